@@ -38,6 +38,7 @@ from hld.tables.factored import whole_cells
 from hld.tables.periods import PERIODS, period_of
 from hld.tables.shown_names import in_one_line, listed
 from hld.tables.single_cells import TIME_TYPES, is_missing, plain_value
+from hld.tables.time_levels import in_utc
 from hld.tables.times import times_as_objects
 
 ADJUST = {"bh": benjamini_hochberg, "by": benjamini_yekutieli}
@@ -285,7 +286,7 @@ def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
         if is_missing(cell):
             value = None
         else:
-            value = str(cell) if isinstance(cell, TIME_TYPES) else plain_value(cell, name)
+            value = str(in_utc(cell)) if isinstance(cell, TIME_TYPES) else plain_value(cell, name)
             value = value if every is None else period_of(value, every, name)
         numbers[i] = found.setdefault(value, len(found))
     values = sorted(found, key=lambda value: (value is None, isinstance(value, str), _place(value)))

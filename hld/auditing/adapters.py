@@ -130,12 +130,22 @@ def take(table: Any, index: np.ndarray) -> Any:
     if hasattr(table, "iloc"):
         return table.iloc[index]
     if isinstance(table, Mapping):
-        return {name: np.asarray(column)[index] for name, column in table.items()}
+        return {name: _taken(column, index) for name, column in table.items()}
     if hasattr(table, "take") and hasattr(table, "schema"):
         return table.take(index)
     if hasattr(table, "columns") or isinstance(table, np.ndarray):
         return table[index]
     return [table[i] for i in index.tolist()]
+
+
+def _taken(column: Any, index: np.ndarray) -> Any:
+    """The cells of a column at some positions: masked ones stay masked, and numbers among texts in a list numbers."""
+    if isinstance(column, np.ndarray):
+        return column[index]
+    if hasattr(column, "__array__"):
+        return np.asarray(column)[index]
+    cells = list(column)
+    return [cells[i] for i in index.tolist()]
 
 
 def column_of(table: Any, name: Any) -> np.ndarray:

@@ -47,13 +47,35 @@ def time_level(cell: Any) -> str:
     """
     if isinstance(cell, datetime.time):
         return str(cell)
-    if isinstance(cell, datetime.datetime) and cell.tzinfo is not None:
-        try:
-            cell = cell.astimezone(datetime.timezone.utc).replace(tzinfo=None)
-        except (OverflowError, ValueError):     # the first or the last day that there is
-            return str(cell)
+    cell = in_utc(cell)
     text = str(cell)
+    if isinstance(cell, datetime.datetime) and cell.tzinfo is not None:
+        return text
     return same_time(text) or text
+
+
+def in_utc(cell: Any) -> Any:
+    """A date without its zone, in UTC, as Arrow and polars hold it; any other time as it is.
+
+    Parameters
+    ----------
+    cell : datetime.date, datetime.timedelta or datetime.time
+
+    Returns
+    -------
+    of the same type
+
+    Examples
+    --------
+    >>> str(in_utc(datetime.datetime(2026, 1, 31, tzinfo=datetime.timezone(datetime.timedelta(hours=1)))))
+    '2026-01-30 23:00:00'
+    """
+    if not isinstance(cell, datetime.datetime) or cell.tzinfo is None:
+        return cell
+    try:
+        return cell.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+    except (OverflowError, ValueError):     # the first or the last day that there is
+        return cell
 
 
 def same_time(text: str) -> str | None:

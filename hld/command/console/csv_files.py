@@ -17,7 +17,7 @@ from hld.command.console.output import check_output, on_screen
 from hld.table_files import files
 from hld.table_files.byte_files import called, is_read_once
 from hld.table_files.dialect import ReadOptions
-from hld.table_files.row_chunks import OddCells
+from hld.table_files.row_chunks import OddCells, together
 from hld.tables.factored import whole_cells
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def read_training(path: str, options: ReadOptions | None = None, *, max_rows: in
 
 
 def read_batch(path: str, encoder: TableEncoder, options: ReadOptions | None = None) -> Any:
-    """A whole file as a data frame whose columns have the types that the encoder was fitted to.
+    """A whole file as a table whose columns have the types that the encoder was fitted to.
 
     Parameters
     ----------
@@ -67,15 +67,14 @@ def read_batch(path: str, encoder: TableEncoder, options: ReadOptions | None = N
 
     Returns
     -------
-    pandas.DataFrame
-        A cell that cannot be what its column is made of is text.
+    pandas.DataFrame or pyarrow.Table
+        A cell that cannot be what its column is made of is text; columns of Parquet are not rounded on the way.
     """
     import pandas
     chunks = retried(path, lambda as_text: list(_with_rows(path, files.read_chunks(
         path, encoder, options or ReadOptions(), as_text=as_text))))
     if chunks and not isinstance(chunks[0], dict):
-        return pandas.concat([chunk if hasattr(chunk, "iloc") else chunk.to_pandas() for chunk in chunks],
-                             ignore_index=True)
+        return together(chunks)
     names = list(chunks[0]) if chunks else []
     return pandas.DataFrame({name: np.concatenate([whole_cells(chunk[name]) for chunk in chunks]) for name in names})
 

@@ -260,3 +260,18 @@ def test_columns_that_were_not_fitted_do_not_matter():
     ([None, "(missing)", "a"], ("'(missing)'", "a", "(missing)")), (["a", "b"], ("a", "b"))])
 def test_no_two_segments_have_one_label(cells, labels):
     assert numbered(np.array(cells, dtype=object), None, "x")[1] == labels
+
+
+def test_times_with_a_zone_are_grouped_alike_in_every_form(detector):
+    """As in UTC: a frame of pandas had been grouped by its own days, and Arrow and polars by those of UTC."""
+    pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    rows = table(np.random.default_rng(5), 60)
+    when = pd.date_range("2026-03-01 00:30", periods=60, freq="30min", tz="Europe/Oslo")
+    frame = rows.assign(when=when)
+    forms = [frame, pa.Table.from_pandas(frame), pl.from_pandas(frame), frame.assign(when=when.tz_convert("UTC")),
+             frame.assign(when=when.tz_convert("UTC").tz_localize(None)), frame.astype({"when": object})]
+    found = [detector.test_by(one, "when", every="day").to_dict() for one in forms]
+    assert [(one["label"], one["num_rows"]) for one in found[0]["segments"]] == [
+        ("2026-02-28", 1), ("2026-03-01", 48), ("2026-03-02", 11)]
+    assert all(one == found[0] for one in found)
+    assert len({detector.test_by(one, "when").labels for one in forms}) == 1

@@ -45,3 +45,13 @@ def test_what_is_no_table_is_refused(table):
 def test_what_is_no_detector_is_refused():
     with pytest.raises(TypeError, match="`detectors` must be a function of a batch or have a method `test`, found int"):
         pvalue_function(3)
+
+
+def test_cells_of_mappings_stay_what_they_are():
+    """A list with a text had become texts throughout, and a mask had been lost."""
+    masked = np.ma.array([1, 2, 3], mask=[False, True, False])
+    taken = take({"mixed": [1, "a", 2.5], "masked": masked, "flags": (True, None, 3)}, np.array([2, 1, 0]))
+    assert list(map(repr, taken["mixed"])) == ["2.5", "'a'", "1"]
+    assert taken["masked"].tolist() == [3, None, 1]
+    assert list(taken["flags"]) == [3, None, True]
+    assert column_of(taken, "mixed").tolist() == ["2.5", "a", "1"]

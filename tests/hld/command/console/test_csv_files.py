@@ -205,3 +205,17 @@ def test_days_are_written_without_a_time(tmp_path):
     assert rows[0, 0] is day
     write_rows(["day", "when"], np.empty((0, 2), dtype=object), str(path))
     assert path.read_text() == "day,when\n"
+
+
+def test_columns_of_parquet_are_read_as_in_one_piece(tmp_path):
+    """pandas rounds whole numbers beside a missing cell, and refuses times of the day with nanoseconds."""
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    large = 2 ** 60
+    table = pa.table({"id": pa.array([large, None, large + 1, large + 2] * 3),
+                      "clock": pa.array([1, 86_399_999_999_999, None, 3] * 3, pa.time64("ns")),
+                      "far": pa.array([0, 10 ** 11, None, -10 ** 11] * 3, pa.timestamp("s"))})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    encoder = fit_encoder(table)
+    assert encoder.columns[0].levels == (large, large + 1, large + 2)
+    assert codes(encoder, str(tmp_path / "t.parquet")) == encoder.encode(table)[0].tolist()
