@@ -38,6 +38,7 @@ from hld.schemas.columns import BINNED, BinColumn, LevelColumn
 from hld.schemas.number_codes import LARGEST
 from hld.schemas.single_precision import spans
 from hld.tables.calendar import PARTS
+from hld.tables.time_levels import found_by_time
 from hld.tables.time_texts import EPOCH
 from hld.tables.times import TIMES
 
@@ -181,8 +182,8 @@ def _level_branches(column: Any, value: Any) -> list[Any] | None:
     elif column.kind != "categorical":
         return None
     elif dtype.is_temporal():
-        literals = [_moment_of_text(level, dtype) for level in column.levels]
         value = value.cast("timestamp") if dtype.is_date() else value
+        return [(value == _literal(moment, dtype), code) for moment, code in _moments(column.levels, dtype).items()]
     else:
         value = value.cast("string")
         literals = [level if isinstance(level, str) and "\0" not in level else None for level in column.levels]
@@ -236,17 +237,29 @@ def _number(level: Any) -> Any:
     return ibis.literal(whole) if -2 ** 63 <= whole < 2 ** 64 else None
 
 
-def _moment_of_text(level: Any, dtype: Any) -> Any:
-    """A level that is the text of a time, as a literal of a column of times; None if it is not.
+def _moments(levels: Any, dtype: Any) -> dict[Any, int]:
+    """The times that levels stand for, and the position of the level that the encoder takes each of them for.
 
     Drivers of databases give a day as a date, whose text has no clock, and data frames as a time stamp of midnight.
     """
+    found: dict[Any, int] = {}
+    for code, level in enumerate(levels):
+        if (moment := _moment_of_text(level, dtype)) is not None:
+            found.setdefault(moment, code)
+    for time, codes in found_by_time(levels).items():   # levels in other forms, such as 31.01.2026 or 6:30
+        if (moment := _moment_of_text(f"0{time}" if time[1] == ":" else time, dtype)) is not None:
+            found.setdefault(moment, codes[0])
+    return found
+
+
+def _moment_of_text(level: Any, dtype: Any) -> Any:
+    """The time of which a level is the text; None if it is not."""
     kind = datetime.time if dtype.is_time() else datetime.datetime
     try:
         found = kind.fromisoformat(level)
     except (TypeError, ValueError):
         return None
-    return _literal(found, dtype) if str(found) in (level, f"{level} 00:00:00") else None
+    return found if str(found) in (level, f"{level} 00:00:00") else None
 
 
 def _time_marks(column: Any, dtype: Any) -> list[Any] | None:

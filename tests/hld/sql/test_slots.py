@@ -116,6 +116,23 @@ def test_days_are_levels_that_are_dates(levels):
     assert counted(detector, cells, "DATE") == encoded(detector, cells)
 
 
+@pytest.mark.parametrize(("levels", "kind"), [
+    (["01.03.2024", "03.03.2024"], "DATE"), (["2024/03/01", "2024/03/03"], "TIMESTAMP"), (["01.03.2024", "x"], "DATE"),
+    (["2024-03-01T00:00:00Z", "2024-03-01T06:30"], "TIMESTAMP"), (["2024-03-01 06:30:00.5", "word"], "TIMESTAMP"),
+    (["2024-03-01T01:00+01:00", "word"], "TIMESTAMPTZ"), (["01.03.2024", "2024-03-01"], "TIMESTAMP"),
+    (["2024-03-01T06:30:00.000000001", "2024-03-01"], "TIMESTAMP"), (["2024-03-01", "2024-03-01 00:00:00"], "DATE"),
+    (["6:30", "23:59:59"], "TIME"), (["6:30", "word"], "TIME"), (["06:30:00", "06:00:00.5"], "TIME"),
+    (["1 day, 6:30:00", "6:30"], "TIME")], ids=str)
+def test_levels_in_any_form_are_the_times_that_they_stand_for(levels, kind):
+    """As in rows: else a model of a file of texts would call every time of a database unseen."""
+    cells = [*HOURS, datetime.time(6, 30), None]
+    if kind != "TIME":
+        cells = [*DAYS, datetime.datetime(2024, 3, 1, 6, 30), datetime.datetime(2024, 3, 1, 6, 30, 0, 500_000), None]
+    detector = fitted(pd.Series([levels[i % len(levels)] for i in range(60)], dtype=object), categorical=["x"])
+    own = [one.date() if kind == "DATE" and one is not None else one for one in cells]
+    assert counted(detector, cells, kind) == encoded(detector, own)
+
+
 def test_days_are_also_levels_that_are_time_stamps_of_midnight():
     detector = fitted(pd.Series([str(DAYS[i % 3]) for i in range(60)]), categorical=["x"])
     assert counted(detector, [DAYS[0].date(), DAYS[1].date(), None], "DATE") == encoded(
