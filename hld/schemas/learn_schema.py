@@ -3,14 +3,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import pcircuit
 from hld.schemas.columns import BINNED, LevelColumn, fit_column, narrowed_column
 from hld.schemas.identifiers import identifier_note
-from hld.schemas.schema import LEFT_OUT, ColumnSchema, TableSchema
+from hld.schemas.rare_levels import digest_set, is_rare
+from hld.schemas.schema import KINDS, LEFT_OUT, ColumnSchema, TableSchema
 from hld.tables.calendar import PARTS, with_parts
 from hld.tables.cells import as_numbers, distinct_values, level_order, objects_of, read_table
 from hld.tables.column_names import column_names, column_roles
@@ -19,8 +20,7 @@ from hld.tables.shown_names import listed
 from hld.tables.single_cells import is_missing
 from hld.tables.times import TIMES, as_seconds
 
-if TYPE_CHECKING:
-    pass
+OF_LEVELS = tuple(kind for kind in KINDS if kind not in (*BINNED, LEFT_OUT))
 
 
 def learn_schema(table: Any, *, num_bins: int = 8, max_categories: int = 64, categorical: Any = None,
@@ -152,10 +152,11 @@ def count_missing(values: Any, *, has_empty: bool = False) -> int:
     >>> count_missing(np.array([0.5, None, ""], dtype=object), has_empty=True)
     2
     """
+    if isinstance(values, Factored):
+        levels = np.array([has_empty and cell in ("", b"") for cell in values.levels.tolist()], dtype=bool)
+        return int((values.codes < 0).sum() + values.counts()[levels].sum())
     if has_empty and values.dtype.kind in "OUS":
         return sum(is_missing(cell) or cell in ("", b"") for cell in values.tolist())
-    if isinstance(values, Factored):
-        return int((values.codes < 0).sum())
     if values.dtype.kind in "fmM":
         return int((values != values).sum())
     return sum(map(is_missing, values.tolist())) if values.dtype.kind == "O" else 0
@@ -171,7 +172,20 @@ def _known(given: TableSchema | None, names: Any) -> dict[str, Any]:
             f"derives {absent[0].name!r} from the column {absent[0].source!r}")
         raise ValueError(f"`schema` {said}, which the table lacks ({listed(names, is_quoted=False)}): remove it "
                          "from the schema, or correct its name")
+    for one in given.columns:
+        _check_kind(one)
     return {column.name: column for column in given.columns}
+
+
+def _check_kind(column: ColumnSchema) -> None:
+    """Raise for levels or edges without a kind, or with one that has none: they would not be looked at."""
+    binned, levels = [name for name in ("edges", "low", "high") if getattr(column, name) is not None], column.levels
+    odd = ["levels"] * (levels is not None and (column.kind is None or column.kind in BINNED))
+    odd += binned if column.kind not in (*BINNED, LEFT_OUT) else []
+    if odd:
+        known = BINNED if odd[0] != "levels" else OF_LEVELS
+        raise ValueError(f"`{odd[0]}` of column {column.name!r} of the schema needs a `kind` out of "
+                         f"{', '.join(map(repr, known))}, found {column.kind!r}: give one, or leave `{odd[0]}` out")
 
 
 def _learned(name: str, values: Any, role: Any, known: ColumnSchema | None, rows: Any,
@@ -179,10 +193,10 @@ def _learned(name: str, values: Any, role: Any, known: ColumnSchema | None, rows
     """The schema of one column."""
     if known is not None and known.kind == LEFT_OUT:
         return ColumnSchema(name, LEFT_OUT, note=known.note)
-    missing, policy = count_missing(values), "keep" if known is None else known.policy
+    policy = "keep" if known is None else known.policy
     rows = rows if policy == "keep" else None   # else a level of the rows that are not learned from would be refused
     if known is not None and known.is_learned:
-        return ColumnSchema.of(known.column(), missing)
+        return ColumnSchema.of(known.column(), _missing_in(known.column(), values))
     if known is not None and known.kind is not None:
         column = _of_kind(name, values, known, rows, sizes)
     else:
@@ -191,10 +205,15 @@ def _learned(name: str, values: Any, role: Any, known: ColumnSchema | None, rows
         if note:
             return ColumnSchema(name, LEFT_OUT, note=note)
         column = column if rows is None else narrowed_column(column, values[rows], **sizes)
-    if column.kind != "categorical":
-        missing = count_missing(values, has_empty=True)
+    missing = _missing_in(column, values)
     found = ColumnSchema.of(column, missing)
     return found if policy == "keep" else ColumnSchema.of(_with_policy(found, policy), missing)
+
+
+def _missing_in(column: Any, values: Any) -> int:
+    """How many cells of training are missing in a column: empty texts among them, unless they are a level."""
+    has_level = column.kind == "categorical" and ("" in column.levels or is_rare("", digest_set(column.rare)))
+    return count_missing(values, has_empty=not has_level)
 
 
 def _with_policy(schema: Any, policy: Any) -> Any:
@@ -219,7 +238,9 @@ def _of_kind(name: Any, values: Any, known: Any, rows: Any, sizes: Any) -> Any:
     if column.kind != known.kind:
         raise ValueError(f"`table` column {name!r} is {column.kind}, and the schema says {known.kind}: correct the "
                          "schema, or convert the column")
-    return column if rows is None else narrowed_column(column, values[rows], **sizes)
+    column = column if rows is None else narrowed_column(column, values[rows], **sizes)
+    ends = {end: float(getattr(known, end)) for end in ("low", "high") if getattr(known, end) is not None}
+    return replace(column, **ends) if ends else column
 
 
 def _range(name: Any, values: Any, kind: Any) -> tuple[Any, ...]:

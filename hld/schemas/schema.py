@@ -31,8 +31,6 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from hld.schemas.columns import BINNED, UNSEEN, BinColumn, LevelColumn
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.quality import DataQuality
@@ -40,6 +38,8 @@ from hld.schemas.schema_json import column_form, read_schema, schema_form
 from hld.tables.calendar import PARTS, Derived
 from hld.tables.cells import level_order
 from hld.tables.shown_names import in_one_line, listed
+from hld.tables.time_texts import seconds_of_text
+from hld.tables.times import TIMES
 
 LEFT_OUT = "left out"
 GROUPING = "names the groups"  # the note of the column that `groups` was
@@ -59,7 +59,7 @@ class ColumnSchema:
     levels : tuple or None
         For a column of levels: text, booleans or numbers, in any order.
     edges : tuple of float or None
-        For a binned column: ascending.  Dates may be text, such as "2020-01-31".
+        For a binned column: ascending.  Times may be text, such as "2020-01-31".
     low, high : float or None
         For a binned column: the range in training.
     num_missing : int or None
@@ -112,7 +112,8 @@ class ColumnSchema:
             if values is not None:
                 if isinstance(values, str) or not isinstance(values, Iterable):
                     raise TypeError(f"`{name}` of column {self.name!r} must be a sequence, found {values!r}")
-                object.__setattr__(self, name, tuple(map(_mark, values) if name == "edges" else values))
+                marks = values if name == "levels" else (_mark(one, self.kind, self.name) for one in values)
+                object.__setattr__(self, name, tuple(marks))
 
     @classmethod
     def of(cls, column: BinColumn | LevelColumn, num_missing: int | None = None) -> ColumnSchema:
@@ -338,8 +339,12 @@ class TableSchema:
                 column.values_text())
 
 
-def _mark(edge: float) -> float:
-    """An edge as a double; that of a column of dates may be written as text such as 2020-01-31."""
+def _mark(edge: Any, kind: str | None, name: str) -> float:
+    """An edge as a double; that of a column of times may be written as text such as 2020-01-31."""
     if isinstance(edge, str):
-        return float(np.datetime64(edge, "us").astype(np.int64)) / 1e6
+        seconds = None if kind not in TIMES else seconds_of_text(edge, kind)
+        if seconds is None:
+            raise ValueError(f"`edges` of column {name!r} must be numbers, or texts of times where `kind` is one of "
+                             f"{', '.join(map(repr, TIMES))}, found {edge!r}")
+        return seconds
     return float(edge) if isinstance(edge, Real) and not isinstance(edge, bool) else edge

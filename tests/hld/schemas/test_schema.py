@@ -194,3 +194,51 @@ def test_columns_that_were_left_out_of_the_table_already_are_kept_as_such():
     assert learned.encoder().encode(table | {"secret": np.zeros(60)})[0].shape == (60, 2)
     with pytest.raises(ValueError, match="`optional` is for columns that are left out, found it for 'a'"):
         ColumnSchema("a", "integer", optional=True)
+
+
+@pytest.mark.parametrize("known", [
+    {}, {"kind": "continuous", "edges": (0.0,)}, {"kind": "continuous", "edges": (0.0,), "low": -9.0, "high": 9.0}])
+def test_empty_texts_that_are_no_level_are_missing_in_training(known):
+    """They are missing in a batch: if training had not counted them, every batch like it would be a shift."""
+    number = [["", -1.5, 2.5][i % 3] for i in range(60)]
+    word = [["", "a", "b"][i % 3] for i in range(60)]
+    frame = pd.DataFrame({"number": pd.Series(number, dtype=object), "word": word})
+    given = TableSchema([ColumnSchema("number", **known), ColumnSchema("word", "categorical", levels=("a", "b"))])
+    for table in ({"number": number, "word": word}, frame):
+        schema = hld.learn_schema(table, given=given)
+        assert [column.num_missing for column in schema.columns] == [20, 20]
+        report = schema.encoder().encode(table)[1]
+        assert report.num_missing.tolist() == [20, 20]
+    assert hld.learn_schema(frame)["word"].num_missing == 0
+
+
+@pytest.mark.parametrize(("known", "said"), [
+    ({"levels": (1, 2)}, "`levels` of column 'a' of the schema needs a `kind` out of 'categorical', .*, found None"),
+    ({"kind": "continuous", "levels": (1, 2)}, "`levels` of column 'a' .* found 'continuous': give one, or leave"),
+    ({"edges": (1.5,)}, "`edges` of column 'a' of the schema needs a `kind` out of 'continuous', .*, found None"),
+    ({"kind": "integer", "edges": (1.5,)}, "`edges` of column 'a' .* found 'integer'"),
+    ({"kind": "categorical", "high": 1.5}, "`high` of column 'a' .* found 'categorical'")])
+def test_what_a_schema_says_is_used_or_refused(known, said):
+    with pytest.raises(ValueError, match=said):
+        hld.learn_schema({"a": [1, 2, 3, 1]}, given=TableSchema([ColumnSchema("a", **known)]))
+
+
+def test_a_given_range_is_kept_where_edges_are_learned():
+    numbers = {"a": np.linspace(2, 8, 60), "b": [0, 1] * 30}
+    for known, expected in (({"low": 0.0, "high": 10.0}, (0.0, 10.0)), ({"high": 10.0}, (2.0, 10.0))):
+        for rows in (None, np.arange(30)):
+            found = hld.learn_schema(numbers, given=TableSchema([ColumnSchema("a", "continuous", **known)]), rows=rows)
+            assert (found["a"].low, found["a"].high) == expected
+            assert len(found["a"].edges) == 7
+    with pytest.raises(ValueError, match="column 'a' of the encoder has impossible bins"):
+        hld.learn_schema(numbers, given=TableSchema([ColumnSchema("a", "continuous", low=5.0)]))
+
+
+def test_edges_that_are_texts_are_times():
+    """Others had been years, and an empty one a number of 14 digits."""
+    assert ColumnSchema("a", "date", edges=("31.01.2020", "2020-02-01T12:00Z")).edges == (1580428800.0, 1580558400.0)
+    assert ColumnSchema("a", "time", edges=("6:30", "12:00:00.5")).edges == (23400.0, 43200.5)
+    assert ColumnSchema("a", "duration", edges=("-1 day, 0:00:00", "36:00")).edges == (-86400.0, 129600.0)
+    for kind, edge in (("continuous", "5"), ("date", ""), ("date", "NaT"), ("date", "2020"), ("time", "x"), (None, "")):
+        with pytest.raises(ValueError, match=f"`edges` of column 'a' must be numbers, or texts of times .* {edge!r}"):
+            ColumnSchema("a", kind, edges=(edge,))
