@@ -10,7 +10,7 @@ import numpy as np
 
 import pcircuit
 from hld.planning.alternatives import NUM_DRAWN, SEED, own_mean, under_level
-from hld.planning.power import Rejections
+from hld.planning.power import MOST_ROWS, Rejections
 from hld.references.circuit import CircuitReference
 
 LEAST_SHARE = 0.01  # levels that are rarer are left out
@@ -74,7 +74,7 @@ def detectable(test: Any, T: int, power: float = 0.9, alpha: float = 0.05, *, pe
     >>> len(found), all(one.by is None or 0 < one.by < 0.4 for one in found)
     (8, True)
     """
-    T, alpha = pcircuit.check_whole_number(T, "T", 1), pcircuit.check_fraction(alpha, "alpha")
+    T, alpha = pcircuit.check_whole_number(T, "T", 1, MOST_ROWS), pcircuit.check_fraction(alpha, "alpha")
 
     def draws(covariance: np.ndarray, is_relative: bool, num_draws: int, rows: np.ndarray) -> Callable[..., Any]:
         batches = Rejections(test, covariance, T, alpha, is_relative=is_relative, num_draws=num_draws)

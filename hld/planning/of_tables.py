@@ -14,7 +14,7 @@ from hld.answers.table_facts import as_table
 from hld.planning.alternatives import NUM_DRAWN, SEED, Alternative, Edit, alternative_of, read_edits, under_level
 from hld.planning.counts import DetectorDraws, EventRows, event_rows, shared_level
 from hld.planning.detectable import Detectable, detectable, detectable_levels
-from hld.planning.power import power, smallest_batch
+from hld.planning.power import MOST_ROWS, power, smallest_batch
 from hld.results.largest import has_largest
 from hld.results.largest_count import count_events
 
@@ -41,7 +41,7 @@ def power_of_table(detector: Any, alternative: object, T: int, alpha: float = 0.
     -------
     float
     """
-    T, alpha = pcircuit.check_whole_number(T, "T", 1), pcircuit.check_fraction(alpha, "alpha")
+    T, alpha = pcircuit.check_whole_number(T, "T", 1, MOST_ROWS), pcircuit.check_fraction(alpha, "alpha")
     _check_independent(detector)
     return _power_of(detector, alternative_of_table(detector, alternative), T, alpha)
 
@@ -107,7 +107,7 @@ def detectable_of_table(detector: Any, T: int, power: float = 0.9, alpha: float 
     -------
     tuple of Detectable
     """
-    T, alpha = pcircuit.check_whole_number(T, "T", 1), pcircuit.check_fraction(alpha, "alpha")
+    T, alpha = pcircuit.check_whole_number(T, "T", 1, MOST_ROWS), pcircuit.check_fraction(alpha, "alpha")
     _check_independent(detector)
     if has_largest(detector):
         found = detectable_levels(detector.test_, power, per_column, _draws_of(detector, T, alpha))
@@ -325,7 +325,7 @@ def plan(detector: Any, rows_per_day: int, edits: Sequence[Any] = (), power: flo
     >>> print(str(plan(detector, 50)).splitlines()[0])
     50 rows a day, level 0.05: found with probability 0.9
     """
-    rows_per_day = pcircuit.check_whole_number(rows_per_day, "rows_per_day", 1)
+    rows_per_day = pcircuit.check_whole_number(rows_per_day, "rows_per_day", 1, MOST_ROWS // max(DAYS))
     if not hasattr(detector, "test_"):
         raise TypeError(f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}")
     _check_independent(detector)

@@ -38,6 +38,7 @@ from hld.planning.alternatives import Alternative, alternative_of, own_mean
 
 DRAWS = 2000
 MOST_T = 10 ** 7
+MOST_ROWS = 2 ** 60  # of a batch that is asked about, so that sums of rows are whole numbers of 64 bits
 GRID = 80  # points at which the logarithm of a tail is computed
 MANY = 1e-13  # of the largest eigenvalue: smaller ones are constants
 
@@ -75,7 +76,7 @@ def power(test: Any, alternative: object, T: int, alpha: float = 0.05) -> float:
     >>> round(power(test, {"column": 0, "level": 0, "by": 0.2}, 50), 1)
     0.6
     """
-    T, alpha = pcircuit.check_whole_number(T, "T", 1), pcircuit.check_fraction(alpha, "alpha")
+    T, alpha = pcircuit.check_whole_number(T, "T", 1, MOST_ROWS), pcircuit.check_fraction(alpha, "alpha")
     found = alternative_of(test, alternative)
     if T == 1 and found.rows is not None and isinstance(test.calibration.null, AutoNull):
         return of_single_rows(test, found, alpha)

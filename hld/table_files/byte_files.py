@@ -102,6 +102,8 @@ def _decompressed(path: str, stack: contextlib.ExitStack) -> Any:
     """An open file of plain bytes, closed with the stack."""
     if path == "-" and (sys.stdin is None or sys.stdin.closed):
         raise ValueError("standard input is closed, expected a table: give one, or the name of a file")
+    if path == "":
+        raise ValueError("the name of the table is empty, expected that of a file, or '-' for standard input")
     if os.path.isdir(path):
         raise ValueError(f"{called(path)} is a folder, expected one file: give its files one by one, or test all of "
                          "them as a query (--sql \"SELECT * FROM 'FOLDER/*.parquet'\")")

@@ -278,6 +278,7 @@ def not_text(called: str, encoding: str, error: Exception | None = None) -> Valu
 
 def _decoded(head: bytes, encoding: str, is_whole: bool) -> str:
     """The first bytes as text, without a mark; a character that is cut at their end is left out."""
+    "a".encode(encoding)    # LookupError for codecs that are none of text, such as rot13
     return codecs.getincrementaldecoder(encoding)().decode(head, final=is_whole).removeprefix("\ufeff")
 
 

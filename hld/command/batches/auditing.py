@@ -15,7 +15,7 @@ def audit(args: Any) -> int:
     from hld.reports.audit_report import audit_report
     from hld.reports.page import write_page
     if args.report is not None:
-        check_output(args.report)
+        check_output(args.report, (args.model, args.table))
     detector, table = read_inputs(args)
     name = pathlib.Path(args.model).name
     at_alpha = SimpleNamespace(test=lambda batch: detector.test(batch, args.alpha), judge_=detector.judge_,

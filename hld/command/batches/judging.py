@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import math
 import pathlib
 import shlex
 from typing import TYPE_CHECKING, Any
@@ -18,10 +19,9 @@ def test(args: argparse.Namespace) -> int:
     from hld.command.console.output import check_output, print_result
     from hld.command.console.steps import step
     if args.report is not None:
-        check_output(args.report)
+        check_output(args.report, (args.model, args.table))
     _check_one_batch(args)
-    if args.min_effect is not None and args.by is not None:
-        raise ValueError("--min-effect is for one batch, not with --by")
+    _check_min_effect(args)
     if args.every is not None and args.by is None:
         raise ValueError("--every is for segments of time: give their column with --by")
     if args.by is None:
@@ -34,6 +34,16 @@ def test(args: argparse.Namespace) -> int:
         _write_report(args, detector, result)
     print_result(result, args.json)
     return SHIFT if (is_large(result, args.min_effect) if args.by is None else result.reject.any()) else 0
+
+
+def _check_min_effect(args: argparse.Namespace) -> None:
+    """Raise unless --min-effect, if given, is a size and for one batch."""
+    if args.min_effect is None:
+        return
+    if args.by is not None:
+        raise ValueError("--min-effect is for one batch, not with --by")
+    if not 0 <= args.min_effect < math.inf:
+        raise ValueError(f"--min-effect must be a finite number of at least 0, found {args.min_effect}")
 
 
 def _check_one_batch(args: argparse.Namespace) -> None:
@@ -75,7 +85,7 @@ def explain(args: argparse.Namespace) -> int:
     from hld.command.batches.explain import draw_shares, explanation, print_explanation
     from hld.command.console.output import check_output, print_json
     if args.plot is not None:
-        check_output(args.plot)
+        check_output(args.plot, (args.model, args.table))
     detector, result = _tested(args)
     found = explanation(detector, result, args.top)
     if args.plot is not None:

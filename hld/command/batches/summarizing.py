@@ -13,7 +13,7 @@ def summarize(args: Any) -> int:
     from hld.model_files import load
     from hld.summaries.of_tables import summarize_chunks
     from hld.table_files import files
-    detector, path = load(args.model), check_output(args.output)
+    detector, path = load(args.model), check_output(args.output, (args.model, args.table))
 
     def summed(as_text: Any) -> Any:
         chunks = files.read_chunks(args.table, detector.encoder_, reading_options(args), as_text=as_text)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import pathlib
 import sys
 from typing import Any
@@ -104,8 +105,19 @@ def save_figure(figure: Any, path: Any, dpi: Any) -> None:
         figure.savefig(file, dpi=dpi, format=path.suffix.lower().lstrip(".") or "png")
 
 
-def check_output(path: Any) -> pathlib.Path:
-    """The path of a file that can be written, so that long work does not end without a place for it."""
+def check_output(path: Any, inputs: Any = ()) -> pathlib.Path:
+    """The path of a file that can be written, so that long work does not end without a place for it.
+
+    Parameters
+    ----------
+    path : str or path
+    inputs : iterable of str or None
+        Files that the command reads, none of which may be written to.
+
+    Returns
+    -------
+    pathlib.Path
+    """
     if path == "-":
         raise ValueError("'-' stands for no file here, expected the name of a file to write (./- for one of that name)")
     path = pathlib.Path(path)
@@ -114,6 +126,8 @@ def check_output(path: Any) -> pathlib.Path:
     if not path.parent.is_dir():
         raise ValueError(f"{str(path)!r} cannot be written, as there is no folder {str(path.parent)!r}: "
                          f"create it")
+    if path.exists() and any(one and os.path.exists(one) and os.path.samefile(path, one) for one in inputs):
+        raise ValueError(f"{str(path)!r} is read by this command, expected another file to write: it would be replaced")
     with contextlib.suppress(_Tried), pcircuit.replace_file(path):
         raise _Tried    # which leaves all as it was
     return path

@@ -19,7 +19,7 @@ def sample(args: argparse.Namespace) -> int:
     output = None if args.output == "-" else args.output
     for path in (output, args.report):
         if path is not None:
-            check_output(path)
+            check_output(path, (args.model, args.real, args.training))
     if args.report is None and (args.real or args.training):
         raise ValueError("--real and --training are for the page of --report: give it, too")
     if args.report is not None and args.where is not None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +14,7 @@ def fit(args: argparse.Namespace) -> int:
     from hld.command.console.reading import reading_options
     from hld.command.console.steps import LOG, step
     from hld.detector import HLDDetector
-    target = check_output(args.output)
-    if target.exists() and args.table != "-" and os.path.samefile(target, args.table):
-        raise ValueError(f"{args.output!r} is the training table: give the model file another name")
+    target = check_output(args.output, (args.table, args.schema))
     detector = HLDDetector(num_latents=args.num_latents, num_epochs=args.num_epochs, num_bins=args.num_bins,
                            categorical=args.categorical, continuous=args.continuous, rng=args.seed, metric=args.metric,
                            covariates=args.covariates, schema=_schema(args))
