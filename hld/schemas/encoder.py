@@ -282,7 +282,7 @@ class TableEncoder:
         arrays, absent, extra = matched(self.names, *self._known(), parts)
         if len(absent) == len(self.columns):
             raise ValueError(f"`table` has none of the fitted columns ({listed(self.names, 8, is_quoted=False)}), "
-                             f"expected at least one: it has {listed(extra, 8)}")
+                             f"expected at least one: it has {listed(extra, 8) or 'none'}")
         codes, report = encoded(self.columns, self._tables, arrays, parts.num_rows, self._whole(parts), is_strict=False,
                                 marks=marks)
         return codes, report, absent, extra

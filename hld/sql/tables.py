@@ -138,7 +138,7 @@ def _expressions(detector: Any, columns: Any, table: Any) -> tuple[dict[int, Any
             found[v] = _slots(v, column, table[own], None if part is None else part.part)
     if not found:
         raise ValueError(f"the table has none of the detector's columns ({listed(encoder.names, 8, is_quoted=False)}), "
-                         f"expected at least one: it has {listed(names, 8)}")
+                         f"expected at least one: it has {listed(names, 8) or 'none'}")
     known = {*encoder.names, *encoder.table_names, *encoder.optional, *(one.source for one in encoder.derived)}
     return found, [v for v in range(len(columns)) if v not in found], sorted(set(at) - known)
 

@@ -30,7 +30,7 @@ def read_summaries(paths: Any) -> Any:
     from hld.summaries.summary import BatchSummary
     found = []
     for path in paths:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             try:
                 found.append(BatchSummary.from_json(file.read()))
             except ValueError as error:

@@ -126,11 +126,16 @@ def check_output(path: Any, inputs: Any = ()) -> pathlib.Path:
     if not path.parent.is_dir():
         raise ValueError(f"{str(path)!r} cannot be written, as there is no folder {str(path.parent)!r}: "
                          f"create it")
-    if path.exists() and any(one and os.path.exists(one) and os.path.samefile(path, one) for one in inputs):
+    if any(one not in (None, "", "-") and _is_same(path, one) for one in inputs):
         raise ValueError(f"{str(path)!r} is read by this command, expected another file to write: it would be replaced")
     with contextlib.suppress(_Tried), pcircuit.replace_file(path):
         raise _Tried    # which leaves all as it was
     return path
+
+
+def _is_same(path: pathlib.Path, other: str) -> bool:
+    """Whether two names are of one file that is there."""
+    return path.exists() and os.path.exists(other) and os.path.samefile(path, other)
 
 
 class _Tried(Exception):

@@ -53,9 +53,12 @@ def _schema(args: argparse.Namespace) -> Any:
 def _read_schema(path: Any) -> Any:
     """The schema in a JSON file."""
     from hld.schemas.schema import TableSchema
+    from hld.table_files.json_lists import distinct_names
     try:
-        with open(path, encoding="utf-8") as file:
-            return TableSchema.from_dict(json.load(file))
+        with open(path, encoding="utf-8-sig") as file:
+            return TableSchema.from_dict(json.load(file, object_pairs_hook=distinct_names))
+    except RecursionError:
+        raise ValueError(f"cannot read the schema {path!r}: it is nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"cannot read the schema {path!r}: {error}") from None
 

@@ -94,6 +94,26 @@ def test_the_monitor_takes_for_missing_what_its_options_name(run, tmp_path):
         assert json.loads(out)["data_quality"]["columns"][0]["num_missing"] == missing
 
 
+def test_schemas_and_summaries_may_begin_with_a_mark_and_are_refused_in_one_sentence(run, tmp_path):
+    """Editors put the mark there; a name that is there twice, or brackets without an end, are mistakes."""
+    table = pd.DataFrame({"k": np.random.default_rng(0).choice(["a", "b"], 100), "n": np.arange(100) % 3})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    column = '"name": "k", "kind": "categorical", "levels": ["a", "b", "c"]'
+    text = f'{{"format": "hld table schema", "version": 1, "columns": [{{{column}}}]}}'
+    (tmp_path / "s.json").write_text(text, encoding="utf-8-sig")
+    assert run("fit", "t.csv", "-o", "m.hld", "--schema", "s.json", "--num-epochs", "2")[0] == 0
+    assert hld.load(tmp_path / "m.hld").schema_["k"].levels == ("a", "b", "c")
+    assert run("summarize", "m.hld", "t.csv", "-o", "sums.json")[0] == 0
+    own = run("test", "m.hld", "--summary", "sums.json", "--json")
+    (tmp_path / "sums.json").write_text((tmp_path / "sums.json").read_text(), encoding="utf-8-sig")
+    assert run("test", "m.hld", "--summary", "sums.json", "--json") == own
+    for bad, said in ((text.replace('"name"', '"kind": "integer", "name"'), "an object has the same name twice"),
+                      ("[" * 100_000, "it is nested too deeply")):
+        (tmp_path / "s.json").write_text(bad)
+        status, _, err = run("fit", "t.csv", "-o", "m.hld", "--schema", "s.json")
+        assert (status, err) == (2, f"hld: error: cannot read the schema 's.json': {said}\n")
+
+
 def test_the_monitor_refuses_a_quote_without_an_end_in_one_sentence(run, tmp_path):
     hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(100, 0)).save(tmp_path / "m.hld")
     for above in ("", "0;1\n" * 9):

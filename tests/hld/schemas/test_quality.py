@@ -138,6 +138,11 @@ def test_values_of_columns_left_out_are_not_in_the_file(tmp_path):
     assert "person" not in told.encoder_.names
 
 
+def test_a_table_without_columns_has_none():
+    with pytest.raises(ValueError, match=r"expected at least one: it has none$"):
+        hld.learn_schema({"a": [1, 2]}).check(pd.DataFrame(index=range(3)))
+
+
 def test_positions_of_arrays_count_columns_left_out():
     rows = np.column_stack([np.arange(200), np.arange(200) % 3, np.arange(200) % 2])
     with pytest.warns(UserWarning, match="'x0'"):
