@@ -201,7 +201,8 @@ def _add_sample(commands: Any) -> None:
     sample.add_argument("--training", metavar="TRAIN.csv",
                         help="for --report: the training rows, to find drawn rows that are too close to one")
     sample.add_argument("--seed", type=_seed, default=0, help="seed (default 0)")
-    sample.add_argument("--sep", type=separator, default=",", help=r"separates cells (default ','; '\t' is a tab)")
+    sample.add_argument("--sep", type=separator, help=r"separates cells (default ',', of --real and --training what is "
+                        r"found there; '\t' is a tab)")
 
 
 def _add_monitor(commands: Any) -> None:

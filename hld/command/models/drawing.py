@@ -29,7 +29,7 @@ def sample(args: argparse.Namespace) -> int:
         rows = detector.sample(args.num_rows, where=args.where, rng=args.seed)
     if args.report is not None:
         _write_report(args, detector, rows)
-    write_rows(detector.encoder_.names, rows, output, args.sep)
+    write_rows(detector.encoder_.names, rows, output, args.sep or ",")
     return 0
 
 

@@ -275,6 +275,17 @@ def test_report_of_drawn_rows(run, folder):
     assert run("sample", "model.hld", "-n", "9", "--real", "calm.csv")[0] == 2
 
 
+def test_the_separator_of_real_rows_is_found(run, folder):
+    """That of the drawn rows had been taken for it, so that semicolons were an error."""
+    written = ["sample", "model.hld", "-n", "300", "-o", "drawn.csv", "--report", "drawn.html", "--real"]
+    assert run(*written, "calm.csv")[0] == 0
+    page = (folder / "drawn.html").read_text(encoding="utf-8")
+    pd.read_csv(folder / "calm.csv", dtype=str).to_csv(folder / "semicolons.csv", sep=";", index=False)
+    assert run(*written, "semicolons.csv")[::2] == (0, "")
+    assert (folder / "drawn.html").read_text(encoding="utf-8") == page
+    assert (folder / "drawn.csv").read_text(encoding="utf-8").startswith("colour,visits,")
+
+
 def test_log(run):
     from hld.command.console.steps import LOG
     try:
