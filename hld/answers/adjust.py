@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 
-def holm(pvalues: Any) -> np.ndarray:
-    """(m,) p-values adjusted by Holm's step-down procedure.
+def holm(pvalues: Any, total: int = 0) -> np.ndarray:
+    """(m,) p-values adjusted by Holm's step-down procedure; for `total` tests, if they are the chosen ones of more.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def holm(pvalues: Any) -> np.ndarray:
     """
     pvalues = np.asarray(pvalues, dtype=np.float64)
     order, m = np.argsort(pvalues, kind="stable"), len(pvalues)
-    stepped = np.maximum.accumulate(pvalues[order] * (m - np.arange(m)))
+    stepped = np.maximum.accumulate(pvalues[order] * (max(m, total) - np.arange(m)))
     return _in_order(order, stepped)
 
 

@@ -32,6 +32,8 @@ class Evidence:
         p-values of the columns and adjusted ones, where they are not those of independent rows.
     new : tuple of V NewValues or None
         Tests of new values, of the columns where there are any.
+    are_chosen : bool
+        Whether the pairs of columns were chosen by the rows of the reference.
     """
 
     fitted: tuple[Any, ...]
@@ -42,6 +44,7 @@ class Evidence:
     seed: int
     tests: np.ndarray | None = None
     new: tuple[NewValues | None, ...] | None = None
+    are_chosen: bool = False
 
     @cached_property
     def columns(self) -> tuple[Any, ...]:
@@ -57,7 +60,9 @@ class Evidence:
     @cached_property
     def pairs(self) -> tuple[Any, ...]:
         """A `PairShift` for each edge of the tree with enough rows, the smallest p-value first."""
-        return () if self.tests is not None else pair_shifts(self.fitted, self.reference, self.batch)
+        if self.tests is not None:
+            return ()
+        return pair_shifts(self.fitted, self.reference, self.batch, are_chosen=self.are_chosen)
 
     def odd_cells(self) -> list[Any]:
         """(name, missing, unseen, out of range) of each column that has such cells."""

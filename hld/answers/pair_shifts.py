@@ -58,7 +58,8 @@ class PairShift:
     expected, observed : float
         Cramer's V in the reference and in the batch, of the grouped tables.
     pvalue, adjusted : float
-        p-value for equal odds ratios: unadjusted, and adjusted for the number of pairs (Holm).
+        p-value for equal odds ratios: unadjusted, and adjusted for the number of pairs (Holm), of all pairs of columns
+        where the rows of the reference have chosen them.
     labels : tuple of two tuples of str
         The groups of levels or bins.
     expected_table, observed_table : (a, b) float arrays
@@ -112,7 +113,8 @@ class PairShift:
                 "correlations": None if self.correlations is None else list(self.correlations)}
 
 
-def pair_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: Profile) -> tuple[Any, ...]:
+def pair_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: Profile, *,
+                are_chosen: bool = False) -> tuple[Any, ...]:
     """Whether the dependence along each edge changed, the smallest p-value first.
 
     Parameters
@@ -121,6 +123,9 @@ def pair_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: Pro
         Columns of the encoder.
     reference, batch : Profile
         Both profiles have the same edges.
+    are_chosen : bool
+        Whether the edges are the most dependent of all pairs of columns by the very rows of the reference, which
+        exaggerate their dependence: p-values are then adjusted for the number of all pairs.
 
     Returns
     -------
@@ -133,7 +138,7 @@ def pair_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: Pro
     Holland (1975), Discrete Multivariate Analysis; Cramer (1946), Mathematical Methods of Statistics, section 21.9.
     """
     found = _compared(columns, reference, batch)
-    adjusted = holm([one["pvalue"] for one in found])
+    adjusted = holm([one["pvalue"] for one in found], math.comb(len(columns), 2) if are_chosen else 0)
     shifts = [PairShift(adjusted=float(q), **one) for one, q in zip(found, adjusted, strict=True)]
     return tuple(sorted(shifts, key=lambda one: (one.pvalue, -abs(one.observed - one.expected))))
 

@@ -158,7 +158,8 @@ def evidence_of(detector: Any, batch: Profile | None, quality: DataQuality | Non
     new = None if quality is None or kept is None else tuple(
         _new_values(found.get(name), int(kept.new[v]), int(kept.shown[v]), quality.num_rows)
         for v, name in enumerate(encoder.names))
-    return Evidence(encoder.columns, detector.profile_, batch, unseen, out_of_range, seed, tests, new)
+    return Evidence(encoder.columns, detector.profile_, batch, unseen, out_of_range, seed, tests, new,
+                    are_chosen=kept is None)
 
 
 def _new_values(found: ColumnQuality | None, before: int, shown: int, num_rows: int) -> NewValues | None:

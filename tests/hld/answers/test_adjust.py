@@ -23,5 +23,11 @@ def test_holm_by_its_definition(rng):
         np.testing.assert_array_equal(holm(pvalues) <= alpha, rejected)
 
 
+def test_holm_for_more_tests_than_are_given(rng):
+    pvalues = np.sort(rng.random(12) ** 4)
+    np.testing.assert_array_equal(holm(pvalues[:5], 12)[:5], holm(pvalues)[:5])
+    np.testing.assert_array_equal(holm(pvalues, 5), holm(pvalues))
+
+
 def test_nothing_to_adjust():
     assert holm([]).tolist() == benjamini_hochberg([]).tolist() == []

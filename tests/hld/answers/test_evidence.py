@@ -95,3 +95,16 @@ def test_values_that_count_as_missing_are_new_as_well(policy):
     assert number.beyond[1] == 0.9
     assert level.beyond is None
     assert max(number.adjusted, level.adjusted) < 1e-20
+
+
+@pytest.mark.parametrize("reference", ["training", "held-out"])
+def test_dependences_that_the_same_rows_have_chosen_are_called_no_more_often_than_they_may(reference):
+    """Twenty independent columns: the edges of the tree are those that happen to be dependent in the training rows."""
+    trials, called = 40, 0
+    for seed in range(trials):
+        rng = np.random.default_rng([11, seed])
+        rows = rng.integers(0, 3, size=(400, 20))
+        detector = hld.HLDDetector(num_latents=1, num_epochs=1, metric="euclidean", null="exact", reference=reference)
+        result = detector.fit(rows[:200]).test(rows[200:])
+        called += min(one.adjusted for one in result.pairs) <= 0.05
+    assert called <= at_most(trials, 0.05)
