@@ -1,19 +1,20 @@
 """The downward pass over one tile of rows, compiled.  Its readable twin is `pcircuit.inference.flows.downward`.
 
-It follows `compiled.upward.upward_tile` in the full layout, on the same tile: with F the flow of a region's sums,
+It follows `compiled.upward.upward_regions` in the full layout, on the same tile: with F the flow of a region's sums,
 
     ratio_k = F_k / s_k       edge (k, p) += sum_b ratio_k product_p     (times weights[k, p], once, at the end)
     G_p = product_p * sum_k weights[k, p] ratio_k      flow of product p, handed to the units it multiplies
 
 The powers of two taken out upward cancel in ratio_k product_p.  Of products and sums only one kind is kept and the
-other computed once more: keeping both would double what must stay in the cache between the passes.  Flows live on a
-stack: a region's flow dies when its children have theirs.
+other computed once more, where keeping both would double what must stay in the cache between the passes; in blocks of
+regions (`compiled.layouts`) both are there.  Flows live on a stack: a region's flow dies when its children have theirs.
 """
 from __future__ import annotations
 
 import numpy as np
 
 from pcircuit.compiled.jit import jit
+from pcircuit.compiled.layouts import PRODUCTS_KEPT, SUMS_KEPT
 from pcircuit.compiled.mix import ONE, THREE, TWO, dot, dot_one, mix
 from pcircuit.compiled.packed import (
     ARITY,
@@ -34,27 +35,32 @@ from pcircuit.compiled.upward import has_missing, mix_sparse, multiply_children
 
 
 @jit
-def downward_tile(packed, layout, tile, rows, row_weights, edge_flow, input_flow):
-    """Add the expected flows of a tile to edge_flow (like weights, not yet times them) and input_flow (like tables).
+def enter_root(layout, tile, rows, row_weights):
+    """The flow of the root."""
+    root = np.uintp(layout.flows[-1]) * ONE
+    for b in range(np.uintp(rows)):
+        tile.flow[root + b] = row_weights[b]
 
-    `layout` is the full one; rows of weight 0 add nothing.  Clobbers the tile's exponent and suspect.
+
+@jit
+def downward_regions(packed, layout, tile, rows, start, stop, edge_flow, input_flow):
+    """Add the flows of a tile in regions start..stop to edge_flow (like weights, not yet times them) and input_flow.
+
+    What regions from `stop` on hand down to these has its place.  `input_flow` is like tables.  `layout` is the full
+    one; rows of weight 0 add nothing.  Clobbers the tile's exponent and suspect.
     """
     values, flow, codes = tile.values, tile.flow, tile.codes
     region, children, unit, weights = packed.region, packed.child, packed.unit, packed.weights
-    last = len(region) - 1
     sums, flows = layout.sums, layout.flows
-    root = np.uintp(layout.flows[last]) * ONE
-    for b in range(np.uintp(rows)):
-        flow[root + b] = row_weights[b]
-    for r in range(last, -1, -1):
+    for r in range(stop - 1, start - 1, -1):
         P, K, w = region[r, PRODUCTS], region[r, SUMS], region[r, WEIGHT]
         ratios, first = flows[r], layout.products[r]
-        if not layout.keeps_products:
+        if layout.keeps == SUMS_KEPT:
             multiply_children(packed, layout, tile, rows, r, 0)
-        elif region[r, SPARSE]:
+        elif layout.keeps == PRODUCTS_KEPT and region[r, SPARSE]:
             mix_sparse(weights, packed.columns, w, packed.row_pointer, region[r, ROW_POINTER], K, values, first,
                        sums[r], rows)
-        else:
+        elif layout.keeps == PRODUCTS_KEPT:
             mix(weights, w, P, 1, K, P, values, first, values, sums[r], rows)
         _divide(flow, ratios, values, sums[r], K, rows)
         if region[r, SPARSE]:

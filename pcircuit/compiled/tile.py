@@ -12,14 +12,15 @@ import numpy as np
 
 from pcircuit.array_types import Bools, Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, derived
+from pcircuit.compiled.layouts import STRIDE as STRIDE
+from pcircuit.compiled.layouts import TILE_ROWS as TILE_ROWS
 from pcircuit.compiled.layouts import Layout
 from pcircuit.compiled.packed import Packed
 from pcircuit.evidence import check_evidence
 
 T = TypeVar("T")
-TILE_ROWS = 256  # rows of a tile at most: enough to pay for a region's bookkeeping, few enough to stay in the cache
-STRIDE = TILE_ROWS + 8  # from unit to unit; an odd number of cache lines, so that units do not compete for places
 GROUP_CODES, MOST_TILES = 200_000, 16  # entries of evidence of a group, so that they stay in the cache; its tiles
+BLOCK_CODES = 2_000_000  # entries where tiles go through blocks of regions, which read few columns at a time
 LINE = 64  # bytes of a cache line and of the widest vector: values that straddle two lines cost twice
 
 
@@ -67,7 +68,8 @@ def new_sums(packed: Packed) -> Sums:
 def new_work(circuit: Circuit, layout: Layout, num_exponents: int, most_bytes: float) -> tuple[Tile, Group]:
     """A tile and a group for a layout; a tile's values take no more than `most_bytes`, if half a tile does."""
     V, step = circuit.num_variables, TILE_ROWS if 8 * layout.num_values * TILE_ROWS <= most_bytes else TILE_ROWS // 2
-    rows = int(np.clip(GROUP_CODES // V // step, 1, MOST_TILES)) * step
+    most = (GROUP_CODES, MOST_TILES) if len(layout.ends) == 1 else (BLOCK_CODES, len(layout.tile_sums))
+    rows = int(np.clip(most[0] // V // step, 1, most[1])) * step
     scratch = np.empty((3, STRIDE))
     dtype = np.uint16 if max(circuit.num_categories) < 2 ** 16 else np.int64
     tile = Tile(np.empty((V, STRIDE), dtype=dtype), _aligned(layout.num_values * STRIDE),

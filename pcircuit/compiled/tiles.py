@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcircuit.compiled.downward import downward_tile
+from pcircuit.compiled.downward import downward_regions, enter_root
 from pcircuit.compiled.jit import jit
+from pcircuit.compiled.layouts import Layout
+from pcircuit.compiled.packed import ARITY, FIRST_CHILD, IS_LEAF, VARIABLE
 from pcircuit.compiled.readers import Wanted
 from pcircuit.compiled.tile import STRIDE
-from pcircuit.compiled.upward import upward_tile
+from pcircuit.compiled.upward import upward_regions, upward_tile
 
 LOG_2 = float(np.log(2.0))
 
@@ -22,7 +24,7 @@ def upward_tiles(packed, layout, tile, group, rows, wanted):
     """The upward pass over the rows of a group, tile by tile; see `compiled.upward.upward_tile`."""
     for start in range(0, rows, group.step):
         count = min(group.step, rows - start)
-        _enter(tile, group, start, count)
+        _enter(packed, tile, group, start, count, 0, len(packed.region))
         upward_tile(packed, layout, tile, count, Wanted(wanted.readers, wanted.table[start:], wanted.totals))
         _leave(layout, tile, group, start, count)
 
@@ -38,23 +40,66 @@ def flow_tiles(packed, layout, tile, group, rows, nothing, chunk, sums):
     """
     row, stop, per_chunk = chunk
     part, whole = sums
-    suspects = 0
-    for start in range(0, rows, group.step):
-        count = min(group.step, rows - start)
-        _enter(tile, group, start, count)
-        upward_tile(packed, layout, tile, count, nothing)
-        _leave(layout, tile, group, start, count)
-        for b in range(np.uintp(start), np.uintp(start + count)):
-            if group.suspects[b]:
-                group.weights[b] = 0.0
-                suspects += 1
-        part.log[0] += _weighted_log(group, start, count)
-        downward_tile(packed, layout, tile, count, group.weights[start:], part.edges, part.counts)
-        row += count
+    suspects, start = 0, 0
+    while start < rows:
+        end = min(rows, start + per_chunk - row % per_chunk)
+        suspects += _add_rows(packed, layout, tile, group, start, end, nothing, part)
+        row, start = row + end - start, end
         if row % per_chunk == 0 or row == stop:
             _move(part.edges, whole.edges)
             _move(part.counts, whole.counts)
             _move(part.log, whole.log)
+    return suspects
+
+
+@jit
+def _add_rows(packed, layout, tile, group, begin, stop, nothing, part):
+    """Both passes over rows begin..stop of a group, block by block; returns how many of them are suspect."""
+    suspects, last = 0, len(layout.ends) - 1
+    for i in range(2 * last + 1):  # all blocks upwards, then all but the last downwards
+        block = i if i <= last else 2 * last - i
+        first, end = layout.ends[block - 1] if block else 0, layout.ends[block]
+        for start in range(begin, stop, group.step):
+            count, place = min(group.step, stop - start), _places(layout, (start - begin) // group.step)
+            _enter(packed, tile, group, start, count, first, end)
+            upward_regions(packed, place, tile, count, nothing, 0, first, end)
+            if i <= last:
+                _note(tile, group, start, count, block > 0)
+            if i == last:
+                suspects += _turn(place, tile, group, start, count, part.log)
+            if i >= last:
+                downward_regions(packed, place, tile, count, first, end, part.edges, part.counts)
+    return suspects
+
+
+@jit
+def _places(layout, number):
+    """The layout of one of the tiles that go through blocks together."""
+    t = number if len(layout.ends) > 1 else 0
+    return Layout(layout.products, layout.tile_sums[t], layout.tile_flows[t], layout.spare, layout.num_values,
+                  layout.num_flows, layout.keeps, layout.ends, layout.tile_sums, layout.tile_flows)
+
+
+@jit
+def _note(tile, group, start, count, is_more):
+    """What a block, and those before it, say of the rows."""
+    first = np.uintp(start)
+    for b in range(np.uintp(count)):
+        group.exponents[first + b] = tile.exponent[0, b] + (group.exponents[first + b] if is_more else 0)
+        group.suspects[first + b] = tile.suspect[b] or (is_more and group.suspects[first + b])
+
+
+@jit
+def _turn(layout, tile, group, start, count, log):
+    """At the root: log-likelihood, and flow of the rows; returns how many are suspect, which have neither."""
+    suspects, root, first = 0, np.uintp(layout.sums[-1] * STRIDE), np.uintp(start)
+    for b in range(np.uintp(count)):
+        group.roots[first + b] = tile.values[root + b]
+        if group.suspects[first + b]:
+            group.weights[first + b] = 0.0
+            suspects += 1
+    log[0] += _weighted_log(group, start, count)
+    enter_root(layout, tile, count, group.weights[start:])
     return suspects
 
 
@@ -77,14 +122,17 @@ def _move(part, whole):
 
 
 @jit
-def _enter(tile, group, start, count):
-    """Copy the evidence of one tile, which costs less than reading it with an offset everywhere."""
-    first = np.uintp(start)
-    for v in range(len(tile.codes) if len(group.roots) > group.step else 0):
-        for b in range(np.uintp(count)):
-            tile.codes[v, b] = group.codes[v, first + b]
+def _enter(packed, tile, group, start, count, begin, end):
+    """Copy what regions begin..end read of the evidence, which costs less than reading it with an offset everywhere."""
+    region, child, first = packed.region, packed.child, np.uintp(start)
+    children = region[end - 1, FIRST_CHILD] + region[end - 1, ARITY] if len(group.roots) > group.step else 0
+    for c in range(region[begin, FIRST_CHILD], children):
+        if child[c, IS_LEAF]:
+            v = child[c, VARIABLE]
+            for b in range(np.uintp(count)):
+                tile.codes[v, b] = group.codes[v, first + b]
     for b in range(np.uintp(count)):
-        tile.skip[b] = group.skip[first + b]
+        tile.skip[b], tile.suspect[b], tile.exponent[0, b] = group.skip[first + b], False, 0
 
 
 @jit

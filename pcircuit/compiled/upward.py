@@ -55,16 +55,23 @@ def upward_tile(packed, layout, tile, rows, wanted):
     the powers of two taken out; with one row it is the total at the root, with one row per region that of the
     region's own subtree.  `wanted`: see `compiled.readers`.
     """
-    region, weights, values, exponent, suspect = packed.region, packed.weights, tile.values, tile.exponent, tile.suspect
-    products, sums, readers = layout.products, layout.sums, wanted.readers
-    per_region = len(exponent) > 1
+    exponent, suspect = tile.exponent, tile.suspect
     for b in range(rows):
         suspect[b] = False
     for e in range(len(exponent)):
         for b in range(rows):
             exponent[e, b] = 0
     reader = read_inputs(packed, tile, rows, wanted)
-    for r in range(len(region)):
+    upward_regions(packed, layout, tile, rows, wanted, reader, 0, len(packed.region))
+
+
+@jit
+def upward_regions(packed, layout, tile, rows, wanted, reader, start, stop):
+    """Values of inner regions start..stop, whose other children have theirs; `reader` is the first that reads them."""
+    region, weights, values, exponent, suspect = packed.region, packed.weights, tile.values, tile.exponent, tile.suspect
+    products, sums, readers = layout.products, layout.sums, wanted.readers
+    per_region = len(exponent) > 1
+    for r in range(start, stop):
         P, K, w, first, out = region[r, PRODUCTS], region[r, SUMS], region[r, WEIGHT], products[r], sums[r]
         e = r if per_region else 0
         multiply_children(packed, layout, tile, rows, r, e)

@@ -264,7 +264,7 @@ def _most_bytes(packed: Packed, layout: Layout) -> float:
     Otherwise a whole one is faster, by 1.2 at V = 784 and K = 64, and by 1.6 at K = 16 with 256 categories.
     """
     half = 8 * layout.num_values * (TILE_ROWS // 2) + 2 * (packed.weights.nbytes + packed.tables.nbytes)
-    return LAST_CACHE if half <= LAST_CACHE else np.inf
+    return LAST_CACHE if half <= LAST_CACHE and len(layout.ends) == 1 else np.inf
 
 
 def _rows_in_numpy(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats,

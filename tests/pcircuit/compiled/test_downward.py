@@ -29,11 +29,15 @@ def assert_flows(circuit, data, weights):
     assert flows.total_weight == weights.sum()
 
 
-@pytest.mark.parametrize("keeps_products", [False, True])
+@pytest.mark.parametrize("kept", ["sums", "products", 0, 20_000])
 @pytest.mark.parametrize("name", CIRCUITS)
-def test_flows_are_right_whatever_was_rescaled(name, keeps_products, monkeypatch, rng):
+def test_flows_are_right_whatever_was_rescaled(name, kept, monkeypatch, rng):
+    """Also in blocks of so many bytes, of one region at least."""
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")
-    monkeypatch.setattr(layouts, "_keeps_products", lambda parts: keeps_products)
+    monkeypatch.setattr(layouts, "_keeps_products", lambda parts: kept == "products")
+    if isinstance(kept, int):
+        monkeypatch.setattr(layouts, "MOST_KEPT", -1)
+        monkeypatch.setattr(layouts, "BLOCK_BYTES", kept)
     circuit = Circuit(CIRCUITS[name].vtree, CIRCUITS[name].regions)  # no layout is cached
     data, weights = rows(circuit, rng), rng.uniform(0.5, 2.0, 24)
     weights[[3, 9]] = 0.0

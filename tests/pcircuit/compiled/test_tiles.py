@@ -45,11 +45,16 @@ def test_rows_in_small_tiles_are_the_rows_in_a_large_one(name, dtype, small_tile
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-300)
 
 
+@pytest.mark.parametrize("block_bytes", [None, 0, 10_000, 30_000])
 @pytest.mark.parametrize("per_chunk", [4, 12, 16, 64])
-@pytest.mark.parametrize("name", ["chain", "hub, zero weights", "nary"])
-def test_chunks_of_flows_add_up(name, per_chunk, small_tiles, rng):
-    """`flow_tiles` adds a chunk to the whole when it is full, and at the last row."""
+@pytest.mark.parametrize("name", ["chain", "hub, zero weights", "nary", "irregular_csr"])
+def test_chunks_of_flows_add_up(name, per_chunk, block_bytes, small_tiles, monkeypatch, rng):
+    """`flow_tiles` adds a chunk to the whole when it is full, and at the last row; its tiles may share blocks."""
+    from pcircuit.compiled import layouts
     from pcircuit.compiled.layouts import full_layout
+    if block_bytes is not None:
+        monkeypatch.setattr(layouts, "MOST_KEPT", -1)
+        monkeypatch.setattr(layouts, "BLOCK_BYTES", block_bytes)
     from pcircuit.compiled.packing import pack
     from pcircuit.compiled.readers import NOTHING
     from pcircuit.compiled.tile import load_group, new_sums
@@ -57,6 +62,7 @@ def test_chunks_of_flows_add_up(name, per_chunk, small_tiles, rng):
     circuit, data = fresh(name), rows(CIRCUITS[name], rng)[:22]
     weights = rng.uniform(0.5, 2.0, 22)
     parts, layout = pack(circuit), full_layout(circuit)
+    assert len(layout.ends) == (len(parts.region) if block_bytes == 0 else 1) or block_bytes
     work, group = flows.new_work(circuit, layout, 1, np.inf)
     part, whole, suspects = new_sums(parts), new_sums(parts), 0
     for lo in range(0, 22, 12):
