@@ -5,7 +5,7 @@ What the way down needs of the way up, the sums of every region, may be far larg
 cut into blocks, runs of the post-order whose products and sums fit into the L2 cache, and a tile goes
 
     up      block by block; only sums that are read by another block ("kept") outlive their own
-    down    block by block in reverse: up once more, to have its products and sums, and down through the same block
+    down    block by block in reverse: up once more, for products and sums that are not kept, and down the same block
 
 The last block goes down at once.  Several tiles go through a block one after the other, so that its weights and
 tables, and their flows, are in the cache, too: each tile has places of its own for kept sums and for their flows.  This
@@ -42,6 +42,7 @@ class Layout(NamedTuple):
     num_values: int
     num_flows: int
     keeps: int  # what the way down finds: SUMS_KEPT, PRODUCTS_KEPT or BOTH_KEPT
+    kept: int  # from here on there are sums that outlive their block
     ends: Ints  # (blocks,) where each block of inner regions ends
     tile_sums: Ints  # (tiles that are worked on together, inner regions) `sums` of each tile
     tile_flows: Ints  # the same of `flows`
@@ -76,7 +77,7 @@ def _stack_layout(packed: Packed) -> Layout:
 
 def _in_one_block(products: Ints, sums: Ints, flows: Ints, spare: int, sizes: tuple[int, int], keeps: int) -> Layout:
     """A layout for one tile at a time."""
-    return Layout(products, sums, flows, spare, *sizes, keeps, np.array([len(sums)]), sums[None], flows[None])
+    return Layout(products, sums, flows, spare, *sizes, keeps, sizes[0], np.array([len(sums)]), sums[None], flows[None])
 
 
 def _full_layout(packed: Packed) -> Layout:
@@ -134,7 +135,7 @@ def _blocked_layout(packed: Packed) -> Layout:
     place = kept - region[:, SUMS] + tiles
     more = int(kept[-1]) * together
     tile_sums, tile_flows = np.where(is_kept, top + place, sums), np.where(is_kept, highest + place, flows)
-    return Layout(products, tile_sums[0], tile_flows[0], 0, top + more, highest + more, BOTH_KEPT,
+    return Layout(products, tile_sums[0], tile_flows[0], 0, top + more, highest + more, BOTH_KEPT, top,
                   np.append(np.flatnonzero(np.diff(block)) + 1, len(region)), tile_sums, tile_flows)
 
 

@@ -62,7 +62,7 @@ def _add_rows(packed, layout, tile, group, begin, stop, nothing, part):
         for start in range(begin, stop, group.step):
             count, place = min(group.step, stop - start), _places(layout, (start - begin) // group.step)
             _enter(packed, tile, group, start, count, first, end)
-            upward_regions(packed, place, tile, count, nothing, 0, first, end)
+            upward_regions(packed, place, tile, count, nothing, 0, first, end, i > last)
             if i <= last:
                 _note(tile, group, start, count, block > 0)
             if i == last:
@@ -77,7 +77,7 @@ def _places(layout, number):
     """The layout of one of the tiles that go through blocks together."""
     t = number if len(layout.ends) > 1 else 0
     return Layout(layout.products, layout.tile_sums[t], layout.tile_flows[t], layout.spare, layout.num_values,
-                  layout.num_flows, layout.keeps, layout.ends, layout.tile_sums, layout.tile_flows)
+                  layout.num_flows, layout.keeps, layout.kept, layout.ends, layout.tile_sums, layout.tile_flows)
 
 
 @jit

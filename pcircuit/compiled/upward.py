@@ -62,12 +62,15 @@ def upward_tile(packed, layout, tile, rows, wanted):
         for b in range(rows):
             exponent[e, b] = 0
     reader = read_inputs(packed, tile, rows, wanted)
-    upward_regions(packed, layout, tile, rows, wanted, reader, 0, len(packed.region))
+    upward_regions(packed, layout, tile, rows, wanted, reader, 0, len(packed.region), False)
 
 
 @jit
-def upward_regions(packed, layout, tile, rows, wanted, reader, start, stop):
-    """Values of inner regions start..stop, whose other children have theirs; `reader` is the first that reads them."""
+def upward_regions(packed, layout, tile, rows, wanted, reader, start, stop, again):
+    """Values of inner regions start..stop, whose other children have theirs; `reader` is the first that reads them.
+
+    `again`: sums that outlive their block are there.
+    """
     region, weights, values, exponent, suspect = packed.region, packed.weights, tile.values, tile.exponent, tile.suspect
     products, sums, readers = layout.products, layout.sums, wanted.readers
     per_region = len(exponent) > 1
@@ -75,6 +78,8 @@ def upward_regions(packed, layout, tile, rows, wanted, reader, start, stop):
         P, K, w, first, out = region[r, PRODUCTS], region[r, SUMS], region[r, WEIGHT], products[r], sums[r]
         e = r if per_region else 0
         multiply_children(packed, layout, tile, rows, r, e)
+        if again and out >= layout.kept:
+            continue
         if region[r, SPARSE]:
             mix_sparse(weights, packed.columns, w, packed.row_pointer, region[r, ROW_POINTER], K, values, first, out,
                         rows)

@@ -54,8 +54,10 @@ def test_the_numpy_text_too(name, monkeypatch, rng):
 @pytest.mark.parametrize("C", [1, 2, 3, 5])
 @pytest.mark.parametrize("P", [1, 3, 4, 5, 8, 9])
 @pytest.mark.parametrize("one_to_one", [False, True])
-def test_leaves_and_children_of_all_widths(C, P, one_to_one, monkeypatch, rng):
+@pytest.mark.parametrize("keeps_products", [False, True])
+def test_leaves_and_children_of_all_widths(C, P, one_to_one, keeps_products, monkeypatch, rng):
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")
+    monkeypatch.setattr(layouts, "_keeps_products", lambda parts: keeps_products)
     K = P if one_to_one else max(1, P // 2)
     inner = InnerRegion(np.zeros((1, 2), dtype=int), np.ones((K, 1)))
     products = np.stack([rng.permutation(P), np.arange(P) % K], axis=1)
