@@ -17,7 +17,17 @@ from numpy.typing import ArrayLike
 
 
 def holm(pvalues: Any, total: int = 0) -> np.ndarray:
-    """(m,) p-values adjusted by Holm's step-down procedure; for `total` tests, if they are the chosen ones of more.
+    """(m,) p-values adjusted by Holm's step-down procedure.
+
+    Parameters
+    ----------
+    pvalues : (m,) float array_like
+    total : int
+        Number of all tests, where these are chosen ones of more.
+
+    Returns
+    -------
+    (m,) float array
 
     Examples
     --------

@@ -93,7 +93,7 @@ class SegmentsResult:
 
     def to_frame(self) -> Any:
         """One row per segment as a pandas data frame, in the order of the labels; ImportError without pandas."""
-        from hld.answers.frame import data_frame
+        from hld.answers.for_programs import data_frame
         return data_frame({"segment": self.labels, "rows": self.num_rows, "pvalue": self.pvalues,
                            "adjusted_pvalue": self.adjusted, "shift": self.reject,
                            "effect": [result.effect for result in self.results]})

@@ -57,7 +57,7 @@ class OfColumns:
         ImportError
             If pandas is not installed.
         """
-        from hld.answers.frame import columns_frame
+        from hld.answers.for_programs import columns_frame
         return columns_frame(self.columns)
 
     def parts_to_dict(self) -> dict[str, Any]:

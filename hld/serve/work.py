@@ -6,7 +6,7 @@ import io
 from dataclasses import replace
 from typing import Any
 
-from hld.answers.plain_json import plain_json
+from hld.answers.for_programs import plain_json
 from hld.chunks import judge_chunks
 from hld.reports.batch_report import batch_report
 from hld.serve.limits import Limits

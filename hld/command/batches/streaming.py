@@ -168,5 +168,5 @@ def _lines(encoding: str) -> Iterator[str]:
 
 def _print_line(event: str, result: MonitorResult, differs: dict[str, Any]) -> None:
     """One line of JSON, at once."""
-    from hld.answers.plain_json import plain_json
+    from hld.answers.for_programs import plain_json
     print(json.dumps({"event": event, **plain_json(result.to_dict() | differs)}, allow_nan=False), flush=True)

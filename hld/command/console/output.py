@@ -17,7 +17,7 @@ import sys
 from typing import Any
 
 import pcircuit
-from hld.answers.plain_json import plain_json
+from hld.answers.for_programs import plain_json
 from hld.tables.shown_names import printable
 
 

@@ -11,7 +11,7 @@ import pytest
 from live_server import Client, arrow, bodies, csv_bytes, orders, parquet, served, wait_until
 
 import hld
-from hld.answers.plain_json import plain_json
+from hld.answers.for_programs import plain_json
 from hld.serve.limits import Limits
 from hld.serve.openapi import ENDPOINTS, description
 
