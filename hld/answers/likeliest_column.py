@@ -1,25 +1,26 @@
 r"""Which column has most likely moved, where a batch is rejected and no column moved by itself.
 
 A column whose values were exchanged, drawn from other rows or replaced in some rows may keep its frequencies, or change
-them too little to be seen; its dependences on others change.  Suppose that exactly one column v moved.  Then the
-p-values of the pairs that v is part of tend to be small, and those of all other pairs are uniform.  The logarithm of
-the likelihood ratio of "v moved" against "none did" is
+them too little to be seen; its dependences on others change.  Suppose that exactly one column v moved.  Either it moved
+by itself, as in a drift that keeps the order of the rows, and its own p-value p_v tends to be small; or it lost its
+dependences, too, and the p-values p_e of the pairs e that v is part of tend to be small.  All others are uniform.  The
+likelihood ratio of "v moved" against "none did" is
 
-.. math:: \ln \bigl(\tfrac12 + \tfrac12 f(p_v)\bigr) + \sum_{e \ni v} \ln \bigl(1 - \omega_e + \omega_e f(p_e)\bigr),
-          \qquad f(p) = \kappa \, p^{\kappa - 1},
+.. math:: \pi f(p_v) + (1 - \pi) \bigl(\tfrac12 + \tfrac12 f(p_v)\bigr)
+          \prod_{e \ni v} \bigl(1 - \omega_e + \omega_e f(p_e)\bigr), \qquad f(p) = \kappa \, p^{\kappa - 1},
 
-with f a density of small p-values (Sellke, Bayarri and Berger 2001), one half for "its own frequencies changed, too",
-and omega_e for how surely the p-value of the pair would be small if the dependence were lost: the power of the
+with f a density of small p-values (Sellke, Bayarri and Berger 2001), one half for "its own frequencies changed as
+well", and omega_e for how surely the p-value of the pair would be small if the dependence were lost: the power of the
 chi-square test at the level `SEEN`, whose noncentrality is then
 
 .. math:: V_e^2 \min(a - 1, b - 1) \, \frac{n T}{n + T},
 
 V Cramer's measure of the dependence in the n reference rows, of a x b groups of values, T rows in the batch.  So a
-strong dependence that stayed speaks against both of its columns, and a weak one, whose loss nobody could see, against
-none.  Without this a column that several others depend on comes before the one of them that moved.
+strong dependence that stayed speaks against the second way for both of its columns, and a weak one, whose loss nobody
+could see, against none.  Without this a column that several others depend on comes before the one of them that moved.
 
-kappa and the level were chosen on nltcs, adult, connect4, msnbc and kdd of `benchmarks.power.localisation`, where a
-wide range of both (.1 to .25, .01 to .001) does as well.
+kappa, pi and the level were chosen on nltcs, adult, connect4, msnbc, kdd, dna and sensorless
+(`benchmarks.power.localisation`): a larger pi names drifting columns more often, and permuted ones less.
 """
 from __future__ import annotations
 
@@ -27,6 +28,7 @@ import math
 from typing import Any
 
 KAPPA = 0.15
+BY_ITSELF = 0.3  # pi
 SEEN = 0.001  # level of the test whose power counts
 SURE = 500.0  # noncentrality at which the power is 1 to many digits, with up to 25 degrees of freedom
 LEAST = 1e-300  # p-value whose logarithm is taken
@@ -58,12 +60,20 @@ def likeliest_first(shifts: tuple[Any, ...], pairs: tuple[Any, ...], num_rows: t
     American Statistician 55, 62.
     """
     n, T = num_rows
-    evidence = {one.name: _log_ratio(one.pvalue, 0.5) for one in shifts}
+    lost = dict.fromkeys((one.name for one in shifts), 0.0)
     for pair in pairs:
         found = _log_ratio(pair.pvalue, _power_of_loss(pair, n * T / max(n + T, 1)))
         for name in pair.names:
-            evidence[name] += found
-    return tuple(sorted(shifts, key=lambda one: -evidence[one.name]))
+            lost[name] += found
+    return tuple(sorted(shifts, key=lambda one: -_evidence(one.pvalue, lost[one.name])))
+
+
+def _evidence(pvalue: float, lost: float) -> float:
+    """Logarithm of the likelihood ratio of a column, given that of its pairs."""
+    by_itself = math.log(BY_ITSELF) + _log_ratio(pvalue, 1.0)
+    with_others = math.log(1 - BY_ITSELF) + _log_ratio(pvalue, 0.5) + lost
+    high, low = max(by_itself, with_others), min(by_itself, with_others)
+    return high + math.log1p(math.exp(low - high))
 
 
 def _log_ratio(pvalue: float, share: float) -> float:

@@ -70,3 +70,9 @@ def test_without_pairs_the_order_is_that_of_pvalues_and_extremes_are_finite():
     assert order(columns, []) == "abc"
     assert order(columns[::-1], [pair(("a", "b"), 0.0, 1.0, (6, 6))], (10 ** 12, 10 ** 12)) == "abc"
     assert order([column("a", 0.3), column("b", 0.3)], [], (0, 1)) == "ab"
+
+
+def test_a_column_that_moved_by_itself_may_keep_its_dependences():
+    """A drift keeps the order of the rows: strong dependences that stayed do not outweigh the column's own p-value."""
+    columns = [column("a", 0.2), column("b", 1e-4), column("c", 0.3)]
+    assert order(columns, [pair((one, "b"), 0.6, 0.9) for one in "ac"])[0] == "b"
