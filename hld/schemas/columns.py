@@ -40,7 +40,7 @@ from numpy.typing import ArrayLike
 from hld.schemas.bin_edges import bin_edges
 from hld.schemas.rare_levels import MOST_RARE, SIZE, digests_of
 from hld.schemas.single_precision import spans
-from hld.tables.cells import distinct_values, level_order
+from hld.tables.cells import NUMERIC, distinct_numbers, distinct_values, level_order
 from hld.tables.factored import whole_cells
 from hld.tables.single_cells import not_a_number, reads_as_number
 from hld.tables.times import TIMES, as_seconds, from_seconds, time_kind, time_text
@@ -173,7 +173,7 @@ def _check_policy(column: BinColumn | LevelColumn) -> None:
                          f"one of {', '.join(UNSEEN)}")
 
 
-def fit_column(name: str, values: ArrayLike, role: str | None, *, num_bins: int,
+def fit_column(name: str, values: Any, role: str | None, *, num_bins: int,
                max_categories: int) -> BinColumn | LevelColumn:
     """The column for values (N,); `role` is "categorical", "continuous", or None to choose by the values.
 
@@ -202,7 +202,13 @@ def fit_column(name: str, values: ArrayLike, role: str | None, *, num_bins: int,
         distinct, counts = np.unique(seconds[~np.isnan(seconds)], return_counts=True)
         if len(distinct) > 1:   # a single time is a level, so that any other one is seen to be new
             return _quantile_bins(name, distinct, counts, num_bins, times)
-    distinct, counts = distinct_values(values, name)
+    if role != "categorical" and values.dtype.kind in NUMERIC:
+        distinct, counts = distinct_numbers(values, name)
+        if len(distinct) > max(max_categories, num_bins):  # too many to be levels, or to be Python numbers
+            return _quantile_bins(name, distinct, counts, num_bins)
+        distinct = distinct.tolist()
+    else:
+        distinct, counts = distinct_values(values, name)
     types = set(map(type, distinct))
     if role == "continuous" and str in types:
         texts = [value for value in distinct if isinstance(value, str)]
@@ -274,8 +280,10 @@ def _most_frequent(name: str, levels: list[str], counts: np.ndarray, max_categor
 def _quantile_bins(name: str, distinct: Any, counts: np.ndarray, num_bins: int,
                    kind: str = "continuous") -> BinColumn:
     """Binned column of the finite values."""
-    number, place = np.unique(np.array(distinct, dtype=np.float64), return_inverse=True)
-    counts = np.bincount(place, weights=counts).astype(np.int64)    # whole numbers beyond 2^53 may share a double
+    number = np.asarray(distinct, dtype=np.float64)
+    if number is not distinct:    # whole numbers beyond 2^53 may share a double
+        number, place = np.unique(number, return_inverse=True)
+        counts = np.bincount(place, weights=counts).astype(np.int64)
     finite = np.isfinite(number)
     if not finite.any():
         raise ValueError(f"`table` column {name!r} holds no finite number, expected some to cut into bins: "
