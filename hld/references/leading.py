@@ -2,13 +2,16 @@ r"""Leading eigenvectors of a covariance known only by its products with vectors
 
 From a random block Q_1 of b orthonormal columns the basis grows by b columns at a time,
 
-.. math:: Q_{i + 1} = \mathrm{orth}\left( (I - B B^T) S Q_i \right), \qquad B = [Q_1 \ldots Q_i],
+.. math:: Q_{i + 1} = \mathrm{orth}(L_i), \qquad L_i = (I - B B^T) S Q_i, \qquad B = [Q_1 \ldots Q_i],
 
 and the eigenvectors of the small matrix B^T S B = W \Lambda W^T give the pairs \Lambda, V = B W (Rayleigh and Ritz).
-It ends when the residuals of the k leading ones, which need no further product, are small:
+Its last columns, B^T S Q_i, are taken anyway to find L_i.  What S adds to all blocks before the last is in the basis, so
+with w_j the last rows of column j of W
 
-.. math:: \| S v_j - \lambda_j v_j \| \le \epsilon \lambda_1 .
+.. math:: S v_j - \lambda_j v_j = L_i w_j,
 
+and it ends when these residuals of the k leading pairs are at most epsilon lambda_1 long, before which neither S B nor
+V is formed.
 Every eigenvalue found is then within epsilon lambda_1 of one of S.
 
 Where the spectrum is flat, so that lambda_k is nearly lambda_1, hundreds of products would be needed to separate
@@ -51,7 +54,7 @@ def leading_eigenpairs(operator: Any, m: int, k: int, epsilon: float, *,
 
     Notes
     -----
-    The random start is the same at every call.  Memory for two bases, of 2 k columns and more.
+    The random start is the same at every call.  Memory for one basis, of 2 k columns and more.
 
     References
     ----------
@@ -65,39 +68,37 @@ def leading_eigenpairs(operator: Any, m: int, k: int, epsilon: float, *,
     (array([5., 3.]), array([0., 1., 0.]))
     """
     rng, k = np.random.default_rng(0), min(k, m)
-    basis, images = np.empty((m, 0)), np.empty((m, 0))
-    block = rng.standard_normal((m, min(BLOCK, m)))
     most = min(MOST_COLUMNS * k + MOST_BLOCKS * BLOCK, m)
-    look = min(k + BLOCK, m)
+    look, width = min(k + BLOCK, m), min(most + BLOCK, m)
+    basis, small, size = np.empty((m, width), order="F"), np.zeros((width, width)), 0
+    image = left = rng.standard_normal((m, min(BLOCK, m)))
     while True:
-        block = _orthonormal(block[:, :m - basis.shape[1]], basis, rng)
+        block = _orthonormal(left[:, :width - size], image, basis[:, :size], rng)
+        start, size = size, size + block.shape[1]
+        basis[:, start:size] = block
         image = operator @ block
-        basis, images = np.hstack([basis, block]), np.hstack([images, image])
-        size = basis.shape[1]
+        small[:size, start:size] = basis[:, :size].T @ image
+        left = image - basis[:, :size] @ small[:size, start:size]
         if size >= look:
-            values, vectors, residuals = _ritz(basis, images, k)
-            allowed = max(epsilon * values[0], coarse * values[-1])
-            if size >= most or residuals.max() <= allowed:
-                return values, vectors
+            values, rotation = _leading(small[:size, :size], k)
+            residuals = np.linalg.norm(left @ rotation[start:], axis=0)
+            if size >= most or residuals.max() <= max(epsilon * values[0], coarse * values[-1]):
+                return values, basis[:, :size] @ rotation
             look = min(int(size * GROWTH), most)
-        block = image
 
 
-def _orthonormal(block: Any, basis: Any, rng: np.random.Generator) -> Any:
-    """An orthonormal basis of what a block adds to another basis; random directions for what it does not add."""
-    lengths = np.linalg.norm(block, axis=0)
-    for _ in range(2):  # once leaves rounding of the size of what was taken away
-        block = block - basis @ (basis.T @ block)
-    weak = np.linalg.norm(block, axis=0) <= WEAK * lengths
-    block[:, weak] = rng.standard_normal((len(block), int(weak.sum())))
-    block = np.linalg.qr(block - basis @ (basis.T @ block))[0]
+def _orthonormal(left: Any, image: Any, basis: Any, rng: np.random.Generator) -> Any:
+    """An orthonormal basis of what is left of an image beside another basis; random directions where nothing is."""
+    weak = np.linalg.norm(left, axis=0) <= WEAK * np.linalg.norm(image[:, :left.shape[1]], axis=0)
+    if weak.any():
+        fresh = rng.standard_normal((len(left), int(weak.sum())))
+        left[:, weak] = fresh - basis @ (basis.T @ fresh)
+    block = np.linalg.qr(left)[0]
+    # once more: to take the basis away once leaves rounding of the size of what was taken
     return np.linalg.qr(block - basis @ (basis.T @ block))[0]
 
 
-def _ritz(basis: Any, images: Any, k: Any) -> Any:
-    """The k leading eigenvalues in the span of a basis, their vectors, and the lengths of the residuals."""
-    small = basis.T @ images
-    values, rotation = np.linalg.eigh((small + small.T) / 2)
-    values, rotation = values[::-1][:k], rotation[:, ::-1][:, :k]
-    vectors = basis @ rotation
-    return values, vectors, np.linalg.norm(images @ rotation - vectors * values, axis=0)
+def _leading(small: Any, k: int) -> Any:
+    """The k leading eigenvalues, and their vectors, of a symmetric matrix whose upper triangle is there."""
+    values, rotation = np.linalg.eigh(small, UPLO="U")
+    return values[::-1][:k], rotation[:, ::-1][:, :k]
