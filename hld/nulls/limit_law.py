@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 QUANTILE_TOLERANCE = 1e-3  # relative error of the quantiles up to which leading eigenvalues are added
 LEADING = (32, 64, 128, 256)
+STEEP = 128  # tr(S)^2 / tr(S^2), as many equal eigenvalues, up to which the first of these may be enough
 CHECKED_LEVELS = (0.1, 0.05, 0.01, 0.001)
 MOST_PREPARED = 64  # finite-T laws that are kept
 MOST_SCALED = 1e5  # of weights at finite T, for each degree of freedom: fewer than 1e-5 of these are numerically none
@@ -180,24 +181,40 @@ def limit_law(seen: Covariance) -> LimitLaw:
     Returns
     -------
     LimitLaw
-        Law of all eigenvalues or, where the covariance is not formed, of the leading ones and the traces.
+        Law of all eigenvalues, or of the leading ones and the traces where the covariance is not formed, or is large
+        and hardly depends on the others.
 
     Examples
     --------
     >>> limit_law(DenseCovariance(np.diag([3.0, 1.0]))).eigenvalues
     array([3., 1.])
     """
-    every = isinstance(seen, DenseCovariance) or getattr(seen, "is_small", False)
-    return law_of_values(seen.eigenvalues()) if every else law_of_leading(seen)
+    if not (isinstance(seen, DenseCovariance) or getattr(seen, "is_small", False)):
+        return law_of_leading(seen)
+    if getattr(seen, "is_large", False) and seen.trace ** 2 <= STEEP * seen.trace_sq:
+        law = law_of_leading(seen, LEADING[:1])
+        if law.quantile_error <= QUANTILE_TOLERANCE:
+            return law
+    return law_of_values(seen.eigenvalues())
 
 
-def law_of_leading(seen: Covariance) -> LimitLaw:
+def law_of_leading(seen: Covariance, numbers: tuple[int, ...] = LEADING) -> LimitLaw:
     """The law of T |Z|^2 for a covariance with many eigenvalues, from leading ones and traces.
 
     The k leading eigenvalues are computed; the rest, of which the traces give the sum and the sum of squares, is
     replaced (`law_of_values`), and k doubles until that replacement no longer matters, or no more are known.
+
+    Parameters
+    ----------
+    seen : Covariance
+    numbers : tuple of int
+        The k, ascending.
+
+    Returns
+    -------
+    LimitLaw
     """
-    for k in LEADING:
+    for k in numbers:
         leading = pcircuit.without_rounding(np.sort(seen.eigenvalues(k))[::-1])
         c1 = max(seen.trace - leading.sum(), 0.0)
         c2 = max(seen.trace_sq - (leading ** 2).sum(), 0.0)

@@ -20,6 +20,8 @@ MANY = 256  # leading eigenvalues that are found together
 # residuals of leading eigenvectors, relative to the largest and to the smallest of their eigenvalues, at which
 # iteration ends; errors of the eigenvalues are quadratic in them
 FINE, COARSE = 1e-4, 0.05
+MOST_AT_ONCE = 1500  # of a matrix that is formed: the leading eigenvalues of a larger one take a fraction of the time
+SHARP, SHARP_LAST = 1e-6, 1e-3  # the same residuals there
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,11 @@ class DenseCovariance:
     """
 
     matrix: np.ndarray
+
+    @property
+    def is_large(self) -> bool:
+        """Whether leading eigenvalues take less time than all."""
+        return len(self.matrix) > MOST_AT_ONCE
 
     @property
     def trace(self) -> float:
@@ -58,7 +65,7 @@ class DenseCovariance:
 
     def eigenvalues(self, k: Any = None) -> np.ndarray:
         """All eigenvalues, or the k largest, in descending order; what is zero to working precision is 0."""
-        return pcircuit.without_rounding(np.linalg.eigvalsh(self.matrix)[::-1])[:k]
+        return _of_formed(self.matrix, k)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +168,11 @@ class GramCovariance:
     is_small = True
 
     @property
+    def is_large(self) -> bool:
+        """Whether leading eigenvalues take less time than all."""
+        return len(self.gram) > MOST_AT_ONCE
+
+    @property
     def trace(self) -> float:
         """tr(S)."""
         return float(np.trace(self.gram))
@@ -172,7 +184,7 @@ class GramCovariance:
 
     def eigenvalues(self, k: Any = None) -> np.ndarray:
         """The n eigenvalues that may differ from 0, or the k largest, in descending order."""
-        return pcircuit.without_rounding(np.linalg.eigvalsh(self.gram)[::-1])[:k]
+        return _of_formed(self.gram, k)
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,6 +238,13 @@ class StretchedCovariance:
     def _gains(self) -> Any:
         """(k,) f^2 - r^2."""
         return self.metric.factors ** 2 - self.metric.rest ** 2
+
+
+def _of_formed(matrix: np.ndarray, k: Any) -> np.ndarray:
+    """Eigenvalues of a matrix, or the k largest, in descending order; what is zero to working precision is 0."""
+    if k is None or len(matrix) <= MOST_AT_ONCE:
+        return pcircuit.without_rounding(np.linalg.eigvalsh(matrix)[::-1])[:k]
+    return pcircuit.without_rounding(leading_eigenpairs(matrix, len(matrix), k, SHARP, coarse=SHARP_LAST)[0])
 
 
 def through(metric: Any, covariance: np.ndarray) -> DenseCovariance:

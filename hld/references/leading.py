@@ -5,8 +5,8 @@ From a random block Q_1 of b orthonormal columns the basis grows by b columns at
 .. math:: Q_{i + 1} = \mathrm{orth}(L_i), \qquad L_i = (I - B B^T) S Q_i, \qquad B = [Q_1 \ldots Q_i],
 
 and the eigenvectors of the small matrix B^T S B = W \Lambda W^T give the pairs \Lambda, V = B W (Rayleigh and Ritz).
-Its last columns, B^T S Q_i, are taken anyway to find L_i.  What S adds to all blocks before the last is in the basis, so
-with w_j the last rows of column j of W
+Its last columns, B^T S Q_i, are taken anyway to find L_i.  What S adds to all blocks before the last is in the basis.
+So with w_j the last rows of column j of W
 
 .. math:: S v_j - \lambda_j v_j = L_i w_j,
 

@@ -28,6 +28,7 @@ from hld.references.covariances import MOST_FORMED, GramCovariance, RowCovarianc
 from hld.vectors.linear_maps import squared_distances
 from hld.vectors.row_products import row_products
 from hld.vectors.row_vectors import RowVectors
+from hld.vectors.windows import Window
 
 if TYPE_CHECKING:
     from hld.vectors.linear_maps import Scaled, SparseRows, Stretched
@@ -102,14 +103,24 @@ class RowReference(RowCovariance):
         """(B, m) means of T vectors that are drawn with replacement, with covariance S / T."""
         return resampled_means(self.table, T, B, rng)
 
-    def under(self, metric: Scaled | SparseRows | Stretched) -> Any:
+    def under(self, metric: Scaled | SparseRows | Stretched | Window) -> Any:
         """F S F^T: formed for few nodes; of fewer rows than nodes by their products, else by its mapped rows."""
         n, m = self.table.shape
         if m <= min(MOST_FORMED, n):
             return through(metric, self.covariance())
         if n <= min(m, MOST_FORMED):
             return GramCovariance(row_products((metric,), self.table, self._plain)[0] / (n - 1))
+        if isinstance(metric, Window) and metric.inner.width <= min(MOST_FORMED, n):
+            return through(metric.inner, self._covariance_of(metric.seen))
         return RowCovariance(metric.apply(self.table))
+
+    def _covariance_of(self, seen: slice) -> np.ndarray:
+        """S of successive coordinates, kept: several metrics look at the same ones."""
+        place = "covariance", seen.start, seen.stop
+        if place not in self._plain:
+            part = self.table[:, seen]
+            self._plain[place] = part.T @ part / (len(part) - 1)
+        return self._plain[place]
 
 
 def resampled_means(table: Any, T: int, B: int, rng: np.random.Generator) -> np.ndarray:

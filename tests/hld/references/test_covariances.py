@@ -4,7 +4,7 @@ import pytest
 
 from hld.nulls.limit_law import law_of_leading, limit_law
 from hld.references import covariances
-from hld.references.covariances import DenseCovariance, RowCovariance, StretchedCovariance
+from hld.references.covariances import DenseCovariance, GramCovariance, RowCovariance, StretchedCovariance
 from hld.vectors.linear_maps import Stretched
 
 
@@ -56,3 +56,24 @@ def test_traces_of_a_stretched_covariance_are_those_of_the_matrix(rest, rng):
     found, F = StretchedCovariance(DenseCovariance(S), metric), metric.apply(np.eye(6))
     assert found.trace == pytest.approx(np.trace(F @ S @ F), rel=1e-12)
     assert found.trace_sq == pytest.approx(np.sum((F @ S @ F) ** 2), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", [DenseCovariance, GramCovariance])
+def test_leading_eigenvalues_of_a_large_matrix_are_enough_where_it_is_steep(kind, rng, monkeypatch):
+    root = rng.normal(size=(600, 400)) * np.r_[0.8 ** np.arange(40), np.full(360, 0.8 ** 40)]
+    matrix = root.T @ root / len(root)
+    every = limit_law(kind(matrix))
+    assert every.num_eigenvalues == 400
+    monkeypatch.setattr(covariances, "MOST_AT_ONCE", 399)
+    leading = limit_law(kind(matrix))
+    assert leading.num_eigenvalues == 32
+    assert leading.quantile_error <= 1e-3
+    np.testing.assert_allclose(leading.eigenvalues[:32], every.eigenvalues[:32], atol=1e-6 * every.eigenvalues[0])
+    for level in (0.1, 0.01, 1e-4):
+        assert leading.threshold(level, 10) == pytest.approx(every.threshold(level, 10), rel=1e-3)
+
+
+def test_all_eigenvalues_of_a_large_matrix_are_found_where_it_is_flat(rng, monkeypatch):
+    monkeypatch.setattr(covariances, "MOST_AT_ONCE", 150)
+    root = rng.normal(size=(600, 200))
+    assert limit_law(DenseCovariance(root.T @ root / len(root))).num_eigenvalues == 200

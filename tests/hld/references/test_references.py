@@ -12,8 +12,9 @@ from hld.metrics.named import METRICS, OF_SCORES, build_metric
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import DenseCovariance, RowCovariance, StretchedCovariance
 from hld.references.holes import HolePatterns
-from hld.references.rows import CACHED, LEAST_COLUMNS, row_reference, weighted_sums
-from hld.vectors.linear_maps import DenseRows, Stretched
+from hld.references.rows import CACHED, LEAST_COLUMNS, RowReference, row_reference, weighted_sums
+from hld.vectors.linear_maps import DenseRows, Scaled, Stretched
+from hld.vectors.windows import Window
 from pcircuit import sample
 
 CIRCUIT = zoo.circuits()["hclt_like"]
@@ -83,6 +84,19 @@ def test_many_nodes_go_other_ways_to_the_same(kind, metric, monkeypatch):
     assert seen.trace_sq == pytest.approx(formed.trace_sq, rel=rel)
     k = min(2, len(formed.eigenvalues()))
     np.testing.assert_allclose(seen.eigenvalues(k)[:k], formed.eigenvalues(k), rtol=1e-6)
+
+
+@pytest.mark.parametrize("seen", [slice(0, 3), slice(2, 6)])
+def test_metrics_of_a_part_of_the_coordinates_see_its_covariance(seen, rng, monkeypatch):
+    table = rng.normal(size=(40, 6))
+    reference = RowReference(table - table.mean(axis=0), None, np.zeros(6))
+    weights = np.linspace(0.5, 2, seen.stop - seen.start)
+    inner = [Scaled("weights", weights), Stretched("steep", np.eye(len(weights))[:, :1], np.array([3.0]), 0.5)]
+    windows = [Window(one.name, one, seen.start, 6) for one in inner]
+    expected = [reference.under(window).covariance() for window in windows]
+    monkeypatch.setattr("hld.references.rows.MOST_FORMED", 5)    # less than all six, more than the window
+    for window, matrix in zip(windows, expected, strict=True):
+        np.testing.assert_allclose(reference.under(window).covariance(), matrix, atol=1e-12)
 
 
 def test_any_map_can_be_estimated_from_drawn_rows(monkeypatch):
