@@ -42,7 +42,7 @@ def enter_root(layout, tile, rows, row_weights):
     for b in range(np.uintp(rows)):
         tile.flow[flow + b] = row_weights[b]
     if layout.keeps != PRODUCTS_KEPT:
-        _divide(tile.flow, layout.flows[-1], tile.values, layout.sums[-1], 1, rows)
+        divide(tile.flow, layout.flows[-1], tile.values, layout.sums[-1], 1, rows)
 
 
 @jit
@@ -66,7 +66,7 @@ def downward_regions(packed, layout, tile, rows, start, stop, edge_flow, input_f
         elif layout.keeps == PRODUCTS_KEPT:
             mix(weights, w, P, 1, K, P, values, first, values, sums[r], rows)
         if layout.keeps == PRODUCTS_KEPT:
-            _divide(flow, ratios, values, sums[r], K, rows)
+            divide(flow, ratios, values, sums[r], K, rows)
         if region[r, SPARSE]:
             _edges_sparse(weights, packed.columns, w, packed.row_pointer, region[r, ROW_POINTER], K, P, values, first,
                           flow, ratios, rows, edge_flow)
@@ -80,7 +80,7 @@ def downward_regions(packed, layout, tile, rows, start, stop, edge_flow, input_f
             _pass_link(packed.tables, children[leaf, SOURCE], unit, children[leaf, UNIT_LIST], P, codes,
                        children[leaf, VARIABLE], rows, values, sums[c], flow, flows[c], input_flow)
             continue
-        _multiply(flow, values, first, P, rows)
+        multiply(flow, values, first, P, rows)
         for a in range(region[r, ARITY]):
             c = region[r, FIRST_CHILD] + a
             u, source = children[c, UNIT_LIST], children[c, SOURCE]
@@ -88,9 +88,9 @@ def downward_regions(packed, layout, tile, rows, start, stop, edge_flow, input_f
                 _count_inputs(flow, unit, u, P, codes, children[c, VARIABLE], children[c, CATEGORIES], rows, input_flow,
                               source)
             else:
-                _hand_down(flow, unit, u, P, rows, flows[source], region[source, SUMS], children[c, ONE_TO_ONE])
+                hand_down(flow, unit, u, P, rows, flows[source], region[source, SUMS], children[c, ONE_TO_ONE])
                 if layout.keeps != PRODUCTS_KEPT:
-                    _divide(flow, flows[source], values, sums[source], region[source, SUMS], rows)
+                    divide(flow, flows[source], values, sums[source], region[source, SUMS], rows)
 
 
 @jit
@@ -144,7 +144,7 @@ def _add_products(flow, f, values, s, codes, v, rows, input_flow, t):
 
 
 @jit
-def _divide(flow, ratios, values, sums, K, rows):
+def divide(flow, ratios, values, sums, K, rows):
     """The flow of the sums becomes the ratio; where a sum is 0, so is its flow."""
     for k in range(K):
         f, s = np.uintp(ratios + k) * ONE, np.uintp(sums + k) * ONE
@@ -153,7 +153,7 @@ def _divide(flow, ratios, values, sums, K, rows):
 
 
 @jit
-def _multiply(flow, values, first, P, rows):
+def multiply(flow, values, first, P, rows):
     """Flow of the products, in the first rows of `flow`, from the sums over k that stand there."""
     for p in range(P):
         f, s = np.uintp(p) * ONE, np.uintp(first + p) * ONE
@@ -225,7 +225,7 @@ def _scatter_four(flow, p, codes, v, rows, input_flow, t0, t1, t2, t3):
 
 
 @jit
-def _hand_down(flow, unit, u, P, rows, target, K, one_to_one):
+def hand_down(flow, unit, u, P, rows, target, K, one_to_one):
     """Flow of the child's sums = sum over the products that use them."""
     if not one_to_one:
         for k in range(K):

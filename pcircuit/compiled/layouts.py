@@ -58,6 +58,11 @@ def full_layout(circuit: Circuit) -> Layout:
     return derived(circuit, "full_layout", lambda: _full_layout(pack(circuit)))
 
 
+def sums_layout(circuit: Circuit) -> Layout:
+    """A layout that keeps the sums of every inner region, and has no blocks."""
+    return derived(circuit, "sums_layout", lambda: _sums_layout(pack(circuit)))
+
+
 def _stack_layout(packed: Packed) -> Layout:
     """Products in the first rows, shared by all regions; sums where the first inner child's sums were."""
     region = packed.region
@@ -85,13 +90,19 @@ def _full_layout(packed: Packed) -> Layout:
     region = packed.region
     if _is_large(packed):
         return _blocked_layout(packed)
-    spare = int(region[:, PRODUCTS].max(initial=0))
+    sums = _sums_layout(packed)
+    if not len(region) or not _keeps_products(packed):
+        return sums
+    stack = _stack_layout(packed)
+    ends = stack.num_values + np.cumsum(region[:, PRODUCTS])
+    return _in_one_block(ends - region[:, PRODUCTS], stack.sums, sums.flows, sums.spare,
+                         (int(ends[-1]), sums.num_flows), PRODUCTS_KEPT)
+
+
+def _sums_layout(packed: Packed) -> Layout:
+    """Products in the first rows, shared by all regions, and sums one after the other."""
+    region, spare = packed.region, int(packed.region[:, PRODUCTS].max(initial=0))
     flows, highest = _flow_places(packed, spare, np.zeros(len(region), dtype=bool))
-    if len(region) and _keeps_products(packed):
-        stack = _stack_layout(packed)
-        ends = stack.num_values + np.cumsum(region[:, PRODUCTS])
-        return _in_one_block(ends - region[:, PRODUCTS], stack.sums, flows, spare, (int(ends[-1]), highest),
-                             PRODUCTS_KEPT)
     ends = 2 * spare + np.cumsum(region[:, SUMS])
     return _in_one_block(np.zeros(len(region), dtype=np.int64), ends - region[:, SUMS], flows, spare,
                          (int(ends[-1]) if len(ends) else 0, highest), SUMS_KEPT)

@@ -24,7 +24,7 @@ def upward_tiles(packed, layout, tile, group, rows, wanted):
     """The upward pass over the rows of a group, tile by tile; see `compiled.upward.upward_tile`."""
     for start in range(0, rows, group.step):
         count = min(group.step, rows - start)
-        _enter(packed, tile, group, start, count, 0, len(packed.region))
+        enter_rows(packed, tile, group, start, count, 0, len(packed.region))
         upward_tile(packed, layout, tile, count, Wanted(wanted.readers, wanted.table[start:], wanted.totals))
         _leave(layout, tile, group, start, count)
 
@@ -61,10 +61,10 @@ def _add_rows(packed, layout, tile, group, begin, stop, nothing, part):
         first, end = layout.ends[block - 1] if block else 0, layout.ends[block]
         for start in range(begin, stop, group.step):
             count, place = min(group.step, stop - start), _places(layout, (start - begin) // group.step)
-            _enter(packed, tile, group, start, count, first, end)
+            enter_rows(packed, tile, group, start, count, first, end)
             upward_regions(packed, place, tile, count, nothing, 0, first, end, i > last)
             if i <= last:
-                _note(tile, group, start, count, block > 0)
+                note_rows(tile, group, start, count, block > 0)
             if i == last:
                 suspects += _turn(place, tile, group, start, count, part.log)
             if i >= last:
@@ -81,7 +81,7 @@ def _places(layout, number):
 
 
 @jit
-def _note(tile, group, start, count, is_more):
+def note_rows(tile, group, start, count, is_more):
     """What a block, and those before it, say of the rows."""
     first = np.uintp(start)
     for b in range(np.uintp(count)):
@@ -122,7 +122,7 @@ def _move(part, whole):
 
 
 @jit
-def _enter(packed, tile, group, start, count, begin, end):
+def enter_rows(packed, tile, group, start, count, begin, end):
     """Copy what regions begin..end read of the evidence, which costs less than reading it with an offset everywhere."""
     region, child, first = packed.region, packed.child, np.uintp(start)
     children = region[end - 1, FIRST_CHILD] + region[end - 1, ARITY] if len(group.roots) > group.step else 0

@@ -16,6 +16,8 @@ vector for comparing rows with a circuit:
 The sum over the rows of a batch needs only their summed flows: one upward and one downward pass.  Scores row by row
 are rows times parameters in number, so `scores` can give their products with some directions instead, region
 by region and block by block.  Coordinates are in the order of `Flows`: all edges, then all inputs.
+
+The kernels (`compiled.row_scores`) do the same with a tile of rows; `_add_blocks` is their twin in NumPy.
 """
 from __future__ import annotations
 
@@ -27,13 +29,21 @@ from numpy.typing import ArrayLike
 from pcircuit.array_types import Evidence, Floats, Ints
 from pcircuit.arrays import check_numbers
 from pcircuit.circuit import Circuit, InputRegion, derived
+from pcircuit.compiled.engines.choice import Kernels
+from pcircuit.compiled.layouts import sums_layout
+from pcircuit.compiled.packed import num_inputs
+from pcircuit.compiled.packing import pack
+from pcircuit.compiled.readers import NOTHING
+from pcircuit.compiled.tile import STRIDE, load_group, new_work
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
-from pcircuit.inference.flows import Flows, expected_flows
+from pcircuit.inference.flows import Flows, expected_flows, flow_seconds
+from pcircuit.inference.likelihood import ENCODINGS, tiny_circuit
 from pcircuit.inference.ranges import may_overflow
 from pcircuit.inference.row_flows import flows_of_rows, region_slices
 
 BLOCK_VALUES = 4_000_000  # flows of single rows that are held at a time, in the widest region
 BLOCK_ROWS = 512
+MOST_DIRECTIONS = 16_000  # that kernels multiply with: 32 MB of products of a tile
 
 
 def mean_score(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = None) -> Floats:
@@ -153,7 +163,7 @@ def scores(circuit: Circuit, data: ArrayLike, *, directions: ArrayLike | None = 
 
     Notes
     -----
-    One upward and one downward pass, and with directions 2 P r operations per row.  In NumPy, block by block: with
+    One upward and one downward pass, and with directions two operations for each of their entries and each row.  With
     directions only the flows of one region for a block of rows are held.
 
     References
@@ -174,18 +184,25 @@ def scores(circuit: Circuit, data: ArrayLike, *, directions: ArrayLike | None = 
     """
     rows, parts = as_integer_table(circuit, data), region_slices(circuit)
     P = max(part.stop for part in parts)
-    width, cut = (P, None) if directions is None else _cut_directions(directions, P, parts)
+    width, directions = (P, None) if directions is None else _checked_directions(directions, P)
     refuse_out_of_range(circuit, rows)
     result = np.zeros((len(rows), width))
-    widest = max(part.stop - part.start for part in parts)
-    step = 1 if may_overflow(circuit) else max(1, min(BLOCK_ROWS, BLOCK_VALUES // widest))
-    for start in range(0, len(rows), step):
-        _add_block(circuit, rows[start:start + step], parts, cut, result[start:start + step])
+    left = _add_by_kernel(circuit, rows, parts, directions, result)
+    if len(left) == len(rows):
+        _add_blocks(circuit, rows, parts, directions, result)
+    elif len(left):
+        again = np.zeros((len(left), width))
+        _add_blocks(circuit, rows[left], parts, directions, again)
+        result[left] = again
     return result
 
 
-def _cut_directions(directions: Any, P: int, parts: list[slice]) -> tuple[int, list[Any]]:
-    """r, and the directions of each region."""
+SCORES = Kernels("scores", 5.0, "compiled/row_scores.score_tiles", lambda: [
+    scores(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS])
+
+
+def _checked_directions(directions: Any, P: int) -> tuple[int, Any]:
+    """r, and (P, r) directions, as CSR where they are sparse."""
     expected = f"numbers of shape ({P}, r), one row for each parameter"
     if type(directions).__module__.startswith("scipy.sparse"):
         directions = directions.tocsr()
@@ -194,7 +211,41 @@ def _cut_directions(directions: Any, P: int, parts: list[slice]) -> tuple[int, l
         directions = check_numbers(directions, "directions", expected)
     if directions.ndim != 2 or directions.shape[0] != P:
         raise ValueError(f"`directions` must be {expected}, found shape {directions.shape}")
-    return directions.shape[1], [directions[part] for part in parts]
+    return directions.shape[1], directions
+
+
+def _add_by_kernel(circuit: Circuit, rows: Evidence, parts: list[slice], directions: Any, result: Floats) -> Ints:
+    """Scores or their products by the kernels, into zeros; returns which rows are left to NumPy: at the worst all."""
+    is_sparse = directions is None or not isinstance(directions, np.ndarray)
+    may_be = is_sparse and circuit.num_regions > 1 and len(rows) and not may_overflow(circuit)
+    if not may_be or (directions is not None and result.shape[1] > MOST_DIRECTIONS) \
+            or SCORES.in_numpy(flow_seconds(circuit, len(rows))):
+        return np.arange(len(rows))
+    from pcircuit.compiled.row_scores import Directions, score_tiles
+    packed, layout = pack(circuit), sums_layout(circuit)
+    inputs = num_inputs(packed)
+    tile, group = new_work(circuit, layout._replace(num_flows=layout.num_flows + int(inputs.max())), 1, np.inf)
+    r = 0 if directions is None else result.shape[1]
+    wanted = Directions(
+        *(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)) if directions is None else
+        (directions.indptr.astype(np.int64), directions.indices.astype(np.int64), directions.data.astype(np.float64)),
+        np.empty(r * STRIDE), np.array([parts[leaf].start for leaf in circuit.vtree.leaf_of().tolist()]), inputs)
+    left = []
+    for start in range(0, len(rows), len(group.roots)):
+        stop = min(start + len(group.roots), len(rows))
+        load_group(circuit, packed.categories, rows, start, stop, group)
+        score_tiles(packed, layout, tile, group, stop - start, NOTHING, wanted, result[start:stop])
+        left.append(start + np.flatnonzero(group.suspects[:stop - start]))
+    return np.concatenate(left)
+
+
+def _add_blocks(circuit: Circuit, rows: Evidence, parts: list[slice], directions: Any, result: Floats) -> None:
+    """The same in NumPy, block by block."""
+    cut = None if directions is None else [directions[part] for part in parts]
+    widest = max(part.stop - part.start for part in parts)
+    step = 1 if may_overflow(circuit) else max(1, min(BLOCK_ROWS, BLOCK_VALUES // widest))
+    for start in range(0, len(rows), step):
+        _add_block(circuit, rows[start:start + step], parts, cut, result[start:start + step])
 
 
 def _add_block(circuit: Circuit, rows: Evidence, parts: list[slice], directions: list[Any] | None,
