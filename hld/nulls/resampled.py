@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 from hld.references.rows import resampled_weights, weighted_sums
-from hld.vectors.linear_maps import Stretched, squared_distances
+from hld.vectors.linear_maps import Stretched
 from hld.vectors.row_products import quadratic_forms, row_products
+from hld.vectors.squared_distances import squared_distances
 from hld.vectors.windows import Window
 
 MOST_PRODUCTS = 2 ** 27  # bytes of all G together, beyond which they are formed only where n <= m

@@ -20,7 +20,7 @@ from hld.nulls.joint import harmonic_mean
 from hld.nulls.null import Null, PValue
 from hld.nulls.ranks.monte_carlo import TIE, monte_carlo_error, rejection_threshold
 from hld.nulls.staged import MOST_RESAMPLES
-from hld.vectors.linear_maps import squared_distances
+from hld.vectors.squared_distances import squared_distances
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,9 +25,9 @@ import pcircuit
 from hld.references.available import shown
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import MOST_FORMED, GramCovariance, RowCovariance, through
-from hld.vectors.linear_maps import squared_distances
 from hld.vectors.row_products import row_products
 from hld.vectors.row_vectors import RowVectors
+from hld.vectors.squared_distances import squared_distances
 from hld.vectors.windows import Window
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from hld.summaries.spread import confirmed_by_spread
 from hld.summaries.summary import BatchSummary, check_summary
 from hld.testing.row_batches import HoledNull, keeps_apart, replace_value
 from hld.testing.verdict import verdict
-from hld.vectors.linear_maps import squared_distances
+from hld.vectors.squared_distances import squared_distances
 
 SWITCHING = (AutoNull, SwitchedNull)  # those that draw below a size
 MOST_KEPT = 16  # nulls with noise that a test keeps

@@ -311,22 +311,6 @@ def map_from_parts(scalars: dict[str, Any], arrays: dict[str, Any], m: int) -> L
     return found
 
 
-def squared_distances(metrics: tuple[Any, ...], rows: np.ndarray) -> np.ndarray:
-    """(n, q) squared distances d^2 of vectors (n, m), under each of q metrics.
-
-    Parameters
-    ----------
-    metrics : tuple of q LinearMap
-    rows : (n, m) float array
-        Differences of means, or of single rows.
-
-    Returns
-    -------
-    (n, q) float array
-    """
-    return np.stack([metric.squared(rows) for metric in metrics], axis=1)
-
-
 def _length(vector: np.ndarray) -> float:
     """|v|, also where squares of its entries leave the range of doubles."""
     largest = float(np.abs(vector).max(initial=0.0))

@@ -72,6 +72,21 @@ class Window(LinearMap):
         return {**scalars, "window": [self.start, self.seen.stop, self.width]}, arrays
 
 
+def seen_by(metric: LinearMap) -> tuple[LinearMap, slice]:
+    """The map that looks, and the coordinates that it looks at: a window's, or all.
+
+    Parameters
+    ----------
+    metric : LinearMap
+
+    Returns
+    -------
+    LinearMap
+    slice
+    """
+    return (metric.inner, metric.seen) if isinstance(metric, Window) else (metric, slice(None))
+
+
 def widened(metric: LinearMap, width: int) -> LinearMap:
     """A map of the first coordinates, as one of vectors with `width`.
 

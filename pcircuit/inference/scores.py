@@ -225,11 +225,9 @@ def _add_by_kernel(circuit: Circuit, rows: Evidence, parts: list[slice], directi
     packed, layout = pack(circuit), sums_layout(circuit)
     inputs = num_inputs(packed)
     tile, group = new_work(circuit, layout._replace(num_flows=layout.num_flows + int(inputs.max())), 1, np.inf)
-    r = 0 if directions is None else result.shape[1]
-    wanted = Directions(
-        *(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)) if directions is None else
-        (directions.indptr.astype(np.int64), directions.indices.astype(np.int64), directions.data.astype(np.float64)),
-        np.empty(r * STRIDE), np.array([parts[leaf].start for leaf in circuit.vtree.leaf_of().tolist()]), inputs)
+    first_input = np.array([parts[leaf].start for leaf in circuit.vtree.leaf_of().tolist()])
+    wanted = Directions(*_csr(directions), np.empty(0 if directions is None else result.shape[1] * STRIDE),
+                        first_input, inputs)
     left = []
     for start in range(0, len(rows), len(group.roots)):
         stop = min(start + len(group.roots), len(rows))
@@ -237,6 +235,14 @@ def _add_by_kernel(circuit: Circuit, rows: Evidence, parts: list[slice], directi
         score_tiles(packed, layout, tile, group, stop - start, NOTHING, wanted, result[start:stop])
         left.append(start + np.flatnonzero(group.suspects[:stop - start]))
     return np.concatenate(left)
+
+
+def _csr(directions: Any) -> tuple[Ints, Ints, Floats]:
+    """Pointers, columns and values, all empty for scores that are wanted whole."""
+    if directions is None:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
+    return (directions.indptr.astype(np.int64), directions.indices.astype(np.int64),
+            directions.data.astype(np.float64))
 
 
 def _add_blocks(circuit: Circuit, rows: Evidence, parts: list[slice], directions: Any, result: Floats) -> None:

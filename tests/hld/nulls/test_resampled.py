@@ -4,7 +4,8 @@ import pytest
 
 from hld.nulls.resampled import resampled_distances
 from hld.references.rows import resampled_means
-from hld.vectors.linear_maps import DenseRows, Scaled, Stretched, squared_distances
+from hld.vectors.linear_maps import DenseRows, Scaled, Stretched
+from hld.vectors.squared_distances import squared_distances
 from hld.vectors.windows import Window
 
 

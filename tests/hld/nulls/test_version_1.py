@@ -8,7 +8,8 @@ from hld import exact_moments
 from hld.nulls.version_1 import DrawnBatches, DrawnNull, SwitchedNull, TabulatedNull
 from hld.references import circuit as circuit_module
 from hld.references.circuit import CircuitReference
-from hld.vectors.linear_maps import Scaled, squared_distances
+from hld.vectors.linear_maps import Scaled
+from hld.vectors.squared_distances import squared_distances
 
 
 def plain(m):
