@@ -16,7 +16,7 @@ def warm_up(*, moments: bool = False, report: Callable[[str], object] | None = N
     Parameters
     ----------
     moments : bool
-        Also the kernels of exact moments, and of likelihoods expected given a part of a row.
+        Also the kernels of exact moments, of likelihoods expected given a part of a row, and of scores row by row.
     report : callable, optional
         Called with a few words before each step.
 
@@ -39,10 +39,11 @@ def warm_up(*, moments: bool = False, report: Callable[[str], object] | None = N
         return
     import pcircuit.compiled.jit  # noqa: F401  without Numba this is the error that says what to do
     from pcircuit.inference.likelihood import EVALUATION
+    from pcircuit.inference.scores import SCORES
     from pcircuit.learning.em import EM
     from pcircuit.moments.expected_units import EXPECTATIONS
     from pcircuit.moments.routes import MOMENTS
-    for kernels in (EVALUATION, EM, MOMENTS, EXPECTATIONS)[:4 if moments else 2]:
+    for kernels in (EVALUATION, EM, MOMENTS, EXPECTATIONS, SCORES)[:5 if moments else 2]:
         if report is not None:
             report(kernels.name)
         kernels.make_ready()
