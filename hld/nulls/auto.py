@@ -29,6 +29,7 @@ from hld.nulls.staged import StagedTails
 from hld.nulls.table import TableTails, table_of
 from hld.nulls.version_1 import SwitchedNull
 from hld.references.reference import Reference
+from hld.vectors.squared_distances import squared_distances
 
 SIZES = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1200, 2000)
 AGREEING = 3  # successive sizes at which law and draws have to agree
@@ -149,8 +150,8 @@ def auto_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptio
     """
     most = int(np.clip(PILOT_BYTES // (8 * len(reference.mean)), 500, PILOT_ROWS))
     pilot = reference.rows(most, options.rng)
-    laws = tuple(law.with_excess(float(np.var(metric.squared(pilot))))
-                 for law, metric in zip(limit_laws(reference, metrics), metrics, strict=True))
+    spread = squared_distances(metrics, pilot).var(axis=0)
+    laws = tuple(law.with_excess(float(one)) for law, one in zip(limit_laws(reference, metrics), spread, strict=True))
     large, score = combined(laws, reference, metrics, options.rng), score_of(laws)
     stays = reference.at_deployment
     pilot -= pilot.mean(axis=0)

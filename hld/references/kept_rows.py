@@ -101,14 +101,14 @@ def kept_rows(reference: Reference, metrics: tuple[Any, ...], laws: tuple[Any, .
     """
     if reference.num_rows is None:
         return None
-    squared = [metric.squared(reference.table) for metric in metrics]  # type: ignore[attr-defined]
+    squared = reference.squared(metrics).T  # type: ignore[attr-defined]
     formed = len(reference.mean) <= MAX_FULL_SPECTRUM
     holes = reference.holes  # type: ignore[attr-defined]
     return KeptRows(
         reference.num_rows,
         np.array([_norms(law.eigenvalues, law.multiplicities) for law in laws]),
-        np.array([(one ** 2).mean() for one in squared]),
-        np.array([one.max() for one in squared]),
+        (squared ** 2).mean(axis=1),
+        squared.max(axis=1),
         reference.covariance() if formed else np.zeros((0, 0)),
         np.zeros(0, np.int64) if holes is None else holes.counts,
         holes.shared if formed and holes is not None else np.zeros((0, 0)),

@@ -97,7 +97,13 @@ class RowReference(RowCovariance):
         sqrt(1 + 1 / n) and then compared with (n + 1) / (n - 1) times those of the rows.
         """
         n = len(self.table)
-        return squared_distances(metrics, self.table) * (n * (n + 1) / (n - 1) ** 2)
+        return self.squared(metrics) * (n * (n + 1) / (n - 1) ** 2)
+
+    def squared(self, metrics: tuple[Any, ...]) -> np.ndarray:
+        """(n, q) squared lengths of the centred vectors under some metrics, kept."""
+        if ("squared", metrics) not in self._plain:
+            self._plain["squared", metrics] = squared_distances(metrics, self.table)
+        return self._plain["squared", metrics]
 
     def batch_means(self, T: Any, B: Any, rng: np.random.Generator) -> np.ndarray:
         """(B, m) means of T vectors that are drawn with replacement, with covariance S / T."""
