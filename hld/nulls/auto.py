@@ -154,7 +154,8 @@ def auto_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptio
     laws = tuple(law.with_excess(float(one)) for law, one in zip(limit_laws(reference, metrics), spread, strict=True))
     large, score = combined(laws, reference, metrics, options.rng), score_of(laws)
     stays = reference.at_deployment
-    pilot -= pilot.mean(axis=0)
+    if pilot is not getattr(reference, "table", None):  # whose rows are centred, and not copied
+        pilot -= pilot.mean(axis=0)
     drawn, switch = settle(pilot, metrics, large, score, options, MOST_DRAWN_ROWS // options.num_resamples)
     if stays is not None:
         return AutoNull(StagedTails(score, stays, metrics, options.num_resamples, options.seed), large, switch)

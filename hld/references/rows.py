@@ -87,8 +87,8 @@ class RowReference(RowCovariance):
         return self._formed
 
     def rows(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """(n, m) of the centred vectors, without replacement; all of them where there are fewer."""
-        return self.table[rng.permutation(len(self.table))[:n]]
+        """(n, m) of the centred vectors, without replacement; where there are no more, the table itself."""
+        return self.table if n >= len(self.table) else self.table[rng.permutation(len(self.table))[:n]]
 
     def single_distances(self, metrics: tuple[Any, ...]) -> np.ndarray:
         """(n, q) squared distances that a single fresh row is ranked among: see `hld.nulls.table`.
