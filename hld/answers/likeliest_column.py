@@ -19,6 +19,10 @@ V Cramer's measure of the dependence in the n reference rows, of a x b groups of
 strong dependence that stayed speaks against the second way for both of its columns, and a weak one, whose loss nobody
 could see, against none.  Without this a column that several others depend on comes before the one of them that moved.
 
+Pairs with too few rows for a table have no p_e.  The one among them whose mean association changed most has the bound
+of `hld.results.largest_dependence`, which holds for a single row: it counts with omega = 1, so that its two columns
+come before those of which nothing is known.
+
 kappa, pi and the level were chosen on nltcs, adult, connect4, msnbc, kdd, dna and sensorless
 (`benchmarks.power.localisation`): a larger pi names drifting columns more often, and permuted ones less.
 """
@@ -34,7 +38,8 @@ SURE = 500.0  # noncentrality at which the power is 1 to many digits, with up to
 LEAST = 1e-300  # p-value whose logarithm is taken
 
 
-def likeliest_first(shifts: tuple[Any, ...], pairs: tuple[Any, ...], num_rows: tuple[int, int]) -> tuple[Any, ...]:
+def likeliest_first(shifts: tuple[Any, ...], pairs: tuple[Any, ...], num_rows: tuple[int, int],
+                    largest: tuple[tuple[str, str], float] | None = None) -> tuple[Any, ...]:
     """Columns in the order of how likely it is that they moved, if one did.
 
     Parameters
@@ -44,6 +49,8 @@ def likeliest_first(shifts: tuple[Any, ...], pairs: tuple[Any, ...], num_rows: t
         Of the same batch.
     num_rows : tuple of two int
         n, T: rows of the reference and of the batch.
+    largest : (two names, float), optional
+        The pair whose mean association changed most, and its p-value, not adjusted for the number of pairs.
 
     Returns
     -------
@@ -65,6 +72,9 @@ def likeliest_first(shifts: tuple[Any, ...], pairs: tuple[Any, ...], num_rows: t
         found = _log_ratio(pair.pvalue, _power_of_loss(pair, n * T / max(n + T, 1)))
         for name in pair.names:
             lost[name] += found
+    if largest is not None and not any(set(pair.names) == set(largest[0]) for pair in pairs):
+        for name in largest[0]:
+            lost[name] += _log_ratio(largest[1], 1.0)
     return tuple(sorted(shifts, key=lambda one: -_evidence(one.pvalue, lost[one.name])))
 
 

@@ -15,6 +15,7 @@ class OfColumns:
     evidence: Any
     reject: bool
     alpha: float
+    largest_dependence: Any
 
     @property
     def scaled_alpha(self) -> float:
@@ -33,8 +34,9 @@ class OfColumns:
         """
         if self.evidence is None:
             return ()
-        found: tuple[Any, ...] = self.evidence.moved_first(self.alpha) if self.reject else self.evidence.columns
-        return found
+        if not self.reject:
+            return tuple(self.evidence.columns)
+        return tuple(self.evidence.moved_first(self.alpha, self.largest_dependence))
 
     @property
     def pairs(self) -> tuple[Any, ...]:

@@ -108,3 +108,24 @@ def test_dependences_that_the_same_rows_have_chosen_are_called_no_more_often_tha
         result = detector.fit(rows[:200]).test(rows[200:])
         called += min(one.adjusted for one in result.pairs) <= 0.05
     assert called <= at_most(trials, 0.05)
+
+
+def twins(n, rng):
+    """A hundred columns, of which the second of each pair copies the first but for one row in a hundred."""
+    rows = np.repeat(rng.integers(0, 4, size=(n, 50)), 2, axis=1)
+    return np.where(rng.random((n, 100)) < 0.01, rng.integers(0, 4, size=(n, 100)), rows)
+
+
+def test_a_dependence_with_too_few_rows_for_tables_of_pairs_puts_its_columns_first():
+    detector = hld.HLDDetector(categorical=range(100), num_epochs=20, num_resamples=99, rng=0)
+    detector.fit(twins(60, np.random.default_rng(0)))
+    for seed in (1, 2, 3):
+        rng = np.random.default_rng([1, seed])
+        batch = twins(40, rng)
+        batch[:, 7] = rng.permutation(batch[:, 7])
+        result = detector.test(batch)
+        assert result.reject
+        assert not result.pairs
+        assert result.largest_dependence.columns == (6, 7)
+        assert set(names(result)[:2]) == {"x6", "x7"}
+        assert sorted(names(result)) == sorted(detector.encoder_.names)

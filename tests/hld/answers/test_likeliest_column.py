@@ -76,3 +76,12 @@ def test_a_column_that_moved_by_itself_may_keep_its_dependences():
     """A drift keeps the order of the rows: strong dependences that stayed do not outweigh the column's own p-value."""
     columns = [column("a", 0.2), column("b", 1e-4), column("c", 0.3)]
     assert order(columns, [pair((one, "b"), 0.6, 0.9) for one in "ac"])[0] == "b"
+
+
+def test_a_pair_without_a_table_counts_by_the_bound_of_its_association_and_one_with_a_table_does_not():
+    columns = tuple(column(name, p) for name, p in zip("abcd", (0.001, 0.3, 0.4, 0.5), strict=True))
+    largest = (("c", "d"), 1e-6)
+    found = likeliest_first(columns, (), (30, 40), largest)
+    assert "".join(one.name for one in found) == "cdab"
+    found = likeliest_first(columns, (pair(("d", "c"), 0.9, 0.5),), (30, 40), largest)
+    assert "".join(one.name for one in found) == "abcd"
