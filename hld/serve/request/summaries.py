@@ -5,6 +5,7 @@ import json
 
 from hld.serve.refusals import Refusal
 from hld.serve.request.json_tables import ESCAPES, check_marks, check_text
+from hld.summaries.forms import distinct_names
 from hld.summaries.summary import BatchSummary
 
 FORMS = {"application/json": "json", "application/octet-stream": "bytes"}
@@ -42,7 +43,7 @@ def read_summary(body: bytes, form: str) -> BatchSummary:
         if form == "bytes":
             return BatchSummary.from_bytes(body)
         check_marks(body, MOST_BRACKETS, MOST_NUMBERS)
-        value = json.loads(body)
+        value = json.loads(body, object_pairs_hook=distinct_names)
         if any(mark in body for mark in ESCAPES):
             check_text(value)
         if not isinstance(value, list):

@@ -163,7 +163,9 @@ def test_summaries_of_many_workers_are_added_up(client, shop):
     damaged = bytearray(parts[0].to_bytes())
     damaged[40] ^= 1
     other = hld.load(shop["other"]).summarize(shop["calm"]).to_json()
-    for body, kind, field in ((b"[]", "application/json", "body"), (bytes(damaged), "application/octet-stream", "body"),
+    twice = many.replace('"num_rows"', '"num_rows": 7, "num_rows"', 1)
+    for body, kind, field in ((b"[]", "application/json", "body"), (twice, "application/json", "body"),
+                              (bytes(damaged), "application/octet-stream", "body"),
                               (b"[" * 9000, "application/json", "body"), (other, "application/json", "body"),
                               (many, "text/csv", "content-type")):
         status, answer = client.json("POST", "/v1/summaries", body, kind)

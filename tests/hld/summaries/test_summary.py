@@ -210,6 +210,15 @@ def test_texts_that_are_no_summaries_are_refused(found):
             hld.BatchSummary.from_json(wrong)
 
 
+def test_a_name_that_occurs_twice_is_refused(found):
+    text = found.to_json()
+    for name in ("num_rows", "sums"):
+        twice = text.replace(f'"{name}"', f'"{name}": [], "{name}"', 1)
+        assert json.loads(twice)  # the last one would win
+        with pytest.raises(ValueError, match=f"the summary has '{name}' more than once"):
+            hld.BatchSummary.from_json(twice)
+
+
 def test_bytes_that_are_no_summaries_are_refused(found):
     data = found.to_bytes()
     for i in range(0, len(data), 37):
