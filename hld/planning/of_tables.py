@@ -224,7 +224,7 @@ def _place(encoder: Any, edit: Edit) -> dict[str, Any]:
         v = names.index(edit.column)
     else:
         raise ValueError(f"`column` of an edit must be one of {', '.join(map(repr, names[:8]))}, found {edit.column!r}")
-    labels = labels_of(encoder.columns[v])
+    labels = labels_of(encoder.columns[v])[:-1]    # missing cells are no level of the circuit
     for level in _readings(edit.level):
         cells = np.full((1, len(names)), None, dtype=object)
         cells[0, v] = level

@@ -38,7 +38,7 @@ from hld.planning.alternatives import Alternative, alternative_of, own_mean
 
 DRAWS = 2000
 MOST_T = 10 ** 7
-MOST_ROWS = 2 ** 60  # of a batch that is asked about, so that sums of rows are whole numbers of 64 bits
+MOST_ROWS = 10 ** 12  # of a batch that is asked about: of more rows the exact p-values of counts lose their digits
 GRID = 80  # points at which the logarithm of a tail is computed
 MANY = 1e-13  # of the largest eigenvalue: smaller ones are constants
 

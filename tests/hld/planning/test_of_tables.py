@@ -32,8 +32,21 @@ def test_edits_name_columns_and_levels(detector):
     assert delta(Edit("age", 40, 0.1)).any()
     with pytest.raises(ValueError, match="`level` of an edit must be one of those of column 'sex'"):
         delta(Edit("sex", "X", 0.1))
+    with pytest.raises(ValueError, match=r"`level` of an edit must be .*\(F, M, \(unseen\)\), found '\(missing\)'"):
+        delta(Edit("sex", "(missing)", 0.1))
     with pytest.raises(ValueError, match="`column` of an edit must be one of 'sex'"):
         delta(Edit("size", "X", 0.1))
+
+
+def test_as_many_rows_as_can_be_asked_about_and_no_more():
+    """Of more rows the exact tests of counts have no digits left."""
+    rng = np.random.default_rng(1)
+    table = {"sex": rng.choice(["F", "M"], size=300), "shop": rng.integers(0, 3, 300)}
+    detector = hld.HLDDetector(num_latents=2, num_epochs=3).fit(table)
+    few, many = (detector.power(Edit("sex", "F", 0.1), T) for T in (10 ** 9, 10 ** 12))
+    assert abs(few - many) < 0.06    # both by 2,000 draws
+    with pytest.raises(ValueError, match="`T` must be a whole number of at least 1 and at most 1000000000000"):
+        detector.power(Edit("sex", "F", 0.1), 10 ** 15)
 
 
 @pytest.mark.parametrize("kind", ["positions", "calendar by position", "calendar"])
