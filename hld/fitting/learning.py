@@ -86,7 +86,7 @@ def learn_detector(options: Mapping[str, Any], table: Any, groups: Any, order: s
     test = build_test(options, circuit, kept, num_learned, pcircuit.check_seed(rng), encoder.ordered)
     num_train = len(data) + num_learned - len(learned)
     judge = build_judge(test, kept, None if labels is None else labels[kept_rows], given, order)
-    warn_of_few(judge, num_train)
+    warn_of_few(judge, num_train, encoder.names)
     history.flags.writeable = False
     offset = row_offset(pcircuit.log_likelihood(circuit, learned if kept is None else kept))
     schema = replace(schema, columns=schema.columns + grouping)

@@ -2,16 +2,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 import pcircuit
 from hld.metrics.named import COMBINATIONS, default_metrics
+from hld.tables.shown_names import in_one_line
 from hld.testing.goodness_of_fit import HLDTest
 from hld.variation.time_test import TimeTest
 
+SHOWN_NAMES = 5
 SUPPORTED_LEVEL = 0.05  # below the smallest p-value of a single row `fit` warns
 
 
@@ -45,7 +47,7 @@ def build_test(options: Mapping[str, Any], circuit: pcircuit.Circuit, kept: np.n
                    rng=seed, num_resamples=options["num_resamples"], tolerance=options["tolerance"], ordered=ordered)
 
 
-def warn_of_few(judge: Any, num_rows: int) -> None:
+def warn_of_few(judge: Any, num_rows: int, names: Sequence[str]) -> None:
     """A warning if there is too little to compare with, so that nothing can be rejected, or too much is.
 
     Parameters
@@ -53,13 +55,14 @@ def warn_of_few(judge: Any, num_rows: int) -> None:
     judge : HLDTest, GroupTest, TimeTest or ConditionalTest
     num_rows : int
         Rows of the training table.
+    names : sequence of str
+        Of the columns.
     """
     if not isinstance(judge, HLDTest):
-        if isinstance(judge, TimeTest) and judge.is_too_short:
+        if isinstance(judge, TimeTest) and (judge.is_too_short or judge.dependent_columns):
             warnings.warn(f"`order`='time' compares with stretches of up to {judge.stretches.longest} of "
-                          f"{judge.stretches.num_rows} rows, which are still dependent, so p-values are at least "
-                          f"{judge.least_pvalue():.2g}, and more for long batches: give a longer series",
-                          UserWarning, stacklevel=4)
+                          f"{judge.stretches.num_rows} rows, which are still dependent{_consequence(judge, names)}: "
+                          "give a longer series", UserWarning, stacklevel=4)
         elif not isinstance(judge, TimeTest) and judge.least_pvalue() > SUPPORTED_LEVEL:  # only groups have one
             warnings.warn(f"`groups` leaves {judge.num_groups} groups to compare with, so p-values are at least "
                           f"{judge.least_pvalue():.2g}: a test at a lower level never rejects", UserWarning,
@@ -71,3 +74,13 @@ def warn_of_few(judge: Any, num_rows: int) -> None:
         warnings.warn(f"`table` has {num_rows} rows, so the smallest p-value of a single row is {least:.2g}: a test at "
                       "a lower level never rejects one; `describe()` lists the smallest p-values of larger batches",
                       UserWarning, stacklevel=4)
+
+
+def _consequence(judge: TimeTest, names: Sequence[str]) -> str:
+    """What follows from stretches that are dependent, as a whole or in some columns."""
+    if judge.is_too_short:
+        return f", so p-values are at least {judge.least_pvalue():.2g}, and more for long batches"
+    slow = [in_one_line(names[v]) for v in judge.dependent_columns]
+    more = f" and {len(slow) - SHOWN_NAMES} more" if len(slow) > SHOWN_NAMES else ""
+    return (f" in {', '.join(map(repr, slow[:SHOWN_NAMES]))}{more}, whose own p-values are then at least "
+            f"{judge.least_of_columns():.2g}, and more for long batches")

@@ -26,6 +26,14 @@ of Cov(M_s):
   widened.
 
 tr S / v_T is the **effective size** of T rows: the mean of so many independent rows would vary as much.
+
+All of this holds once the longest stretches have outgrown the memory of the series.  They are pairs of halves, and
+
+.. math:: \rho = 2 v_b / v_{b/2} - 1
+
+is the correlation of the two: near 0 if the memory is short beside b / 2, and 1 if it is long.  From J pairs with d
+degrees of freedom each it is known to 1 / sqrt(J d), and to `SPREAD` times that if halves and pairs are not cut at the
+same rows.
 """
 from __future__ import annotations
 
@@ -40,6 +48,8 @@ from hld.vectors.row_vectors import RowVectors
 
 FEWEST_STRETCHES, MOST_STRETCHES = 30, 200
 FEWEST_ROWS = 2 * FEWEST_STRETCHES
+DEPENDENT = 0.5  # correlation of the halves of a stretch; v_b is then three quarters of v_{b/2}, and without one a half
+SPREAD = 1.25
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -101,6 +111,22 @@ class StretchReference:
         """Independent rows that would vary by as much as T successive ones."""
         v = self.trace_at(T)
         return float(self.traces()[0] / v) if v > 0 else float(T)
+
+    def part(self, places: np.ndarray) -> StretchReference:
+        """The same stretches, of some numbers of the vector alone."""
+        return StretchReference(self.counts, self.means[:, places], self.mean[places], self.fill[places], self.num_rows)
+
+    def is_dependent(self, risk: float = 0.5) -> bool:
+        """Whether the halves of the longest stretches go together: by more than chance does, with a small risk."""
+        from scipy.special import ndtri
+        v = self.traces()
+        if len(v) < 2 or not v[-2] > 0:
+            return False
+        halves = self.stretches(len(v) - 2)
+        together = halves.T @ halves
+        degrees = np.trace(together) ** 2 / (together ** 2).sum()
+        chance = float(ndtri(1 - risk)) * SPREAD / np.sqrt(self.counts[-1] * degrees)
+        return bool(2 * v[-1] / v[-2] - 1 > max(DEPENDENT, chance))
 
     def at(self, T: int) -> np.ndarray:
         """(J, size) differences from the mean as that of a batch of T rows has them."""

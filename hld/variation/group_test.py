@@ -60,7 +60,7 @@ class GroupTest:
         own, others = without_rounding(own, self.groups.at(T), np.abs(self.groups.fill))
         found = exchangeable_pvalue(own, others, self.inner.calibration.metrics)
         result = judged(self, own - others.mean(axis=0), others, found, T, alpha, int((batch < 0).sum()))
-        return with_columns(result, self.inner, own, others, MANY)
+        return replace(result, column_pvalues=parts_pvalues(self.inner, own, others, MANY))
 
     @property
     def num_groups(self) -> int:
@@ -162,12 +162,11 @@ def judged(test: Any, difference: np.ndarray, others: np.ndarray, found: PValue,
                      nodes=inner.nodes, _circuit=inner.circuit, context=context)
 
 
-def with_columns(result: HLDResult, inner: HLDTest, own: np.ndarray, others: np.ndarray, many: int) -> HLDResult:
-    """A result with the p-values of single columns among the same groups, where every column has units of its own.
+def parts_pvalues(inner: HLDTest, own: np.ndarray, others: np.ndarray, many: int) -> np.ndarray | None:
+    """p-values of single columns among the same groups, if every column has units of its own.
 
     Parameters
     ----------
-    result : HLDResult
     inner : HLDTest
     own : (size,) float array
         Mean vector of the batch.
@@ -178,9 +177,8 @@ def with_columns(result: HLDResult, inner: HLDTest, own: np.ndarray, others: np.
 
     Returns
     -------
-    HLDResult
+    (2, V) float array or None
+        Unadjusted, and adjusted for the number of columns.
     """
     parts = column_units(inner.circuit, inner.nodes)
-    if not all(map(len, parts)):
-        return result
-    return replace(result, column_pvalues=ranked_parts(own, others, parts, many=many))
+    return ranked_parts(own, others, parts, many=many) if all(map(len, parts)) else None

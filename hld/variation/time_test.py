@@ -1,4 +1,4 @@
-"""A test of whether a stretch of time is like those before: for rows that depend on their neighbours.
+r"""A test of whether a stretch of time is like those before: for rows that depend on their neighbours.
 
     H0: the batch, successive rows, is a stretch of the stationary series that the reference is a stretch of
 
@@ -10,11 +10,21 @@ Where they are not, because doubling the length of the longest still takes off l
 neither their number nor the law beyond them says much.  The reference then is what it is by exchangeability: G disjoint
 stretches as long as the batch, or of four independent rows if that is longer, and a p-value is at least 1 / (G + 1).
 So it is where all rows are alike: that nothing has happened in n rows does not say how rare it is.
+
+The sum over all numbers of the vector does not show one column of long memory beside many quick ones.  So the stretches
+of every column's own numbers are asked, too, with a risk of `RISK` for all of them together if all are quick.  Such a
+column has the bound 1 / (G + 1) for itself, by its own effective size, and a batch that is odd because of it is not
+called: with p of all numbers together and p_v the adjusted p-values of the columns (`hld.nulls.ranked_parts`),
+
+.. math:: \max\Bigl(p, \; \min\bigl(\tfrac{1}{G + 1}, \min_v p_v\bigr)\Bigr)
+
+is below 1 / (G + 1) only where a quick column is odd by itself, which has the probability that it should have.
 """
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,13 +36,14 @@ from hld.references.groups import filled_rows
 from hld.references.stretches import FEWEST_STRETCHES, StretchReference, stretch_reference
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
-from hld.variation.group_test import judged, with_columns
+from hld.variation.group_test import judged, parts_pvalues
 from hld.variation.rounding import without_rounding
+from hld.vectors.column_units import column_units
 from hld.vectors.completion import check_rows
 
 SHOWN_SIZES = (10, 100, 1000)
 INDEPENDENT_ROWS = 4  # that a stretch has to be worth, to be one of several
-DEPENDENT = 0.75  # of the variance left when stretches double: a half if they are nearly independent
+RISK = 0.01
 BLOCK_ROWS = 10_000
 
 
@@ -58,21 +69,40 @@ class TimeTest:
         own = sum(filled_rows(look, batch[start:start + BLOCK_ROWS], self.stretches.fill).sum(axis=0)
                   for start in range(0, T, BLOCK_ROWS)) / T - self.stretches.mean
         own, others = without_rounding(own, self.stretches.at(T), np.abs(self.stretches.mean))
-        least = self.least_pvalue(T)
         found = exchangeable_pvalue(own, others, self.inner.calibration.metrics, many=FEWEST_STRETCHES, is_exact=False)
+        columns = parts_pvalues(self.inner, own, others, FEWEST_STRETCHES)
+        least, columns = self._bounded(columns, T)
         result = judged(self, own, others, found._replace(value=max(found.value, least), null=self.kind), T, alpha,
                         int((batch < 0).sum()))
-        result = with_columns(result, self.inner, own, others, FEWEST_STRETCHES)
-        return result if result.column_pvalues is None or not least else replace(
-            result, column_pvalues=np.maximum(result.column_pvalues, least))
+        return replace(result, column_pvalues=columns)
+
+    def _bounded(self, columns: np.ndarray | None, T: int) -> tuple[float, np.ndarray | None]:
+        """The least p-value of a batch of T rows, and p-values (2, V) of its columns, of which some have bounds."""
+        least, slow = self.least_pvalue(T), self.dependent_columns
+        if columns is None:
+            return max(least, self.least_of_columns(T)), None
+        bounds = np.full(columns.shape[1], least)
+        for v, own in slow.items():
+            bounds[v] = max(least, _least(own, T))
+        columns = np.maximum(columns, bounds)
+        return min(float(bounds.max()), float(columns[1].min())), columns
 
     def least_pvalue(self, T: int = 1) -> float:
         """1 / (G + 1), see above, for a batch of T rows; 0 where stretches differ and are long enough for a law."""
         if self.has_law:
             return 0.0
-        n = self.stretches.num_rows
-        longest = max(T, math.ceil(INDEPENDENT_ROWS * n / self.stretches.effective_rows(n)))
-        return 1 / (n // longest + 1)
+        return max(_least(self.stretches, T), self.least_of_columns(T))
+
+    def least_of_columns(self, T: int = 1) -> float:
+        """The largest bound of the columns whose longest stretches are still dependent; 0 without any."""
+        return max((_least(own, T) for own in self.dependent_columns.values()), default=0.0)
+
+    @cached_property
+    def dependent_columns(self) -> dict[int, StretchReference]:
+        """Stretches of the columns whose longest ones are still dependent, by number of the column."""
+        parts = column_units(self.inner.circuit, self.inner.nodes)
+        found = {v: self.stretches.part(part) for v, part in enumerate(parts) if len(part)}
+        return {v: own for v, own in found.items() if own.is_dependent(RISK / len(found))}
 
     @property
     def longest(self) -> int:
@@ -92,8 +122,7 @@ class TimeTest:
     @property
     def is_too_short(self) -> bool:
         """Whether the longest stretches are still dependent: doubling their length took off less than a quarter."""
-        v = self.stretches.traces()
-        return len(v) > 1 and bool(v[-1] > DEPENDENT * v[-2])
+        return self.stretches.is_dependent()
 
     def describe(self) -> str:
         """A line or two."""
@@ -102,6 +131,10 @@ class TimeTest:
         why = "stretches of this length are still dependent" if self.is_too_short else "all rows are alike"
         more = ": give a longer series" if self.is_too_short else ", and more for long batches"
         note = "" if self.has_law else f"; {why}, so p-values are at least {self.least_pvalue():.2g}{more}"
+        slow = len(self.dependent_columns)
+        if self.has_law and slow:
+            note = (f"; in {slow} column{'s' * (slow != 1)} stretches of this length are still dependent, and give no "
+                    f"p-value below {self.least_of_columns():.2g} by themselves: give a longer series")
         return (f"order of time: stretches of up to {own.longest} of {own.num_rows} rows{note}\n"
                 f"effective sample sizes: {sizes}")
 
@@ -113,6 +146,13 @@ class TimeTest:
     def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> TimeTest:
         """What `to_arrays` gave, checked."""
         return cls(inner, StretchReference.from_arrays(arrays, inner.vectors.size))
+
+
+def _least(stretches: StretchReference, T: int) -> float:
+    """1 / (G + 1), with G the stretches as long as T rows, or worth `INDEPENDENT_ROWS`, that n rows have."""
+    n = stretches.num_rows
+    longest = max(T, math.ceil(INDEPENDENT_ROWS * n / stretches.effective_rows(n)))
+    return 1 / (n // longest + 1)
 
 
 def time_test(inner: HLDTest, rows: np.ndarray) -> TimeTest:

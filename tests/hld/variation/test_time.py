@@ -186,3 +186,60 @@ def test_bad_order_is_refused(options, said):
         hld.HLDDetector(num_epochs=1, covariates=[0]).fit(rows, order="time")
     with pytest.raises(ValueError, match="use reference='held-out', found reference='circuit'"):
         hld.HLDDetector(num_epochs=1, reference="circuit").fit(rows, order="time")
+
+
+def uneven(n, stays, rng):
+    """(n, V) rows of independent columns that stay as they were with probabilities of their own."""
+    fresh, new = rng.integers(0, 3, size=(n, len(stays))), rng.random((n, len(stays))) >= stays
+    new[0] = True
+    last = np.maximum.accumulate(np.where(new, np.arange(n)[:, None], 0), axis=0)
+    return np.take_along_axis(fresh, last, axis=0)
+
+
+@pytest.fixture(scope="module")
+def twenty():
+    """A test of twenty columns that are independent of one another."""
+    rows = np.random.default_rng(9).integers(0, 3, size=(2000, 20))
+    circuit, _ = pcircuit.fit_em(pcircuit.hclt(rows, num_latents=2, rng=0), rows, num_epochs=5)
+    return hld.HLDTest(circuit, metric=("euclidean", "standardized", "whitened"))
+
+
+UNEVEN = np.array([0.98, 0.9, 0.5] + [0.0] * 17)
+
+
+def test_one_slow_column_among_quick_ones_raises_no_alarms(twenty):
+    """Three columns of twenty have a memory, of three lengths: the sum of all hides that 64 rows are short for one."""
+    rng, trials, found = np.random.default_rng(10), 150, 0
+    for _ in range(trials):
+        rows = uneven(4500, UNEVEN, rng)
+        judge = time_test(twenty, rows[:3000])
+        assert judge.has_law
+        found += judge(rows[3500:]).reject
+    assert found <= binomial_bounds.at_most(trials, 0.05)
+
+
+def test_a_slow_column_is_bounded_by_itself_and_quick_ones_are_found(twenty):
+    rows = uneven(4000, np.append(0.99, UNEVEN[3:].repeat(2)[:19]), np.random.default_rng(11))
+    judge = time_test(twenty, rows[:3000])
+    assert list(judge.dependent_columns) == [0]
+    assert "in 1 column stretches of this length are still dependent" in judge.describe()
+    slow, quick = rows[3500:].copy(), rows[3500:].copy()
+    slow[:, 0], quick[:, 7] = 2, 2
+    found = judge(slow)
+    assert found.pvalue > 0.05
+    assert found.column_pvalues[:, 0].min() >= 1 / (3000 // 500 + 1)
+    found = judge(quick)
+    assert found.pvalue < 0.002 < 1 / (3000 // 500 + 1)
+    assert found.column_pvalues[1].argmin() == 7
+
+
+def test_fit_names_the_columns_in_which_stretches_are_dependent():
+    rows = uneven(6000, np.append(np.zeros(19), 0.98), np.random.default_rng(13))
+    with pytest.warns(UserWarning, match="of up to 64 of 3000 rows, which are still dependent in 'x19', whose own"):
+        hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows, order="time")
+
+
+def test_quick_columns_are_seldom_said_to_be_dependent(twenty):
+    rng = np.random.default_rng(12)
+    called = [bool(time_test(twenty, uneven(3000, np.zeros(20), rng)).dependent_columns) for _ in range(50)]
+    assert sum(called) <= binomial_bounds.at_most(50, 0.01)
