@@ -45,7 +45,7 @@ MOST_CELLS = 50_000_000  # in it: from 250 columns on fewer rows, so that time a
 
 
 def read_training(path: str, options: ReadOptions = DEFAULT, *, max_rows: int | None = None,
-                  seed: int = 0) -> tuple[Any, int]:
+                  seed: int = 0, is_series: bool = False) -> tuple[Any, int]:
     """A file as a table to learn from, and how many rows it has in all.
 
     Parameters
@@ -58,6 +58,8 @@ def read_training(path: str, options: ReadOptions = DEFAULT, *, max_rows: int | 
         columns as many as have 50 million cells, but at least 20,000.
     seed : int
         Seed of the sample.
+    is_series : bool
+        Whether rows depend on their neighbours: then the last rows are read in place of a sample.
 
     Returns
     -------
@@ -72,13 +74,13 @@ def read_training(path: str, options: ReadOptions = DEFAULT, *, max_rows: int | 
         If the file cannot be read or is not a table.
     """
     if form_of(path, options) != "csv":
-        return sampled(typed_chunks(path, options), max_rows, seed, called(path))
+        return sampled(typed_chunks(path, options), max_rows, seed, called(path), is_series=is_series)
     with opened(path) as raw:
         head, file = with_head(raw, options)
         dialect = find_dialect(head, options, called(path))
         _warn_of_nameless(head, dialect, called(path))
         chunks = text_chunks(file, dialect, options, called(path), None)
-        text, total = sampled(chunks, max_rows, seed, called(path))
+        text, total = sampled(chunks, max_rows, seed, called(path), is_series=is_series)
     if options.decimal is None:     # the first number with a comma may come late
         cells = (distinct_cells(column) for _, column in columns_of(text))
         dialect = replace(dialect, decimal=likely_decimal(cells, dialect.separator, options.missing_texts))
@@ -182,7 +184,8 @@ def fitted_columns(encoder: Any, names: tuple[str, ...]) -> dict[str, Any]:
     return fitted
 
 
-def sampled(chunks: Iterator[Any], max_rows: int | None, seed: int, name: str = "the table") -> tuple[Any, ...]:
+def sampled(chunks: Iterator[Any], max_rows: int | None, seed: int, name: str = "the table", *,
+            is_series: bool = False) -> tuple[Any, ...]:
     """A uniform sample of the rows of chunks, in their order, and how many there are.
 
     Parameters
@@ -193,6 +196,8 @@ def sampled(chunks: Iterator[Any], max_rows: int | None, seed: int, name: str = 
     seed : int
     name : str
         What messages call the table.
+    is_series : bool
+        The last rows in place of a sample, whose neighbours would not be those of the series.
 
     Returns
     -------
@@ -205,8 +210,8 @@ def sampled(chunks: Iterator[Any], max_rows: int | None, seed: int, name: str = 
     for chunk in chunks:
         if max_rows is None:
             max_rows = min(max(MOST_CELLS // max(chunk.shape[1], 1), LEAST_ROWS), MOST_ROWS)
+        new = -np.arange(total, total + len(chunk), dtype=float) if is_series else rng.random(len(chunk))
         total += len(chunk)
-        new = rng.random(len(chunk))
         if len(numbers) >= max_rows:
             below = np.flatnonzero(new < numbers.max())
             chunk, new = smaller(chunk, below), new[below]

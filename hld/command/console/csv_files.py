@@ -28,15 +28,15 @@ MIDNIGHT = datetime.time(0)
 
 
 def read_training(path: str, options: ReadOptions | None = None, *, max_rows: int | None = None,
-                  seed: int = 0) -> tuple[Any, int]:
-    """A file as a table to learn from; of long ones a sample of the rows.
+                  seed: int = 0, is_series: bool = False) -> tuple[Any, int]:
+    """A file as a table to learn from; of long ones a sample of the rows, or the last of them.
 
     Parameters
     ----------
     path : str
         File, possibly compressed; "-" is standard input.
     options : ReadOptions, optional
-    max_rows, seed : see `hld.table_files.files.read_training`
+    max_rows, seed, is_series : see `hld.table_files.files.read_training`
 
     Returns
     -------
@@ -51,7 +51,7 @@ def read_training(path: str, options: ReadOptions | None = None, *, max_rows: in
     OSError, ValueError
         If the file cannot be read or is not a table.
     """
-    return files.read_training(path, options or ReadOptions(), max_rows=max_rows, seed=seed)
+    return files.read_training(path, options or ReadOptions(), max_rows=max_rows, seed=seed, is_series=is_series)
 
 
 def read_batch(path: str, encoder: TableEncoder, options: ReadOptions | None = None) -> Any:

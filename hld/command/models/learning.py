@@ -22,13 +22,15 @@ def fit(args: argparse.Namespace) -> int:
     # dates that give their calendar are read for it, and not learned, so that --drop says nothing new of them
     options = replace(options, drop=tuple(name for name in options.drop if name not in (args.calendar or ())))
     with step(f"reading {args.table}"):
-        table, num_rows = read_training(args.table, options, max_rows=args.max_rows, seed=args.seed)
+        table, num_rows = read_training(args.table, options, max_rows=args.max_rows, seed=args.seed,
+                                        is_series=args.order is not None)
     LOG.info("learning %d of %d rows", len(table), num_rows)
     detector.fit(table, groups=args.groups, order=args.order, progress=True)
     with step(f"writing {args.output}"):
         detector.save(target)
     count = len(detector.encoder_.columns)
-    sampled = f" (a sample of {num_rows})" if num_rows > detector.num_train_ else ""
+    which = "a sample" if args.order is None else "the last"
+    sampled = f" ({which} of {num_rows})" if num_rows > detector.num_train_ else ""
     print_text(f"fitted {detector.num_train_} rows{sampled} of {count} column{'s' * (count != 1)}: mean "
                f"log-likelihood {detector.history_[-1]:.4f} nats per row, model in {args.output}")
     return 0

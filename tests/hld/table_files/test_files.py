@@ -193,6 +193,13 @@ def test_a_long_table_is_learned_from_a_uniform_sample(tmp_path):
     assert all_of_it["row"].tolist() == list(range(200))
 
 
+def test_of_a_long_series_the_last_rows_are_learned():
+    chunks = [pd.DataFrame({"row": np.arange(start, min(start + 37, 200))}) for start in range(0, 200, 37)]
+    for most in (1, 30, 50, 199, 200, 1000):
+        held, total = files.sampled(iter(chunks), most, 0, is_series=True)
+        assert (held["row"].tolist(), total) == (list(range(max(200 - most, 0), 200)), 200)
+
+
 @pytest.mark.parametrize("max_rows", [None, 50])
 def test_nothing_to_learn_from(max_rows):
     with pytest.raises(ValueError, match="has no rows, expected some to learn from"):
