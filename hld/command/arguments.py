@@ -128,8 +128,8 @@ def _add_fit(commands: Any) -> None:
     fit.add_argument("--schema", metavar="FILE.json",
                      help="what is known about the columns (docs/tables.md); the rest is learned")
     fit.add_argument("--max-rows", type=_count, metavar="N",
-                     help="learn from a uniform sample of N rows of a longer table (default 200000, of more than 250 "
-                     "columns as many as have 50 million cells)")
+                     help="learn from a uniform sample of N rows of a longer table, with --order time from the last N "
+                     "(default 200000, of more than 250 columns as many as have 50 million cells)")
     fit.add_argument("--groups", metavar="COLUMN", type=words,
                      help="day or site of each row: a batch is tested as one more group of this kind")
     fit.add_argument("--order", choices=("time",),
@@ -163,7 +163,7 @@ def _add_test(commands: Any) -> None:
                       help="test each segment by itself: the rows with one value of a column")
     test.add_argument("--every", choices=("year", "month", "day", "hour", "minute"),
                       help="with --by and times, how long a segment is")
-    test.add_argument("--procedure", choices=("bh", "by"), default="bh",
+    test.add_argument("--procedure", choices=("bh", "by"),
                       help="with --by, false discovery control: Benjamini-Hochberg (default) or Benjamini-Yekutieli")
 
 
@@ -282,7 +282,7 @@ def _add_summarize(commands: Any) -> None:
     summarize.add_argument("table", metavar="BATCH.csv", help="rows with the columns of training")
     summarize.add_argument("-o", "--output", metavar="FILE.json", required=True, help="file to write")
     summarize.add_argument("--epsilon", type=float, help="add noise: differential privacy with this epsilon")
-    summarize.add_argument("--delta", type=float, default=1e-6, help="with --epsilon (default 1e-6)")
+    summarize.add_argument("--delta", type=float, help="with --epsilon (default 1e-6)")
     add_reading_options(summarize)
 
 

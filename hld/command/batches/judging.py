@@ -22,18 +22,27 @@ def test(args: argparse.Namespace) -> int:
         check_output(args.report, (args.model, args.table))
     _check_one_batch(args)
     _check_min_effect(args)
-    if args.every is not None and args.by is None:
-        raise ValueError("--every is for segments of time: give their column with --by")
+    _check_segments(args)
     if args.by is None:
         detector, result = _tested(args)
     else:
         detector, table = read_inputs(args)
         with step("testing segments"):
-            result = detector.test_by(table, args.by, args.alpha, every=args.every, procedure=args.procedure)
+            result = detector.test_by(table, args.by, args.alpha, every=args.every, procedure=args.procedure or "bh")
     if args.report is not None:
         _write_report(args, detector, result)
     print_result(result, args.json)
     return SHIFT if (is_large(result, args.min_effect) if args.by is None else result.reject.any()) else 0
+
+
+def _check_segments(args: argparse.Namespace) -> None:
+    """Raise where something is said of segments, and there are none."""
+    if args.by is not None:
+        return
+    if args.every is not None:
+        raise ValueError("--every is for segments of time: give their column with --by")
+    if args.procedure is not None:
+        raise ValueError("--procedure is for several segments: give their column with --by")
 
 
 def _check_min_effect(args: argparse.Namespace) -> None:
@@ -48,6 +57,7 @@ def _check_min_effect(args: argparse.Namespace) -> None:
 
 def _check_one_batch(args: argparse.Namespace) -> None:
     """Raise unless there is one batch, of rows where rows are needed."""
+    from hld.command.console.reading import OF_FILES, refuse_options
     given = [name for name, value in (("a table", args.table), ("--summary", args.summary), ("--sql", args.sql))
              if value is not None]
     if len(given) != 1:
@@ -55,6 +65,8 @@ def _check_one_batch(args: argparse.Namespace) -> None:
                          f"{' and '.join(given) or 'neither'}")
     if args.table is None and (args.by is not None or args.report is not None):
         raise ValueError(f"{given[0]} goes neither with --by nor with --report, which need rows")
+    if args.table is None:
+        refuse_options(args, OF_FILES, f"is for tables in files, found {given[0]}")
     if args.database and args.sql is None:
         raise ValueError("--database is for --sql: say which table of it, or which query")
 
@@ -140,7 +152,7 @@ def _write_report(args: Any, detector: Any, result: Any) -> None:
     options = [] if args.alpha == 0.05 else ["--alpha", f"{args.alpha:g}"]
     for name in ("by", "every"):
         options += [f"--{name}", getattr(args, name)] if getattr(args, name) is not None else []
-    options += ["--procedure", "by"] if args.by is not None and args.procedure != "bh" else []
+    options += ["--procedure", "by"] if args.procedure == "by" else []
     command = shlex.join(["hld", "test", args.model, args.table, *options, "--report", args.report])
     names: dict[str, Any] = {"batch_name": batch, "model_name": pathlib.Path(args.model).name, "commands": [command],
                              "digest": digest}

@@ -13,11 +13,14 @@ def summarize(args: Any) -> int:
     from hld.model_files import load
     from hld.summaries.of_tables import summarize_chunks
     from hld.table_files import files
+    if args.delta is not None and args.epsilon is None:
+        raise ValueError("--delta is for noise: give --epsilon, too")
+    noise = {"epsilon": args.epsilon} | ({} if args.delta is None else {"delta": args.delta})
     detector, path = load(args.model), check_output(args.output, (args.model, args.table))
 
     def summed(as_text: Any) -> Any:
         chunks = files.read_chunks(args.table, detector.encoder_, reading_options(args), as_text=as_text)
-        return summarize_chunks(detector, chunks, epsilon=args.epsilon, delta=args.delta)
+        return summarize_chunks(detector, chunks, **noise)
     found = retried(args.table, summed)
     with pcircuit.replace_file(path) as file:
         file.write(found.to_json().encode())

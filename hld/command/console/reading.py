@@ -9,6 +9,11 @@ if TYPE_CHECKING:
     from hld.table_files.dialect import ReadOptions
 
 
+# options and their defaults: those on the format of text, and all
+OF_TEXT: dict[str, Any] = {"sep": None, "no_header": False, "decimal": None, "encoding": "utf-8", "na_values": []}
+OF_FILES: dict[str, Any] = OF_TEXT | {"columns": None, "drop": [], "format": None}
+
+
 def add_reading_options(command: Any) -> None:
     """``--sep`` and the other options on the format of a table."""
     group = command.add_argument_group("format of the table (detected where not given)")
@@ -26,11 +31,32 @@ def add_reading_options(command: Any) -> None:
 
 def reading_options(args: argparse.Namespace) -> ReadOptions:
     """The `ReadOptions` of parsed arguments."""
+    from hld.table_files.byte_files import form_of
     from hld.table_files.dialect import ReadOptions
     if args.columns == []:
         raise ValueError("--columns is empty, expected names of columns to read: leave it out to read all of them")
-    return ReadOptions(args.sep, not args.no_header, args.decimal, args.encoding, tuple(args.na_values),
+    found = ReadOptions(args.sep, not args.no_header, args.decimal, args.encoding, tuple(args.na_values),
                        None if args.columns is None else tuple(args.columns), tuple(args.drop), args.format)
+    table = getattr(args, "table", None)
+    if table is not None and (form := form_of(table, found)) != "csv":
+        refuse_options(args, OF_TEXT, f"is for CSV, and {table!r} is read as {form}")
+    return found
+
+
+def refuse_options(args: argparse.Namespace, options: dict[str, Any], why: str) -> None:
+    """Raise where one of some options was given.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+    options : dict
+        Defaults of the options, by name.
+    why : str
+        What each of them is for, and what there is instead.
+    """
+    for name, default in options.items():
+        if getattr(args, name) != default:
+            raise ValueError(f"--{name.replace('_', '-')} {why}: leave it out")
 
 
 def words(argument: str) -> str:

@@ -199,3 +199,37 @@ def test_no_columns_and_no_file_are_refused(run, tmp_path):
         assert (status, out) == (2, "")
         assert said in err
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_options_that_would_do_nothing_are_refused(run, tmp_path):
+    table = amounts(200, 0)
+    table.to_csv("train.csv", index=False)
+    table.to_parquet("t.parquet")
+    table.to_json("t.jsonl", orient="records", lines=True)
+    assert run("fit", "train.csv", "-o", "model.hld", "--num-epochs", "2", "--num-latents", "2")[0] == 0
+    assert run("summarize", "model.hld", "train.csv", "-o", "s.json")[0] == 0
+    assert run("test", "model.hld", "t.parquet", "--columns", "amount", "--format", "parquet")[0] in (0, 1)
+    for argv, said in (
+            (["test", "model.hld", "train.csv", "--procedure", "by"], "--procedure is for several segments"),
+            (["test", "model.hld", "train.csv", "--procedure", "bh"], "--procedure is for several segments"),
+            (["test", "model.hld", "--summary", "s.json", "--drop", "amount"], "--drop is for tables in files, found"),
+            (["test", "model.hld", "--sql", "SELECT 1", "--sep", ";"], "--sep is for tables in files, found --sql"),
+            (["test", "model.hld", "t.parquet", "--na-values", "-999"], "--na-values is for CSV, and 't.parquet' is"),
+            (["explain", "model.hld", "t.jsonl", "--no-header"], "--no-header is for CSV, and 't.jsonl' is read"),
+            (["fit", "t.parquet", "-o", "m", "--decimal", ","], "--decimal is for CSV, and 't.parquet' is read as par"),
+            (["summarize", "model.hld", "train.csv", "-o", "s", "--delta", "0.1"], "--delta is for noise: give --eps")):
+        status, _, err = run(*argv)
+        assert (status, said in err) == (2, True), err
+
+
+def test_a_long_series_is_learned_from_its_last_rows(run, tmp_path):
+    """A sample of the rows would have other neighbours, and so hardly any memory."""
+    rng = np.random.default_rng(0)
+    new = rng.random(20_000) >= 0.95
+    levels = rng.integers(0, 3, 20_000)[np.maximum.accumulate(np.where(new, np.arange(20_000), 0))]
+    pd.DataFrame({"level": levels, "coin": levels // 2}).to_csv("series.csv", index=False)
+    status, out, _ = run("fit", "series.csv", "-o", "model.hld", "--order", "time", "--max-rows", "4000",
+                         "--num-epochs", "2", "--num-latents", "2")
+    assert (status, "fitted 4000 rows (the last of 20000)" in out) == (0, True)
+    detector = hld.load("model.hld")
+    assert detector.judge_.stretches.effective_rows(64) < 6    # 2.5 by the memory of the series, 40 of a sample
