@@ -184,7 +184,9 @@ def model_paths(arguments: Any) -> dict[str, Any]:
             name, path = pathlib.Path(argument).stem, argument
         if not NAME.fullmatch(name):
             raise ValueError(f"`models` has the name {name!r}, expected letters, digits, '_', '-' and '.': give one "
-                             f"as NAME={argument}")
+                             f"as NAME={argument.removeprefix('=')}")
+        if not path:
+            raise ValueError(f"`models` has {argument!r} without a file, expected NAME=FILE: name the model file")
         if name in found:
             raise ValueError(f"`models` has the name {name!r} twice, expected distinct names: give them as NAME=FILE")
         found[name] = path

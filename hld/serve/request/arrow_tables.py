@@ -4,6 +4,8 @@ A page of Parquet may decompress to a thousand times its size, and a dictionary 
 rows: the sizes that the file states bound the former, and texts stay dictionaries, so that the latter costs nothing.
 Columns of Arrow may overlap in memory, which their sizes added up show; compressed ones do not say what they will
 become and are refused.  Offsets that point outside their buffers are found by Arrow's full validation.
+
+A column that the model does not know may be of any type: if it has no plain values, only its name is read.
 """
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from typing import Any
 
 from hld.serve.limits import EXPANSION, Limits
 from hld.serve.refusals import Refusal
+from hld.serve.request.known_columns import is_needed
 from hld.table_files.row_chunks import ROWS
 
 PLAIN = ("int", "uint", "float", "double", "half", "bool", "string", "large_string", "timestamp", "date", "time",
@@ -49,14 +52,15 @@ def parquet_chunks(body: bytes, encoder: Any, limits: Limits) -> Iterator[Any]:
         _check_rows(found.num_rows, limits)
         _check_size(sum(group.total_uncompressed_size for group in groups), limits)
         flat = [found.schema.column(c) for c in range(found.num_columns)]
-        wide = [one.path for one in flat if one.physical_type == "FIXED_LEN_BYTE_ARRAY" and one.length > LONGEST_CELL]
+        kept, left = _divided(found.schema.to_arrow_schema(), encoder)
+        wide = [one.path for one in flat if one.name in kept and one.name == one.path
+                and one.physical_type == "FIXED_LEN_BYTE_ARRAY" and one.length > LONGEST_CELL]
         if wide:
             raise Refusal(400, "body", f"column {wide[0]!r} has cells of more than {LONGEST_CELL} bytes")
         texts = [one.path for one in flat if one.physical_type == "BYTE_ARRAY"]
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(body), read_dictionary=texts)
-        _check_types(file.schema_arrow)
-        for batch in file.iter_batches(ROWS):
-            yield _checked(batch, limits)
+        for batch in file.iter_batches(ROWS, columns=kept if left else None):
+            yield _with_names(_checked(batch, limits), left)
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise Refusal(400, "body", f"the body is not a table in Parquet: {_first_line(error)}") from None
 
@@ -92,13 +96,13 @@ def arrow_chunks(body: bytes, encoder: Any, limits: Limits) -> Iterator[Any]:
         source.seek(8 if body.startswith(FILE) else 0)
         reader = pyarrow.ipc.open_stream(source)
         _check_columns(len(reader.schema.names), encoder, limits)
-        _check_types(reader.schema)
+        kept, left = _divided(reader.schema, encoder)
         total = 0
         for batch in reader:
             _check_rows(batch.num_rows, limits)
             total += batch.nbytes
             _check_size(total, limits)
-            yield _checked(batch, limits)
+            yield _with_names(_checked(batch.select(kept) if left else batch, limits), left)
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise Refusal(400, "body", f"the body is not a table in Arrow: {_first_line(error)}") from None
 
@@ -145,13 +149,26 @@ def _checked(batch: Any, limits: Any) -> Any:
     return pyarrow.Table.from_batches([batch])
 
 
-def _check_types(schema: Any) -> None:
-    """Refuse types whose cells are not plain values, or that may stand for more than they hold."""
+def _divided(schema: Any, encoder: Any) -> tuple[list[str], list[str]]:
+    """Names of columns to be read, and of those that need not be and have no plain values; others are refused."""
+    kept: list[str] = []
+    left: list[str] = []
     for field in schema:
         kind = field.type.value_type if str(field.type).startswith("dictionary") else field.type
-        if not str(kind).startswith(PLAIN) or str(kind).endswith("_view"):
+        is_plain = str(kind).startswith(PLAIN) and not str(kind).endswith("_view")
+        if not is_plain and is_needed(encoder, field.name):
             raise Refusal(400, "body", f"column {field.name!r} is of type {str(kind)[:80]}, expected numbers, "
                           "booleans, text or times")
+        (kept if is_plain else left).append(field.name)
+    return kept, left
+
+
+def _with_names(table: Any, names: list[str]) -> Any:
+    """A table with further columns that hold nothing."""
+    import pyarrow
+    for name in names:
+        table = table.append_column(name, pyarrow.nulls(table.num_rows))
+    return table
 
 
 def _check_rows(count: Any, limits: Any) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from hld.serve.limits import Limits
 from hld.serve.refusals import Refusal
+from hld.serve.request.known_columns import is_needed
 from hld.table_files.text_cells import as_fitted
 
 STEP = 2 ** 18  # bytes whose marks are counted at a time
@@ -61,7 +62,8 @@ def json_chunks(body: bytes, encoder: Any, limits: Limits) -> Iterator[Any]:
     if any(mark in body for mark in ESCAPES):
         check_text(columns)
     kinds = {column.name: column for column in encoder.columns}
-    yield {name: _fitted_cells(name, cells, kinds.get(name)) for name, cells in columns.items()}
+    yield {name: _fitted_cells(name, cells, kinds.get(name), is_needed(encoder, name))
+           for name, cells in columns.items()}
 
 
 def check_marks(body: bytes, most_brackets: int, longest: int) -> None:
@@ -220,9 +222,11 @@ def _check_size(num_rows: int, num_columns: int, most: int, limits: Limits) -> N
         raise Refusal(413, "body", f"the table has at least {num_columns} columns, expected at most {most}")
 
 
-def _fitted_cells(name: Any, cells: Any, column: Any) -> np.ndarray:
+def _fitted_cells(name: Any, cells: Any, column: Any, needed: bool) -> np.ndarray:
     """A column of JSON cells (N,) as objects; texts of a column of dates as dates."""
     nested = next((cell for cell in cells if isinstance(cell, (list, dict))), None)
+    if nested is not None and not needed:
+        return np.full(len(cells), None, dtype=object)
     if nested is not None:
         raise Refusal(400, "body", f"column {name!r} holds nested values, expected one value in each cell")
     if column is not None and column.kind == "date" and all(cell is None or isinstance(cell, str) for cell in cells):

@@ -342,4 +342,8 @@ def test_the_command_refuses_what_it_cannot_serve(shop, tmp_path, capsys, monkey
         model_paths(["a/x.hld", "b/x.hld"])
     with pytest.raises(ValueError, match="expected letters"):
         model_paths(["a/x y.hld"])
+    with pytest.raises(ValueError, match=r"give one as NAME=x\.hld$"):
+        model_paths(["=x.hld"])
+    with pytest.raises(ValueError, match="'x=' without a file, expected NAME=FILE"):
+        model_paths(["x="])
     check_token("x" * 16, "0.0.0.0")

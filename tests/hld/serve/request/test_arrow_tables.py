@@ -66,3 +66,17 @@ def test_what_is_none_is_refused(form):
 def test_a_message_without_contents_is_not_compressed():
     from hld.serve.request.arrow_tables import _is_compressed
     assert not _is_compressed(bytes([8, 0, 0, 0, 4, 0, 8, 0, 4, 0, 0, 0]))
+
+
+@pytest.mark.parametrize("form", READERS)
+def test_columns_that_the_model_does_not_know_may_be_of_any_type(form):
+    """As on the command line: only their names are read, which the answer tells."""
+    encoder = hld.fit_encoder({"a": [1, 2, 1], "b": ["x", "y", "x"]})
+    table = pa.table({"tags": [[1], [2, 3]], "a": [1, 2], "picture": pa.array([b"1", b"2"]), "b": ["x", "y"],
+                      "wide": pa.array([b"x" * 65] * 2, pa.binary(65)), "place": [{"a": 1}, {"a": 2}]})
+    chunk, = READERS[form](written(form, table), encoder, LIMITS)
+    codes, _, absent, extra = encoder.encode_counting(chunk)
+    assert (codes.tolist(), list(absent)) == ([[0, 0], [1, 1]], [])
+    assert sorted(extra) == ["picture", "place", "tags", "wide"]
+    with pytest.raises(Refusal, match="column 'b' is of type list"):
+        list(READERS[form](written(form, pa.table({"a": [1], "b": [["x"]]})), encoder, LIMITS))

@@ -167,3 +167,12 @@ def test_rows_without_a_cell_are_said_to_be_so(text, found):
     with pytest.raises(Refusal, match=f"the table has {found}: expected at least one row") as refused:
         read(text)
     assert (refused.value.status, refused.value.field) == (400, "body")
+
+
+def test_nested_cells_of_columns_that_the_model_does_not_know_are_ignored():
+    encoder = hld.fit_encoder({"a": [1, 2, 1], "b": ["x", "y", "x"]})
+    (chunk,) = json_chunks(b'{"rows": [{"a": 1, "b": "x", "tags": ["p"]}, {"a": 2, "b": "y"}]}', encoder, LIMITS)
+    codes, _, absent, extra = encoder.encode_counting(chunk)
+    assert (codes.tolist(), list(absent), list(extra)) == ([[0, 0], [1, 1]], [], ["tags"])
+    with pytest.raises(Refusal, match="column 'b' holds nested values"):
+        list(json_chunks(b'{"rows": [{"a": 1, "b": {"x": 1}}]}', encoder, LIMITS))
