@@ -14,7 +14,7 @@ a cut,
 and epsilon is part of the same errors as those of the likelihood vector, Z - delta (`hld.planning.power`).  So the
 two are drawn together: with R the regression of the events on the vectors in rows of the circuit and e its residuals,
 
-.. math:: \epsilon = R^t (Z - \delta) + \sqrt{1/T + 1/n} \; G e,
+.. math:: \epsilon = R^t (Z - \delta) + \sqrt{1/T + 1/n} \; G A, \qquad A^t A = \mathrm{Cov}(e),
 
 G normal.  The normal errors only say how events and distance depend on one another: each count is the quantile of a
 binomial law at the probability of its error, of as many rows as give the share the variance of the difference.  An
@@ -116,8 +116,8 @@ class EventRows:
     events : CountEvents
     slopes : (size, E) float array
         R, the regression of the events on the vectors.
-    rest : (M, E) float array
-        What it leaves of each row.
+    rest : (r, E) float array
+        A with A^t A the covariance of what it leaves of the rows.
     """
 
     events: CountEvents
@@ -148,7 +148,8 @@ def event_rows(detector: Any, rows: np.ndarray) -> EventRows:
     gram = (U / units).T @ (U / units)
     gram[np.diag_indices_from(gram)] += RIDGE * len(rows)
     slopes = np.linalg.solve(gram, (U / units).T @ V) / units[:, None]
-    return EventRows(events, slopes, V - U @ slopes)
+    factor: Any = np.linalg.qr(V - U @ slopes, mode="r")
+    return EventRows(events, slopes, factor / math.sqrt(len(rows)))
 
 
 class CountDraws:
@@ -217,7 +218,7 @@ class CountDraws:
         """(draws, E) errors of the shares in units of their deviations, drawn with those of the vectors."""
         width = 1 / draws.T + (1 / num_reference if draws.is_relative else 0.0)
         G = np.random.default_rng([draws.T, 6]).standard_normal((len(draws.noise), len(rows.rest)))
-        noise = draws.noise @ rows.slopes + (G @ rows.rest) * math.sqrt(width / len(rows.rest))
+        noise = draws.noise @ rows.slopes + (G @ rows.rest) * math.sqrt(width)
         deviation = noise.std(axis=0)
         found: np.ndarray = noise / np.where(deviation > 0, deviation, np.inf)
         return found

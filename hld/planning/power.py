@@ -39,6 +39,7 @@ from hld.planning.alternatives import Alternative, alternative_of, own_mean
 DRAWS = 2000
 MOST_T = 10 ** 7
 MOST_ROWS = 10 ** 12  # of a batch that is asked about: of more rows the exact p-values of counts lose their digits
+GROWTH = 8  # from one batch size to the next that is asked about, until one is large enough
 GRID = 80  # points at which the logarithm of a tail is computed
 MANY = 1e-13  # of the largest eigenvalue: smaller ones are constants
 
@@ -165,13 +166,13 @@ def smallest_batch(power_of: Callable[[int], float], least: float, num_rows: int
     """
     low, high, most = 0, 1, MOST_T if num_rows is None else num_rows
     while power_of(high) < least:
-        low, high = high, 2 * high
-        if high > most:
+        if high >= most:
             return None
+        low, high = high, min(GROWTH * high, most)
     while high - low > max(1, low // 200):
         middle = (low + high) // 2
         low, high = (low, middle) if power_of(middle) >= least else (middle, high)
-    return high if high <= most else None
+    return high
 
 
 def _exact(test: Any, found: Alternative, T: Any, alpha: float) -> float:

@@ -9,7 +9,7 @@ import hld
 import pcircuit
 from hld.planning.alternatives import Edit, alternative_of, edited
 from hld.planning.detectable import detectable
-from hld.planning.power import Rejections, power, sample_size
+from hld.planning.power import Rejections, power, sample_size, smallest_batch
 
 SEVERAL = ["euclidean", "standardized", "whitened"]
 
@@ -120,3 +120,17 @@ def test_what_is_no_alternative_is_refused():
     for T in (0, 1.5, "a"):
         with pytest.raises((TypeError, ValueError), match="`T` must be"):
             test.power(circuit, T)
+
+
+@pytest.mark.parametrize("needed", [1, 2, 7, 63, 2049, 2500, 3000])
+def test_the_smallest_batch_is_found_up_to_the_rows_that_the_alternative_is_known_by(needed):
+    asked = []
+
+    def power_of(T):
+        asked.append(T)
+        return 0.95 if needed <= T else 0.1
+    found = smallest_batch(power_of, 0.9, 3000)
+    assert needed <= found <= min(needed + max(1, needed // 200), 3000)
+    assert max(asked) <= 3000
+    assert smallest_batch(lambda T: 0.1, 0.9, 3000) is None
+    assert smallest_batch(lambda T: 0.1, 0.9, None) is None
