@@ -28,6 +28,7 @@ Biology 9, article 39.
 """
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -48,6 +49,7 @@ from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.summed_batch import judge_summary
 
 METRICS = ("euclidean", "standardized", "whitened")
+DEPENDENT = {"groups": "`groups`", "time": "`order`='time'"}  # kinds of detectors by how they were fitted
 BLOCK = 200  # divisions at a time
 FOREIGN = 0.05  # level at which two summaries together are taken not to be as learned
 
@@ -128,6 +130,8 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
     Notes
     -----
     Missing cells are filled in by what the circuit expects, so that shares of missing cells are not compared.
+    Rows are taken to be independent, also of a detector that was fitted with groups or in the order of time, which is
+    then warned of: ordinary groups differ, and so do stretches of time.
     O((n_A + n_B) m) for the vectors and B times as much for the divisions.
 
     Examples
@@ -142,6 +146,11 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
     alpha, rng = pcircuit.check_fraction(alpha, "alpha"), pcircuit.check_generator(rng)
     B = pcircuit.check_whole_number(num_permutations, "num_permutations", 1)
     test = test_of(model)
+    fitted_with = DEPENDENT.get(getattr(getattr(model, "judge_", None), "kind", ""))
+    if fitted_with is not None:
+        warnings.warn(f"`model` was fitted with {fitted_with}, as rows depend on one another, but the two batches are "
+                      "compared as if they did not: a small p-value may be what ordinary batches differ by",
+                      UserWarning, stacklevel=2)
     if isinstance(first, BatchSummary) or isinstance(second, BatchSummary):
         return _by_law(model, test, first, second, alpha)
     parts = [codes_of(model, test, rows, name) for rows, name in ((first, "first"), (second, "second"))]

@@ -181,3 +181,12 @@ def test_summaries_of_too_many_nodes_are_refused(test, monkeypatch):
     one = test.summarize(pcircuit.sample(test.circuit, 9, rng=0))
     with pytest.raises(ValueError, match="`first` and `second` can be compared as summaries for at most 5 nodes"):
         hld.two_sample(test, one, one)
+
+
+@pytest.mark.parametrize(("fitting", "said"), [({"groups": np.arange(300) // 6}, "`groups`"),
+                                               ({"order": "time"}, r"`order`='time'")])
+def test_detectors_of_dependent_rows_are_warned_of(fitting, said):
+    rows = np.random.default_rng(0).integers(0, 3, size=(300, 2))
+    detector = hld.HLDDetector(num_latents=2, num_epochs=2).fit(rows, **fitting)
+    with pytest.warns(UserWarning, match=f"`model` was fitted with {said}, as rows depend on one another"):
+        hld.two_sample(detector, rows[:20], rows[20:40], num_permutations=19)
