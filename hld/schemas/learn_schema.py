@@ -78,6 +78,7 @@ def learn_schema(table: Any, *, num_bins: int = 8, max_categories: int = 64, cat
     names = parts.names if given is not None and given.derived else names
     known = _known(given, names)
     roles = column_roles(names, categorical, continuous)
+    _check_roles(roles, known)
     sizes = {"num_bins": num_bins, "max_categories": max_categories}
     columns = []
     for name, values, declared in zip(names, parts.arrays, parts.declared, strict=True):
@@ -175,6 +176,17 @@ def _known(given: TableSchema | None, names: Any) -> dict[str, Any]:
     for one in given.columns:
         _check_kind(one)
     return {column.name: column for column in given.columns}
+
+
+def _check_roles(roles: dict[str, Any], known: dict[str, ColumnSchema]) -> None:
+    """Raise where a column is asked for as something that the schema says it is not: one of them would not count."""
+    for name, role in roles.items():
+        kind = known[name].kind if name in known else None
+        if kind is None or (kind in BINNED if role == "continuous" else kind in OF_LEVELS):
+            continue
+        note = f" ({known[name].note})" if known[name].note else ""
+        raise ValueError(f"`{role}` names the column {name!r}, which is {kind}{note} by the schema: leave it out of "
+                         f"`{role}`, or out of the schema")
 
 
 def _check_kind(column: ColumnSchema) -> None:

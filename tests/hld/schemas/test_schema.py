@@ -242,3 +242,18 @@ def test_edges_that_are_texts_are_times():
     for kind, edge in (("continuous", "5"), ("date", ""), ("date", "NaT"), ("date", "2020"), ("time", "x"), (None, "")):
         with pytest.raises(ValueError, match=f"`edges` of column 'a' must be numbers, or texts of times .* {edge!r}"):
             ColumnSchema("a", kind, edges=(edge,))
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ({"categorical": ["size"]}, "`categorical` names the column 'size', which is continuous by the schema"),
+    ({"continuous": ["kind"]}, "`continuous` names the column 'kind', which is integer by the schema"),
+    ({"categorical": ["when"]}, r"'when', which is left out \(its parts are used\) by the schema: leave it out of")])
+def test_a_column_that_is_asked_for_as_what_the_schema_says_it_is_not_is_refused(options, said):
+    when = np.arange("2026-01-01", "2026-04-01", dtype="M8[D]")
+    table = {"size": np.arange(90) / 7, "kind": np.arange(90) % 3, "when": when}
+    given = hld.TableSchema((*hld.learn_schema({name: table[name] for name in ("size", "kind")}).columns,
+                             *hld.calendar_columns("when")))
+    with pytest.raises(ValueError, match=said):
+        hld.learn_schema(table, given=given, **options)
+    same = hld.learn_schema(table, given=given, categorical=["kind"], continuous=["size"])
+    assert [one.kind for one in same.columns[:2]] == ["continuous", "integer"]
