@@ -16,7 +16,7 @@ from test_layers import PATHS, nodes
 READERS = ("pcircuit/files/", "pcircuit/formats/", "pcircuit/__main__.py", "pcircuit/engine.py", "hld/files/",
            "hld/table_files/", "hld/command/", "hld/model_files.py", "hld/monitoring/monitor",
            "hld/nulls/", "hld/references/kept_rows.py", "hld/vectors/linear_maps.py",
-           "hld/vectors/windows.py",
+           "hld/vectors/windows.py", "hld/vectors/bounded.py",
            "hld/schemas/columns.py", "hld/schemas/encoder_json.py", "hld/schemas/schema_json.py",
            "hld/schemas/counts/new_values.py", "hld/answers/profile.py", "hld/synthetic/values.py", "hld/summaries/",
            "hld/conditional/conditional_test.py", "hld/references/groups.py", "hld/references/stretches.py",

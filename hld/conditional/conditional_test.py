@@ -47,6 +47,7 @@ from hld.nulls.ranks.confirmation import excess_of, sample_norms
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.verdict import LEAST_PVALUE
+from hld.vectors.bounded import bounded_array
 from hld.vectors.column_units import column_units
 from hld.vectors.completion import check_rows
 
@@ -206,13 +207,16 @@ class ConditionalTest:
         if len(given) and (given.min() < 0 or given.max() >= V or (np.diff(given) <= 0).any()):
             raise ValueError("the covariates of the test must be ascending columns")
         k = pcircuit.finite_array(arrays, "num_rows", (1,), np.int64)
-        beta = pcircuit.finite_array(arrays, "beta", (None, m))
+        rows = max(float(k[0]), 1.0)
+        beta = bounded_array(arrays, "beta", (None, m), RANK ** -0.5)
         functions = CovariateFunctions(given, _read_groups(arrays, inner.circuit.num_categories, given), len(beta))
         if len(beta) not in [end for _, end in functions.ends]:
             raise ValueError("the regression of the test does not fit its covariates")
-        inverse = pcircuit.finite_array(arrays, "inverse", (len(beta),) * 2)
-        norms, fourth, stds = (pcircuit.finite_array(arrays, *one)
-                               for one in (("norms", (q, 3)), ("fourth", (q,)), ("stds", (m,))))
+        inverse = bounded_array(arrays, "inverse", (len(beta),) * 2, 1 / (RANK * rows))
+        norms, fourth = (pcircuit.finite_array(arrays, *one) for one in (("norms", (q, 3)), ("fourth", (q,))))
+        stds = bounded_array(arrays, "stds", (m,), math.sqrt(rows))
+        reach = np.array([metric.reach(np.ones(m)) for metric in inner.calibration.metrics])
+        _check_sums(norms, fourth, m * rows ** 2 * reach ** 2)
         joint = pcircuit.finite_array(arrays, "joint", (None,), np.float32)
         shown, wider = (pcircuit.finite_array(arrays, name, shape) if "shown" in arrays else np.ones(shape)
                         for name, shape in (("shown", (m,)), ("wider", (q, 3))))
@@ -288,6 +292,15 @@ def _regression(functions: np.ndarray, found: np.ndarray, inverse: np.ndarray, s
         own = np.linalg.pinv(some.T @ some, rcond=RANK, hermitian=True)
         beta[:, nodes] = own @ (some.T @ found[np.ix_(shown[:, nodes[0]], nodes)])
     return beta
+
+
+def _check_sums(norms: np.ndarray, fourth: np.ndarray, most: np.ndarray) -> None:
+    """Raise unless trace, Frobenius norm and largest eigenvalue (q, 3), and fourth powers, can be those of rows."""
+    trace, frobenius, largest = norms.T
+    slack = 1 + 1e-6
+    if (largest > frobenius * slack).any() or (frobenius > trace * slack).any() or (trace > 4 * most).any() \
+            or (frobenius ** 2 > trace * largest * slack).any() or (fourth > (4 * most) ** 2).any():
+        raise ValueError("the norms of the test given covariates are not those of a covariance of residuals")
 
 
 def _read_groups(arrays: dict[str, Any], num_categories: Any, given: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 
 import pcircuit
+from hld.nulls.auto import laws_of
 from hld.nulls.named import Context
 from hld.references.circuit import CircuitReference
 from hld.references.kept_rows import KeptRows
 from hld.testing.calibration import Calibration, refuse_scale
-from hld.vectors.score_features import ScoreFeatures
+from hld.vectors.bounded import bounded_array
+from hld.vectors.row_vectors import RowVectors
+from hld.vectors.score_features import FLOOR, ScoreFeatures
 from hld.vectors.windows import read_map
 
 
@@ -78,7 +81,8 @@ def read_calibration(circuit: pcircuit.Circuit, scalars: dict[str, Any], arrays:
     m = len(nodes)
     features = read_features(circuit, arrays)
     size = m if features is None else m + features.num_features
-    mean, stds = (pcircuit.finite_array(arrays, name, (size,)) for name in ("mean", "stds"))
+    mean = bounded_array(arrays, "mean", (size,), RowVectors(circuit, nodes, features).bounds)
+    stds = pcircuit.finite_array(arrays, "stds", (size,))
     if (mean[:m] < 0).any() or (stds < 0).any() or (mean[:m] > 1.001).any() or (stds[:m] > 1).any():
         raise ValueError("'mean' and 'stds' must be those of likelihoods, numbers from 0 to 1")
     if not isinstance(scalars["metrics"], list) or not scalars["metrics"]:
@@ -95,7 +99,8 @@ def read_calibration(circuit: pcircuit.Circuit, scalars: dict[str, Any], arrays:
     kept = None
     if scalars.get("kept") is not None:
         kept = KeptRows.from_parts(scalars["kept"], pcircuit.under_prefix("kept.", arrays), size, len(metrics))
-    scores = None if features is None else pcircuit.finite_array(arrays, "feature.scores", (circuit.num_parameters,))
+        kept.check_fits(stds, laws_of(null))
+    scores = None if features is None else bounded_array(arrays, "feature.scores", (circuit.num_parameters,), 1.0)
     return Calibration(nodes, mean, stds, metrics, null, margins, kept, features, scores)
 
 
@@ -143,7 +148,7 @@ def read_features(circuit: pcircuit.Circuit, arrays: dict[str, np.ndarray]) -> S
         return None
     P = circuit.num_parameters
     places = pcircuit.finite_array(arrays, "feature.places", (P,), np.int64)
-    factors = pcircuit.finite_array(arrays, "feature.factors", (P,))
+    factors = bounded_array(arrays, "feature.factors", (P,), FLOOR ** -0.5)  # where the variance is zero
     r = int(places.max()) + 1
     if places.min() < 0 or r > P or len(np.unique(places)) < r:
         raise ValueError("every feature of the score must be the place of a parameter")

@@ -32,6 +32,7 @@ import numpy as np
 
 import pcircuit
 from hld.references.covariances import RowCovariance
+from hld.vectors.bounded import bounded_array
 from hld.vectors.row_vectors import RowVectors
 
 STEP = 4  # ratio of the sizes at which means are kept
@@ -106,13 +107,15 @@ class GroupReference:
         return {"counts": self.counts, "means": self.means, "within": self.within, "fill": self.fill}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Any], size: int) -> GroupReference:
-        """What `to_arrays` gave, for vectors with so many numbers; raises ValueError where it is none."""
+    def from_arrays(cls, arrays: dict[str, Any], bounds: np.ndarray) -> GroupReference:
+        """What `to_arrays` gave, for vectors of numbers with such bounds; raises ValueError where it is none."""
+        size = len(bounds)
         counts = pcircuit.finite_array(arrays, "counts", (None,), np.int64)
         if len(counts) < 2 or counts.min() < 1:
             raise ValueError("the groups of the test must be two or more, of one row or more each")
-        means = pcircuit.finite_array(arrays, "means", (num_sizes(counts), len(counts), size))
-        within, fill = (pcircuit.finite_array(arrays, name, (size,)) for name in ("within", "fill"))
+        means = bounded_array(arrays, "means", (num_sizes(counts), len(counts), size), bounds)
+        within = bounded_array(arrays, "within", (size,), 2 * bounds ** 2)  # of two rows
+        fill = bounded_array(arrays, "fill", (size,), bounds)
         if (within < 0).any():
             raise ValueError("variances within groups must be at least 0")
         return cls(counts, means, within, fill)

@@ -21,6 +21,7 @@ import pcircuit
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
 
 SYMMETRIC = ("covariance", "shared")  # of these files hold one half
+SLACK, LEAST = 1e-6, 1e-290  # relative and absolute roundings of what is computed in two ways
 MOST_SQUARED = 1e140  # a squared distance, so that fourth powers stay in the range of doubles
 
 
@@ -75,7 +76,34 @@ class KeptRows:
         counts = pcircuit.finite_array(arrays, "counts", (m,) if arrays["counts"].size else (0,), np.int64)
         if ((counts < 0) | (counts > k) | (counts != np.floor(counts))).any():
             raise ValueError(f"rows that show a node must be whole numbers up to {k}")
+        each = np.maximum(counts, 1).astype(np.float64)
+        most = k / np.outer(each, each) * (1 + SLACK)
+        if shared.size and counts.size and ((shared < 0) | (shared > most)).any():
+            raise ValueError(f"rows that show two nodes must be from 0 to {k} together")
         return cls(k, norms, *sums, covariance, counts.astype(np.int64), shared)  # type: ignore[call-arg]
+
+
+    def check_fits(self, stds: np.ndarray, laws: tuple[Any, ...]) -> None:
+        """Raise unless norms and covariance are those of the laws and of the standard deviations of a test.
+
+        Parameters
+        ----------
+        stds : (m,) float array
+        laws : tuple of LimitLaw
+
+        Raises
+        ------
+        ValueError
+            Says which differ.
+        """
+        known = [hasattr(law, "multiplicities") for law in laws]
+        expected = np.array([_norms(law.eigenvalues, law.multiplicities) for law in laws]) if all(known) else self.norms
+        if expected.shape != self.norms.shape or not np.allclose(self.norms, expected, rtol=SLACK, atol=0.0):
+            raise ValueError("the norms of the reference rows' covariance are not those of the laws of the test")
+        most = np.outer(stds, stds)
+        if len(self.covariance) and not (np.allclose(self.covariance.diagonal(), stds ** 2, rtol=SLACK, atol=LEAST)
+                                         and (np.abs(self.covariance) <= most * (1 + SLACK) + LEAST).all()):
+            raise ValueError("the covariance of the reference rows does not have the deviations of the test")
 
 
 def _check_powers(k: int, fourth: np.ndarray, farthest: np.ndarray) -> None:

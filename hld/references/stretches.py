@@ -44,6 +44,7 @@ import numpy as np
 
 import pcircuit
 from hld.references.groups import BLOCK_VALUES, filled_rows
+from hld.vectors.bounded import bounded_array
 from hld.vectors.row_vectors import RowVectors
 
 FEWEST_STRETCHES, MOST_STRETCHES = 30, 200
@@ -140,14 +141,15 @@ class StretchReference:
                 "num_rows": np.array([self.num_rows])}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Any], size: int) -> StretchReference:
-        """What `to_arrays` gave, for vectors with so many numbers; raises ValueError where it is none."""
+    def from_arrays(cls, arrays: dict[str, Any], bounds: np.ndarray) -> StretchReference:
+        """What `to_arrays` gave, for vectors of numbers with such bounds; raises ValueError where it is none."""
+        size = len(bounds)
         counts = pcircuit.finite_array(arrays, "counts", (None,), np.int64)
         n = int(pcircuit.finite_array(arrays, "num_rows", (1,), np.int64)[0])
         if not 1 <= len(counts) <= 50 or counts.min() < 2 or counts.max() > MOST_STRETCHES or n < 2:
             raise ValueError("the stretches of the test do not fit together")
-        means = pcircuit.finite_array(arrays, "means", (int(counts.sum()), size))
-        mean, fill = (pcircuit.finite_array(arrays, name, (size,)) for name in ("mean", "fill"))
+        means = bounded_array(arrays, "means", (int(counts.sum()), size), bounds)
+        mean, fill = (bounded_array(arrays, name, (size,), bounds) for name in ("mean", "fill"))
         return cls(counts, means, mean, fill, n)
 
 

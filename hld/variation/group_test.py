@@ -104,7 +104,7 @@ class GroupTest:
     @classmethod
     def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> GroupTest:
         """What `to_arrays` gave, checked."""
-        return cls(inner, GroupReference.from_arrays(arrays, inner.vectors.size))
+        return cls(inner, GroupReference.from_arrays(arrays, inner.vectors.bounds))
 
 
 def group_test(inner: HLDTest, rows: np.ndarray, labels: np.ndarray, *, seed: int) -> GroupTest:

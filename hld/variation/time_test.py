@@ -145,7 +145,7 @@ class TimeTest:
     @classmethod
     def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> TimeTest:
         """What `to_arrays` gave, checked."""
-        return cls(inner, StretchReference.from_arrays(arrays, inner.vectors.size))
+        return cls(inner, StretchReference.from_arrays(arrays, inner.vectors.bounds))
 
 
 def _least(stretches: StretchReference, T: int) -> float:

@@ -43,6 +43,12 @@ class RowVectors:
         """Numbers of a vector: m, and those of the features."""
         return len(self.nodes) + (0 if self.features is None else self.features.num_features)
 
+    @property
+    def bounds(self) -> np.ndarray:
+        """(size,) what no number of a row exceeds in absolute value: likelihoods, and scores times factors."""
+        likelihoods = np.ones(len(self.nodes))
+        return likelihoods if self.features is None else np.append(likelihoods, self.features.bounds)
+
     def rows(self, data: np.ndarray) -> np.ndarray:
         """(n, size) vectors of rows (n, V)."""
         if self.features is None:

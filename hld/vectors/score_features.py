@@ -59,6 +59,11 @@ class ScoreFeatures:
         P = len(self.places)
         return csr_array((self.factors, self.places, np.arange(P + 1)), shape=(P, self.num_features))
 
+    @property
+    def bounds(self) -> np.ndarray:
+        """(r,) what no feature of a row exceeds in absolute value: scores are differences of flows, from -1 to 1."""
+        return np.bincount(self.places, weights=np.abs(self.factors), minlength=self.num_features)
+
     def of_scores(self, scores: np.ndarray) -> np.ndarray:
         """(..., r) features of scores (..., P)."""
         if scores.ndim == 1:  # of one batch: SciPy's sparse arrays would take longer to import
