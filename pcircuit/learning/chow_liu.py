@@ -67,6 +67,8 @@ def chow_liu_tree(data: ArrayLike, *, num_categories: ArrayLike | None = None, p
         If `data` does not hold numbers, or `pseudocount` is not one.
     ValueError
         If an argument has the wrong shape or values out of range.
+    MemoryError
+        If the tables of all pairs of columns do not fit into memory.
 
     Notes
     -----

@@ -20,6 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from pcircuit.array_types import Evidence, Floats, Ints
+from pcircuit.arrays import check_memory
 from pcircuit.compiled.engines.choice import Kernels
 from pcircuit.inference.threads import count_jobs, map_in_threads
 from pcircuit.learning.pair_counts import (
@@ -52,7 +53,14 @@ def mutual_information(data: Evidence, categories: Ints, pseudocount: float, wei
     -------
     (V, V) float64 array
         In nats; the diagonal holds that of a variable with a copy of itself.
+
+    Raises
+    ------
+    MemoryError
+        If three such tables, which a tree takes, do not fit into memory.
     """
+    V = len(categories)
+    check_memory(f"the mutual information of all pairs of {V} columns", 24 * V ** 2, "learn from fewer columns")
     total = (len(data) if weights is None else weights.sum()) + pseudocount
     # sum |f| <= T (|log T| + log(cells)) when the arguments add up to T; 2^51 steps reach further than that
     step = np.spacing(total * (1 + abs(np.log(total)) + 2 * np.log(categories.max()))) * 4
@@ -72,7 +80,7 @@ def mutual_information(data: Evidence, categories: Ints, pseudocount: float, wei
     def found_by_kernel(pair: tuple[Ints, Ints]) -> Floats:
         return _by_kernel(data, categories, pseudocount, step, *pair)
 
-    information = np.empty((len(categories), len(categories)))
+    information = np.empty((V, V))
     # matrix products have threads of their own
     for some, function, n_jobs in (by_numpy, counted, 1), (by_kernel, found_by_kernel, _num_threads(categories)):
         with map_in_threads(function, some, n_jobs) as blocks:

@@ -288,3 +288,10 @@ def test_the_largest_masses_leave_finite_numbers(rng):
     np.testing.assert_array_equal(chow_liu_tree(data, weights=np.full(40, 2.0 ** 300), pseudocount=0),
                                   chow_liu_tree(data, pseudocount=0))
     assert chow_liu_circuit(data, pseudocount=1e100, tree=tree).is_normalized
+
+
+def test_pairs_that_do_not_fit_into_memory_are_refused_before_any_is_counted():
+    rows = np.broadcast_to(np.int8(1), (3, 2_000_000))
+    with pytest.raises(MemoryError, match=r"the mutual information of all pairs of 2000000 columns takes .* TiB, more "
+                                          "than there is: learn from fewer columns"):
+        chow_liu_tree(rows)
