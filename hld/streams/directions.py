@@ -82,6 +82,22 @@ def starts_at(num_rows: int) -> bool:
     return num_rows > 0 and num_rows % step == 0
 
 
+def num_starts(num_rows: int) -> int:
+    """How often directions have been learned after so many rows.
+
+    Examples
+    --------
+    >>> [num_starts(n) for n in (15, 16, 64, 96, 512, 600)], sum(map(starts_at, range(601)))
+    ([0, 1, 4, 5, 18, 19], 19)
+    """
+    return num_rows // 16 if num_rows <= 64 else num_rows // 32 + 2 if num_rows <= 512 else num_rows // 64 + 10
+
+
+def weight_of(number: int) -> float:
+    """Natural logarithm of the weight of each race of the directions that are learned for the n-th time, n >= 1."""
+    return float(np.log((1 - FIXED_SHARE) / (number * (number + 1.0)) / KINDS))
+
+
 def next_start(num_rows: int) -> int:
     """The first number of rows above this one after which directions are learned."""
     while True:
@@ -105,9 +121,8 @@ def start_directions(scores: Scores, races: Races, directions: np.ndarray, means
         Starts so far, this one included: its weight is (1 - FIXED_SHARE) / (number (number + 1)).
     """
     F = len(scores.fixed)
-    weight = np.log((1 - FIXED_SHARE) / (number * (number + 1.0)) / KINDS)
     weighted = (races.log + races.log_weights)[F:]
     for i, direction in zip(np.argsort(weighted, kind="stable")[:KINDS], scores.learned(means).T, strict=True):
         directions[:, i] = direction
         start(races, F + int(i), (scores.trained * direction).sum(axis=1), (scores.reference * direction).sum(axis=1),
-              float(weight))
+              weight_of(number))

@@ -162,7 +162,7 @@ class StreamMonitor:
         test = detector.test_
         self.detector, self.alpha, self.seed, self.codes, self.sizes = detector, alpha, seed, codes, sizes
         self.circuit, self.nodes = test.circuit, test.nodes
-        self._scores = scores_of(self._units(codes, sizes))
+        self.scores = scores_of(self._units(codes, sizes))
         self._lock = threading.Lock()
         self.reset()
 
@@ -170,7 +170,7 @@ class StreamMonitor:
         """Forget the stream and the alarm; the bound on false alarms holds from each reset to the next."""
         with self._lock:
             m = len(self.nodes)
-            self.races, self.directions = first_races(self._scores), np.zeros((m, LIVE))
+            self.races, self.directions = first_races(self.scores), np.zeros((m, LIVE))
             self.means = np.zeros((2, m))
             self.num_rows, self.num_starts, self.num_missing, self.best, self.leader = 0, 0, 0, 0.0, 0
             self.alarm_row: int | None = None
@@ -223,7 +223,7 @@ class StreamMonitor:
     def _segment(self, vectors: np.ndarray, evidence: np.ndarray) -> None:
         """Rows up to the next start of races, and that start."""
         n, leaders = len(vectors), np.zeros(len(vectors), np.int64)
-        scores = np.concatenate([vectors[:, self._scores.fixed], self._projected(vectors)], axis=1)
+        scores = np.concatenate([vectors[:, self.scores.fixed], self._projected(vectors)], axis=1)
         uniforms = uniform_numbers(self.seed, self.num_rows, n)
         if pcircuit.engine_is_numpy():
             advance(scores, uniforms, self.races, evidence, leaders)
@@ -234,17 +234,17 @@ class StreamMonitor:
         if self.alarm_row is None and len(crossed):
             self.alarm_row = self.num_rows + int(crossed[0]) + 1
         self.best, self.leader = max(self.best, float(evidence.max())), int(leaders[-1])
-        for row in (vectors - self._scores.mean) * self._scores.scale:
+        for row in (vectors - self.scores.mean) * self.scores.scale:
             self.num_rows += 1
             rates = np.maximum([[0.0], [FORGETTING]], 1.0 / self.num_rows)
             self.means += rates * (row - self.means)
         if starts_at(self.num_rows):
             self.num_starts += 1
-            start_directions(self._scores, self.races, self.directions, self.means, self.num_starts)
+            start_directions(self.scores, self.races, self.directions, self.means, self.num_starts)
 
     def _projected(self, vectors: np.ndarray) -> np.ndarray:
         """(n, LIVE) scores of rows in the directions, in an order of additions that does not depend on the rows."""
-        live = np.isfinite(self.races.log_weights[len(self._scores.fixed):])
+        live = np.isfinite(self.races.log_weights[len(self.scores.fixed):])
         found = np.zeros((len(vectors), LIVE))
         for i in np.flatnonzero(live):
             found[:, i] = (vectors * self.directions[:, i]).sum(axis=1)
@@ -261,8 +261,8 @@ class StreamMonitor:
     def _result(self, evidence: np.ndarray) -> StreamResult:
         """Where the stream stands."""
         evidence.flags.writeable = False
-        names, F = self.detector.encoder_.names, len(self._scores.fixed)
-        scope = self.circuit.scope(int(self.nodes[self._scores.fixed[self.leader]])) if self.leader < F else None
+        names, F = self.detector.encoder_.names, len(self.scores.fixed)
+        scope = self.circuit.scope(int(self.nodes[self.scores.fixed[self.leader]])) if self.leader < F else None
         columns = tuple(map(str, names if scope is None else [names[v] for v in scope]))
         now = float((self.races.log + self.races.log_weights).max())
         return StreamResult(float(evidence[-1]) if len(evidence) else now, float(min(1.0, np.exp(-self.best))),

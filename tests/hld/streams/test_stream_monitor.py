@@ -77,6 +77,37 @@ def test_a_file_with_more_money_is_refused(monitor, detector, tmp_path):
             hld.StreamMonitor.load(path, detector)
 
 
+@pytest.mark.parametrize(("name", "place", "value"), [
+    ("races.ages", (0, ), 2 ** 63 - 1), ("races.ages", (-1, ), 2 ** 63 - 1), ("races.ages", (1, ), 3),
+    ("races.counts", (0, 0), 2 ** 62), ("races.counts", (-1, 5), 2 ** 62), ("races.log", (0, ), 1e308),
+    ("races.log", (0, ), -1e308), ("races.log_weights", (-1, ), -30.0),
+    ("races.log_weights", (0, ), -1.0), ("races.num_edges", (0, ), -1), ("races.num_edges", (0, ), 64),
+    ("means", (0, 3), 1.7e308), ("directions", (0, 0), 1e300), ("junk", (0, ), 1.0),
+    ("num_rows", None, 41), ("num_rows", None, 2 ** 53), ("num_starts", None, 40), ("best", None, 1e308)])
+def test_one_number_that_cannot_be_is_refused(monitor, detector, name, place, value, tmp_path):
+    from hld.streams.stream_file import _read, stream_parts
+    monitor.update(rows(40, np.random.default_rng(5)))
+    header, arrays = stream_parts(monitor)
+    header["library"] = hld.__version__
+    assert _read(hld.StreamMonitor.__new__(hld.StreamMonitor), detector, header, arrays).num_rows == 40
+    if place is None:
+        header[name] = value
+    else:
+        arrays[name] = arrays.get(name, np.zeros(1)).copy()
+        arrays[name][place] = value
+    with pytest.raises(ValueError, match=r"races in the file|the edges of bins|array '|the file has|does not fit"):
+        _read(hld.StreamMonitor.__new__(hld.StreamMonitor), detector, header, arrays)
+
+
+def test_files_of_long_streams_and_of_either_engine_are_read(monitor, detector, tmp_path, monkeypatch):
+    for engine, num in [("numba", 90), ("numpy", 30), ("numba", 700)]:
+        monkeypatch.setenv("PCIRCUIT_ENGINE", engine)
+        expected = monitor.update(rows(num, np.random.default_rng(num)))
+        monitor.save(tmp_path / "stream.hld")
+        monitor = hld.StreamMonitor.load(tmp_path / "stream.hld", detector)
+        assert monitor.update(rows(0, np.random.default_rng(0))).pvalue == expected.pvalue
+
+
 def test_groups_are_units(detector):
     rng = np.random.default_rng(6)
     table = np.concatenate([rows(20, rng, f) for f in rng.beta(4, 12, size=60)])
