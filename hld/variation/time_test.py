@@ -43,7 +43,7 @@ from hld.vectors.completion import check_rows
 
 SHOWN_SIZES = (10, 100, 1000)
 INDEPENDENT_ROWS = 4  # that a stretch has to be worth, to be one of several
-RISK = 0.01
+RISK = 0.05
 BLOCK_ROWS = 10_000
 
 

@@ -10,7 +10,7 @@ import pcircuit
 from hld.nulls.exchangeable import exchangeable_pvalue
 from hld.nulls.ranked_parts import ranked_parts
 from hld.references.stretches import StretchReference, stretch_reference
-from hld.variation.time_test import time_test
+from hld.variation.time_test import RISK, time_test
 from hld.vectors.column_units import column_units
 
 CIRCUIT = pcircuit.rat_spn([2] * 3, num_units=2, depth=1, rng=0)
@@ -242,4 +242,4 @@ def test_fit_names_the_columns_in_which_stretches_are_dependent():
 def test_quick_columns_are_seldom_said_to_be_dependent(twenty):
     rng = np.random.default_rng(12)
     called = [bool(time_test(twenty, uneven(3000, np.zeros(20), rng)).dependent_columns) for _ in range(50)]
-    assert sum(called) <= binomial_bounds.at_most(50, 0.01)
+    assert sum(called) <= binomial_bounds.at_most(50, RISK)
