@@ -43,6 +43,7 @@ from hld.references.circuit import CircuitReference
 from hld.references.covariances import through
 from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.summaries.fingerprint import detector_fingerprint
+from hld.summaries.possible import check_possible
 from hld.summaries.spread import pooled_by_spread
 from hld.summaries.summary import BatchSummary
 from hld.testing.goodness_of_fit import HLDTest
@@ -260,6 +261,7 @@ def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> Two
             raise TypeError(f"`{name}` must be a BatchSummary as the other batch is, found {type(one).__name__}")
         if one.model not in known or not one.num_rows or not one.is_whole:
             raise ValueError(f"`{name}` must be a summary of this model, of at least one row and without holes")
+        check_possible(test.vectors, test.calibration.metrics, one, name)
     parts, sizes = test.calibration, (first.num_rows, second.num_rows)
     if len(test.mean) > MAX_FULL_SPECTRUM:
         raise ValueError(f"`first` and `second` can be compared as summaries for at most {MAX_FULL_SPECTRUM} nodes")

@@ -31,6 +31,7 @@ from hld.references.available import Shown, weights
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import through
 from hld.results.result import HLDResult
+from hld.summaries.possible import check_possible
 from hld.summaries.privacy import check_noise_can_be_judged
 from hld.summaries.spread import confirmed_by_spread
 from hld.summaries.summary import BatchSummary, check_summary
@@ -58,13 +59,14 @@ def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
     Raises
     ------
     ValueError
-        If the summary is empty or was made with another model.
+        If the summary is empty, was made with another model, or holds sums that no rows can have.
     """
     check_summary(summary)
     parts, T = test.calibration, summary.num_rows
     if summary.model != test.fingerprint or len(summary.sums) != test.vectors.size:
         raise ValueError(f"`summary` is for the model {summary.model[:8]}, expected {test.fingerprint[:8]}: a summary "
                          "is tested by the model that it was made with")
+    check_possible(test.vectors, parts.metrics, summary)
     if summary.privacy is not None:
         null = _noisy_null(test, T, summary.privacy.variances)
         return verdict(test, summary.means - test.mean, T, alpha, summary.num_missing, null)
