@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hld.answers.associations import changes_of_associations
 from hld.answers.column_shifts import NewValues, column_shifts
 from hld.answers.likeliest_column import likeliest_first
 from hld.answers.pair_shifts import pair_shifts
@@ -51,30 +52,21 @@ class Evidence:
         """A `ColumnShift` for each column, the smallest p-value first."""
         return column_shifts(self.fitted, self.reference, self.batch, self.seed, self.tests, self.new)
 
-    def moved_first(self, alpha: float, dependence: Any = None) -> tuple[Any, ...]:
-        """The columns of a batch that is rejected at level alpha: the likeliest first if none moved by itself.
-
-        Parameters
-        ----------
-        alpha : float
-        dependence : hld.results.largest_dependence.LargestDependence, optional
-            Of the batch: evidence where its pair has too few rows for a `PairShift`.
-
-        Returns
-        -------
-        tuple of ColumnShift
-        """
-        largest = self._largest(alpha, dependence)
-        if not self.columns or self.columns[0].adjusted <= alpha or not (self.pairs or largest):
+    def moved_first(self, alpha: float) -> tuple[Any, ...]:
+        """The columns of a batch that is rejected at level alpha: the likeliest first if none moved by itself."""
+        if not self.columns or self.columns[0].adjusted <= alpha or not (self.pairs or self.associations):
             return self.columns
-        return likeliest_first(self.columns, self.pairs, (self.reference.num_rows, self.batch.num_rows), largest)
+        return likeliest_first(self.columns, self.pairs, (self.reference.num_rows, self.batch.num_rows),
+                               self.associations)
 
-    def _largest(self, alpha: float, dependence: Any) -> Any:
-        """Names and p-value of the pair whose dependence changed most, if that is beyond chance; else None."""
-        if self.tests is not None or dependence is None or dependence.columns is None or dependence.pvalue > alpha:
-            return None
-        u, v = (self.fitted[one].name for one in dependence.columns)
-        return (u, v), dependence.pvalue / len(self.reference.edges)
+    @cached_property
+    def associations(self) -> tuple[Any, ...]:
+        """Two names, p-value and noncentrality of each edge: see `hld.answers.associations`."""
+        if self.tests is not None:
+            return ()
+        edges = self.reference.edges.tolist()
+        return tuple((tuple(self.fitted[v].name for v in edges[e]), pvalue, lost)
+                     for e, pvalue, lost in changes_of_associations(self.reference, self.batch))
 
     @cached_property
     def pairs(self) -> tuple[Any, ...]:

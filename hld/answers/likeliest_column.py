@@ -19,27 +19,29 @@ V Cramer's measure of the dependence in the n reference rows, of a x b groups of
 strong dependence that stayed speaks against the second way for both of its columns, and a weak one, whose loss nobody
 could see, against none.  Without this a column that several others depend on comes before the one of them that moved.
 
-Pairs with too few rows for a table have no p_e.  The one among them whose mean association changed most has the bound
-of `hld.results.largest_dependence`, which holds for a single row: it counts with omega = 1, so that its two columns
-come before those of which nothing is known.
+A pair is compared in two ways: by its table, if there are enough rows, and by the mean of its association, which has
+one degree of freedom whatever the number of values (`hld.answers.associations`).  Of both ratios the geometric mean
+counts, that of the table with weight 3/4.
 
-kappa, pi and the level were chosen on nltcs, adult, connect4, msnbc, kdd, dna and sensorless
+kappa, pi, the level and the weight were chosen on nltcs, adult, connect4, msnbc, kdd, dna and sensorless
 (`benchmarks.power.localisation`): a larger pi names drifting columns more often, and permuted ones less.
 """
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 KAPPA = 0.15
 BY_ITSELF = 0.3  # pi
 SEEN = 0.001  # level of the test whose power counts
+TABLE = 0.75  # weight of the logarithm of a table's ratio beside that of an association
 SURE = 500.0  # noncentrality at which the power is 1 to many digits, with up to 25 degrees of freedom
 LEAST = 1e-300  # p-value whose logarithm is taken
 
 
 def likeliest_first(shifts: tuple[Any, ...], pairs: tuple[Any, ...], num_rows: tuple[int, int],
-                    largest: tuple[tuple[str, str], float] | None = None) -> tuple[Any, ...]:
+                    associations: Iterable[tuple[Any, float, float]] = ()) -> tuple[Any, ...]:
     """Columns in the order of how likely it is that they moved, if one did.
 
     Parameters
@@ -49,8 +51,8 @@ def likeliest_first(shifts: tuple[Any, ...], pairs: tuple[Any, ...], num_rows: t
         Of the same batch.
     num_rows : tuple of two int
         n, T: rows of the reference and of the batch.
-    largest : (two names, float), optional
-        The pair whose mean association changed most, and its p-value, not adjusted for the number of pairs.
+    associations : iterable of (two names, float, float)
+        The names of a pair, the p-value of its mean association, and the noncentrality where the dependence is lost.
 
     Returns
     -------
@@ -66,15 +68,14 @@ def likeliest_first(shifts: tuple[Any, ...], pairs: tuple[Any, ...], num_rows: t
     T. Sellke, M. J. Bayarri and J. O. Berger (2001), Calibration of p values for testing precise null hypotheses, The
     American Statistician 55, 62.
     """
-    n, T = num_rows
+    tables = {frozenset(pair.names): _log_ratio(pair.pvalue, _power(*_loss(pair, *num_rows))) for pair in pairs}
+    means = {frozenset(names): _log_ratio(pvalue, _power(noncentrality, 1))
+             for names, pvalue, noncentrality in associations}
     lost = dict.fromkeys((one.name for one in shifts), 0.0)
-    for pair in pairs:
-        found = _log_ratio(pair.pvalue, _power_of_loss(pair, n * T / max(n + T, 1)))
-        for name in pair.names:
-            lost[name] += found
-    if largest is not None and not any(set(pair.names) == set(largest[0]) for pair in pairs):
-        for name in largest[0]:
-            lost[name] += _log_ratio(largest[1], 1.0)
+    for both in {**tables, **means}:
+        of_table, of_mean = tables.get(both, means.get(both, 0.0)), means.get(both, tables.get(both, 0.0))
+        for name in both:
+            lost[name] += TABLE * of_table + (1 - TABLE) * of_mean
     return tuple(sorted(shifts, key=lambda one: -_evidence(one.pvalue, lost[one.name])))
 
 
@@ -91,9 +92,14 @@ def _log_ratio(pvalue: float, share: float) -> float:
     return math.log1p(share * (KAPPA * max(pvalue, LEAST) ** (KAPPA - 1) - 1))
 
 
-def _power_of_loss(pair: Any, num_rows: float) -> float:
+def _loss(pair: Any, n: int, T: int) -> tuple[float, int]:
+    """Noncentrality of the chi-square statistic of a table whose dependence is lost, and its degrees of freedom."""
+    a, b = (max(size - 1, 1) for size in pair.expected_table.shape)
+    return pair.expected ** 2 * min(a, b) * n * T / max(n + T, 1), a * b
+
+
+def _power(noncentrality: float, degrees: int) -> float:
     """omega: the probability of a p-value of at most `SEEN` where the dependence is lost; below 1."""
     from scipy.special import chdtri, chndtr
-    a, b = (max(size - 1, 1) for size in pair.expected_table.shape)
-    noncentrality = min(pair.expected ** 2 * min(a, b) * num_rows, SURE)
-    return min(1 - float(chndtr(float(chdtri(a * b, SEEN)), a * b, noncentrality)), 1 - SEEN)
+    power = 1 - float(chndtr(float(chdtri(degrees, SEEN)), degrees, min(noncentrality, SURE)))
+    return min(power, 1 - SEEN)

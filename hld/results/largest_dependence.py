@@ -28,12 +28,12 @@ from typing import Any
 import numpy as np
 
 import pcircuit
+from hld.answers.associations import associations_in
 from hld.results.tail_bounds import mean_tail_bound
 
 SHARE = 0.1  # of the level: `benchmarks.power.trials`
 INDEPENDENT = 0.01  # epsilon
 ENCLOSED = 16  # edges, those that changed most, whose tails are enclosed: those of others are hardly ever smaller
-CLOSE = 1e-10  # standard deviation of what does not vary
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ def largest_dependence(kept: Any, batch: Any, tolerance: float = 0.0) -> Largest
     """
     if kept.associations is None or not len(kept.edges):
         return LargestDependence(1.0, 0.0)
-    n, T, difference, deviation = _differences(kept, batch)
-    varies = (n > 0) & (T > 0) & (deviation > CLOSE)
+    found = associations_in(kept, batch)
+    (n, T, difference, deviation), varies = found, found.varies
     if not varies.any():
         return LargestDependence(1.0, 0.0)
     E, moved = int(varies.sum()), np.maximum(np.abs(difference) - tolerance * deviation, 0)
@@ -175,16 +175,3 @@ def _least(N: np.ndarray, T: np.ndarray) -> float:
     """Twice the probability of the most improbable of all draws of T of N rows, over the edges."""
     rows, fewer = float(N.max()), float(np.minimum(T, N - T).max())
     return 2 * math.exp(math.lgamma(fewer + 1) + math.lgamma(rows - fewer + 1) - math.lgamma(rows + 1))
-
-
-def _differences(kept: Any, batch: Any) -> tuple[np.ndarray, ...]:
-    """n, T, mean in the batch less mean of all rows, and the standard deviation of all rows, by edge."""
-    a, r, b = (np.concatenate([one.ravel() for one in tables]) for tables in (kept.associations, kept.pairs,
-                                                                              batch.pairs))
-    sizes = np.array([one.size for one in kept.pairs])
-    starts = np.cumsum(sizes) - sizes
-    n, T = (np.add.reduceat(one, starts).astype(float) for one in (r, b))
-    N = np.maximum(n + T, 1)
-    mean = np.add.reduceat((r + b) * a, starts) / N
-    variance = np.add.reduceat((r + b) * (a - np.repeat(mean, sizes)) ** 2, starts) / N
-    return n, T, np.add.reduceat(b * a, starts) / np.maximum(T, 1) - mean, np.sqrt(variance)

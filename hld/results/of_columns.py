@@ -15,7 +15,6 @@ class OfColumns:
     evidence: Any
     reject: bool
     alpha: float
-    largest_dependence: Any
 
     @property
     def scaled_alpha(self) -> float:
@@ -36,7 +35,7 @@ class OfColumns:
             return ()
         if not self.reject:
             return tuple(self.evidence.columns)
-        return tuple(self.evidence.moved_first(self.alpha, self.largest_dependence))
+        return tuple(self.evidence.moved_first(self.alpha))
 
     @property
     def pairs(self) -> tuple[Any, ...]:

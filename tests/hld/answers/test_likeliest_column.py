@@ -78,10 +78,20 @@ def test_a_column_that_moved_by_itself_may_keep_its_dependences():
     assert order(columns, [pair((one, "b"), 0.6, 0.9) for one in "ac"])[0] == "b"
 
 
-def test_a_pair_without_a_table_counts_by_the_bound_of_its_association_and_one_with_a_table_does_not():
+def test_associations_count_where_there_are_no_tables_and_less_beside_them():
     columns = tuple(column(name, p) for name, p in zip("abcd", (0.001, 0.3, 0.4, 0.5), strict=True))
-    largest = (("c", "d"), 1e-6)
-    found = likeliest_first(columns, (), (30, 40), largest)
-    assert "".join(one.name for one in found) == "cdab"
-    found = likeliest_first(columns, (pair(("d", "c"), 0.9, 0.5),), (30, 40), largest)
-    assert "".join(one.name for one in found) == "abcd"
+    changed = [(("c", "d"), 1e-6, 50.0)]
+
+    def names(pairs):
+        return "".join(one.name for one in likeliest_first(columns, pairs, (300, 400), changed))
+
+    assert names(()) == "cdab"
+    assert names((pair(("d", "c"), 1e-6, 0.5),)) == "cdab"
+    assert names((pair(("d", "c"), 0.9, 0.5),)) == "acdb"    # the table says that it stayed
+
+
+def test_a_weak_association_that_stayed_says_nothing():
+    columns = tuple(column(name, p) for name, p in zip("abc", (0.4, 0.5, 0.6), strict=True))
+    for noncentrality, expected in ((0.0, "abc"), (50.0, "bac")):
+        found = likeliest_first(columns, (), (300, 400), [(("a", "b"), 1e-6, 50.0), (("a", "c"), 0.7, noncentrality)])
+        assert "".join(one.name for one in found) == expected
