@@ -18,8 +18,8 @@ import sys
 from collections import defaultdict
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-KERNELS = ("pcircuit/compiled/*", "pcircuit/moments/compiled/*", "pcircuit/learning/compiled/*",
-           "hld/monitoring/kernel.py", "hld/streams/kernel.py")
+KERNELS = ("pcircuit/compiled/*", "pcircuit/inference/compiled/*", "pcircuit/moments/compiled/*",
+           "pcircuit/learning/compiled/*", "hld/monitoring/kernel.py", "hld/streams/kernel.py")
 DURATION = re.compile(r"^\s*([\d.]+)s (?:call|setup|teardown)\s+(\S.*)$")
 
 

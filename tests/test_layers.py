@@ -40,9 +40,10 @@ ROOMS = {
         "schemas": {"tables"},
         "table_files": {"tables", "schemas"},
         "synthetic": {"tables"},
-        "answers": {"tables", "schemas", "synthetic", "plots"},
+        "answers.dependences": set(),
+        "answers": {"tables", "schemas", "synthetic", "plots", "answers.dependences"},
         "plots": set(),
-        "results": {"nulls", "schemas", "answers", "plots", "vectors", "gchi2"},
+        "results": {"nulls", "schemas", "answers", "answers.dependences", "plots", "vectors", "gchi2"},
         "vectors": set(),
         "gchi2": set(),
         "references": {"vectors"},
@@ -89,8 +90,8 @@ ROOMS = {
 }
 # modules beside the folders that are a floor of their own
 TOP = {"hld.__main__", "hld.detector", "hld.detector_questions", "hld.model_files", "hld.chunks"}
-NUMBA = {"pcircuit/compiled", "pcircuit/moments/compiled", "pcircuit/learning/compiled", "hld/monitoring/kernel.py",
-         "hld/streams/kernel.py"}
+NUMBA = {"pcircuit/compiled", "pcircuit/inference/compiled", "pcircuit/moments/compiled", "pcircuit/learning/compiled",
+         "hld/monitoring/kernel.py", "hld/streams/kernel.py"}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 
 

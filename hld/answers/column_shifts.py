@@ -15,8 +15,8 @@ two.  Whether there is a second test depends on their number in both sides toget
 levels.
 
 Columns are in the order of their p-values.  Where a batch is rejected and no column moved by itself, those come first
-that most likely moved by the dependences that changed and those that stayed (`hld.answers.likeliest_column`): exchanged
-levels may leave the frequencies as they were.
+that most likely moved by the dependences that changed and those that stayed: exchanged levels may leave the
+frequencies as they were (`hld.answers.dependences.likeliest_column`).
 """
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from hld.answers.associations import changes_of_associations
 from hld.answers.column_shifts import NewValues, column_shifts
-from hld.answers.likeliest_column import likeliest_first
+from hld.answers.dependences.associations import changes_of_associations
+from hld.answers.dependences.likeliest_column import likeliest_first
 from hld.answers.pair_shifts import pair_shifts
 from hld.answers.profile import Profile
 
@@ -61,7 +61,7 @@ class Evidence:
 
     @cached_property
     def associations(self) -> tuple[Any, ...]:
-        """Two names, p-value and noncentrality of each edge: see `hld.answers.associations`."""
+        """Two names, p-value and noncentrality of each edge: see `hld.answers.dependences.associations`."""
         if self.tests is not None:
             return ()
         edges = self.reference.edges.tolist()

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.answers.associations import associations_in
+from hld.answers.dependences.associations import associations_in
 from hld.results.tail_bounds import mean_tail_bound
 
 SHARE = 0.1  # of the level: `benchmarks.power.trials`

@@ -26,7 +26,7 @@ except ModuleNotFoundError as error:
                               "runs everything on plain NumPy", name=error.name) from error
 
 logger = logging.getLogger(__name__)
-KERNEL_ROOMS = ("compiled", "moments/compiled", "learning/compiled")
+KERNEL_ROOMS = ("compiled", "inference/compiled", "moments/compiled", "learning/compiled")
 
 # The lock is released, so tiles run in plain threads.  `contract` lets a*b + c be one fused operation, and
 # `reassoc` lets a sum over rows run in vector lanes; infinities, NaN and signed zeros keep their meaning.  Kernels

@@ -17,7 +17,7 @@ The sum over the rows of a batch needs only their summed flows: one upward and o
 are rows times parameters in number, so `scores` can give their products with some directions instead, region
 by region and block by block.  Coordinates are in the order of `Flows`: all edges, then all inputs.
 
-The kernels (`compiled.row_scores`) do the same with a tile of rows; `_add_blocks` is their twin in NumPy.
+The kernels (`inference.compiled.row_scores`) do the same with a tile of rows; `_add_blocks` is their twin in NumPy.
 """
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def scores(circuit: Circuit, data: ArrayLike, *, directions: ArrayLike | None = 
     return result
 
 
-SCORES = Kernels("scores", 5.0, "compiled/row_scores.score_tiles", lambda: [
+SCORES = Kernels("scores", 5.0, "inference/compiled/row_scores.score_tiles", lambda: [
     scores(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS])
 
 
@@ -221,7 +221,7 @@ def _add_by_kernel(circuit: Circuit, rows: Evidence, parts: list[slice], directi
     if not may_be or (directions is not None and result.shape[1] > MOST_DIRECTIONS) \
             or SCORES.in_numpy(flow_seconds(circuit, len(rows))):
         return np.arange(len(rows))
-    from pcircuit.compiled.row_scores import Directions, score_tiles
+    from pcircuit.inference.compiled.row_scores import Directions, score_tiles
     packed, layout = pack(circuit), sums_layout(circuit)
     inputs = num_inputs(packed)
     tile, group = new_work(circuit, layout._replace(num_flows=layout.num_flows + int(inputs.max())), 1, np.inf)

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from binomial_bounds import at_least, at_most
 
-from hld.answers.associations import associations_in, changes_of_associations
+from hld.answers.dependences.associations import associations_in, changes_of_associations
 from hld.answers.profile import Profile
 
 SHARES = np.array([[0.3, 0.05, 0.05], [0.02, 0.2, 0.08], [0.05, 0.05, 0.2]])

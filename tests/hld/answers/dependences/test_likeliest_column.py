@@ -6,7 +6,7 @@ import pytest
 from binomial_bounds import at_least
 
 import hld
-from hld.answers.likeliest_column import likeliest_first
+from hld.answers.dependences.likeliest_column import likeliest_first
 
 TRIALS = 20
 

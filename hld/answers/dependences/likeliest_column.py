@@ -20,8 +20,8 @@ strong dependence that stayed speaks against the second way for both of its colu
 could see, against none.  Without this a column that several others depend on comes before the one of them that moved.
 
 A pair is compared in two ways: by its table, if there are enough rows, and by the mean of its association, which has
-one degree of freedom whatever the number of values (`hld.answers.associations`).  Of both ratios the geometric mean
-counts, that of the table with weight 3/4.
+one degree of freedom whatever the number of values (`hld.answers.dependences.associations`).  Of both ratios the
+geometric mean counts, that of the table with weight 3/4.
 
 kappa, pi, the level and the weight were chosen on nltcs, adult, connect4, msnbc, kdd, dna and sensorless
 (`benchmarks.power.localisation`): a larger pi names drifting columns more often, and permuted ones less.
