@@ -23,8 +23,8 @@ A pair is compared in two ways: by its table, if there are enough rows, and by t
 one degree of freedom whatever the number of values (`hld.answers.dependences.associations`).  Of both ratios the
 geometric mean counts, that of the table with weight 3/4.
 
-kappa, pi, the level and the weight were chosen on nltcs, adult, connect4, msnbc, kdd, dna and sensorless
-(`benchmarks.power.localisation`): a larger pi names drifting columns more often, and permuted ones less.
+kappa, pi, the level and the weight were chosen on nltcs, adult, connect4, msnbc, kdd (but for the weight), dna and
+sensorless (`benchmarks.power.localisation`): a larger pi names drifting columns more often, and permuted ones less.
 """
 from __future__ import annotations
 
