@@ -288,7 +288,8 @@ class Plan:
                     f"from {percent(one.share)} to {percent(one.share + one.by)} of rows")
                 lines.append(f"  {one.column} = {one.level}: {change}")
         for edit, daily, rows in self.edits:
-            when = "never" if rows is None else f"after {-(-rows // self.rows_per_day)} days ({rows} rows)"
+            days = 0 if rows is None else -(-rows // self.rows_per_day)
+            when = "never" if rows is None else f"after {days} day{'s' * (days != 1)} ({rows} rows)"
             lines.append(f"{edit}: found on {percent(daily)} of single days; {when} with probability {self.power:g}")
         return "\n".join(lines)
 

@@ -138,3 +138,9 @@ def test_power_of_another_test_than_the_detectors_is_not_given(way, options, fit
     detector = hld.HLDDetector(num_latents=2, num_epochs=2, metric=METRICS, **options).fit(table, **fitting)
     with pytest.raises(ValueError, match="`detector` judges groups, a series, or rows given covariates, whose power"):
         way(detector)
+
+
+@pytest.mark.parametrize("rows, words", [(80, "after 1 day (80 rows)"), (81, "after 2 days (81 rows)"), (None, "never")])
+def test_a_plan_counts_days_in_words(rows, words):
+    plan = hld.Plan(80, 0.9, 0.05, {}, ((hld.Edit("sex", "F", 0.05), 0.5, rows),))
+    assert f"single days; {words} with probability 0.9" in str(plan)
