@@ -140,7 +140,8 @@ def test_power_of_another_test_than_the_detectors_is_not_given(way, options, fit
         way(detector)
 
 
-@pytest.mark.parametrize("rows, words", [(80, "after 1 day (80 rows)"), (81, "after 2 days (81 rows)"), (None, "never")])
+@pytest.mark.parametrize(("rows", "words"), [
+    (80, "after 1 day (80 rows)"), (81, "after 2 days (81 rows)"), (None, "never")])
 def test_a_plan_counts_days_in_words(rows, words):
     plan = hld.Plan(80, 0.9, 0.05, {}, ((hld.Edit("sex", "F", 0.05), 0.5, rows),))
     assert f"single days; {words} with probability 0.9" in str(plan)
