@@ -20,8 +20,11 @@ strong dependence that stayed speaks against the second way for both of its colu
 could see, against none.  Without this a column that several others depend on comes before the one of them that moved.
 
 A pair is compared in two ways: by its table, if there are enough rows, and by the mean of its association, which has
-one degree of freedom whatever the number of values (`hld.answers.dependences.associations`).  Of both ratios the
-geometric mean counts, that of the table with weight 3/4.
+one degree of freedom whatever the number of values (`hld.answers.dependences.associations`).  The two see different
+changes.  A table asks whether odds ratios are the same given what the columns do by themselves; where a value of one
+goes with one value of the other in all rows, it takes exceptions for a change of frequencies.  A mean is not asked what
+the columns do by themselves.  So the factor of a pair is the average of both ratios, that of the table with weight 0.9:
+it is large if one of them is.
 
 kappa, pi, the level and the weight were chosen on nltcs, adult, connect4, msnbc, kdd (but for the weight), dna and
 sensorless (`benchmarks.power.localisation`): a larger pi names drifting columns more often, and permuted ones less.
@@ -35,7 +38,7 @@ from typing import Any
 KAPPA = 0.15
 BY_ITSELF = 0.3  # pi
 SEEN = 0.001  # level of the test whose power counts
-TABLE = 0.75  # weight of the logarithm of a table's ratio beside that of an association
+TABLE = 0.9  # weight of a table's ratio beside that of an association
 SURE = 500.0  # noncentrality at which the power is 1 to many digits, with up to 25 degrees of freedom
 LEAST = 1e-300  # p-value whose logarithm is taken
 
@@ -74,16 +77,21 @@ def likeliest_first(shifts: tuple[Any, ...], pairs: tuple[Any, ...], num_rows: t
     lost = dict.fromkeys((one.name for one in shifts), 0.0)
     for both in {**tables, **means}:
         of_table, of_mean = tables.get(both, means.get(both, 0.0)), means.get(both, tables.get(both, 0.0))
+        found = _log_of_sum(math.log(TABLE) + of_table, math.log(1 - TABLE) + of_mean)
         for name in both:
-            lost[name] += TABLE * of_table + (1 - TABLE) * of_mean
+            lost[name] += found
     return tuple(sorted(shifts, key=lambda one: -_evidence(one.pvalue, lost[one.name])))
 
 
 def _evidence(pvalue: float, lost: float) -> float:
     """Logarithm of the likelihood ratio of a column, given that of its pairs."""
     by_itself = math.log(BY_ITSELF) + _log_ratio(pvalue, 1.0)
-    with_others = math.log(1 - BY_ITSELF) + _log_ratio(pvalue, 0.5) + lost
-    high, low = max(by_itself, with_others), min(by_itself, with_others)
+    return _log_of_sum(by_itself, math.log(1 - BY_ITSELF) + _log_ratio(pvalue, 0.5) + lost)
+
+
+def _log_of_sum(one: float, other: float) -> float:
+    """ln(e^one + e^other)."""
+    high, low = max(one, other), min(one, other)
     return high + math.log1p(math.exp(low - high))
 
 

@@ -80,14 +80,17 @@ def test_a_column_that_moved_by_itself_may_keep_its_dependences():
 
 def test_associations_count_where_there_are_no_tables_and_less_beside_them():
     columns = tuple(column(name, p) for name, p in zip("abcd", (0.001, 0.3, 0.4, 0.5), strict=True))
-    changed = [(("c", "d"), 1e-6, 50.0)]
 
-    def names(pairs):
-        return "".join(one.name for one in likeliest_first(columns, pairs, (300, 400), changed))
+    def names(pairs, pvalue):
+        found = likeliest_first(columns, pairs, (300, 400), [(("c", "d"), pvalue, 50.0)])
+        return "".join(one.name for one in found)
 
-    assert names(()) == "cdab"
-    assert names((pair(("d", "c"), 1e-6, 0.5),)) == "cdab"
-    assert names((pair(("d", "c"), 0.9, 0.5),)) == "acdb"    # the table says that it stayed
+    stayed, changed = (pair(("d", "c"), 0.9, 0.5),), (pair(("d", "c"), 1e-6, 0.5),)
+    assert names((), 1e-6) == names(changed, 1e-6) == names(changed, 0.9) == "cdab"
+    assert names(stayed, 1e-6) == "cdab"    # a tenth of what it would count without the table
+    assert names((), 1e-4) == "cdab"
+    assert names(stayed, 1e-4)[0] == "a"
+    assert names((), 0.9) == names(stayed, 0.9) == "abcd"
 
 
 def test_a_weak_association_that_stayed_says_nothing():
