@@ -10,9 +10,10 @@ In an ordered column, A = P(a batch row is above a reference row) + P(they are l
 
 New values have a second test (`hld.schemas.counts.new_values`): numbers beyond the training range are in the outermost
 bins, where one ten times as large is in the same bin, and unseen levels are one of perhaps many rare ones, whose counts
-are pooled.  So where rows have such values, of the batch or of the reference, the p-value is twice the smaller of the
-two.  Whether there is a second test depends on their number in both sides together, given which the two keep their
-levels.
+are pooled.  Missing cells have one, too (`hld.schemas.counts.missingness`): as one of many levels they can be lost among
+the others.  So where rows have such values or cells, of the batch or of those that it is compared with, the p-value is
+the smallest of two or three, times their number.  Whether there is such a test depends on their number in both sides
+together, given which the tests keep their levels.
 
 Columns are in the order of their p-values.  Where a batch is rejected and no column moved by itself, those come first
 that most likely moved by the dependences that changed and those that stayed: exchanged levels may leave the
@@ -120,7 +121,8 @@ class ColumnShift:
 
 
 def column_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: Profile, seed: int,
-                  tests: np.ndarray | None = None, new: Sequence[NewValues | None] | None = None) -> tuple[Any, ...]:
+                  tests: np.ndarray | None = None, new: Sequence[NewValues | None] | None = None,
+                  missing: Sequence[float | None] | None = None) -> tuple[Any, ...]:
     """How each column moved, the smallest p-value first.
 
     Parameters
@@ -135,6 +137,8 @@ def column_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: P
         The p-values and the adjusted ones, if they are not those of independent rows; NaN is no p-value.
     new : sequence of V NewValues or None, optional
         Tests of new values, where there are any.
+    missing : sequence of V float or None, optional
+        p-values of the shares of missing cells, where there are any.
 
     Returns
     -------
@@ -150,12 +154,18 @@ def column_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: P
     if tests is None:
         pvalues = [homogeneity_pvalue(expected, observed, np.random.default_rng([seed, v]))
                    for v, (expected, observed) in enumerate(pairs)]
-        pvalues = [p if one is None else min(1.0, 2 * min(p, one.pvalue))
-                   for p, one in zip(pvalues, new, strict=True)]
+        pvalues = [_together(p, None if one is None else one.pvalue, hole)
+                   for p, one, hole in zip(pvalues, new, missing or [None] * len(columns), strict=True)]
         tests = np.array([pvalues, holm(pvalues)])
     shifts = [_shift(column, expected, observed, float(p), float(q), one) for column, (expected, observed), (p, q), one
               in zip(columns, pairs, tests.T.tolist(), new, strict=True)]
     return tuple(sorted(shifts, key=lambda one: (np.isnan(one.pvalue), np.nan_to_num(one.pvalue), -one.difference)))
+
+
+def _together(*pvalues: float | None) -> float:
+    """The smallest of those that there are, times their number."""
+    known = [p for p in pvalues if p is not None]
+    return min(1.0, len(known) * min(known))
 
 
 def _shift(column: LevelColumn, expected: np.ndarray, observed: np.ndarray, pvalue: float,

@@ -33,6 +33,8 @@ class Evidence:
         p-values of the columns and adjusted ones, where they are not those of independent rows.
     new : tuple of V NewValues or None
         Tests of new values, of the columns where there are any.
+    missing : tuple of V float or None
+        p-values of the shares of missing cells, of the columns where there are any.
     are_chosen : bool
         Whether the pairs of columns were chosen by the rows of the reference.
     """
@@ -46,11 +48,13 @@ class Evidence:
     tests: np.ndarray | None = None
     new: tuple[NewValues | None, ...] | None = None
     are_chosen: bool = False
+    missing: tuple[float | None, ...] | None = None
 
     @cached_property
     def columns(self) -> tuple[Any, ...]:
         """A `ColumnShift` for each column, the smallest p-value first."""
-        return column_shifts(self.fitted, self.reference, self.batch, self.seed, self.tests, self.new)
+        return column_shifts(self.fitted, self.reference, self.batch, self.seed, self.tests, self.new,
+                             self.missing)
 
     def moved_first(self, alpha: float) -> tuple[Any, ...]:
         """The columns of a batch that is rejected at level alpha: the likeliest first if none moved by itself."""

@@ -158,8 +158,14 @@ def evidence_of(detector: Any, batch: Profile | None, quality: DataQuality | Non
     new = None if quality is None or kept is None else tuple(
         _new_values(found.get(name), int(kept.new[v]), int(kept.shown[v]), quality.num_rows)
         for v, name in enumerate(encoder.names))
+    missing = None if quality is None else tuple(_missing(found.get(name)) for name in encoder.names)
     return Evidence(encoder.columns, detector.profile_, batch, unseen, out_of_range, seed, tests, new,
-                    are_chosen=kept is None)
+                    are_chosen=kept is None, missing=missing)
+
+
+def _missing(found: ColumnQuality | None) -> float | None:
+    """The p-value of the share of missing cells of a column, where it is tested and any are missing."""
+    return found.pvalue if found is not None and (found.num_missing or found.train_missing) else None
 
 
 def _new_values(found: ColumnQuality | None, before: int, shown: int, num_rows: int) -> NewValues | None:

@@ -129,3 +129,30 @@ def test_a_dependence_with_too_few_rows_for_tables_of_pairs_puts_its_columns_fir
         assert result.largest_dependence.columns == (6, 7)
         assert set(names(result)[:2]) == {"x6", "x7"}
         assert sorted(names(result)) == sorted(detector.encoder_.names)
+
+
+def with_holes(n, share, rng):
+    """Five columns of numbers, of which the last has missing cells."""
+    rows = rng.normal(size=(n, 5))
+    rows[rng.random(n) < share, 4] = np.nan
+    return rows
+
+
+def test_a_column_with_more_missing_cells_is_called_whatever_its_bins_do():
+    """Among eight bins a tenth of the cells is lost; by itself the share of missing cells is not."""
+    detector = hld.HLDDetector(num_epochs=5, num_resamples=99, rng=0)
+    detector.fit(with_holes(300, 0.0, np.random.default_rng(0)))
+    for seed in (1, 2, 3):
+        result = detector.test(with_holes(300, 0.1, np.random.default_rng(seed)))
+        assert result.columns[0].name == "x4"
+        assert result.columns[0].adjusted <= 1e-4
+
+
+def test_columns_with_missing_cells_are_called_no_more_often_than_the_level_says():
+    trials, called = 200, 0
+    detector = hld.HLDDetector(num_epochs=5, num_resamples=99, rng=0)
+    detector.fit(with_holes(2000, 0.2, np.random.default_rng(0)))
+    for seed in range(trials):
+        result = detector.test(with_holes(60, 0.2, np.random.default_rng([1, seed])))
+        called += min(one.adjusted for one in result.columns) <= 0.05
+    assert called <= at_most(trials, 0.05)
