@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
+from hld.tables.column_names import RepeatedName, distinct_names
 
 FORMAT, VERSION, MAGIC = "hld.summary", 1, b"HLDSUM01"
 MOST_NUMBERS = 10_000_000
@@ -118,45 +119,12 @@ def read_binary(data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     return _checked(header, {name: array.astype(array.dtype.newbyteorder("=")) for name, array in arrays.items()})
 
 
-class RepeatedName(ValueError):
-    """A name that an object of a JSON text has more than once."""
-
-
-def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object of a summary, of which readers would otherwise take one value or another.
-
-    Parameters
-    ----------
-    pairs : list of (str, value)
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    RepeatedName
-        If a name occurs twice.
-
-    Examples
-    --------
-    >>> distinct_names([("num_rows", 1), ("num_missing", 0)])
-    {'num_rows': 1, 'num_missing': 0}
-    """
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise RepeatedName(f"the summary has {reprlib.repr(twice)} more than once, expected each name once")
-    return value
-
-
 def _parsed(text: str) -> dict[str, Any]:
     """The object of a JSON text."""
     try:
         found = json.loads(text, object_pairs_hook=distinct_names)
-    except RepeatedName:
-        raise
+    except RepeatedName as error:
+        raise ValueError(f"the summary cannot be read: {error}") from None
     except (ValueError, RecursionError) as error:
         raise ValueError("the summary is not JSON") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:

@@ -13,7 +13,8 @@ from typing import Any
 
 from hld.table_files.arrow_limits import is_beyond_arrow
 from hld.table_files.dialect import ReadOptions
-from hld.table_files.json_lists import columns_of_rows, distinct_names, frame_of_objects
+from hld.table_files.json_lists import columns_of_rows, frame_of_objects
+from hld.tables.column_names import distinct_names
 
 BLOCK = 2 ** 22  # bytes that are parsed at a time
 MOST_LINE = 2 ** 28  # of a line

@@ -16,6 +16,7 @@ import json
 from itertools import chain
 from typing import Any
 
+from hld.tables.column_names import distinct_names
 from hld.tables.factored import object_cells
 
 NESTED = (list, dict)
@@ -169,30 +170,3 @@ def frame_of_objects(columns: dict[str, Any]) -> Any:
     except UnicodeEncodeError:
         odd = next(name for name in arrays if not name.isprintable())
         raise ValueError(f"a column is named {odd!r}, of which a part is no character: rename it") from None
-
-
-def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names differ.
-
-    Parameters
-    ----------
-    pairs : list of (str, value)
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    ValueError
-        If a name occurs twice.
-
-    Examples
-    --------
-    >>> distinct_names([("a", 1), ("b", 2)])
-    {'a': 1, 'b': 2}
-    """
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        raise ValueError("an object has the same name twice")
-    return value

@@ -3,11 +3,13 @@
 Names are text. A column with another kind of name (a number, a date) is known by the text of that name;
 where the user specifies columns, text is a name and a whole number is a position.
 
-Functions: `column_names`, `column_roles` (at fitting), `arrange`, `matched` (at encoding).
+Functions: `column_names`, `column_roles` (at fitting), `arrange`, `matched` (at encoding), `distinct_names` (of objects
+in JSON).
 """
 from __future__ import annotations
 
 import operator
+import reprlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -167,3 +169,40 @@ def matched(fitted_names: tuple[str, ...], all_names: tuple[str, ...], by_name: 
     found = [arrays.get(name) for name in fitted_names]
     absent = [name for name, array in zip(fitted_names, found, strict=True) if array is None]
     return found, absent, sorted(set(parts.names) - set(all_names))
+
+
+class RepeatedName(ValueError):
+    """An object of a JSON text has a name more than once."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"an object has the name {reprlib.repr(name)} twice")
+
+
+def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of a JSON text whose names differ: readers would take one of several values or another.
+
+    Parameters
+    ----------
+    pairs : list of (str, value)
+        As `json` hands them to an `object_pairs_hook`.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    RepeatedName
+        A ValueError: a name occurs twice.
+
+    Examples
+    --------
+    >>> distinct_names([("a", 1), ("b", 2)])
+    {'a': 1, 'b': 2}
+    """
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise RepeatedName(twice)
+    return value

@@ -55,7 +55,7 @@ def _schema(args: argparse.Namespace) -> Any:
 def _read_schema(path: Any) -> Any:
     """The schema in a JSON file."""
     from hld.schemas.schema import TableSchema
-    from hld.table_files.json_lists import distinct_names
+    from hld.tables.column_names import distinct_names
     try:
         with open(path, encoding="utf-8-sig") as file:
             return TableSchema.from_dict(json.load(file, object_pairs_hook=distinct_names))

@@ -19,6 +19,7 @@ from hld.serve.limits import Limits
 from hld.serve.refusals import Refusal
 from hld.serve.request.known_columns import is_needed
 from hld.table_files.text_cells import as_fitted
+from hld.tables.column_names import RepeatedName, distinct_names
 
 STEP = 2 ** 18  # bytes whose marks are counted at a time
 SPARE_BRACKETS = 2 ** 16  # lists and objects that any body may have
@@ -184,7 +185,7 @@ def _columns(reader: _Reader, most: int, limits: Limits) -> dict[str, Any]:
             raise wanted
         columns[name] = reader.value()
         if len(columns) == count:
-            raise ValueError("an object has the same name twice")
+            raise RepeatedName(name)
         _check_size(len(columns[name]), len(columns), most, limits)
     if not columns:
         raise wanted
@@ -242,7 +243,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
-        self._parse = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_refuse_constant).raw_decode
+        self._parse = json.JSONDecoder(object_pairs_hook=distinct_names, parse_constant=_refuse_constant).raw_decode
 
     def next(self) -> str:
         """The next character that is no blank, "" at the end."""
@@ -287,14 +288,6 @@ class _Reader:
             self.fail(f"Expecting {' or '.join(map(repr, expected))}")
         self.at += 1
         return found
-
-
-def _distinct(pairs: Any) -> dict[str, Any]:
-    """An object of JSON whose names differ."""
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        raise ValueError("an object has the same name twice")
-    return value
 
 
 def _refuse_constant(text: Any) -> None:

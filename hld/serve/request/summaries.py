@@ -5,8 +5,8 @@ import json
 
 from hld.serve.refusals import Refusal
 from hld.serve.request.json_tables import ESCAPES, check_marks, check_text
-from hld.summaries.forms import distinct_names
 from hld.summaries.summary import BatchSummary
+from hld.tables.column_names import distinct_names
 
 FORMS = {"application/json": "json", "application/octet-stream": "bytes"}
 MOST = 10_000  # summaries in a body

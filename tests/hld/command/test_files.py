@@ -107,7 +107,7 @@ def test_schemas_and_summaries_may_begin_with_a_mark_and_are_refused_in_one_sent
     own = run("test", "m.hld", "--summary", "sums.json", "--json")
     (tmp_path / "sums.json").write_text((tmp_path / "sums.json").read_text(), encoding="utf-8-sig")
     assert run("test", "m.hld", "--summary", "sums.json", "--json") == own
-    for bad, said in ((text.replace('"name"', '"kind": "integer", "name"'), "an object has the same name twice"),
+    for bad, said in ((text.replace('"name"', '"kind": "integer", "name"'), "an object has the name 'kind' twice"),
                       ("[" * 100_000, "it is nested too deeply")):
         (tmp_path / "s.json").write_text(bad)
         status, _, err = run("fit", "t.csv", "-o", "m.hld", "--schema", "s.json")

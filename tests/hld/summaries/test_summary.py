@@ -215,7 +215,7 @@ def test_a_name_that_occurs_twice_is_refused(found):
     for name in ("num_rows", "sums"):
         twice = text.replace(f'"{name}"', f'"{name}": [], "{name}"', 1)
         assert json.loads(twice)  # the last one would win
-        with pytest.raises(ValueError, match=f"the summary has '{name}' more than once"):
+        with pytest.raises(ValueError, match=f"an object has the name '{name}' twice"):
             hld.BatchSummary.from_json(twice)
 
 

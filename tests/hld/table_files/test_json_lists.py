@@ -59,7 +59,7 @@ def test_cells_that_a_row_does_not_name_are_missing(rows):
     ("", "is not JSON: "), ("[1", "is not JSON: "), ("[1, 2]", "must be a list of objects, .* found other values"),
     ("[]", "must be a list of objects, .* found an empty list"), ("3", "must hold rows"), ("{}", "must hold rows"),
     ('{"a": [1], "b": [1, 2]}', "must hold rows"), ('{"a": {"0": 1}, "b": {"1": 2}}', "must hold rows"),
-    ('[{"a": 1, "a": 2}]', "an object has the same name twice"),
+    ('[{"a": 1, "a": 2}]', "an object has the name 'a' twice"),
     ('{"columns": ["a", "a"], "data": [[1, 2]]}', "two columns with the same name"),
     ('{"columns": ["a"], "data": [[1, 2]]}', "rows of other lengths than its 1 columns"),
     ("[" * 100_000, "is nested too deeply|is not JSON"), ('[{"a": 1}] [2]', "is not JSON: Extra data"),

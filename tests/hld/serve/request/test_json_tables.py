@@ -100,8 +100,8 @@ def walked(value):
     ('{"columns": {}}', "columns", "must be an object of lists"),
     ('{"columns": {"x": 1}}', "columns", "must be an object of lists"),
     ('{"columns": {"x": [1], "y": [1, 2]}}', "columns", "lists of different lengths"),
-    ('{"columns": {"x": [1], "x": [2]}}', "body", "an object has the same name twice"),
-    ('{"rows": [{"x": 1, "x": 2}]}', "body", "an object has the same name twice"),
+    ('{"columns": {"x": [1], "x": [2]}}', "body", "an object has the name 'x' twice"),
+    ('{"rows": [{"x": 1, "x": 2}]}', "body", "an object has the name 'x' twice"),
     ('{"columns": {"x": [NaN]}}', "body", "NaN is no value of JSON"),
     ('{"columns": {"x": [[1]]}}', "body", "column 'x' holds nested values"),
     ('{"columns": {"x": ' + "[" * 60_000 + "}}", "body", "nested too deeply"),  # Python 3.13 parses 9,000
