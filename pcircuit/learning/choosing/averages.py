@@ -11,7 +11,9 @@ these agree.  Ways k to make them disagree:
 * a tree for each part of a random division of the rows (`random_parts`) into up to P = 4, 16, 64 and 256 parts, with
   2K / sqrt(P) states, since a part has fewer rows, or twice as many, four times, ... as long as one member gains by it,
   and the first of the pseudocounts; not where parts could have fewer rows than columns, from which no tree can be
-  learned (and P trees would cost more than all of EM).
+  learned (and P trees would cost more than all of EM);
+* mixtures over a continuous hidden variable (`pcircuit.learning.continuous`), whose members differ in start values,
+  batches and points: they see what is a matter of degree, and no dependence between two columns alone.
 
 The members of one way are equal but for chance and have equal weights; the ways are not, and the validation rows weigh
 them (`stacking`).  Each way starts with two members, and these tell how it will go on.  If l_1 is the mean
@@ -42,9 +44,12 @@ from pcircuit.circuit_mixture import Mixture
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.learning.choosing.fits import (
     JOINT_BETWEEN_LOOKS,
+    MOST_POINT_EPOCHS,
     PATIENCE,
+    Rows,
     Size,
     fitted_parts,
+    fitted_points,
     fitted_together,
     fitted_tree,
 )
@@ -53,6 +58,9 @@ from pcircuit.learning.choosing.search import LearnSearch
 from pcircuit.learning.choosing.stacking import best_weights, chosen_weights
 from pcircuit.learning.choosing.work import Making, expected_work, work_of, work_of_epoch
 from pcircuit.learning.chow_liu import chow_liu_tree
+from pcircuit.learning.continuous.continuous_mixture import CIRCUIT_POINTS, work_of_row
+
+MOST_LOGITS = 2 ** 24  # of all points of a continuous mixture: 64 MB, of which there are some copies for a time
 
 
 class Way(NamedTuple):
@@ -60,6 +68,7 @@ class Way(NamedTuple):
 
     num_parts: int  # 1: trees of bootstrap samples
     size: Size
+    num_points: int = 0  # of a mixture over a continuous variable, and then as many states as a tree of equal cost
 
 
 class Average(NamedTuple):
@@ -108,8 +117,8 @@ def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
     own = Average(Way(1, size), (circuit,), (trial.best,), log_likelihood(circuit, rows.held, n_jobs=rows.n_jobs),
                   work_of(trial, rows))
     averages = [_with(own if way == own.way else _begun(way, making), making)
-                for way in ways(size, search, rows.table.shape)
-                if making.affords(expected_work(trial, way.size.num_latents, rows))]
+                for way in ways(size, search, rows.table.shape) + continuous_ways(rows, search)
+                if making.affords(_expected(way, trial, making))]
     if not averages:
         return None
     averages = _grown(averages, making)
@@ -119,7 +128,8 @@ def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
     joint = averages[largest]
     size, members = joint.way.size, len(joint.members)
     first_looks = JOINT_BETWEEN_LOOKS * (PATIENCE + 1) * members * work_of_epoch(size.num_latents, rows)
-    if search.joint and joint.way.num_parts == 1 and making.affords(first_looks):
+    is_of_trees = joint.way.num_parts == 1 and not joint.way.num_points
+    if search.joint and is_of_trees and making.affords(first_looks):
         together, joint_trial = fitted_together(rows, models[largest], size, making.limited(size.num_latents, members))
         making.note(joint_trial)
         models.append(together)
@@ -129,7 +139,7 @@ def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
 
 
 def ways(size: Size, search: LearnSearch, shape: tuple[int, ...]) -> list[Way]:
-    """The ways to make members that are tried, that of `size` itself first.
+    """The ways to make members of trees that are tried, that of `size` itself first.
 
     Parameters
     ----------
@@ -160,6 +170,36 @@ def ways(size: Size, search: LearnSearch, shape: tuple[int, ...]) -> list[Way]:
         states = max(2 * size.num_latents // math.isqrt(parts), 1)
         found.append(Way(parts, Size(states, search.pseudocounts[0])))
     return found
+
+
+def continuous_ways(rows: Rows, search: LearnSearch) -> list[Way]:
+    """The way of mixtures over a continuous variable, with as many points as there are rows; none if these are few.
+
+    Parameters
+    ----------
+    rows : Rows
+    search : LearnSearch
+
+    Returns
+    -------
+    list of Way
+        One, or none: with fewer than 256 rows, one column, columns of one category, or too many categories.
+    """
+    (N, V), num_logits = rows.table.shape, int((rows.categories - 1).sum())
+    most = min(search.num_points, N, MOST_LOGITS // max(num_logits, 1))
+    if most < CIRCUIT_POINTS or V == 1 or not num_logits:
+        return []
+    points = 2 ** (most.bit_length() - 1)
+    work = work_of_row(points, N, len(rows.held), num_logits)
+    return [Way(1, Size(math.isqrt(int(work / V)) + 1, 0.0), points)]
+
+
+def _expected(way: Way, trial: Trial, making: Making) -> float:
+    """The work of a first member: with the epochs of the best tree, or those of a continuous mixture."""
+    states, rows = way.size.num_latents, making.rows
+    if way.num_points:
+        return work_of_epoch(states, rows) * min(MOST_POINT_EPOCHS, making.search.num_epochs)
+    return expected_work(trial, states, rows)
 
 
 def _grown(averages: list[Average], making: Making) -> list[Average]:
@@ -203,7 +243,9 @@ def _one(way: Way, number: int, making: Making) -> Average:
     rows, _, generator, _, note = making
     search = making.limited(way.size.num_latents)
     member: Circuit | Mixture
-    if way.num_parts == 1:
+    if way.num_points:
+        member, trial = fitted_points(rows, way.num_points, way.size, search, generator, f"continuous, {number}")
+    elif way.num_parts == 1:
         drawn = rows.table[generator.integers(len(rows.table), size=len(rows.table))]
         tree = chow_liu_tree(drawn, num_categories=rows.categories)
         member, trial = fitted_tree(rows, tree, way.size, search, generator, f"tree {number}")

@@ -1,4 +1,4 @@
-"""A fit by EM that stops where rows that it does not see gain no more: of a tree, a tree for each part, a mixture.
+"""A fit that stops where rows that it does not see gain no more: of a tree, a tree for each part, a mixture, points.
 
 Each takes the training rows and those that judge (`Rows`), and returns the model as it was at its best look at the
 latter, with the curve (`Trial`).
@@ -18,11 +18,13 @@ from pcircuit.learning.choosing.learned import Trial
 from pcircuit.learning.choosing.random_cuts import random_parts
 from pcircuit.learning.choosing.search import LearnSearch
 from pcircuit.learning.chow_liu import chow_liu_tree
+from pcircuit.learning.continuous.continuous_mixture import continuous_mixture
 from pcircuit.learning.em import fit_em
 from pcircuit.learning.hidden_chow_liu import hclt
 from pcircuit.learning.mixture_em import fit_mixture
 
 EPOCHS_BETWEEN_LOOKS, JOINT_BETWEEN_LOOKS, PATIENCE = 10, 2, 2
+MOST_POINT_EPOCHS = 40  # of a continuous mixture
 
 
 class Rows(NamedTuple):
@@ -160,6 +162,34 @@ def fitted_together(rows: Rows, mixture: Mixture, size: Size, search: LearnSearc
                            n_jobs=rows.n_jobs)
 
     return _until_worse(mixture, step, rows, search, JOINT_BETWEEN_LOOKS, ("all trees together", *size))
+
+
+def fitted_points(rows: Rows, num_points: int, size: Size, search: LearnSearch, generator: np.random.Generator,
+                  name: str) -> tuple[Mixture, Trial]:
+    """A mixture over a continuous hidden variable, at so many points.
+
+    Parameters
+    ----------
+    rows : Rows
+    num_points : int
+    size : Size
+        Of the trial: a tree with as many states costs as much.
+    search : LearnSearch
+    generator : numpy.random.Generator
+        Of start values, batches and points.
+    name : str
+        What the trial is called.
+
+    Returns
+    -------
+    model : Mixture
+    trial : Trial
+    """
+    epochs = min(search.num_epochs, MOST_POINT_EPOCHS)
+    fitted = continuous_mixture(rows.table, rows.held, rows.categories, num_points, generator, num_epochs=epochs,
+                                tolerance=search.tolerance)
+    return fitted.mixture, Trial(name, *size, np.arange(1, len(fitted.validation) + 1), fitted.training,
+                                 fitted.validation)
 
 
 def _until_worse(model: Any, step: Callable[[Any, int], tuple[Any, Floats]], rows: Rows, search: LearnSearch,

@@ -5,8 +5,9 @@
        A second fit of each K begins with the states of the one before, each split into two (`grown`), and the better
        one counts.  The first K that is no better than the one before ends the search.
     2. *Smoothing.*  The same with other pseudocounts, at the best K.
-    3. *Many trees.*  Trees of bootstrap samples, and trees for the parts of random divisions of the rows, err in
-       different ways, and their mixture has the higher likelihood (`pcircuit.learning.choosing.averages`).
+    3. *Many models.*  Trees of bootstrap samples, trees for the parts of random divisions of the rows, and mixtures
+       over a continuous hidden variable err in different ways, and their mixture has the higher likelihood
+       (`pcircuit.learning.choosing.averages`).
     4. *Jointly.*  EM for an average of trees lets each specialise, where the validation rows gain by it.
     5. *The last step.*  The circuit of step 2 takes one step of EM more, with the first pseudocount or less, and with
        the rows that chose it where these are of the same table.
@@ -106,7 +107,8 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
     A. Liu and G. Van den Broeck (2021), Tractable regularization of probabilistic circuits, NeurIPS 34; L. Breiman
     (1996), Bagging predictors, Machine Learning 24; M. Meila and M. Jordan (2000), Learning with mixtures of trees,
     JMLR 1; T. Rahman, P. Kothalkar and V. Gogate (2014), Cutset networks, ECML PKDD; N. Di Mauro, G. Gala, M. Iannotta
-    and T. Basile (2021), Random probabilistic circuits, UAI.
+    and T. Basile (2021), Random probabilistic circuits, UAI; A. Correia, G. Gala, E. Quaeghebeur, C. de Campos and R.
+    Peharz (2023), Continuous mixtures of tractable probabilistic models, AAAI.
 
     Examples
     --------
@@ -123,7 +125,7 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
     rows = _split(data, validation, num_categories, generator, n_jobs)
     trials: list[Trial] = []
     fits = len(search.num_latents) + len(search.pseudocounts) - 1
-    fits += (search.num_trees > 1) * (search.num_trees + 2 * (len(search.num_parts) + 1))  # about: cheap ones are more
+    fits += (search.num_trees > 1) * (search.num_trees + 2 * (len(search.num_parts) + 2))  # about: cheap ones are more
     with EMWatch(progress=check_flag(progress, "progress")).bar(fits) as (advance, _):
         def note(trial: Trial) -> float:
             LOG.info("%s, %d states, pseudocount %g: validation %.4f", trial.name, trial.num_latents, trial.pseudocount,

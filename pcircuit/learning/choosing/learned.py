@@ -20,10 +20,11 @@ class Trial:
     name : str
         What was tried.
     num_latents : int
-        States of the hidden variables, of the largest circuit.
+        States of the hidden variables, of the largest circuit; of a continuous mixture those of a tree that costs as
+        much, the square root of its points.
     pseudocount : float
     epochs : (E,) int array
-        Epochs of EM at which the validation rows were looked at.
+        Epochs of EM, or of steps along gradients, at which the validation rows were looked at.
     training, validation : (E,) float64 arrays
         Mean log-likelihoods then, in nats.
     """

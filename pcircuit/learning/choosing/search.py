@@ -27,6 +27,9 @@ class LearnSearch:
     num_parts : sequence of int
         Numbers of parts into which random cuts divide the rows, so that each part has a tree of its own; all that leave
         a part at least as many rows as columns are tried.  Default 4, 16, 64, 256; () for no cuts.
+    num_points : int
+        Points of mixtures over a continuous hidden variable, at most; rounded down to a power of two, and no more than
+        rows.  Below 256 there are none.  Default 8192; 0 leaves them out.
     num_epochs : int
         Largest number of EM epochs for each circuit.  Default 200.
     joint : bool
@@ -74,6 +77,7 @@ class LearnSearch:
     pseudocounts: Sequence[float] = (0.1, 1.0, 0.01)
     num_trees: int = 16
     num_parts: Sequence[int] = (4, 16, 64, 256)
+    num_points: int = 8192
     num_epochs: int = 200
     joint: bool = True
     tolerance: float = 1e-3
@@ -89,6 +93,7 @@ class LearnSearch:
             object.__setattr__(self, name, tuple(check(value, f"{name}[{i}]") for i, value in enumerate(values)))
         check_whole_number(self.num_trees, "num_trees", 1)
         check_whole_number(self.num_epochs, "num_epochs", 1)
+        check_whole_number(self.num_points, "num_points", 0)
         check_flag(self.grow, "grow")
         check_flag(self.joint, "joint")
         check_number(self.tolerance, "tolerance", least=0)

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 from pcircuit import LearnSearch, Mixture, learn, log_likelihood
-from pcircuit.learning.choosing.averages import Average, Way, ways
-from pcircuit.learning.choosing.fits import Size
+from pcircuit.learning.choosing.averages import Average, Way, continuous_ways, ways
+from pcircuit.learning.choosing.fits import Rows, Size
 
 
 def switched(rng, N):
@@ -17,7 +17,8 @@ def switched(rng, N):
 
 def test_cuts_are_taken_where_the_dependences_turn(rng):
     rows, held = switched(rng, 1200), switched(rng, 600)
-    shared = {"num_latents": [2], "pseudocounts": [0.1], "num_trees": 8, "num_epochs": 60, "joint": False}
+    shared = {"num_latents": [2], "pseudocounts": [0.1], "num_trees": 8, "num_epochs": 60, "joint": False,
+              "num_points": 0}
     cut, uncut = (learn(rows, held, search=LearnSearch(num_parts=parts, **shared)) for parts in ((4,), ()))
     assert cut.validation_log_likelihood > uncut.validation_log_likelihood + 0.02
     assert any(trial.name == "up to 4 parts, 3" for trial in cut.trials)
@@ -30,6 +31,17 @@ def test_what_is_tried_follows_the_options():
     assert [tuple(way.size) for way in ways(Size(64, 1.0), LearnSearch(num_parts=()), (9000, 10))] == [(64, 1.0)]
     found = [(way.num_parts, way.size) for way in ways(Size(1, 1.0), LearnSearch(num_latents=[1]), (639, 10))]
     assert found == [(1, (1, 1.0)), (4, (1, 0.1)), (16, (1, 0.1))]
+
+
+@pytest.mark.parametrize(("most", "rows", "categories", "expected"), [
+    (8192, 9000, [2] * 100, 8192), (9000, 9000, [2] * 100, 8192), (8192, 600, [2, 2], 512), (8192, 255, [2, 2], 0),
+    (255, 9000, [2, 2], 0), (8192, 9000, [2], 0), (8192, 9000, [1, 1], 0), (8192, 900, [256] * 784, 0),
+    (8192, 9000, [2] * 5000, 2048)])
+def test_points_of_continuous_mixtures_fit_rows_and_memory(most, rows, categories, expected):
+    table = np.zeros((rows, len(categories)), dtype=np.int8)
+    of_table = Rows(table, table, np.ones(rows), table[:10], np.array(categories), None)
+    found = continuous_ways(of_table, LearnSearch(num_points=most))
+    assert [way.num_points for way in found] == [expected] * (expected > 0)
 
 
 def test_what_more_members_promise(rng):

@@ -1,0 +1,1 @@
+"""Mixtures over a continuous hidden variable, as circuits of many points."""

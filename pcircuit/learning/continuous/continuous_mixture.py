@@ -1,0 +1,231 @@
+r"""Mixtures over a continuous hidden variable, as circuits of many points.
+
+What rows have in common is often a matter of degree: how much somebody likes satire, how ill a patient is.  A model
+with a hidden point z in d dimensions says so,
+
+.. math:: p(x) = \int N(z; 0, I) \prod_v p(x_v \mid z) \, dz \approx \frac1S \sum_{s=1}^S \prod_v p(x_v \mid z_s),
+
+with a network from z to the probabilities of every column (`continuous.decoder`).  The integral over few dimensions is
+a mean over points z_s that fill the space evenly: a Sobol sequence through the quantiles of the normal distribution.
+The mean is an ordinary mixture of S components, each a product of columns, and so a circuit: its likelihood, also with
+missing entries, is exact.  But its components are not free, as those of S clusters would be: one smooth map gives them
+all, and thousands of them can be learned from as many rows.
+
+**Learning** maximises the mean log-likelihood of batches of rows by Adam, each batch with other points (the sequence,
+shifted at random), so that the map fits the integral and no single set of points.  After each epoch rows that took no
+part are evaluated at the points of the final mixture.  Where they gain no more the rate is halved, and after some such
+looks the best decoder so far is returned.
+
+**More points** than one learns with are better: the learned map is smooth, and the mean over 8,192 points is nearer to
+the integral than that over 1,024.
+
+References: A. Correia, G. Gala, E. Quaeghebeur, C. de Campos and R. Peharz (2023), Continuous mixtures of tractable
+probabilistic models, AAAI.
+"""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pcircuit.array_types import Evidence, Floats, Ints
+from pcircuit.circuit import Circuit
+from pcircuit.circuit_mixture import Mixture
+from pcircuit.learning.continuous.decoder import Adam, Decoder, Singles, decoded, gradient, start
+from pcircuit.learning.continuous.point_logs import (
+    Coded,
+    Logits,
+    coded,
+    logits_of,
+    normalizers,
+    point_logs,
+    probabilities,
+    slopes,
+)
+from pcircuit.regions import InnerRegion, InputRegion
+from pcircuit.vtree import VTree
+
+DIMENSIONS, WIDTH = 16, 128  # d, and hidden units of the decoder
+LEARNING_POINTS, SHIFTS = 1024, 64  # points of a batch, and sets of them
+RATE, LEAST_STEPS, MOST_STEPS = 0.008, 32, 200  # of Adam; steps of an epoch, where there are rows for them
+BATCH, SMALLEST_BATCH = 256, 16  # rows of a step
+HALVED_AFTER, ENDED_AFTER = 2, 6  # looks without a gain
+CIRCUIT_POINTS = 256  # of one circuit, so that its values stay in the cache
+HELD_BLOCK = 1000  # rows that are evaluated at a time
+EDGE = 2.0 ** -24  # of the unit interval, whose ends are infinitely far out
+
+
+class Fitted(NamedTuple):
+    """A mixture, and the mean log-likelihoods of training rows (of a sample of them) and held rows at each look."""
+
+    mixture: Mixture
+    training: Floats
+    validation: Floats
+
+
+def continuous_mixture(table: Evidence, held: Evidence, num_categories: Ints, num_points: int,
+                       generator: np.random.Generator, *, num_epochs: int = 40, tolerance: float = 1e-3) -> Fitted:
+    """Learn a mixture over a continuous hidden variable.
+
+    Parameters
+    ----------
+    table : (N, V) integer array
+        Checked evidence, -1 where an entry is missing.
+    held : (M, V) integer array
+        Rows that decide when to stop.
+    num_categories : (V,) int array
+    num_points : int
+        S, a power of two.
+    generator : numpy.random.Generator
+        Of start values, batches and points.
+    num_epochs : int
+        The most; an epoch is a pass over the rows, or over 51,200 of them.
+    tolerance : float
+        Nats per held row that count as a gain.
+
+    Returns
+    -------
+    Fitted
+        Its mixture has S / 256 circuits with 256 points each, all of weight 1 / S.
+
+    Notes
+    -----
+    A step takes some 3 S' (d + L) H + 2 n S' L multiplications with S' = 1,024 points, H = 128, n = 256 rows (fewer of
+    both where there are few rows) and L logits, the categories less one of all columns; a look S (H + M) L.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> taste = rng.normal(size=(600, 1))
+    >>> rows = (rng.random((600, 8)) < 1 / (1 + np.exp(-2 * taste))).astype(int)
+    >>> fitted = continuous_mixture(rows[:400], rows[400:], np.full(8, 2), 256, rng, num_epochs=5)
+    >>> fitted.mixture, bool(fitted.validation.max() > 8 * np.log(0.5))      # better than eight fair coins
+    (Mixture(1 circuits, 8 variables, 4352 parameters), True)
+    """
+    logits = logits_of(num_categories)
+    points = _points(num_points, generator)
+    rows = coded(held, logits)
+    decoder = best = start(DIMENSIONS, WIDTH, _base(table, logits), generator)
+    some = coded(table[generator.permutation(len(table))[:HELD_BLOCK]], logits)
+    looks: list[tuple[float, float]] = []
+    highest, passed, misses = -np.inf, -np.inf, 0
+    learning = _Learning(table, logits, generator, num_points, decoder)
+    for _ in range(num_epochs):
+        decoder = learning.epoch(decoder)
+        training, mean = (_mean_log(decoder, points, one, logits) for one in (some, rows))
+        looks.append((training, mean))
+        best, highest = (decoder, mean) if mean > highest or len(looks) == 1 else (best, highest)
+        passed, misses = (mean, 0) if mean - passed > tolerance else (passed, misses + 1)
+        if misses == ENDED_AFTER:
+            break
+        learning.rate /= 1 + (misses > 0 and misses % HALVED_AFTER == 0)
+    return Fitted(_mixture(best, points, num_categories, logits), *map(np.array, zip(*looks, strict=True)))
+
+
+def work_of_row(num_points: int, num_rows: int, num_held: int, num_logits: int) -> float:
+    """Multiplications for each row of an epoch, with the look behind it.
+
+    Parameters
+    ----------
+    num_points, num_rows, num_held : int
+        S, N and M.
+    num_logits : int
+        L: categories less one, of all columns.
+
+    Returns
+    -------
+    float
+        S' (3 (d + L) H / n + 2 L) + S L (H + M) / N, see `continuous_mixture`.
+    """
+    learning, batch = _sizes(num_points, num_rows)
+    step = learning * (3 * (DIMENSIONS + num_logits) * WIDTH / batch + 2 * num_logits)
+    return step + num_points * num_logits * (WIDTH + num_held) / num_rows
+
+
+def _sizes(num_points: int, num_rows: int) -> tuple[int, int]:
+    """S' points and n rows of a step."""
+    learning = min(max(num_points // 4, CIRCUIT_POINTS), LEARNING_POINTS)
+    return learning, int(np.clip(num_rows // LEAST_STEPS, SMALLEST_BATCH, BATCH))
+
+
+class _Learning:
+    """What changes from step to step, beside the decoder: the order of the rows, the points, Adam's means, the rate."""
+
+    def __init__(self, table: Evidence, logits: Logits, generator: np.random.Generator, num_points: int,
+                 decoder: Decoder) -> None:
+        self.table, self.logits, self.generator, self.rate = table, logits, generator, RATE
+        self.adam = Adam(decoder)
+        learning, self.batch = _sizes(num_points, len(table))
+        self.sets = [_points(learning, generator) for _ in range(SHIFTS)]
+
+    def epoch(self, decoder: Decoder) -> Decoder:
+        """The decoder after a pass over the rows."""
+        order = self.generator.permutation(len(self.table))[:MOST_STEPS * self.batch]
+        for begin in range(0, max(len(order) - self.batch, 0) + 1, self.batch):
+            points = self.sets[self.generator.integers(SHIFTS)]
+            rows = coded(self.table[order[begin:begin + self.batch]], self.logits)
+            hidden, values = decoded(decoder, points)
+            zeta = normalizers(values, self.logits)
+            shares, _ = _shares(point_logs(rows, values, zeta))
+            up = slopes(rows, shares, values, zeta, self.logits) / np.float32(len(shares))
+            decoder = self.adam.step(decoder, gradient(decoder, points, hidden, up), self.rate)
+        return decoder
+
+
+def _shares(logs: Singles) -> tuple[Singles, Singles]:
+    """r_is of log-likelihoods (n, S), which are overwritten, and ln sum_s of each row."""
+    top = logs.max(axis=1, keepdims=True)
+    logs -= top
+    np.exp(logs, out=logs)
+    total = logs.sum(axis=1, keepdims=True)
+    logs /= total
+    return logs, (top + np.log(total))[:, 0]
+
+
+def _mean_log(decoder: Decoder, points: Singles, rows: Coded, logits: Logits) -> float:
+    """Mean log-likelihood of rows under the mixture of these points."""
+    values = decoded(decoder, points)[1]
+    zeta, total = normalizers(values, logits), 0.0
+    for begin in range(0, len(rows.indicators), HELD_BLOCK):
+        block = slice(begin, begin + HELD_BLOCK)
+        some = Coded(rows.indicators[block], None if rows.shown is None else rows.shown[block])
+        total += float(_shares(point_logs(some, values, zeta))[1].sum(dtype=np.float64))
+    return total / len(rows.indicators) - float(np.log(len(points)))
+
+
+def _base(table: Evidence, logits: Logits) -> Singles:
+    """(L,) logits of the frequencies of the columns, each category counted half a row more."""
+    counts = np.array([np.count_nonzero(table[:, v] == c) for v, c in
+                       zip(logits.columns.tolist(), logits.categories.tolist(), strict=True)])
+    zeros = np.array([np.count_nonzero(table[:, v] == 0) for v in logits.with_logits.tolist()])
+    places = np.searchsorted(logits.with_logits, logits.columns)
+    found: Singles = (np.log(counts + 0.5) - np.log(zeros + 0.5)[places]).astype(np.float32)
+    return found
+
+
+def _points(count: int, generator: np.random.Generator) -> Singles:
+    """(count, d) points that fill the normal distribution evenly: a Sobol sequence, scrambled."""
+    from scipy.special import ndtri
+    from scipy.stats import qmc
+    sequence = qmc.Sobol(DIMENSIONS, seed=generator).random(count)
+    found: Singles = ndtri(np.clip(sequence, EDGE, 1 - EDGE)).astype(np.float32)
+    return found
+
+
+def _mixture(decoder: Decoder, points: Singles, num_categories: Ints, logits: Logits) -> Mixture:
+    """The mixture of the points."""
+    values = decoded(decoder, points)[1]
+    columns = probabilities(values, normalizers(values, logits), num_categories, logits)
+    tree = VTree.from_nested(list(range(len(num_categories)))) if len(num_categories) > 1 else VTree([-1], [0])
+    return Mixture([_circuit(tree, [column[begin:begin + CIRCUIT_POINTS] for column in columns])
+                    for begin in range(0, len(points), CIRCUIT_POINTS)])
+
+
+def _circuit(tree: VTree, columns: list[Floats]) -> Circuit:
+    """The circuit of the mean over some points: one product for each, of its probabilities (S, C) of every column."""
+    if len(columns) == 1:
+        return Circuit(tree, [InputRegion(0, columns[0].mean(axis=0, keepdims=True))])
+    S = len(columns[0])
+    products = np.repeat(np.arange(S)[:, None], len(columns), axis=1)
+    inputs = [InputRegion(v, probs) for v, probs in enumerate(columns)]
+    return Circuit(tree, [*inputs, InnerRegion(products, np.full((1, S), 1 / S))])

@@ -1,0 +1,69 @@
+"""Mixtures over a continuous variable: a distribution, the one that was fitted, and better where there is a degree."""
+import naive
+import numpy as np
+import pytest
+
+from pcircuit import LearnSearch, Mixture, learn, log_likelihood, sample
+from pcircuit.learning.continuous.continuous_mixture import CIRCUIT_POINTS, continuous_mixture
+
+
+def degrees(rng, N, V=10):
+    """Rows of columns that depend on how much there is of one hidden thing."""
+    degree = rng.normal(size=(N, 1))
+    return (rng.random((N, V)) < 1 / (1 + np.exp(-2.5 * degree - np.linspace(-1, 1, V)))).astype(int)
+
+
+def fitted(rng, rows, categories, *, points=512, epochs=3):
+    return continuous_mixture(rows, rows[:50], np.asarray(categories), points, rng, num_epochs=epochs)
+
+
+@pytest.mark.parametrize("categories", [[2, 2, 2], [3, 1, 2, 2], [1, 4]])
+def test_it_is_a_distribution_and_the_one_that_was_judged(rng, categories):
+    """Sum over all states; the curve's best value by the decoder is the mean of the circuits, with holes, too."""
+    rows = rng.integers(0, categories, (200, len(categories)))
+    rows[rng.random(rows.shape) < 0.2] = -1
+    found = fitted(rng, rows, categories)
+    assert len(found.mixture.circuits) == 512 // CIRCUIT_POINTS
+    states = naive.states(found.mixture.circuits[0])
+    assert np.exp(log_likelihood(found.mixture, states)).sum() == pytest.approx(1, abs=1e-12)
+    assert log_likelihood(found.mixture, rows[:50]).mean() == pytest.approx(found.validation.max(), rel=1e-5)
+    by_states = sum(weight * naive.likelihood(circuit, states)
+                    for weight, circuit in zip(found.mixture.weights, found.mixture.circuits, strict=True))
+    np.testing.assert_allclose(np.exp(log_likelihood(found.mixture, states)), by_states, rtol=1e-10)
+
+
+def test_equal_seeds_give_equal_mixtures(rng):
+    rows = degrees(rng, 300)
+    first, again, other = (fitted(np.random.default_rng(seed), rows, [2] * 10) for seed in (1, 1, 2))
+    logs = [log_likelihood(one.mixture, rows) for one in (first, again, other)]
+    np.testing.assert_array_equal(logs[0], logs[1])
+    assert not np.array_equal(logs[0], logs[2])
+
+
+def test_one_row_and_few_rows(rng):
+    for rows in (np.array([[0, 1]]), np.array([[0, 1], [1, 0], [1, 1]])):
+        found = fitted(rng, rows, [2, 2], points=256)
+        assert np.isfinite(log_likelihood(found.mixture, [[0, 0], [0, 1], [1, 0], [1, 1]])).all()
+
+
+def test_a_degree_is_learned_better_than_independent_columns(rng):
+    rows, held = degrees(rng, 1500), degrees(rng, 1500)
+    found = continuous_mixture(rows, held, np.full(10, 2), 512, rng, num_epochs=15)
+    means = rows.mean(axis=0)
+    independent = (held * np.log(means) + (1 - held) * np.log(1 - means)).sum(axis=1)
+    gains = log_likelihood(found.mixture, held) - independent
+    assert gains.mean() > 5 * gains.std() / np.sqrt(len(gains))
+    drawn = sample(found.mixture, 1500, rng=0)
+    assert np.abs(drawn.mean(axis=0) - means).max() < 5 * np.sqrt(0.5 / 1500)
+
+
+def test_learn_takes_it_where_the_validation_rows_gain_and_only_if_asked(rng):
+    rows, held = degrees(rng, 1500), degrees(rng, 700)
+    options = {"num_latents": [2], "pseudocounts": [0.1], "num_trees": 2, "num_parts": (), "num_epochs": 20}
+    with_points, without = (learn(rows, held, search=LearnSearch(num_points=points, **options)) for points in (512, 0))
+    names = [[trial.name for trial in one.trials] for one in (with_points, without)]
+    assert "continuous, 2" in names[0]
+    assert not any("continuous" in name for name in names[1])
+    assert with_points.validation_log_likelihood > without.validation_log_likelihood
+    assert isinstance(with_points.model, Mixture)
+    assert log_likelihood(with_points.model, held).mean() == with_points.validation_log_likelihood
