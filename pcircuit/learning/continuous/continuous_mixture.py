@@ -114,7 +114,7 @@ def continuous_mixture(table: Evidence, held: Evidence, num_categories: Ints, nu
         decoder = learning.epoch(decoder)
         training, mean = (_mean_log(decoder, points, one, logits) for one in (some, rows))
         looks.append((training, mean))
-        best, highest = (decoder, mean) if mean > highest or len(looks) == 1 else (best, highest)
+        best, highest = (decoder, mean) if mean > highest else (best, highest)
         passed, misses = (mean, 0) if mean - passed > tolerance else (passed, misses + 1)
         if misses == ENDED_AFTER:
             break
