@@ -195,12 +195,11 @@ def _mean_log(decoder: Decoder, points: Singles, rows: Coded, logits: Logits) ->
 
 def _base(table: Evidence, logits: Logits) -> Singles:
     """(L,) logits of the frequencies of the columns, each category counted half a row more."""
-    counts = np.array([np.count_nonzero(table[:, v] == c) for v, c in
-                       zip(logits.columns.tolist(), logits.categories.tolist(), strict=True)])
-    zeros = np.array([np.count_nonzero(table[:, v] == 0) for v in logits.with_logits.tolist()])
-    places = np.searchsorted(logits.with_logits, logits.columns)
-    found: Singles = (np.log(counts + 0.5) - np.log(zeros + 0.5)[places]).astype(np.float32)
-    return found
+    found = []
+    for v, count in zip(logits.with_logits.tolist(), np.diff([*logits.begins, len(logits.columns)]), strict=True):
+        logs = np.log(np.bincount(table[table[:, v] >= 0, v], minlength=count + 1) + 0.5)
+        found.append(logs[1:] - logs[0])
+    return np.concatenate(found).astype(np.float32)
 
 
 def _points(count: int, generator: np.random.Generator) -> Singles:
