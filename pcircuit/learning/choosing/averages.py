@@ -58,7 +58,7 @@ from pcircuit.learning.choosing.search import LearnSearch
 from pcircuit.learning.choosing.stacking import best_weights, chosen_weights
 from pcircuit.learning.choosing.work import Making, expected_work, work_of, work_of_epoch
 from pcircuit.learning.chow_liu import chow_liu_tree
-from pcircuit.learning.continuous.continuous_mixture import CIRCUIT_POINTS, work_of_row
+from pcircuit.learning.continuous.continuous_mixture import CIRCUIT_POINTS, work_of_points
 
 MOST_LOGITS = 2 ** 24  # of all points of a continuous mixture: 64 MB, of which there are some copies for a time
 
@@ -173,7 +173,7 @@ def ways(size: Size, search: LearnSearch, shape: tuple[int, ...]) -> list[Way]:
 
 
 def continuous_ways(rows: Rows, search: LearnSearch) -> list[Way]:
-    """The way of mixtures over a continuous variable, with as many points as there are rows; none if these are few.
+    """The way of mixtures over a continuous variable, with about as many points as there are rows; none with few rows.
 
     Parameters
     ----------
@@ -190,8 +190,8 @@ def continuous_ways(rows: Rows, search: LearnSearch) -> list[Way]:
     if most < CIRCUIT_POINTS or V == 1 or not num_logits:
         return []
     points = 2 ** (most.bit_length() - 1)
-    work = work_of_row(points, N, len(rows.held), num_logits)
-    return [Way(1, Size(math.isqrt(int(work / V)) + 1, 0.0), points)]
+    work = work_of_points(points, N, len(rows.held), num_logits)
+    return [Way(1, Size(math.isqrt(work // rows.rows.size) + 1, 0.0), points)]
 
 
 def _expected(way: Way, trial: Trial, making: Making) -> float:

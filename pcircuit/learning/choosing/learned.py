@@ -20,8 +20,8 @@ class Trial:
     name : str
         What was tried.
     num_latents : int
-        States of the hidden variables, of the largest circuit; of a continuous mixture those of a tree that costs as
-        much, the square root of its points.
+        States of the hidden variables, of the largest circuit; of a continuous mixture those of a tree that takes
+        as long to learn.
     pseudocount : float
     epochs : (E,) int array
         Epochs of EM, or of steps along gradients, at which the validation rows were looked at.

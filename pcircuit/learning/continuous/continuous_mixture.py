@@ -122,8 +122,8 @@ def continuous_mixture(table: Evidence, held: Evidence, num_categories: Ints, nu
     return Fitted(_mixture(best, points, num_categories, logits), *map(np.array, zip(*looks, strict=True)))
 
 
-def work_of_row(num_points: int, num_rows: int, num_held: int, num_logits: int) -> float:
-    """Multiplications for each row of an epoch, with the look behind it.
+def work_of_points(num_points: int, num_rows: int, num_held: int, num_logits: int) -> int:
+    """Multiplications of an epoch, with the look behind it.
 
     Parameters
     ----------
@@ -134,12 +134,13 @@ def work_of_row(num_points: int, num_rows: int, num_held: int, num_logits: int) 
 
     Returns
     -------
-    float
-        S' (3 (d + L) H / n + 2 L) + S L (H + M) / N, see `continuous_mixture`.
+    int
+        For each step S' (3 (d + L) H + 2 n L), and S L (H + M), see `continuous_mixture`.
     """
     learning, batch = _sizes(num_points, num_rows)
-    step = learning * (3 * (DIMENSIONS + num_logits) * WIDTH / batch + 2 * num_logits)
-    return step + num_points * num_logits * (WIDTH + num_held) / num_rows
+    step = learning * (3 * (DIMENSIONS + num_logits) * WIDTH + 2 * batch * num_logits)
+    steps = max(min(num_rows // batch, MOST_STEPS), 1)
+    return steps * step + num_points * num_logits * (WIDTH + num_held)
 
 
 def _sizes(num_points: int, num_rows: int) -> tuple[int, int]:
