@@ -42,7 +42,7 @@ class LearnSearch:
         Where the search ends: rows x columns x states^2 x epochs, over all circuits that it fits.  The first size is
         always fitted; then nothing is tried that would take more than a quarter of what is left, and a fit that takes
         longer than expected ends where nothing is left.  One core does some 1.7 times 10^10 in a second with 64
-        states and two categories, 10^10 with 16, fewer with many categories (`benchmarks.bench_em`).  Default 8e12,
+        states and two categories, 10^10 with 16, fewer with many categories (`benchmarks.bench_em`).  Default 6e12,
         four to seven minutes of two cores; 1e300 for no limit.
 
     Raises
@@ -84,7 +84,7 @@ class LearnSearch:
     joint: bool = True
     tolerance: float = 1e-3
     grow: bool = True
-    max_work: float = 8e12
+    max_work: float = 6e12
 
     def __post_init__(self) -> None:
         for name, check in (("num_latents", _whole), ("pseudocounts", _number), ("num_parts", _parts)):
