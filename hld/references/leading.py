@@ -22,6 +22,7 @@ products of matrices, which take a tenth of the time, and nothing is restarted.
 """
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ BLOCK = 32  # columns at a time
 MOST_COLUMNS, MOST_BLOCKS = 4, 12  # of the basis, times k and BLOCK: beyond both together pairs are taken as they are
 GROWTH = 1.25  # of the basis between two looks, each of which costs the cube of its size
 COARSE = 0.2  # residuals allowed, relative to the smallest eigenvalue that is wanted
+INDEPENDENT = 1e-3  # share of a column that those before it do not explain
+MUCH = 0.01  # share of an image's column, new in it, that is enough not to take the basis away twice
 WEAK = 1e-10  # share of a column's length below which nothing of it is left but rounding
 
 
@@ -78,24 +81,48 @@ def leading_eigenpairs(operator: Any, m: int, k: int, epsilon: float, *,
         basis[:, start:size] = block
         image = operator @ block
         small[:size, start:size] = basis[:, :size].T @ image
-        left = image - basis[:, :size] @ small[:size, start:size]
+        left = image - _combined(basis[:, :size], small[:size, start:size])
         if size >= look:
             values, rotation = _leading(small[:size, :size], k)
             residuals = np.linalg.norm(left @ rotation[start:], axis=0)
             if size >= most or residuals.max() <= max(epsilon * values[0], coarse * values[-1]):
-                return values, basis[:, :size] @ rotation
+                return values, np.ascontiguousarray(_combined(basis[:, :size], rotation))
             look = min(int(size * GROWTH), most)
 
 
 def _orthonormal(left: Any, image: Any, basis: Any, rng: np.random.Generator) -> Any:
     """An orthonormal basis of what is left of an image beside another basis; random directions where nothing is."""
-    weak = np.linalg.norm(left, axis=0) <= WEAK * np.linalg.norm(image[:, :left.shape[1]], axis=0)
+    whole = np.linalg.norm(image[:, :left.shape[1]], axis=0)
+    share = np.linalg.norm(left, axis=0) / np.where(whole > 0, whole, 1.0)
+    weak = share <= WEAK
     if weak.any():
         fresh = rng.standard_normal((len(left), int(weak.sum())))
-        left[:, weak] = fresh - basis @ (basis.T @ fresh)
-    block = np.linalg.qr(left)[0]
-    # once more: to take the basis away once leaves rounding of the size of what was taken
-    return np.linalg.qr(block - basis @ (basis.T @ block))[0]
+        left[:, weak] = fresh - _combined(basis, basis.T @ fresh)
+    block, least = _orthonormal_columns(left)
+    if least * share.min() <= MUCH:  # to take away once leaves rounding of the size of what was taken
+        block = block - _combined(basis, basis.T @ block)
+    return _orthonormal_columns(block)[0]
+
+
+def _orthonormal_columns(block: np.ndarray) -> tuple[np.ndarray, float]:
+    """An orthonormal basis of columns X, and the smallest share of one that those before it do not explain, or 0.
+
+    X R^-1 with X^T X = R^T R (Cholesky) is one, to rounding if the columns are nearly orthonormal, in a tenth of the
+    time that Householder's way takes; that remains where columns depend on one another.
+    """
+    product = block.T @ block
+    scale = np.sqrt(product.diagonal())
+    if scale.min() > 0:
+        with contextlib.suppress(np.linalg.LinAlgError):
+            lower = np.linalg.cholesky(product / scale / scale[:, None])
+            if lower.diagonal().min() >= INDEPENDENT:
+                return _combined(block, np.linalg.inv(lower).T / scale[:, None]), float(lower.diagonal().min())
+    return np.linalg.qr(block)[0], 0.0
+
+
+def _combined(basis: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+    """basis @ coefficients, column by column as a basis lies: that takes half the time of row by row."""
+    return (coefficients.T @ basis.T).T
 
 
 def _leading(small: Any, k: int) -> Any:
