@@ -67,7 +67,7 @@ class LinearMap:
 
     def _squared(self, rows: np.ndarray) -> Any:
         """d^2 of few rows."""
-        return (self.apply(rows) ** 2).sum(axis=-1)
+        return lengths(self.apply(rows))
 
     def round_off(self, mean: np.ndarray) -> float:
         """A distance that rounding in means (m,) can cause alone."""
@@ -175,7 +175,7 @@ class Stretched(LinearMap):
     def _squared(self, rows: Any) -> Any:
         """r^2 |z|^2 + sum_k (f_k^2 - r^2) (v_k . z)^2: by Pythagoras, at half the cost of `apply`."""
         gains = self.factors ** 2 - self.rest ** 2
-        return self.rest ** 2 * (rows ** 2).sum(axis=-1) + (rows @ self.vectors) ** 2 @ gains
+        return self.rest ** 2 * lengths(rows) + (rows @ self.vectors) ** 2 @ gains
 
     def reach(self, sizes: np.ndarray) -> float:
         """|s| times the largest factor."""
@@ -309,6 +309,17 @@ def map_from_parts(scalars: dict[str, Any], arrays: dict[str, Any], m: int) -> L
     if isinstance(found, Stretched) and not found.is_orthonormal():
         raise ValueError(f"metric {found.name!r} has directions that are not orthonormal")
     return found
+
+
+def lengths(rows: np.ndarray) -> Any:
+    """|z|^2 of a vector z (m,), or of each row of (n, m), without an array of squares.
+
+    Examples
+    --------
+    >>> lengths(np.array([[1.0, 2.0], [3.0, 0.0]]))
+    array([5., 9.])
+    """
+    return np.einsum("...j,...j->...", rows, rows)
 
 
 def _length(vector: np.ndarray) -> float:

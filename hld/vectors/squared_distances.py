@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.vectors.linear_maps import BLOCK_ROWS, Stretched
+from hld.vectors.linear_maps import BLOCK_ROWS, Stretched, lengths
 from hld.vectors.windows import seen_by
 
 
@@ -59,7 +59,7 @@ def _stretched(metric: Stretched, part: np.ndarray, seen: slice, known: list[Any
     k = metric.vectors.shape[1]
     alike = [one for one in known if one[0] == seen and np.array_equal(one[1][:, :k], metric.vectors)]
     if not alike:
-        alike = [(seen, metric.vectors, (part ** 2).sum(axis=1), (part @ metric.vectors) ** 2)]
+        alike = [(seen, metric.vectors, lengths(part), (part @ metric.vectors) ** 2)]
         known += alike
-    _, _, lengths, along = alike[0]
-    return metric.rest ** 2 * lengths + along[:, :k] @ (metric.factors ** 2 - metric.rest ** 2)
+    _, _, squares, along = alike[0]
+    return metric.rest ** 2 * squares + along[:, :k] @ (metric.factors ** 2 - metric.rest ** 2)
