@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from hld.references.factors import pivoted_factor
 from hld.references.leading import COARSE, leading_eigenpairs
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
 from hld.vectors.linear_maps import Stretched
@@ -35,6 +36,7 @@ RIDGE = 0.003  # of the largest eigenvalue; chosen by the power and the false al
 FINER = 30  # ratio of the two ridges of the grid
 LEADING_DIRECTIONS = 128  # with more nodes than have a full spectrum
 NEGLIGIBLE = 0.01  # of the ridge: directions of less variance get the factor of the others, which is theirs to 0.5 %
+DISTINCT = 1e-8  # of the largest eigenvalue: smaller ones are rounding in products of a factor
 RESIDUAL = 1e-6  # of the largest eigenvalue, a hundredth of the finer ridge: the null is that of the map that is used
 
 
@@ -56,11 +58,12 @@ def whitened(reference: Reference, *, ridge: float = RIDGE, **options: Any) -> S
     O(m^3), or with more than 1500 nodes an iteration for 128 eigenvectors with residuals of 1e-6 lambda_1, or of a
     fifth of the smallest of the 128 eigenvalues where that is more; once for all ridges.
     """
-    model = reference.model
-    if "eigenpairs" not in model.kept:  # type: ignore[attr-defined]  # both ridges need the same
-        model.kept["eigenpairs"] = _eigenpairs(model, len(reference.nodes))  # type: ignore[attr-defined]
-    values, vectors = model.kept["eigenpairs"]  # type: ignore[attr-defined]
-    ridge = ridge * values[0] if values[0] > 0 else 1.0
+    model, most = reference.model, min(ridge, RIDGE / FINER)
+    if ("eigenpairs", most) not in model.kept:  # type: ignore[attr-defined]  # both ridges need the same
+        model.kept["eigenpairs", most] = _eigenpairs(  # type: ignore[attr-defined]
+            model, len(reference.nodes), NEGLIGIBLE * most)
+    values, vectors = model.kept["eigenpairs", most]  # type: ignore[attr-defined]
+    ridge = ridge * values[0] if len(values) and values[0] > 0 else 1.0
     kept = values > NEGLIGIBLE * ridge
     return Stretched("whitened", np.ascontiguousarray(vectors[:, kept]), 1.0 / np.sqrt(values[kept] + ridge),
                      float(1.0 / np.sqrt(ridge)))
@@ -71,11 +74,19 @@ def whitened_fine(reference: Reference, *, ridge: float = RIDGE, **options: Any)
     return replace(whitened(reference, ridge=ridge / FINER), name="whitened_fine")
 
 
-def _eigenpairs(covariance: Any, m: int) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues, descending, and eigenvectors of S: all, or the leading ones where there are many nodes."""
-    if m <= MAX_FULL_SPECTRUM:
-        values, vectors = np.linalg.eigh(covariance.covariance())
-    else:
-        values, vectors = leading_eigenpairs(covariance.operator(), m, LEADING_DIRECTIONS, RESIDUAL, coarse=COARSE)
-    order = np.argsort(values)[::-1]
-    return np.maximum(values[order], 0.0), vectors[:, order]
+def _eigenpairs(covariance: Any, m: int, least: float) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues, descending, and eigenvectors of S: those above a share of the first; of many nodes leading ones.
+
+    With S = A^t A and A A^t = U diag(lambda) U^t they are A^t U / lambda^1/2, orthonormal but for rounding times
+    lambda_1 / lambda: A has fewer rows than S wherever nodes depend on one another.
+    """
+    if m > MAX_FULL_SPECTRUM:
+        return leading_eigenpairs(covariance.operator(), m, LEADING_DIRECTIONS, RESIDUAL, coarse=COARSE)
+    matrix = covariance.covariance()
+    if least < DISTINCT:
+        values, vectors = np.linalg.eigh(matrix)
+        return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    factor = pivoted_factor(matrix)
+    values, rotation = np.linalg.eigh(factor @ factor.T)
+    kept = np.flatnonzero(values > least * values[-1])[::-1] if len(values) else np.arange(0)
+    return values[kept], factor.T @ (rotation[:, kept] / np.sqrt(values[kept]))

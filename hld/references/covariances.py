@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 import pcircuit
+from hld.references.factors import pivoted_factor
 from hld.references.leading import leading_eigenpairs
 
 MOST_FORMED = 3000  # rows or coordinates of a product of a table with itself, all of whose eigenvalues are computed
 MOST_KEPT = 6000  # the same, of one that is kept for iterations: 288 MB
+FEW, MOSTLY = 300, 0.9  # of a matrix whose rank does not matter; share of it that makes no difference
 MANY = 256  # leading eigenvalues that are found together
 # residuals of leading eigenvectors, relative to the largest and to the smallest of their eigenvalues, at which
 # iteration ends; errors of the eigenvalues are quadratic in them
@@ -48,7 +50,7 @@ class DenseCovariance:
     @property
     def trace_sq(self) -> float:
         """tr(S^2)."""
-        return float((self.matrix ** 2).sum())
+        return float(np.vdot(self.matrix, self.matrix))
 
     def diagonal(self) -> np.ndarray:
         """(l,) variances."""
@@ -180,7 +182,7 @@ class GramCovariance:
     @property
     def trace_sq(self) -> float:
         """tr(S^2)."""
-        return float((self.gram ** 2).sum())
+        return float(np.vdot(self.gram, self.gram))
 
     def eigenvalues(self, k: Any = None) -> np.ndarray:
         """The n eigenvalues that may differ from 0, or the k largest, in descending order."""
@@ -243,8 +245,16 @@ class StretchedCovariance:
 def _of_formed(matrix: np.ndarray, k: Any) -> np.ndarray:
     """Eigenvalues of a matrix, or the k largest, in descending order; what is zero to working precision is 0."""
     if k is None or len(matrix) <= MOST_AT_ONCE:
-        return pcircuit.without_rounding(np.linalg.eigvalsh(matrix)[::-1])[:k]
+        smaller = _without_null_space(matrix) if FEW < len(matrix) <= MOST_AT_ONCE else matrix
+        values = np.linalg.eigvalsh(smaller)[::-1]
+        return pcircuit.without_rounding(np.pad(values, (0, len(matrix) - len(values))))[:k]
     return pcircuit.without_rounding(leading_eigenpairs(matrix, len(matrix), k, SHARP, coarse=SHARP_LAST)[0])
+
+
+def _without_null_space(matrix: np.ndarray) -> np.ndarray:
+    """A matrix of the same eigenvalues but for zeros, if many of them are zero; else the same."""
+    factor = pivoted_factor(matrix)
+    return factor @ factor.T if len(factor) < MOSTLY * len(matrix) else matrix
 
 
 def through(metric: Any, covariance: np.ndarray) -> DenseCovariance:

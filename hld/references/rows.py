@@ -15,6 +15,7 @@ table unknown differences are zero, and the others are stretched by sqrt(n / n_j
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,15 +26,20 @@ import pcircuit
 from hld.references.available import shown
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import MOST_FORMED, GramCovariance, RowCovariance, through
+from hld.references.factors import factor_of_nodes
+from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.vectors.row_products import row_products
 from hld.vectors.row_vectors import RowVectors
 from hld.vectors.squared_distances import squared_distances
-from hld.vectors.windows import Window
+from hld.vectors.windows import seen_by
 
 if TYPE_CHECKING:
-    from hld.vectors.linear_maps import Scaled, SparseRows, Stretched
+    from hld.vectors.linear_maps import LinearMap, Scaled, SparseRows, Stretched
+    from hld.vectors.windows import Window
 
 CACHED, LEAST_COLUMNS = 2 ** 21, 16  # bytes that stay in the cache; a copy of fewer columns does not pay
+DENSE = 8  # rows to each one drawn, up to which dense weights take less time than sparse ones
+FEW = 500  # coordinates, whose covariance is mapped as it is
 MANY_ROWS, MANY_BYTES, MOST_BYTES = 20_000, 2 ** 27, 2 ** 29  # of the table while a test is built: see `table_rows`
 
 
@@ -53,6 +59,8 @@ class RowReference(RowCovariance):
         What rows with holes show of each node.
     mean_score : (P,) float array or None
         Mean score of the rows, if the vectors hold features of it.
+    known : dict
+        What was computed of the table, for others that need the same: see `hld.vectors.row_products`.
     """
 
     vectors: RowVectors
@@ -60,7 +68,7 @@ class RowReference(RowCovariance):
     num_rows: int | None = None
     holes: object = None
     mean_score: np.ndarray | None = None
-    _plain: dict[Any, Any] = field(default_factory=dict, repr=False)
+    known: dict[Any, Any] = field(default_factory=dict, repr=False)
     at_deployment = None  # rows are not kept
 
     @property
@@ -101,9 +109,13 @@ class RowReference(RowCovariance):
 
     def squared(self, metrics: tuple[Any, ...]) -> np.ndarray:
         """(n, q) squared lengths of the centred vectors under some metrics, kept."""
-        if ("squared", metrics) not in self._plain:
-            self._plain["squared", metrics] = squared_distances(metrics, self.table)
-        return self._plain["squared", metrics]
+        if ("squared", metrics) not in self.known:
+            if all(metric in self.known for metric in metrics):  # products of all rows, which laws needed
+                found = np.stack([np.maximum(self.known[metric].diagonal(), 0.0) for metric in metrics], axis=1)
+            else:
+                found = squared_distances(metrics, self.table)
+            self.known["squared", metrics] = found
+        return self.known["squared", metrics]
 
     def batch_means(self, T: Any, B: Any, rng: np.random.Generator) -> np.ndarray:
         """(B, m) means of T vectors that are drawn with replacement, with covariance S / T."""
@@ -112,21 +124,43 @@ class RowReference(RowCovariance):
     def under(self, metric: Scaled | SparseRows | Stretched | Window) -> Any:
         """F S F^T: formed for few nodes; of fewer rows than nodes by their products, else by its mapped rows."""
         n, m = self.table.shape
-        if m <= min(MOST_FORMED, n):
-            return through(metric, self.covariance())
-        if n <= min(m, MOST_FORMED):
-            return GramCovariance(row_products((metric,), self.table, self._plain)[0] / (n - 1))
-        if isinstance(metric, Window) and metric.inner.width <= min(MOST_FORMED, n):
-            return through(metric.inner, self._covariance_of(metric.seen))
+        inner, seen = seen_by(metric)
+        if n < m and n <= MOST_FORMED:
+            return GramCovariance(row_products((metric,), self.table, self.known)[0] / (n - 1))
+        if inner.width <= min(MOST_FORMED, n):
+            return self._formed_under(inner, seen)
         return RowCovariance(metric.apply(self.table))
 
-    def _covariance_of(self, seen: slice) -> np.ndarray:
-        """S of successive coordinates, kept: several metrics look at the same ones."""
-        place = "covariance", seen.start, seen.stop
-        if place not in self._plain:
-            part = self.table[:, seen]
-            self._plain[place] = part.T @ part / (len(part) - 1)
-        return self._plain[place]
+    def _formed_under(self, metric: LinearMap, seen: slice) -> Any:
+        """F S F^T of the coordinates that a map looks at; of many by a factor of S, with as many rows as its rank."""
+        if metric.width <= FEW:
+            return through(metric, self._covariance_of(seen)(np.arange(metric.width)))
+        place = "factor", seen.start, seen.stop
+        if place not in self.known:
+            self.known[place] = factor_of_nodes(self._covariance_of(seen), metric.width, self._inputs_of(seen)), {}
+        factor, products = self.known[place]
+        return GramCovariance(row_products((metric,), factor, products)[0])
+
+    def _covariance_of(self, seen: slice) -> Callable[[np.ndarray], np.ndarray]:
+        """S of some of successive coordinates, by their places: of that which is kept, or of the rows."""
+        if len(self.mean) <= MAX_FULL_SPECTRUM:
+            formed = self.covariance()[seen, seen]
+            return lambda places: formed[np.ix_(places, places)]
+        part = self.table[:, seen]
+
+        def covariance(places: np.ndarray) -> np.ndarray:
+            some = part[:, places]
+            return some.T @ some / (len(some) - 1)
+
+        return covariance
+
+    def _inputs_of(self, seen: slice) -> list[slice]:
+        """Where among some coordinates the input units of each variable are: they are linear in its frequencies."""
+        shown = self.nodes[:len(np.arange(len(self.mean))[seen])] if not seen.start else self.nodes[:0]
+        units = self.circuit.nodes
+        regions = np.where(units.kind[shown] == "input", units.region[shown], -1)
+        edges = np.flatnonzero(np.diff(regions, prepend=-2, append=-2))
+        return [slice(a, b) for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True) if regions[a] >= 0]
 
 
 def resampled_means(table: Any, T: int, B: int, rng: np.random.Generator) -> np.ndarray:
@@ -195,7 +229,7 @@ def resampled_weights(n: int, T: int, B: int, rng: np.random.Generator) -> Any:
     if 8 * n < T:
         return rng.multinomial(T, np.full(n, 1 / n), size=B) * weight
     picked = rng.integers(0, n, size=B * T, dtype=np.int32)
-    if n > 4 * T:
+    if n > DENSE * T:
         return csr_array((np.full(B * T, weight), picked, np.arange(0, B * T + 1, T)), shape=(B, n))
     return np.bincount(picked + np.repeat(np.arange(B) * n, T), minlength=B * n).reshape(B, n) * weight
 
