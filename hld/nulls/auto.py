@@ -150,17 +150,19 @@ def auto_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptio
     """
     most = int(np.clip(PILOT_BYTES // (8 * len(reference.mean)), 500, PILOT_ROWS))
     pilot = reference.rows(most, options.rng)
-    spread = squared_distances(metrics, pilot).var(axis=0)
+    is_table = pilot is getattr(reference, "table", None)  # whose rows are centred, and not copied
+    rows: Any = reference
+    spread = (rows.squared(metrics) if is_table else squared_distances(metrics, pilot)).var(axis=0)
     laws = tuple(law.with_excess(float(one)) for law, one in zip(limit_laws(reference, metrics), spread, strict=True))
     large, score = combined(laws, reference, metrics, options.rng), score_of(laws)
     stays = reference.at_deployment
-    if pilot is not getattr(reference, "table", None):  # whose rows are centred, and not copied
+    if not is_table:
         pilot -= pilot.mean(axis=0)
-    drawn, switch = settle(pilot, metrics, large, score, options, MOST_DRAWN_ROWS // options.num_resamples)
+    drawn, switch = settle(pilot, metrics, large, score, options, MOST_DRAWN_ROWS // options.num_resamples,
+                           rows.known if is_table else None)
     if stays is not None:
         return AutoNull(StagedTails(score, stays, metrics, options.num_resamples, options.seed), large, switch)
-    kept_rows: Any = reference  # what does not stay is a reference of rows
-    single = score(kept_rows.single_distances(metrics), 1)
+    single = score(rows.single_distances(metrics), 1)  # what does not stay is a reference of rows
     kept = {T: scores for T, scores in drawn.items() if switch >= T}
     return AutoNull(table_of([1, *kept], [single, *kept.values()]), large, switch)
 
@@ -186,7 +188,7 @@ def drawn_null(reference: Reference, metrics: tuple[Any, ...], options: NullOpti
 
 
 def settle(pilot: np.ndarray, metrics: tuple[Any, ...], large: Null, score: Score, options: NullOptions,
-           largest: int) -> Any:
+           largest: int, known: Any = None) -> Any:
     """{T: (B, q + 1) scores of batches of T pilot rows}, and the size from which on the law judges.
 
     That is the first of AGREEING successive sizes at which the law rejects no more of the drawn batches than it should;
@@ -203,13 +205,15 @@ def settle(pilot: np.ndarray, metrics: tuple[Any, ...], large: Null, score: Scor
     options : NullOptions
     largest : int
         Batch size beyond which nothing is drawn.
+    known : dict, optional
+        What `hld.vectors.row_products` found of the pilot rows.
 
     Returns
     -------
     drawn : dict of int to (B, q + 1) float array
     switch : int
     """
-    draw, drawn = resampled_distances(metrics, pilot), {}
+    draw, drawn = resampled_distances(metrics, pilot, known), {}
     agreed: list[int] = []
     for T in SIZES:
         if largest < T:

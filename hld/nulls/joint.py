@@ -27,13 +27,12 @@ import numpy as np
 import pcircuit
 from hld.nulls.null import PValue
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
-from hld.vectors.row_products import row_products
+from hld.vectors.row_products import quadratic_forms
 
 DRAWS = 20_000
 RESOLVED = 100  # draws below which F is not trusted
 BLOCK = 2_000
 FACTOR_ROWS = 300  # whose sample covariance stands in for that of more nodes than these
-SMALL_SHARE = 1e-4  # of a trace, whose directions are put at their mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,9 +185,8 @@ def joint_law(factor: np.ndarray, metrics: tuple[Any, ...], rng: np.random.Gener
 
     Notes
     -----
-    n^2 m multiplications for the forms of the metrics in the n directions, and B n k for the draws, as matrix products
-    in single precision (only ranks are made from them), where k directions hold all but 1e-4 of the trace of a form;
-    the others are put at their mean.
+    n^2 m multiplications for the forms of the metrics in the n directions, and B n^2 / 2 or fewer for the draws of
+    each, as matrix products in single precision: only ranks are made from them.
 
     References
     ----------
@@ -202,8 +200,9 @@ def joint_law(factor: np.ndarray, metrics: tuple[Any, ...], rng: np.random.Gener
     >>> round(law.tail(0.25), 3), round(law.tail(1e-5), 6)
     (0.25, 1e-05)
     """
-    forms = [_form(product) for product in row_products(metrics, factor)]
-    squared = np.concatenate([_statistics(len(factor), forms, rng, size) for size in _blocks(num_draws)])
+    forms = quadratic_forms(metrics, factor, dtype=np.float32)[0]
+    draws = (rng.standard_normal((size, len(factor)), np.float32) for size in _blocks(num_draws))
+    squared = np.concatenate([forms(some) for some in draws])
     ranks = np.stack(
         [len(column) - np.searchsorted(np.sort(column), column, side="left") for column in squared.T], axis=1
     )
@@ -237,23 +236,6 @@ def covariance_factor(covariance: np.ndarray) -> np.ndarray:
     values, vectors = np.linalg.eigh(covariance)
     kept = values > 1e-12 * max(values[-1], 0.0)
     return np.sqrt(values[kept])[:, None] * vectors[:, kept].T
-
-
-def _form(product: Any) -> Any:
-    """A (n, k) and c, with G / tr(G) = A A^t in directions that matter and c the share of the others in tr(G)."""
-    values, vectors = np.linalg.eigh(product)
-    values = np.maximum(values, 0.0)
-    kept = np.cumsum(values) > SMALL_SHARE * values.sum()
-    unit = float(np.sqrt(values.sum())) or 1.0  # ranks do not depend on it, and squares stay in the range of singles
-    factor = vectors[:, kept] * (np.sqrt(values[kept]) / unit)
-    return factor.astype(np.float32), float(values[~kept].sum()) / unit ** 2
-
-
-def _statistics(n: Any, forms: Any, rng: np.random.Generator, size: int) -> np.ndarray:
-    """(size, q) squared statistics of normal draws in units of their mean, all metrics of the same draw."""
-    draws = rng.standard_normal((size, n)).astype(np.float32)
-    images = ((draws @ factor, rest) for factor, rest in forms)
-    return np.stack([np.einsum("bk,bk->b", image, image) + rest for image, rest in images], axis=1)
 
 
 def _blocks(total: int) -> list[Any]:

@@ -14,7 +14,7 @@ So the number of nodes matters only for n > m; for n <= m the metrics are applie
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -22,12 +22,15 @@ import numpy as np
 
 from hld.references.rows import resampled_weights, weighted_sums
 from hld.vectors.linear_maps import Stretched
-from hld.vectors.row_products import quadratic_forms, row_products
+from hld.vectors.row_products import quadratic_forms, row_products, scale_of
 from hld.vectors.squared_distances import squared_distances
 from hld.vectors.windows import Window
 
 MOST_PRODUCTS = 2 ** 27  # bytes of all G together, beyond which they are formed only where n <= m
-LOOK_UP, MULTIPLY = 65.0, 0.1  # of a place in all G, and a multiplication in a matrix product, in additions to a mean
+IN_DOUBLE = 2 ** 23  # the same, up to which they are in double precision
+# of a place in all G, of multiplications in matrix products, and of those with triangles in single precision, in
+# additions to a mean
+LOOK_UP, MULTIPLY, SINGLE = 55.0, 0.1, 0.08
 BLOCK = 100_000  # places that are looked up at a time, so that they stay in the cache
 
 
@@ -40,10 +43,12 @@ class ResampledDistances:
     metrics : tuple of q LinearMaps
     rows : (n, m) float array
         Centred.
+    known : dict
+        Of `row_products`.
 
     Notes
     -----
-    `products` takes q n m n operations, once, where it is used.
+    All G take q n m n operations, once, where they are used and not known.
 
     Examples
     --------
@@ -55,13 +60,15 @@ class ResampledDistances:
 
     metrics: tuple[Any, ...]
     rows: np.ndarray
+    known: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __call__(self, T: int, B: int, rng: np.random.Generator) -> np.ndarray:
         """(B, q) squared distances of B batches of T rows."""
         way, n = self._way(T)[0], len(self.rows)
         if way == "entries":
             picked = rng.integers(0, n, size=B * T, dtype=np.int32).reshape(B, T)
-            return _by_entries(self.entries, n, picked) * (n / max(n - 1, 1) / T ** 2)
+            entries, units = self.entries
+            return _by_entries(entries, n, picked) * (units * (n / max(n - 1, 1) / T ** 2))
         weights = resampled_weights(n, T, B, rng)
         if way == "means":
             return squared_distances(self.metrics, weighted_sums(weights, self.rows))
@@ -74,31 +81,37 @@ class ResampledDistances:
     @cached_property
     def forms(self) -> Any:
         """A function of weights (B, n), and the multiplications that it takes for each batch."""
-        return quadratic_forms(self.metrics, self.rows)
+        return quadratic_forms(self.metrics, self.rows, self.known, self._dtype)
 
     @cached_property
-    def products(self) -> list[Any]:
-        """(n, n) G of each metric."""
-        return row_products(self.metrics, self.rows)
+    def entries(self) -> tuple[np.ndarray, np.ndarray]:
+        """(n n, q) the entries of all G side by side, so that one look-up finds them all, and (q,) their units."""
+        n, q = len(self.rows), len(self.metrics)
+        entries, units = np.empty((n, n, q), self._dtype), np.empty(q)
+        for i, metric in enumerate(self.metrics):
+            product = row_products((metric,), self.rows, self.known)[0]
+            units[i] = scale_of(product)
+            np.divide(product, units[i], out=entries[:, :, i], casting="same_kind")
+        return entries.reshape(n * n, q), units
 
-    @cached_property
-    def entries(self) -> np.ndarray:
-        """(n n, q) the same, the entries of all metrics side by side: one look-up finds them all."""
-        return np.stack([product.ravel() for product in self.products], axis=1)
+    @property
+    def _dtype(self) -> Any:
+        """Precision of G: the errors of singles are no thousandth of those of drawing, and they take half the time."""
+        return np.float64 if 8 * len(self.metrics) * len(self.rows) ** 2 <= IN_DOUBLE else np.float32
 
     def _way(self, T: Any) -> Any:
         """How batches of T rows are drawn, and what one costs."""
         (n, m), q = self.rows.shape, len(self.metrics)
         costs = {"means": min(T, n) * m + MULTIPLY * sum(_width(metric) for metric in self.metrics)}
-        is_small = 8 * q * n * n <= MOST_PRODUCTS
+        is_small = np.dtype(self._dtype).itemsize * q * n * n <= MOST_PRODUCTS
         if n <= m or is_small:
-            costs["forms"] = MULTIPLY * q * n * n
+            costs["forms"] = (MULTIPLY if self._dtype == np.float64 else SINGLE) * q * n * n / 2
         if is_small:
             costs["entries"] = LOOK_UP * T * (T + 1) / 2
         return min(costs.items(), key=lambda item: item[1])
 
 
-def resampled_distances(metrics: tuple[Any, ...], rows: np.ndarray) -> ResampledDistances:
+def resampled_distances(metrics: tuple[Any, ...], rows: np.ndarray, known: Any = None) -> ResampledDistances:
     """`ResampledDistances` of some metrics and centred rows (n, m).
 
     Parameters
@@ -106,25 +119,28 @@ def resampled_distances(metrics: tuple[Any, ...], rows: np.ndarray) -> Resampled
     metrics : tuple of LinearMap
     rows : (n, m) float array
         Rows with mean 0.
+    known : dict, optional
+        What `row_products` found of these rows.
 
     Returns
     -------
     ResampledDistances
     """
-    return ResampledDistances(tuple(metrics), rows)
+    return ResampledDistances(tuple(metrics), rows, {} if known is None else known)
 
 
 def _by_entries(entries: Any, n: Any, picked: Any) -> Any:
     """(B, q) sums of the entries (n n, q) between the rows picked (B, T) of a batch."""
     B, T = picked.shape
     first, second = np.triu_indices(T, 1)
+    twice, once = (np.full((1, k), factor, entries.dtype) for k, factor in ((len(first), 2.0), (T, 1.0)))
     result = np.empty((B, entries.shape[1]))
     step = max(1, BLOCK // max(len(first), T))
     for start in range(0, B, step):
         rows = picked[start:start + step]
         pairs = entries.take(rows[:, first] * n + rows[:, second], axis=0)
         own = entries.take(rows * (n + 1), axis=0)
-        result[start:start + step] = (2 * np.ones((1, len(first))) @ pairs + np.ones((1, T)) @ own)[:, 0]
+        result[start:start + step] = (twice @ pairs + once @ own)[:, 0]
     return np.maximum(result, 0.0)
 
 

@@ -15,15 +15,17 @@ import numpy as np
 from hld.vectors.linear_maps import LinearMap, Scaled, Stretched
 from hld.vectors.windows import Window
 
+MOST_KEPT = 2 ** 25  # bytes of a product that is kept for others
 
-def row_products(metrics: tuple[LinearMap, ...], rows: np.ndarray, plain: Any = None) -> list[np.ndarray]:
+
+def row_products(metrics: tuple[LinearMap, ...], rows: np.ndarray, known: Any = None) -> list[np.ndarray]:
     """G of each metric.
 
     Parameters
     ----------
     metrics : tuple of LinearMap
     rows : (n, m) float array
-    plain : dict, optional
+    known : dict, optional
         What earlier calls for the same rows have found that others need, too: start with an empty one.
 
     Returns
@@ -41,27 +43,34 @@ def row_products(metrics: tuple[LinearMap, ...], rows: np.ndarray, plain: Any = 
     [array([[5., 2.],
            [2., 4.]])]
     """
-    plain = {} if plain is None else plain
-    return [_products(*_window(metric, rows), plain) for metric in metrics]  # type: ignore[call-arg]
+    known = {} if known is None else known
+    return [_product(metric, rows, known) for metric in metrics]
 
 
-def quadratic_forms(metrics: tuple[LinearMap, ...], rows: np.ndarray) -> tuple[Any, int]:
+def quadratic_forms(metrics: tuple[LinearMap, ...], rows: np.ndarray, known: Any = None,
+                    dtype: Any = np.float64) -> tuple[Any, float]:
     """w^t G w of each metric for many w, with as few multiplications as the metrics allow, and their number.
 
-    Metrics of fewer than n coordinates are applied to the rows once, and a stretched one is the plain one and some
-    directions more; what is left needs an (n, n) product, and all plain norms of the same coordinates share one.
+    Metrics of fewer than n/2 coordinates are applied to the rows once, and one stretched in few directions is the plain
+    one and these; what is left needs G.  Of that the upper triangle is enough, with half of the diagonal:
+    G = U + U^t, so w^t G w = 2 w^t U w, a product with a triangle and so half of the multiplications.
 
     Parameters
     ----------
     metrics : tuple of q LinearMap
         G is F^t F, F one of them applied to the rows.
     rows : (n, m) float array
+    known : dict, optional
+        That of `row_products` for these rows.
+    dtype : numpy dtype
+        Precision: single takes half the time, for relative errors of some 1e-6.  Plain norms of which a stretched
+        metric takes a part away are in double precision whatever it is.
 
     Returns
     -------
     callable
         Function of w (B, n); gives (B, q).
-    int
+    float
         Multiplications for one w.
 
     Examples
@@ -69,38 +78,74 @@ def quadratic_forms(metrics: tuple[LinearMap, ...], rows: np.ndarray) -> tuple[A
     >>> forms, cost = quadratic_forms((Scaled("weights", np.array([1.0, 2.0])),), np.array([[1.0, 1.0], [2.0, 0.0]]))
     >>> forms(np.array([[1.0, 0.0], [1.0, -1.0]])), cost
     (array([[5.],
-           [5.]]), 4)
+           [5.]]), 2.0)
     """
-    products: dict[Any, np.ndarray] = {}
-    parts = [_form(*_window(metric, rows), products) for metric in metrics]  # type: ignore[call-arg]
+    known = {} if known is None else known
+    halves: dict[Any, Any] = {}
+    parts = [_form(metric, rows, known, halves, dtype) for metric in metrics]
 
     def forms(weights: np.ndarray) -> np.ndarray:
-        whole = {key: np.einsum("bi,bi->b", weights @ product, weights) for key, product in products.items()}
+        whole = {key: _twice(half, weights) * unit for key, (half, unit) in halves.items()}
         found = []
         for key, factor, along, gains in parts:
             one = factor * whole[key] if key is not None else 0.0
-            found.append(one + (weights @ along) ** 2 @ gains if along is not None else one)
+            found.append(one + (weights.astype(along.dtype) @ along) ** 2 @ gains if along is not None else one)
         return np.maximum(np.stack(found, axis=1), 0.0)
 
-    cost = sum(product.size for product in products.values())
+    cost = sum(half.size / 2 for half, _ in halves.values())
     return forms, cost + sum(along.size for _, _, along, _ in parts if along is not None)
 
 
-def _form(metric: Any, rows: Any, place: Any, products: Any) -> Any:
+def scale_of(product: np.ndarray) -> float:
+    """The mean of the diagonal of a product, or 1: in units of it single precision cannot overflow.
+
+    Examples
+    --------
+    >>> scale_of(np.diag([1e60, 3e60])), scale_of(np.zeros((2, 2)))
+    (2e+60, 1.0)
+    """
+    return float(np.trace(product)) / max(len(product), 1) or 1.0
+
+
+def _form(metric: Any, rows: Any, known: Any, halves: Any, dtype: Any) -> Any:
     """Key of a product, its factor, and directions with gains that are added: w^t G w of one metric."""
-    n = len(rows)
-    if isinstance(metric, Stretched) and rows.shape[1] + metric.vectors.shape[1] > n:
-        if place not in products:
-            products[place] = rows @ rows.T
-        return place, metric.rest ** 2, rows @ metric.vectors, metric.factors ** 2 - metric.rest ** 2
-    mapped = metric.apply(rows)
-    if mapped.shape[1] < n:
-        return None, 0.0, mapped, np.ones(mapped.shape[1])
-    is_plain = isinstance(metric, Scaled) and (metric.weights == 1).all()
-    key = place if is_plain else (place, len(products), "own")
-    if key not in products:
-        products[key] = mapped @ mapped.T
+    n, (inner, part, place) = len(rows), _window(metric, rows)
+    few = n / 2 if dtype == np.float64 else n / 8  # directions, which would be in double precision
+    if isinstance(inner, Stretched) and inner.vectors.shape[1] < few:
+        if place not in halves or halves[place][0].dtype != np.float64:
+            halves[place] = _half(_plain(part, place, known), np.float64)
+        return place, inner.rest ** 2, part @ inner.vectors, inner.factors ** 2 - inner.rest ** 2
+    if not isinstance(inner, Stretched) and 2 * inner.apply(part[:1]).shape[1] < n:
+        mapped = inner.apply(part)
+        unit = np.sqrt(np.einsum("ij,ij->", mapped, mapped) / n) or 1.0
+        return None, 0.0, (mapped / unit).astype(dtype), np.full(mapped.shape[1], unit ** 2)
+    key = place if _is_plain(inner) else metric
+    if key not in halves:
+        halves[key] = _half(_product(metric, rows, known), dtype)
     return key, 1.0, None, None
+
+
+def _half(product: np.ndarray, dtype: Any) -> Any:
+    """U with G / u = U + U^t, column by column as BLAS has it, and the unit u."""
+    unit = scale_of(product)
+    half = np.asfortranarray(np.triu(product / unit), dtype=dtype)
+    np.fill_diagonal(half, half.diagonal() / 2)
+    return half, unit
+
+
+def _twice(half: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """2 w^t U w of each row of weights."""
+    from scipy.linalg.blas import dtrmm, strmm
+    if not half.size:
+        return np.zeros(len(weights))
+    weights = np.ascontiguousarray(weights, dtype=half.dtype)
+    multiply = dtrmm if half.dtype == np.float64 else strmm
+    return 2 * np.einsum("bi,bi->b", multiply(1.0, half, weights.T, trans_a=1).T, weights).astype(np.float64)
+
+
+def _is_plain(metric: Any) -> bool:
+    """Whether a metric is the plain norm."""
+    return isinstance(metric, Scaled) and bool((metric.weights == 1).all())
 
 
 def _window(metric: Any, rows: Any) -> Any:
@@ -110,15 +155,27 @@ def _window(metric: Any, rows: Any) -> Any:
     return metric, rows, (0, rows.shape[1])
 
 
-def _products(metric: Any, rows: Any, place: Any, plain: Any) -> Any:
-    """(n, n) G of one metric; `plain` keeps that of the plain norm of each window."""
-    is_plain = isinstance(metric, Scaled) and (metric.weights == 1).all()
-    if not is_plain and not isinstance(metric, Stretched):
-        mapped = metric.apply(rows)
-        return mapped @ mapped.T
-    if place not in plain:
-        plain[place] = rows @ rows.T
-    if is_plain:
-        return plain[place]
-    along = rows @ metric.vectors  # r^2 |z|^2 + sum_k (f_k^2 - r^2) (v_k . z)^2
-    return metric.rest ** 2 * plain[place] + (along * (metric.factors ** 2 - metric.rest ** 2)) @ along.T
+def _plain(part: Any, place: Any, known: Any) -> Any:
+    """(n, n) G of the plain norm of the coordinates at a place, kept."""
+    if place not in known:
+        known[place] = part @ part.T
+    return known[place]
+
+
+def _product(metric: Any, rows: Any, known: Any) -> Any:
+    """(n, n) G of one metric, kept."""
+    if metric in known:
+        return known[metric]
+    inner, part, place = _window(metric, rows)
+    if _is_plain(inner):
+        product = _plain(part, place, known)
+    elif isinstance(inner, Stretched):
+        along = part @ inner.vectors  # r^2 |z|^2 + sum_k (f_k^2 - r^2) (v_k . z)^2
+        gains = inner.factors ** 2 - inner.rest ** 2
+        product = inner.rest ** 2 * _plain(part, place, known) + (along * gains) @ along.T
+    else:
+        mapped = inner.apply(part)
+        product = mapped @ mapped.T
+    if product.nbytes <= MOST_KEPT:
+        known[metric] = product
+    return product

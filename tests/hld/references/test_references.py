@@ -14,6 +14,7 @@ from hld.references.covariances import DenseCovariance, RowCovariance, Stretched
 from hld.references.holes import HolePatterns
 from hld.references.rows import CACHED, LEAST_COLUMNS, RowReference, row_reference, weighted_sums
 from hld.vectors.linear_maps import DenseRows, Scaled, Stretched
+from hld.vectors.squared_distances import squared_distances
 from hld.vectors.windows import Window
 from pcircuit import sample
 
@@ -190,3 +191,14 @@ def test_sums_over_drawn_rows_do_not_depend_on_how_many_columns_are_added_at_a_t
     terms = 0.3 * table[picked]  # T products and T - 1 sums, each rounded once, in either order
     assert (np.abs(found - terms.sum(axis=1)) <= 2 * T * np.finfo(float).eps * np.abs(terms).sum(axis=1)).all()
     np.testing.assert_array_equal(weighted_sums(weights.toarray(), table), weights.toarray() @ table)
+
+
+def test_lengths_of_rows_are_those_of_products_that_are_known():
+    reference = row_reference(CIRCUIT, NODES, sample(CIRCUIT, 20, rng=0))
+    parts = "euclidean", "standardized", "marginals", "whitened_fine"
+    metrics = tuple(build_metric(part, reference) for part in parts)
+    expected = squared_distances(metrics, reference.table)
+    for metric in metrics:
+        reference.under(metric)
+    assert all(metric in reference.known for metric in metrics)
+    np.testing.assert_allclose(reference.squared(metrics), expected, rtol=1e-9, atol=1e-12 * expected.max())
