@@ -27,6 +27,8 @@ from pcircuit.formats.unit_graph import Graph
 from pcircuit.formats.vtree_file import read_vtree
 
 FALSE, TRUE = -1, -2  # positions of the constants
+MOST_ADDED = 32  # for each byte of a file: inputs of value one that smoothing adds to products, and
+SPARE_ADDED = 2**22  # so many more
 
 
 def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None = None) -> Circuit:
@@ -48,7 +50,8 @@ def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
     TypeError
         If a file is not given by its path.
     ValueError
-        If the file is damaged, or its root is a constant: file, line and what is wrong.
+        If the file is damaged, its root is a constant, or smoothing would add too many inputs: file, line and what is
+        wrong.
     StructureError
         If the circuit is not structured-decomposable, or does not follow the v-tree.
     OSError
@@ -56,7 +59,8 @@ def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
 
     Notes
     -----
-    O(size of the file), and one product of at most V factors for each child that has to be smoothed.
+    O(size of the file), and one product of at most V factors for each child that has to be smoothed: together at most
+    32 factors for each byte of the file, and 2^22 more.
 
     References
     ----------
@@ -98,6 +102,7 @@ class _Reader:
         self.graph, self.ids = Graph(), Ids()
         self.scopes: dict[Any, Any] = {}
         self.free: dict[int, int] = {}  # variable -> the input of value one
+        self.added = 0  # factors of products that smoothing made
 
     def read(self, line: Line) -> int:
         """Position of the unit of one line, or FALSE, TRUE."""
@@ -131,13 +136,18 @@ class _Reader:
         scope = 0
         for c in children:
             scope |= self.scopes[c]
-        return self._inner(label, "sum", [self._smooth(label, c, scope) for c in children])
+        return self._inner(label, "sum", [self._smooth(line, label, c, scope) for c in children])
 
-    def _smooth(self, label: str, child: int, scope: int) -> int:
+    def _smooth(self, line: Line, label: str, child: int, scope: int) -> int:
         """The child times inputs of value one for the variables of the scope that it lacks."""
         lacking = scope & ~self.scopes[child]
         if not lacking:
             return child
+        self.added += lacking.bit_count()
+        allowed = MOST_ADDED * line.size + SPARE_ADDED
+        if self.added > allowed:
+            raise line.fail(f"children that lack variables would get more than {allowed} inputs together: such a "
+                            "circuit is not read")
         variables = variables_of(lacking)
         for v in variables:
             if v not in self.free:

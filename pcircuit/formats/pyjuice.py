@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import pathlib
 import pickletools
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,10 @@ import numpy as np
 from pcircuit.formats.unit_graph import Graph
 from pcircuit.formats.unpickled import read_pickle
 
-MOST_EDGES = 50_000_000
+MOST_UNITS = 16  # for each byte of a file: units, of which blocks and tied parameters stand for many, and
+SPARE_UNITS = 2**20  # so many more
+MOST_NUMBERS = 64  # for each byte of a file: parameters, tied ones at each place, and
+SPARE_NUMBERS = 2**26  # so many more
 
 
 def is_pyjuice_file(path: str | os.PathLike[str]) -> bool:
@@ -60,7 +64,8 @@ def read_pyjuice(path: str | os.PathLike[str]) -> tuple[Graph, int]:
 
     Notes
     -----
-    O(size of the file).
+    O(size of the file), and of what blocks and tied parameters stand for: units may be 16 for each byte of the file and
+    2^20 more, their parameters 64 and 2^26.
 
     References
     ----------
@@ -72,52 +77,105 @@ def read_pyjuice(path: str | os.PathLike[str]) -> tuple[Graph, int]:
         entries = read_pickle(contents)
         if not isinstance(entries, list) or not entries:
             raise ValueError("it does not hold a list of units")
-        graph = Graph(len(contents))
-        units: list[Any] = []
+        model = _Model(entries, Graph(len(contents)))
         for i, entry in enumerate(entries):
-            units.append(_add(graph, i, entry, entries, units))
-        if len(units[-1]) != 1:
-            raise ValueError(f"its last entry has {len(units[-1])} units, a circuit has one root")
-        return graph, units[-1][0]
+            model.units.append(_add(model, i, entry))
+        if len(model.units[-1]) != 1:
+            raise ValueError(f"its last entry has {len(model.units[-1])} units, a circuit has one root")
+        return model.graph, model.units[-1][0]
     except (KeyError, IndexError, TypeError, AttributeError, OverflowError, ValueError) as error:
         what = f"{type(error).__name__}: {error}" if not isinstance(error, ValueError) else str(error)
         raise ValueError(f"cannot read {os.fspath(path)!r} as a file of PyJuice: {what}") from None
 
 
-def _add(graph: Graph, i: int, entry: dict[Any, Any], entries: list[Any], units: list[Any]) -> list[Any]:
+@dataclass
+class _Model:
+    """The entries of a file, and what was made of them so far: the graph, and each entry's units in it."""
+
+    entries: list[Any]
+    graph: Graph
+    units: list[list[int]] = field(default_factory=list)
+    numbers: int = 0
+
+    def array(self, value: Any, i: int) -> np.ndarray:
+        """An array of entry i, or lists of numbers as one: never more of them than the file has bytes.
+
+        A list that is named again and again would stand for many.
+        """
+        if not isinstance(value, np.ndarray):
+            waiting, count = [value], 0
+            while waiting:
+                item = waiting.pop()
+                if isinstance(item, (list, tuple)):
+                    waiting.extend(item)
+                    count += len(item)
+                elif not isinstance(item, (int, float)):
+                    raise ValueError(f"entry {i} has {_shown(item)} where a number is expected")
+                if count > self.graph.num_bytes:
+                    raise ValueError(f"entry {i} has lists of more numbers than the file has bytes")
+        return np.asarray(value)
+
+    def parameters(self, entry: dict[Any, Any], i: int) -> np.ndarray:
+        """The parameters of entry i, its own or those that it shares."""
+        if "source_node" in entry:
+            entry = self.entries[_index(entry["source_node"], i)]
+        with np.errstate(invalid="ignore"):  # what is no number is refused where its place is known
+            params: np.ndarray = self.array(entry["params"], i).astype(np.float64, copy=False)
+        self.numbers += params.size
+        allowed = MOST_NUMBERS * self.graph.num_bytes + SPARE_NUMBERS
+        if self.numbers > allowed:
+            raise ValueError(f"entries up to number {i} have more than {allowed} parameters, tied ones counted at each "
+                             "place: such a circuit is not read")
+        return params
+
+    def check_room(self, i: int, blocks: Any, size: Any) -> None:
+        """Refuse what are no numbers of units, and more units than such a file may stand for."""
+        allowed = MOST_UNITS * self.graph.num_bytes + SPARE_UNITS - len(self.graph.units)
+        if not (isinstance(blocks, int) and isinstance(size, int)) or not 0 < blocks * size <= allowed:
+            raise ValueError(f"entry {i} has {_shown(blocks)} blocks of {_shown(size)} units")
+
+
+def _add(model: _Model, i: int, entry: dict[Any, Any]) -> list[Any]:
     """Add the units of one entry; their positions."""
     blocks = entry["num_node_blocks"] if "num_node_blocks" in entry else entry["num_node_groups"]
     size = entry["block_size"] if "block_size" in entry else entry["group_size"]
-    if not (isinstance(blocks, int) and isinstance(size, int)) or not 0 < blocks * size < MOST_EDGES:
-        raise ValueError(f"entry {i} has {blocks!r} blocks of {size!r} units")
-    source = entries[entry["source_node"]] if "source_node" in entry else entry
-    children = [units[c] for c in entry["chs"]]
-    if entry["type"] == "Input":
+    model.check_room(i, blocks, size)
+    children = [model.units[_index(c, i)] for c in entry["chs"]]
+    kind = entry["type"]
+    if not isinstance(kind, str) or kind not in ("Input", "Product", "Sum"):
+        raise ValueError(f"entry {i} has the unknown type {_shown(kind)}")
+    if kind == "Input":
         variables = entry["scope"]
         if len(variables) != 1:
             raise ValueError(f"entry {i} is an input of {len(variables)} variables, only single ones are read")
-        return [graph.add_input(f"{i}.{k}", int(variables[0]), probs)
-                for k, probs in enumerate(_input_probs(entry, source, blocks * size))]
-    edges = np.asarray(entry["edge_ids"])
+        variable = int(variables[0])
+        if variable < 0:
+            raise ValueError(f"entry {i} is an input of variable {variable}: they count from 0")
+        return [model.graph.add_input(f"{i}.{k}", variable, probs)
+                for k, probs in enumerate(_input_probs(model, i, entry, blocks * size))]
+    edges = model.array(entry["edge_ids"], i)
     if edges.ndim != 2 or edges.dtype.kind not in "iu":
         raise ValueError(f"the edges of entry {i} are not a matrix of whole numbers")
-    if entry["type"] == "Product":
-        return _add_products(graph, i, edges, children, blocks, size)
-    if entry["type"] != "Sum":
-        raise ValueError(f"entry {i} has the unknown type {entry['type']!r}")
-    return _add_sums(graph, i, edges, np.asarray(source["params"], dtype=np.float64),
-                     [u for child in children for u in child], blocks, size)
+    edges = edges.astype(np.int64, copy=False)  # those beyond 2^63 become negative
+    if kind == "Product":
+        return _add_products(model.graph, i, edges, children, blocks, size)
+    return _add_sums(model.graph, i, edges, model.parameters(entry, i), [u for child in children for u in child],
+                     blocks, size)
 
 
-def _input_probs(entry: dict[Any, Any], source: dict[Any, Any], count: int) -> np.ndarray:
+def _input_probs(model: _Model, i: int, entry: dict[Any, Any], count: int) -> np.ndarray:
     """(count, C) probabilities of the units of an input entry."""
     names = [argument.split(" ")[-1] if operation.name == "GLOBAL" else argument
              for operation, argument, _ in pickletools.genops(entry["dist"]) if isinstance(argument, str)]
-    params = np.asarray(source["params"], dtype=np.float64).reshape(count, -1) if "params" in source else None
-    if "Categorical" in names and params is not None:
-        return params
-    if "Bernoulli" in names and params is not None and params.shape[1] == 1:
-        return np.concatenate([1 - params, params], axis=1)
+    if "params" in entry or "source_node" in entry:
+        params = model.parameters(entry, i)
+        if not params.size:
+            raise ValueError(f"entry {i} has no parameters")
+        params = params.reshape(count, -1)
+        if "Categorical" in names:
+            return params
+        if "Bernoulli" in names and params.shape[1] == 1:
+            return np.concatenate([1 - params, params], axis=1)
     raise ValueError(f"its inputs are none of Categorical and Bernoulli: {[n for n in names if n.isidentifier()][:4]}")
 
 
@@ -125,8 +183,10 @@ def _add_products(graph: Graph, i: int, edges: Any, children: list[Any], blocks:
     """Products: unit k of a block multiplies the units k of the children's blocks, or rows name units themselves."""
     if edges.shape[1] != len(children) or len(edges) not in (blocks, blocks * size) or edges.min() < 0:
         raise ValueError(f"the edges of entry {i} have shape {edges.shape}, which does not fit its children")
-    if len(edges) == blocks and size > 1:
-        edges = (edges[:, None, :] * size + np.arange(size)[:, None]).reshape(-1, len(children))
+    step = size if len(edges) == blocks else 1
+    if any((most + 1) * step > len(child) for most, child in zip(edges.max(axis=0).tolist(), children, strict=True)):
+        raise ValueError(f"the edges of entry {i} are beyond the units of its children")
+    edges = (edges[:, None, :] * step + np.arange(step)[:, None]).reshape(-1, len(children))
     return [graph.add_product(f"{i}.{k}", [child[u] for child, u in zip(children, row, strict=True)])
             for k, row in enumerate(edges.tolist())]
 
@@ -142,6 +202,10 @@ def _add_sums(graph: Graph, i: int, edges: Any, params: Any, below: Any, blocks:
     order = np.argsort(edges[0], kind="stable")
     starts = np.searchsorted(edges[0][order], np.arange(blocks + 1))
     width, result = params.shape[2], []
+    if (int(edges[1].max()) + 1) * width > len(below):
+        raise ValueError(f"the edges of entry {i} are beyond the units of its children")
+    if not np.diff(starts).all():
+        raise ValueError(f"entry {i} has sums without edges")
     for block in range(blocks):
         mine = order[starts[block]:starts[block + 1]]
         columns = (edges[1][mine][:, None] * width + np.arange(width)).ravel()
@@ -151,3 +215,15 @@ def _add_sums(graph: Graph, i: int, edges: Any, params: Any, below: Any, blocks:
             used = np.flatnonzero(weights) if weights.any() else [0]
             result.append(graph.add_sum(f"{i}.{block * size + a}", [children[j] for j in used], weights[used].tolist()))
     return result
+
+
+def _index(place: Any, i: int) -> int:
+    """The place of an entry that entry i names, counted from 0."""
+    if not isinstance(place, int) or place < 0:
+        raise ValueError(f"entry {i} names the entry {_shown(place)}")
+    return place
+
+
+def _shown(value: Any) -> str:
+    """A value of the file in a few words of an error: lists can be deep, arrays have lines."""
+    return repr(value)[:40] if isinstance(value, (int, float, str)) else f"<{type(value).__name__}>"

@@ -63,7 +63,7 @@ def read_pickle(data: bytes) -> Any:
     >>> read_pickle(b"cos\nsystem\n(S'echo no'\ntR.")
     Named(name='os.system', arguments=('echo no',), state=None)
     """
-    machine = _Machine()
+    machine = _Machine(len(data))
     try:
         for count, (operation, argument, _) in enumerate(pickletools.genops(data)):
             if count > MOST_OPERATIONS:
@@ -75,11 +75,13 @@ def read_pickle(data: bytes) -> Any:
 
 
 class _Machine:
-    """Stack and memo of one pickle."""
+    """Stack and memo of one pickle of so many bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: int) -> None:
         self.stack: list[Any] = []
         self.memo: dict[Any, Any] = {}
+        self.places: dict[int, int] = {}  # id of something named -> where it is in the memo
+        self.uncopied = size  # bytes of texts that may still be made bytes: a pickle does it once for each text
         self.result: Any = None
 
     def step(self, name: str, argument: Any) -> None:
@@ -135,7 +137,8 @@ class _Machine:
 
     def _dict(self, _: Any) -> None:
         values = self._to_mark()
-        self.stack.append(dict(zip(values[::2], values[1::2], strict=True)))
+        self.stack.append({})
+        self._update(values)
 
     def _append(self, _: Any) -> None:
         value = self.stack.pop()
@@ -156,15 +159,19 @@ class _Machine:
     def _update(self, values: list[Any]) -> None:
         target = self.stack[-1]
         if isinstance(target, dict):
+            if not all(isinstance(key, (str, int, float, bytes)) for key in values[::2]):  # tuples can be too deep
+                raise ValueError("the pickle has a dictionary whose keys are neither texts nor numbers")
             target.update(zip(values[::2], values[1::2], strict=True))
         elif not isinstance(target, Named):  # an ordered dictionary of a module: not needed
             raise ValueError("the pickle stores items in what is not a dictionary")
 
     def _memoize(self, _: Any) -> None:
-        self.memo[len(self.memo)] = self.stack[-1]
+        self._put(len(self.memo))
 
     def _put(self, place: Any) -> None:
         self.memo[int(place)] = self.stack[-1]
+        if isinstance(self.stack[-1], Named):
+            self.places[id(self.stack[-1])] = int(place)
 
     _binput = _long_binput = _put
 
@@ -182,7 +189,12 @@ class _Machine:
 
     def _reduce(self, _: Any) -> None:
         function, arguments = self._last(2)
-        self.stack[-2:] = [_made(function, arguments)]
+        made = _made(function, arguments)
+        if isinstance(made, bytes):
+            self.uncopied -= len(made)
+            if self.uncopied < 0:
+                raise ValueError("the pickle copies its texts again and again")
+        self.stack[-2:] = [made]
 
     _newobj = _reduce
 
@@ -198,7 +210,8 @@ class _Machine:
     def _finish(self, old: Named, new: np.ndarray) -> None:
         """Put the finished array where the unfinished one is: on the stack and in the memo."""
         self.stack[-1] = new
-        for place in [place for place in reversed(self.memo) if self.memo[place] is old][:1]:
+        place = self.places.get(id(old), -1)
+        if self.memo.get(place) is old:
             self.memo[place] = new
 
 
@@ -241,6 +254,7 @@ def _array_of_state(state: Any) -> np.ndarray:
 def _array(data: Any, dtype: np.dtype, shape: Any, is_fortran: bool) -> np.ndarray:
     if not isinstance(data, (bytes, bytearray)):
         raise ValueError("the pickle holds an array without its bytes")
-    array = np.frombuffer(bytes(data), dtype)
+    array = np.frombuffer(data, dtype)  # of the bytes of the pickle, which are not copied
+    array.flags.writeable = False
     shaped: np.ndarray = array.reshape(shape, order="F" if is_fortran else "C")
     return shaped

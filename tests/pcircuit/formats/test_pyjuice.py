@@ -1,6 +1,7 @@
 """PyJuice's files, which are pickles: read without executing anything."""
 import contextlib
 import pickle
+import tracemalloc
 
 import naive
 import numpy as np
@@ -107,14 +108,66 @@ def changed(i, **fields):
     (changed(2, edge_ids=[[0.5], [1.0]]), "the edges of entry 2 are not a matrix of whole numbers"),
     (changed(2, edge_ids=np.zeros((2, 2), int)), r"the edges of entry 2 have shape \(2, 2\), which does not fit"),
     (changed(2, edge_ids=np.full((2, 1), -1)), "the edges of entry 2 have shape"),
-    (changed(2, edge_ids=np.full((2, 1), 9)), "IndexError"),
+    (changed(2, edge_ids=np.full((2, 1), 9)), "the edges of entry 2 are beyond the units of its children"),
     (changed(3, params=np.ones((2, 2, 2))), r"the weights of entry 3 have shape \(2, 2, 2\), its edges \(2, 4\)"),
     (changed(3, params=np.full((4, 2, 2), np.nan)), "the weights or edges of entry 3 are out of range"),
     (changed(3, params=-np.ones((4, 2, 2))), "the weights or edges of entry 3 are out of range"),
-    (changed(4, type="Mystery"), "entry 4 has the unknown type 'Mystery'")], ids=range(19))
+    (changed(4, type="Mystery"), "entry 4 has the unknown type 'Mystery'"),
+    (changed(2, chs=(-3,)), "entry 2 names the entry -3"), (changed(1, source_node=-6), "entry 1 names the entry -6"),
+    (changed(3, edge_ids=np.array([[0, 0, 1, 1], [0, 1, 0, 2 ** 62]])), "the edges of entry 3 are beyond the units"),
+    (changed(2, edge_ids=np.full((2, 1), 2 ** 64 - 1, "u8")), "the edges of entry 2 have shape"),
+    (changed(3, edge_ids=np.array([[0, 0, 0, 0], [0, 1, 0, 1]])), "entry 3 has sums without edges"),
+    (changed(0, params=np.zeros(0)), "entry 0 has no parameters"),
+    (changed(0, scope=[-1]), "entry 0 is an input of variable -1: they count from 0"),
+    (changed(4, type=np.zeros(0)), "entry 4 has the unknown type <ndarray>"),
+    (changed(0, params=["a"]), "entry 0 has 'a' where a number is expected"),
+    (changed(0, block_size=np.zeros((2, 2))), "entry 0 has 2 blocks of <ndarray> units")], ids=range(29))
 def test_entries_that_do_not_fit_together_are_refused_with_their_number(entries, message, tmp_path):
     with pytest.raises(ValueError, match=r"a\.jpc' as a file of PyJuice: .*" + message):
         pcircuit.read_jpc(saved(tmp_path, entries))
+
+
+def nested(size, depth):
+    """A list of `size` times a list of `size` times a list and so on: a number for each of size ** depth places."""
+    value = 0
+    for _ in range(depth):
+        value = [value] * size
+    return value
+
+
+@pytest.mark.parametrize(("entries", "message"), [
+    (changed(0, params=nested(10, 20)), "entry 0 has lists of more numbers than the file has bytes"),
+    (changed(2, edge_ids=nested(10, 20)), "entry 2 has lists of more numbers than the file has bytes"),
+    (changed(4, type=nested(10, 20)), "entry 4 has the unknown type <list>"),
+    (changed(0, block_size=40_000_000, num_node_blocks=1, params=np.zeros(0)), "entry 0 has 1 blocks of 4"),
+    (changed(2, block_size=40_000_000, num_node_blocks=1), "entry 2 has 1 blocks of 40000000 units"),
+    (changed(3, num_node_blocks=49_999_999), "entry 3 has 49999999 blocks of 2 units")], ids=range(6))
+def test_small_files_that_stand_for_many_units_or_numbers_are_refused_before_these_are_made(entries, message, tmp_path):
+    path = saved(tmp_path, entries)
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"a\.jpc' as a file of PyJuice: " + message):
+        pcircuit.read_jpc(path)
+    assert tracemalloc.get_traced_memory()[1] < 1e7
+    tracemalloc.stop()
+
+
+def test_tied_parameters_are_counted_at_each_place(monkeypatch, tmp_path):
+    path = saved(tmp_path, pyjuice_entries()[0])
+    monkeypatch.setattr("pcircuit.formats.pyjuice.MOST_NUMBERS", 0)
+    monkeypatch.setattr("pcircuit.formats.pyjuice.SPARE_NUMBERS", 44)  # 12 twice, 16 and 4
+    assert pcircuit.read_jpc(path).num_variables == 2
+    monkeypatch.setattr("pcircuit.formats.pyjuice.SPARE_NUMBERS", 23)
+    with pytest.raises(ValueError, match="number 1 have more than 23 parameters, tied ones counted at each place"):
+        pcircuit.read_jpc(path)
+
+
+@pytest.mark.parametrize("field", ["type", "block_size", "chs", "scope", "params"])
+def test_lists_within_lists_have_any_depth(field, tmp_path):
+    entry = pickle.dumps(pyjuice_entries()[0][0], 2)[2:-1]
+    deep = b"]" * 100_000 + b"a" * 99_999
+    (tmp_path / "a.jpc").write_bytes(b"\x80\x02]" + entry + pickle.dumps(field, 2)[2:-1] + deep + b"sa.")
+    with pytest.raises(ValueError, match="as a file of PyJuice"):
+        pcircuit.read_jpc(tmp_path / "a.jpc")
 
 
 def test_weights_of_single_units_may_be_a_plain_list(tmp_path):

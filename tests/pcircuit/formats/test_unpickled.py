@@ -54,7 +54,8 @@ def test_operations_that_pickles_by_hand_use(data, value):
     (b"cnumpy\n_reconstruct\n)R}b.", "holds a damaged array"),
     (b"cnumpy\n_reconstruct\n)R(I1\nI2\nI3\nI4\nI5\ntb.", "an array of something else than plain numbers"),
     (b"cnumpy\n_reconstruct\n)R(I1\n(I1\ntcnumpy\ndtype\n(S'f8'\ntRI00\nI5\ntb.", "an array without its bytes"),
-    (b"I1\nI2\n.", "ends with 2 values, expected one"), (b".", "ends with 0 values, expected one")], ids=range(13))
+    (b"}(I1\ntI1\ns.", "keys are neither texts nor numbers"), (b"((I1\ntI1\nd.", "keys are neither texts nor numbers"),
+    (b"I1\nI2\n.", "ends with 2 values, expected one"), (b".", "ends with 0 values, expected one")], ids=range(15))
 def test_what_plain_data_do_not_need_is_refused(data, message):
     with pytest.raises(ValueError, match=message):
         read_pickle(data)
@@ -65,3 +66,23 @@ def test_the_number_of_operations_is_bounded(monkeypatch):
     assert read_pickle(pickle.dumps([])) == []
     with pytest.raises(ValueError, match="the pickle has too many operations"):
         read_pickle(b"(" * 12 + b".")
+
+
+def test_tuples_within_tuples_as_keys_do_not_end_the_process():
+    with pytest.raises(ValueError, match="keys are neither texts nor numbers"):
+        read_pickle(b"})" + b"\x85" * 300_000 + b"I1\ns.")
+
+
+def test_a_text_is_copied_once():
+    text, again = b"c_codecs\nencode\n(X\xe8\x03\x00\x00" + b"x" * 1000, b"c_codecs\nencode\n(h\x01"
+    assert read_pickle(text + b"q\x01X\x06\x00\x00\x00latin1tR.") == b"x" * 1000
+    with pytest.raises(ValueError, match="the pickle copies its texts again and again"):
+        read_pickle(b"(" + text + b"q\x01X\x06\x00\x00\x00latin1q\x02tR" + (again + b"h\x02tR") * 10 + b"l.")
+
+
+def test_arrays_of_many_keep_their_places():
+    arrays = [np.full(1, float(i)) for i in range(3_000)]
+    first, found, last = read_pickle(pickle.dumps([arrays[7], arrays, arrays[-1]], 4))
+    assert [float(array[0]) for array in found] == list(range(3_000))
+    assert first is found[7]
+    assert last is found[-1]
