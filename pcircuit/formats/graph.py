@@ -75,8 +75,9 @@ def circuit_of_graph(graph: Graph, root: int, vtree: VTree | None = None) -> Cir
     elif vtree.num_variables != num_variables:
         raise StructureError(f"the v-tree has {vtree.num_variables} variables and the circuit {num_variables}")
     lowering = _Lowering(graph, scopes, vtree, _categories(graph, order, num_variables))
-    for i in order:
-        lowering.read(i)
+    with np.errstate(over="ignore", invalid="ignore"):  # the regions refuse what is not finite
+        for i in order:
+            lowering.read(i)
     lowering.shown(lowering.region_of[scopes[root]], lowering.mixtures[root])
     return Circuit(vtree, lowering.regions())
 

@@ -186,6 +186,7 @@ def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
             return graph.add_product(label, children)
         return graph.add_sum(label, children, [line.probability(i) for i in range(5, len(line.tokens), 2)])
     if kind == "L":
+        line.expect(4, "a literal")
         literal = line.variable(3, "literal", signed=True)
         return graph.add_indicator(label, abs(literal) - 1, int(literal > 0), 2)
     if kind not in ("I", "B", "C"):
@@ -197,10 +198,11 @@ def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
             raise line.fail("a categorical input needs at least one log-probability")
         return graph.add_input(label, variable, probs)
     largest = line.integer(4, "value" if kind == "I" else "number of trials", most=MOST_CATEGORIES)
+    line.expect(5 if kind == "I" else 6, "an indicator" if kind == "I" else "a binomial input")
     if kind == "I":
         return graph.add_indicator(label, variable, largest, largest + 1)
     graph.spend(largest + 1)
-    return graph.add_input(label, variable, binomial_probs(largest, min(line.probability(5), 1.0)))
+    return graph.add_input(label, variable, binomial_probs(largest, line.at_most_one(5)))
 
 
 def _input(r: int, variable: int, row: np.ndarray) -> tuple[Any, ...]:

@@ -108,8 +108,10 @@ class _Reader:
         """Position of the unit of one line, or FALSE, TRUE."""
         kind, label = line.tokens[0], f"{line.tokens[1] if len(line.tokens) > 1 else ''} (line {line.number})"
         if kind in ("F", "T"):
+            line.expect(2, "a constant")
             return FALSE if kind == "F" else TRUE
         if kind == "L":
+            line.expect(4, "a literal")
             literal = line.variable(3, "literal", signed=True)
             return self._input(label, abs(literal) - 1, [0.0, 1.0] if literal > 0 else [1.0, 0.0])
         if kind not in ("A", "O"):

@@ -167,11 +167,9 @@ def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
         return graph.add_input(label, abs(literal) - 1, np.array([0.0, 1.0] if literal > 0 else [1.0, 0.0]))
     if kind == "T":
         line.expect(5, "a true node")
-        p = line.probability(4)
-        if p > 1 + 1e-9:
-            raise line.fail(f"the probability must be at most 1, found {p:g}")
+        p = line.at_most_one(4)
         return graph.add_input(label, line.variable(3) - 1,
-                               np.array([max(-math.expm1(float(line.tokens[4])), 0.0), min(p, 1.0)]))
+                               np.array([max(-math.expm1(float(line.tokens[4])), 0.0), p]))
     if kind != "D":
         raise line.fail(f"a node is an L, T or D line, found {kind[:40]!r}")
     count = line.integer(3, "number of elements", least=1)

@@ -63,17 +63,21 @@ def read_spn(path: str | os.PathLike[str]) -> Circuit:
     ...     read_spn(f"{folder}/a.spn").num_categories
     (2, 3, 2)
     """
-    path, domains = checked_path(path), None
+    path, domains, is_whole = checked_path(path), None, False
     graph = Graph(os.path.getsize(path))
     for line in lines_of(path, comment=None):
         if domains is None:
             domains = _domains(line)
+        elif is_whole:
+            raise line.fail("nothing may follow the line EOF")
         elif line.tokens == ["EOF"]:
-            break
+            is_whole = True
         else:
             _read_unit(line, graph, domains)
     if domains is None or not graph.units:
         raise ValueError(f"cannot read {path!r}: it has no units")
+    if not is_whole:
+        raise ValueError(f"cannot read {path!r}: its last line is not EOF, so that it may have lost units")
     with named_in_errors(path):
         circuit = circuit_of_graph(graph, len(graph.units) - 1)
     if circuit.num_variables < len(domains):  # those of the circuit are numbered without gaps

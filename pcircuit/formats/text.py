@@ -65,6 +65,13 @@ class Line:
             raise self.fail(f"the {name} must be the logarithm of a finite number, found {token[:40]}")
         return exp(value)
 
+    def at_most_one(self, i: int) -> float:
+        """Token i, a natural logarithm, as exp of it, which is at most one but for rounding."""
+        p = self.probability(i)
+        if p > 1 + 1e-9:
+            raise self.fail(f"the probability must be at most 1, found {p:g}")
+        return min(p, 1.0)
+
     def expect(self, count: int, what: str) -> None:
         """Refuse a line that does not have `count` tokens."""
         if len(self.tokens) != count:

@@ -79,6 +79,16 @@ BAD = [
     (pcircuit.read_uai, "BAYES 1 \u0662 1 1 0 2 0.5 0.5", "a whole number from 1 to 1048576, found '\u0662'"),
     (pcircuit.read_uai, "BAYES 1 2 1 1 0 2 inf 0.5", "a finite number of at least 0, found 'inf'"),
     (pcircuit.read_jpc, "jpc 1\nL 0 0 1\nS 1 0 1 0 709.7827128934\n", "the logarithm of a finite number"),
+    (pcircuit.read_jpc, "jpc 3\nC 0 0 1 709 709\nS 1 0 1 0 709\n", "array of finite numbers of at least 0, found inf"),
+    (pcircuit.read_jpc, "jpc 3\nL 0 0 1\nS 1 0 2 0 709.7 0 709.7\n", "of finite numbers of at least 0, found inf"),
+    (pcircuit.read_jpc, "jpc 1\nL 0 0 1 L 1 0 -1\n", "line 2: a literal takes 4 words, found 8"),
+    (pcircuit.read_jpc, "jpc 1\nI 0 0 1 1 0\n", "line 2: an indicator takes 5 words, found 6"),
+    (pcircuit.read_jpc, "jpc 1\nB 0 0 1 3 -1 -2\n", "line 2: a binomial input takes 6 words, found 7"),
+    (pcircuit.read_jpc, "jpc 1\nB 0 0 1 3 5\n", "line 2: the probability must be at most 1, found 148.413"),
+    (pcircuit.read_jlc, "jlc 1\nL 0 0 1 -1\n", "line 2: a literal takes 4 words, found 5"),
+    (pcircuit.read_jlc, "jlc 1\nT 0 1\n", "line 2: a constant takes 2 words, found 3"),
+    (pcircuit.read_spn, "(2 2)\nv 0 0\nv 1 0\n* 0 1\n", "its last line is not EOF, so that it may have lost units"),
+    (pcircuit.read_spn, "(2 2)\nv 0 0\nv 1 0\n* 0 1\nEOF\nv 0 1\n", "line 6: nothing may follow the line EOF"),
     (pcircuit.read_jpc, "jpc 1\nL 0 0 1\nS 1 0 1 0 1.0.0\n", "the log-probability must be a number, found '1.0.0'"),
 ]
 
