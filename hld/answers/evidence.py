@@ -50,6 +50,15 @@ class Evidence:
     are_chosen: bool = False
     missing: tuple[float | None, ...] | None = None
 
+    def of_columns(self, shown: list[int]) -> Evidence:
+        """The evidence of some of the columns, ascending, as if there were no others."""
+        tests = None if self.tests is None else self.tests[:, shown]
+        new = None if self.new is None else tuple(self.new[v] for v in shown)
+        missing = None if self.missing is None else tuple(self.missing[v] for v in shown)
+        return Evidence(tuple(self.fitted[v] for v in shown), self.reference.of_columns(shown),
+                        self.batch.of_columns(shown), self.num_unseen[shown], self.num_out_of_range[shown], self.seed,
+                        tests, new, self.are_chosen, missing)
+
     @cached_property
     def columns(self) -> tuple[Any, ...]:
         """A `ColumnShift` for each column, the smallest p-value first."""

@@ -58,6 +58,14 @@ class Profile:
                        tuple(a + b for a, b in zip(self.counts, other.counts, strict=True)), self.edges,
                        tuple(a + b for a, b in zip(self.pairs, other.pairs, strict=True)))
 
+    def of_columns(self, shown: list[int]) -> Profile:
+        """The profile of some of the columns, ascending, and of their pairs; without laws, which are of all columns."""
+        inner = np.isin(self.edges, shown).all(axis=1)
+        kept = np.flatnonzero(inner).tolist()
+        return Profile(self.num_rows, tuple(self.counts[v] for v in shown), np.searchsorted(shown, self.edges[inner]),
+                       tuple(self.pairs[e] for e in kept), None,
+                       None if self.associations is None else tuple(self.associations[e] for e in kept))
+
     def to_arrays(self) -> dict[str, Any]:
         """Flat arrays for a file."""
         arrays = {"counts": np.concatenate(self.counts), "edges": self.edges,

@@ -187,9 +187,11 @@ def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: lis
     pvalues = np.array([result.pvalue for result in results])
     adjusted = ADJUST[procedure](pvalues)  # type: ignore[arg-type]
     called = adjusted <= alpha
+    shown = [v for v in range(len(encoder.names)) if v not in hidden]
     for i in np.flatnonzero(called)[:MOST_EXPLAINED].tolist():
-        results[i] = replace(results[i], evidence=evidence_of(detector, batch_profile(detector, rows[i]),
-                                                              results[i].data_quality, results[i].column_pvalues))
+        evidence = evidence_of(detector, batch_profile(detector, rows[i]), results[i].data_quality,
+                               results[i].column_pvalues)
+        results[i] = replace(results[i], evidence=None if evidence is None else evidence.of_columns(shown))
     return SegmentsResult(name, labels, sizes, tuple(results), pvalues, adjusted, called, alpha, procedure)
 
 

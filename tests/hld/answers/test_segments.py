@@ -135,6 +135,24 @@ def test_a_hidden_column_is_in_no_test(detector):
     assert found.reject.all()
 
 
+def test_a_hidden_column_is_not_among_those_that_moved():
+    rng = np.random.default_rng(5)
+    rows, segments = (pd.DataFrame({"kind": rng.choice(["a", "b", "c"], n), "x": rng.normal(size=n),
+                                    "n": rng.integers(0, 3, n)}) for n in (600, 300))
+    detector = hld.HLDDetector(num_epochs=3, num_latents=2, num_resamples=99).fit(rows)
+    segments.loc[segments["kind"] == "b", "x"] += 3.0
+    found = detector.test_by(segments, "kind")
+    assert found.reject[1]
+    shift = found.results[1]
+    assert [one.name for one in shift.columns] == ["x", "n"]
+    assert "kind" not in str(shift)
+    assert all("kind" not in one.names for one in shift.pairs)
+    assert found.to_dict()["segments"][1]["columns"] == ["x"]
+    np.testing.assert_allclose([one.adjusted for one in shift.columns],
+                               [min(1.0, k * one.pvalue) for k, one in zip((2, 1), shift.columns, strict=True)],
+                               rtol=1e-12)  # for two columns
+
+
 def test_arrays_of_whole_numbers_are_read_in_the_same_way():
     rng = np.random.default_rng(6)
     rows = rng.integers(0, 3, (600, 3))
