@@ -185,7 +185,7 @@ def alternative_of(test: Any, what: Any) -> Alternative:
     if len(rows) < 2 or rows.min() < 0:
         raise ValueError(f"`alternative` has {len(rows)} rows, expected at least two without missing entries")
     mean, covariance = _moments(test, rows)
-    return Alternative(mean - test.mean, covariance, False, len(rows), rows[:NUM_SINGLE])
+    return Alternative(compared(test, mean - test.mean), covariance, False, len(rows), rows[:NUM_SINGLE])
 
 
 def edited(test: Any, edit: Edit) -> Alternative:
@@ -282,14 +282,28 @@ def own_mean(test: Any) -> np.ndarray:
     if test.calibration.kept is None:
         return test.mean
     means, features = CircuitReference(test.circuit, test.nodes).mean, test.vectors.features
-    if features is None:
-        return means
-    return np.append(means, features.of_scores(np.zeros_like(test.calibration.mean_score)))
+    if features is not None:
+        means = np.append(means, features.of_scores(np.zeros_like(test.calibration.mean_score)))
+    return compared(test, means)
+
+
+def compared(test: Any, vectors: np.ndarray) -> np.ndarray:
+    """Vectors (..., size) with zeros in place of the numbers that no row of the reference shows.
+
+    A batch is not compared by these, so a shift that they alone show is not found: those of a column without any value.
+
+    Parameters
+    ----------
+    test : HLDTest
+    vectors : (..., size) float array
+    """
+    kept = test.calibration.kept
+    return np.where(kept.counts > 0, vectors, 0.0) if kept is not None and kept.has_holes else vectors
 
 
 def _moments(test: Any, rows: Any) -> tuple[Any, ...]:
     """(size,) sample mean and (size, size) covariance of the vectors of rows."""
-    vectors = test.vectors.rows(rows)
+    vectors = compared(test, test.vectors.rows(rows))
     mean = vectors.mean(axis=0)
     centred = vectors - mean
     return mean, centred.T @ centred / (len(rows) - 1)

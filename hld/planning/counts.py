@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 
 from hld.answers.profile import Profile
+from hld.planning.alternatives import compared
 from hld.planning.power import DRAWS, Rejections
 from hld.results.largest import has_largest, largest_of
 from hld.results.largest_count import CountEvents, count_events, likelihood_ratio
@@ -140,7 +141,7 @@ def event_rows(detector: Any, rows: np.ndarray) -> EventRows:
     EventRows
     """
     events = count_events(detector.profile_.counts, detector.encoder_.ordered)
-    vectors = detector.test_.vectors.rows(rows)
+    vectors = compared(detector.test_, detector.test_.vectors.rows(rows))
     U, V = vectors - vectors.mean(axis=0), events.indicators(rows).astype(np.float64)
     V -= V.mean(axis=0)
     spread = U.std(axis=0)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.planning.alternatives import NUM_DRAWN, SEED, own_mean, under_level
+from hld.planning.alternatives import NUM_DRAWN, SEED, compared, own_mean, under_level
 from hld.planning.power import MOST_ROWS, Rejections
 from hld.references.circuit import CircuitReference
 
@@ -108,7 +108,8 @@ def detectable_levels(test: Any, power: float, per_column: int, draws: Callable[
         own = rows[:, variable] == level
         is_enough = own.sum() >= ENOUGH
         inside = rows[own] if is_enough else under_level(test.circuit, variable, level, ENOUGH)
-        slope = ((vectors[own].mean(axis=0) if is_enough else test.vectors.mean(inside)) - mean) / (1 - p)
+        given = vectors[own].mean(axis=0) if is_enough else test.vectors.mean(inside)
+        slope = (compared(test, given) - mean) / (1 - p)
         found.append(Detectable(variable, level, p, _least(shares(slope, inside, p), 1 - p, power)))
     return tuple(sorted(found, key=lambda one: np.inf if one.by is None else one.by))
 

@@ -34,7 +34,7 @@ from hld.nulls.joint import covariance_factor, harmonic_mean
 from hld.nulls.ranks.confirmation import ASKED_BELOW, pooled_of_norms
 from hld.nulls.ranks.drawn_tail import drawn_tail
 from hld.nulls.ranks.monte_carlo import TIE
-from hld.planning.alternatives import Alternative, alternative_of, own_mean
+from hld.planning.alternatives import Alternative, alternative_of, compared, own_mean
 
 DRAWS = 2000
 MOST_T = 10 ** 7
@@ -137,7 +137,7 @@ def of_single_rows(test: Any, found: Alternative, alpha: float) -> float:
 def _scores_of_rows(test: Any, rows: Any, is_of_circuit: bool) -> np.ndarray:
     """(N,) scores of single rows, by their distance from the mean of the circuit or of the reference."""
     parts, n = test.calibration, test.settings.num_train
-    away = test.vectors.rows(rows) - (own_mean(test) if is_of_circuit else test.mean)
+    away = compared(test, test.vectors.rows(rows) - (own_mean(test) if is_of_circuit else test.mean))
     distances = np.stack([np.sqrt(metric.squared(away)) for metric in parts.metrics], axis=1)
     squared = np.maximum(distances - parts.margins, 0.0) ** 2 / (1.0 if n is None else 1.0 + 1 / n)
     scores: np.ndarray = parts.null.score(squared, 1)[:, -1]
@@ -278,6 +278,8 @@ def _rule(null: Any, T: Any, alpha: float) -> Any:
 
 def _tail_curve(spectrum: Any) -> Any:
     """P(Q >= q) for many q, interpolated: ln P is nearly straight in q."""
+    if not spectrum.mean:  # of numbers that no row of the reference shows
+        return lambda q: np.where(q > 0, np.exp(-690.0), 1.0)
     grid = np.concatenate([np.linspace(0.0, 3.0, GRID), np.geomspace(3.2, 60.0, GRID)]) * max(spectrum.mean, 1e-300)
     values = gchi2.logsf(grid, spectrum)
     slope = (values[-1] - values[-2]) / (grid[-1] - grid[-2])

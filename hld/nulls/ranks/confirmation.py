@@ -184,8 +184,11 @@ def _widest_tail(trace: float, frobenius: float, largest: float, x: float, v: fl
     """P(Q >= x) for the widest law with these norms, with its variance times v."""
     if np.ndim(x):
         from scipy.special import gammaincc
-        dof = frobenius ** 2 / (v * largest ** 2)
-        return gammaincc(dof / 2, np.maximum((x - trace) / (v * largest) + dof, 0.0) / 2)
+        varies = largest > 0  # what does not is as large as it was expected to be, or larger than it can be
+        scale = np.where(varies, largest, 1.0)
+        dof = np.where(varies, frobenius ** 2 / (v * scale ** 2), 1.0)
+        tail = gammaincc(dof / 2, np.maximum((x - trace) / (v * scale) + dof, 0.0) / 2)
+        return np.where(varies, tail, x <= 0)  # type: ignore[return-value]
     return float(ThreeMoments(trace, frobenius ** 2, largest * frobenius ** 2).tail(x, v))
 
 

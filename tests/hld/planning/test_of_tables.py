@@ -79,6 +79,20 @@ def test_power_grows_with_rows_and_shift(detector):
     assert detector.power(table, 60) > 0.99
 
 
+def test_a_column_without_values_makes_nothing_easier_to_find():
+    """No row shows what depends on it, so that no batch is compared by that: all rows were said to be found."""
+    rng, n = np.random.default_rng(3), 800
+    sex = rng.choice(["F", "M"], n)
+    table = {"sex": sex, "answer": np.where(rng.random(n) < 0.8, sex, "M"), "size": rng.normal(size=n)}
+    options = {"num_latents": 2, "num_epochs": 5, "num_resamples": 199, "rng": 0}
+    without = hld.HLDDetector(**options).fit(table)
+    detector = hld.HLDDetector(**options).fit({**table, "empty": np.full(n, None)})
+    edit = Edit("sex", "F", 0.15)
+    assert max(detector.power(edit, T) for T in (1, 2, 20)) < 0.3
+    assert 0.7 < detector.sample_size(edit) / without.sample_size(edit) < 2
+    assert min(one.by for one in detector.detectable(100)) > 0.1
+
+
 @pytest.mark.thorough
 def test_a_plan_in_words_and_numbers(detector):
     found = plan(detector, 100, ["sex=F:+0.2", Edit("shop", 0, -0.1)])
