@@ -37,6 +37,7 @@ BINS = 64
 THRESHOLDS = np.array([0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98])
 STAKES = np.array([0.9, 0.3])
 CASH, SHARE = 0.3, 0.5
+BLOCK = 1024  # uniform numbers made at a time
 NUM_BETS = 1 + 2 * len(THRESHOLDS) * len(STAKES)
 FIRST = np.array([CASH, *np.full(NUM_BETS - 1, (1 - CASH) / (NUM_BETS - 1))])
 
@@ -144,3 +145,20 @@ def advance(scores: np.ndarray, uniforms: np.ndarray, races: Races, evidence: np
         weighted = races.log + races.log_weights
         leaders[t] = int(weighted.argmax())
         evidence[t] = weighted[leaders[t]]
+
+
+def uniform_numbers(seed: int, first: int, n: int) -> np.ndarray:
+    """(n,) U_t of the rows from `first` on, each a function of the seed and its own number.
+
+    Parameters
+    ----------
+    seed, first, n : int
+
+    Returns
+    -------
+    (n,) float array
+        In [0, 1).
+    """
+    blocks = range(first // BLOCK, (first + n - 1) // BLOCK + 1) if n else ()
+    numbers = [np.random.default_rng([seed, 7, block]).random(BLOCK) for block in blocks]
+    return np.concatenate([*numbers, np.zeros(0)])[first % BLOCK:][:n]

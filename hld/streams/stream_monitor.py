@@ -12,6 +12,7 @@ for any circuit, good or bad, any number of reference rows, and streams of any l
 """
 from __future__ import annotations
 
+import copy
 import os
 import threading
 import warnings
@@ -24,11 +25,10 @@ import pcircuit
 from hld.schemas.quality import column_lines
 from hld.streams.detectors import check_fitted_detector, warn_of_kind
 from hld.streams.directions import FORGETTING, LIVE, first_races, next_start, scores_of, start_directions, starts_at
-from hld.streams.races import FACTORS, FIRST, SHARE, THRESHOLDS, advance
+from hld.streams.races import FACTORS, FIRST, SHARE, THRESHOLDS, advance, uniform_numbers
 
 FEWEST_ROWS = 40
 MOST_ROWS = 9_000  # of the reference that are used
-BLOCK = 1024  # uniform numbers made at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,6 +220,14 @@ class StreamMonitor:
             self.num_missing += int((codes < 0).sum())
             return self._result(evidence)
 
+    def __getstate__(self) -> dict[str, Any]:  # a copy has its own lock and its own state
+        with self._lock:
+            state = {name: copy.deepcopy(self.__dict__[name]) for name in ("races", "directions", "means")}
+            return {name: value for name, value in {**self.__dict__, **state}.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.Lock())
+
     def _segment(self, vectors: np.ndarray, evidence: np.ndarray) -> None:
         """Rows up to the next start of races, and that start."""
         n, leaders = len(vectors), np.zeros(len(vectors), np.int64)
@@ -328,20 +336,3 @@ def _encoded(detector: Any, reference: Any, groups: Any) -> tuple[np.ndarray, np
     if absent:
         warnings.warn(f"`reference`: {'; '.join(column_lines(absent, extra))}", UserWarning, stacklevel=3)
     return codes, labels
-
-
-def uniform_numbers(seed: int, first: int, n: int) -> np.ndarray:
-    """(n,) U_t of the rows from `first` on, each a function of the seed and its own number.
-
-    Parameters
-    ----------
-    seed, first, n : int
-
-    Returns
-    -------
-    (n,) float array
-        In [0, 1).
-    """
-    blocks = range(first // BLOCK, (first + n - 1) // BLOCK + 1) if n else ()
-    numbers = [np.random.default_rng([seed, 7, block]).random(BLOCK) for block in blocks]
-    return np.concatenate([*numbers, np.zeros(0)])[first % BLOCK:][:n]

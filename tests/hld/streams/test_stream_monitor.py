@@ -1,4 +1,7 @@
 """The stream monitor: false alarms, alarms, cutting, files, groups, refusals."""
+import copy
+import pickle
+
 import binomial_bounds
 import numpy as np
 import pytest
@@ -61,6 +64,19 @@ def test_cutting_and_files_change_nothing(monitor, detector, tmp_path):
     other = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows(300, np.random.default_rng(9)))
     with pytest.raises(ValueError, match="the monitor is of another detector"):
         hld.StreamMonitor.load(tmp_path / "stream.hld", other)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))],
+                         ids=["copy", "deepcopy", "pickle"])
+def test_copies_go_their_own_way(monitor, copied):
+    stream = rows(200, np.random.default_rng(4), 0.3)
+    monitor.update(stream[:100])
+    first, second = copied(monitor), copied(monitor)
+    other = first.update(stream[:100])
+    expected = monitor.update(stream[100:])
+    found = second.update(stream[100:])
+    assert np.array_equal(found.log_e_values, expected.log_e_values)
+    assert found.to_dict() == expected.to_dict() != other.to_dict()
 
 
 def test_a_file_with_more_money_is_refused(monitor, detector, tmp_path):
