@@ -115,6 +115,13 @@ class Mixture(Immutable):
         """Parameters of all circuits together, see `Circuit.num_parameters`; the M weights are not counted (int)."""
         return sum(circuit.num_parameters for circuit in self.circuits)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mixture):
+            return NotImplemented
+        return self.circuits == other.circuits and np.array_equal(self.weights, other.weights)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __repr__(self) -> str:
         count = len(self.circuits)
         return (f"Mixture({count} circuit{'s' * (count != 1)}, {self.num_variables} variables, "

@@ -43,6 +43,15 @@ def test_what_comes_out_of_a_pickle_is_equal_and_read_only(name, protocol):
     assert not any(array.flags.writeable for array in arrays(again))
     for ours, theirs in zip(arrays(value), arrays(again), strict=True):
         np.testing.assert_array_equal(theirs, ours, strict=True)
+    assert again == value
+
+
+def test_mixtures_are_equal_if_their_circuits_and_weights_are():
+    mixture, other = VALUES["mixture"], rat_spn([2, 2], rng=1)
+    assert mixture == Mixture(list(mixture.circuits), mixture.weights)
+    assert mixture != Mixture(mixture.circuits, [0.2, 0.1, 0.7])
+    assert mixture != Mixture([other, COINS, COINS], mixture.weights)
+    assert Mixture([COINS]) not in (COINS, mixture)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
