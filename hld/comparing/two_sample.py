@@ -270,16 +270,17 @@ def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> Two
     rate = 1 / sizes[0] + 1 / sizes[1]
     noise = sum(one.privacy.variances / one.num_rows ** 2 for one in (first, second) if one.privacy is not None)
     delta, laws, squared = first.means - second.means, [], []
+    noise = np.diag(np.broadcast_to(noise, delta.shape))
     for i, metric in enumerate(parts.metrics):
         seen = through(metric, row)
         scale = _stretch(i, metric, (first, second), test.mean, seen.trace)
-        whole = through(metric, row * scale * rate + np.diag(np.broadcast_to(noise, delta.shape)))
+        whole = through(metric, row * scale * rate + noise)
         laws.append(limit_law(whole))
         squared.append(float(metric.squared(delta)))
     magnitudes = test.vectors.magnitudes(np.maximum(np.abs(first.means), np.abs(second.means)))
     beyond = _beyond_rounding(parts.metrics, np.array(squared), magnitudes, max(sizes))
     null = laws[0] if len(laws) == 1 else JointNull(tuple(laws), joint_law(
-        covariance_factor(row), parts.metrics, np.random.default_rng([test.settings.seed, 6])))
+        covariance_factor(row + noise / rate), parts.metrics, np.random.default_rng([test.settings.seed, 6])))
     found, k = null.pvalue(beyond, 1), len(test.nodes)
     if first.spread is not None and second.spread is not None and min(sizes) > 1:
         both = judge_summary(test, replace(first + second, model=test.fingerprint), FOREIGN)
