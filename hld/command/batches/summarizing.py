@@ -31,11 +31,15 @@ def summarize(args: Any) -> int:
 def read_summaries(paths: Any) -> Any:
     """The sum of the summaries of some files."""
     from hld.summaries.summary import BatchSummary
-    found = []
+    total = None
     for path in paths:
         with open(path, encoding="utf-8-sig") as file:
             try:
-                found.append(BatchSummary.from_json(file.read()))
+                found = BatchSummary.from_json(file.read())
             except ValueError as error:
                 raise ValueError(f"cannot read {path!r}: {error}") from error
-    return sum(found[1:], start=found[0])
+        try:
+            total = found if total is None else total + found
+        except ValueError as error:  # the first file and this one are not of one kind
+            raise ValueError(str(error).replace("`other`", repr(path), 1)) from None
+    return total

@@ -93,7 +93,9 @@ def test_summaries_of_sites_are_tested_together(run, folder):
                        (["--summary", "calm.json", "--by", "colour"], "--summary goes neither")):
         status, _, err = run("test", "model.hld", *argv)
         assert (status, said in err, err.count("\n")) == (2, True, 1)
-    assert run("test", "model.hld", "--summary", "moved.json", "private.json")[0] == 2  # of two kinds
+    status, _, err = run("test", "model.hld", "--summary", "moved.json", "private.json")  # of two kinds
+    assert status == 2
+    assert "'private.json' has noise for privacy" in err
 
 
 def test_a_trifle_is_no_alarm_if_so_asked(run):
