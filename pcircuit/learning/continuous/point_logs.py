@@ -40,7 +40,16 @@ class Coded(NamedTuple):
 
 
 def logits_of(num_categories: Ints) -> Logits:
-    """The order of the logits of columns with so many categories (V,); columns with one category have none."""
+    """The order of the logits; columns with one category have none.
+
+    Parameters
+    ----------
+    num_categories : (V,) int array
+
+    Returns
+    -------
+    Logits
+    """
     counts = num_categories - 1
     columns = np.repeat(np.arange(len(counts)), counts)
     categories = np.arange(len(columns)) - np.repeat(np.cumsum(counts) - counts, counts) + 1
@@ -49,14 +58,36 @@ def logits_of(num_categories: Ints) -> Logits:
 
 
 def coded(rows: Evidence, logits: Logits) -> Coded:
-    """Rows (n, V) of categories, -1 where missing, as what the matrix products need."""
+    """Rows as what the matrix products need.
+
+    Parameters
+    ----------
+    rows : (n, V) integer array
+        Categories, -1 where missing.
+    logits : Logits
+
+    Returns
+    -------
+    Coded
+    """
     indicators = (rows[:, logits.columns] == logits.categories).astype(np.float32)
     shown = rows[:, logits.with_logits] >= 0
     return Coded(indicators, None if shown.all() else shown.astype(np.float32))
 
 
 def normalizers(values: Singles, logits: Logits) -> Singles:
-    """(S, V') the zeta of logits (S, L), without overflow."""
+    """The zeta of some points, without overflow.
+
+    Parameters
+    ----------
+    values : (S, L) float32 array
+        Their logits.
+    logits : Logits
+
+    Returns
+    -------
+    (S, V') float32 array
+    """
     top = np.maximum(np.maximum.reduceat(values, logits.begins, axis=1), 0)
     places = np.searchsorted(logits.with_logits, logits.columns)
     total = np.add.reduceat(np.exp(values - top[:, places]), logits.begins, axis=1)
@@ -106,7 +137,18 @@ def slopes(rows: Coded, shares: Singles, values: Singles, zeta: Singles, logits:
 
 
 def probabilities(values: Singles, zeta: Singles, num_categories: Ints, logits: Logits) -> list[Floats]:
-    """For each of V columns the (S, C) probabilities of its categories at the points, in double precision."""
+    """Probabilities of all categories at the points, in double precision.
+
+    Parameters
+    ----------
+    values, zeta : see `point_logs`
+    num_categories : (V,) int array
+    logits : Logits
+
+    Returns
+    -------
+    list of V (S, C) float64 arrays
+    """
     found, begin = [], 0
     column_of = dict(zip(logits.with_logits.tolist(), range(len(logits.with_logits)), strict=True))
     for v, count in enumerate(num_categories.tolist()):
