@@ -29,7 +29,7 @@ ROOMS = {
         "operations": {CORE, "inference"},
         "learning": {CORE, "inference", "compiled", "compiled.engines", "pictures"},
         "learning.continuous": {CORE},
-        "learning.choosing": {CORE, "inference", "learning", "learning.continuous", "pictures"},
+        "learning.choosing": {CORE, "compiled", "inference", "learning", "learning.continuous", "pictures"},
         "moments": {CORE, "compiled", "compiled.engines", "inference"},
         "files": {CORE},
         "formats": {CORE, "files"},

@@ -21,6 +21,7 @@ from pcircuit.evidence import check_evidence
 T = TypeVar("T")
 GROUP_CODES, MOST_TILES = 200_000, 16  # entries of evidence of a group, so that they stay in the cache; its tiles
 BLOCK_CODES = 2_000_000  # entries where tiles go through blocks of regions, which read few columns at a time
+WORK = ("root_work", "unit_work", "flow_work")  # kinds of work spaces that circuits keep
 LINE = 64  # bytes of a cache line and of the widest vector: values that straddle two lines cost twice
 
 
@@ -103,8 +104,14 @@ def load_group(circuit: Circuit, categories: Ints, data: Evidence, start: int, s
 
 
 def free_work(circuit: Circuit, kind: str) -> list[Any]:
-    """Work spaces of one kind that wait for the next call with this circuit, as many as ever worked together."""
+    """Work spaces of a kind (see WORK) that wait for the next call with a circuit, as many as ever worked together."""
     return derived(circuit, kind, list)
+
+
+def drop_work(circuit: Circuit) -> None:
+    """Let go of the work spaces that wait for the next call with a circuit: some megabytes for each thread."""
+    for kind in WORK:
+        circuit._cache.pop(kind, None)  # a call that is under way in another thread has its own hold of the list
 
 
 def borrow(free: list[T], make: Callable[[], T]) -> T:

@@ -46,7 +46,7 @@ from pcircuit.compiled.rescaling import (
     RESCALE_RISKY,
     RISKY_TOP,
 )
-from pcircuit.compiled.tile import TILE_ROWS, borrow, free_work, load_group, new_work
+from pcircuit.compiled.tile import TILE_ROWS, borrow, drop_work, free_work, load_group, new_work
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.log_domain import input_values, log_of, log_units
 from pcircuit.inference.ranges import may_overflow
@@ -55,6 +55,7 @@ from pcircuit.vtree import VTree
 
 STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should stay in the L2 cache
 CHUNK_WORK = 2 ** 23  # units and weights times rows of one thread's unit of work: about a millisecond
+MOST_KEEPING = 16  # circuits of a mixture that keep the memory in which they worked, each some megabytes
 NUMPY_VALUES = 4_000_000  # of the widest region, for a block of rows in NumPy
 LOG_2 = float(np.log(2.0))
 ENCODINGS = (np.uint8, np.int64)  # of evidence, as kernels are compiled for it
@@ -134,6 +135,8 @@ def log_parts(mixture: Mixture, data: ArrayLike, n_jobs: int | None = None) -> I
     """
     for circuit, log_weight in zip(mixture.circuits, log_of(mixture.weights), strict=True):
         yield log_weight + log_likelihood(circuit, data, n_jobs=n_jobs)
+        if len(mixture.circuits) > MOST_KEEPING:
+            drop_work(circuit)
 
 
 def evaluated_in_numpy(circuit: Circuit, num_rows: int) -> bool:

@@ -3,9 +3,12 @@ import os
 import re
 import subprocess
 import sys
+import tracemalloc
 
 import pytest
+from engines import needs_numba
 
+from pcircuit import Circuit, Mixture, hclt, log_likelihood
 from pcircuit.arrays import check_memory, memory_for
 
 resource = pytest.importorskip("resource", reason="needs memory limits of POSIX")
@@ -71,3 +74,24 @@ def test_what_fits_is_not_refused():
 def test_what_cannot_be_had_is_refused_before_it_is_made(size, shown):
     with pytest.raises(MemoryError, match=f"^it takes {re.escape(shown)}, more than there is: wait$"):
         check_memory("it", size, "wait")
+
+
+@needs_numba
+def test_a_mixture_of_many_circuits_does_not_keep_the_memory_in_which_each_has_worked(rng, monkeypatch):
+    """Each circuit of some keeps a megabyte for its next call; in mixtures of hundreds these were gigabytes."""
+    monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")
+    rows = rng.integers(2, size=(4000, 30))
+    circuits = [hclt(rows[:100], 4, 2, rng=seed) for seed in range(40)]
+    kept = []
+    for some in (circuits[:10], circuits):
+        mixture = Mixture([fresh(one) for one in some])
+        tracemalloc.start()
+        log_likelihood(mixture, rows)
+        kept.append(tracemalloc.get_traced_memory()[0])
+        tracemalloc.stop()
+    assert kept[1] < kept[0]
+
+
+def fresh(circuit):
+    """The same circuit, of which nothing is known yet."""
+    return Circuit(circuit.vtree, circuit.regions)

@@ -41,6 +41,7 @@ import numpy as np
 from pcircuit.array_types import Floats
 from pcircuit.circuit import Circuit
 from pcircuit.circuit_mixture import Mixture
+from pcircuit.compiled.tile import drop_work
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.learning.choosing.fits import (
     JOINT_BETWEEN_LOOKS,
@@ -252,8 +253,10 @@ def _one(way: Way, number: int, making: Making) -> Average:
     else:
         member, trial = fitted_parts(rows, way.num_parts, way.size, search, generator,
                                      f"up to {way.num_parts} parts, {number}")
-    return Average(way, (member,), (note(trial),), log_likelihood(member, rows.held, n_jobs=rows.n_jobs),
-                   work_of(trial, rows))
+    logs = log_likelihood(member, rows.held, n_jobs=rows.n_jobs)
+    for circuit in member.circuits if isinstance(member, Mixture) else (member,):
+        drop_work(circuit)  # there may be hundreds
+    return Average(way, (member,), (note(trial),), logs, work_of(trial, rows))
 
 
 def _equal(average: Average) -> Mixture:
