@@ -1,6 +1,6 @@
 """`pcircuit.learn` on the ten binary data sets, beside the best published values.
 
-    HLD_DATA=... python -m benchmarks.learning [--sets dna nltcs] [--trees 8] [--no-grow]
+    HLD_DATA=... python -m benchmarks.learning [--sets dna nltcs] [--trees 8] [--points 0] [--no-grow]
 
 One call with the defaults for each set: the circuit learns from training rows, is chosen by validation rows, and test
 rows are used once, at the end.  Prints one Markdown table of mean test log-likelihoods (nats): the best single circuit
@@ -35,6 +35,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=list(PUBLISHED), choices=list(PUBLISHED))
     parser.add_argument("--no-grow", action="store_true", help="do not split the states of smaller circuits")
     parser.add_argument("--trees", type=int, default=pcircuit.LearnSearch().num_trees)
+    parser.add_argument("--points", type=int, default=pcircuit.LearnSearch().num_points)
     options = parser.parse_args()
     folder = pathlib.Path(os.environ["HLD_DATA"]) / "binary"
     print("| set | circuit | its states | mixture | circuits | parameters | best published | processor seconds |\n"
@@ -43,7 +44,8 @@ def main() -> None:
         parts = np.load(folder / f"{name}.npz")
         started = time.process_time()
         learned = pcircuit.learn(parts["train"], parts["valid"], num_categories=2,
-                                 search=pcircuit.LearnSearch(num_trees=options.trees, grow=not options.no_grow))
+                                 search=pcircuit.LearnSearch(num_trees=options.trees, grow=not options.no_grow,
+                                                             num_points=options.points))
         seconds = time.process_time() - started
         test = {kind: pcircuit.log_likelihood(model, parts["test"]).mean()
                 for kind, model in (("circuit", learned.circuit), ("model", learned.model))}
