@@ -185,8 +185,8 @@ class GramCovariance:
         return float(np.vdot(self.gram, self.gram))
 
     def eigenvalues(self, k: Any = None) -> np.ndarray:
-        """The n eigenvalues that may differ from 0, or the k largest, in descending order."""
-        return _of_formed(self.gram, k)
+        """The n eigenvalues that may differ from 0, or the k largest, in descending order; one 0 where there are none."""
+        return _of_formed(self.gram, k) if len(self.gram) else np.zeros(1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+import hld
 import pcircuit
 from hld.metrics import whitened as whitened_module
 from hld.metrics.named import build_metric
@@ -78,6 +79,18 @@ def test_laws_by_a_factor_are_those_of_the_mapped_covariance(part, circuit_and_r
         assert len(found.eigenvalues) < len(reference.nodes)
         for level in (0.5, 0.1, 1e-3, 1e-8):
             assert found.threshold(level, 10) == pytest.approx(expected.threshold(level, 10), rel=1e-9)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("null", ["auto", "exact"])
+def test_rows_that_are_all_equal_have_a_law_with_many_nodes_too(metric, null, circuit_and_rows, monkeypatch):
+    """Their covariance has rank 0, so that a factor has no row: nothing is as large as expected, or larger."""
+    circuit, data = circuit_and_rows
+    monkeypatch.setattr(rows, "FEW", 5)
+    equal = np.repeat(data[:1], 400, axis=0)
+    test = hld.HLDTest(circuit, metric=metric, null=null, reference="training", training_data=equal, rng=0)
+    assert test(equal[:10]).pvalue == 1.0
+    assert test(data[1:11]).pvalue < 1e-3
 
 
 def test_whitening_by_a_factor_is_whitening_by_all_eigenvectors(circuit_and_rows, monkeypatch):
