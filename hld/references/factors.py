@@ -25,6 +25,30 @@ import numpy as np
 
 SHARE = 1e-13  # of the variance of a node
 ROUNDING = 1e-15  # of the largest variance
+SMALL = 1e-130  # numbers whose squares, and products with those of rounding, may be no full doubles
+
+
+def units_of(table: np.ndarray) -> np.ndarray:
+    """(m,) what to divide the columns of a table by before products are formed: 1, or the largest entry of small ones.
+
+    The likelihood of many columns is 1e-160 easily, whose square has few digits or none.  A variance of so few digits
+    gives correlations above 1, and the factor would have the wrong variances of other nodes, too.
+
+    Parameters
+    ----------
+    table : (n, m) float array
+
+    Returns
+    -------
+    (m,) float array
+
+    Examples
+    --------
+    >>> units_of(np.array([[0.5, 1e-200, 0.0], [-0.5, -3e-200, 0.0]])).tolist()
+    [1.0, 3e-200, 1.0]
+    """
+    largest = np.maximum(table.max(axis=0), -table.min(axis=0))
+    return np.where((largest > 0) & (largest < SMALL), largest, 1.0)
 
 
 def factor_of_nodes(covariance_of: Callable[[Any], np.ndarray], m: int, groups: Sequence[slice] = ()) -> np.ndarray:

@@ -26,7 +26,7 @@ import pcircuit
 from hld.references.available import shown
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import MOST_FORMED, GramCovariance, RowCovariance, through
-from hld.references.factors import factor_of_nodes
+from hld.references.factors import factor_of_nodes, units_of
 from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.vectors.row_products import row_products
 from hld.vectors.row_vectors import RowVectors
@@ -134,22 +134,26 @@ class RowReference(RowCovariance):
     def _formed_under(self, metric: LinearMap, seen: slice) -> Any:
         """F S F^T of the coordinates that a map looks at; of many by a factor of S, with as many rows as its rank."""
         if metric.width <= FEW:
-            return through(metric, self._covariance_of(seen)(np.arange(metric.width)))
+            units = np.ones(metric.width)
+            return through(metric, self._covariance_of(seen, units)(np.arange(metric.width)))
         place = "factor", seen.start, seen.stop
         if place not in self.known:
-            self.known[place] = factor_of_nodes(self._covariance_of(seen), metric.width, self._inputs_of(seen)), {}
+            units = units_of(self.table[:, seen])
+            factor = factor_of_nodes(self._covariance_of(seen, units), metric.width, self._inputs_of(seen))
+            self.known[place] = factor * units, {}
         factor, products = self.known[place]
         return GramCovariance(row_products((metric,), factor, products)[0])
 
-    def _covariance_of(self, seen: slice) -> Callable[[np.ndarray], np.ndarray]:
-        """S of some of successive coordinates, by their places: of that which is kept, or of the rows."""
-        if len(self.mean) <= MAX_FULL_SPECTRUM:
+    def _covariance_of(self, seen: slice, units: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """S of some of successive coordinates in units, by their places: of that which is kept, or of the rows."""
+        is_scaled = bool((units != 1).any())
+        if len(self.mean) <= MAX_FULL_SPECTRUM and not is_scaled:
             formed = self.covariance()[seen, seen]
             return lambda places: formed[np.ix_(places, places)]
         part = self.table[:, seen]
 
         def covariance(places: np.ndarray) -> np.ndarray:
-            some = part[:, places]
+            some = part[:, places] / units[places] if is_scaled else part[:, places]
             return some.T @ some / (len(some) - 1)
 
         return covariance

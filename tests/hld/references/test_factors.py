@@ -1,4 +1,6 @@
 """Factors of covariances of low rank, and the laws and directions that are made from them: as from the whole matrix."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from hld.references.circuit import CircuitReference
 from hld.references.covariances import DenseCovariance, through
 from hld.references.factors import SHARE, factor_of_nodes, pivoted_factor
 from hld.references.rows import row_reference
+from hld.vectors.linear_maps import Scaled
 
 METRICS = ("euclidean", "standardized", "marginals", "whitened", "whitened_fine")
 
@@ -79,6 +82,24 @@ def test_laws_by_a_factor_are_those_of_the_mapped_covariance(part, circuit_and_r
         assert len(found.eigenvalues) < len(reference.nodes)
         for level in (0.5, 0.1, 1e-3, 1e-8):
             assert found.threshold(level, 10) == pytest.approx(expected.threshold(level, 10), rel=1e-9)
+
+
+@pytest.mark.parametrize("most", [1500, 5])
+def test_likelihoods_whose_squares_leave_the_range_have_laws_as_others_have(most, circuit_and_rows, rng, monkeypatch):
+    """Every other node is 1e-155 to 1e-170 small, and all of them depend on three hidden ones."""
+    circuit, data = circuit_and_rows
+    reference = row_reference(circuit, pcircuit.select_nodes(circuit), data)
+    n, m = reference.table.shape
+    sizes = np.where(np.arange(m) % 2, 1.0, 10.0 ** rng.uniform(-170, -155, size=m))
+    table = rng.normal(size=(n, 3)) @ rng.normal(size=(3, m))
+    table = (table - table.mean(axis=0)) * sizes
+    monkeypatch.setattr(rows, "FEW", 5)
+    monkeypatch.setattr(rows, "MAX_FULL_SPECTRUM", most)
+    for weights in (np.ones(m), 1 / sizes):
+        found = replace(reference, table=table, known={}).under(Scaled("weights", weights)).eigenvalues()
+        expected = np.linalg.svd(table * weights, compute_uv=False) ** 2 / (n - 1)
+        np.testing.assert_allclose(found[:3], expected[:3], rtol=1e-9)
+        assert len(found) == 3
 
 
 @pytest.mark.parametrize("metric", METRICS)
