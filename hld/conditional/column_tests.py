@@ -56,5 +56,5 @@ def _pvalue(rows: np.ndarray, difference: np.ndarray, total: float, spread: tupl
     trace, frobenius, largest = share * sample_norms(rows) + (1 - share) * total
     fourth = share * float(((rows ** 2).sum(axis=1) ** 2).mean()) + (1 - share) * 3 * total ** 2
     stretch = max(1.0, 1.0 + float(excess_of(trace, frobenius, fourth)) * finite)
-    law = ThreeMoments(trace, frobenius ** 2, largest * frobenius ** 2)
+    law = ThreeMoments(trace, frobenius ** 2, largest)
     return float(law.tail(float(difference @ difference) / width, stretch))

@@ -167,7 +167,7 @@ class ConditionalTest:
             trace, frobenius, largest = np.minimum.accumulate(own * (widths / width))
             powers = share * float(((mapped ** 2).sum(axis=1) ** 2).mean()) + (1 - share) * seen * fourth
             stretch = max(1.0, 1.0 + excess_of(trace, frobenius, powers) * finite)
-            law = ThreeMoments(trace, frobenius ** 2, largest * frobenius ** 2)
+            law = ThreeMoments(trace, frobenius ** 2, largest)
             found.append(float(law.tail(float(metric.squared(difference)) / width, stretch)))
         return tuple(found)
 

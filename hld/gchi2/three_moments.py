@@ -8,7 +8,7 @@ has the same three (Pearson's type III).  It costs one incomplete gamma function
 of `hld.gchi2` down to 1e-2 and too thin below, by up to a half at 1e-4.  So it serves as a scale where very many
 values are needed and their distribution is found by drawing (`hld.nulls.score`).
 
-With c_3 replaced by lambda_1 c_2, the most that it can be, the law is that of c_2 / lambda_1^2 weights lambda_1 and
+With s = lambda_1, the most that it can be, the law is that of c_2 / lambda_1^2 weights lambda_1 and
 of the remaining sum spread infinitely thin.  Its tails below 5 % are wider than those of any weights with this
 largest one and these sums (`hld.nulls.ranks.confirmation`).
 
@@ -30,8 +30,11 @@ class ThreeMoments:
 
     Attributes
     ----------
-    first, second, third : float
-        c_1, c_2, c_3: sums of the weights, their squares and their cubes.
+    first, second : float
+        c_1, c_2: sums of the weights and of their squares.
+    scale : float
+        s = c_3 / c_2, the mean weight where each counts by its square; cubes can leave the range of doubles where
+        squares do not.
 
     References
     ----------
@@ -39,14 +42,14 @@ class ThreeMoments:
 
     Examples
     --------
-    >>> law = ThreeMoments(2.0, 2.0, 2.0)                      # two equal weights: exponential with mean 2
+    >>> law = ThreeMoments(2.0, 2.0, 1.0)                      # two equal weights: exponential with mean 2
     >>> float(law.tail(6.0).round(6)), float(np.exp(-3.0).round(6)), float(law.quantile(np.exp(-3.0)).round(6))
     (0.049787, 0.049787, 6.0)
     """
 
     first: float
     second: float
-    third: float
+    scale: float
 
     def tail(self, x: Any, v: float = 1.0) -> np.ndarray:
         """P(Q >= x), with the variance times v."""
@@ -70,7 +73,7 @@ class ThreeMoments:
 
     def _shape(self, v: float) -> tuple[float, float]:
         """s and l."""
-        return v * self.third / self.second, self.second ** 3 / (v * self.third ** 2)
+        return v * self.scale, self.second / (v * self.scale ** 2)
 
 
 def three_moments(values: np.ndarray, counts: np.ndarray | float = 1.0) -> ThreeMoments:
@@ -90,6 +93,9 @@ def three_moments(values: np.ndarray, counts: np.ndarray | float = 1.0) -> Three
     Examples
     --------
     >>> three_moments(np.array([1.0, 2.0]))
-    ThreeMoments(first=3.0, second=5.0, third=9.0)
+    ThreeMoments(first=3.0, second=5.0, scale=1.8)
     """
-    return ThreeMoments(*(float((counts * values ** k).sum()) for k in (1, 2, 3)))
+    unit = float(values.max(initial=0.0)) or 1.0
+    squares = counts * (values / unit) ** 2
+    scale = float((squares * values).sum()) / (float(squares.sum()) or 1.0)
+    return ThreeMoments(float((counts * values).sum()), float((counts * values ** 2).sum()), scale)

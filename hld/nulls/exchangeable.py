@@ -161,7 +161,7 @@ def _estimated_tail(norms: np.ndarray, squared: float, dof: int) -> float:
     edges = np.concatenate([[0.0], np.geomspace(1e-3, 1 + 20 / np.sqrt(dof), NODES)])
     weights = np.diff(gammainc(dof / 2, edges * dof / 2))
     lower = edges[:-1]  # of each cell: tails are not made smaller by the grid
-    return float(weights @ ThreeMoments(trace, frobenius ** 2, largest * frobenius ** 2).tail(squared * lower))
+    return float(weights @ ThreeMoments(trace, frobenius ** 2, largest).tail(squared * lower))
 
 
 def _share_of_step(scores: np.ndarray) -> float:

@@ -86,4 +86,4 @@ def _tails(rows: np.ndarray) -> np.ndarray:
     trace, frobenius, largest = sample_norms(centred)
     if not frobenius > 0:
         return np.ones(len(rows))
-    return ThreeMoments(trace, frobenius ** 2, largest * frobenius ** 2).tail((centred ** 2).sum(axis=1))
+    return ThreeMoments(trace, frobenius ** 2, largest).tail((centred ** 2).sum(axis=1))

@@ -185,7 +185,7 @@ class GramCovariance:
         return float(np.vdot(self.gram, self.gram))
 
     def eigenvalues(self, k: Any = None) -> np.ndarray:
-        """The n eigenvalues that may differ from 0, or the k largest, in descending order; one 0 where there are none."""
+        """The n eigenvalues that may differ from 0, or the k largest, in descending order; one 0 where n is 0."""
         return _of_formed(self.gram, k) if len(self.gram) else np.zeros(1)
 
 

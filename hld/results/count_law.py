@@ -113,7 +113,7 @@ def law_tail(law: np.ndarray, squared: float, T: int, n: float | None) -> float:
         return 1.0
     excess = (fourth - first ** 2) / (2 * second) - 1
     few = 1 / T if n is None else (1 / T ** 3 + 1 / n ** 3) / (1 / T + 1 / n) ** 2
-    return float(ThreeMoments(first, second, largest * second).tail(squared, max(1.0, 1 + excess * few)))
+    return float(ThreeMoments(first, second, largest).tail(squared, max(1.0, 1 + excess * few)))
 
 
 def with_laws(profile: Any, columns: Sequence[Any], codes: np.ndarray | None) -> Any:

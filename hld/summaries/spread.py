@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.gchi2.three_moments import ThreeMoments
+from hld.gchi2.three_moments import ThreeMoments, three_moments
 from hld.nulls.ranks.confirmation import MOST_VECTORS, excess_of, pooled_of_norms
 from hld.nulls.ranks.monte_carlo import TIE
 from hld.references.kept_rows import KeptRows
@@ -152,10 +152,10 @@ def pooled_by_spread(metrics: tuple[Any, ...], batches: tuple[Any, Any], mean: n
         scatter = sum(one.spread.sketch[i] for one in batches) - N * np.outer(small, small)
         trace = max(sum(one.spread.squares[i] for one in batches) - N * length ** 2, 0.0) / (N - 1)
         values = np.maximum(np.linalg.eigvalsh(scatter), 0.0) / (N - 1)
-        second, third = float((values ** 2).sum()), float((values ** 3).sum())
+        second, scale = float((values ** 2).sum()), three_moments(values).scale
         fourth = ((sum(one.spread.fourths[i] for one in batches) / N) ** 0.25 + length) ** 4
         stretch = excess_of(trace, np.sqrt(second), fourth) * (T ** -3.0 + n ** -3.0) / (1 / T + 1 / n) ** 2
-        law = ThreeMoments(trace, second, third)
+        law = ThreeMoments(trace, second, scale)
         result.append(float(law.tail(squared[i] / (1 / T + 1 / n), max(1.0, 1.0 + float(stretch)))))
     return tuple(result)
 

@@ -189,7 +189,7 @@ def _widest_tail(trace: float, frobenius: float, largest: float, x: float, v: fl
         dof = np.where(varies, frobenius ** 2 / (v * scale ** 2), 1.0)
         tail = gammaincc(dof / 2, np.maximum((x - trace) / (v * scale) + dof, 0.0) / 2)
         return np.where(varies, tail, x <= 0)  # type: ignore[return-value]
-    return float(ThreeMoments(trace, frobenius ** 2, largest * frobenius ** 2).tail(x, v))
+    return float(ThreeMoments(trace, frobenius ** 2, largest).tail(x, v))
 
 
 def least_pvalue(k: int, T: int) -> float:

@@ -38,7 +38,7 @@ def test_its_tails_are_near_the_exact_ones_and_thin_far_out(values):
     """What the module says of the law of three moments, and of the one with the largest third moment."""
     values = np.array(values)
     c2 = (values ** 2).sum()
-    law, widest = three_moments(values), ThreeMoments(values.sum(), c2, values[0] * c2)
+    law, widest = three_moments(values), ThreeMoments(values.sum(), c2, values[0])
     for level, least, most in ((0.1, 0.9, 1.1), (0.05, 0.9, 1.1), (0.01, 0.9, 1.1), (1e-3, 0.7, 1.0), (1e-4, 0.4, 1.0)):
         x = float(gchi2.isf(level, values))
         assert least <= law.tail(x) / level <= most + 1e-9
@@ -47,9 +47,19 @@ def test_its_tails_are_near_the_exact_ones_and_thin_far_out(values):
 
 @given(st.floats(1e-12, 0.3), st.floats(0.1, 20.0))
 def test_quantiles_invert_tails(level, v):
-    law = ThreeMoments(2.0, 1.5, 1.3)
+    law = ThreeMoments(2.0, 1.5, 0.87)
     x = float(law.quantile(level, v))
     assert x == 0 or law.tail(x, v) == pytest.approx(level, rel=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-140, 1e-60, 1e60, 1e140])
+def test_weights_in_other_units_have_the_same_law(unit):
+    """Deviations of likelihoods may be 1e-70 to 1e70: fourth powers are in the range of doubles, sixths are not."""
+    values = np.array([3.0, 1.0, 0.2])
+    law, other = three_moments(values), three_moments(values * unit)
+    for x in (4.0, 40.0):
+        assert other.tail(x * unit, 2.0) == pytest.approx(law.tail(x, 2.0), rel=1e-9)
+    assert other.quantile(0.01) == pytest.approx(law.quantile(0.01) * unit, rel=1e-9)
 
 
 def test_nothing_varies():

@@ -25,7 +25,7 @@ def test_the_p_values_are_the_ranks_that_the_module_defines():
     for part in PARTS:
         x = together[:, part] - together[:, part].mean(axis=0)
         values = np.maximum(np.linalg.eigvalsh(x.T @ x / 12), 0)
-        law = ThreeMoments(values.sum(), (values ** 2).sum(), values.max() * (values ** 2).sum())
+        law = ThreeMoments(values.sum(), (values ** 2).sum(), values.max())
         tails.append([float(law.tail(one @ one)) for one in x] if values.any() else [1.0] * 13)
     single = [sum(t <= own[0] * (1 + 1e-9) for t in own) / 13 for own in tails]
     least = [min(own[g] for own in tails) for g in range(13)]
