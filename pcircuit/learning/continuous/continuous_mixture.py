@@ -33,7 +33,6 @@ from pcircuit.circuit import Circuit
 from pcircuit.circuit_mixture import Mixture
 from pcircuit.learning.continuous.decoder import Adam, Decoder, Singles, decoded, gradient, start
 from pcircuit.learning.continuous.point_logs import (
-    Coded,
     Logits,
     coded,
     logits_of,
@@ -51,7 +50,7 @@ RATE, LEAST_STEPS, MOST_STEPS = 0.008, 32, 200  # of Adam; steps of an epoch, wh
 BATCH, SMALLEST_BATCH = 256, 16  # rows of a step
 HALVED_AFTER, ENDED_AFTER = 2, 6  # looks without a gain
 CIRCUIT_POINTS = 256  # of one circuit, so that its values stay in the cache
-HELD_BLOCK = 1000  # rows that are evaluated at a time
+HELD_BLOCK, MOST_CODED = 1000, 2 ** 22  # rows that are evaluated at a time, and indicators of them
 EDGE = 2.0 ** -24  # of the unit interval, whose ends are infinitely far out
 
 
@@ -100,19 +99,18 @@ def continuous_mixture(table: Evidence, held: Evidence, num_categories: Ints, nu
     >>> rows = (rng.random((600, 8)) < 1 / (1 + np.exp(-2 * taste))).astype(int)
     >>> fitted = continuous_mixture(rows[:400], rows[400:], np.full(8, 2), 256, rng, num_epochs=5)
     >>> fitted.mixture, bool(fitted.validation.max() > 8 * np.log(0.5))      # better than eight fair coins
-    (Mixture(1 circuits, 8 variables, 4352 parameters), True)
+    (Mixture(1 circuit, 8 variables, 4352 parameters), True)
     """
     logits = logits_of(num_categories)
     points = _points(num_points, generator)
-    rows = coded(held, logits)
     decoder = best = start(DIMENSIONS, WIDTH, _base(table, logits), generator)
-    some = coded(table[generator.permutation(len(table))[:HELD_BLOCK]], logits)
+    some = table[generator.permutation(len(table))[:HELD_BLOCK]]
     looks: list[tuple[float, float]] = []
     highest, passed, misses = -np.inf, -np.inf, 0
     learning = _Learning(table, logits, generator, num_points, decoder)
     for _ in range(num_epochs):
         decoder = learning.epoch(decoder)
-        training, mean = (_mean_log(decoder, points, one, logits) for one in (some, rows))
+        training, mean = (_mean_log(decoder, points, one, logits) for one in (some, held))
         looks.append((training, mean))
         best, highest = (decoder, mean) if mean > highest else (best, highest)
         passed, misses = (mean, 0) if mean - passed > tolerance else (passed, misses + 1)
@@ -183,15 +181,15 @@ def _shares(logs: Singles) -> tuple[Singles, Singles]:
     return logs, (top + np.log(total))[:, 0]
 
 
-def _mean_log(decoder: Decoder, points: Singles, rows: Coded, logits: Logits) -> float:
-    """Mean log-likelihood of rows under the mixture of these points."""
+def _mean_log(decoder: Decoder, points: Singles, rows: Evidence, logits: Logits) -> float:
+    """Mean log-likelihood of rows under the mixture of these points, some at a time: coded they are large."""
     values = decoded(decoder, points)[1]
     zeta, total = normalizers(values, logits), 0.0
-    for begin in range(0, len(rows.indicators), HELD_BLOCK):
-        block = slice(begin, begin + HELD_BLOCK)
-        some = Coded(rows.indicators[block], None if rows.shown is None else rows.shown[block])
+    step = max(min(HELD_BLOCK, MOST_CODED // values.shape[1]), 1)
+    for begin in range(0, len(rows), step):
+        some = coded(rows[begin:begin + step], logits)
         total += float(_shares(point_logs(some, values, zeta))[1].sum(dtype=np.float64))
-    return total / len(rows.indicators) - float(np.log(len(points)))
+    return total / len(rows) - float(np.log(len(points)))
 
 
 def _base(table: Evidence, logits: Logits) -> Singles:

@@ -1,4 +1,6 @@
 """Mixtures over a continuous variable: a distribution, the one that was fitted, and better where there is a degree."""
+import tracemalloc
+
 import naive
 import numpy as np
 import pytest
@@ -44,6 +46,16 @@ def test_one_row_and_few_rows(rng):
     for rows in (np.array([[0, 1]]), np.array([[0, 1], [1, 0], [1, 1]])):
         found = fitted(rng, rows, [2, 2], points=256)
         assert np.isfinite(log_likelihood(found.mixture, [[0, 0], [0, 1], [1, 0], [1, 1]])).all()
+
+
+def test_rows_that_judge_are_coded_some_at_a_time(rng):
+    """Eight thousand rows of 4 columns with 1,000 categories: 128 MB as indicators, and more while they are made."""
+    held = rng.integers(0, 1000, (8000, 4))
+    tracemalloc.start()
+    continuous_mixture(held[:64], held, np.full(4, 1000), 256, rng, num_epochs=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 9e7
 
 
 def test_a_degree_is_learned_better_than_independent_columns(rng):
