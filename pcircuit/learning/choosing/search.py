@@ -43,7 +43,7 @@ class LearnSearch:
         always fitted; then nothing is tried that would take more than a quarter of what is left, and a fit that takes
         longer than expected ends where nothing is left.  One core does some 1.7 times 10^10 in a second with 64
         states and two categories, 10^10 with 16, fewer with many categories (`benchmarks.bench_em`).  Default 6e12,
-        three to five minutes of two cores; 1e300 for no limit.
+        about seven minutes of two cores; 1e300 for no limit.
 
     Raises
     ------
