@@ -11,10 +11,10 @@ The mean is an ordinary mixture of S components, each a product of columns, and 
 missing entries, is exact.  But its components are not free, as those of S clusters would be: one smooth map gives them
 all, and thousands of them can be learned from as many rows.
 
-**Learning** maximises the mean log-likelihood of batches of rows by Adam, each batch with other points (the sequence,
-shifted at random), so that the map fits the integral and no single set of points.  After each epoch rows that took no
-part are evaluated at the points of the final mixture.  Where they gain no more the rate is halved, and after some such
-looks the best decoder so far is returned.
+**Learning** maximises the mean log-likelihood of batches of rows by Adam, each batch with one of 64 sets of points (the
+sequence, scrambled anew), so that the map fits the integral and no single set of points.  After each epoch rows that
+took no part are evaluated at the points of the final mixture.  Where they gain no more the rate is halved, and after
+some such looks the best decoder so far is returned.
 
 **More points** than one learns with are better: the learned map is smooth, and the mean over 8,192 points is nearer to
 the integral than that over 1,024.
