@@ -13,7 +13,8 @@ these agree.  Ways k to make them disagree:
   and the first of the pseudocounts; not where parts could have fewer rows than columns, from which no tree can be
   learned (and P trees would cost more than all of EM);
 * mixtures over a continuous hidden variable (`pcircuit.learning.continuous`), whose members differ in start values,
-  batches and points: they see what is a matter of degree, and no dependence between two columns alone.
+  batches and points: they see what is a matter of degree, and no dependence between two columns alone.  A single one
+  is worth more than a tree, so it may take half of what is left of the search, and fewer epochs where that is needed.
 
 The members of one way are equal but for chance and have equal weights; the ways are not, and the validation rows weigh
 them (`stacking`).  Each way starts with two members, and these tell how it will go on.  If l_1 is the mean
@@ -34,6 +35,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -61,6 +63,7 @@ from pcircuit.learning.choosing.work import Making, expected_work, work_of, work
 from pcircuit.learning.chow_liu import chow_liu_tree
 from pcircuit.learning.continuous.continuous_mixture import CIRCUIT_POINTS, work_of_points
 
+LARGEST_POINT_SHARE, LEAST_POINT_EPOCHS = 1 / 2, 8  # of what is left, for a continuous mixture; the fewest it needs
 MOST_LOGITS = 2 ** 24  # of all points of a continuous mixture: 64 MB, of which there are some copies for a time
 
 
@@ -94,6 +97,8 @@ class Average(NamedTuple):
         (l_m - l_1) ((1 - 1/M) / (1 - 1/m) - 1).
         """
         known = len(self.members)
+        if known == 1:  # of a way that could not afford two
+            return 0.0
         gain = float(self.logs.mean()) - sum(self.means) / known
         return max(gain, 0.0) * max((1 - 1 / num_members) / (1 - 1 / known) - 1, 0.0)
 
@@ -118,8 +123,10 @@ def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
     own = Average(Way(1, size), (circuit,), (trial.best,), log_likelihood(circuit, rows.held, n_jobs=rows.n_jobs),
                   work_of(trial, rows))
     averages = [_with(own if way == own.way else _begun(way, making), making)
-                for way in ways(size, search, rows.table.shape) + continuous_ways(rows, search)
-                if making.affords(_expected(way, trial, making))]
+                for way in ways(size, search, rows.table.shape)
+                if making.affords(expected_work(trial, way.size.num_latents, rows))]
+    averages += [_with_second(_begun(way, making), making)
+                 for way in continuous_ways(rows, search) if point_epochs(way.size.num_latents, making)]
     if not averages:
         return None
     averages = _grown(averages, making)
@@ -195,12 +202,25 @@ def continuous_ways(rows: Rows, search: LearnSearch) -> list[Way]:
     return [Way(1, Size(math.isqrt(work // rows.rows.size) + 1, 0.0), points)]
 
 
-def _expected(way: Way, trial: Trial, making: Making) -> float:
-    """The work of a first member: with the epochs of the best tree, or those of a continuous mixture."""
-    states, rows = way.size.num_latents, making.rows
-    if way.num_points:
-        return work_of_epoch(states, rows) * min(MOST_POINT_EPOCHS, making.search.num_epochs)
-    return expected_work(trial, states, rows)
+def point_epochs(num_latents: int, making: Making) -> int:
+    """The epochs that a continuous mixture of such a cost may take: all if they are affordable, half of what is left.
+
+    Parameters
+    ----------
+    num_latents : int
+        States of a tree that costs as much.
+    making : Making
+
+    Returns
+    -------
+    int
+        0 where a continuous mixture would end before it has learned much.
+    """
+    work, most = work_of_epoch(num_latents, making.rows), min(MOST_POINT_EPOCHS, making.search.num_epochs)
+    if making.affords(most * work):
+        return most
+    epochs = min(int(LARGEST_POINT_SHARE * making.left() / work), most)
+    return epochs if epochs >= LEAST_POINT_EPOCHS else 0
 
 
 def _grown(averages: list[Average], making: Making) -> list[Average]:
@@ -232,6 +252,11 @@ def _begun(way: Way, making: Making) -> Average:
     return best
 
 
+def _with_second(average: Average, making: Making) -> Average:
+    """The first continuous mixture with a second one, if that is affordable as well."""
+    return _with(average, making) if average.work <= LARGEST_POINT_SHARE * making.left() else average
+
+
 def _with(average: Average, making: Making) -> Average:
     """The average with one more member."""
     one = _one(average.way, len(average.members) + 1, making)
@@ -245,6 +270,8 @@ def _one(way: Way, number: int, making: Making) -> Average:
     search = making.limited(way.size.num_latents)
     member: Circuit | Mixture
     if way.num_points:
+        if number == 1:
+            search = replace(search, num_epochs=point_epochs(way.size.num_latents, making))
         member, trial = fitted_points(rows, way.num_points, way.size, search, generator, f"continuous, {number}")
     elif way.num_parts == 1:
         drawn = rows.table[generator.integers(len(rows.table), size=len(rows.table))]

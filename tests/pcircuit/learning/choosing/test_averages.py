@@ -3,8 +3,9 @@ import numpy as np
 import pytest
 
 from pcircuit import LearnSearch, Mixture, learn, log_likelihood
-from pcircuit.learning.choosing.averages import Average, Way, continuous_ways, ways
+from pcircuit.learning.choosing.averages import Average, Way, continuous_ways, point_epochs, ways
 from pcircuit.learning.choosing.fits import Rows, Size
+from pcircuit.learning.choosing.work import Making
 
 
 def switched(rng, N):
@@ -44,6 +45,29 @@ def test_points_of_continuous_mixtures_fit_rows_and_memory(most, rows, categorie
     assert [way.num_points for way in found] == [expected] * (expected > 0)
 
 
+@pytest.mark.parametrize(("epochs_left", "expected"), [(160, 40), (159, 40), (79, 39), (16, 8), (15.9, 0)])
+def test_a_continuous_mixture_takes_half_of_what_is_left_if_that_is_enough(epochs_left, expected):
+    """50 rows of 2 columns at 3 states: 900 for each epoch, of which all 40 are a quarter of 160."""
+    table = np.zeros((50, 2), dtype=np.int8)
+    rows = Rows(table, table, np.ones(50), table[:10], np.array([2, 2]), None)
+    making = Making(rows, LearnSearch(max_work=900 * epochs_left), np.random.default_rng(0), [], None)
+    assert point_epochs(3, making) == expected
+
+
+def test_words_have_a_continuous_mixture_though_all_its_epochs_cost_too_much(rng):
+    """Rows of one continuous taste: trees have taken most of the work, so that a few epochs are left for one member."""
+    rows = (rng.random((700, 12)) < 1 / (1 + np.exp(-1.5 * rng.normal(size=(700, 1))))).astype(np.int8)
+    search = {"num_latents": [2], "pseudocounts": [0.1], "num_trees": 4, "num_epochs": 40, "num_parts": ()}
+    free = learn(rows[:500], rows[500:], search=LearnSearch(**search, max_work=1e300)).trials
+    own = 500 * 12 * 4 * 40  # at most, of the first tree
+    cost = next(len(np.unique(rows[:500], axis=0)) * 12 * trial.num_latents ** 2
+                for trial in free if trial.name == "continuous, 1")
+    few = learn(rows[:500], rows[500:], search=LearnSearch(**search, max_work=3 * own + 24 * cost)).trials
+    found = [trial for trial in few if trial.name.startswith("continuous")]
+    assert [trial.name for trial in found] == ["continuous, 1"]
+    assert 8 <= found[0].epochs[-1] < 20
+
+
 def test_what_more_members_promise(rng):
     """Members whose likelihoods are independent factors around a common one: nothing for as many as there are, and near
     the truth for more."""
@@ -54,7 +78,7 @@ def test_what_more_members_promise(rng):
         return Average(Way(1, Size(4, 0.1)), (None,) * M, tuple(logs[:M].mean(axis=1)),
                        np.logaddexp.reduce(logs[:M], axis=0), 16.0 * M)
     mean = {M: average(M).logs.mean() for M in (1, 2, 40)}
-    assert average(2).promise(2) == average(3).promise(2) == 0
+    assert average(2).promise(2) == average(3).promise(2) == average(1).promise(40) == 0
     assert average(2).promise(40) == pytest.approx(mean[40] - mean[2], abs=0.2 * (mean[40] - mean[1]))
 
 

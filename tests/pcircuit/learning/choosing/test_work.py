@@ -25,8 +25,8 @@ def test_nothing_is_begun_beyond_the_limit(rng, share):
     most = share * sum(work(free, rows))
     bound = learn(rows, rows[:100], search=LearnSearch(**SEARCH, max_work=most)).trials
     assert (bound[0].num_latents, bound[0].best) == (free[0].num_latents, free[0].best)  # the first size always
-    assert len(bound) < len(free)
     spent = work(bound, rows)
+    assert sum(spent) < sum(work(free, rows))  # some fits are left out, or end earlier
     assert len(bound) == 1 or sum(spent) <= most
 
 
