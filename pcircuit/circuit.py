@@ -187,8 +187,7 @@ class Circuit(Immutable):
         One pass over the parameters at the first call.
         """
         with np.errstate(over="ignore"):
-            sums = np.concatenate([_row_sums(region) for region in self.regions])
-        return bool(np.all(np.abs(sums - 1) <= NORMALIZED_TOLERANCE))
+            return sums_to_one(np.concatenate([_row_sums(region) for region in self.regions]))
 
     @cached_property
     def nodes(self) -> np.recarray[Any, Any]:
@@ -319,8 +318,22 @@ def derived(circuit: Circuit, name: str, make: Callable[[], T]) -> T:
     return circuit._cache.setdefault(name, make()) if value is None else value
 
 
+def sums_to_one(sums: Floats) -> bool:
+    """Whether sums of rows of probabilities or weights are one, to 1e-9.
+
+    Parameters
+    ----------
+    sums : (rows,) float array
+
+    Returns
+    -------
+    bool
+    """
+    return bool(np.all(np.abs(sums - 1) <= NORMALIZED_TOLERANCE))
+
+
 def with_regions(circuit: Circuit, regions: Iterable[InputRegion | InnerRegion], new: dict[str, Any],
-                 kept: Iterable[str]) -> Circuit:
+                 kept: Iterable[str], is_normalized: bool) -> Circuit:
     """The circuit with regions of the same structure that need no check.
 
     What is derived from them: `new` by name, and the names `kept` that depend on the structure only.
@@ -334,6 +347,8 @@ def with_regions(circuit: Circuit, regions: Iterable[InputRegion | InnerRegion],
         Derived values of the new circuit by name, see `derived`.
     kept : iterable of str
         Names of derived values that depend on the structure only.
+    is_normalized : bool
+        What the circuit's `is_normalized` says.
 
     Returns
     -------
@@ -341,7 +356,7 @@ def with_regions(circuit: Circuit, regions: Iterable[InputRegion | InnerRegion],
     """
     cache = {name: circuit._cache[name] for name in kept if name in circuit._cache} | new
     known = {name: circuit.__dict__[name] for name in ("num_categories", "offsets", "num_parameters")
-             if name in circuit.__dict__}
+             if name in circuit.__dict__} | {"is_normalized": is_normalized}
     return unchecked(Circuit, vtree=circuit.vtree, regions=tuple(regions), _cache=cache, **known)
 
 

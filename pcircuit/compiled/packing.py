@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pcircuit.array_types import Bools, Floats, Ints
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion, derived, with_regions
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, derived, sums_to_one, with_regions
 from pcircuit.compiled.packed import (
     ARITY,
     FIRST_CHILD,
@@ -18,6 +18,7 @@ from pcircuit.compiled.packed import (
     Packed,
     num_inputs,
     table_rows,
+    weight_rows,
 )
 from pcircuit.compiled.rescaling import with_plan
 from pcircuit.immutable import unchecked
@@ -127,8 +128,9 @@ def with_parameters(circuit: Circuit, packed: Packed) -> Circuit:
         else:
             table = weights[start:w].reshape(region.weights.shape)
             regions.append(unchecked(InnerRegion, products=region.products, weights=table))
+    sums = np.concatenate([tables[is_missing], _sums_of_weights(packed)])
     packed = with_plan(packed._replace(tables=tables))
-    return with_regions(circuit, regions, {"packed": packed}, OF_STRUCTURE)
+    return with_regions(circuit, regions, {"packed": packed}, OF_STRUCTURE, sums_to_one(sums))
 
 
 def _row_sums(packed: Packed, is_missing: Bools) -> tuple[Floats, Floats]:
@@ -139,6 +141,12 @@ def _row_sums(packed: Packed, is_missing: Bools) -> tuple[Floats, Floats]:
         rows = widths == C
         sums[rows] = (probs.reshape(-1, C) if rows.all() else probs[starts[rows, None] + np.arange(C)]).sum(axis=1)
     return probs, sums
+
+
+def _sums_of_weights(packed: Packed) -> Floats:
+    """(sum units,) the sums of their weights, region by region."""
+    num_sums = int(packed.region[:, SUMS].sum())
+    return np.bincount(weight_rows(packed), weights=packed.weights, minlength=num_sums)
 
 
 def _flat(parts: list[Any], dtype: Any) -> Any:

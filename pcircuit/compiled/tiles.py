@@ -33,19 +33,22 @@ def upward_tiles(packed, layout, tile, group, rows, wanted):
 def flow_tiles(packed, layout, tile, group, rows, nothing, chunk, sums):
     """Both passes over the rows of a group; returns how many of them are suspect.
 
-    With `chunk` = (row, stop, per_chunk) and `sums` = (part, whole) the group begins at `row` of the data.  The flows
-    of `per_chunk` rows, or of those before `stop`, are summed in `part`, which is zero between chunks, and then added
-    to `whole`.  Suspect rows do not count.  `nothing` is `compiled.readers.NOTHING`: as a constant it would be of
-    another type than in the other calls, and the pass be compiled twice.
+    With `chunk` = (row, first, stop, per_chunk) and `sums` = (part, whole) the group begins at `row` of the data, and
+    the first of all groups, with `whole` still zero, at `first`.  The flows of `per_chunk` rows, or of those before
+    `stop`, are summed in `part`, which is zero between chunks, and then added to `whole`; those of the first chunk in
+    `whole` at once, which is the same and cheaper where tables are large.  Suspect rows do not count.  `nothing` is
+    `compiled.readers.NOTHING`: as a constant it would be of another type than in the other calls, and the pass be
+    compiled twice.
     """
-    row, stop, per_chunk = chunk
+    row, first, stop, per_chunk = chunk
     part, whole = sums
     suspects, start = 0, 0
     while start < rows:
         end = min(rows, start + per_chunk - row % per_chunk)
-        suspects += _add_rows(packed, layout, tile, group, start, end, nothing, part)
+        is_first = row < first + per_chunk
+        suspects += _add_rows(packed, layout, tile, group, start, end, nothing, whole if is_first else part)
         row, start = row + end - start, end
-        if row % per_chunk == 0 or row == stop:
+        if not is_first and (row % per_chunk == 0 or row == stop):
             _move(part.edges, whole.edges)
             _move(part.counts, whole.counts)
             _move(part.log, whole.log)

@@ -38,10 +38,12 @@ from pcircuit.inference.log_domain import log_flows
 from pcircuit.inference.ranges import may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads
 
-# units of work of many rows, and of few; fixed, so that sums are rounded the same way for any number of threads
+# units of work of many rows, of few, and of those that take a millisecond; whatever the number of threads, since sums
+# are rounded once for each
 NUM_CHUNKS, FEW_CHUNKS = 16, 8
 LAST_CACHE = 16_000_000  # bytes that stay in it between the two passes over a tile
-LEAST_ROWS = 512  # of a unit of work of many, so that its arrays pay
+LEAST_ROWS, CHUNK_STEP = 512, 32  # of a unit of work of many, so that its arrays pay; all have a multiple of rows
+CHUNK_WORK = 8_000_000  # units and weights times rows of a unit of work of few: half a millisecond and more
 LEAST_WORK = 3_000_000  # units and weights times rows, below which other threads cost more than they take over
 NUMPY_ROWS = 512
 PASSES = 4  # upward passes that the NumPy version of both takes
@@ -189,9 +191,9 @@ def accumulate(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats
         circuit = with_parameters(circuit, packed)
     work = _rows_in_numpy if in_numpy else _rows_by_kernel
     N = len(data)
-    per_chunk = max(min(LEAST_ROWS, -(-N // FEW_CHUNKS)), -(-N // NUM_CHUNKS), 8 * int(packed.categories.max()))
-    per_chunk = -(-per_chunk // TILE_ROWS) * TILE_ROWS
-    n_jobs = 1 if (circuit.num_units + len(packed.weights)) * N < LEAST_WORK else count_jobs(n_jobs)
+    arithmetic = (circuit.num_units + len(packed.weights)) * N
+    per_chunk = _rows_per_chunk(N, arithmetic, int(packed.categories.max()))
+    n_jobs = 1 if arithmetic < LEAST_WORK else count_jobs(n_jobs)
     # one thread needs no more than one call: it ends a chunk where another thread would begin the next
     step = max(N, 1) if n_jobs == 1 and not in_numpy else per_chunk
     jobs = [(start, min(start + step, N), per_chunk) for start in range(0, N, step)]
@@ -234,6 +236,20 @@ FLOWS = Kernels("expected flows", 15.0, "compiled/tiles.flow_tiles", lambda: [
     expected_flows(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS])
 
 
+def _rows_per_chunk(num_rows: int, arithmetic: int, most_categories: int) -> int:
+    """Rows of a unit of work.  Units are alike, and their number a power of two, so that threads end together.
+
+    A unit pays with so much arithmetic, with the rows of a tile, and with so many rows for each category that its sums
+    cost little beside it.  Two, for two threads, pay with fewer.
+    """
+    few = int(np.clip(arithmetic // CHUNK_WORK, 2, FEW_CHUNKS))
+    least = 2 if num_rows > 3 * most_categories else 1
+    most = max(min(num_rows // TILE_ROWS, num_rows // (8 * most_categories)), least)
+    chunks = min(int(np.clip(num_rows // LEAST_ROWS, few, NUM_CHUNKS)), most)
+    chunks = 2 ** (chunks.bit_length() - 1)
+    return max(-(-num_rows // (chunks * CHUNK_STEP)), 1) * CHUNK_STEP
+
+
 def _rows_by_kernel(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats,
                     job: tuple[int, int, int], free: list[Any], same_rows: bool) -> tuple[Sums, list[Ints]]:
     """`Sums` over the rows of a job by the kernels, chunk by chunk, and a list of arrays of suspect rows, left out.
@@ -252,7 +268,7 @@ def _rows_by_kernel(circuit: Circuit, packed: Packed, data: Evidence, weights: F
             load_group(circuit, packed.categories, data, lo, lo + rows, group)
             loaded[:] = lo, rows
         group.weights[:rows] = weights[lo:lo + rows]
-        if flow_tiles(packed, layout, tile, group, rows, NOTHING, (lo, stop, per_chunk), (part, whole)):
+        if flow_tiles(packed, layout, tile, group, rows, NOTHING, (lo, start, stop, per_chunk), (part, whole)):
             suspects.append(lo + np.flatnonzero(group.suspects[:rows]))
     free.append(work)
     return whole, suspects

@@ -69,7 +69,7 @@ def test_chunks_of_flows_add_up(name, per_chunk, block_bytes, small_tiles, monke
         count = min(12, 22 - lo)
         load_group(circuit, parts.categories, data, lo, lo + count, group)
         group.weights[:count] = weights[lo:lo + count]
-        suspects += flow_tiles(parts, layout, work, group, count, NOTHING, (lo, 22, per_chunk), (part, whole))
+        suspects += flow_tiles(parts, layout, work, group, count, NOTHING, (lo, 0, 22, per_chunk), (part, whole))
     assert not part.edges.any()
     assert not part.counts.any()
     assert part.log[0] == 0
