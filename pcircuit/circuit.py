@@ -187,7 +187,8 @@ class Circuit(Immutable):
         One pass over the parameters at the first call.
         """
         with np.errstate(over="ignore"):
-            return sums_to_one(np.concatenate([_row_sums(region) for region in self.regions]))
+            sums = np.concatenate([_row_sums(region) for region in self.regions])
+        return bool(np.all(np.abs(sums - 1) <= NORMALIZED_TOLERANCE))
 
     @cached_property
     def nodes(self) -> np.recarray[Any, Any]:
@@ -318,25 +319,9 @@ def derived(circuit: Circuit, name: str, make: Callable[[], T]) -> T:
     return circuit._cache.setdefault(name, make()) if value is None else value
 
 
-def sums_to_one(sums: Floats) -> bool:
-    """Whether sums of rows of probabilities or weights are one, to 1e-9.
-
-    Parameters
-    ----------
-    sums : (rows,) float array
-
-    Returns
-    -------
-    bool
-    """
-    return bool(np.all(np.abs(sums - 1) <= NORMALIZED_TOLERANCE))
-
-
 def with_regions(circuit: Circuit, regions: Iterable[InputRegion | InnerRegion], new: dict[str, Any],
                  kept: Iterable[str], is_normalized: bool) -> Circuit:
     """The circuit with regions of the same structure that need no check.
-
-    What is derived from them: `new` by name, and the names `kept` that depend on the structure only.
 
     Parameters
     ----------

@@ -22,6 +22,7 @@ import hld
 import pcircuit
 from hld.answers.profile import profile_of
 from hld.metrics.named import DEFAULT, build_metric
+from hld.nulls.auto import PILOT_ROWS
 from hld.nulls.joint import harmonic_mean
 from hld.nulls.limit_law import limit_laws
 from hld.nulls.score import score_of
@@ -77,7 +78,9 @@ def study(name, options) -> list:
     ascending, kept = detector.encoder_.ordered, detector.profile_
     metrics = tuple(build_metric(metric, reference, **({"ordered": ascending} if ascending else {}))
                     for metric in EVERY if ascending or metric != "ordered")
-    score = score_of(limit_laws(reference, metrics))
+    spread = squared_distances(metrics, reference.rows(PILOT_ROWS, np.random.default_rng(0))).var(axis=0)
+    laws = zip(limit_laws(reference, metrics), spread.tolist(), strict=True)
+    score = score_of(tuple(law.with_excess(one) for law, one in laws))  # so corrected for T, as the detector's are
 
     def each(batches, T):
         """What is tested beside in each of B batches, and (B, q) scores of the metrics, one by one."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pcircuit.array_types import Bools, Floats, Ints
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion, derived, sums_to_one, with_regions
+from pcircuit.circuit import NORMALIZED_TOLERANCE, Circuit, InnerRegion, InputRegion, derived, with_regions
 from pcircuit.compiled.packed import (
     ARITY,
     FIRST_CHILD,
@@ -129,8 +129,9 @@ def with_parameters(circuit: Circuit, packed: Packed) -> Circuit:
             table = weights[start:w].reshape(region.weights.shape)
             regions.append(unchecked(InnerRegion, products=region.products, weights=table))
     sums = np.concatenate([tables[is_missing], _sums_of_weights(packed)])
+    is_normalized = bool(np.all(np.abs(sums - 1) <= NORMALIZED_TOLERANCE))
     packed = with_plan(packed._replace(tables=tables))
-    return with_regions(circuit, regions, {"packed": packed}, OF_STRUCTURE, sums_to_one(sums))
+    return with_regions(circuit, regions, {"packed": packed}, OF_STRUCTURE, is_normalized)
 
 
 def _row_sums(packed: Packed, is_missing: Bools) -> tuple[Floats, Floats]:

@@ -36,14 +36,9 @@ from pcircuit.inference.downward import downward
 from pcircuit.inference.likelihood import ENCODINGS, log_root, tiny_circuit, upward, upward_seconds
 from pcircuit.inference.log_domain import log_flows
 from pcircuit.inference.ranges import may_overflow
-from pcircuit.inference.threads import count_jobs, map_in_threads
+from pcircuit.inference.threads import count_jobs, map_in_threads, rows_per_unit
 
-# units of work of many rows, of few, and of those that take a millisecond; whatever the number of threads, since sums
-# are rounded once for each
-NUM_CHUNKS, FEW_CHUNKS = 16, 8
 LAST_CACHE = 16_000_000  # bytes that stay in it between the two passes over a tile
-LEAST_ROWS, CHUNK_STEP = 512, 32  # of a unit of work of many, so that its arrays pay; all have a multiple of rows
-CHUNK_WORK = 8_000_000  # units and weights times rows of a unit of work of few: half a millisecond and more
 LEAST_WORK = 3_000_000  # units and weights times rows, below which other threads cost more than they take over
 NUMPY_ROWS = 512
 PASSES = 4  # upward passes that the NumPy version of both takes
@@ -192,7 +187,7 @@ def accumulate(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats
     work = _rows_in_numpy if in_numpy else _rows_by_kernel
     N = len(data)
     arithmetic = (circuit.num_units + len(packed.weights)) * N
-    per_chunk = _rows_per_chunk(N, arithmetic, int(packed.categories.max()))
+    per_chunk = rows_per_unit(N, arithmetic, int(packed.categories.max()))
     n_jobs = 1 if arithmetic < LEAST_WORK else count_jobs(n_jobs)
     # one thread needs no more than one call: it ends a chunk where another thread would begin the next
     step = max(N, 1) if n_jobs == 1 and not in_numpy else per_chunk
@@ -234,20 +229,6 @@ def flow_seconds(circuit: Circuit, num_rows: int) -> float:
 
 FLOWS = Kernels("expected flows", 15.0, "compiled/tiles.flow_tiles", lambda: [
     expected_flows(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS])
-
-
-def _rows_per_chunk(num_rows: int, arithmetic: int, most_categories: int) -> int:
-    """Rows of a unit of work.  Units are alike, and their number a power of two, so that threads end together.
-
-    A unit pays with so much arithmetic, with the rows of a tile, and with so many rows for each category that its sums
-    cost little beside it.  Two, for two threads, pay with fewer.
-    """
-    few = int(np.clip(arithmetic // CHUNK_WORK, 2, FEW_CHUNKS))
-    least = 2 if num_rows > 3 * most_categories else 1
-    most = max(min(num_rows // TILE_ROWS, num_rows // (8 * most_categories)), least)
-    chunks = min(int(np.clip(num_rows // LEAST_ROWS, few, NUM_CHUNKS)), most)
-    chunks = 2 ** (chunks.bit_length() - 1)
-    return max(-(-num_rows // (chunks * CHUNK_STEP)), 1) * CHUNK_STEP
 
 
 def _rows_by_kernel(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats,

@@ -19,6 +19,9 @@ from pcircuit.arguments import check_whole_number
 
 T = TypeVar("T")
 Result = TypeVar("Result")
+MOST_UNITS, FEW_UNITS = 16, 8  # of work: of many rows, and of few
+LEAST_ROWS, TILE, STEP = 512, 256, 32  # of a unit of many, and of few; all have a multiple of rows
+UNIT_WORK = 8_000_000  # parameters times rows of a unit of few: half a millisecond and more
 
 
 @contextmanager
@@ -92,6 +95,38 @@ def map_in_threads(function: Callable[[T], Result], arguments: Sequence[T], n_jo
     with workers(n_jobs) as own:
         assert own is not None
         yield _in_order(own, function, arguments, n_jobs)
+
+
+def rows_per_unit(num_rows: int, arithmetic: int, most_categories: int) -> int:
+    """Rows of a unit of work whose results are arrays as large as the parameters, and are added up.
+
+    Units are alike, and their number is a power of two, so that threads end together; it does not depend on theirs,
+    since sums are rounded once for each unit.  One pays with so much arithmetic, with the rows of a tile, and with so
+    many rows for each category that its sums cost little beside it.  Two, for two threads, pay with fewer.
+
+    Parameters
+    ----------
+    num_rows : int
+    arithmetic : int
+        Parameters times rows.
+    most_categories : int
+        Of any column.
+
+    Returns
+    -------
+    int
+        A multiple of 32.
+
+    Examples
+    --------
+    >>> [rows_per_unit(N, 10 ** 9, 2) for N in (1, 1000, 10_000, 100_000)], rows_per_unit(1000, 10 ** 9, 256)
+    ([32, 512, 640, 6272], 512)
+    """
+    few = min(max(arithmetic // UNIT_WORK, 2), FEW_UNITS)
+    most = max(min(num_rows // TILE, num_rows // (8 * most_categories)), 2 if num_rows > 3 * most_categories else 1)
+    units = min(max(num_rows // LEAST_ROWS, few), MOST_UNITS, most)
+    units = 2 ** (units.bit_length() - 1)
+    return max(-(-num_rows // (units * STEP)), 1) * STEP
 
 
 def _in_order(pool: ThreadPoolExecutor, function: Callable[[T], Result], arguments: Sequence[T],

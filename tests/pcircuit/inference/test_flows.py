@@ -101,7 +101,7 @@ def test_flows_of_parts_add_up_and_threads_do_not_matter(rng, monkeypatch):
 @pytest.mark.parametrize("N", [1, 255, 300, 512, 700, 1500, 2100, 5000])
 def test_units_of_work_do_not_depend_on_threads(N, chunk_work, rng, monkeypatch):
     """Whether one thread does them in one call, or several do them, or whether there is enough to do for several."""
-    monkeypatch.setattr("pcircuit.inference.flows.CHUNK_WORK", chunk_work)
+    monkeypatch.setattr("pcircuit.inference.threads.UNIT_WORK", chunk_work)
     circuit = zoo.random_circuit(rng, num_variables=6, max_units=4)
     data = zoo.rows_with_holes(circuit, rng, N)
     alone = expected_flows(circuit, data, n_jobs=1)
