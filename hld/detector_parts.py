@@ -1,9 +1,8 @@
 """How a detector judges a summary, reports on batches and describes itself: parts of `HLDDetector`."""
 from __future__ import annotations
 
-import contextlib
 import warnings
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +10,7 @@ from hld.results.largest import largest_of
 from hld.results.result import HLDResult
 from hld.results.with_quality import with_quality
 from hld.schemas.schema import GROUPING
+from hld.schemas.table_called import table_called
 from hld.summaries.of_tables import facts_of
 from hld.summaries.summary import BatchSummary, check_summary
 from hld.tables.cells import objects_of, read_table
@@ -98,16 +98,9 @@ def warn_of_several(groups: set[str], stacklevel: int) -> None:
                       "itself (`detector.test_by`, `hld test --by`)", UserWarning, stacklevel=stacklevel + 1)
 
 
-@contextlib.contextmanager
-def batch_as_named() -> Iterator[None]:
+def batch_as_named() -> AbstractContextManager[None]:
     """Errors about a `table` speak of the `batch`, which is what `HLDDetector.test` calls it."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        said = str(error)
-        if type(error) not in (TypeError, ValueError) or not said.startswith("`table`"):
-            raise
-        raise type(error)(said.replace("`table`", "`batch`", 1)) from None
+    return table_called("batch")
 
 
 def describe(detector: Any) -> str:

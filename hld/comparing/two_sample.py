@@ -212,7 +212,7 @@ def codes_of(model: Any, test: HLDTest, rows: Any, name: str) -> np.ndarray:
         No evidence for the circuit, or no rows.
     """
     if isinstance(model, HLDDetector):
-        rows, _ = model.encoder_.encode(rows)
+        rows, _ = model.encoder_.encode(rows, name)
     rows = pcircuit.check_evidence(test.circuit, rows, name=name)
     if not len(rows):
         raise ValueError(f"`{name}` has no rows: at least one is needed")

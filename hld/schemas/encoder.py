@@ -48,6 +48,7 @@ from hld.schemas.columns import BINNED, fit_column, narrowed_column
 from hld.schemas.encoder_json import encoder_form, read_form
 from hld.schemas.encoding import CodeTables, code_tables, decoded, encoded
 from hld.schemas.quality import data_quality
+from hld.schemas.table_called import table_called
 from hld.tables.calendar import with_parts
 from hld.tables.cells import Columns, read_table
 from hld.tables.column_names import arrange, column_names, column_roles, matched
@@ -187,7 +188,7 @@ class TableEncoder:
         """Positions of the columns whose categories ascend, bins and whole numbers: a tuple of int."""
         return tuple(v for v, column in enumerate(self.columns) if column.kind in (*BINNED, "integer"))
 
-    def encode(self, table: Any) -> tuple[np.ndarray, EncodingReport]:
+    def encode(self, table: Any, name: str = "table") -> tuple[np.ndarray, EncodingReport]:
         """Turn a table into evidence.
 
         Parameters
@@ -195,6 +196,8 @@ class TableEncoder:
         table : (N, V) array of any dtype, list of rows, or data frame
             N >= 0 rows. Frames are matched by column name, in any order, if the encoder was fitted on a frame
             or with names, or if they have exactly its names; everything else by position.
+        name : str
+            What errors call it.
 
         Returns
         -------
@@ -211,7 +214,8 @@ class TableEncoder:
         TypeError
             Text or objects in a column that was fitted as numbers, values that cannot be levels.
         """
-        return encoded(self.columns, self._tables, *self._arranged(table))
+        with table_called(name):
+            return encoded(self.columns, self._tables, *self._arranged(table))
 
     def encode_training(self, table: Any) -> tuple[np.ndarray, EncodingReport]:
         """Turn the training table into evidence to learn from: every row as it looks to the other rows.

@@ -127,8 +127,7 @@ def arrange(fitted_names: tuple[str, ...], all_names: tuple[str, ...], by_name: 
                          f"column: add it, filled with None where nothing is known")
     if extra:
         raise ValueError(f"`table` has the column(s) {listed(extra)} that were not fitted, "
-                         f"expected only the fitted ones: drop them, for example with "
-                         f"table[list(encoder.names)]")
+                         f"expected only the fitted ones: drop them")
     return found
 
 
