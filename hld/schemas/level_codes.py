@@ -12,6 +12,8 @@ Functions: `level_lookup` (column to `LevelLookup`), `look_up` (cells to categor
 from __future__ import annotations
 
 import math
+import numbers
+import sys
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -50,12 +52,29 @@ def level_lookup(column: LevelColumn) -> LevelLookup:
     """`LevelLookup` of a `LevelColumn`."""
     # np.nan is a key because data frames fill holes with this one object; other NaNs are found one by one.
     categories = {None: -1, np.nan: -1, **{level: code for code, level in enumerate(column.levels)}}
-    numbers = {level: code for code, level in enumerate(column.levels)
-               if not isinstance(level, str) and abs(level) < LARGEST}
+    short = {level: code for code, level in enumerate(column.levels)
+             if not isinstance(level, str) and abs(level) < LARGEST}
     near = sorted((first, last, code) for (first, last), code in
-                  zip(spans(list(numbers)), numbers.values(), strict=True) if first < last)
+                  zip(spans(list(short)), short.values(), strict=True) if first < last)
     times = {time: codes[0] for time, codes in found_by_time(column.levels).items()}
     return LevelLookup(categories, digest_set(column.rare), near, times, are_times(column.levels))
+
+
+def are_doubles(levels: Any) -> bool:
+    """Whether large whole numbers among levels are all doubles, as earlier versions rounded decimals to; so a batch's
+    decimals are, too.
+
+    Parameters
+    ----------
+    levels : sequence of bool, int, float or str
+
+    Examples
+    --------
+    >>> are_doubles((3, 2 ** 62)), are_doubles((2 ** 62, 2 ** 62 + 1))
+    (True, False)
+    """
+    return all(not isinstance(level, int) or abs(level) <= LARGEST or (
+        abs(level) <= sys.float_info.max and float(level) == level) for level in levels)
 
 
 def look_up(column: LevelColumn, lookup: LevelLookup, values: np.ndarray, *, is_strict: bool = True,
@@ -114,6 +133,9 @@ def _code_of(column: Any, lookup: Any, cell: str, is_strict: bool) -> int:
         return _ODD
     if value in lookup.categories:
         return lookup.categories[value]
+    is_large_decimal = isinstance(value, int) and not isinstance(cell, numbers.Integral)
+    if is_large_decimal and float(value) in lookup.categories and are_doubles(column.levels):
+        return lookup.categories[float(value)]
     if isinstance(value, float) and (i := bisect_right(lookup.near, (value, math.inf))) and \
             value <= lookup.near[i - 1][1]:
         return lookup.near[i - 1][2]

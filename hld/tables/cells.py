@@ -6,10 +6,10 @@ cells. Three facts about one cell are settled here and nowhere else.
 * *Missing*: ``None``, whatever differs from itself (NaN, NaT), ``pandas.NA`` and masked entries. An empty
   string is text.
 * *Plain value*: the ``bool``, ``int``, ``float`` or ``str`` that a level is kept as. NumPy scalars become
-  Python ones, decimals and fractions the nearest double, bytes their UTF-8 text; dates, durations and times of the
-  day have one text each, whatever form they come in, exact to the last digit (`hld.tables.time_levels`); other
-  objects are represented by ``str(cell)``. Containers, complex numbers and objects without a text of their own are
-  refused.
+  Python ones, decimals and fractions the nearest double (from 2^53 on, whole ones stay whole numbers), bytes their
+  UTF-8 text; dates, durations and times of the day have one text each, whatever form they come in, exact to the last
+  digit (`hld.tables.time_levels`); other objects are represented by ``str(cell)``. Containers, complex numbers and
+  objects without a text of their own are refused.
 * *Equality* is by value, as in Python: 1, 1.0 and True are one level, "1" is another.
 
 Nothing is rounded on the way: whole numbers stay whole numbers, whatever their size, even beside missing cells.

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import collections.abc
 import datetime
+import math
 import numbers
 import re
 import reprlib
@@ -19,6 +20,7 @@ from hld.tables.times import times_as_objects
 
 TIME_TYPES = (datetime.date, datetime.timedelta, datetime.time)
 REAL = (numbers.Real, Decimal, np.bool_)
+EXACT = 2.0 ** 53  # below it doubles hold every whole number
 # Without blanks at its ends; at most one inside where several could be, so that long texts are read once.
 _NUMBER = re.compile(r"[$\u20ac\u00a3\u00a5]?\s?[+-]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.']\d{3})+([.,]\d+)?)"
                      r"([eE][+-]?\d+)?\s?[%$\u20ac\u00a3\u00a5]?")
@@ -89,7 +91,7 @@ def plain_value(cell: float | str, name: str) -> float | str:
             number = float(cell) + 0.0
         except OverflowError:
             raise too_large(name) from None
-        return int(cell) if isinstance(cell, numbers.Integral) else number
+        return int(cell) if _is_exact(cell, number) else number
     if isinstance(cell, bytes):
         return cell.decode("utf-8", "backslashreplace")
     kind = type(cell)
@@ -97,6 +99,12 @@ def plain_value(cell: float | str, name: str) -> float | str:
     if opaque or isinstance(cell, (complex, collections.abc.Collection)):
         raise not_a_level(cell, name)
     return str(cell)
+
+
+def _is_exact(cell: Any, number: float) -> bool:
+    """Whether a number is whole and its type, unlike doubles, tells it from its neighbours."""
+    is_large = isinstance(cell, (Decimal, numbers.Rational)) and EXACT <= abs(number) < math.inf
+    return isinstance(cell, numbers.Integral) or (is_large and cell == int(cell))
 
 
 def first_unhashable(cells: Any) -> Any:

@@ -31,6 +31,9 @@ from hld.schemas.encoder import TableEncoder, fit_encoder
     ([Decimal("0.5"), fractions.Fraction(1, 2)], "constant", (0.5,)),
     ([-0.0, 0.0], "integer", (0,)),
     ([2 ** 70, 1], "integer", (1, 2 ** 70)),
+    ([Decimal(2 ** 62 + 1), Decimal(2 ** 62), Decimal("3.00")], "integer", (3, 2 ** 62, 2 ** 62 + 1)),
+    ([fractions.Fraction(2 ** 62 + 1), fractions.Fraction(2 ** 62)], "integer", (2 ** 62, 2 ** 62 + 1)),
+    ([Decimal("Infinity"), "x"], "categorical", (float("inf"), "x")),
 ])
 def test_levels_of_a_column_of_objects(cells, kind, levels):
     fitted, = fit_encoder(column(*cells)).columns
@@ -138,6 +141,18 @@ def test_rare_numbers_are_known_by_value():
     assert codes_of(encoder, column(*again)) == [2] * 7 + [3] * 3
     assert codes_of(encoder, np.array([[7.0], [8.0], [np.nan], [1.0]])) == [2, 3, -1, 0]
     assert codes_of(encoder, np.array([[7], [8], [2]])) == [2, 3, 1]
+
+
+def test_large_decimals_are_told_apart():
+    encoder = fit_encoder(column(*(Decimal(2 ** 62 + k) for k in (0, 1, 1))))
+    again = [Decimal(2 ** 62), 2 ** 62 + 1, Decimal(2 ** 62 + 1), Decimal(2 ** 62 + 2), fractions.Fraction(2 ** 62 + 1)]
+    assert codes_of(encoder, column(*again)) == [0, 1, 1, 2, 1]
+
+
+def test_large_decimals_of_earlier_versions_were_rounded_and_are_found():
+    rounded = fit_encoder(column(*(float(2 ** 62 + k) for k in (0, 0, 2048))))
+    again = [Decimal(2 ** 62 + 1), fractions.Fraction(2 ** 62 + 2047), Decimal(2 ** 61 + 512), 2 ** 62 + 1]
+    assert codes_of(rounded, column(*again)) == [0, 1, 2, 2]
 
 
 def test_only_so_many_rare_levels_are_known(monkeypatch):
