@@ -30,11 +30,13 @@ import datetime
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from hld.schemas.columns import BINNED, BinColumn, LevelColumn
+from hld.schemas.level_codes import are_doubles
 from hld.schemas.number_codes import LARGEST
 from hld.schemas.single_precision import spans
 from hld.tables.calendar import PARTS
@@ -175,8 +177,12 @@ def _level_branches(column: Any, value: Any) -> list[Any] | None:
     import ibis
     dtype = value.type()
     if dtype.is_numeric() or dtype.is_boolean():
-        if dtype.is_floating() or dtype.is_decimal():
-            return _span_branches(column, value.cast("float64"))
+        if dtype.is_floating():
+            return _span_branches(column.levels, value.cast("float64"))
+        if dtype.is_decimal():
+            exact = [] if are_doubles(column.levels) else _exact_branches(column.levels, value)
+            rest = [None if exact and _is_large(level) else level for level in column.levels]
+            return exact + _span_branches(rest, value.cast("float64"))
         literals = [_number(level) for level in column.levels]
         value = ibis.ifelse(value, 1, 0) if dtype.is_boolean() else value
     elif column.kind != "categorical":
@@ -217,10 +223,24 @@ def double(number: float) -> Any:
     return ibis.literal(repr(float(number))).cast("float64")
 
 
-def _span_branches(column: Any, value: Any) -> list[Any]:
+def _is_large(level: Any) -> bool:
+    """Whether a level is a whole number of which doubles do not tell the neighbours apart."""
+    return isinstance(level, int) and abs(level) >= LARGEST
+
+
+def _exact_branches(levels: Any, value: Any) -> list[Any]:
+    """Conditions and slots of the whole numbers that doubles do not tell apart, for a column of decimals."""
+    import ibis
+    dtype = value.type()
+    digits = math.inf if dtype.precision is None else dtype.precision - (dtype.scale or 0)
+    return [(value == ibis.literal(Decimal(level), type=dtype), code) for code, level in enumerate(levels)
+            if _is_large(level) and len(str(abs(level))) <= digits]     # a longer one is no value of this type
+
+
+def _span_branches(levels: Any, value: Any) -> list[Any]:
     """Conditions and slots of levels for a column of doubles: those that four bytes can have made of them, too."""
-    numbers = {code: level for code, level in enumerate(column.levels)
-               if not isinstance(level, str) and abs(level) <= np.finfo(float).max and float(level) == level}
+    numbers = {code: level for code, level in enumerate(levels) if level is not None
+               and not isinstance(level, str) and abs(level) <= np.finfo(float).max and float(level) == level}
     near = [code for code, level in numbers.items() if abs(level) < LARGEST]
     taken = dict(zip(near, spans([numbers[code] for code in near]), strict=True))
     ends = {code: taken.get(code, (level, level)) for code, level in numbers.items()}
