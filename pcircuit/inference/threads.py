@@ -125,7 +125,7 @@ def rows_per_unit(num_rows: int, arithmetic: int, most_categories: int) -> int:
     few = min(max(arithmetic // UNIT_WORK, 2), FEW_UNITS)
     most = max(min(num_rows // TILE, num_rows // (8 * most_categories)), 2 if num_rows > 3 * most_categories else 1)
     units = min(max(num_rows // LEAST_ROWS, few), MOST_UNITS, most)
-    units = 2 ** (units.bit_length() - 1)
+    units = 1 << units.bit_length() - 1
     return max(-(-num_rows // (units * STEP)), 1) * STEP
 
 
