@@ -5,7 +5,7 @@ constants, for the compiler's sake (`compiled.mix`); a tile may hold fewer rows,
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -83,6 +83,32 @@ def new_work(circuit: Circuit, layout: Layout, num_exponents: int, most_bytes: f
                   np.empty(rows, dtype=np.int64), np.zeros(rows, dtype=bool), np.zeros(rows, dtype=bool),
                   np.empty(rows), step)
     return tile, group
+
+
+def groups_of_rows(group: Group, start: int, stop: int, per_chunk: int) -> Iterator[tuple[int, int]]:
+    """The groups in which rows start..stop are loaded: each of several chunks as a whole, or of a part of one.
+
+    So every chunk has the same tiles, and its sums the same rounding, whichever chunks come before it.  In a group of
+    one tile, whose codes are read where they lie, no second chunk may begin.
+
+    Parameters
+    ----------
+    group : Group
+    start, stop : int
+        The first a multiple of `per_chunk`.
+    per_chunk : int
+
+    Yields
+    ------
+    first, rows : int
+        The first row of a group, and how many it has.
+    """
+    most = len(group.roots)
+    together = max(most // per_chunk if most > group.step else 0, 1) * per_chunk
+    for first in range(start, stop, together):
+        end = min(first + together, stop)
+        for lo in range(first, end, most):
+            yield lo, min(most, end - lo)
 
 
 def load_group(circuit: Circuit, categories: Ints, data: Evidence, start: int, stop: int, group: Group) -> None:

@@ -30,7 +30,7 @@ from pcircuit.compiled.layouts import Layout, full_layout
 from pcircuit.compiled.packed import Packed, num_inputs, table_rows
 from pcircuit.compiled.packing import pack, with_parameters
 from pcircuit.compiled.readers import NOTHING
-from pcircuit.compiled.tile import TILE_ROWS, Sums, borrow, free_work, load_group, new_sums, new_work
+from pcircuit.compiled.tile import TILE_ROWS, Sums, borrow, free_work, groups_of_rows, load_group, new_sums, new_work
 from pcircuit.evidence import as_integer_table, refuse_out_of_range, row_weights
 from pcircuit.inference.downward import downward
 from pcircuit.inference.likelihood import ENCODINGS, log_root, tiny_circuit, upward, upward_seconds
@@ -243,8 +243,7 @@ def _rows_by_kernel(circuit: Circuit, packed: Packed, data: Evidence, weights: F
     tile, group, part, loaded = work
     whole = new_sums(packed)
     suspects: list[Ints] = []
-    for lo in range(start, stop, len(group.roots)):
-        rows = min(len(group.roots), stop - lo)
+    for lo, rows in groups_of_rows(group, start, stop, per_chunk):
         if not same_rows or loaded != [lo, rows]:
             load_group(circuit, packed.categories, data, lo, lo + rows, group)
             loaded[:] = lo, rows

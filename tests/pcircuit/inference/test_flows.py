@@ -98,11 +98,11 @@ def test_flows_of_parts_add_up_and_threads_do_not_matter(rng, monkeypatch):
 
 
 @pytest.mark.parametrize("chunk_work", [1, 10 ** 9])  # eight units at the least, and two
-@pytest.mark.parametrize("N", [1, 255, 300, 512, 700, 1500, 2100, 5000])
+@pytest.mark.parametrize("N", [1, 255, 300, 512, 700, 1500, 2100, 5000, 8193, 16_385])
 def test_units_of_work_do_not_depend_on_threads(N, chunk_work, rng, monkeypatch):
     """Whether one thread does them in one call, or several do them, or whether there is enough to do for several."""
     monkeypatch.setattr("pcircuit.inference.threads.UNIT_WORK", chunk_work)
-    circuit = zoo.random_circuit(rng, num_variables=6, max_units=4)
+    circuit = zoo.random_circuit(rng, num_variables=9, max_units=16)
     data = zoo.rows_with_holes(circuit, rng, N)
     alone = expected_flows(circuit, data, n_jobs=1)
     for least in (0, 10 ** 9):
@@ -111,6 +111,21 @@ def test_units_of_work_do_not_depend_on_threads(N, chunk_work, rng, monkeypatch)
         np.testing.assert_array_equal(several.edges, alone.edges)
         np.testing.assert_array_equal(several.inputs, alone.inputs)
         assert several.log_likelihood == alone.log_likelihood
+
+
+@pytest.mark.parametrize("N", [128, 300, 900])
+def test_units_of_wide_tables_are_shorter_than_a_tile(N, rng, monkeypatch):
+    """With more than 390 columns a group has one tile: a second unit must not read the rows of the first."""
+    circuit = zoo.mixture_of_two(rng.dirichlet([50, 50], 400), rng.dirichlet([50, 50], 400))
+    data = zoo.rows_with_holes(circuit, rng, N)
+    alone = expected_flows(circuit, data, n_jobs=1)
+    monkeypatch.setattr("pcircuit.inference.flows.LEAST_WORK", 0)
+    several = expected_flows(circuit, data, n_jobs=2)
+    np.testing.assert_array_equal(several.inputs, alone.inputs)
+    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
+    plain = expected_flows(circuit, data)
+    np.testing.assert_allclose(alone.inputs, plain.inputs, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(alone.edges, plain.edges, rtol=1e-9, atol=1e-10)
 
 
 def test_suspect_rows_take_the_logarithmic_route(engine):
