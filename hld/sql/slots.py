@@ -180,9 +180,8 @@ def _level_branches(column: Any, value: Any) -> list[Any] | None:
         if dtype.is_floating():
             return _span_branches(column.levels, value.cast("float64"))
         if dtype.is_decimal():
-            exact = [] if are_doubles(column.levels) else _exact_branches(column.levels, value)
-            rest = [None if exact and _is_large(level) else level for level in column.levels]
-            return exact + _span_branches(rest, value.cast("float64"))
+            near = _span_branches(column.levels, value.cast("float64"))
+            return near if are_doubles(column.levels) else _exact_branches(column.levels, value, near)
         literals = [_number(level) for level in column.levels]
         value = ibis.ifelse(value, 1, 0) if dtype.is_boolean() else value
     elif column.kind != "categorical":
@@ -224,23 +223,28 @@ def double(number: float) -> Any:
 
 
 def _is_large(level: Any) -> bool:
-    """Whether a level is a whole number of which doubles do not tell the neighbours apart."""
-    return isinstance(level, int) and abs(level) >= LARGEST
+    """Whether a level is a whole number of which doubles do not tell the neighbours apart; all doubles as large are."""
+    return not isinstance(level, str) and LARGEST <= abs(level) < math.inf
 
 
-def _exact_branches(levels: Any, value: Any) -> list[Any]:
-    """Conditions and slots of the whole numbers that doubles do not tell apart, for a column of decimals."""
+def _exact_branches(levels: Any, value: Any, near: list[Any]) -> list[Any]:
+    """Conditions and slots for a column of decimals where whole numbers that doubles do not tell apart are told apart.
+
+    Fractions are the nearest double there, too, as the encoder takes them.
+    """
     import ibis
     dtype = value.type()
     digits = math.inf if dtype.precision is None else dtype.precision - (dtype.scale or 0)
-    return [(value == ibis.literal(Decimal(level), type=dtype), code) for code, level in enumerate(levels)
-            if _is_large(level) and len(str(abs(level))) <= digits]     # a longer one is no value of this type
+    exact = [(value == ibis.literal(Decimal(level), type=dtype), code) for code, level in enumerate(levels)
+             if _is_large(level) and len(str(abs(int(level)))) <= digits]     # a longer one is no value of this type
+    is_fraction = value % 1 != 0
+    return exact + [(is_fraction & found if _is_large(levels[code]) else found, code) for found, code in near]
 
 
 def _span_branches(levels: Any, value: Any) -> list[Any]:
     """Conditions and slots of levels for a column of doubles: those that four bytes can have made of them, too."""
-    numbers = {code: level for code, level in enumerate(levels) if level is not None
-               and not isinstance(level, str) and abs(level) <= np.finfo(float).max and float(level) == level}
+    numbers = {code: level for code, level in enumerate(levels)
+               if not isinstance(level, str) and abs(level) <= np.finfo(float).max and float(level) == level}
     near = [code for code, level in numbers.items() if abs(level) < LARGEST]
     taken = dict(zip(near, spans([numbers[code] for code in near]), strict=True))
     ends = {code: taken.get(code, (level, level)) for code, level in numbers.items()}

@@ -72,6 +72,9 @@ WORDS = [str(one) for one in (*DAYS, *HOURS)] + ["2024-03-01", "word"]
     ([2 ** 62, 2 ** 70 + 1, 3], [3, Decimal("3.5"), None], "DECIMAL(9, 1)"),
     ([2 ** 62, 3, 5], [Decimal(2 ** 62 + 1), 3, 2 ** 61, None], "DECIMAL(38, 0)"),
     ([2.0 ** 62, 3.0, 0.5], [Decimal(2 ** 62), 3, None], "DECIMAL(38, 0)"),
+    ([2.0 ** 62, 2 ** 62 + 1, 0.5], [2 ** 62, 2 ** 62 + 1, 2 ** 62 + 2, Decimal("0.5"), None], "DECIMAL(38, 2)"),
+    ([1e22, 2 ** 62 + 1, "x"], [10 ** 22, 10 ** 22 + 1, 2 ** 62 + 1, None], "HUGEINT"),
+    ([2 ** 62, 2 ** 62 + 1, 3], [Decimal(2 ** 62) + Decimal("0.5"), 2 ** 62 + 2, 3, None], "DECIMAL(38, 2)"),
     ([2 ** 70, 2 ** 70 + 1, 5], [2 ** 70 + 1, 2 ** 70 + 2, None], "HUGEINT"),
     ([2 ** 70, 3, 5], [3.0, float(2 ** 70), None], "DOUBLE"), (["1", "2", "z"], [1, 2, 3, None], "INTEGER")], ids=str)
 def test_counts_are_those_of_the_encoder(levels, cells, kind):
