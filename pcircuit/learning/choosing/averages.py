@@ -14,7 +14,8 @@ these agree.  Ways k to make them disagree:
   learned (and P trees would cost more than all of EM);
 * mixtures over a continuous hidden variable (`pcircuit.learning.continuous`), whose members differ in start values,
   batches and points: they see what is a matter of degree, and no dependence between two columns alone.  A single one
-  is worth more than a tree, so it may take half of what is left of the search, and fewer epochs where that is needed.
+  may be worth more than many trees, so it may take half of what is left of the search, and fewer epochs where that is
+  needed; then it ends after eight if it is behind the best model so far.
 
 The members of one way are equal but for chance and have equal weights; the ways are not, and the validation rows weigh
 them (`stacking`).  Each way starts with two members, and these tell how it will go on.  If l_1 is the mean
@@ -270,9 +271,8 @@ def _one(way: Way, number: int, making: Making) -> Average:
     search = making.limited(way.size.num_latents)
     member: Circuit | Mixture
     if way.num_points:
-        if number == 1:
-            search = replace(search, num_epochs=point_epochs(way.size.num_latents, making))
-        member, trial = fitted_points(rows, way.num_points, way.size, search, generator, f"continuous, {number}")
+        search, least = _of_points(way.size.num_latents, number, making)
+        member, trial = fitted_points(rows, way.num_points, way.size, search, generator, f"continuous, {number}", least)
     elif way.num_parts == 1:
         drawn = rows.table[generator.integers(len(rows.table), size=len(rows.table))]
         tree = chow_liu_tree(drawn, num_categories=rows.categories)
@@ -284,6 +284,18 @@ def _one(way: Way, number: int, making: Making) -> Average:
     for circuit in member.circuits if isinstance(member, Mixture) else (member,):
         drop_work(circuit)  # there may be hundreds
     return Average(way, (member,), (note(trial),), logs, work_of(trial, rows))
+
+
+def _of_points(num_latents: int, number: int, making: Making) -> tuple[LearnSearch, float]:
+    """The search for a continuous mixture, and what it must reach to go on: where it is costly, all models so far."""
+    search = making.limited(num_latents)
+    if number > 1:
+        return search, -np.inf
+    epochs = point_epochs(num_latents, making)
+    all_epochs = min(MOST_POINT_EPOCHS, making.search.num_epochs)
+    is_costly = not making.affords(all_epochs * work_of_epoch(num_latents, making.rows))
+    least = max(trial.best for trial in making.trials) if is_costly else -np.inf
+    return replace(search, num_epochs=epochs), least
 
 
 def _equal(average: Average) -> Mixture:

@@ -165,7 +165,7 @@ def fitted_together(rows: Rows, mixture: Mixture, size: Size, search: LearnSearc
 
 
 def fitted_points(rows: Rows, num_points: int, size: Size, search: LearnSearch, generator: np.random.Generator,
-                  name: str) -> tuple[Mixture, Trial]:
+                  name: str, least: float = -np.inf) -> tuple[Mixture, Trial]:
     """A mixture over a continuous hidden variable, at so many points.
 
     Parameters
@@ -179,6 +179,8 @@ def fitted_points(rows: Rows, num_points: int, size: Size, search: LearnSearch, 
         Of start values, batches and points.
     name : str
         What the trial is called.
+    least : float
+        Mean log-likelihood of the rows that judge that it must have after eight epochs to go on.
 
     Returns
     -------
@@ -187,7 +189,7 @@ def fitted_points(rows: Rows, num_points: int, size: Size, search: LearnSearch, 
     """
     epochs = min(search.num_epochs, MOST_POINT_EPOCHS)
     fitted = continuous_mixture(rows.table, rows.held, rows.categories, num_points, generator, num_epochs=epochs,
-                                tolerance=search.tolerance)
+                                tolerance=search.tolerance, least=least)
     return fitted.mixture, Trial(name, *size, np.arange(1, len(fitted.validation) + 1), fitted.training,
                                  fitted.validation)
 

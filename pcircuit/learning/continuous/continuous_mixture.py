@@ -49,6 +49,7 @@ LEARNING_POINTS, SHIFTS = 1024, 64  # points of a batch, and sets of them
 RATE, LEAST_STEPS, MOST_STEPS = 0.008, 32, 200  # of Adam; steps of an epoch, where there are rows for them
 BATCH, SMALLEST_BATCH = 256, 16  # rows of a step
 HALVED_AFTER, ENDED_AFTER = 2, 6  # looks without a gain
+JUDGED_AFTER = 8  # looks, if it has to be as good as something else
 CIRCUIT_POINTS = 256  # of one circuit, so that its values stay in the cache
 HELD_BLOCK, MOST_CODED = 1000, 2 ** 22  # rows that are evaluated at a time, and indicators of them
 EDGE = 2.0 ** -24  # of the unit interval, whose ends are infinitely far out
@@ -63,7 +64,8 @@ class Fitted(NamedTuple):
 
 
 def continuous_mixture(table: Evidence, held: Evidence, num_categories: Ints, num_points: int,
-                       generator: np.random.Generator, *, num_epochs: int = 40, tolerance: float = 1e-3) -> Fitted:
+                       generator: np.random.Generator, *, num_epochs: int = 40, tolerance: float = 1e-3,
+                       least: float = -np.inf) -> Fitted:
     """Learn a mixture over a continuous hidden variable.
 
     Parameters
@@ -81,6 +83,8 @@ def continuous_mixture(table: Evidence, held: Evidence, num_categories: Ints, nu
         The most; an epoch is a pass over the rows, or over 51,200 of them.
     tolerance : float
         Nats per held row that count as a gain.
+    least : float
+        Nats per held row that it must have after eight epochs to go on.
 
     Returns
     -------
@@ -114,7 +118,7 @@ def continuous_mixture(table: Evidence, held: Evidence, num_categories: Ints, nu
         looks.append((training, mean))
         best, highest = (decoder, mean) if mean > highest else (best, highest)
         passed, misses = (mean, 0) if mean - passed > tolerance else (passed, misses + 1)
-        if misses == ENDED_AFTER:
+        if misses == ENDED_AFTER or (len(looks) == JUDGED_AFTER and highest < least):
             break
         learning.rate /= 1 + (misses > 0 and misses % HALVED_AFTER == 0)
     return Fitted(_mixture(best, points, num_categories, logits), *map(np.array, zip(*looks, strict=True)))

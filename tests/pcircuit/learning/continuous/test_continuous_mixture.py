@@ -42,6 +42,14 @@ def test_equal_seeds_give_equal_mixtures(rng):
     assert not np.array_equal(logs[0], logs[2])
 
 
+@pytest.mark.parametrize(("least", "looks"), [(0.0, 8), (-1e9, 12)])
+def test_one_that_is_behind_after_eight_epochs_goes_on_no_longer(least, looks, rng):
+    rows = degrees(rng, 600)
+    found = continuous_mixture(rows[:400], rows[400:], np.full(10, 2), 256, rng, num_epochs=12, tolerance=-1e9,
+                               least=least)
+    assert len(found.validation) == len(found.training) == looks
+
+
 def test_one_row_and_few_rows(rng):
     for rows in (np.array([[0, 1]]), np.array([[0, 1], [1, 0], [1, 1]])):
         found = fitted(rng, rows, [2, 2], points=256)
