@@ -10,10 +10,10 @@ from hld.results.largest import largest_of
 from hld.results.result import HLDResult
 from hld.results.with_quality import with_quality
 from hld.schemas.schema import GROUPING
-from hld.schemas.table_called import table_called
 from hld.summaries.of_tables import facts_of
 from hld.summaries.summary import BatchSummary, check_summary
 from hld.tables.cells import objects_of, read_table
+from hld.tables.column_names import table_called
 from hld.tables.factored import whole_cells
 from hld.tables.shown_names import listed
 from hld.tables.single_cells import is_missing

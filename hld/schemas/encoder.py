@@ -48,10 +48,9 @@ from hld.schemas.columns import BINNED, fit_column, narrowed_column
 from hld.schemas.encoder_json import encoder_form, read_form
 from hld.schemas.encoding import CodeTables, code_tables, decoded, encoded
 from hld.schemas.quality import data_quality
-from hld.schemas.table_called import table_called
 from hld.tables.calendar import with_parts
 from hld.tables.cells import Columns, read_table
-from hld.tables.column_names import arrange, column_names, column_roles, matched
+from hld.tables.column_names import arrange, column_names, column_roles, matched, table_called
 from hld.tables.shown_names import listed
 
 if TYPE_CHECKING:
@@ -205,7 +204,6 @@ class TableEncoder:
             Entries 0..C_v - 1, and -1 where missing. Its dtype is the smallest of uint8, uint16, int32 that
             holds them, of int8, int16, int32 if a column's dtype can hold missing values (float or object).
         report : hld.schemas.encoding.EncodingReport
-            Counts of missing, unseen and out-of-range cells.
 
         Raises
         ------

@@ -4,13 +4,14 @@ Names are text. A column with another kind of name (a number, a date) is known b
 where the user specifies columns, text is a name and a whole number is a position.
 
 Functions: `column_names`, `column_roles` (at fitting), `arrange`, `matched` (at encoding), `distinct_names` (of objects
-in JSON).
+in JSON), `table_called` (in errors).
 """
 from __future__ import annotations
 
+import contextlib
 import operator
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -205,3 +206,28 @@ def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise RepeatedName(twice)
     return value
+
+
+@contextlib.contextmanager
+def table_called(name: str) -> Iterator[None]:
+    """Errors about a `table` speak of the argument that it was given as.
+
+    Parameters
+    ----------
+    name : str
+        What the caller calls it.
+
+    Examples
+    --------
+    >>> with table_called("batch"):
+    ...     raise ValueError("`table` has 2 columns, expected 1")
+    Traceback (most recent call last):
+    ValueError: `batch` has 2 columns, expected 1
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        said = str(error)
+        if type(error) not in (TypeError, ValueError) or not said.startswith("`table`"):
+            raise
+        raise type(error)(said.replace("`table`", f"`{name}`", 1)) from None
