@@ -62,9 +62,9 @@ from pcircuit.learning.choosing.search import LearnSearch
 from pcircuit.learning.choosing.stacking import best_weights, chosen_weights
 from pcircuit.learning.choosing.work import Making, expected_work, work_of, work_of_epoch
 from pcircuit.learning.chow_liu import chow_liu_tree
-from pcircuit.learning.continuous.continuous_mixture import CIRCUIT_POINTS, work_of_points
+from pcircuit.learning.continuous.continuous_mixture import CIRCUIT_POINTS, JUDGED_AFTER, work_of_points
 
-LARGEST_POINT_SHARE, LEAST_POINT_EPOCHS = 1 / 2, 8  # of what is left, for a continuous mixture; the fewest it needs
+LARGEST_POINT_SHARE = 1 / 2  # of what is left, for a continuous mixture
 MOST_LOGITS = 2 ** 24  # of all points of a continuous mixture: 64 MB, of which there are some copies for a time
 
 
@@ -221,7 +221,7 @@ def point_epochs(num_latents: int, making: Making) -> int:
     if making.affords(most * work):
         return most
     epochs = min(int(LARGEST_POINT_SHARE * making.left() / work), most)
-    return epochs if epochs >= LEAST_POINT_EPOCHS else 0
+    return epochs if epochs >= JUDGED_AFTER else 0
 
 
 def _grown(averages: list[Average], making: Making) -> list[Average]:
