@@ -10,8 +10,9 @@ these agree.  Ways k to make them disagree:
   a little disagree more;
 * a tree for each part of a random division of the rows (`random_parts`) into up to P = 4, 16, 64 and 256 parts, with
   2K / sqrt(P) states, since a part has fewer rows, or twice as many, four times, ... as long as one member gains by it,
-  and the first of the pseudocounts; not where parts could have fewer rows than columns, from which no tree can be
-  learned (and P trees would cost more than all of EM);
+  and the first of the pseudocounts, and with half as many, a quarter, ... where that is all that the search affords;
+  not where parts could have fewer rows than columns, from which no tree can be learned (and P trees would cost more
+  than all of EM);
 * mixtures over a continuous hidden variable (`pcircuit.learning.continuous`), whose members differ in start values,
   batches and points: they see what is a matter of degree, and no dependence between two columns alone.  A single one
   may be worth more than many trees, so it may take half of what is left of the search, and fewer epochs where that is
@@ -60,7 +61,7 @@ from pcircuit.learning.choosing.fits import (
 from pcircuit.learning.choosing.learned import Trial
 from pcircuit.learning.choosing.search import LearnSearch
 from pcircuit.learning.choosing.stacking import best_weights, chosen_weights
-from pcircuit.learning.choosing.work import Making, expected_work, work_of, work_of_epoch
+from pcircuit.learning.choosing.work import LARGEST_SHARE, Making, expected_work, work_of, work_of_epoch
 from pcircuit.learning.chow_liu import chow_liu_tree
 from pcircuit.learning.continuous.continuous_mixture import CIRCUIT_POINTS, JUDGED_AFTER, work_of_points
 
@@ -123,12 +124,16 @@ def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
     size = Size(trial.num_latents, trial.pseudocount)
     own = Average(Way(1, size), (circuit,), (trial.best,), log_likelihood(circuit, rows.held, n_jobs=rows.n_jobs),
                   work_of(trial, rows))
-    averages = [_with(own if way == own.way else _begun(way, making), making)
-                for way in ways(size, search, rows.table.shape)
-                if making.affords(expected_work(trial, way.size.num_latents, rows))]
-    averages += [_with_second(_begun(way, making), making)
+    averages = [own]
+    for way in ways(size, search, rows.table.shape):
+        affordable = _affordable(way, trial, making)
+        if affordable == own.way:
+            averages[0] = _with(own, making)
+        elif affordable:
+            averages.append(_with(_begun(affordable, making), making))
+    averages += [_of_points(way, making)
                  for way in continuous_ways(rows, search) if point_epochs(way.size.num_latents, making)]
-    if not averages:
+    if averages == [own]:
         return None
     averages = _grown(averages, making)
     models = [_equal(average) for average in averages]
@@ -224,6 +229,16 @@ def point_epochs(num_latents: int, making: Making) -> int:
     return epochs if epochs >= JUDGED_AFTER else 0
 
 
+def _affordable(way: Way, trial: Trial, making: Making) -> Way | None:
+    """The way with as many states as it can afford, if it takes the epochs of a fit; of trees with its own, or none."""
+    states = way.size.num_latents
+    while not making.affords(expected_work(trial, states, making.rows)):
+        if way.num_parts == 1 or states == 1:
+            return None
+        states //= 2
+    return way._replace(size=way.size._replace(num_latents=states))
+
+
 def _grown(averages: list[Average], making: Making) -> list[Average]:
     """The averages with more members, in turns, of those ways that promise enough and can be afforded."""
     search, averages = making.search, list(averages)
@@ -253,9 +268,15 @@ def _begun(way: Way, making: Making) -> Average:
     return best
 
 
-def _with_second(average: Average, making: Making) -> Average:
-    """The first continuous mixture with a second one, if that is affordable as well."""
-    return _with(average, making) if average.work <= LARGEST_POINT_SHARE * making.left() else average
+def _of_points(way: Way, making: Making) -> Average:
+    """The first continuous mixture, with a second one if that is affordable as well and the first was good enough.
+
+    One that ended early, behind the best model so far, has too little weight for a second one to count.
+    """
+    least = _least(way, making)
+    first = _begun(way, making)
+    goes_on = first.means[0] >= least and first.work <= LARGEST_POINT_SHARE * making.left()
+    return _with(first, making) if goes_on else first
 
 
 def _with(average: Average, making: Making) -> Average:
@@ -268,10 +289,10 @@ def _with(average: Average, making: Making) -> Average:
 def _one(way: Way, number: int, making: Making) -> Average:
     """A new member, alone."""
     rows, _, generator, _, note = making
-    search = making.limited(way.size.num_latents)
+    search = _limited(way, number, making)
     member: Circuit | Mixture
     if way.num_points:
-        search, least = _of_points(way.size.num_latents, number, making)
+        least = _least(way, making) if number == 1 else -np.inf
         member, trial = fitted_points(rows, way.num_points, way.size, search, generator, f"continuous, {number}", least)
     elif way.num_parts == 1:
         drawn = rows.table[generator.integers(len(rows.table), size=len(rows.table))]
@@ -286,16 +307,19 @@ def _one(way: Way, number: int, making: Making) -> Average:
     return Average(way, (member,), (note(trial),), logs, work_of(trial, rows))
 
 
-def _of_points(num_latents: int, number: int, making: Making) -> tuple[LearnSearch, float]:
-    """The search for a continuous mixture, and what it must reach to go on: where it is costly, all models so far."""
-    search = making.limited(num_latents)
-    if number > 1:
-        return search, -np.inf
-    epochs = point_epochs(num_latents, making)
+def _limited(way: Way, number: int, making: Making) -> LearnSearch:
+    """The search with the epochs that a member may take: the first two of trees leave most of the work to others."""
+    states = way.size.num_latents
+    if way.num_points and number == 1:
+        return replace(making.search, num_epochs=point_epochs(states, making))
+    return making.limited(states, share=1.0 if way.num_points or number > 2 else LARGEST_SHARE)
+
+
+def _least(way: Way, making: Making) -> float:
+    """What the first continuous mixture must reach early: where all its epochs are costly, the best model so far."""
     all_epochs = min(MOST_POINT_EPOCHS, making.search.num_epochs)
-    is_costly = not making.affords(all_epochs * work_of_epoch(num_latents, making.rows))
-    least = max(trial.best for trial in making.trials) if is_costly else -np.inf
-    return replace(search, num_epochs=epochs), least
+    is_costly = not making.affords(all_epochs * work_of_epoch(way.size.num_latents, making.rows))
+    return max(trial.best for trial in making.trials) if is_costly else -np.inf
 
 
 def _equal(average: Average) -> Mixture:

@@ -3,7 +3,8 @@
     1. *Size.*  A Hidden Chow-Liu tree (`hclt`) with K = 8 states, then 16, 32, ... is fitted by EM.  The validation
        rows are evaluated every ten epochs; two evaluations without a gain end a fit, and the best parameters are kept.
        A second fit of each K begins with the states of the one before, each split into two (`grown`), and the better
-       one counts.  The first K that is no better than the one before ends the search.
+       one counts.  The first K that is no better than the one before ends the search.  A large one may be worth more
+       with few epochs than a small one with many: each fit gets a quarter of what the search has left.
     2. *Smoothing.*  The same with other pseudocounts, at the best K.
     3. *Many models.*  Trees of bootstrap samples, trees for the parts of random divisions of the rows, and mixtures
        over a continuous hidden variable err in different ways, and their mixture has the higher likelihood
@@ -41,7 +42,7 @@ from pcircuit.learning.choosing.fits import Rows, Size, fitted_from, fitted_tree
 from pcircuit.learning.choosing.growing import grown
 from pcircuit.learning.choosing.learned import Learned, Trial
 from pcircuit.learning.choosing.search import LearnSearch
-from pcircuit.learning.choosing.work import Making, expected_work
+from pcircuit.learning.choosing.work import LARGEST_SHARE, Making, expected_work
 from pcircuit.learning.chow_liu import chow_liu_tree
 from pcircuit.learning.em import fit_em
 from pcircuit.learning.em_options import EMWatch
@@ -171,18 +172,20 @@ def _single(making: Making) -> tuple[Circuit, Trial]:
     tree = chow_liu_tree(rows.table, num_categories=rows.categories)
 
     def fitted(num_latents: int, pseudocount: float, name: str) -> tuple[Circuit, Trial]:
-        found = fitted_tree(rows, tree, Size(num_latents, pseudocount), making.limited(num_latents), generator, name)
+        limited = making.limited(num_latents, share=LARGEST_SHARE)
+        found = fitted_tree(rows, tree, Size(num_latents, pseudocount), limited, generator, name)
         note(found[1])
         return found
 
     best = fitted(search.num_latents[0], search.pseudocounts[0], "size")
     for num_latents in search.num_latents[1:]:
-        if not making.affords(expected_work(best[1], num_latents, rows)):
+        if not making.begins(num_latents, best[1]):
             break
         larger = fitted(num_latents, search.pseudocounts[0], "size")
-        if search.grow and num_latents == 2 * best[1].num_latents:
+        if search.grow and num_latents == 2 * best[1].num_latents and making.begins(num_latents, best[1]):
             size, start = Size(num_latents, search.pseudocounts[0]), grown(best[0], NOISE, generator)
-            other = fitted_from(rows, start, size, making.limited(num_latents), "size, grown")
+            limited = making.limited(num_latents, share=LARGEST_SHARE)
+            other = fitted_from(rows, start, size, limited, "size, grown")
             note(other[1])
             larger = max(larger, other, key=lambda one: one[1].best)
         if not larger[1].best - best[1].best > search.tolerance:  # nor where a held-out row is impossible under both

@@ -7,7 +7,9 @@ The time of a fit is about proportional to
 with the rows that differ, as equal ones are merged.  A limit in this unit, not in seconds, ends the same search at the
 same place whatever else a machine does.  Before a fit its epochs are not known; those of the last one like it are a
 fair guess, and no fit is begun whose guess is above a quarter of what is left: so a large size is not tried at the
-price of all that would come after it.  A fit that takes more epochs than were guessed ends where nothing is left.
+price of all that would come after it.  A larger size may be worth more with few epochs than a small one with many, so
+it is begun, too, if a quarter of what is left pays for twenty, and ends with that quarter.  Other fits that take more
+epochs than were guessed end where nothing is left.
 """
 from __future__ import annotations
 
@@ -22,6 +24,7 @@ from pcircuit.learning.choosing.learned import Trial
 from pcircuit.learning.choosing.search import LearnSearch
 
 LARGEST_SHARE = 1 / 4  # of what is left, for one fit
+LEAST_EPOCHS = 20  # with fewer a larger size is not begun: two looks at the rows that judge
 
 
 class Making(NamedTuple):
@@ -41,14 +44,18 @@ class Making(NamedTuple):
         """Whether a fit of so much work is begun: up to LARGEST_SHARE of what is left."""
         return work <= LARGEST_SHARE * self.left()
 
-    def limited(self, num_latents: int, num_circuits: int = 1) -> LearnSearch:
-        """The search with no more epochs for the next fit than there is work left for; one at least.
+    def begins(self, num_latents: int, last: Trial) -> bool:
+        """Whether a fit that ends with LARGEST_SHARE of what is left is begun: for LEAST_EPOCHS, or those of `last`."""
+        return self.affords(min(float(last.epochs[-1]), LEAST_EPOCHS) * work_of_epoch(num_latents, self.rows))
+
+    def limited(self, num_latents: int, num_circuits: int = 1, share: float = 1.0) -> LearnSearch:
+        """The search with no more epochs for the next fit than this share of what is left pays for; one at least.
 
         The first fit of all is not limited: something must be found.
         """
         if not self.trials:
             return self.search
-        epochs = self.left() / (num_circuits * work_of_epoch(num_latents, self.rows))
+        epochs = share * self.left() / (num_circuits * work_of_epoch(num_latents, self.rows))
         return replace(self.search, num_epochs=int(np.clip(epochs, 1, self.search.num_epochs)))
 
 

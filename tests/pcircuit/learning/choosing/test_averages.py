@@ -68,6 +68,32 @@ def test_words_have_a_continuous_mixture_though_all_its_epochs_cost_too_much(rng
     assert 8 <= found[0].epochs[-1] < 20
 
 
+def test_a_costly_continuous_mixture_that_is_far_behind_gets_no_second_one(rng):
+    """Two columns that go together in each row and nothing else: no one variable tells all of them."""
+    halves = rng.integers(2, size=(900, 12))
+    rows = np.concatenate([halves, halves ^ (rng.random((900, 12)) < 0.02)], axis=1)
+    search = {"num_latents": [2], "pseudocounts": [0.1], "num_trees": 4, "num_epochs": 40, "num_parts": ()}
+    free = learn(rows[:700], rows[700:], search=LearnSearch(**search, max_work=1e300)).trials
+    cells = len(np.unique(rows[:700], axis=0)) * 24
+    cost = next(cells * trial.num_latents ** 2 for trial in free if trial.name == "continuous, 1")
+    assert "continuous, 2" in [trial.name for trial in free]
+    few = learn(rows[:700], rows[700:], search=LearnSearch(**search, max_work=12 * cells * 4 * 40 + 60 * cost)).trials
+    found = [trial for trial in few if trial.name.startswith("continuous")]
+    assert [(trial.name, trial.epochs[-1]) for trial in found] == [("continuous, 1", 8)]
+
+
+def test_cuts_have_fewer_states_where_the_search_affords_no_more(rng):
+    rows, held = switched(rng, 1200), switched(rng, 600)
+    search = {"num_latents": [8], "pseudocounts": [0.1], "num_trees": 3, "num_epochs": 60, "num_parts": (4,),
+              "num_points": 0, "joint": False}
+    cells = np.unique(rows, axis=0).size
+    free, few = (learn(rows, held, search=LearnSearch(**search, max_work=most)).trials
+                 for most in (1e300, cells * 64 * 200))
+    first = [next(trial.num_latents for trial in trials if trial.name == "up to 4 parts, 1") for trials in (free, few)]
+    assert first[0] == 8
+    assert first[1] < 8
+
+
 def test_what_more_members_promise(rng):
     """Members whose likelihoods are independent factors around a common one: nothing for as many as there are, and near
     the truth for more."""
