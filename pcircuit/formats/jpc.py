@@ -1,6 +1,6 @@
 """Probabilistic circuits as the text ``.jpc`` files of Juice (ProbabilisticCircuits.jl).
 
-    jpc COUNT                             number of nodes, on which writers disagree; not used
+    jpc COUNT                             number of nodes; a file with fewer has lost its end
     L ID VTREE LITERAL                    x_v = 1 (literal v) or x_v = 0 (literal -v); variables count from 1
     I ID VTREE VARIABLE VALUE             x_v = VALUE; values count from 0
     B ID VTREE VARIABLE N LOGP            binomial on 0..N
@@ -23,7 +23,7 @@ from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.files.whole_file import checked_path, write_text
 from pcircuit.formats.graph import circuit_of_graph
 from pcircuit.formats.pyjuice import is_pyjuice_file, read_pyjuice
-from pcircuit.formats.text import MOST_CATEGORIES, Ids, Line, lines_of, log_terms, named_in_errors
+from pcircuit.formats.text import MOST_CATEGORIES, Ids, Line, check_whole, lines_of, log_terms, named_in_errors
 from pcircuit.formats.unit_graph import Graph
 from pcircuit.formats.vtree_file import read_vtree
 from pcircuit.regions import InputRegion
@@ -160,17 +160,18 @@ def binomial_probs(n: int, p: float) -> np.ndarray:
 
 def _read_text(path: str) -> tuple[Graph, int]:
     """Graph and root of a text file."""
-    graph, ids, root, has_header = Graph(os.path.getsize(path)), Ids(), -1, False
+    graph, ids, root, promised = Graph(os.path.getsize(path)), Ids(), -1, -1
     for line in lines_of(path):
-        if not has_header:
+        if promised < 0:
             if line.tokens[0] != "jpc":
                 raise line.fail(f"expected a first line 'jpc COUNT', found {line.tokens[0][:40]!r}")
-            has_header = True
+            promised = line.integer(1, "number of nodes")
             continue
         root = _read_node(line, graph, ids)
         ids.define(line, root)
     if root < 0:
         raise ValueError(f"cannot read {path!r}: it has no nodes")
+    check_whole(path, promised, len(ids.positions))
     return graph, root
 
 

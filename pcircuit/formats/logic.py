@@ -1,6 +1,6 @@
 """Logic circuits as ``.jlc`` files of Juice (LogicCircuits.jl), read as circuits with weights of one.
 
-    jlc COUNT                       number of nodes; not used
+    jlc COUNT                       number of nodes; a file with fewer has lost its end
     F ID                            false
     T ID                            true
     L ID VTREE LITERAL              x_v (literal v) or not x_v (literal -v); variables count from 1
@@ -22,7 +22,7 @@ import numpy as np
 from pcircuit.circuit import Circuit
 from pcircuit.files.whole_file import checked_path
 from pcircuit.formats.graph import circuit_of_graph, variables_of
-from pcircuit.formats.text import Ids, Line, lines_of, named_in_errors
+from pcircuit.formats.text import Ids, Line, check_whole, lines_of, named_in_errors
 from pcircuit.formats.unit_graph import Graph
 from pcircuit.formats.vtree_file import read_vtree
 
@@ -70,7 +70,7 @@ def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
     --------
     >>> import pathlib, tempfile
     >>> import numpy as np, pcircuit
-    >>> text = "jlc 4\nL 0 0 1\nL 1 0 -1\nL 2 1 2\nA 3 2 2 1 2\nO 4 2 2 0 3\n"       # x1 or (not x1 and x2)
+    >>> text = "jlc 5\nL 0 0 1\nL 1 0 -1\nL 2 1 2\nA 3 2 2 1 2\nO 4 2 2 0 3\n"       # x1 or (not x1 and x2)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = pathlib.Path(folder, "a.jlc").write_text(text)
     ...     circuit = read_jlc(f"{folder}/a.jlc")
@@ -79,16 +79,16 @@ def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
     """
     path = checked_path(path)
     tree = None if vtree is None else read_vtree(checked_path(vtree, "vtree"))
-    reader, root = _Reader(), FALSE
-    has_header = False
+    reader, root, promised = _Reader(), FALSE, -1
     for line in lines_of(path):
-        if not has_header:
+        if promised < 0:
             if line.tokens[0] != "jlc":
                 raise line.fail(f"expected a first line 'jlc COUNT', found {line.tokens[0][:40]!r}")
-            has_header = True
+            promised = line.integer(1, "number of nodes")
             continue
         root = reader.read(line)
         reader.ids.define(line, root)
+    check_whole(path, max(promised, 0), len(reader.ids.positions))
     if root < 0:
         raise ValueError(f"cannot read {path!r}: its last node, the root, is a constant or missing")
     with named_in_errors(path):

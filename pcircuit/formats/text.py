@@ -131,6 +131,27 @@ def lines_of(path: str | os.PathLike[str], comment: str | None = "c") -> Iterato
                 yield Line(name, number, tokens, size)
 
 
+def check_whole(path: str | os.PathLike[str], promised: int, found: int) -> None:
+    """Refuse a file that has fewer nodes than its first line promises: cut at the end of a line it would be a part.
+
+    More are fine: writers may count only those that the root reaches.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+    promised, found : int
+
+    Examples
+    --------
+    >>> check_whole("a.jpc", 3, 2)
+    Traceback (most recent call last):
+    ValueError: cannot read 'a.jpc': its first line promises 3 nodes, found 2, so that it may have lost its end
+    """
+    if found < promised:
+        raise ValueError(f"cannot read {os.fspath(path)!r}: its first line promises {promised} nodes, found {found}, "
+                         "so that it may have lost its end")
+
+
 @contextmanager
 def named_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
     """Context in which what a circuit lacks is told with the name of its file.

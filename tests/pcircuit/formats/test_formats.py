@@ -79,8 +79,8 @@ BAD = [
     (pcircuit.read_uai, "BAYES 1 \u0662 1 1 0 2 0.5 0.5", "a whole number from 1 to 1048576, found '\u0662'"),
     (pcircuit.read_uai, "BAYES 1 2 1 1 0 2 inf 0.5", "a finite number of at least 0, found 'inf'"),
     (pcircuit.read_jpc, "jpc 1\nL 0 0 1\nS 1 0 1 0 709.7827128934\n", "the logarithm of a finite number"),
-    (pcircuit.read_jpc, "jpc 3\nC 0 0 1 709 709\nS 1 0 1 0 709\n", "array of finite numbers of at least 0, found inf"),
-    (pcircuit.read_jpc, "jpc 3\nL 0 0 1\nS 1 0 2 0 709.7 0 709.7\n", "of finite numbers of at least 0, found inf"),
+    (pcircuit.read_jpc, "jpc 2\nC 0 0 1 709 709\nS 1 0 1 0 709\n", "array of finite numbers of at least 0, found inf"),
+    (pcircuit.read_jpc, "jpc 2\nL 0 0 1\nS 1 0 2 0 709.7 0 709.7\n", "of finite numbers of at least 0, found inf"),
     (pcircuit.read_jpc, "jpc 1\nL 0 0 1 L 1 0 -1\n", "line 2: a literal takes 4 words, found 8"),
     (pcircuit.read_jpc, "jpc 1\nI 0 0 1 1 0\n", "line 2: an indicator takes 5 words, found 6"),
     (pcircuit.read_jpc, "jpc 1\nB 0 0 1 3 -1 -2\n", "line 2: a binomial input takes 6 words, found 7"),
@@ -89,6 +89,8 @@ BAD = [
     (pcircuit.read_jlc, "jlc 1\nT 0 1\n", "line 2: a constant takes 2 words, found 3"),
     (pcircuit.read_spn, "(2 2)\nv 0 0\nv 1 0\n* 0 1\n", "its last line is not EOF, so that it may have lost units"),
     (pcircuit.read_spn, "(2 2)\nv 0 0\nv 1 0\n* 0 1\nEOF\nv 0 1\n", "line 6: nothing may follow the line EOF"),
+    (pcircuit.read_jpc, "jpc\nL 0 0 1\n", "line 1: the number of nodes is missing"),
+    (pcircuit.read_jlc, "jlc many\nL 0 0 1\n", "line 1: the number of nodes must be a whole number"),
     (pcircuit.read_jpc, "jpc 1\nL 0 0 1\nS 1 0 1 0 1.0.0\n", "the log-probability must be a number, found '1.0.0'"),
 ]
 
@@ -99,6 +101,25 @@ def test_damage_gets_one_sentence_with_the_name_of_the_file(reader, text, messag
         read_text(tmp_path, text, reader, "damaged")
     assert "damaged" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+CUT = {
+    "jpc": (pcircuit.read_jpc, "jpc 4\nC 0 0 1 -0.5 -1\nC 1 0 1 -1 -0.5\nS 2 0 2 0 -0.7 1 -0.7\nS 3 0 1 2 0.0\n"),
+    "jlc": (pcircuit.read_jlc, "jlc 5\nL 0 0 1\nL 1 0 -1\nL 2 1 2\nA 3 2 2 1 2\nO 4 2 2 0 3\n"),
+    "spn": (pcircuit.read_spn, "(2)\nv 0 0\nv 0 1\n+ 0 -0.7 1 -0.7\n+ 2 0.0\nEOF\n"),
+    "vtree": (pcircuit.read_vtree, "vtree 5\nL 0 1\nL 1 2\nI 2 0 1\nL 3 3\nI 4 2 3\n"),
+    "uai": (pcircuit.read_uai, "BAYES\n2\n2 2\n2\n1 0\n1 1\n2 0.4 0.6\n2 0.1 0.9\n"),
+}
+
+
+@pytest.mark.parametrize("form", CUT)
+def test_files_that_are_cut_at_the_end_of_a_line_are_no_smaller_circuits(form, tmp_path):
+    reader, text = CUT[form]
+    lines = text.splitlines(keepends=True)
+    read_text(tmp_path, text, reader)
+    for end in range(1, len(lines)):
+        with pytest.raises(ValueError, match=r"cannot read '.*a'"):
+            read_text(tmp_path, "".join(lines[:end]), reader)
 
 
 @pytest.mark.parametrize("reader", [pcircuit.read_uai, pcircuit.read_psdd])

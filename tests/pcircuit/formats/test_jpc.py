@@ -28,7 +28,7 @@ def test_every_kind_of_jpc_line(tmp_path):
 
 
 def test_overlapping_scopes_have_no_v_tree(tmp_path):
-    text = ("jpc 9\nL 0 0 1\nL 1 0 2\nL 2 0 3\nP 3 0 2 0 1\nP 4 0 2 1 2\nP 5 0 2 3 2\nP 6 0 2 0 4\n"
+    text = ("jpc 8\nL 0 0 1\nL 1 0 2\nL 2 0 3\nP 3 0 2 0 1\nP 4 0 2 1 2\nP 5 0 2 3 2\nP 6 0 2 0 4\n"
             "S 7 0 2 5 -0.7 6 -0.7\n")
     with pytest.raises(StructureError, match=r"decomposable: the scopes of unit 3 .* and unit 4 .* overlap"):
         read_text(tmp_path, text, pcircuit.read_jpc)
