@@ -117,10 +117,10 @@ class _Model:
 
     def parameters(self, entry: dict[Any, Any], i: int) -> np.ndarray:
         """The parameters of entry i, its own or those that it shares."""
-        if "source_node" in entry:
-            entry = self.entries[_index(entry["source_node"], i)]
+        source = _index(entry["source_node"], i, len(self.entries)) if "source_node" in entry else i
+        values = self.array(_field(self.entries[source], source, "params"), i)
         with np.errstate(invalid="ignore"):  # what is no number is refused where its place is known
-            params: np.ndarray = self.array(entry["params"], i).astype(np.float64, copy=False)
+            params: np.ndarray = values.astype(np.float64, copy=False)
         self.numbers += params.size
         allowed = MOST_NUMBERS * self.graph.num_bytes + SPARE_NUMBERS
         if self.numbers > allowed:
@@ -137,23 +137,22 @@ class _Model:
 
 def _add(model: _Model, i: int, entry: dict[Any, Any]) -> list[Any]:
     """Add the units of one entry; their positions."""
-    blocks = entry["num_node_blocks"] if "num_node_blocks" in entry else entry["num_node_groups"]
-    size = entry["block_size"] if "block_size" in entry else entry["group_size"]
+    blocks, size = _field(entry, i, "num_node_blocks", "num_node_groups"), _field(entry, i, "block_size", "group_size")
     model.check_room(i, blocks, size)
-    children = [model.units[_index(c, i)] for c in entry["chs"]]
-    kind = entry["type"]
+    children = [model.units[_index(c, i, i)] for c in _list(entry, i, "chs")]
+    kind = _field(entry, i, "type")
     if not isinstance(kind, str) or kind not in ("Input", "Product", "Sum"):
         raise ValueError(f"entry {i} has the unknown type {_shown(kind)}")
     if kind == "Input":
-        variables = entry["scope"]
+        variables = _list(entry, i, "scope")
         if len(variables) != 1:
             raise ValueError(f"entry {i} is an input of {len(variables)} variables, only single ones are read")
-        variable = int(variables[0])
-        if variable < 0:
-            raise ValueError(f"entry {i} is an input of variable {variable}: they count from 0")
+        variable = variables[0]
+        if not isinstance(variable, int) or variable < 0:
+            raise ValueError(f"entry {i} is an input of variable {_shown(variable)}: they count from 0")
         return [model.graph.add_input(f"{i}.{k}", variable, probs)
                 for k, probs in enumerate(_input_probs(model, i, entry, blocks * size))]
-    edges = model.array(entry["edge_ids"], i)
+    edges = model.array(_field(entry, i, "edge_ids"), i)
     if edges.ndim != 2 or edges.dtype.kind not in "iu":
         raise ValueError(f"the edges of entry {i} are not a matrix of whole numbers")
     edges = edges.astype(np.int64, copy=False)  # those beyond 2^63 become negative
@@ -165,8 +164,11 @@ def _add(model: _Model, i: int, entry: dict[Any, Any]) -> list[Any]:
 
 def _input_probs(model: _Model, i: int, entry: dict[Any, Any], count: int) -> np.ndarray:
     """(count, C) probabilities of the units of an input entry."""
+    dist = _field(entry, i, "dist")
+    if not isinstance(dist, bytes):
+        raise ValueError(f"entry {i} has {_shown(dist)} as 'dist', expected a pickle in bytes")
     names = [argument.split(" ")[-1] if operation.name == "GLOBAL" else argument
-             for operation, argument, _ in pickletools.genops(entry["dist"]) if isinstance(argument, str)]
+             for operation, argument, _ in pickletools.genops(dist) if isinstance(argument, str)]
     if "params" in entry or "source_node" in entry:
         params = model.parameters(entry, i)
         if not params.size:
@@ -217,10 +219,30 @@ def _add_sums(graph: Graph, i: int, edges: Any, params: Any, below: Any, blocks:
     return result
 
 
-def _index(place: Any, i: int) -> int:
-    """The place of an entry that entry i names, counted from 0."""
-    if not isinstance(place, int) or place < 0:
-        raise ValueError(f"entry {i} names the entry {_shown(place)}")
+def _field(entry: Any, i: int, *names: str) -> Any:
+    """What entry i holds under the first of these names that it has."""
+    if not isinstance(entry, dict):
+        raise ValueError(f"entry {i} must be a dictionary, found {_shown(entry)}")
+    for name in names:
+        if name in entry:
+            return entry[name]
+    raise ValueError(f"entry {i} has no field {' or '.join(map(repr, names))}")
+
+
+def _list(entry: Any, i: int, name: str) -> list[Any]:
+    """What entry i holds under a name, which must be a list, a tuple or an array."""
+    value = _field(entry, i, name)
+    if isinstance(value, np.ndarray) and value.ndim:
+        value = value.tolist()
+    if not isinstance(value, (list, tuple)):
+        raise ValueError(f"entry {i} has {_shown(value)} as {name!r}, expected a list")
+    return list(value)
+
+
+def _index(place: Any, i: int, count: int) -> int:
+    """The place of an entry that entry i names, counted from 0, among the first `count`."""
+    if not isinstance(place, int) or not 0 <= place < count:
+        raise ValueError(f"entry {i} names the entry {_shown(place)}, expected one of the first {count}")
     return place
 
 

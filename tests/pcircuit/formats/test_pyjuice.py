@@ -97,10 +97,19 @@ def changed(i, **fields):
 
 @pytest.mark.parametrize(("entries", "message"), [
     ({}, "it does not hold a list of units"), ([], "it does not hold a list of units"),
-    ([3], "TypeError"), (pyjuice_entries()[0][:1], "its last entry has 4 units, a circuit has one root"),
+    ([3], "entry 0 must be a dictionary, found 3"),
+    (pyjuice_entries()[0][:1], "its last entry has 4 units, a circuit has one root"),
     (changed(0, block_size=0), "entry 0 has 2 blocks of 0 units"),
     (changed(0, block_size=2 ** 40), "entry 0 has 2 blocks of 1099511627776 units"),
-    (changed(0, block_size=None), "KeyError: 'group_size'"),
+    (changed(0, block_size=None), "entry 0 has no field 'block_size' or 'group_size'"),
+    (changed(2, chs=None), "entry 2 has no field 'chs'"), (changed(0, type=None), "entry 0 has no field 'type'"),
+    (changed(1, source_node=2), "entry 2 has no field 'params'"),
+    (changed(2, chs=5), "entry 2 has 5 as 'chs', expected a"),
+    (changed(1, source_node=6), "entry 1 names the entry 6, expected one of the first 6"),
+    (changed(2, chs=(2,)), "entry 2 names the entry 2, expected one of the first 2"),
+    (changed(0, scope=[0.5]), "entry 0 is an input of variable 0.5: they count from 0"),
+    (changed(0, scope=0), "entry 0 has 0 as 'scope', expected a list"),
+    (changed(0, dist=[1]), "entry 0 has <list> as 'dist', expected a pickle in bytes"),
     (changed(0, scope=[0, 1]), "entry 0 is an input of 2 variables, only single ones are read"),
     (changed(0, dist=pickle.dumps(Hostile)), "its inputs are none of Categorical and Bernoulli"),
     (changed(0, params=None), "its inputs are none of Categorical and Bernoulli"),
@@ -121,7 +130,7 @@ def changed(i, **fields):
     (changed(0, scope=[-1]), "entry 0 is an input of variable -1: they count from 0"),
     (changed(4, type=np.zeros(0)), "entry 4 has the unknown type <ndarray>"),
     (changed(0, params=["a"]), "entry 0 has 'a' where a number is expected"),
-    (changed(0, block_size=np.zeros((2, 2))), "entry 0 has 2 blocks of <ndarray> units")], ids=range(29))
+    (changed(0, block_size=np.zeros((2, 2))), "entry 0 has 2 blocks of <ndarray> units")], ids=range(38))
 def test_entries_that_do_not_fit_together_are_refused_with_their_number(entries, message, tmp_path):
     with pytest.raises(ValueError, match=r"a\.jpc' as a file of PyJuice: .*" + message):
         pcircuit.read_jpc(saved(tmp_path, entries))
