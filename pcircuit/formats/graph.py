@@ -11,7 +11,8 @@ so a sum of sums becomes one sum with multiplied weights, and units over one var
 the factors of a product lie more than one level below it, the products in between are added; they change no value.
 The v-tree is the given one, or that of the scopes themselves.
 
-Scopes are sets of variables kept as the bits of whole numbers.
+Scopes are sets of variables kept as the bits of whole numbers, each set once: a chain of V variables has scopes of
+V^2 / 16 to V^2 / 8 bytes.
 """
 from __future__ import annotations
 
@@ -26,6 +27,7 @@ from pcircuit.vtree import VTree
 
 MOST_WEIGHTS = 50  # times the edges of the graph that multiplied-out sums may have, and
 SPARE_WEIGHTS = 1_000_000  # so many more
+MOST_SCOPES = 2**31  # bytes of all different scopes together
 DENSE_SHARE = 0.25  # share of weights that are not zero, from which a region keeps them dense
 
 
@@ -49,11 +51,12 @@ def circuit_of_graph(graph: Graph, root: int, vtree: VTree | None = None) -> Cir
     ------
     StructureError
         If the graph is not smooth, not decomposable, not structured, does not follow the v-tree, or would take far
-        more weights multiplied out than it has, or larger tables than `Graph.spend` allows.
+        more weights multiplied out than it has, larger tables than `Graph.spend` allows, or more than 2 GiB for scopes.
 
     Notes
     -----
-    O(edges), plus what multiplying out sums of sums adds, plus the entries of the tables, as `Graph.spend` counts them.
+    O(edges), plus what multiplying out sums of sums adds, plus the entries of the tables, as `Graph.spend` counts them,
+    plus V bits for each product and each region.
 
     Examples
     --------
@@ -69,16 +72,16 @@ def circuit_of_graph(graph: Graph, root: int, vtree: VTree | None = None) -> Cir
         missing = next(v for v, found in enumerate(variables) if found != v)
         raise StructureError(f"the circuit has no unit for variable {missing}, but for variable {variables[-1]}: "
                              "variables must be numbered without gaps")
-    scopes = _scopes(graph, order)
+    scopes = _Scopes(graph, order)
     if vtree is None:
-        vtree = _vtree_of(sorted({scopes[i] for i in order}, key=int.bit_count), graph, scopes, order)
+        vtree = _vtree_of(graph, scopes)
     elif vtree.num_variables != num_variables:
         raise StructureError(f"the v-tree has {vtree.num_variables} variables and the circuit {num_variables}")
     lowering = _Lowering(graph, scopes, vtree, _categories(graph, order, num_variables))
     with np.errstate(over="ignore", invalid="ignore"):  # the regions refuse what is not finite
         for i in order:
             lowering.read(i)
-    lowering.shown(lowering.region_of[scopes[root]], lowering.mixtures[root])
+    lowering.shown(lowering.region_of[scopes.of[root]], lowering.mixtures[root])
     return Circuit(vtree, lowering.regions())
 
 
@@ -98,26 +101,51 @@ def _reachable(graph: Graph, root: int) -> list[Any]:
     return [i for i in range(root + 1) if reached[i]]
 
 
-def _scopes(graph: Graph, order: list[int]) -> dict[Any, Any]:
-    """Scope of each unit, as bits; refuses sums that are not smooth and products that are not decomposable."""
-    scopes: dict[int, int] = {}
-    for i in order:
-        kind, *rest = graph.units[i]
-        if kind == "input":
-            scopes[i] = 1 << rest[0]
-            continue
-        children = rest[0]
-        scope = scopes[children[0]]
+class _Scopes:
+    """Scope of each unit, as a number, and the sets that the numbers stand for, as bits.
+
+    Refuses sums that are not smooth and products that are not decomposable.
+    """
+
+    def __init__(self, graph: Graph, order: list[int]) -> None:
+        self.of: dict[int, int] = {}  # unit -> number of its scope
+        self.sets: list[int] = []
+        self.numbers: dict[int, int] = {}  # bits -> number
+        self.num_bytes = 0
+        for i in order:
+            kind, *rest = graph.units[i]
+            self.of[i] = (self._number(1 << rest[0]) if kind == "input" else
+                          self._of_product(graph, i, rest[0]) if kind == "product" else
+                          self._of_sum(graph, i, rest[0]))
+
+    def _of_sum(self, graph: Graph, i: int, children: Any) -> int:
+        scope = self.of[children[0]]
         for c in children[1:]:
-            if kind == "sum" and scopes[c] != scope:
+            if self.of[c] != scope:
                 raise StructureError(f"sum {graph.labels[i]} is not smooth: its children {graph.labels[children[0]]} "
                                      f"and {graph.labels[c]} have different variables")
-            if kind == "product" and scopes[c] & scope:
+        return scope
+
+    def _of_product(self, graph: Graph, i: int, children: Any) -> int:
+        scope = self.sets[self.of[children[0]]]
+        for c in children[1:]:
+            bits = self.sets[self.of[c]]
+            if bits & scope:
                 raise StructureError(f"product {graph.labels[i]} is not decomposable: its child {graph.labels[c]} "
                                      "shares a variable with another child")
-            scope |= scopes[c]
-        scopes[i] = scope
-    return scopes
+            scope |= bits
+        return self._number(scope)
+
+    def _number(self, bits: int) -> int:
+        """Number of a set, which is kept with the first that asks."""
+        number = self.numbers.setdefault(bits, len(self.sets))
+        if number == len(self.sets):
+            self.num_bytes += bits.bit_length() // 8
+            if self.num_bytes > MOST_SCOPES:
+                raise StructureError(f"the sets of variables of its units would take more than {MOST_SCOPES} bytes, as "
+                                     "in chains of some hundred thousand variables: such a circuit is not read")
+            self.sets.append(bits)
+        return number
 
 
 def _categories(graph: Graph, order: list[int], num_variables: int) -> np.ndarray:
@@ -130,8 +158,9 @@ def _categories(graph: Graph, order: list[int], num_variables: int) -> np.ndarra
     return categories
 
 
-def _vtree_of(distinct: Any, graph: Graph, scopes: dict[Any, Any], order: list[int]) -> VTree:
+def _vtree_of(graph: Graph, scopes: _Scopes) -> VTree:
     """The v-tree of nested scopes, smallest first; raises where two of them overlap."""
+    distinct = sorted(scopes.sets, key=int.bit_count)
     V = distinct[-1].bit_length()
     nodes: list[tuple[int, Any]] = [(1 << v, v) for v in range(V)]  # (scope, nested list)
     above = list(range(V))  # a node that holds this one; itself for the largest so far
@@ -140,7 +169,8 @@ def _vtree_of(distinct: Any, graph: Graph, scopes: dict[Any, Any], order: list[i
         while rest:  # one node after the other, not one variable: chains are as deep as they have variables
             top = _top(above, (rest & -rest).bit_length() - 1)
             if nodes[top][0] & ~scope:
-                names = [next(graph.labels[i] for i in order if scopes[i] == s) for s in (nodes[top][0], scope)]
+                names = [next(graph.labels[i] for i, number in scopes.of.items() if scopes.sets[number] == s)
+                         for s in (nodes[top][0], scope)]
                 raise StructureError(f"the circuit is not structured-decomposable: the scopes of unit "
                                      f"{names[0]} and unit {names[1]} overlap and neither contains the other, so no "
                                      "v-tree has both")
@@ -162,22 +192,31 @@ def _top(above: list[int], node: int) -> int:
     return node
 
 
+def _regions_of(scopes: _Scopes, vtree: VTree, children: Any) -> dict[int, int]:
+    """Number of a scope -> the lowest region that has it."""
+    regions: dict[int, int] = {}
+    bits: dict[int, int] = {}  # of the regions whose parents are still to come
+    for r, v in enumerate(vtree.variables.tolist()):
+        bits[r] = 1 << v if v >= 0 else sum(bits.pop(c) for c in children[r])
+        number = scopes.numbers.get(bits[r])
+        if number is not None:
+            regions.setdefault(number, r)
+    return regions
+
+
 class _Lowering:
     """Regions in the making: the products of each, and the mixtures that it shows."""
 
-    def __init__(self, graph: Graph, scopes: dict[Any, Any], vtree: VTree, categories: np.ndarray) -> None:
-        self.graph, self.scopes, self.vtree, self.categories = graph, scopes, vtree, categories
-        self.bits = [0] * vtree.num_nodes
-        for r, v in enumerate(vtree.variables.tolist()):
-            self.bits[r] = 1 << v if v >= 0 else sum(self.bits[c] for c in vtree.children(r))
-        self.region_of = {bits: r for r, bits in reversed(list(enumerate(self.bits)))}
+    def __init__(self, graph: Graph, scopes: _Scopes, vtree: VTree, categories: np.ndarray) -> None:
+        self.graph, self.scopes, self.vtree, self.categories = graph, scopes.of, vtree, categories
         self.children, self.parents = vtree.child_lists(), vtree.parents.tolist()
+        self.region_of = _regions_of(scopes, vtree, self.children)
         # unit -> {product number: weight}, or at a leaf a (C,) array, or the one category with value one
         self.mixtures: dict[Any, Any] = {}
-        self.product_numbers: list[dict[Any, Any]] = [{} for _ in self.bits]  # (A,) units of the children -> number
+        self.product_numbers: list[dict[Any, Any]] = [{} for _ in self.parents]  # (A,) units of the children -> number
         # what a shown unit is -> (its number, mixture or table)
-        self.rows: list[dict[Any, Any]] = [{} for _ in self.bits]
-        self.indicators: list[dict[int, int]] = [{} for _ in self.bits]  # category -> number of the row that it is
+        self.rows: list[dict[Any, Any]] = [{} for _ in self.parents]
+        self.indicators: list[dict[int, int]] = [{} for _ in self.parents]  # category -> number of the row that it is
         edges = sum(len(unit[1]) for unit in graph.units if unit[0] != "input")
         self.allowed = MOST_WEIGHTS * edges + SPARE_WEIGHTS
 

@@ -103,3 +103,22 @@ def test_a_chain_looks_at_the_nodes_below_each_scope_not_at_its_variables(monkey
     assert len(looked) == V + 2 * (V - 1) + 1  # once for each leaf, twice for each product, and for the root
     assert circuit.vtree.scope_sizes().max() == V
     assert log_likelihood(circuit, np.ones((1, V), dtype=int))[0] == pytest.approx(V * np.log(0.75), rel=1e-13)
+
+
+def chain(V, copies):
+    """A graph of V variables in a chain, with so many units over each part of it, and its root."""
+    graph = Graph()
+    below = [graph.add_input(f"0.{k}", 0, np.array([0.5, 0.5])) for k in range(copies)]
+    for v in range(1, V):
+        coin = graph.add_input(f"coin {v}", v, np.array([0.5, 0.5]))
+        below = [graph.add_product(f"{v}.{k}", (coin, unit)) for k, unit in enumerate(below)]
+    return graph, graph.add_sum("root", below, [1 / copies] * copies)
+
+
+def test_units_over_the_same_variables_share_one_scope(monkeypatch):
+    V = 4000
+    monkeypatch.setattr(graph_module, "MOST_SCOPES", V * V // 8)  # 2 V of them, half of V bits each
+    assert circuit_of_graph(*chain(V, 8)).num_variables == V
+    monkeypatch.setattr(graph_module, "MOST_SCOPES", V * V // 8 - V)
+    with pytest.raises(StructureError, match=f"take more than {V * V // 8 - V} bytes, as in chains of some hundred"):
+        circuit_of_graph(*chain(V, 8))
