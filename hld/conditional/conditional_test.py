@@ -24,12 +24,13 @@ variance of Z, node by node, is in `hld.conditional.shown_shares`.
 **Their covariance** depends on x as well, so that S of a batch is not that of the reference.  In the limit the batch's
 own rows give it; S is a weighted average of the two, with weight T / (T + 50) for the batch.  Trace, Frobenius norm and
 largest eigenvalue in each metric give the p-value of the widest law with them (`hld.gchi2.three_moments`), its variance
-stretched for a finite T as in `hld.nulls.ranks.confirmation`.  Several metrics are combined by their joint law.
+stretched for a finite T as in `hld.nulls.ranks.confirmation`.  Several metrics are combined by their joint law.  A
+single row is judged by its rank among those of the reference (`hld.conditional.single_rows`).
 """
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ from hld.conditional.context import CovariateContext
 from hld.conditional.covariate_functions import CovariateFunctions, choose_functions
 from hld.conditional.residuals import residuals, shown_residuals, without_rounding
 from hld.conditional.shown_shares import ShownShares, are_enough
+from hld.conditional.single_rows import by_rank, single_pvalues
 from hld.gchi2.three_moments import ThreeMoments
 from hld.nulls.joint import RESOLVED, JointLaw, harmonic_mean, joint_law
 from hld.nulls.ranks.confirmation import excess_of, sample_norms
@@ -86,6 +88,8 @@ class ConditionalTest:
         Share of the rows of the reference that show them.
     wider : (q, 3) float array
         By how much the norms are larger for the errors of the regression than for rows that show all.
+    singles : (s,) float array
+        Sorted p-values of rows of the reference by themselves, each left out; empty in files of earlier versions.
 
     Examples
     --------
@@ -109,6 +113,7 @@ class ConditionalTest:
     joint: np.ndarray
     shown: np.ndarray
     wider: np.ndarray
+    singles: np.ndarray
     kind = "covariates"
 
     @property
@@ -124,10 +129,9 @@ class ConditionalTest:
         own, shown = _corrected(inner, batch, self.given, functions @ self.beta)
         own *= are_enough(self.shown, self.num_rows)
         average, mean = functions.mean(axis=0), own.mean(axis=0)
-        shares = ShownShares(shown.mean(axis=0), self.shown, T, self.num_rows, float(average @ self.inverse @ average))
-        spread = self._spread(own, mean, T, shares.width)
-        each = self._pvalues(spread, mean, _share_shown(shown, self.stds), shares)
+        spread, shares, each = self._judged(own, shown, float(average @ self.inverse @ average))
         pvalue = max(self._combined(each), LEAST_PVALUE)
+        pvalue = by_rank(pvalue, self.singles) if T == 1 else pvalue
         covariates = self.covariate_pvalue(batch)
         moved = {(False, False): "nothing", (False, True): "covariates", (True, False): "conditional",
                  (True, True): "both"}[pvalue <= alpha, covariates <= alpha]
@@ -147,7 +151,7 @@ class ConditionalTest:
         return self.inner(hidden).pvalue if self.given.any() else 1.0
 
     def least_pvalue(self) -> float:
-        """None that is not zero."""
+        """None that is not zero; single rows have ranks."""
         return 0.0
 
     def describe(self) -> str:
@@ -155,6 +159,13 @@ class ConditionalTest:
         return (f"covariates: {int(self.given.sum())} of {len(self.given)} columns, which may move; the others, given "
                 f"these, are compared with {self.num_rows} rows after regression on {len(self.beta)} functions of the "
                 "covariates")
+
+    def _judged(self, own: np.ndarray, shown: np.ndarray, leverage: float) -> tuple[Any, ...]:
+        """Spread and shares of residuals (T, m) that are `shown`, and the p-value of each metric."""
+        T, mean = len(own), own.mean(axis=0)
+        shares = ShownShares(shown.mean(axis=0), self.shown, T, self.num_rows, leverage)
+        spread = self._spread(own, mean, T, shares.width)
+        return spread, shares, self._pvalues(spread, mean, _share_shown(shown, self.stds), shares)
 
     def _pvalues(self, spread: Any, difference: np.ndarray, seen: float, shares: ShownShares) -> tuple[float, ...]:
         """The p-value of each metric for differences (m,), of rows that show a share of the nodes."""
@@ -197,6 +208,7 @@ class ConditionalTest:
         return {"given": self.functions.variables, "num_rows": np.array([self.num_rows]),
                 **({} if each else {"groups": np.concatenate(groups)}),
                 **({} if (self.shown == 1).all() else {"shown": self.shown, "wider": self.wider}),
+                **({"singles": self.singles} if len(self.singles) else {}),
                 **{name: getattr(self, name) for name in ARRAYS}}
 
     @classmethod
@@ -220,11 +232,15 @@ class ConditionalTest:
         joint = pcircuit.finite_array(arrays, "joint", (None,), np.float32)
         shown, wider = (pcircuit.finite_array(arrays, name, shape) if "shown" in arrays else np.ones(shape)
                         for name, shape in (("shown", (m,)), ("wider", (q, 3))))
+        singles = pcircuit.finite_array(arrays, "singles", (None,)) if "singles" in arrays else np.zeros(0)
+        if len(singles) and (singles[0] < 0 or singles[-1] > 1 or (np.diff(singles) < 0).any()):
+            raise ValueError("the p-values of single rows must ascend from 0 to 1")
         if k[0] < 2 or min(norms.min(), fourth.min(), stds.min(), shown.min(), wider.min()) < 0 or shown.max() > 1 \
                 or (np.linalg.eigvalsh(inverse) < -1e-9).any() or (q > 1) != (len(joint) > RESOLVED) \
                 or (np.diff(joint) < 0).any():
             raise ValueError("the sums of the test given covariates are not those of rows")
-        return cls(inner, functions, int(k[0]), beta, inverse, norms, fourth, stds, joint, shown, wider)
+        return cls(inner, functions, int(k[0]), beta, inverse, norms, fourth, stds, joint, shown, wider,
+                   singles)
 
 
 def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, seed: int) -> ConditionalTest:
@@ -248,17 +264,23 @@ def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, see
     inverse = np.linalg.pinv(functions.T @ functions, rcond=RANK, hermitian=True)
     beta = _regression(functions, found, inverse, shown_residuals(inner.circuit, inner.nodes, rows, given))
     found, are_shown = _corrected(inner, rows, given, functions @ beta)
-    shown, freedom = are_shown.mean(axis=0), round(float((functions @ inverse * functions).sum()))
+    leverages = (functions @ inverse * functions).sum(axis=1)
+    shown, freedom = are_shown.mean(axis=0), round(float(leverages.sum()))
     counts = np.maximum(are_shown.sum(axis=0), 1)
     # variances are those in the rows that show a node, after the regression on so many functions
-    found *= are_enough(shown, len(rows)) * np.sqrt(len(rows) / np.maximum(counts - freedom, 1))
+    scale = np.sqrt(len(rows) / np.maximum(counts - freedom, 1))
+    found *= are_enough(shown, len(rows)) * scale
     some = found[rng.permutation(len(found))[:MOST_VECTORS]]
     mapped = [metric.apply(some) for metric in metrics]
     norms = np.array([sample_norms(one) for one in mapped])
     joint = joint_law(some / math.sqrt(len(some)), metrics, rng).means if len(metrics) > 1 else np.zeros(0, np.float32)
-    return ConditionalTest(inner, chosen, len(rows), beta, inverse, norms,
+    test = ConditionalTest(inner, chosen, len(rows), beta, inverse, norms,
                            np.array([float(((one ** 2).sum(axis=1) ** 2).mean()) for one in mapped]),
-                           found.std(axis=0), joint, shown, _wider(norms, metrics, some / np.sqrt(counts / len(rows))))
+                           found.std(axis=0), joint, shown, _wider(norms, metrics, some / np.sqrt(counts / len(rows))),
+                           np.zeros(0))
+    return replace(test, singles=single_pvalues(
+        lambda row, seen, leverage: test._combined(test._judged(row / scale, seen, leverage)[2]), found, are_shown,
+        leverages))
 
 
 def _wider(norms: np.ndarray, metrics: Any, errors: np.ndarray) -> np.ndarray:

@@ -1,0 +1,85 @@
+"""Single rows given covariates: ranks among the rows of the reference, which keep the level whatever residuals are."""
+from dataclasses import replace
+
+import binomial_bounds
+import numpy as np
+import pytest
+
+import hld
+import pcircuit
+from hld.conditional.conditional_test import ConditionalTest, conditional_test
+from hld.conditional.single_rows import MOST_ROWS, by_rank, single_pvalues
+
+GIVEN = np.arange(6) < 1
+
+
+def rows(n, rng):
+    """A covariate that half of the rows have, and five columns of which each is rarely one."""
+    return np.concatenate([rng.random((n, 1)) < 0.5, rng.random((n, 5)) < 0.05], axis=1).astype(int)
+
+
+@pytest.fixture(scope="module")
+def inner():
+    rng = np.random.default_rng(0)
+    start = pcircuit.hclt(rng.integers(0, 2, (50, 6)), num_latents=2, rng=0)
+    circuit, _ = pcircuit.fit_em(start, rows(200, rng), num_epochs=10)
+    return hld.HLDTest(circuit, metric="euclidean", null="exact", reference="training", training_data=rows(200, rng),
+                       rng=0)
+
+
+@pytest.mark.thorough
+def test_single_rows_keep_the_level_where_residuals_are_large_in_few_rows(inner):
+    """Each reference judges one row: trials are independent.  By the law alone a fifth of the rows were rejected."""
+    rng, trials = np.random.default_rng(1), 500
+    found = {True: [], False: []}
+    for _ in range(trials):
+        test = conditional_test(inner, rows(100, rng), GIVEN, seed=0)
+        row = rows(1, rng)
+        for by_law in found:
+            one = replace(test, singles=np.zeros(0)) if by_law else test
+            object.__setattr__(one, "covariate_pvalue", lambda batch: 1.0)  # which costs most of the time
+            found[by_law].append(one(row).pvalue)
+    for alpha in (0.1, 0.05, 0.02):
+        assert sum(p <= alpha for p in found[False]) <= binomial_bounds.at_most(trials, alpha)
+    assert sum(p <= 0.1 for p in found[True]) > binomial_bounds.at_most(trials, 0.1)
+    assert sum(p <= 0.3 for p in found[False]) >= binomial_bounds.at_least(trials, 0.1)  # nor is it no test
+
+
+def test_rows_are_judged_as_if_they_had_not_been_in_the_reference(inner):
+    """Against tests without the row, whose regression is another one; their covariance, too, so that ranks differ."""
+    reference = rows(60, np.random.default_rng(3))
+    test = conditional_test(inner, reference, GIVEN, seed=0)
+    assert len(test.singles) == 60
+    without = []
+    for i in range(60):
+        one = replace(conditional_test(inner, np.delete(reference, i, axis=0), GIVEN, seed=0), singles=np.zeros(0))
+        object.__setattr__(one, "covariate_pvalue", lambda batch: 1.0)
+        without.append(one(reference[i:i + 1]).pvalue)
+    np.testing.assert_allclose(test.singles, np.sort(without), atol=0.05)
+
+
+def test_longer_batches_are_judged_by_the_law(inner):
+    test = conditional_test(inner, rows(100, np.random.default_rng(4)), GIVEN, seed=0)
+    batch = rows(2, np.random.default_rng(5))
+    assert test(batch).pvalue == replace(test, singles=np.zeros(0))(batch).pvalue
+
+
+def test_files_hold_the_ranks_and_older_ones_do_not(inner):
+    test = conditional_test(inner, rows(100, np.random.default_rng(4)), GIVEN, seed=0)
+    row = np.array([[1, 1, 1, 0, 0, 1]])
+    arrays = test.to_arrays()
+    again = ConditionalTest.from_arrays(inner, arrays)
+    assert again(row).pvalue == test(row).pvalue == 1 / 101
+    singles = arrays.pop("singles")
+    assert ConditionalTest.from_arrays(inner, arrays)(row).pvalue < 1 / 101
+    for bad in (singles[::-1], singles - 1, singles + 1):
+        with pytest.raises(ValueError, match="the p-values of single rows must ascend from 0 to 1"):
+            ConditionalTest.from_arrays(inner, arrays | {"singles": bad})
+
+
+def test_rows_that_alone_decide_what_is_subtracted_are_left_out():
+    n = MOST_ROWS + 500
+    found = single_pvalues(lambda row, shown, leverage: float(row.max()), np.full((n, 1), 0.25), np.ones((n, 1), bool),
+                           np.where(np.arange(n) < 3, 1.0, 0.5))
+    assert found.tolist() == [0.5] * MOST_ROWS
+    assert by_rank(0.25, np.zeros(0)) == 0.25
