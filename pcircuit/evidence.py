@@ -152,8 +152,10 @@ def refuse_out_of_range(circuit: Circuit, data: Evidence, name: str = "data") ->
     if not len(data) or ((data.max(axis=0) < categories).all() and int(data.min()) >= MISSING):
         return
     row, column = first((data < MISSING) | (data >= categories))
+    wraps = data.dtype.kind == "u" and data[row, column] == np.iinfo(data.dtype).max
+    hint = ": NumPy makes it of -1 in an unsigned type, that of drawn rows, so convert these first" if wraps else ""
     raise ValueError(f"`{name}` holds {data[row, column]} at row {row}, column {column}, expected a category "
-                     f"0..{categories[column] - 1}, or -1 for a missing value")
+                     f"0..{categories[column] - 1}, or -1 for a missing value{hint}")
 
 
 def integer_entries(data: object, name: str = "data") -> Evidence:

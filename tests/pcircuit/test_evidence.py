@@ -240,3 +240,12 @@ def test_sparse_tables_with_large_categories_or_none():
         integer_entries(scipy.sparse.csr_array([[0, 2.5]]))
     with pytest.raises(MemoryError, match="fewer rows at a time"):
         integer_entries(scipy.sparse.csr_array((2**10, 2**50)))
+
+
+def test_holes_in_drawn_rows_are_told_to_need_a_signed_type():
+    rows = pcircuit.sample(CIRCUIT, 5, rng=0)
+    assert rows.dtype == np.uint8
+    with pytest.raises(ValueError, match=r"holds 255 at row 0.*: NumPy makes it of -1 in an unsigned type, that"):
+        pcircuit.log_likelihood(CIRCUIT, np.where(np.eye(*rows.shape) > 0, -1, rows))
+    with pytest.raises(ValueError, match=r"or -1 for a missing value$"):
+        pcircuit.log_likelihood(CIRCUIT, np.full(rows.shape, 255))
