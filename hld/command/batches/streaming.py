@@ -15,7 +15,8 @@ on how far the source of the held-out rows is from it (`hld.monitor_of`), so tha
 rows from that source.
 
 With --state, the rows of a line are in the file before the line is written, so that a stream that ends by a signal, as
-``tail -f`` does, goes on where its last line was.
+``tail -f`` does, goes on where its last line was.  An alarm that it has raised has been told: a warning names its row,
+and there is no second line of it.
 """
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ def monitor(args: argparse.Namespace) -> int:
     else:
         watch = _among_rows(detector, args)
         update = watch.update_codes
-    was_alarm, result, differs = False, None, dict[str, Any]()
+    was_alarm, result, differs = args.state is not None and _had_alarm(watch, args.state), None, dict[str, Any]()
     options = reading_options(args)
     for dialect, rows in _blocks(_lines(options.encoding), args.every, options):
         codes, _, absent, extra = encoder.encode_counting(_cells(rows, dialect, encoder, options))
@@ -68,12 +69,21 @@ def monitor(args: argparse.Namespace) -> int:
         is_new, was_alarm = result.alarm and not was_alarm, result.alarm
         if is_new or not args.alarm_only:
             _print_line("alarm" if is_new else "rows", result, differs)
-        if is_new and args.stop:
+        if was_alarm and args.stop:
             break
     if result is None:
         raise ValueError("standard input has no rows, expected a header and rows")
     _print_line("end", result, differs)
     return ALARM if result.alarm else 0
+
+
+def _had_alarm(watch: Any, state: str) -> bool:
+    """Whether a monitor that goes on has raised the alarm; a warning, as it may have ended before it could tell."""
+    if watch.alarm_row is None:
+        return False
+    warnings.warn(f"the stream in {state} has raised the alarm at row {watch.alarm_row}: for a new stream give another "
+                  "--state, or remove the file", UserWarning, stacklevel=3)
+    return True
 
 
 def _differences(absent: list[str], extra: list[str]) -> dict[str, Any]:

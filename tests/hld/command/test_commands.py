@@ -375,6 +375,15 @@ def test_monitor_among_held_out_rows(run, folder):
         check("monitor", line)
     assert status == 1
     assert lines[-1]["num_rows"] == 199 + 400  # it went on
+    told = [line for line in lines if line["event"] == "alarm"]
+    assert len(told) == 1
+    with pytest.warns(UserWarning, match=f"stream.state has raised the alarm at row {told[0]['alarm_row']}: for a new"):
+        status, out, _ = run("monitor", "model.hld", *options, stdin=calm)  # the alarm stays on, and is told once
+    assert status == 1
+    assert {json.loads(line)["event"] for line in out.splitlines()} == {"rows", "end"}
+    with pytest.warns(UserWarning, match="give another --state, or remove the file"):
+        _, out, _ = run("monitor", "model.hld", *options, "--every", "50", "--alarm-only", "--stop", stdin=calm)
+    assert [json.loads(line)["num_rows"] for line in out.splitlines()] == [lines[-1]["num_rows"] + 400 + 50]
     for other, named in ((("--alpha", "0.01"), "begun with 0.05: give --alpha 0.05"),
                          (("--reference", "calm.csv"), "--reference calm.csv has other rows")):
         status, _, err = run("monitor", "model.hld", *options, *other, stdin=calm)
