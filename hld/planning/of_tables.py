@@ -238,9 +238,11 @@ def _place(encoder: Any, edit: Edit) -> dict[str, Any]:
 
 
 def _readings(level: Any) -> list[Any]:
-    """A level as it is, and a text as the number that it may be."""
+    """A level as it is, and a text as the number or the truth value that it may be."""
     if not isinstance(level, str):
         return [level]
+    if level.lower() in ("true", "false"):  # as shells and files write them
+        return [level, level.lower() == "true"]
     try:
         return [level, float(level)]
     except ValueError:

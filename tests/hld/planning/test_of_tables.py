@@ -38,6 +38,20 @@ def test_edits_name_columns_and_levels(detector):
         delta(Edit("size", "X", 0.1))
 
 
+def test_edits_of_truth_values_as_a_shell_writes_them():
+    rng = np.random.default_rng(2)
+    table = {"paid": rng.random(300) < 0.4, "said": rng.choice(["true", "no"], 300), "flag": rng.integers(0, 2, 300)}
+    one = hld.HLDDetector(num_latents=2, num_epochs=3, metric=METRICS).fit(table)
+    for name, is_level in (("paid", True), ("paid", False), ("flag", True)):
+        expected = alternative_of_table(one, Edit(name, is_level, 0.1)).moments.delta
+        for text in (str(is_level), str(is_level).lower(), str(is_level).upper()):
+            found = alternative_of_table(one, Edit.read(f"{name}={text}:+0.1")).moments.delta
+            np.testing.assert_array_equal(found, expected)
+    alternative_of_table(one, Edit("said", "true", 0.1))     # a text that is a level as it stands
+    with pytest.raises(ValueError, match=r"`level` of an edit must be .*\(False, True, \(unseen\)\), found 'yes'"):
+        alternative_of_table(one, Edit("paid", "yes", 0.1))
+
+
 def test_as_many_rows_as_can_be_asked_about_and_no_more():
     """Of more rows the exact tests of counts have no digits left."""
     rng = np.random.default_rng(1)
