@@ -115,7 +115,7 @@ class DetectorQuestions:
         Parameters
         ----------
         alternative : Edit, mapping, pcircuit.Circuit, or table
-            Where rows come from: a level that becomes more frequent, a circuit, or rows.
+            Where rows come from: a level that becomes more frequent, a circuit, or rows (further columns are ignored).
         T : int
             Rows of a batch.
         alpha : float
@@ -195,6 +195,7 @@ class DetectorQuestions:
         Parameters
         ----------
         table : (T, V) array_like or data frame
+            With every column of the training table, by name; others are ignored, as in `HLDDetector.test`.
 
         Returns
         -------
@@ -203,11 +204,11 @@ class DetectorQuestions:
         Raises
         ------
         TypeError, ValueError
-            If the detector is not fitted, or the table has none of the training table's columns.
+            If the detector is not fitted, or the table lacks a column of the training table.
         """
         check_fitted(self)
         with width_as_expected():
-            return pcircuit.log_likelihood(self.circuit_, self.encoder_.encode(table)[0])
+            return pcircuit.log_likelihood(self.circuit_, self.encoder_.encode(table, ignore_extra=True)[0])
 
     def decision_function(self, table: Any) -> np.ndarray:
         """`score_samples` less `offset_`: negative for the rows that `predict` calls odd.

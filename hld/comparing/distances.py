@@ -6,6 +6,7 @@ each batch are needed, so each is read once, and summaries serve as well as tabl
 """
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -88,7 +89,7 @@ def distances(model: Any, batches: Mapping[str, Any] | Iterable[Any]) -> Distanc
     ----------
     model : pcircuit.Circuit, HLDTest or HLDDetector
     batches : mapping of label to batch, or sequence of batches
-        At least two; rows, tables or summaries.
+        At least two; rows, tables or summaries.  Columns of tables that the detector does not have are ignored.
 
     Returns
     -------
@@ -122,7 +123,9 @@ def distances(model: Any, batches: Mapping[str, Any] | Iterable[Any]) -> Distanc
     known = test.fingerprint
     if isinstance(model, HLDDetector):
         known = detector_fingerprint(known, model.schema_)
-    found = [_mean(model, test, one, known) for one in named.values()]
+    labels = named if isinstance(batches, Mapping) else range(len(named))
+    found = [_mean(model, test, one, known, f"batches[{reprlib.repr(label)}]")
+             for label, one in zip(labels, named.values(), strict=True)]
     means, sizes = np.array([mean for mean, _ in found]), np.array([n for _, n in found])
     m = len(test.nodes)
     means, center, total = means[:, :m], test.mean[:m], float(test.stds[:m] @ test.stds[:m])
@@ -135,13 +138,14 @@ def distances(model: Any, batches: Mapping[str, Any] | Iterable[Any]) -> Distanc
     return Distances(tuple(map(str, named)), matrix, from_reference, sizes)
 
 
-def _mean(model: Any, test: HLDTest, batch: Any, known: str) -> tuple[np.ndarray, int]:
+def _mean(model: Any, test: HLDTest, batch: Any, known: str, name: str) -> tuple[np.ndarray, int]:
     """Mean vector and number of rows of a batch."""
     if isinstance(batch, BatchSummary):
         if batch.model != known or not batch.num_rows:
-            raise ValueError("`batches` holds a summary of another model or of no rows")
+            raise ValueError(f"`{name}` is a summary of another model or of no rows, expected one of some rows of this "
+                             "model")
         return batch.means, batch.num_rows
-    rows = codes_of(model, test, batch, "batches")
+    rows = codes_of(model, test, batch, name, 7)
     return test.vectors.mean(rows), len(rows)
 
 

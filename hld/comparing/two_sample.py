@@ -110,8 +110,9 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
     model : pcircuit.Circuit, HLDTest or HLDDetector
         Supplies the vectors and the metrics; neither batch need follow it.
     first, second : batches
-        Rows (n, V) for a circuit or a test, tables for a detector; or two of its summaries, of ten or more rows, and
-        both nearly as learned if they have no spread: with noise, or the circuit as reference.
+        Rows (n, V) for a circuit or a test, tables for a detector, whose further columns are ignored; or two of its
+        summaries, of ten or more rows, and both nearly as learned if they have no spread: with noise, or the circuit as
+        reference.
     alpha : float
         Level, in (0, 1).
     num_permutations : int
@@ -154,7 +155,7 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
                       UserWarning, stacklevel=2)
     if isinstance(first, BatchSummary) or isinstance(second, BatchSummary):
         return _by_law(model, test, first, second, alpha)
-    parts = [codes_of(model, test, rows, name) for rows, name in ((first, "first"), (second, "second"))]
+    parts = [codes_of(model, test, first, "first", 5), codes_of(model, test, second, "second", 6)]
     vectors = [test.vectors.rows(rows) - test.mean for rows in parts]
     every, (n, m) = np.concatenate(vectors), map(len, vectors)
     magnitudes = test.vectors.magnitudes(np.abs(every + test.mean).max(axis=0))
@@ -188,7 +189,7 @@ def test_of(model: Any) -> HLDTest:
 test_of.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it
 
 
-def codes_of(model: Any, test: HLDTest, rows: Any, name: str) -> np.ndarray:
+def codes_of(model: Any, test: HLDTest, rows: Any, name: str, stream: int) -> np.ndarray:
     """(n, V) codes of a batch, without holes: a row that has some is filled by draws from the circuit.
 
     All rows of both batches are filled by one rule, so they stay exchangeable.
@@ -201,6 +202,8 @@ def codes_of(model: Any, test: HLDTest, rows: Any, name: str) -> np.ndarray:
     rows : table, or (n, V) integer array_like
     name : str
         What errors call them.
+    stream : int
+        Which random numbers fill holes, beside the seed of the test.
 
     Returns
     -------
@@ -212,13 +215,13 @@ def codes_of(model: Any, test: HLDTest, rows: Any, name: str) -> np.ndarray:
         No evidence for the circuit, or no rows.
     """
     if isinstance(model, HLDDetector):
-        rows, _ = model.encoder_.encode(rows, name)
+        rows, _ = model.encoder_.encode(rows, name, ignore_extra=True)
     rows = pcircuit.check_evidence(test.circuit, rows, name=name)
     if not len(rows):
         raise ValueError(f"`{name}` has no rows: at least one is needed")
     holes = rows.min(axis=1) < 0 if rows.dtype.kind == "i" else np.zeros(len(rows), dtype=bool)
     if holes.any():
-        rng = np.random.default_rng([test.settings.seed, len(name)])
+        rng = np.random.default_rng([test.settings.seed, stream])
         rows = rows.copy()
         rows[holes] = pcircuit.sample(test.circuit, evidence=rows[holes], rng=rng)
     return rows

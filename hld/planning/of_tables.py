@@ -160,7 +160,7 @@ def alternative_of_table(detector: Any, alternative: Any) -> TableAlternative:
     detector : HLDDetector
         Fitted.
     alternative : Edit, mapping, pcircuit.Circuit, or table
-        Rows with holes are left out.
+        Rows with holes are left out, and columns that training did not have.
 
     Returns
     -------
@@ -187,7 +187,7 @@ def alternative_of_table(detector: Any, alternative: Any) -> TableAlternative:
         found = alternative_of(detector.test_, alternative)    # checks the circuit first
         rows = pcircuit.sample(alternative, NUM_DRAWN, rng=np.random.default_rng([SEED, 0]))
     else:
-        rows, _ = detector.encoder_.encode(alternative, "alternative")
+        rows, _ = detector.encoder_.encode(alternative, "alternative", ignore_extra=True)
         rows = rows[(rows >= 0).all(axis=1)]
         found = alternative_of(detector.test_, rows)
     if not has_largest(detector):

@@ -89,9 +89,9 @@ def sample_quality(detector: Any, rows: Any, *, real: Any = None, training: Any 
     rows : (N, V) table
         Drawn rows: as `HLDDetector.sample` gives them, without the columns that are left out, or with all columns.
     real : table, optional
-        Rows to compare with, best such as were not trained on.
+        Rows to compare with, best such as were not trained on; columns that training did not have are ignored.
     training : table, optional
-        Training rows, that none of the drawn ones should be too close to.
+        Training rows, likewise, that none of the drawn ones should be too close to.
     rng : int or numpy.random.Generator
         For the parts that are looked at.
 
@@ -107,7 +107,7 @@ def sample_quality(detector: Any, rows: Any, *, real: Any = None, training: Any 
     if isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.shape[1] == len(encoder.names):
         rows = as_table(encoder, rows)
     codes = encoder.encode(rows)[0]
-    other = None if real is None else encoder.encode(real)[0]
+    other = None if real is None else encoder.encode(real, "real", ignore_extra=True)[0]
     if other is None and detector.profile_ is None:
         raise ValueError("`real` is needed, as the model file holds no counts to compare with: give a table")
     edges = _chosen_pairs(codes.shape[1], rng) if other is not None else detector.profile_.edges
@@ -192,7 +192,7 @@ def closest_rows(encoder: Any, rows: np.ndarray, learned: np.ndarray, rng: Any) 
 def _features(encoder: Any, table: Any) -> np.ndarray:
     """(N, V) numbers: values in columns with bins, categories in the others, NaN where missing."""
     parts = read_table(table)
-    codes = encoder.encode(table)[0]
+    codes = encoder.encode(table, ignore_extra=True)[0]
     numbers = np.where(codes < 0, np.nan, codes.astype(np.float64))
     cells = cells_by_name(encoder, parts)
     for v, column in enumerate(encoder.columns):

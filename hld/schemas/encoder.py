@@ -90,9 +90,8 @@ def fit_encoder(table: Any, *, num_bins: int = 8, max_categories: int = 64, cate
     Raises
     ------
     ValueError
-        No rows, no columns, not two-dimensional, repeated names, unknown columns in `categorical` or
-        `continuous`, a column in both, a continuous column without a finite number, `num_bins` or
-        `max_categories` below 2.
+        No rows, no columns, not two-dimensional, repeated names, unknown columns in `categorical` or `continuous`, a
+        column in both, a continuous column without a finite number, `num_bins` or `max_categories` below 2.
     TypeError
         Text in a column of `continuous`, values that cannot be levels, options of the wrong type.
 
@@ -187,7 +186,8 @@ class TableEncoder:
         """Positions of the columns whose categories ascend, bins and whole numbers: a tuple of int."""
         return tuple(v for v, column in enumerate(self.columns) if column.kind in (*BINNED, "integer"))
 
-    def encode(self, table: Any, name: str = "table") -> tuple[np.ndarray, EncodingReport]:
+    def encode(self, table: Any, name: str = "table", *,
+               ignore_extra: bool = False) -> tuple[np.ndarray, EncodingReport]:
         """Turn a table into evidence.
 
         Parameters
@@ -197,23 +197,25 @@ class TableEncoder:
             or with names, or if they have exactly its names; everything else by position.
         name : str
             What errors call it.
+        ignore_extra : bool
+            Whether names that training did not have are ignored, as in batches, or refused.
 
         Returns
         -------
         codes : (N, V) integer array, C-contiguous
-            Entries 0..C_v - 1, and -1 where missing. Its dtype is the smallest of uint8, uint16, int32 that
-            holds them, of int8, int16, int32 if a column's dtype can hold missing values (float or object).
+            Entries 0..C_v - 1, and -1 where missing, of the smallest dtype of uint8, uint16, int32 (signed ones if a
+            column's dtype can hold missing values).
         report : hld.schemas.encoding.EncodingReport
 
         Raises
         ------
         ValueError
-            Not two-dimensional, wrong number of columns, missing, additional or repeated names.
+            Not two-dimensional, wrong number of columns, missing, repeated or refused names.
         TypeError
             Text or objects in a column that was fitted as numbers, values that cannot be levels.
         """
         with table_called(name):
-            return encoded(self.columns, self._tables, *self._arranged(table))
+            return encoded(self.columns, self._tables, *self._arranged(table, ignore_extra))
 
     def encode_training(self, table: Any) -> tuple[np.ndarray, EncodingReport]:
         """Turn the training table into evidence to learn from: every row as it looks to the other rows.
@@ -239,10 +241,10 @@ class TableEncoder:
         """
         return encoded(self.columns, self._tables, *self._arranged(table), leave_one_out=True)
 
-    def _arranged(self, table: Any) -> tuple[Any, ...]:
+    def _arranged(self, table: Any, ignore_extra: bool = False) -> tuple[Any, ...]:
         """Arrays (N,) of the columns in their order, the number of rows, and the whole table if it is one array."""
         parts = self.read(table)
-        return arrange(self.names, *self._known(), parts), parts.num_rows, self._whole(parts)
+        return arrange(self.names, *self._known(), parts, ignore_extra), parts.num_rows, self._whole(parts)
 
     def read(self, table: Any) -> Columns:
         """A table of any kind taken apart into columns of cells, with its derived columns; nothing is encoded yet."""
@@ -297,8 +299,7 @@ class TableEncoder:
         ----------
         table : (N, V) array of any dtype, list of rows, or data frame
         trained : (int, sequence of V int), optional
-            Rows of training, and how many of their cells were missing: what the batch's missing values are tested
-            against.
+            Rows of training, and how many of their cells were missing: the batch's are tested against these.
         tolerance, kept, is_tested : see `hld.schemas.quality.data_quality`
 
         Returns
@@ -323,9 +324,8 @@ class TableEncoder:
         Returns
         -------
         (N, V) object array
-            Levels as they were fitted; for continuous columns the middle of the interval, the outermost
-            intervals ending at the smallest and largest training value. Encoding the result gives the same
-            codes back where no rare or unseen level occurs.
+            Levels as they were fitted; for continuous columns the middle of the interval, the outermost ones ending at
+            the extremes of training. Encoding the result gives the same codes where no rare or unseen level occurs.
 
         Raises
         ------

@@ -110,7 +110,8 @@ def _column_name(entry: Any, names: Any, role: Any) -> Any:
     return names[position]
 
 
-def arrange(fitted_names: tuple[str, ...], all_names: tuple[str, ...], by_name: bool, parts: Columns) -> list[Any]:
+def arrange(fitted_names: tuple[str, ...], all_names: tuple[str, ...], by_name: bool, parts: Columns,
+            ignore_extra: bool = False) -> list[Any]:
     """The arrays of a table in the order of the fitted columns; ValueError for missing or extra ones.
 
     Parameters
@@ -121,12 +122,14 @@ def arrange(fitted_names: tuple[str, ...], all_names: tuple[str, ...], by_name: 
         Those of the training table, of which some may be left out.
     by_name : bool
     parts : Columns
+    ignore_extra : bool
+        Whether extra columns are ignored, and only missing ones an error.
     """
     found, absent, extra = matched(fitted_names, all_names, by_name, parts)
     if absent:
         raise ValueError(f"`table` has no column {listed(absent)}, expected every fitted "
                          f"column: add it, filled with None where nothing is known")
-    if extra:
+    if extra and not ignore_extra:
         raise ValueError(f"`table` has the column(s) {listed(extra)} that were not fitted, "
                          f"expected only the fitted ones: drop them")
     return found

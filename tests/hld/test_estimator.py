@@ -62,6 +62,17 @@ def test_names_of_features_are_those_of_the_table():
     assert not hasattr(detector.fit(frame.to_numpy()), "feature_names_in_")
 
 
+def test_rows_are_scored_by_the_columns_of_training():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 3, size=(200, 2)), columns=["a", "b"])
+    detector = hld.HLDDetector(**SMALL).fit(frame)
+    wider = frame.assign(number=range(200))[["number", "b", "a"]]  # ignored, as in tests
+    for method in (detector.score_samples, detector.decision_function, detector.predict):
+        np.testing.assert_array_equal(method(wider), method(frame))
+    with pytest.raises(ValueError, match=r"^`table` has no column 'b', expected every fitted column"):
+        detector.score_samples(wider.drop(columns="b"))
+
+
 def test_a_wrong_number_of_columns_is_told_in_scikit_learns_words_too():
     detector = hld.HLDDetector(**SMALL).fit([[0, 1], [1, 0]] * 20)
     with pytest.raises(ValueError, match=r"`table` has 3 columns.*X has 3 features, but HLDDetector is expecting 2 fe"):

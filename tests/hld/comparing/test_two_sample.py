@@ -1,4 +1,5 @@
 """Two batches: the level whatever the distribution is, by divisions and by the law; many batches as distances."""
+import re
 from itertools import combinations
 
 import binomial_bounds as bounds
@@ -97,6 +98,35 @@ def test_a_detector_compares_tables():
     assert found.from_reference[2] > 0.3
 
 
+def test_columns_that_training_did_not_have_are_ignored_as_in_tests():
+    rng = np.random.default_rng(3)
+    plain = {"size": rng.integers(0, 3, 400), "kind": rng.choice(["u", "v"], 400)}
+    detector = hld.HLDDetector(num_latents=2, num_epochs=3, num_resamples=9).fit(
+        {name: cells[:200] for name, cells in plain.items()})
+
+    def some(rows, **more):
+        return {**more, **{name: cells[rows] for name, cells in plain.items()}}
+    first, second = slice(200, 300), slice(300, 400)
+    wider = some(first, number=np.arange(100), tags=[[1]] * 100)
+    assert hld.two_sample(detector, wider, some(second)) == hld.two_sample(detector, some(first), some(second))
+    for batches in ([wider, some(second)], {"a": some(first), "b": wider}):
+        np.testing.assert_array_equal(hld.distances(detector, batches).num_rows, [100, 100])
+    lacking = {"kind": plain["kind"][first], "number": np.arange(100)}
+    with pytest.raises(ValueError, match=r"^`second` has no column 'size'"):
+        hld.two_sample(detector, wider, lacking)
+
+
+@pytest.mark.parametrize(("make", "place"), [(lambda a, b: [a, b], "batches[1]"),
+                                             (lambda a, b: {"mon": a, "tue": b}, "batches['tue']"),
+                                             (lambda a, b: iter([b, a]), "batches[0]")])
+def test_distances_say_which_batch_does_not_fit(test, make, place):
+    rows = pcircuit.sample(test.circuit, 9, rng=0)
+    other = hld.HLDTest(zoo.circuits()["two_coins"]).summarize([[0, 1]])
+    for wrong, said in ((rows[:0], "has no rows"), (rows[:, 1:], "must have shape"), (other, "is a summary of")):
+        with pytest.raises(ValueError, match="^" + re.escape(f"`{place}` {said}")):
+            hld.distances(test, make(rows, wrong))
+
+
 def test_distances_are_those_of_the_distributions(test):
     pytest.importorskip("matplotlib")
     days = [pcircuit.sample(test.circuit, 2000, rng=i) for i in range(3)]
@@ -187,8 +217,6 @@ def test_what_cannot_be_compared_is_refused(test):
         hld.two_sample(test, one, [[0, 1]])
     with pytest.raises(ValueError, match="`second` must be a summary of this model"):
         hld.two_sample(test, one, other)
-    with pytest.raises(ValueError, match="`batches` holds a summary of another model"):
-        hld.distances(test, [one, other])
     with pytest.raises(TypeError, match="`model` must be a circuit, an HLDTest or an HLDDetector, found int"):
         hld.two_sample(3, one, one)
     with pytest.raises(ValueError, match="`model` is not fitted"):

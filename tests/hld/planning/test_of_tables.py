@@ -52,6 +52,14 @@ def test_edits_of_truth_values_as_a_shell_writes_them():
         alternative_of_table(one, Edit("paid", "yes", 0.1))
 
 
+def test_columns_of_an_alternative_that_training_did_not_have_are_ignored(detector):
+    rng = np.random.default_rng(4)
+    rows = {"sex": rng.choice(["F", "M"], size=200), "age": rng.normal(60, 10, size=200), "shop": np.zeros(200, int)}
+    wider = {"tags": [[1]] * 200, **rows}
+    assert detector.power(wider, 20) == detector.power(rows, 20)
+    assert detector.sample_size(wider) == detector.sample_size(rows)
+
+
 def test_as_many_rows_as_can_be_asked_about_and_no_more():
     """Of more rows the exact tests of counts have no digits left."""
     rng = np.random.default_rng(1)

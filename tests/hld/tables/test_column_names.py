@@ -1,4 +1,6 @@
 """Tables and names: arrays, frames, lists; which column is which; dtype of the codes."""
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -144,18 +146,18 @@ def detector():
 @pytest.mark.parametrize(("name", "call"), [
     ("first", lambda detector, odd: hld.two_sample(detector, odd, TABLE)),
     ("second", lambda detector, odd: hld.two_sample(detector, TABLE, odd)),
-    ("batches", lambda detector, odd: hld.distances(detector, [TABLE, odd])),
+    ("batches[1]", lambda detector, odd: hld.distances(detector, [TABLE, odd])),
     ("alternative", lambda detector, odd: detector.power(odd, 100)),
     ("alternative", lambda detector, odd: detector.sample_size(odd)),
     ("batch", lambda detector, odd: detector.test(odd)),
     ("reference", lambda detector, odd: hld.StreamMonitor(detector, odd))])
 def test_a_table_is_called_what_the_argument_is_called(detector, name, call):
     for odd in (3, "file.csv", TABLE.rename(columns=str.upper)):
-        with pytest.raises(ValueError, match=f"^`{name}` "):
+        with pytest.raises(ValueError, match="^" + re.escape(f"`{name}` ")):
             call(detector, odd)
 
 
-@pytest.mark.parametrize("odd", [ODD, TABLE.assign(more=1)])
+@pytest.mark.parametrize("odd", [ODD, TABLE[["a"]]])
 def test_what_only_some_functions_refuse_has_the_name_too(detector, odd):
     with pytest.raises((TypeError, ValueError), match=r"^`second` ") as raised:
         hld.two_sample(detector, TABLE, odd)
