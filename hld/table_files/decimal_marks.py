@@ -13,8 +13,8 @@ from typing import Any
 from hld.schemas.columns import BINNED
 from hld.tables.times import TIMES
 
-NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
-COMMA, POINT = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?"), re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
+NUMBER, COMMA, POINT = (re.compile(rf"[+-]?{digits}([eE][+-]?\d+)?", re.ASCII) for digits in (
+    r"(\d+([.,]\d*)?|[.,]\d+)", r"\d*,\d+", r"\d*\.\d+"))
 
 
 def likely_decimal(columns: Iterable[Iterable[Any]], separator: str, missing: Iterable[str] = ()) -> str:

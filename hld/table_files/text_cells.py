@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hld.schemas.columns import LevelColumn
 
 UNSEEN = "<unseen>"  # how `TableEncoder.decode` writes the category of levels that training did not have
+PLAIN = re.compile(r"[!-^`-~]*")  # only Python reads 1_000 and digits of other scripts: in training they are text
 WHOLE = re.compile(r"[+-]?[0-9]{1,400}")  # longer numbers are infinite as doubles
 WORDS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "false": "0", UNSEEN: "inf"}
 
@@ -141,7 +142,7 @@ def _number(cell: str, decimal: Any, is_level: bool) -> Any:
     if WHOLE.fullmatch(text):
         return int(text) if is_level else float(text)
     try:
-        return cell if "_" in text else float(text.replace(decimal, ".") if decimal != "." else text)
+        return float(text.replace(decimal, ".") if decimal != "." else text) if PLAIN.fullmatch(text) else cell
     except ValueError:
         return cell
 

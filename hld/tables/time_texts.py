@@ -24,15 +24,15 @@ import numpy as np
 from hld.tables.factored import object_cells
 
 EPOCH = datetime.datetime(1970, 1, 1)
-ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
-DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?=$|[ T])")
-SLASHED = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?=$|[ T])")
+ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?", re.ASCII)
+DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?=$|[ T])", re.ASCII)
+SLASHED = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?=$|[ T])", re.ASCII)
 CLOCK = r"(?P<hours>\d{1,6}):(?P<minutes>[0-5]\d)(:(?P<seconds>[0-5]\d(\.\d{1,9})?))?"
-DURATION = re.compile(rf"((?P<days>-?\d{{1,8}}) days?,? ?)?(?P<sign>[+-])?({CLOCK})?")
+DURATION = re.compile(rf"((?P<days>-?\d{{1,8}}) days?,? ?)?(?P<sign>[+-])?({CLOCK})?", re.ASCII)
 # each part may have a sign of its own: -3 hours are P-1DT21H to data frames
 PERIOD = re.compile(r"(?P<sign>[+-])?P(?=[T\d+-])((?P<weeks>[+-]?\d{1,8})W)?((?P<days>[+-]?\d{1,8})D)?"
                     r"(?P<clock>T(?=[\d+-])((?P<hours>[+-]?\d{1,12})H)?((?P<minutes>[+-]?\d{1,12})M)?"
-                    r"((?P<seconds>[+-]?\d{1,15}([.,]\d{1,9})?)S)?)?")
+                    r"((?P<seconds>[+-]?\d{1,15}([.,]\d{1,9})?)S)?)?", re.ASCII)
 DAY = 86400
 NANO = 9    # digits
 
@@ -199,4 +199,4 @@ def _is_with_time(cell: str) -> bool:
 
 def _is_clock(cell: str) -> bool:
     """Whether a text is hours and minutes alone."""
-    return bool(re.fullmatch(CLOCK, cell.strip()))
+    return bool(re.fullmatch(CLOCK, cell.strip(), re.ASCII))

@@ -38,6 +38,19 @@ def test_times_as_levels_are_known_in_the_file_that_they_were_fitted_from(tmp_pa
     assert result.pvalue > 1e-6     # half of the rows are those that it learned from
 
 
+@pytest.mark.parametrize("cell", ["\u0663", "\uff13", "1\u0663", "\u0663.5", "1_0"])
+def test_digits_of_other_scripts_are_text_in_every_column_of_numbers(tmp_path, cell):
+    """As in training, in data frames and in databases."""
+    rng = np.random.default_rng(0)
+    encoder = fit_encoder({"level": rng.integers(0, 5, 90), "bin": rng.normal(size=90), "flag": rng.random(90) < 0.5})
+    (tmp_path / "t.csv").write_text(f"level,bin,flag\n3,3.5,1\n{cell},{cell},{cell}\n", encoding="utf-8")
+    table = {"level": [3, cell], "bin": [3.5, cell], "flag": [True, cell]}
+    codes, report, *_ = encoder.encode_counting(table)
+    assert report.num_odd.tolist() == [1, 1, 1]
+    np.testing.assert_array_equal(codes_of(encoder, tmp_path / "t.csv", as_text=True), codes)
+    assert files.read_training(str(tmp_path / "t.csv"))[0].dtypes.astype(str).tolist() == ["string"] * 3
+
+
 def test_a_constant_date_of_a_text_file_is_the_same_in_a_typed_one(tmp_path):
     (tmp_path / "t.csv").write_text("day,n\n" + "2020-01-01,1\n2020-01-01,2\n")
     encoder = fit_encoder(files.read_training(str(tmp_path / "t.csv"))[0])

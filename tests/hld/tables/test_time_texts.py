@@ -22,6 +22,15 @@ def test_kinds_of_texts(cells, kind):
     assert text_kind(cells) == kind
 
 
+@pytest.mark.parametrize(("cell", "kind"), [("2026-01-\u0663\u0661", "date"), ("\uff13.1.2026", "date"),
+                                            ("2026/\u0661/3", "date"), ("1 days 0:00:0\u0663", "duration"),
+                                            ("PT\u0663H", "duration"), ("12:3\u0663", "time")])
+def test_digits_of_other_scripts_are_text(cell, kind):
+    assert seconds_of_text(cell, kind) is None
+    assert times_of_texts([cell], kind).tolist() == [cell]
+    assert text_kind([cell, "2026-01-31" if kind == "date" else "12:30"]) is None
+
+
 @pytest.mark.parametrize("step", [DAY, 3 * DAY + datetime.timedelta(hours=2, microseconds=7), -DAY / 3, DAY / 7])
 def test_durations_are_read_as_python_and_data_frames_write_them(step):
     pandas = pytest.importorskip("pandas")
