@@ -5,7 +5,9 @@
         {"name": "hue", "kind": "categorical", "levels": [["str", "red"], ["str", "tan"]], "merged": false,
          "rare": "q83vASNFZ4k="}]}
 
-Version 1 had no digests of rare levels: its columns have none.  The digests are in base 64.
+Version 1 had no digests of rare levels: its columns have none.  The digests are in base 64.  Dates, durations and times
+of the day with bins have edges in seconds.  A column whose unseen values are made missing or refused says so
+("unseen": "missing").
 
 Levels carry their type, because 1, 1.0 and true print differently although they compare equal, and
 floats are hexadecimal text, so that every bit is restored. Whole numbers are JSON numbers up to 20 characters;
@@ -23,7 +25,7 @@ import re
 import reprlib
 from typing import Any
 
-from hld.schemas.columns import BinColumn, LevelColumn
+from hld.schemas.columns import BINNED, BinColumn, LevelColumn
 
 _FORMAT, _VERSION = "hld table encoder", 2
 _SHORT = 20  # characters of a whole number that is written as such
@@ -51,12 +53,13 @@ def encoder_form(columns: tuple[BinColumn | LevelColumn, ...], by_name: bool) ->
 
 def _column_form(column: Any) -> dict[str, Any]:
     """JSON form of one column."""
-    if column.kind == "continuous":
+    policy = {} if column.unseen == "keep" else {"unseen": column.unseen}
+    if column.kind in BINNED:
         return {"name": column.name, "kind": column.kind, "edges": [edge.hex() for edge in column.edges],
-                "low": column.low.hex(), "high": column.high.hex()}
+                "low": column.low.hex(), "high": column.high.hex(), **policy}
     levels = [[type(one).__name__, _level_form(one)] for one in column.levels]
     return {"name": column.name, "kind": column.kind, "levels": levels, "merged": column.merged,
-            "rare": base64.b64encode(column.rare).decode("ascii")}
+            "rare": base64.b64encode(column.rare).decode("ascii"), **policy}
 
 
 def _level_form(level: Any) -> int | str:
@@ -86,10 +89,10 @@ def read_form(form: dict[str, Any]) -> tuple[Any, ...]:
 
 def _column(form: dict[str, Any], where: str, version: int) -> Any:
     """`LevelColumn` or `BinColumn` from its JSON form."""
-    keys = _BIN_KEYS if isinstance(form, dict) and form.get("kind") == "continuous" else _LEVEL_KEYS[version]
-    if not isinstance(form, dict) or set(form) != keys:
+    keys = _BIN_KEYS if isinstance(form, dict) and form.get("kind") in BINNED else _LEVEL_KEYS[version]
+    if not isinstance(form, dict) or set(form) - {"unseen"} != keys:
         raise ValueError(f"{where} is {reprlib.repr(form)}, expected an object with the keys {sorted(keys)}")
-    name, kind = form["name"], form["kind"]
+    name, kind, unseen = form["name"], form["kind"], form.get("unseen", "keep")
     if not isinstance(name, str) or not isinstance(kind, str):
         raise ValueError(f"{where} has name {reprlib.repr(name)} and kind {reprlib.repr(kind)}, expected "
                          f"text")
@@ -97,11 +100,11 @@ def _column(form: dict[str, Any], where: str, version: int) -> Any:
         raise ValueError(f"{where} has no list of edges or levels, expected one")
     if keys is _BIN_KEYS:
         edges = tuple(_double(edge, where) for edge in form["edges"])
-        return BinColumn(name, edges, _double(form["low"], where), _double(form["high"], where))
+        return BinColumn(name, edges, _double(form["low"], where), _double(form["high"], where), kind, unseen)
     if not isinstance(form["merged"], bool):
         raise ValueError(f"{where} has merged {reprlib.repr(form['merged'])}, expected true or false")
     return LevelColumn(name, kind, tuple(_level(entry, where) for entry in form["levels"]), form["merged"],
-                       _bytes(form.get("rare", ""), where))
+                       _bytes(form.get("rare", ""), where), unseen)
 
 
 def _level(entry: list[Any], where: str) -> int | str:

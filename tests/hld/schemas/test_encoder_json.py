@@ -1,6 +1,8 @@
 """The encoder as JSON: exact round trips, and refusal of whatever is not an encoder."""
+import datetime
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -31,6 +33,20 @@ def test_json_round_trip_keeps_types_and_bits():
     assert list(map(type, again.columns[0].levels)) == list(map(type, encoder.columns[0].levels))
     assert codes_of(again, cells) == codes_of(encoder, cells)
     assert again.names == ("x0",)
+
+
+@pytest.mark.parametrize("unit", ["M8[s]", "m8[s]", "time"])
+@pytest.mark.parametrize("policy", ["keep", "missing", "refuse"])
+def test_columns_of_times_and_policies_come_back(unit, policy):
+    seconds = np.random.default_rng(0).integers(0, 80_000, 200)
+    cells = [(datetime.datetime.min + datetime.timedelta(seconds=s)).time() for s in seconds.tolist()]
+    table = {"when": cells if unit == "time" else seconds.astype(unit), "word": ["a", "b"] * 100}
+    fitted = fit_encoder(table)
+    encoder = replace(fitted, columns=tuple(replace(one, unseen=policy) for one in fitted.columns))
+    again = TableEncoder.from_dict(json.loads(form(encoder)))
+    assert again == encoder
+    assert {one.unseen for one in again.columns} == {policy}
+    np.testing.assert_array_equal(again.encode(table)[0], encoder.encode(table)[0])
 
 
 @pytest.mark.parametrize("level", [2 ** 63, 2 ** 64 - 1, 2 ** 64, 10 ** 20 - 1, 10 ** 20, -(10 ** 19), -(10 ** 19) + 1,
@@ -107,7 +123,7 @@ def test_damaged_encoders_are_refused(change, message):
     ({"kind": "integer", "levels": []}, "expected some levels"),
     ({"kind": "integer", "levels": [["int", 1]], "merged": True}, "merged = True"),
     ({"kind": "constant", "levels": [["int", 1], ["int", 2]]}, "expected one level"),
-    ({"kind": "continuous"}, "keys"),
+    ({"kind": "continuous"}, "keys"), ({"unseen": "odd"}, "odd"), ({"unseen": None}, "None"), ({"unseen": []}, r"\[\]"),
     ({"rare": "x"}, "digests in base 64"), ({"rare": 3}, "digests in base 64"),
     ({"rare": None}, "digests in base 64"), ({"rare": "YWFh"}, "impossible digests"),
     ({"rare": "YWFhYWFhYWE=", "merged": True}, "impossible digests"),
