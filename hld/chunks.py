@@ -35,7 +35,8 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.
     Returns
     -------
     HLDResult
-        As from `HLDDetector.test` for all rows at once; with more than 20,000 rows an alarm is checked by a sample.
+        As from `HLDDetector.test` for all rows at once; with more than 20,000 rows an alarm is checked by a sample, and
+        holes that are filled by draws (the circuit as reference) are filled chunk by chunk, by other draws.
 
     Raises
     ------

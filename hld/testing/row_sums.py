@@ -4,7 +4,8 @@ From a batch a test needs the averages of its likelihood vectors over the rows t
 rows, and a sample of its rows, to see which nodes are shown together and to check an alarm.  Averages come from sums,
 which add up, over chunks as over machines.  The sample is uniform: each row has a random number, and those with the
 smallest are kept, of a part of the rows as of all.  A batch with no more rows than are kept gives the same result as in
-one piece.
+one piece, but for holes that are filled by draws, as where the circuit is the reference: the draws of a chunk depend on
+its place and size, as the rows that will follow are not known.
 
 Where the columns have few categories many rows are equal, and each distinct row is evaluated once.
 """
