@@ -182,7 +182,7 @@ def _level_branches(column: Any, value: Any) -> list[Any] | None:
         if dtype.is_decimal():
             near = _span_branches(column.levels, value.cast("float64"))
             return near if are_doubles(column.levels) else _exact_branches(column.levels, value, near)
-        literals = [_number(level) for level in column.levels]
+        literals = [_number(level, *(dtype.bounds if dtype.is_integer() else (0, 1))) for level in column.levels]
         value = ibis.ifelse(value, 1, 0) if dtype.is_boolean() else value
     elif column.kind != "categorical":
         return None
@@ -252,13 +252,16 @@ def _span_branches(levels: Any, value: Any) -> list[Any]:
             for code, (first, last) in ends.items()]
 
 
-def _number(level: Any) -> Any:
-    """A level as a literal for a column of whole numbers; None if no such number is equal to it."""
+def _number(level: Any, least: int, most: int) -> Any:
+    """A level as a literal for a column of whole numbers; None if no number of its type is equal to it.
+
+    ibis compares no unsigned 64 bits with a negative number.
+    """
     import ibis
     if isinstance(level, str) or not math.isfinite(level) or level != math.floor(level):
         return None
     whole = int(level)
-    return ibis.literal(whole) if -2 ** 63 <= whole < 2 ** 64 else None
+    return ibis.literal(whole, type="uint64" if whole >= 2 ** 63 else None) if least <= whole <= most else None
 
 
 def _moments(levels: Any, dtype: Any) -> dict[Any, int]:

@@ -159,6 +159,15 @@ def test_flags_are_numbers_where_numbers_are_expected():
     assert counted(detector, [True, False, None], "BOOLEAN") == counted(detector, [1.0, 0.0, None], "DOUBLE")
 
 
+@pytest.mark.parametrize(("kind", "cells"), [("UBIGINT", [0, 3, 2 ** 64 - 1, None]), ("UTINYINT", [0, 3, 255, None]),
+                                             ("TINYINT", [-1, -128, 3, None]), ("BOOLEAN", [True, False, None])])
+def test_levels_that_no_number_of_a_type_is_equal_to_are_not_there(kind, cells):
+    """A level -1 that stands for something else, and a column that has become unsigned."""
+    detector = fitted([-1, 0, 3, 300, 2 ** 63, 2 ** 64 - 1] * 10)
+    assert detector.encoder_.columns[0].levels == (-1, 0, 3, 300, 2 ** 63, 2 ** 64 - 1)
+    assert counted(detector, cells, kind) == encoded(detector, cells)
+
+
 def test_a_column_of_nothing_is_missing():
     detector = fitted(np.arange(60) % 3)
     found = hld.sql.count(detector, duckdb.connect(), "SELECT NULL AS x, 1 AS y FROM range(7)").profile.counts[0]
