@@ -44,7 +44,7 @@ def table_of(source: Any, query: str | None = None) -> Any:
     if isinstance(source, ibis.Table):
         if query is not None:
             raise ValueError("`source` is a table, so there is nothing to ask for by `query`: leave it out")
-        return source
+        return _as_typed(ibis, source)
     if query is None:
         raise ValueError("`query` is needed with a connection: the name of a table, or a SELECT")
     connection = _connection(ibis, source)
@@ -61,7 +61,7 @@ def _asked(ibis: Any, connection: Any, query: str) -> Any:
     statement = _one_that_reads(query, connection) if QUERY.match(query) else None
     try:
         if statement is None:
-            return _named(connection, query)
+            return _typed(ibis, _named(connection, query))
         schema = _postgres_schema(connection, statement) if connection.name == "postgres" else None
         return connection.sql(statement, schema=schema)
     except ibis.common.exceptions.TableNotFound as error:
@@ -85,6 +85,27 @@ def _one_that_reads(query: str, connection: Any) -> str:
     if len(statements) != 1 or writes or not isinstance(statements[0], (exp.Query, exp.Values)):
         raise ValueError(f"`query` must be one SELECT that writes nothing, found {query[:200]!r}")
     return query if is_plain else str(statements[0].sql(dialect=connection.dialect, comments=False))
+
+
+def _as_typed(ibis: Any, table: Any) -> Any:
+    """A table of ibis as `_typed` has it; it may be of no database, or one that may not be read."""
+    try:
+        return _typed(ibis, table) if table.get_backend().name == "postgres" else table
+    except Exception as error:  # each engine has errors of its own
+        raise ValueError(f"the table cannot be counted: {one_line(error)}") from error
+
+
+def _typed(ibis: Any, table: Any) -> Any:
+    """A table of PostgreSQL with the types that the server has; others as they are.
+
+    ibis takes an ENUM for text, but PostgreSQL compares one with none of the words that it does not have, and a domain
+    for a type that nobody knows.
+    """
+    connection = table.get_backend()
+    if connection.name != "postgres":
+        return table
+    statement = ibis.to_sql(table, dialect="postgres")
+    return connection.sql(statement, schema=_postgres_schema(connection, statement))
 
 
 def _postgres_schema(connection: Any, query: str) -> dict[str, Any]:

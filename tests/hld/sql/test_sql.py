@@ -234,6 +234,29 @@ def test_queries_of_postgres_need_no_right_to_write(postgres, start):
         connection.execute("DROP TABLE queried")
 
 
+@pytest.mark.parametrize("way", ["name", "query", "schema", "ibis", "expression"])
+def test_types_of_their_own_of_postgres_are_read_as_what_they_are_made_of(postgres, way):
+    import ibis
+    import psycopg
+    rng = np.random.default_rng(14)
+    table = pd.DataFrame({"kind": rng.choice(["book", "it's"], 300), "size": rng.integers(0, 3, 300)})
+    detector = hld.HLDDetector(**OPTIONS).fit(table)
+    batch = pd.concat([table[:90], pd.DataFrame({"kind": ["new", None], "size": [1, None]})])
+    with psycopg.connect(**postgres[1]) as connection:
+        connection.execute("CREATE TYPE kinds AS ENUM ('book', 'it''s', 'new', 'none yet')")
+        connection.execute("CREATE DOMAIN sizes AS integer CHECK (value >= 0)")
+        connection.execute('CREATE TABLE "own 100%s" (kind kinds, size sizes)')
+        with connection.cursor() as cursor:
+            cursor.executemany('INSERT INTO "own 100%%s" VALUES (%s, %s)',
+                               batch.astype(object).where(batch.notna(), None).to_numpy().tolist())
+        named = ibis.postgres.from_connection(connection).table("own 100%s")
+        source = {"name": (connection, "own 100%s"), "query": (connection, 'SELECT * FROM "own 100%s"'),
+                  "schema": (connection, "public.own 100%s"), "ibis": (named,),
+                  "expression": (named.mutate(half=1).limit(1000),)}[way]
+        assert_same(hld.sql.count(detector, *source), detector, batch)
+        connection.rollback()
+
+
 # -- the test ------------------------------------------------------------------------------------------------
 
 
