@@ -139,10 +139,13 @@ def _as_array(table: ArrayLike) -> np.ndarray:
         return np.asarray(table)
     if isinstance(table, (list, tuple)):
         table = [_row_of_objects(row) for row in table]
-        if len({len(row) for row in table if isinstance(row, (list, tuple, np.ndarray)) and np.ndim(row)}) > 1:
+        if len({len(row) for row in table if isinstance(row, (list, tuple)) or getattr(row, "ndim", 0)}) > 1:
             raise ValueError("`table` has rows of different lengths, expected as many cells in each")
-    # Lists stay objects: otherwise one text among them would turn every number into text.
-    return np.asarray(table, dtype=object)
+    try:  # lists stay objects: otherwise one text among them would turn every number into text
+        return np.asarray(table, dtype=object)
+    except ValueError:
+        raise ValueError("`table` has lists among its cells, expected one value in each cell of each row: take the "
+                         "values out, or leave the column out") from None
 
 
 def _row_of_objects(row: list[Any]) -> list[Any]:

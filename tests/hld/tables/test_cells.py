@@ -182,6 +182,9 @@ def test_extended_precision_is_rounded_to_doubles_and_never_to_infinity():
 
 @pytest.mark.parametrize(("table", "error", "message"), [
     ([[1, 2], [3]], ValueError, "`table` has rows of different lengths"),
+    ([[1, [2]], [2, [3, 4]]], TypeError, r"`table` column 'x1' holds a list \(\[2\]\), expected text, numbers"),
+    ([[1, 2], [2, np.array([3, 4])]], TypeError, "`table` column 'x1' holds a ndarray"),
+    ([np.zeros(2), np.zeros((2, 2))], ValueError, "`table` has lists among its cells, expected one value in each cell"),
     ([1, 2], ValueError, r"`table` has 1 dimension\(s\)"), (3, ValueError, r"`table` has 0 dimension\(s\)"),
     (None, ValueError, r"`table` has 0 dimension\(s\)"), ("abc", ValueError, r"`table` has 0 dimension\(s\)"),
     (np.ma.masked, ValueError, r"`table` has 0 dimension\(s\)"), ([[1j]], TypeError, "holds a complex"),
