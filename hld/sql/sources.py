@@ -44,6 +44,9 @@ def table_of(source: Any, query: str | None = None) -> Any:
     if isinstance(source, ibis.Table):
         if query is not None:
             raise ValueError("`source` is a table, so there is nothing to ask for by `query`: leave it out")
+        if source.op().find(ibis.expr.operations.InMemoryTable):
+            raise ValueError("`source` has rows that are in memory, expected a table in a database: give them to "
+                             "`HLDDetector.test`, or create a table of them first")
         return _as_typed(ibis, source)
     if query is None:
         raise ValueError("`query` is needed with a connection: the name of a table, or a SELECT")

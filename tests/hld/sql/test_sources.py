@@ -149,6 +149,24 @@ def test_what_a_database_cannot_count_is_said_in_one_sentence(detector):
         hld.sql.count(detector, duckdb.connect(), query)
 
 
+@pytest.mark.parametrize("is_joined", [False, True])
+def test_rows_in_memory_are_for_the_test_of_rows(detector, is_joined):
+    import ibis
+    rows = ibis.memtable(pd.DataFrame({"a": [0, 1], "b": [0, 1]}))
+    if is_joined:
+        connection = duckdb.connect()
+        connection.execute("CREATE TABLE t AS SELECT 1 AS a")
+        rows = ibis.duckdb.from_connection(connection).table("t").join(rows, "a")
+    with pytest.raises(ValueError, match=r"`source` has rows that are in memory, .*: give them to `HLDDetector.test`"):
+        hld.sql.count(detector, rows)
+
+
+def test_tables_of_no_database_are_refused(detector):
+    import ibis
+    with pytest.raises(ValueError, match="the table cannot be counted: Expression contains unbound tables"):
+        hld.sql.count(detector, ibis.table({"a": "int64", "b": "int64"}, name="t"))
+
+
 def test_messages_have_no_colours_of_a_terminal(detector):
     with pytest.raises(ValueError, match=r"cannot be read: ") as caught:
         hld.sql.count(detector, duckdb.connect(), "SELECT * FROM (")
