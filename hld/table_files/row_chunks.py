@@ -69,6 +69,9 @@ def text_chunks(file: Any, dialect: Dialect, options: ReadOptions, name: str,
             raise not_text(name, dialect.encoding) from None
         if "conversion error" in str(error):
             raise OddCells(str(error)) from None
+        if "straddl" in str(error):  # in Arrow's words of its blocks
+            raise ValueError(f"{name} has a row of more than {BLOCK >> 20} MiB, expected shorter ones: check its "
+                             "quotes, as all that follows one without an end is one cell") from None
         raise _no_table(name, dialect, str(error)) from None
 
 

@@ -6,7 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from hld.table_files import row_chunks
+import hld
+from hld.table_files import files, row_chunks
 
 PEAK = """
 import re, sys
@@ -30,6 +31,16 @@ def test_memory_does_not_grow_with_a_parquet_file(tmp_path):
                                 env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}, capture_output=True,
                                 text=True).stdout) for name in ("short", "long")]
     assert peaks[1] - peaks[0] < 25_000     # kilobytes
+
+
+@pytest.mark.parametrize("start", ['1,"2\n', "1,2\n1,2"])
+def test_a_row_longer_than_a_block_is_said_to_be_that(tmp_path, start):
+    """Mostly a quote without an end; Arrow speaks of objects that straddle its blocks."""
+    pytest.importorskip("pyarrow")
+    rest = "1,2\n" * (3 * row_chunks.BLOCK // 4) if '"' in start else "2" * (3 * row_chunks.BLOCK)
+    (tmp_path / "t.csv").write_text(f"a,b\n{start}{rest}\n")
+    with pytest.raises(ValueError, match=r"t.csv' has a row of more than 4 MiB, .*: check its quotes"):
+        list(files.read_chunks(str(tmp_path / "t.csv"), hld.fit_encoder({"a": [1, 2], "b": [1.5, 2.5]}), as_text=True))
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(1, 2 ** 17), (128, 2 ** 17), (1000, 16_777), (10 ** 8, 1)])
