@@ -58,10 +58,12 @@ def text_chunks(file: Any, dialect: Dialect, options: ReadOptions, name: str,
                                    skip_rows_after_names=above if named and options.has_header else 0,
                                    column_names=list(dialect.names) if named else None)
     parse = pyarrow.csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True, ignore_empty_lines=not alone)
+    seen, table = _Tail(file), None  # the last one with rows
     try:
-        for batch in pyarrow.csv.open_csv(file, read, parse, convert):
-            table = pyarrow.Table.from_batches([batch])
-            yield _trimmed(table) if dialect.has_blanks else table
+        for batch in pyarrow.csv.open_csv(seen, read, parse, convert):
+            chunk = pyarrow.Table.from_batches([batch])
+            table = chunk if batch.num_rows else table
+            yield _trimmed(chunk) if dialect.has_blanks else chunk
     except UnicodeDecodeError:
         raise not_text(name, dialect.encoding) from None
     except pyarrow.ArrowInvalid as error:
@@ -73,6 +75,7 @@ def text_chunks(file: Any, dialect: Dialect, options: ReadOptions, name: str,
             raise ValueError(f"{name} has a row of more than {BLOCK >> 20} MiB, expected shorter ones: check its "
                              "quotes, as all that follows one without an end is one cell") from None
         raise _no_table(name, dialect, str(error)) from None
+    _check_quotes(table, dialect.names[-1], seen.last, name)
 
 
 def typed_chunks(path: str, options: ReadOptions) -> Iterator[Any]:
@@ -245,3 +248,35 @@ def _no_table(name: Any, dialect: Any, said: str) -> ValueError:
     first = dialect.separator.join(dialect.names) if is_remark else None
     hint = "" if first is None else f" (its first line is {reprlib.repr(first)}: remove lines that precede the names)"
     return ValueError(f"{name} is not a table separated by {dialect.separator!r}: {said}{hint}")
+
+
+class _Tail:
+    """A binary file whose last bytes are remembered."""
+
+    closed = False  # which Arrow asks
+
+    def __init__(self, file: Any) -> None:
+        self._file, self.last = file, b""
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        found: bytes = self._file.read(size)
+        self.last = (self.last + found[-64:])[-64:]
+        return found
+
+    def close(self) -> None:
+        """Nothing: who opened the file closes it."""
+
+
+def _check_quotes(table: Any, column: str, tail: bytes, name: str) -> None:
+    """Refuse a file that ends inside quotes, of which Arrow makes one cell of all lines behind them.
+
+    Only in the last column: elsewhere a row lacks cells.  What lines a cell has, quotes have held, so they must be
+    closed where the file ends.
+    """
+    if table is None or column not in table.column_names or tail.rstrip(b"\r\n\t \0").endswith(b'"'):
+        return
+    cell = table.column(column)[-1].as_py()
+    if isinstance(cell, str) and "\n" in cell:
+        raise ValueError(f"{name} ends inside quotes, expected them to be closed: all lines from {reprlib.repr(cell)} "
+                         "on are one cell of its last row")

@@ -8,6 +8,7 @@ import pytest
 
 import hld
 from hld.table_files import files, row_chunks
+from hld.table_files.dialect import ReadOptions
 
 PEAK = """
 import re, sys
@@ -41,6 +42,25 @@ def test_a_row_longer_than_a_block_is_said_to_be_that(tmp_path, start):
     (tmp_path / "t.csv").write_text(f"a,b\n{start}{rest}\n")
     with pytest.raises(ValueError, match=r"t.csv' has a row of more than 4 MiB, .*: check its quotes"):
         list(files.read_chunks(str(tmp_path / "t.csv"), hld.fit_encoder({"a": [1, 2], "b": [1.5, 2.5]}), as_text=True))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "", " \n\n"])
+def test_quotes_without_an_end_are_refused_and_lines_in_cells_are_not(tmp_path, end, encoding):
+    """Arrow made one cell of all rows behind the quote, and the verdict was on the few rows before it."""
+    pytest.importorskip("pyarrow")
+    encoder = hld.fit_encoder({"a": [1, 2], "b": ["u", "v"]})
+
+    def codes(text):
+        (tmp_path / "t.csv").write_bytes(text.encode(encoding))
+        options = ReadOptions(encoding=encoding) if encoding == "utf-16" else ReadOptions()
+        chunks = files.read_chunks(str(tmp_path / "t.csv"), encoder, options)
+        return np.concatenate([encoder.encode_counting(chunk)[0] for chunk in chunks]).tolist()
+    for cell in ('"u', '"u"" and v', '"'):
+        with pytest.raises(ValueError, match=r"t.csv' ends inside quotes, expected them to be closed: all lines from "):
+            codes(f"a,b\n1,u\n1,{cell}\n2,v\n1,u{end}")
+    for cell in ('"two\nlines"', '"a quote\n"""', '"\n"'):
+        assert codes(f'a,b\n1,u\n2,{cell}\n2,v\n1,{cell}{end}') == [[0, 0], [1, 2], [1, 1], [0, 2]]
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(1, 2 ** 17), (128, 2 ** 17), (1000, 16_777), (10 ** 8, 1)])
