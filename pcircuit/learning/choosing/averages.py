@@ -133,7 +133,7 @@ def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
             averages.append(_with(_begun(affordable, making), making))
     averages += [_of_points(way, making)
                  for way in continuous_ways(rows, search) if point_epochs(way.size.num_latents, making)]
-    if averages == [own]:
+    if averages[0] is own and not averages[1:]:
         return None
     averages = _grown(averages, making)
     models = [_equal(average) for average in averages]
@@ -142,8 +142,8 @@ def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
     joint = averages[largest]
     size, members = joint.way.size, len(joint.members)
     first_looks = JOINT_BETWEEN_LOOKS * (PATIENCE + 1) * members * work_of_epoch(size.num_latents, rows)
-    is_of_trees = joint.way.num_parts == 1 and not joint.way.num_points
-    if search.joint and is_of_trees and making.affords(first_looks):
+    are_trees = members > 1 and joint.way.num_parts == 1 and not joint.way.num_points
+    if search.joint and are_trees and making.affords(first_looks):
         together, joint_trial = fitted_together(rows, models[largest], size, making.limited(size.num_latents, members))
         making.note(joint_trial)
         models.append(together)
