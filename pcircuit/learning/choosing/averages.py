@@ -10,9 +10,9 @@ these agree.  Ways k to make them disagree:
   a little disagree more;
 * a tree for each part of a random division of the rows (`random_parts`) into up to P = 4, 16, 64 and 256 parts, with
   2K / sqrt(P) states, since a part has fewer rows, or twice as many, four times, ... as long as one member gains by it,
-  and the first of the pseudocounts, and with half as many, a quarter, ... where that is all that the search affords;
-  not where parts could have fewer rows than columns, from which no tree can be learned (and P trees would cost more
-  than all of EM);
+  and the first of the pseudocounts, and with half as many, a quarter, ... where that is all that the search affords
+  and one tree still gained by its last epochs; not where parts could have fewer rows than columns, from which no tree
+  can be learned (and P trees would cost more than all of EM);
 * mixtures over a continuous hidden variable (`pcircuit.learning.continuous`), whose members differ in start values,
   batches and points: they see what is a matter of degree, and no dependence between two columns alone.  A single one
   may be worth more than many trees, so it may take half of what is left of the search, and fewer epochs where that is
@@ -61,7 +61,14 @@ from pcircuit.learning.choosing.fits import (
 from pcircuit.learning.choosing.learned import Trial
 from pcircuit.learning.choosing.search import LearnSearch
 from pcircuit.learning.choosing.stacking import best_weights, chosen_weights
-from pcircuit.learning.choosing.work import LARGEST_SHARE, Making, expected_work, work_of, work_of_epoch
+from pcircuit.learning.choosing.work import (
+    LARGEST_SHARE,
+    Making,
+    expected_work,
+    still_gained,
+    work_of,
+    work_of_epoch,
+)
 from pcircuit.learning.chow_liu import chow_liu_tree
 from pcircuit.learning.continuous.continuous_mixture import CIRCUIT_POINTS, JUDGED_AFTER, work_of_points
 
@@ -230,10 +237,11 @@ def point_epochs(num_latents: int, making: Making) -> int:
 
 
 def _affordable(way: Way, trial: Trial, making: Making) -> Way | None:
-    """The way with as many states as it can afford, if it takes the epochs of a fit; of trees with its own, or none."""
+    """The way, if it can afford the epochs of a fit; behind cuts with fewer states, where that fit still gained."""
     states = way.size.num_latents
+    goes_down = way.num_parts > 1 and still_gained(trial, making.search.tolerance)
     while not making.affords(expected_work(trial, states, making.rows)):
-        if way.num_parts == 1 or states == 1:
+        if not goes_down or states == 1:
             return None
         states //= 2
     return way._replace(size=way.size._replace(num_latents=states))

@@ -40,10 +40,10 @@ class LearnSearch:
         Whether circuits also begin with the states of a smaller one, each split into two.  Default True.
     max_work : float
         Where the search ends: rows x columns x states^2 x epochs, over all circuits that it fits.  The first size is
-        always fitted; a larger size is tried if a quarter of what is left pays for twenty epochs, and ends with that
-        quarter; then nothing is tried that would take more than a quarter of what is left.  One core does some 1.7
-        times 10^10 in a second with 64 states and two categories, 10^10 with 16, fewer with many categories
-        (`benchmarks.bench_em`).  Default 6e12, about seven minutes of two cores; 1e300 for no limit.
+        always fitted; then nothing is tried that would take more than a quarter of what is left, but for a larger size
+        where the last one still gained: that is tried if the quarter pays for twenty epochs, and ends with it.  One
+        core does some 1.7 times 10^10 in a second with 64 states and two categories, 10^10 with 16, fewer with many
+        categories (`benchmarks.bench_em`).  Default 6e12, about seven minutes of two cores; 1e300 for no limit.
 
     Raises
     ------

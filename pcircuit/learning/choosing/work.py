@@ -7,9 +7,10 @@ The time of a fit is about proportional to
 with the rows that differ, as equal ones are merged.  A limit in this unit, not in seconds, ends the same search at the
 same place whatever else a machine does.  Before a fit its epochs are not known; those of the last one like it are a
 fair guess, and no fit is begun whose guess is above a quarter of what is left: so a large size is not tried at the
-price of all that would come after it.  A larger size may be worth more with few epochs than a small one with many, so
-it is begun, too, if a quarter of what is left pays for twenty, and ends with that quarter.  Other fits that take more
-epochs than were guessed end where nothing is left.
+price of all that would come after it.  Where the last size still gained when its epochs were used up, a larger one may
+be worth more with few epochs than it with many: so that is begun, too, if a quarter of what is left pays for twenty,
+and ends with that quarter.  A size that gained no more has begun to overfit, and nothing is lost by stopping there.
+Other fits that take more epochs than were guessed end where nothing is left.
 """
 from __future__ import annotations
 
@@ -45,8 +46,11 @@ class Making(NamedTuple):
         return work <= LARGEST_SHARE * self.left()
 
     def begins(self, num_latents: int, last: Trial) -> bool:
-        """Whether a fit that ends with LARGEST_SHARE of what is left is begun: for LEAST_EPOCHS, or those of `last`."""
-        return self.affords(min(float(last.epochs[-1]), LEAST_EPOCHS) * work_of_epoch(num_latents, self.rows))
+        """Whether a larger size is begun: for the epochs of the last one, or for LEAST_EPOCHS if that still gained."""
+        epochs = float(last.epochs[-1])
+        if still_gained(last, self.search.tolerance):
+            epochs = min(epochs, LEAST_EPOCHS)
+        return self.affords(epochs * work_of_epoch(num_latents, self.rows))
 
     def limited(self, num_latents: int, num_circuits: int = 1, share: float = 1.0) -> LearnSearch:
         """The search with no more epochs for the next fit than this share of what is left pays for; one at least.
@@ -88,6 +92,22 @@ def work_of(trial: Trial, rows: Rows) -> float:
     float
     """
     return work_of_epoch(trial.num_latents, rows) * float(trial.epochs[-1])
+
+
+def still_gained(trial: Trial, tolerance: float) -> bool:
+    """Whether the rows that judge a fit gained by its last epochs, so that it ended for want of more.
+
+    Parameters
+    ----------
+    trial : Trial
+    tolerance : float
+
+    Returns
+    -------
+    bool
+    """
+    means = trial.validation
+    return len(means) > 1 and bool(means[-1] - means[-2] > tolerance)
 
 
 def expected_work(trial: Trial, num_latents: int, rows: Rows) -> float:

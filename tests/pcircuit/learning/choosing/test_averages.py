@@ -82,16 +82,20 @@ def test_a_costly_continuous_mixture_that_is_far_behind_gets_no_second_one(rng):
     assert [(trial.name, trial.epochs[-1]) for trial in found] == [("continuous, 1", 8)]
 
 
-def test_cuts_have_fewer_states_where_the_search_affords_no_more(rng):
+def test_cuts_have_fewer_states_where_the_search_affords_no_more_and_one_tree_still_gained():
+    rng = np.random.default_rng(0)
     rows, held = switched(rng, 1200), switched(rng, 600)
-    search = {"num_latents": [8], "pseudocounts": [0.1], "num_trees": 3, "num_epochs": 60, "num_parts": (4,),
-              "num_points": 0, "joint": False}
+    search = {"num_latents": [8], "pseudocounts": [0.1], "num_trees": 3, "num_parts": (4,), "num_points": 0,
+              "joint": False}
     cells = np.unique(rows, axis=0).size
-    free, few = (learn(rows, held, search=LearnSearch(**search, max_work=most)).trials
-                 for most in (1e300, cells * 64 * 200))
-    first = [next(trial.num_latents for trial in trials if trial.name == "up to 4 parts, 1") for trials in (free, few)]
-    assert first[0] == 8
-    assert first[1] < 8
+
+    def states(num_epochs, most):
+        trials = learn(rows, held, search=LearnSearch(**search, num_epochs=num_epochs, max_work=most)).trials
+        return [trial.num_latents for trial in trials if trial.name == "up to 4 parts, 1"]
+
+    assert states(20, 1e300) == [8]
+    assert states(20, cells * 64 * 20 * 3.5) == [4]  # one tree gained .02 by the last ten epochs
+    assert states(40, cells * 64 * 40 * 3.5) == []  # and nothing by the ten after thirty
 
 
 def test_what_more_members_promise(rng):

@@ -44,29 +44,33 @@ def test_a_fit_ends_where_nothing_is_left():
         assert later.affords(120) == (most >= 1200 + 480)
 
 
-@pytest.mark.parametrize(("last", "pays_for", "expected"), [
-    (200, 20, True), (200, 19.9, False), (10, 10, True), (10, 9.9, False)])
-def test_a_size_is_begun_if_a_quarter_of_what_is_left_pays_for_some_epochs(last, pays_for, expected):
-    """Twenty, or as many as the last size took."""
+@pytest.mark.parametrize(("last", "gained", "pays_for", "expected"), [
+    (200, 0.01, 20, True), (200, 0.01, 19.9, False), (10, 0.01, 10, True), (10, 0.01, 9.9, False),
+    (200, 0.0, 199, False), (200, 0.0, 200, True)])
+def test_a_size_is_begun_if_a_quarter_of_what_is_left_pays_for_some_epochs(last, gained, pays_for, expected):
+    """Twenty, or as many as the last size took; not twenty if that had gained no more."""
     table = np.arange(30).reshape(10, 3)
     rows = Rows(table, table, np.ones(10), table, np.full(3, 30), 1)
-    trial = Trial("size", 2, 0.1, np.array([last]), np.zeros(1), np.zeros(1))
+    trial = Trial("size", 2, 0.1, np.array([last // 2, last]), np.zeros(2), np.array([-1.0, -1.0 + gained]))
     search = LearnSearch(max_work=last * 120 + 4 * pays_for * 480)  # 480: an epoch with 4 states
     making = Making(rows, search, np.random.default_rng(0), [trial], lambda trial: trial.best)
     assert making.begins(4, trial) == expected
     assert making.limited(4, share=1 / 4).num_epochs == int(pays_for)
 
 
-def test_a_larger_size_is_tried_with_fewer_epochs_than_the_smaller_one_took(rng):
-    state = np.cumsum(rng.random((400, 30)) < 0.1, axis=1) % 4  # a chain: four states are worth more than two
-    rows = (rng.random((400, 30)) < np.array([0.05, 0.35, 0.65, 0.95])[state]).astype(int)
-    most = 300 * 30 * (4 * 100 + 16 * 4 * 30)  # 100 epochs with two states, and 4 x 30 with four
-    search = LearnSearch(num_latents=[2, 4, 8], pseudocounts=[0.1], num_trees=1, num_epochs=100, grow=False,
+def test_a_larger_size_is_tried_with_fewer_epochs_where_the_smaller_one_still_gained():
+    rng = np.random.default_rng(2)  # a start from which two states gain for long
+    state = np.cumsum(rng.random((4000, 30)) < 0.1, axis=1) % 4  # a chain of four states
+    rows = (rng.random((4000, 30)) < np.array([0.05, 0.35, 0.65, 0.95])[state]).astype(int)
+    most = 3000 * 30 * (4 * 30 + 4 * 16 * 25)  # 30 epochs with two states, and 4 x 25 with four
+    search = LearnSearch(num_latents=[2, 4, 8], pseudocounts=[0.1], num_trees=1, num_epochs=30, grow=False,
                          tolerance=1e-9, max_work=most)
-    trials = learn(rows[:300], rows[300:], search=search).trials
-    assert [trial.num_latents for trial in trials[:2]] == [2, 4]
-    assert 20 <= trials[1].epochs[-1] < trials[0].epochs[-1]
+    trials = learn(rows[:3000], rows[3000:], search=search).trials
+    assert [(trial.num_latents, 20 <= trial.epochs[-1] < 30) for trial in trials] == [(2, False), (4, True)]
     assert trials[1].best > trials[0].best
+    ended = LearnSearch(num_latents=[2, 4, 8], pseudocounts=[0.1], num_trees=1, num_epochs=30, grow=False,
+                        tolerance=0.1, max_work=most)  # the last gain does not count
+    assert [trial.num_latents for trial in learn(rows[:3000], rows[3000:], search=ended).trials] == [2]
 
 
 def test_the_limit_is_that_of_the_table_not_of_the_machine(rng):
