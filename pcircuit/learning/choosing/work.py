@@ -8,9 +8,9 @@ with the rows that differ, as equal ones are merged.  A limit in this unit, not 
 same place whatever else a machine does.  Before a fit its epochs are not known; those of the last one like it are a
 fair guess, and no fit is begun whose guess is above a quarter of what is left: so a large size is not tried at the
 price of all that would come after it.  Where the last size still gained when its epochs were used up, a larger one may
-be worth more with few epochs than it with many: so that is begun, too, if a quarter of what is left pays for twenty,
-and ends with that quarter.  A size that gained no more has begun to overfit, and nothing is lost by stopping there.
-Other fits that take more epochs than were guessed end where nothing is left.
+be worth more with few epochs than it with many: so that is begun, too, if a quarter of what is left pays for twenty.
+A size that gained no more has begun to overfit, and more states rarely help.  Whatever was guessed, single trees and
+the first two members of a way end with a quarter of what is left, all others where nothing is left.
 """
 from __future__ import annotations
 
