@@ -16,7 +16,8 @@ these agree.  Ways k to make them disagree:
 * mixtures over a continuous hidden variable (`pcircuit.learning.continuous`), whose members differ in start values,
   batches and points: they see what is a matter of degree, and no dependence between two columns alone.  A single one
   may be worth more than many trees, so it may take half of what is left of the search, and fewer epochs where that is
-  needed; then it ends after eight if it is behind the best model so far.
+  needed; then it ends after eight if it is too far behind the best model so far to make up for it (`promised`).  A
+  multiplication counts half, as matrix products do about twice as many in the time of EM (`benchmarks.bench_work`).
 
 The members of one way are equal but for chance and have equal weights; the ways are not, and the validation rows weigh
 them (`stacking`).  Each way starts with two members, and these tell how it will go on.  If l_1 is the mean
@@ -73,6 +74,7 @@ from pcircuit.learning.chow_liu import chow_liu_tree
 from pcircuit.learning.continuous.continuous_mixture import CIRCUIT_POINTS, JUDGED_AFTER, work_of_points
 
 LARGEST_POINT_SHARE = 1 / 2  # of what is left, for a continuous mixture
+MULTIPLICATIONS = 2  # in its matrix products, which take about the time of one in EM
 MOST_LOGITS = 2 ** 24  # of all points of a continuous mixture: 64 MB, of which there are some copies for a time
 
 
@@ -211,7 +213,7 @@ def continuous_ways(rows: Rows, search: LearnSearch) -> list[Way]:
     if most < CIRCUIT_POINTS or V == 1 or not num_logits:
         return []
     points = 2 ** (most.bit_length() - 1)
-    work = work_of_points(points, N, len(rows.held), num_logits)
+    work = work_of_points(points, N, len(rows.held), num_logits) // MULTIPLICATIONS
     return [Way(1, Size(math.isqrt(work // rows.rows.size) + 1, 0.0), points)]
 
 
@@ -279,7 +281,7 @@ def _begun(way: Way, making: Making) -> Average:
 def _of_points(way: Way, making: Making) -> Average:
     """The first continuous mixture, with a second one if that is affordable as well and the first was good enough.
 
-    One that ended early, behind the best model so far, has too little weight for a second one to count.
+    One that stays behind the best model so far has too little weight for a second one to count.
     """
     least = _least(way, making)
     first = _begun(way, making)
@@ -324,7 +326,7 @@ def _limited(way: Way, number: int, making: Making) -> LearnSearch:
 
 
 def _least(way: Way, making: Making) -> float:
-    """What the first continuous mixture must reach early: where all its epochs are costly, the best model so far."""
+    """What the first continuous mixture must promise early: where all its epochs are costly, the best model so far."""
     all_epochs = min(MOST_POINT_EPOCHS, making.search.num_epochs)
     is_costly = not making.affords(all_epochs * work_of_epoch(way.size.num_latents, making.rows))
     return max(trial.best for trial in making.trials) if is_costly else -np.inf

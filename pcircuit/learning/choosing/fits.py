@@ -180,7 +180,7 @@ def fitted_points(rows: Rows, num_points: int, size: Size, search: LearnSearch, 
     name : str
         What the trial is called.
     least : float
-        Mean log-likelihood of the rows that judge that it must have after eight epochs to go on.
+        Mean log-likelihood of the rows that judge that it must promise after eight epochs to go on.
 
     Returns
     -------

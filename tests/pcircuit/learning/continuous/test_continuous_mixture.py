@@ -42,12 +42,20 @@ def test_equal_seeds_give_equal_mixtures(rng):
     assert not np.array_equal(logs[0], logs[2])
 
 
-@pytest.mark.parametrize(("least", "looks"), [(0.0, 8), (-1e9, 12)])
-def test_one_that_is_behind_after_eight_epochs_goes_on_no_longer(least, looks, rng):
-    rows = degrees(rng, 600)
-    found = continuous_mixture(rows[:400], rows[400:], np.full(10, 2), 256, rng, num_epochs=12, tolerance=-1e9,
-                               least=least)
-    assert len(found.validation) == len(found.training) == looks
+def test_one_that_promises_too_little_after_eight_epochs_goes_on_no_longer(rng):
+    """It goes on though it is behind, if what the last four epochs gained would make up for it."""
+    rows = degrees(rng, 264)  # 64 to learn from: four steps an epoch, so that it still gains after eight
+
+    def found(least):
+        return continuous_mixture(rows[:64], rows[64:], np.full(10, 2), 256, np.random.default_rng(0), num_epochs=12,
+                                  tolerance=-1e9, least=least)
+    means = found(-np.inf).validation
+    now, half = means[:8].max(), means[:4].max()
+    assert len(means) == 12
+    assert now > half
+    for least, looks in ((now, 12), (now + 0.9 * (now - half), 12), (now + 1.1 * (now - half), 8), (0.0, 8)):
+        some = found(least)
+        assert len(some.validation) == len(some.training) == looks
 
 
 def test_one_row_and_few_rows(rng):
