@@ -10,7 +10,7 @@ It holds for independent batches, and under the positive dependence that a share
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -71,8 +71,8 @@ def test_batches(test: HLDTest, batches: list[np.ndarray], alpha: float = 0.05) 
 
     Raises
     ------
-    ValueError
-        If there are no batches; and whatever the test raises.
+    TypeError, ValueError
+        If there are no batches, or the test refuses one: ``batches[i]`` in front of what it says.
 
     References
     ----------
@@ -90,16 +90,27 @@ def test_batches(test: HLDTest, batches: list[np.ndarray], alpha: float = 0.05) 
     alpha = pcircuit.check_fraction(alpha, "alpha")
     if not callable(test):
         raise TypeError(f"`test` must be callable as test(batch, alpha), found {test!r}")
+    if isinstance(batches, Mapping):    # of which the names would be tested
+        raise TypeError("`batches` must be a sequence of batches, found a mapping: give `list(batches.values())`")
     if not isinstance(batches, Iterable):
         raise TypeError(f"`batches` must be a sequence of batches, found {batches!r}")
     batches = list(batches)
     if not batches:
         raise ValueError("`batches` is empty: give at least one batch")
-    results = tuple(test(batch, alpha) for batch in batches)
+    results = tuple(_tested(test, batch, alpha, i) for i, batch in enumerate(batches))
     pvalues = pcircuit.check_numbers([result.pvalue for result in results], "test", "a test that returns p-values",
                                      least=0, most=1)
     adjusted = benjamini_hochberg(pvalues)
     return BatchesResult(results, pvalues, adjusted, adjusted <= alpha, alpha)
+
+
+def _tested(test: HLDTest, batch: Any, alpha: float, i: int) -> Any:
+    """The result of batch number i; errors say which one it is."""
+    try:
+        return test(batch, alpha)
+    except (TypeError, ValueError) as error:    # subclasses may take other arguments than a message
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"`batches[{i}]` cannot be tested: {error}") from error
 
 
 test_batches.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it

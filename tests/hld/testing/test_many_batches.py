@@ -30,3 +30,18 @@ def test_no_batches():
 def test_what_returns_no_p_values_is_no_test(pvalue):
     with pytest.raises(ValueError, match="`test`"):
         hld.test_batches(lambda batch, alpha: SimpleNamespace(pvalue=pvalue), [[[0]]])
+
+
+@pytest.mark.parametrize(("bad", "kind"), [
+    ([[0, 1, 2]], ValueError), ([["a", "b"]], TypeError), (np.empty((0, 8)), ValueError)])
+def test_the_batch_that_is_refused_is_named(bad, kind):
+    circuit = rat_spn([2] * 8, num_units=4, depth=2, rng=0)
+    good = sample(circuit, 60, rng=0)
+    with pytest.raises(kind, match=r"^`batches\[2\]` cannot be tested: `") as found:
+        hld.test_batches(hld.HLDTest(circuit), [good, good, bad, good])
+    assert isinstance(found.value.__cause__, kind)
+
+
+def test_batches_under_names_are_refused():
+    with pytest.raises(TypeError, match="found a mapping"):
+        hld.test_batches(lambda batch, alpha: None, {"monday": [[0]]})
