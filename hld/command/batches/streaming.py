@@ -24,6 +24,7 @@ import argparse
 import csv
 import itertools
 import json
+import reprlib
 import sys
 import warnings
 from collections.abc import Iterator
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 ALARM = 1
 NAME = "standard input"
+MOST_LINES = 1000  # of a row, whose cells may have lines in quotes
 
 
 def monitor(args: argparse.Namespace) -> int:
@@ -141,11 +143,51 @@ def _blocks(lines: Iterator[str], size: int, options: ReadOptions) -> Iterator[t
 
 def _rows(lines: Iterator[str], dialect: Dialect) -> Iterator[list[str]]:
     """The rows of some lines, empty ones included."""
+    own = _Lines(lines)
+    style: dict[str, Any] = {"delimiter": dialect.separator, "skipinitialspace": dialect.has_blanks}
     try:
-        yield from csv.reader(lines, delimiter=dialect.separator, skipinitialspace=dialect.has_blanks)
-    except csv.Error as error:      # after a quote without an end all that comes is one cell
+        for row in csv.reader(own, **style):
+            if len(own.of_row) > 1:
+                _check_quotes(own.of_row, style)
+            own.of_row.clear()
+            yield row
+    except csv.Error as error:
         raise ValueError(f"{NAME} has a row that cannot be read ({error}), expected cells of at most "
                          f"{csv.field_size_limit()} characters: check its quotes") from None
+
+
+def _check_quotes(lines: list[str], style: dict[str, Any]) -> None:
+    """Refuse a row of several lines with text behind a quote that closes a cell: mostly, it was to open another one."""
+    try:
+        list(csv.reader(lines, strict=True, **style))
+    except csv.Error:
+        raise ValueError(f"{NAME} has a row of {len(lines)} lines with text behind the end of quotes, which begins "
+                         f"{reprlib.repr(lines[0])}: check its quotes, as all that follows one without an end is one "
+                         "cell up to the next") from None
+
+
+class _Lines:
+    """The lines of a stream, and those of the row that is being read: they go on as long as its quotes are open."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines, self.of_row = lines, list[str]()
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        if len(self.of_row) >= MOST_LINES:
+            raise ValueError(f"{NAME} has a row of more than {MOST_LINES} lines, which begins "
+                             f"{reprlib.repr(self.of_row[0])}: check its quotes, as all that follows one without an "
+                             "end is one cell")
+        line = next(self._lines, None)
+        if line is None and self.of_row:
+            raise ValueError(f"{NAME} ends inside quotes, expected them to be closed: all lines from "
+                             f"{reprlib.repr(self.of_row[0])} on are one row")
+        if line is None:
+            raise StopIteration
+        self.of_row.append(line)
+        return line
 
 
 def _cells(rows: list[list[str]], dialect: Dialect, encoder: TableEncoder, options: ReadOptions) -> dict[str, Any]:

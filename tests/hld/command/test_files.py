@@ -114,13 +114,29 @@ def test_schemas_and_summaries_may_begin_with_a_mark_and_are_refused_in_one_sent
         assert (status, err) == (2, f"hld: error: cannot read the schema 's.json': {said}\n")
 
 
-def test_the_monitor_refuses_a_quote_without_an_end_in_one_sentence(run, tmp_path):
+OPEN = "x;0\n" + '"x;0\n' + "x;0\n" * 20
+
+
+@pytest.mark.parametrize(("rows", "said"), [
+    ('"x;0\n' + "x;0\n" * 50_000, "a row of more than 1000 lines, which begins '\"x;0\\n': check its quotes, "),
+    ('"' + "x;0 " * 50_000, "a row that cannot be read (field larger than field limit (131072)), expected cells of at"),
+    (OPEN, "ends inside quotes, expected them to be closed: all lines from '\"x;0\\n' on are one row"),
+    (OPEN + 'x;"0"\n' + "x;0\n" * 20, "a row of 22 lines with text behind the end of quotes, which begins '\"x;0\\n'")])
+def test_the_monitor_refuses_a_quote_without_an_end_in_one_sentence(run, tmp_path, rows, said):
+    """It took all rows up to the next quote, or up to the end, for one cell, and ended with status 0."""
     hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(100, 0)).save(tmp_path / "m.hld")
-    for above in ("", "0;1\n" * 9):
-        status, _, err = run("monitor", "m.hld", "--every", "3", stdin=f'amount;k\n{above}"0;1\n' + "0;1\n" * 50_000)
+    for above in ("", "x;1\n" * 9):
+        status, _, err = run("monitor", "m.hld", "--every", "3", stdin=f"k;amount\n{above}{rows}")
         assert (status, err.count("\n")) == (2, 1)
-        assert "hld: error: standard input has a row that cannot be read (field larger than field limit" in err
-        assert "expected cells of at most 131072 characters: check its quotes" in err
+        assert "hld: error: standard input " in err
+        assert said in err
+
+
+def test_the_monitor_takes_cells_of_several_lines(run, tmp_path):
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(100, 0)).save(tmp_path / "m.hld")
+    stream = 'k;amount\n"two\nlines";1\n"a ""quote""\n";2\n"";3\n' + '"\n";4'
+    status, out, _ = run("monitor", "m.hld", "--every", "1", "--alpha", "1e-9", stdin=stream)
+    assert (status, json.loads(out.splitlines()[-1])["num_rows"]) == (0, 4)
 
 
 def test_a_column_without_a_name_that_is_not_read_is_warned_of(run, tmp_path):
