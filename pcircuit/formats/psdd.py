@@ -1,6 +1,6 @@
 """Probabilistic sentential decision diagrams as ``.psdd`` and ``.vtree`` files.
 
-    psdd COUNT                               number of nodes, on which writers disagree; not used
+    psdd COUNT                               number of nodes: lines, or also about one for each element of a "D" line
     L ID VTREE LITERAL                       x_v = 1 (literal v) or x_v = 0 (literal -v); variables count from 1
     T ID VTREE VARIABLE LOGPROB              P(x_v = 1) = exp(LOGPROB), P(x_v = 0) the rest
     D ID VTREE N  (PRIME SUB LOGPROB) x N    sum of exp(LOGPROB) * prime * sub
@@ -8,6 +8,11 @@
 Children come before parents and the last node is the root.  A literal and a "T" line are input units over one binary
 variable, a "D" line is a sum of products of two units, one of each child of its v-tree node.  In a PSDD the primes of a
 node exclude each other, so that at most one product is positive for each row (determinism); nothing here needs that.
+
+A file that was cut at the end of a line looks like a smaller circuit.  It is refused where its last node lacks
+variables of the file, and where the count promises more than lines and elements together, or too few more than lines
+for elements to be among them.  What is left is told by the v-tree alone.
+
 Units of a PSDD are shared, with any number of them at each v-tree node: they become regions with sparse weights.
 """
 from __future__ import annotations
@@ -34,7 +39,8 @@ def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None
     ----------
     psdd : str or os.PathLike
     vtree : str or os.PathLike, optional
-        Its ``.vtree`` file.  Without it the v-tree is inferred from the scopes of the nodes.
+        Its ``.vtree`` file.  Without it the v-tree is inferred from the scopes of the nodes, and of files that were cut
+        at the end of a line a few are not noticed: those that end with all nodes over some of the variables.
 
     Returns
     -------
@@ -75,12 +81,12 @@ def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None
     psdd = checked_path(psdd, "psdd")
     tree, nodes_of = (None, None) if vtree is None else read_vtree_ids(checked_path(vtree, "vtree"))
     graph, ids, root = Graph(), Ids(), -1
-    has_header = False
+    promised = None
     for line in lines_of(psdd):
-        if not has_header:
+        if promised is None:
             if line.tokens[0] != "psdd":
                 raise line.fail(f"expected a first line 'psdd COUNT', found {line.tokens[0][:40]!r}")
-            has_header = True
+            promised = line.integer(1, "number of nodes") if len(line.tokens) > 1 else 0
             continue
         if nodes_of is not None and line.integer(2, "id of a v-tree node") not in nodes_of:
             raise line.fail(f"the v-tree has no node {line.tokens[2]}")
@@ -88,6 +94,7 @@ def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None
         ids.define(line, root)
     if root < 0:
         raise ValueError(f"cannot read {psdd!r}: it has no nodes")
+    _check_end(psdd, promised or 0, graph, root, len(ids.positions))
     with named_in_errors(psdd):
         return circuit_of_graph(graph, root, tree)
 
@@ -177,6 +184,26 @@ def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
     products = [graph.add_product(label, (ids.find(line, i), ids.find(line, i + 1)))
                 for i in range(4, len(line.tokens), 3)]
     return graph.add_sum(label, products, [line.probability(i) for i in range(6, len(line.tokens), 3)])
+
+
+def _check_end(psdd: str, promised: int, graph: Graph, root: int, num_nodes: int) -> None:
+    """Refuse a file that has lost lines at its end."""
+    elements = len(graph.units) - num_nodes
+    beyond = promised - num_nodes
+    if 0 < beyond < elements / 2 or beyond > elements:
+        raise ValueError(f"cannot read {psdd!r}: its first line promises {promised} nodes, found {num_nodes} with "
+                         f"{elements} elements, so that it may have lost its end: correct that line if it is whole")
+    reached = bytearray(root + 1)
+    reached[root] = True
+    for i in range(root, -1, -1):   # children come before parents
+        if reached[i] and graph.units[i][0] != "input":
+            for child in graph.units[i][1]:
+                reached[child] = True
+    own = {graph.units[i][1] for i in range(root + 1) if reached[i] and graph.units[i][0] == "input"}
+    lost = next((i for i, unit in enumerate(graph.units) if unit[0] == "input" and unit[1] not in own), None)
+    if lost is not None:
+        raise ValueError(f"cannot read {psdd!r}: its last node does not contain variable {graph.units[lost][1] + 1}, "
+                         f"which node {graph.labels[lost]} has, so that it may have lost its end")
 
 
 def _two_files(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str]) -> tuple[str, str]:

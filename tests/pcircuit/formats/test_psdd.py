@@ -91,3 +91,41 @@ def test_neither_file_is_written_where_one_cannot_be(missing, tmp_path):
     with pytest.raises(FileNotFoundError, match="no-folder"):
         pcircuit.write_psdd(binary_circuit(0), **paths)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a.psdd": "kept", "a.vtree": "kept"}
+
+
+SMALL = """psdd {}
+L 0 0 1
+L 1 0 -1
+T 2 2 2 -0.5
+T 3 2 2 -0.2
+D 4 1 2 0 2 -0.7 1 3 -0.7
+L 5 4 3
+D 6 3 1 4 5 0.0
+"""
+
+
+@pytest.mark.parametrize(("count", "whole"), [
+    ("", (2, 3, 6)),    # without a count, these are circuits of one and of two variables
+    (7, (6,)),          # lines; or lines and elements of the first two variables
+    (9, ()), (10, ())])     # lines, and two or all elements
+def test_files_that_are_cut_at_the_end_of_a_line_are_no_smaller_circuits(count, whole, tmp_path):
+    """Without a v-tree, that of the variables that were left fitted."""
+    lines = SMALL.format(count).splitlines(keepends=True)
+    for end in range(1, len(lines) + 1):
+        (tmp_path / "a.psdd").write_text("".join(lines[:end]))
+        if end == len(lines):
+            assert pcircuit.read_psdd(tmp_path / "a.psdd").num_variables == 3
+        elif end not in whole:
+            with pytest.raises(ValueError, match=r"cannot read '.*a.psdd': it"):
+                pcircuit.read_psdd(tmp_path / "a.psdd")
+
+
+def test_published_psdds_that_are_cut_are_refused(data_folder, tmp_path):
+    """Their counts are larger than the number of their lines."""
+    for path in (data_folder / "circuits").glob("*.psdd"):
+        lines = path.read_text().splitlines(keepends=True)
+        assert pcircuit.read_psdd(path).num_variables > 3
+        for end in range(len(lines) - 1, 12, -max(len(lines) // 40, 1)):
+            (tmp_path / "a.psdd").write_text("".join(lines[:end]))
+            with pytest.raises(ValueError, match="so that it may have lost its end"):
+                pcircuit.read_psdd(tmp_path / "a.psdd")
