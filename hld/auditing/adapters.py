@@ -7,7 +7,6 @@ detector without p-values may say true or false, alarm or none, itself or under 
 """
 from __future__ import annotations
 
-import re
 import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -149,7 +148,7 @@ def _taken(column: Any, index: np.ndarray) -> Any:
 
 
 def column_of(table: Any, name: Any) -> np.ndarray:
-    """(n,) the cells of a column as text, which levels are compared by: see `level_text`.
+    """(n,) the cells of a column as they are.
 
     Parameters
     ----------
@@ -160,7 +159,7 @@ def column_of(table: Any, name: Any) -> np.ndarray:
 
     Returns
     -------
-    (n,) str array
+    (n,) object array
 
     Raises
     ------
@@ -170,7 +169,7 @@ def column_of(table: Any, name: Any) -> np.ndarray:
     Examples
     --------
     >>> column_of({"a": [1, 2], "b": [3, 4]}, 1), column_of([[1, 2], [3, 4]], "x0")
-    (array(['3', '4'], dtype='<U1'), array(['1', '3'], dtype='<U1'))
+    (array([3, 4], dtype=object), array([1, 3], dtype=object))
     """
     names = _names(table)
     at = names.index(name) if name in names else name
@@ -184,29 +183,9 @@ def column_of(table: Any, name: Any) -> np.ndarray:
         cells = table[names[at]]
     else:
         cells = [row[names[at] if isinstance(row, Mapping) else int(at)] for row in table]
-    return np.array([level_text(cell) for cell in (cells.tolist() if hasattr(cells, "tolist") else cells)])
-
-
-def level_text(cell: Any) -> str:
-    """A level as text, the same whether a table holds it as a number or a truth value, or as it is written.
-
-    Parameters
-    ----------
-    cell : object
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> level_text(3.0), level_text("3"), level_text(True), level_text("true"), level_text(2.5)
-    ('3', '3', 'True', 'True', '2.5')
-    """
-    text = str(cell)
-    if re.fullmatch(r"[+-]?\d+\.0", text):
-        return text[:-2]
-    return text.capitalize() if text.lower() in ("true", "false") else text.removesuffix(" 00:00:00")
+    own = next((method for name in ("tolist", "to_pylist") if (method := getattr(cells, name, None))), None)
+    cells = list(cells) if own is None else own()  # as plain values
+    return np.fromiter(cells, dtype=object, count=len(cells))
 
 
 def _names(table: Any) -> list[Any]:

@@ -32,7 +32,8 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.auditing.adapters import column_of, level_text, num_rows, pvalue_function, take
+from hld.auditing.adapters import column_of, num_rows, pvalue_function, take
+from hld.auditing.levels import has_level
 from hld.auditing.random_rows import too_often
 from hld.auditing.whole_groups import OUTSIDE, WORDS, as_judged, fit_all, kind_of, too_many, whole_groups
 from hld.planning.alternatives import Edit, read_edits
@@ -297,7 +298,7 @@ def _windows(n: int, T: int, B: int) -> list[np.ndarray]:
 
 def _edited(table: Any, edit: Edit, T: int, B: int, rng: np.random.Generator) -> list[np.ndarray]:
     """B batches of T rows among which a level has another share, drawn with replacement inside the two groups."""
-    has = column_of(table, edit.column) == level_text(edit.level)
+    has = has_level(column_of(table, edit.column), edit.level)
     share = has.mean()
     if not 0 < share < 1 or not 0 <= share + edit.by <= 1:
         raise ValueError(f"`edits` has {edit}, but the level has a share of {share:.4g} in `held_out`: expected one "

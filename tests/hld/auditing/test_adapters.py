@@ -54,4 +54,4 @@ def test_cells_of_mappings_stay_what_they_are():
     assert list(map(repr, taken["mixed"])) == ["2.5", "'a'", "1"]
     assert taken["masked"].tolist() == [3, None, 1]
     assert list(taken["flags"]) == [3, None, True]
-    assert column_of(taken, "mixed").tolist() == ["2.5", "a", "1"]
+    assert column_of(taken, "mixed").tolist() == [2.5, "a", 1]

@@ -1,0 +1,75 @@
+"""Which cells of a column hold a level that an edit names.
+
+An edit may come from a shell, where every level is text, and a table from anywhere, with numbers or texts for the same
+thing.  So a level is looked for in three steps, and the first one that finds cells decides:
+
+1. what equals it and is of its kind, so that text "1" is not the number 1, nor true, where a column holds both;
+2. what is written as it is: ``1`` finds "1" and not "1.0", which are two versions of a program, say;
+3. what means the same: 3.0 and "3", true and "true", the midnight of a day and the day, 1e16 and its digits.
+"""
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+
+def has_level(cells: Any, level: object) -> np.ndarray:
+    """Which cells hold a level.
+
+    Parameters
+    ----------
+    cells : iterable of N cells
+    level : object
+
+    Returns
+    -------
+    (N,) bool array
+
+    Examples
+    --------
+    >>> has_level(["1", "1.0", "01"], "1").tolist(), has_level([1.0, True, "1"], 1).tolist()
+    ([True, False, False], [True, False, False])
+    >>> has_level([3.0, 4.0], "3").tolist(), has_level([True, False], "true").tolist()
+    ([True, False], [True, False])
+    """
+    cells = list(cells)
+    known: dict[Any, tuple[bool, bool, bool]] = {}
+    found = np.zeros((len(cells), 3), dtype=bool)
+    for i, cell in enumerate(cells):
+        key = type(cell), str(cell)
+        if key not in known:
+            known[key] = _kind(cell) == _kind(level) and bool(cell == level), key[1] == str(level), _means(cell, level)
+        found[i] = known[key]
+    return next((column for column in found.T if column.any()), found[:, 0])
+
+
+def _kind(value: Any) -> Any:
+    """What values must share to be equal: numbers of all types are of one kind, and truth values of another."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool
+    if isinstance(value, (int, float, Decimal, np.number)):
+        return float
+    return str if isinstance(value, str) else type(value)
+
+
+def _means(cell: Any, level: Any) -> bool:
+    """Whether a cell means a level that is written in another way, or of another type."""
+    if _text(cell) == _text(level):
+        return True
+    if _kind(cell) is not float:    # of texts "1e3" and "1000" are two
+        return False
+    try:
+        return float(cell) == float(level)
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def _text(cell: Any) -> str:
+    """A cell as text, the same whether a table holds it as a number or a truth value, or as it is written."""
+    text = str(cell)
+    if re.fullmatch(r"[+-]?\d+\.0", text):
+        return text[:-2]
+    return text.capitalize() if text.lower() in ("true", "false") else text.removesuffix(" 00:00:00")
