@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_number
 from pcircuit.array_types import Evidence, Floats, Ints
-from pcircuit.arrays import check_integers
+from pcircuit.arrays import check_integers, check_memory
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.evidence import MOST_WEIGHT
 from pcircuit.learning.pair_counts import checked_table, checked_weights, pair_counts, refuse_large_pairs
@@ -140,6 +140,8 @@ def chow_liu_circuit(data: ArrayLike, *, num_categories: ArrayLike | None = None
         If `data` does not hold numbers, or `pseudocount` is not one.
     ValueError
         If an argument has the wrong shape or values out of range, or `tree` is not a tree on the columns.
+    MemoryError
+        If the tables of the circuit, or those of all pairs of columns, do not fit into memory.
 
     Notes
     -----
@@ -147,7 +149,8 @@ def chow_liu_circuit(data: ArrayLike, *, num_categories: ArrayLike | None = None
     present; p(x_root) from the rows where the root is present.  With ``pseudocount=0`` a parent category that
     never occurs has no frequencies: its row is uniform.
 
-    Cost: that of the tree, and O(V N + V C^2).
+    Cost: that of the tree, and O(V N + V C^2).  Memory: the circuit has 8 C_parent C_v bytes for each variable, and
+    8 C^2 for each one with children; twice the bytes of the largest table are needed beside it.
 
     References
     ----------
@@ -176,6 +179,7 @@ def chow_liu_circuit(data: ArrayLike, *, num_categories: ArrayLike | None = None
     if tree is None:
         tree = chow_liu_tree(rows, num_categories=categories, pseudocount=pseudocount)
     vtree, parent = tree_and_vtree(tree, rows.shape[1])
+    _check_tables(categories, parent)
     regions: list[InputRegion | InnerRegion] = []
     for r, v in enumerate(vtree.variables.tolist()):
         is_inner = v < 0
@@ -279,12 +283,27 @@ def _rooted_at_centre(edges: Ints) -> Ints:
 # -- parameters ----------------------------------------------------------------------------------------------
 
 
+def _check_tables(categories: Ints, parent: Ints) -> None:
+    """Raise if the tables of the circuit would not fit into memory, before any of them is made."""
+    child = np.flatnonzero(parent >= 0)
+    cells = categories[parent[child]] * categories[child]
+    total = int(cells.sum()) + int((categories[np.unique(parent[child])] ** 2).sum())  # of indicators
+    column = int(np.argmax(categories))
+    check_memory(f"the circuit, and the counts of a pair, of {len(categories)} columns of up to {categories[column]} "
+                 f"categories (column {column} of `data`)", 8 * (total + 2 * int(cells.max(initial=0))),
+                 "group categories, or lower `num_categories`")
+
+
 def _conditional_table(data: Evidence, categories: Ints, pseudocount: float, v: int, parent: int) -> Floats:
     """(C_parent, C_v) table p(x_v | x_parent), or (1, C_v) table p(x_v) of the root (parent -1)."""
     if parent < 0:
-        table = np.diagonal(pair_counts(data, categories, v, v))[None] + pseudocount / categories[v]
+        column = data[data[:, v] >= 0, v].astype(np.int64)
+        table = np.bincount(column, minlength=categories[v]).astype(np.float64)[None]
+        table += pseudocount / categories[v]
     else:
-        table = pair_counts(data, categories, parent, v) + pseudocount / (categories[parent] * categories[v])
+        table = pair_counts(data, categories, parent, v)
+        table += pseudocount / (categories[parent] * categories[v])
     sums = table.sum(axis=1, keepdims=True)
-    conditional: Floats = np.where(sums > 0, table / np.where(sums > 0, sums, 1), 1 / categories[v])
-    return conditional
+    table /= np.where(sums > 0, sums, 1)
+    table[sums[:, 0] <= 0] = 1 / categories[v]
+    return table

@@ -1,5 +1,6 @@
 """Chow-Liu trees against enumeration of all trees, and what is refused."""
 import itertools
+import tracemalloc
 
 import naive
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pair_tables import naive_information, random_table
 
-from pcircuit import InputRegion, VTree, chow_liu_circuit, chow_liu_tree
+from pcircuit import InputRegion, VTree, chow_liu_circuit, chow_liu_tree, marginal_tables
 from pcircuit.learning import chow_liu as module
 from pcircuit.learning.pair_information import mutual_information
 
@@ -295,3 +296,27 @@ def test_pairs_that_do_not_fit_into_memory_are_refused_before_any_is_counted():
     with pytest.raises(MemoryError, match=r"the mutual information of all pairs of 2000000 columns takes .* TiB, more "
                                           "than there is: learn from fewer columns"):
         chow_liu_tree(rows)
+
+
+def test_tables_that_do_not_fit_into_memory_are_refused_before_they_are_made():
+    star = np.zeros(200_000, dtype=int)
+    star[0] = -1
+    with pytest.raises(MemoryError, match=r"of 200000 columns of up to 11000 categories \(column 0 of `data`\) takes "
+                                          r".* TiB, more than there is: group categories, or lower `num_categories`"):
+        chow_liu_circuit(np.zeros((1, 200_000), int), num_categories=11_000, tree=star)
+
+
+def test_the_memory_of_many_categories_is_that_of_the_tables():
+    data = np.random.default_rng(0).integers(0, 1000, size=(2000, 3))
+    data[0] = 999
+    tracemalloc.start()
+    circuit = chow_liu_circuit(data, tree=[-1, 0, 0])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sum(region.num_units for region in circuit.regions) == 3001
+    assert peak < 5.5 * 8 * 1000 ** 2   # three tables, and twice the largest: it had been more than six
+
+
+def test_the_root_is_counted_over_the_rows_that_have_it():
+    circuit = chow_liu_circuit([[0, 1], [1, -1], [1, 0], [-1, 1]], tree=[-1, 0], pseudocount=0.5)
+    np.testing.assert_allclose(marginal_tables(circuit)[0], [1.25 / 3.5, 2.25 / 3.5], rtol=1e-15)
