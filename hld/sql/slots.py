@@ -108,17 +108,20 @@ def slot_expression(column: LevelColumn | BinColumn, value: Any) -> Any:
     Raises
     ------
     TypeError
-        If the database's type holds several values, bytes or intervals, which have no counterpart, or is one that ibis
-        does not know, where numbers or times are expected.
+        If the column holds durations, or the database's type several values, bytes or intervals, which have no
+        counterpart, or is one that ibis does not know, where numbers or times are expected.
     """
     import ibis
     dtype = value.type()
     if dtype.is_null():
         return ibis.literal(MISSING, type="int32")
+    what = " ".join(str(getattr(dtype, "raw_type", dtype)).split())
+    if column.kind == "duration":   # seconds would be numbers, and so all missing
+        raise TypeError(f"column {column.name!r} of the model holds durations, which databases do not compare, and is "
+                        f"of type {what} there: fit the model to seconds, as numbers, and convert it in the query")
     # the text of another type is a level, such as that of an ENUM in PostgreSQL, but no number and no time
     is_unknown = dtype.is_unknown() and column.kind != "categorical"
     if dtype.is_nested() or dtype.is_binary() or dtype.is_interval() or dtype.is_json() or is_unknown:
-        what = " ".join(str(getattr(dtype, "raw_type", dtype)).split())
         raise TypeError(f"column {column.name!r} of the database is of type {what}, expected numbers, booleans, text, "
                         "dates or times: convert it in the query (an interval to seconds), or leave it out")
     hole = value.isnull()
@@ -292,7 +295,7 @@ def _moment_of_text(level: Any, dtype: Any) -> Any:
 def _time_marks(column: Any, dtype: Any) -> list[Any] | None:
     """The first moment no smaller than low and each edge, and the first one above high (None: there is none)."""
     fits = dtype.is_time() if column.kind == "time" else dtype.is_timestamp() or dtype.is_date()
-    if not fits or column.kind == "duration":
+    if not fits:
         return None
     first, last = (0, DAY - 1) if column.kind == "time" else (FIRST, LAST)
     seconds = _seconds_of_day if column.kind == "time" else _seconds

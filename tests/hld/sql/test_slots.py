@@ -219,3 +219,10 @@ def test_types_that_are_not_known_are_refused_where_numbers_and_times_are_expect
 def test_the_text_of_a_type_that_is_not_known_is_a_level():
     detector = fitted(["101", "01"] * 30)
     assert counted(detector, ["101", "101", "01", None], "BIT")[:2] == [1, 2]
+
+
+@pytest.mark.parametrize(("held", "kind"), [([7], "DOUBLE"), (["1 day"], "INTERVAL"), (["0:00:07"], "VARCHAR")])
+def test_durations_are_refused(held, kind):
+    """All had been of another type and so missing, also the seconds that were advised in place of an interval."""
+    with pytest.raises(TypeError, match=r"column 'x' of the model holds durations, .* type .* there: fit the model to"):
+        counted(fitted(np.arange(60) * np.timedelta64(1, "s")), held, kind)
