@@ -342,7 +342,7 @@ class TableEncoder:
 
     def to_dict(self) -> dict[str, Any]:
         """The encoder as JSON-serialisable dicts, lists, str, int and bool; floats are hexadecimal text."""
-        return encoder_form(self.columns, self.by_name)
+        return encoder_form(self)
 
     @classmethod
     def from_dict(cls, form: dict[str, Any]) -> TableEncoder:

@@ -5,6 +5,12 @@
         {"name": "hue", "kind": "categorical", "levels": [["str", "red"], ["str", "tan"]], "merged": false,
          "rare": "q83vASNFZ4k="}]}
 
+Columns of the training table that were left out or are parts of others, and those that a table may have as well, are
+under further keys, where there are any:
+
+    "table_names": ["id", "size", "hue", "when"], "optional": ["day"],
+    "derived": [{"name": "when weekday", "source": "when", "part": "weekday"}]
+
 Version 1 had no digests of rare levels: its columns have none.  The digests are in base 64.  Dates, durations and times
 of the day with bins have edges in seconds.  A column whose unseen values are made missing or refused says so
 ("unseen": "missing").
@@ -26,29 +32,34 @@ import reprlib
 from typing import Any
 
 from hld.schemas.columns import BINNED, BinColumn, LevelColumn
+from hld.tables.calendar import PARTS, Derived
 
 _FORMAT, _VERSION = "hld table encoder", 2
 _SHORT = 20  # characters of a whole number that is written as such
 _LONG = re.compile("-?0x[0-9a-f]{1,256}")  # levels are in the range of float64
 _KEYS = {"format", "version", "by_name", "columns"}
+_LISTS = ("table_names", "derived", "optional")  # keys that are there where they say something
+_DERIVED_KEYS = {"name", "source", "part"}
 _BIN_KEYS = {"name", "kind", "edges", "low", "high"}
 _LEVEL_KEYS = {1: {"name", "kind", "levels", "merged"}, 2: {"name", "kind", "levels", "merged", "rare"}}
 
 
-def encoder_form(columns: tuple[BinColumn | LevelColumn, ...], by_name: bool) -> dict[str, Any]:
-    """Plain dicts, lists, str, int and bool for the columns and the flag of an encoder.
+def encoder_form(encoder: Any) -> dict[str, Any]:
+    """Plain dicts, lists, str, int and bool for an encoder.
 
     Parameters
     ----------
-    columns : tuple of BinColumn or LevelColumn
-    by_name : bool
+    encoder : hld.schemas.encoder.TableEncoder
 
     Returns
     -------
     dict
     """
-    forms = [_column_form(column) for column in columns]
-    return {"format": _FORMAT, "version": _VERSION, "by_name": by_name, "columns": forms}
+    form = {"format": _FORMAT, "version": _VERSION, "by_name": encoder.by_name,
+            "columns": [_column_form(column) for column in encoder.columns]}
+    lists = {"table_names": list(encoder.table_names) if encoder.table_names != encoder.names else [],
+             "derived": [one._asdict() for one in encoder.derived], "optional": list(encoder.optional)}
+    return form | {key: found for key, found in lists.items() if found}
 
 
 def _column_form(column: Any) -> dict[str, Any]:
@@ -70,8 +81,8 @@ def _level_form(level: Any) -> int | str:
 
 
 def read_form(form: dict[str, Any]) -> tuple[Any, ...]:
-    """Columns and flag from what `encoder_form` returned; ValueError for anything else."""
-    if not isinstance(form, dict) or set(form) != _KEYS:
+    """The fields of an encoder from what `encoder_form` returned; ValueError for anything else."""
+    if not isinstance(form, dict) or set(form) - set(_LISTS) != _KEYS:
         raise ValueError(f"the encoder is {reprlib.repr(form)}, expected an object with the keys "
                          f"{sorted(_KEYS)}")
     version = form["version"]
@@ -84,7 +95,27 @@ def read_form(form: dict[str, Any]) -> tuple[Any, ...]:
                          f"type {type(form['by_name']).__name__}, expected a list and true or false")
     places = [f"columns[{v}] of the encoder" for v in range(len(form["columns"]))]
     columns = tuple(_column(column, where, version) for column, where in zip(form["columns"], places, strict=True))
-    return columns, form["by_name"]
+    return columns, form["by_name"], *_others(form, [column.name for column in columns])
+
+
+def _others(form: dict[str, Any], names: list[str]) -> tuple[Any, ...]:
+    """The names of the table, derived columns and those that it may have as well."""
+    derived = form.get("derived", [])
+    if not isinstance(derived, list) or not all(
+            isinstance(one, dict) and set(one) == _DERIVED_KEYS and all(isinstance(text, str) for text in one.values())
+            and one["name"] in names and one["part"] in PARTS for one in derived):
+        raise ValueError(f"the encoder has derived columns {reprlib.repr(derived)}, expected a list of objects with "
+                         f"the name of a column, its source and its part, one of {', '.join(PARTS)}")
+    for key in ("table_names", "optional"):
+        texts = form.get(key, [])
+        if not isinstance(texts, list) or not all(isinstance(one, str) for one in texts) or len({*texts}) < len(texts):
+            raise ValueError(f"the encoder has {key} {reprlib.repr(texts)}, expected a list of different texts")
+    own = set(names) - {one["name"] for one in derived}
+    if form.get("table_names") and not own <= set(form["table_names"]):
+        raise ValueError(f"the encoder has table_names {reprlib.repr(form['table_names'])}, expected among them its "
+                         f"columns {reprlib.repr(sorted(own))}")
+    return (tuple(form.get("table_names", ())), tuple(Derived(**one) for one in derived),
+            tuple(form.get("optional", ())))
 
 
 def _column(form: dict[str, Any], where: str, version: int) -> Any:

@@ -5,13 +5,16 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import ROWS, TEXT, codes_of, column, form, objects
 
+import hld
 import pcircuit
 from hld.schemas.encoder import TableEncoder, fit_encoder
+from hld.tables.calendar import Derived
 
 # Round trips
 
@@ -162,3 +165,35 @@ def test_hostile_dictionaries_raise_value_errors_only(data):
         except ValueError:
             continue
         assert form(TableEncoder.from_dict(encoder.to_dict())) == form(encoder)
+
+
+# Columns that are not among those of the encoder
+
+WIDER = {**ENCODER, "columns": [LEVELS, {**LEVELS, "name": "when weekday"}], "table_names": ["id", "a", "when"],
+         "derived": [{"name": "when weekday", "source": "when", "part": "weekday"}], "optional": ["day"]}
+
+
+def test_columns_that_were_left_out_or_derived_are_kept():
+    """What was read from the dictionary had refused the table that the encoder was fitted to, or called them new."""
+    encoder = TableEncoder.from_dict(json.loads(json.dumps(WIDER)))
+    assert encoder.to_dict() == WIDER
+    assert (encoder.table_names, encoder.optional) == (("id", "a", "when"), ("day",))
+    assert encoder.derived == (Derived("when weekday", "when", "weekday"),)
+    table = pd.DataFrame({"id": range(99), "a": ["x", "y", "z"] * 33, "when": pd.date_range("2026-01-01", periods=99)})
+    own = hld.learn_schema(table, given=hld.TableSchema(hld.calendar_columns("when"))).encoder()
+    again = TableEncoder.from_dict(json.loads(json.dumps(own.to_dict())))
+    assert again == own
+    np.testing.assert_array_equal(again.encode(table)[0], own.encode(table)[0])
+    assert again.check(table).extra == ()
+
+
+@pytest.mark.parametrize("change", [
+    {"table_names": ["id"]}, {"table_names": "id"}, {"table_names": ["a", "a"]}, {"table_names": ["a", 1]},
+    {"optional": [None]}, {"optional": {}}, {"derived": {}}, {"derived": [3]}, {"derived": [{}]},
+    {"derived": [{"name": "b", "source": "when", "part": "weekday"}]},
+    {"derived": [{"name": "a", "source": 1, "part": "weekday"}]},
+    {"derived": [{"name": "a", "source": "when", "part": "second"}]},
+    {"derived": [{"name": ["a"], "source": "when", "part": ["second"]}]}])
+def test_damaged_lists_of_other_columns_are_refused(change):
+    with pytest.raises(ValueError, match=r"the encoder has (table_names|optional|derived columns) .*, expected "):
+        TableEncoder.from_dict({**WIDER, **change})
