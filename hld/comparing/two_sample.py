@@ -256,14 +256,11 @@ def _effect(delta: Any, variance: Any, n: Any, m: Any) -> float:
 
 def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> TwoSampleResult:
     """The comparison of two summaries."""
-    known = {test.fingerprint}
+    own = test.fingerprint
     if isinstance(model, HLDDetector):
-        known = {detector_fingerprint(test.fingerprint, model.schema_)}
+        own = detector_fingerprint(own, model.schema_)
     for one, name in ((first, "first"), (second, "second")):
-        if not isinstance(one, BatchSummary):
-            raise TypeError(f"`{name}` must be a BatchSummary as the other batch is, found {type(one).__name__}")
-        if one.model not in known or not one.num_rows or not one.is_whole:
-            raise ValueError(f"`{name}` must be a summary of this model, of at least one row and without holes")
+        _check_summary(one, name, own)
         check_possible(test.vectors, test.calibration.metrics, one, name)
     parts, sizes = test.calibration, (first.num_rows, second.num_rows)
     if len(test.mean) > MAX_FULL_SPECTRUM:
@@ -293,6 +290,20 @@ def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> Two
     effect = _effect(delta[:k], float(np.trace(row[:k, :k])), *sizes)
     return TwoSampleResult(found.value, found.value <= alpha, alpha, effect, test.metric_names,
                            tuple(map(float, found.each)), sizes, "exact")
+
+
+def _check_summary(one: Any, name: str, model: str) -> None:
+    """Raise if a batch is no summary that the law can compare."""
+    if not isinstance(one, BatchSummary):
+        raise TypeError(f"`{name}` must be a BatchSummary as the other batch is, found {type(one).__name__}")
+    if one.model != model:
+        raise ValueError(f"`{name}` is for the model {one.model[:8]}, expected {model[:8]}: two summaries are compared "
+                         "by the model that both were made with")
+    if not one.num_rows:
+        raise ValueError(f"`{name}` is a summary of no rows: at least one is needed")
+    if not one.is_whole:
+        raise ValueError(f"`{name}` is a summary of rows with holes, of which the law of two summaries knows nothing: "
+                         "give both batches as rows, or summaries of their rows without missing cells")
 
 
 def _stretch(i: Any, metric: Any, batches: Any, mean: Any, trace: Any) -> float:

@@ -206,8 +206,18 @@ def test_batches_without_rows_are_refused(test, first):
     with pytest.raises(ValueError, match=f"`{name}` has no rows: at least one is needed"):
         hld.two_sample(test, *((none, rows) if first else (rows, none)))
     summaries = (test.summarize(none), test.summarize(rows))
-    with pytest.raises(ValueError, match=f"`{name}` must be a summary of this model, of at least one row"):
+    with pytest.raises(ValueError, match=f"`{name}` is a summary of no rows: at least one is needed"):
         hld.two_sample(test, *(summaries if first else summaries[::-1]))
+
+
+def test_summaries_with_holes_are_refused():
+    circuit = zoo.circuits()["hclt_like"]
+    rows = pcircuit.sample(circuit, 80, rng=0).astype(int)
+    test = hld.HLDTest(circuit, metric="euclidean", reference="training", training_data=rows)
+    whole, holed = test.summarize(rows[:9]), test.summarize(np.where(np.arange(rows.shape[1]) == 0, -1, rows[:9]))
+    assert whole.is_whole > holed.is_whole
+    with pytest.raises(ValueError, match=r"`first` is a summary of rows with holes, .*: give both batches as rows, or"):
+        hld.two_sample(test, holed, whole)
 
 
 def test_what_cannot_be_compared_is_refused(test):
@@ -215,7 +225,7 @@ def test_what_cannot_be_compared_is_refused(test):
     other = hld.HLDTest(zoo.circuits()["two_coins"]).summarize([[0, 1]])
     with pytest.raises(TypeError, match="`second` must be a BatchSummary"):
         hld.two_sample(test, one, [[0, 1]])
-    with pytest.raises(ValueError, match="`second` must be a summary of this model"):
+    with pytest.raises(ValueError, match=r"`second` is for the model \w{8}, expected \w{8}: two summaries are"):
         hld.two_sample(test, one, other)
     with pytest.raises(TypeError, match="`model` must be a circuit, an HLDTest or an HLDDetector, found int"):
         hld.two_sample(3, one, one)
