@@ -30,6 +30,15 @@ static void hld_nodes(const int *code, double *node)
     }
 }
 
+/* Adds a number of at least 0 to a sum, and what rounding takes from it to another one (Kahan and Babuska): sums of millions
+ * of likelihoods are as exact as those of a few, and so are the smallest p-values, whose logarithm goes with their square. */
+static void hld_add(double *sum, double *lost, double x)
+{
+    const double total = *sum + x;
+    *lost += *sum >= x ? (*sum - total) + x : (x - total) + *sum;
+    *sum = total;
+}
+
 /* The derivative of f(c) = K(c) - c q - log|c|, which rises from one end of its interval to the other. */
 static double hld_slope(const double *value, const double *count, int k, double q, double c)
 {
@@ -133,7 +142,7 @@ static double hld_joint(double mean)
 
 int hld_test(const int *codes, long rows, double *means, double *distances, double *pvalues, double *pvalue)
 {
-    double node[HLD_NODES], difference[HLD_MEANS];
+    double node[HLD_NODES], difference[HLD_MEANS], lost[HLD_MEANS];
     if (rows < 1)
         return HLD_BAD_CODE;
     for (long t = 0; t < rows; t++)
@@ -141,14 +150,14 @@ int hld_test(const int *codes, long rows, double *means, double *distances, doub
             if (codes[t * HLD_COLUMNS + v] < 0 || codes[t * HLD_COLUMNS + v] >= HLD_CATEGORIES[v])
                 return HLD_BAD_CODE;
     for (int j = 0; j < HLD_MEANS; j++)
-        means[j] = 0.0;
+        means[j] = lost[j] = 0.0;
     for (long t = 0; t < rows; t++) {
         hld_nodes(codes + t * HLD_COLUMNS, node);
         for (int j = 0; j < HLD_MEANS; j++)
-            means[j] += node[HLD_CHOSEN[j]];
+            hld_add(&means[j], &lost[j], node[HLD_CHOSEN[j]]);
     }
     for (int j = 0; j < HLD_MEANS; j++) {
-        means[j] /= (double)rows;
+        means[j] = (means[j] + lost[j]) / (double)rows;
         difference[j] = means[j] - HLD_MEAN[j];
     }
     const int is_law = HLD_LEAST_ROWS > 0 && rows >= HLD_LEAST_ROWS;
