@@ -21,7 +21,7 @@ import csv
 import io
 import itertools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ import numpy as np
 
 from hld.schemas.columns import BinColumn
 from hld.table_files.byte_files import called, form_of, opened, with_head
+from hld.table_files.codes import code_columns
 from hld.table_files.decimal_marks import distinct_cells, likely_decimal, mark_of_batch
 from hld.table_files.dialect import SHOWN_ROWS, Dialect, ReadOptions, find_dialect
 from hld.table_files.row_chunks import OddCells, columns_of, smaller, text_chunks, together, typed_chunks
@@ -45,7 +46,7 @@ MOST_CELLS = 50_000_000  # in it: from 250 columns on fewer rows, so that time a
 
 
 def read_training(path: str, options: ReadOptions = DEFAULT, *, max_rows: int | None = None,
-                  seed: int = 0, is_series: bool = False) -> tuple[Any, int]:
+                  seed: int = 0, is_series: bool = False, kinds: Mapping[str, str] | None = None) -> tuple[Any, int]:
     """A file as a table to learn from, and how many rows it has in all.
 
     Parameters
@@ -60,6 +61,8 @@ def read_training(path: str, options: ReadOptions = DEFAULT, *, max_rows: int | 
         Seed of the sample.
     is_series : bool
         Whether rows depend on their neighbours: then the last rows are read in place of a sample.
+    kinds : mapping of str to str, optional
+        What columns are said to be: those of numbers are no codes (`hld.table_files.codes`).
 
     Returns
     -------
@@ -84,7 +87,8 @@ def read_training(path: str, options: ReadOptions = DEFAULT, *, max_rows: int | 
     if options.decimal is None:     # the first number with a comma may come late
         cells = (distinct_cells(column) for _, column in columns_of(text))
         dialect = replace(dialect, decimal=likely_decimal(cells, dialect.separator, options.missing_texts))
-    return typed_frame(text, dialect, options), total
+    codes = code_columns(columns_of(text), options.missing_texts, kinds or {}, called(path))
+    return typed_frame(text, dialect, options, codes), total
 
 
 def _warn_of_nameless(head: bytes, dialect: Dialect, name: str) -> None:

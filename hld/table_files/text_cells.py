@@ -25,7 +25,7 @@ WHOLE = re.compile(r"[+-]?[0-9]{1,400}")  # longer numbers are infinite as doubl
 WORDS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "false": "0", UNSEEN: "inf"}
 
 
-def typed_frame(text: Any, dialect: Dialect, options: ReadOptions) -> Any:
+def typed_frame(text: Any, dialect: Dialect, options: ReadOptions, codes: Collection[str] = ()) -> Any:
     """Text cells, an Arrow table or a pandas frame, as a pandas frame of types that all cells of a column can be.
 
     Parameters
@@ -34,6 +34,8 @@ def typed_frame(text: Any, dialect: Dialect, options: ReadOptions) -> Any:
         With str cells.
     dialect : Dialect
     options : ReadOptions
+    codes : collection of str
+        Columns that stay text (`hld.table_files.codes`).
 
     Returns
     -------
@@ -56,8 +58,9 @@ def typed_frame(text: Any, dialect: Dialect, options: ReadOptions) -> Any:
     # in pieces, one column could get two types; plain types would round whole numbers beside a missing cell
     exact = {} if int(pandas.__version__.partition(".")[0]) >= 3 else {"float_precision": "round_trip"}  # its default
     frame = pandas.read_csv(buffer, low_memory=False, dtype_backend="numpy_nullable", decimal=dialect.decimal,
-                            na_values=options.missing_texts, index_col=False, **exact)
-    for name in frame.columns:
+                            na_values=options.missing_texts, index_col=False, dtype=dict.fromkeys(codes, "string"),
+                            **exact)
+    for name in frame.columns.difference(codes, sort=False):
         if frame[name].dtype == "string":  # empty cells among numbers beyond int64, which become text
             frame[name] = _times_or_text(frame[name].mask(frame[name] == ""))
     return frame

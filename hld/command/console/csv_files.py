@@ -6,7 +6,7 @@ import csv
 import datetime
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +28,7 @@ MIDNIGHT = datetime.time(0)
 
 
 def read_training(path: str, options: ReadOptions | None = None, *, max_rows: int | None = None,
-                  seed: int = 0, is_series: bool = False) -> tuple[Any, int]:
+                  seed: int = 0, is_series: bool = False, kinds: Mapping[str, str] | None = None) -> tuple[Any, int]:
     """A file as a table to learn from; of long ones a sample of the rows, or the last of them.
 
     Parameters
@@ -36,7 +36,7 @@ def read_training(path: str, options: ReadOptions | None = None, *, max_rows: in
     path : str
         File, possibly compressed; "-" is standard input.
     options : ReadOptions, optional
-    max_rows, seed, is_series : see `hld.table_files.files.read_training`
+    max_rows, seed, is_series, kinds : see `hld.table_files.files.read_training`
 
     Returns
     -------
@@ -51,7 +51,8 @@ def read_training(path: str, options: ReadOptions | None = None, *, max_rows: in
     OSError, ValueError
         If the file cannot be read or is not a table.
     """
-    return files.read_training(path, options or ReadOptions(), max_rows=max_rows, seed=seed, is_series=is_series)
+    return files.read_training(path, options or ReadOptions(), max_rows=max_rows, seed=seed, is_series=is_series,
+                               kinds=kinds)
 
 
 def read_batch(path: str, encoder: TableEncoder, options: ReadOptions | None = None) -> Any:

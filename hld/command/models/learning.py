@@ -17,13 +17,13 @@ def fit(args: argparse.Namespace) -> int:
     target = check_output(args.output, (args.table, args.schema))
     detector = HLDDetector(num_latents=args.num_latents, num_epochs=args.num_epochs, num_bins=args.num_bins,
                            categorical=args.categorical, continuous=args.continuous, rng=args.seed, metric=args.metric,
-                           covariates=args.covariates, schema=_schema(args))
+                           covariates=args.covariates, schema=(given := _schema(args)))
     options = reading_options(args)
     # dates that give their calendar are read for it, and not learned, so that --drop says nothing new of them
     options = replace(options, drop=tuple(name for name in options.drop if name not in (args.calendar or ())))
     with step(f"reading {args.table}"):
         table, num_rows = read_training(args.table, options, max_rows=args.max_rows, seed=args.seed,
-                                        is_series=args.order is not None)
+                                        is_series=args.order is not None, kinds=_kinds(args, given))
     LOG.info("learning %d of %d rows", len(table), num_rows)
     detector.fit(table, groups=args.groups, order=args.order, progress=True)
     with step(f"writing {args.output}"):
@@ -50,6 +50,13 @@ def _schema(args: argparse.Namespace) -> Any:
     for column in (*known, *left_out, *dates):
         about[column.name] = column    # what is said last holds
     return TableSchema(tuple(about.values()))
+
+
+def _kinds(args: argparse.Namespace, given: Any) -> dict[str, str]:
+    """What columns are said to be."""
+    known = () if given is None else given.columns
+    return {**{one.name: one.kind for one in known}, **dict.fromkeys(args.continuous or (), "continuous"),
+            **dict.fromkeys(args.categorical or (), "categorical")}
 
 
 def _read_schema(path: Any) -> Any:
