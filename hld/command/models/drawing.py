@@ -4,10 +4,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 ENGINE = "PCIRCUIT_ENGINE"  # environment variable
+MANY_EMPTY, MOST = 0.02, 8  # share of the cells of a column from which they are told, and columns that are named
 
 
 def sample(args: argparse.Namespace) -> int:
@@ -27,10 +29,22 @@ def sample(args: argparse.Namespace) -> int:
     detector = load(args.model)
     with step(f"drawing {args.num_rows} rows"):
         rows = detector.sample(args.num_rows, where=args.where, rng=args.seed)
+    _warn_of_empty(detector.encoder_.names, rows)
     if args.report is not None:
         _write_report(args, detector, rows)
     write_rows(detector.encoder_.names, rows, output, args.sep or ",")
     return 0
+
+
+def _warn_of_empty(names: tuple[str, ...], rows: Any) -> None:
+    """Warn of columns with many empty cells: they would be taken for missing, which no drawn cell is."""
+    shares = {name: sum(cell is None for cell in cells) / max(len(cells), 1)
+              for name, cells in zip(names, rows.T, strict=True)}
+    empty = [f"{name!r} ({100 * share:.0f}%)" for name, share in shares.items() if share >= MANY_EMPTY]
+    if empty:
+        warnings.warn("rare levels and new ones, of which the model holds no text, are drawn as empty cells: in "
+                      f"{', '.join(empty[:MOST])}{' and others' if len(empty) > MOST else ''}", UserWarning,
+                      stacklevel=3)
 
 
 def _write_report(args: argparse.Namespace, detector: Any, rows: Any) -> None:
