@@ -81,7 +81,11 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     folder = os.path.dirname(target)
     _remove_leftovers(folder)
     before = os.stat(target) if os.path.exists(target) else None
-    temporary, file = _opened(folder, private=before is not None)
+    try:
+        temporary, file = _opened(folder, private=before is not None)
+    except OSError as error:
+        error.filename = target     # nobody knows the temporary name
+        raise
     try:
         yield file
         file.flush()

@@ -123,6 +123,9 @@ def check_output(path: Any, inputs: Any = ()) -> pathlib.Path:
     path = pathlib.Path(path)
     if path.is_dir():
         raise ValueError(f"{str(path)!r} is a folder, expected the name of a file to write")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{str(path)!r} is a device or a pipe, expected the name of a file to write: it would be "
+                         "replaced")
     if not path.parent.is_dir():
         raise ValueError(f"{str(path)!r} cannot be written, as there is no folder {str(path.parent)!r}: "
                          f"create it")

@@ -129,7 +129,7 @@ def test_outputs_are_tried_before_long_work(folder, capsys, monkeypatch):
     from hld.detector import HLDDetector
     monkeypatch.setattr(HLDDetector, "fit", None)
     (folder / "link").symlink_to("absent/model.hld")
-    for name, said in (("/dev/null", "a folder or a device"), (str(folder / "link"), "does not exist")):
+    for name, said in (("/dev/null", "a device or a pipe"), (str(folder / "link"), "does not exist")):
         assert main(["fit", str(folder / "train.csv"), "-o", name]) == 2
         assert said in capsys.readouterr().err
 

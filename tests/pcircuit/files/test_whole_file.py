@@ -309,3 +309,13 @@ def test_a_full_disk_is_named(tmp_path):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     assert caught.value.filename == str(tmp_path / "a")
     assert (tmp_path / "a").read_text() == "old"
+
+
+def test_a_folder_that_takes_no_files_is_told_with_the_name_that_was_given(path, monkeypatch):
+    """The name of a temporary file had been told, which nobody had given."""
+    def refuse(name, *args):
+        raise PermissionError(13, "Permission denied", name)
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(PermissionError) as found, replace_file(path):
+        pass
+    assert found.value.filename == os.path.realpath(path)

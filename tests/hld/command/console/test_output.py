@@ -137,3 +137,5 @@ def test_places_that_cannot_be_written(tmp_path):
     with pytest.raises(ValueError, match="'-' stands for no file here"):
         check_output("-")
     assert check_output("./-").name == "-"
+    with pytest.raises(ValueError, match="'/dev/null' is a device or a pipe, expected the name of a file to write"):
+        check_output("/dev/null")
