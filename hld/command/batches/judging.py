@@ -125,7 +125,7 @@ def _tested(args: argparse.Namespace) -> tuple[Any, ...]:
         with step("counting in the database"):
             return detector, judge(detector, args.database, args.sql, args.alpha)
     with step(f"reading and testing {args.table}"):
-        return detector, judge_file(detector, args.table, args.alpha, reading_options(args))
+        return detector, judge_file(detector, args.table, args.alpha, reading_options(args, detector.encoder_))
 
 
 def read_inputs(args: argparse.Namespace) -> tuple[Any, ...]:
@@ -137,7 +137,7 @@ def read_inputs(args: argparse.Namespace) -> tuple[Any, ...]:
     with step(f"reading {args.model}"):
         detector = load(args.model)
     with step(f"reading {args.table}"):
-        table = read_batch(args.table, detector.encoder_, reading_options(args))
+        table = read_batch(args.table, detector.encoder_, reading_options(args, detector.encoder_))
     return detector, table
 
 

@@ -61,7 +61,7 @@ def monitor(args: argparse.Namespace) -> int:
         watch = _among_rows(detector, args)
         update = watch.update_codes
     was_alarm, result, differs = args.state is not None and _had_alarm(watch, args.state), None, dict[str, Any]()
-    options = reading_options(args)
+    options = reading_options(args, encoder)
     for dialect, rows in _blocks(_lines(options.encoding), args.every, options):
         codes, _, absent, extra = encoder.encode_counting(_cells(rows, dialect, encoder, options))
         differs = differs or _differences(absent, extra)  # all rows have the columns of the header

@@ -17,9 +17,10 @@ def summarize(args: Any) -> int:
         raise ValueError("--delta is for noise: give --epsilon, too")
     noise = {"epsilon": args.epsilon} | ({} if args.delta is None else {"delta": args.delta})
     detector, path = load(args.model), check_output(args.output, (args.model, args.table))
+    options = reading_options(args, detector.encoder_)
 
     def summed(as_text: Any) -> Any:
-        chunks = files.read_chunks(args.table, detector.encoder_, reading_options(args), as_text=as_text)
+        chunks = files.read_chunks(args.table, detector.encoder_, options, as_text=as_text)
         return summarize_chunks(detector, chunks, **noise)
     found = retried(args.table, summed)
     with pcircuit.replace_file(path) as file:

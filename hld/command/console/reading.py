@@ -3,9 +3,11 @@ from __future__ import annotations
 
 import argparse
 import csv
+import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hld.schemas.encoder import TableEncoder
     from hld.table_files.dialect import ReadOptions
 
 
@@ -29,8 +31,19 @@ def add_reading_options(command: Any) -> None:
                        help="default: by the extension of the name")
 
 
-def reading_options(args: argparse.Namespace) -> ReadOptions:
-    """The `ReadOptions` of parsed arguments."""
+def reading_options(args: argparse.Namespace, encoder: TableEncoder | None = None) -> ReadOptions:
+    """The `ReadOptions` of parsed arguments.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+    encoder : hld.schemas.encoder.TableEncoder, optional
+        That of the model by which the table is tested: a warning tells which of its columns the options leave out.
+
+    Returns
+    -------
+    ReadOptions
+    """
     from hld.table_files.byte_files import form_of
     from hld.table_files.dialect import ReadOptions
     if args.columns == []:
@@ -40,7 +53,21 @@ def reading_options(args: argparse.Namespace) -> ReadOptions:
     table = getattr(args, "table", None)
     if table is not None and (form := form_of(table, found)) != "csv":
         refuse_options(args, OF_TEXT, f"is for CSV, and {table!r} is read as {form}")
+    if encoder is not None:
+        _warn_of_unread(found, encoder)
     return found
+
+
+def _warn_of_unread(options: ReadOptions, encoder: TableEncoder) -> None:
+    """Warn of columns of a model that are not read of a batch: whoever leaves one out wants it not to be tested."""
+    from hld.tables.shown_names import listed
+    parts = {one.name: one.source for one in encoder.derived}
+    used = dict.fromkeys(parts.get(name, name) for name in encoder.names)
+    unread = [name for name in used
+              if name in options.drop or (options.columns is not None and name not in options.columns)]
+    if unread and (encoder.by_name or parts):
+        warnings.warn(f"columns of the model that are not read count as missing in all rows: {listed(unread)}; to test "
+                      "the others alone, fit a model without them", UserWarning, stacklevel=4)
 
 
 def refuse_options(args: argparse.Namespace, options: dict[str, Any], why: str) -> None:

@@ -224,7 +224,7 @@ def test_options_that_would_do_nothing_are_refused(run, tmp_path):
     table.to_json("t.jsonl", orient="records", lines=True)
     assert run("fit", "train.csv", "-o", "model.hld", "--num-epochs", "2", "--num-latents", "2")[0] == 0
     assert run("summarize", "model.hld", "train.csv", "-o", "s.json")[0] == 0
-    assert run("test", "model.hld", "t.parquet", "--columns", "amount", "--format", "parquet")[0] in (0, 1)
+    assert run("test", "model.hld", "t.parquet", "--columns", "amount,k", "--format", "parquet")[0] in (0, 1)
     for argv, said in (
             (["test", "model.hld", "train.csv", "--procedure", "by"], "--procedure is for several segments"),
             (["test", "model.hld", "train.csv", "--procedure", "bh"], "--procedure is for several segments"),
@@ -249,3 +249,23 @@ def test_a_long_series_is_learned_from_its_last_rows(run, tmp_path):
     assert (status, "fitted 4000 rows (the last of 20000)" in out) == (0, True)
     detector = hld.load("model.hld")
     assert detector.judge_.stretches.effective_rows(64) < 6    # 2.5 by the memory of the series, 40 of a sample
+
+
+@pytest.mark.parametrize(("options", "unread"), [
+    (("--drop", "amount"), "'amount'"), (("--columns", "k"), "'amount'"), (("--drop", "more"), None),
+    (("--columns", "k,amount"), None), ((), None)])
+@pytest.mark.parametrize("command", [("test", "m.hld", "t.csv"), ("explain", "m.hld", "t.csv"),
+                                     ("summarize", "m.hld", "t.csv", "-o", "s.json")])
+def test_columns_of_the_model_that_are_not_read_are_told(run, tmp_path, command, options, unread):
+    """They count as missing, and so are an alarm, where whoever drops them wants them not to be tested."""
+    table = amounts(200, 1)
+    table["more"] = ["x", "y"] * 100
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(200, 0)).save(tmp_path / "m.hld")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert run(*command, *options)[0] in (0, 1)
+    said = [str(one.message) for one in caught if "not read" in str(one.message)]
+    assert said == ([] if unread is None else [
+        f"columns of the model that are not read count as missing in all rows: {unread}; to test the others alone, "
+        "fit a model without them"])
