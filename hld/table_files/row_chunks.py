@@ -15,6 +15,7 @@ from hld.table_files.byte_files import called, form_of, is_read_once, opened
 from hld.table_files.dialect import Dialect, ReadOptions, not_text
 from hld.table_files.json_lines import json_line_chunks
 from hld.table_files.json_lists import read_json
+from hld.table_files.quotes import check_end, warn_of_rows_in_cells
 
 ROWS, CELLS = 2 ** 17, 2 ** 24  # of a chunk at most
 BLOCK = 2 ** 22  # bytes of a text file that are parsed at a time
@@ -58,11 +59,12 @@ def text_chunks(file: Any, dialect: Dialect, options: ReadOptions, name: str,
                                    skip_rows_after_names=above if named and options.has_header else 0,
                                    column_names=list(dialect.names) if named else None)
     parse = pyarrow.csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True, ignore_empty_lines=not alone)
-    seen, table = _Tail(file), None  # the last one with rows
+    seen, table, told = _Tail(file), None, False  # the last one with rows
     try:
         for batch in pyarrow.csv.open_csv(seen, read, parse, convert):
             chunk = pyarrow.Table.from_batches([batch])
             table = chunk if batch.num_rows else table
+            told = told or warn_of_rows_in_cells(columns_of(chunk), dialect.separator, len(dialect.names), name)
             yield _trimmed(chunk) if dialect.has_blanks else chunk
     except UnicodeDecodeError:
         raise not_text(name, dialect.encoding) from None
@@ -75,7 +77,7 @@ def text_chunks(file: Any, dialect: Dialect, options: ReadOptions, name: str,
             raise ValueError(f"{name} has a row of more than {BLOCK >> 20} MiB, expected shorter ones: check its "
                              "quotes, as all that follows one without an end is one cell") from None
         raise _no_table(name, dialect, str(error)) from None
-    _check_quotes(table, dialect.names[-1], seen.last, name)
+    check_end(table, dialect.names[-1], seen.last, name)
 
 
 def typed_chunks(path: str, options: ReadOptions) -> Iterator[Any]:
@@ -230,11 +232,13 @@ def _by_pandas(file: Any, dialect: Any, options: Any, name: Any) -> Iterator[Any
         with warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)
             above = dialect.num_before if len(names) == 1 else 0
+            told = False
             for chunk in pandas.read_csv(file, sep=dialect.separator, index_col=False, dtype=str, chunksize=ROWS,
                                          header=above if options.has_header else None, names=names,
                                          skip_blank_lines=len(names) > 1,
                                          encoding=dialect.encoding, keep_default_na=False,
                                          skipinitialspace=dialect.has_blanks):
+                told = told or warn_of_rows_in_cells(columns_of(chunk), dialect.separator, len(names), name)
                 yield chunk[wanted]
     except UnicodeDecodeError:
         raise not_text(name, dialect.encoding) from None
@@ -266,17 +270,3 @@ class _Tail:
 
     def close(self) -> None:
         """Nothing: who opened the file closes it."""
-
-
-def _check_quotes(table: Any, column: str, tail: bytes, name: str) -> None:
-    """Refuse a file that ends inside quotes, of which Arrow makes one cell of all lines behind them.
-
-    Only in the last column: elsewhere a row lacks cells.  What lines a cell has, quotes have held, so they must be
-    closed where the file ends.
-    """
-    if table is None or column not in table.column_names or tail.rstrip(b"\r\n\t \0").endswith(b'"'):
-        return
-    cell = table.column(column)[-1].as_py()
-    if isinstance(cell, str) and "\n" in cell:
-        raise ValueError(f"{name} ends inside quotes, expected them to be closed: all lines from {reprlib.repr(cell)} "
-                         "on are one cell of its last row")
