@@ -24,6 +24,7 @@ import argparse
 import csv
 import itertools
 import json
+import os
 import reprlib
 import sys
 import warnings
@@ -58,6 +59,7 @@ def monitor(args: argparse.Namespace) -> int:
         watch = monitor_of(detector, args.alpha, args.margin)
         update = watch.update
     else:
+        state = _written(args.state)
         watch = _among_rows(detector, args)
         update = watch.update_codes
     was_alarm, result, differs = args.state is not None and _had_alarm(watch, args.state), None, dict[str, Any]()
@@ -67,7 +69,7 @@ def monitor(args: argparse.Namespace) -> int:
         differs = differs or _differences(absent, extra)  # all rows have the columns of the header
         result = update(codes)
         if args.state is not None:
-            watch.save(args.state)  # before the line that tells of these rows: a stream mostly ends by a signal
+            state = _saved(watch, args.state, state)    # before their line is told: a stream mostly ends by a signal
         is_new, was_alarm = result.alarm and not was_alarm, result.alarm
         if is_new or not args.alarm_only:
             _print_line("alarm" if is_new else "rows", result, differs)
@@ -77,6 +79,23 @@ def monitor(args: argparse.Namespace) -> int:
         raise ValueError("standard input has no rows, expected a header and rows")
     _print_line("end", result, differs)
     return ALARM if result.alarm else 0
+
+
+def _written(state: str | None) -> tuple[int, int] | None:
+    """Which file a monitor is kept in, and when it was written; None where there is none."""
+    if state is None or not os.path.exists(state):
+        return None
+    found = os.stat(state)
+    return found.st_ino, found.st_mtime_ns
+
+
+def _saved(watch: Any, state: str, before: tuple[int, int] | None) -> tuple[int, int] | None:
+    """Keep a monitor, unless another process has done so since: the rows of the one or the other would be lost."""
+    if _written(state) != before:
+        raise ValueError(f"--state {state} was written or removed by another program since this one read it: it is "
+                         "that of one stream, so give each a --state of its own")
+    watch.save(state)
+    return _written(state)
 
 
 def _had_alarm(watch: Any, state: str) -> bool:
@@ -98,8 +117,6 @@ def _differences(absent: list[str], extra: list[str]) -> dict[str, Any]:
 
 def _among_rows(detector: Any, args: Any) -> Any:
     """The monitor that compares with rows of a file, or the one that was saved if it has the same rows and level."""
-    import os
-
     import numpy as np
 
     from hld.command.console.csv_files import read_batch

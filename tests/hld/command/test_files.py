@@ -269,3 +269,38 @@ def test_columns_of_the_model_that_are_not_read_are_told(run, tmp_path, command,
     assert said == ([] if unread is None else [
         f"columns of the model that are not read count as missing in all rows: {unread}; to test the others alone, "
         "fit a model without them"])
+
+
+class Interrupted(io.StringIO):
+    """Lines, before one of which something happens."""
+
+    def __init__(self, text, number, happens):
+        super().__init__(text)
+        self.left, self.happens = number, happens
+
+    def __next__(self):
+        self.left -= 1
+        if not self.left:
+            self.happens()
+        return super().__next__()
+
+
+@pytest.mark.parametrize("happens", ["another writes", "it is removed", "nothing"])
+def test_a_state_that_another_monitor_writes_is_not_overwritten(run, tmp_path, monkeypatch, happens):
+    """The rows of the one had been lost, and each went on as if it were alone."""
+    table, state = amounts(300, 1), tmp_path / "state"
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(200, 0)).save(tmp_path / "m.hld")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    options = ("m.hld", "--reference", "t.csv", "--state", "state", "--every", "20")
+    text = (tmp_path / "t.csv").read_text()
+    assert run("monitor", *options, stdin="\n".join(text.splitlines()[:41]))[0] == 0
+    mine = state.read_bytes()
+    act = {"another writes": lambda: state.write_bytes(mine), "it is removed": state.unlink, "nothing": lambda: None}
+    monkeypatch.setattr(sys, "stdin", Interrupted(text, 101, act[happens]))
+    status, out, err = run("monitor", *options)
+    if happens == "nothing":
+        assert (status, json.loads(out.splitlines()[-1])["num_rows"]) == (0, 340)
+        return
+    assert (status, json.loads(out.splitlines()[-1])["num_rows"]) == (2, 120)   # 40, and 80 of the 100 that came
+    assert "--state state was written or removed by another program since this one read it: it is that of " in err
+    assert not state.exists() or state.read_bytes() == mine
