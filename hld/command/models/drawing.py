@@ -29,17 +29,17 @@ def sample(args: argparse.Namespace) -> int:
     detector = load(args.model)
     with step(f"drawing {args.num_rows} rows"):
         rows = detector.sample(args.num_rows, where=args.where, rng=args.seed)
-    _warn_of_empty(detector.encoder_.names, rows)
+    _warn_of_empty(detector.encoder_.columns, rows)
     if args.report is not None:
         _write_report(args, detector, rows)
     write_rows(detector.encoder_.names, rows, output, args.sep or ",")
     return 0
 
 
-def _warn_of_empty(names: tuple[str, ...], rows: Any) -> None:
-    """Warn of columns with many empty cells: they would be taken for missing, which no drawn cell is."""
-    shares = {name: sum(cell is None for cell in cells) / max(len(cells), 1)
-              for name, cells in zip(names, rows.T, strict=True)}
+def _warn_of_empty(columns: tuple[Any, ...], rows: Any) -> None:
+    """Warn of columns with many empty cells, which would be taken for missing; not of those that training had empty."""
+    shares = {column.name: sum(cell is None for cell in cells) / max(len(cells), 1)
+              for column, cells in zip(columns, rows.T, strict=True) if getattr(column, "levels", None) != ()}
     empty = [f"{name!r} ({100 * share:.0f}%)" for name, share in shares.items() if share >= MANY_EMPTY]
     if empty:
         warnings.warn("rare levels and new ones, of which the model holds no text, are drawn as empty cells: in "
