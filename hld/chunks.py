@@ -17,6 +17,7 @@ from hld.results.result import HLDResult
 from hld.results.with_quality import with_quality
 from hld.schemas.encoding import EncodingReport
 from hld.schemas.quality import data_quality
+from hld.tables.hints import refuse_one_table
 from hld.testing.row_sums import RowSums, RowTotals
 
 
@@ -60,6 +61,7 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.
     check_detector(detector)
     if not isinstance(chunks, Iterable):
         raise TypeError(f"`chunks` must be a sequence of tables, found {chunks!r}")
+    refuse_one_table(chunks, "chunks")
     alpha = pcircuit.check_fraction(alpha, "alpha")
     if detector.judge_ is not detector.test_:
         return _judge_whole(detector, chunks, alpha)

@@ -25,7 +25,7 @@ def how_to_read(table: Any) -> str:
     'give all rows at once, such as list(table), or tables one after the other to hld.judge_chunks'
     """
     if hasattr(table, "to_frame"):
-        return "give `.to_frame()` of it"
+        return "give `.to_frame()` of it, or `.to_frame().T` if it is a row"
     if isinstance(table, (str, bytes, os.PathLike)):
         return "read the file first, or name it to `hld fit` and `hld test` on the command line"
     if hasattr(table, "read") and (hasattr(table, "readline") or hasattr(table, "schema_arrow")):
@@ -41,6 +41,28 @@ def how_to_read(table: Any) -> str:
     if isinstance(table, (list, tuple)) or getattr(table, "ndim", None):
         return "Reshape your data, one row as table[None, :], one column as table[:, None]"
     return "give an array, a list of rows or a data frame"
+
+
+def refuse_one_table(chunks: Any, name: str) -> None:
+    """Raise if what should be several tables is one, of which the names or the rows would be taken for tables.
+
+    Parameters
+    ----------
+    chunks : object
+    name : str
+        Name of the argument.
+
+    Examples
+    --------
+    >>> refuse_one_table([[[1, 2]], [[3, 4]]], "chunks")
+    >>> refuse_one_table({"a": [1, 2]}, "chunks")
+    Traceback (most recent call last):
+    TypeError: `chunks` must be a sequence of tables, found one (dict): give it in a list, or its parts
+    """
+    if hasattr(chunks, "columns") or isinstance(chunks, (str, bytes, collections.abc.Mapping)) or (
+            getattr(chunks, "ndim", 3) < 3):
+        raise TypeError(f"`{name}` must be a sequence of tables, found one ({type(chunks).__name__}): give it in a "
+                        "list, or its parts")
 
 
 def is_grouped(table: Any) -> bool:

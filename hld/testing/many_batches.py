@@ -92,6 +92,9 @@ def test_batches(test: HLDTest, batches: list[np.ndarray], alpha: float = 0.05) 
         raise TypeError(f"`test` must be callable as test(batch, alpha), found {test!r}")
     if isinstance(batches, Mapping):    # of which the names would be tested
         raise TypeError("`batches` must be a sequence of batches, found a mapping: give `list(batches.values())`")
+    if hasattr(batches, "columns"):
+        raise TypeError(f"`batches` must be a sequence of batches, found one table ({type(batches).__name__}): give "
+                        "its parts")
     if not isinstance(batches, Iterable):
         raise TypeError(f"`batches` must be a sequence of batches, found {batches!r}")
     batches = list(batches)

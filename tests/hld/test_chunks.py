@@ -75,3 +75,14 @@ def test_no_chunks_and_no_rows_are_refused(detectors):
         hld.judge_chunks(detectors["auto"], [])
     with pytest.raises(ValueError, match="has no rows"):
         hld.judge_chunks(detectors["auto"], [table(5, 0).iloc[:0]])
+
+
+def test_one_table_is_no_sequence_of_tables(detectors, tmp_path):
+    """The names of its columns had been taken for tables, and so for names of files."""
+    frame, detector = table(50, 1), detectors["auto"]
+    for one in (frame, frame.to_dict("list"), frame.to_numpy(), "rows.csv"):
+        with pytest.raises(TypeError, match=r"`chunks` must be a sequence of tables, found one \(\w+\): give it in a"):
+            hld.judge_chunks(detector, one)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for chunks in (pd.read_csv(tmp_path / "t.csv", chunksize=20), frame.to_numpy()[None], iter([frame])):
+        assert hld.judge_chunks(detector, chunks).num_samples == 50

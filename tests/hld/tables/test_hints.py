@@ -14,7 +14,8 @@ from hld.tables.hints import how_to_read
     ("rows.csv", "read the file first, or name it to `hld fit`"), (pathlib.Path("rows.csv"), "read the file first"),
     ((row for row in [[1, 2]]), r"such as list\(table\)"), (iter([[1, 2]]), r"such as list\(table\)"),
     (None, "give an array, a list of rows or a data frame"), ({1, 2}, "give an array, a list of rows or a data frame"),
-    ([1, 2], "one row as table"), (np.zeros(3), "one row as table"), (pd.Series([1]), r"give `.to_frame\(\)` of it")])
+    ([1, 2], "one row as table"), (np.zeros(3), "one row as table"),
+    (pd.Series([1]), r"give `.to_frame\(\)` of it, or `.to_frame\(\).T` if it is a row")])
 def test_what_is_no_table_is_told_what_to_do(table, said):
     with pytest.raises(ValueError, match=rf"^`table` has \d dimension\(s\) .*: .*{said}"):
         fit_encoder(table)

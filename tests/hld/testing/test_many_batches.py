@@ -2,6 +2,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import false_discovery_control
 
@@ -45,3 +46,5 @@ def test_the_batch_that_is_refused_is_named(bad, kind):
 def test_batches_under_names_are_refused():
     with pytest.raises(TypeError, match="found a mapping"):
         hld.test_batches(lambda batch, alpha: None, {"monday": [[0]]})
+    with pytest.raises(TypeError, match=r"found one table \(DataFrame\): give its parts"):
+        hld.test_batches(lambda batch, alpha: None, pd.DataFrame({"a": [1]}))
