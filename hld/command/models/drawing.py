@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 ENGINE = "PCIRCUIT_ENGINE"  # environment variable
-MANY_EMPTY, MOST = 0.02, 8  # share of the cells of a column from which they are told, and columns that are named
+MANY_EMPTY, LEAST_EMPTY = 0.02, 5  # share and number of the cells of a column from which they are told
+MOST = 8  # columns that are named
 
 
 def sample(args: argparse.Namespace) -> int:
@@ -38,9 +39,10 @@ def sample(args: argparse.Namespace) -> int:
 
 def _warn_of_empty(columns: tuple[Any, ...], rows: Any) -> None:
     """Warn of columns with many empty cells, which would be taken for missing; not of those that training had empty."""
-    shares = {column.name: sum(cell is None for cell in cells) / max(len(cells), 1)
+    counts = {column.name: sum(cell is None for cell in cells)
               for column, cells in zip(columns, rows.T, strict=True) if getattr(column, "levels", None) != ()}
-    empty = [f"{name!r} ({100 * share:.0f}%)" for name, share in shares.items() if share >= MANY_EMPTY]
+    empty = [f"{name!r} ({100 * count / len(rows):.0f}%)" for name, count in counts.items()
+             if count >= max(LEAST_EMPTY, MANY_EMPTY * len(rows))]
     if empty:
         warnings.warn("rare levels and new ones, of which the model holds no text, are drawn as empty cells: in "
                       f"{', '.join(empty[:MOST])}{' and others' if len(empty) > MOST else ''}", UserWarning,
