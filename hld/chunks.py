@@ -1,7 +1,7 @@
 """Testing a batch that comes in chunks, such as a file larger than memory."""
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,6 @@ from hld.results.result import HLDResult
 from hld.results.with_quality import with_quality
 from hld.schemas.encoding import EncodingReport
 from hld.schemas.quality import data_quality
-from hld.tables.hints import refuse_one_table
 from hld.testing.row_sums import RowSums, RowTotals
 
 
@@ -61,7 +60,9 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.
     check_detector(detector)
     if not isinstance(chunks, Iterable):
         raise TypeError(f"`chunks` must be a sequence of tables, found {chunks!r}")
-    refuse_one_table(chunks, "chunks")
+    if _is_one_table(chunks):
+        raise TypeError(f"`chunks` must be a sequence of tables, found one ({type(chunks).__name__}): give it in a "
+                        "list, or its parts")
     alpha = pcircuit.check_fraction(alpha, "alpha")
     if detector.judge_ is not detector.test_:
         return _judge_whole(detector, chunks, alpha)
@@ -69,6 +70,12 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.
     if facts is None:
         raise ValueError("`chunks` has no table: at least one is needed")
     return judge_facts(detector, facts, alpha)
+
+
+def _is_one_table(chunks: Any) -> bool:
+    """Whether what should be several tables is one, of which the names or the rows would be taken for tables."""
+    return (hasattr(chunks, "columns") or isinstance(chunks, (str, bytes, Mapping))
+            or getattr(chunks, "ndim", 3) < 3)
 
 
 def check_detector(detector: Any) -> None:

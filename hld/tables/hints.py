@@ -43,28 +43,6 @@ def how_to_read(table: Any) -> str:
     return "give an array, a list of rows or a data frame"
 
 
-def refuse_one_table(chunks: Any, name: str) -> None:
-    """Raise if what should be several tables is one, of which the names or the rows would be taken for tables.
-
-    Parameters
-    ----------
-    chunks : object
-    name : str
-        Name of the argument.
-
-    Examples
-    --------
-    >>> refuse_one_table([[[1, 2]], [[3, 4]]], "chunks")
-    >>> refuse_one_table({"a": [1, 2]}, "chunks")
-    Traceback (most recent call last):
-    TypeError: `chunks` must be a sequence of tables, found one (dict): give it in a list, or its parts
-    """
-    if hasattr(chunks, "columns") or isinstance(chunks, (str, bytes, collections.abc.Mapping)) or (
-            getattr(chunks, "ndim", 3) < 3):
-        raise TypeError(f"`{name}` must be a sequence of tables, found one ({type(chunks).__name__}): give it in a "
-                        "list, or its parts")
-
-
 def is_grouped(table: Any) -> bool:
     """Whether something is the groups of a data frame.
 
