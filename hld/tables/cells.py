@@ -44,7 +44,7 @@ from hld.tables.forms import (
     records_parts,
     structured_parts,
 )
-from hld.tables.frames import frame_parts, has_columns, is_frame
+from hld.tables.frames import frame_parts, has_columns, is_frame, starts_of_periods
 from hld.tables.hints import how_to_read, is_grouped, is_sparse
 from hld.tables.single_cells import (
     REAL,
@@ -173,8 +173,8 @@ def _checked_column(array: Any, name: str) -> Any:
     if isinstance(array, (Factored, Unreadable)):
         return array
     try:
-        return _checked_dtype(unmasked(array) if isinstance(array, np.ma.MaskedArray) else array,
-                              f"`table` column {name!r}")
+        return starts_of_periods(_checked_dtype(unmasked(array) if isinstance(array, np.ma.MaskedArray) else array,
+                                                f"`table` column {name!r}"))
     except (TypeError, ValueError) as error:
         return Unreadable(len(array), type(error), str(error))
 

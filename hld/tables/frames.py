@@ -75,6 +75,26 @@ def _exact_array(series: Any, name: str) -> Any:
     return array
 
 
+def starts_of_periods(cells: np.ndarray) -> np.ndarray:
+    """Objects (N,) that are pandas periods or missing as the moments they begin, as in a column of periods; else as is.
+
+    Parameters
+    ----------
+    cells : (N,) array
+
+    Returns
+    -------
+    (N,) array
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is None or cells.dtype != object or pandas.api.types.infer_dtype(cells, skipna=True) != "period":
+        return cells
+    try:
+        return pandas.PeriodIndex(cells).to_timestamp().to_numpy()
+    except ValueError:      # of several lengths
+        return cells
+
+
 def _is_text(series: Any, kind: str) -> bool:
     """Whether the objects of a pandas column, which before pandas 3 texts are, are text or missing."""
     pandas = sys.modules.get("pandas")

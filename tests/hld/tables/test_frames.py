@@ -123,6 +123,23 @@ def test_dates_of_frames_are_those_of_arrays():
         assert codes_of(encoder, frame) == [1, 0, -1]
 
 
+@pytest.mark.parametrize("form", [
+    lambda frame: frame.astype(object), lambda frame: {"when": frame["when"].tolist()},
+    lambda frame: frame.to_dict("records")])
+def test_periods_as_objects_are_those_of_their_column(form):
+    """They had been levels of text in training, and of another type in a batch."""
+    frame = pd.DataFrame({"when": pd.period_range("2026-01", periods=40, freq="M")})
+    frame.loc[3, "when"] = pd.NaT
+    encoder = fit_encoder(frame)
+    assert fit_encoder(form(frame)) == encoder
+    np.testing.assert_array_equal(encoder.encode(form(frame))[0], encoder.encode(frame)[0])
+
+
+def test_periods_of_several_lengths_are_levels():
+    mixed = {"when": [pd.Period("2026-01", "M"), pd.Period("2026-01-05", "D")] * 3}
+    assert fit_encoder(mixed).columns[0].levels == ("2026-01", "2026-01-05")
+
+
 def test_periods_are_dates():
     frame = pd.DataFrame({"when": pd.period_range("2026-01", periods=40, freq="D")})
     assert fit_encoder(frame) == fit_encoder(pd.DataFrame({"when": pd.date_range("2026-01-01", periods=40)}))
