@@ -25,12 +25,13 @@ variance of Z, node by node, is in `hld.conditional.shown_shares`.
 own rows give it; S is a weighted average of the two, with weight T / (T + 50) for the batch.  Trace, Frobenius norm and
 largest eigenvalue in each metric give the p-value of the widest law with them (`hld.gchi2.three_moments`), its variance
 stretched for a finite T as in `hld.nulls.ranks.confirmation`.  Several metrics are combined by their joint law.  A
-single row is judged by its rank among those of the reference (`hld.conditional.single_rows`).
+single row is judged by its rank among those of the reference (`hld.conditional.single_rows`), two to five rows by that
+among as many of the reference, and rows beyond all of the reference are allowed for (`hld.conditional.few_rows`).
 """
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -38,18 +39,19 @@ from numpy.typing import ArrayLike
 
 import pcircuit
 from hld.conditional.column_tests import column_pvalues
+from hld.conditional.contents import RANK, read_contents
 from hld.conditional.context import CovariateContext
 from hld.conditional.covariate_functions import CovariateFunctions, choose_functions
+from hld.conditional.few_rows import MOST_TOGETHER, among_groups, farthest_rows, group_pvalues, odd_rows, with_odd_rows
 from hld.conditional.residuals import residuals, shown_residuals, without_rounding
 from hld.conditional.shown_shares import ShownShares, are_enough
 from hld.conditional.single_rows import by_rank, single_pvalues
 from hld.gchi2.three_moments import ThreeMoments
-from hld.nulls.joint import RESOLVED, JointLaw, harmonic_mean, joint_law
-from hld.nulls.ranks.confirmation import excess_of, sample_norms
+from hld.nulls.joint import JointLaw, harmonic_mean, joint_law
+from hld.nulls.ranks.confirmation import ASKED_BELOW, excess_of, sample_norms
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.verdict import LEAST_PVALUE
-from hld.vectors.bounded import bounded_array
 from hld.vectors.column_units import column_units
 from hld.vectors.completion import check_rows
 
@@ -57,7 +59,6 @@ PRIOR_ROWS = 50  # of the reference's covariance beside that of a batch's own ro
 MOST_VECTORS = 2_000  # rows that covariances are computed from
 FEWEST_EACH = 10  # reference rows for each function of the regression
 MOST_FUNCTIONS, MOST_VALUES = 500, 40_000_000  # and of all reference rows together
-RANK = 1e-9
 ARRAYS = ("beta", "inverse", "norms", "fourth", "stds", "joint")
 
 
@@ -90,6 +91,11 @@ class ConditionalTest:
         By how much the norms are larger for the errors of the regression than for rows that show all.
     singles : (s,) float array
         Sorted p-values of rows of the reference by themselves, each left out; empty in files of earlier versions.
+    several : tuple of float arrays
+        The same of groups of 2, 3, ... rows.
+    num_ranked, farthest : int, (q,) float array
+        How many rows of the reference are compared with those of batches, and how far out they are at most in each
+        metric; 0 in files of earlier versions.
 
     Examples
     --------
@@ -114,6 +120,9 @@ class ConditionalTest:
     shown: np.ndarray
     wider: np.ndarray
     singles: np.ndarray
+    several: tuple[np.ndarray, ...] = (np.zeros(0),) * (MOST_TOGETHER - 1)
+    num_ranked: int = 0
+    farthest: np.ndarray = field(default_factory=lambda: np.zeros(0))
     kind = "covariates"
 
     @property
@@ -131,7 +140,14 @@ class ConditionalTest:
         average, mean = functions.mean(axis=0), own.mean(axis=0)
         spread, shares, each = self._judged(own, shown, float(average @ self.inverse @ average))
         pvalue = max(self._combined(each), LEAST_PVALUE)
-        pvalue = by_rank(pvalue, self.singles) if T == 1 else pvalue
+        if T == 1:
+            pvalue = by_rank(pvalue, self.singles)
+        elif len(self.several) > T - 2:
+            pvalue = among_groups(pvalue, self.several[T - 2], T, self.num_rows,
+                                  lambda rows: self._combined(self._of_rows(rows, own, shown, functions)))
+        elif self.num_ranked >= T and pvalue <= ASKED_BELOW:
+            each = self._with_odd_rows(each, own, shown, functions)
+            pvalue = max(pvalue, self._combined(each))
         covariates = self.covariate_pvalue(batch)
         moved = {(False, False): "nothing", (False, True): "covariates", (True, False): "conditional",
                  (True, True): "both"}[pvalue <= alpha, covariates <= alpha]
@@ -166,6 +182,20 @@ class ConditionalTest:
         shares = ShownShares(shown.mean(axis=0), self.shown, T, self.num_rows, leverage)
         spread = self._spread(own, mean, T, shares.width)
         return spread, shares, self._pvalues(spread, mean, _share_shown(shown, self.stds), shares)
+
+    def _with_odd_rows(self, each: tuple[float, ...], own: np.ndarray, shown: np.ndarray,
+                       functions: np.ndarray) -> tuple[float, ...]:
+        """The p-value of each metric, with rows (T, m) beyond all of the reference allowed for."""
+        leverages = (functions @ self.inverse * functions).sum(axis=1)
+        odd = odd_rows(self.inner.calibration.metrics, own, leverages, self.farthest)
+        return with_odd_rows(each, odd, self.num_ranked,
+                             lambda rows, metric: self._of_rows(rows, own, shown, functions)[metric])
+
+    def _of_rows(self, rows: Any, own: np.ndarray, shown: np.ndarray, functions: np.ndarray) -> tuple[float, ...]:
+        """The p-value of each metric for some rows of a batch by themselves."""
+        average = functions[rows].mean(axis=0)
+        found: tuple[float, ...] = self._judged(own[rows], shown[rows], float(average @ self.inverse @ average))[2]
+        return found
 
     def _pvalues(self, spread: Any, difference: np.ndarray, seen: float, shares: ShownShares) -> tuple[float, ...]:
         """The p-value of each metric for differences (m,), of rows that show a share of the nodes."""
@@ -209,38 +239,14 @@ class ConditionalTest:
                 **({} if each else {"groups": np.concatenate(groups)}),
                 **({} if (self.shown == 1).all() else {"shown": self.shown, "wider": self.wider}),
                 **({"singles": self.singles} if len(self.singles) else {}),
+                **{f"several{T}": one for T, one in enumerate(self.several, 2) if len(one)},
+                **({"num_ranked": np.array([self.num_ranked]), "farthest": self.farthest} if self.num_ranked else {}),
                 **{name: getattr(self, name) for name in ARRAYS}}
 
     @classmethod
     def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> ConditionalTest:
         """What `to_arrays` gave, checked."""
-        V, q, m = inner.circuit.num_variables, len(inner.calibration.metrics), len(inner.nodes)
-        given = pcircuit.finite_array(arrays, "given", (None,), np.int64)
-        if len(given) and (given.min() < 0 or given.max() >= V or (np.diff(given) <= 0).any()):
-            raise ValueError("the covariates of the test must be ascending columns")
-        k = pcircuit.finite_array(arrays, "num_rows", (1,), np.int64)
-        rows = max(float(k[0]), 1.0)
-        beta = bounded_array(arrays, "beta", (None, m), RANK ** -0.5)
-        functions = CovariateFunctions(given, _read_groups(arrays, inner.circuit.num_categories, given), len(beta))
-        if len(beta) not in [end for _, end in functions.ends]:
-            raise ValueError("the regression of the test does not fit its covariates")
-        inverse = bounded_array(arrays, "inverse", (len(beta),) * 2, 1 / (RANK * rows))
-        norms, fourth = (pcircuit.finite_array(arrays, *one) for one in (("norms", (q, 3)), ("fourth", (q,))))
-        stds = bounded_array(arrays, "stds", (m,), math.sqrt(rows))
-        reach = np.array([metric.reach(np.ones(m)) for metric in inner.calibration.metrics])
-        _check_sums(norms, fourth, m * rows ** 2 * reach ** 2)
-        joint = pcircuit.finite_array(arrays, "joint", (None,), np.float32)
-        shown, wider = (pcircuit.finite_array(arrays, name, shape) if "shown" in arrays else np.ones(shape)
-                        for name, shape in (("shown", (m,)), ("wider", (q, 3))))
-        singles = pcircuit.finite_array(arrays, "singles", (None,)) if "singles" in arrays else np.zeros(0)
-        if len(singles) and (singles[0] < 0 or singles[-1] > 1 or (np.diff(singles) < 0).any()):
-            raise ValueError("the p-values of single rows must ascend from 0 to 1")
-        if k[0] < 2 or min(norms.min(), fourth.min(), stds.min(), shown.min(), wider.min()) < 0 or shown.max() > 1 \
-                or (np.linalg.eigvalsh(inverse) < -1e-9).any() or (q > 1) != (len(joint) > RESOLVED) \
-                or (np.diff(joint) < 0).any():
-            raise ValueError("the sums of the test given covariates are not those of rows")
-        return cls(inner, functions, int(k[0]), beta, inverse, norms, fourth, stds, joint, shown, wider,
-                   singles)
+        return cls(inner, *read_contents(inner, arrays))
 
 
 def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, seed: int) -> ConditionalTest:
@@ -270,7 +276,8 @@ def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, see
     # variances are those in the rows that show a node, after the regression on so many functions
     scale = np.sqrt(len(rows) / np.maximum(counts - freedom, 1))
     found *= are_enough(shown, len(rows)) * scale
-    some = found[rng.permutation(len(found))[:MOST_VECTORS]]
+    which = rng.permutation(len(found))[:MOST_VECTORS]
+    some = found[which]
     mapped = [metric.apply(some) for metric in metrics]
     norms = np.array([sample_norms(one) for one in mapped])
     joint = joint_law(some / math.sqrt(len(some)), metrics, rng).means if len(metrics) > 1 else np.zeros(0, np.float32)
@@ -278,9 +285,14 @@ def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, see
                            np.array([float(((one ** 2).sum(axis=1) ** 2).mean()) for one in mapped]),
                            found.std(axis=0), joint, shown, _wider(norms, metrics, some / np.sqrt(counts / len(rows))),
                            np.zeros(0))
-    return replace(test, singles=single_pvalues(
-        lambda row, seen, leverage: test._combined(test._judged(row / scale, seen, leverage)[2]), found, are_shown,
-        leverages))
+    found /= scale
+
+    def judge(rows: np.ndarray, seen: np.ndarray, leverage: float) -> float:
+        return test._combined(test._judged(rows, seen, leverage)[2])
+    num_ranked, farthest = farthest_rows(metrics, found[which], leverages[which])
+    return replace(test, singles=single_pvalues(judge, found, are_shown, leverages), num_ranked=num_ranked,
+                   several=group_pvalues(judge, (functions, functions @ inverse), found, are_shown, rng),
+                   farthest=farthest)
 
 
 def _wider(norms: np.ndarray, metrics: Any, errors: np.ndarray) -> np.ndarray:
@@ -314,24 +326,3 @@ def _regression(functions: np.ndarray, found: np.ndarray, inverse: np.ndarray, s
         own = np.linalg.pinv(some.T @ some, rcond=RANK, hermitian=True)
         beta[:, nodes] = own @ (some.T @ found[np.ix_(shown[:, nodes[0]], nodes)])
     return beta
-
-
-def _check_sums(norms: np.ndarray, fourth: np.ndarray, most: np.ndarray) -> None:
-    """Raise unless trace, Frobenius norm and largest eigenvalue (q, 3), and fourth powers, can be those of rows."""
-    trace, frobenius, largest = norms.T
-    slack = 1 + 1e-6
-    if (largest > frobenius * slack).any() or (frobenius > trace * slack).any() or (trace > 4 * most).any() \
-            or (frobenius ** 2 > trace * largest * slack).any() or (fourth > (4 * most) ** 2).any():
-        raise ValueError("the norms of the test given covariates are not those of a covariance of residuals")
-
-
-def _read_groups(arrays: dict[str, Any], num_categories: Any, given: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The groups of the values of the covariates, checked; one for each value in files that have none."""
-    sizes = [num_categories[v] + 1 for v in given.tolist()]
-    if "groups" not in arrays:
-        return tuple(np.arange(size) for size in sizes)
-    flat = pcircuit.finite_array(arrays, "groups", (sum(sizes),), np.int64)
-    groups = tuple(np.split(flat, np.cumsum(sizes)[:-1])) if sizes else ()
-    if any(one[:2].tolist() != [0, 1] or not np.isin(np.diff(one), (0, 1)).all() for one in groups):
-        raise ValueError("the groups of a covariate's values must ascend from 0 without gaps")
-    return groups

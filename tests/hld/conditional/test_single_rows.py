@@ -7,6 +7,7 @@ import pytest
 
 import hld
 import pcircuit
+from hld.conditional import few_rows
 from hld.conditional.conditional_test import ConditionalTest, conditional_test
 from hld.conditional.single_rows import MOST_ROWS, by_rank, single_pvalues
 
@@ -28,8 +29,9 @@ def inner():
 
 
 @pytest.mark.thorough
-def test_single_rows_keep_the_level_where_residuals_are_large_in_few_rows(inner):
+def test_single_rows_keep_the_level_where_residuals_are_large_in_few_rows(inner, monkeypatch):
     """Each reference judges one row: trials are independent.  By the law alone a fifth of the rows were rejected."""
+    monkeypatch.setattr(few_rows, "NUM_GROUPS", 0)  # of more rows, which are not tested here
     rng, trials = np.random.default_rng(1), 500
     found = {True: [], False: []}
     for _ in range(trials):
@@ -45,8 +47,9 @@ def test_single_rows_keep_the_level_where_residuals_are_large_in_few_rows(inner)
     assert sum(p <= 0.3 for p in found[False]) >= binomial_bounds.at_least(trials, 0.1)  # nor is it no test
 
 
-def test_rows_are_judged_as_if_they_had_not_been_in_the_reference(inner):
+def test_rows_are_judged_as_if_they_had_not_been_in_the_reference(inner, monkeypatch):
     """Against tests without the row, whose regression is another one; their covariance, too, so that ranks differ."""
+    monkeypatch.setattr(few_rows, "NUM_GROUPS", 0)
     reference = rows(60, np.random.default_rng(3))
     test = conditional_test(inner, reference, GIVEN, seed=0)
     assert len(test.singles) == 60
@@ -58,7 +61,7 @@ def test_rows_are_judged_as_if_they_had_not_been_in_the_reference(inner):
     np.testing.assert_allclose(test.singles, np.sort(without), atol=0.05)
 
 
-def test_longer_batches_are_judged_by_the_law(inner):
+def test_longer_batches_do_not_have_the_ranks_of_single_rows(inner):
     test = conditional_test(inner, rows(100, np.random.default_rng(4)), GIVEN, seed=0)
     batch = rows(2, np.random.default_rng(5))
     assert test(batch).pvalue == replace(test, singles=np.zeros(0))(batch).pvalue

@@ -1,0 +1,102 @@
+"""What a file holds of a test given covariates, checked: numbers that no rows could have given are refused."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import pcircuit
+from hld.conditional.covariate_functions import CovariateFunctions
+from hld.conditional.few_rows import MOST_TOGETHER
+from hld.nulls.joint import RESOLVED
+from hld.testing.goodness_of_fit import HLDTest
+from hld.vectors.bounded import bounded_array
+
+RANK = 1e-9  # of the products of functions: smaller eigenvalues are rounding
+
+
+def read_contents(inner: HLDTest, arrays: dict[str, Any]) -> tuple[Any, ...]:
+    """The fields of a `ConditionalTest` after `inner`.
+
+    Parameters
+    ----------
+    inner : HLDTest
+    arrays : dict of str to array
+        What `ConditionalTest.to_arrays` gave.
+
+    Returns
+    -------
+    tuple
+
+    Raises
+    ------
+    ValueError
+        An array is lacking or has another shape, or its numbers are not those of rows.
+    """
+    V, q, m = inner.circuit.num_variables, len(inner.calibration.metrics), len(inner.nodes)
+    given = pcircuit.finite_array(arrays, "given", (None,), np.int64)
+    if len(given) and (given.min() < 0 or given.max() >= V or (np.diff(given) <= 0).any()):
+        raise ValueError("the covariates of the test must be ascending columns")
+    k = pcircuit.finite_array(arrays, "num_rows", (1,), np.int64)
+    rows = max(float(k[0]), 1.0)
+    beta = bounded_array(arrays, "beta", (None, m), RANK ** -0.5)
+    functions = CovariateFunctions(given, _read_groups(arrays, inner.circuit.num_categories, given), len(beta))
+    if len(beta) not in [end for _, end in functions.ends]:
+        raise ValueError("the regression of the test does not fit its covariates")
+    inverse = bounded_array(arrays, "inverse", (len(beta),) * 2, 1 / (RANK * rows))
+    norms, fourth = (pcircuit.finite_array(arrays, *one) for one in (("norms", (q, 3)), ("fourth", (q,))))
+    stds = bounded_array(arrays, "stds", (m,), math.sqrt(rows))
+    reach = np.array([metric.reach(np.ones(m)) for metric in inner.calibration.metrics])
+    _check_sums(norms, fourth, m * rows ** 2 * reach ** 2)
+    joint = pcircuit.finite_array(arrays, "joint", (None,), np.float32)
+    shown, wider = (pcircuit.finite_array(arrays, name, shape) if "shown" in arrays else np.ones(shape)
+                    for name, shape in (("shown", (m,)), ("wider", (q, 3))))
+    if k[0] < 2 or min(norms.min(), fourth.min(), stds.min(), shown.min(), wider.min()) < 0 or shown.max() > 1 \
+            or (np.linalg.eigvalsh(inverse) < -1e-9).any() or (q > 1) != (len(joint) > RESOLVED) \
+            or (np.diff(joint) < 0).any():
+        raise ValueError("the sums of the test given covariates are not those of rows")
+    singles = _read_ranks(arrays, "singles", "single")
+    several = tuple(_read_ranks(arrays, f"several{T}", "few") for T in range(2, MOST_TOGETHER + 1))
+    return (functions, int(k[0]), beta, inverse, norms, fourth, stds, joint, shown, wider, singles, several,
+            *_read_farthest(arrays, q, int(k[0])))
+
+
+def _check_sums(norms: np.ndarray, fourth: np.ndarray, most: np.ndarray) -> None:
+    """Raise unless trace, Frobenius norm and largest eigenvalue (q, 3), and fourth powers, can be those of rows."""
+    trace, frobenius, largest = norms.T
+    slack = 1 + 1e-6
+    if (largest > frobenius * slack).any() or (frobenius > trace * slack).any() or (trace > 4 * most).any() \
+            or (frobenius ** 2 > trace * largest * slack).any() or (fourth > (4 * most) ** 2).any():
+        raise ValueError("the norms of the test given covariates are not those of a covariance of residuals")
+
+
+def _read_groups(arrays: dict[str, Any], num_categories: Any, given: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The groups of the values of the covariates, checked; one for each value in files that have none."""
+    sizes = [num_categories[v] + 1 for v in given.tolist()]
+    if "groups" not in arrays:
+        return tuple(np.arange(size) for size in sizes)
+    flat = pcircuit.finite_array(arrays, "groups", (sum(sizes),), np.int64)
+    groups = tuple(np.split(flat, np.cumsum(sizes)[:-1])) if sizes else ()
+    if any(one[:2].tolist() != [0, 1] or not np.isin(np.diff(one), (0, 1)).all() for one in groups):
+        raise ValueError("the groups of a covariate's values must ascend from 0 without gaps")
+    return groups
+
+
+def _read_ranks(arrays: dict[str, Any], name: str, rows: str) -> np.ndarray:
+    """p-values of rows of the reference, ascending; none in files of earlier versions."""
+    found: np.ndarray = pcircuit.finite_array(arrays, name, (None,)) if name in arrays else np.zeros(0)
+    if len(found) and (found[0] < 0 or found[-1] > 1 or (np.diff(found) < 0).any()):
+        raise ValueError(f"the p-values of {rows} rows must ascend from 0 to 1")
+    return found
+
+
+def _read_farthest(arrays: dict[str, Any], q: int, k: int) -> tuple[int, np.ndarray]:
+    """How many rows are compared with those of batches, and how far out they are (q,); 0 in earlier versions."""
+    if "num_ranked" not in arrays:
+        return 0, np.zeros(q)
+    num_ranked = int(pcircuit.finite_array(arrays, "num_ranked", (1,), np.int64)[0])
+    farthest: np.ndarray = pcircuit.finite_array(arrays, "farthest", (q,))
+    if not 1 <= num_ranked <= k or farthest.min() < 0:
+        raise ValueError("the farthest rows of the test given covariates are not those of its rows")
+    return num_ranked, farthest

@@ -1,0 +1,191 @@
+r"""Batches of few rows given their covariates: ranks among groups of reference rows, and rows beyond all of these.
+
+The law of `hld.conditional.conditional_test` is that of a mean of many residuals.  Single rows have ranks of their own
+(`hld.conditional.single_rows`); two to five rows of rare levels, or of counts that are mostly zero, are no mean of many
+either, and of more rows the law still knows nothing of what the reference happens not to show.
+
+**Groups.**  As many rows of the reference as the batch has, drawn without replacement, are judged as if they had not
+been in the reference: a share f = (1 + |{i : p_i <= p}|) / (1 + N) of N such groups and the batch is as odd as it.
+Rows S that took part in the regression have the residuals, and their mean the leverage,
+
+.. math:: (I - H_{SS})^{-1} r_S, \qquad \frac{1}{T^2} 1^t H_{SS} (I - H_{SS})^{-1} 1,
+          \qquad H = \Phi (\Phi^t \Phi)^+ \Phi^t,
+
+when they are left out of it (Cook and Weisberg 1982, section 2.2).  Groups that alone decide what is subtracted from
+them are none of the N.  Without a shift the batch is any T of all k + T rows, and some of the other ways to choose T
+rows share odd ones with it: if h rows make it odd, all of them are chosen with probability
+
+    p_out = prod_{i<h} (T - i) / (k + T - i).
+
+So p >= f + max_h min(p_out, p_rest), with p_rest the p-value of the other T - h rows by themselves, h = 1, ..., T.
+For a batch of two of which one is odd that is 2 / (k + 2) at least, and no test of exchangeable rows can do better.
+
+**Odd rows.**  Of more rows, if h are farther out in a metric than all of the reference, and the others alone give no
+alarm, the p-value of the metric is at least p_out, as in `hld.nulls.ranks.confirmation`.  A row's distance is that of
+its residual when it is left out, over the standard deviation that this has: |r|^2 / (1 - h_i) in the reference,
+|r|^2 / (1 + h) in a batch.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hld.conditional.single_rows import MOST_LEVERAGE, TIE, by_rank
+from hld.nulls.ranks.confirmation import ASKED_BELOW
+
+MOST_TOGETHER = 5  # rows of a batch that is ranked among groups
+NUM_GROUPS = 299
+
+
+def group_pvalues(judge: Callable[[np.ndarray, np.ndarray, float], float], sides: tuple[np.ndarray, np.ndarray],
+                  found: np.ndarray, shown: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+    """p-values of groups of 2 to `MOST_TOGETHER` rows of the reference, each as if it had not been among them.
+
+    Parameters
+    ----------
+    judge : callable
+        The p-value by the law of residuals (T, m), which nodes are shown (T, m), and a leverage.
+    sides : two (n, f) float arrays
+        Phi and Phi (Phi^t Phi)^+.
+    found, shown : (n, m) float, bool arrays
+        Residuals after the regression on these rows, and which nodes each row shows.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    tuple of (N,) float arrays
+        For 2, 3, ... rows; ascending.
+
+    Examples
+    --------
+    >>> rows, sides = np.array([[1.0], [0.5], [7.0], [0.0]]), (np.ones((4, 1)), np.zeros((4, 1)))
+    >>> pairs, *_ = group_pvalues(lambda rows, shown, h: float(np.exp(-rows.sum())), sides, rows, rows == rows,
+    ...                           np.random.default_rng(0))
+    >>> len(pairs), [float(pair) for pair in pairs[[0, -1]].round(4)]
+    (299, [0.0003, 0.6065])
+    """
+    result = []
+    for T in range(2, MOST_TOGETHER + 1):
+        each = []
+        for _ in range(NUM_GROUPS if len(found) > T else 0):
+            some = rng.choice(len(found), T, replace=False)
+            hat = sides[1][some] @ sides[0][some].T
+            left = np.eye(T) - (hat + hat.T) / 2
+            if np.linalg.eigvalsh(left)[0] > 1 - MOST_LEVERAGE:
+                without = np.linalg.inv(left)
+                each.append(judge(without @ found[some], shown[some], float((without.sum() - T) / T ** 2)))
+        result.append(np.sort(np.array(each, dtype=np.float64)))
+    return tuple(result)
+
+
+def among_groups(pvalue: float, groups: np.ndarray, T: int, k: int,
+                 of_rows: Callable[[list[int]], float]) -> float:
+    """The p-value of a batch of few rows, no smaller than exchangeable rows allow.
+
+    Parameters
+    ----------
+    pvalue : float
+        By the law.
+    groups : (N,) float array
+        p-values of groups of T rows of the reference, ascending; none leaves the p-value as it is.
+    T, k : int
+        Rows of the batch and of the reference.
+    of_rows : callable
+        The p-value by the law of some rows of the batch by themselves.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> groups = np.linspace(0.01, 1, 99)
+    >>> round(among_groups(0.001, groups, 2, 38, lambda rows: 0.001 if 0 in rows else 0.4), 4)       # one odd row
+    0.06
+    >>> round(among_groups(0.001, groups, 2, 38, lambda rows: 0.001), 4)                                       # two
+    0.0113
+    """
+    share = by_rank(pvalue, groups)
+    if not len(groups) or share > ASKED_BELOW:
+        return share
+    left, out, least = list(range(T)), 1.0, 0.0
+    for h in range(T):
+        out *= (T - h) / (k + T - h)
+        if out <= least:
+            break
+        ways = [left[:i] + left[i + 1:] for i in range(len(left))]
+        rest, left = max(((of_rows(rows), rows) for rows in ways), key=lambda one: one[0]) if h < T - 1 else (1.0, [])
+        least = max(least, min(out, rest))
+    return max(pvalue, min(share + least, 1.0))
+
+
+def farthest_rows(metrics: Any, found: np.ndarray, leverage: np.ndarray) -> tuple[int, np.ndarray]:
+    """How many rows of the reference are compared with those of batches, and how far out they are at most.
+
+    Parameters
+    ----------
+    metrics : sequence of q LinearMap
+    found : (n, m) float array
+        Residuals after the regression on these rows, and on others, if there are.
+    leverage : (n,) float array
+
+    Returns
+    -------
+    int, (q,) float array
+        k, and the largest squared distance in each metric.
+    """
+    kept = leverage < MOST_LEVERAGE
+    scaled = found[kept] / np.sqrt(1 - leverage[kept])[:, None]
+    return len(scaled), np.array([(metric.apply(scaled) ** 2).sum(axis=1).max(initial=0.0) for metric in metrics])
+
+
+def with_odd_rows(pvalues: tuple[float, ...], odd: np.ndarray, k: int,
+                  of_others: Callable[[np.ndarray, int], float]) -> tuple[float, ...]:
+    """The p-value of each metric, no smaller than what rows beyond all of the reference allow.
+
+    Parameters
+    ----------
+    pvalues : tuple of q float
+    odd : (q, T) bool array
+        Which rows of the batch are farther out than all k of the reference.
+    k : int
+    of_others : callable
+        From which rows there are besides, (T,) bool, and the number of a metric to their p-value by themselves.
+
+    Returns
+    -------
+    tuple of q float
+
+    Examples
+    --------
+    >>> with_odd_rows((0.001, 0.001), np.array([[True, False], [False, False]]), 38, lambda others, metric: 0.3)
+    (0.05, 0.001)
+    """
+    result, T = [], odd.shape[1]
+    for i, (value, rows) in enumerate(zip(pvalues, odd, strict=True)):
+        h = int(rows.sum())
+        if h:
+            least = float(np.prod((T - np.arange(h)) / (k + T - np.arange(h))))
+            value = max(value, least if h == T or value >= least else min(least, of_others(~rows, i)))
+        result.append(value)
+    return tuple(result)
+
+
+def odd_rows(metrics: Any, own: np.ndarray, leverages: np.ndarray, farthest: np.ndarray) -> np.ndarray:
+    """(q, T) bool, which rows of a batch are farther out than all of the reference.
+
+    Parameters
+    ----------
+    metrics : sequence of q LinearMap
+    own : (T, m) float array
+        Residuals.
+    leverages : (T,) float array
+        Of each row by itself.
+    farthest : (q,) float array
+        Squared distances of the reference.
+    """
+    scaled = own / np.sqrt(1 + leverages)[:, None]
+    return np.stack([(metric.apply(scaled) ** 2).sum(axis=1) > most * (1 + TIE)
+                     for metric, most in zip(metrics, farthest, strict=True)])
