@@ -5,7 +5,8 @@ mean zero where P(Y_v | x) is as learned, whatever the covariates do.  Their mea
 of the covariates explain taken off, has the covariance S_v (1/T + h) of `hld.conditional.conditional_test`, between
 that of the reference and that of the batch's own rows.  Of the reference's S_v the trace is known, and its Frobenius
 norm and largest eigenvalue are taken to be as large as that allows: Z_v^t Z_v then has the widest law with this trace,
-and p-values are too large rather than too small.  Covariates have no p-value: they may move.
+and p-values are too large rather than too small, but for few rows of columns with rare levels, which are judged by rank
+as well (`hld.conditional.column_ranks`).  Covariates have no p-value: they may move.
 """
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from hld.nulls.ranks.confirmation import excess_of, sample_norms
 
 
 def column_pvalues(rows: np.ndarray, difference: np.ndarray, stds: np.ndarray, parts: Sequence[np.ndarray],
-                   spread: tuple[float, float, float]) -> np.ndarray:
+                   spread: tuple[float, float, float], least: np.ndarray | None = None) -> np.ndarray:
     """p-values of the columns given the covariates.
 
     Parameters
@@ -35,6 +36,8 @@ def column_pvalues(rows: np.ndarray, difference: np.ndarray, stds: np.ndarray, p
         Positions of the units of each column; empty for a covariate.
     spread : (float, float, float)
         The share of the batch's own covariance, 1/T + h, and how much of the excess of single rows is left in a mean.
+    least : (V,) float array, optional
+        p-values by rank: none is smaller.
 
     Returns
     -------
@@ -46,6 +49,8 @@ def column_pvalues(rows: np.ndarray, difference: np.ndarray, stds: np.ndarray, p
     if tested:
         found[0, tested] = [_pvalue(rows[:, parts[v]], difference[parts[v]], float((stds[parts[v]] ** 2).sum()), spread)
                             for v in tested]
+        if least is not None:
+            found[0, tested] = np.maximum(found[0, tested], least[tested])
         found[1, tested] = holm(found[0, tested])
     return found
 

@@ -38,6 +38,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import pcircuit
+from hld.conditional.column_ranks import MOST_ROWS, column_scores, least_pvalues
 from hld.conditional.column_tests import column_pvalues
 from hld.conditional.contents import RANK, read_contents
 from hld.conditional.context import CovariateContext
@@ -96,6 +97,8 @@ class ConditionalTest:
     num_ranked, farthest : int, (q,) float array
         How many rows of the reference are compared with those of batches, and how far out they are at most in each
         metric; 0 in files of earlier versions.
+    columns : (V, r) float32 array
+        Sorted squared distances of rows of the reference in each column; none in files of earlier versions.
 
     Examples
     --------
@@ -123,6 +126,7 @@ class ConditionalTest:
     several: tuple[np.ndarray, ...] = (np.zeros(0),) * (MOST_TOGETHER - 1)
     num_ranked: int = 0
     farthest: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    columns: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     kind = "covariates"
 
     @property
@@ -159,7 +163,7 @@ class ConditionalTest:
                          metrics=tuple(metric.name for metric in inner.calibration.metrics), pvalues=each,
                          deltas=shares.standardised(mean) * inner.shown_weights, stds=self.stds * inner.shown_weights,
                          nodes=inner.nodes, _circuit=inner.circuit, context=context,
-                         column_pvalues=self._columns(spread, shares.alike(mean), shares))
+                         column_pvalues=self._columns(spread, shares.alike(mean), shares, own, functions))
 
     def covariate_pvalue(self, batch: np.ndarray) -> float:
         """The p-value of the covariates alone: the other columns are hidden from the test."""
@@ -186,10 +190,14 @@ class ConditionalTest:
     def _with_odd_rows(self, each: tuple[float, ...], own: np.ndarray, shown: np.ndarray,
                        functions: np.ndarray) -> tuple[float, ...]:
         """The p-value of each metric, with rows (T, m) beyond all of the reference allowed for."""
-        leverages = (functions @ self.inverse * functions).sum(axis=1)
-        odd = odd_rows(self.inner.calibration.metrics, own, leverages, self.farthest)
+        odd = odd_rows(self.inner.calibration.metrics, own, self._leverages(functions), self.farthest)
         return with_odd_rows(each, odd, self.num_ranked,
                              lambda rows, metric: self._of_rows(rows, own, shown, functions)[metric])
+
+    def _leverages(self, functions: np.ndarray) -> np.ndarray:
+        """(T,) leverage of each row of a batch by itself."""
+        found: np.ndarray = (functions @ self.inverse * functions).sum(axis=1)
+        return found
 
     def _of_rows(self, rows: Any, own: np.ndarray, shown: np.ndarray, functions: np.ndarray) -> tuple[float, ...]:
         """The p-value of each metric for some rows of a batch by themselves."""
@@ -212,7 +220,8 @@ class ConditionalTest:
             found.append(float(law.tail(float(metric.squared(difference)) / width, stretch)))
         return tuple(found)
 
-    def _columns(self, spread: Any, difference: np.ndarray, shares: ShownShares) -> np.ndarray | None:
+    def _columns(self, spread: Any, difference: np.ndarray, shares: ShownShares, own: np.ndarray,
+                 functions: np.ndarray) -> np.ndarray | None:
         """p-values of the columns given the covariates; None if one has no units of its own."""
         parts = column_units(self.inner.circuit, self.inner.nodes)
         if not all(map(len, parts)):
@@ -220,7 +229,10 @@ class ConditionalTest:
         rows, share, finite = spread
         tested = [part[:0] if given else part for part, given in zip(parts, self.given.tolist(), strict=True)]
         stds = self.stds * np.sqrt(shares.batch)
-        return column_pvalues(rows, difference, stds, tested, (share, shares.width, finite))
+        least = None
+        if len(own) <= MOST_ROWS and len(self.columns):
+            least = least_pvalues(self.columns, own, self._leverages(functions), tested)
+        return column_pvalues(rows, difference, stds, tested, (share, shares.width, finite), least)
 
     def _spread(self, own: np.ndarray, mean: np.ndarray, T: int, width: float) -> tuple[np.ndarray, float, float]:
         """Some residuals less their mean, the share of their covariance, and what is left of a row's excess."""
@@ -241,6 +253,7 @@ class ConditionalTest:
                 **({"singles": self.singles} if len(self.singles) else {}),
                 **{f"several{T}": one for T, one in enumerate(self.several, 2) if len(one)},
                 **({"num_ranked": np.array([self.num_ranked]), "farthest": self.farthest} if self.num_ranked else {}),
+                **({"columns": self.columns} if len(self.columns) else {}),
                 **{name: getattr(self, name) for name in ARRAYS}}
 
     @classmethod
@@ -292,7 +305,7 @@ def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, see
     num_ranked, farthest = farthest_rows(metrics, found[which], leverages[which])
     return replace(test, singles=single_pvalues(judge, found, are_shown, leverages), num_ranked=num_ranked,
                    several=group_pvalues(judge, (functions, functions @ inverse), found, are_shown, rng),
-                   farthest=farthest)
+                   farthest=farthest, columns=column_scores(found, leverages, column_units(inner.circuit, inner.nodes)))
 
 
 def _wider(norms: np.ndarray, metrics: Any, errors: np.ndarray) -> np.ndarray:

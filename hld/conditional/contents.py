@@ -59,7 +59,7 @@ def read_contents(inner: HLDTest, arrays: dict[str, Any]) -> tuple[Any, ...]:
     singles = _read_ranks(arrays, "singles", "single")
     several = tuple(_read_ranks(arrays, f"several{T}", "few") for T in range(2, MOST_TOGETHER + 1))
     return (functions, int(k[0]), beta, inverse, norms, fourth, stds, joint, shown, wider, singles, several,
-            *_read_farthest(arrays, q, int(k[0])))
+            *_read_farthest(arrays, q, int(k[0])), _read_columns(arrays, V))
 
 
 def _check_sums(norms: np.ndarray, fourth: np.ndarray, most: np.ndarray) -> None:
@@ -100,3 +100,13 @@ def _read_farthest(arrays: dict[str, Any], q: int, k: int) -> tuple[int, np.ndar
     if not 1 <= num_ranked <= k or farthest.min() < 0:
         raise ValueError("the farthest rows of the test given covariates are not those of its rows")
     return num_ranked, farthest
+
+
+def _read_columns(arrays: dict[str, Any], V: int) -> np.ndarray:
+    """(V, r) squared distances of rows in each column, checked; none in files of earlier versions."""
+    if "columns" not in arrays:
+        return np.zeros((0, 0), np.float32)
+    found: np.ndarray = pcircuit.finite_array(arrays, "columns", (V, None), np.float32)
+    if found.min(initial=0.0) < 0 or (np.diff(found, axis=1) < 0).any():
+        raise ValueError("the distances of rows in single columns must ascend from 0")
+    return found
