@@ -13,7 +13,8 @@ is |F Z| above a threshold, and |F Z|^2 is a noncentral generalised chi-square: 
 through the rule of the test itself, p-values, harmonic mean and check included; the standard error is at most 0.011,
 and 0.007 at a power of 0.9.  The same draws serve every size of a shift, so that power grows with it.
 
-A single row is far from normal, and its p-value is a rank: rows of the alternative are tested one by one instead.
+A single row is far from normal, and with the null "auto" its p-value is a rank: rows of the alternative are tested one
+by one instead, with every null.
 
 **Limits.**  Z is normal only in the limit; with two to some ten rows, and for levels with fewer than some ten
 expected rows, power is only a guide.  Rows are taken to be independent and without holes, and the alternative to be
@@ -31,7 +32,7 @@ import hld.gchi2 as gchi2
 import pcircuit
 from hld.nulls.auto import AutoNull, law_part, laws_of
 from hld.nulls.joint import covariance_factor, harmonic_mean
-from hld.nulls.ranks.confirmation import ASKED_BELOW, pooled_of_norms
+from hld.nulls.ranks.confirmation import ASKED_BELOW, confirmed, pooled_of_norms
 from hld.nulls.ranks.drawn_tail import drawn_tail
 from hld.nulls.ranks.monte_carlo import TIE
 from hld.planning.alternatives import Alternative, alternative_of, compared, own_mean
@@ -79,7 +80,7 @@ def power(test: Any, alternative: object, T: int, alpha: float = 0.05) -> float:
     """
     T, alpha = pcircuit.check_whole_number(T, "T", 1, MOST_ROWS), pcircuit.check_fraction(alpha, "alpha")
     found = alternative_of(test, alternative)
-    if T == 1 and found.rows is not None and isinstance(test.calibration.null, AutoNull):
+    if T == 1 and found.rows is not None:
         return of_single_rows(test, found, alpha)
     if len(test.calibration.metrics) == 1 and test.calibration.kept is None:
         return _exact(test, found, T, alpha)
@@ -117,7 +118,6 @@ def of_single_rows(test: Any, found: Alternative, alpha: float) -> float:
     Parameters
     ----------
     test : HLDTest
-        With the null "auto".
     found : Alternative
         With rows.
     alpha : float
@@ -126,7 +126,10 @@ def of_single_rows(test: Any, found: Alternative, alpha: float) -> float:
     -------
     float
     """
-    null, scores = test.calibration.null, _scores_of_rows(test, found.rows, found.usual is not None)
+    null = test.calibration.null
+    if not isinstance(null, AutoNull):
+        return _share_by_law(test, found, alpha)
+    scores = _scores_of_rows(test, found.rows, found.usual is not None)
     if found.usual is None:
         level = null.level(alpha, 1)
     else:
@@ -136,12 +139,30 @@ def of_single_rows(test: Any, found: Alternative, alpha: float) -> float:
 
 def _scores_of_rows(test: Any, rows: Any, is_of_circuit: bool) -> np.ndarray:
     """(N,) scores of single rows, by their distance from the mean of the circuit or of the reference."""
+    _, squared, inflation = _distances_of_rows(test, rows, is_of_circuit)
+    scores: np.ndarray = test.calibration.null.score(squared / inflation, 1)[:, -1]
+    return scores
+
+
+def _distances_of_rows(test: Any, rows: Any, is_of_circuit: bool) -> tuple[np.ndarray, np.ndarray, float]:
+    """Differences (N, m) of single rows from the mean of the circuit or of the reference, (N, q) squares, 1 + 1/n."""
     parts, n = test.calibration, test.settings.num_train
     away = compared(test, test.vectors.rows(rows) - (own_mean(test) if is_of_circuit else test.mean))
     distances = np.stack([np.sqrt(metric.squared(away)) for metric in parts.metrics], axis=1)
-    squared = np.maximum(distances - parts.margins, 0.0) ** 2 / (1.0 if n is None else 1.0 + 1 / n)
-    scores: np.ndarray = parts.null.score(squared, 1)[:, -1]
-    return scores
+    return away, np.maximum(distances - parts.margins, 0.0) ** 2, 1.0 if n is None else 1.0 + 1 / n
+
+
+def _share_by_law(test: Any, found: Alternative, alpha: float) -> float:
+    """The share of single rows that a null without ranks rejects, checked as alarms are."""
+    parts = test.calibration
+    away, squared, inflation = _distances_of_rows(test, found.rows, found.usual is not None)
+    rejected = np.asarray(_rule(parts.null, 1, alpha)(squared / inflation))
+    if parts.kept is not None and alpha <= ASKED_BELOW:
+        for i in np.flatnonzero(rejected).tolist():
+            checked = confirmed(parts.kept, parts.metrics, away[i:i + 1], squared[i], 1)
+            mean = harmonic_mean(np.array(checked))
+            rejected[i] = (law_part(parts.null).law.tail(float(mean)) if len(checked) > 1 else checked[0]) <= alpha
+    return float(rejected.mean())
 
 
 def _power_of(test: Any, found: Alternative, T: int, alpha: float) -> float:

@@ -134,3 +134,20 @@ def test_the_smallest_batch_is_found_up_to_the_rows_that_the_alternative_is_know
     assert max(asked) <= 3000
     assert smallest_batch(lambda T: 0.1, 0.9, 3000) is None
     assert smallest_batch(lambda T: 0.1, 0.9, None) is None
+
+
+@pytest.mark.parametrize("metric", ["euclidean", ("euclidean", "standardized")])
+@pytest.mark.parametrize(("null", "reference"), [("exact", "circuit"), ("exact", "training"), ("normal", "circuit"),
+                                                 ("normal", "training")])
+def test_single_rows_are_tested_one_by_one_with_every_null(metric, null, reference):
+    """The normal law of a mean had said 0.05 where the law of the test rejects no single row."""
+    if null == "normal" and metric != "euclidean":
+        metric = "standardized"  # it is for one metric
+    circuit, rng = pcircuit.rat_spn([3] * 6, num_units=3, depth=2, rng=3), np.random.default_rng(0)
+    known = {} if reference == "circuit" else {"training_data": pcircuit.sample(circuit, 300, rng=4)}
+    test = hld.HLDTest(circuit, metric=metric, null=null, reference=reference, rng=0, **known)
+    rows = pcircuit.sample(circuit, 300, rng=1)
+    rows[:90] = rng.integers(0, 3, (90, 6))
+    found = np.array([test(row[None]).pvalue for row in rows])
+    for alpha in (0.05, 0.2, 0.4):
+        assert power(test, rows, 1, alpha) == pytest.approx((found <= alpha).mean(), abs=1e-9)
