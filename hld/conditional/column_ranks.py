@@ -9,8 +9,8 @@ the residuals of a column are out, let K_h rows of the reference be as far out a
           p = \min(1, T \min_h p_h),
 
 where p_h is a hypergeometric tail, and T is for the choice of h.  Of 6 to 20 rows that is done where squared distances
-s of the reference vary more than the law has it, E s^2 > 3 (E s)^2: in other columns ranks by distance say less than
-the law, as where two levels are as far from the mean as one another and all rows have one of them.
+s of all k + T rows vary more than the law has it, mean of s^2 > 3 (mean of s)^2: in other columns ranks by distance say
+less than the law, as where two levels are as far from the mean as one another and all rows have one of them.
 
 Distances are those of residuals when a row is left
 out of the regression, over the standard deviation that this has: |r|^2 / (1 - h_i) in the reference, |r|^2 / (1 + h) in
@@ -83,9 +83,11 @@ def least_pvalues(scores: np.ndarray, own: np.ndarray, leverages: np.ndarray,
     T, k = len(own), scores.shape[1]
     result = np.zeros(len(parts))
     for v, (known, part) in enumerate(zip(scores.astype(np.float64), parts, strict=True)):
-        if T > MOST_ROWS or (T > FEW and (known ** 2).mean() <= NORMAL * known.mean() ** 2):
+        away = np.sort((own[:, part] ** 2).sum(axis=1) / (1 + leverages))[::-1]
+        pooled = np.concatenate([known, away])  # few reference rows may show none of what is rare
+        if T > MOST_ROWS or (T > FEW and (pooled ** 2).mean() <= NORMAL * pooled.mean() ** 2):
             continue
-        away = np.sort((own[:, part] ** 2).sum(axis=1) / (1 + leverages))[::-1] * (1 - ROUNDED - TIE)
+        away *= 1 - ROUNDED - TIE
         farther = k - np.searchsorted(known, away, side="left")
         result[v] = min(1.0, T * min(_tail(k + T, int(K) + h, T, h) for h, K in enumerate(farther, 1)))
     return result
