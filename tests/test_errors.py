@@ -19,7 +19,7 @@ READERS = ("pcircuit/files/", "pcircuit/formats/", "pcircuit/__main__.py", "pcir
            "hld/vectors/windows.py", "hld/vectors/bounded.py",
            "hld/schemas/columns.py", "hld/schemas/encoder_json.py", "hld/schemas/schema_json.py",
            "hld/schemas/counts/new_values.py", "hld/answers/profile.py", "hld/synthetic/values.py", "hld/summaries/",
-           "hld/conditional/conditional_test.py", "hld/references/groups.py", "hld/references/stretches.py",
+           "hld/conditional/contents.py", "hld/references/groups.py", "hld/references/stretches.py",
            "hld/streams/stream_file.py", "hld/serve/", "hld/dask/", "hld/sql/", "hld/auditing/", "hld/planning/",
            "hld/comparing/", "hld/export/")
 ADVICE = re.compile(r"\bmust\b|\bexpected\b|\bfound\b|\bneeds?\b|: |; |\bonly\b|, so |, for which |, \{\}$")

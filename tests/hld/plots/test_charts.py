@@ -23,8 +23,9 @@ def ax():
 
 @pytest.fixture
 def pyplot():
-    """The module, all figures closed afterwards."""
+    """The module, all figures closed before, as other tests may have left some, and afterwards."""
     from matplotlib import pyplot
+    pyplot.close("all")
     yield pyplot
     pyplot.close("all")
 
