@@ -12,9 +12,8 @@ where p_h is a hypergeometric tail, and T is for the choice of h.  Of 6 to 20 ro
 s of all k + T rows vary more than the law has it, mean of s^2 > 3 (mean of s)^2: in other columns ranks by distance say
 less than the law, as where two levels are as far from the mean as one another and all rows have one of them.
 
-Distances are those of residuals when a row is left
-out of the regression, over the standard deviation that this has: |r|^2 / (1 - h_i) in the reference, |r|^2 / (1 + h) in
-a batch.
+Distances are those of residuals when a row is left out of the regression, over the standard deviation that this has:
+|r|^2 / (1 - h_i) in the reference, |r|^2 / (1 + h) in a batch.
 """
 from __future__ import annotations
 

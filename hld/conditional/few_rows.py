@@ -185,6 +185,10 @@ def odd_rows(metrics: Any, own: np.ndarray, leverages: np.ndarray, farthest: np.
         Of each row by itself.
     farthest : (q,) float array
         Squared distances of the reference.
+
+    Returns
+    -------
+    (q, T) bool array
     """
     scaled = own / np.sqrt(1 + leverages)[:, None]
     return np.stack([(metric.apply(scaled) ** 2).sum(axis=1) > most * (1 + TIE)

@@ -39,11 +39,12 @@ class LearnSearch:
     grow : bool
         Whether circuits also begin with the states of a smaller one, each split into two.  Default True.
     max_work : float
-        Where the search ends: rows x columns x states^2 x epochs, over all circuits that it fits.  The first size is
-        always fitted; then nothing is tried that would take more than a quarter of what is left, but for a larger size
-        where the last one still gained: that is tried if the quarter pays for twenty epochs, and ends with it.  One
-        core does some 1.7 times 10^10 in a second with 64 states and two categories, 10^10 with 16, fewer with many
-        categories (`benchmarks.bench_em`).  Default 6e12, about seven minutes of two cores; 1e300 for no limit.
+        Where the search ends: rows x columns x states^2 x epochs, over all circuits that it fits, and half of the
+        multiplications in the matrix products of continuous mixtures.  The first size is always fitted; then nothing is
+        tried that would take more than a quarter of what is left, but for a larger size where the last one still
+        gained: that is tried if the quarter pays for twenty epochs, and ends with it.  One core does 5 to 10
+        times 10^9 in a second with 64 states and two categories, 4 to 6 times with 16 (`benchmarks.bench_work`), fewer
+        with many categories.  Default 6e12, about seven minutes of two cores; 1e300 for no limit.
 
     Raises
     ------

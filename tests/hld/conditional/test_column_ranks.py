@@ -4,29 +4,18 @@ from itertools import combinations
 import binomial_bounds
 import numpy as np
 import pytest
+from rare_rows import GIVEN, inner_of, rare
 
-import hld
-import pcircuit
 from hld.conditional import few_rows, single_rows
 from hld.conditional.column_ranks import MOST_RANKED, column_scores, least_pvalues
 from hld.conditional.conditional_test import ConditionalTest, conditional_test
 
 ONE = [np.array([0])]
-GIVEN = np.arange(6) < 1
-
-
-def rare(n, rng):
-    """A covariate that half of the rows have, and five columns of which each is one in a twentieth of the rows."""
-    return np.concatenate([rng.random((n, 1)) < 0.5, rng.random((n, 5)) < 0.05], axis=1).astype(int)
 
 
 @pytest.fixture(scope="module")
 def inner():
-    rng = np.random.default_rng(0)
-    start = pcircuit.hclt(rng.integers(0, 2, (50, 6)), num_latents=2, rng=0)
-    circuit, _ = pcircuit.fit_em(start, rare(200, rng), num_epochs=10)
-    return hld.HLDTest(circuit, metric="euclidean", null="exact", reference="training", training_data=rare(200, rng),
-                       rng=0)
+    return inner_of(rare)
 
 
 @pytest.mark.parametrize("T", [1, 2, 10])

@@ -5,19 +5,16 @@ from itertools import combinations
 import binomial_bounds
 import numpy as np
 import pytest
+from rare_rows import GIVEN, inner_of, rare
 
-import hld
-import pcircuit
 from hld.conditional import few_rows, single_rows
 from hld.conditional.conditional_test import ConditionalTest, conditional_test
 from hld.conditional.few_rows import among_groups, farthest_rows, group_pvalues, odd_rows, with_odd_rows
 
-GIVEN = np.arange(6) < 1
 
-
-def rare(n, rng):
-    """A covariate that half of the rows have, and five columns of which each is one in two rows of a hundred."""
-    return np.concatenate([rng.random((n, 1)) < 0.5, rng.random((n, 5)) < 0.02], axis=1).astype(int)
+def rarer(n, rng):
+    """Rows of which two of a hundred have a one in each column."""
+    return rare(n, rng, share=0.02)
 
 
 def bursts(n, rng):
@@ -26,21 +23,13 @@ def bursts(n, rng):
     return np.concatenate([rng.random((n, 1)) < 0.5, rng.random((n, 5)) < share], axis=1).astype(int)
 
 
-def inner_of(rows):
-    rng = np.random.default_rng(0)
-    start = pcircuit.hclt(rng.integers(0, 2, (50, 6)), num_latents=2, rng=0)
-    circuit, _ = pcircuit.fit_em(start, rows(200, rng), num_epochs=10)
-    return hld.HLDTest(circuit, metric="euclidean", null="exact", reference="training", training_data=rows(200, rng),
-                       rng=0)
-
-
 def by_law(test):
     """The test as it is in files of earlier versions."""
     return replace(test, several=(np.zeros(0),) * (few_rows.MOST_TOGETHER - 1), num_ranked=0)
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("rows", "k", "T", "alpha"), [(rare, 100, 2, 0.1), (bursts, 12, 3, 0.02),
+@pytest.mark.parametrize(("rows", "k", "T", "alpha"), [(rarer, 100, 2, 0.1), (bursts, 12, 3, 0.02),
                                                        (bursts, 12, 4, 0.02)])
 def test_few_rows_keep_the_level_where_residuals_are_large_in_few_rows(rows, k, T, alpha, monkeypatch):
     """Each reference judges one batch: trials are independent.  The law alone rejects two to six times as many."""
@@ -59,7 +48,7 @@ def test_few_rows_keep_the_level_where_residuals_are_large_in_few_rows(rows, k, 
 
 
 def test_rows_that_are_all_odd_are_found():
-    test = conditional_test(inner_of(rare), rare(100, np.random.default_rng(2)), GIVEN, seed=0)
+    test = conditional_test(inner_of(rarer), rarer(100, np.random.default_rng(2)), GIVEN, seed=0)
     for T in (2, 5, 8):
         batch = np.ones((T, 6), dtype=int)
         assert test(batch).pvalue <= 0.01
@@ -116,7 +105,7 @@ def test_the_rows_that_make_a_batch_odd_are_looked_for():
 
 
 def test_rows_beyond_all_of_the_reference():
-    inner = inner_of(rare)
+    inner = inner_of(rarer)
     metrics, rng = inner.calibration.metrics, np.random.default_rng(0)
     found, leverage = rng.random((5, len(inner.nodes))), np.array([0.0, 0.5, 0.0, 0.0, 1.0])
     k, farthest = farthest_rows(metrics, found, leverage)
@@ -133,8 +122,8 @@ def test_rows_beyond_all_of_the_reference():
 
 
 def test_files_hold_the_groups_and_older_ones_do_not():
-    inner = inner_of(rare)
-    test = conditional_test(inner, rare(100, np.random.default_rng(4)), GIVEN, seed=0)
+    inner = inner_of(rarer)
+    test = conditional_test(inner, rarer(100, np.random.default_rng(4)), GIVEN, seed=0)
     arrays, batch = test.to_arrays(), np.array([[1, 1, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0]])
     assert ConditionalTest.from_arrays(inner, arrays)(batch).pvalue == test(batch).pvalue >= 2 / 102
     with pytest.raises(ValueError, match="the p-values of few rows must ascend from 0 to 1"):

@@ -4,28 +4,16 @@ from dataclasses import replace
 import binomial_bounds
 import numpy as np
 import pytest
+from rare_rows import GIVEN, inner_of, rare
 
-import hld
-import pcircuit
 from hld.conditional import few_rows
 from hld.conditional.conditional_test import ConditionalTest, conditional_test
 from hld.conditional.single_rows import MOST_ROWS, by_rank, single_pvalues
 
-GIVEN = np.arange(6) < 1
-
-
-def rows(n, rng):
-    """A covariate that half of the rows have, and five columns of which each is rarely one."""
-    return np.concatenate([rng.random((n, 1)) < 0.5, rng.random((n, 5)) < 0.05], axis=1).astype(int)
-
 
 @pytest.fixture(scope="module")
 def inner():
-    rng = np.random.default_rng(0)
-    start = pcircuit.hclt(rng.integers(0, 2, (50, 6)), num_latents=2, rng=0)
-    circuit, _ = pcircuit.fit_em(start, rows(200, rng), num_epochs=10)
-    return hld.HLDTest(circuit, metric="euclidean", null="exact", reference="training", training_data=rows(200, rng),
-                       rng=0)
+    return inner_of(rare)
 
 
 @pytest.mark.thorough
@@ -35,8 +23,8 @@ def test_single_rows_keep_the_level_where_residuals_are_large_in_few_rows(inner,
     rng, trials = np.random.default_rng(1), 500
     found = {True: [], False: []}
     for _ in range(trials):
-        test = conditional_test(inner, rows(100, rng), GIVEN, seed=0)
-        row = rows(1, rng)
+        test = conditional_test(inner, rare(100, rng), GIVEN, seed=0)
+        row = rare(1, rng)
         for by_law in found:
             one = replace(test, singles=np.zeros(0)) if by_law else test
             object.__setattr__(one, "covariate_pvalue", lambda batch: 1.0)  # which costs most of the time
@@ -50,7 +38,7 @@ def test_single_rows_keep_the_level_where_residuals_are_large_in_few_rows(inner,
 def test_rows_are_judged_as_if_they_had_not_been_in_the_reference(inner, monkeypatch):
     """Against tests without the row, whose regression is another one; their covariance, too, so that ranks differ."""
     monkeypatch.setattr(few_rows, "NUM_GROUPS", 0)
-    reference = rows(60, np.random.default_rng(3))
+    reference = rare(60, np.random.default_rng(3))
     test = conditional_test(inner, reference, GIVEN, seed=0)
     assert len(test.singles) == 60
     without = []
@@ -62,13 +50,13 @@ def test_rows_are_judged_as_if_they_had_not_been_in_the_reference(inner, monkeyp
 
 
 def test_longer_batches_do_not_have_the_ranks_of_single_rows(inner):
-    test = conditional_test(inner, rows(100, np.random.default_rng(4)), GIVEN, seed=0)
-    batch = rows(2, np.random.default_rng(5))
+    test = conditional_test(inner, rare(100, np.random.default_rng(4)), GIVEN, seed=0)
+    batch = rare(2, np.random.default_rng(5))
     assert test(batch).pvalue == replace(test, singles=np.zeros(0))(batch).pvalue
 
 
 def test_files_hold_the_ranks_and_older_ones_do_not(inner):
-    test = conditional_test(inner, rows(100, np.random.default_rng(4)), GIVEN, seed=0)
+    test = conditional_test(inner, rare(100, np.random.default_rng(4)), GIVEN, seed=0)
     row = np.array([[1, 1, 1, 0, 0, 1]])
     arrays = test.to_arrays()
     again = ConditionalTest.from_arrays(inner, arrays)
