@@ -5,9 +5,11 @@ A node with a large delta_j names its scope as a place of the shift.  How surpri
 
     z_j = sqrt(T) delta_j / sigma_j,        sigma_j^2 the exact variance of w_j l_j(X) under the circuit,
 
-standard normal without a shift as T grows.  The m two-sided p-values are adjusted by Benjamini and Hochberg (1995),
-so that among the nodes called shifted at level a the expected share of false ones is at most a (nodes overlap and
-are positively dependent more often than not, which the procedure tolerates).
+standard normal without a shift as T grows.  How soon depends on the node: the likelihood of a rare level is the same
+number in nearly all rows, and its z-score is 0 or far too large.  p-values are therefore those of a law that knows how
+far one row can move a mean, and of the rows of the batch (`hld.results.node_tails`).  The m two-sided ones are adjusted
+by Benjamini and Hochberg (1995), so that among the nodes called shifted at level a the expected share of false ones is
+at most a (nodes overlap and are positively dependent more often than not, which the procedure tolerates).
 
 A shift in one variable moves every node above it.  What a node adds to the nodes below it is its *own* z-score: with
 R the correlations under the circuit and c the next selected nodes below j,
@@ -95,7 +97,8 @@ class Localization:
 
 
 def localize(circuit: pcircuit.Circuit, nodes: np.ndarray, deltas: np.ndarray, stds: np.ndarray, num_samples: float, *,
-             top: int | None = 10, covariance_of: Callable[..., Any] | None = None) -> Localization:
+             top: int | None = 10, covariance_of: Callable[..., Any] | None = None,
+             pvalues: np.ndarray | None = None) -> Localization:
     """Rank nodes and score variables by their part in a shift.
 
     Parameters
@@ -114,6 +117,8 @@ def localize(circuit: pcircuit.Circuit, nodes: np.ndarray, deltas: np.ndarray, s
     covariance_of : callable, optional
         From positions of nodes (n,) to the covariance (n, n) of their differences, up to a factor, where that is not
         the one of a complete row of the circuit.
+    pvalues : (m,) float array, optional
+        Adjusted p-values of the nodes, where they are not those of the normal law of the z-scores.
 
     Returns
     -------
@@ -139,7 +144,7 @@ def localize(circuit: pcircuit.Circuit, nodes: np.ndarray, deltas: np.ndarray, s
     """
     top = pcircuit.check_whole_number(top, "top", 1, none="all nodes")
     zscores = z_scores(deltas, stds, num_samples)
-    pvalues = adjusted_pvalues(zscores)
+    pvalues = adjusted_pvalues(zscores) if pvalues is None else pvalues
     table = circuit.nodes[nodes]
     order = np.argsort(-np.abs(deltas), kind="stable")[:top]
     own = own_zscores(circuit, nodes, zscores, order, covariance_of)

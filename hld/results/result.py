@@ -160,6 +160,19 @@ class HLDResult(OfColumns):
         is_clear = self._plain is None or self._plain <= (1 - LEVEL) / 2
         return (min(low, self.effect) if is_clear else 0.0), max(high, self.effect)
 
+    @cached_property
+    def node_pvalues(self) -> np.ndarray:
+        """(m,) p-values of the means of the nodes, adjusted for their number: see `hld.results.node_tails`.
+
+        Among groups or stretches of time, and given covariates, by the normal law of the z-scores.
+        """
+        from hld.answers.adjust import benjamini_hochberg
+        from hld.results.localization import adjusted_pvalues, z_scores
+        from hld.results.node_tails import node_pvalues
+        if self.context is not None:
+            return adjusted_pvalues(z_scores(self.deltas, self.stds, self.num_samples / self.inflation))
+        return benjamini_hochberg(node_pvalues(self))
+
     def localize(self, *, top: Any = 10) -> Localization:
         """Nodes and variables that carry the shift: see `hld.results.localization.localize`.
 
@@ -180,7 +193,7 @@ class HLDResult(OfColumns):
         from hld.results.localization import localize, unknown_covariance
         is_known = self.context is None and (self._weights is None or self._covariance is not None)
         return localize(self._circuit, self.nodes, self.deltas, self.stds, self.num_samples / self.inflation, top=top,
-                        covariance_of=self._covariance if is_known else unknown_covariance)
+                        covariance_of=self._covariance if is_known else unknown_covariance, pvalues=self.node_pvalues)
 
     def localize_dependences(self, *, top: Any = 10) -> Any:
         """Which variables depend on each other in a new way, where the test has the metric "score".

@@ -73,7 +73,7 @@ def verdict(test: Any, deltas: Any, T: int, alpha: float, num_missing: int, null
                      pvalues=found.each, deltas=deltas[:m] * weights, stds=test.stds[:m] * weights,
                      nodes=test.nodes, _circuit=test.circuit, _spectrum=test.effect_spectrum,
                      _plain=plain[0] if plain else None,
-                     _own=None if rows is None or m > MAX_FULL_SPECTRUM else own_rows(test.vectors, rows, T, weights))
+                     _own=None if rows is None else own_rows(test.vectors, rows, T, weights))
 
 
 def _round_offs(test: Any, T: int) -> list[float]:

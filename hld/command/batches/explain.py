@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hld.command.console.output import print_table, print_text, save_figure
-from hld.results.localization import adjusted_pvalues, z_scores
 
 if TYPE_CHECKING:
     pass
@@ -43,7 +42,6 @@ def explanation(detector: Any, result: Any, top: int) -> dict[str, Any]:
     names = detector.encoder_.names
     found = result.localize(top=top)
     total = float(result.deltas @ result.deltas) or 1.0  # all shares are 0 where nothing differs
-    pvalues = adjusted_pvalues(z_scores(result.deltas, result.stds, result.num_samples / result.inflation))
     odd = result.data_quality.columns
     nodes = [{"node": shift.node, "kind": shift.kind, "variables": [names[v] for v in shift.scope],
               "delta": shift.delta, "zscore": shift.zscore, "own_zscore": shift.own_zscore, "pvalue": shift.pvalue,
@@ -52,8 +50,8 @@ def explanation(detector: Any, result: Any, top: int) -> dict[str, Any]:
                   "num_missing": odd[v].num_missing, "num_unseen": odd[v].num_unseen,
                   "num_out_of_range": odd[v].num_out_of_range}
                  for v in (-found.variable_scores).argsort(kind="stable")[:top].tolist()]
-    num_shifted = int((pvalues <= result.alpha).sum())
-    return result.to_dict() | {"num_nodes": len(pvalues), "num_nodes_shifted": num_shifted, "nodes": nodes,
+    num_shifted = int((result.node_pvalues <= result.alpha).sum())
+    return result.to_dict() | {"num_nodes": len(result.node_pvalues), "num_nodes_shifted": num_shifted, "nodes": nodes,
                                "variables": variables}
 
 
