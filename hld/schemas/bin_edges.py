@@ -20,6 +20,10 @@ itself would then fall now into one bin and now into the other, with all the row
   even if they stay in the gap.  Among whole numbers that is half a unit;
 * between two such values in the middle half again.
 
+Infinite values (a ratio whose denominator is 0) that are an atom get a bin of their own, too, just beyond the finite
+ones: they are cut as if they were a whole number there (`with_infinities`), of which any decimals are multiples, so
+that rows drawn from a model stay in this bin.  Fewer of them fall into the outermost bins.
+
 Every bin holds training values.  The edges depend on the values and their counts only, not on the order of the rows.
 """
 from __future__ import annotations
@@ -32,6 +36,7 @@ import numpy as np
 FEWEST = 8  # rows on average of the bins beside atoms
 OFF_ATOM = 1e-3  # of the gap beside an atom
 MOST_ROUNDED, MOST_DIGITS = 1e300, 330  # numbers beyond the one are not rounded, none has more decimals than the other
+BEYOND = 16  # times `SINGLE`: how far beyond the finite values, at least, an infinity is taken to be
 SINGLE = 2.0 ** -22  # relative: at least this far from an atom, four units of a number of four bytes
 
 
@@ -75,6 +80,47 @@ def bin_edges(values: np.ndarray, counts: np.ndarray, num_bins: int, *, in_gaps:
     frequent, whole = counts * num_bins >= counts.sum(), bool((values == np.floor(values)).all())
     return tuple(_cut(float(values[i - 1]), float(values[i]), bool(frequent[i - 1]), bool(frequent[i]), whole)
                  for i in starts)
+
+
+def with_infinities(values: np.ndarray, counts: np.ndarray, num_bins: int) -> tuple[np.ndarray, np.ndarray]:
+    """The finite values and their counts, with a number just beyond them in place of an infinity that many rows have.
+
+    Parameters
+    ----------
+    values : (n,) float array
+        Distinct, ascending, some of them finite.
+    counts : (n,) int array
+        Rows with each value.
+    num_bins : int
+        B, the most bins.
+
+    Returns
+    -------
+    values : (m,) float array
+    counts : (m,) int array
+
+    Examples
+    --------
+    >>> with_infinities(np.array([0.0, 0.5, 1.0, np.inf]), np.array([40, 30, 20, 10]), 8)[0].tolist()
+    [0.0, 0.5, 1.0, 2.0]
+    >>> with_infinities(np.array([0.0, np.inf]), np.array([99, 1]), 8)[0].tolist()    # else all would share one bin
+    [0.0, 1.0]
+    """
+    finite = np.isfinite(values)
+    if finite.all():
+        return values, counts
+    num_bins, total = min(num_bins, int(counts.sum())), int(counts.sum())
+    is_atom, numbers = _atoms(counts, num_bins, min(FEWEST, total // num_bins)), values[finite]
+    steps = {end: _beyond(float(numbers[-1 if end > 0 else 0]), end) for end in values[~finite].tolist()}
+    kept = finite | np.array([math.isfinite(steps.get(value, value)) for value in values.tolist()])
+    kept &= finite | is_atom | (len(numbers) == 1)
+    return np.array([steps.get(value, value) for value in values[kept].tolist()]), counts[kept]
+
+
+def _beyond(number: float, end: float) -> float:
+    """The whole number that stands for an infinity beside the outermost finite one: one or two units from it."""
+    step = max(1.0, BEYOND * SINGLE * abs(number))
+    return float(np.ceil(number + step) if end > 0 else np.floor(number - step))    # or infinite itself
 
 
 def _atoms(counts: np.ndarray, num_bins: int, least: int) -> np.ndarray:

@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hld.schemas.bin_edges import bin_edges
+from hld.schemas.bin_edges import bin_edges, with_infinities
 from hld.schemas.rare_levels import MOST_RARE, SIZE, digests_of
 from hld.schemas.single_precision import spans
 from hld.tables.cells import NUMERIC, distinct_numbers, distinct_values, level_order
@@ -279,7 +279,7 @@ def _most_frequent(name: str, levels: list[str], counts: np.ndarray, max_categor
 
 def _quantile_bins(name: str, distinct: Any, counts: np.ndarray, num_bins: int,
                    kind: str = "continuous") -> BinColumn:
-    """Binned column of the finite values."""
+    """Binned column of the finite values, and of infinite ones that many rows have."""
     number = np.asarray(distinct, dtype=np.float64)
     if number is not distinct:    # whole numbers beyond 2^53 may share a double
         number, place = np.unique(number, return_inverse=True)
@@ -288,10 +288,10 @@ def _quantile_bins(name: str, distinct: Any, counts: np.ndarray, num_bins: int,
     if not finite.any():
         raise ValueError(f"`table` column {name!r} holds no finite number, expected some to cut into bins: "
                          f"leave the column out")
-    number = number[finite]
-    if len(number) == 1 and len(distinct) > len(counts):
+    if finite.sum() == 1 and len(distinct) > len(counts):
         raise ValueError(f"`table` column {name!r} holds {len(distinct)} whole numbers that double precision cannot "
                          "tell apart, expected numbers to cut into bins: subtract the smallest one first, or name the "
                          "column in `categorical`")
-    edges = bin_edges(number, counts[finite], num_bins, in_gaps=kind == "continuous")
+    number, counts = with_infinities(number, counts, num_bins)
+    edges = bin_edges(number, counts, num_bins, in_gaps=kind == "continuous")
     return BinColumn(name, edges, float(number[0]), float(number[-1]), kind)

@@ -214,7 +214,7 @@ def test_columns_of_too_many_levels_are_named():
 
 def test_what_alarms_without_a_moved_column_is_told():
     rng = np.random.default_rng(0)
-    table = pd.DataFrame({"a": rng.normal(size=300), "h": 1.0})
+    table = pd.DataFrame({"a": rng.normal(size=300), "h": np.finfo(float).max})     # beside which there is no number
     table.loc[:20, "h"] = np.inf
     detector = _small(table, continuous=["h"])
     result = detector.test(table.assign(h=np.inf))
@@ -224,6 +224,20 @@ def test_what_alarms_without_a_moved_column_is_told():
     assert "column" not in str(detector.test(table[50:150])).replace("no column moved", "").replace("columns", "")
     result = detector.test(pd.DataFrame({"a": ["?"] * 40, "h": 1.0}))
     assert "column 'a': 40 of 40 values of another type" in str(result)
+
+
+@pytest.mark.parametrize("finite", ["one", "many"])
+def test_infinities_that_come_or_go_are_seen(finite):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=400), "h": rng.normal(size=400) if finite == "many" else 1.0})
+    table.loc[rng.random(400) < 0.3, "h"] = np.inf
+    detector, batch = _small(table), table[:100]
+    assert not detector.test(batch).reject
+    assert not detector.test(detector.sample(100, rng=0)).reject
+    for h in (batch["h"].replace(np.inf, 1.0), np.inf, -np.inf, 1e9):
+        result = detector.test(batch.assign(h=h))
+        assert result.reject
+        assert result.columns[0].name == "h"
 
 
 def test_every_test_has_the_same_check_of_the_level():

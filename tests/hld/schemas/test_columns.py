@@ -228,21 +228,35 @@ def test_values_beyond_the_range_are_binned_and_counted():
     assert report.num_unseen.tolist() == [0]
 
 
-def test_infinite_training_values_do_not_move_the_edges():
+def test_few_infinite_training_values_do_not_move_the_edges():
     values = np.linspace(0, 1, 81)
-    with_infinities = np.concatenate([values, [np.inf] * 50, [-np.inf]])
+    with_infinities = np.concatenate([values, [np.inf] * 7, [-np.inf]])
     encoder = fit_encoder(with_infinities[:, None])
     assert encoder == fit_encoder(values[:, None])
     codes, report = encoder.encode(with_infinities[:, None])
     assert codes[-1, 0] == 0
-    assert set(codes[81:131, 0]) == {7}
-    assert report.num_out_of_range.tolist() == [51]
+    assert set(codes[81:88, 0]) == {7}
+    assert report.num_out_of_range.tolist() == [8]
 
 
-def test_one_finite_value_among_infinities_is_one_bin():
-    encoder = fit_encoder(np.array([[1.5], [1.5], [np.inf]]))
-    assert encoder.num_categories == (1,)
-    assert codes_of(encoder, np.array([[1.5], [9.0], [np.nan]])) == [0, 0, -1]
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_infinite_values_that_many_rows_have_have_a_bin_of_their_own(sign):
+    values = np.concatenate([np.linspace(0, 1, 81), [np.inf] * 50])
+    column = fit_encoder(sign * values[:, None]).columns[0]
+    codes = codes_of(fit_encoder(sign * values[:, None]), sign * values[:, None])
+    assert column.num_categories == 8
+    assert len(set(codes[81:])) == 1
+    assert set(codes[81:]).isdisjoint(codes[:81])
+    assert len(set(codes[:81])) == 7
+    assert 1 < max(sign * edge for edge in column.edges) < 2
+
+
+def test_one_finite_value_and_infinities_are_told_apart():
+    table = np.array([[1.5], [1.5], [np.inf], [-np.inf]])
+    assert codes_of(fit_encoder(table[:3]), np.array([[1.5], [np.inf], [9.0], [-9.0], [np.nan]])) == [0, 1, 1, 0, -1]
+    assert codes_of(fit_encoder(table), np.array([[-np.inf], [1.5], [np.inf]])) == [0, 1, 2]
+    top = np.finfo(float).max   # beside which there is no number
+    assert fit_encoder(np.array([[top], [top], [np.inf]])).num_categories == (1,)
 
 
 def test_the_largest_double_is_in_range():
