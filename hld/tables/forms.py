@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 import re
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,8 @@ def is_arrow(table: Any) -> bool:
 
 def is_stream(table: ArrayLike) -> bool:
     """Whether a table is not known otherwise and offers the Arrow stream interface."""
-    return hasattr(table, "__arrow_c_stream__") and not hasattr(table, "__array__")
+    # columns of Arrow and polars offer it, too, and are arrays; so are tables of ibis, which have columns
+    return hasattr(table, "__arrow_c_stream__") and not (hasattr(table, "__array__") and not hasattr(table, "columns"))
 
 
 def is_mapping(table: ArrayLike) -> bool:
@@ -113,7 +114,7 @@ def mapping_parts(table: Any) -> tuple[tuple[Any, ...], list[Any]]:
     names = tuple(str(name) for name in table)
     refuse_repeated(names)
     arrays = []
-    for name, values in zip(names, table.values(), strict=True):
+    for name, values in zip(names, _in_rows([*table.values()], names), strict=True):
         array = values if isinstance(values, (np.ma.MaskedArray, Factored)) else _column(values)
         if not isinstance(array, Factored) and array.ndim != 1:
             raise ValueError(f"`table` column {name!r} has {array.ndim} dimensions, expected one value in each cell")
@@ -144,6 +145,22 @@ def refuse_repeated(names: Any) -> None:
     if repeated:
         raise ValueError(f"`table` has more than one column named {listed(repeated)}, expected "
                          f"distinct names (a name that is not text counts as its text): rename them")
+
+
+def _in_rows(columns: list[Any], names: tuple[str, ...]) -> list[Any]:
+    """Columns; those that are mappings from row labels to cells, as pandas' `to_dict` writes them, in one order."""
+    for name, column in zip(names, columns, strict=True):
+        if isinstance(column, Set):
+            raise ValueError(f"`table` column {name!r} is a {type(column).__name__}, whose cells have no order, "
+                             "expected a sequence: give a list")
+    if not any(map(is_mapping, columns)):
+        return columns
+    labels = next(column for column in columns if is_mapping(column))
+    for name, column in zip(names, columns, strict=True):
+        if not is_mapping(column) or column.keys() != labels.keys():
+            raise ValueError(f"`table` is a mapping of mappings from row labels to cells, expected the same labels in "
+                             f"each column, {name!r} has others: give sequences of as many cells")
+    return [[column[label] for label in labels] for column in columns]
 
 
 def _column(values: np.ndarray) -> np.ndarray:

@@ -108,6 +108,19 @@ def test_columns_of_a_mapping_must_fit_together():
         fit_encoder({"a": np.zeros((2, 2))})
 
 
+def test_columns_of_a_mapping_may_be_mappings_of_the_same_rows():
+    frame = pd.DataFrame({"a": [5, 6, 7, 5], "b": list("xyxx")})
+    encoder, shifted = fit_encoder(frame), frame.to_dict()
+    assert encoder == fit_encoder(shifted)      # not the row labels, 0 to 3
+    shifted["b"] = dict(reversed(shifted["b"].items()))
+    np.testing.assert_array_equal(encoder.encode(shifted)[0], encoder.encode(frame)[0])
+    for b in ({0: "x", 1: "y", 2: "x", 4: "x"}, list("xyxx")):
+        with pytest.raises(ValueError, match=r"`table` is a mapping of mappings .* the same labels .*'b' has others"):
+            fit_encoder({**shifted, "b": b})
+    with pytest.raises(ValueError, match="column 'b' is a set, whose cells have no order"):
+        fit_encoder({"a": [1, 2], "b": {"x", "y"}})
+
+
 def test_holes_in_a_dictionary_are_missing():
     pa = pytest.importorskip("pyarrow")
     column = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 0]), pa.array(["q", None]))
@@ -134,6 +147,16 @@ def test_results_of_queries_are_tables():
     assert encoder.names == ("a", "b")
     assert encoder == fit_encoder(result.df())
     np.testing.assert_array_equal(encoder.encode(result)[0], encoder.encode(result.df())[0])
+
+
+def test_tables_of_ibis_are_tables():
+    ibis = pytest.importorskip("ibis")
+    pytest.importorskip("duckdb")
+    frame = pd.DataFrame({"a": [5, 6, None, 5], "b": list("xyxx")})
+    encoder = fit_encoder(frame)
+    table = ibis.memtable(pa.table(frame))
+    assert encoder == fit_encoder(table)
+    np.testing.assert_array_equal(encoder.encode(table)[0], encoder.encode(frame)[0])
 
 
 def test_identifiers_of_arrow_are_their_text():
