@@ -20,7 +20,7 @@ from hld.schemas.number_codes import StepTables, step_codes, step_tables
 from hld.schemas.rare_levels import seen_once
 from hld.tables.cells import NUMERIC, as_numbers, objects_of
 from hld.tables.factored import Factored, object_cells, whole_cells
-from hld.tables.single_cells import is_missing, plain_value
+from hld.tables.single_cells import is_blank, is_missing, plain_value
 from hld.tables.times import TIMES, as_seconds
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def _may_be_missing(column: Any, values: Any) -> bool:
 
 def _may_be_empty(cell: Any) -> bool:
     """Whether a cell is missing, or a text without letters, which is where it is no level."""
-    return is_missing(cell) or cell in ("", b"")
+    return is_missing(cell) or is_blank(cell)
 
 
 def _copy_counting(numbers: np.ndarray, num_levels: np.ndarray, codes: np.ndarray) -> None:

@@ -17,7 +17,7 @@ from hld.tables.cells import as_numbers, distinct_values, level_order, objects_o
 from hld.tables.column_names import column_names, column_roles
 from hld.tables.factored import Factored, whole_cells
 from hld.tables.shown_names import listed
-from hld.tables.single_cells import is_missing
+from hld.tables.single_cells import is_blank, is_missing
 from hld.tables.times import TIMES, as_seconds
 
 OF_LEVELS = tuple(kind for kind in KINDS if kind not in (*BINNED, LEFT_OUT))
@@ -154,10 +154,10 @@ def count_missing(values: Any, *, has_empty: bool = False) -> int:
     2
     """
     if isinstance(values, Factored):
-        levels = np.array([has_empty and cell in ("", b"") for cell in values.levels.tolist()], dtype=bool)
+        levels = np.array([has_empty and is_blank(cell) for cell in values.levels.tolist()], dtype=bool)
         return int((values.codes < 0).sum() + values.counts()[levels].sum())
     if has_empty and values.dtype.kind in "OUS":
-        return sum(is_missing(cell) or cell in ("", b"") for cell in values.tolist())
+        return sum(is_missing(cell) or is_blank(cell) for cell in values.tolist())
     if values.dtype.kind in "fmM":
         return int((values != values).sum())
     return sum(map(is_missing, values.tolist())) if values.dtype.kind == "O" else 0

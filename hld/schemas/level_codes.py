@@ -101,12 +101,12 @@ def look_up(column: LevelColumn, lookup: LevelLookup, values: np.ndarray, *, is_
     """
     cells = values.tolist()
     try:
-        codes = np.array([lookup.categories.get(cell, _UNKNOWN) for cell in cells], dtype=np.int32)
+        codes = _keys_among(cells, lookup)
     except (TypeError, ValueError):
         cells = without_odd_holes(cells)
         if (unknown := first_unhashable(cells)) is not None:
             raise not_a_level(unknown, column.name) from None
-        codes = np.array([lookup.categories.get(cell, _UNKNOWN) for cell in cells], dtype=np.int32)
+        codes = _keys_among(cells, lookup)
     known, odd = {}, []         # cells that repeat are examined once; their type is part of them
     for i in np.flatnonzero(codes == _UNKNOWN if used is None else (codes == _UNKNOWN) & (used > 0)).tolist():
         key = type(cells[i]), cells[i]
@@ -117,6 +117,14 @@ def look_up(column: LevelColumn, lookup: LevelLookup, values: np.ndarray, *, is_
             codes[i] = column.num_categories - 1
             odd.append(i)
     return np.where(codes == _UNKNOWN, -1, codes), odd
+
+
+def _keys_among(cells: list[Any], lookup: LevelLookup) -> np.ndarray:
+    """Categories (N,) of the cells that are keys as they stand, `_UNKNOWN` for others, which bytes always are."""
+    find = lookup.categories.get
+    if bytes in set(map(type, cells)):  # the texts that they stand for have the same hash: Python would compare both
+        return np.array([_UNKNOWN if type(cell) is bytes else find(cell, _UNKNOWN) for cell in cells], dtype=np.int32)
+    return np.array([find(cell, _UNKNOWN) for cell in cells], dtype=np.int32)
 
 
 def _code_of(column: Any, lookup: Any, cell: str, is_strict: bool) -> int:

@@ -49,6 +49,7 @@ from hld.tables.hints import how_to_read, is_grouped, is_sparse
 from hld.tables.single_cells import (
     REAL,
     first_unhashable,
+    is_blank,
     is_missing,
     not_a_level,
     not_a_number,
@@ -337,4 +338,4 @@ def _nan_or_refuse(cell: Any, name: str, is_strict: bool) -> float:
 
 def _is_empty(cell: Any) -> bool:
     """Whether a cell in a column of numbers is missing, or an empty text."""
-    return is_missing(cell) or (isinstance(cell, str) and not cell)
+    return is_missing(cell) or is_blank(cell)

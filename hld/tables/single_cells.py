@@ -38,6 +38,21 @@ def is_missing(cell: float | str | None) -> bool:
         return isinstance(cell, Decimal)
 
 
+def is_blank(cell: Any) -> bool:
+    """Whether a cell is a text, or bytes, without a letter.
+
+    Parameters
+    ----------
+    cell : object
+
+    Examples
+    --------
+    >>> is_blank(""), is_blank(b""), is_blank(" "), is_blank(0)
+    (True, True, False, False)
+    """
+    return isinstance(cell, (str, bytes)) and not cell
+
+
 def without_odd_holes(cells: list[Any]) -> list[Any]:
     """Cells with None in place of decimals that signal that they are none, which cannot even be looked up.
 

@@ -1,6 +1,8 @@
 """Cells of a table: missing values, equality by value, unseen levels."""
 import datetime
 import math
+import subprocess
+import sys
 from decimal import Decimal
 
 import numpy as np
@@ -239,3 +241,14 @@ def test_durations_without_a_unit_are_refused():
                 fit_encoder(cells, **roles)
     encoder = fit_encoder(np.array([[1], [2]], "m8[s]"))
     assert encoder.encode(np.array([["NaT"]], "m8"))[0].tolist() == [[-1]]
+
+
+def test_bytes_beside_texts_are_never_compared_with_these():
+    program = """
+import hld
+table = {"s": [b"a", "a", None, "", b"", "c"] * 20, "n": [1, None, "", b"", 2.5, 3] * 20}
+detector = hld.HLDDetector(num_latents=2, num_epochs=2).fit(table)
+print(detector.test(table).pvalue == detector.test({**table, "s": ["a", "a", None, "", "", "c"] * 20}).pvalue)
+"""
+    run = subprocess.run([sys.executable, "-bb", "-c", program], capture_output=True, text=True, check=False)
+    assert (run.stdout, run.stderr) == ("True\n", "")
