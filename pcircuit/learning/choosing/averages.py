@@ -3,21 +3,7 @@ r"""Averages of models that err in different ways, and the best mixture of such 
 .. math:: p(x) = \sum_k w_k \frac{1}{M_k} \sum_m p_{km}(x)
 
 An average has a mean log-likelihood above the mean of those of its members (Jensen's inequality), by the more the less
-these agree.  Ways k to make them disagree:
-
-* trees of bootstrap samples of the rows, with parameters from all rows (bagging, Breiman 1996; mixtures of trees,
-  Meila and Jordan 2000), with K and with 2K states, where K is the best number for one tree: members that overfit
-  a little disagree more;
-* a tree for each part of a random division of the rows (`random_parts`) into up to P = 4, 16, 64 and 256 parts, with
-  2K / sqrt(P) states, since a part has fewer rows, or twice as many, four times, ... as long as one member gains by it,
-  and the first of the pseudocounts, and with half as many, a quarter, ... where that is all that the search affords
-  and one tree still gained by its last epochs; not where parts could have fewer rows than columns, from which no tree
-  can be learned (and P trees would cost more than all of EM);
-* mixtures over a continuous hidden variable (`pcircuit.learning.continuous`), whose members differ in start values,
-  batches and points: they see what is a matter of degree, and no dependence between two columns alone.  A single one
-  may be worth more than many trees, so it may take half of what is left of the search, and fewer epochs where that is
-  needed; then it ends after eight if it is too far behind the best model so far to make up for it (`promised`).  A
-  multiplication counts half, as matrix products do about twice as many in the time of EM (`benchmarks.bench_work`).
+these agree.  The ways to make members that do not agree are those of `pcircuit.learning.choosing.ways`.
 
 The members of one way are equal but for chance and have equal weights; the ways are not, and the validation rows weigh
 them (`stacking`).  Each way starts with two members, and these tell how it will go on.  If l_1 is the mean
@@ -26,9 +12,10 @@ log-likelihood of a member and l_2 that of the average of two, that of M is abou
 .. math:: l_M = l_1 + 2 (1 - 1/M) (l_2 - l_1),
 
 as the loss to the limit falls with 1/M, like the variance of an average of M.  To the mixture a way is worth its share:
-w_k (l_M - l_now).  The ways take turns, each as long as it promises more than its part of the tolerance, since one
-member more or less may gain or lose by chance.  All together take at most as much work as `num_trees` members of the
-costliest way, and no more than is left of the whole search (`pcircuit.learning.choosing.work`).
+w_k (l_M - l_now), with the weights that it would have if it ended now.  The next member is of the way that gains most
+by one more for its work, among those that promise more than their part of the tolerance with all their members, since
+one member more or less may gain or lose by chance.  All together take no more work than is left of the whole search
+(`pcircuit.learning.choosing.work`), and have no more parameters than `max_parameters`.
 
 EM for the average of the trees of bootstrap samples (`fit_mixture`), which lets each tree specialise in the rows that
 it explains best, gains on some tables and overfits on others.  Where these trees have the largest weight it is tried,
@@ -36,7 +23,6 @@ as one way more.
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -52,7 +38,6 @@ from pcircuit.learning.choosing.fits import (
     JOINT_BETWEEN_LOOKS,
     MOST_POINT_EPOCHS,
     PATIENCE,
-    Rows,
     Size,
     fitted_parts,
     fitted_points,
@@ -62,6 +47,7 @@ from pcircuit.learning.choosing.fits import (
 from pcircuit.learning.choosing.learned import Trial
 from pcircuit.learning.choosing.search import LearnSearch
 from pcircuit.learning.choosing.stacking import best_weights, chosen_weights
+from pcircuit.learning.choosing.ways import LARGEST_POINT_SHARE, Way, continuous_ways, point_epochs, ways
 from pcircuit.learning.choosing.work import (
     LARGEST_SHARE,
     Making,
@@ -71,19 +57,6 @@ from pcircuit.learning.choosing.work import (
     work_of_epoch,
 )
 from pcircuit.learning.chow_liu import chow_liu_tree
-from pcircuit.learning.continuous.continuous_mixture import CIRCUIT_POINTS, JUDGED_AFTER, work_of_points
-
-LARGEST_POINT_SHARE = 1 / 2  # of what is left, for a continuous mixture
-MULTIPLICATIONS = 2  # in its matrix products, which take about the time of one in EM
-MOST_LOGITS = 2 ** 24  # of all points of a continuous mixture: 64 MB, of which there are some copies for a time
-
-
-class Way(NamedTuple):
-    """How the members of an average are made."""
-
-    num_parts: int  # 1: trees of bootstrap samples
-    size: Size
-    num_points: int = 0  # of a mixture over a continuous variable, and then as many states as a tree of equal cost
 
 
 class Average(NamedTuple):
@@ -161,88 +134,11 @@ def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
     return _flat(models, weights) if mean - trial.best > search.tolerance else None
 
 
-def ways(size: Size, search: LearnSearch, shape: tuple[int, ...]) -> list[Way]:
-    """The ways to make members of trees that are tried, that of `size` itself first.
-
-    Parameters
-    ----------
-    size : Size
-        Of the best single tree.
-    search : LearnSearch
-    shape : (int, int)
-        Rows and columns of the table.
-
-    Returns
-    -------
-    list of Way
-        The states behind cuts are those with which `averaged` begins.
-
-    Examples
-    --------
-    >>> [(way.num_parts, way.size.num_latents) for way in ways(Size(16, 0.1), LearnSearch(), (9000, 100))]
-    [(1, 16), (1, 32), (4, 16), (16, 8), (64, 4)]
-    >>> [(way.num_parts, way.size.num_latents) for way in ways(Size(16, 0.1), LearnSearch(), (9000, 1000))]
-    [(1, 16), (1, 32), (4, 16)]
-    """
-    found = [Way(1, size)]
-    if 2 * size.num_latents <= max(search.num_latents):
-        found.append(Way(1, size._replace(num_latents=2 * size.num_latents)))
-    for parts in search.num_parts:
-        if shape[0] < parts * shape[1]:
-            continue
-        states = max(2 * size.num_latents // math.isqrt(parts), 1)
-        found.append(Way(parts, Size(states, search.pseudocounts[0])))
-    return found
-
-
-def continuous_ways(rows: Rows, search: LearnSearch) -> list[Way]:
-    """The way of mixtures over a continuous variable, with about as many points as there are rows; none with few rows.
-
-    Parameters
-    ----------
-    rows : Rows
-    search : LearnSearch
-
-    Returns
-    -------
-    list of Way
-        One, or none: with fewer than 256 rows, one column, columns of one category, or too many categories.
-    """
-    (N, V), num_logits = rows.table.shape, int((rows.categories - 1).sum())
-    most = min(search.num_points, N, MOST_LOGITS // max(num_logits, 1))
-    if most < CIRCUIT_POINTS or V == 1 or not num_logits:
-        return []
-    points = 2 ** (most.bit_length() - 1)
-    work = work_of_points(points, N, len(rows.held), num_logits) // MULTIPLICATIONS
-    return [Way(1, Size(math.isqrt(work // rows.rows.size) + 1, 0.0), points)]
-
-
-def point_epochs(num_latents: int, making: Making) -> int:
-    """The epochs that a continuous mixture of such a cost may take: all if they are affordable, half of what is left.
-
-    Parameters
-    ----------
-    num_latents : int
-        States of a tree that costs as much.
-    making : Making
-
-    Returns
-    -------
-    int
-        0 where a continuous mixture would end before it has learned much.
-    """
-    work, most = work_of_epoch(num_latents, making.rows), min(MOST_POINT_EPOCHS, making.search.num_epochs)
-    if making.affords(most * work):
-        return most
-    epochs = min(int(LARGEST_POINT_SHARE * making.left() / work), most)
-    return epochs if epochs >= JUDGED_AFTER else 0
-
-
 def _affordable(way: Way, trial: Trial, making: Making) -> Way | None:
     """The way, if it can afford the epochs of a fit; behind cuts with fewer states, where that fit still gained."""
     states = way.size.num_latents
     goes_down = way.num_parts > 1 and still_gained(trial, making.search.tolerance)
-    while not making.affords(expected_work(trial, states, making.rows)):
+    while not (making.affords(expected_work(trial, states, making.rows)) and _holds(way.num_parts, states, making)):
         if not goes_down or states == 1:
             return None
         states //= 2
@@ -250,26 +146,35 @@ def _affordable(way: Way, trial: Trial, making: Making) -> Way | None:
 
 
 def _grown(averages: list[Average], making: Making) -> list[Average]:
-    """The averages with more members, in turns, of those ways that promise enough and can be afforded."""
+    """The averages with more members, that first which gains most for its work, as long as one promises enough."""
     search, averages = making.search, list(averages)
-    budget = search.num_trees * max(average.work / len(average.members) for average in averages)
     while True:
-        weights, _ = best_weights(np.array([average.logs for average in averages]), search.tolerance)
-        works = np.array([average.work / len(average.members) for average in averages])
+        weights, _ = chosen_weights(np.array([average.logs for average in averages]), search.tolerance)
+        counts = np.array([len(average.members) for average in averages])
+        works = np.array([average.work for average in averages]) / counts
+        sizes = np.array([sum(member.num_parameters for member in average.members) for average in averages])
+        holds = sizes / counts <= search.max_parameters - sizes[weights > 0].sum()
         promises = weights * [average.promise(search.num_trees) for average in averages]
-        left = min(budget - sum(average.work for average in averages), making.left())
-        goes_on = np.flatnonzero((promises > search.tolerance / len(averages)) & (works <= left))
-        if not len(goes_on):
+        goes_on = holds & (works <= making.left()) & (promises > search.tolerance / len(averages))
+        if not goes_on.any():
             return averages
-        k = min(goes_on.tolist(), key=lambda way: len(averages[way].members))
+        rates = weights * [average.promise(len(average.members) + 1) for average in averages] / works
+        k = int(np.argmax(np.where(goes_on, rates, -1.0)))
         averages[k] = _with(averages[k], making)
+
+
+def _holds(num_parts: int, num_latents: int, making: Making) -> bool:
+    """Whether two members have `max_parameters` at most: in each part K^2 weights for each column, and its inputs."""
+    rows = making.rows
+    of_one = num_parts * num_latents * (num_latents * rows.table.shape[1] + int(rows.categories.sum()))
+    return bool(2 * of_one <= making.search.max_parameters)
 
 
 def _begun(way: Way, making: Making) -> Average:
     """The first member; behind cuts, with twice as many states as long as it gains by them."""
     best = _one(way, 1, making)
     while (way.num_parts > 1 and 2 * best.way.size.num_latents <= max(making.search.num_latents)
-           and making.affords(4 * best.work)):
+           and making.affords(4 * best.work) and _holds(way.num_parts, 2 * best.way.size.num_latents, making)):
         size = best.way.size._replace(num_latents=2 * best.way.size.num_latents)
         larger = _one(Way(way.num_parts, size), 1, making)
         if not larger.means[0] - best.means[0] > making.search.tolerance:

@@ -22,8 +22,8 @@ class LearnSearch:
     pseudocounts : sequence of float
         Smoothing, from 0 to 1e100; the first is used while K is chosen.  Default 0.1, 1.0, 0.01.
     num_trees : int
-        Largest number of models that are made in one way; all models together cost no more than so many of the
-        costliest way.  1 gives a single circuit, which has exact moments.  Default 16.
+        Largest number of models that are made in one way.  1 gives a single circuit, which has exact moments.  Default
+        64.
     num_parts : sequence of int
         Numbers of parts into which random cuts divide the rows, so that each part has a tree of its own; all that leave
         a part at least as many rows as columns are tried.  Default 4, 16, 64, 256; () for no cuts.
@@ -45,6 +45,8 @@ class LearnSearch:
         gained: that is tried if the quarter pays for twenty epochs, and ends with it.  One core does 5 to 10
         times 10^9 in a second with 64 states and two categories, 4 to 6 times with 16 (`benchmarks.bench_work`), fewer
         with many categories.  Default 6e12, about seven minutes of two cores; 1e300 for no limit.
+    max_parameters : float
+        Of the mixture: no member is added that would take it beyond them.  Default 2^26, which take 512 MB.
 
     Raises
     ------
@@ -78,7 +80,7 @@ class LearnSearch:
 
     num_latents: Sequence[int] = (8, 16, 32, 64)
     pseudocounts: Sequence[float] = (0.1, 1.0, 0.01)
-    num_trees: int = 16
+    num_trees: int = 64
     num_parts: Sequence[int] = (4, 16, 64, 256)
     num_points: int = 8192
     num_epochs: int = 200
@@ -86,6 +88,7 @@ class LearnSearch:
     tolerance: float = 1e-3
     grow: bool = True
     max_work: float = 6e12
+    max_parameters: float = 2.0 ** 26
 
     def __post_init__(self) -> None:
         for name, check in (("num_latents", _whole), ("pseudocounts", _number), ("num_parts", _parts)):
@@ -101,6 +104,7 @@ class LearnSearch:
         check_flag(self.joint, "joint")
         check_number(self.tolerance, "tolerance", least=0)
         check_number(self.max_work, "max_work", above=0)
+        check_number(self.max_parameters, "max_parameters", above=0)
 
 
 def _whole(value: object, name: str) -> int:

@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 
 from pcircuit import LearnSearch, Mixture, learn, log_likelihood
-from pcircuit.learning.choosing.averages import Average, Way, continuous_ways, point_epochs, ways
-from pcircuit.learning.choosing.fits import Rows, Size
-from pcircuit.learning.choosing.work import Making
+from pcircuit.learning.choosing.averages import Average
+from pcircuit.learning.choosing.fits import Size
+from pcircuit.learning.choosing.ways import Way
 
 
 def switched(rng, N):
@@ -26,32 +26,6 @@ def test_cuts_are_taken_where_the_dependences_turn(rng):
     assert isinstance(cut.model, Mixture)
     assert cut.model.weights.sum() == pytest.approx(1, abs=1e-12)
     assert log_likelihood(cut.model, held).mean() == cut.validation_log_likelihood
-
-
-def test_what_is_tried_follows_the_options():
-    assert [tuple(way.size) for way in ways(Size(64, 1.0), LearnSearch(num_parts=()), (9000, 10))] == [(64, 1.0)]
-    found = [(way.num_parts, way.size) for way in ways(Size(1, 1.0), LearnSearch(num_latents=[1]), (639, 10))]
-    assert found == [(1, (1, 1.0)), (4, (1, 0.1)), (16, (1, 0.1))]
-
-
-@pytest.mark.parametrize(("most", "rows", "categories", "expected"), [
-    (8192, 9000, [2] * 100, 8192), (9000, 9000, [2] * 100, 8192), (8192, 600, [2, 2], 512), (8192, 255, [2, 2], 0),
-    (255, 9000, [2, 2], 0), (8192, 9000, [2], 0), (8192, 9000, [1, 1], 0), (8192, 900, [256] * 784, 0),
-    (8192, 9000, [2] * 5000, 2048)])
-def test_points_of_continuous_mixtures_fit_rows_and_memory(most, rows, categories, expected):
-    table = np.zeros((rows, len(categories)), dtype=np.int8)
-    of_table = Rows(table, table, np.ones(rows), table[:10], np.array(categories), None)
-    found = continuous_ways(of_table, LearnSearch(num_points=most))
-    assert [way.num_points for way in found] == [expected] * (expected > 0)
-
-
-@pytest.mark.parametrize(("epochs_left", "expected"), [(160, 40), (159, 40), (79, 39), (16, 8), (15.9, 0)])
-def test_a_continuous_mixture_takes_half_of_what_is_left_if_that_is_enough(epochs_left, expected):
-    """50 rows of 2 columns at 3 states: 900 for each epoch, of which all 40 are a quarter of 160."""
-    table = np.zeros((50, 2), dtype=np.int8)
-    rows = Rows(table, table, np.ones(50), table[:10], np.array([2, 2]), None)
-    making = Making(rows, LearnSearch(max_work=900 * epochs_left), np.random.default_rng(0), [], None)
-    assert point_epochs(3, making) == expected
 
 
 def test_words_have_a_continuous_mixture_though_all_its_epochs_cost_too_much(rng):
@@ -112,15 +86,42 @@ def test_what_more_members_promise(rng):
     assert average(2).promise(40) == pytest.approx(mean[40] - mean[2], abs=0.2 * (mean[40] - mean[1]))
 
 
-def test_the_cost_of_all_members_is_that_of_so_many_trees(rng):
+def test_members_keep_to_all_limits(rng):
+    """So many of one way, so much work, so many parameters; without a limit that binds there are more of them."""
     rows, held = switched(rng, 1200), switched(rng, 600)
-    for num_trees in (3, 6):
-        trials = learn(rows, held, search=LearnSearch(num_latents=[2], pseudocounts=[0.1], num_trees=num_trees,
-                                                      num_epochs=60, tolerance=1e-9, joint=False)).trials
-        members = [trial for trial in trials if trial.name != "size"]
-        costs = [trial.num_latents ** 2 * trial.epochs[-1] for trial in members]
-        assert sum(costs) <= (num_trees + 2 * 3) * max(costs)  # two members of each of the ways come first
-        assert max(int(trial.name.rsplit(maxsplit=1)[1]) for trial in members) <= num_trees
+    fixed = {"num_latents": [2], "pseudocounts": [0.1], "num_epochs": 20, "tolerance": 1e-9, "joint": False,
+             "num_points": 0, "num_parts": [4]}
+    free = learn(rows, held, search=LearnSearch(num_trees=12, **fixed))
+    done = work_done(free, rows)
+    for limits in ({"num_trees": 3}, {"max_work": 0.7 * done}, {"max_parameters": free.mixture.num_parameters // 2}):
+        learned = learn(rows, held, search=LearnSearch(**{"num_trees": 12, **limits, **fixed}))
+        assert 2 < len(learned.trials) < len(free.trials)
+        assert largest_number(learned) <= limits.get("num_trees", 12)
+        assert work_done(learned, rows) <= limits.get("max_work", done)
+        assert learned.mixture.num_parameters <= limits.get("max_parameters", np.inf)
+    assert largest_number(free) == 12
+
+
+def largest_number(learned):
+    """The most members of one way."""
+    return max(int(trial.name.rsplit(maxsplit=1)[1]) for trial in learned.trials if trial.name != "size")
+
+
+def work_done(learned, rows):
+    """Rows that differ x columns x states^2 x epochs, over all trials."""
+    cells = np.unique(rows, axis=0).size
+    return sum(cells * trial.num_latents ** 2 * int(trial.epochs[-1]) for trial in learned.trials)
+
+
+def test_ways_that_get_no_weight_get_no_more_members():
+    """One continuous taste moves all columns, and behind cuts there are few rows for each tree."""
+    rng = np.random.default_rng(0)
+    rows = (rng.random((700, 16)) < 1 / (1 + np.exp(-2 * rng.normal(size=(700, 1))))).astype(np.int8)
+    search = LearnSearch(num_latents=[1, 2, 4], pseudocounts=[0.1], num_trees=6, num_parts=[4, 16],
+                         num_epochs=40, tolerance=1e-4, joint=False)
+    names = [trial.name for trial in learn(rows[:300], rows[300:], search=search).trials]
+    assert "continuous, 6" in names and "up to 4 parts, 2" in names
+    assert "up to 4 parts, 3" not in names
 
 
 @pytest.mark.parametrize(("parts", "error", "match"), [
