@@ -212,6 +212,7 @@ def good():
                                                                   "np.array(2)", "np.array([[2]])"]),
                                  "pseudocounts": ("[0.1]", ["0.1", "[]", "[-1]", "[nan]", "['a']"]),
                                  "num_parts": ("[4]", ["4", "[1]", "[2.5]", "'4'"]),
+                                 "bandwidths": ("[0.1]", ["0.1", "[0]", "[1.5]", "[nan]", "['a']"]),
                                  "num_trees": ("1", "count"), "num_epochs": ("1", "count"), "joint": ("True", "flag"),
                                  "num_points": ("0", "size"), "tolerance": ("0.1", "not negative"),
                                  "grow": ("False", "flag"), "max_work": ("1e9", "positive"),

@@ -39,6 +39,7 @@ from pcircuit.learning.choosing.fits import (
     MOST_POINT_EPOCHS,
     PATIENCE,
     Size,
+    fitted_kernels,
     fitted_parts,
     fitted_points,
     fitted_together,
@@ -46,8 +47,16 @@ from pcircuit.learning.choosing.fits import (
 )
 from pcircuit.learning.choosing.learned import Trial
 from pcircuit.learning.choosing.search import LearnSearch
-from pcircuit.learning.choosing.stacking import best_weights, chosen_weights
-from pcircuit.learning.choosing.ways import LARGEST_POINT_SHARE, Way, continuous_ways, point_epochs, ways
+from pcircuit.learning.choosing.stacking import SMALL_SHARE, best_weights, chosen_weights
+from pcircuit.learning.choosing.ways import (
+    LARGEST_POINT_SHARE,
+    Way,
+    continuous_ways,
+    kernels_of,
+    point_epochs,
+    states_of_kernels,
+    ways,
+)
 from pcircuit.learning.choosing.work import (
     LARGEST_SHARE,
     Making,
@@ -115,6 +124,7 @@ def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
             averages.append(_with(_begun(affordable, making), making))
     averages += [_of_points(way, making)
                  for way in continuous_ways(rows, search) if point_epochs(way.size.num_latents, making)]
+    averages += _of_kernels(making)
     if averages[0] is own and not averages[1:]:
         return None
     averages = _grown(averages, making)
@@ -149,13 +159,14 @@ def _grown(averages: list[Average], making: Making) -> list[Average]:
     """The averages with more members, that first which gains most for its work, as long as one promises enough."""
     search, averages = making.search, list(averages)
     while True:
-        weights, _ = chosen_weights(np.array([average.logs for average in averages]), search.tolerance)
+        weights, _ = best_weights(np.array([average.logs for average in averages]), search.tolerance)
+        weights[weights < SMALL_SHARE / len(weights)] = 0.0
         counts = np.array([len(average.members) for average in averages])
         works = np.array([average.work for average in averages]) / counts
         sizes = np.array([sum(member.num_parameters for member in average.members) for average in averages])
         holds = sizes / counts <= search.max_parameters - sizes[weights > 0].sum()
         promises = weights * [average.promise(search.num_trees) for average in averages]
-        goes_on = holds & (works <= making.left()) & (promises > search.tolerance / len(averages))
+        goes_on = holds & (works <= making.left()) & (promises > search.tolerance / max((counts > 1).sum(), 1))
         if not goes_on.any():
             return averages
         rates = weights * [average.promise(len(average.members) + 1) for average in averages] / works
@@ -192,6 +203,21 @@ def _of_points(way: Way, making: Making) -> Average:
     first = _begun(way, making)
     goes_on = first.means[0] >= least and first.work <= LARGEST_POINT_SHARE * making.left()
     return _with(first, making) if goes_on else first
+
+
+def _of_kernels(making: Making) -> list[Average]:
+    """The kernels around rows with each bandwidth, averages of one member; none where they cost or hold too much."""
+    rows, search = making.rows, making.search
+    count = kernels_of(rows)
+    states = states_of_kernels(count, rows)
+    found: list[Average] = []
+    for bandwidth in search.bandwidths:
+        work, size = work_of_epoch(states, rows), Size(states, bandwidth)
+        if not making.affords(work) or 2 * count * int(rows.categories.sum()) > search.max_parameters:
+            break
+        model, trial, logs = fitted_kernels(rows, count, size, making.generator)
+        found.append(Average(Way(1, size, count), (model,), (making.note(trial),), logs, work))
+    return found
 
 
 def _with(average: Average, making: Making) -> Average:

@@ -22,9 +22,11 @@ from pcircuit.learning.continuous.continuous_mixture import continuous_mixture
 from pcircuit.learning.em import fit_em
 from pcircuit.learning.hidden_chow_liu import hclt
 from pcircuit.learning.mixture_em import fit_mixture
+from pcircuit.learning.products.row_kernels import row_kernels
 
 EPOCHS_BETWEEN_LOOKS, JOINT_BETWEEN_LOOKS, PATIENCE = 10, 2, 2
 MOST_POINT_EPOCHS = 40  # of a continuous mixture
+KERNEL_ROWS = 256  # of training, whose kernels are looked at
 
 
 class Rows(NamedTuple):
@@ -192,6 +194,36 @@ def fitted_points(rows: Rows, num_points: int, size: Size, search: LearnSearch, 
                                 tolerance=search.tolerance, least=least)
     return fitted.mixture, Trial(name, *size, np.arange(1, len(fitted.validation) + 1), fitted.training,
                                  fitted.validation)
+
+
+def fitted_kernels(rows: Rows, num_kernels: int, size: Size, generator: np.random.Generator
+                   ) -> tuple[Mixture, Trial, Floats]:
+    """A kernel around each of so many different rows.
+
+    Parameters
+    ----------
+    rows : Rows
+    num_kernels : int
+        Fewer than there are different rows: a sample of them.
+    size : Size
+        Of the trial: a tree with as many states costs as much; the bandwidth is its smoothing.
+    generator : numpy.random.Generator
+        Of the sample.
+
+    Returns
+    -------
+    model : Mixture
+    trial : Trial
+        The training mean is that of rows with a kernel of their own.
+    logs : (n,) float64 array
+        Log-likelihoods of the rows that judge.
+    """
+    n = len(rows.rows)
+    some = np.arange(n) if num_kernels == n else np.sort(generator.choice(n, num_kernels, replace=False))
+    model = row_kernels(rows.rows[some], rows.counts[some], rows.categories, size.pseudocount)
+    training, logs = (log_likelihood(model, judging, n_jobs=rows.n_jobs)
+                      for judging in (rows.rows[some[:KERNEL_ROWS]], rows.held))
+    return model, Trial("kernels", *size, np.array([1]), training.mean(keepdims=True), logs.mean(keepdims=True)), logs
 
 
 def _until_worse(model: Any, step: Callable[[Any, int], tuple[Any, Floats]], rows: Rows, search: LearnSearch,

@@ -9,6 +9,8 @@ import numpy as np
 from pcircuit.arguments import check_flag, check_number, check_whole_number
 from pcircuit.evidence import MOST_WEIGHT
 
+MAY_BE_EMPTY = ("num_parts", "bandwidths")
+
 
 @dataclass(frozen=True)
 class LearnSearch:
@@ -30,6 +32,9 @@ class LearnSearch:
     num_points : int
         Points of mixtures over a continuous hidden variable, at most; rounded down to a power of two, and no more than
         rows.  Below 256 there are none.  Default 8192; 0 leaves them out.
+    bandwidths : sequence of float
+        Of kernels around the rows, above 0 and at most 1, each a model of the mixture.  Default 0.01, 0.03, 0.1, 0.3;
+        () for none.
     num_epochs : int
         Largest number of EM epochs for each circuit.  Default 200.
     joint : bool
@@ -83,6 +88,7 @@ class LearnSearch:
     num_trees: int = 64
     num_parts: Sequence[int] = (4, 16, 64, 256)
     num_points: int = 8192
+    bandwidths: Sequence[float] = (0.01, 0.03, 0.1, 0.3)
     num_epochs: int = 200
     joint: bool = True
     tolerance: float = 1e-3
@@ -91,10 +97,11 @@ class LearnSearch:
     max_parameters: float = 2.0 ** 26
 
     def __post_init__(self) -> None:
-        for name, check in (("num_latents", _whole), ("pseudocounts", _number), ("num_parts", _parts)):
+        for name, check in (("num_latents", _whole), ("pseudocounts", _number), ("num_parts", _parts),
+                            ("bandwidths", _share)):
             values = getattr(self, name)
             values = values.tolist() if isinstance(values, np.ndarray) else values
-            if isinstance(values, str) or not isinstance(values, Sequence) or not (len(values) or name == "num_parts"):
+            if isinstance(values, str) or not isinstance(values, Sequence) or not (len(values) or name in MAY_BE_EMPTY):
                 raise TypeError(f"`{name}` must be a sequence of at least one number, found {values!r}")
             object.__setattr__(self, name, tuple(check(value, f"{name}[{i}]") for i, value in enumerate(values)))
         check_whole_number(self.num_trees, "num_trees", 1)
@@ -120,3 +127,8 @@ def _parts(value: object, name: str) -> int:
 def _number(value: object, name: str) -> float:
     """A pseudocount."""
     return float(check_number(value, name, least=0, most=MOST_WEIGHT))
+
+
+def _share(value: object, name: str) -> float:
+    """A bandwidth."""
+    return float(check_number(value, name, above=0, most=1))

@@ -12,20 +12,24 @@
   batches and points: they see what is a matter of degree, and no dependence between two columns alone.  A single one
   may be worth more than many trees, so it may take half of what is left of the search, and fewer epochs where that is
   needed; then it ends after eight if it is too far behind the best model so far to make up for it (`promised`).  A
-  multiplication counts half, as matrix products do about twice as many in the time of EM (`benchmarks.bench_work`).
+  multiplication counts half, as matrix products do about twice as many in the time of EM (`benchmarks.bench_work`);
+* a kernel around every row (`row_kernels`), one member for each of some bandwidths: no learning, and next to nothing
+  for most rows, but tens of nats for those that are nearly copies of others.
 """
 from __future__ import annotations
 
 import math
 from typing import NamedTuple
 
-from pcircuit.learning.choosing.fits import MOST_POINT_EPOCHS, Rows, Size
+from pcircuit.learning.choosing.fits import KERNEL_ROWS, MOST_POINT_EPOCHS, Rows, Size
 from pcircuit.learning.choosing.search import LearnSearch
 from pcircuit.learning.choosing.work import Making, work_of_epoch
-from pcircuit.learning.continuous.continuous_mixture import CIRCUIT_POINTS, JUDGED_AFTER, work_of_points
+from pcircuit.learning.continuous.continuous_mixture import JUDGED_AFTER, work_of_points
+from pcircuit.learning.products.product_mixture import CIRCUIT_PRODUCTS
 
 LARGEST_POINT_SHARE = 1 / 2  # of what is left, for a continuous mixture
 MULTIPLICATIONS = 2  # in its matrix products, which take about the time of one in EM
+MOST_KERNELS = 2 ** 14
 MOST_LOGITS = 2 ** 24  # of all points of a continuous mixture: 64 MB, of which there are some copies for a time
 
 
@@ -86,7 +90,7 @@ def continuous_ways(rows: Rows, search: LearnSearch) -> list[Way]:
     """
     (N, V), num_logits = rows.table.shape, int((rows.categories - 1).sum())
     most = min(search.num_points, N, MOST_LOGITS // max(num_logits, 1))
-    if most < CIRCUIT_POINTS or V == 1 or not num_logits:
+    if most < CIRCUIT_PRODUCTS or V == 1 or not num_logits:
         return []
     points = 2 ** (most.bit_length() - 1)
     work = work_of_points(points, N, len(rows.held), num_logits) // MULTIPLICATIONS
@@ -112,3 +116,32 @@ def point_epochs(num_latents: int, making: Making) -> int:
         return most
     epochs = min(int(LARGEST_POINT_SHARE * making.left() / work), most)
     return epochs if epochs >= JUDGED_AFTER else 0
+
+
+def kernels_of(rows: Rows) -> int:
+    """Rows that get a kernel: those that differ, at most 2^14, and so many that their probabilities take 128 MB.
+
+    Parameters
+    ----------
+    rows : Rows
+
+    Returns
+    -------
+    int
+    """
+    return int(min(len(rows.rows), MOST_KERNELS, MOST_LOGITS // int(rows.categories.sum())))
+
+
+def states_of_kernels(num_kernels: int, rows: Rows) -> int:
+    """The states of a tree whose epoch costs as much as to judge so many kernels.
+
+    Parameters
+    ----------
+    num_kernels : int
+    rows : Rows
+
+    Returns
+    -------
+    int
+    """
+    return math.isqrt(num_kernels * (len(rows.held) + KERNEL_ROWS) // len(rows.rows)) + 1

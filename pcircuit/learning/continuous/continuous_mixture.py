@@ -29,7 +29,6 @@ from typing import NamedTuple
 import numpy as np
 
 from pcircuit.array_types import Evidence, Floats, Ints
-from pcircuit.circuit import Circuit
 from pcircuit.circuit_mixture import Mixture
 from pcircuit.learning.continuous.decoder import Adam, Decoder, Singles, decoded, gradient, start
 from pcircuit.learning.continuous.point_logs import (
@@ -41,8 +40,7 @@ from pcircuit.learning.continuous.point_logs import (
     probabilities,
     slopes,
 )
-from pcircuit.regions import InnerRegion, InputRegion
-from pcircuit.vtree import VTree
+from pcircuit.learning.products.product_mixture import CIRCUIT_PRODUCTS, product_mixture
 
 DIMENSIONS, WIDTH = 16, 128  # d, and hidden units of the decoder
 LEARNING_POINTS, SHIFTS = 1024, 64  # points of a batch, and sets of them
@@ -50,7 +48,6 @@ RATE, LEAST_STEPS, MOST_STEPS = 0.008, 32, 200  # of Adam; steps of an epoch, wh
 BATCH, SMALLEST_BATCH = 256, 16  # rows of a step
 HALVED_AFTER, ENDED_AFTER = 2, 6  # looks without a gain
 JUDGED_AFTER = 8  # looks, if it has to be as good as something else
-CIRCUIT_POINTS = 256  # of one circuit, so that its values stay in the cache
 HELD_BLOCK, MOST_CODED = 1000, 2 ** 22  # rows that are evaluated at a time, and indicators of them
 EDGE = 2.0 ** -24  # of the unit interval, whose ends are infinitely far out
 
@@ -171,7 +168,7 @@ def work_of_points(num_points: int, num_rows: int, num_held: int, num_logits: in
 
 def _sizes(num_points: int, num_rows: int) -> tuple[int, int]:
     """S' points and n rows of a step."""
-    learning = min(max(num_points // 4, CIRCUIT_POINTS), LEARNING_POINTS)
+    learning = min(max(num_points // 4, CIRCUIT_PRODUCTS), LEARNING_POINTS)
     return learning, int(np.clip(num_rows // LEAST_STEPS, SMALLEST_BATCH, BATCH))
 
 
@@ -242,16 +239,4 @@ def _mixture(decoder: Decoder, points: Singles, num_categories: Ints, logits: Lo
     """The mixture of the points."""
     values = decoded(decoder, points)[1]
     columns = probabilities(values, normalizers(values, logits), num_categories, logits)
-    tree = VTree.from_nested(list(range(len(num_categories)))) if len(num_categories) > 1 else VTree([-1], [0])
-    return Mixture([_circuit(tree, [column[begin:begin + CIRCUIT_POINTS] for column in columns])
-                    for begin in range(0, len(points), CIRCUIT_POINTS)])
-
-
-def _circuit(tree: VTree, columns: list[Floats]) -> Circuit:
-    """The circuit of the mean over some points: one product for each, of its probabilities (S, C) of every column."""
-    if len(columns) == 1:
-        return Circuit(tree, [InputRegion(0, columns[0].mean(axis=0, keepdims=True))])
-    S = len(columns[0])
-    products = np.repeat(np.arange(S)[:, None], len(columns), axis=1)
-    inputs = [InputRegion(v, probs) for v, probs in enumerate(columns)]
-    return Circuit(tree, [*inputs, InnerRegion(products, np.full((1, S), 1 / S))])
+    return product_mixture(columns, np.full(len(points), 1 / len(points)))

@@ -188,7 +188,8 @@ def test_rows_with_holes_and_other_categories(rng):
 def test_held_out_rows_that_are_impossible_without_smoothing():
     """Column 1 is constant where EM sees it: no size, no mixture makes the held-out row possible."""
     rows = np.column_stack([np.arange(40) % 2, np.zeros(40, dtype=int)])
-    search = LearnSearch(num_latents=[1, 2, 4], pseudocounts=[0], num_trees=2, num_parts=(), num_epochs=10)
+    search = LearnSearch(num_latents=[1, 2, 4], pseudocounts=[0], num_trees=2, num_parts=(), num_epochs=10,
+                         bandwidths=())
     with pytest.warns(UserWarning, match="`validation` has 1 row that is impossible"):
         found = learn(rows, [[0, 1], [1, 0]], search=search)
     assert found.validation_log_likelihood == -np.inf

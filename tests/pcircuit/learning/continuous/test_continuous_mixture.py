@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from pcircuit import LearnSearch, Mixture, learn, log_likelihood, sample
-from pcircuit.learning.continuous.continuous_mixture import CIRCUIT_POINTS, continuous_mixture
+from pcircuit.learning.continuous.continuous_mixture import continuous_mixture
+from pcircuit.learning.products.product_mixture import CIRCUIT_PRODUCTS
 
 
 def degrees(rng, N, V=10):
@@ -25,7 +26,7 @@ def test_it_is_a_distribution_and_the_one_that_was_judged(rng, categories):
     rows = rng.integers(0, categories, (200, len(categories)))
     rows[rng.random(rows.shape) < 0.2] = -1
     found = fitted(rng, rows, categories)
-    assert len(found.mixture.circuits) == 512 // CIRCUIT_POINTS
+    assert len(found.mixture.circuits) == 512 // CIRCUIT_PRODUCTS
     states = naive.states(found.mixture.circuits[0])
     assert np.exp(log_likelihood(found.mixture, states)).sum() == pytest.approx(1, abs=1e-12)
     assert log_likelihood(found.mixture, rows[:50]).mean() == pytest.approx(found.validation.max(), rel=1e-5)
