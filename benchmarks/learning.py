@@ -1,6 +1,6 @@
 """`pcircuit.learn` on the ten binary data sets, beside the best published values.
 
-    HLD_DATA=... python -m benchmarks.learning [--sets dna nltcs] [--trees 8] [--points 0] [--no-grow]
+    HLD_DATA=... python -m benchmarks.learning [--sets dna nltcs] [--trees 8] [--points 0] [--no-grow] [--no-kernels]
 
 One call with the defaults for each set: the circuit learns from training rows, is chosen by validation rows, and test
 rows are used once, at the end.  Prints one Markdown table of mean test log-likelihoods (nats): the best single circuit
@@ -34,9 +34,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="*", default=list(PUBLISHED), choices=list(PUBLISHED))
     parser.add_argument("--no-grow", action="store_true", help="do not split the states of smaller circuits")
+    parser.add_argument("--no-kernels", action="store_true", help="no kernels around rows")
     parser.add_argument("--trees", type=int, default=pcircuit.LearnSearch().num_trees)
     parser.add_argument("--points", type=int, default=pcircuit.LearnSearch().num_points)
     options = parser.parse_args()
+    bandwidths = () if options.no_kernels else pcircuit.LearnSearch().bandwidths
     folder = pathlib.Path(os.environ["HLD_DATA"]) / "binary"
     print("| set | circuit | its states | mixture | circuits | parameters | best published | processor seconds |\n"
           + "| --- " * 8 + "|")
@@ -45,7 +47,8 @@ def main() -> None:
         started = time.process_time()
         learned = pcircuit.learn(parts["train"], parts["valid"], num_categories=2,
                                  search=pcircuit.LearnSearch(num_trees=options.trees, grow=not options.no_grow,
-                                                             num_points=options.points))
+                                                             num_points=options.points,
+                                                             bandwidths=bandwidths))
         seconds = time.process_time() - started
         test = {kind: pcircuit.log_likelihood(model, parts["test"]).mean()
                 for kind, model in (("circuit", learned.circuit), ("model", learned.model))}

@@ -6,9 +6,9 @@
        one counts.  The first K that is no better than the one before ends the search.  A large one may be worth more
        with few epochs than a small one with many: each fit gets a quarter of what the search has left.
     2. *Smoothing.*  The same with other pseudocounts, at the best K.
-    3. *Many models.*  Trees of bootstrap samples, trees for the parts of random divisions of the rows, and mixtures
-       over a continuous hidden variable err in different ways, and their mixture has the higher likelihood
-       (`pcircuit.learning.choosing.averages`).
+    3. *Many models.*  Trees of bootstrap samples, trees for the parts of random divisions of the rows, mixtures over
+       a continuous hidden variable and kernels around the rows err in different ways, and their mixture has the higher
+       likelihood (`pcircuit.learning.choosing.averages`).
     4. *Jointly.*  EM for an average of trees lets each specialise, where the validation rows gain by it.
     5. *The last step.*  The circuit of step 2 takes one step of EM more, with the first pseudocount or less, and with
        the rows that chose it where these are of the same table.
@@ -70,7 +70,7 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
     num_categories : int or (V,) ints, optional
         Categories of each variable.  Default: the largest entry of both tables plus one, and at least two.
     search : LearnSearch, optional
-        What is tried.  Default: up to 64 states, three pseudocounts, a mixture that costs up to 16 trees.
+        What is tried.  Default: up to 64 states, three pseudocounts, a mixture of up to 64 models of each way.
     rng : int or numpy.random.Generator
         Seed or generator of start values, bootstrap samples and held-out rows.  Default 0.
     n_jobs : int, optional
@@ -99,6 +99,9 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
 
     Notes
     -----
+    A mixture with kernels around rows (`Learned.trials` names them) can be read back into training rows: see
+    `LearnSearch.bandwidths`.  The circuit cannot.
+
     Costs at most the work of `LearnSearch.max_work`, by default about seven minutes of two cores (and more only
     if the first size alone takes more).  On the binary sets, with 1,600 to 290,000 rows of 16 to 500 columns, see
     `docs/learning.md`.
@@ -126,7 +129,8 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
     rows = _split(data, validation, num_categories, generator, n_jobs)
     trials: list[Trial] = []
     fits = len(search.num_latents) + len(search.pseudocounts) - 1
-    fits += (search.num_trees > 1) * (search.num_trees + 2 * (len(search.num_parts) + 2))  # about: cheap ones are more
+    if search.num_trees > 1:  # about: cheap ones are more
+        fits += search.num_trees + 2 * (len(search.num_parts) + 2) + len(search.bandwidths)
     with EMWatch(progress=check_flag(progress, "progress")).bar(fits) as (advance, _):
         def note(trial: Trial) -> float:
             LOG.info("%s, %d states, pseudocount %g: validation %.4f", trial.name, trial.num_latents, trial.pseudocount,

@@ -33,8 +33,8 @@ class LearnSearch:
         Points of mixtures over a continuous hidden variable, at most; rounded down to a power of two, and no more than
         rows.  Below 256 there are none.  Default 8192; 0 leaves them out.
     bandwidths : sequence of float
-        Of kernels around the rows, above 0 and at most 1, each a model of the mixture.  Default 0.01, 0.03, 0.1, 0.3;
-        () for none.
+        Of kernels around the rows, above 0 and at most 1, each a model of the mixture, which then holds these rows: ()
+        for none, also where training rows must not leave.  Default 0.01, 0.03, 0.1, 0.3.
     num_epochs : int
         Largest number of EM epochs for each circuit.  Default 200.
     joint : bool
@@ -60,22 +60,27 @@ class LearnSearch:
 
     Notes
     -----
-    On plants, dna and jester of the binary sets, trees of bootstrap samples with parameters from all rows were compared
-    with parameters from the sample, and EM for the whole mixture with none; two pseudocounts were compared on dna.
-    Random cuts were tried on plants (where 16 and 64 parts gained .15 to .25 nats over trees of equal number), jester,
-    nltcs, netflix and dna (where they gained little or lost), and EM for the whole mixture behind cuts on plants (it
-    lost .06).  Mixtures of all ways were tried on plants, kdd, nltcs, jester and book: weights that the validation rows
-    choose were compared with equal ones (better by .17 on jester and .05 on book, worse by .002 on kdd), leaving ways
-    out where they gain little with keeping them (worse on kdd and nltcs), more states behind cuts (better on plants and
-    worse on jester: so both are tried), and members for the cheapest way first with turns (worse on kdd).  Growing was
-    tried on dna, book, jester, nltcs and plants: with noise 1 it gained .03 nats on the validation rows of the first
-    two and nothing on the others, with noise .3 less; leaving out the states with the least flow, half of them or those
-    below a quarter of an equal share, gained nothing over circuits that began with fewer.  It became the default when
-    results with and without it were known for all ten sets, five of which gained, by .5 nats at the most, and three
-    lost, by .05 at the most.  For continuous mixtures 8, 16 and 32 dimensions and three rates were compared on jester
-    and book, and three widths and three numbers of points to learn with on jester; netflix and audio had been looked at
-    with a draft.  The other defaults are ranges to choose from and were not compared, and `max_work` is a choice of
-    time.  `docs/learning.md` has results, also for these sets.
+    On plants, dna and jester of the binary sets, trees of bootstrap samples with parameters from all rows were
+    compared with parameters from the sample, and EM for the whole mixture with none; two pseudocounts were compared
+    on dna.  Random cuts were tried on plants (where 16 and 64 parts gained .15 to .25 nats over trees of equal
+    number), jester, nltcs, netflix and dna (where they gained little or lost), and EM for the whole mixture behind
+    cuts on plants (it lost .06).  Mixtures of all ways were tried on plants, kdd, nltcs, jester and book: weights
+    that the validation rows choose were compared with equal ones (better by .17 on jester and .05 on book, worse by
+    .002 on kdd), leaving ways out where they gain little with keeping them (worse on kdd and nltcs), more states
+    behind cuts (better on plants and worse on jester: so both are tried), and members for the cheapest way first with
+    turns (worse on kdd).  Growing was tried on dna, book, jester, nltcs and plants: with noise 1 it gained .03 nats
+    on the validation rows of the first two and nothing on the others, with noise .3 less; leaving out the states with
+    the least flow, half of them or those below a quarter of an equal share, gained nothing over circuits that began
+    with fewer.  It became the default when results with and without it were known for all ten sets, five of which
+    gained, by .5 nats at the most, and three lost, by .05 at the most.  For continuous mixtures 8, 16 and 32
+    dimensions and three rates were compared on jester and book, and three widths and three numbers of points to learn
+    with on jester; netflix and audio had been looked at with a draft.  Members of all ways were made once for dna,
+    nltcs, jester, plants, book and 1,670 texts, and then chosen in different ways: up to 16, 32, 48 and 64 of each,
+    in turns or those first that gain most for their work (better on the validation rows for equal work on plants,
+    jester and dna, equal on nltcs), with and without the ways that have next to no weight, with 2^25 and 2^26
+    parameters, with parts of fewer rows than columns (which gain little beside kernels), and with eight bandwidths of
+    kernels from .01 to .7.  The other defaults are ranges to choose from and were not compared, and `max_work` is a
+    choice of time.  `docs/learning.md` has results, also for these sets.
 
     Examples
     --------
