@@ -100,7 +100,7 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
     Notes
     -----
     A mixture with kernels around rows (`Learned.trials` names them) can be read back into training rows: see
-    `LearnSearch.bandwidths`.  The circuit cannot.
+    `LearnSearch.bandwidths`.  The circuit holds none.
 
     Costs at most the work of `LearnSearch.max_work`, by default about seven minutes of two cores (and more only
     if the first size alone takes more).  On the binary sets, with 1,600 to 290,000 rows of 16 to 500 columns, see
