@@ -70,7 +70,7 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
     num_categories : int or (V,) ints, optional
         Categories of each variable.  Default: the largest entry of both tables plus one, and at least two.
     search : LearnSearch, optional
-        What is tried.  Default: up to 64 states, three pseudocounts, a mixture of up to 64 models of each way.
+        What is tried.  Default: up to 64 states, three pseudocounts, a mixture of up to 32 models of each way.
     rng : int or numpy.random.Generator
         Seed or generator of start values, bootstrap samples and held-out rows.  Default 0.
     n_jobs : int, optional

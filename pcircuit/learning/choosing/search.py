@@ -25,7 +25,7 @@ class LearnSearch:
         Smoothing, from 0 to 1e100; the first is used while K is chosen.  Default 0.1, 1.0, 0.01.
     num_trees : int
         Largest number of models that are made in one way.  1 gives a single circuit, which has exact moments.  Default
-        64.
+        32.
     num_parts : sequence of int
         Numbers of parts into which random cuts divide the rows, so that each part has a tree of its own; all that leave
         a part at least as many rows as columns are tried.  Default 4, 16, 64, 256; () for no cuts.
@@ -90,7 +90,7 @@ class LearnSearch:
 
     num_latents: Sequence[int] = (8, 16, 32, 64)
     pseudocounts: Sequence[float] = (0.1, 1.0, 0.01)
-    num_trees: int = 64
+    num_trees: int = 32
     num_parts: Sequence[int] = (4, 16, 64, 256)
     num_points: int = 8192
     bandwidths: Sequence[float] = (0.01, 0.03, 0.1, 0.3)
