@@ -30,11 +30,14 @@ much less: if the M_g are normal with covariance C, then Z = M_0 - mean has (1 +
 chi-squares with the eigenvalues of F C F^t.  These are estimated from G - 1 degrees of freedom.  The estimate is taken
 to be off by one common factor chi2 / (G - 1), which is the error of a single eigenvalue and more than that of a sum of
 several; p is the tail of the widest law with these sums (`hld.gchi2.three_moments`), averaged over that factor: for one
-eigenvalue this is the exact F law.  So at levels of 1 / (G + 1) and above only exchangeability of the groups is
-assumed, and below that they are taken to be normal.
+eigenvalue this is the exact F law.  Means of few rows are not normal, and one rare row may be farther out than they
+vary: what the rows of the batch can have moved its mean by (`hld.variation.own_spread`) is added to C, by the triangle
+inequality of the three norms that the law needs, which makes it no narrower.  So at levels of 1 / (G + 1) and above
+only exchangeability of the groups is assumed, and below that groups are taken to be normal, but not their rows.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,7 +52,7 @@ NODES = 400  # of the integral over the common factor
 
 
 def exchangeable_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple[Any, ...], *, many: int = MANY,
-                        is_exact: bool = True) -> PValue:
+                        is_exact: bool = True, spread: Callable[[], np.ndarray] | None = None) -> PValue:
     """The p-value of one mean vector among exchangeable ones.
 
     Parameters
@@ -63,6 +66,8 @@ def exchangeable_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple[Any,
         The least G with which a law goes beyond the ranks.
     is_exact : bool
         Whether p is a rank, which keeps every level whatever the law is; else it goes on between two ranks.
+    spread : callable, optional
+        Gives Y (r, size) such that Y^t Y is what the rows of the batch may have moved its mean by.
 
     Returns
     -------
@@ -87,7 +92,7 @@ def exchangeable_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple[Any,
     value = _rank(scores)
     each = tuple(_rank(column) for column in distances.T)
     if value * len(together) < 1.5 and len(others) >= many:    # odder than all
-        value = min(value, normal_pvalue(own, others, metrics))
+        value = min(value, normal_pvalue(own, others, metrics, None if spread is None else spread()))
     elif not is_exact:
         value -= _share_of_step(scores) / len(scores)
     return PValue(value, each, 0.0, "groups")
@@ -129,7 +134,8 @@ def leverages(mapped: np.ndarray) -> np.ndarray:
     return 1 - ridge * np.linalg.inv(mapped @ mapped.T + ridge * np.eye(N)).diagonal()
 
 
-def normal_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple[Any, ...]) -> float:
+def normal_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple[Any, ...],
+                  spread: np.ndarray | None = None) -> float:
     """The p-value of normal groups with an estimated covariance; of several metrics the smallest times their number.
 
     Parameters
@@ -139,6 +145,8 @@ def normal_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple[Any, ...])
     others : (G, size) float array
         Those of the groups.
     metrics : tuple of LinearMap
+    spread : (r, size) float array, optional
+        Y such that Y^t Y is added to the covariance of the groups.
 
     Returns
     -------
@@ -148,8 +156,17 @@ def normal_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple[Any, ...])
     found = []
     for metric in metrics:
         squared = float(metric.squared(own - center)) / (1 + 1 / G)
-        found.append(_estimated_tail(sample_norms(metric.apply(others - center)), squared, G - 1))
+        norms = sample_norms(metric.apply(others - center))
+        if spread is not None:
+            norms = norms + _norms(metric.apply(spread))
+        found.append(_estimated_tail(norms, squared, G - 1))
     return min(1.0, len(metrics) * min(found))
+
+
+def _norms(rows: np.ndarray) -> np.ndarray:
+    """(3,) trace, Frobenius norm and largest eigenvalue of Y^t Y for rows Y (r, l)."""
+    gram = rows @ rows.T if len(rows) <= rows.shape[1] else rows.T @ rows
+    return np.array([np.trace(gram), np.linalg.norm(gram), max(np.linalg.eigvalsh(gram)[-1], 0.0)])
 
 
 def _estimated_tail(norms: np.ndarray, squared: float, dof: int) -> float:

@@ -21,11 +21,14 @@ these p-values can be 1 / (G + 1) however many columns there are.
 **Beyond the ranks.**  Where the batch is odder than all of many groups, the p-value by rank is the smaller of that and
 the one by the law of `hld.nulls.exchangeable.normal_pvalue`, which is times the number of parts in the adjusted one.
 
+**Single numbers**, such as the means of nodes, are parts of one number each, for which t orders as |x| over the
+standard deviation of the N does: no law is needed to rank them, and the one beyond the ranks is that of Student.
+
 References: P. H. Westfall and S. S. Young (1993), Resampling-Based Multiple Testing, Wiley.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -36,7 +39,8 @@ from hld.nulls.ranks.monte_carlo import TIE
 from hld.vectors.linear_maps import Scaled
 
 
-def ranked_parts(own: np.ndarray, others: np.ndarray, parts: Sequence[np.ndarray], *, many: int = MANY) -> np.ndarray:
+def ranked_parts(own: np.ndarray, others: np.ndarray, parts: Sequence[np.ndarray], *, many: int = MANY,
+                 spread: Callable[[], np.ndarray] | None = None) -> np.ndarray:
     """p-values of the parts of a mean vector among exchangeable ones.
 
     Parameters
@@ -49,6 +53,8 @@ def ranked_parts(own: np.ndarray, others: np.ndarray, parts: Sequence[np.ndarray
         Positions of the numbers of each part.
     many : int
         The least G with which a law goes beyond the ranks.
+    spread : callable, optional
+        Gives Y (r, size) such that Y^t Y is what the rows of the batch may have moved its mean by.
 
     Returns
     -------
@@ -73,11 +79,50 @@ def ranked_parts(own: np.ndarray, others: np.ndarray, parts: Sequence[np.ndarray
     single = (tails <= slack).sum(axis=1) / N
     adjusted = (tails.min(axis=0) <= slack).sum(axis=1) / N
     for v in np.flatnonzero(single * N < 1.5).tolist() if len(others) >= many else []:
-        law = normal_pvalue(own[parts[v]], others[:, parts[v]], (Scaled("euclidean", np.ones(len(parts[v]))),))
+        law = normal_pvalue(own[parts[v]], others[:, parts[v]], (Scaled("euclidean", np.ones(len(parts[v]))),),
+                            None if spread is None else spread()[:, parts[v]])
         single[v] = min(single[v], law)
         if adjusted[v] * N < 1.5:
             adjusted[v] = min(adjusted[v], len(parts) * law)
     return np.array([single, adjusted])
+
+
+def ranked_numbers(own: np.ndarray, others: np.ndarray, *, many: int = MANY,
+                   spread: Callable[[], np.ndarray] | None = None) -> np.ndarray:
+    """Adjusted p-values of the single numbers of a mean vector among exchangeable ones.
+
+    Parameters
+    ----------
+    own, others, many, spread
+        As `ranked_parts` takes them.
+
+    Returns
+    -------
+    (size,) float array
+
+    Examples
+    --------
+    >>> groups = np.array([[0.0, 3.0], [1.0, 2.0], [2.0, 1.0], [3.0, 0.0]])
+    >>> ranked_numbers(np.array([9.0, 1.5]), groups)
+    array([0.2, 1. ])
+    """
+    from scipy.special import stdtr
+    together = np.concatenate([own[None], others])
+    G, scale = len(others), together.std(axis=0)
+    varies = scale > 0
+    away = np.abs(together - together.mean(axis=0)) / np.where(varies, scale, np.inf)
+    largest = np.sort(away.max(axis=1, initial=0.0))
+    ranks = len(largest) - np.searchsorted(largest, away[0] * (1 - TIE))
+    found: np.ndarray = ranks / len(largest)
+    odd = (ranks == 1) & varies
+    if many <= G and odd.any():
+        variance = others[:, odd].var(axis=0, ddof=1) * (1 + 1 / G)
+        if spread is not None:
+            variance = variance + (spread()[:, odd] ** 2).sum(axis=0) * (1 + 1 / G)
+        off = np.abs(own - others.mean(axis=0))[odd]
+        score = np.divide(off, np.sqrt(variance), out=np.full(len(off), np.inf), where=variance > 0)
+        found[odd] = np.minimum(found[odd], 2 * len(own) * stdtr(G - 1, -score))
+    return found
 
 
 def _tails(rows: np.ndarray) -> np.ndarray:

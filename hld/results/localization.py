@@ -9,7 +9,8 @@ standard normal without a shift as T grows.  How soon depends on the node: the l
 number in nearly all rows, and its z-score is 0 or far too large.  p-values are therefore those of a law that knows how
 far one row can move a mean, and of the rows of the batch (`hld.results.node_tails`).  The m two-sided ones are adjusted
 by Benjamini and Hochberg (1995), so that among the nodes called shifted at level a the expected share of false ones is
-at most a (nodes overlap and are positively dependent more often than not, which the procedure tolerates).
+at most a (nodes overlap and are positively dependent more often than not, which the procedure tolerates).  Among groups
+and stretches of time they are ranks, adjusted as those of columns are (`hld.nulls.ranked_parts`).
 
 A shift in one variable moves every node above it.  What a node adds to the nodes below it is its *own* z-score: with
 R the correlations under the circuit and c the next selected nodes below j,

@@ -116,6 +116,7 @@ class HLDResult(OfColumns):
     _own: Any = field(default=None, repr=False)  # rows of the batch, whose `spread` is asked for
     _weights: np.ndarray | None = field(default=None, repr=False)  # of differences, where cells are missing
     _covariance: Callable[..., Any] | None = field(default=None, repr=False)  # of differences, where cells are missing
+    _node_pvalues: np.ndarray | None = field(default=None, repr=False)  # among groups or stretches of time
     _plain: float | None = field(default=None, repr=False)  # p-value of the distance that the effect is made of
 
     def __post_init__(self) -> None:
@@ -164,11 +165,14 @@ class HLDResult(OfColumns):
     def node_pvalues(self) -> np.ndarray:
         """(m,) p-values of the means of the nodes, adjusted for their number: see `hld.results.node_tails`.
 
-        Among groups or stretches of time, and given covariates, by the normal law of the z-scores.
+        Among groups or stretches of time by rank, as those of columns (`hld.nulls.ranked_parts`); given covariates by
+        the normal law of the z-scores.
         """
         from hld.answers.adjust import benjamini_hochberg
         from hld.results.localization import adjusted_pvalues, z_scores
         from hld.results.node_tails import node_pvalues
+        if self._node_pvalues is not None:
+            return self._node_pvalues
         if self.context is not None:
             return adjusted_pvalues(z_scores(self.deltas, self.stds, self.num_samples / self.inflation))
         return benjamini_hochberg(node_pvalues(self))

@@ -8,6 +8,7 @@ What a circuit cannot know, that Mondays differ from Sundays, is in the groups. 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,12 +18,13 @@ from numpy.typing import ArrayLike
 import pcircuit
 from hld.nulls.exchangeable import MANY, exchangeable_pvalue
 from hld.nulls.null import PValue
-from hld.nulls.ranked_parts import ranked_parts
+from hld.nulls.ranked_parts import ranked_numbers, ranked_parts
 from hld.references.groups import GroupReference, group_reference
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.verdict import LEAST_PVALUE
 from hld.variation.context import GroupContext
+from hld.variation.own_spread import own_spread
 from hld.variation.rounding import without_rounding
 from hld.vectors.column_units import column_units
 from hld.vectors.completion import check_rows
@@ -57,10 +59,13 @@ class GroupTest:
         """Test a batch (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
         batch, alpha = check_rows(self.inner.circuit, batch), pcircuit.check_fraction(alpha, "alpha")
         T, own = len(batch), self.groups.mean_of(self.inner.vectors, batch)
-        own, others = without_rounding(own, self.groups.at(T), np.abs(self.groups.fill))
-        found = exchangeable_pvalue(own, others, self.inner.calibration.metrics)
+        others, fill = self.groups.at(T), self.groups.fill
+        spread = own_spread(self.inner.vectors, batch, fill, others.mean(axis=0), T)
+        own, others = without_rounding(own, others, np.abs(fill))
+        found = exchangeable_pvalue(own, others, self.inner.calibration.metrics, spread=spread)
         result = judged(self, own - others.mean(axis=0), others, found, T, alpha, int((batch < 0).sum()))
-        return replace(result, column_pvalues=parts_pvalues(self.inner, own, others, MANY))
+        return replace(result, column_pvalues=parts_pvalues(self.inner, own, others, MANY, spread),
+                       _node_pvalues=nodes_pvalues(self.inner, own, others, MANY, spread))
 
     @property
     def num_groups(self) -> int:
@@ -162,7 +167,8 @@ def judged(test: Any, difference: np.ndarray, others: np.ndarray, found: PValue,
                      nodes=inner.nodes, _circuit=inner.circuit, context=context)
 
 
-def parts_pvalues(inner: HLDTest, own: np.ndarray, others: np.ndarray, many: int) -> np.ndarray | None:
+def parts_pvalues(inner: HLDTest, own: np.ndarray, others: np.ndarray, many: int,
+                  spread: Callable[[], np.ndarray] | None) -> np.ndarray | None:
     """p-values of single columns among the same groups, if every column has units of its own.
 
     Parameters
@@ -174,6 +180,8 @@ def parts_pvalues(inner: HLDTest, own: np.ndarray, others: np.ndarray, many: int
         Those of the groups.
     many : int
         The least G with which a law goes beyond the ranks.
+    spread : callable or None
+        See `hld.variation.own_spread`.
 
     Returns
     -------
@@ -181,4 +189,17 @@ def parts_pvalues(inner: HLDTest, own: np.ndarray, others: np.ndarray, many: int
         Unadjusted, and adjusted for the number of columns.
     """
     parts = column_units(inner.circuit, inner.nodes)
-    return ranked_parts(own, others, parts, many=many) if all(map(len, parts)) else None
+    return ranked_parts(own, others, parts, many=many, spread=spread) if all(map(len, parts)) else None
+
+
+def nodes_pvalues(inner: HLDTest, own: np.ndarray, others: np.ndarray, many: int,
+                  spread: Callable[[], np.ndarray] | None) -> np.ndarray:
+    """p-values of single nodes among the same groups, adjusted for their number: as `parts_pvalues` those of columns.
+
+    Returns
+    -------
+    (m,) float array
+    """
+    m = len(inner.nodes)
+    return ranked_numbers(own[:m], others[:, :m], many=many,
+                          spread=None if spread is None else lambda: spread()[:, :m])

@@ -19,6 +19,10 @@ called: with p of all numbers together and p_v the adjusted p-values of the colu
 .. math:: \max\Bigl(p, \; \min\bigl(\tfrac{1}{G + 1}, \min_v p_v\bigr)\Bigr)
 
 is below 1 / (G + 1) only where a quick column is odd by itself, which has the probability that it should have.
+
+A column that is alike in all reference rows has the bound 1 / (G + 1) for its rank, too, if the batch shows something
+else in it: no stretch does, and short ones are many, however long the batch is.  The law beyond the ranks may go below
+it, as that counts the rows of the batch that show something else (`hld.variation.own_spread`).
 """
 from __future__ import annotations
 
@@ -32,11 +36,13 @@ from numpy.typing import ArrayLike
 
 import pcircuit
 from hld.nulls.exchangeable import exchangeable_pvalue
+from hld.nulls.ranks.monte_carlo import TIE
 from hld.references.groups import filled_rows
 from hld.references.stretches import FEWEST_STRETCHES, StretchReference, stretch_reference
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
-from hld.variation.group_test import judged, parts_pvalues
+from hld.variation.group_test import judged, nodes_pvalues, parts_pvalues
+from hld.variation.own_spread import own_spread
 from hld.variation.rounding import without_rounding
 from hld.vectors.column_units import column_units
 from hld.vectors.completion import check_rows
@@ -68,24 +74,35 @@ class TimeTest:
         T, look = len(batch), self.inner.vectors
         own = sum(filled_rows(look, batch[start:start + BLOCK_ROWS], self.stretches.fill).sum(axis=0)
                   for start in range(0, T, BLOCK_ROWS)) / T - self.stretches.mean
+        spread = None if not self.varies else own_spread(
+            look, batch, self.stretches.fill, self.stretches.mean, self.stretches.effective_rows(T))
         own, others = without_rounding(own, self.stretches.at(T), np.abs(self.stretches.mean))
-        found = exchangeable_pvalue(own, others, self.inner.calibration.metrics, many=FEWEST_STRETCHES, is_exact=False)
-        columns = parts_pvalues(self.inner, own, others, FEWEST_STRETCHES)
-        least, columns = self._bounded(columns, T)
+        found = exchangeable_pvalue(own, others, self.inner.calibration.metrics, many=FEWEST_STRETCHES, is_exact=False,
+                                    spread=spread)
+        columns = parts_pvalues(self.inner, own, others, FEWEST_STRETCHES, spread)
+        nodes = nodes_pvalues(self.inner, own, others, FEWEST_STRETCHES, spread)
+        least, columns, nodes = self._bounded(columns, nodes, T)
         result = judged(self, own, others, found._replace(value=max(found.value, least), null=self.kind), T, alpha,
                         int((batch < 0).sum()))
-        return replace(result, column_pvalues=columns)
+        return replace(result, column_pvalues=columns, _node_pvalues=nodes)
 
-    def _bounded(self, columns: np.ndarray | None, T: int) -> tuple[float, np.ndarray | None]:
-        """The least p-value of a batch of T rows, and p-values (2, V) of its columns, of which some have bounds."""
-        least, slow = self.least_pvalue(T), self.dependent_columns
+    def _bounded(self, columns: np.ndarray | None, nodes: np.ndarray, T: int) -> tuple[Any, ...]:
+        """The least p-value of a batch of T rows, and p-values (2, V) of its columns and (m,) of nodes with bounds."""
+        least = self.least_pvalue(T)
         if columns is None:
-            return max(least, self.least_of_columns(T)), None
+            bound = max(least, self.least_of_columns(T))
+            return bound, None, np.maximum(nodes, bound)
         bounds = np.full(columns.shape[1], least)
-        for v, own in slow.items():
-            bounds[v] = max(least, _least(own, T))
-        columns = np.maximum(columns, bounds)
-        return min(float(bounds.max()), float(columns[1].min())), columns
+        by_rank = np.minimum(columns * (len(self.stretches.at(T)) + 1), 1.0) > 1 - TIE    # and not by the law below
+        for v, own in (self.dependent_columns | self.constant_columns).items():
+            if v in self.dependent_columns or columns[0, v] < 1:
+                bounds[v] = max(least, _least(own, T))
+        floors = np.where(by_rank | ~np.isin(np.arange(len(bounds)), list(self.constant_columns)), bounds, least)
+        columns = np.maximum(columns, floors)
+        scopes = [self.inner.circuit.scope(int(node)) for node in self.inner.nodes] if bounds.any() else []
+        floor = [min(float(bounds[one].max()), float(columns[1, one].min())) for one in scopes]
+        return (min(float(bounds.max()), float(columns[1].min())), columns,
+                np.maximum(nodes, floor) if scopes else nodes)
 
     def least_pvalue(self, T: int = 1) -> float:
         """1 / (G + 1), see above, for a batch of T rows; 0 where stretches differ and are long enough for a law."""
@@ -103,6 +120,13 @@ class TimeTest:
         parts = column_units(self.inner.circuit, self.inner.nodes)
         found = {v: self.stretches.part(part) for v, part in enumerate(parts) if len(part)}
         return {v: own for v, own in found.items() if own.is_dependent(RISK / len(found))}
+
+    @cached_property
+    def constant_columns(self) -> dict[int, StretchReference]:
+        """Stretches of the columns that are alike in all rows, of which nobody knows how rare another value is."""
+        parts = column_units(self.inner.circuit, self.inner.nodes)
+        found = {v: self.stretches.part(part) for v, part in enumerate(parts) if len(part)}
+        return {v: own for v, own in found.items() if not own.traces()[0] > 0}
 
     @property
     def longest(self) -> int:
