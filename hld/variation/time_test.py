@@ -36,7 +36,6 @@ from numpy.typing import ArrayLike
 
 import pcircuit
 from hld.nulls.exchangeable import exchangeable_pvalue
-from hld.nulls.ranks.monte_carlo import TIE
 from hld.references.groups import filled_rows
 from hld.references.stretches import FEWEST_STRETCHES, StretchReference, stretch_reference
 from hld.results.result import HLDResult
@@ -50,6 +49,7 @@ from hld.vectors.completion import check_rows
 SHOWN_SIZES = (10, 100, 1000)
 INDEPENDENT_ROWS = 4  # that a stretch has to be worth, to be one of several
 RISK = 0.05
+LEAST_RANK = 1 - 1e-9  # rounded down, of a p-value by rank times the number ranked
 BLOCK_ROWS = 10_000
 
 
@@ -93,7 +93,7 @@ class TimeTest:
             bound = max(least, self.least_of_columns(T))
             return bound, None, np.maximum(nodes, bound)
         bounds = np.full(columns.shape[1], least)
-        by_rank = np.minimum(columns * (len(self.stretches.at(T)) + 1), 1.0) > 1 - TIE    # and not by the law below
+        by_rank = np.minimum(columns * (len(self.stretches.at(T)) + 1), 1.0) >= LEAST_RANK    # and not by the law below
         for v, own in (self.dependent_columns | self.constant_columns).items():
             if v in self.dependent_columns or columns[0, v] < 1:
                 bounds[v] = max(least, _least(own, T))
