@@ -194,7 +194,12 @@ def parts_pvalues(inner: HLDTest, own: np.ndarray, others: np.ndarray, many: int
 
 def nodes_pvalues(inner: HLDTest, own: np.ndarray, others: np.ndarray, many: int,
                   spread: Callable[[], np.ndarray] | None) -> np.ndarray:
-    """p-values of single nodes among the same groups, adjusted for their number: as `parts_pvalues` those of columns.
+    """p-values of single nodes among the same groups, adjusted for their number.
+
+    Parameters
+    ----------
+    inner, own, others, many, spread
+        Those of `parts_pvalues`.
 
     Returns
     -------
