@@ -115,7 +115,7 @@ def _tails(d: np.ndarray, variance: np.ndarray, reach: tuple[Any, Any], sizes: t
     ahead, behind = np.where(d > 0, reach[1], reach[0]), np.where(d > 0, reach[0], reach[1])
     step = np.maximum(ahead / sizes[0], behind / sizes[1])
     has_moved = (np.abs(d) > EQUAL) & (shown > 0)
-    step = np.where(step > 0, step, np.where(has_moved, np.abs(d), 1.0))
+    step = np.where(has_moved, np.where(step > 0, step, np.abs(d)), 1.0)  # squares of tiny likelihoods would be 0
     a = variance / step ** 2
     return np.where(has_moved, np.minimum(2 * gammainc(a + np.abs(d) / step, a), 1.0), 1.0)
 

@@ -132,3 +132,13 @@ def test_a_value_that_the_circuit_excludes_is_no_likely_one():
     certain = Circuit(VTree([-1], [0]), [InputRegion(0, [[1.0, 0.0]])])
     assert HLDTest(certain)([[1]] * 5).node_pvalues.max() == 0
     assert HLDTest(certain)([[0]] * 5).node_pvalues.min() == 1
+
+
+def test_likelihoods_whose_squares_underflow_are_not_called():
+    """600 coins have likelihoods of some 1e-175; one coin is always heads."""
+    circuit = flags([0.4] * 600)
+    batch = sample(circuit, 50, rng=0)
+    batch[:, 7] = 1
+    found = HLDTest(circuit)(batch)
+    assert np.isfinite(found.node_pvalues).all()
+    assert found.node_pvalues.min() < 1e-6
