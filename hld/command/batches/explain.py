@@ -10,12 +10,9 @@ move it: that is why the number of such nodes is given, whatever the test finds.
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hld.command.console.output import print_table, print_text, save_figure
-
-if TYPE_CHECKING:
-    pass
 
 SHOWN_NAMES = 6  # columns named for the scope of a node
 

@@ -130,12 +130,15 @@ def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
     averages = _grown(averages, making)
     models = [_equal(average) for average in averages]
     logs = [average.logs for average in averages]
-    largest = int(np.argmax(best_weights(np.array(logs), search.tolerance)[0]))
+    shares, _ = chosen_weights(np.array(logs), search.tolerance)
+    largest = int(np.argmax(shares))
     joint = averages[largest]
     size, members = joint.way.size, len(joint.members)
     first_looks = JOINT_BETWEEN_LOOKS * (PATIENCE + 1) * members * work_of_epoch(size.num_latents, rows)
     are_trees = members > 1 and joint.way.num_parts == 1 and not joint.way.num_points
-    if search.joint and are_trees and making.affords(first_looks):
+    taken = sum(model.num_parameters for model, share in zip(models, shares, strict=True) if share > 0)
+    holds = taken + models[largest].num_parameters <= search.max_parameters
+    if search.joint and are_trees and holds and making.affords(first_looks):
         together, joint_trial = fitted_together(rows, models[largest], size, making.limited(size.num_latents, members))
         making.note(joint_trial)
         models.append(together)
@@ -213,7 +216,7 @@ def _of_kernels(making: Making) -> list[Average]:
     found: list[Average] = []
     for bandwidth in search.bandwidths:
         work, size = work_of_epoch(states, rows), Size(states, bandwidth)
-        if not making.affords(work) or 2 * count * int(rows.categories.sum()) > search.max_parameters:
+        if not making.affords(work) or len(search.bandwidths) * count * rows.categories.sum() > search.max_parameters:
             break
         model, trial, logs = fitted_kernels(rows, count, size, making.generator)
         found.append(Average(Way(1, size, count), (model,), (making.note(trial),), logs, work))

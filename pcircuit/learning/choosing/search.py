@@ -51,7 +51,8 @@ class LearnSearch:
         times 10^9 in a second with 64 states and two categories, 4 to 6 times with 16 (`benchmarks.bench_work`), fewer
         with many categories.  Default 6e12, about seven minutes of two cores; 1e300 for no limit.
     max_parameters : float
-        Of the mixture: no member is added that would take it beyond them.  Default 2^26, which take 512 MB.
+        Of the mixture: no member is added that would take it beyond them, but for the first two of each way and the
+        kernels, which have at most so many by themselves.  Default 2^26, which take 512 MB.
 
     Raises
     ------

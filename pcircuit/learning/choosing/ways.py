@@ -29,7 +29,7 @@ from pcircuit.learning.products.product_mixture import CIRCUIT_PRODUCTS
 
 LARGEST_POINT_SHARE = 1 / 2  # of what is left, for a continuous mixture
 MULTIPLICATIONS = 2  # in its matrix products, which take about the time of one in EM
-MOST_KERNELS = 2 ** 14
+MOST_KERNELS = 2 ** 14  # as many as take about as long to evaluate as two continuous mixtures
 MOST_LOGITS = 2 ** 24  # of all points of a continuous mixture: 64 MB, of which there are some copies for a time
 
 
@@ -38,7 +38,7 @@ class Way(NamedTuple):
 
     num_parts: int  # 1: trees of bootstrap samples
     size: Size
-    num_points: int = 0  # of a mixture over a continuous variable, and then as many states as a tree of equal cost
+    num_points: int = 0  # of a continuous mixture, or kernels; then as many states as a tree of equal cost
 
 
 def ways(size: Size, search: LearnSearch, shape: tuple[int, ...]) -> list[Way]:
