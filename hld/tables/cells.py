@@ -46,6 +46,7 @@ from hld.tables.forms import (
 )
 from hld.tables.frames import frame_parts, has_columns, is_frame, starts_of_periods
 from hld.tables.hints import how_to_read, is_grouped, is_sparse
+from hld.tables.named_rows import named_rows
 from hld.tables.single_cells import (
     REAL,
     first_unhashable,
@@ -111,6 +112,8 @@ def read_table(table: Any) -> Columns:
 
 def _named_parts(table: Any) -> tuple[Any, ...] | None:
     """Names, columns and flags of a table whose columns have names; None for others."""
+    if isinstance(table, type):
+        raise TypeError(f"`table` is the class {table.__name__}, expected rows: give an object of it")
     if is_sparse(table):
         raise TypeError(f"`table` is a sparse {type(table).__name__}, expected a 2-D array or a data frame: give "
                         "`.toarray()` of it")
@@ -125,8 +128,8 @@ def _named_parts(table: Any) -> tuple[Any, ...] | None:
         names, arrays = mapping_parts(table)
     elif isinstance(table, np.ndarray) and table.dtype.names is not None and table.ndim == 1:
         names, arrays = structured_parts(table)
-    elif isinstance(table, (list, tuple)) and table and all(map(is_mapping, table)):
-        names, arrays = records_parts(table)
+    elif isinstance(table, (list, tuple)) and table and (records := named_rows(table)) is not None:
+        names, arrays = records_parts(records)
     else:
         return arrow_parts(from_stream(table)) if is_stream(table) else None
     return names, arrays, [False] * len(names)
