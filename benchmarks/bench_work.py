@@ -2,10 +2,10 @@
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 HLD_DATA=... python -m benchmarks.bench_work [--sets dna book ...]
 
-`pcircuit.learn` ends by a limit in rows x columns x states^2 x epochs for EM, and in multiplications of matrix products
-for mixtures over a continuous variable.  A unit of both should take about the same time: the table has 1e9 units a
-second of the processor, one thread, kernels compiled beforehand.  Two epochs of a continuous mixture are what a fit of
-three takes longer than one of one.
+`pcircuit.learn` ends by a limit in n K (S K + 6 V) x epochs for EM (`pcircuit.learning.choosing.work`), and in
+multiplications of matrix products for mixtures over a continuous variable, of which two are one unit.  A unit of both
+should take about the same time: the table has 1e9 units a second of the processor, one thread, kernels compiled
+beforehand.  Two epochs of a continuous mixture are what a fit of three takes longer than one of one.
 """
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ import time
 import numpy as np
 
 import pcircuit
+from pcircuit.learning.choosing.fits import Rows
+from pcircuit.learning.choosing.ways import MULTIPLICATIONS
+from pcircuit.learning.choosing.work import work_of_epoch
 from pcircuit.learning.continuous.continuous_mixture import continuous_mixture, work_of_points
 
 from .learning import PUBLISHED
@@ -46,16 +49,17 @@ def main() -> None:
 
 def em_rate(table: np.ndarray, num_latents: int) -> float:
     """1e9 units of work a second of EM for the rows that differ."""
-    rows = np.unique(table, axis=0)
-    circuit, epochs = pcircuit.hclt(table, num_latents, 2), max(96 // num_latents, 2)
+    rows, tree = np.unique(table, axis=0), pcircuit.chow_liu_tree(table, num_categories=2)
+    circuit, epochs = pcircuit.hclt(table, num_latents, 2, tree=tree), max(96 // num_latents, 2)
+    seen = Rows(table, rows, np.ones(len(rows)), table, np.full(len(tree), 2), tree, 1)
     pcircuit.fit_em(circuit, rows, num_epochs=1, n_jobs=1)
     start = time.process_time()
     pcircuit.fit_em(circuit, rows, num_epochs=epochs, n_jobs=1)
-    return float(epochs * rows.size * num_latents ** 2 / (time.process_time() - start) / 1e9)
+    return epochs * work_of_epoch(num_latents, seen) / (time.process_time() - start) / 1e9
 
 
 def point_rate(table: np.ndarray, held: np.ndarray) -> float:
-    """1e9 multiplications a second of a continuous mixture."""
+    """1e9 units of work a second of a continuous mixture: two multiplications each."""
     points = 2 ** (min(MOST_POINTS, len(table)).bit_length() - 1)
     seconds = {}
     for epochs in (1, 3):
@@ -63,7 +67,8 @@ def point_rate(table: np.ndarray, held: np.ndarray) -> float:
         continuous_mixture(table.astype(np.int16), held.astype(np.int16), np.full(table.shape[1], 2), points,
                            np.random.default_rng(0), num_epochs=epochs)
         seconds[epochs] = time.process_time() - start
-    return 2 * work_of_points(points, len(table), len(held), table.shape[1]) / (seconds[3] - seconds[1]) / 1e9
+    both = 2 * work_of_points(points, len(table), len(held), table.shape[1])
+    return both / MULTIPLICATIONS / (seconds[3] - seconds[1]) / 1e9
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ class Rows(NamedTuple):
     counts: Floats
     held: Evidence
     categories: Ints
+    tree: Ints  # Chow-Liu tree of all training rows: parents of the columns
     n_jobs: int | None
 
 

@@ -102,7 +102,7 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
     A mixture with kernels around rows (`Learned.trials` names them) can be read back into training rows: see
     `LearnSearch.bandwidths`.  The circuit holds none.
 
-    Costs at most the work of `LearnSearch.max_work`, by default about seven minutes of two cores (and more only
+    Costs at most the work of `LearnSearch.max_work`, by default about six minutes of two cores (and more only
     if the first size alone takes more).  On the binary sets, with 1,600 to 290,000 rows of 16 to 500 columns, see
     `docs/learning.md`.
 
@@ -153,7 +153,7 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
 
 def _split(data: ArrayLike, validation: ArrayLike | None, num_categories: ArrayLike | None,
            generator: np.random.Generator, n_jobs: int | None) -> Rows:
-    """Checked tables, equal training rows merged."""
+    """Checked tables, equal training rows merged, and the tree of the training rows."""
     table, categories = checked_table(data, num_categories)
     if validation is None:
         if len(table) < 2:
@@ -167,17 +167,17 @@ def _split(data: ArrayLike, validation: ArrayLike | None, num_categories: ArrayL
         if held.shape[1] != table.shape[1]:
             raise ValueError(f"`validation` must have the {table.shape[1]} columns of `data`, found {held.shape[1]}")
         categories = np.maximum(categories, held_categories)
-    return Rows(table, *merged(table), held, categories, n_jobs)
+    tree = chow_liu_tree(table, num_categories=categories)
+    return Rows(table, *merged(table), held, categories, tree, n_jobs)
 
 
 def _single(making: Making) -> tuple[Circuit, Trial]:
     """The best circuit on the Chow-Liu tree of all rows, and how it was fitted."""
     rows, search, generator, _, note = making
-    tree = chow_liu_tree(rows.table, num_categories=rows.categories)
 
     def fitted(num_latents: int, pseudocount: float, name: str) -> tuple[Circuit, Trial]:
         limited = making.limited(num_latents, share=LARGEST_SHARE)
-        found = fitted_tree(rows, tree, Size(num_latents, pseudocount), limited, generator, name)
+        found = fitted_tree(rows, rows.tree, Size(num_latents, pseudocount), limited, generator, name)
         note(found[1])
         return found
 

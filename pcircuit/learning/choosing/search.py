@@ -44,12 +44,13 @@ class LearnSearch:
     grow : bool
         Whether circuits also begin with the states of a smaller one, each split into two.  Default True.
     max_work : float
-        Where the search ends: rows x columns x states^2 x epochs, over all circuits that it fits, and half of the
-        multiplications in the matrix products of continuous mixtures.  The first size is always fitted; then nothing is
-        tried that would take more than a quarter of what is left, but for a larger size where the last one still
-        gained: that is tried if the quarter pays for twenty epochs, and ends with it.  One core does 5 to 10
-        times 10^9 in a second with 64 states and two categories, 4 to 6 times with 16 (`benchmarks.bench_work`), fewer
-        with many categories.  Default 6e12, about seven minutes of two cores; 1e300 for no limit.
+        Where the search ends: n K (S K + 6 V) for each epoch of each circuit that it fits, with n rows that differ, V
+        columns and, in the Chow-Liu tree, S + 1 columns with others below them; and half of the multiplications in the
+        matrix products of continuous mixtures.  The first size is always fitted; then nothing is tried that would take
+        more than a quarter of what is left, but for a larger size where the last one still gained: that is tried if the
+        quarter pays for twenty epochs, and ends with it.  One core does about 4 times 10^9 in a second with two
+        categories (`benchmarks.bench_work`), fewer with many.  Default 2.5e12, about six minutes of two cores; 1e300
+        for no limit.
     max_parameters : float
         Of the mixture: no member is added that would take it beyond them, but for the first two of each way and the
         kernels, which have at most so many by themselves.  Default 2^26, which take 512 MB.
@@ -99,7 +100,7 @@ class LearnSearch:
     joint: bool = True
     tolerance: float = 1e-3
     grow: bool = True
-    max_work: float = 6e12
+    max_work: float = 2.5e12
     max_parameters: float = 2.0 ** 26
 
     def __post_init__(self) -> None:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from pcircuit.learning.choosing.fits import KERNEL_ROWS, MOST_POINT_EPOCHS, Rows, Size
 from pcircuit.learning.choosing.search import LearnSearch
-from pcircuit.learning.choosing.work import Making, work_of_epoch
+from pcircuit.learning.choosing.work import Making, states_of_work, work_of_epoch
 from pcircuit.learning.continuous.continuous_mixture import JUDGED_AFTER, work_of_points
 from pcircuit.learning.products.product_mixture import CIRCUIT_PRODUCTS
 
@@ -94,7 +94,7 @@ def continuous_ways(rows: Rows, search: LearnSearch) -> list[Way]:
         return []
     points = 2 ** (most.bit_length() - 1)
     work = work_of_points(points, N, len(rows.held), num_logits) // MULTIPLICATIONS
-    return [Way(1, Size(math.isqrt(work // rows.rows.size) + 1, 0.0), points)]
+    return [Way(1, Size(states_of_work(work, rows), 0.0), points)]
 
 
 def point_epochs(num_latents: int, making: Making) -> int:
@@ -144,4 +144,4 @@ def states_of_kernels(num_kernels: int, rows: Rows) -> int:
     -------
     int
     """
-    return math.isqrt(num_kernels * (len(rows.held) + KERNEL_ROWS) // len(rows.rows)) + 1
+    return states_of_work(float(num_kernels) * (len(rows.held) + KERNEL_ROWS) * rows.rows.shape[1], rows)

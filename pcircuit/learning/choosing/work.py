@@ -2,9 +2,13 @@ r"""How much EM a search does, in a unit that is the same on every machine.
 
 The time of a fit is about proportional to
 
-.. math:: \text{rows} \times \text{columns} \times K^2 \times \text{epochs},
+.. math:: n \, K (S K + 6 V) \times \text{epochs}
 
-with the rows that differ, as equal ones are merged.  A limit in this unit, not in seconds, ends the same search at the
+with the n rows that differ, as equal ones are merged, and for each of them S hidden variables with K sums of K
+products each, and V columns with K values that are looked up, multiplied and counted.  S is one less than the columns
+that have others below them in the Chow-Liu tree: .4 to .7 of all in the binary sets, on which the six was fitted, so
+that all of them do about as much in a second with 8 states as with 64 (`benchmarks.bench_work`).  Trees of samples and
+of parts are taken to be like that of all rows.  A limit in this unit, not in seconds, ends the same search at the
 same place whatever else a machine does.  Before a fit its epochs are not known; those of the last one like it are a
 fair guess, and no fit is begun whose guess is above a quarter of what is left: so a large size is not tried at the
 price of all that would come after it.  Where the last size still gained when its epochs were used up, a larger one may
@@ -25,6 +29,7 @@ from pcircuit.learning.choosing.learned import Trial
 from pcircuit.learning.choosing.search import LearnSearch
 
 LARGEST_SHARE = 1 / 4  # of what is left, for one fit
+LOOK_UP = 6  # of a value, in additions to a product
 LEAST_EPOCHS = 20  # with fewer a larger size is not begun: two looks at the rows that judge
 
 
@@ -64,7 +69,7 @@ class Making(NamedTuple):
 
 
 def work_of_epoch(num_latents: int, rows: Rows) -> float:
-    """The work of one epoch of one circuit, as in the module's head.
+    """The work of one epoch of one circuit, n K (S K + 6 V).
 
     Parameters
     ----------
@@ -76,7 +81,24 @@ def work_of_epoch(num_latents: int, rows: Rows) -> float:
     float
         That of a circuit for each part of the rows, too, as each row is in one part.
     """
-    return float(rows.rows.size) * num_latents ** 2
+    return float(len(rows.rows)) * num_latents * (_sums(rows) * num_latents + LOOK_UP * len(rows.tree))
+
+
+def states_of_work(work: float, rows: Rows) -> int:
+    """The fewest states of a circuit whose epoch takes so much work.
+
+    Parameters
+    ----------
+    work : float
+    rows : Rows
+
+    Returns
+    -------
+    int
+    """
+    each, sums, inputs = work / len(rows.rows), _sums(rows), LOOK_UP * len(rows.tree)
+    states = (np.sqrt(inputs ** 2 + 4 * sums * each) - inputs) / (2 * sums) if sums else each / inputs
+    return max(int(np.ceil(states - 1e-9)), 1)
 
 
 def work_of(trial: Trial, rows: Rows) -> float:
@@ -124,3 +146,8 @@ def expected_work(trial: Trial, num_latents: int, rows: Rows) -> float:
     float
     """
     return work_of_epoch(num_latents, rows) * float(trial.epochs[-1])
+
+
+def _sums(rows: Rows) -> int:
+    """S: columns that have others below them in the tree, less the root."""
+    return max(len(np.unique(rows.tree)) - 2, 0)  # -1, above the root, is no column

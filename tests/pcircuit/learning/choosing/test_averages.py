@@ -1,6 +1,7 @@
 """Averages of trees: what is tried, what a mixture of them is, and that cuts are found where they are true."""
 import numpy as np
 import pytest
+from epoch_work import epoch_work, work_done
 
 from pcircuit import LearnSearch, Mixture, learn, log_likelihood
 from pcircuit.learning.choosing.averages import Average
@@ -33,9 +34,8 @@ def test_words_have_a_continuous_mixture_though_all_its_epochs_cost_too_much(rng
     rows = (rng.random((700, 12)) < 1 / (1 + np.exp(-1.5 * rng.normal(size=(700, 1))))).astype(np.int8)
     search = {"num_latents": [2], "pseudocounts": [0.1], "num_trees": 4, "num_epochs": 40, "num_parts": ()}
     free = learn(rows[:500], rows[500:], search=LearnSearch(**search, max_work=1e300)).trials
-    own = 500 * 12 * 4 * 40  # at most, of the first tree
-    cost = next(len(np.unique(rows[:500], axis=0)) * 12 * trial.num_latents ** 2
-                for trial in free if trial.name == "continuous, 1")
+    own = 40 * epoch_work(rows[:500], 2)  # at most, of the first tree
+    cost = next(epoch_work(rows[:500], trial.num_latents) for trial in free if trial.name == "continuous, 1")
     few = learn(rows[:500], rows[500:], search=LearnSearch(**search, max_work=3 * own + 24 * cost)).trials
     found = [trial for trial in few if trial.name.startswith("continuous")]
     assert [trial.name for trial in found] == ["continuous, 1"]
@@ -48,10 +48,10 @@ def test_a_costly_continuous_mixture_that_is_far_behind_gets_no_second_one(rng):
     rows = np.concatenate([halves, halves ^ (rng.random((900, 12)) < 0.02)], axis=1)
     search = {"num_latents": [2], "pseudocounts": [0.1], "num_trees": 4, "num_epochs": 40, "num_parts": ()}
     free = learn(rows[:700], rows[700:], search=LearnSearch(**search, max_work=1e300)).trials
-    cells = len(np.unique(rows[:700], axis=0)) * 24
-    cost = next(cells * trial.num_latents ** 2 for trial in free if trial.name == "continuous, 1")
+    own = 40 * epoch_work(rows[:700], 2)
+    cost = next(epoch_work(rows[:700], trial.num_latents) for trial in free if trial.name == "continuous, 1")
     assert "continuous, 2" in [trial.name for trial in free]
-    few = learn(rows[:700], rows[700:], search=LearnSearch(**search, max_work=12 * cells * 4 * 40 + 60 * cost)).trials
+    few = learn(rows[:700], rows[700:], search=LearnSearch(**search, max_work=12 * own + 60 * cost)).trials
     found = [trial for trial in few if trial.name.startswith("continuous")]
     assert [(trial.name, trial.epochs[-1]) for trial in found] == [("continuous, 1", 8)]
 
@@ -61,15 +61,15 @@ def test_cuts_have_fewer_states_where_the_search_affords_no_more_and_one_tree_st
     rows, held = switched(rng, 1200), switched(rng, 600)
     search = {"num_latents": [8], "pseudocounts": [0.1], "num_trees": 3, "num_parts": (4,), "num_points": 0,
               "joint": False, "bandwidths": ()}
-    cells = np.unique(rows, axis=0).size
+    epoch = epoch_work(rows, 8)
 
     def states(num_epochs, most):
         trials = learn(rows, held, search=LearnSearch(**search, num_epochs=num_epochs, max_work=most)).trials
         return [trial.num_latents for trial in trials if trial.name == "up to 4 parts, 1"]
 
     assert states(20, 1e300) == [8]
-    assert states(20, cells * 64 * 20 * 3.5) == [4]  # one tree gained .02 by the last ten epochs
-    assert states(40, cells * 64 * 40 * 3.5) == []  # and nothing by the ten after thirty
+    assert states(20, epoch * 20 * 3.5) == [4]  # one tree gained .02 by the last ten epochs
+    assert states(40, epoch * 40 * 3.5) == []  # and nothing by the ten after thirty
 
 
 def test_what_more_members_promise(rng):
@@ -92,12 +92,12 @@ def test_members_keep_to_all_limits(rng):
     fixed = {"num_latents": [2], "pseudocounts": [0.1], "num_epochs": 20, "tolerance": 1e-9, "joint": False,
              "num_points": 0, "num_parts": [4], "bandwidths": ()}
     free = learn(rows, held, search=LearnSearch(num_trees=12, **fixed))
-    done = work_done(free, rows)
+    done = work_done(free.trials, rows)
     for limits in ({"num_trees": 3}, {"max_work": 0.7 * done}, {"max_parameters": free.mixture.num_parameters // 2}):
         learned = learn(rows, held, search=LearnSearch(**{"num_trees": 12, **limits, **fixed}))
         assert 2 < len(learned.trials) < len(free.trials)
         assert largest_number(learned) <= limits.get("num_trees", 12)
-        assert work_done(learned, rows) <= limits.get("max_work", done)
+        assert work_done(learned.trials, rows) <= limits.get("max_work", done)
         assert learned.mixture.num_parameters <= limits.get("max_parameters", np.inf)
     assert largest_number(free) == 12
 
@@ -105,12 +105,6 @@ def test_members_keep_to_all_limits(rng):
 def largest_number(learned):
     """The most members of one way."""
     return max(int(trial.name.rsplit(maxsplit=1)[1]) for trial in learned.trials if trial.name != "size")
-
-
-def work_done(learned, rows):
-    """Rows that differ x columns x states^2 x epochs, over all trials."""
-    cells = np.unique(rows, axis=0).size
-    return sum(cells * trial.num_latents ** 2 * int(trial.epochs[-1]) for trial in learned.trials)
 
 
 def test_ways_that_get_no_weight_get_no_more_members():

@@ -20,15 +20,16 @@ def test_what_is_tried_follows_the_options():
     (8192, 9000, [2] * 5000, 2048)])
 def test_points_of_continuous_mixtures_fit_rows_and_memory(most, rows, categories, expected):
     table = np.zeros((rows, len(categories)), dtype=np.int8)
-    of_table = Rows(table, table, np.ones(rows), table[:10], np.array(categories), None)
+    of_table = Rows(table, table, np.ones(rows), table[:10], np.array(categories),
+                    np.arange(-1, len(categories) - 1), None)
     found = continuous_ways(of_table, LearnSearch(num_points=most))
     assert [way.num_points for way in found] == [expected] * (expected > 0)
 
 
 @pytest.mark.parametrize(("epochs_left", "expected"), [(160, 40), (159, 40), (79, 39), (16, 8), (15.9, 0)])
 def test_a_continuous_mixture_takes_half_of_what_is_left_if_that_is_enough(epochs_left, expected):
-    """50 rows of 2 columns at 3 states: 900 for each epoch, of which all 40 are a quarter of 160."""
+    """50 rows of 2 columns at 3 states: 50 x 3 x 12 = 1,800 for each epoch, of which all 40 are a quarter of 160."""
     table = np.zeros((50, 2), dtype=np.int8)
-    rows = Rows(table, table, np.ones(50), table[:10], np.array([2, 2]), None)
-    making = Making(rows, LearnSearch(max_work=900 * epochs_left), np.random.default_rng(0), [], None)
+    rows = Rows(table, table, np.ones(50), table[:10], np.array([2, 2]), np.array([-1, 0]), None)
+    making = Making(rows, LearnSearch(max_work=1800 * epochs_left), np.random.default_rng(0), [], None)
     assert point_epochs(3, making) == expected

@@ -1,20 +1,16 @@
 """Work of a search: what a fit takes, that a limit ends the search, and that it ends it at the same place."""
 import numpy as np
 import pytest
+from epoch_work import epoch_work, work_done
 
 from pcircuit import LearnSearch, learn
 from pcircuit.learning.choosing.fits import Rows
 from pcircuit.learning.choosing.learned import Trial
-from pcircuit.learning.choosing.work import Making
+from pcircuit.learning.choosing.work import Making, states_of_work, work_of_epoch
 
+CHAIN = np.array([-1, 0, 1])
 SEARCH = {"num_latents": [1, 2, 4], "pseudocounts": [0.1, 1.0], "num_trees": 4, "num_epochs": 20, "num_parts": (),
           "tolerance": 1e-9}
-
-
-def work(trials, rows):
-    """Of all fits but those of whole mixtures, by the definition."""
-    cells = np.unique(rows, axis=0).size
-    return [cells * trial.num_latents ** 2 * int(trial.epochs[-1]) for trial in trials]
 
 
 @pytest.mark.parametrize("share", [0.01, 0.2, 0.5, 0.9])
@@ -22,26 +18,36 @@ def test_nothing_is_begun_beyond_the_limit(rng, share):
     group = rng.integers(3, size=(300, 1))
     rows = (rng.random((300, 6)) < np.array([0.1, 0.5, 0.9])[group]).astype(int)
     free = learn(rows, rows[:100], search=LearnSearch(**SEARCH, max_work=1e300)).trials
-    most = share * sum(work(free, rows))
+    most = share * work_done(free, rows)
     bound = learn(rows, rows[:100], search=LearnSearch(**SEARCH, max_work=most)).trials
     assert (bound[0].num_latents, bound[0].best) == (free[0].num_latents, free[0].best)  # the first size always
-    spent = work(bound, rows)
-    assert sum(spent) < sum(work(free, rows))  # some fits are left out, or end earlier
-    assert len(bound) == 1 or sum(spent) <= most
+    spent = work_done(bound, rows)
+    assert spent < work_done(free, rows)  # some fits are left out, or end earlier
+    assert len(bound) == 1 or spent <= most
 
 
 def test_a_fit_ends_where_nothing_is_left():
-    """10 different rows of 3 columns and 2 states: 120 for each epoch."""
+    """10 different rows of a chain of 3 columns and 2 states: 10 x 2 x (1 x 2 + 6 x 3) = 400 for each epoch."""
     table = np.array([[i % 2, i // 2 % 2, i // 4] for i in range(10)])
-    rows = Rows(table, table, np.ones(10), table, np.full(3, 3), 1)
-    trial = Trial("size", 2, 0.1, np.array([10]), np.zeros(1), np.zeros(1))  # 1,200
-    for most, epochs, of_three in ((1.0, 1, 1), (1200 + 7 * 120, 7, 2), (1200 + 15.5 * 120, 15, 5), (1e300, 20, 20)):
+    rows = Rows(table, table, np.ones(10), table, np.full(3, 3), CHAIN, 1)
+    trial = Trial("size", 2, 0.1, np.array([10]), np.zeros(1), np.zeros(1))  # 4,000
+    for most, epochs, of_three in ((1.0, 1, 1), (4000 + 7 * 400, 7, 2), (4000 + 15.5 * 400, 15, 5), (1e300, 20, 20)):
         search = LearnSearch(num_epochs=20, max_work=most)
         first = Making(rows, search, np.random.default_rng(0), [], lambda trial: trial.best)
         assert first.limited(2).num_epochs == 20
         later = first._replace(trials=[trial])
         assert (later.limited(2).num_epochs, later.limited(2, 3).num_epochs) == (epochs, of_three)
-        assert later.affords(120) == (most >= 1200 + 480)
+        assert later.affords(400) == (most >= 4000 + 1600)
+
+
+@pytest.mark.parametrize(("tree", "sums"), [([-1, 0, 0, 0], 0), ([-1, 0, 1, 2], 2), ([1, -1, 1, 2], 1), ([-1], 0)])
+def test_states_of_a_work_are_the_fewest_that_take_it(tree, sums):
+    table = np.zeros((7, len(tree)), dtype=np.int8)
+    rows = Rows(table, table, np.ones(7), table, np.full(len(tree), 2), np.array(tree), 1)
+    for K in (1, 2, 5, 64):
+        work = work_of_epoch(K, rows)
+        assert work == 7 * K * (sums * K + 6 * len(tree))
+        assert [states_of_work(one, rows) for one in (work - 1, work, work + 1)] == [K, K, K + 1]
 
 
 @pytest.mark.parametrize(("last", "gained", "pays_for", "expected"), [
@@ -50,9 +56,9 @@ def test_a_fit_ends_where_nothing_is_left():
 def test_a_size_is_begun_if_a_quarter_of_what_is_left_pays_for_some_epochs(last, gained, pays_for, expected):
     """Twenty, or as many as the last size took; not twenty if that had gained no more."""
     table = np.arange(30).reshape(10, 3)
-    rows = Rows(table, table, np.ones(10), table, np.full(3, 30), 1)
+    rows = Rows(table, table, np.ones(10), table, np.full(3, 30), CHAIN, 1)
     trial = Trial("size", 2, 0.1, np.array([last // 2, last]), np.zeros(2), np.array([-1.0, -1.0 + gained]))
-    search = LearnSearch(max_work=last * 120 + 4 * pays_for * 480)  # 480: an epoch with 4 states
+    search = LearnSearch(max_work=last * 400 + 4 * pays_for * 880)  # 880: an epoch with 4 states
     making = Making(rows, search, np.random.default_rng(0), [trial], lambda trial: trial.best)
     assert making.begins(4, trial) == expected
     assert making.limited(4, share=1 / 4).num_epochs == int(pays_for)
@@ -62,7 +68,7 @@ def test_a_larger_size_is_tried_with_fewer_epochs_where_the_smaller_one_still_ga
     rng = np.random.default_rng(2)  # a start from which two states gain for long
     state = np.cumsum(rng.random((4000, 30)) < 0.1, axis=1) % 4  # a chain of four states
     rows = (rng.random((4000, 30)) < np.array([0.05, 0.35, 0.65, 0.95])[state]).astype(int)
-    most = 3000 * 30 * (4 * 30 + 4 * 16 * 25)  # 30 epochs with two states, and 4 x 25 with four
+    most = 30 * epoch_work(rows[:3000], 2) + 4 * 25 * epoch_work(rows[:3000], 4)
     search = LearnSearch(num_latents=[2, 4, 8], pseudocounts=[0.1], num_trees=1, num_epochs=30, grow=False,
                          tolerance=1e-9, max_work=most)
     trials = learn(rows[:3000], rows[3000:], search=search).trials
