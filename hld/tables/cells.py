@@ -41,12 +41,12 @@ from hld.tables.forms import (
     is_mapping,
     is_stream,
     mapping_parts,
+    named_rows,
     records_parts,
     structured_parts,
 )
 from hld.tables.frames import frame_parts, has_columns, is_frame, starts_of_periods
 from hld.tables.hints import how_to_read, is_grouped, is_sparse
-from hld.tables.named_rows import named_rows
 from hld.tables.single_cells import (
     REAL,
     first_unhashable,

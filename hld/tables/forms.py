@@ -1,4 +1,4 @@
-"""Tables of other libraries taken apart: Arrow tables and record batches, structured arrays, mappings of columns.
+"""Tables of other libraries taken apart: Arrow tables and record batches, structured arrays, mappings, named rows.
 
 Nothing is imported to recognise a table: Arrow's have ``schema`` and ``column``, mappings are
 mappings, and whatever offers the Arrow stream interface (``__arrow_c_stream__``: query results of DuckDB, frames of
@@ -7,9 +7,10 @@ narwhals, and others) is read through pyarrow, which is then needed.
 from __future__ import annotations
 
 import collections
+import dataclasses
 import re
 import reprlib
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,50 @@ def records_parts(records: Any) -> tuple[tuple[Any, ...], list[Any]]:
     return mapping_parts({name: [record.get(name) for record in records] for name in names})
 
 
+def named_rows(rows: Any) -> list[Any] | None:
+    """Rows that name their cells as mappings from names to cells; None unless each of them has names.
+
+    Cells are found by name since two queries may give the same columns in another order.
+
+    Parameters
+    ----------
+    rows : list or tuple
+        At least one.
+
+    Returns
+    -------
+    list of mapping, or None
+
+    Raises
+    ------
+    ValueError
+        If a name occurs twice in one row.
+
+    Notes
+    -----
+    * Named tuples, and the rows that SQLAlchemy and psycopg make like them, have ``_fields``;
+    * rows of ``sqlite3``, asyncpg and psycopg2 have ``keys()`` and give their cells in that order;
+    * data classes, and classes of attrs, declare their fields.
+
+    The tuples of pandas' ``itertuples`` have ``_1`` in place of a name that no Python variable can have: then all cells
+    are matched by their places.
+
+    Examples
+    --------
+    >>> import collections
+    >>> Point = collections.namedtuple("Point", "x y")
+    >>> named_rows([Point(1, 2), {"x": 3, "y": 4}])
+    [{'x': 1, 'y': 2}, {'x': 3, 'y': 4}]
+    >>> named_rows([(1, 2), (3, 4)]) is None
+    True
+    """
+    readers = {kind: _reader(kind) for kind in set(map(type, rows))}
+    if any(reader is None for reader in readers.values()):
+        return None
+    read = [readers[type(row)](row) for row in rows]  # type: ignore[misc]
+    return None if any(row is None for row in read) else read
+
+
 def structured_parts(table: Any) -> tuple[tuple[Any, ...], list[Any]]:
     """Names and arrays (N,) of a structured array (N,)."""
     kinds = {name: table.dtype[name] for name in table.dtype.names}
@@ -145,6 +190,29 @@ def refuse_repeated(names: Any) -> None:
     if repeated:
         raise ValueError(f"`table` has more than one column named {listed(repeated)}, expected "
                          f"distinct names (a name that is not text counts as its text): rename them")
+
+
+def _reader(kind: type) -> Callable[[Any], Any] | None:
+    """A function that makes a mapping of a row of some type; None for types without names."""
+    if issubclass(kind, Mapping):
+        return lambda row: row
+    if hasattr(kind, "_fields") and hasattr(kind, "__getitem__"):
+        return lambda row: _mapping(row._fields, row)
+    if dataclasses.is_dataclass(kind):
+        return lambda row: {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
+    if hasattr(kind, "__attrs_attrs__"):
+        return lambda row: {field.name: getattr(row, field.name) for field in kind.__attrs_attrs__}
+    if hasattr(kind, "keys") and hasattr(kind, "__getitem__") and hasattr(kind, "__len__"):
+        return lambda row: _mapping(tuple(row.keys()), tuple(row))
+    return None
+
+
+def _mapping(names: Any, cells: Any) -> dict[str, Any] | None:
+    """Cells by name; None where a place stands for a name."""
+    refuse_repeated(names)
+    if any(name == f"_{place}" for place, name in enumerate(names)):
+        return None
+    return dict(zip(names, cells, strict=True))
 
 
 def _in_rows(columns: list[Any], names: tuple[str, ...]) -> list[Any]:
