@@ -10,11 +10,17 @@ it by q_c <- the mean over t of the posterior probability of c.  With a_tc = P(x
 observed Fisher information is sum_t a_t a_t^t, restricted to changes that sum to 0, and its inverse is the covariance
 of the estimate in the limit of many rows.
 
-The circuit is an estimate, too, from the k rows that it learned from.  If they and the batch have the same labels, the
-score of the batch at the learned frequencies is a difference of two means of the same quantity, with the variance
-1/T + 1/k in place of 1/T.  So twice the gain in log-likelihood is divided by 1 + T/k before it is compared with
-chi-square, and intervals are sqrt(1 + T/k) times as wide: a bound, as the learned frequencies, which do not enter the
-estimate, have a part in that variance.  What the circuit cannot represent is in neither.
+The circuit is an estimate, too, from k rows, of which k p_c have label c.  Let e_c be the error of P(x | c).  To first
+order the mean score at the true frequencies is that of the batch, less sum_c q_c int a(x) de_c(x), so that it has the
+covariance
+
+.. math:: \frac{1}{T} E[a a^t] + \sum_c \frac{q_c^2}{k p_c} \, \mathrm{Cov}(a \mid c),
+
+with means given c those over the batch weighted with a_tc.  With the inverse of the information on both sides this is
+the covariance of the estimate: a label that is frequent now and was rare then counts for much, since P(x | c) comes
+from few rows.  Parameters that few numbers describe vary less, so that it is rather too large.  Where labels are as
+frequent as in training, q = p, it is at most 1/T + 1/k times the inverse: by 1 + T/k twice the gain in log-likelihood
+is divided before it is compared with chi-square.  What the circuit cannot represent is in neither.
 
 Where labels have the same P(x | c), or are more than the hidden states of
 the circuit above them, some changes of q leave every likelihood as it is: these labels have intervals from 0 to 1.
@@ -178,20 +184,29 @@ def estimate(log_given: np.ndarray, before: np.ndarray, confidence: float,
         if done:
             break
     ratio = given / (given @ q)[:, None]
-    more = 1 + len(given) / learned_rows  # variance of the batch and of what was learned, over that of the batch
-    half = ndtri(0.5 + confidence / 2) * np.sqrt(more) * _standard_errors(ratio)
+    learned = learned_rows * np.maximum(before, SMALL)
+    half = ndtri(0.5 + confidence / 2) * _standard_errors(ratio, q ** 2 / learned)
     gain = 2 * float(np.log((given @ q) / np.maximum(given @ before, 1e-300)).sum())
-    pvalue = float(gammaincc((len(q) - 1) / 2, max(gain, 0.0) / more / 2))
+    pvalue = float(gammaincc((len(q) - 1) / 2, max(gain, 0.0) / (1 + len(given) / learned_rows) / 2))
     return q, np.maximum(q - half, 0.0), np.minimum(q + half, 1.0), pvalue
 
 
-def _standard_errors(ratio: np.ndarray) -> np.ndarray:
-    """(C,) of the estimate, from (T, C) P(x_t | c) / P(x_t); beyond 1 for labels that the rows cannot tell apart."""
+def _standard_errors(ratio: np.ndarray, learned: np.ndarray) -> np.ndarray:
+    """(C,) of the estimate, from (T, C) P(x_t | c) / P(x_t) and (C,) q_c^2 / (k p_c).
+
+    Beyond 1 for labels that the rows cannot tell apart.
+    """
     tangent = np.linalg.svd(np.ones((1, ratio.shape[1])))[2][1:].T  # (C, C - 1): changes that sum to 0
     values, vectors = np.linalg.eigh(tangent.T @ (ratio.T @ ratio) @ tangent)
     least = UNKNOWN * max(float(values[-1]), 1.0)  # changes with less information than this may be anything
-    variances: np.ndarray = (tangent @ vectors) ** 2 @ (1 / np.where(values > least, values, UNKNOWN))
-    return np.sqrt(variances)
+    to_labels = tangent @ vectors / np.where(values > least, values, UNKNOWN)
+    scores = ratio @ (tangent @ vectors)
+    spread = scores.T @ scores + np.diag(np.where(values > least, 0.0, UNKNOWN))
+    for weights, one in zip(ratio.T, learned, strict=True):
+        mean = weights @ scores / weights.sum()
+        spread += len(ratio) * one * ((scores - mean) * weights[:, None]).T @ (scores - mean)
+    variances: np.ndarray = np.einsum("cj,jk,ck->c", to_labels, spread, to_labels)
+    return np.sqrt(np.maximum(variances, 0.0))
 
 
 def _learned_rows(detector: Any) -> int:

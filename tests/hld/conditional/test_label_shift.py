@@ -99,12 +99,38 @@ def test_the_level_is_kept_where_the_circuit_learned_from_few_rows(T):
 
 
 def test_what_was_learned_from_few_rows_widens_the_interval():
-    log_given, q = draws(300, [0.2, 0.5, 0.3], 0), np.array([0.6, 0.2, 0.2])
-    now, low, high, known = estimate(log_given, q, 0.95)
-    again, lower, higher, learned = estimate(log_given, q, 0.95, 100)
+    log_given = draws(300, [0.2, 0.5, 0.3], 0)
+    now, low, high, known = estimate(log_given, np.full(3, 1 / 3), 0.95)
+    again, lower, higher, learned = estimate(log_given, np.full(3, 1 / 3), 0.95, 100)
     np.testing.assert_array_equal(again, now)
-    np.testing.assert_allclose(higher - lower, 2 * (high - low))    # 1 + 300 / 100 of the variance
     assert known < learned
+    assert (higher - lower > high - low).all()
+    _, lower, higher, _ = estimate(log_given, now, 0.95, 100)  # labels as frequent as before: 1 + 300 / 100 at most
+    assert (high - low < higher - lower).all()
+    assert (higher - lower < 2 * (high - low)).all()
+
+
+def test_labels_that_rows_tell_apart_need_no_more_rows():
+    """Where a row shows its label, P(x | y) is not asked how it was learned: the interval is that of a share."""
+    log_given = np.where((np.arange(300) < 240)[:, None] == [True, False], 0.0, -40.0)
+    now, low, high, _ = estimate(log_given, np.array([0.1, 0.9]), 0.95, 50)
+    np.testing.assert_allclose(now, [0.8, 0.2])
+    np.testing.assert_allclose((high - low) / 2, 1.959964 * np.sqrt(0.8 * 0.2 / 300), rtol=1e-4)
+
+
+def test_intervals_cover_labels_that_were_rare_where_the_others_were_learned():
+    """One row in ten has the second label, whose P(x | y) is therefore that of 200 rows, and four in five now."""
+    rng, trials, before, now = np.random.default_rng(0), 600, np.array([0.9, 0.1]), np.array([0.2, 0.8])
+    given = np.array([[0.3, 0.25, 0.2, 0.15, 0.1], [0.1, 0.15, 0.2, 0.25, 0.3]])
+    covered = 0
+    for _ in range(trials):
+        counts = rng.multinomial(2000, before)
+        learned = np.stack([rng.multinomial(count, row) + 0.1 for count, row in zip(counts, given, strict=True)])
+        codes = np.repeat(np.arange(5), rng.multinomial(500, now @ given))
+        log_given = np.log(learned[:, codes] / learned.sum(axis=1, keepdims=True)).T
+        _, low, high, _ = estimate(log_given, counts / 2000, 0.95, 2000)
+        covered += bool(low[1] <= now[1] <= high[1])
+    assert binomial_bounds.at_least(trials, 0.95) <= covered <= binomial_bounds.at_most(trials, 0.95)
 
 
 def test_labels_are_shown_in_one_line():
