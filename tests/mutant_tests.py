@@ -1,4 +1,6 @@
-"""Which tests to run for a planted bug.
+"""Which tests to run for a planted bug, or after a change of a file.
+
+    python tests/mutant_tests.py hld/serve/pool.py         the tests of a file, the nearest first
 
 Where the suite has been measured (`measured`), first those that run the line of the bug, the quickest first, up to
 `SECONDS` of them, more if asked to look widely.  Then, and for kernels, whose lines no tracer sees, a list of runs by
@@ -9,6 +11,7 @@ from __future__ import annotations
 import json
 import pathlib
 import re
+import sys
 from collections import defaultdict
 from functools import cache
 
@@ -127,3 +130,14 @@ def nearest(path: str, folder: pathlib.PurePath, root: pathlib.Path) -> list[str
         words = re.findall(r"\w+", file.read_text(encoding="utf-8"))
         count[file.relative_to(root).as_posix()] = -len(names & set(words))
     return sorted(count, key=count.__getitem__)
+
+
+def main() -> None:
+    """Print the files of the tests of each source file that is named."""
+    for path in sys.argv[1:]:
+        for _, arguments in plan(pathlib.Path(path).resolve().relative_to(ROOT).as_posix()):
+            print("\n".join(one for one in arguments if one.endswith(".py") or one.startswith("tests/")))
+
+
+if __name__ == "__main__":
+    main()
