@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import pathlib
 import sys
 from collections.abc import Callable, Sequence
@@ -11,7 +13,7 @@ FORMATS = "formats: .pc (ours), .psdd (with --vtree), .jpc, .spn; to read only: 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit status: 0 done, 2 error.
+    """Run the command line; the exit status: 0 done, 2 error, 141 the reader of standard output left.
 
     Parameters
     ----------
@@ -22,7 +24,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     -------
     int
     """
-    parser = argparse.ArgumentParser(prog="python -m pcircuit", description="Circuits as files of several programs.")
+    try:
+        arguments = _parser().parse_args(argv)
+        circuit = _read(arguments.source, arguments.vtree)
+        _write(circuit, arguments.target, arguments.vtree)
+        _say(f"{circuit!r} -> {arguments.target}\n")
+    except BrokenPipeError:
+        return 141
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+class _Parser(argparse.ArgumentParser):
+    """Help that does not arrive is an error, which argparse would pass over."""
+
+    def print_help(self, file: Any = None) -> None:
+        _say(self.format_help())
+
+
+def _parser() -> _Parser:
+    """The command and its arguments."""
+    parser = _Parser(prog="python -m pcircuit", description="Circuits as files of several programs.")
     commands = parser.add_subparsers(dest="command", required=True)
     text = "read a circuit in one format and write it in another"
     convert = commands.add_parser("convert", epilog=FORMATS, help=text, description=f"{text.capitalize()}.")
@@ -30,15 +54,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     convert.add_argument("target", type=pathlib.Path, help="file to write; its extension names the format")
     convert.add_argument("--vtree", type=pathlib.Path, help="the .vtree file that belongs to the source, or to a "
                          "target that is a .psdd file (by default the target with the ending .vtree)")
-    arguments = parser.parse_args(argv)
+    return parser
+
+
+def _say(text: str) -> None:
+    """Print a text; OSError, which names standard output, if it does not arrive."""
     try:
-        circuit = _read(arguments.source, arguments.vtree)
-        _write(circuit, arguments.target, arguments.vtree)
-    except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    print(f"{circuit!r} -> {arguments.target}")
-    return 0
+        print(text, end="", flush=True)
+    except OSError as error:
+        error.filename = "standard output"
+        with contextlib.suppress(OSError, ValueError):  # Python would try again when it ends, and change the status
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
 
 
 def _read(path: pathlib.Path, vtree: pathlib.Path | None) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from hld.command import shells, warming
 from hld.command.batches import auditing, judging, serving, streaming, summarizing
+from hld.command.console.output import flush_output, send, shown
 from hld.command.console.reading import add_reading_options, names, separator, words
 from hld.command.models import compare, drawing, exporting, learning, planning
 
@@ -78,15 +79,17 @@ class Parser(argparse.ArgumentParser):
             found.table = rest.pop(0)
         return found, rest
 
+    def print_help(self, file: Any = None) -> None:
+        """Help that does not arrive is an error, which argparse would pass over."""
+        send(self.format_help())
+
     def exit(self, status: Any = 0, message: Any = None) -> Any:
         """Leave after all that was printed has arrived."""
-        from hld.command.console.output import flush_output
         flush_output()
         super().exit(status, message)
 
     def error(self, message: Any) -> None:  # type: ignore[override]
         """One line on standard error, and status 2."""
-        from hld.command.console.output import shown
         more = message.removeprefix("unrecognized arguments: ")
         if more != message and not any(word.startswith("-") for word in more.split()):
             message += " (a command reads one table: run it once for each, or put the tables together)"
@@ -98,7 +101,7 @@ class _Version(argparse.Action):
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
         import pcircuit
-        print(f"hld {pcircuit.__version__}")
+        send(f"hld {pcircuit.__version__}\n")
         parser.exit()
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from hld.command.console.output import send
+
 SHELLS = ("bash", "zsh", "fish")
 
 
 def completion(args: argparse.Namespace) -> int:
     """Print the script of a shell."""
     if args.shell == "fish":
-        print(fish_script(args.parser), end="")
+        send(fish_script(args.parser))
         return 0
     try:
         import shtab
     except ImportError:
         raise ImportError("completion needs shtab, which is not installed: pip install 'hld[cli]'") from None
-    print(shtab.complete(args.parser, shell=args.shell))
+    send(shtab.complete(args.parser, shell=args.shell) + "\n")
     return 0
 
 

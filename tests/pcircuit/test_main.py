@@ -1,5 +1,6 @@
 """``python -m pcircuit``."""
 import itertools
+import os
 import runpy
 import subprocess
 import sys
@@ -96,6 +97,24 @@ def test_convert_from_the_shell(tmp_path):
                          cwd=root, capture_output=True, text=True, timeout=60)
     assert run.returncode == 2
     assert "has the ending '.xyz', expected one of" in run.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+@pytest.mark.thorough
+@pytest.mark.parametrize("unbuffered", [{}, {"PYTHONUNBUFFERED": "1"}])
+@pytest.mark.parametrize("command", [["--help"], ["convert", "--help"], ["convert", "a.pc", "b.spn"]])
+def test_what_did_not_arrive_is_an_error(command, unbuffered, tmp_path):
+    """Status 2, neither the 120 of Python nor the 0 of argparse; 141 where the reader left."""
+    pcircuit.save(binary_circuit(2), tmp_path / "a.pc")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"} | unbuffered
+    reader, pipe = os.pipe()
+    os.close(reader)
+    with open("/dev/full", "w") as full, open(pipe, "w") as left:
+        for output, status, said in ((full, 2, "error: [Errno 28] No space left on device: 'standard output'\n"),
+                                     (left, 141, "")):
+            done = subprocess.run([sys.executable, "-m", "pcircuit", *command], cwd=tmp_path, stdout=output,
+                                  stderr=subprocess.PIPE, text=True, timeout=120, env=environment)
+            assert (done.returncode, done.stderr) == (status, said)
 
 
 def test_the_help_says_what_each_argument_is(capsys):

@@ -15,7 +15,7 @@ def serve(args: Any) -> int:
         are = "is" if len(absent) == 1 else "are"
         raise ImportError(f"serving needs {', '.join(absent)}, which {are} not installed: pip install 'hld[serve]'")
     import pcircuit
-    from hld.command.console.output import print_text
+    from hld.command.console.output import flush_output, print_text
     from hld.command.console.steps import step
     from hld.serve.limits import Limits
     from hld.serve.models import Models, model_paths
@@ -27,8 +27,7 @@ def serve(args: Any) -> int:
 
     def told(address: Any) -> None:
         print_text(f"serving {', '.join(models.loaded)} at {address}")
-        import sys
-        sys.stdout.flush()
+        flush_output()
 
     with reloads_later() as heard:
         with step(f"loading {', '.join(args.models)}"):

@@ -238,4 +238,5 @@ def _lines(encoding: str) -> Iterator[str]:
 def _print_line(event: str, result: MonitorResult, differs: dict[str, Any]) -> None:
     """One line of JSON, at once."""
     from hld.answers.for_programs import plain_json
-    print(json.dumps({"event": event, **plain_json(result.to_dict() | differs)}, allow_nan=False), flush=True)
+    from hld.command.console.output import send
+    send(json.dumps({"event": event, **plain_json(result.to_dict() | differs)}, allow_nan=False) + "\n", flush=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 import pcircuit
 from hld.chunks import judge_chunks
-from hld.command.console.output import check_output, on_screen
+from hld.command.console.output import check_output, naming_output, on_screen
 from hld.table_files import files
 from hld.table_files.byte_files import called, is_read_once
 from hld.table_files.dialect import ReadOptions
@@ -154,7 +154,8 @@ def write_rows(names: Any, rows: Any, path: str | None = None, separator: str = 
     if path is None and sys.stdout.isatty():
         names, rows = map(on_screen, names), ([on_screen(c) if isinstance(c, str) else c for c in row] for row in rows)
     if path is None:
-        _write(names, rows, _standard_output(), separator)
+        with naming_output():
+            _write(names, rows, _standard_output(), separator)
         return
     with pcircuit.replace_file(check_output(path)) as binary:
         file = io.TextIOWrapper(binary, encoding="utf-8", newline="")

@@ -14,6 +14,7 @@ import json
 import os
 import pathlib
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pcircuit
@@ -32,24 +33,37 @@ def on_screen(text: str) -> str:
     return shown(text).encode(encoding, "backslashreplace").decode(encoding)
 
 
-def flush_output() -> None:
-    """Send what was printed on its way; OSError, which names standard output, if it does not arrive."""
+@contextlib.contextmanager
+def naming_output() -> Iterator[None]:
+    """OSError that what is printed within raises names standard output."""
     try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        yield
     except OSError as error:
         error.filename = "standard output"
         raise
 
 
+def flush_output() -> None:
+    """Send what was printed on its way; OSError, which names standard output, if it does not arrive."""
+    with naming_output():
+        if sys.stdout is not None:
+            sys.stdout.flush()
+
+
+def send(text: str, flush: bool = False) -> None:
+    """Print text as it is; OSError as from `flush_output` where Python does not wait for more before it writes."""
+    with naming_output():
+        print(text, end="", flush=flush)
+
+
 def print_text(text: str) -> None:
     """Print lines, each as the terminal can show it, see `on_screen`."""
-    print("\n".join(map(on_screen, text.split("\n"))))
+    send("\n".join(map(on_screen, text.split("\n"))) + "\n")
 
 
 def print_json(value: dict[str, Any]) -> None:
     """Print one JSON object, see `plain_json`."""
-    print(json.dumps(plain_json(value), indent=2, allow_nan=False))
+    send(json.dumps(plain_json(value), indent=2, allow_nan=False) + "\n")
 
 
 def print_result(result: Any, as_json: bool) -> None:

@@ -106,10 +106,21 @@ def test_full_streams_are_errors(command, unbuffered, folder):
 
 @needs_full
 @pytest.mark.thorough
-def test_help_into_a_full_stream(folder):
-    """Help that did not arrive is an error."""
-    done = in_shell(folder, "hld test --help > /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "export PYTHONUNBUFFERED=1;"])
+@pytest.mark.parametrize("command", ["--help", "test --help", "--version", "test m.hld moved.csv", "info m.hld --json",
+                                     "sample m.hld -n 3", "completion fish", "monitor m.hld < calm.csv"])
+def test_what_did_not_arrive_is_an_error_that_names_the_stream(command, unbuffered, folder):
+    """Help as well, of which argparse says nothing; whether Python waits for more output or writes it at once."""
+    done = in_shell(folder, f"{unbuffered} hld {command} > /dev/full")
     assert (done.returncode, done.stderr) == (2, "hld: error: No space left on device: 'standard output'\n")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("unbuffered", ["", "export PYTHONUNBUFFERED=1;"])
+@pytest.mark.parametrize("command", ["test --help", "info m.hld"])
+def test_a_reader_that_left(command, unbuffered, folder):
+    done = in_shell(folder, f"set -o pipefail; {unbuffered} (sleep 0.2; hld {command}) | true")
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 @needs_streams
