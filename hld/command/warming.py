@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import sys
 import time
 from typing import Any
@@ -16,6 +17,7 @@ def warm_up(args: Any) -> int:
         print_text("nothing to compile: PCIRCUIT_ENGINE=numpy never uses kernels")
         return 0
     started, folder = time.perf_counter(), os.environ.get("NUMBA_CACHE_DIR")
+    _check_folder(folder)
     with step("compiling kernels"):
         pcircuit.warm_up(moments=True, report=_say)
         _say("monitors")
@@ -23,6 +25,25 @@ def warm_up(args: Any) -> int:
     where = f"in {folder}" if folder else "beside the package or, where that is read-only, in the user's cache folder"
     print_text(f"kernels ready after {time.perf_counter() - started:.1f} s; Numba keeps them {where}")
     return 0
+
+
+def _check_folder(folder: str | None) -> None:
+    """Refuse to compile what would not be kept: where Numba cannot write it looks elsewhere, and says nothing."""
+    import pcircuit
+    compiled: Any = pcircuit.compile_kernel(_same)
+    if not hasattr(compiled, "stats"):  # NUMBA_DISABLE_JIT
+        return
+    path = compiled.stats.cache_path
+    if folder and (path is None or pathlib.Path(folder).resolve() not in pathlib.Path(path).resolve().parents):
+        raise ValueError(f"NUMBA_CACHE_DIR is {folder!r}, where nothing can be written, expected a folder for compiled "
+                         "kernels: change its access, or name another one")
+    if path is None:
+        raise ValueError("neither the folder of the package nor the user's cache folder can be written, expected one "
+                         "for compiled kernels: name another one (NUMBA_CACHE_DIR)")
+
+
+def _same(x: Any) -> Any:
+    return x
 
 
 def _watch_rows() -> None:
