@@ -195,6 +195,8 @@ class HLDDetector(DetectorQuestions):
         300
         """
         check_options(self.get_params())
+        if learner is not None and not callable(learner):
+            raise TypeError(f"`learner` must be a function, found {type(learner).__name__}")
         return self._take_over(learn_detector(self.get_params(), table, groups, order, progress, learner))
 
     def test(self, batch: Any, alpha: float = 0.05) -> HLDResult:

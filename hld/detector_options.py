@@ -7,6 +7,7 @@ from typing import Any
 import pcircuit
 from hld.metrics.named import COMBINATIONS, DEFAULT, METRICS, names_in
 from hld.nulls.named import NULLS, OF_ONE_METRIC, ON_DEMAND
+from hld.schemas.schema import TableSchema
 
 REFERENCES = ("auto", "training", "held-out", "circuit")
 
@@ -42,6 +43,8 @@ def check_options(options: Mapping[str, Any]) -> None:
         raise ValueError(f"`null` {options['null']!r} needs a single `metric`, found metric={options['metric']!r}")
     pcircuit.check_flag(options["estimation_error"], "estimation_error")
     pcircuit.check_flag(options["missingness"], "missingness")
+    if not isinstance(options["schema"], TableSchema | None):
+        raise TypeError(f"`schema` must be a TableSchema, found {type(options['schema']).__name__}")
     pcircuit.check_generator(options["rng"])
 
 

@@ -300,9 +300,10 @@ def is_listing(value: object) -> bool:
 
 
 def shown(value: object) -> str:
-    """A value for an error, shortened."""
+    """A value for an error, shortened, on one line."""
     try:
-        return reprlib.repr(value)
+        text = reprlib.repr(value)
+        return " ".join(text.split()) if "\n" in text else text  # a table has several
     except ValueError:  # integers of more than some thousand digits, which Python does not write out
         return "a number of thousands of digits"
 

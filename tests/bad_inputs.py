@@ -67,8 +67,8 @@ KINDS = {
     "functions": ["None", "[[0, 1]]", "[[0, 1], [0, 1, 2]]", "[[0, nan], [0, 1]]", "[['a', 'b'], [0, 1]]",
                   "[[0, 1j], [0, 1]]"],
     "circuits": ["[]", "[None]", "None", "coins"],
-    "names": ["'ab'", "3", "['a']", "['a', 'a']", "['a', 2]"],
-    "columns": ["'a'", "3", "['z']", "[7]", "[0.5]", "[True, False]"],
+    "names": ["'ab'", "3", "np.array('a')", "['a']", "['a', 'a']", "['a', 2]"],
+    "columns": ["'a'", "3", "np.array('a')", "['z']", "[7]", "[0.5]", "[True, False]"],
     "vtree": ["None", "[0, 1]"],
 }
 
@@ -79,7 +79,8 @@ def good():
     circuit, dist = ("coins", "circuit"), ("coins", "distribution")
     learn, weights = ("rows", "rows to learn from"), ("None", "row weights")
     draws = ("9", "count")
-    drawn, axes = ("None", ["'ab'", "3", "['a']"]), ("new_axes()", [])
+    drawn, axes = ("None", ["'ab'", "3", "['a']"]), ("new_axes()", ["3", "np.array([new_axes()])", "new_axes().figure"])
+    chosen = ("None", ["[9]", "[-1]", "[0.5]", "[True, False]", "'all'", "3", "[[0]]"])
     functions = {
         "pcircuit.VTree.from_nested": {"nested": ("[0, 1]", ["[0, 2]", "[0, 0]", "[0, []]", "[0, 1.0]", "[0, '1']",
                                                              "[0, True]", "None"])},
@@ -103,7 +104,7 @@ def good():
                      "edits": ("[]", ["None", "'x0=1:0.1'", "['x0']", "[3]", "[{'column': 0}]"]),
                      "power": ("0.9", "level"), "alpha": ("0.05", "level")},
         "hld.audit": {"detectors": ("detector", ["None", "{'a': 3}", "{}"]),
-                      "held_out": ("rows", ["None", "'rows'", "3"]),
+                      "held_out": ("rows", ["None", "'rows'", "3", "{'a': 3}", "np.array(3)", "dict"]),
                       "sizes": ("[2]", ["2", "[0]", "[1.5]", "[]", "[99]", "'2'"]),
                       "edits": ("[]", ["'x0=1:0.1'", "['x0']", "[3]"]), "alpha": ("0.05", "level"),
                       "num_batches": ("3", "count"), "rng": rng,
@@ -219,7 +220,8 @@ def good():
                                  "max_parameters": ("1e9", "positive")},
         "pcircuit.Mixture": {"circuits": ("[coins]", ["None", "[]", "[None]", "coins", "[weights_of_three]"]),
                              "weights": ("[1.0]", ["[0.5]", "[1.0, 0.0]", "[nan]", "[-1.0]", "['1']"])},
-        "pcircuit.save_mixture": {"mixture": ("mixed", ["None", "coins"]), "path": ("'coins.pcm'", "path")},
+        "pcircuit.save_mixture": {"mixture": ("mixed", ["None", "coins"]), "path": ("'coins.pcm'", "path"),
+                                  "provenance": ("None", ["'a'", "[]", "3", "coins"])},
         "pcircuit.load_mixture": {"path": ("'coins.pcm'", "path")},
         "pcircuit.save": {"circuit": circuit, "path": ("'coins.pc'", "path")},
         "pcircuit.load": {"path": ("'coins.pc'", "path")},
@@ -242,14 +244,15 @@ def good():
                                                                                        "None"]),
                             "max_categories": ("64", ["1", "2.5", "'3'", "True", "None", "2**40"]),
                             "categorical": ("None", "columns"), "continuous": ("None", "columns"),
-                            "names": ("None", "names")},
+                            "names": ("None", "names"), "rows": chosen},
         "hld.learn_schema": {"table": ("[[0, 1], [1, 0]]", "table"), "num_bins": ("8", ["1", "2.5", "'3'", "True",
                                                                                         "None"]),
                              "max_categories": ("64", ["1", "2.5", "'3'", "True", "None", "2**40"]),
                              "categorical": ("None", "columns"), "continuous": ("None", "columns"),
-                             "names": ("None", "names")},
+                             "names": ("None", "names"), "rows": chosen,
+                             "given": ("None", ["{}", "3", "encoder"])},
         "hld.calendar_columns": {"source": ("'when'", ["3", "None", "['when']"]),
-                                 "parts": ("['hour']", ["'hour'", "[]", "['minute']", "None", "3"]),
+                                 "parts": ("['hour']", ["'hour'", "[]", "['minute']", "[['hour']]", "None", "3"]),
                                  "keep": ("False", "flag")},
         "hld.judge_chunks": {"detector": ("detector", ["None", "coins"]),
                              "chunks": ("[[[0, 1]]]", ["[]", "None", "3"]), "alpha": ("0.05", "level")},
@@ -264,7 +267,9 @@ def good():
                             "'foo'", "None", "3", "['euclidean', 'foo']", "['whitened', 'whitened']", "[1.0]",
                             "[nan] * 5",
                             "[0.0] * 5", "['1'] * 5", "[1e-300] * 5", "[1e200] * 5", "masked([1.0] * 5)"]),
-                        "null": ("'exact'", "name"), "reference": ("'circuit'", "name"),
+                        "null": ("'exact'", "name"), "reference": ("'circuit'", [
+                            "'foo'", "None", "3", "['exact']", "rows"]),
+                        "ordered": ("None", ["[9]", "[-1]", "[0.5]", "'all'", "3", "test"]),
                         "num_train": ("None", "count or none"), "training_data": ("None", ["rows"]), "rng": rng,
                         "ridge": ("0.003", "positive"), "num_resamples": draws, "tolerance": ("0.0", "not negative"),
                         "missing": ("'complete'", ["'foo'", "3", "['exact']"])},
@@ -318,10 +323,12 @@ def good():
         "hld.HLDDetector(num_epochs=1).fit": {"table": ("[[0, 1], [1, 0]] * 20", "table"), "progress": ("False",
                                                                                                         "flag"),
                                               "groups": ("None", ["'z'", "7", "[0]", "[0] * 40", "[nan] * 40"]),
-                                              "order": ("None", ["'month'", "True", "3"])},
+                                              "order": ("None", ["'month'", "True", "3", "[0] * 40",
+                                                                            "np.zeros(40)"]),
+                                              "learner": ("None", ["'em'", "''", "3", "[]", "coins"])},
         "hld.arrow_summarizer": {"detector": ("detector", ["None", "coins", "hld.HLDDetector()"])},
         "hld.monitor_of": {"test": ("test", ["None", "coins", "hld.HLDDetector()"]), "alpha": ("0.05", "level"),
-                           "margin": ("None", ["-1.0", "nan", "'a'"])},
+                           "margin": ("None", ["-1.0", "nan", "'a'", "''", "[]", "rows"])},
         "hld.StreamMonitor": {"detector": ("detector", ["None", "coins", "hld.HLDDetector()"]),
                               "reference": ("[[0, 1]] * 40", ["None", "[[0, 1]]", "[0, 1]", "[[{}, 1]] * 40"]),
                               "alpha": ("0.05", "level"), "groups": ("None", ["'z'", "[0]", "[0] * 40"]),

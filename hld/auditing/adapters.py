@@ -107,11 +107,12 @@ def _is_verdict(result: Any) -> bool:
 
 def num_rows(table: Any) -> int:
     """Rows of a table."""
-    if isinstance(table, Mapping):
-        return len(next(iter(table.values()))) if table else 0
-    if not hasattr(table, "__len__") or isinstance(table, (str, bytes)):
-        raise TypeError(f"`held_out` must be a table, found {type(table).__name__}")
-    return len(table)
+    is_mapping = isinstance(table, Mapping)
+    values = next(iter(table.values()), ()) if is_mapping else table
+    if not hasattr(values, "__len__") or isinstance(values, (str, bytes, type)) or getattr(values, "ndim", 1) == 0:
+        found = "a mapping whose first column is of type " * is_mapping + type(values).__name__
+        raise TypeError(f"`held_out` must be a table, found {found}")
+    return len(values)
 
 
 def take(table: Any, index: np.ndarray) -> Any:

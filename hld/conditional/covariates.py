@@ -1,11 +1,12 @@
 """Which columns are covariates: named by the user, found among those that were fitted."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from hld.tables.column_names import is_sequence
 from hld.tables.shown_names import listed
 
 
@@ -35,7 +36,7 @@ def covariate_mask(names: Sequence[Any], covariates: Any, reference: str) -> np.
     """
     if covariates is None:
         return None
-    if isinstance(covariates, str) or not isinstance(covariates, Iterable):
+    if not is_sequence(covariates):
         raise TypeError(f"`covariates` is {covariates!r}, expected a sequence of column names or positions")
     places = [column_position(names, one, "covariates") for one in covariates]
     if not places:

@@ -79,9 +79,10 @@ def learn_detector(options: Mapping[str, Any], table: Any, groups: Any, order: s
     tree = pcircuit.chow_liu_tree(learned, num_categories=encoder.num_categories, pseudocount=options["pseudocount"])
     known = table_facts(encoder, columns, learned_rows, learned if kept is None else kept, tree)
     known["profile"] = with_laws(known["profile"], encoder.columns, kept)
+    learner = _fit_here(options, progress) if learner is None else learner
     start = pcircuit.hclt(learned, options["num_latents"], encoder.num_categories, options["pseudocount"], rng,
                           tree=tree)
-    circuit, history, num_learned = (learner or _fit_here(options, progress))(start, learned, encoder)
+    circuit, history, num_learned = learner(start, learned, encoder)
     known["profile"] = with_associations(known["profile"], circuit, kept)
     test = build_test(options, circuit, kept, num_learned, pcircuit.check_seed(rng), encoder.ordered)
     num_train = len(data) + num_learned - len(learned)

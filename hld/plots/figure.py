@@ -11,8 +11,12 @@ SMALLEST = 1e-6  # p-values below are drawn here: on a logarithmic axis the tiny
 
 
 def axes(ax: Any) -> Any:
-    """The axes given, or those of a new figure."""
-    return matplotlib_module("pyplot").subplots(layout="constrained")[1] if ax is None else ax
+    """The axes given, or those of a new figure; TypeError for what cannot be drawn into."""
+    if ax is None:
+        return matplotlib_module("pyplot").subplots(layout="constrained")[1]
+    if not isinstance(ax, matplotlib_module("axes").Axes):  # such as a figure, or an array of axes
+        raise TypeError(f"`ax` must be axes of matplotlib, found {type(ax).__name__}")
+    return ax
 
 
 def matplotlib_module(module: str) -> Any:

@@ -37,6 +37,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+import pcircuit
 from hld.schemas.bin_edges import bin_edges, with_infinities
 from hld.schemas.rare_levels import MOST_RARE, SIZE, digests_of
 from hld.schemas.single_precision import spans
@@ -224,6 +225,32 @@ def fit_column(name: str, values: Any, role: str | None, *, num_bins: int,
         # A single bin would hold every number; as a level, any other number is seen to be new.
         return LevelColumn(name, "constant", tuple(distinct))
     return _quantile_bins(name, distinct, counts, num_bins)
+
+
+def check_rows(rows: ArrayLike | None, num_rows: int) -> np.ndarray | None:
+    """Positions of the rows that levels and edges are taken from, checked; None for all.
+
+    Parameters
+    ----------
+    rows : (n,) array_like of int, or None
+    num_rows : int
+        Of the table.
+
+    Returns
+    -------
+    (n,) int array, or None
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `rows` are not positions in the table.
+    """
+    if rows is None:
+        return None
+    checked = pcircuit.check_integers(rows, "rows", f"a list of positions up to {num_rows - 1}", 0, num_rows - 1)
+    if checked.ndim != 1:
+        raise ValueError(f"`rows` must be a list of positions, found shape {checked.shape}")
+    return checked
 
 
 def narrowed_column(column: BinColumn | LevelColumn, values: ArrayLike, *, num_bins: int,

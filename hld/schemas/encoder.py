@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pcircuit
-from hld.schemas.columns import BINNED, fit_column, narrowed_column
+from hld.schemas.columns import BINNED, check_rows, fit_column, narrowed_column
 from hld.schemas.encoder_json import encoder_form, read_form
 from hld.schemas.encoding import CodeTables, code_tables, decoded, encoded
 from hld.schemas.quality import data_quality
@@ -115,16 +115,15 @@ def fit_encoder(table: Any, *, num_bins: int = 8, max_categories: int = 64, cate
     if parts.num_rows == 0 or not parts.arrays:
         raise ValueError(f"`table` has {parts.num_rows} rows and {len(parts.arrays)} columns, expected at least one of "
                          "each: there is nothing to fit")
-    by_name = parts.names is not None or names is not None
+    by_name, rows = parts.names is not None or names is not None, check_rows(rows, parts.num_rows)
     names = column_names(names, parts.names, len(parts.arrays))
     roles = column_roles(names, categorical, continuous)
     columns = []
     for name, values, declared in zip(names, parts.arrays, parts.declared, strict=True):
         role = roles.get(name, "categorical" if declared else None)
         column = fit_column(name, values, role, num_bins=num_bins, max_categories=max_categories)
-        if rows is not None:
-            column = narrowed_column(column, values[rows], num_bins=num_bins, max_categories=max_categories)
-        columns.append(column)
+        columns.append(column if rows is None else narrowed_column(
+            column, values[rows], num_bins=num_bins, max_categories=max_categories))
     return TableEncoder(tuple(columns), by_name)
 
 

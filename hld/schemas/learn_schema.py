@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.schemas.columns import BINNED, LevelColumn, fit_column, narrowed_column
+from hld.schemas.columns import BINNED, LevelColumn, check_rows, fit_column, narrowed_column
 from hld.schemas.identifiers import identifier_note
 from hld.schemas.rare_levels import digest_set, is_rare
 from hld.schemas.schema import KINDS, LEFT_OUT, ColumnSchema, TableSchema
@@ -65,14 +65,14 @@ def learn_schema(table: Any, *, num_bins: int = 8, max_categories: int = 64, cat
     num_bins = pcircuit.check_whole_number(num_bins, "num_bins", 2, 2 ** 31 - 2)
     max_categories = pcircuit.check_whole_number(max_categories, "max_categories", 2, 2 ** 31 - 2)
     if given is not None and not isinstance(given, TableSchema):
-        raise TypeError(f"`schema` must be a TableSchema, found {type(given).__name__}")
+        raise TypeError(f"`given` must be a TableSchema, found {type(given).__name__}")
     parts = read_table(table)
     if not parts.arrays:
         raise ValueError(f"`table` has 0 feature(s) (shape=({parts.num_rows}, 0)) while a minimum of 1 is required: "
                          "there is nothing to learn")
     if parts.num_rows == 0:
         raise ValueError("`table` has 0 rows, expected at least one: there is nothing to learn")
-    by_name = parts.names is not None or names is not None
+    by_name, rows = parts.names is not None or names is not None, check_rows(rows, parts.num_rows)
     names = column_names(names, parts.names, len(parts.arrays))
     parts = with_parts(parts, () if given is None else given.derived, names, by_name)
     names = parts.names if given is not None and given.derived else names
@@ -131,7 +131,8 @@ def calendar_columns(source: str, parts: Any = ("weekday", "hour"), *, keep: boo
     """
     if not isinstance(source, str):
         raise TypeError(f"`source` must be the name of a column, found {source!r}")
-    if isinstance(parts, str) or not isinstance(parts, (list, tuple)) or not parts or set(parts) - set(PARTS):
+    if isinstance(parts, str) or not isinstance(parts, (list, tuple)) or not parts or not all(
+            isinstance(part, str) and part in PARTS for part in parts):
         raise ValueError(f"`parts` must be a list out of {', '.join(map(repr, PARTS))}, found {parts!r}")
     itself = () if pcircuit.check_flag(keep, "keep") else (ColumnSchema(source, LEFT_OUT, note="its parts are used"),)
     return (*itself, *(ColumnSchema(f"{source}_{part}", source=source, part=part) for part in parts))

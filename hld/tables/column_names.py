@@ -45,7 +45,7 @@ def column_names(names: Any, table_names: Any, num_columns: int) -> Any:
     """
     if names is None:
         return table_names or tuple(f"x{v}" for v in range(num_columns))
-    if isinstance(names, str) or not isinstance(names, Iterable):
+    if not is_sequence(names):
         raise TypeError(f"`names` is {names!r}, expected a sequence of {num_columns} names")
     names = tuple(names)
     if not all(isinstance(name, str) for name in names):
@@ -79,7 +79,7 @@ def column_roles(names: Any, categorical: Any, continuous: Any) -> dict[str, Any
     """
     roles: dict[Any, Any] = {}
     for role, chosen in (("categorical", categorical), ("continuous", continuous)):
-        if isinstance(chosen, str) or not isinstance(chosen, Iterable | None):
+        if chosen is not None and not is_sequence(chosen):
             raise TypeError(f"`{role}` is {chosen!r}, expected a sequence of column names or positions: "
                             f"write [{chosen!r}]")
         for entry in () if chosen is None else chosen:
@@ -88,6 +88,25 @@ def column_roles(names: Any, categorical: Any, continuous: Any) -> dict[str, Any
                 raise ValueError(f"`categorical` and `continuous` both hold {name!r}, expected one of "
                                  f"them to: remove it from the other")
     return roles
+
+
+def is_sequence(values: Any) -> bool:
+    """Whether values can be taken one by one: neither text nor an array without dimensions.
+
+    Parameters
+    ----------
+    values : object
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> is_sequence(["age"]), is_sequence("age"), is_sequence(np.array("age"))
+    (True, False, False)
+    """
+    return isinstance(values, Iterable) and not isinstance(values, str) and getattr(values, "ndim", 1) > 0
 
 
 def _column_name(entry: Any, names: Any, role: Any) -> Any:

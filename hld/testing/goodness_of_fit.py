@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 import pcircuit
 from hld.metrics.named import asks_for_scores, parse_metric
 from hld.metrics.whitened import RIDGE
-from hld.nulls.named import CHECKED, OF_ONE_METRIC
+from hld.nulls.named import OF_ONE_METRIC
 from hld.nulls.staged import MOST_RESAMPLES
 from hld.references.holes import HolePatterns
 from hld.references.named import FROM_ROWS, REFERENCES
@@ -31,7 +31,7 @@ from hld.testing.calibration import calibrate
 from hld.testing.questions import HLDTestQuestions
 from hld.testing.row_batches import RowBatch
 from hld.testing.seen_together import seen_together
-from hld.testing.settings import Settings
+from hld.testing.settings import Settings, usual_missing
 from hld.testing.summed_batch import judge_summary
 from hld.testing.summed_holes import judge_with_holes
 from hld.testing.verdict import verdict
@@ -157,11 +157,13 @@ class HLDTest(HLDTestQuestions):
         pcircuit.check_distribution(circuit)
         num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1, MOST_RESAMPLES)
         if ordered is not None:
-            ordered = tuple(pcircuit.check_whole_number(v, "ordered", 0, circuit.num_variables - 1) for v in ordered)
+            last = circuit.num_variables - 1
+            ordered = tuple(pcircuit.check_integers(ordered, "ordered", f"a list of variables up to {last}", 0,
+                                                    last).ravel().tolist())
         ridge, tolerance = pcircuit.check_number(ridge, "ridge", above=0), pcircuit.check_number(tolerance, "tolerance")
         num_train = None if num_train is None else pcircuit.check_whole_number(num_train, "num_train", 1)
         if missing is None:
-            missing = "available" if reference in FROM_ROWS and null in CHECKED else "complete"
+            missing = usual_missing(null, reference)
         settings = Settings(null, reference, num_train, tolerance, missing, pcircuit.check_seed(rng))
         if (reference in FROM_ROWS) != (training_data is not None):
             raise ValueError("`training_data` must be given with reference='training' and left out otherwise, found it "

@@ -46,3 +46,26 @@ class Settings:
         pcircuit.check_whole_number(self.num_train, "num_train", 1, none="a reference that is exact")
         pcircuit.check_number(self.tolerance, "tolerance", least=0)
         pcircuit.check_whole_number(self.seed, "seed", 0)
+
+
+def usual_missing(null: str, reference: str) -> str:
+    """How rows with holes are compared unless it is said.
+
+    Parameters
+    ----------
+    null, reference : str
+        As `HLDTest` takes them.
+
+    Returns
+    -------
+    str
+        "available" where the reference is of rows and the p-value is checked by the batch's own, else "complete".
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one of the two is not a known name.
+    """
+    pcircuit.check_choice(null, "null", tuple(NULLS))
+    pcircuit.check_choice(reference, "reference", tuple(REFERENCES))
+    return "available" if reference in FROM_ROWS and null in CHECKED else "complete"

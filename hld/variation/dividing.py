@@ -45,9 +45,9 @@ def divide(columns: Any, groups: Any, order: str | None, reference: str, rng: np
 
 def _halves(num_rows: int, groups: Any, order: str | None, reference: str) -> tuple[np.ndarray, np.ndarray]:
     """Positions of the earlier and of the later half of the rows."""
-    if order != "time":
-        raise ValueError("`order` must be 'time' (the rows are in order of time, without gaps) or None, found "
-                         f"{order!r}")
+    if not isinstance(order, str) or order != "time":
+        found = repr(order) if isinstance(order, (str, int, float)) else type(order).__name__
+        raise ValueError(f"`order` must be 'time' (the rows are in order of time, without gaps) or None, found {found}")
     if groups is not None:
         raise ValueError("`order` and `groups` are two ways to say how rows depend on one another: give one of them")
     if reference not in ("auto", "held-out"):

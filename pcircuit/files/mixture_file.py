@@ -33,7 +33,7 @@ def save_mixture(mixture: Mixture, path: str | os.PathLike[str], *, provenance: 
     Raises
     ------
     TypeError
-        If `mixture` is not a mixture, or JSON cannot hold `provenance`.
+        If `mixture` is not a mixture, or `provenance` is not a dict or holds what JSON cannot.
     OSError
         If the file cannot be written.
 
@@ -50,6 +50,8 @@ def save_mixture(mixture: Mixture, path: str | os.PathLike[str], *, provenance: 
     check_mixture(mixture)
     header: dict[str, Any] = {"format": FORMAT, "version": FORMAT_VERSION}
     if provenance is not None:
+        if not isinstance(provenance, dict):
+            raise TypeError(f"`provenance` must be a dict, found {type(provenance).__name__}")
         header["provenance"] = provenance
     arrays: dict[str, Any] = {"weights": mixture.weights}
     for m, circuit in enumerate(mixture.circuits):

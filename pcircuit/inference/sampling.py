@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pcircuit.arguments import check_generator, check_whole_number
 from pcircuit.array_types import Evidence, Floats, Ints, Seed, Weights
-from pcircuit.arrays import memory_for
+from pcircuit.arrays import check_memory
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_distribution, derived
 from pcircuit.circuit_mixture import Mixture
 from pcircuit.evidence import check_evidence
@@ -114,9 +114,8 @@ def sample(circuit: Circuit | Mixture, num_samples: int | None = None, *, eviden
     if observed is not None and len(observed) == 1:
         observed = np.broadcast_to(observed, (count, circuit.num_variables))
     dtype = np.dtype(_category_dtype(circuit))
-    with memory_for(f"a table of {count} rows", count * circuit.num_variables * dtype.itemsize,
-                    "draw fewer at a time"):
-        rows = np.empty((count, circuit.num_variables), dtype=dtype)
+    _check_size(count, circuit.num_variables * dtype.itemsize)
+    rows = np.empty((count, circuit.num_variables), dtype=dtype)
     tables = _tables(circuit)
     step = _rows_per_block(circuit.num_units, MIN_ROWS) if observed is not None else _rows_per_block(
         len(tables), min(DRAWN_ROWS, DRAWN_VALUES // len(tables)))
@@ -143,6 +142,7 @@ def _of_mixture(mixture: Mixture, num_samples: int | None, evidence: ArrayLike |
     choice, *own = (np.random.default_rng(seed) for seed in rng.integers(2**32, size=(len(mixture.circuits) + 1, 4)))
     observed = None if evidence is None else check_evidence(first, evidence, name="evidence")
     count = _checked_count(num_samples, observed)
+    _check_size(count, np.dtype(float).itemsize)
     share = np.broadcast_to(mixture.weights, (1 if observed is None else len(observed), len(mixture.weights)))
     if observed is not None:
         logs = np.stack(list(log_parts(mixture, observed)), axis=1)
@@ -176,6 +176,11 @@ def _checked_count(num_samples: int | None, evidence: Evidence | None) -> int:
         raise ValueError(f"`num_samples` is {count} but `evidence` has {len(evidence)} rows: leave "
                          "`num_samples` out, or give one row of evidence to repeat")
     return count
+
+
+def _check_size(count: int, size: int) -> None:
+    """MemoryError for more rows of so many bytes than there is memory."""
+    check_memory(f"a table of {count} rows", count * size, "draw fewer at a time")
 
 
 def _category_dtype(circuit: Circuit) -> np.dtype[Any]:

@@ -26,12 +26,15 @@ def draw(scene: Scene, ax: Any = None) -> Any:
     ------
     ImportError
         Without matplotlib.
+    TypeError
+        If `ax` are no axes.
     """
     patches, path = matplotlib_module("patches"), matplotlib_module("path")
     if ax is None:
         inches = min(scene.width / PIXELS_PER_INCH, WIDEST)
         figure = matplotlib_module("pyplot").figure(figsize=(inches, inches * scene.height / scene.width))
         ax = figure.add_axes((0, 0, 1, 1))
+    check_axes(ax)
     ax.set(xlim=(0, scene.width), ylim=(scene.height, 0), aspect="equal")
     ax.set_axis_off()
     points = _points_per_pixel(scene, ax)
@@ -67,8 +70,15 @@ def matplotlib_module(module: str) -> Any:
 def axes_or_new(ax: Any) -> Any:
     """The axes given, or those of a new figure that pyplot knows, so that a notebook shows it."""
     if ax is not None:
-        return ax
+        return check_axes(ax)
     return matplotlib_module("pyplot").subplots(layout="constrained")[1]
+
+
+def check_axes(ax: Any) -> Any:
+    """The axes given; TypeError for what cannot be drawn into, such as a figure or an array of axes."""
+    if not isinstance(ax, matplotlib_module("axes").Axes):
+        raise TypeError(f"`ax` must be axes of matplotlib, found {type(ax).__name__}")
+    return ax
 
 
 def plain_frame(ax: Any) -> Any:

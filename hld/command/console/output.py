@@ -51,7 +51,15 @@ def flush_output() -> None:
 
 
 def send(text: str, flush: bool = False) -> None:
-    """Print text as it is; OSError as from `flush_output` where Python does not wait for more before it writes."""
+    """Print text as it is; OSError as from `flush_output` where Python does not wait for more before it writes.
+
+    Parameters
+    ----------
+    text : str
+        With the end of its last line.
+    flush : bool
+        Whether it is sent on its way at once.
+    """
     with naming_output():
         print(text, end="", flush=flush)
 

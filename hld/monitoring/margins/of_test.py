@@ -100,6 +100,7 @@ def monitor_of(test: Any, alpha: float = 0.05, margin: float | None = None) -> M
         if doubt is not None:
             warnings.warn(f"`test` {doubt}", UserWarning, stacklevel=2)
         margin = farthest(test, test.mean[:len(exact.mean)] - exact.mean)
+    margin = pcircuit.check_number(margin, "margin", least=0)
     return Monitor(test.circuit, alpha, test.nodes, margin=margin, rng=0) if margin else exact
 
 

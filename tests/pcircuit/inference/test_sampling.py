@@ -358,3 +358,10 @@ def test_blocks_of_many_regions_are_held_once():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < rows.nbytes + 1.5 * 8 * sampling.DRAWN_ROWS * circuit.num_regions
+
+
+@pytest.mark.parametrize("model", [CIRCUITS["two_coins"], Mixture([CIRCUITS["two_coins"]])], ids=["circuit", "mixture"])
+@pytest.mark.parametrize("count", [2**62, 2**63 - 1, 10**30])
+def test_more_rows_than_any_memory_holds(model, count):
+    with pytest.raises(MemoryError, match=f"a table of {count} rows takes .*: draw fewer at a time"):
+        sample(model, count)
