@@ -48,7 +48,8 @@ svg .arrow { fill: var(--observed); }
 .legend i { display: inline-block; width: 1.1rem; height: .6rem; margin-right: .4rem; border-radius: 2px; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 th, td { text-align: left; padding: .42rem .7rem .42rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-thead th { color: var(--soft); font-weight: 500; font-size: .82rem; } tbody th { font-weight: 600; }
+thead th { color: var(--soft); font-weight: 500; font-size: .82rem; }
+tbody th { font-weight: 600; overflow-wrap: anywhere; min-width: 6rem; }
 td { font-variant-numeric: tabular-nums; overflow-wrap: anywhere; min-width: 4.8rem; }
 tr.moved th { color: var(--shift); }
 .heats { display: flex; flex-wrap: wrap; gap: .8rem 1.6rem; }
@@ -56,7 +57,7 @@ tr.moved th { color: var(--shift); }
 .heat { width: auto; max-width: 100%; }
 .heat td, .heat th { padding: .3rem .5rem; border: 0; font-size: .78rem; font-weight: 400; }
 .heat td { text-align: right; white-space: nowrap; min-width: 0; }
-.heat th { color: var(--soft); }
+.heat th { color: var(--soft); min-width: 0; }
 .heat caption { text-align: left; color: var(--soft); font-size: .8rem; padding-bottom: .2rem; }
 .segments { display: flex; flex-wrap: wrap; gap: 3px; margin: .6rem 0 1.2rem; }
 .segments span { width: 18px; height: 18px; border-radius: 3px; background: var(--calm-soft);

@@ -134,6 +134,18 @@ def test_pages_are_printed_on_white_and_nothing_is_cut(pages, tmp_path):
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_a_name_of_thousands_of_letters_does_not_move_the_numbers_off_the_screen(tmp_path):
+    text = page.page("long", [page.table(("column", "p-value"), [("c" * 3000, 0.5), ("age", 0.2)])])
+    (tmp_path / "page.html").write_text(text, encoding="utf-8")
+    with browser(tmp_path / "browser", width=1000) as shown:
+        shown.open((tmp_path / "page.html").as_uri())
+        width, least = shown.run("""[Math.max(...[...document.querySelectorAll('td')].map(
+            e => e.getBoundingClientRect().right)), document.querySelectorAll('tbody th')[1].offsetWidth]""")
+    assert width <= 1000
+    assert least >= 96  # pixels: the names do not become columns of single letters
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_the_browser_finds_what_is_too_wide_and_too_pale(pages, tmp_path):
     wrong = '<p style="color:#999;background:#fff;width:900px;max-width:none">pale</p></main>'
     found = seen(pages["calm"].replace("</main>", wrong), 500, "light", tmp_path)
