@@ -19,7 +19,7 @@ Needs matplotlib (``pip install 'hld[plot]'``), which is imported when a functio
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,7 +58,7 @@ def training_curve(history: Any, ax: Any = None) -> Any:
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('epoch', 'log-likelihood (nats per row)')
     """
-    history = np.asarray(history, dtype=float)
+    history = pcircuit.check_numbers(history, "history", "a list of numbers", finite=False)
     if history.ndim != 1 or not history.size:
         raise ValueError(f"`history` has shape {history.shape}, expected (epochs + 1,)")
     ax = axes(ax)
@@ -99,7 +99,7 @@ def images(rows: Any, shape: tuple[int, int], ax: Any = None, *, num_columns: in
     >>> ax.get_images()[0].get_array().shape                          # 2 x 3 pictures, frames of one pixel
     (7, 10)
     """
-    rows = np.asarray(rows, dtype=float)
+    rows = pcircuit.check_numbers(rows, "rows", "a table of numbers", finite=False)
     height, width = _checked_shape(shape)
     if rows.ndim != 2 or not len(rows) or rows.shape[1] != height * width:
         raise ValueError(f"`rows` has shape {rows.shape}, expected (N, {height * width}) with N of at least "
@@ -197,6 +197,9 @@ def variable_shares(localisation: Any, names: Sequence[str], ax: Any = None, *, 
     ['income', 'age']
     """
     shares = _shares(localisation)
+    if isinstance(names, str) or not isinstance(names, Iterable) or np.ndim(names) == 0:
+        raise TypeError(f"`names` must be a list of names, found {type(names).__name__}")
+    names = list(names)
     if len(names) != len(shares):
         raise ValueError(f"`names` has {len(names)} entries, expected {len(shares)}, one for each variable")
     top = pcircuit.check_whole_number(top, "top", 1)
@@ -241,9 +244,9 @@ def pvalues_over_time(pvalues: Any, alpha: Any, ax: Any = None) -> Any:
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['no shift (2)', 'shift (1)', 'level 0.05']
     """
-    pvalues = np.asarray(pvalues, dtype=float)
-    if pvalues.ndim != 1 or not ((pvalues >= 0) & (pvalues <= 1)).all():
-        raise ValueError(f"`pvalues` has shape {pvalues.shape}, expected (n,) with entries from 0 to 1")
+    pvalues = pcircuit.check_numbers(pvalues, "pvalues", "a list of numbers from 0 to 1", least=0, most=1)
+    if pvalues.ndim != 1:
+        raise ValueError(f"`pvalues` has shape {pvalues.shape}, expected (n,)")
     alpha = pcircuit.check_fraction(alpha, "alpha")
     ax = axes(ax)
     ax.plot(np.arange(1, len(pvalues) + 1), np.maximum(pvalues, SMALLEST), color=GREY, linewidth=0.8, alpha=0.6)
@@ -280,6 +283,9 @@ def new_figure(size: Any) -> Any:
 
 def _shares(localisation: Any) -> np.ndarray:
     """(V,) scores as parts of their sum; all 0 where nothing differs."""
+    if not hasattr(localisation, "variable_scores"):
+        raise TypeError(f"`localisation` must be what `localize()` of a result returns, found "
+                        f"{type(localisation).__name__}")
     scores = np.asarray(localisation.variable_scores, dtype=float)
     total = scores.sum()
     return scores / total if total > 0 else scores
@@ -287,7 +293,8 @@ def _shares(localisation: Any) -> np.ndarray:
 
 def _checked_shape(shape: Any) -> tuple[Any, ...]:
     """Height and width of a picture."""
-    shape = tuple(shape)
-    if len(shape) != 2 or min(shape) < 1:
-        raise ValueError(f"`shape` is {shape}, expected height and width, both at least 1")
-    return shape
+    if not isinstance(shape, (tuple, list, np.ndarray)) or np.ndim(shape) != 1:
+        raise TypeError(f"`shape` must be height and width, two numbers, found {type(shape).__name__}")
+    if len(shape) != 2:
+        raise ValueError(f"`shape` is {tuple(shape)}, expected height and width, both at least 1")
+    return tuple(pcircuit.check_whole_number(size, f"shape[{i}]", 1) for i, size in enumerate(shape))

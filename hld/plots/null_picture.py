@@ -37,8 +37,9 @@ def null_law(test: Any, result: Any, ax: Any = None) -> Any:
     ------
     ImportError
         If matplotlib is missing.
-    ValueError
-        If the test has several metrics, whose p-values are combined, so that there is no one law to draw.
+    TypeError, ValueError
+        If `test` is no test or `result` no result; if the test has several metrics, whose p-values are combined, so
+        that there is no one law to draw.
 
     Examples
     --------
@@ -50,6 +51,10 @@ def null_law(test: Any, result: Any, ax: Any = None) -> Any:
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('distance d of a batch of 20 rows', 'density under H0')
     """
+    if not hasattr(test, "calibration"):
+        raise TypeError(f"`test` must be an HLDTest, found {type(test).__name__}")
+    if not hasattr(result, "metrics"):
+        raise TypeError(f"`result` must be an HLDResult, found {type(result).__name__}")
     if len(result.metrics) > 1:
         raise ValueError(f"`test` combines the metrics {result.metrics}: draw the law of a test with one of them")
     edges, tail = null_tail(test, result)

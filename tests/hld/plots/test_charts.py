@@ -79,7 +79,7 @@ def test_images_keep_their_place_and_their_frames(ax):
     (np.zeros((0, 6)), (2, 3), r"N of at least 1"),
     (np.zeros(6), (2, 3), r"`rows` has shape \(6,\)"),
     (np.zeros((2, 6)), (6,), r"`shape` is \(6,\), expected height and width"),
-    (np.zeros((2, 6)), (0, 6), r"`shape` is \(0, 6\)"),
+    (np.zeros((2, 6)), (0, 6), r"`shape\[0\]` must be a whole number of at least 1"),
 ])
 def test_images_refuse_what_is_no_picture(rows, shape, message, ax):
     """Rows and shape must agree."""
@@ -156,8 +156,8 @@ def test_pvalues_are_split_at_the_level(ax):
 
 
 @pytest.mark.parametrize(("pvalues", "alpha", "message"), [
-    ([0.1, 1.1], 0.05, "entries from 0 to 1"),
-    ([np.nan], 0.05, "entries from 0 to 1"),
+    ([0.1, 1.1], 0.05, "`pvalues` must be a list of numbers from 0 to 1"),
+    ([np.nan], 0.05, "`pvalues` must be a list of numbers from 0 to 1"),
     ([[0.1]], 0.05, r"`pvalues` has shape \(1, 1\)"),
     ([0.1], 0.0, "`alpha` must be a finite number above 0 and below 1"),
 ])
