@@ -21,7 +21,7 @@ so the remaining nodes are again in post-order.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -158,6 +158,9 @@ def variable_numbers(values: Iterable[int] | None, name: str, num_variables: int
     if not isinstance(values, Iterable):
         raise TypeError(f"`{name}` must be a sequence of variables, found {values!r}: write a single one as "
                         f"[{values!r}]")
+    if isinstance(values, Mapping):  # an event, whose levels would be ignored
+        raise TypeError(f"`{name}` must be a sequence of variables, found the mapping {values!r}: give an event to "
+                        "`pcircuit.condition`, or its variables as a list")
     expected = "a sequence of integers, the numbers of variables"
     numbers = check_integers(values if isinstance(values, np.ndarray) else list(values), name, expected)
     if numbers.ndim != 1:

@@ -161,3 +161,5 @@ def test_errors():
             marginalize(circuit, wrong)
     with pytest.raises(TypeError, match=r"`variables` must be a sequence of variables, found 3: .*\[3\]"):
         marginalize(circuit, 3)
+    with pytest.raises(TypeError, match=r"`variables` .* found the mapping \{0: 1\}: give an event to `pcircuit.cond"):
+        marginalize(circuit, {0: 1})
