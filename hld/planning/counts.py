@@ -176,7 +176,7 @@ class CountDraws:
         # rows of which the share of an event has the variance of a difference of shares
         self.size = 1 / (1 / self.T + (1 / np.maximum(self.n, 1) if draws.is_relative else 0.0))
         self.least, self.largest = self._limits(_least_ratio(level))
-        self.noise = self._noise(draws, rows, kept.num_rows)
+        self.noise = self._noise(draws, rows)
 
     def rejected(self, moved: np.ndarray) -> np.ndarray:
         """(draws,) whether a count is conspicuous if the share of each event has moved by so much, (E,)."""
@@ -215,11 +215,10 @@ class CountDraws:
         varies = (K > 0) & (K < N) & (self.n > 0)
         return np.where(varies, likelihood_ratio(nearer, self.T, np.where(varies, K, N / 2), N), 0.0)
 
-    def _noise(self, draws: Rejections, rows: EventRows, num_reference: int) -> np.ndarray:
+    def _noise(self, draws: Rejections, rows: EventRows) -> np.ndarray:
         """(draws, E) errors of the shares in units of their deviations, drawn with those of the vectors."""
-        width = 1 / draws.T + (1 / num_reference if draws.is_relative else 0.0)
         G = np.random.default_rng([draws.T, 6]).standard_normal((len(draws.noise), len(rows.rest)))
-        noise = draws.noise @ rows.slopes + (G @ rows.rest) * math.sqrt(width)
+        noise = draws.errors @ rows.slopes + (G @ rows.rest) / np.sqrt(self.size)
         deviation = noise.std(axis=0)
         found: np.ndarray = noise / np.where(deviation > 0, deviation, np.inf)
         return found

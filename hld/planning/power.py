@@ -17,8 +17,9 @@ A single row is far from normal, and with the null "auto" its p-value is a rank:
 by one instead, with every null.
 
 **Limits.**  Z is normal only in the limit; with two to some ten rows, and for levels with fewer than some ten
-expected rows, power is only a guide.  Rows are taken to be independent and without holes, and the alternative to be
-exactly the given one.
+expected rows, power is only a guide.  Rows are taken to be independent, and the alternative to be exactly the given
+one.  Batches have the holes of the reference rows (`hld.planning.holes`), but single rows, and all that is compared
+with a circuit, have none.
 """
 from __future__ import annotations
 
@@ -35,7 +36,9 @@ from hld.nulls.joint import covariance_factor, harmonic_mean
 from hld.nulls.ranks.confirmation import ASKED_BELOW, confirmed, pooled_of_norms
 from hld.nulls.ranks.drawn_tail import drawn_tail
 from hld.nulls.ranks.monte_carlo import TIE
+from hld.nulls.score import score_of
 from hld.planning.alternatives import Alternative, alternative_of, compared, own_mean
+from hld.planning.holes import planned_holes
 
 DRAWS = 2000
 MOST_T = 10 ** 7
@@ -230,17 +233,27 @@ class Rejections:
                  num_draws: int = DRAWS) -> None:
         self.test, self.T, self.alpha, self.covariance = test, T, alpha, covariance
         parts, n = test.calibration, test.settings.num_train
+        holes = planned_holes(test, T)
         own = covariance / T
         if is_relative and parts.kept is not None and len(parts.kept.covariance):
             own = own + parts.kept.covariance / parts.kept.num_rows
+        self.weights = np.ones(len(own)) if holes is None else holes.weights
+        if holes is not None:
+            own, self.covariance = own * holes.correlations, covariance * holes.correlations
         factor = covariance_factor(own)
         self.is_relative = is_relative
         self.noise = np.random.default_rng([T, 5]).standard_normal((num_draws, len(factor))) @ factor
         self.mapped = [metric.apply(self.noise) for metric in parts.metrics]
         self.lengths = [(mapped ** 2).sum(axis=1) for mapped in self.mapped]
         self.inflation = 1.0 if n is None else 1.0 + T / n
-        self.rule = _rule(parts.null, T, alpha)
-        self.norms = [_norms(metric, covariance, T) for metric in parts.metrics]
+        self.rule = _rule(parts.null, T, alpha, None if holes is None else holes.laws)
+        self.norms = [_norms(metric, self.covariance, T) for metric in parts.metrics]
+
+    @property
+    def errors(self) -> np.ndarray:
+        """(draws, size) errors of the means of nodes, each by the rows that show it; 0 where it is not compared."""
+        found: np.ndarray = self.noise / np.where(self.weights > 0, self.weights, np.inf)
+        return found
 
     def share(self, delta: Any, size: float = 1.0) -> float:
         """Share of the draws that are rejected with a shift of `size` times delta (size,)."""
@@ -251,7 +264,7 @@ class Rejections:
         parts, columns = self.test.calibration, []
         for metric, mapped, lengths, margin in zip(parts.metrics, self.mapped, self.lengths, parts.margins,
                                                    strict=True):
-            shift = size * metric.apply(delta)
+            shift = size * metric.apply(self.weights * delta)
             distances = np.sqrt(np.maximum(lengths + 2 * (mapped @ shift) + float(shift @ shift), 0.0))
             columns.append(np.maximum(distances - margin, 0.0) ** 2)
         squared = np.stack(columns, axis=1)
@@ -283,14 +296,14 @@ def _norms(metric: Any, covariance: Any, T: Any) -> tuple[Any, ...]:
     return trace, frobenius, largest, trace ** 2 + 2 * square
 
 
-def _rule(null: Any, T: Any, alpha: float) -> Any:
-    """A function from squared distances (n, q) without inflation to whether each is rejected."""
+def _rule(null: Any, T: Any, alpha: float, own: Any = None) -> Any:
+    """A function from squared distances (n, q) without inflation to whether each is rejected; `own` laws if given."""
     if isinstance(null, AutoNull) and null.drawn(T):
-        level = null.level(alpha, T)
-        return lambda squared: null.score(squared, T)[:, -1] * (1 + TIE) < level  # from there on nothing is rejected
-    laws = laws_of(null)
+        level, score = null.level(alpha, T), null.score if own is None else score_of(own)
+        return lambda squared: score(squared, T)[:, -1] * (1 + TIE) < level  # from there on nothing is rejected
+    laws = laws_of(null) if own is None else own
     if len(laws) == 1:
-        largest = null.threshold(alpha, T)
+        largest = (null if own is None else laws[0]).threshold(alpha, T)
         return lambda squared: squared[:, 0] >= largest
     tails, joint = [_tail_curve(law.at(T)) for law in laws], law_part(null).law
     return lambda squared: joint.tails(harmonic_mean(
