@@ -13,6 +13,7 @@ KINDS = 4  # directions that are learned at a time: two means, each plain and wh
 FIXED_SHARE = 0.5  # of the weights
 FORGETTING = 1 / 64
 RIDGE, MOST_WHITENED = 0.03, 1000
+LEAST_STD = 1e-290  # of a likelihood that is compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +25,10 @@ class Scores:
     trained, reference : (a, m), (b, m) float arrays
         Vectors of the rows that bins and directions are made with, and of those that every bag begins with.
     fixed : (F,) int array
-        Positions of the nodes that have a race from the start.
+        Positions of the nodes that have a race from the start: of those that vary, or of all where none does.
     mean, scale : (m,) float arrays
-        Of `trained`: mean, and 1 over the standard deviation, 0 where it is none.
+        Of `trained`: mean, and 1 over the standard deviation; where all are alike, mean over the root of their number
+        is taken for it, so that what later rows show is seen.
     whitening : (m, m) or (0, 0) float array
         Inverse of their correlations with a ridge.
     """
@@ -54,15 +56,17 @@ def scores_of(vectors: np.ndarray) -> Scores:
     a = min(max(len(vectors) // 4, 2), 1000)
     trained, reference = vectors[:a], vectors[a:]
     mean, stds = trained.mean(axis=0), trained.std(axis=0)
-    usable = stds > 1e-9 * np.maximum(np.abs(mean), 1e-300)
-    scale = np.divide(1.0, stds, out=np.zeros(len(stds)), where=usable)
-    fixed = np.flatnonzero(usable)
+    varies = stds > 1e-9 * np.maximum(np.abs(mean), 1e-300)
+    stds = np.where(varies, stds, mean / np.sqrt(a))  # at most about so much, if none of `a` rows shows that it varies
+    scale = np.divide(1.0, stds, out=np.zeros(len(stds)), where=stds > LEAST_STD)
+    fixed = np.flatnonzero(varies if varies.any() else scale)
     fixed = fixed[np.unique(np.linspace(0, len(fixed) - 1, min(len(fixed), MOST_FIXED)).astype(int))] if len(fixed) \
         else fixed
     whitening = np.zeros((0, 0))
     if len(mean) <= MOST_WHITENED:
         rows = (trained - mean) * scale
         correlations = rows.T @ rows / len(rows)
+        correlations[np.diag_indices_from(correlations)] = np.where(varies, correlations.diagonal(), 1.0)
         largest = max(float(np.linalg.eigvalsh(correlations)[-1]), 1e-300)
         whitening = np.linalg.inv(correlations + RIDGE * largest * np.eye(len(mean)))
     return Scores(trained, reference, fixed, mean, scale, whitening)

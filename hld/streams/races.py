@@ -25,7 +25,8 @@ bets are alive when a shift comes late.
 Races need not know of each other, and a race may start late with a score made from earlier rows of the stream, if its
 bag begins with the reference rows alone: given the rows that made the score, reference and later rows are exchangeable.
 
-Scores are counted in bins whose edges come from rows of their own, so that a bag is one row of counts.
+Scores are counted in bins whose edges come from rows of their own, so that a bag is one row of counts.  What is below
+or above all of these rows, as a missing cell or a new level may be, has a bin at either end.
 """
 from __future__ import annotations
 
@@ -95,12 +96,16 @@ def start(races: Races, k: int, trained: np.ndarray, reference: np.ndarray, log_
 
 
 def bin_edges(scores: np.ndarray) -> np.ndarray:
-    """At most BINS - 1 edges between different scores: between all where they are few, else near quantiles."""
+    """At most BINS - 1 edges between different scores: between all where they are few, else near quantiles.
+
+    The first and the last are beyond all scores, so that what none of these rows showed is in bins of its own.
+    """
     values = np.unique(scores)
-    if len(values) > BINS:
-        values = np.unique(np.quantile(scores, np.linspace(0, 1, BINS), method="inverted_cdf"))
-    middles = (values[1:] + values[:-1]) / 2
-    return middles[np.diff(values) > 1e-9 * max(float(np.abs(values).max(initial=0.0)), 1e-300)]
+    if len(values) > BINS - 2:
+        values = np.unique(np.quantile(scores, np.linspace(0, 1, BINS - 2), method="inverted_cdf"))
+    apart = 1e-9 * max(float(np.abs(values).max(initial=0.0)), 1e-300)
+    middles = ((values[1:] + values[:-1]) / 2)[np.diff(values) > apart]
+    return np.concatenate([values[:1] - apart, middles, values[-1:] + apart])
 
 
 def advance(scores: np.ndarray, uniforms: np.ndarray, races: Races, evidence: np.ndarray, leaders: np.ndarray) -> None:

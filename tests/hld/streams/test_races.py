@@ -30,12 +30,20 @@ def test_ranks_among_exchangeable_scores_are_uniform_whatever_the_ties_are():
 
 def test_bins_tell_few_values_apart_and_many_by_quantiles():
     few = np.array([0.1, 0.1, 0.4, 0.9])
-    np.testing.assert_allclose(bin_edges(few), [0.25, 0.65])
+    np.testing.assert_allclose(bin_edges(few), [0.1, 0.25, 0.65, 0.9])
     many = bin_edges(np.random.default_rng(0).normal(size=5000))
     assert len(many) == BINS - 1
     counts = np.bincount(np.searchsorted(many, np.random.default_rng(1).normal(size=64_000)), minlength=BINS)
-    assert counts[1:-1].min() > 500
-    assert len(bin_edges(np.full(9, 0.3))) == 0
+    assert counts[2:-2].min() > 500
+
+
+def test_what_no_row_showed_is_in_bins_of_its_own():
+    """It was in those of the smallest and of the largest score: a missing cell was like the most frequent level."""
+    for scores in (np.array([0.1, 0.1, 0.4, 0.9]), np.full(9, 0.3), np.random.default_rng(0).normal(size=500)):
+        edges = bin_edges(scores)
+        found = np.searchsorted(edges, [*scores, scores.min() - 1e-6, scores.max() + 1e-6], side="right")
+        assert found[-2:].tolist() == [0, len(edges)]
+        assert set(found[:-2].tolist()) <= set(range(1, len(edges)))
 
 
 @pytest.mark.skipif(not HAS_NUMBA, reason="Numba is not installed")

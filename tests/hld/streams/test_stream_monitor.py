@@ -49,6 +49,33 @@ def test_a_shift_is_found_and_the_guarantee_is_told(monitor):
     assert monitor.update(rows(0, rng).reshape(0, 5)).num_rows == 0
 
 
+@pytest.mark.parametrize("change", [("kind", "new"), ("kind", None), ("half", None)])
+def test_what_no_reference_row_showed_is_found(change):
+    """A column of one value, all of which are another or missing; missing cells of a column of two values."""
+    rng, (name, cell) = np.random.default_rng(5), change
+
+    def table(n):
+        return {"kind": np.full(n, "old", dtype=object), "half": rng.choice(["x", "y"], size=n).astype(object)}
+
+    fitted = hld.HLDDetector(num_latents=2, num_epochs=5, num_resamples=99, rng=0).fit(table(400))
+    monitor, changed = hld.StreamMonitor(fitted, table(300)), table(100)
+    changed[name][rng.random(100) < (1 if name == "kind" else 0.3)] = cell
+    assert not monitor.update(table(50)).alarm
+    assert monitor.update(changed).alarm
+
+
+def test_a_table_without_any_variation_is_watched():
+    """There was no race, an evidence of minus infinity, and no alarm whatever came."""
+    constant = {"a": ["x"] * 200, "b": [3] * 200}
+    fitted = hld.HLDDetector(num_latents=2, num_epochs=5, num_resamples=99, rng=0).fit(constant)
+    monitor = hld.StreamMonitor(fitted, constant)
+    quiet = monitor.update({"a": ["x"] * 5, "b": [3] * 5})
+    assert not quiet.alarm
+    assert np.isfinite(quiet.log_e_value)
+    found = monitor.update({"a": ["y"] * 40, "b": [3] * 40})
+    assert (found.alarm, found.columns) == (True, ("a",))
+
+
 def test_cutting_and_files_change_nothing(monitor, detector, tmp_path):
     stream = rows(150, np.random.default_rng(4), 0.3)
     whole = monitor.update(stream).log_e_values
