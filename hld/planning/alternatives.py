@@ -217,16 +217,15 @@ def edited(test: Any, edit: Edit) -> Alternative:
     mean = own_mean(test)
     delta = by / (1 - p) * (inside - mean)
     single = edited_rows(circuit, edit, NUM_SINGLE)
-    if kept is not None and len(kept.covariance):
-        usual = pcircuit.sample(circuit, NUM_SINGLE, rng=np.random.default_rng([SEED, 2]))
-        return Alternative(delta, kept.covariance, True, None, single, usual)
-    covariance = CircuitReference(circuit, test.nodes, test.mean).covariance()
+    has_rows = kept is not None and len(kept.covariance) > 0
+    before = kept.covariance if has_rows else CircuitReference(circuit, test.nodes, test.mean).covariance()
     # S = p W + (1 - p) V + p / (1 - p) g g^t with g the difference of the means of level and all: V is that of the rest
     gap = inside - mean
-    rest = (covariance - p * within - p / (1 - p) * np.outer(gap, gap)) / (1 - p)
+    rest = (before - p * within - p / (1 - p) * np.outer(gap, gap)) / (1 - p)
     q = p + by
     covariance = q * within + (1 - q) * rest + q * (1 - q) / (1 - p) ** 2 * np.outer(gap, gap)
-    return Alternative(delta, covariance, False, None, single)
+    usual = pcircuit.sample(circuit, NUM_SINGLE, rng=np.random.default_rng([SEED, 2])) if has_rows else None
+    return Alternative(delta, covariance, has_rows, None, single, usual)
 
 
 def under_level(circuit: pcircuit.Circuit, variable: int, level: int, n: int) -> np.ndarray:

@@ -145,6 +145,27 @@ def test_models_of_the_first_version_find_what_their_plan_says():
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize(("T", "by"), [(5, 0.5), (10, 0.3)])
+def test_a_rare_level_that_becomes_frequent_is_not_in_every_small_batch(T, by):
+    """Batches varied as little as the reference rows, so that 0.99 and 0.98 were planned for 0.84 and 0.77."""
+    trials, planned, found = 50, [], 0
+
+    def table(n, rng, share):
+        kind = rng.integers(0, 3, n)
+        return {"rare": np.where(rng.random(n) < share, "r", np.where(rng.random(n) < 0.02, "s", "u")),
+                "kind": np.array(list("abc"))[kind], "size": rng.normal(kind), "flag": rng.random(n) < 0.2 + 0.2 * kind}
+
+    for seed in range(6):
+        rng = np.random.default_rng([seed, 1])
+        detector = hld.HLDDetector(num_latents=2, num_epochs=15, num_resamples=199, rng=seed)
+        detector.fit(table(2000, rng, 0.01))
+        planned.append(detector.power(Edit("rare", "r", by), T))
+        found += sum(detector.test(table(T, rng, 0.01 + by)).reject for _ in range(trials))
+    trials, expected = trials * len(planned), float(np.mean(planned))
+    assert bounds.at_least(trials, expected - 0.02) <= found <= bounds.at_most(trials, min(expected + 0.02, 1))
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("by", [0.001, 0.3])
 def test_power_of_single_rows_is_that_of_ranks(by):
     """Rows that take few values: their p-values are ranks with many ties, which no normal law knows."""
