@@ -10,8 +10,8 @@ import numpy as np
 
 import pcircuit
 from hld.answers.column_shifts import labels_of, percent
-from hld.answers.table_facts import as_table
 from hld.planning.alternatives import NUM_DRAWN, SEED, Alternative, Edit, alternative_of, read_edits, under_level
+from hld.planning.coded_edits import coded_edit
 from hld.planning.counts import DetectorDraws, EventRows, event_rows, shared_level
 from hld.planning.detectable import Detectable, detectable, detectable_levels
 from hld.planning.power import MOST_ROWS, power, smallest_batch
@@ -177,7 +177,7 @@ def alternative_of_table(detector: Any, alternative: Any) -> TableAlternative:
         (alternative,) = read_edits([alternative])
     circuit = detector.circuit_
     if isinstance(alternative, Edit):
-        edit = replace(alternative, **_place(detector.encoder_, alternative))
+        edit = coded_edit(detector, alternative)
         found = alternative_of(detector.test_, edit)
         if not has_largest(detector):
             return TableAlternative(found, None, None)
@@ -213,40 +213,6 @@ def _shares_of_circuit(detector: Any, events: Any) -> np.ndarray:
     tables = pcircuit.marginal_tables(detector.circuit_)
     found: np.ndarray = events.of([np.append(table, 0.0) for table in tables])
     return found
-
-
-def _place(encoder: Any, edit: Edit) -> dict[str, Any]:
-    """Variable and category of an edit's column and level."""
-    names = encoder.names
-    if isinstance(edit.column, int) and not isinstance(edit.column, bool) and 0 <= edit.column < len(names):
-        v = edit.column
-    elif edit.column in names:
-        v = names.index(edit.column)
-    else:
-        raise ValueError(f"`column` of an edit must be one of {', '.join(map(repr, names[:8]))}, found {edit.column!r}")
-    labels = labels_of(encoder.columns[v])[:-1]    # missing cells are no level of the circuit
-    for level in _readings(edit.level):
-        cells = np.full((1, len(names)), None, dtype=object)
-        cells[0, v] = level
-        codes, report, _, _ = encoder.encode_counting(as_table(encoder, cells))
-        if codes[0, v] >= 0 and not report.num_unseen[v]:
-            return {"column": v, "level": int(codes[0, v])}
-    if str(edit.level) in labels:
-        return {"column": v, "level": labels.index(str(edit.level))}
-    raise ValueError(f"`level` of an edit must be one of those of column {names[v]!r} ({', '.join(labels[:8])}), found "
-                     f"{edit.level!r}")
-
-
-def _readings(level: Any) -> list[Any]:
-    """A level as it is, and a text as the number or the truth value that it may be."""
-    if not isinstance(level, str):
-        return [level]
-    if level.lower() in ("true", "false"):  # as shells and files write them
-        return [level, level.lower() == "true"]
-    try:
-        return [level, float(level)]
-    except ValueError:
-        return [level]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,32 @@
+"""Edits by the names of a column and a level: what they stand for, and what is refused."""
+import numpy as np
+import pytest
+
+import hld
+from hld.planning.alternatives import Edit
+from hld.planning.coded_edits import coded_edit
+
+
+@pytest.fixture(scope="module")
+def detector():
+    rng = np.random.default_rng(0)
+    table = {"sex": rng.choice(["F", "M"], size=300), "size": rng.integers(0, 3, 300), "old": rng.random(300) < 0.3}
+    return hld.HLDDetector(num_latents=2, num_epochs=3, num_resamples=99).fit(table)
+
+
+@pytest.mark.parametrize(("column", "level", "place"), [
+    ("sex", "M", (0, 1)), (0, "F", (0, 0)), ("size", "2", (1, 2)), ("size", 2.0, (1, 2)), ("old", "TRUE", (2, 1))])
+def test_names_become_variables_and_categories(detector, column, level, place):
+    found = coded_edit(detector, Edit(column, level, 0.1))
+    assert ((found.column, found.level), found.by) == (place, 0.1)
+
+
+@pytest.mark.parametrize("by", [0.9, -0.9])
+def test_a_change_by_too_much_is_told_of_the_level_as_it_was_named(detector, by):
+    """It had been that of "level 0 of variable 0", which no table has."""
+    said = rf"`by` of an edit is {by:g}, but level 'F' of column 'sex' has the share 0\.\d+: expected"
+    edit = Edit("sex", "F", by)
+    for way in (lambda: detector.power(edit, 50), lambda: detector.sample_size(edit),
+                lambda: hld.plan(detector, 50, [edit])):
+        with pytest.raises(ValueError, match=said):
+            way()
