@@ -34,7 +34,7 @@ def coded_edit(detector: Any, edit: Edit) -> Edit:
     p = float(pcircuit.marginal_tables(detector.circuit_)[place["column"]][place["level"]])
     if not 0 < p < 1 or not 0 <= p + edit.by <= 1:
         raise ValueError(f"`by` of an edit is {edit.by:g}, but level {edit.level!r} of column {edit.column!r} has the "
-                         f"share {p:.4g}: expected a level that some rows have and others not, and a result from 0 to 1")
+                         f"share {p:.4g}: expected a level that some rows have and some not, and a result from 0 to 1")
     return replace(edit, **place)
 
 

@@ -296,7 +296,8 @@ def plan(detector: Any, rows_per_day: int, edits: Sequence[Any] = (), power: flo
     """
     rows_per_day = pcircuit.check_whole_number(rows_per_day, "rows_per_day", 1, MOST_ROWS // max(DAYS))
     if not hasattr(detector, "test_"):
-        raise TypeError(f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}")
+        raise TypeError(f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}: fit or "
+                        "load one")
     _check_independent(detector)
     edits = read_edits(edits)
     asked = []

@@ -13,7 +13,8 @@ import pcircuit
 def check_fitted_detector(detector: Any) -> None:
     """Raise unless a detector is fitted."""
     if getattr(detector, "test_", None) is None or getattr(detector, "encoder_", None) is None:
-        raise TypeError(f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}")
+        raise TypeError(f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}: fit or "
+                        "load one")
 
 
 def warn_of_kind(detector: Any, has_groups: bool) -> None:

@@ -94,7 +94,8 @@ def monitor_of(test: Any, alpha: float = 0.05, margin: float | None = None) -> M
     """
     doubt, test = doubt_of_margin(test), getattr(test, "test_", test)
     if not hasattr(test, "calibration"):
-        raise TypeError(f"`test` must be an HLDTest or a fitted HLDDetector, found {type(test).__name__}")
+        raise TypeError(f"`test` must be an HLDTest or a fitted HLDDetector, found {type(test).__name__}: "
+                        "fit or load one")
     exact = Monitor(test.circuit, alpha, test.nodes, rng=0)
     if margin is None:
         if doubt is not None:
