@@ -191,7 +191,8 @@ def test_holes_need_no_filling(detector):
 
 @pytest.mark.parametrize(("make", "said"), [
     (lambda d: hld.StreamMonitor(None, [[0, 1]]), "`detector` must be a fitted HLDDetector, found NoneType"),
-    (lambda d: hld.StreamMonitor(hld.HLDDetector(), [[0, 1]]), "must be a fitted HLDDetector, found HLDDetector: fit or"),
+    (lambda d: hld.StreamMonitor(hld.HLDDetector(), [[0, 1]]),
+     "`detector` must be a fitted HLDDetector, found HLDDetector: fit"),
     (lambda d: hld.StreamMonitor(d, rows(5, np.random.default_rng(0))), "`reference` has 5 rows, expected at least 40"),
     (lambda d: hld.StreamMonitor(d, None), "`reference`"),
     (lambda d: hld.StreamMonitor(d, rows(50, np.random.default_rng(0)), 2), "`alpha` must be"),
