@@ -260,9 +260,9 @@ def _limited(way: Way, number: int, making: Making) -> LearnSearch:
 
 
 def _least(way: Way, making: Making) -> float:
-    """What the first continuous mixture must promise early: where all its epochs are costly, the best model so far."""
+    """What the first continuous mixture must promise early: where it may not have all its epochs, the best so far."""
     all_epochs = min(MOST_POINT_EPOCHS, making.search.num_epochs)
-    is_costly = not making.affords(all_epochs * work_of_epoch(way.size.num_latents, making.rows))
+    is_costly = all_epochs * work_of_epoch(way.size.num_latents, making.rows) > LARGEST_POINT_SHARE * making.left()
     return max(trial.best for trial in making.trials) if is_costly else -np.inf
 
 
