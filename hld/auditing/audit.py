@@ -10,8 +10,8 @@ From a table that the detector has not seen, batches of T rows are drawn and jud
 * of detectors fitted with groups or ``order="time"`` random rows do not tell the level: they vary less than the rows of
   one group, or successive ones.  With ``order="time"`` the level is that of rows in order, with groups that of whole
   groups (`hld.auditing.whole_groups`); without a column of them it is not known.  `AuditResult.notes` says so.
-* **power**: rows drawn so that a level of a column is more frequent, as an `Edit` says; everything else given that
-  column stays as it is, because whole rows are drawn.
+* **power**: rows drawn so that a level of a column is more frequent among the cells that are there, as an `Edit` says;
+  everything else given that column stays as it is, because whole rows are drawn, and as many cells are missing.
 
 Batches of one size are disjoint while the table has enough rows, and are drawn again from all rows after that: then
 they share rows, their alarms are dependent, and the interval is too narrow; `is_reused` says so.  Whether a detector
@@ -32,11 +32,11 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.auditing.adapters import column_of, num_rows, pvalue_function, take
-from hld.auditing.levels import has_level
+from hld.auditing.adapters import num_rows, pvalue_function, take
+from hld.auditing.edited_batches import edited_batches
 from hld.auditing.random_rows import too_often
 from hld.auditing.whole_groups import OUTSIDE, WORDS, as_judged, fit_all, kind_of, too_many, whole_groups
-from hld.planning.alternatives import Edit, read_edits
+from hld.planning.alternatives import read_edits
 
 SIZES = (10, 50, 200)
 LEVEL = 0.95  # of intervals of shares of alarms
@@ -259,7 +259,7 @@ def audit(detectors: Any, held_out: Any, sizes: Sequence[int] = SIZES, edits: Se
     judged, rows = as_judged(held_out, groups), []
     for T in sizes:
         plans = {"unshifted": _drawn(n, T, B, rng), "in order": _windows(n, T, B)}
-        plans |= {str(edit): _edited(held_out, edit, T, B, rng) for edit in edits}
+        plans |= {str(edit): edited_batches(held_out, edit, T, B, rng) for edit in edits}
         for situation, batches in plans.items():
             reused = sum(map(len, batches)) > n or situation not in ("unshifted", "in order")
             for name, test in run.items():
@@ -294,20 +294,6 @@ def _windows(n: int, T: int, B: int) -> list[np.ndarray]:
     """At most B windows of T successive rows, evenly spread."""
     starts = np.unique(np.linspace(0, n - T, min(B, max(n // T, 1))).astype(int))
     return [np.arange(start, start + T) for start in starts]
-
-
-def _edited(table: Any, edit: Edit, T: int, B: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """B batches of T rows among which a level has another share, drawn with replacement inside the two groups."""
-    has = has_level(column_of(table, edit.column), edit.level)
-    share = has.mean()
-    if not 0 < share < 1 or not 0 <= share + edit.by <= 1:
-        raise ValueError(f"`edits` has {edit}, but the level has a share of {share:.4g} in `held_out`: expected one "
-                         "that some rows have and others not, and a result from 0 to 1")
-    with_level, others, batches = np.flatnonzero(has), np.flatnonzero(~has), []
-    for _ in range(B):
-        h = rng.binomial(T, share + edit.by)
-        batches.append(np.concatenate([rng.choice(with_level, h), rng.choice(others, T - h)]))
-    return batches
 
 
 def _judged(name: str, situation: str, test: Callable[[Any], float], batches: list[Any], alpha: float,

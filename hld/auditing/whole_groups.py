@@ -19,6 +19,7 @@ import numpy as np
 
 from hld.answers.segments import group_numbers, split_off
 from hld.tables.cells import read_table
+from hld.tables.column_names import table_called
 
 WORDS = {"groups": "groups", "time": "order"}  # kind of `judge_`: the argument of `fit` that made it
 OUTSIDE = 0.025  # as beyond one end of an interval of 95 %
@@ -45,7 +46,8 @@ def whole_groups(table: Any, groups: Any, most: int, rng: np.random.Generator) -
     >>> whole_groups([["a", 1], ["b", 1], ["a", 2]], 0, 9, np.random.default_rng(0))
     [array([0, 2]), array([1])]
     """
-    _, cells, name = split_off(read_table(table), groups, argument="groups")
+    with table_called("held_out"):
+        _, cells, name = split_off(read_table(table), groups, argument="groups")
     labels = group_numbers(cells, name)
     order = np.argsort(labels, kind="stable")
     found = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
@@ -91,6 +93,10 @@ def fit_all(detectors: Mapping[str, Any], train: Any, fitting: Mapping[str, Any]
     ------
     ValueError
         If one was fitted with groups, or in order, and is not to be so now, or groups are labels of other rows.
+
+    Notes
+    -----
+    What a detector says of its `table` is said of `train`.
     """
     for name, one in detectors.items():
         word = WORDS.get(kind_of(one))  # type: ignore[arg-type]
@@ -104,7 +110,8 @@ def fit_all(detectors: Mapping[str, Any], train: Any, fitting: Mapping[str, Any]
     for one in detectors.values():
         if callable(getattr(one, "fit", None)):
             words = {word: value for word, value in fitting.items() if _knows(one.fit, word)}
-            one.fit(train if "groups" in words else as_judged(train, groups), **words)
+            with table_called("train"):
+                one.fit(train if "groups" in words else as_judged(train, groups), **words)
 
 
 def _knows(function: Callable[..., Any], argument: str) -> bool:

@@ -45,7 +45,8 @@ class Edit:
     level : int or object
         Category of a circuit; level of a table, or for a column with bins a number in the bin.
     by : float
-        h, the change of its probability: 0.05 is five more rows in a hundred.
+        h, the change of its probability among the cells that are there: 0.05 is five more in a hundred, of all rows
+        where no cell of the column is missing.
 
     Examples
     --------
@@ -69,7 +70,7 @@ class Edit:
         Parameters
         ----------
         text : str
-            column=level:change; the change is a share of the rows.
+            column=level:change; the change is a share of the cells of the column that are there.
 
         Returns
         -------
@@ -83,7 +84,7 @@ class Edit:
         Examples
         --------
         >>> str(Edit.read("sex=F:+0.05"))
-        'sex = F: +5 % of rows'
+        'sex = F: +5 % of cells'
         """
         column, equal, rest = text.partition("=")
         level, colon, by = rest.rpartition(":")
@@ -96,7 +97,7 @@ class Edit:
         return cls(column, level, number)
 
     def __str__(self) -> Any:
-        return f"{self.column} = {self.level}: {100 * self.by:+g} % of rows"
+        return f"{self.column} = {self.level}: {100 * self.by:+g} % of cells"
 
 
 def read_edits(edits: object) -> list[Edit]:

@@ -252,8 +252,8 @@ class Plan:
         for days, several in self.detectable.items():
             lines.append(f"in a batch of {days} day{'s' * (days != 1)} ({days * self.rows_per_day} rows):")
             for one in _one_a_column(several):
-                change = "no change is found, not even to all rows" if one.by is None else (
-                    f"from {percent(one.share)} to {percent(one.share + one.by)} of rows")
+                change = "no change is found, not even to all cells" if one.by is None else (
+                    f"from {percent(one.share)} to {percent(one.share + one.by)} of cells")
                 lines.append(f"  {one.column} = {one.level}: {change}")
         for edit, daily, rows in self.edits:
             days = 0 if rows is None else -(-rows // self.rows_per_day)

@@ -52,7 +52,7 @@ def test_drift_and_power_are_found():
     found = hld.audit(half, drifting, [100], [{"column": 0, "level": 1, "by": 0.2}], num_batches=30)
     rates = {row.situation: row.rate for row in found.rows}
     assert rates["unshifted"] < rates["in order"]
-    assert rates["0 = 1: +20 % of rows"] > 0.8
+    assert rates["0 = 1: +20 % of cells"] > 0.8
 
 
 def test_random_rows_are_not_said_to_tell_the_level_of_dependent_rows():
@@ -142,4 +142,4 @@ def test_columns_of_rows_without_names_are_found():
 def test_a_level_is_found_however_the_table_holds_it(cells, level):
     """A column of whole numbers with a hole is one of floats, in which 3 is 3.0."""
     found = hld.audit(lambda _: 0.5, pd.DataFrame({"x": cells}), sizes=[2], edits=[f"x={level}:+0.1"], num_batches=1)
-    assert [row.situation for row in found.rows] == ["unshifted", "in order", f"x = {level}: +10 % of rows"]
+    assert [row.situation for row in found.rows] == ["unshifted", "in order", f"x = {level}: +10 % of cells"]

@@ -120,7 +120,7 @@ def test_a_plan_in_words_and_numbers(detector):
     found = plan(detector, 100, ["sex=F:+0.2", Edit("shop", 0, -0.1)])
     text, values = str(found), json.loads(json.dumps(found.to_dict()))
     assert "in a batch of 7 days (700 rows):" in text
-    assert "sex = F: +20 % of rows: found on" in text
+    assert "sex = F: +20 % of cells: found on" in text
     assert len(values["edits"]) == 2
     assert set(values["detectable_by_days"]) == {"1", "7", "30"}
 
