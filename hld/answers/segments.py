@@ -290,15 +290,20 @@ def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
         else:
             value = str(in_utc(cell)) if isinstance(cell, TIME_TYPES) else plain_value(cell, name)
             value = value if every is None else period_of(value, every, name)
-        numbers[i] = found.setdefault(value, len(found))
-    values = sorted(found, key=lambda value: (value is None, isinstance(value, str), _place(value)))
-    position = np.empty(len(values), dtype=np.int64)
-    position[[found[value] for value in values]] = np.arange(len(values))
-    return position[numbers], _labels(values)
+        numbers[i] = found.setdefault((value, isinstance(value, bool)), len(found))  # true equals 1
+    keys = sorted(found, key=lambda key: (key[0] is None, isinstance(key[0], str), _place(key[0]), not key[1]))
+    position = np.empty(len(keys), dtype=np.int64)
+    position[[found[key] for key in keys]] = np.arange(len(keys))
+    return position[numbers], _labels([value for value, _ in keys])
 
 
 def _labels(values: list[Any]) -> tuple[str, ...]:
-    """The texts of distinct values, in quotes where a text looks like another value: 1 and '1'."""
+    """The texts of distinct values, in quotes where a text looks like another value: 1 and '1'.
+
+    Whole numbers are written as such, also where missing ones among them have made floats of them.
+    """
+    if all(value.is_integer() and abs(value) < 2 ** 53 for value in values if isinstance(value, float)):
+        values = [int(value) if isinstance(value, float) else value for value in values]
     texts = [MISSING if value is None else str(value) for value in values]
     count = collections.Counter(texts)
     return tuple(repr(value) if isinstance(value, str) and count[text] > 1 else text

@@ -280,6 +280,21 @@ def test_no_two_segments_have_one_label(cells, labels):
     assert numbered(np.array(cells, dtype=object), None, "x")[1] == labels
 
 
+def test_true_is_not_the_segment_of_one():
+    """Python's true equals 1, and the rows of both had been one segment."""
+    groups, labels = numbered(np.array([1, True, 1.0, "1", False, None], dtype=object), None, "shop")
+    assert labels == ("False", "True", "1", "'1'", "(missing)")
+    assert groups.tolist() == [2, 1, 2, 3, 0, 4]
+
+
+@pytest.mark.parametrize(("cells", "labels"), [
+    ([2.0, np.nan, 1.0], ("1", "2", "(missing)")), ([2.0, np.nan, 1.5], ("1.5", "2.0", "(missing)")),
+    ([1e300, 1.0], ("1.0", "1e+300")), ([2, 1], ("1", "2"))])
+def test_whole_numbers_are_written_alike_with_and_without_missing_ones(cells, labels):
+    """One missing cell in a data frame had made shop 1 shop 1.0."""
+    assert numbered(np.array(cells), None, "shop")[1] == labels
+
+
 def test_times_with_a_zone_are_grouped_alike_in_every_form(detector):
     """As in UTC: a frame of pandas had been grouped by its own days, and Arrow and polars by those of UTC."""
     pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
