@@ -45,7 +45,7 @@ DIGITS = 4  # of bin edges, more where they would look alike
 
 @dataclass(frozen=True)
 class NewValues:
-    """Values of one column that learning did not show: their p-value, and shares in the reference and in the batch."""
+    """Values of one column that learning did not show: their p-value, and shares of rows of reference and batch."""
 
     pvalue: float
     expected: float
@@ -72,7 +72,7 @@ class ColumnShift:
     above : float or None
         P(batch above reference) + P(level) / 2 in columns with an order; above 1/2 the values have risen.
     beyond : tuple of two float, or None
-        Shares of numbers beyond the training range, in the reference and in the batch, where these are tested.
+        Shares of rows with a number beyond the training range, of the reference and the batch, where these are tested.
     """
 
     name: str

@@ -156,7 +156,7 @@ def evidence_of(detector: Any, batch: Profile | None, quality: DataQuality | Non
     seed = detector.test_.settings.seed
     kept = detector.new_values_
     new = None if quality is None or kept is None else tuple(
-        _new_values(found.get(name), int(kept.new[v]), int(kept.shown[v]), quality.num_rows)
+        _new_values(found.get(name), int(kept.new[v]), int(detector.profile_.counts[v].sum()), quality.num_rows)
         for v, name in enumerate(encoder.names))
     missing = None if quality is None else tuple(_missing(found.get(name)) for name in encoder.names)
     return Evidence(encoder.columns, detector.profile_, batch, unseen, out_of_range, seed, tests, new,
@@ -168,11 +168,14 @@ def _missing(found: ColumnQuality | None) -> float | None:
     return found.pvalue if found is not None and (found.num_missing or found.train_missing) else None
 
 
-def _new_values(found: ColumnQuality | None, before: int, shown: int, num_rows: int) -> NewValues | None:
-    """The test of the new values of a column, where they are tested and the batch or the reference has any."""
+def _new_values(found: ColumnQuality | None, before: int, kept_rows: int, num_rows: int) -> NewValues | None:
+    """The test of the new values of a column, where they are tested and the batch or the reference has any.
+
+    Their shares are of all rows, as those of levels and bins are, with which they are shown.
+    """
     if found is None or found.new_pvalue is None:
         return None
     now = found.num_unseen + found.num_out_of_range
     if not before + now:
         return None
-    return NewValues(found.new_pvalue, before / max(shown, 1), now / max(num_rows - found.num_missing, 1))
+    return NewValues(found.new_pvalue, before / max(kept_rows, 1), now / max(num_rows, 1))

@@ -178,3 +178,16 @@ def test_the_evidence_of_some_columns_is_as_if_there_were_no_others(detector):
     assert len(kept) == len(lost) == 1 < len(whole.pairs)
     found = {one.name: (one.pvalue, one.adjusted) for one in replace(whole, tests=tests).of_columns(shown).columns}
     assert found == {f"x{v}": tuple(tests[:, v]) for v in shown}
+
+
+def test_numbers_beyond_the_range_are_a_share_of_rows_as_those_of_bins_are():
+    """They had been a share of the cells that are there: 30 % of rows were shown as 63 % beside a bin with 32 %."""
+    rng = np.random.default_rng(11)
+    table = chain(1000, rng)
+    table[rng.random(1000) < 0.4, 5] = np.nan
+    detector = hld.HLDDetector(categorical=range(5), num_epochs=3, rng=0).fit(table)
+    batch = table[:300].copy()
+    batch[:90, 5], batch[90:250, 5] = 1e6, np.nan
+    found = next(one for one in detector.test(batch).columns if one.name == detector.encoder_.names[5])
+    assert found.beyond == (detector.new_values_.new[5] / detector.profile_.counts[5].sum(), 90 / 300)
+    assert found.beyond[1] <= found.observed[-2]  # the last bin
