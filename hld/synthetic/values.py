@@ -8,6 +8,10 @@ linear quantile function through the k/64-quantiles, and F(x) = P(X < x) its inv
 so a value that very many rows have, such as zero, is drawn equally often.  It is rounded to the unit that all training
 values are multiples of, a day or a millionth: whole numbers stay whole, and dates stay without a time.  The part [a, c)
 of a bin [a, b) has the share (F(c) - F(a)) / (F(b) - F(a)).
+
+Of values that many rows share, knots lie at each of them in turn, so that Q passes the middle of the step that the
+quantile function of the rows has there.  Where values are rounded to a unit u, a, b and c, which are multiples of it,
+stand therefore for a - u/2, b - u/2 and c - u/2 in these formulas: the numbers from there on are rounded to a or more.
 """
 from __future__ import annotations
 
@@ -160,16 +164,25 @@ class Grid:
 
     def shares(self, marks: np.ndarray) -> np.ndarray:
         """Shares of a bin [m_0, m_n) that its parts [m_k, m_k+1) have."""
-        F = self.below(marks)
+        F = self.below(self._starts(marks))
         if F[-1] <= F[0]:
-            F = np.minimum(marks, LAST) * _scale(self.quantiles)
+            F = np.minimum(self._starts(marks), LAST) * _scale(self.quantiles)
         return np.diff(F) / (F[-1] - F[0]) if len(F) > 2 else np.ones(1)
+
+    def _starts(self, marks: ArrayLike) -> np.ndarray:
+        """Where the numbers begin that are rounded to the marks (n,) of bins, or above them."""
+        marks = np.asarray(marks, dtype=np.float64)
+        if self.unit == UNROUNDED:
+            return marks
+        nearest = self.of_steps(np.ceil(self.steps(marks) - CLOSE) - 0.5)
+        return np.where(marks > self.high, marks + self.unit, nearest)  # all that are rounded to the largest
 
     def draw(self, low: np.ndarray, high: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
         """Numbers in [low, high) from uniforms on [0, 1), all (N,)."""
-        a, b = self.below(low), self.below(high)
+        starts, ends = self._starts(low), self._starts(high)
+        a, b = self.below(starts), self.below(ends)
         scale = _scale(self.quantiles)
-        ends = low * scale, np.minimum(high, LAST) * scale
+        ends = starts * scale, np.minimum(ends, LAST) * scale
         x = np.where(b > a, _on_lines((a + uniforms * (b - a)) * GRID, np.arange(GRID + 1), self.quantiles),
                      (ends[0] + uniforms * (ends[1] - ends[0])) / scale)
         x = np.clip(x, low, np.nextafter(high, -np.inf))

@@ -68,6 +68,17 @@ def test_the_smallest_and_the_largest_value_are_drawn_as_often_as_rows_have_them
     assert not any(isinstance(one, float) and one == 0 and np.signbit(one) for one in drawn)
 
 
+def test_rows_drawn_without_a_condition_have_the_probability_of_each_value():
+    """The first value of a bin had been drawn half as often as its probability said, the last half as often again."""
+    rng, n = np.random.default_rng(3), 40_000
+    table = {"value": rng.integers(0, 40, size=4000), "other": rng.normal(size=4000)}
+    detector = hld.HLDDetector(num_latents=2, num_epochs=3, continuous=["value"]).fit(table)
+    counts = np.bincount(detector.sample(n, rng=4)[:, 0].astype(int), minlength=40)
+    for value, count in enumerate(counts.tolist()):
+        rate = detector.probability(f"value == {value}")
+        assert binomial_bounds.at_least(n, rate) <= count <= binomial_bounds.at_most(n, rate)
+
+
 @pytest.mark.parametrize(("name", "change"), [
     ("quantiles", lambda a: a[:, ::-1]), ("quantiles", lambda a: a[:, :-1]), ("quantiles", lambda a: a * np.nan),
     ("units", lambda a: a + 0.5), ("units", lambda a: a[:0]), ("units", lambda a: a.astype(int))])
