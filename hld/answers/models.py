@@ -195,8 +195,8 @@ def _shares(column: Any, grid: Grid, marks: np.ndarray) -> np.ndarray:
     ends = [-np.inf, *column.edges, np.inf]
     for k in range(len(ends) - 1):
         inside = marks[(marks > ends[k]) & (marks < ends[k + 1])]
-        F = np.concatenate([[0.0 if k == 0 else grid.below(ends[k])], grid.below(inside),
-                            [1.0 if k == len(ends) - 2 else grid.below(ends[k + 1])]])
+        F = np.concatenate([[0.0 if k == 0 else grid.below(grid.starts(ends[k]))], grid.below(grid.starts(inside)),
+                            [1.0 if k == len(ends) - 2 else grid.below(grid.starts(ends[k + 1]))]])
         parts = np.diff(F) / (F[-1] - F[0]) if F[-1] > F[0] else np.eye(1, len(F) - 1)[0]
         start = int(np.searchsorted(marks, ends[k], side="right"))
         shares[k, start:start + len(parts)] = parts

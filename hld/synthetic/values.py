@@ -164,13 +164,13 @@ class Grid:
 
     def shares(self, marks: np.ndarray) -> np.ndarray:
         """Shares of a bin [m_0, m_n) that its parts [m_k, m_k+1) have."""
-        F = self.below(self._starts(marks))
+        F = self.below(self.starts(marks))
         if F[-1] <= F[0]:
-            F = np.minimum(self._starts(marks), LAST) * _scale(self.quantiles)
+            F = np.minimum(self.starts(marks), LAST) * _scale(self.quantiles)
         return np.diff(F) / (F[-1] - F[0]) if len(F) > 2 else np.ones(1)
 
-    def _starts(self, marks: ArrayLike) -> np.ndarray:
-        """Where the numbers begin that are rounded to the marks (n,) of bins, or above them."""
+    def starts(self, marks: ArrayLike) -> np.ndarray:
+        """Where the numbers begin that are rounded to marks, of any shape, or above them."""
         marks = np.asarray(marks, dtype=np.float64)
         if self.unit == UNROUNDED:
             return marks
@@ -179,7 +179,7 @@ class Grid:
 
     def draw(self, low: np.ndarray, high: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
         """Numbers in [low, high) from uniforms on [0, 1), all (N,)."""
-        starts, ends = self._starts(low), self._starts(high)
+        starts, ends = self.starts(low), self.starts(high)
         a, b = self.below(starts), self.below(ends)
         scale = _scale(self.quantiles)
         ends = starts * scale, np.minimum(ends, LAST) * scale

@@ -87,3 +87,17 @@ def test_times_and_numbers_with_bins_are_not_compared():
     assert when.distance is None
     assert when.note == "continuous in the first model, date in the second"
     assert found.headline().startswith("1 column in common; ")
+
+
+def test_cells_of_a_cut_bin_have_the_probabilities_that_the_model_tells():
+    """Bins of days had been cut in the middle of the day at which the other model has an edge."""
+    rng = np.random.default_rng(6)
+    models = [hld.HLDDetector(num_latents=2, num_epochs=3).fit(pd.DataFrame({
+        "day": pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, days, 2000), unit="D"),
+        "size": rng.normal(size=2000).round(1)})) for days in (60, 47)]
+    column = next(one for one in compare_models(*models).columns if one.name == "day")
+    edges = [label.split(" to ")[-1].removeprefix("< ") for label in column.labels[:-1]]
+    assert len(edges) > len(models[0].encoder_.columns[0].edges)  # some are of the other model alone
+    for model, shares in zip(models, (column.first, column.second), strict=True):
+        told = [model.probability(f'day < "{edge}"') for edge in edges]
+        np.testing.assert_allclose(np.cumsum(shares)[:-1], told, atol=1e-12)
