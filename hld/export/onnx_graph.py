@@ -35,7 +35,7 @@ def onnx_model(detector: Any) -> Any:
     plan, graph = plan_of(detector), Graph()
     codes, is_valid = _checked_codes(graph, plan)
     vectors = graph.add("Gather", _likelihoods(graph, plan, codes), plan.chosen, axis=1)
-    means = graph.add("ReduceMean", vectors, axes=[0], keepdims=0, output="means")
+    means = _means(graph, vectors)
     size = graph.add("Squeeze", graph.add("Shape", "codes", start=0, end=1))
     rows = graph.add("Cast", size, to=onnx.TensorProto.DOUBLE)
     distances, pvalues = _metrics(graph, plan, graph.add("Sub", means, plan.mean), rows)
@@ -59,6 +59,13 @@ def _checked_codes(graph: Any, plan: Any) -> tuple[Any, ...]:
     same = graph.add("Cast", graph.add("Equal", codes, "codes"), to=6)  # int32
     flat = graph.add("ReduceMin", same, axes=[0, 1], keepdims=0)
     return codes, graph.add("Equal", flat, graph.add("Cast", np.int64(1), to=6), output="valid")
+
+
+def _means(graph: Any, vectors: str) -> str:
+    """Means (m,) of rows (T, m): runtimes add one by one, so what that lost is the mean of the differences from it."""
+    nearly = graph.add("ReduceMean", vectors, axes=[0], keepdims=0)
+    lost = graph.add("ReduceMean", graph.add("Sub", vectors, nearly), axes=[0], keepdims=0)
+    return str(graph.add("Add", nearly, lost, output="means"))
 
 
 def _likelihoods(graph: Any, plan: Plan, codes: str) -> str:
