@@ -3,6 +3,10 @@
 The distance of two batches is the effect size between them: |mean L_A - mean L_B| over the typical distance of a row,
 less what sampling alone gives, so that batches from one distribution are near 0 whatever their sizes.  Only the sums of
 each batch are needed, so each is read once, and summaries serve as well as tables.
+
+Where cells are missing and rows are the reference, a node has the mean of the rows that show it, as in a test, and is
+left out where one of two batches has none; what sampling alone gives is then sum_k s_k^2 (1/a_k + 1/b_k) / sum_k s_k^2
+with s_k the standard deviation of a node and a_k, b_k how many rows show it.
 """
 from __future__ import annotations
 
@@ -126,29 +130,48 @@ def distances(model: Any, batches: Mapping[str, Any] | Iterable[Any]) -> Distanc
     labels = named if isinstance(batches, Mapping) else range(len(named))
     found = [_mean(model, test, one, known, f"batches[{reprlib.repr(label)}]")
              for label, one in zip(labels, named.values(), strict=True)]
-    means, sizes = np.array([mean for mean, _ in found]), np.array([n for _, n in found])
+    sizes = np.array([n for _, _, n in found])
     m = len(test.nodes)
-    means, center, total = means[:, :m], test.mean[:m], float(test.stds[:m] @ test.stds[:m])
-    gaps = ((means[:, None] - means[None]) ** 2).sum(axis=2)
-    error = 1 / sizes
-    own = 0.0 if test.num_train is None else 1 / test.num_train
-    matrix = _effects(gaps, total, error[:, None] + error)
+    means, errors = (np.array([one[k][:m] for one in found]) for k in range(2))
+    variances, center = test.stds[:m] ** 2, test.mean[:m]
+    matrix = np.array([_effects(means - means[i], errors + errors[i], variances) for i in range(len(found))])
     np.fill_diagonal(matrix, 0.0)
-    from_reference = _effects(((means - center) ** 2).sum(axis=1), total, error + own)
+    from_reference = _effects(means - center, errors + _reference_errors(test, m), variances)
     return Distances(tuple(map(str, named)), matrix, from_reference, sizes)
 
 
-def _mean(model: Any, test: HLDTest, batch: Any, known: str, name: str) -> tuple[np.ndarray, int]:
-    """Mean vector and number of rows of a batch."""
+def _mean(model: Any, test: HLDTest, batch: Any, known: str, name: str) -> tuple[np.ndarray, np.ndarray, int]:
+    """Mean vector of a batch, 1 over the rows that each number is the mean of, and the number of rows."""
     if isinstance(batch, BatchSummary):
         if batch.model != known or not batch.num_rows:
             raise ValueError(f"`{name}` is a summary of another model or of no rows, expected one of some rows of this "
                              "model")
-        return batch.means, batch.num_rows
-    rows = codes_of(model, test, batch, name, 7)
-    return test.vectors.mean(rows), len(rows)
+        return batch.means, _errors(batch.seen), batch.num_rows
+    rows = codes_of(model, test, batch, name, None if test.missing == "available" else 7)
+    if rows.min() < 0:
+        own = test.summarize(rows)
+        return own.means, _errors(own.seen), len(rows)
+    return test.vectors.mean(rows), np.full(len(test.mean), 1 / len(rows)), len(rows)
 
 
-def _effects(squared: np.ndarray, total: float, error: np.ndarray) -> np.ndarray:
-    """Effect sizes of squared distances."""
-    return np.sqrt(np.maximum(squared / total - error, 0.0)) if total > 0 else np.zeros_like(squared)
+def _reference_errors(test: HLDTest, m: int) -> np.ndarray:
+    """(m,) 1 over the rows that the mean of each node was learned from, 0 where it is exact."""
+    kept = test.calibration.kept
+    if kept is not None and kept.has_holes:
+        return _errors(kept.counts[:m])
+    return np.full(m, 0.0 if test.num_train is None else 1 / test.num_train)
+
+
+def _errors(seen: np.ndarray) -> np.ndarray:
+    """1 over the numbers of rows, infinite for none."""
+    return np.where(seen > 0, 1 / np.maximum(seen, 1), np.inf)
+
+
+def _effects(deltas: np.ndarray, errors: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """(n,) effect sizes of differences of means (n, m), of which those with infinite errors are not known."""
+    is_known, total = np.isfinite(errors), variances.sum()
+    if not total > 0:
+        return np.zeros(len(deltas))
+    squared = np.where(is_known, deltas ** 2, 0.0).sum(axis=1) / total
+    chance = np.where(is_known, errors, 0.0) @ variances / total
+    return np.sqrt(np.maximum(squared - chance, 0.0))

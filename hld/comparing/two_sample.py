@@ -131,7 +131,8 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
 
     Notes
     -----
-    Missing cells are filled in by what the circuit expects, so that shares of missing cells are not compared.
+    Missing cells are drawn from the circuit given the rest of their row, so that shares of missing cells are not
+    compared.
     Rows are taken to be independent, also of a detector that was fitted with groups or in the order of time, which is
     then warned of: ordinary groups differ, and so do stretches of time.
     O((n_A + n_B) m) for the vectors and B times as much for the divisions.
@@ -189,8 +190,8 @@ def test_of(model: Any) -> HLDTest:
 test_of.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it
 
 
-def codes_of(model: Any, test: HLDTest, rows: Any, name: str, stream: int) -> np.ndarray:
-    """(n, V) codes of a batch, without holes: a row that has some is filled by draws from the circuit.
+def codes_of(model: Any, test: HLDTest, rows: Any, name: str, stream: int | None) -> np.ndarray:
+    """(n, V) codes of a batch: by default a row that has holes is filled by draws from the circuit.
 
     All rows of both batches are filled by one rule, so they stay exchangeable.
 
@@ -202,8 +203,8 @@ def codes_of(model: Any, test: HLDTest, rows: Any, name: str, stream: int) -> np
     rows : table, or (n, V) integer array_like
     name : str
         What errors call them.
-    stream : int
-        Which random numbers fill holes, beside the seed of the test.
+    stream : int or None
+        Which random numbers fill holes, beside the seed of the test; None to leave them as they are.
 
     Returns
     -------
@@ -220,7 +221,7 @@ def codes_of(model: Any, test: HLDTest, rows: Any, name: str, stream: int) -> np
     if not len(rows):
         raise ValueError(f"`{name}` has no rows: at least one is needed")
     holes = rows.min(axis=1) < 0 if rows.dtype.kind == "i" else np.zeros(len(rows), dtype=bool)
-    if holes.any():
+    if holes.any() and stream is not None:
         rng = np.random.default_rng([test.settings.seed, stream])
         rows = rows.copy()
         rows[holes] = pcircuit.sample(test.circuit, evidence=rows[holes], rng=rng)
