@@ -6,7 +6,9 @@ one more level.  There is a p-value (`hld.answers.frequencies`), adjusted for th
     difference = (1/2) sum_c |observed_c - expected_c|,
 
 the share of rows that would have to change for the frequencies to be the expected ones (the total variation distance).
-In an ordered column, A = P(a batch row is above a reference row) + P(they are level) / 2 gives the direction.
+In an ordered column, A = P(a batch row is above a reference row) + P(they are level) / 2 gives the direction.  Unseen
+and rare levels of whole numbers have no place in the order: A is that of the others, and left out where these may turn
+its direction.
 
 New values have a test of their own (`hld.schemas.counts.new_values`): numbers beyond the training range are in the
 outermost bins, where one ten times as large is in the same bin, and unseen levels are one of perhaps many rare ones,
@@ -70,7 +72,8 @@ class ColumnShift:
         groups, or given covariates, those of its test (`hld.HLDResult.column_pvalues`); NaN for a covariate, which may
         move.
     above : float or None
-        P(batch above reference) + P(level) / 2 in columns with an order; above 1/2 the values have risen.
+        P(batch above reference) + P(level) / 2 in columns with an order; above 1/2 the values have risen.  None where
+        unseen or rare levels may turn that.
     beyond : tuple of two float, or None
         Shares of rows with a number beyond the training range, of the reference and the batch, where these are tested.
     """
@@ -176,7 +179,7 @@ def _shift(column: LevelColumn, expected: np.ndarray, observed: np.ndarray, pval
     ordered = is_ordered(column)
     levels = [k for k in range(len(labels) - 1) if labels[k] not in (UNSEEN, RARE)] if ordered else []
     return ColumnShift(column.name, column.kind, labels, a, b, float(np.abs(a - b).sum() / 2), pvalue, adjusted,
-                       _above(expected[levels], observed[levels]) if ordered else None,
+                       _above(expected[:-1], observed[:-1], levels) if ordered else None,
                        (new.expected, new.observed) if new is not None and hasattr(column, "edges") else None)
 
 
@@ -264,10 +267,16 @@ def edge_texts(column: Any, edges: Sequence[float]) -> list[str]:
     return list(map(repr, edges))
 
 
-def _above(expected: np.ndarray, observed: np.ndarray) -> float | None:
-    """P(batch above reference) + P(level) / 2 of counts (C,) in ascending order; None where a side is empty."""
-    if not expected.sum() or not observed.sum():
+def _above(expected: np.ndarray, observed: np.ndarray, levels: list[int]) -> float | None:
+    """P(batch above reference) + P(level) / 2 of counts (C,) in levels that ascend.
+
+    None where a side has none of these, or the others, whose place is not known, may turn the direction.
+    """
+    a, b = expected[levels], observed[levels]
+    if not a.sum() or not b.sum():
         return None
-    a, b = expected / expected.sum(), observed / observed.sum()
-    below = np.cumsum(a) - a
-    return float(b @ (below + a / 2))
+    placed = float(a.sum() / expected.sum() * (b.sum() / observed.sum()))  # share of pairs with two known places
+    a, b = a / a.sum(), b / b.sum()
+    above = float(b @ (np.cumsum(a) - a / 2))
+    may_turn = placed * above < 0.5 if above > 0.5 else 1 - placed * (1 - above) > 0.5
+    return None if abs(above - 0.5) >= CLEAR and may_turn else above

@@ -50,3 +50,20 @@ def test_labels_of_close_edges_differ():
     encoder = fit_encoder([[1 + k * 1e-9] for k in range(50)], continuous=[0])
     labels = labels_of(encoder.columns[0])
     assert len(set(labels)) == len(labels)
+
+
+@pytest.mark.parametrize(("cells", "direction"), [
+    (lambda k: 10 * k, ""), (lambda k: min(k + 1, 2), "higher"), (lambda k: k and 7, ""),
+    (lambda k: max(k - 1, 0), "lower")])
+def test_new_whole_numbers_do_not_turn_the_direction_unsaid(encoder, cells, direction):
+    """Only the zeros were left among the known levels, which were called lower."""
+    encoder, rows = encoder
+    found = shifts(encoder, rows, [[x, c, cells(k)] for x, c, k in rows])["count"]
+    assert found.direction == direction
+    assert (found.above is None) == (direction == "")
+
+
+def test_a_few_new_whole_numbers_leave_a_clear_direction(encoder):
+    encoder, rows = encoder
+    found = shifts(encoder, rows, [[x, c, 9 if i % 50 == 0 else 2] for i, (x, c, _) in enumerate(rows)])["count"]
+    assert found.direction == "higher"
