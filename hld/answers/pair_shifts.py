@@ -18,6 +18,9 @@ this is Pearson's statistic, and its law chi-square with (a - 1)(b - 1) degrees 
 as does the 1 in the denominator, which keeps nearly empty cells from deciding.  The law is good at 0.01, but p-values
 below 1e-4 would come up to four times too often, ten at the worst: those below 0.01 are computed with 3 instead of 1.
 
+What is shown as expected has the odds ratios of the reference alone and the marginals of the batch (`as_in_reference`):
+the pooled ones of a batch that is longer than the reference are nearly its own.
+
 Cramer's V of the two grouped tables measures the strength of the dependence, from 0 (none) to 1 (one column determines
 the other).  It has no sign; where both columns have an order, the correlation of the numbers of their groups has one,
 and tells a dependence that was reversed.
@@ -173,8 +176,40 @@ def _comparison(pair: tuple[LevelColumn, LevelColumn], groups: Any, tables: np.n
     R, B, expected, spread = (_grouped(one, rows, cols) for one in (*tables, E[1], spread))
     return {"names": (pair[0].name, pair[1].name), "expected": cramers_v(R), "observed": cramers_v(B),
             "pvalue": _pvalue(B - expected, spread), "labels": (row_labels, col_labels),
-            "expected_table": expected / B.sum(), "observed_table": B / B.sum(),
+            "expected_table": as_in_reference(R, B), "observed_table": B / B.sum(),
             "correlations": (_correlation(R), _correlation(B)) if all(map(is_ordered, pair)) else None}
+
+
+def as_in_reference(R: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """Shares (a, b) of a batch of counts B with its own marginals, and the odds ratios of the reference counts R.
+
+    One row, spread as if the columns were independent, is added to the reference, so that every level of the batch has
+    a place.
+
+    Parameters
+    ----------
+    R, B : (a, b) float arrays
+
+    Returns
+    -------
+    (a, b) float array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_in_reference(np.array([[4e6, 1e6], [1e6, 4e6]]), np.array([[9.0, 9.0], [1.0, 1.0]])).round(3).tolist()
+    [[0.493, 0.407], [0.007, 0.093]]
+    """
+    total, shares = R + B, B / B.sum()
+    found: np.ndarray = R + np.outer(total.sum(axis=1), total.sum(axis=0)) / total.sum() ** 2
+    for _ in range(ROUNDS):
+        before = found
+        for k in (1, 0):
+            own = found.sum(axis=k, keepdims=True)
+            found = found * np.divide(shares.sum(axis=k, keepdims=True), own, out=np.zeros_like(own), where=own > 0)
+        if np.abs(found - before).max() <= CLOSE:
+            break
+    return found
 
 
 def _pvalue(difference: np.ndarray, spread: np.ndarray) -> float:

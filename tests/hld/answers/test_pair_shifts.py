@@ -7,7 +7,7 @@ from binomial_bounds import at_least, at_most
 from scipy.stats import chi2
 from scipy.stats.contingency import association
 
-from hld.answers.pair_shifts import PairShift, cramers_v, fitted, pair_shifts
+from hld.answers.pair_shifts import PairShift, as_in_reference, cramers_v, fitted, pair_shifts
 from hld.answers.profile import Profile
 from hld.schemas.columns import BinColumn, LevelColumn
 
@@ -31,6 +31,24 @@ def test_fitted_tables_have_the_sums_and_the_odds_ratios(rng):
             np.testing.assert_allclose(E.sum(axis=axis), counts.sum(axis=axis), rtol=1e-5)
         odds = E[:, :-1, :-1] * E[:, 1:, 1:] / (E[:, :-1, 1:] * E[:, 1:, :-1])
         np.testing.assert_allclose(odds[0], odds[1], rtol=1e-3)
+
+
+def test_expected_tables_have_the_odds_ratios_of_the_reference_and_the_sums_of_the_batch():
+    """They had those of both together, which in a batch longer than the reference are nearly its own."""
+    columns = [replace(column, levels=("a", "b")) for column in LEVELS]
+    reference = np.array([[40_000, 10_000, 0], [10_000, 40_000, 0], [0, 0, 0]])
+    batch = np.array([[600_000, 200_000, 0], [150_000, 50_000, 0], [0, 0, 0]])
+    (found,) = pair_shifts(columns, profile(reference), profile(batch))
+    E = found.expected_table
+    for axis in range(2):
+        np.testing.assert_allclose(E.sum(axis=axis), batch.sum(axis=axis)[:2] / 1e6, atol=1e-6)
+    assert E[0, 0] * E[1, 1] / (E[0, 1] * E[1, 0]) == pytest.approx(16, rel=0.01)
+
+
+def test_levels_that_the_reference_does_not_show_have_a_place_in_expected_tables():
+    found = as_in_reference(np.array([[30.0, 10.0], [0.0, 0.0]]), np.array([[10.0, 10.0], [20.0, 60.0]]))
+    np.testing.assert_allclose(found.sum(axis=1), [0.2, 0.8], atol=1e-6)
+    np.testing.assert_allclose(found.sum(axis=0), [0.3, 0.7], atol=1e-6)
 
 
 def test_cramers_v_is_scipys(rng):
