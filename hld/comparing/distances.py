@@ -132,7 +132,7 @@ def distances(model: Any, batches: Mapping[str, Any] | Iterable[Any]) -> Distanc
              for label, one in zip(labels, named.values(), strict=True)]
     sizes = np.array([n for _, _, n in found])
     m = len(test.nodes)
-    means, errors = (np.array([one[k][:m] for one in found]) for k in range(2))
+    means, errors = np.array([one[:m] for one, _, _ in found]), np.array([one[:m] for _, one, _ in found])
     variances, center = test.stds[:m] ** 2, test.mean[:m]
     matrix = np.array([_effects(means - means[i], errors + errors[i], variances) for i in range(len(found))])
     np.fill_diagonal(matrix, 0.0)

@@ -182,9 +182,9 @@ class Grid:
         starts, ends = self.starts(low), self.starts(high)
         a, b = self.below(starts), self.below(ends)
         scale = _scale(self.quantiles)
-        ends = starts * scale, np.minimum(ends, LAST) * scale
+        first, last = starts * scale, np.minimum(ends, LAST) * scale
         x = np.where(b > a, _on_lines((a + uniforms * (b - a)) * GRID, np.arange(GRID + 1), self.quantiles),
-                     (ends[0] + uniforms * (ends[1] - ends[0])) / scale)
+                     (first + uniforms * (last - first)) / scale)
         x = np.clip(x, low, np.nextafter(high, -np.inf))
         if self.unit == UNROUNDED:
             return x
