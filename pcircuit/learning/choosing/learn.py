@@ -75,7 +75,7 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
         Seed or generator of start values, bootstrap samples and held-out rows.  Default 0.
     n_jobs : int, optional
         Threads; None uses all CPUs.  The result does not depend on it, to the last bit, as long as one engine does all
-        the work (see `fit_em`).
+        the work (see `fit_em`); continuous mixtures depend on how the BLAS of NumPy rounds.
     progress : bool
         Draw a progress bar on standard error (needs `rich`; silent without it, and if that is not a terminal).  Each
         trial is also logged, at level INFO.
