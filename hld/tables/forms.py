@@ -202,7 +202,7 @@ def _reader(kind: type) -> Callable[[Any], Any] | None:
         return lambda row: {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
     if hasattr(kind, "__attrs_attrs__"):
         return lambda row: {field.name: getattr(row, field.name) for field in kind.__attrs_attrs__}
-    if hasattr(kind, "keys") and hasattr(kind, "__getitem__") and hasattr(kind, "__len__"):
+    if hasattr(kind, "keys") and hasattr(kind, "__len__") and not hasattr(kind, "columns"):  # which frames have
         return lambda row: _mapping(tuple(row.keys()), tuple(row))
     return None
 

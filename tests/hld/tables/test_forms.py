@@ -244,8 +244,13 @@ def test_rows_of_attrs():
     [(1, 2), (3, 4)],
     [[1, 2], Visit("a", 1.5)],
     [Visit, Visit],
+    [pd.DataFrame({"page": [1], "seconds": [2]})] * 2,
+    [pl.DataFrame({"page": [1], "seconds": [2]})] * 2,
+    [pa.table({"page": [1], "seconds": [2]})] * 2,
+    [np.zeros(1, dtype=[("page", "i8"), ("seconds", "f8")])[0]] * 2,
     list(pd.DataFrame({"page": [1], "not a name": [2]}).itertuples(index=False)),
-], ids=["tuples", "a list among them", "classes", "itertuples with _1"])
+], ids=["tuples", "a list among them", "classes", "frames", "frames of polars", "Arrow tables", "structured rows",
+                 "itertuples with _1"])
 def test_rows_without_names_are_matched_by_place(rows):
     assert named_rows(rows) is None
 
