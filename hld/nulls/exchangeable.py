@@ -44,7 +44,7 @@ import numpy as np
 
 from hld.gchi2.three_moments import ThreeMoments
 from hld.nulls.null import PValue
-from hld.nulls.ranks.confirmation import sample_norms
+from hld.nulls.ranks.confirmation import gram_norms, sample_norms
 from hld.nulls.ranks.monte_carlo import TIE
 
 MANY = 100  # groups from which on a law goes beyond the ranks
@@ -158,15 +158,9 @@ def normal_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple[Any, ...],
         squared = float(metric.squared(own - center)) / (1 + 1 / G)
         norms = sample_norms(metric.apply(others - center))
         if spread is not None:
-            norms = norms + _norms(metric.apply(spread))
+            norms = norms + gram_norms(metric.apply(spread))
         found.append(_estimated_tail(norms, squared, G - 1))
     return min(1.0, len(metrics) * min(found))
-
-
-def _norms(rows: np.ndarray) -> np.ndarray:
-    """(3,) trace, Frobenius norm and largest eigenvalue of Y^t Y for rows Y (r, l)."""
-    gram = rows @ rows.T if len(rows) <= rows.shape[1] else rows.T @ rows
-    return np.array([np.trace(gram), np.linalg.norm(gram), max(np.linalg.eigvalsh(gram)[-1], 0.0)])
 
 
 def _estimated_tail(norms: np.ndarray, squared: float, dof: int) -> float:

@@ -176,7 +176,12 @@ def sample_norms(rows: np.ndarray) -> np.ndarray:
     """(3,) trace, Frobenius norm and largest eigenvalue of the sample covariance of centred rows (R, l)."""
     if len(rows) < 2:
         return np.zeros(3)
-    gram = (rows @ rows.T if len(rows) <= rows.shape[1] else rows.T @ rows) / (len(rows) - 1)
+    return gram_norms(rows) / (len(rows) - 1)
+
+
+def gram_norms(rows: np.ndarray) -> np.ndarray:
+    """(3,) trace, Frobenius norm and largest eigenvalue of Y^t Y for rows Y (R, l), at least one."""
+    gram = rows @ rows.T if len(rows) <= rows.shape[1] else rows.T @ rows
     return np.array([np.trace(gram), np.linalg.norm(gram), max(np.linalg.eigvalsh(gram)[-1], 0.0)])
 
 
