@@ -50,7 +50,10 @@ from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.summed_batch import judge_summary
 
 METRICS = ("euclidean", "standardized", "whitened")
-DEPENDENT = {"groups": "`groups`", "time": "`order`='time'"}  # kinds of detectors by how they were fitted
+_DEPENDENT = ("as rows depend on one another, but the two batches are compared as if they did not: a small p-value may be "
+              "what ordinary batches differ by")
+CAUTIONS = {"groups": f"`groups`, {_DEPENDENT}", "time": f"`order`='time', {_DEPENDENT}",  # by how a model was fitted
+            "covariates": "`covariates`, which may move, but the two batches are compared whole, and differ when they do"}
 BLOCK = 200  # divisions at a time
 FOREIGN = 0.05  # level at which two summaries together are taken not to be as learned
 
@@ -133,8 +136,8 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
     -----
     Missing cells are drawn from the circuit given the rest of their row, so that shares of missing cells are not
     compared.
-    Rows are taken to be independent, also of a detector that was fitted with groups or in the order of time, which is
-    then warned of: ordinary groups differ, and so do stretches of time.
+    Rows are taken to be independent and compared whole.  A detector that was fitted with groups, in the order of time,
+    or with covariates is warned of: ordinary groups and stretches of time differ, and covariates may.
     O((n_A + n_B) m) for the vectors and B times as much for the divisions.
 
     Examples
@@ -149,11 +152,9 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
     alpha, rng = pcircuit.check_fraction(alpha, "alpha"), pcircuit.check_generator(rng)
     B = pcircuit.check_whole_number(num_permutations, "num_permutations", 1)
     test = test_of(model)
-    fitted_with = DEPENDENT.get(getattr(getattr(model, "judge_", None), "kind", ""))
-    if fitted_with is not None:
-        warnings.warn(f"`model` was fitted with {fitted_with}, as rows depend on one another, but the two batches are "
-                      "compared as if they did not: a small p-value may be what ordinary batches differ by",
-                      UserWarning, stacklevel=2)
+    caution = CAUTIONS.get(getattr(getattr(model, "judge_", None), "kind", ""))
+    if caution is not None:
+        warnings.warn(f"`model` was fitted with {caution}", UserWarning, stacklevel=2)
     if isinstance(first, BatchSummary) or isinstance(second, BatchSummary):
         return _by_law(model, test, first, second, alpha)
     parts = [codes_of(model, test, first, "first", 5), codes_of(model, test, second, "second", 6)]

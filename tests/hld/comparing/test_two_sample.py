@@ -266,3 +266,10 @@ def test_detectors_of_dependent_rows_are_warned_of(fitting, said):
     detector = hld.HLDDetector(num_latents=2, num_epochs=2).fit(rows, **fitting)
     with pytest.warns(UserWarning, match=f"`model` was fitted with {said}, as rows depend on one another"):
         hld.two_sample(detector, rows[:20], rows[20:40], num_permutations=19)
+
+
+def test_detectors_with_covariates_warn_that_batches_are_compared_whole():
+    rows = np.random.default_rng(0).integers(0, 3, size=(300, 3))
+    detector = hld.HLDDetector(num_latents=2, num_epochs=2, covariates=[0]).fit(rows)
+    with pytest.warns(UserWarning, match="`model` was fitted with `covariates`, which may move, but the two batches are "):
+        hld.two_sample(detector, rows[:20], rows[20:40], num_permutations=19)
