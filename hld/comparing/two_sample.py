@@ -50,10 +50,11 @@ from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.summed_batch import judge_summary
 
 METRICS = ("euclidean", "standardized", "whitened")
-_DEPENDENT = ("as rows depend on one another, but the two batches are compared as if they did not: a small p-value may be "
-              "what ordinary batches differ by")
-CAUTIONS = {"groups": f"`groups`, {_DEPENDENT}", "time": f"`order`='time', {_DEPENDENT}",  # by how a model was fitted
-            "covariates": "`covariates`, which may move, but the two batches are compared whole, and differ when they do"}
+_DEPENDENT = ("as rows depend on one another, but the two batches are compared as if they did not: a small p-value may "
+              "be what ordinary batches differ by")
+CAUTIONS = {  # by how a model was fitted
+    "groups": f"`groups`, {_DEPENDENT}", "time": f"`order`='time', {_DEPENDENT}",
+    "covariates": "`covariates`, which may move, but the two batches are compared whole, and differ when they do"}
 BLOCK = 200  # divisions at a time
 FOREIGN = 0.05  # level at which two summaries together are taken not to be as learned
 
