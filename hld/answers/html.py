@@ -5,6 +5,7 @@ Names of columns and levels are text from outside: everything goes through `esca
 from __future__ import annotations
 
 import html
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from hld.answers.column_shifts import percent
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from hld.answers.column_shifts import ColumnShift
 
 WIDTH, ROW, LABEL = 420, 26, 150  # of a histogram in SVG units: width, height of a level, room for labels
-LONGEST = 22
+GAP = 8  # between a label and its bars
+LETTER, WIDE_LETTER = 6.7, 12.5  # widths of letters, and of those of East Asia, at most but for a few such as W
+SQUEEZED = 0.85  # least share of its natural width to which a label is set
 
 
 def escaped(text: int | str) -> str:
@@ -41,14 +44,26 @@ def histogram(column: ColumnShift) -> str:
         a, b, y = float(column.expected[k]), float(column.observed[k]), i * ROW
         label = column.labels[k]
         parts.append(
-            f'<text class="label" x="{LABEL - 8}" y="{y + 16}" text-anchor="end">{escaped(shortened(label, LONGEST))}'
-            f"<title>{escaped(label)}</title></text>"
+            f"{_label(label, y + 16)}"
             f'<rect class="expected" x="{LABEL}" y="{y + 4}" width="{max(a / most * reach, 0.6):.1f}" height="8"/>'
             f'<rect class="observed" x="{LABEL}" y="{y + 13}" width="{max(b / most * reach, 0.6):.1f}" height="8"/>'
             f'<text class="value" x="{WIDTH}" y="{y + 16}" text-anchor="end">{percent(a)} → {percent(b)}</text>')
     height = ROW * len(shown) + 4
     return (f'<svg class="histogram" viewBox="0 0 {WIDTH} {height}" role="img" '
             f'aria-label="expected and observed shares of {escaped(column.name)}">{"".join(parts)}</svg>')
+
+
+def _label(label: str, y: int) -> str:
+    """The name of a level, which ends before its bars: set closer where it is a little too wide, or else cut."""
+    room = LABEL - GAP
+    text = printable(str(label))
+    widths = [WIDE_LETTER if unicodedata.east_asian_width(letter) in "WF" else LETTER for letter in text]
+    most = len(text)
+    while sum(widths[:most]) > room / SQUEEZED:
+        most -= 1
+    closer = f' textLength="{room}" lengthAdjust="spacingAndGlyphs"' if sum(widths[:most]) > room else ""
+    return (f'<text class="label" x="{room}" y="{y}" text-anchor="end"{closer}>{escaped(shortened(text, most))}'
+            f"<title>{escaped(label)}</title></text>")
 
 
 def columns_table(columns: list[ColumnShift], alpha: float) -> str:

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from hld.answers.column_shifts import column_shifts, labels_of
+from hld.answers.column_shifts import column_shifts, edge_texts, labels_of
 from hld.answers.profile import profile_of
 from hld.schemas.encoder import fit_encoder
 
@@ -67,3 +67,9 @@ def test_a_few_new_whole_numbers_leave_a_clear_direction(encoder):
     encoder, rows = encoder
     found = shifts(encoder, rows, [[x, c, 9 if i % 50 == 0 else 2] for i, (x, c, _) in enumerate(rows)])["count"]
     assert found.direction == "higher"
+
+
+def test_edges_below_ten_millions_have_no_exponent():
+    edges = (-123456.7, 0.00001234, 11492.8, 1e5, 1234567.8, 2e9)
+    column = fit_encoder([[k + 0.5] for k in range(50)]).columns[0]
+    assert edge_texts(column, edges) == ["-123500", "1.234e-05", "11490", "100000", "1235000", "2e+09"]

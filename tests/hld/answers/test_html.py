@@ -19,3 +19,14 @@ def test_the_largest_share_fills_the_width_and_the_others_their_part_of_it():
     np.testing.assert_allclose(bars["expected"], np.array([0.5, 0.25, 0.25]) / 0.8 * reach, atol=0.051)
     assert bars["observed"][0] == pytest.approx(0.2 / 0.8 * reach, abs=0.051)
     assert 0 < bars["observed"][2] < 1  # a share of 0 is still seen
+
+
+@pytest.mark.parametrize(("label", "shown", "is_squeezed"), [
+    ("short", "short", False), ("i" * 24, "i" * 24, True), ("i" * 25, "i" * 23 + "…", True),
+    ("価" * 11, "価" * 11, False), ("価" * 20, "価" * 12 + "…", True)])
+def test_names_of_levels_end_before_their_bars(label, shown, is_squeezed):
+    half = np.array([0.5, 0.5])
+    picture = html.histogram(ColumnShift("x", "categorical", (label, "b"), half, half, 0.0, 1.0, 1.0, None))
+    attributes, text, title = re.search('<text class="label"([^>]*)>(.*?)<title>(.*?)</title>', picture).groups()
+    assert (text, title) == (shown, label)
+    assert ("textLength" in attributes) is is_squeezed

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.thorough
 
 EVIL = "<script>alert(1)</script>\"'&\x1b[31m"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-# elements wider than the window, and texts whose contrast with what lies behind them is too small
+# elements wider than the window, texts of too little contrast with what lies behind them, texts outside their picture
 PROBE = """<script>addEventListener('load', () => {
   const rgb = c => c.match(/[\\d.]+/g).map(Number), lum = c => { const [r, g, b] = rgb(c).map(v => v / 255).map(
     v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
@@ -35,13 +35,16 @@ PROBE = """<script>addEventListener('load', () => {
     const [a, b] = [lum(c), lum(back)].sort((x, y) => y - x), ratio = (a + .05) / (b + .05);
     if (ratio < 4.5) poor.push(e.tagName + ' ' + ratio.toFixed(2) + ' ' + c + ' on ' + back);
   }
-  document.title = JSON.stringify({width: document.documentElement.scrollWidth, window: innerWidth, poor});
+  const cut = [...document.querySelectorAll('svg text')].filter(e => { const a = e.getBoundingClientRect(),
+    b = e.closest('svg').getBoundingClientRect(); return a.width && (a.left < b.left - .5 || a.right > b.right + .5);
+    }).map(e => e.firstChild.data);
+  document.title = JSON.stringify({width: document.documentElement.scrollWidth, window: innerWidth, poor, cut});
 });</script>"""
 
 
 def table(rng, number, shift=0.0):
     kind = rng.integers(0, 3, number)
-    return pd.DataFrame({EVIL: np.array([EVIL, "b", "a very long level " * 6])[kind],
+    return pd.DataFrame({EVIL: np.array([EVIL, "価格" * 12, "a very long level " * 6])[kind],
                          "number" * 20: rng.normal(3 * kind) + shift, "k": kind})
 
 
@@ -90,10 +93,11 @@ def test_pages_say_what_was_found(pages):
 @pytest.mark.parametrize(("name", "width", "scheme"), [("shift", 500, "light"), ("shift", 1280, "dark"),
                                                        ("segments", 500, "dark")])
 def test_a_browser_lays_pages_out(pages, name, width, scheme, tmp_path):
-    """No page is wider than the window, and every text has a contrast of at least 4.5."""
+    """No page is wider than the window, no text than its picture, and every text has a contrast of at least 4.5."""
     found = seen(pages[name], width, scheme, tmp_path)
     assert found["width"] <= found["window"] <= width
     assert found["poor"] == []
+    assert found["cut"] == []
 
 
 PRINTED = """(() => { const style = (q, name) => [...new Set([...document.querySelectorAll(q)].map(
@@ -147,10 +151,12 @@ def test_a_name_of_thousands_of_letters_does_not_move_the_numbers_off_the_screen
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_the_browser_finds_what_is_too_wide_and_too_pale(pages, tmp_path):
-    wrong = '<p style="color:#999;background:#fff;width:900px;max-width:none">pale</p></main>'
+    wrong = ('<p style="color:#999;background:#fff;width:900px;max-width:none">pale</p>'
+             '<svg viewBox="0 0 100 9"><text x="-9" y="9">outside</text></svg></main>')
     found = seen(pages["calm"].replace("</main>", wrong), 500, "light", tmp_path)
     assert found["width"] >= 900
     assert len(found["poor"]) == 1
+    assert found["cut"] == ["outside"]
 
 
 def seen(page, width, scheme, folder):
