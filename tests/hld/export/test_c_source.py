@@ -10,7 +10,6 @@ import pytest
 
 import hld
 import pcircuit
-from hld.command.parser import main
 from hld.export.c_source import c_source
 from hld.export.plan import plan_of
 
@@ -107,15 +106,6 @@ def test_what_cannot_be_judged_is_refused(detector, tmp_path):
         codes[2, 1] = wrong
         assert call(codes)[0] == 2
     assert call(codes[:0])[0] == 2
-
-
-def test_the_command_writes_the_file(tmp_path, capsys):
-    detector = hld.HLDDetector(2, 2, metric="likelihoods").fit(table(np.random.default_rng(0), 300))
-    detector.save(tmp_path / "m.hld")
-    assert main(["export", str(tmp_path / "m.hld"), "--c", str(tmp_path / "m.c")]) == 0
-    assert (tmp_path / "m.c").read_text(encoding="ascii") == c_source(detector)
-    assert main(["export", str(tmp_path / "m.hld")]) == 2
-    assert "nothing to write" in capsys.readouterr().err
 
 
 @needs_compiler

@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 
 import hld
-from hld.command.parser import main
 
 pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -71,16 +70,3 @@ def test_sums_of_many_rows_are_as_exact_as_those_of_few(metric):
         expected = counts @ detector.test_.vectors.rows(distinct) / len(codes)
         np.testing.assert_allclose(means, expected, rtol=4e-15)
         assert float(pvalue) == pytest.approx(detector.test_.judge(expected, len(codes)).pvalue, rel=1e-9)
-
-
-def test_the_command_writes_both_files(tmp_path, capsys):
-    from hld.export.c_source import c_source
-    from hld.export.onnx_graph import onnx_model
-    detector = hld.HLDDetector(2, 2, metric="likelihoods").fit(table(np.random.default_rng(0), 300))
-    detector.save(tmp_path / "m.hld")
-    paths = {ending: str(tmp_path / f"m.{ending}") for ending in ("c", "onnx")}
-    assert main(["export", str(tmp_path / "m.hld"), "--c", paths["c"], "--onnx", paths["onnx"]]) == 0
-    content = (tmp_path / "m.onnx").read_bytes()
-    assert content == onnx_model(detector).SerializeToString()
-    assert (tmp_path / "m.c").read_text(encoding="ascii") == c_source(detector)
-    assert f"wrote {paths['onnx']}: {len(content):,} bytes" in capsys.readouterr().out

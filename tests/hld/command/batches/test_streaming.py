@@ -1,0 +1,233 @@
+"""`hld monitor`: rows on standard input as files are read, lines of JSON, alarms, and a state that is not lost."""
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import amounts, check, rows
+
+import hld
+
+
+def test_monitor(run, folder):
+    calm, moved = ((folder / name).read_text() for name in ("calm.csv", "moved.csv"))
+    status, out, err = run("monitor", "model.hld", "--every", "150", "--alpha", "0.001", stdin=calm)
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert (status, err) == (0, "")
+    assert [(line["event"], line["num_rows"]) for line in lines] == [("rows", 150), ("rows", 300), ("rows", 400),
+                                                                     ("end", 400)]
+    assert lines[0]["margin"] > 0
+    stream = calm + moved.partition("\n")[2]
+    status, out, _ = run("monitor", "model.hld", "--every", "100", "--alarm-only", "--stop", stdin=stream)
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert status == 1
+    assert [line["event"] for line in lines] == ["alarm", "end"]
+    assert 400 < lines[0]["alarm_row"] <= lines[0]["num_rows"] <= 800
+    for line in lines:
+        check("monitor", line)
+    for text, message in (("", "is empty"), ("colour,visits,income\n", "has no rows")):
+        status, out, err = run("monitor", "model.hld", stdin=text)
+        assert (status, out) == (2, "")
+        assert message in err
+
+
+def test_monitor_names_columns_that_are_not_there(run, folder):
+    calm = (folder / "calm.csv").read_text()
+    with pytest.warns(UserWarning, match="standard input: column") as said:
+        _, out, _ = run("monitor", "model.hld", stdin=calm.replace("visits", "visit", 1))
+    assert [str(one.message) for one in said] == [
+        "standard input: column 'visits' is not there: all of its cells count as missing",
+        "standard input: column 'visit' was not in training: ignored"]
+    for line in out.splitlines():
+        check("monitor", json.loads(line))
+        assert (json.loads(line)["absent"], json.loads(line)["extra"]) == (["visits"], ["visit"])
+    assert json.loads(run("monitor", "model.hld", stdin=calm)[1].splitlines()[-1])["absent"] == []
+
+
+def test_monitor_reads_streams_as_files_are_read(run, folder):
+    """Semicolons, decimal commas, row numbers and blanks give the lines that the plain stream gives."""
+    calm = pd.read_csv(folder / "calm.csv")
+    calm.loc[::7, "visits"] = np.nan
+    calm["visits"] = calm["visits"].astype("Int64")
+    _, plain, _ = run("monitor", "model.hld", stdin=calm.to_csv(index=False))
+    assert [json.loads(line)["num_missing"] for line in plain.splitlines()][-1] == 58
+    written = {"german": calm.to_csv(sep=";", decimal=","), "tabs": calm.to_csv(sep="\t", index=False, na_rep="-9"),
+               "blanks": "\n".join(calm.to_csv(index=False).splitlines()).replace(",", ", ")}
+    for name, options in (("german", ()), ("tabs", ("--na-values", "-9")), ("blanks", ())):
+        status, out, err = run("monitor", "model.hld", *options, stdin=written[name])
+        assert (status, out, err) == (0, plain, ""), name
+
+
+def test_monitor_finds_a_decimal_comma_that_comes_late(run, folder):
+    """With one row at a time the first has whole numbers only."""
+    calm = pd.read_csv(folder / "calm.csv").head(6)
+    calm.loc[:2, "income"] = [1.0, 2.0, 3.0]
+    plain, german = calm.to_csv(index=False), calm.to_csv(index=False, sep=";", decimal=",").replace(",0\n", "\n")
+    assert run("monitor", "model.hld", "--every", "1", stdin=german) == run("monitor", "model.hld", "--every", "1",
+                                                                             stdin=plain)
+    assert run("monitor", "model.hld", "--every", "1", "--decimal", ".", stdin=german)[1] != run(
+        "monitor", "model.hld", "--every", "1", stdin=plain)[1]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("stream", "options", "message"), [
+    ("größe,visits\n1,1\n".encode("latin-1"), (), "cannot be read as text in 'utf-8'"),
+    (b"a,b\n1,1\n", ("--encoding", "nonsense"), "cannot be read as text in 'nonsense'"),
+    (b"PAR1\x00\x01\xff", (), "cannot be read as text"), (b"a\n1\n", ("--format", "jsonl"), "expected csv")])
+def test_monitor_refuses_bytes_that_are_no_text(folder, stream, options, message):
+    done = subprocess.run([sys.executable, "-m", "hld", "monitor", "model.hld", *options], cwd=folder, input=stream,
+                          capture_output=True, timeout=120)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert message in done.stderr.decode()
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize(("stream", "message"), [
+    ("colour,visits,income\nred,1,0.5\nred,1\n", "a row of 2 cells ('red,1'), expected 3, as in its header"),
+    ("colour,visits,income\nred,1,0.5,7\n", "a row of 4 cells"),
+    ("red,1,0.5\nred,1,0.5\nred,1,0.5\n", "looks like the others")])
+def test_monitor_refuses_what_is_no_table(run, stream, message):
+    status, out, err = run("monitor", "model.hld", stdin=stream)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.thorough
+def test_monitor_among_held_out_rows(run, folder):
+    moved = (folder / "moved.csv").read_text(encoding="utf-8")
+    calm = (folder / "calm.csv").read_text(encoding="utf-8")
+    held = rows(np.random.default_rng(11), 300)
+    held.to_csv(folder / "held.csv", index=False)
+    options = ("--reference", "held.csv", "--state", "stream.state")
+    status, out, err = run("monitor", "model.hld", *options, stdin="\n".join(calm.splitlines()[:200]))
+    assert (status, err) == (0, "")
+    status, out, err = run("monitor", "model.hld", *options, stdin=moved)
+    lines = [json.loads(line) for line in out.splitlines()]
+    for line in lines:
+        check("monitor", line)
+    assert status == 1
+    assert lines[-1]["num_rows"] == 199 + 400  # it went on
+    told = [line for line in lines if line["event"] == "alarm"]
+    assert len(told) == 1
+    with pytest.warns(UserWarning, match=f"stream.state has raised the alarm at row {told[0]['alarm_row']}: for a new"):
+        status, out, _ = run("monitor", "model.hld", *options, stdin=calm)  # the alarm stays on, and is told once
+    assert status == 1
+    assert {json.loads(line)["event"] for line in out.splitlines()} == {"rows", "end"}
+    with pytest.warns(UserWarning, match="give another --state, or remove the file"):
+        _, out, _ = run("monitor", "model.hld", *options, "--every", "50", "--alarm-only", "--stop", stdin=calm)
+    assert [json.loads(line)["num_rows"] for line in out.splitlines()] == [lines[-1]["num_rows"] + 400 + 50]
+    for other, named in ((("--alpha", "0.01"), "begun with 0.05: give --alpha 0.05"),
+                         (("--reference", "calm.csv"), "--reference calm.csv has other rows")):
+        status, _, err = run("monitor", "model.hld", *options, *other, stdin=calm)
+        assert (status, named in err) == (2, True), err
+    assert run("monitor", "model.hld", "--state", "x", stdin=calm)[0] == 2
+    assert "leave it out with --reference" in run("monitor", "model.hld", *options, "--margin", "1", stdin=calm)[2]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("ending", ["signal", "bad row"])
+def test_the_rows_of_a_line_are_in_the_state_before_the_line(run, folder, ending):
+    rows(np.random.default_rng(11), 300).to_csv(folder / "kept.csv", index=False)
+    state = f"after {ending}.state"
+    options = ("--reference", "kept.csv", "--state", state, "--every", "50")
+    calm = (folder / "calm.csv").read_text(encoding="utf-8").splitlines()
+    first = "\n".join(calm[:121]) + "\n"
+    if ending == "bad row":
+        assert run("monitor", "model.hld", *options, stdin=first + "one,cell,too,many,here\n")[0] == 2
+    else:
+        command = [sys.executable, "-m", "hld", "monitor", "model.hld", *options]
+        with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            process.stdin.write(first)
+            process.stdin.flush()
+            assert [json.loads(process.stdout.readline())["num_rows"] for _ in range(2)] == [50, 100]
+            process.terminate()
+            process.wait(60)
+    out = run("monitor", "model.hld", *options, stdin="\n".join([calm[0], *calm[101:]]))[1].splitlines()
+    assert json.loads(out[0])["num_rows"] == 150
+    whole = run("monitor", "model.hld", "--reference", "kept.csv", "--every", "50", stdin="\n".join(calm))[1]
+    assert json.loads(out[-1]) == json.loads(whole.splitlines()[-1])
+
+
+def test_the_monitor_reads_empty_lines_of_one_column_as_missing(run_here, tmp_path):
+    table = pd.DataFrame({"k": np.random.default_rng(0).choice([0, 1, 2, None], 300)})
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(table).save(tmp_path / "m.hld")
+    status, out, err = run_here("monitor", "m.hld", "--every", "4", stdin="\nk\n1\n\n2\n\n\n0\n")
+    assert (status, err) == (0, "")
+    assert [json.loads(line)["num_rows"] for line in out.splitlines()] == [4, 6, 6]
+    assert [json.loads(line)["num_missing"] for line in out.splitlines()] == [2, 3, 3]
+
+
+def test_the_monitor_takes_for_missing_what_its_options_name(run_here, tmp_path):
+    """Also a text that is a level of the model, as the test does."""
+    table = pd.DataFrame({"k": np.random.default_rng(0).choice(["a", "b", "NA", "?"], 300)})
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(table).save(tmp_path / "m.hld")
+    (tmp_path / "t.csv").write_text("k\n" + "a\nNA\n?\nb\n" * 5)
+    for options, missing in (((), 0), (("--na-values", "?"), 5), (("--na-values", "?,NA"), 10)):
+        _, out, _ = run_here("monitor", "m.hld", *options, "--alarm-only", stdin=(tmp_path / "t.csv").read_text())
+        assert json.loads(out)["num_missing"] == missing
+        _, out, _ = run_here("test", "m.hld", "t.csv", "--json", *options)
+        assert json.loads(out)["data_quality"]["columns"][0]["num_missing"] == missing
+
+
+OPEN = "x;0\n" + '"x;0\n' + "x;0\n" * 20
+
+
+@pytest.mark.parametrize(("rows", "said"), [
+    ('"x;0\n' + "x;0\n" * 50_000, "a row of more than 1000 lines, which begins '\"x;0\\n': check its quotes, "),
+    ('"' + "x;0 " * 50_000, "a row that cannot be read (field larger than field limit (131072)), expected cells of at"),
+    (OPEN, "ends inside quotes, expected them to be closed: all lines from '\"x;0\\n' on are one row"),
+    (OPEN + 'x;"0"\n' + "x;0\n" * 20, "a row of 22 lines with text behind the end of quotes, which begins '\"x;0\\n'")])
+def test_the_monitor_refuses_a_quote_without_an_end_in_one_sentence(run_here, tmp_path, rows, said):
+    """It took all rows up to the next quote, or up to the end, for one cell, and ended with status 0."""
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(100, 0)).save(tmp_path / "m.hld")
+    for above in ("", "x;1\n" * 9):
+        status, _, err = run_here("monitor", "m.hld", "--every", "3", stdin=f"k;amount\n{above}{rows}")
+        assert (status, err.count("\n")) == (2, 1)
+        assert "hld: error: standard input " in err
+        assert said in err
+
+
+def test_the_monitor_takes_cells_of_several_lines(run_here, tmp_path):
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(100, 0)).save(tmp_path / "m.hld")
+    stream = 'k;amount\n"two\nlines";1\n"a ""quote""\n";2\n"";3\n' + '"\n";4'
+    status, out, _ = run_here("monitor", "m.hld", "--every", "1", "--alpha", "1e-9", stdin=stream)
+    assert (status, json.loads(out.splitlines()[-1])["num_rows"]) == (0, 4)
+
+
+class Interrupted(io.StringIO):
+    """Lines, before one of which something happens."""
+
+    def __init__(self, text, number, happens):
+        super().__init__(text)
+        self.left, self.happens = number, happens
+
+    def __next__(self):
+        self.left -= 1
+        if not self.left:
+            self.happens()
+        return super().__next__()
+
+
+@pytest.mark.parametrize("happens", ["another writes", "it is removed", "nothing"])
+def test_a_state_that_another_monitor_writes_is_not_overwritten(run_here, tmp_path, monkeypatch, happens):
+    """The rows of the one had been lost, and each went on as if it were alone."""
+    table, state = amounts(300, 1), tmp_path / "state"
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(200, 0)).save(tmp_path / "m.hld")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    options = ("m.hld", "--reference", "t.csv", "--state", "state", "--every", "20")
+    text = (tmp_path / "t.csv").read_text()
+    assert run_here("monitor", *options, stdin="\n".join(text.splitlines()[:41]))[0] == 0
+    mine = state.read_bytes()
+    act = {"another writes": lambda: state.write_bytes(mine), "it is removed": state.unlink, "nothing": lambda: None}
+    monkeypatch.setattr(sys, "stdin", Interrupted(text, 101, act[happens]))
+    status, out, err = run_here("monitor", *options)
+    if happens == "nothing":
+        assert (status, json.loads(out.splitlines()[-1])["num_rows"]) == (0, 340)
+        return
+    assert (status, json.loads(out.splitlines()[-1])["num_rows"]) == (2, 120)   # 40, and 80 of the 100 that came
+    assert "--state state was written or removed by another program since this one read it: it is that of " in err
+    assert not state.exists() or state.read_bytes() == mine
