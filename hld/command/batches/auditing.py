@@ -12,6 +12,7 @@ def audit(args: Any) -> int:
     from hld.auditing.audit import audit as audited
     from hld.command.batches.judging import read_inputs
     from hld.command.console.output import check_output, print_result
+    from hld.command.console.reading import given_options
     from hld.reports.audit_report import audit_report
     from hld.reports.page import write_page
     if args.report is not None:
@@ -27,8 +28,9 @@ def audit(args: Any) -> int:
         edits = [part for edit in args.edit or [] for part in ("--edit", edit)]
         edits += [] if groups is None else ["--groups", groups]
         sizes = ",".join(map(str, args.sizes))
-        command = shlex.join(["hld", "audit", args.model, args.table, "--alpha", f"{args.alpha:g}", "--sizes", sizes,
-                              "--num-batches", str(args.num_batches), "--seed", str(args.seed), *edits])
+        command = shlex.join(["hld", "audit", args.model, args.table, "--alpha", str(args.alpha), "--sizes", sizes,
+                              "--num-batches", str(args.num_batches), "--seed", str(args.seed), *edits,
+                              *given_options(args)])
         write_page(audit_report(result, table_name=pathlib.Path(args.table).name, commands=[command]), args.report)
     print_result(result, args.json)
     return 0 if all(result.keeps_level.values()) else 1

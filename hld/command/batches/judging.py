@@ -143,16 +143,18 @@ def read_inputs(args: argparse.Namespace) -> tuple[Any, ...]:
 
 def _write_report(args: Any, detector: Any, result: Any) -> None:
     """The page about a test, or about segments."""
+    from hld.command.console.reading import given_options
     from hld.command.console.steps import step
     from hld.reports.batch_report import batch_report
     from hld.reports.page import write_page
     from hld.reports.segments_report import segments_report
     batch = "standard input" if args.table == "-" else pathlib.Path(args.table).name
     digest = hashlib.sha256(pathlib.Path(args.model).read_bytes()).hexdigest()
-    options = [] if args.alpha == 0.05 else ["--alpha", f"{args.alpha:g}"]
+    options = [] if args.alpha == 0.05 else ["--alpha", str(args.alpha)]
     for name in ("by", "every"):
         options += [f"--{name}", getattr(args, name)] if getattr(args, name) is not None else []
     options += ["--procedure", "by"] if args.procedure == "by" else []
+    options += given_options(args)
     command = shlex.join(["hld", "test", args.model, args.table, *options, "--report", args.report])
     names: dict[str, Any] = {"batch_name": batch, "model_name": pathlib.Path(args.model).name, "commands": [command],
                              "digest": digest}

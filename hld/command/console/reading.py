@@ -86,6 +86,28 @@ def refuse_options(args: argparse.Namespace, options: dict[str, Any], why: str) 
             raise ValueError(f"--{name.replace('_', '-')} {why}: leave it out")
 
 
+def given_options(args: argparse.Namespace) -> list[str]:
+    """The options for reading a table that were given, as arguments that give them again."""
+    found = []
+    for name, default in OF_FILES.items():
+        option, value = f"--{name.replace('_', '-')}", getattr(args, name)
+        if value == default:
+            continue
+        if value is True:
+            found.append(option)
+            continue
+        text = value if isinstance(value, str) else ",".join(map(_as_name, value))
+        text = r"\t" if text == "\t" else text
+        found += [f"{option}={text}"] if text.startswith("-") else [option, text]
+    return found
+
+
+def _as_name(name: str) -> str:
+    """A name as `names` reads it in a list."""
+    is_plain = name and name == name.strip() and not set(name) & set(',"\r\n')
+    return name if is_plain else '"' + name.replace('"', '""') + '"'
+
+
 def words(argument: str) -> str:
     """What an argument says about the table: UTF-8, of which Python keeps the bytes where the locale is ASCII."""
     return argument.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")

@@ -1,4 +1,13 @@
 """`hld audit`: status, JSON and page are those of the audit of the library."""
+import html
+import json
+import shlex
+import warnings
+
+import pandas as pd
+import pytest
+
+import hld
 
 
 def test_an_audit_as_a_page(run, folder):
@@ -7,3 +16,24 @@ def test_an_audit_as_a_page(run, folder):
     page = (folder / "audit.html").read_text(encoding="utf-8")
     assert "<h1>Level kept</h1>" in page
     assert run("audit", "model.hld", "calm.csv", "--sizes", "9999")[0] == 2
+
+
+@pytest.mark.parametrize("options", [["--alpha", "0.3333333333333333"], ["--drop", "visits", "--na-values=-1,red"]])
+def test_a_page_names_all_options_that_its_numbers_depend_on(run, folder, options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)    # of the column that is not read
+        first = run("audit", "model.hld", "calm.csv", "--sizes", "5,20", "--num-batches", "10", "--seed", "3",
+                    "--edit", "colour=green:+0.1", *options, "--report", "page.html", "--json")
+        page = (folder / "page.html").read_text(encoding="utf-8")
+        command = shlex.split(html.unescape(page.partition("How to reproduce</h2><pre>")[2].partition("\n")[0]))
+        assert run(*command[1:], "--json")[:2] == first[:2]
+
+
+def test_the_status_and_the_json_are_those_of_the_audit(run, folder):
+    detector, held_out = hld.load(folder / "model.hld"), pd.read_csv(folder / "moved.csv")
+    found = hld.audit({"model.hld": detector}, held_out, [20], alpha=0.05, num_batches=10, rng=4)
+    status, out, err = run("audit", "model.hld", "moved.csv", "--sizes", "20", "--num-batches", "10", "--seed", "4",
+                           "--json")
+    assert (status, err, json.loads(out)) == (1, "", found.to_dict())
+    assert found.keeps_level == {"model.hld": False}
+    assert run("audit", "model.hld", "calm.csv", "--sizes", "20", "--num-batches", "10", "--alpha", "0.001")[0] == 0
