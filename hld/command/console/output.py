@@ -158,6 +158,17 @@ def check_output(path: Any, inputs: Any = ()) -> pathlib.Path:
     return path
 
 
+def check_outputs(paths: Any, inputs: Any = ()) -> list[pathlib.Path]:
+    """The paths of several files that can be written, see `check_output`, no two of which are one file."""
+    found: list[pathlib.Path] = []
+    for path in paths:
+        found.append(check_output(path, inputs))
+        if any(found[-1].resolve() == one.resolve() for one in found[:-1]):
+            raise ValueError(f"{str(path)!r} is to be written twice, expected a file for each output: one would "
+                             "replace the other")
+    return found
+
+
 def _is_same(path: pathlib.Path, other: str) -> bool:
     """Whether two names are of one file that is there."""
     return path.exists() and os.path.exists(other) and os.path.samefile(path, other)

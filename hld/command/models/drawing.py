@@ -16,13 +16,11 @@ MOST = 8  # columns that are named
 def sample(args: argparse.Namespace) -> int:
     """Write rows drawn from a model as CSV, and how good they are."""
     from hld.command.console.csv_files import write_rows
-    from hld.command.console.output import check_output
+    from hld.command.console.output import check_outputs
     from hld.command.console.steps import step
     from hld.model_files import load
     output = None if args.output == "-" else args.output
-    for path in (output, args.report):
-        if path is not None:
-            check_output(path, (args.model, args.real, args.training))
+    check_outputs([path for path in (output, args.report) if path is not None], (args.model, args.real, args.training))
     if args.report is None and (args.real or args.training):
         raise ValueError("--real and --training are for the page of --report: give it, too")
     if args.report is not None and args.where is not None:

@@ -7,12 +7,12 @@ from typing import Any
 def export(args: Any) -> int:
     """Write the file, or both."""
     import pcircuit
-    from hld.command.console.output import check_output, print_text
+    from hld.command.console.output import check_outputs, print_text
     from hld.command.console.steps import step
     from hld.model_files import load
     if args.c is None and args.onnx is None:
         raise ValueError("nothing to write: give --c FILE.c, --onnx FILE.onnx, or both")
-    targets = [check_output(path, [args.model]) for path in (args.c, args.onnx) if path is not None]
+    targets = check_outputs([path for path in (args.c, args.onnx) if path is not None], [args.model])
     detector, contents = load(args.model), []
     if args.c is not None:
         from hld.export.c_source import c_source

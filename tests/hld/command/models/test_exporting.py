@@ -34,3 +34,18 @@ def test_what_is_not_exported_is_said_with_the_option_of_the_shell(run_here, tmp
     status, _, err = run_here("export", "m.hld", "--c", "m.c")
     assert status == 2
     assert "--metric likelihoods" in err
+
+
+@pytest.mark.parametrize("other", ["same", "./same", "link"])
+def test_two_outputs_of_one_name_are_refused_before_the_work(run, folder, other):
+    """The graph had replaced the C, and both were said to be written."""
+    (folder / "link").unlink(missing_ok=True)
+    (folder / "link").symlink_to("same")
+    for argv in (("export", "absent.hld", "--c", "same", "--onnx", other),
+                 ("sample", "absent.hld", "-n", "3", "-o", "same", "--report", other)):
+        (folder / "same").write_text("as it was")
+        status, out, err = run(*argv)
+        assert (status, out) == (2, "")
+        assert err == (f"hld: error: '{other}' is to be written twice, expected a file for each "
+                       "output: one would replace the other\n")
+        assert (folder / "same").read_text() == "as it was"
