@@ -1,12 +1,15 @@
 """The commands and their options: examples that can be parsed, numbers that are refused by name, help."""
 import pathlib
 import re
+import shlex
 
 import pytest
 
 from hld.command import parser
-from hld.command.arguments import EXAMPLES
+from hld.command.arguments import EXAMPLES, build_parser
 from hld.command.parser import main
+
+PARSER = build_parser()
 
 
 @pytest.mark.parametrize("command", EXAMPLES)
@@ -54,3 +57,58 @@ def test_more_tables_than_one_are_told_so(capsys, given, is_said):
     with pytest.raises(SystemExit):
         main(["test", "model.hld", *given])
     assert ("a command reads one table: run it once for each" in capsys.readouterr().err) == is_said
+
+
+@pytest.mark.parametrize("command", EXAMPLES)
+def test_examples_are_commands_that_can_be_given(command):
+    """Each line of an example, without what is piped into it or written by the shell."""
+    for line in EXAMPLES[command].splitlines():
+        words = shlex.split(line)
+        words = words[words.index("hld") + 1:]
+        args = PARSER.parse_args(words[:words.index(">")] if ">" in words else words)
+        assert callable(args.run)
+    assert args.command in (command, "test")
+
+
+def test_every_command_takes_debug_and_verbose_before_and_behind_its_name():
+    for argv in (["--debug", "info", "m.hld"], ["info", "m.hld", "--debug"], ["info", "--debug", "m.hld"]):
+        args = PARSER.parse_args(argv)
+        assert (args.debug, args.verbose) == (True, False)
+    assert PARSER.parse_args(["--verbose", "info", "--debug", "m.hld"]).verbose
+
+
+NUMBERS = {"--every": ["monitor", "m"], "--max-rows": ["serve", "m"], "--max-bytes": ["serve", "m"],
+           "--rows-per-day": ["plan", "m"], "--num-batches": ["audit", "m", "t"], "--sizes": ["audit", "m", "t"]}
+COUNTS = {"--seed": ["fit", "t", "-o", "m"], "--port": ["serve", "m"], "--workers": ["serve", "m"],
+          "--queue": ["serve", "m"]}
+
+
+@pytest.mark.parametrize(("option", "argv", "least"), [
+    *((option, argv, 1) for option, argv in NUMBERS.items()), *((option, argv, 0) for option, argv in COUNTS.items()),
+    ("--max-rows", ["fit", "t", "-o", "m"], 4)])
+def test_whole_numbers_that_are_too_small_name_their_option(option, argv, least, capsys):
+    args = PARSER.parse_args([*argv, option, str(least)])
+    assert getattr(args, option[2:].replace("-", "_")) in (least, [least])
+    for bad in (str(least - 1), "1.5", "x", "", "5,,6"):
+        with pytest.raises(SystemExit) as left:
+            PARSER.parse_args([*argv, f"{option}={bad}"])
+        said = capsys.readouterr().err
+        assert left.value.code == 2
+        assert f"argument {option}: expected a whole number of at least {least}, found " in said
+
+
+def test_sizes_are_a_list():
+    assert PARSER.parse_args(["audit", "m", "t", "--sizes", "5,20"]).sizes == [5, 20]
+
+
+@pytest.mark.parametrize("argv", [["t.csv", "--alpha", "0.1"], ["--alpha", "0.1", "t.csv"],
+                                  ["--summary", "a", "b", "--alpha", "0.1", "t.csv"], ["--alpha", "0.1", "-"]])
+def test_the_table_of_a_test_may_stand_behind_options(argv):
+    args = PARSER.parse_args(["test", "m.hld", *argv])
+    assert (args.model, args.table, args.alpha) == ("m.hld", argv[-1] if argv[0] != "t.csv" else "t.csv", 0.1)
+
+
+def test_what_is_quoted_of_arguments_is_escaped(capsys):
+    with pytest.raises(SystemExit):
+        PARSER.parse_args(["fit", "t", "-o", "m", "--sep", "a\x1b[2J"])
+    assert "\x1b" not in capsys.readouterr().err
