@@ -223,13 +223,14 @@ def _cells(rows: list[list[str]], dialect: Dialect, encoder: TableEncoder, optio
 
 
 def _lines(encoding: str) -> Iterator[str]:
-    """Lines of standard input."""
+    """Lines of standard input, without the mark that some programs put before the first."""
     if sys.stdin is None:
         raise ValueError(f"{NAME} is closed, expected a header and rows")
     try:
         if hasattr(sys.stdin, "reconfigure"):
             sys.stdin.reconfigure(encoding=encoding, errors="strict")
-        yield from sys.stdin
+        for number, line in enumerate(sys.stdin):
+            yield line if number else line.removeprefix("\ufeff")
     except (UnicodeDecodeError, LookupError):
         raise ValueError(f"{NAME} cannot be read as text in {encoding!r}, expected CSV, or another encoding "
                          "(--encoding latin-1, for example)") from None

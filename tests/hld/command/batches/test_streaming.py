@@ -10,6 +10,7 @@ import pytest
 from command_line import amounts, check, rows
 
 import hld
+from hld.answers.for_programs import plain_json
 
 
 def test_monitor(run, folder):
@@ -231,3 +232,38 @@ def test_a_state_that_another_monitor_writes_is_not_overwritten(run_here, tmp_pa
     assert (status, json.loads(out.splitlines()[-1])["num_rows"]) == (2, 120)   # 40, and 80 of the 100 that came
     assert "--state state was written or removed by another program since this one read it: it is that of " in err
     assert not state.exists() or state.read_bytes() == mine
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_a_mark_before_the_first_row_is_no_part_of_its_cell(run_here, tmp_path, header):
+    """Without a header it had been: the first cell of a stream was a level that training did not have."""
+    table, rng = pd.DataFrame({"k": ["a", "b", "a", "b"] * 50, "n": [0, 1, 2] * 66 + [0, 1]}), np.random.default_rng(0)
+    table.to_csv(tmp_path / "t.csv", index=False, header=header)
+    options = () if header else ("--no-header",)
+    assert run_here("fit", "t.csv", "-o", "m.hld", "--num-epochs", "2", *options)[0] == 0
+    text = table.sample(20, random_state=rng).to_csv(index=False, header=header)
+    plain = run_here("monitor", "m.hld", "--every", "1", *options, stdin=text)
+    assert run_here("monitor", "m.hld", "--every", "1", *options, stdin="\ufeff" + text) == plain
+    assert plain[0] == 0
+
+
+def test_what_is_said_and_left_out_of_the_monitors_options(run, folder):
+    calm = (folder / "calm.csv").read_text()
+    for argv, said in ((("--state", "s"), "--state is for --reference: without it there is no state to keep"),
+                       (("--format", "jsonl"), "--format is jsonl, expected csv, in which rows come one by one"),
+                       (("--reference", "calm.csv", "--margin", "1"), "--margin is for the model as reference"),
+                       (("--sep", ";"), "holds ',': give that as the separator")):
+        status, out, err = run("monitor", "model.hld", *argv, stdin=calm)
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        assert said in err
+
+
+def test_lines_are_those_of_the_monitor_of_the_library(run, folder):
+    detector, rows = hld.load(folder / "model.hld"), pd.read_csv(folder / "calm.csv")
+    watch = hld.monitor_of(detector, 0.01)
+    codes, calm = detector.encoder_.encode(rows)[0], (folder / "calm.csv").read_text()
+    expected = [watch.update(codes[start:start + 150]).to_dict() for start in range(0, 400, 150)]
+    _, out, _ = run("monitor", "model.hld", "--every", "150", "--alpha", "0.01", stdin=calm)
+    found = [json.loads(line) for line in out.splitlines()]
+    for line, result in zip(found, [*expected, expected[-1]], strict=True):
+        assert {name: line[name] for name in result} == json.loads(json.dumps(plain_json(result)))
