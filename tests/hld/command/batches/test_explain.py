@@ -1,10 +1,14 @@
 """`hld explain`: shares that add up, columns by name, odd cells counted."""
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from hld.command.batches.explain import print_explanation
+import hld
+from hld.command.batches.explain import draw_shares, explanation, print_explanation
 
 ALPHA = "0.001"  # the batch without a shift would fail for one seed in a thousand; the other is far beyond
 
@@ -64,3 +68,48 @@ def test_explain_draws(run_on_gaps, files):
     status, _, err = run_on_gaps("explain", "model.hld", "shifted.csv", "--alpha", ALPHA, "--plot", "shares.png")
     assert (status, err) == (1, "")
     assert (files / "shares.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.fixture(scope="module")
+def judged(folder):
+    """A detector, and its result for the shifted batch."""
+    detector = hld.load(folder / "model.hld")
+    return detector, detector.test(pd.read_csv(folder / "moved.csv"))
+
+
+def test_shares_are_parts_of_the_squared_distance(judged):
+    detector, result = judged
+    found, local = explanation(detector, result, 100), result.localize(top=100)
+    total = (result.deltas ** 2).sum()
+    assert [one["share"] for one in found["variables"]] == pytest.approx(sorted(local.variable_scores / total)[::-1])
+    assert [one["share"] for one in found["nodes"]] == pytest.approx([one.delta ** 2 / total for one in local.nodes])
+    assert (found["num_nodes"], found["num_nodes_shifted"]) == (
+        len(result.deltas), int((result.node_pvalues <= 0.05).sum()))
+    assert {name: found[name] for name in result.to_dict()} == result.to_dict()
+
+
+@pytest.mark.parametrize("top", [1, 2, 50])
+def test_top_is_a_bound_on_both_lists(judged, top):
+    found = explanation(*judged, top)
+    assert (len(found["variables"]), len(found["nodes"])) == (min(top, 3), min(top, found["num_nodes"]))
+    assert found["variables"][0]["name"] == "income"
+
+
+def test_a_batch_that_is_as_learned_to_the_last_digit_has_shares_of_zero():
+    rows = np.array([[0, 1], [1, 0]] * 20)
+    detector = hld.HLDDetector(num_latents=1, num_epochs=1, num_resamples=19, reference="training",
+                               metric="likelihoods").fit(rows)
+    result = replace(detector.test(rows), deltas=np.zeros(len(detector.test_.nodes)))
+    assert {one["share"] for one in explanation(detector, result, 9)["variables"]} == {0.0}
+
+
+def test_the_picture_names_the_columns_and_the_verdict(judged, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    shown = []
+    monkeypatch.setattr("hld.command.batches.explain.save_figure", lambda figure, *_, **__: shown.append(figure))
+    draw_shares(*judged, 2, tmp_path / "a.png")
+    axes = shown[0].axes[0]
+    assert axes.get_title(loc="left").startswith("Shift found: p = ")
+    assert axes.get_title(loc="left").endswith(", 400 rows")
+    assert "income" in [label.get_text() for label in axes.get_yticklabels()]
+    assert len(axes.get_yticklabels()) == 2
