@@ -37,7 +37,9 @@ def null_curve(curve: NullCurve, alpha: float) -> str:
     """
     def at(x: float) -> float:
         return min(x, REACH) / REACH * (WIDTH - 20) + 10
-    points = [(at(float(x)), BASE - 78 * float(y)) for x, y in zip(curve.x, curve.density, strict=True) if x <= REACH]
+    shown = np.append(curve.x[curve.x < REACH], [REACH] * bool(curve.x[-1] >= REACH))  # the axis cuts the curve
+    points = [(at(x), BASE - 78 * y) for x, y in zip(
+        shown.tolist(), np.interp(shown, curve.x, curve.density).tolist(), strict=True)]
     outline = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     level = BASE - 78 * float(np.interp(1.0, curve.x, curve.density))  # the curve's height where the tail begins
     tail = " ".join(f"{x:.1f},{y:.1f}" for x, y in [(at(1.0), level), *points] if x >= at(1.0))
