@@ -96,9 +96,10 @@ def _table(result: SegmentsResult) -> str:
 def _day(label: str) -> Any:
     """The date that a label of the form 2026-03-07 names, or None."""
     try:
-        return datetime.date.fromisoformat(label) if len(label) == 10 else None
+        day = datetime.date.fromisoformat(label)
     except ValueError:
         return None
+    return day if day.isoformat() == label else None  # Python 3.11 also reads 2026-W10-6 and 20260307
 
 
 def _date(year: int, month: int, day: int) -> Any:
