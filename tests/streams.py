@@ -96,3 +96,8 @@ def paid_for_rounding(monitor):
     directions = (doubt * bets.scale) @ np.abs(wealth.directions) * wealth.gains
     sizes = 1 + abs(float(wealth.log[0]))
     return nodes + directions @ (wealth.on_directions @ bets.direction_stakes) + bets.least_drop + 4 * EPS * sizes
+
+
+def noisy_copies(n, rng, flip=0.2):
+    """(n, 5) copies of one coin, each turned with some probability."""
+    return (rng.integers(0, 2, size=(n, 1)) ^ (rng.random((n, 5)) < flip)).astype(int)

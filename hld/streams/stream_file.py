@@ -100,8 +100,8 @@ def _check_history(monitor: Any, weights: np.ndarray) -> None:
     fits = (races.ages <= n).all() and (races.counts <= n + first).all()  # also of places without a race
     bags, ages, born = races.counts[live].sum(axis=1), races.ages[live], (n - races.ages)[live].tolist()
     expected = [*weights[:F], *(weight_of(num_starts(row)) if starts_at(row) else -np.inf for row in born[F:])]
-    fits = fits and not any(born[:F]) and np.allclose(np.exp(races.log_weights[live]), np.exp(expected), SLACK, 0.0)
     fits = fits and monitor.num_starts == num_starts(n) and len(born) == F + min(KINDS * monitor.num_starts, LIVE)
+    fits = fits and not any(born[:F]) and np.allclose(np.exp(races.log_weights[live]), np.exp(expected), SLACK, 0.0)
     fits = fits and np.array_equal(bags, ages + first) and monitor.best <= n * np.log(FACTORS.max()) + SLACK
     low, high = (races.ages * np.log(end) for end in (FACTORS.min(), FACTORS.max()))
     if not (fits and ((low - SLACK <= races.log) & (races.log <= high + SLACK)).all()

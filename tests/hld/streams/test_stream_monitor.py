@@ -1,29 +1,16 @@
-"""The stream monitor: false alarms, alarms, cutting, files, groups, refusals."""
+"""The stream monitor: false alarms, alarms, cutting, groups, refusals."""
 import copy
 import pickle
 
 import binomial_bounds
 import numpy as np
 import pytest
+from streams import noisy_copies as rows
 
 import hld
 import pcircuit
 
 NUM = 150  # rows of a quiet stream
-
-
-def rows(n, rng, flip=0.2):
-    return (rng.integers(0, 2, size=(n, 1)) ^ (rng.random((n, 5)) < flip)).astype(int)
-
-
-@pytest.fixture(scope="module")
-def detector():
-    return hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows(400, np.random.default_rng(0)))
-
-
-@pytest.fixture
-def monitor(detector):
-    return hld.StreamMonitor(detector, rows(600, np.random.default_rng(1)))
 
 
 def test_quiet_streams_seldom_alarm_whatever_the_circuit(detector):
@@ -104,51 +91,6 @@ def test_copies_go_their_own_way(monitor, copied):
     found = second.update(stream[100:])
     assert np.array_equal(found.log_e_values, expected.log_e_values)
     assert found.to_dict() == expected.to_dict() != other.to_dict()
-
-
-def test_a_file_with_more_money_is_refused(monitor, detector, tmp_path):
-    from hld.streams.stream_file import FORMAT, VERSION
-    monitor.update(rows(40, np.random.default_rng(5)))
-    path = tmp_path / "stream.hld"
-    monitor.save(path)
-    header, arrays = pcircuit.read_archive(path, FORMAT, VERSION)
-    header.pop("library")
-    for name, change in (("races.money", lambda a: a * 2), ("races.log_weights", np.zeros_like),
-                         ("races.counts", lambda a: a - 10 ** 6), ("means", lambda a: a[:1])):
-        pcircuit.write_archive(path, header, arrays | {name: change(arrays[name])})
-        with pytest.raises(ValueError, match="cannot read"):
-            hld.StreamMonitor.load(path, detector)
-
-
-@pytest.mark.parametrize(("name", "place", "value"), [
-    ("races.ages", (0, ), 2 ** 63 - 1), ("races.ages", (-1, ), 2 ** 63 - 1), ("races.ages", (1, ), 3),
-    ("races.counts", (0, 0), 2 ** 62), ("races.counts", (-1, 5), 2 ** 62), ("races.log", (0, ), 1e308),
-    ("races.log", (0, ), -1e308), ("races.log_weights", (-1, ), -30.0),
-    ("races.log_weights", (0, ), -1.0), ("races.num_edges", (0, ), -1), ("races.num_edges", (0, ), 64),
-    ("means", (0, 3), 1.7e308), ("directions", (0, 0), 1e300), ("junk", (0, ), 1.0),
-    ("num_rows", None, 41), ("num_rows", None, 2 ** 53), ("num_starts", None, 40), ("best", None, 1e308)])
-def test_one_number_that_cannot_be_is_refused(monitor, detector, name, place, value, tmp_path):
-    from hld.streams.stream_file import _read, stream_parts
-    monitor.update(rows(40, np.random.default_rng(5)))
-    header, arrays = stream_parts(monitor)
-    header["library"] = hld.__version__
-    assert _read(hld.StreamMonitor.__new__(hld.StreamMonitor), detector, header, arrays).num_rows == 40
-    if place is None:
-        header[name] = value
-    else:
-        arrays[name] = arrays.get(name, np.zeros(1)).copy()
-        arrays[name][place] = value
-    with pytest.raises(ValueError, match=r"races in the file|the edges of bins|array '|the file has|does not fit"):
-        _read(hld.StreamMonitor.__new__(hld.StreamMonitor), detector, header, arrays)
-
-
-def test_files_of_long_streams_and_of_either_engine_are_read(monitor, detector, tmp_path, monkeypatch):
-    for engine, num in [("numba", 90), ("numpy", 30), ("numba", 700)]:
-        monkeypatch.setenv("PCIRCUIT_ENGINE", engine)
-        expected = monitor.update(rows(num, np.random.default_rng(num)))
-        monitor.save(tmp_path / "stream.hld")
-        monitor = hld.StreamMonitor.load(tmp_path / "stream.hld", detector)
-        assert monitor.update(rows(0, np.random.default_rng(0))).pvalue == expected.pvalue
 
 
 def test_groups_are_units(detector):
