@@ -90,7 +90,8 @@ def condition_probability(circuit: pcircuit.Circuit, columns: Any, tables: Any, 
     columns = drawable(columns, inside)
     condition = read_condition(where, columns, inside)
     finer = cut_circuit(circuit, columns, inside, condition.cuts)
-    return float(sum(np.exp(pcircuit.log_probability(finer, box)) for box in condition.boxes))
+    total = float(sum(np.exp(pcircuit.log_probability(finer, box)) for box in condition.boxes))
+    return min(total, 1.0)  # disjoint boxes that are everything may add up to a little more
 
 
 def cut_circuit(circuit: pcircuit.Circuit, columns: tuple[Any, ...], grids: list[Grid | None],
