@@ -6,7 +6,8 @@ each batch are needed, so each is read once, and summaries serve as well as tabl
 
 Where cells are missing and rows are the reference, a node has the mean of the rows that show it, as in a test, and is
 left out where one of two batches has none; what sampling alone gives is then sum_k s_k^2 (1/a_k + 1/b_k) / sum_k s_k^2
-with s_k the standard deviation of a node and a_k, b_k how many rows show it.
+with s_k the standard deviation of a node and a_k, b_k how many rows show it.  Of summaries with noise for privacy what
+the noise gives is subtracted, too: sum_k (v_k / a_k^2 + w_k / b_k^2) / sum_k s_k^2 with its variances in the sums.
 """
 from __future__ import annotations
 
@@ -130,48 +131,49 @@ def distances(model: Any, batches: Mapping[str, Any] | Iterable[Any]) -> Distanc
     labels = named if isinstance(batches, Mapping) else range(len(named))
     found = [_mean(model, test, one, known, f"batches[{reprlib.repr(label)}]")
              for label, one in zip(labels, named.values(), strict=True)]
-    sizes = np.array([n for _, _, n in found])
-    m = len(test.nodes)
-    means, errors = np.array([one[:m] for one, _, _ in found]), np.array([one[:m] for _, one, _ in found])
-    variances, center = test.stds[:m] ** 2, test.mean[:m]
-    matrix = np.array([_effects(means - means[i], errors + errors[i], variances) for i in range(len(found))])
+    sizes, m = np.array([n for _, _, n in found]), len(test.nodes)
+    means, chances = np.array([mean for mean, _, _ in found]), np.array([chance for _, chance, _ in found])
+    total = float((test.stds[:m] ** 2).sum())
+    matrix = np.array([_effects(means - means[i], chances + chances[i], total) for i in range(len(found))])
     np.fill_diagonal(matrix, 0.0)
-    from_reference = _effects(means - center, errors + _reference_errors(test, m), variances)
+    from_reference = _effects(means - test.mean[:m], chances + _reference_chance(test), total)
     return Distances(tuple(map(str, named)), matrix, from_reference, sizes)
 
 
 def _mean(model: Any, test: HLDTest, batch: Any, known: str, name: str) -> tuple[np.ndarray, np.ndarray, int]:
-    """Mean vector of a batch, 1 over the rows that each number is the mean of, and the number of rows."""
+    """(m,) means of a batch, how far chance alone moves each, as a variance, and the number of rows."""
+    m = len(test.nodes)
     if isinstance(batch, BatchSummary):
         if batch.model != known or not batch.num_rows:
             raise ValueError(f"`{name}` is a summary of another model or of no rows, expected one of some rows of this "
                              "model")
-        return batch.means, _errors(batch.seen), batch.num_rows
+        noise = 0.0 if batch.privacy is None else batch.privacy.variances[:m] / batch.num_rows ** 2
+        return batch.means[:m], _chance(test, batch.seen[:m]) + noise, batch.num_rows
     rows = codes_of(model, test, batch, name, None if test.missing == "available" else 7)
     if rows.min() < 0:
         own = test.summarize(rows)
-        return own.means, _errors(own.seen), len(rows)
-    return test.vectors.mean(rows), np.full(len(test.mean), 1 / len(rows)), len(rows)
+        return own.means[:m], _chance(test, own.seen[:m]), len(rows)
+    return test.vectors.mean(rows)[:m], _chance(test, np.full(m, len(rows))), len(rows)
 
 
-def _reference_errors(test: HLDTest, m: int) -> np.ndarray:
-    """(m,) 1 over the rows that the mean of each node was learned from, 0 where it is exact."""
+def _reference_chance(test: HLDTest) -> np.ndarray:
+    """(m,) variances of the means that were learned, 0 where they are exact."""
     kept = test.calibration.kept
     if kept is not None and kept.has_holes:
-        return _errors(kept.counts[:m])
-    return np.full(m, 0.0 if test.num_train is None else 1 / test.num_train)
+        return _chance(test, kept.counts[:len(test.nodes)])
+    n = np.inf if test.num_train is None else test.num_train
+    return _chance(test, np.full(len(test.nodes), n))
 
 
-def _errors(seen: np.ndarray) -> np.ndarray:
-    """1 over the numbers of rows, infinite for none."""
-    return np.where(seen > 0, 1 / np.maximum(seen, 1), np.inf)
+def _chance(test: HLDTest, seen: np.ndarray) -> np.ndarray:
+    """(m,) variances of means of so many rows, infinite for none."""
+    return np.where(seen > 0, test.stds[:len(seen)] ** 2 / np.maximum(seen, 1), np.inf)
 
 
-def _effects(deltas: np.ndarray, errors: np.ndarray, variances: np.ndarray) -> np.ndarray:
-    """(n,) effect sizes of differences of means (n, m), of which those with infinite errors are not known."""
-    is_known, total = np.isfinite(errors), variances.sum()
+def _effects(deltas: np.ndarray, chances: np.ndarray, total: float) -> np.ndarray:
+    """(n,) effect sizes of differences of means (n, m), of which those with infinite variances are not known."""
     if not total > 0:
         return np.zeros(len(deltas))
-    squared = np.where(is_known, deltas ** 2, 0.0).sum(axis=1) / total
-    chance = np.where(is_known, errors, 0.0) @ variances / total
-    return np.sqrt(np.maximum(squared - chance, 0.0))
+    is_known = np.isfinite(chances)
+    squared = np.where(is_known, deltas ** 2, 0.0).sum(axis=1)
+    return np.sqrt(np.maximum(squared - np.where(is_known, chances, 0.0).sum(axis=1), 0.0) / total)

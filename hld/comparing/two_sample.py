@@ -250,11 +250,11 @@ def _beyond_rounding(metrics: Any, squared: np.ndarray, magnitudes: np.ndarray, 
     return np.where(squared > least ** 2, squared, 0.0)
 
 
-def _effect(delta: Any, variance: Any, n: Any, m: Any) -> float:
-    """The distance of two means in units of a row, debiased."""
+def _effect(delta: Any, variance: Any, n: Any, m: Any, noise: float = 0.0) -> float:
+    """The distance of two means in units of a row, debiased, also of noise in their difference of this variance."""
     if not variance > 0:
         return 0.0
-    return float(np.sqrt(max(float(delta @ delta) / variance - 1 / n - 1 / m, 0.0)))
+    return float(np.sqrt(max((float(delta @ delta) - noise) / variance - 1 / n - 1 / m, 0.0)))
 
 
 def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> TwoSampleResult:
@@ -290,7 +290,7 @@ def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> Two
         if both.reject:  # the reference has another shape of the covariance
             allowed = pooled_by_spread(parts.metrics, (first, second), test.mean, beyond)
             found = null.of_pvalues(tuple(map(max, found.each, allowed)), 1)
-    effect = _effect(delta[:k], float(np.trace(row[:k, :k])), *sizes)
+    effect = _effect(delta[:k], float(np.trace(row[:k, :k])), *sizes, noise=float(np.trace(noise[:k, :k])))
     return TwoSampleResult(found.value, found.value <= alpha, alpha, effect, test.metric_names,
                            tuple(map(float, found.each)), sizes, "exact")
 

@@ -1,5 +1,4 @@
 """Two batches: the level whatever the distribution is, by divisions and by the law; many batches as distances."""
-import re
 from itertools import combinations
 
 import binomial_bounds as bounds
@@ -114,47 +113,6 @@ def test_columns_that_training_did_not_have_are_ignored_as_in_tests():
     lacking = {"kind": plain["kind"][first], "number": np.arange(100)}
     with pytest.raises(ValueError, match=r"^`second` has no column 'size'"):
         hld.two_sample(detector, wider, lacking)
-
-
-def test_distances_of_tables_with_holes_are_the_effects_of_the_tests():
-    """Holes of rows had been filled with what is usual, and a lost column of a summary had been one of zeros."""
-    rng = np.random.default_rng(4)
-
-    def rows(number, shift=0):
-        cells = (rng.integers(0, 3, size=(number, 1)) + rng.integers(0, 2, size=(number, 3)) + shift) % 4.0
-        return np.where(rng.random(cells.shape) < 0.3, np.nan, cells)
-    detector = hld.HLDDetector(num_latents=2, num_epochs=3).fit(rows(800))
-    lost = rows(200)
-    lost[:, 2] = np.nan
-    batches = {"usual": rows(200), "moved": rows(200, 1), "lost": lost}
-    found = hld.distances(detector, batches)
-    summed = hld.distances(detector, {name: detector.summarize(one) for name, one in batches.items()})
-    np.testing.assert_allclose(found.matrix, summed.matrix, rtol=1e-9)
-    np.testing.assert_allclose(found.from_reference, summed.from_reference, rtol=1e-9)
-    assert found.from_reference[1] == pytest.approx(detector.test(batches["moved"]).effect, rel=1e-9)
-    assert found.matrix[0, 2] < found.matrix[0, 1]
-
-
-@pytest.mark.parametrize(("make", "place"), [(lambda a, b: [a, b], "batches[1]"),
-                                             (lambda a, b: {"mon": a, "tue": b}, "batches['tue']"),
-                                             (lambda a, b: iter([b, a]), "batches[0]")])
-def test_distances_say_which_batch_does_not_fit(test, make, place):
-    rows = pcircuit.sample(test.circuit, 9, rng=0)
-    other = hld.HLDTest(zoo.circuits()["two_coins"]).summarize([[0, 1]])
-    for wrong, said in ((rows[:0], "has no rows"), (rows[:, 1:], "must have shape"), (other, "is a summary of")):
-        with pytest.raises(ValueError, match="^" + re.escape(f"`{place}` {said}")):
-            hld.distances(test, make(rows, wrong))
-
-
-def test_distances_are_those_of_the_distributions(test):
-    pytest.importorskip("matplotlib")
-    days = [pcircuit.sample(test.circuit, 2000, rng=i) for i in range(3)]
-    found = hld.distances(test, days)
-    assert found.matrix.max() < 0.1
-    assert len(found.plot().axes) == 2
-    figure = hld.distances(test, {"$a_$ to $^$": days[0], "b" * 50: days[1]}).plot()
-    figure.canvas.draw()                                            # dollars are no formula
-    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["$a_$ to $^$", "b" * 31 + "…"]
 
 
 def test_the_effect_is_debiased_for_few_rows(test):
