@@ -88,6 +88,7 @@ def learn_detector(options: Mapping[str, Any], table: Any, groups: Any, order: s
     num_train = len(data) + num_learned - len(learned)
     judge = build_judge(test, kept, None if labels is None else labels[kept_rows], given, order)
     warn_of_few(judge, num_train, encoder.names)
+    history = np.array(history, dtype=np.float64)  # a learner keeps its own
     history.flags.writeable = False
     offset = row_offset(pcircuit.log_likelihood(circuit, learned if kept is None else kept))
     schema = replace(schema, columns=schema.columns + grouping)
