@@ -52,7 +52,7 @@ def shifted_saddle(spectrum: Spectrum, x: float) -> tuple[float, np.ndarray]:
     ratios, gaps, counts = spectrum.ratios, spectrum.gaps, spectrum.counts
     shifts = np.zeros(len(counts)) if spectrum.shifts is None else spectrum.shifts
     low, high = _root(counts[0], shifts[0], x), max(_root(counts.sum(), shifts.sum(), x), spectrum.power_sums[0] / x)
-    delta = math.sqrt(low * high)
+    delta = math.sqrt(low) * math.sqrt(high)  # of the product, which may be no double
     for _ in range(200):
         numerator = ratios * delta
         inverse = 1.0 / (gaps + numerator)
@@ -67,7 +67,7 @@ def shifted_saddle(spectrum: Spectrum, x: float) -> tuple[float, np.ndarray]:
         if abs(step) * math.sqrt(second) <= _CLOSE or high <= low * (1.0 + 1e-15):
             break
         moved = delta * math.exp(min(max(step, -50.0), 50.0))
-        delta = moved if low < moved < high else math.sqrt(low * high)
+        delta = moved if low < moved < high else math.sqrt(low) * math.sqrt(high)
     return delta, factors
 
 

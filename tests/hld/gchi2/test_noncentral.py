@@ -74,3 +74,12 @@ def test_bad_noncentralities_are_refused():
             gchi2.prepare([1.0, 2.0], noncentralities=bad)
     with pytest.raises(ValueError, match="`noncentralities` was given beside a prepared Spectrum"):
         gchi2.prepare(gchi2.prepare([1.0]), noncentralities=[1.0])
+
+
+def test_the_lower_tail_tends_to_the_power_law_of_the_central_one():
+    """At 0 every density has lost the same exp(-sum delta / 2); below 1e-155 the saddle point's bracket overflowed."""
+    weights, shifts = [2.0, 1.0, 0.1], [5.0, 0.0, 2.0]
+    spectrum = gchi2.prepare(weights, noncentralities=shifts)
+    for q in (1e-100, 1e-154, 1e-156, 1e-200):
+        assert gchi2.cdf(q, spectrum) == pytest.approx(gchi2.cdf(q, weights) * np.exp(-3.5), rel=1e-12, abs=0)
+    assert gchi2.cdf(gchi2.ppf(1e-300, spectrum), spectrum) == pytest.approx(1e-300, rel=1e-11, abs=0)
