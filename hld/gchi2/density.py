@@ -2,6 +2,7 @@ r"""The density of a weighted sum of chi-squares, from the nodes of the contour 
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ from numpy.typing import ArrayLike
 import pcircuit
 from hld.gchi2.saddle_contour import tail_probability
 from hld.gchi2.spectrum import Spectrum, prepare
+
+_SMALLEST = 1e-290  # from here down P(Q < x) is a pure power of x, and a probability may underflow
+_LARGEST_LOG = math.log(sys.float_info.max)
 
 
 def pdf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
@@ -50,5 +54,13 @@ def _density(q: Any, spectrum: Any) -> float:
         return math.nan
     if q < 0.0 or q == math.inf:
         return 0.0
-    tail = tail_probability(spectrum, q / spectrum.scale, density=True)
-    return tail.slope * tail.value / q
+    x = q / spectrum.scale
+    if x == math.inf:
+        return 0.0
+    tail = tail_probability(spectrum, max(x, _SMALLEST), density=True)
+    if x >= _SMALLEST and tail.value > _SMALLEST:
+        return tail.slope * tail.value / q
+    log_density = math.log(tail.slope) + tail.log_value - math.log(q)
+    if x < _SMALLEST:  # where x may have lost digits
+        log_density += 0.5 * spectrum.degrees * (math.log(q) - math.log(spectrum.scale) - math.log(_SMALLEST))
+    return math.exp(log_density) if log_density < _LARGEST_LOG else math.inf
