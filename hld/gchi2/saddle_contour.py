@@ -103,7 +103,7 @@ class _Frame(NamedTuple):
 
 
 def tail_probability(spectrum: Spectrum, x: float, density: bool = False) -> Tail:
-    """Return the smaller tail of Q / scale at x > 0 (the upper one if x is above the mean).
+    """Return the smaller tail of Q / scale at x > 0 (the upper one if x is above the mean; next to it, either).
 
     Parameters
     ----------
