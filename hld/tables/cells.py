@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hld.tables.factored import Factored
+from hld.tables.factored import Factored, object_cells
 from hld.tables.forms import (
     arrow_parts,
     from_stream,
@@ -303,11 +303,15 @@ def as_numbers(values: np.ndarray, name: str, *, odd: list[Any] | None = None) -
             odd.extend(i for i, cell in enumerate(cells) if type(cell) in others and not _is_empty(cell))
         cells = [_nan_or_refuse(cell, name, odd is None) if type(cell) in others else cell for cell in cells]
     try:
-        return np.array(cells, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            numbers = np.array(cells, dtype=np.float64)
     except OverflowError:
         raise too_large(name) from None
     except ValueError:
-        return np.array(without_odd_holes(cells), dtype=np.float64)
+        return as_numbers(object_cells(without_odd_holes(cells)), name, odd=odd)
+    if any(cells[i] != numbers[i] for i in np.flatnonzero(np.isinf(numbers)).tolist()):  # decimals give no error
+        raise too_large(name)
+    return numbers
 
 
 def as_doubles(values: Any, name: str) -> np.ndarray:

@@ -106,6 +106,8 @@ def plain_value(cell: float | str, name: str) -> float | str:
             number = float(cell) + 0.0
         except OverflowError:
             raise too_large(name) from None
+        if math.isinf(number) and cell != number:  # decimals and extended precision become infinite without an error
+            raise too_large(name)
         return int(cell) if _is_exact(cell, number) else number
     if isinstance(cell, bytes):
         return cell.decode("utf-8", "backslashreplace")
