@@ -1,4 +1,4 @@
-"""Densities against closed forms and differences of tails, also where tails underflow or quotients leave the doubles."""
+"""Densities against closed forms and slopes of tails, also where a tail or a quotient is no double."""
 import math
 
 import numpy as np
