@@ -124,7 +124,7 @@ class StretchReference:
         if len(v) < 2 or not v[-2] > 0:
             return False
         halves = self.stretches(len(v) - 2)
-        together = halves.T @ halves
+        together = halves @ halves.T if len(halves) < halves.shape[1] else halves.T @ halves  # of equal norms
         degrees = np.trace(together) ** 2 / (together ** 2).sum()
         chance = float(ndtri(1 - risk)) * SPREAD / np.sqrt(self.counts[-1] * degrees)
         return bool(2 * v[-1] / v[-2] - 1 > max(DEPENDENT, chance))

@@ -1,15 +1,16 @@
-"""Stretches of time: their variance in known series, effective sizes, the level where rows are dependent, refusals."""
+"""Series judged by stretches of time: the level where rows are dependent, what is said of long memories, refusals."""
 import warnings
 
 import binomial_bounds
 import numpy as np
 import pytest
+from markov_series import markov, variance_ratio
 
 import hld
 import pcircuit
 from hld.nulls.exchangeable import exchangeable_pvalue
 from hld.nulls.ranked_parts import ranked_parts
-from hld.references.stretches import StretchReference, stretch_reference
+from hld.references.stretches import stretch_reference
 from hld.variation.time_test import RISK, time_test
 from hld.vectors.column_units import column_units
 
@@ -17,75 +18,13 @@ CIRCUIT = pcircuit.rat_spn([2] * 3, num_units=2, depth=1, rng=0)
 TEST = hld.HLDTest(CIRCUIT, metric=("euclidean", "standardized"))
 
 
-def markov(n, stay, rng, trials=1):
-    """(trials, n, 3) rows that are the one before with probability `stay`, else fresh: correlations stay^h."""
-    fresh = pcircuit.sample(CIRCUIT, trials * n, rng=rng).reshape(trials, n, 3)
-    new = rng.random((trials, n)) >= stay
-    new[:, 0] = True
-    last = np.maximum.accumulate(np.where(new, np.arange(n), 0), axis=1)
-    return np.take_along_axis(fresh, last[..., None], axis=1)
-
-
-def exact(T, stay):
-    """T Var(mean) / Var(row) for correlations stay^h."""
-    h = np.arange(1, T)
-    return 1 + 2 * ((1 - h / T) * stay ** h).sum()
-
-
-@pytest.mark.parametrize("stay", [0.0, 0.8])
-def test_variances_of_stretches_are_those_of_the_series(stay):
-    rows = markov(60_000, stay, np.random.default_rng(0))[0]
-    own = stretch_reference(TEST.vectors, rows, np.zeros(TEST.vectors.size))
-    assert own.longest == 1024
-    singles = TEST.vectors.rows(rows)
-    for r, T in ((3, 8), (5, 32)):
-        means = singles[:len(rows) // T * T].reshape(-1, T, singles.shape[1]).mean(axis=1)
-        truth = singles.var(axis=0).sum() * exact(T, stay) / T
-        assert means.var(axis=0).sum() == pytest.approx(truth, rel=0.15)  # the series is what it should be
-        found = (own.stretches(r) ** 2).sum() / own.counts[r]
-        assert abs(found / truth - 1) < 6 * np.sqrt(2 / own.counts[r])
-        assert own.effective_rows(T) == pytest.approx(T / exact(T, stay), rel=0.6)
-
-
-def test_between_sizes_and_beyond_the_longest():
-    v, rng = np.array([1.0, 0.5, 0.25]), np.random.default_rng(1)
-    tables = [rng.normal(size=(50, 4)) for _ in v]
-    tables = [(t - t.mean(axis=0)) * np.sqrt(one / ((t - t.mean(axis=0)) ** 2).sum() * 49) for t, one in
-              zip(tables, v, strict=True)]
-    own = StretchReference(np.full(3, 50), np.concatenate(tables), np.zeros(4), np.zeros(4), 400)
-    np.testing.assert_allclose(own.traces(), v, rtol=1e-12)
-    for T, expected in ((1, 1.0), (3, 1 / 3), (4, 0.25), (10, 0.1), (100, 0.01)):  # independent rows: 1 / T
-        assert own.trace_at(T) == pytest.approx(expected)
-        assert (own.at(T) ** 2).sum() / 50 == pytest.approx(expected + 1 / 400)
-        assert own.effective_rows(T) == pytest.approx(T)
-
-
-def test_beyond_the_longest_the_covariances_across_blocks_are_made_up_for():
-    """Stretches with exactly the traces of correlations 0.9^h: 64 rows times their variance is a seventh too small."""
-    sizes, rng = 2 ** np.arange(7), np.random.default_rng(2)
-    tables = [rng.normal(size=(50, 4)) for _ in sizes]
-    tables = [(t - t.mean(axis=0)) * np.sqrt(exact(s, 0.9) / s / ((t - t.mean(axis=0)) ** 2).sum() * 49)
-              for t, s in zip(tables, sizes.tolist(), strict=True)]
-    own = StretchReference(np.full(7, 50), np.concatenate(tables), np.zeros(4), np.zeros(4), 3000)
-    assert exact(1000, 0.9) > 1.15 * exact(64, 0.9)
-    for T in (64, 100, 200, 1000, 100_000):
-        assert own.effective_rows(T) == pytest.approx(T / exact(T, 0.9), rel=0.025)
-
-
-def test_a_series_that_never_changes_has_differences_of_zero():
-    own = StretchReference(np.full(3, 50), np.ones((150, 4)), np.ones(4), np.zeros(4), 400)
-    for T in (1, 3, 100):
-        assert (own.trace_at(T), own.effective_rows(T)) == (0.0, T)
-        np.testing.assert_array_equal(own.at(T), np.zeros((50, 4)))
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize(("stay", "T"), [(0.9, 100), (0.9, 300), (0.5, 20), (0.0, 50)])
 def test_the_level_is_kept_where_rows_hang_together(stay, T):
     """A series and a later stretch of it in every trial: at most 0.07 at level 0.05, within the error of the trials."""
     rng, trials, found, plain = np.random.default_rng(T), 200, 0, 0
-    assert T / exact(T, stay) > 4.9
-    for rows in markov(3000 + 300 + T, stay, rng, trials):
+    assert T / variance_ratio(T, stay) > 4.9
+    for rows in markov(CIRCUIT, 3000 + 300 + T, stay, rng, trials):
         own = stretch_reference(TEST.vectors, rows[:3000], np.zeros(TEST.vectors.size))
         z = TEST.vectors.mean(rows[-T:]) - own.mean
         found += exchangeable_pvalue(z, own.at(T), TEST.calibration.metrics, many=30).value <= 0.05
@@ -102,7 +41,7 @@ def test_unmoved_columns_are_called_at_the_level_where_rows_hang_together(stay, 
     """Any of three columns, by its adjusted p-value: at most 0.07 at level 0.05, within the error of the trials."""
     rng, trials, calls = np.random.default_rng(T + 1), 200, 0
     parts = column_units(CIRCUIT, TEST.nodes)
-    for rows in markov(3000 + 300 + T, stay, rng, trials):
+    for rows in markov(CIRCUIT, 3000 + 300 + T, stay, rng, trials):
         own = stretch_reference(TEST.vectors, rows[:3000], np.zeros(TEST.vectors.size))
         z = TEST.vectors.mean(rows[-T:]) - own.mean
         calls += ranked_parts(z, own.at(T), parts, many=30)[1].min() <= 0.05
@@ -110,7 +49,7 @@ def test_unmoved_columns_are_called_at_the_level_where_rows_hang_together(stay, 
 
 
 def test_a_series_is_judged_by_its_stretches_and_a_shift_is_found():
-    rows = markov(4000, 0.8, np.random.default_rng(2))[0]
+    rows = markov(CIRCUIT, 4000, 0.8, np.random.default_rng(2))[0]
     test = time_test(TEST, rows[:3000])
     calm = test(rows[3500:3600])
     assert calm.context.kind == "time"
@@ -126,7 +65,7 @@ def test_a_series_is_judged_by_its_stretches_and_a_shift_is_found():
 
 
 def test_a_detector_in_order_of_time(tmp_path):
-    rows = markov(2000, 0.8, np.random.default_rng(3))[0].astype(int)
+    rows = markov(CIRCUIT, 2000, 0.8, np.random.default_rng(3))[0].astype(int)
     detector = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows[:1600], order="time")
     assert detector.test_.num_train == 800
     said = detector.describe()
@@ -138,7 +77,7 @@ def test_a_detector_in_order_of_time(tmp_path):
 
 
 def test_a_series_with_a_long_memory_is_said_to_be_too_short():
-    rows = markov(3000, 0.99, np.random.default_rng(4))[0].astype(int)
+    rows = markov(CIRCUIT, 3000, 0.99, np.random.default_rng(4))[0].astype(int)
     with pytest.warns(UserWarning, match="stretches of up to 32 of 1500 rows, which are still dependent, so p-values"):
         detector = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows, order="time")
     assert "are still dependent, so p-values are at least 0." in detector.describe()
@@ -150,7 +89,7 @@ def test_a_series_with_a_long_memory_is_said_to_be_too_short():
         assert far.column_pvalues is None or np.nanmin(far.column_pvalues) >= least
         assert far.context.least_pvalue == least
         assert f"no p-value is below {least:.2g}" in str(far)
-    rows = markov(3000, 0.0, np.random.default_rng(5))[0]
+    rows = markov(CIRCUIT, 3000, 0.0, np.random.default_rng(5))[0]
     calm = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows, order="time")
     assert "still dependent" not in calm.describe()
     assert calm.judge_.least_pvalue(1000) == 0.0

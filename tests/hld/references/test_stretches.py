@@ -1,0 +1,138 @@
+"""Stretches of time: their variance in known series, between their sizes and beyond; memory that is too long."""
+import numpy as np
+import pytest
+from markov_series import markov, variance_ratio
+
+import hld
+import pcircuit
+from hld.references.stretches import FEWEST_ROWS, MOST_STRETCHES, StretchReference, stretch_reference
+
+CIRCUIT = pcircuit.rat_spn([2] * 3, num_units=2, depth=1, rng=0)
+VECTORS = hld.HLDTest(CIRCUIT).vectors
+BOUNDS = np.ones(VECTORS.size)
+
+
+def of_rows(rows):
+    """Their stretches, holes as 0."""
+    return stretch_reference(VECTORS, rows, np.zeros(VECTORS.size))
+
+
+@pytest.mark.parametrize("stay", [0.0, 0.8])
+def test_variances_of_stretches_are_those_of_the_series(stay):
+    rows = markov(CIRCUIT, 60_000, stay, np.random.default_rng(0))[0]
+    own = of_rows(rows)
+    assert own.longest == 1024
+    singles = VECTORS.rows(rows)
+    for r, T in ((3, 8), (5, 32)):
+        means = singles[:len(rows) // T * T].reshape(-1, T, singles.shape[1]).mean(axis=1)
+        truth = singles.var(axis=0).sum() * variance_ratio(T, stay) / T
+        assert means.var(axis=0).sum() == pytest.approx(truth, rel=0.15)  # the series is what it should be
+        found = (own.stretches(r) ** 2).sum() / own.counts[r]
+        assert abs(found / truth - 1) < 6 * np.sqrt(2 / own.counts[r])
+        assert own.effective_rows(T) == pytest.approx(T / variance_ratio(T, stay), rel=0.6)
+
+
+def test_between_sizes_and_beyond_the_longest():
+    v, rng = np.array([1.0, 0.5, 0.25]), np.random.default_rng(1)
+    tables = [rng.normal(size=(50, 4)) for _ in v]
+    tables = [(t - t.mean(axis=0)) * np.sqrt(one / ((t - t.mean(axis=0)) ** 2).sum() * 49) for t, one in
+              zip(tables, v, strict=True)]
+    own = StretchReference(np.full(3, 50), np.concatenate(tables), np.zeros(4), np.zeros(4), 400)
+    np.testing.assert_allclose(own.traces(), v, rtol=1e-12)
+    for T, expected in ((1, 1.0), (3, 1 / 3), (4, 0.25), (10, 0.1), (100, 0.01)):  # independent rows: 1 / T
+        assert own.trace_at(T) == pytest.approx(expected)
+        assert (own.at(T) ** 2).sum() / 50 == pytest.approx(expected + 1 / 400)
+        assert own.effective_rows(T) == pytest.approx(T)
+
+
+def test_beyond_the_longest_the_covariances_across_blocks_are_made_up_for():
+    """Stretches with exactly the traces of correlations 0.9^h: 64 rows times their variance is a seventh too small."""
+    sizes, rng = 2 ** np.arange(7), np.random.default_rng(2)
+    tables = [rng.normal(size=(50, 4)) for _ in sizes]
+    tables = [(t - t.mean(axis=0)) * np.sqrt(variance_ratio(s, 0.9) / s / ((t - t.mean(axis=0)) ** 2).sum() * 49)
+              for t, s in zip(tables, sizes.tolist(), strict=True)]
+    own = StretchReference(np.full(7, 50), np.concatenate(tables), np.zeros(4), np.zeros(4), 3000)
+    assert variance_ratio(1000, 0.9) > 1.15 * variance_ratio(64, 0.9)
+    for T in (64, 100, 200, 1000, 100_000):
+        assert own.effective_rows(T) == pytest.approx(T / variance_ratio(T, 0.9), rel=0.025)
+
+
+def test_a_series_that_never_changes_has_differences_of_zero():
+    own = StretchReference(np.full(3, 50), np.ones((150, 4)), np.ones(4), np.zeros(4), 400)
+    for T in (1, 3, 100):
+        assert (own.trace_at(T), own.effective_rows(T)) == (0.0, T)
+        np.testing.assert_array_equal(own.at(T), np.zeros((50, 4)))
+
+
+@pytest.mark.parametrize("n", [FEWEST_ROWS, 61, 500, 7000])
+def test_stretches_are_means_of_successive_rows_that_do_not_overlap(n, monkeypatch):
+    """Also if sums are taken of a few rows at a time, and where a row has a hole."""
+    rows = pcircuit.sample(CIRCUIT, n, rng=1).astype(int)
+    rows[::7, 0] = -1
+    fill = np.linspace(0.1, 0.9, VECTORS.size)
+    values = np.where(VECTORS.seen(rows), VECTORS.rows(rows), fill)
+    monkeypatch.setattr("hld.references.stretches.BLOCK_VALUES", 13 * VECTORS.size)
+    own = stretch_reference(VECTORS, rows, fill)
+    np.testing.assert_allclose(own.mean, values.mean(axis=0), atol=1e-13)
+    assert 30 * own.longest <= n < 60 * own.longest
+    for r, parts in enumerate(np.split(own.means, np.cumsum(own.counts)[:-1])):
+        s, J = 2 ** r, min(n // 2 ** r, MOST_STRETCHES)
+        starts = [int(k * (n - s) / (J - 1)) for k in range(J)]
+        assert np.diff(starts).min() >= s
+        np.testing.assert_allclose(parts, [values[start:start + s].mean(axis=0) for start in starts], atol=1e-12)
+        found = own.stretches(r)
+        np.testing.assert_allclose(found, (parts - parts.mean(axis=0)) * np.sqrt(J / (J - 1)), atol=1e-12)
+
+
+def test_variances_fall_with_the_size_but_by_no_more_than_half():
+    """Sizes of which chance makes one vary more than a shorter one, or too little, are put right."""
+    rng, wanted, possible = np.random.default_rng(3), [1.0, 1.5, 0.2, 0.19], [1.0, 1.0, 0.5, 0.25]
+    tables = [t * np.sqrt(one / (t ** 2).sum() * 39) for t, one in
+              zip((t - t.mean(axis=0) for t in rng.normal(size=(4, 40, 2))), wanted, strict=True)]
+    own = StretchReference(np.full(4, 40), np.concatenate(tables), np.zeros(2), np.zeros(2), 300)
+    np.testing.assert_allclose(own.traces(), possible, rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_halves_that_go_together_are_dependent(size):
+    """Pairs of halves with the correlation rho: the longest stretches have (1 + rho) / 2 of the variance."""
+    rng = np.random.default_rng(4)
+    for rho, expected in ((0.0, False), (0.3, False), (0.9, True), (1.0, True)):
+        first, other = rng.normal(size=(2, 60, size))
+        second = rho * first + np.sqrt(1 - rho ** 2) * other
+        halves = np.stack([first, second], axis=1).reshape(120, size)
+        own = StretchReference(np.array([120, 60]), np.concatenate([halves, (first + second) / 2]), np.zeros(size),
+                               np.zeros(size), 120)
+        assert own.is_dependent() == expected
+        assert not own.is_dependent(1e-300)
+
+
+def test_a_long_vector_is_no_longer_to_judge_than_its_stretches_are_many():
+    """The dependence of 30,000 numbers: a matrix of all their products would have 7 GB."""
+    halves, zeros = np.random.default_rng(5).normal(size=(60, 30_000)), np.zeros(30_000)
+    for longest, expected in (((halves[::2] + halves[1::2]) / 2, False), (halves[::2], True)):
+        own = StretchReference(np.array([60, 30]), np.concatenate([halves, longest]), zeros, zeros, 60)
+        assert own.is_dependent() == expected
+
+
+def test_a_part_has_the_same_stretches_of_some_numbers():
+    own, places = of_rows(pcircuit.sample(CIRCUIT, 200, rng=2)), np.array([4, 0])
+    part = own.part(places)
+    for r in range(len(own.counts)):
+        np.testing.assert_array_equal(part.stretches(r), own.stretches(r)[:, places])
+    np.testing.assert_array_equal([part.mean, part.fill], [own.mean[places], own.fill[places]])
+    assert (part.longest, part.num_rows) == (own.longest, own.num_rows)
+
+
+def test_a_file_gives_back_every_stretch_and_no_other():
+    own = of_rows(pcircuit.sample(CIRCUIT, 200, rng=2))
+    arrays = own.to_arrays()
+    again = StretchReference.from_arrays(arrays, BOUNDS)
+    for name, array in again.to_arrays().items():
+        np.testing.assert_array_equal(array, arrays[name])
+    for name, bad in (("counts", arrays["counts"][:-1]), ("counts", np.zeros(0, dtype=np.int64)),
+                      ("counts", arrays["counts"] + [MOST_STRETCHES, 0, 0]), ("num_rows", np.array([1])),
+                      ("means", arrays["means"] + 2), ("means", arrays["means"][:, :-1]), ("fill", arrays["fill"] - 2),
+                      ("mean", arrays["mean"] * np.nan)):
+        with pytest.raises(ValueError, match="stretches|means|counts|num_rows|fill|mean"):
+            StretchReference.from_arrays({**arrays, name: bad}, BOUNDS)
