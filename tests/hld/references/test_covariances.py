@@ -77,3 +77,27 @@ def test_all_eigenvalues_of_a_large_matrix_are_found_where_it_is_flat(rng, monke
     monkeypatch.setattr(covariances, "MOST_AT_ONCE", 150)
     root = rng.normal(size=(600, 200))
     assert limit_law(DenseCovariance(root.T @ root / len(root))).num_eigenvalues == 200
+
+
+def test_stretched_directions_of_eigenvectors_leave_the_rest_as_it_is(rng):
+    root = rng.normal(size=(8, 8))
+    S = root @ root.T
+    values, vectors = np.linalg.eigh(S)
+    metric = Stretched("top", vectors[:, -3:], np.array([0.1, 0.2, 0.3]), 0.9)
+    F = metric.apply(np.eye(8))
+    seen, expected = StretchedCovariance(DenseCovariance(S), metric), np.linalg.eigvalsh(F @ S @ F)[::-1]
+    assert seen.trace == pytest.approx(expected.sum(), rel=1e-12)
+    assert seen.trace_sq == pytest.approx((expected ** 2).sum(), rel=1e-12)
+    along, rest = sorted([0.01 * values[-3], 0.04 * values[-2], 0.09 * values[-1]]), 0.81 * values[:5]
+    np.testing.assert_allclose(np.sort(seen.eigenvalues()), along, rtol=1e-9)
+    np.testing.assert_allclose(np.sort(np.concatenate([along, rest])), expected[::-1], rtol=1e-9)
+    assert seen.bound == pytest.approx(0.81 * values[-3])
+    assert seen.bound >= rest.max()
+
+
+def test_eigenvalues_that_are_zero_to_working_precision_are_zero():
+    """Of three equal columns only one eigenvalue is left, formed or of rows."""
+    column = np.random.default_rng(0).normal(size=(20, 1))
+    table = column @ [[1.0, 1 / 3, 0.7]]
+    for covariance in (RowCovariance(table), DenseCovariance(table.T @ table)):
+        assert (covariance.eigenvalues() > 0).tolist() == [True, False, False]

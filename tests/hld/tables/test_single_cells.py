@@ -1,6 +1,7 @@
 """Single cells: what is missing, the plain value of any object, numbers as people write them, and errors."""
 import datetime
 import decimal
+import enum
 import math
 import pathlib
 import uuid
@@ -24,6 +25,13 @@ from hld.tables.single_cells import (
     without_odd_holes,
 )
 
+
+class Colour(str, enum.Enum):
+    """A text that calls itself another way."""
+
+    RED = "red"
+
+
 MISSING = [None, math.nan, np.float32("nan"), pd.NA, pd.NaT, Decimal("nan"), Decimal("sNaN"),
            np.datetime64("NaT", "ns"), np.timedelta64("NaT", "s"), complex("nan")]
 
@@ -42,7 +50,9 @@ def test_a_value_is_not_missing_whatever_it_looks_like(cell):
 
 @pytest.mark.parametrize(("cell", "value"), [
     ("a", "a"), (np.str_("a"), "a"), (b"caf\xc3\xa9", "caf\u00e9"), (b"\xff", "\\xff"),
-    (True, True), (np.bool_(False), False), (3, 3), (np.uint8(3), 3), (2 ** 70, 2 ** 70), (-0.0, 0.0), (np.float32(0.1), float(np.float32(0.1))),
+    (True, True), (np.bool_(False), False),
+    (Colour.RED, "red"), (3, 3), (np.uint8(3), 3), (2 ** 70, 2 ** 70), (-0.0, 0.0),
+    (np.float32(0.1), float(np.float32(0.1))),
     (Decimal("0.1"), 0.1), (Fraction(1, 4), 0.25), (Decimal(2 ** 53 + 1), 2 ** 53 + 1),
     (Fraction(2 ** 60 + 1), 2 ** 60 + 1),
     (Decimal("Infinity"), math.inf), (np.longdouble("-inf"), -math.inf), (2.0 ** 60, 2.0 ** 60), (Decimal(3), 3.0),
@@ -109,6 +119,6 @@ def test_long_texts_are_read_once(text):
 
 
 def test_numbers_as_people_write_them():
-    written = ["1,234.50", "1.234,50", "$3", "3 $", "12 %", "-1e5", " 7 ", "1 000 000", ".5", "5."]
+    written = ["1,234.50", "1.234,50", "$3", "3 $", "12 %", "-1e5", "  7  ", "1 000 000", ".5", "5."]
     assert [text for text in written if reads_as_number(text)] == written
     assert not any(map(reads_as_number, ["", " ", "-", "Total", "3 of 4", "1,23,45", "$", "%", "1e", "nan", "0x10"]))

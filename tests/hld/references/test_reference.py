@@ -1,0 +1,103 @@
+"""What every reference promises: moments of what it draws, and the covariance that a metric sees, by every route."""
+import functools
+
+import numpy as np
+import pytest
+import zoo
+
+from hld import select_nodes
+from hld.metrics.named import METRICS, OF_SCORES, build_metric
+from hld.references.circuit import CircuitReference
+from hld.references.covariances import DenseCovariance
+from hld.references.holes import HolePatterns
+from hld.references.reference import Covariance, Reference
+from hld.references.rows import row_reference
+from hld.vectors.linear_maps import DenseRows
+from pcircuit import sample
+
+CIRCUIT = zoo.circuits()["hclt_like"]
+NODES = select_nodes(CIRCUIT)
+
+
+@functools.cache
+def references():
+    """One of each kind, which no test changes."""
+    rows = sample(CIRCUIT, 60, rng=0)
+    holes = np.where(np.random.default_rng(0).random(rows.shape) < 0.3, -1, rows.astype(int))
+    return {"circuit": CircuitReference(CIRCUIT, NODES), "rows": row_reference(CIRCUIT, NODES, rows),
+            "holes": HolePatterns(CIRCUIT, NODES).reference(holes)}
+
+
+def members(protocol):
+    """Names of the methods and properties of a protocol, those of its bases included."""
+    return {name for base in protocol.__mro__[:-3] for name in vars(base) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("kind", ["circuit", "rows", "holes"])
+def test_a_reference_has_all_that_nulls_ask_for(kind):
+    reference = references()[kind]
+    assert {"trace", "eigenvalues"} < members(Covariance) < members(Reference)
+    assert all(hasattr(reference, name) for name in members(Reference))
+    assert len(reference.mean) == reference.vectors.size == len(NODES)
+    np.testing.assert_array_equal(reference.nodes, NODES)
+    assert reference.circuit is CIRCUIT
+    assert reference.num_rows == (60 if kind == "rows" else None)
+    model = CircuitReference(CIRCUIT, NODES)
+    np.testing.assert_allclose(reference.model.mean, model.mean, atol=1e-14)
+    assert reference.model.num_rows is None
+
+
+@pytest.mark.parametrize("kind", ["circuit", "rows", "holes"])
+def test_a_reference_has_one_covariance(kind):
+    reference = references()[kind]
+    S = reference.covariance()
+    assert reference.trace == pytest.approx(np.trace(S), rel=1e-10)
+    assert reference.trace_sq == pytest.approx((S ** 2).sum(), rel=1e-9)
+    np.testing.assert_allclose(reference.diagonal(), S.diagonal(), rtol=1e-9, atol=1e-16)
+    np.testing.assert_allclose(reference.operator() @ np.eye(len(S)), S, atol=1e-13)
+    values = np.linalg.eigvalsh(S)[::-1]
+    np.testing.assert_allclose(reference.eigenvalues(), np.maximum(values, 0.0), atol=1e-13)
+    np.testing.assert_allclose(reference.eigenvalues(3), values[:3], rtol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["circuit", "rows", "holes"])
+def test_what_a_reference_draws_has_its_moments(kind):
+    """Means of centred draws are 0 and their squares S / T, each within six standard errors."""
+    reference, rng = references()[kind], np.random.default_rng(1)
+    for T, drawn in ((3, reference.batch_means(3, 10_000, rng)), (60, reference.batch_means(60, 2_000, rng))):
+        variances = reference.diagonal() / T * (59 / 60 if kind == "rows" else 1.0)  # of a draw from n rows
+        assert (np.abs(drawn.mean(axis=0)) <= 6 * np.sqrt(variances / len(drawn)) + 1e-14).all()
+        spread = (drawn ** 2).std(axis=0) / np.sqrt(len(drawn))
+        assert (np.abs((drawn ** 2).mean(axis=0) - variances) <= 6 * spread + 1e-14).all()
+    assert reference.rows(40, rng).shape == (40, len(NODES))
+
+
+@pytest.mark.parametrize("metric", [*sorted(set(METRICS) - set(OF_SCORES)), "weights", "dense"])
+@pytest.mark.parametrize("kind", ["circuit", "rows", "holes"])
+def test_a_metric_sees_the_mapped_covariance(kind, metric):
+    reference = references()[kind]
+    weights = np.linspace(0.5, 2, len(NODES))
+    built = (DenseRows("dense", np.random.default_rng(0).normal(size=(4, len(NODES)))) if metric == "dense"
+             else build_metric(weights if metric == "weights" else metric, reference))
+    F = built.apply(np.eye(len(NODES))).T
+    expected = F @ reference.covariance() @ F.T
+    np.testing.assert_allclose(reference.under(built).covariance(), expected, atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("metric", [*sorted(set(METRICS) - set(OF_SCORES)), "weights", "dense"])
+@pytest.mark.parametrize("kind", ["circuit", "rows"])
+def test_many_nodes_go_other_ways_to_the_same(kind, metric, monkeypatch):
+    reference = references()[kind]
+    built = (DenseRows("dense", np.random.default_rng(0).normal(size=(4, len(NODES)))) if metric == "dense"
+             else build_metric(np.linspace(0.5, 2, len(NODES)) if metric == "weights" else metric, reference))
+    formed = reference.under(built)
+    assert isinstance(formed, DenseCovariance)
+    for limit in ("circuit.MAX_FULL_SPECTRUM", "rows.MOST_FORMED"):
+        monkeypatch.setattr(f"hld.references.{limit}", 3)
+    seen = reference.under(built)
+    # a thirtieth of the ridge magnifies what is missing from the leading eigenvectors thirty times
+    rel = 3e-7 if metric == "whitened_fine" else 1e-8
+    assert seen.trace == pytest.approx(formed.trace, rel=rel)
+    assert seen.trace_sq == pytest.approx(formed.trace_sq, rel=rel)
+    k = min(2, len(formed.eigenvalues()))
+    np.testing.assert_allclose(seen.eigenvalues(k)[:k], formed.eigenvalues(k), rtol=1e-6)
