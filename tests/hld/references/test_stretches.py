@@ -134,5 +134,5 @@ def test_a_file_gives_back_every_stretch_and_no_other():
                       ("counts", arrays["counts"] + [MOST_STRETCHES, 0, 0]), ("num_rows", np.array([1])),
                       ("means", arrays["means"] + 2), ("means", arrays["means"][:, :-1]), ("fill", arrays["fill"] - 2),
                       ("mean", arrays["mean"] * np.nan)):
-        with pytest.raises(ValueError, match="stretches|means|counts|num_rows|fill|mean"):
+        with pytest.raises(ValueError, match=r"stretches|means|counts|num_rows|fill|mean"):
             StretchReference.from_arrays({**arrays, name: bad}, BOUNDS)

@@ -11,7 +11,7 @@ import pcircuit
 from hld.answers.column_shifts import column_shifts
 from hld.nulls.exchangeable import exchangeable_pvalue, leverages, normal_pvalue, symmetric_scores
 from hld.nulls.ranked_parts import ranked_parts
-from hld.references.groups import GroupReference, group_reference, split_groups
+from hld.references.groups import group_reference
 from hld.variation.group_test import group_test
 from hld.vectors.column_units import column_units
 from hld.vectors.linear_maps import DenseRows, Scaled
@@ -32,30 +32,6 @@ def reference_of(rows, seed=0):
     G, n, V = rows.shape
     return group_reference(TEST.vectors, rows.reshape(-1, V), np.repeat(np.arange(G), n), np.zeros(TEST.vectors.size),
                            np.random.default_rng(seed))
-
-
-def test_kept_means_are_means_of_the_first_rows_of_a_group():
-    rows = varied_rows(3, 21, 0)
-    groups = reference_of(rows)
-    assert groups.means.shape[:2] == (4, 3)  # 1, 4, 16 and all 21 rows
-    whole = np.array([TEST.vectors.mean(one) for one in rows])
-    np.testing.assert_allclose(groups.at(21), whole, atol=1e-14)
-    np.testing.assert_allclose(groups.at(1000), whole, atol=1e-14)
-    singles = TEST.vectors.rows(rows.reshape(63, -1)).reshape(3, 21, -1)
-    for g in range(3):
-        assert np.abs(singles[g] - groups.at(1)[g]).max(axis=1).min() < 1e-14
-    np.testing.assert_allclose(groups.within, singles.var(axis=1, ddof=1).mean(axis=0), atol=1e-14)
-
-
-@pytest.mark.parametrize("T", [1, 4, 6, 7, 13, 16, 19, 21])
-def test_means_between_two_sizes_have_the_covariance_of_so_many_rows(T):
-    """The weights of the single rows in M_g(T), by linearity: they sum to 1 and their squares to 1 / T."""
-    n = 21
-    ends = [1, 4, 16, 21]
-    means = np.array([np.where(np.arange(n) < end, 1 / end, 0.0) for end in ends])[:, None]
-    weights = GroupReference(np.array([n]), means, np.zeros(n), np.zeros(n)).at(T)[0]
-    assert weights.sum() == pytest.approx(1)
-    assert (weights ** 2).sum() == pytest.approx(1 / T)
 
 
 def test_scores_are_symmetric_and_leverages_rank_as_distances_from_the_others():
@@ -175,15 +151,6 @@ def test_holes_of_groups_and_batches_count_alike():
     expected = np.where(seen, values, pcircuit.unit_means(CIRCUIT)[TEST.nodes]).mean(axis=0)
     np.testing.assert_allclose(test.groups.mean_of(TEST.vectors, rows[29]), expected, atol=1e-14)
     assert test(rows[29]).num_missing == (rows[29] < 0).sum()
-
-
-def test_learning_has_groups_of_its_own():
-    for G in (3, 12, 20, 40, 101):
-        labels = np.random.default_rng(G).permutation(np.repeat(np.arange(G), 4))
-        learned, kept = split_groups(labels, np.random.default_rng(0))
-        assert not set(labels[learned]) & set(labels[kept])
-        assert len(set(labels[kept])) == max(-(-G // 2), min(19, G - 1))
-        assert sorted([*learned, *kept]) == list(range(4 * G))
 
 
 # -- detectors ---------------------------------------------------------------------------------------------------
