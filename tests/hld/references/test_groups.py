@@ -102,6 +102,13 @@ def test_of_too_many_groups_some_are_kept(monkeypatch):
     assert places != list(range(7))     # chance, not the order of time, says which
 
 
+def test_the_rows_of_a_group_come_in_a_random_order():
+    """Else its first rows, which are next to one another in time, would be compared with those of a batch."""
+    rows = rows_of(12, 5)
+    first = VECTORS.rows(rows[:, 0])
+    assert not np.allclose(reference_of(rows).at(1), first)
+
+
 def test_groups_of_single_rows_have_no_variance_within():
     groups = reference_of(rows_of(6, 1))
     assert not groups.within.any()
@@ -138,6 +145,7 @@ def test_a_file_gives_back_the_groups_and_no_others():
     with pytest.raises(ValueError, match="the groups of the test must be two or more, of one row or more each"):
         GroupReference.from_arrays(one, bounds)
     for name, bad in (("counts", arrays["counts"] * 0), ("counts", arrays["counts"] * 100),
-                      ("within", -arrays["within"]), ("means", arrays["means"] + 2), ("fill", arrays["fill"][:-1]), ("within", arrays["within"] + 3)):
+                      ("within", -arrays["within"]), ("means", arrays["means"] + 2), ("fill", arrays["fill"][:-1]),
+                      ("within", arrays["within"] + 3)):
         with pytest.raises(ValueError, match=r"groups|within|means|fill"):
             GroupReference.from_arrays({**arrays, name: bad}, bounds)

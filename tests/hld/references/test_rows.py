@@ -103,6 +103,24 @@ def test_lengths_of_rows_are_those_of_products_that_are_known():
     np.testing.assert_allclose(reference.squared(metrics), expected, rtol=1e-9, atol=1e-12 * expected.max())
 
 
+@pytest.mark.parametrize("n", [15, 90])
+@pytest.mark.parametrize("limits", [{}, {"FEW": 3}, {"FEW": 3, "MAX_FULL_SPECTRUM": 3}, {"MAX_FULL_SPECTRUM": 3},
+                                    {"MOST_FORMED": 3}], ids=str)
+def test_a_metric_sees_one_covariance_by_every_route(n, limits, monkeypatch):
+    """By products of fewer rows than nodes, a formed matrix, a factor of it, or the rows themselves."""
+    reference, m = row_reference(CIRCUIT, NODES, sample(CIRCUIT, n, rng=0)), len(NODES)
+    S = np.cov(naive.node_values(CIRCUIT, sample(CIRCUIT, n, rng=0))[:, NODES].T)
+    for name, value in limits.items():
+        monkeypatch.setattr(rows_module, name, value)
+    top = Stretched("top", np.linalg.eigh(S)[1][:, -2:], np.array([3.0, 0.2]), 0.7)
+    for metric in (Scaled("plain", np.ones(m)), top):
+        F, found = metric.apply(np.eye(m)).T, reference.under(metric)
+        expected = F @ S @ F.T
+        assert found.trace == pytest.approx(expected.trace(), rel=1e-9)
+        assert found.trace_sq == pytest.approx((expected ** 2).sum(), rel=1e-9)
+        np.testing.assert_allclose(found.eigenvalues(3), np.linalg.eigvalsh(expected)[:-4:-1], rtol=1e-8)
+
+
 def test_rows_with_holes_have_the_mean_of_the_rows_that_show_a_node_and_its_variance(rng):
     """One node for each of two columns: differences that are not known are 0, the others stretched."""
     circuit = zoo.independent([[0.2, 0.8], [0.6, 0.4]])

@@ -136,3 +136,6 @@ def test_a_file_gives_back_every_stretch_and_no_other():
                       ("mean", arrays["mean"] * np.nan)):
         with pytest.raises(ValueError, match=r"stretches|means|counts|num_rows|fill|mean"):
             StretchReference.from_arrays({**arrays, name: bad}, BOUNDS)
+    many = {**arrays, "counts": np.array([MOST_STRETCHES + 1]), "means": np.zeros((MOST_STRETCHES + 1, VECTORS.size))}
+    with pytest.raises(ValueError, match="the stretches of the test do not fit together"):
+        StretchReference.from_arrays(many, BOUNDS)

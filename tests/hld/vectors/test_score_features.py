@@ -5,10 +5,8 @@ import pytest
 import zoo
 
 import pcircuit
-from hld.vectors.linear_maps import Scaled, SparseRows
 from hld.vectors.row_vectors import RowVectors
 from hld.vectors.score_features import FLOOR, score_features, score_variances
-from hld.vectors.windows import Window, read_map, widened
 
 
 @pytest.mark.parametrize("name", zoo.circuits())
@@ -59,23 +57,3 @@ def test_vectors_hold_likelihoods_and_features_and_only_complete_rows_show_these
     rows[3, 0] = -1
     assert not vectors.seen(rows)[3, m:].any()
     assert np.delete(vectors.seen(rows), 3, axis=0).all()
-
-
-def test_windows_are_the_maps_that_they_show_and_go_to_files():
-    inner = SparseRows("pairs", np.array([[0, 1]]), np.array([[1.0, -1.0]]), 2)
-    window, row = Window("pairs", inner, 1, 4), np.array([9.0, 5.0, 2.0, 7.0])
-    assert window.apply(row).tolist() == [3.0]
-    assert window.squared(row[None]).tolist() == [9.0]
-    assert window.reach(row) == 7.0
-    again = read_map(*window.to_parts(), 4)
-    assert again.apply(row).tolist() == [3.0]
-    assert again.to_parts()[0] == window.to_parts()[0]
-    first = widened(Scaled("plain", np.ones(2)), 4)
-    assert first.squared(row) == 81 + 25
-    assert widened(inner, 2) is inner
-    scalars, arrays = window.to_parts()
-    for place in ([1, 3, 5], [3, 1, 4], [0, 4, 4], [1.0, 3, 4], "all", [1, 3]):
-        with pytest.raises((ValueError, KeyError)):
-            read_map({**scalars, "window": place}, arrays, 4)
-    with pytest.raises(ValueError, match="not there"):
-        Window("pairs", inner, 3, 4)
