@@ -12,7 +12,7 @@ import numpy as np
 
 from hld.auditing.adapters import column_of
 from hld.auditing.levels import has_level
-from hld.planning.alternatives import Edit
+from hld.planning.alternatives import Edit, share_after
 from hld.tables.single_cells import is_missing
 
 
@@ -47,15 +47,16 @@ def edited_batches(table: Any, edit: Edit, T: int, B: int, rng: np.random.Genera
     """
     cells = column_of(table, edit.column)
     has, is_hole = has_level(cells, edit.level), np.array([is_missing(cell) for cell in cells], dtype=bool)
-    share = has.sum() / max((~is_hole).sum(), 1)
-    if not 0 < share < 1 or not 0 <= share + edit.by <= 1:
+    share = float(has.sum() / max((~is_hole).sum(), 1))
+    after = share_after(share, edit.by)
+    if not 0 < share < 1 or after is None:
         raise ValueError(f"`edits` has {edit}, but the level has a share of {share:.4g} of the cells in `held_out`: "
                          "expected one that some rows have and others not, and a result from 0 to 1")
     with_level, others, holes = map(np.flatnonzero, (has, ~has & ~is_hole, is_hole))
     batches = []
     for _ in range(B):
         without = rng.binomial(T, len(holes) / len(cells)) if len(holes) else 0
-        h = rng.binomial(T - without, share + edit.by)
+        h = rng.binomial(T - without, after)
         parts = ((with_level, h), (others, T - without - h), (holes, without))
         batches.append(np.concatenate([rng.choice(rows, size) for rows, size in parts if len(rows)]))
     return batches

@@ -21,6 +21,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from hld.references.reference import MAX_FULL_SPECTRUM
 NUM_DRAWN = 20_000
 NUM_SINGLE = 2_000  # rows that are tested one by one
 SEED = 14
+ROUNDING = 1e-12  # of a probability
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,10 @@ class Edit:
     by: float
 
     def __post_init__(self) -> None:
-        if isinstance(self.by, bool) or not isinstance(self.by, (int, float)) or not -1 < self.by < 1 or not self.by:
+        if isinstance(self.by, bool) or not isinstance(self.by, Real) or not -1 < self.by < 1 or not self.by:
             raise ValueError(f"`by` of an edit must be a change of a probability above -1 and below 1 and not 0, found "
                              f"{self.by!r}")
+        object.__setattr__(self, "by", float(self.by))  # of any precision
 
     @classmethod
     def read(cls, text: str) -> Edit:
@@ -211,7 +214,8 @@ def edited(test: Any, edit: Edit) -> Alternative:
     variable = pcircuit.check_whole_number(edit.column, "column", 0, circuit.num_variables - 1)
     level = pcircuit.check_whole_number(edit.level, "level", 0, circuit.num_categories[variable] - 1)
     p = float(np.exp(pcircuit.log_probability(circuit, {variable: level})))
-    if not 0 < p < 1 or not 0 <= p + by <= 1:
+    q = share_after(p, by)
+    if not 0 < p < 1 or q is None:
         raise ValueError(f"`by` of an edit changes the probability {p:.4g} of level {level} of variable {variable} by "
                          f"{by:g}, expected a level that is neither impossible nor certain and a result from 0 to 1")
     inside, within = _moments(test, under_level(circuit, variable, level, NUM_DRAWN))
@@ -223,10 +227,29 @@ def edited(test: Any, edit: Edit) -> Alternative:
     # S = p W + (1 - p) V + p / (1 - p) g g^t with g the difference of the means of level and all: V is that of the rest
     gap = inside - mean
     rest = (before - p * within - p / (1 - p) * np.outer(gap, gap)) / (1 - p)
-    q = p + by
     covariance = q * within + (1 - q) * rest + q * (1 - q) / (1 - p) ** 2 * np.outer(gap, gap)
     usual = pcircuit.sample(circuit, NUM_SINGLE, rng=np.random.default_rng([SEED, 2])) if has_rows else None
     return Alternative(delta, covariance, has_rows, None, single, usual)
+
+
+def share_after(p: float, by: float) -> float | None:
+    """The probability p + h, None where it is none; 0 and 1 where rounding alone goes beyond them.
+
+    Parameters
+    ----------
+    p, by : float
+
+    Returns
+    -------
+    float or None
+
+    Examples
+    --------
+    >>> share_after(0.35, -0.35), share_after(0.35 - 1e-16, -0.35), share_after(0.9, 0.2)
+    (0.0, 0.0, None)
+    """
+    q = p + by
+    return min(max(q, 0.0), 1.0) if -ROUNDING <= q <= 1.0 + ROUNDING else None
 
 
 def under_level(circuit: pcircuit.Circuit, variable: int, level: int, n: int) -> np.ndarray:

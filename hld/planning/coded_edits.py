@@ -9,7 +9,7 @@ import numpy as np
 import pcircuit
 from hld.answers.column_shifts import labels_of
 from hld.answers.table_facts import as_table
-from hld.planning.alternatives import Edit
+from hld.planning.alternatives import Edit, share_after
 
 
 def coded_edit(detector: Any, edit: Edit) -> Edit:
@@ -32,7 +32,7 @@ def coded_edit(detector: Any, edit: Edit) -> Edit:
     """
     place = _place(detector.encoder_, edit)
     p = float(pcircuit.marginal_tables(detector.circuit_)[place["column"]][place["level"]])
-    if not 0 < p < 1 or not 0 <= p + edit.by <= 1:
+    if not 0 < p < 1 or share_after(p, edit.by) is None:
         raise ValueError(f"`by` of an edit is {edit.by:g}, but level {edit.level!r} of column {edit.column!r} has the "
                          f"share {p:.4g}: expected a level that some rows have and some not, and a result from 0 to 1")
     return replace(edit, **place)

@@ -15,7 +15,7 @@ def test_units_of_a_column_are_the_inputs_with_its_scope(name, kinds):
     assert len(found) == circuit.num_variables
     for v, places in enumerate(found):
         own = [j for j, node in enumerate(nodes.tolist())
-               if circuit.nodes.kind[node] == "input" and circuit.scope(node) == (v,)]
+               if circuit.nodes.kind[node] == "input" and list(circuit.scope(node)) == [v]]
         assert places.tolist() == own
         assert bool(own) == ("input" in kinds)
 
