@@ -72,6 +72,15 @@ def test_a_slope_is_the_difference_that_the_level_makes_for_each_unit_of_change(
     assert rows.shape[1] == CIRCUIT.num_variables
 
 
+def test_of_a_level_that_few_drawn_rows_have_more_are_drawn():
+    rare = zoo.independent([[0.985, 0.015], [0.5, 0.5]])
+    _, asked = found_at(0.1, hld.HLDTest(rare))
+    (_, frequent, _), (_, few, p) = asked[1:3]
+    assert (frequent[:, 0] == 0).all()
+    assert (few[:, 0] == 1).all()
+    assert (len(few), p) == (400, pytest.approx(0.015))
+
+
 def test_the_power_at_the_change_is_the_one_that_was_asked_for():
     for power in (0.5, 0.9):
         one = min(detectable(TEST, 300, power), key=lambda one: abs(one.share - 0.5))
