@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from hld.baselines.kernel_mean import pair_sum, product_kernel
 from hld.baselines.mmd import MMDTest, one_sample_mmd_squared
 from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, VTree, rat_spn, sample
 
@@ -91,25 +90,6 @@ def test_mmd_between_circuits(circuit):
     assert one_sample_mmd_squared(circuit, rows, bandwidth=2.0) == pytest.approx(expected, abs=tolerance)
 
 
-def test_blocks_of_pairs_change_nothing(circuit, monkeypatch):
-    rows = sample(circuit, 50, rng=0)
-    product = product_kernel(circuit, "hamming", None, 0)
-    whole = pair_sum(product, rows)
-    assert whole == pytest.approx(kernel_matrix(product.bandwidth, rows, rows).sum(), rel=1e-12)
-    monkeypatch.setattr("hld.baselines.kernel_mean.BLOCK_PAIRS", 350)
-    assert pair_sum(product, rows) == pytest.approx(whole, rel=1e-12)
-
-
-def test_median_heuristic(circuit):
-    test = MMDTest(circuit, rng=0)
-    rows = naive.states(circuit)[sample_of_states(circuit, 4000)]
-    distances = (rows[:2000] != rows[2000:]).sum(axis=1)
-    assert distances.min() < test.bandwidth == round(test.bandwidth) < distances.max()
-    # the median of the distances is within one of that of 2000 independent pairs
-    assert abs(np.median(distances) - test.bandwidth) <= 1
-    assert MMDTest(independent([[1.0, 0.0]] * 3), rng=0).bandwidth == 1.0
-
-
 def test_the_default_bandwidth_is_that_of_the_seed():
     """Distances of three fair coins are 1 or 2 equally often: which of them is the median depends on the rows drawn."""
     coins = independent([[0.5, 0.5]] * 3)
@@ -117,11 +97,6 @@ def test_the_default_bandwidth_is_that_of_the_seed():
     by_bandwidth = [one_sample_mmd_squared(coins, [[0, 1, 0]], bandwidth=width) for width in (1.0, 2.0)]
     assert set(found.values()) == set(by_bandwidth)
     assert one_sample_mmd_squared(coins, [[0, 1, 0]]) == found[0] != found[1]
-
-
-def sample_of_states(circuit, n):
-    p = naive.likelihood(circuit, naive.states(circuit))
-    return np.random.default_rng(0).choice(len(p), size=n, p=p / p.sum())
 
 
 @pytest.mark.thorough

@@ -1,6 +1,5 @@
 """What was acknowledged survives a kill; models are replaced under load; a stop loses no request."""
 import contextlib
-import gc
 import http.client
 import io
 import os
@@ -11,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-import weakref
 
 import numpy as np
 import pandas as pd
@@ -19,10 +17,8 @@ import pytest
 from live_server import ROOT, Client, csv_bytes, orders, process, served, wait_until
 
 import hld
-from hld.serve import watches
 from hld.serve.limits import Limits
 from hld.serve.models import Models, model_paths
-from hld.serve.refusals import Refusal
 from hld.serve.server import check_token, serve
 from hld.serve.watches import Watch
 
@@ -85,38 +81,6 @@ def test_a_request_that_began_before_a_model_came_back_counts_too(shop, tmp_path
         assert hld.Monitor.load(written).num_rows == 600
 
 
-def test_a_monitor_goes_on_when_its_model_comes_back(shop, tmp_path):
-    path = tmp_path / "orders.hld"
-    shutil.copy(shop["orders"], path)
-    models = Models({"orders": path})
-    first = models.loaded["orders"]
-    first.watch.observe([np.zeros((5, 3), dtype=int)])
-    for name, number in (("other", 0), ("orders", 5)):
-        shutil.copy(shop[name], tmp_path / "new")
-        os.replace(tmp_path / "new", path)
-        models.reload()
-        assert models.loaded["orders"].watch.last.num_rows == number
-    assert models.loaded["orders"].watch is first.watch
-
-
-def test_monitors_of_old_versions_are_kept_in_files_or_in_memory_not_in_both(shop, tmp_path):
-    """A service of a model that is learned anew every hour would hold thousands of them."""
-    path = tmp_path / "orders.hld"
-    for state in (tmp_path, None):
-        shutil.copy(shop["orders"], path)
-        models = Models({"orders": path}, state)
-        models.loaded["orders"].watch.observe([np.zeros((5, 3), dtype=int)])
-        first = weakref.ref(models.loaded["orders"].watch)
-        for name, number in (("other", 0), ("orders", 5)):
-            shutil.copy(shop[name], tmp_path / "new")
-            os.replace(tmp_path / "new", path)
-            assert models.reload() == {"orders": "loaded"}
-            gc.collect()
-            assert (first() is None) == (state is not None)
-            assert models.loaded["orders"].watch.last.num_rows == number
-        models.close()
-
-
 def test_two_services_do_not_share_a_state(shop, tmp_path):
     """The second is refused while the first lives; a kill that nothing can catch makes room for it."""
     arguments = shop["orders"], "--state", tmp_path, "--watch", 0
@@ -137,59 +101,6 @@ def test_two_services_do_not_share_a_state(shop, tmp_path):
         client = Client(address)
         assert client.json("GET", "/v1/monitor")[1]["num_rows"] == 300
         client.close()
-
-
-def test_a_reset_that_cannot_be_written_forgets_nothing(shop, tmp_path, monkeypatch):
-    test = hld.load(shop["orders"]).test_
-    watch = Watch("orders", "0" * 64, test, tmp_path, 0.05, None)
-    watch.observe([np.zeros((5, 3), dtype=int)])
-    monkeypatch.setattr(hld.Monitor, "save", lambda self, path: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(OSError, match="disk full"):
-        watch.reset(test)
-    assert [point[0] for point in watch.history] == [0, 5]
-
-
-def test_a_state_that_cannot_be_written_is_not_taken(shop, tmp_path, monkeypatch):
-    test = hld.load(shop["orders"]).test_
-    watch = Watch("orders", "0" * 64, test, tmp_path, 0.05, None)
-    rows = np.zeros((5, 3), dtype=int)
-    assert watch.observe([rows, rows]).num_rows == 10
-    monkeypatch.setattr(hld.Monitor, "save", lambda self, path: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(OSError, match="disk full"):
-        watch.observe([rows])
-    assert (watch.monitor.num_rows, watch.last.num_rows) == (10, 10)
-    monkeypatch.undo()
-    assert Watch("orders", "0" * 64, test, tmp_path, 0.05, None).observe([rows], after=10).num_rows == 15
-    with pytest.raises(Refusal, match="have been counted"):
-        watch.observe([rows], after=15)
-    with pytest.raises(ValueError, match="which cannot change while it runs"):
-        Watch("orders", "0" * 64, test, tmp_path, 0.01, None)
-
-
-def test_the_history_of_a_monitor_stays_short(shop, monkeypatch):
-    monkeypatch.setattr(watches, "MOST_POINTS", 16)
-    watch = Watch("orders", "0" * 64, hld.load(shop["orders"]).test_, None, 0.05, None)
-    for _ in range(40):
-        watch.observe([np.zeros((1, 3), dtype=int)])
-    rows = [point[0] for point in watch.history]
-    assert len(rows) <= 16
-    assert (rows[0], rows[-1]) == (0, 40)
-    assert rows == sorted(set(rows))
-
-
-def test_a_file_that_is_gone_is_told_of_once(shop, tmp_path, caplog):
-    """Looked for every 2 s, it would be 43,200 lines of the log a day; who asks for a reload is told each time."""
-    path = tmp_path / "orders.hld"
-    shutil.copy(shop["orders"], path)
-    models = Models({"orders": path})
-    path.unlink()
-    for only_changed, number in ((True, 1), (True, 1), (False, 2), (True, 2)):
-        assert models.reload(only_changed=only_changed)["orders"].startswith("FileNotFoundError")
-        assert sum("cannot be read" in record.getMessage() for record in caplog.records) == number
-    path.mkdir()
-    models.reload(only_changed=True)
-    assert sum("cannot be read" in record.getMessage() for record in caplog.records) == 3
-    assert "not a regular file" in models.errors["orders"][1]
 
 
 def test_models_are_replaced_without_dropping_a_request(shop, tmp_path):

@@ -1,7 +1,6 @@
-"""Tables on a cluster: the same models and verdicts as here, also where a worker dies."""
+"""Detectors fitted on a cluster: the same models as here, also where a worker dies."""
 import os
 import signal
-import sys
 import threading
 import time
 
@@ -15,25 +14,12 @@ pytest.importorskip("dask.dataframe")
 import dask
 import dask.array
 import dask.dataframe
-import pandas as pd
 
 import hld.dask
 from hld.dask.fitting import fit_flows
-from hld.testing import row_sums
 
 pytestmark = pytest.mark.thorough
 OPTIONS = {"num_latents": 2, "num_epochs": 6, "num_resamples": 99}
-
-
-@pytest.fixture(scope="module")
-def table():
-    """600 rows with categories, numbers and missing values."""
-    rng = np.random.default_rng(3)
-    group = rng.integers(2, size=600)
-    frame = pd.DataFrame({"kind": np.array(["a", "b", "c"])[(group + (rng.random(600) < 0.2)) % 3],
-                          "size": rng.normal(size=600) + 2 * group, "count": rng.poisson(3 + 4 * group)})
-    frame.loc[rng.random(600) < 0.05, "size"] = np.nan
-    return frame
 
 
 def equal_circuits(first, second, rtol):
@@ -119,55 +105,6 @@ def test_em_sees_all_rows_but_those_of_the_reference(table):
     np.testing.assert_allclose(spread.history_, history, rtol=1e-12)
 
 
-def test_sums_on_partitions_are_those_of_the_table(table):
-    detector = HLDDetector(**OPTIONS).fit(table)
-    summary = hld.dask.summarize(detector, dask.dataframe.from_pandas(table.iloc[:90], npartitions=11))
-    assert summary.num_rows == 90
-    np.testing.assert_allclose(summary.means, detector.summarize(table.iloc[:90]).means, rtol=1e-12)
-
-
-@pytest.mark.parametrize("shift", [0, 3])
-def test_a_verdict_on_partitions_is_that_of_the_rows(table, shift):
-    detector = HLDDetector(**OPTIONS).fit(table)
-    batch = table.iloc[:90].assign(size=lambda frame: frame["size"] + shift)
-    result = hld.dask.judge(detector, dask.dataframe.from_pandas(batch, npartitions=11))
-    assert result.to_dict() == detector.test(batch).to_dict()
-    assert result.reject == bool(shift)
-
-
-def test_of_long_batches_sums_are_exact_and_rows_a_sample(table, monkeypatch):
-    monkeypatch.setattr(row_sums, "MOST_PAIRED", 100)
-    detector = HLDDetector(**OPTIONS).fit(table)
-    whole = detector.test(table)
-    with dask.config.set(scheduler="synchronous"):
-        result = hld.dask.judge(detector, dask.dataframe.from_pandas(table, npartitions=7))
-    assert result.num_samples == 600
-    np.testing.assert_allclose(result.deltas, whole.deltas, rtol=1e-9, atol=1e-13)
-    assert [one.observed.tolist() for one in result.columns] == [one.observed.tolist() for one in whole.columns]
-
-
-def test_partitions_without_rows_count_nothing(table):
-    detector = HLDDetector(**OPTIONS).fit(table)
-    result = hld.dask.judge(detector, [dask.delayed(part) for part in (table[:0], table[:40], table[:0], table[40:90])])
-    assert result.to_dict() == detector.test(table[:90]).to_dict()
-    with pytest.raises(ValueError, match="`table` has no rows: at least one is needed"):
-        hld.dask.judge(detector, [dask.delayed(table[:0])] * 2)
-
-
-@pytest.mark.parametrize("function", [hld.dask.judge, hld.dask.summarize])
-def test_detectors_are_checked_before_any_work(function):
-    with pytest.raises(TypeError, match="`detector` must be an HLDDetector, found str"):
-        function("model.hld", None)
-    with pytest.raises(ValueError, match="this HLDDetector is not fitted"):
-        function(HLDDetector(), None)
-
-
-def test_groups_need_the_rows_together(table):
-    detector = HLDDetector(**OPTIONS).fit(table, groups=np.arange(600) % 60)
-    with pytest.raises(ValueError, match="`detector` was fitted with `groups`, `order` or `covariates`"):
-        hld.dask.judge(detector, dask.dataframe.from_pandas(table, npartitions=2))
-
-
 def test_arrays_and_delayed_pieces(table):
     rows = np.random.default_rng(0).integers(3, size=(300, 4))
     local = HLDDetector(**OPTIONS).fit(rows)
@@ -189,12 +126,6 @@ def test_arrays_and_delayed_pieces(table):
 def test_bad_arguments(call, error, match):
     with pytest.raises(error, match=match):
         call()
-
-
-def test_without_dask_it_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "dask", None)
-    with pytest.raises(ImportError, match=r"tables on a cluster need Dask: pip install 'hld\[dask\]'"):
-        hld.dask.fit(None)
 
 
 def flows_of_slow_rows(codes, seconds):

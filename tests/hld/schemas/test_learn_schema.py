@@ -1,0 +1,128 @@
+"""Learning a schema: as the encoder is fitted, with what is known of it, and counting what is missing."""
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from tables import ROWS, column, objects
+
+import hld
+from hld.schemas.learn_schema import count_missing
+from hld.schemas.schema import ColumnSchema, TableSchema
+
+
+@settings(max_examples=30)
+@given(ROWS)
+def test_a_learned_schema_makes_the_encoder_of_the_table(rows):
+    table = objects(rows)
+    schema = hld.learn_schema(table, num_bins=3, max_categories=4)
+    encoder = hld.fit_encoder(table, num_bins=3, max_categories=4)
+    kept = [one for one in encoder.columns if schema[one.name].kind != "left out"]
+    assert list(schema.encoder().columns) == kept
+    assert schema.num_rows == len(table)
+    codes, report = schema.encoder().encode(table)
+    assert [schema[one.name].num_missing for one in kept] == report.num_missing.tolist()
+    again = TableSchema.from_dict(json.loads(json.dumps(schema.to_dict())))
+    assert again == schema
+    assert json.dumps(again.to_dict()) == json.dumps(schema.to_dict())
+    np.testing.assert_array_equal(again.encoder().encode(table)[0], codes)
+
+
+def test_a_table_of_identifiers_alone_has_nothing_to_learn():
+    with pytest.raises(ValueError, match=r"no column to learn from: 'x0' is left out \(nearly unique"):
+        hld.learn_schema(column(*[f"id {i}" for i in range(200)]))
+
+
+def test_missing_cells_are_counted_in_every_type():
+    for values, count in ((np.array([1.0, np.nan]), 1), (np.array([1, 2]), 0), (np.array([True]), 0),
+                          (np.array(["NaT", "2020-01-01"], dtype="M8[D]"), 1), (np.array(["a", ""]), 0),
+                          (np.array([None, pd.NA, pd.NaT, math.nan, 0], dtype=object), 4)):
+        assert count_missing(values) == count
+
+
+@pytest.mark.parametrize(("known", "kind", "part"), [
+    ({"kind": "integer"}, "integer", ("levels", tuple(range(100)))),
+    ({"kind": "continuous", "edges": (10, 50)}, "continuous", ("low", 0.0)),
+    ({"kind": "continuous", "edges": (-5,)}, "continuous", ("low", math.nextafter(-5, -math.inf))),
+    ({"kind": "categorical", "levels": (1, 2)}, "categorical", ("levels", (1, 2))),
+    ({"policy": "missing"}, "continuous", ("policy", "missing")), ({"kind": "left out"}, "left out", ("levels", None)),
+])
+def test_what_a_schema_leaves_open_is_learned(known, kind, part):
+    rows = np.random.default_rng(0).permutation(100).tolist() * 2
+    schema = hld.learn_schema({"x": rows, "y": [0, 1] * 100}, given=TableSchema([ColumnSchema("x", **known)]))
+    assert schema["x"].kind == kind
+    assert getattr(schema["x"], part[0]) == part[1]
+
+
+def test_columns_that_were_left_out_of_the_table_already_are_kept_as_such():
+    """A batch may have what the user dropped before learning, and nothing is said of it."""
+    rng = np.random.default_rng(0)
+    table = {"a": rng.integers(0, 3, 60), "b": rng.integers(0, 2, 60)}
+    schema = hld.TableSchema((hld.ColumnSchema("secret", "left out", note="dropped"),))
+    learned = hld.learn_schema(table, given=schema)
+    assert [column.name for column in learned.left_out] == ["secret"]
+    assert learned.check(table | {"secret": rng.integers(0, 9, 60)}).extra == ()
+    assert learned.check(table | {"other": rng.integers(0, 9, 60)}).extra == ("other",)
+    assert hld.learn_schema(np.column_stack(list(table.values())), given=schema).left_out == ()    # no names
+    assert learned.table_names == ("a", "b")
+    assert TableSchema.from_dict(json.loads(json.dumps(learned.to_dict()))) == learned
+    assert learned.to_dict()["columns"][-1] == {"name": "secret", "kind": "left out", "note": "dropped",
+                                                "optional": True}
+    assert learned.encoder().encode(table | {"secret": np.zeros(60)})[0].shape == (60, 2)
+    with pytest.raises(ValueError, match="`optional` is for columns that are left out, found it for 'a'"):
+        ColumnSchema("a", "integer", optional=True)
+
+
+@pytest.mark.parametrize("known", [
+    {}, {"kind": "continuous", "edges": (0.0,)}, {"kind": "continuous", "edges": (0.0,), "low": -9.0, "high": 9.0}])
+def test_empty_texts_that_are_no_level_are_missing_in_training(known):
+    """They are missing in a batch: if training had not counted them, every batch like it would be a shift."""
+    number = [["", -1.5, 2.5][i % 3] for i in range(60)]
+    word = [["", "a", "b"][i % 3] for i in range(60)]
+    frame = pd.DataFrame({"number": pd.Series(number, dtype=object), "word": word})
+    given = TableSchema([ColumnSchema("number", **known), ColumnSchema("word", "categorical", levels=("a", "b"))])
+    for table in ({"number": number, "word": word}, frame):
+        schema = hld.learn_schema(table, given=given)
+        assert [column.num_missing for column in schema.columns] == [20, 20]
+        report = schema.encoder().encode(table)[1]
+        assert report.num_missing.tolist() == [20, 20]
+    assert hld.learn_schema(frame)["word"].num_missing == 0
+
+
+@pytest.mark.parametrize(("known", "said"), [
+    ({"levels": (1, 2)}, "`levels` of column 'a' of the schema needs a `kind` out of 'categorical', .*, found None"),
+    ({"kind": "continuous", "levels": (1, 2)}, "`levels` of column 'a' .* found 'continuous': give one, or leave"),
+    ({"edges": (1.5,)}, "`edges` of column 'a' of the schema needs a `kind` out of 'continuous', .*, found None"),
+    ({"kind": "integer", "edges": (1.5,)}, "`edges` of column 'a' .* found 'integer'"),
+    ({"kind": "categorical", "high": 1.5}, "`high` of column 'a' .* found 'categorical'")])
+def test_what_a_schema_says_is_used_or_refused(known, said):
+    with pytest.raises(ValueError, match=said):
+        hld.learn_schema({"a": [1, 2, 3, 1]}, given=TableSchema([ColumnSchema("a", **known)]))
+
+
+def test_a_given_range_is_kept_where_edges_are_learned():
+    numbers = {"a": np.linspace(2, 8, 60), "b": [0, 1] * 30}
+    for known, expected in (({"low": 0.0, "high": 10.0}, (0.0, 10.0)), ({"high": 10.0}, (2.0, 10.0))):
+        for rows in (None, np.arange(30)):
+            found = hld.learn_schema(numbers, given=TableSchema([ColumnSchema("a", "continuous", **known)]), rows=rows)
+            assert (found["a"].low, found["a"].high) == expected
+            assert len(found["a"].edges) == 7
+    with pytest.raises(ValueError, match="column 'a' of the encoder has impossible bins"):
+        hld.learn_schema(numbers, given=TableSchema([ColumnSchema("a", "continuous", low=5.0)]))
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ({"categorical": ["size"]}, "`categorical` names the column 'size', which is continuous by the schema"),
+    ({"continuous": ["kind"]}, "`continuous` names the column 'kind', which is integer by the schema"),
+    ({"categorical": ["when"]}, r"'when', which is left out \(its parts are used\) by the schema: leave it out of")])
+def test_a_column_that_is_asked_for_as_what_the_schema_says_it_is_not_is_refused(options, said):
+    when = np.arange("2026-01-01", "2026-04-01", dtype="M8[D]")
+    table = {"size": np.arange(90) / 7, "kind": np.arange(90) % 3, "when": when}
+    given = hld.TableSchema((*hld.learn_schema({name: table[name] for name in ("size", "kind")}).columns,
+                             *hld.calendar_columns("when")))
+    with pytest.raises(ValueError, match=said):
+        hld.learn_schema(table, given=given, **options)
+    same = hld.learn_schema(table, given=given, categorical=["kind"], continuous=["size"])
+    assert [one.kind for one in same.columns[:2]] == ["continuous", "integer"]
