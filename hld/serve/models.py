@@ -159,7 +159,7 @@ class Models:
             raise ValueError(f"{str(path)!r} was written while it was read")
         if old is not None and old.digest == digest:  # the same contents: its monitor and results go on
             return LoadedModel(name, old.detector, digest, old.loaded, old.watch, stamp, old.results)
-        detector.test(detector.sample(TRIAL_ROWS, rng=0))
+        detector.test(trial_table(detector))
         watch = self._watches.get((name, digest))
         if watch is None:
             watch = Watch(name, digest, detector, *self.options)
@@ -167,6 +167,24 @@ class Models:
             if watch.warning is not None:
                 LOG.warning("monitor of model %s: %s", name, watch.warning)
         return LoadedModel(name, detector, digest, time.time(), watch, stamp, Results())
+
+
+def trial_table(detector: HLDDetector) -> dict[str, list[Any]]:
+    """Rows drawn from a model as a table of all columns of training, those that are left out without a cell.
+
+    Parameters
+    ----------
+    detector : hld.HLDDetector
+
+    Returns
+    -------
+    dict of str to list
+        `TRIAL_ROWS` cells of each column; of parts of dates the parts, as no date is drawn.
+    """
+    encoder = detector.encoder_
+    drawn = dict(zip(encoder.names, detector.sample(TRIAL_ROWS, rng=0).T.tolist(), strict=True))
+    names = (*encoder.table_names, *(one.name for one in encoder.derived))
+    return {name: drawn.get(name, [None] * TRIAL_ROWS) for name in names}
 
 
 def model_paths(arguments: Any) -> dict[str, Any]:

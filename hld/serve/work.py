@@ -10,7 +10,7 @@ from hld.answers.for_programs import plain_json
 from hld.chunks import judge_chunks
 from hld.reports.batch_report import batch_report
 from hld.serve.limits import Limits
-from hld.serve.models import TRIAL_ROWS, LoadedModel
+from hld.serve.models import LoadedModel, trial_table
 from hld.serve.refusals import Refusal
 from hld.serve.request.summaries import read_summary
 from hld.serve.request.tables import read_tables
@@ -219,9 +219,9 @@ def warm_up(models: Any, limits: Limits) -> None:
     limits : Limits
     """
     for model in models:
-        encoder, text = model.detector.encoder_, io.StringIO()
-        names = [column.name for column in encoder.columns]
-        csv.writer(text).writerows([names, *model.detector.sample(TRIAL_ROWS, rng=0)])
-        result = judge_chunks(model.detector, read_tables(text.getvalue().encode(), "csv", encoder, limits))
+        table, text = trial_table(model.detector), io.StringIO()
+        csv.writer(text).writerows([list(table), *zip(*table.values(), strict=True)])
+        chunks = read_tables(text.getvalue().encode(), "csv", model.detector.encoder_, limits)
+        result = judge_chunks(model.detector, chunks)
         plain_json(result.to_dict())
         batch_report(model.detector, result)

@@ -5,13 +5,18 @@ import shutil
 import weakref
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from hld.serve.models import Models
+import hld
+from hld.serve.limits import Limits
+from hld.serve.models import Models, trial_table
+from hld.serve.work import test_table, warm_up
 
-pytestmark = pytest.mark.thorough
+OPTIONS = {"num_latents": 2, "num_epochs": 2, "num_resamples": 99}
 
 
+@pytest.mark.thorough
 def test_a_monitor_goes_on_when_its_model_comes_back(shop, tmp_path):
     path = tmp_path / "orders.hld"
     shutil.copy(shop["orders"], path)
@@ -26,6 +31,7 @@ def test_a_monitor_goes_on_when_its_model_comes_back(shop, tmp_path):
     assert models.loaded["orders"].watch is first.watch
 
 
+@pytest.mark.thorough
 def test_monitors_of_old_versions_are_kept_in_files_or_in_memory_not_in_both(shop, tmp_path):
     """A service of a model that is learned anew every hour would hold thousands of them."""
     path = tmp_path / "orders.hld"
@@ -44,6 +50,7 @@ def test_monitors_of_old_versions_are_kept_in_files_or_in_memory_not_in_both(sho
         models.close()
 
 
+@pytest.mark.thorough
 def test_a_file_that_is_gone_is_told_of_once(shop, tmp_path, caplog):
     """Looked for every 2 s, it would be 43,200 lines of the log a day; who asks for a reload is told each time."""
     path = tmp_path / "orders.hld"
@@ -57,3 +64,32 @@ def test_a_file_that_is_gone_is_told_of_once(shop, tmp_path, caplog):
     models.reload(only_changed=True)
     assert sum("cannot be read" in record.getMessage() for record in caplog.records) == 3
     assert "not a regular file" in models.errors["orders"][1]
+
+
+def tables():
+    """A table with a column that is left out, one with parts of dates, and an array whose first column is left out."""
+    rng = np.random.default_rng(0)
+    size, kind = rng.normal(size=300).round(2), rng.integers(0, 3, 300)
+    when = pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, 90 * 24, 300), "h")
+    parts = hld.TableSchema(hld.calendar_columns("when"))
+    return {"left out": (pd.DataFrame({"id": [f"id {i}" for i in range(300)], "size": size, "kind": kind}), None),
+            "parts of dates": (pd.DataFrame({"when": when, "kind": kind}), parts),
+            "array": (np.column_stack([np.arange(300), kind, kind % 2]), None)}
+
+
+@pytest.mark.parametrize("name", ["left out", "parts of dates", "array"])
+def test_models_with_columns_that_are_left_out_or_derived_are_served(tmp_path, name):
+    """Their rows were tried without these columns, so that no such model could be served."""
+    table, given = tables()[name]
+    detector = hld.HLDDetector(schema=hld.learn_schema(table, given=given), **OPTIONS).fit(table)
+    detector.save(tmp_path / "m.hld")
+    trial = trial_table(detector)
+    assert {*detector.encoder_.table_names, *detector.encoder_.names} == set(trial)
+    quality = detector.test(trial).data_quality
+    assert (quality.absent, quality.extra, quality.num_rows) == ((), (), 50)
+    models = Models({"m": tmp_path / "m.hld"})
+    warm_up(models.loaded.values(), Limits())
+    body = pd.DataFrame(table).rename(columns=lambda name: f"x{name}" if isinstance(name, int) else name)[:40]
+    answer = test_table(models.loaded["m"], body.to_csv(index=False).encode(), "csv", 0.05, "verdict", Limits())
+    assert (answer["num_samples"], answer["num_missing"]) == (40, 0)
+    assert answer["pvalue"] == detector.test(table[:40]).pvalue
