@@ -134,8 +134,10 @@ class Models:
         stamp = None
         try:
             stamp = _stamp(self.paths[name])
-            known = [self.loaded[name].stamp, *([self.errors[name][0]] if only_changed and name in self.errors else [])]
-            if stamp in known:
+            if stamp == self.loaded[name].stamp:  # as it was, or again: nothing is wrong with it any more
+                self.errors.pop(name, None)
+                return "kept"
+            if only_changed and name in self.errors and stamp == self.errors[name][0]:
                 return "kept"
             new = self._read(name)
         except Exception as error:  # whatever is wrong with the new file, the old model serves on
