@@ -243,10 +243,15 @@ def _of_kind(name: Any, values: Any, known: Any, rows: Any, sizes: Any) -> Any:
         return TableSchema((known,)).replace(name, low=known.low if known.low is not None else low,
                                              high=known.high if known.high is not None else high).columns[0].column()
     if known.kind in ("boolean", "integer", "constant"):
-        levels = distinct_values(values if rows is None else values[rows], name)[0]
-        whole = known.kind == "integer" and all(not isinstance(one, str) and one == int(one) for one in levels)
-        levels = sorted(map(int, levels)) if whole else sorted(levels, key=level_order)
-        return LevelColumn(name, known.kind, tuple(levels))
+        levels = [] if rows is None else distinct_values(values[rows], name)[0]
+        levels = levels or distinct_values(values, name)[0]
+        if not levels:
+            raise ValueError(f"`table` column {name!r} holds no value, expected some: the schema says {known.kind}, "
+                             "and leaves its levels open")
+        if known.kind == "integer":  # what is none stays as it is, and is named
+            levels = [int(one) if isinstance(one, int) or (isinstance(one, float) and one.is_integer()) else one
+                      for one in levels]
+        return LevelColumn(name, known.kind, tuple(sorted(levels, key=level_order)))
     column = fit_column(name, values, "categorical" if known.kind == "categorical" else "continuous", **sizes)
     if column.kind != known.kind:
         raise ValueError(f"`table` column {name!r} is {column.kind}, and the schema says {known.kind}: correct the "

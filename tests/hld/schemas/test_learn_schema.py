@@ -126,3 +126,24 @@ def test_a_column_that_is_asked_for_as_what_the_schema_says_it_is_not_is_refused
         hld.learn_schema(table, given=given, **options)
     same = hld.learn_schema(table, given=given, categorical=["kind"], continuous=["size"])
     assert [one.kind for one in same.columns[:2]] == ["continuous", "integer"]
+
+
+def test_levels_of_a_given_kind_are_those_of_the_rows_or_of_all_where_these_have_none():
+    table = {"a": [1.0, math.nan, 2.0, math.nan] * 5, "b": [0, 1] * 10}
+    given = TableSchema([ColumnSchema("a", "integer")])
+    for rows, levels in ((None, (1, 2)), (np.array([0, 4]), (1,)), (np.array([1, 3]), (1, 2))):
+        assert hld.learn_schema(table, given=given, rows=rows)["a"].levels == levels
+        assert hld.learn_schema(table, rows=rows)["a"].levels == levels  # as of a column that nothing was known of
+
+
+@pytest.mark.parametrize(("cells", "kind", "message"), [
+    ([1.0, math.inf], "integer", "column 'a' .* has level inf, which kind integer does not allow"),
+    ([1.0, 1.5], "integer", "column 'a' .* has level 1.5, which kind integer does not allow"),
+    ([2 ** 1023, 2 ** 1024], "integer", "column 'a' .*beyond"),
+    ([None, math.nan], "boolean", "`table` column 'a' holds no value, expected some: the schema says boolean"),
+    ([1, 2], "constant", "column 'a' .* has 2 levels .* expected one level")])
+def test_cells_that_a_given_kind_cannot_have_are_named(cells, kind, message):
+    """An infinity had been "cannot convert float infinity to integer"."""
+    table = {"a": np.array(cells, dtype=object), "b": [0, 1]}
+    with pytest.raises(ValueError, match=message):
+        hld.learn_schema(table, given=TableSchema([ColumnSchema("a", kind)]))
