@@ -10,6 +10,7 @@ and left out of a learned schema, unless its kind is given.
 """
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -50,9 +51,14 @@ def identifier_note(name: str, values: Any, column: Any) -> str:
             if 2 * read > present:
                 return f"{AS_TEXT}: {read} of {present} values read as numbers, {once} occur in one row only"
             return f"nearly unique: {once} of {present} values occur in one row only"
-    if column.kind == "continuous" and not isinstance(values, Factored) and values.dtype.kind in "iu":
-        return _row_numbers(values)
-    return ""
+    return _row_numbers(values) if column.kind == "continuous" and _are_whole(values) else ""
+
+
+def _are_whole(values: Any) -> bool:
+    """Whether a column holds whole numbers only, as an array of these or as objects."""
+    if isinstance(values, Factored) or values.dtype.kind != "O":
+        return not isinstance(values, Factored) and values.dtype.kind in "iu"
+    return all(isinstance(cell, Integral) and not isinstance(cell, bool) for cell in values.tolist())
 
 
 def _row_numbers(numbers: Any) -> str:
