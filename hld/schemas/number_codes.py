@@ -106,7 +106,7 @@ def step_codes(tables: StepTables, which: list[int], values: list[np.ndarray], c
     (len(which),) int64 array
     """
     beyond = np.zeros(len(which), dtype=np.int64)
-    target = slice(None) if len(which) == codes.shape[1] else which     # a slice is faster than a list
+    target = slice(None) if which == list(range(codes.shape[1])) else which     # a slice is faster than a list
     first_slot = tables.first_slot[which, None]
     num_rows = min(len(codes), max(1, _BLOCK_CELLS // len(which)))
     positions = np.empty((len(which), num_rows), dtype=np.intp)     # one for all blocks: new memory costs as much
