@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tables import TEXT
 
 from hld.schemas.schema import ColumnSchema, TableSchema
+from hld.schemas.schema_json import column_form, read_schema
 
 SCHEMA = {"format": "hld table schema", "version": 1, "by_name": True, "num_rows": 9, "columns": [
     {"name": "a", "kind": "categorical", "levels": ["x", 2], "missing": 1},
@@ -67,3 +68,46 @@ def test_hostile_schemas_raise_value_errors_only(data):
             continue
         assert TableSchema.from_dict(schema.to_dict()) == schema
         assert str(schema)
+
+
+def test_what_is_the_default_is_not_written():
+    assert column_form(ColumnSchema("a")) == {"name": "a"}
+    assert column_form(ColumnSchema("a", "boolean", levels=(False, True), num_missing=0)) == {
+        "name": "a", "kind": "boolean", "levels": [False, True], "missing": 0}
+    assert column_form(ColumnSchema("a", "left out", note="dropped", optional=True)) == {
+        "name": "a", "kind": "left out", "note": "dropped", "optional": True}
+    assert read_schema({"format": "hld table schema", "version": 1, "columns": [{"name": "a"}]}) == (
+        True, None, [{"name": "a"}])
+    all_missing = {**SCHEMA, "columns": [{"name": "a", "missing": 9}]}
+    assert read_schema(all_missing) == (True, 9, [{"name": "a", "num_missing": 9}])
+
+
+@pytest.mark.parametrize(("level", "written"), [
+    (10 ** 19, 10 ** 19), (10 ** 20, {"int": "0x56bc75e2d63100000"}), (-10 ** 19, {"int": "-0x8ac7230489e80000"}),
+    (math.inf, {"float": "inf"}), (-math.inf, {"float": "-inf"}), (0.1, 0.1), (True, True), ("1", "1")])
+def test_levels_that_readers_of_json_round_or_refuse_have_a_form_of_their_own(level, written):
+    """Whole numbers of more than 20 characters, the sign among them, and infinities."""
+    column = ColumnSchema("a", "categorical", levels=(level,))
+    assert column_form(column)["levels"] == [written]
+    assert type(column_form(column)["levels"][0]) is type(written)
+    found = TableSchema.from_dict({**SCHEMA, "columns": [{"name": "a", "kind": "categorical", "levels": [written]}]})
+    assert (found["a"].levels, type(found["a"].levels[0])) == ((level,), type(level))
+
+
+@pytest.mark.parametrize("level", [
+    {"int": "0x" + "f" * 257}, {"int": "0xF"}, {"int": "0x"}, {"int": 7}, {"float": "nan"}, {"float": "1.5"},
+    {"int": "0x1", "float": "inf"}, 2 ** 1024, math.nan, [1]])
+def test_levels_of_another_form_are_refused_where_they_are(level):
+    with pytest.raises(ValueError, match=r"levels of columns\[0\] of the schema must hold text, numbers"):
+        read_schema({**SCHEMA, "columns": [{"name": "a", "levels": [level]}]})
+
+
+def test_every_bit_of_a_number_and_every_digest_comes_back():
+    edges = (-0.0, 5e-324, 0.1, 1 / 3, 2.0 ** 53 + 2)
+    columns = (ColumnSchema("a", "continuous", edges=edges, low=-1e308, high=1.7e308, policy="refuse"),
+               ColumnSchema("b", "categorical", levels=("x",), rare=bytes(range(8)) + b"\xff" * 8, num_missing=2))
+    form = json.loads(json.dumps(TableSchema(columns, 5, False).to_dict()))
+    assert (form["columns"][0]["unseen"], form["columns"][1]["rare"]) == ("refuse", "AAECAwQFBgf//////////w==")
+    found = TableSchema.from_dict(form)
+    assert found == TableSchema(columns, 5, False)
+    assert [edge.hex() for edge in found["a"].edges] == [edge.hex() for edge in edges]
