@@ -105,9 +105,8 @@ def names_in(metric: Any, expected: str) -> tuple[str, ...] | None:
     parts = [metric] if isinstance(metric, str) else metric
     if not isinstance(parts, (list, tuple)) or not any(isinstance(part, str) for part in parts):
         return None
-    for part in parts:
-        if not isinstance(part, str) or part not in METRICS or parts.count(part) > 1:
-            raise ValueError(f"`metric` must be {expected}, found {metric!r}")
+    if not all(isinstance(part, str) and part in METRICS for part in parts) or len(set(parts)) < len(parts):
+        raise ValueError(f"`metric` must be {expected}, found {metric!r}")
     return tuple(parts)
 
 
