@@ -147,3 +147,20 @@ def test_cells_that_a_given_kind_cannot_have_are_named(cells, kind, message):
     table = {"a": np.array(cells, dtype=object), "b": [0, 1]}
     with pytest.raises(ValueError, match=message):
         hld.learn_schema(table, given=TableSchema([ColumnSchema("a", kind)]))
+
+
+@pytest.mark.parametrize(("policy", "levels"), [("keep", (0, 1)), ("missing", (0, 1, 2)), ("refuse", (0, 1, 2))])
+def test_levels_that_others_must_not_have_are_those_of_all_rows(policy, levels):
+    """Else a row of the training table that was not learned from would be refused."""
+    table = {"a": [0, 1, 2] * 10, "b": [0, 1] * 15}
+    given = TableSchema([ColumnSchema("a", "integer", policy=policy)])
+    found = hld.learn_schema(table, given=given, rows=np.array([0, 1, 3]))
+    assert (found["a"].levels, found["a"].policy) == (levels, policy)
+
+
+def test_holes_are_counted_and_not_what_is_there():
+    for cells in (np.array([math.nan, 2.0, math.nan]), np.array(["NaT", "2026-01-01", "NaT"], dtype="M8[D]"),
+                  np.array(["NaT", 5, "NaT"], dtype="m8[s]"), np.array([None, "", math.nan], dtype=object)):
+        assert (count_missing(cells), count_missing(cells[1:2])) == (2, 0)
+    for cells in (np.array(["", "a", ""]), np.array(["", 1, None], dtype=object)):
+        assert count_missing(cells, has_empty=True) == 2
