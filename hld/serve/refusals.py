@@ -5,11 +5,13 @@ the contents of a table the field is "body".
 """
 from __future__ import annotations
 
+import ast
 import re
 from typing import Any
 
 FIELD = re.compile(r"`(\w+)`")
-COLUMN = re.compile(r"column '((?:[^'\\]|\\.)*)'")
+COLUMN = re.compile(r"""column ('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")  # its name as Python shows it
+BREAKS = re.compile(r"\s*[\r\n]\s*")
 OF_THE_BODY = ("table", "batch", "rows", "chunks", "columns", "summary", "data", "text")
 
 
@@ -36,7 +38,7 @@ class Refusal(Exception):
         """The body of the answer."""
         error = {"status": self.status, "field": self.field, "message": self.message}
         column = COLUMN.search(self.message) if self.field == "body" else None
-        return {"error": error | ({"column": column[1]} if column else {})}
+        return {"error": error | ({"column": _name(column[1])} if column else {})}
 
 
 def refusal_of(error: Exception) -> Refusal:
@@ -55,9 +57,19 @@ def refusal_of(error: Exception) -> Refusal:
         return Refusal(413, "body", "the request needs more memory than there is: send fewer rows")
     named = FIELD.match(str(error))
     field = named[1] if named and named[1] not in OF_THE_BODY else "body"
-    return Refusal(400, field, " ".join(str(error).split())[:2000])
+    return Refusal(400, field, BREAKS.sub(" ", str(error)).strip()[:2000])
 
 
 def busy(what: str) -> Refusal:
     """The service has too much to do; come back in a second."""
     return Refusal(503, "service", f"{what}: try again", {"Retry-After": "1"})
+
+
+def _name(shown: str) -> str:
+    """The name of a column from the text that Python shows of it."""
+    try:
+        name = ast.literal_eval(shown)
+        name.encode()  # half a character has no place in an answer
+    except (SyntaxError, ValueError):  # in quotes, but not shown by Python
+        return shown[1:-1]
+    return name
