@@ -44,7 +44,8 @@ def form_of(content_type: str) -> str:
     if form is None:
         raise Refusal(415, "content-type", f"the body is {media.strip()[:80] or 'of no type'}, expected one of "
                       f"{', '.join(FORMS)}")
-    charset = parameters.strip().lower().partition("charset=")[2].strip('" ')
+    pairs = (one.partition("=") for one in parameters.lower().split(";"))
+    charset = next((value.strip('" ') for name, _, value in pairs if name.strip() == "charset"), "")
     if form in ("csv", "json") and charset not in ("", "utf-8", "utf8", "us-ascii"):
         raise Refusal(415, "content-type", f"the body is in {charset[:40]}, expected utf-8")
     return form
