@@ -43,11 +43,12 @@ def read_summary(body: bytes, form: str) -> BatchSummary:
         if form == "bytes":
             return BatchSummary.from_bytes(body)
         check_marks(body, MOST_BRACKETS, MOST_NUMBERS)
-        value = json.loads(body, object_pairs_hook=distinct_names)
+        text = _text(body)
+        value = json.loads(text, object_pairs_hook=distinct_names)
         if any(mark in body for mark in ESCAPES):
             check_text(value)
         if not isinstance(value, list):
-            return BatchSummary.from_json(body.decode())
+            return BatchSummary.from_json(text)
         if not 1 <= len(value) <= MOST:
             raise ValueError(f"the array has {len(value)} summaries, expected 1 to {MOST}")
         first, *others = (BatchSummary.from_json(json.dumps(one)) for one in value)
@@ -55,3 +56,11 @@ def read_summary(body: bytes, form: str) -> BatchSummary:
     except (ValueError, TypeError, RecursionError) as error:
         text = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise Refusal(400, "body", f"the body is not a summary of a batch, or a JSON array of them: {text}") from None
+
+
+def _text(body: bytes) -> str:
+    """The text of a body in JSON."""
+    try:
+        return body.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError("it is not text in UTF-8") from None

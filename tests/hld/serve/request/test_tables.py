@@ -76,6 +76,7 @@ def test_a_header_of_too_many_columns_is_refused_before_it_is_read(monkeypatch):
 def test_cells_of_another_type_may_come_late(monkeypatch):
     """No row is given away before all cells are known to be of the types of their columns."""
     monkeypatch.setattr("hld.table_files.row_chunks.BLOCK", 100)
-    chunks = read(b"word,size\n" + b"a,1\n" * 300 + b"b,many\n")
-    codes = np.concatenate([ENCODER.encode_counting(chunk)[0] for chunk in chunks])
-    assert codes.tolist() == [[0, 0]] * 300 + [[1, 3]]
+    encoder = hld.fit_encoder(pd.DataFrame({"size": np.arange(100) / 7}))
+    chunks = list(read_tables(b"size\n" + b"0.5\n" * 300 + b"many\n", "csv", encoder, Limits()))
+    codes = np.concatenate([encoder.encode_counting(chunk)[0] for chunk in chunks])
+    assert codes[:, 0].tolist() == [0] * 300 + [-1]
