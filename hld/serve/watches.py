@@ -73,7 +73,7 @@ class Watch:
             if after is not None and after != self.last.num_rows:
                 raise Refusal(409, "after", f"`after` is {after}, but the monitor has {self.last.num_rows} rows: these "
                               "rows have been counted, or others are missing")
-            monitor = copy.copy(self.monitor)  # updates replace its state and do not change it
+            monitor, result = copy.copy(self.monitor), self.last  # updates replace its state and do not change it
             for rows in codes:
                 result = monitor.update(rows)
             return self._take(monitor, result, self.history)

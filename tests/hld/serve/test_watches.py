@@ -1,15 +1,23 @@
-"""Monitors with a file: what could not be written is not taken, and the history of a monitor stays short."""
+"""Monitors that survive a kill: rows count once, what could not be written is not taken, the history stays short."""
 import numpy as np
 import pytest
 
 import hld
+from hld.monitoring.margins.of_test import monitor_of
 from hld.serve import watches
 from hld.serve.refusals import Refusal
 from hld.serve.watches import Watch
 
-pytestmark = pytest.mark.thorough
+
+@pytest.fixture(scope="module")
+def coins():
+    """A test of two coins that agree, and the rows that it was learned from."""
+    rows = np.repeat(np.random.default_rng(0).integers(0, 2, size=(200, 1)), 2, axis=1)
+    detector = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit(rows)
+    return detector.test_, detector.encoder_.encode(rows)[0]
 
 
+@pytest.mark.thorough
 def test_a_reset_that_cannot_be_written_forgets_nothing(shop, tmp_path, monkeypatch):
     test = hld.load(shop["orders"]).test_
     watch = Watch("orders", "0" * 64, test, tmp_path, 0.05, None)
@@ -20,6 +28,7 @@ def test_a_reset_that_cannot_be_written_forgets_nothing(shop, tmp_path, monkeypa
     assert [point[0] for point in watch.history] == [0, 5]
 
 
+@pytest.mark.thorough
 def test_a_state_that_cannot_be_written_is_not_taken(shop, tmp_path, monkeypatch):
     test = hld.load(shop["orders"]).test_
     watch = Watch("orders", "0" * 64, test, tmp_path, 0.05, None)
@@ -37,6 +46,7 @@ def test_a_state_that_cannot_be_written_is_not_taken(shop, tmp_path, monkeypatch
         Watch("orders", "0" * 64, test, tmp_path, 0.01, None)
 
 
+@pytest.mark.thorough
 def test_the_history_of_a_monitor_stays_short(shop, monkeypatch):
     monkeypatch.setattr(watches, "MOST_POINTS", 16)
     watch = Watch("orders", "0" * 64, hld.load(shop["orders"]).test_, None, 0.05, None)
@@ -46,3 +56,49 @@ def test_the_history_of_a_monitor_stays_short(shop, monkeypatch):
     assert len(rows) <= 16
     assert (rows[0], rows[-1]) == (0, 40)
     assert rows == sorted(set(rows))
+
+
+def test_rows_in_chunks_count_as_those_of_one_monitor(coins):
+    test, rows = coins
+    watch, monitor = Watch("coins", "0" * 64, test, None, 0.05, None), monitor_of(test, 0.05)
+    for parts in ([rows[:3], rows[3:50]], [rows[50:50]], [], [rows[50:51], rows[51:]]):
+        found = watch.observe(parts)
+        for part in parts:
+            monitor.update(part)
+    expected = monitor.update(rows[:0])
+    assert (found.num_rows, found.log_e_value) == (200, expected.log_e_value)
+    assert (watch.last, watch.history[0]) == (found, (0, 0.0, 1.0))
+    assert [point[0] for point in watch.history] == [0, 50, 50, 50, 200]
+
+
+def test_nobody_counts_rows_twice(coins):
+    test, rows = coins
+    watch = Watch("coins", "0" * 64, test, None, 0.05, None)
+    assert watch.observe([rows[:5]], after=0).num_rows == 5
+    for after in (0, 4, 6):
+        with pytest.raises(Refusal, match=f"`after` is {after}, but the monitor has 5 rows") as refused:
+            watch.observe([rows[:5]], after=after)
+        assert (refused.value.status, refused.value.field) == (409, "after")
+    assert watch.observe([rows[:5]], after=5).num_rows == 10
+
+
+def test_a_reset_forgets_rows_alarm_and_history(coins, tmp_path):
+    test, _ = coins
+    watch = Watch("coins", "0" * 64, test, tmp_path, 0.05, None)
+    assert watch.observe([np.array([[0, 1]] * 40)]).alarm
+    assert Watch("coins", "0" * 64, test, tmp_path, 0.05, None).last.alarm  # from its file
+    result = watch.reset(test)
+    assert (result.num_rows, result.alarm, watch.history) == (0, False, [(0, 0.0, 1.0)])
+    again = Watch("coins", "0" * 64, test, tmp_path, 0.05, None)
+    assert (again.last.num_rows, again.last.alarm) == (0, False)
+
+
+def test_versions_have_files_of_their_own_and_options_that_stay(coins, tmp_path):
+    test, rows = coins
+    Watch("coins", "a" * 64, test, tmp_path, 0.05, 0.25).observe([rows[:5]])
+    assert [path.name for path in tmp_path.iterdir()] == [f"coins-{'a' * 16}.monitor"]
+    assert Watch("coins", "b" * 64, test, tmp_path, 0.05, 0.25).last.num_rows == 0
+    assert Watch("coins", "a" * 64, test, tmp_path, 0.05, None).last.num_rows == 5  # whatever margin it has
+    for alpha, margin in ((0.01, 0.25), (0.05, 0.5)):
+        with pytest.raises(ValueError, match=r"has `alpha` 0.05 and `margin` 0.25, which cannot change"):
+            Watch("coins", "a" * 64, test, tmp_path, alpha, margin)
