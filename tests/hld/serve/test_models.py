@@ -10,7 +10,7 @@ import pytest
 
 import hld
 from hld.serve.limits import Limits
-from hld.serve.models import Models, trial_table
+from hld.serve.models import MOST_RESULTS, Models, Results, model_paths, trial_table
 from hld.serve.work import test_table, warm_up
 
 OPTIONS = {"num_latents": 2, "num_epochs": 2, "num_resamples": 99}
@@ -105,3 +105,33 @@ def test_models_with_columns_that_are_left_out_or_derived_are_served(tmp_path, n
     answer = test_table(models.loaded["m"], body.to_csv(index=False).encode(), "csv", 0.05, "verdict", Limits())
     assert (answer["num_samples"], answer["num_missing"]) == (40, 0)
     assert answer["pvalue"] == detector.test(table[:40]).pvalue
+
+
+def test_results_are_found_by_their_ids_and_the_oldest_is_forgotten():
+    results = Results()
+    assert results.find(None) is results.find("x") is None
+    keys = [results.keep(i) for i in range(MOST_RESULTS + 2)]
+    assert [results.find(key) for key in keys] == [None, None, *range(2, MOST_RESULTS + 2)]
+    assert results.find(None) == MOST_RESULTS + 1
+
+
+@pytest.mark.parametrize(("arguments", "found"), [
+    (["models/orders.hld", "eu=a/b.hld"], {"orders": "models/orders.hld", "eu": "a/b.hld"}),
+    (["a=b=c.hld"], {"a": "b=c.hld"}), (["v1.2/x-y_z.hld"], {"x-y_z": "v1.2/x-y_z.hld"}), ([], {})])
+def test_names_are_given_or_those_of_the_files(arguments, found):
+    assert model_paths(arguments) == found
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["a/x.hld", "b/x.hld"], "the name 'x' twice"), (["x=a", "x=b"], "the name 'x' twice"),
+    (["x="], "'x=' without a file"), (["a/x y.hld"], "has the name 'x y', expected letters"),
+    (["=x.hld"], r"give one as NAME=x\.hld$"), (["a/=b.hld"], "has the name '=b', expected letters"),
+    ([""], "has the name ''"), (["x" * 65 + ".hld"], "expected letters")])
+def test_names_that_cannot_be_are_refused(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        model_paths(arguments)
+
+
+def test_a_state_needs_a_folder(shop, tmp_path):
+    with pytest.raises(ValueError, match=r"`state` '.*nothing' is not a folder, expected one that can be written"):
+        Models({"orders": shop["orders"]}, tmp_path / "nothing")

@@ -1,9 +1,14 @@
 """Threads that compute for requests: no more than allowed at a time, and none is waited for too long."""
+import asyncio
 import json
+import threading
 
+import pytest
 from live_server import Client, csv_bytes, served
 
 from hld.serve.limits import Limits
+from hld.serve.pool import Pool
+from hld.serve.refusals import Refusal
 
 CSV = b"colour,visits,income\nred,1,2.5\n"
 
@@ -24,3 +29,81 @@ def test_work_that_takes_too_long_is_answered(shop):
         status, answer = client.json("POST", "/v1/test", csv_bytes(shop["calm"]), "text/csv")
         assert (status, answer["error"]["field"]) == (504, "service")
         client.close()
+
+
+def used(limits, scenario):
+    """What a scenario, a coroutine that takes a pool, returns."""
+    pool = Pool(limits)
+    try:
+        return asyncio.run(scenario(pool))
+    finally:
+        pool.close()
+
+
+async def until(is_so):
+    """Let others run until something is so."""
+    for _ in range(1000):
+        if is_so():
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError("it did not happen in time")
+
+
+def test_results_and_errors_are_those_of_the_function():
+    async def scenario(pool):
+        found = await asyncio.gather(*(pool.run(divmod, i, 3) for i in range(9)))
+        with pytest.raises(ZeroDivisionError):
+            await pool.run(divmod, 1, 0)
+        name = await pool.run(lambda: threading.current_thread().name)
+        await until(lambda: pool.num_busy == 0)
+        return found, name
+
+    found, name = used(Limits(workers=2, queue=9), scenario)
+    assert found == [divmod(i, 3) for i in range(9)]
+    assert name.startswith("hld-serve")
+
+
+def test_no_more_run_and_wait_than_allowed():
+    async def scenario(pool):
+        begun, go_on, seen = [], threading.Event(), []
+
+        def work(i):
+            begun.append(i)
+            assert go_on.wait(30)
+            seen.append(i)
+            return i
+
+        tasks = [asyncio.create_task(pool.run(work, i)) for i in range(3)]  # two run, one waits
+        await until(lambda: len(begun) == 2)
+        for _ in range(2):
+            with pytest.raises(Refusal, match="all 2 threads are busy and 1 requests wait: try again") as refused:
+                await pool.run(work, 9)
+        assert (refused.value.status, refused.value.headers) == (503, {"Retry-After": "1"})
+        assert (begun, pool.num_busy) == ([0, 1], 3)
+        go_on.set()
+        assert await asyncio.gather(*tasks) == [0, 1, 2]
+        await until(lambda: pool.num_busy == 0)
+        assert await pool.run(work, 4) == 4
+        return sorted(seen)
+
+    assert used(Limits(workers=2, queue=1), scenario) == [0, 1, 2, 4]
+
+
+def test_a_request_out_of_time_is_answered_and_its_thread_is_busy_until_it_is_done():
+    async def scenario(pool):
+        go_on = threading.Event()
+        try:
+            with pytest.raises(Refusal, match=r"the request took longer than 0.05 s: send fewer rows") as refused:
+                await pool.run(go_on.wait, 30)
+            assert (refused.value.status, refused.value.field, pool.num_busy) == (504, "service", 1)
+            for _ in range(2):  # what has waited for too long makes room for others
+                with pytest.raises(Refusal, match="took longer"):
+                    await pool.run(seen.append, "never begun")
+                await until(lambda: pool.num_busy == 1)
+        finally:
+            go_on.set()
+        await until(lambda: pool.num_busy == 0)
+
+    seen = []
+    used(Limits(workers=1, queue=1, seconds=0.05), scenario)
+    assert seen == []
