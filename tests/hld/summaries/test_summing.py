@@ -1,0 +1,114 @@
+"""Rows to sums: over the rows that show a node, block by block, with holes as the test takes them."""
+import naive
+import numpy as np
+import pytest
+import zoo
+
+import hld
+import pcircuit
+from hld.summaries.summing import summarize_rows
+
+CIRCUIT = zoo.circuits()["hclt_like"]
+ROWS = pcircuit.sample(CIRCUIT, 60, rng=0).astype(int)
+HOLED = np.where(np.random.default_rng(1).random(ROWS.shape) < 0.2, -1, ROWS)
+
+
+@pytest.fixture(scope="module")
+def against_rows():
+    return hld.HLDTest(CIRCUIT, metric=("euclidean", "whitened"), null="exact", reference="training", rng=0,
+                       training_data=pcircuit.sample(CIRCUIT, 100, rng=2))
+
+
+def test_sums_are_those_of_the_likelihoods():
+    circuit = CIRCUIT
+    test, rows = hld.HLDTest(circuit), pcircuit.sample(circuit, 30, rng=2)
+    expected = pcircuit.node_likelihoods(circuit, rows, nodes=test.nodes).sum(axis=0)
+    nothing, some = test.summarize(rows[:0]), test.summarize(rows)
+    np.testing.assert_allclose(some.sums, expected, rtol=1e-12)
+    assert nothing.num_rows == 0
+    assert nothing + some == some
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_the_spread_of_many_rows_is_estimated_from_some(detector, holes, monkeypatch):
+    """A sample without replacement: sums of squares are within five standard errors of those of all rows."""
+    detector, table = detector
+    rows = np.tile(table, (8, 1))
+    codes = detector.encoder_.encode(rows)[0].astype(np.int64)
+    if holes:
+        codes[::5, 0] = -1
+    whole = detector.test_.summarize(codes)
+    monkeypatch.setattr("hld.summaries.summing.MOST_SPREAD", 800)
+    monkeypatch.setattr("hld.summaries.summing.LEAST_SPREAD", 300)
+    part, n = detector.test_.summarize(codes), len(codes)
+    parts = detector.test_.summarize(codes[:1200]) + summarize_rows(detector.test_, codes[1200:], first=1200)
+    for found, least in ((part, 800), (parts, 300)):
+        assert found.num_rows == n
+        np.testing.assert_allclose(found.sums, whole.sums, rtol=1e-12)
+        np.testing.assert_array_equal(found.seen, whole.seen)
+        mean, fourth = whole.spread.squares / n, whole.spread.fourths / n
+        errors = 5 * np.sqrt(np.maximum(fourth - mean ** 2, 0) / least)
+        assert (np.abs(found.spread.squares / n - mean) <= errors).all()
+        assert not np.array_equal(found.spread.squares, whole.spread.squares)
+        np.testing.assert_allclose(np.linalg.norm(found.spread.sketch, axis=(1, 2)),
+                                   np.linalg.norm(whole.spread.sketch, axis=(1, 2)), rtol=0.25)
+
+
+def test_with_holes_a_node_is_summed_over_the_rows_that_show_it(against_rows):
+    assert against_rows.missing == "available"
+    found, nodes = summarize_rows(against_rows, HOLED), against_rows.nodes
+    shown = np.array([[(row[CIRCUIT.scope(node)] >= 0).all() for node in nodes] for row in HOLED])
+    np.testing.assert_array_equal(found.seen, shown.sum(axis=0))
+    values = naive.node_values(CIRCUIT, ROWS)[:, nodes]
+    np.testing.assert_allclose(found.sums, (values * shown).sum(axis=0), rtol=1e-9)
+    squares = (np.where(shown, values - against_rows.mean, 0.0) ** 2).sum(axis=1)  # in the first metric
+    np.testing.assert_allclose([found.spread.squares[0], found.spread.fourths[0]],
+                               [squares.sum(), (squares ** 2).sum()], rtol=1e-9)
+    assert found.num_missing == (HOLED < 0).sum()
+    assert (summarize_rows(against_rows, ROWS).is_whole, found.is_whole) == (True, False)
+
+
+@pytest.mark.parametrize("rows", [ROWS, HOLED], ids=["whole", "with holes"])
+def test_blocks_of_any_size_give_the_same(against_rows, rows, monkeypatch):
+    whole = summarize_rows(against_rows, rows)
+    for values in (1, 500):
+        monkeypatch.setattr("hld.summaries.summing.BLOCK_VALUES", values)
+        monkeypatch.setattr("hld.summaries.summing.CACHED_VALUES", values)
+        found = summarize_rows(against_rows, rows)
+        np.testing.assert_array_equal(found.seen, whole.seen)
+        np.testing.assert_array_equal(found.spread.odd, whole.spread.odd)
+        for name in ("squares", "fourths", "sketch"):
+            np.testing.assert_allclose(getattr(found.spread, name), getattr(whole.spread, name), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(found.sums, whole.sums, rtol=1e-12)
+
+
+def test_holes_are_filled_by_draws_that_are_others_for_rows_that_come_later():
+    test = hld.HLDTest(CIRCUIT, null="exact", missing="complete", rng=0)
+    first, again, later = (summarize_rows(test, HOLED, first=n) for n in (0, 0, 60))
+    assert first == again
+    assert first.is_whole
+    assert first.num_missing == later.num_missing == (HOLED < 0).sum()
+    assert not np.array_equal(first.sums, later.sums)
+    assert summarize_rows(test, ROWS, first=60) == summarize_rows(test, ROWS)  # nothing to draw
+
+
+def test_no_rows_are_a_summary_of_zeros(against_rows):
+    found = summarize_rows(against_rows, ROWS[:0])
+    assert (found.num_rows, found.num_missing, found.is_whole) == (0, 0, True)
+    assert not found.sums.any()
+    assert not found.spread.squares.any()
+    assert found + summarize_rows(against_rows, HOLED) == summarize_rows(against_rows, HOLED)
+
+
+@pytest.mark.parametrize(("rows", "options", "said"), [
+    ([[0, 1]], {}, r"`rows` must have shape \(N, 6\)"),
+    (HOLED, {"epsilon": 1.0}, "`rows` has .* missing entries, expected none with `epsilon`: fill them in"),
+    (ROWS, {"epsilon": 0.0}, "`epsilon` must be")])
+def test_what_cannot_be_summed_up_is_refused(rows, options, said):
+    with pytest.raises(ValueError, match=said):
+        summarize_rows(hld.HLDTest(CIRCUIT, null="exact"), rows, **options)
+
+
+def test_holes_that_are_to_be_summed_out_need_the_rows():
+    with pytest.raises(ValueError, match="missing entries, expected none with missing='exact', whose null depends"):
+        summarize_rows(hld.HLDTest(CIRCUIT, null="exact", missing="exact"), HOLED)
