@@ -107,7 +107,8 @@ def read_binary(data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     if not isinstance(shapes, dict):
         raise ValueError("`data` is not a summary: it has no arrays")
     for name, shape in shapes.items():
-        if not isinstance(shape, list) or not all(type(n) is int and 0 <= n <= MOST_NUMBERS for n in shape):
+        if not isinstance(shape, list) or len(shape) > max(DIMENSIONS.values()) \
+                or not all(type(n) is int and 0 <= n <= MOST_NUMBERS for n in shape):
             raise ValueError(f"array {reprlib.repr(name)} of the summary has the shape {reprlib.repr(shape)}")
         size = 8 * math.prod(shape)
         if end + size > len(data) - 4:
@@ -151,6 +152,9 @@ def _checked(scalars: dict[str, Any], arrays: dict[str, Any]) -> tuple[dict[str,
     names = {*scalars, *arrays}
     groups = [group for group in GROUPS if names & group]
     pcircuit.check_names(names, ALWAYS.union(*groups, names & {"seen"}), "the summary")
+    if misplaced := sorted(scalars.keys() & DIMENSIONS.keys() | arrays.keys() - DIMENSIONS.keys()):
+        is_one = misplaced[0] in DIMENSIONS
+        raise ValueError(f"{misplaced[0]!r} of the summary must be {'an' if is_one else 'no'} array")
     model, T = scalars["model"], pcircuit.saved_count(scalars, "num_rows", 0)
     if not isinstance(model, str) or len(model) != FINGERPRINT or set(model) - set("0123456789abcdef"):
         raise ValueError(f"'model' must be {FINGERPRINT} hexadecimal digits, found {reprlib.repr(model)}")
