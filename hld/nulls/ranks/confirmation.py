@@ -41,6 +41,7 @@ from hld.references.kept_rows import KeptRows
 
 ASKED_BELOW = 0.25  # larger p-values are not checked
 MOST_VECTORS = 500  # rows of a batch that its covariance is computed from
+DISTANCES = 400  # of batches, among which the smallest p-value is looked for
 
 
 def confirmed(kept: KeptRows, metrics: tuple[Any, ...], vectors: np.ndarray, squared: np.ndarray,
@@ -198,7 +199,9 @@ def _widest_tail(trace: float, frobenius: float, largest: float, x: float, v: fl
 
 
 def least_pvalue(k: int, T: int) -> float:
-    """The smallest p-value of a batch of T rows whatever they are: of rows all alike and infinitely far out.
+    """The smallest p-value of a batch of T rows whatever they are: of rows all alike, as far out as makes it smallest.
+
+    That is not infinitely far if T is small beside k: rows far from all others make the tails of all N heavy.
 
     Parameters
     ----------
@@ -210,8 +213,9 @@ def least_pvalue(k: int, T: int) -> float:
     -------
     float
     """
-    far = np.full((min(T, MOST_VECTORS), 1), 1e9)
-    pooled = pooled_pvalue(k, np.ones(3), 3.0, far, 1e18, T)
+    share, far = k / (k + T), np.geomspace(0.1, 1e9, DISTANCES)
+    alike = ((k - 1) / k) ** 2  # the fourth power of rows that are all as far from their mean, whose tails are lightest
+    pooled = float(pooled_of_norms(k, np.ones(3), alike, np.zeros(3), (share * far) ** 4, (far, far ** 2, T)).min())
     log_ways = math.lgamma(k + T + 1) - math.lgamma(k + 1) - math.lgamma(T + 1)
     ways = math.exp(-log_ways) if min(k, MOST_VECTORS) >= T else 0.0
     return max(pooled, ways)
