@@ -1,0 +1,120 @@
+"""From differences of means to results: what a null is asked, the threshold beside it, the p-value that stands."""
+import math
+from types import SimpleNamespace
+
+import naive
+import numpy as np
+import pytest
+import zoo
+
+import hld
+from hld.nulls.null import PValue
+from hld.testing.verdict import LEAST_PVALUE, spectrum_of, verdict
+from pcircuit import sample
+
+CIRCUIT = zoo.circuits()["hclt_like"]
+
+
+class Asked:
+    """A null that notes what it is asked; its p-value and its threshold are given."""
+
+    def __init__(self, value, q=1, squared=4.0):
+        self.found, self.squared = PValue(value, (value,) * q, 1e-3, "noted"), squared
+
+    def pvalue(self, squared, T):
+        self.asked = squared.tolist(), T
+        return self.found
+
+    def threshold(self, alpha, T, draws):
+        self.level = alpha, T, draws
+        return self.squared
+
+
+def shifted(test, size=0.1):
+    return size * np.sin(np.arange(len(test.nodes)) + 1.0)
+
+
+def test_the_null_is_asked_for_the_squared_distance_in_units_of_the_fit():
+    test, null = hld.HLDTest(CIRCUIT, num_train=20), Asked(0.03)
+    deltas = shifted(test)
+    found = verdict(test, deltas, 60, 0.05, 7, null)
+    squared = deltas @ deltas
+    assert null.asked == (pytest.approx([squared / 4]), 60)
+    assert null.level == (0.05, 60, 0)
+    assert found.statistic == pytest.approx(math.sqrt(squared))
+    assert found.threshold == pytest.approx(math.sqrt(4.0 * 4))
+    assert (found.pvalue, found.reject, found.inflation, found.null, found.null_error) == (0.03, True, 4, "noted", 1e-3)
+    assert (found.num_samples, found.num_missing, found.alpha) == (60, 7, 0.05)
+    np.testing.assert_array_equal(found.deltas, deltas)
+
+
+def test_a_tolerated_distance_is_taken_off_before_and_put_on_the_threshold():
+    test = hld.HLDTest(CIRCUIT, tolerance=0.2)
+    (margin,) = test.calibration.margins
+    far, near = shifted(test), shifted(test, 1e-3)
+    assert np.linalg.norm(near) < margin < np.linalg.norm(far)
+    null = Asked(0.5)
+    assert verdict(test, far, 9, 0.05, 0, null).threshold == pytest.approx(2 + margin)
+    assert null.asked[0] == pytest.approx([(np.linalg.norm(far) - margin) ** 2])
+    assert verdict(test, near, 9, 0.05, 0, null).statistic == pytest.approx(np.linalg.norm(near))
+    assert null.asked[0] == [0.0]
+
+
+@pytest.mark.parametrize(("pvalue", "rejected"), [(0.05, True), (0.05000001, False), (0.0, True), (1.0, False)])
+def test_it_rejects_where_the_p_value_is_at_most_the_level(pvalue, rejected):
+    for metric in ("euclidean", ("euclidean", "standardized")):
+        test = hld.HLDTest(CIRCUIT, metric=metric)
+        found = verdict(test, shifted(test), 5, 0.05, 0, Asked(pvalue, len(test.metric_names)))
+        assert (found.reject, found.pvalue) == (rejected, max(pvalue, LEAST_PVALUE))
+
+
+def test_of_several_metrics_the_statistic_is_the_p_value():
+    test = hld.HLDTest(CIRCUIT, metric=("euclidean", "standardized"))
+    null, deltas = Asked(0.001, 2), shifted(test)
+    found = verdict(test, deltas, 5, 0.01, 0, null)
+    assert (found.statistic, found.threshold) == (pytest.approx(3), pytest.approx(2))
+    moved = test.stds > 0
+    assert null.asked[0] == pytest.approx([deltas @ deltas, ((deltas / test.stds)[moved] ** 2).sum()])
+    assert found.pvalues == (0.001, 0.001)
+
+
+def test_the_check_is_given_the_squared_distance_and_its_p_value_stands():
+    test, seen = hld.HLDTest(CIRCUIT, num_train=20), []
+
+    def check(found, squared):
+        seen.append((found.value, squared.tolist()))
+        return found._replace(value=0.4)
+    deltas = shifted(test)
+    found = verdict(test, deltas, 60, 0.05, 0, Asked(0.01), check=check)
+    assert seen == [(0.01, pytest.approx([deltas @ deltas]))]  # not in units of the fit
+    assert (found.pvalue, found.reject) == (0.4, False)
+
+
+def test_rounding_of_what_never_varies_is_no_distance():
+    test = hld.HLDTest(zoo.independent([[1.0, 0.0]] * 2), metric="euclidean")
+    null = Asked(0.5)
+    for size, is_seen in ((1e-14, False), (1e-3, True)):
+        verdict(test, np.full(len(test.nodes), size), 1000, 0.05, 0, null)
+        assert (null.asked[0][0] > 0) == is_seen
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "standardized", "whitened"])
+def test_the_spectrum_is_of_the_covariance_in_the_weights_that_are_shown(metric):
+    test = hld.HLDTest(CIRCUIT, metric=metric)
+    values, vectors = spectrum_of(test)
+    weights = np.ones(len(test.nodes)) * test.shown_weights
+    expected = naive.hlv_moments(CIRCUIT, test.nodes)[1] * np.outer(weights, weights)
+    np.testing.assert_allclose(vectors * values @ vectors.T, expected, atol=1e-9)
+
+
+def test_the_spectrum_against_rows_is_theirs_and_none_is_computed_of_too_many_nodes(monkeypatch):
+    rows = sample(CIRCUIT, 50, rng=0)
+    test = hld.HLDTest(CIRCUIT, reference="training", training_data=rows)
+    values = spectrum_of(test)[0]
+    own = naive.node_values(CIRCUIT, rows)[:, test.nodes] * test.shown_weights
+    assert values.sum() == pytest.approx(own.var(axis=0, ddof=1).sum())
+    monkeypatch.setattr("hld.testing.verdict.MAX_FULL_SPECTRUM", len(test.nodes) - 1)
+    assert spectrum_of(test) is None
+    without = SimpleNamespace(nodes=test.nodes[:2], shown_weights=1.0, calibration=SimpleNamespace(
+        kept=SimpleNamespace(covariance=np.zeros((0, 0)))))
+    assert spectrum_of(without) is None
