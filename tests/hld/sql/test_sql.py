@@ -17,7 +17,7 @@ from scipy.stats import hypergeom
 import hld
 import pcircuit
 from hld.answers.profile import profile_of
-from hld.results.count_law import count_laws, law_tail, merged_codes, merged_counts, shares
+from hld.results.count_law import merged_codes
 from hld.sql.distances import _pooled
 from hld.sql.judging import judge_counts
 from hld.sql.slots import codes_of_slots, counted_column
@@ -260,41 +260,6 @@ def test_types_of_their_own_of_postgres_are_read_as_what_they_are_made_of(postgr
 # -- the test ------------------------------------------------------------------------------------------------
 
 
-def test_the_law_is_that_of_the_rows():
-    rng = np.random.default_rng(5)
-    hidden = rng.integers(2, size=4000)
-    rows = np.where(rng.random((4000, 5)) < 0.8, hidden[:, None], rng.integers(2, size=(4000, 5)))
-    profile = profile_of(rows, [2] * 5, [[0, 1], [1, 2]])
-    tables = [shares(one[:-1]) for one in profile.counts], [shares(one) for one in profile.pairs]
-    laws = count_laws(rows, tables, profile.edges)
-    for i, cells in enumerate((np.eye(2)[rows].reshape(4000, -1),
-                               np.concatenate([np.eye(4)[2 * rows[:, u] + rows[:, v]] for u, v in profile.edges], 1))):
-        p = np.concatenate([one.ravel() for one in tables[i]])
-        features = (cells - p) / np.sqrt(p + 0.01)
-        S = features.T @ features / len(rows)
-        first, second, largest, fourth = laws[i]
-        assert first == pytest.approx(np.trace(S), rel=1e-9)
-        assert (S ** 2).sum() * 0.97 < second < (S ** 2).sum() * 1.1      # one standard error of 800 rows is 3 %
-        assert np.linalg.eigvalsh(S)[-1] * 0.97 < largest < np.linalg.eigvalsh(S)[-1] * 1.1
-        assert fourth == pytest.approx(((features ** 2).sum(axis=1) ** 2).mean(), rel=0.1)
-
-
-def test_holes_in_the_law_are_those_of_the_features():
-    rng = np.random.default_rng(6)
-    rows = rng.integers(2, size=(500, 3))
-    rows[rng.random(rows.shape) < 0.2] = -1
-    profile = profile_of(rows, [2] * 3, [[0, 1]])
-    tables = [shares(one[:-1]) for one in profile.counts], []
-    features = np.concatenate([(np.eye(3)[rows[:, v]][:, :2] - tables[0][v]) * (rows[:, [v]] >= 0) * np.sqrt(
-        500 / (rows[:, v] >= 0).sum() / (tables[0][v] + 0.01)) for v in range(3)], axis=1)
-    products = features @ features.T
-    np.fill_diagonal(products, 0)
-    law = count_laws(rows, tables, profile.edges[:0])[0]
-    mean = (products ** 2).sum() / (500 * 499)
-    assert mean < law[1] < 1.3 * mean
-    assert law[2] == pytest.approx(np.linalg.svd(features)[1][0] ** 2 / 500, rel=1e-9)
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("reference", ["auto", "circuit"])
 def test_level_and_power(reference):
@@ -406,16 +371,6 @@ def test_slots_follow_the_policy_of_a_column():
     assert codes_of_slots(replace(bins, unseen="missing"))[0].tolist() == [-1, -1, -1, *range(8), -1]
 
 
-def test_merged_counts_add_rare_to_unseen():
-    detector = hld.HLDDetector(**OPTIONS, categorical=["n"]).fit(
-        pd.DataFrame({"n": [f"n{k % 40 if k % 2 else 0}" for k in range(200)], "m": [k % 2 for k in range(200)]}))
-    own = detector.profile_
-    singles, pairs = merged_counts(detector.encoder_.columns, own)
-    assert singles[0].sum() == own.counts[0][:-1].sum()
-    assert len(singles[0]) == len(own.counts[0]) - 2
-    assert pairs[0].sum() == own.pairs[0].sum()
-
-
 @pytest.mark.parametrize(("call", "error", "match"), [
     (lambda d: hld.sql.test("model", "", "t"), TypeError, "`detector` must be a fitted"),
     (lambda d: hld.sql.test(d, 3, "t"), TypeError, "`source` must be"),
@@ -444,7 +399,3 @@ def test_only_one_statement_that_reads_is_carried_out(detector, query):
         hld.sql.test(detector, database, query)
     assert database.execute("SELECT count(*) FROM kept").fetchone() == (1,)
     assert hld.sql.test(detector, database, "SELECT many, ';' AS other FROM kept;").num_samples == 1
-
-
-def test_the_tail_of_a_law_without_variance():
-    assert law_tail(np.zeros(4), 1.0, 10, 10) == 1.0
