@@ -1,0 +1,108 @@
+"""The nulls by name: each does what the protocol asks and comes back from its parts; what is none is refused."""
+import inspect
+
+import numpy as np
+import pytest
+import zoo
+
+import hld
+from hld.nulls.named import CHECKED, KINDS, NULLS, OF_ONE_METRIC, ON_DEMAND, Context
+from hld.nulls.null import Null
+from hld.vectors.linear_maps import DenseRows, Scaled
+from pcircuit import sample
+
+CIRCUIT = zoo.circuits()["hclt_like"]
+METHODS = [name for name, _ in inspect.getmembers(Null, inspect.isfunction) if not name.startswith("_")]
+
+
+def made(null, metric="euclidean"):
+    return hld.HLDTest(CIRCUIT, null=null, metric=metric, num_resamples=99, rng=0)
+
+
+def context_of(test, **changes):
+    parts = {"reference": getattr(getattr(test.calibration.null, "tails", test.calibration.null), "reference", None),
+             "metrics": test.calibration.metrics, "stds": test.stds, "seed": test.settings.seed}
+    return Context(**parts | changes)
+
+
+def test_lists_of_names_are_of_nulls_that_there_are():
+    assert {*OF_ONE_METRIC, *CHECKED, *ON_DEMAND} <= NULLS.keys()
+    assert not set(CHECKED) & set(ON_DEMAND)
+    assert {"pvalue", "threshold", "least", "describe", "to_parts", "of_pvalues"} <= set(METHODS)
+    for name, kind in KINDS.items():
+        lacking = [one for one in (*METHODS, "from_parts") if not callable(getattr(kind, one, None))]
+        assert lacking == (["of_pvalues"] if name in ("drawn", "tabulated", "switched") else [])  # of old files
+
+
+@pytest.mark.parametrize("metric", ["euclidean", ("euclidean", "whitened")], ids=["one", "two"])
+@pytest.mark.parametrize("name", NULLS)
+def test_each_null_keeps_the_protocol_and_comes_back_from_its_parts(name, metric):
+    if name in OF_ONE_METRIC and metric != "euclidean":
+        with pytest.raises(ValueError, match=f"'{name}'"):
+            made(name, metric)
+        return
+    test = made(name, metric)
+    null, names = test.calibration.null, test.metric_names
+    if name in ON_DEMAND:
+        null = type(null)(**vars(null))  # draws of its own
+    scalars, arrays = null.to_parts()
+    if name not in ON_DEMAND:
+        assert isinstance(null, KINDS[scalars["kind"]])
+        null = context_of(test).read(scalars, arrays)
+    for T in (1, 7, 400):
+        squared = np.array([0.3, 9.0][:len(names)]) / T
+        found = null.pvalue(squared, T)
+        assert found == test.calibration.null.pvalue(squared, T)
+        assert null.least(T) <= found.value <= 1
+        assert len(found.each) == len(names)
+        assert null.pvalue(squared * 4, T).value <= found.value
+        if len(names) == 1:
+            draws = null.pvalue(np.array([null.threshold(0.1, T, found.draws)]), T).draws
+            edge = null.threshold(0.1, T, draws)
+            below, above = (null.pvalue(np.array([edge * one]), T) for one in (1 - 1e-6, 1 + 1e-6))
+            assert above.value <= 0.1 + 1e-6 or above.draws != draws
+            assert below.value > 0.1 - 1e-6 or below.draws != draws
+    assert all(isinstance(line, str) for line in null.describe(names))
+
+
+@pytest.mark.parametrize("scalars", [{"kind": "gauss"}, {"kind": ["limit"]}, {}, None, "limit"])
+def test_what_is_no_null_of_a_file_is_refused(scalars):
+    with pytest.raises(ValueError, match=r"the null must be one of limit, normal, joint, auto, .*, found"):
+        context_of(made("exact")).read(scalars, {})
+
+
+def test_a_context_of_one_metric_has_no_other():
+    context = context_of(made("exact", ("euclidean", "whitened")))
+    for i, metric in enumerate(context.metrics):
+        one = context.only(i)
+        assert one.metrics == (metric,)
+        assert one.farthest == [context.farthest[i]]
+        assert (one.reference, one.seed) == (context.reference, context.seed)
+
+
+def test_no_difference_of_likelihoods_is_farther_than_the_farthest():
+    context = context_of(made("exact", ("euclidean", "standardized", "whitened")))
+    corners = np.random.default_rng(0).choice([-1.0, 1.0], size=(200, len(context.stds)))
+    for metric, farthest in zip(context.metrics, context.farthest, strict=True):
+        assert metric.squared(corners).max() <= farthest
+    assert context.farthest[0] == pytest.approx(len(context.stds))
+
+
+@pytest.mark.parametrize(("metric", "least"), [(Scaled("weights", np.array([2.0, 1.0])), 13.0),
+                                               (DenseRows("sum", np.array([[2.0, 1.0]])), 0.0)])
+def test_the_mean_of_a_law_is_that_of_the_deviations_or_at_most_that(metric, least):
+    """Of 2 z_1 and z_2 with deviations 1 and 3 the squares have the mean 13; of their sum from 0 to 25."""
+    context, most = Context(None, (metric,), np.array([1.0, 3.0]), 0), 13.0 if least else 25.0
+    for mean in (least, most, most * (1 + 1e-7)):
+        context.check_mean(mean)
+    for mean in (least * 0.999 - 1e-6, most * 1.001, np.nan, np.inf, -1.0):
+        with pytest.raises(ValueError, match=f"the null of metric '{metric.name}' has the mean"):
+            context.check_mean(mean)
+
+
+def test_against_rows_nulls_that_are_checked_are_checked():
+    rows = sample(CIRCUIT, 30, rng=0)
+    for name in CHECKED:
+        test = hld.HLDTest(CIRCUIT, null=name, reference="training", training_data=rows, num_resamples=99, rng=0)
+        far = np.array([[2, 2, 2, 2, 2, 2]] * 4)
+        assert test(far).pvalue > test.judge(test.vectors.mean(far)[:len(test.nodes)], 4).pvalue
