@@ -105,7 +105,7 @@ def _edge_flows(region: Any, ratio: Floats, products: Floats) -> Floats:
         return sparse
     dense: Floats = ratio[:, None] * region.weights[:, :, None]
     dense *= products
-    return dense.reshape(-1, ratio.shape[1])
+    return dense.reshape(_size(region), ratio.shape[1])
 
 
 def _input_flows(region: InputRegion, values: Any, flow: Floats) -> Floats:
