@@ -17,7 +17,6 @@ from pcircuit import (
     check_evidence,
     expected_flows,
     log_likelihood,
-    mean_node_likelihoods,
     node_likelihoods,
     overlap,
     rounding_errors,
@@ -27,7 +26,6 @@ from pcircuit.compiled.packing import pack
 from pcircuit.compiled.rescaling import MARGIN
 from pcircuit.compiled.tile import TILE_ROWS
 from pcircuit.inference.likelihood import cut_rows, upward
-from pcircuit.inference.log_domain import log_units
 
 EPS = np.finfo(float).eps
 ZOO = {**zoo.circuits(), **{f"unnormalized_{k}": c for k, c in zoo.unnormalized_circuits().items()}}
@@ -212,14 +210,6 @@ def test_the_plan_of_a_region_is_its_own_beside_one_that_stores_nothing(empty):
     np.testing.assert_allclose(packed.floors[4:], [MARGIN * bits[r] for r in (2, 5, 6)], rtol=1e-15)
 
 
-@given(zoo.circuit_strategy(max_variables=5, zeros=True), st.integers(0, 2 ** 32))
-def test_the_logarithm_per_unit_is_a_second_route(circuit, seed):
-    data = zoo.rows_with_holes(circuit, np.random.default_rng(seed), 10)
-    shown, products = log_units(circuit, data)
-    values = np.concatenate([part for pair in zip(products, shown, strict=True) for part in pair if part is not None])
-    np.testing.assert_allclose(np.exp(values).T, naive.node_values(circuit, data), rtol=1e-12)
-
-
 def test_upward_shows_values_times_powers_of_two(rng):
     circuit = zoo.independent(rng.dirichlet([1, 1], size=3000))
     data = rng.integers(0, 2, size=(4, 3000))
@@ -287,47 +277,6 @@ def test_out_of_range_beyond_the_first_chunk_is_found():
 def test_bad_n_jobs(engine, n_jobs, error):
     with pytest.raises(error, match="`n_jobs` must be a whole number of at least 1, or None for all CPUs, found"):
         log_likelihood(zoo.circuits()["two_coins"], [[0, 0]], n_jobs=n_jobs)
-
-
-def test_unknown_engine_is_refused(monkeypatch):
-    monkeypatch.setenv("PCIRCUIT_ENGINE", "cuda")
-    with pytest.raises(ValueError, match="PCIRCUIT_ENGINE is 'cuda'"):
-        log_likelihood(zoo.circuits()["two_coins"], [[0, 0]])
-
-
-@pytest.mark.parametrize("name", ZOO)
-def test_means_and_selected_nodes_equal_the_full_table(name, engine, rng):
-    circuit = ZOO[name]
-    data = zoo.rows_with_holes(circuit, rng, 50)
-    table = naive.node_values(circuit, data)
-    nodes = np.flatnonzero(rng.random(circuit.num_nodes) < 0.5)
-    np.testing.assert_allclose(node_likelihoods(circuit, data, nodes=nodes), table[:, nodes], rtol=1e-12)
-    np.testing.assert_allclose(mean_node_likelihoods(circuit, data, nodes=nodes[::-1]), table.mean(axis=0)[nodes[::-1]],
-                               rtol=1e-12)
-
-
-@pytest.mark.thorough
-def test_means_do_not_depend_on_threads_and_include_suspect_rows(engine, rng):
-    V = 600
-    low, high = [1e-6, 1 - 1e-6], [1 - 1e-6, 1e-6]
-    circuit = zoo.mixture_of_two(np.array([high] * 300 + [low] * 300), np.array([low] * 300 + [high] * 300))
-    data = np.zeros((1100, V), dtype=np.uint8)  # more than four groups of rows, for three threads
-    data[1::2] = 1
-    one, many = (mean_node_likelihoods(circuit, data, n_jobs=n) for n in (1, 3))
-    np.testing.assert_array_equal(one, many)
-    np.testing.assert_allclose(one, node_likelihoods(circuit, data[:2]).mean(axis=0), rtol=1e-12)
-
-
-@pytest.mark.parametrize(("nodes", "error"), [([[0]], ValueError), ([0.5], TypeError), ([-1], ValueError),
-                                              ([99], ValueError), ([True], TypeError)])
-def test_bad_nodes(nodes, error):
-    with pytest.raises(error, match=r"`nodes` must be a one-dimensional array of node ids 0\.\.6"):
-        node_likelihoods(zoo.circuits()["two_coins"], [[0, 0]], nodes=nodes)
-
-
-def test_a_mean_needs_rows():
-    with pytest.raises(ValueError, match="`data` has no rows"):
-        mean_node_likelihoods(zoo.circuits()["two_coins"], np.empty((0, 2), dtype=int))
 
 
 def hub(first, second, weights):

@@ -11,7 +11,7 @@ from engines import needs_numba
 import pcircuit
 from pcircuit.compiled.engines import choice
 from pcircuit.compiled.engines.choice import LOADING, Kernels, numpy_seconds
-from pcircuit.engine import chosen_engine, engine_set_to
+from pcircuit.engine import chosen_engine
 from pcircuit.learning import em
 
 
@@ -106,16 +106,6 @@ def test_the_start_of_a_compilation_is_logged(kernels, caplog):
     with caplog.at_level(logging.INFO, "pcircuit.compiled"):
         kernels.make_ready()
     assert caplog.records[0].message == "compiling the kernels for tests, once: about 10 s"
-
-
-def test_the_engine_of_a_context_is_that_of_its_thread():
-    found = []
-    with engine_set_to("numba"):
-        thread = threading.Thread(target=lambda: found.append(chosen_engine()))
-        thread.start()
-        thread.join()
-        assert chosen_engine() == "numba"
-    assert found == [chosen_engine()]
 
 
 def test_estimates_grow_with_the_work():

@@ -1,0 +1,84 @@
+"""Likelihoods of single units: chosen units, their means over rows, and what is refused."""
+import naive
+import numpy as np
+import pytest
+import zoo
+
+from pcircuit import Circuit, InputRegion, VTree, mean_node_likelihoods, node_likelihoods
+from pcircuit.inference import unit_likelihoods
+from pcircuit.inference.unit_likelihoods import checked_nodes
+
+ZOO = zoo.all_circuits()
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_means_and_selected_nodes_equal_the_full_table(name, engine, rng):
+    circuit = ZOO[name]
+    data = zoo.rows_with_holes(circuit, rng, 50)
+    table = naive.node_values(circuit, data)
+    nodes = np.flatnonzero(rng.random(circuit.num_nodes) < 0.5)
+    np.testing.assert_allclose(node_likelihoods(circuit, data, nodes=nodes), table[:, nodes], rtol=1e-12)
+    np.testing.assert_allclose(mean_node_likelihoods(circuit, data, nodes=nodes[::-1]), table.mean(axis=0)[nodes[::-1]],
+                               rtol=1e-12)
+
+
+@pytest.mark.thorough
+def test_means_do_not_depend_on_threads_and_include_suspect_rows(engine, rng):
+    V = 600
+    low, high = [1e-6, 1 - 1e-6], [1 - 1e-6, 1e-6]
+    circuit = zoo.mixture_of_two(np.array([high] * 300 + [low] * 300), np.array([low] * 300 + [high] * 300))
+    data = np.zeros((1100, V), dtype=np.uint8)  # more than four groups of rows, for three threads
+    data[1::2] = 1
+    one, many = (mean_node_likelihoods(circuit, data, n_jobs=n) for n in (1, 3))
+    np.testing.assert_array_equal(one, many)
+    np.testing.assert_allclose(one, node_likelihoods(circuit, data[:2]).mean(axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("nodes", "error"), [([[0]], ValueError), ([0.5], TypeError), ([-1], ValueError),
+                                              ([99], ValueError), ([True], TypeError)])
+def test_bad_nodes(nodes, error):
+    with pytest.raises(error, match=r"`nodes` must be a one-dimensional array of node ids 0\.\.6"):
+        node_likelihoods(zoo.circuits()["two_coins"], [[0, 0]], nodes=nodes)
+
+
+def test_a_mean_needs_rows():
+    with pytest.raises(ValueError, match="`data` has no rows"):
+        mean_node_likelihoods(zoo.circuits()["two_coins"], np.empty((0, 2), dtype=int))
+
+
+def test_units_come_in_the_order_in_which_they_are_asked_for(engine):
+    circuit, data = ZOO["irregular_csr"], [[0, 5, 2, 1, 1], [-1, 3, np.nan, 0, 0]]
+    nodes = [circuit.num_nodes - 1, 3, 3, 0]
+    expected = naive.node_values(circuit, np.nan_to_num(data, nan=-1).astype(int))[:, nodes]
+    np.testing.assert_allclose(node_likelihoods(circuit, data, nodes=nodes), expected, rtol=1e-12)
+    np.testing.assert_allclose(mean_node_likelihoods(circuit, data, nodes=nodes), expected.mean(axis=0), rtol=1e-12)
+    assert node_likelihoods(circuit, data, nodes=[]).shape == (2, 0)
+    assert mean_node_likelihoods(circuit, data, nodes=[]).shape == (0,)
+
+
+def test_blocks_of_rows_in_numpy_leave_out_none(monkeypatch, rng):
+    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
+    circuit = ZOO["nary"]
+    data = zoo.rows_with_holes(circuit, rng, 7)
+    expected = naive.node_values(circuit, data)
+    for block in (1, 3, 7):
+        monkeypatch.setattr(unit_likelihoods, "NUMPY_ROWS", block)
+        np.testing.assert_allclose(node_likelihoods(circuit, data), expected, rtol=1e-12)
+        np.testing.assert_allclose(mean_node_likelihoods(circuit, data), expected.mean(axis=0), rtol=1e-12)
+
+
+def test_likelihoods_of_rows_that_need_logarithms_are_no_logarithms(engine):
+    """Units that fall behind by 1e-300 and catch up again, in one row of three; both are 1e-300 below the root."""
+    low, high = [1e-10, 1 - 1e-10], [1 - 1e-10, 1e-10]
+    circuit = zoo.mixture_of_two(np.array([low] * 30 + [high] * 30), np.array([high] * 30 + [low] * 30))
+    data = np.zeros((3, 60), dtype=int)
+    data[0, :30], data[2, 30:] = 1, 1
+    root = [circuit.num_nodes - 1]
+    np.testing.assert_allclose(node_likelihoods(circuit, data, nodes=root).T, [[0.5, 1e-300, 0.5]], rtol=1e-8)
+    np.testing.assert_allclose(mean_node_likelihoods(circuit, data[1:2], nodes=root), [1e-300], rtol=1e-8)
+
+
+def test_one_unit_is_a_circuit_too(engine):
+    coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75, 0.0]])])
+    np.testing.assert_array_equal(node_likelihoods(coin, [[1], [-1], [2]]), [[0.75], [1.0], [0.0]])
+    np.testing.assert_array_equal(checked_nodes(coin, None), [0])
