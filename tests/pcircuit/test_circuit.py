@@ -1,5 +1,4 @@
 """Circuits: what is refused with which sentence, the table of units, equality."""
-import re
 
 import numpy as np
 import pytest
@@ -25,60 +24,10 @@ def with_region(circuit, r, region):
     return Circuit(circuit.vtree, [*circuit.regions[:r], region, *circuit.regions[r + 1:]])
 
 
-def test_vtree_must_be_a_vtree():
-    with pytest.raises(TypeError, match="`vtree` must be a VTree, found list"):
-        Circuit([[0, 1]], zoo.two_coins().regions)
-
-
 @pytest.mark.parametrize("regions", [None, 3, np.array(3)])
 def test_regions_are_a_listing(regions):
     with pytest.raises(TypeError, match="`regions` must be a sequence of regions, one per v-tree node, found"):
         Circuit(VTree.balanced(2), regions)
-
-
-@pytest.mark.parametrize("count", [0, 2, 4])
-def test_one_region_per_node(count):
-    regions = [*zoo.two_coins().regions, InputRegion(0, [[1.0]])][:count]
-    with pytest.raises(StructureError, match=f"`regions` has {count} entries but the v-tree 3 nodes"):
-        Circuit(VTree.balanced(2), regions)
-
-
-@pytest.mark.parametrize(("r", "region", "message"), [
-    (1, InnerRegion([[0]], [[1.0]]),
-     "region 1 with scope [0]: found InnerRegion, but the v-tree node is the leaf of variable 0, which needs "
-     "an InputRegion"),
-    (1, [[0.5, 0.5]], "region 1 with scope [0]: found list, but the v-tree node is the leaf of variable 0"),
-    (1, InputRegion(2, [[0.5, 0.5]]),
-     "region 1 with scope [0]: the region is of variable 2, the v-tree leaf of variable 0"),
-    (2, InputRegion(2, [[0.5, 0.5]]),
-     "region 2 with scope [0, 2]: found InputRegion, but the v-tree node has children and needs an "
-     "InnerRegion"),
-    (2, InnerRegion([[0, 0, 0]], [[1.0]]),
-     "region 2 with scope [0, 2]: `products` has 3 columns, the v-tree node 2 children"),
-    (2, InnerRegion([[0]], [[1.0]]),
-     "region 2 with scope [0, 2]: `products` has 1 columns, the v-tree node 2 children"),
-    (2, InnerRegion([[0, 0], [1, 2]], [[0.5, 0.5], [1.0, 0.0]]),
-     "region 2 with scope [0, 2]: `products` asks for unit 2 of child region 1, which has 2 units"),
-    (4, InnerRegion([[1, 0], [2, 0]], [[0.5, 0.5]]),
-     "region 4 with scope [0, 1, 2]: `products` asks for unit 2 of child region 2, which has 2 units"),
-    (4, InnerRegion([[1, 0], [0, 1]], [[0.5, 0.5]]),
-     "region 4 with scope [0, 1, 2]: `products` asks for unit 1 of child region 3, which has 1 units"),
-    (4, InnerRegion([[0, 0]], [[1.0], [1.0]]),
-     "region 4 with scope [0, 1, 2]: the root region shows 2 units, a circuit has exactly one root"),
-])
-def test_disagreements_name_region_and_scope(r, region, message):
-    circuit = Circuit(VTree.from_nested([[2, 0], 1]), [
-        InputRegion(2, [[0.5, 0.5], [0.25, 0.75]]), InputRegion(0, [[0.5, 0.5], [1.0, 0.0]]),
-        InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5], [1.0, 0.0]]), InputRegion(1, [[1.0]]),
-        InnerRegion([[0, 0], [1, 0]], [[0.5, 0.5]])])
-    with pytest.raises(StructureError, match=re.escape(message)):
-        with_region(circuit, r, region)
-
-
-def test_one_variable_needs_one_unit():
-    message = "region 0 with scope [0]: the root region shows 2 units, a circuit has exactly one root"
-    with pytest.raises(StructureError, match=re.escape(message)):
-        Circuit(VTree.from_nested(0), [InputRegion(0, [[0.5, 0.5], [1.0, 0.0]])])
 
 
 @pytest.mark.parametrize("name", ZOO)

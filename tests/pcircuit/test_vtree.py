@@ -1,47 +1,15 @@
-"""V-trees against sets of variables: builders, numbering, queries, refusals."""
+"""V-trees: builders, numbering, refusals, and that they are values."""
 import itertools
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from vtree_sets import below, nested_lists
 
 from pcircuit import VTree
 
 LONG = [20_000, pytest.param(100_000, marks=pytest.mark.slow)]
-
-
-@st.composite
-def nested_lists(draw):
-    """V-trees written as nested lists: any arity from 2 to 4, variables in any order."""
-    shape = draw(st.recursive(st.none(), lambda s: st.lists(s, min_size=2, max_size=4), max_leaves=12))
-    count = _count_leaves(shape)
-    order = iter(draw(st.permutations(range(count))))
-    return _label(shape, order)
-
-
-def _count_leaves(shape):
-    return 1 if shape is None else sum(_count_leaves(s) for s in shape)
-
-
-def _label(shape, order):
-    return next(order) if shape is None else [_label(s, order) for s in shape]
-
-
-def below(tree, r):
-    """Set of the nodes at or below r, by following the parents of all nodes."""
-    found = set()
-    for s in range(tree.num_nodes):
-        t = s
-        while t not in (r, -1):
-            t = int(tree.parents[t])
-        if t == r:
-            found.add(s)
-    return found
-
-
-def scope_set(tree, r):
-    return {int(tree.variables[s]) for s in below(tree, r) if tree.variables[s] >= 0}
 
 
 def right_nested(num_variables):
@@ -77,42 +45,6 @@ def test_nested_lists_come_back(nested):
 
 def test_tuples_are_nested_lists_too():
     assert VTree.from_nested(((0, 3), 1, (2, (5, 4)))) == VTree.from_nested([[0, 3], 1, [2, [5, 4]]])
-
-
-@given(nested_lists())
-def test_queries_agree_with_sets(nested):
-    tree = VTree.from_nested(nested)
-    assert sorted(tree.variables[tree.variables >= 0]) == list(range(tree.num_variables))
-    assert tree.parents[tree.root] == -1
-    for r in range(tree.num_nodes):
-        nodes = below(tree, r)
-        assert nodes == set(range(tree.first[r], r + 1))
-        assert tree.children(r).tolist() == [s for s in range(tree.num_nodes) if tree.parents[s] == r]
-        assert len(tree.children(r)) != 1
-        assert tree.scope(r).tolist() == sorted(scope_set(tree, r))
-        assert tree.scope_sizes()[r] == len(scope_set(tree, r))
-        assert tree.parent(r) == tree.parents[r]
-    assert [tree.scope(r).tolist() for r in tree.leaf_of()] == [[v] for v in range(tree.num_variables)]
-
-
-@given(nested_lists())
-def test_ancestors_and_lowest_common_ancestors_agree_with_scopes(nested):
-    tree = VTree.from_nested(nested)
-    scopes = [scope_set(tree, r) for r in range(tree.num_nodes)]
-    for r, s in itertools.product(range(tree.num_nodes), repeat=2):
-        assert tree.is_ancestor(r, s) is (scopes[r] >= scopes[s])
-        common = [t for t in range(tree.num_nodes) if scopes[t] >= scopes[r] | scopes[s]]
-        assert tree.lowest_common_ancestor(r, s) == min(common, key=lambda t: len(scopes[t]))
-
-
-@given(nested_lists())
-def test_two_scopes_are_equal_nested_or_disjoint(nested):
-    tree = VTree.from_nested(nested)
-    for r, s in itertools.combinations(range(tree.num_nodes), 2):
-        a, b = set(tree.scope(r).tolist()), set(tree.scope(s).tolist())
-        assert a != b  # one region per scope
-        assert a < b or b < a or not a & b
-        assert tree.is_ancestor(r, s) or tree.is_ancestor(s, r) or not a & b
 
 
 # -- builders ------------------------------------------------------------------------------------------------
@@ -157,31 +89,6 @@ def test_random_reaches_every_tree_over_three_variables():
     left = {str([[a, b], c]) for a, b, c in itertools.permutations(range(3))}
     right = {str([a, [b, c]]) for a, b, c in itertools.permutations(range(3))}
     assert found == left | right  # the chance to miss one of 12 equally likely trees: 12 (11/12)^400 < 1e-13
-
-
-def test_from_tree_puts_the_own_leaf_last():
-    assert VTree.from_tree([-1]).to_nested() == 0
-    assert VTree.from_tree([-1, 0]).to_nested() == [1, 0]
-    assert VTree.from_tree([2, 2, -1, 0, 2, 0]).to_nested() == [[3, 5, 0], 1, 4, 2]
-
-
-@given(st.integers(1, 12).flatmap(lambda V: st.tuples(st.permutations(range(V)), st.data())))
-def test_from_tree_has_the_subtrees_as_scopes(drawn):
-    order, data = drawn
-    parent = np.full(len(order), -1)
-    for i, v in enumerate(order[1:], start=1):  # each variable hangs below one that came before it
-        parent[v] = order[data.draw(st.integers(0, i - 1))]
-    tree = VTree.from_tree(parent)
-    inner = set(parent[parent >= 0].tolist())
-    expected = {frozenset([v]) for v in range(len(order))}
-    for v in inner:
-        subtree = {v}
-        for w in order:  # parents come before their children in `order`
-            if parent[w] in subtree:
-                subtree.add(w)
-        expected.add(frozenset(subtree))
-    assert {frozenset(tree.scope(r).tolist()) for r in range(tree.num_nodes)} == expected
-    assert tree.num_nodes == len(order) + len(inner)
 
 
 @pytest.mark.thorough
@@ -280,61 +187,12 @@ def test_the_largest_unsigned_number_is_not_the_root():
         VTree.from_tree(np.array([2 ** 64 - 1, 0], dtype=np.uint64))
 
 
-@pytest.mark.parametrize(("nested", "message"), [
-    ([0, []], "`nested` holds an empty list: an inner v-tree node needs at least one child"),
-    ([], "an inner v-tree node needs at least one child"),
-    ([0, 2], "`nested` has 2 leaves: .* but 1 is not among them"),
-    ([0, [1, 0]], "`nested` has 3 leaves: .* but 2 is not among them"),
-    ([0, -1], "`nested` must hold variables, whole numbers of at least 0, found -1"),
-])
-def test_bad_nested_lists(nested, message):
-    with pytest.raises(ValueError, match=message):
-        VTree.from_nested(nested)
-
-
-@pytest.mark.parametrize("leaf", [0.0, "0", True, None, np.array([0, 1]), {0: 1}])
-def test_leaves_that_are_no_variables(leaf):
-    with pytest.raises(TypeError, match="`nested` must hold variables, whole numbers of at least 0, found"):
-        VTree.from_nested([1, leaf])
-
-
-def test_a_list_that_contains_itself_is_refused():
-    nested = [0]
-    nested.append([1, nested])
-    with pytest.raises(ValueError, match="`nested` holds a list that contains itself"):
-        VTree.from_nested(nested)
-
-
-@pytest.mark.parametrize(("parent", "message"), [
-    ([0, 0], "`parent` must hold one -1 \\(the root\\) and else variables 0..1, found 0 roots"),
-    ([-1, -1], "found 2 roots and values -1..-1"),
-    ([-1, 2], "found 1 roots and values -1..2"),
-    ([-1, -3, 0], "found 1 roots and values -3..0"),
-    ([-1, 2, 1], "`parent` has a cycle: 2 of 3 variables are not connected to the root"),
-    ([-1, 1], "`parent` has a cycle: 1 of 2"),
-    ([], "`parent` must be a non-empty one-dimensional array of integers"),
-])
-def test_bad_trees_on_variables(parent, message):
-    with pytest.raises(ValueError, match=message):
-        VTree.from_tree(parent)
-
-
 @pytest.mark.parametrize("build", [VTree.balanced, VTree.right_linear, VTree.random])
 @pytest.mark.parametrize("num_variables", [0, -1, 2.5, True])
 def test_bad_numbers_of_variables(build, num_variables):
     message = f"`num_variables` must be a whole number of at least 1, found {num_variables}"
     with pytest.raises(ValueError if type(num_variables) is int else TypeError, match=message):
         build(num_variables)
-
-
-@pytest.mark.parametrize("ask", [
-    VTree.children, VTree.parent, VTree.scope,
-    lambda t, r: t.is_ancestor(r, 0), lambda t, r: t.is_ancestor(0, r),
-    lambda t, r: t.lowest_common_ancestor(r, 0), lambda t, r: t.lowest_common_ancestor(0, r)])
-@pytest.mark.parametrize("r", [-1, 3])
-def test_nodes_that_do_not_exist(ask, r):
-    with pytest.raises(IndexError, match=f"v-tree node {r} does not exist: nodes are 0..2"):
-        ask(VTree.balanced(2), r)
 
 
 # -- a value -------------------------------------------------------------------------------------------------
