@@ -32,6 +32,7 @@ from pcircuit.array_types import Bools, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.files.archive import read_object, write_archive
 from pcircuit.files.contents import check_names
+from pcircuit.files.header_json import check_provenance
 from pcircuit.vtree import VTree
 
 FORMAT, FORMAT_VERSION = "pcircuit.circuit", 1
@@ -81,8 +82,7 @@ def save(circuit: Circuit, path: str | os.PathLike[str], *, provenance: dict[str
     True
     """
     provenance = {} if provenance is None else provenance
-    if not isinstance(provenance, dict):
-        raise TypeError(f"`provenance` must be a dict, found {type(provenance).__name__}")
+    check_provenance(provenance)
     header = {"format": FORMAT, "version": FORMAT_VERSION, "provenance": provenance}
     write_archive(path, header, to_arrays(circuit))
 

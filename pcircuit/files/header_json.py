@@ -27,16 +27,44 @@ _STEP[[ord("["), ord("{")]], _STEP[[ord("]"), ord("}")]] = 1, -1
 _IS_MARK = np.isin(np.arange(256), list(b"[]{},:"))
 
 
-def header_text(header: dict[Any, Any]) -> bytes:
-    """A header as JSON, NumPy scalars as plain numbers; TypeError or ValueError for what JSON cannot hold."""
+def header_text(header: dict[Any, Any], name: str = "header") -> bytes:
+    """A header as JSON, NumPy scalars as plain numbers; TypeError or ValueError for what JSON cannot hold.
+
+    Parameters
+    ----------
+    header : dict
+    name : str
+        Name of the argument in error messages.
+
+    Returns
+    -------
+    bytes
+    """
     try:
         text = json.dumps(header, allow_nan=False, indent=1, default=_plain).encode()
     except (TypeError, ValueError, RecursionError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"`header` must hold only what JSON can: {error}") from None
+        raise kind(f"`{name}` must hold only what JSON can: {error}") from None
     if len(text) > MOST_BYTES:
-        raise ValueError(f"`header` takes {len(text)} bytes as JSON, expected at most {MOST_BYTES}")
+        raise ValueError(f"`{name}` takes {len(text)} bytes as JSON, expected at most {MOST_BYTES}")
     return text
+
+
+def check_provenance(provenance: object) -> None:
+    """Raise unless it is a dict that a header can hold; errors of the header itself would name no argument.
+
+    Parameters
+    ----------
+    provenance : object
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no dict, or JSON cannot hold what it holds.
+    """
+    if not isinstance(provenance, dict):
+        raise TypeError(f"`provenance` must be a dict, found {type(provenance).__name__}")
+    header_text(provenance, "provenance")
 
 
 def parsed_header(data: Any) -> Any:

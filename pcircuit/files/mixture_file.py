@@ -15,6 +15,7 @@ from pcircuit.circuit_mixture import Mixture, check_mixture
 from pcircuit.files.archive import read_object, write_archive
 from pcircuit.files.circuit_file import ARRAYS, check_keys, from_arrays, to_arrays
 from pcircuit.files.contents import check_names, finite_array, under_prefix, with_prefix
+from pcircuit.files.header_json import check_provenance
 
 FORMAT, FORMAT_VERSION = "pcircuit.mixture", 1
 
@@ -28,12 +29,14 @@ def save_mixture(mixture: Mixture, path: str | os.PathLike[str], *, provenance: 
     path : str or os.PathLike
         The file; an existing one is replaced at the end, and stays as it was if anything fails.
     provenance : dict, default None
-        Where it comes from: whatever JSON can hold.
+        Where it comes from: whatever JSON can hold, NumPy scalars as plain numbers.
 
     Raises
     ------
     TypeError
         If `mixture` is not a mixture, or `provenance` is not a dict or holds what JSON cannot.
+    ValueError
+        If `path` is a folder or a device, or `provenance` is nested too deeply, too long, or holds a NaN.
     OSError
         If the file cannot be written.
 
@@ -50,8 +53,7 @@ def save_mixture(mixture: Mixture, path: str | os.PathLike[str], *, provenance: 
     check_mixture(mixture)
     header: dict[str, Any] = {"format": FORMAT, "version": FORMAT_VERSION}
     if provenance is not None:
-        if not isinstance(provenance, dict):
-            raise TypeError(f"`provenance` must be a dict, found {type(provenance).__name__}")
+        check_provenance(provenance)
         header["provenance"] = provenance
     arrays: dict[str, Any] = {"weights": mixture.weights}
     for m, circuit in enumerate(mixture.circuits):

@@ -167,6 +167,10 @@ def test_headers_with_other_entries_are_refused(path, more, message):
 def test_the_provenance_is_a_dict_and_may_hold_numpy_numbers(path):
     with pytest.raises(TypeError, match="`provenance` must be a dict, found list"):
         save(zoo.two_coins(), path, provenance=[1])
+    with pytest.raises(TypeError, match="`provenance` must hold only what JSON can: set is neither text, number, list"):
+        save(zoo.two_coins(), path, provenance={"of": {1}})
+    with pytest.raises(ValueError, match="`provenance` must hold only what JSON can: "):
+        save(zoo.two_coins(), path, provenance={"alpha": np.nan})
     save(zoo.two_coins(), path, provenance={"rows": np.int64(7), "alpha": np.float32(0.5), "dense": np.bool_(True)})
     assert read_archive(path, "pcircuit.circuit", 1)[0]["provenance"] == {"rows": 7, "alpha": 0.5, "dense": True}
 
