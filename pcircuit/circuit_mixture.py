@@ -159,9 +159,11 @@ def _checked_weights(weights: ArrayLike | None, count: int) -> Floats:
     else:
         expected = f"{count} finite numbers of at least 0 with sum 1, one for each circuit"
         shares = np.array(check_numbers(weights, "weights", expected, (count,), least=0), dtype=np.float64)
-        total = shares.sum()
+        with np.errstate(over="ignore"):
+            total = shares.sum()
         if abs(total - 1) > SUM_TOLERANCE:
-            raise ValueError(f"`weights` must be {expected}, found the sum {total:.12g}: divide them by it")
+            advice = ": divide them by it" if 0 < total < np.inf else ""
+            raise ValueError(f"`weights` must be {expected}, found the sum {total:.12g}{advice}")
         if abs(total - 1) > count * np.finfo(np.float64).eps:  # weights that were divided once stay as they are
             shares /= total
     shares.setflags(write=False)

@@ -1,86 +1,25 @@
 """Learning in one call: what it chooses, that it is repeatable, and mixtures over several v-trees."""
-import itertools
 import warnings
 
 import naive
 import numpy as np
 import pytest
+from mixtures import groups, mixed
 
 from pcircuit import (
-    Circuit,
-    InputRegion,
     LearnSearch,
     Mixture,
-    StructureError,
-    VTree,
     chow_liu_circuit,
     exact_moments,
     fit_em,
     fit_mixture,
     hclt,
     learn,
-    load_mixture,
     log_likelihood,
-    sample,
-    save_mixture,
 )
 from pcircuit.learning.mixture_em import row_shares
 
 SMALL = LearnSearch(num_latents=[1, 2, 4], pseudocounts=[0.1], num_trees=3, num_epochs=40)
-
-
-def groups(rng, N, V=6):
-    """Rows of two groups: columns that agree with a hidden bit nine times in ten."""
-    hidden = rng.integers(2, size=(N, 1))
-    return (rng.random((N, V)) < 0.1 + 0.8 * hidden).astype(np.int64)
-
-
-def mixed(rng, V=5):
-    """A mixture of two trees on different v-trees, and rows for it."""
-    rows = groups(rng, 60, V)
-    chain, star = np.arange(-1, V - 1), np.array([-1] + [0] * (V - 1))
-    return Mixture([hclt(rows, 2, 2, tree=chain, rng=1), hclt(rows, 3, 2, tree=star, rng=2)], [0.3, 0.7]), rows
-
-
-def test_likelihoods_of_a_mixture_are_those_of_enumeration(rng):
-    mixture, rows = mixed(rng)
-    rows[rng.random(rows.shape) < 0.3] = -1
-    expected = sum(w * naive.likelihood(c, rows) for c, w in zip(mixture.circuits, mixture.weights, strict=True))
-    np.testing.assert_allclose(np.exp(log_likelihood(mixture, rows)), expected, rtol=1e-12)
-    states = naive.states(mixture.circuits[0])
-    assert np.exp(log_likelihood(mixture, states)).sum() == pytest.approx(1, abs=1e-12)
-
-
-def test_a_mixture_of_weight_zero_and_of_impossible_rows():
-    sure = [chow_liu_circuit([[x, x]] * 4, num_categories=2, pseudocount=0) for x in (0, 1)]
-    mixture = Mixture(sure, [1, 0])
-    assert log_likelihood(mixture, [[0, 0], [1, 1], [0, 1]]).tolist() == [0, -np.inf, -np.inf]
-    assert (sample(mixture, 200, rng=0) == 0).all()
-    assert sample(mixture, evidence=[[0, -1]], rng=0).tolist() == [[0, 0]]
-    with pytest.raises(ValueError, match="probability zero at row 1"):
-        sample(mixture, evidence=[[0, -1], [1, -1]])
-
-
-def chi_square_tail(counts, expected):
-    """p-value of Pearson's test of counts against expected counts."""
-    from scipy.stats import chi2
-    keep = expected > 0
-    assert (counts[~keep] == 0).all()
-    return chi2.sf(((counts[keep] - expected[keep]) ** 2 / expected[keep]).sum(), keep.sum() - 1)
-
-
-@pytest.mark.parametrize("evidence", [[-1] * 5, [-1, 1, -1, 0, -1]])
-def test_samples_of_a_mixture_follow_it(rng, evidence):
-    mixture, _ = mixed(rng)
-    N, states = 20_000, naive.states(mixture.circuits[0])
-    observed = np.array(evidence)
-    agrees = ((states == observed) | (observed < 0)).all(axis=1)
-    share = np.exp(log_likelihood(mixture, states)) * agrees
-    rows = sample(mixture, N, rng=3) if (observed < 0).all() else sample(mixture, N, evidence=[evidence], rng=3)
-    counts = np.bincount(rows @ (2 ** np.arange(5)[::-1]), minlength=32)
-    assert chi_square_tail(counts, N * share / share.sum()) > 1e-6
-    shifted = np.roll(share, 1) + 0.02 * agrees  # the test can fail
-    assert chi_square_tail(counts * agrees, N * shifted * agrees / (shifted * agrees).sum()) < 1e-6
 
 
 def test_an_epoch_of_a_mixture_is_its_enumerated_step(rng):
@@ -212,11 +151,6 @@ def test_one_row_one_column_and_constant_columns():
     (lambda: LearnSearch(num_latents=[0]), ValueError, r"num_latents\[0\]"),
     (lambda: LearnSearch(num_trees=0), ValueError, "num_trees"),
     (lambda: LearnSearch(pseudocounts=[0.1, 1e200]), ValueError, r"`pseudocounts\[1\]` must .* at most 1e\+100"),
-    (lambda: Mixture([]), ValueError, "at least one"),
-    (lambda: Mixture([1]), TypeError, r"circuits\[0\]"),
-    (lambda: Mixture([chow_liu_circuit([[0, 1]] * 2), chow_liu_circuit([[0, 2]] * 2)]), ValueError,
-     "3 and 2 categories of variable 1"),
-    (lambda: Mixture([chow_liu_circuit([[0, 1]] * 2)] * 2, [0.5, 0.6]), ValueError, "sum 1.1"),
     (lambda: exact_moments(Mixture([chow_liu_circuit([[0, 1]] * 2)])), TypeError, "Circuit, found Mixture"),
     (lambda: fit_mixture(chow_liu_circuit([[0, 1]] * 2), [[0, 1]]), TypeError, "Mixture, found Circuit"),
 ])
@@ -228,36 +162,6 @@ def test_bad_arguments(call, error, match):
 def test_the_choices_of_a_search_may_be_arrays():
     search = LearnSearch(num_latents=np.array([2, 4]), pseudocounts=np.array([0.5]), num_parts=np.array([], int))
     assert search == LearnSearch(num_latents=(2, 4), pseudocounts=(0.5,), num_parts=())
-
-
-def test_unnormalised_circuits_are_refused():
-    with pytest.raises(StructureError, match="not normalised"):
-        Mixture([Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.6]])])])
-
-
-def test_a_mixture_and_its_file(tmp_path, rng):
-    mixture, rows = mixed(rng)
-    save_mixture(mixture, tmp_path / "m.pcm", provenance={"rows": 60})
-    again = load_mixture(tmp_path / "m.pcm")
-    assert np.array_equal(log_likelihood(mixture, rows), log_likelihood(again, rows))
-    assert np.array_equal(mixture.weights, again.weights)
-
-
-def test_hostile_files_of_mixtures(tmp_path, rng):
-    from pcircuit import read_archive, write_archive
-    mixture, _ = mixed(rng)
-    save_mixture(mixture, tmp_path / "m.pcm")
-    header, arrays = read_archive(tmp_path / "m.pcm", "pcircuit.mixture", 1)
-    damaged = [
-        {name: array for name, array in arrays.items() if name != "1.probs"}, arrays | {"2.probs": arrays["1.probs"]},
-        arrays | {"weights": np.array([0.5, np.nan])}, arrays | {"weights": np.array([[0.5, 0.5]])},
-        arrays | {"weights": np.array([0.5])}, arrays | {"weights": np.array([1, 0])},
-        {name: array for name, array in arrays.items() if name != "weights"},
-        arrays | {"0.probs": arrays["0.probs"] * 2}]
-    for parts, extra in itertools.chain(zip(damaged, [{}] * len(damaged), strict=True), [(arrays, {"more": 1})]):
-        write_archive(tmp_path / "bad.pcm", {key: header[key] for key in ("format", "version")} | extra, parts)
-        with pytest.raises(ValueError, match="cannot read"):
-            load_mixture(tmp_path / "bad.pcm")
 
 
 @pytest.mark.parametrize(("held", "words"), [
