@@ -50,7 +50,7 @@ class EMSteps:
     rng: Seed = None
 
     def __post_init__(self) -> None:
-        check_whole_number(self.batch_size, "batch_size", 1, none="all rows")
+        object.__setattr__(self, "batch_size", check_whole_number(self.batch_size, "batch_size", 1, none="all rows"))
         if self.step_size is not None:
             object.__setattr__(self, "step_size", check_number(self.step_size, "step_size", above=0, most=1))
 

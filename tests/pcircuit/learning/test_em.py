@@ -1,5 +1,4 @@
 """EM: the M-step against counting by hand, monotonicity, options, and real structure."""
-import io
 import itertools
 
 import naive
@@ -11,7 +10,6 @@ from engines import needs_numba
 from hypothesis import given
 from hypothesis import strategies as st
 
-import pcircuit
 from pcircuit import (
     Circuit,
     InnerRegion,
@@ -184,11 +182,6 @@ def test_early_stop_and_callback(rng):
     np.testing.assert_array_equal([value for _, value in seen], history[:4])
 
 
-def test_what_a_callback_returns_is_one_truth_value():
-    with pytest.raises(TypeError, match="`callback` must return what is true, to stop, or false, found ndarray"):
-        fit_em(zoo.circuits()["two_coins"], [[0, 0], [1, 1]], callback=lambda epoch, value: np.zeros(2))
-
-
 def test_no_epochs_return_an_equal_circuit_and_the_input_is_untouched(rng):
     circuit = zoo.circuits()["irregular_csr"]
     data = possible_rows(circuit, rng, 20)
@@ -217,39 +210,6 @@ def test_units_that_nothing_reaches_keep_their_parameters():
     blocked = Circuit(circuit.vtree, [InputRegion(0, [[1, 0], [0, 1]]), *circuit.regions[1:]])
     fitted, _ = fit_em(blocked, [[0, 0], [0, 1]], num_epochs=1, pseudocount=0)
     np.testing.assert_array_equal(fitted.regions[1].probs[1], circuit.regions[1].probs[1])
-
-
-def test_progress_is_silent_where_nobody_looks(capfd):
-    fit_em(zoo.circuits()["two_coins"], [[0, 0]], num_epochs=2, progress=True)
-    assert capfd.readouterr() == ("", "")
-
-
-def test_progress_shows_the_log_likelihood_on_a_terminal(monkeypatch):
-    pytest.importorskip("rich")
-    terminal = io.StringIO()
-    terminal.isatty = lambda: True
-    monkeypatch.setattr("sys.stderr", terminal)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "120")
-    _, history = fit_em(zoo.circuits()["two_coins"], [[0, 0], [1, 1], [0, 1]], num_epochs=2, progress=True)
-    assert f"EM, log-likelihood {history[-2]:.4f}" in terminal.getvalue()
-
-
-def test_options_that_are_not_there_or_given_twice_are_refused():
-    circuit, rows = zoo.circuits()["two_coins"], [[0, 0], [1, 1]]
-    with pytest.raises(TypeError, match=r"`fit_em` has no argument `epochs`, expected one of .*tolerance"):
-        fit_em(circuit, rows, epochs=3)
-    with pytest.raises(TypeError, match="`watch` is given and so is `tolerance`, which is a part of it"):
-        fit_em(circuit, rows, watch=pcircuit.EMWatch(), tolerance=0.1)
-
-
-def test_options_as_an_object_and_by_their_names_are_the_same():
-    circuit, rows = zoo.circuits()["two_coins"], [[0, 0], [1, 1], [0, 1]]
-    _, named = fit_em(circuit, rows, batch_size=2, rng=5, tolerance=1e-3)
-    _, grouped = fit_em(circuit, rows, steps=pcircuit.EMSteps(batch_size=2, rng=5),
-                        watch=pcircuit.EMWatch(tolerance=1e-3))
-    np.testing.assert_array_equal(named, grouped)
 
 
 @pytest.mark.parametrize(("options", "message"), [
