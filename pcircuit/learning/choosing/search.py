@@ -111,14 +111,13 @@ class LearnSearch:
             if isinstance(values, str) or not isinstance(values, Sequence) or not (len(values) or name in MAY_BE_EMPTY):
                 raise TypeError(f"`{name}` must be a sequence of at least one number, found {values!r}")
             object.__setattr__(self, name, tuple(check(value, f"{name}[{i}]") for i, value in enumerate(values)))
-        check_whole_number(self.num_trees, "num_trees", 1)
-        check_whole_number(self.num_epochs, "num_epochs", 1)
-        check_whole_number(self.num_points, "num_points", 0)
+        for name, least in (("num_trees", 1), ("num_epochs", 1), ("num_points", 0)):
+            object.__setattr__(self, name, check_whole_number(getattr(self, name), name, least))
         check_flag(self.grow, "grow")
         check_flag(self.joint, "joint")
-        check_number(self.tolerance, "tolerance", least=0)
-        check_number(self.max_work, "max_work", above=0)
-        check_number(self.max_parameters, "max_parameters", above=0)
+        object.__setattr__(self, "tolerance", check_number(self.tolerance, "tolerance", least=0))
+        for name in ("max_work", "max_parameters"):
+            object.__setattr__(self, name, check_number(getattr(self, name), name, above=0))
 
 
 def _whole(value: object, name: str) -> int:

@@ -117,10 +117,3 @@ def test_ways_that_get_no_weight_get_no_more_members():
     assert "continuous, 6" in names
     assert "up to 4 parts, 2" in names
     assert "up to 4 parts, 3" not in names
-
-
-@pytest.mark.parametrize(("parts", "error", "match"), [
-    ((1,), ValueError, r"num_parts\[0\]"), ("4", TypeError, "num_parts"), ((4, 2.5), TypeError, r"num_parts\[1\]")])
-def test_bad_numbers_of_parts(parts, error, match):
-    with pytest.raises(error, match=match):
-        LearnSearch(num_parts=parts)

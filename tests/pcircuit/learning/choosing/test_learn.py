@@ -64,14 +64,6 @@ def test_learning_repeats_to_the_last_bit_with_any_threads(rng):
     assert [trial.best for trial in first.trials] == [trial.best for trial in second.trials]
 
 
-def test_the_picture_has_a_curve_for_each_trial(rng):
-    pytest.importorskip("matplotlib")
-    learned = learn(groups(rng, 200), search=SMALL)
-    lines = learned.plot().get_lines()
-    assert len(lines) == len(learned.trials)
-    np.testing.assert_array_equal(lines[0].get_ydata(), learned.trials[0].validation)
-
-
 def share_of_ones(circuit, column):
     """What the circuit says about one column."""
     evidence = np.full((1, circuit.num_variables), -1)
@@ -147,21 +139,12 @@ def test_one_row_one_column_and_constant_columns():
 @pytest.mark.parametrize(("call", "error", "match"), [
     (lambda: learn([[0, 1], [1, 0]], [[0, 1, 1]]), ValueError, "`validation` must have the 2 columns"),
     (lambda: learn([[0, 1], [1, 0]], search={}), TypeError, "`search` must be"),
-    (lambda: LearnSearch(num_latents=[]), TypeError, "at least one"),
-    (lambda: LearnSearch(num_latents=[0]), ValueError, r"num_latents\[0\]"),
-    (lambda: LearnSearch(num_trees=0), ValueError, "num_trees"),
-    (lambda: LearnSearch(pseudocounts=[0.1, 1e200]), ValueError, r"`pseudocounts\[1\]` must .* at most 1e\+100"),
     (lambda: exact_moments(Mixture([chow_liu_circuit([[0, 1]] * 2)])), TypeError, "Circuit, found Mixture"),
     (lambda: fit_mixture(chow_liu_circuit([[0, 1]] * 2), [[0, 1]]), TypeError, "Mixture, found Circuit"),
 ])
 def test_bad_arguments(call, error, match):
     with pytest.raises(error, match=match):
         call()
-
-
-def test_the_choices_of_a_search_may_be_arrays():
-    search = LearnSearch(num_latents=np.array([2, 4]), pseudocounts=np.array([0.5]), num_parts=np.array([], int))
-    assert search == LearnSearch(num_latents=(2, 4), pseudocounts=(0.5,), num_parts=())
 
 
 @pytest.mark.parametrize(("held", "words"), [

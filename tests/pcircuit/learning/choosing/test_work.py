@@ -86,10 +86,3 @@ def test_the_limit_is_that_of_the_table_not_of_the_machine(rng):
     assert [(trial.name, trial.best) for trial in once] == [(trial.name, trial.best) for trial in twice]
     larger = learn(np.repeat(rows, 5, axis=0), rows[:80], search=search).trials  # equal rows are merged
     assert len(larger) == len(once)
-
-
-@pytest.mark.parametrize(("most", "error"), [(0, ValueError), (-1, ValueError), (float("inf"), ValueError),
-                                             ("1", TypeError), (True, TypeError)])
-def test_bad_limits(most, error):
-    with pytest.raises(error, match="max_work"):
-        LearnSearch(max_work=most)

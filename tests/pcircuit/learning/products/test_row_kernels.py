@@ -67,10 +67,3 @@ def test_learning_finds_rows_that_are_nearly_copies_of_others(rng):
     assert isinstance(learned.mixture, Mixture)
     assert found[0] < 0.1
     assert 0.5 < found[1] <= 1
-
-
-@pytest.mark.parametrize(("bandwidths", "error"), [((0.0,), ValueError), ((1.5,), ValueError), (("a",), TypeError),
-                                                   (0.1, TypeError)])
-def test_bad_bandwidths(bandwidths, error):
-    with pytest.raises(error, match="bandwidths"):
-        LearnSearch(bandwidths=bandwidths)
