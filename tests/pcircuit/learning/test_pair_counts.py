@@ -1,14 +1,13 @@
-"""Counts and mutual information of pairs, against loops."""
+"""Counts of pairs, against loops."""
 import itertools
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pair_tables import naive_counts, naive_information, random_table
+from pair_tables import naive_counts, random_table
 
 from pcircuit.learning import pair_counts as paircount
-from pcircuit.learning.pair_information import mutual_information
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -53,55 +52,3 @@ def test_sums_of_checked_weights_do_not_depend_on_their_order(seed):
     checked = paircount.checked_weights(weights, len(weights))
     np.testing.assert_allclose(checked, weights, rtol=0, atol=2**-51 * weights.sum())
     assert len({checked[rng.permutation(len(checked))].sum() for _ in range(5)}) == 1
-
-
-@given(seeds, st.sampled_from([0.0, 0.1, 4.0]), st.sampled_from([0.0, 0.4]), st.booleans())
-def test_mutual_information_is_the_textbook_formula(seed, pseudocount, missing, weighted):
-    rng = np.random.default_rng(seed)
-    data, categories = random_table(rng, missing=missing)
-    weights = rng.random(len(data)) + 0.01 if weighted else None
-    checked = paircount.checked_weights(weights, len(data))
-    information = mutual_information(data, categories, pseudocount, checked)
-    np.fill_diagonal(information, 0)
-    expected = naive_information(data, categories, pseudocount, weights)
-    difference = np.abs(information - expected)
-    assert (difference <= 1e-12 * np.abs(expected) + rounding(data, categories, pseudocount, weights)).all()
-
-
-def rounding(data, categories, pseudocount, weights):
-    """(V, V) bounds of what rounding each f to half a step does; larger where few rows show both variables."""
-    counted = np.ones(len(data)) if weights is None else weights
-    total = counted.sum() + pseudocount
-    step = np.spacing(total * (1 + abs(np.log(total)) + 2 * np.log(categories.max()))) * 4
-    together = (data >= 0).T @ (counted[:, None] * (data >= 0)) + pseudocount
-    cells = np.multiply.outer(categories, categories) + np.add.outer(categories, categories)
-    return np.where(together > 0, cells * step / 2 / np.where(together > 0, together, 1), 0) + 1e-14
-
-
-def test_information_of_a_variable_with_itself_is_its_entropy(rng):
-    data, categories = random_table(rng, num_rows=60, num_variables=5)
-    information = mutual_information(data, categories, 0.0, None)
-    for v, C in enumerate(categories):
-        p = np.bincount(data[:, v], minlength=C) / len(data)
-        assert information[v, v] == pytest.approx(-np.sum(p[p > 0] * np.log(p[p > 0])), rel=1e-12, abs=1e-13)
-
-
-@given(seeds, st.sampled_from([0.0, 0.1]), st.sampled_from([0.0, 0.3]))
-def test_information_does_not_depend_on_the_order_of_anything(seed, pseudocount, missing):
-    rng = np.random.default_rng(seed)
-    data, categories = random_table(rng, missing=missing)
-    weights = paircount.checked_weights(rng.random(len(data)) + 0.01, len(data))
-    information = mutual_information(data, categories, pseudocount, weights)
-    rows, columns = rng.permutation(len(data)), rng.permutation(len(categories))
-    moved = recoded(rng, data, categories)[np.ix_(rows, columns)]
-    again = mutual_information(moved, categories[columns], pseudocount, weights[rows])
-    assert np.array_equal(again, information[np.ix_(columns, columns)])  # to the last bit
-    assert np.array_equal(information, information.T)
-
-
-def recoded(rng, data, categories):
-    """`data` with the categories of each column renamed."""
-    data = data.copy()
-    for v, C in enumerate(categories):
-        data[data[:, v] >= 0, v] = rng.permutation(C)[data[data[:, v] >= 0, v]]
-    return data

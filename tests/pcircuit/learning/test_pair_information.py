@@ -1,0 +1,90 @@
+"""Mutual information of pairs, against the textbook's formula and worked values."""
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pair_tables import naive_counts, naive_information, random_table
+
+from pcircuit.learning import pair_counts as paircount
+from pcircuit.learning.pair_information import information_of_block, mutual_information
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@pytest.mark.parametrize("pseudocount", [0.0, 2.0])
+def test_a_column_its_copy_and_a_coin_beside_them(pseudocount, engine):
+    """Counts of the copies are 2, 0, 0, 2, those with the coin 1, 1, 1, 1; the pseudocount adds s / 4 to each."""
+    data, s = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]]), pseudocount
+    information = mutual_information(data, np.array([2, 2, 2]), s, None)
+    p = np.array([2 + s / 4, s / 4]) / (4 + s)  # of one of two cells each
+    shared = np.log(2) + 2 * np.sum(p[p > 0] * np.log(2 * p[p > 0]))
+    np.testing.assert_allclose(information[:2, :2], shared, rtol=1e-13)
+    np.testing.assert_allclose([information[0, 2], information[1, 2]], 0, atol=1e-14)
+
+
+def test_columns_never_present_together_share_nothing_and_the_pseudocount_does_not_change_that(engine):
+    data, categories = np.array([[0, -1, -1], [1, -1, -1], [-1, 2, -1]]), np.array([2, 3, 1])
+    for pseudocount in (0.0, 1.0):
+        information = mutual_information(data, categories, pseudocount, None)
+        np.testing.assert_allclose(information - np.diag(np.diag(information)), 0, atol=1e-14)
+
+
+def test_tables_of_two_groups_side_by_side_give_the_pairs_between_them(rng):
+    data, categories = random_table(rng, num_rows=30, num_variables=5, missing=0.2)
+    rows, columns = np.array([3, 0, 4]), np.array([2, 1])
+    counts = np.block([[naive_counts(data, categories, i, j) for j in columns] for i in rows])
+    found = information_of_block(counts, categories[rows], categories[columns], 0.5, 2.0 ** -45)
+    expected = naive_information(data, categories, 0.5)
+    np.testing.assert_allclose(found, expected[np.ix_(rows, columns)], atol=1e-12)
+
+
+@given(seeds, st.sampled_from([0.0, 0.1, 4.0]), st.sampled_from([0.0, 0.4]), st.booleans())
+def test_mutual_information_is_the_textbook_formula(seed, pseudocount, missing, weighted):
+    rng = np.random.default_rng(seed)
+    data, categories = random_table(rng, missing=missing)
+    weights = rng.random(len(data)) + 0.01 if weighted else None
+    checked = paircount.checked_weights(weights, len(data))
+    information = mutual_information(data, categories, pseudocount, checked)
+    np.fill_diagonal(information, 0)
+    expected = naive_information(data, categories, pseudocount, weights)
+    difference = np.abs(information - expected)
+    assert (difference <= 1e-12 * np.abs(expected) + rounding(data, categories, pseudocount, weights)).all()
+
+
+def rounding(data, categories, pseudocount, weights):
+    """(V, V) bounds of what rounding each f to half a step does; larger where few rows show both variables."""
+    counted = np.ones(len(data)) if weights is None else weights
+    total = counted.sum() + pseudocount
+    step = np.spacing(total * (1 + abs(np.log(total)) + 2 * np.log(categories.max()))) * 4
+    together = (data >= 0).T @ (counted[:, None] * (data >= 0)) + pseudocount
+    cells = np.multiply.outer(categories, categories) + np.add.outer(categories, categories)
+    return np.where(together > 0, cells * step / 2 / np.where(together > 0, together, 1), 0) + 1e-14
+
+
+def test_information_of_a_variable_with_itself_is_its_entropy(rng):
+    data, categories = random_table(rng, num_rows=60, num_variables=5)
+    information = mutual_information(data, categories, 0.0, None)
+    for v, C in enumerate(categories):
+        p = np.bincount(data[:, v], minlength=C) / len(data)
+        assert information[v, v] == pytest.approx(-np.sum(p[p > 0] * np.log(p[p > 0])), rel=1e-12, abs=1e-13)
+
+
+@given(seeds, st.sampled_from([0.0, 0.1]), st.sampled_from([0.0, 0.3]))
+def test_information_does_not_depend_on_the_order_of_anything(seed, pseudocount, missing):
+    rng = np.random.default_rng(seed)
+    data, categories = random_table(rng, missing=missing)
+    weights = paircount.checked_weights(rng.random(len(data)) + 0.01, len(data))
+    information = mutual_information(data, categories, pseudocount, weights)
+    rows, columns = rng.permutation(len(data)), rng.permutation(len(categories))
+    moved = recoded(rng, data, categories)[np.ix_(rows, columns)]
+    again = mutual_information(moved, categories[columns], pseudocount, weights[rows])
+    assert np.array_equal(again, information[np.ix_(columns, columns)])  # to the last bit
+    assert np.array_equal(information, information.T)
+
+
+def recoded(rng, data, categories):
+    """`data` with the categories of each column renamed."""
+    data = data.copy()
+    for v, C in enumerate(categories):
+        data[data[:, v] >= 0, v] = rng.permutation(C)[data[data[:, v] >= 0, v]]
+    return data
