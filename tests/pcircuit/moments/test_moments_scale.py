@@ -5,7 +5,6 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
-import zoo
 from engines import ENGINES, needs_numba
 
 from hld import exact_moments, select_nodes
@@ -205,15 +204,6 @@ def test_thousands_of_binary_variables(name, V, monkeypatch, rng):
     assert_sound(exact_moments(on_vtree(VTREES[name](V), 4, inputs(4), weights)), dense=False)
 
 
-@needs_numba
-@pytest.mark.parametrize("room", [9, 10, 40])
-def test_the_stack_of_the_kernel_grows_when_it_is_full(room):
-    from pcircuit.moments.compiled.traces import push
-    buffer, top = push(np.concatenate([[7.0, 8.0], np.zeros(room)]), 2, np.arange(6.0), np.arange(1.0), np.arange(3.0))
-    assert (top, len(buffer) >= top) == (12, True)
-    np.testing.assert_array_equal(buffer[:top], [7, 8, 0, 1, 2, 3, 4, 5, 0, 0, 1, 2])
-
-
 @pytest.mark.parametrize("make", [VTree.right_linear, VTree.balanced])
 def test_zero_probabilities_everywhere(make, engine, rng):
     def one_hot(K, n):
@@ -281,18 +271,6 @@ def test_tables_are_freed_once_used(vtree, monkeypatch, rng):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 7e5
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_regions_of_the_plan_come_after_their_children(seed):
-    from pcircuit.moments.plan import make_plan
-    circuit = zoo.random_circuit(seed, num_variables=12, nary=True)
-    nodes = select_nodes(circuit)
-    order = make_plan(circuit, nodes, np.ones(len(nodes))).order
-    position = np.argsort(order)
-    np.testing.assert_array_equal(np.sort(order), np.arange(len(order)))
-    for r in range(len(order) - 1):
-        assert position[r] < position[circuit.vtree.parent(r)]
 
 
 if __name__ == "__main__":  # the table in docs/moments.md
