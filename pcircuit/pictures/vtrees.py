@@ -75,9 +75,9 @@ def vtree_scene(vtree: VTree, names: Sequence[str] | None = None) -> Scene:
         raise ValueError(f"`vtree` has {vtree.num_nodes} nodes, and a picture shows at most {MOST_NODES}: "
                          "`vtree.to_nested()` gives it as nested lists, and `pcircuit.write_vtree` writes it as text")
     labels = variable_names(vtree.num_variables, names)
-    leaf = [f"{labels[v]}" if v >= 0 else "" for v in vtree.variables.tolist()]
-    widths = [max(28.0, LETTER * len(text) + 14) if text else 2 * KNOT for text in leaf]
-    heights = [LEAF_HEIGHT if text else 2 * KNOT for text in leaf]
+    leaf = [labels[v] if v >= 0 else None for v in vtree.variables.tolist()]
+    widths = [2 * KNOT if text is None else max(28.0, LETTER * len(text) + 14) for text in leaf]
+    heights = [2 * KNOT if text is None else LEAF_HEIGHT for text in leaf]
     x, y, width, height = arrange(vtree, widths, heights, between=10, below=26)
     lines: list[Shape] = []
     nodes: list[Shape] = []
@@ -85,7 +85,7 @@ def vtree_scene(vtree: VTree, names: Sequence[str] | None = None) -> Scene:
         middle, parent = x[r] + widths[r] / 2, vtree.parent(r)
         if parent >= 0:
             lines.append(Curve(x[parent] + widths[parent] / 2, y[parent] + KNOT, middle, y[r] + heights[r] / 2))
-        if text:
+        if text is not None:
             nodes += [Box(x[r], y[r], widths[r], heights[r], tip=f"node {r}: the leaf of variable {text}"),
                       Text(middle, y[r] + LEAF_HEIGHT / 2, text, 12, INK)]
             continue
@@ -113,7 +113,7 @@ def variable_names(num_variables: int, names: Sequence[str] | None) -> list[str]
     """
     if names is None:
         return [str(v) for v in range(num_variables)]
-    if isinstance(names, str) or not is_listing(names):
+    if isinstance(names, (str, set, frozenset)) or not is_listing(names):
         raise TypeError(f"`names` must be a sequence of names, one for each variable, found {names!r}")
     given = [str(name) for name in names]
     if len(given) != num_variables:
