@@ -55,10 +55,10 @@ if (slider) {
 def svg(scene: Scene) -> str:
     """A scene as an SVG element."""
     shapes = "\n".join(_element(shape) for shape in scene.shapes)
-    width, height = f"{scene.width:.6g}", f"{scene.height:.6g}"
-    least = min(scene.width, LEAST_WIDTH)
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-            f'style="min-width: {least:.6g}px" font-family="sans-serif" role="img" aria-label="{_safe(scene.title)}">\n'
+    size = _lengths(width=scene.width, height=scene.height)
+    box, least = f"0 0 {_pixels(scene.width)} {_pixels(scene.height)}", _pixels(min(scene.width, LEAST_WIDTH))
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" {size} style="min-width: {least}px" '
+            f'font-family="sans-serif" role="img" aria-label="{_safe(scene.title)}">\n'
             f"<title>{_safe(scene.title)}</title>\n{shapes}\n</svg>")
 
 
@@ -98,18 +98,27 @@ def page(scenes: Sequence[Scene], labels: Sequence[str], title: str, text: str) 
 def _element(shape: Shape) -> str:
     """One shape."""
     if isinstance(shape, Box):
-        return (f'<rect x="{shape.x:.5g}" y="{shape.y:.5g}" width="{shape.width:.5g}" height="{shape.height:.5g}" '
-                f'rx="{shape.radius:.5g}" fill="{shape.fill}" stroke="{shape.line}"{_hints(shape)}/>')
+        place = _lengths(x=shape.x, y=shape.y, width=shape.width, height=shape.height, rx=shape.radius)
+        return f'<rect {place} fill="{shape.fill}" stroke="{shape.line}"{_hints(shape)}/>'
     if isinstance(shape, Disc):
-        return (f'<circle cx="{shape.x:.5g}" cy="{shape.y:.5g}" r="{shape.radius:.5g}" fill="{shape.fill}" '
+        return (f'<circle {_lengths(cx=shape.x, cy=shape.y, r=shape.radius)} fill="{shape.fill}" '
                 f'stroke="{shape.line}" stroke-width="1.4"{_hints(shape)}/>')
     if isinstance(shape, Curve):
-        middle = (shape.y + shape.y2) / 2
-        return (f'<path d="M{shape.x:.5g} {shape.y:.5g}C{shape.x:.5g} {middle:.5g} {shape.x2:.5g} {middle:.5g} '
-                f'{shape.x2:.5g} {shape.y2:.5g}" fill="none" stroke="{shape.colour}" '
+        x, y, x2, y2, middle = map(_pixels, (shape.x, shape.y, shape.x2, shape.y2, (shape.y + shape.y2) / 2))
+        return (f'<path d="M{x} {y}C{x} {middle} {x2} {middle} {x2} {y2}" fill="none" stroke="{shape.colour}" '
                 f'stroke-width="{shape.width:.4g}" stroke-opacity="{shape.opacity:.3g}"{_hints(shape)}/>')
-    return (f'<text x="{shape.x:.5g}" y="{shape.y:.5g}" font-size="{shape.size:.4g}" fill="{shape.colour}" '
+    return (f'<text {_lengths(x=shape.x, y=shape.y)} font-size="{shape.size:.4g}" fill="{shape.colour}" '
             f'text-anchor="{shape.anchor}" dy=".35em">{_safe(shape.text)}</text>')
+
+
+def _lengths(**lengths: float) -> str:
+    """Attributes in pixels."""
+    return " ".join(f'{name}="{_pixels(length)}"' for name, length in lengths.items())
+
+
+def _pixels(length: float) -> str:
+    """A length with five digits, and more in wide pictures, so that places are never rounded to whole pixels."""
+    return f"{length:.{5 if abs(length) < 1000 else 9}g}"
 
 
 def _hints(shape: Box | Disc | Curve) -> str:

@@ -1,0 +1,96 @@
+"""Scenes as SVG, and pages around them: every shape an element in its place, and texts that stay texts."""
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+from pcircuit.pictures.circuits import circuit_scene
+from pcircuit.pictures.scene import Box, Curve, Disc, Scene, Text
+from pcircuit.pictures.svg import LEAST_WIDTH, page, svg
+from pcircuit.pictures.vtrees import vtree_scene
+
+SVG = "{http://www.w3.org/2000/svg}"
+SHAPES = (Curve(1, 2, 5, 10, colour="#123456", width=1.25, opacity=0.5, key="a b"),
+          Box(1.5, 2.25, 30, 40, fill="#abcdef", line="#111111", radius=3, tip='a "tip" <of>\ntwo lines', key="a"),
+          Disc(20.125, 3, 7, fill="#fedcba", line="#222222", tip="disc", key="b"),
+          Text(4, 5, "x < y & z", 11, colour="#333333", anchor="end"))
+
+
+def elements(scene):
+    """The root of the SVG of a scene, and its shapes."""
+    root = ET.fromstring(svg(scene))
+    return root, [element for element in root if element.tag != f"{SVG}title"]
+
+
+def test_each_shape_is_an_element_with_its_place_and_colours():
+    root, (path, rect, circle, text) = elements(Scene(100, 50.5, SHAPES, "a & b"))
+    assert (root.get("viewBox"), root.get("width"), root.get("height")) == ("0 0 100 50.5", "100", "50.5")
+    assert root.get("aria-label") == root.find(f"{SVG}title").text == "a & b"
+    assert path.attrib == {"d": "M1 2C1 6 5 6 5 10", "fill": "none", "stroke": "#123456", "stroke-width": "1.25",
+                           "stroke-opacity": "0.5", "data-key": "a b"}
+    assert rect.attrib == {"x": "1.5", "y": "2.25", "width": "30", "height": "40", "rx": "3", "fill": "#abcdef",
+                           "stroke": "#111111", "data-tip": 'a "tip" <of>\ntwo lines', "tabindex": "0",
+                           "data-key": "a"}
+    assert [circle.get(name) for name in ("cx", "cy", "r", "fill", "stroke", "tabindex", "data-tip", "data-key")] == [
+        "20.125", "3", "7", "#fedcba", "#222222", "0", "disc", "b"]
+    assert [text.get(name) for name in ("x", "y", "font-size", "fill", "text-anchor")] == ["4", "5", "11", "#333333",
+                                                                                           "end"]
+    assert text.text == "x < y & z"
+
+
+def test_lines_are_not_reached_with_the_tab_key_and_shapes_without_tips_neither():
+    _, (line, box, with_tip) = elements(Scene(9, 9, (Curve(0, 0, 1, 1, tip="weight"), Box(0, 0, 1, 1),
+                                                     Box(0, 0, 1, 1, tip="unit")), ""))
+    assert [element.get("tabindex") for element in (line, box, with_tip)] == [None, None, "0"]
+    assert [element.get("data-tip") for element in (line, box, with_tip)] == ["weight", None, "unit"]
+
+
+def test_the_widest_circuits_that_are_drawn_have_their_units_side_by_side():
+    """Beyond 100,000 pixels, five digits would put units of 18 pixels to multiples of ten."""
+    leaves = [InputRegion(v, np.full((1500, 2), 0.5)) for v in (0, 1)]
+    products = np.repeat(np.arange(900)[:, None], 2, axis=1)
+    circuit = Circuit(VTree.balanced(2), [*leaves, InnerRegion(products, np.full((1, 900), 1 / 900))])
+    scene = circuit_scene(circuit, None, None, "units")
+    assert scene.width > 100_000
+    root, shapes = elements(scene)
+    assert float(root.get("width")) == pytest.approx(scene.width, abs=0.01)
+    for shape, element in zip(scene.shapes, shapes, strict=True):
+        if isinstance(shape, Box):
+            assert float(element.get("x")) == pytest.approx(shape.x, abs=0.01)
+            assert float(element.get("width")) == pytest.approx(shape.width, abs=0.01)
+
+
+@pytest.mark.parametrize("width", [300, LEAST_WIDTH, 5000.5])
+def test_wide_pictures_are_squeezed_to_a_least_width_and_small_ones_never(width):
+    assert f"min-width: {min(width, LEAST_WIDTH)}px" in svg(Scene(width, 10, (), ""))
+
+
+def test_signs_that_no_xml_holds_are_replaced():
+    scene = vtree_scene(VTree.balanced(2), ["a\x00b", "\ud800"])
+    assert "\ufffd" in svg(scene)
+    ET.fromstring(svg(scene))
+
+
+def test_pages_of_several_scenes_have_a_slider_and_show_the_first():
+    scenes = [Scene(10, 10, (Text(0, 0, word),), word) for word in ("one", "two", "three")]
+    text = page(scenes, ["1 < 2", "2", "3"], "title & all", "a <sentence>")
+    assert re.findall(r'<div class="scene" data-label="([^"]*)"( hidden)?>', text) == [
+        ("1 &lt; 2", ""), ("2", " hidden"), ("3", " hidden")]
+    assert '<input type="range" id="step" min="0" max="2" value="0"><output>1 &lt; 2</output>' in text
+    assert text.count("title &amp; all") == 2  # of the window, and above the picture
+    assert "<p>a &lt;sentence&gt;</p>" in text
+    assert [text.index(f">{word}</text>") for word in ("one", "two", "three")] == sorted(
+        text.index(f">{word}</text>") for word in ("one", "two", "three"))
+
+
+def test_a_page_of_one_scene_has_no_slider():
+    body = page([Scene(10, 10, (), "")], [""], "t", "x").partition("<script>")[0]
+    assert 'id="step"' not in body
+    assert "hidden" not in body.partition("<body>")[2]
+
+
+def test_each_scene_needs_a_label():
+    with pytest.raises(ValueError, match="shorter"):
+        page([Scene(10, 10, (), "")] * 2, ["one"], "t", "x")
