@@ -158,6 +158,6 @@ def circuit_scene(circuit: Circuit, row: ArrayLike | None, names: Sequence[str] 
     if detail == "regions" or (detail == "auto" and evidence is None and circuit.num_units > MOST_UNITS):
         return regions_scene(circuit, labels)
     if circuit.num_units > MOST_DRAWN:
-        raise ValueError(f"`circuit` has {circuit.num_units} units, and at most {MOST_DRAWN} are drawn one by one: ask "
-                         "for `detail='regions'`")
+        raise ValueError(f"`circuit` has {circuit.num_units} units, and at most {MOST_DRAWN} are drawn one by one: "
+                         "`pcircuit.plot_circuit(circuit, detail='regions')` draws a box for each region")
     return units_scene(circuit, evidence, labels)

@@ -137,7 +137,8 @@ def write_learning_html(circuits: Sequence[Circuit], path: str | os.PathLike[str
     if data is not None:
         labels = [f"{label}: {mean:.4f} nats per row" for label, mean in zip(labels, _means(steps, data), strict=True)]
     scenes = [circuit_scene(circuit, row, names, "units") for circuit in steps]
-    text = "The same circuit after each epoch of EM. Move the slider; lines are as strong as their weights."
+    text = "The same circuit after each epoch of EM. Move the slider; " + (
+        "lines are as strong as their weights." if row is None else "orange lines are as strong as the row's flow.")
     write_text(path, page(scenes, labels, "EM while it learns", text))
 
 
@@ -157,10 +158,17 @@ def _checked_steps(circuits: Sequence[Circuit]) -> list[Circuit]:
         check_circuit(circuit, f"circuits[{i}]")
     if len(steps) < 2:
         raise ValueError(f"`circuits` must hold the start and at least one step of EM, found {len(steps)}")
-    shapes = [[parameters.shape for parameters in _parameters(circuit)] for circuit in steps]
-    if any(other.vtree != steps[0].vtree for other in steps) or any(shape != shapes[0] for shape in shapes):
+    if not all(_same_structure(circuit, steps[0]) for circuit in steps[1:]):
         raise ValueError("`circuits` must be steps of one circuit, found different structures")
     return steps
+
+
+def _same_structure(circuit: Circuit, other: Circuit) -> bool:
+    """Whether the parameters of two circuits are in the same places: equal v-trees, products and shapes of tables."""
+    return circuit.vtree == other.vtree and all(
+        mine.shape == theirs.shape for mine, theirs in zip(_parameters(circuit), _parameters(other), strict=True)
+    ) and all(isinstance(mine, InputRegion) or np.array_equal(mine.products, theirs.products)  # type: ignore[union-attr]
+              for mine, theirs in zip(circuit.regions, other.regions, strict=True))
 
 
 def _largest_change(before: Circuit, after: Circuit) -> float:
