@@ -109,6 +109,7 @@ def test_what_it_is_made_of_can_be_asked():
     assert (both.num_variables, both.num_categories) == (6, (3,) * 6)
     assert both.num_parameters == sum(circuit.num_parameters for circuit in circuits)
     assert both.weights.tolist() == [0.5, 0.5]
+    assert Mixture([COINS] * 4).weights.tolist() == [0.25] * 4
     assert repr(both) == f"Mixture(2 circuits, 6 variables, {both.num_parameters} parameters)"
     assert repr(Mixture([COINS])) == "Mixture(1 circuit, 2 variables, 10 parameters)"
     with pytest.raises(TypeError, match="unhashable"):

@@ -1,0 +1,109 @@
+"""The covariance of unit likelihoods and its eigenvalues as pictures: what is drawn is what was computed."""
+import warnings
+
+import matplotlib.colors
+import numpy as np
+import pytest
+import zoo
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+import pcircuit
+from pcircuit import Circuit, InputRegion, VTree
+from pcircuit.pictures import moments as module
+
+ZOO = zoo.circuits()
+
+
+def coin(p):
+    return Circuit(VTree([-1], [0]), [InputRegion(0, [[p, 1 - p]])])
+
+
+@pytest.mark.thorough
+def test_moments_are_drawn_as_they_are(ax):
+    moments = pcircuit.exact_moments(ZOO["hclt_like"])
+    np.testing.assert_array_equal(pcircuit.plot_covariance(moments, ax=ax).get_images()[0].get_array(),
+                                  moments.covariance())
+    other = Figure().add_subplot()
+    assert pcircuit.plot_eigenvalues(moments, ax=other) is other
+    values = other.lines[0].get_ydata()
+    assert values.sum() == pytest.approx(moments.trace, rel=1e-9)
+    assert (np.diff(values) <= 0).all()
+    with pytest.raises(TypeError, match=r"what `pcircuit\.exact_moments` returns, found list"):
+        pcircuit.plot_eigenvalues([1.0])
+    for drawn in (ax, other):
+        FigureCanvasAgg(drawn.figure).draw()
+
+
+def share_of(ax):
+    """The axes on the right."""
+    other, = (axes for axes in ax.figure.axes if axes is not ax)
+    return other.lines[0].get_ydata()
+
+
+def test_eigenvalues_are_those_of_numpy_and_shares_end_at_one(ax):
+    moments = pcircuit.exact_moments(ZOO["irregular_csr"])
+    pcircuit.plot_eigenvalues(moments, ax=ax)
+    expected = np.linalg.eigvalsh(moments.covariance())[::-1]
+    values, number = ax.lines[0].get_ydata(), len(ax.lines[0].get_ydata())
+    np.testing.assert_allclose(values, expected[:number], rtol=1e-9)
+    assert expected[number:].max(initial=0.0) <= 1e-12 * expected[0]
+    assert ax.lines[0].get_xdata().tolist() == list(range(1, number + 1))
+    np.testing.assert_allclose(share_of(ax), np.cumsum(values) / values.sum(), rtol=1e-12)
+    directions = expected.sum() ** 2 / (expected**2).sum()
+    assert ax.get_title() == f"effective directions: {directions:.1f} of {number}"
+
+
+def test_one_unit_is_one_direction(ax):
+    """A coin of 0.8: its likelihood is 0.8 or 0.2, with variance 0.8 x 0.2 x 0.6^2."""
+    moments = pcircuit.exact_moments(coin(0.8))
+    pcircuit.plot_eigenvalues(moments, ax=ax)
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), [0.0576], rtol=1e-12)
+    assert ax.get_title() == "effective directions: 1.0 of 1"
+    drawn = pcircuit.plot_covariance(moments, ax=Figure().add_subplot()).get_images()[0]
+    np.testing.assert_allclose(drawn.get_array(), [[0.0576]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("p", [0.5, 1.0])
+def test_units_that_do_not_vary_are_drawn_too(p, ax):
+    moments = pcircuit.exact_moments(coin(p))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pcircuit.plot_eigenvalues(moments, ax=ax)
+        other = pcircuit.plot_covariance(moments, ax=Figure().add_subplot())
+        for drawn in (ax, other):
+            FigureCanvasAgg(drawn.figure).draw()
+    assert ax.get_title() == "effective directions: 0.0 of 0"
+    assert other.get_images()[0].get_array().tolist() == [[0.0]]
+
+
+def test_colours_are_centred_at_zero_brown_above_and_purple_below(ax):
+    moments = pcircuit.exact_moments(ZOO["two_coins"])
+    image, = pcircuit.plot_covariance(moments, ax=ax).get_images()
+    top = np.abs(moments.covariance()).max()
+    assert (image.norm.vmin, image.norm.vmax) == (-top, top)
+    np.testing.assert_allclose(image.norm(0.0), 0.5, atol=1e-12)
+    above, below = (matplotlib.colors.to_rgb(image.cmap(image.norm(sign * top))) for sign in (1, -1))
+    assert above[0] > above[2]  # more red than blue
+    assert below[0] < below[2]
+
+
+def test_lines_separate_the_regions_of_chosen_units():
+    circuit = ZOO["two_coins"]
+    for nodes, edges in ((np.arange(7), [1.5, 3.5]), (np.array([0, 2, 3, 6]), [0.5, 2.5]), (np.array([4, 6]), [])):
+        ax = Figure().add_subplot()
+        pcircuit.plot_covariance(pcircuit.exact_moments(circuit, nodes), ax=ax)
+        assert [line.get_ydata()[0] for line in ax.lines[::2]] == edges
+        assert [line.get_xdata()[0] for line in ax.lines[1::2]] == edges
+
+
+def test_other_things_and_too_many_units_are_refused(ax, monkeypatch):
+    moments = pcircuit.exact_moments(ZOO["two_coins"])
+    monkeypatch.setattr(module, "MOST_ROWS", len(moments.nodes))
+    pcircuit.plot_covariance(moments, ax=ax)
+    monkeypatch.setattr(module, "MOST_ROWS", len(moments.nodes) - 1)
+    for draw in (pcircuit.plot_covariance, pcircuit.plot_eigenvalues):
+        with pytest.raises(ValueError, match=f"`moments` are of {len(moments.nodes)} units, and a picture shows at mo"):
+            draw(moments, ax=ax)
+        with pytest.raises(TypeError, match=r"`moments` must be what `pcircuit\.exact_moments` returns, found Circuit"):
+            draw(ZOO["two_coins"], ax=ax)
