@@ -140,9 +140,9 @@ def write_spn(circuit: Circuit, path: str | os.PathLike[str]) -> None:
 def _domains(line: Any) -> list[int]:
     """Numbers of categories from the first line."""
     text = " ".join(line.tokens)
-    if not (text.startswith("(") and text.endswith(")")):
-        raise line.fail("expected a first line with the numbers of categories in parentheses, like (2 2 3)")
     line.tokens = text[1:-1].split()
+    if not (text.startswith("(") and text.endswith(")") and line.tokens):
+        raise line.fail("expected a first line with the numbers of categories in parentheses, like (2 2 3)")
     return [line.integer(i, "number of categories", least=1, most=MOST_CATEGORIES) for i in range(len(line.tokens))]
 
 
@@ -155,6 +155,8 @@ def _read_unit(line: Any, graph: Graph, domains: list[int]) -> None:
         value = line.integer(2, "value", most=domains[variable] - 1)
         graph.add_indicator(label, variable, value, domains[variable])
     elif kind in ("*", "+") and len(line.tokens) > 1 and (kind == "*" or len(line.tokens) % 2):
+        if last < 0:
+            raise line.fail("the first unit must be a value 'v VARIABLE VALUE': children come before parents")
         step = 1 if kind == "*" else 2
         children = [line.integer(i, "number of a child", most=last) for i in range(1, len(line.tokens), step)]
         if kind == "*":
