@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pcircuit.arguments import check_flag, shown
 from pcircuit.engine import engine_is_numpy
 
 
@@ -22,6 +23,8 @@ def warm_up(*, moments: bool = False, report: Callable[[str], object] | None = N
 
     Raises
     ------
+    TypeError
+        If `moments` is not true or false, or `report` cannot be called.
     ModuleNotFoundError
         If Numba is not installed.
 
@@ -35,6 +38,9 @@ def warm_up(*, moments: bool = False, report: Callable[[str], object] | None = N
     >>> import pcircuit
     >>> pcircuit.warm_up()
     """
+    with_moments = check_flag(moments, "moments")
+    if report is not None and not callable(report):
+        raise TypeError(f"`report` must be a function or None, found {shown(report)}")
     if engine_is_numpy():
         return
     import pcircuit.compiled.jit  # noqa: F401  without Numba this is the error that says what to do
@@ -43,7 +49,7 @@ def warm_up(*, moments: bool = False, report: Callable[[str], object] | None = N
     from pcircuit.learning.em import EM
     from pcircuit.moments.expected_units import EXPECTATIONS
     from pcircuit.moments.routes import MOMENTS
-    for kernels in (EVALUATION, EM, MOMENTS, EXPECTATIONS, SCORES)[:5 if moments else 2]:
+    for kernels in (EVALUATION, EM, MOMENTS, EXPECTATIONS, SCORES)[:5 if with_moments else 2]:
         if report is not None:
             report(kernels.name)
         kernels.make_ready()
@@ -66,6 +72,8 @@ def compile_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Raises
     ------
+    TypeError
+        If `function` cannot be called.
     ModuleNotFoundError
         If Numba is not installed.
 
