@@ -64,9 +64,9 @@ def test_the_other_axis_has_the_largest_change_of_any_parameter(ax):
 
 
 def test_what_falls_counts_as_what_rises(ax):
-    steps = [Circuit(VTree([-1], [0]), [InputRegion(0, [table])]) for table in ([0.6, 0.2, 0.2], [0.2, 0.4, 0.4])]
-    pcircuit.plot_learning(steps, [[0]], ax=ax)
-    assert ax.figure.axes[1].lines[0].get_ydata() == pytest.approx([0.4])
+    high, low = (Circuit(VTree([-1], [0]), [InputRegion(0, [table])]) for table in ([0.6, 0.2, 0.2], [0.2, 0.4, 0.4]))
+    pcircuit.plot_learning([high, low, high], [[0]], ax=ax)
+    assert ax.figure.axes[1].lines[0].get_ydata() == pytest.approx([0.4, 0.4])
 
 
 def test_rows_may_have_holes_and_be_impossible(ax):
