@@ -60,8 +60,8 @@ def test_wrong_options_are_refused_before_anything_is_made(options, message, eng
 
 def sum_of_squares(values):
     total = 0.0
-    for value in values:
-        total += value * value
+    for i in range(len(values)):
+        total += values[i] * values[i]
     return total
 
 
