@@ -23,7 +23,8 @@ def unit_masses(circuit: Circuit) -> list[tuple[Floats, Floats | None]]:
     Parameters
     ----------
     circuit : pcircuit.Circuit
-        Normalised; otherwise the numbers are sums of weights along paths, not probabilities.
+        Normalised; otherwise the numbers are sums of weights along paths, not probabilities, and inf where they are too
+        large for doubles.
 
     Returns
     -------
@@ -49,10 +50,22 @@ def unit_masses(circuit: Circuit) -> list[tuple[Floats, Floats | None]]:
         region, (q, _) = circuit.regions[r], masses[r]
         if not isinstance(region, InnerRegion):
             continue
-        qp = region.weights.T @ q
-        if circuit.is_normalized:  # no rounding errors of the regions above
-            qp = qp / qp.sum()
+        if circuit.is_normalized:
+            qp = region.weights.T @ q
+            qp = qp / qp.sum()  # no rounding errors of the regions above
+        else:
+            qp = _unnormalized(region, q)
         masses[r] = q, qp
         for c, units in zip(circuit.vtree.children(r).tolist(), region.products.T, strict=True):
             masses[c] = np.bincount(units, weights=qp, minlength=circuit.regions[c].num_units), None
     return masses
+
+
+def _unnormalized(region: InnerRegion, q: Floats) -> Floats:
+    """(P,) masses of products: weights^t q, where no weight of zero takes anything from a mass that is infinite."""
+    infinite = np.isinf(q)
+    with np.errstate(over="ignore"):
+        qp: Floats = region.weights.T @ np.where(infinite, 0.0, q)
+        if infinite.any():
+            qp[region.weights[infinite].sum(axis=0) > 0] = np.inf
+    return qp

@@ -2,6 +2,7 @@
 import naive
 import numpy as np
 import pytest
+import scipy.sparse
 import zoo
 
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, unit_masses
@@ -44,6 +45,19 @@ def test_circuits_that_are_not_normalised_have_sums_of_weights_along_paths(name)
     assert masses["0"][0].tolist() == [1.0, 6.125]
     assert masses["1"][0].tolist() == [1.0 + 6.125, 0.0]  # no product takes the second unit
     assert masses["2"][0].tolist() == [2.5 + third]
+
+
+@pytest.mark.parametrize("kind", [np.array, scipy.sparse.csr_array])
+def test_masses_beyond_the_doubles_are_infinite_and_others_are_not_touched(kind):
+    """Three weights of 1e300 one below another, beside weights of zero, which take nothing from infinity."""
+    tables, same = [InputRegion(v, [[0.5, 0.5]] * 3) for v in range(3)], [[0, 0], [1, 1], [2, 2]]
+    circuit = Circuit(VTree.from_nested([[[0, 1], 2], 3]), [
+        *tables[:2], InnerRegion(same, kind([[1e300, 0.0, 0.0], [0.0, 0.5, 1e300], [0.0, 0.5, 0.0]])), tables[2],
+        InnerRegion(same, kind([[1e300, 0.0, 2.0], [0.0, 1.0, 0.0]])),
+        InputRegion(3, [[1.0]]), InnerRegion([[0, 0], [1, 0]], kind([[1e300, 3.0]]))])
+    masses = unit_masses(circuit)
+    assert masses[4][1].tolist() == masses[2][0].tolist() == [np.inf, 3.0, 2e300]
+    assert masses[2][1].tolist() == masses[0][0].tolist() == [np.inf, 1.5 + 1e300, 3e300]
 
 
 def test_one_unit_has_all_the_mass():
