@@ -1,7 +1,7 @@
 """Post-order numbers for nested lists, orders that are cut, and trees of variables; and what is no such hierarchy."""
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from vtree_sets import nested_lists
 
@@ -23,6 +23,7 @@ def by_recursion(nested, parents, variables):
     return len(parents) - 1
 
 
+@settings(max_examples=30)
 @given(nested_lists())
 def test_nodes_are_numbered_when_all_below_them_are(nested):
     parents, variables = [], []

@@ -2,11 +2,9 @@
 import re
 import xml.etree.ElementTree as ET
 
-import numpy as np
 import pytest
 
-from pcircuit import Circuit, InnerRegion, InputRegion, VTree
-from pcircuit.pictures.circuits import circuit_scene
+from pcircuit import VTree
 from pcircuit.pictures.scene import Box, Curve, Disc, Scene, Text
 from pcircuit.pictures.svg import LEAST_WIDTH, page, svg
 from pcircuit.pictures.vtrees import vtree_scene
@@ -47,19 +45,15 @@ def test_lines_are_not_reached_with_the_tab_key_and_shapes_without_tips_neither(
     assert [element.get("data-tip") for element in (line, box, with_tip)] == ["weight", None, "unit"]
 
 
-def test_the_widest_circuits_that_are_drawn_have_their_units_side_by_side():
-    """Beyond 100,000 pixels, five digits would put units of 18 pixels to multiples of ten."""
-    leaves = [InputRegion(v, np.full((1500, 2), 0.5)) for v in (0, 1)]
-    products = np.repeat(np.arange(900)[:, None], 2, axis=1)
-    circuit = Circuit(VTree.balanced(2), [*leaves, InnerRegion(products, np.full((1, 900), 1 / 900))])
-    scene = circuit_scene(circuit, None, None, "units")
-    assert scene.width > 100_000
-    root, shapes = elements(scene)
-    assert float(root.get("width")) == pytest.approx(scene.width, abs=0.01)
-    for shape, element in zip(scene.shapes, shapes, strict=True):
-        if isinstance(shape, Box):
-            assert float(element.get("x")) == pytest.approx(shape.x, abs=0.01)
-            assert float(element.get("width")) == pytest.approx(shape.width, abs=0.01)
+def test_places_in_the_widest_pictures_are_not_rounded_to_pixels():
+    """A circuit of 4,000 units takes up to 176,000 pixels; five digits would put its units to multiples of ten."""
+    x = 123456.75
+    far = Curve(123456.25, 1, 123500.75, 9), Box(x, 1, 20000.5, 9), Disc(x, 1, 5), Text(x, 1, "a")
+    root, (path, rect, circle, text) = elements(Scene(176000.25, 10, far, ""))
+    assert path.get("d") == "M123456.25 1C123456.25 5 123500.75 5 123500.75 9"
+    assert (rect.get("x"), rect.get("width"), circle.get("cx"), text.get("x")) == (
+        "123456.75", "20000.5", "123456.75", "123456.75")
+    assert (root.get("width"), root.get("viewBox")) == ("176000.25", "0 0 176000.25 10")
 
 
 @pytest.mark.parametrize("width", [300, LEAST_WIDTH, 5000.5])
