@@ -77,12 +77,12 @@ def test_lowering_and_scattering_is_the_transpose_of_lifting(step, rng):
                                (lowered * of_products).sum(axis=(0, 1)), rtol=1e-12)
 
 
-@pytest.mark.parametrize(("N", "rank"), [(5, 5), (6, 2), (4, 1), (3, 0)])
+@pytest.mark.parametrize(("N", "rank"), [(5, 5), (40, 3), (4, 1), (3, 0)])
 def test_columns_of_a_gram_matrix_are_as_many_as_its_rank(N, rank, rng):
     columns = rng.standard_normal((N, rank))
     factor = gram_factor(columns @ columns.T)
     assert factor.shape == (N, rank)
-    np.testing.assert_allclose(factor @ factor.T, columns @ columns.T, atol=1e-14)
+    np.testing.assert_allclose(factor @ factor.T, columns @ columns.T, atol=1e-13)
 
 
 def test_small_rows_of_a_gram_matrix_are_as_precise_as_large_ones(rng):

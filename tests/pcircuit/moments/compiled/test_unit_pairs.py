@@ -50,7 +50,7 @@ def test_lifted_tables_are_those_of_the_twin(n, rng):
     assert kernels.lift(columns[:, :0], units, factor, *as_csr(weights)).shape == (6, 0)
 
 
-@pytest.mark.parametrize(("N", "rank"), [(5, 5), (6, 2), (3, 0)])
+@pytest.mark.parametrize(("N", "rank"), [(5, 5), (40, 3), (3, 0)])
 def test_factors_of_gram_matrices_are_those_of_the_twin(N, rank, rng):
     columns = rng.standard_normal((N, rank)) * 10.0 ** -rng.integers(0, 90, (N, 1))
     gram = columns @ columns.T
