@@ -117,7 +117,7 @@ def _multiply(arrays, work, r):
 @jit
 def _as_number(x, e):
     """x * 2**e."""
-    return x if e == 0 else math.ldexp(x, max(e, LOWEST))
+    return x if e == 0 else math.ldexp(x, int(max(e, LOWEST)))
 
 
 @jit
