@@ -4,7 +4,7 @@ import naive
 import numpy as np
 import pytest
 
-from pcircuit import InputRegion
+from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 from pcircuit.moments.compiled import expectation_arrays as columns
 from pcircuit.moments.compiled.expectation_arrays import TILE, as_free, expectation_arrays, new_scratch
 from pcircuit.moments.compiled.posteriors import DRAWN, KNOWN, MIXED, add, add_constant, follow, look
@@ -99,6 +99,21 @@ def test_likelihoods_far_below_the_range_of_doubles_keep_their_exponents():
     np.testing.assert_allclose(np.log(mantissa) + exponent * np.log(2.0), logs, rtol=1e-12)
     leaf = work.mantissa.reshape(-1, TILE)[0] * 2.0 ** work.exponent.reshape(-1, TILE)[0]
     assert leaf == pytest.approx(np.full(TILE, 1e-20))
+
+
+def test_a_sum_of_products_that_are_tiny_beside_others_keeps_all_of_them():
+    """Of three products the first two are 1e-400 and 16e-400, and one sum has only these."""
+    rare = 1e-100
+    inputs = [InputRegion(v, [[rare, 1 - rare], [2 * rare, 1 - 2 * rare], [1.0, 0.0]]) for v in range(4)]
+    circuit = Circuit(VTree.from_nested([list(range(4)), 4]), [
+        *inputs, InnerRegion([[0] * 4, [1] * 4, [2] * 4], [[0.25, 0.75, 0.0], [0.0, 0.0, 1.0]]),
+        InputRegion(4, [[0.5, 0.5], [0.5, 0.5]]), InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])])
+    work = looked_at(circuit, np.zeros((TILE, 5), dtype=int), np.ones(5, dtype=bool))
+    first = circuit.offsets[4] + 3  # the sum
+    mantissa, exponent = (array.reshape(-1, TILE)[first] for array in (work.mantissa, work.exponent))
+    np.testing.assert_allclose(np.log(mantissa) + exponent * np.log(2.0), np.log(12.25) + 4 * np.log(rare), rtol=1e-14)
+    omega = work.omega.reshape(-1, TILE)[:3].T
+    np.testing.assert_allclose(omega, np.tile([0.25 / 12.25, 12 / 12.25, 0.0], (TILE, 1)), rtol=1e-13)
 
 
 def test_rows_of_a_tile_are_added_where_they_belong():
