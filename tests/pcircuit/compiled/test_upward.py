@@ -19,7 +19,6 @@ from pcircuit import (
     mean_node_likelihoods,
     node_likelihoods,
 )
-from pcircuit.compiled import rescaling
 from pcircuit.compiled.packing import pack
 from pcircuit.inference.likelihood import upward
 
@@ -47,14 +46,6 @@ def test_every_unit_is_right_whatever_was_rescaled(name, engine, rng):
     logs = [float(log) for log in wide_queries.unit_values(circuit, data)[0][-1][0].logs()]
     np.testing.assert_allclose(log_likelihood(circuit, data), logs, rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(mean_node_likelihoods(circuit, data), found.mean(axis=1), rtol=1e-11, atol=1e-300)
-
-
-def test_all_kinds_of_rescale_points_occur():
-    kinds = {name: set(pack(circuit).rescale.tolist()) for name, circuit in CIRCUITS.items()}
-    assert rescaling.LIFT_HERE in kinds["chain"] & kinds["hub"]
-    assert rescaling.RESCALE_HERE in kinds["chain, zero weights"] & kinds["hub, zero weights"] & kinds["hub, sparse"]
-    assert rescaling.LIFT_RISKY in kinds["chain, risky"] & kinds["hub, risky"]
-    assert rescaling.RESCALE_RISKY in kinds["chain, risky, zero weights"] & kinds["hub, risky, zero weights"]
 
 
 @pytest.mark.parametrize("name", CIRCUITS)

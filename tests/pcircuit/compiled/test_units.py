@@ -1,0 +1,80 @@
+"""Reading single units from a tile: input units from their tables, inner ones from values and powers of two."""
+import naive
+import numpy as np
+import pytest
+import zoo
+
+from pcircuit.compiled.layouts import stack_layout
+from pcircuit.compiled.packing import pack
+from pcircuit.compiled.readers import Wanted, unit_readers
+from pcircuit.compiled.tile import STRIDE, new_work
+from pcircuit.compiled.units import read_inputs, read_region
+
+CIRCUIT = zoo.circuits()["irregular_csr"]
+ROWS = 7
+NO_TABLE, NO_TOTALS = np.empty((0, 0)), np.empty(0)
+
+
+@pytest.fixture
+def data(rng):
+    return zoo.rows_with_holes(CIRCUIT, rng, ROWS)
+
+
+@pytest.fixture
+def tile(data):
+    """A tile with the rows in it, of which the second and the last are skipped."""
+    found, _ = new_work(CIRCUIT, stack_layout(CIRCUIT), len(pack(CIRCUIT).region), np.inf)
+    found.codes[:, :ROWS] = np.where(data < 0, CIRCUIT.num_categories, data).T
+    found.exponent[:] = 0
+    found.skip[[1, ROWS - 1]] = True
+    return found
+
+
+@pytest.mark.parametrize("nodes", ["all", "inputs", "inner"])
+def test_input_units_are_read_row_by_row_or_summed_over_rows_that_count(nodes, tile, data):
+    nodes = {"all": np.arange(CIRCUIT.num_nodes), "inputs": np.flatnonzero(CIRCUIT.nodes.kind == "input")[::-1],
+             "inner": np.flatnonzero(CIRCUIT.nodes.kind != "input")}[nodes]
+    readers, is_input = unit_readers(CIRCUIT, nodes), CIRCUIT.nodes.kind[nodes] == "input"
+    expected = naive.node_values(CIRCUIT, data)[:, nodes]
+    table, totals = np.full((ROWS, len(nodes)), 7.0), np.full(len(nodes), 7.0)
+    assert read_inputs(pack(CIRCUIT), tile, ROWS, Wanted(readers, table, NO_TOTALS)) == is_input.sum()
+    np.testing.assert_allclose(table, np.where(is_input, expected, 7.0), rtol=1e-15)
+    read_inputs(pack(CIRCUIT), tile, ROWS, Wanted(readers, NO_TABLE, totals))
+    counted = expected[~tile.skip[:ROWS]].sum(axis=0)
+    np.testing.assert_allclose(totals, np.where(is_input, 7.0 + counted, 7.0), rtol=1e-14)  # added to what was there
+
+
+@pytest.mark.parametrize("exponents", [0, 5, -1500, 1500, "mixed"])
+def test_inner_units_are_their_values_times_powers_of_two(exponents, tile, rng):
+    """One double reaches 2**-1074 only: a value of 2**1000 times 2**-1500 is one, and the power alone is none."""
+    regions = np.flatnonzero(CIRCUIT.vtree.variables < 0)
+    index = 1
+    nodes = np.flatnonzero(CIRCUIT.nodes.region == regions[index])
+    nodes = nodes[[len(nodes) - 1, 0, 2]]  # a sum and two products
+    powers = np.array([0, 5, -1500, 1500, -3, 1, 0]) if exponents == "mixed" else np.full(ROWS, exponents)
+    tile.exponent[index, :ROWS] = powers
+    values = rng.uniform(0.5, 1.0, (12, ROWS)) * 2.0 ** -np.clip(powers, -1000, 1000)
+    tile.values.reshape(-1, STRIDE)[:12, :ROWS] = values
+    region = CIRCUIT.regions[regions[index]]
+    places = [8 + region.num_units - 1, 1, 3]  # products from 1 on, sums from 8 on
+    expected = np.ldexp(values[places], powers).T
+    readers = unit_readers(CIRCUIT, nodes)
+    table, totals = np.full((ROWS, 3), np.nan), np.zeros(3)
+    assert read_region(tile, ROWS, Wanted(readers, table, NO_TOTALS), 0, 1, 8, index) == 3
+    np.testing.assert_array_equal(table, expected)
+    read_region(tile, ROWS, Wanted(readers, NO_TABLE, totals), 0, 1, 8, index)
+    np.testing.assert_allclose(totals, expected[~tile.skip[:ROWS]].sum(axis=0), rtol=1e-14)
+
+
+def test_a_region_reads_its_own_units_only(tile):
+    """Readers of two regions, one behind the other: the second begins where the first ends."""
+    regions = np.flatnonzero(CIRCUIT.vtree.variables < 0)
+    nodes = np.flatnonzero(np.isin(CIRCUIT.nodes.region, regions[:2]))
+    readers, first = unit_readers(CIRCUIT, nodes), (CIRCUIT.nodes.region[nodes] == regions[0]).sum()
+    tile.values[:] = 0.5
+    table = np.full((ROWS, len(nodes)), np.nan)
+    assert read_region(tile, ROWS, Wanted(readers, table, NO_TOTALS), 0, 0, 8, 0) == first
+    assert (table[:, :first] == 0.5).all()
+    assert np.isnan(table[:, first:]).all()
+    assert read_region(tile, ROWS, Wanted(readers, table, NO_TOTALS), first, 0, 8, 1) == len(nodes)
+    assert (table == 0.5).all()
