@@ -1,6 +1,5 @@
 """Counts of databases are those of the encoder, on odd tables, in DuckDB, SQLite and PostgreSQL."""
 import datetime
-import math
 import pathlib
 import shutil
 import sqlite3
@@ -11,17 +10,10 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from binomial_bounds import at_most
-from scipy.stats import hypergeom
+from sql_tables import OPTIONS, QUOTES, local_counts, odd_table
 
 import hld
-import pcircuit
-from hld.answers.profile import profile_of
-from hld.results.count_law import merged_codes
-from hld.sql.distances import _pooled
-from hld.sql.judging import judge_counts
-from hld.sql.slots import codes_of_slots, counted_column
-from hld.sql.tables import TableInDatabase
+from hld.sql.slots import codes_of_slots
 
 pytest.importorskip("ibis")
 pytest.importorskip("duckdb")
@@ -30,50 +22,10 @@ import ibis
 
 import hld.sql
 
-OPTIONS = {"num_latents": 2, "num_epochs": 3, "num_resamples": 99, "max_categories": 6}
-QUOTES = ["it's", 'say "x"', "back\\slash", "; DROP TABLE odd; --", "%s {0} :a $1", "naïve ☃", "", " ", "NULL"]
-NAMES = {"text": "te'xt", "size": 'si"ze', "when": "when; --", "flag": "Flag ☃"}
-
-
-def odd_table(num_rows, seed, *, new=False):
-    """Every kind of column, with quotes, holes, infinities and, if asked for, values that training had not."""
-    rng = np.random.default_rng(seed)
-    texts = np.array([*QUOTES[:6], *(["new 'level'"] if new else [])], dtype=object)
-    group = rng.integers(3, size=num_rows)
-    size = np.round(rng.normal(size=num_rows) + group, 2)
-    table = pd.DataFrame({
-        "text": texts[np.minimum(rng.integers(len(texts), size=num_rows), 2 + 2 * group + new)],
-        "size": size, "single": size.astype(np.float32) * 3,
-        "count": rng.integers(0, 5 + 2 * new, size=num_rows), "many": rng.integers(-1000, 1000, size=num_rows),
-        "when": np.datetime64("2020-01-01") + rng.integers(0, 10 ** 13, size=num_rows).astype("m8[us]"),
-        "flag": rng.random(num_rows) < 0.3, "huge": 2 ** 53 + rng.integers(0, 3, size=num_rows),
-        "names": [f"name {k}" for k in rng.zipf(1.5, size=num_rows) % 400],
-        "day": [datetime.date(2024, 1, 1) + datetime.timedelta(days=int(k)) for k in rng.integers(0, 90, num_rows)],
-        "clock": [datetime.time(int(k) // 60, int(k) % 60, 1, 500_000) for k in rng.integers(0, 1440, num_rows)],
-        "price": [Decimal(int(k)) / 100 for k in rng.integers(0, 999, num_rows)]})
-    table["size"] = table["size"].mask(rng.random(num_rows) < 0.1)
-    table["text"] = table["text"].mask(rng.random(num_rows) < 0.1, None)
-    if new:
-        table.loc[:3, "size"] = [math.inf, -math.inf, -0.0, 1e300]
-    return table.rename(columns=NAMES)
-
 
 @pytest.fixture(scope="module")
 def detector():
     return hld.HLDDetector(**OPTIONS).fit(odd_table(700, 0))
-
-
-def local_counts(detector, table):
-    """Counts of a table by the encoder, and its report."""
-    codes, report, *_ = detector.encoder_.encode_counting(table)
-    sizes = [counted_column(column).num_categories for column in detector.encoder_.columns]
-    return profile_of(merged_codes(detector.encoder_.columns, codes), sizes, detector.profile_.edges), report
-
-
-def counted(detector, table):
-    """What `hld.sql.count` returns, of a table in memory."""
-    profile, report = local_counts(detector, table)
-    return TableInDatabase(tuple(map(counted_column, detector.encoder_.columns)), profile, report, (), (), 0)
 
 
 def assert_same(found, detector, table):
@@ -258,99 +210,6 @@ def test_types_of_their_own_of_postgres_are_read_as_what_they_are_made_of(postgr
 
 
 # -- the test ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("reference", ["auto", "circuit"])
-def test_level_and_power(reference):
-    """Tables drawn from a circuit: at most as many false alarms as the level allows, and a shift is found."""
-    rng = np.random.default_rng(7)
-    source = pcircuit.hclt(np.repeat(rng.integers(3, size=(60, 1)), 6, axis=1), 3, rng=0)
-
-    def draw(n, seed):
-        return pd.DataFrame(pcircuit.sample(source, n, rng=seed)).rename(columns=str)
-
-    options = {"num_latents": 2, "num_epochs": 10, "num_resamples": 99, "rng": 1}
-    detector = hld.HLDDetector(**options, reference=reference).fit(draw(1000, 0))
-    trials, rejected = 45 if reference == "auto" else 6, 0
-    for seed in range(trials):
-        rejected += judge_counts(detector, counted(detector, draw(400 if seed % 15 else 80, 100 + seed)), 0.1).reject
-    assert rejected <= at_most(trials, 0.1)
-    shifted = draw(1500, 1)
-    shifted["2"] = shifted["2"].to_numpy()[rng.permutation(1500)]
-    result = judge_counts(detector, counted(detector, shifted), 0.05)
-    assert result.reject
-    assert "2" in result.pairs[0].names
-    assert "dependence changed" in str(result)
-
-
-@pytest.mark.parametrize(("n", "T", "ones"), [(7, 3, 4), (2, 5, 1), (1, 1, 1)])
-def test_the_mean_of_a_distance_is_exact_given_the_sums_of_both_tables(n, T, ones):
-    """Of n + T rows `ones` show a level, which rows are the batch is left to chance: the mean over all choices."""
-    def squared(k):
-        return _pooled([np.array([n - ones + k, ones - k])], [np.array([T - k, k])])
-
-    possible = range(max(0, ones - n), min(ones, T) + 1)
-    mean = sum(hypergeom.pmf(k, n + T, ones, T) * squared(k)[0] for k in possible)
-    assert [squared(k)[2] for k in possible] == pytest.approx([mean] * len(possible), rel=1e-12)
-
-
-def test_few_rows_have_exact_tests_alone(detector):
-    connection = duckdb.connect()
-    connection.register("t", odd_table(20, 8))
-    result = hld.sql.test(detector, connection, "t")
-    assert not {"columns", "pairs"} & set(result.metrics)
-    assert {"largest column", "largest pair", "dependence"} <= set(result.metrics)
-    assert result.largest_count is not None
-    assert sum(result.parts) == pytest.approx(1)
-    older = replace(detector.profile_, laws=None, associations=None)
-    from hld.sql.distances import count_distances
-    found = hld.sql.count(detector, connection, "t")
-    assert count_distances(detector, found.profile) is None
-    assert older.to_arrays().keys() == {"counts", "edges", "pairs"}
-
-
-def test_the_largest_change_of_a_dependence_is_that_of_the_rows():
-    rng = np.random.default_rng(12)
-    first = rng.integers(0, 3, size=(3000, 1))
-    rows = np.where(rng.random((3000, 5)) < 0.7, first, rng.integers(0, 3, size=(3000, 5)))
-    table = pd.DataFrame(rows, columns=list("abcde")).astype(str)
-    detector = hld.HLDDetector(**OPTIONS).fit(table[:1500])
-    batch = table[1500:1700].assign(c=table["c"][1700:1900].to_numpy())
-    found, expected = judge_counts(detector, counted(detector, batch), 0.05), detector.test(batch)
-    part = dict(zip(found.metrics, found.parts, strict=True))["dependence"]
-    assert found.largest_dependence == replace(expected.largest_dependence, share=part)
-    assert "c" in {"abcde"[v] for v in found.largest_dependence.columns}
-    assert found.largest_dependence.is_weaker
-    assert found.reject
-    assert found.to_dict()["largest_dependence"]["columns"] == list(found.largest_dependence.columns)
-
-
-def test_tolerance_is_a_distance_in_units_of_a_row():
-    rng = np.random.default_rng(9)
-    table = pd.DataFrame(rng.integers(3, size=(2000, 4))).rename(columns=str)
-    shifted = table[:1000].assign(**{"0": np.where(rng.random(1000) < 0.15, 0, table["0"][:1000])})
-    strict, loose = (hld.HLDDetector(**OPTIONS, tolerance=tolerance).fit(table) for tolerance in (0.0, 0.3))
-    assert judge_counts(strict, counted(strict, shifted), 0.05).reject
-    result = judge_counts(loose, counted(loose, shifted), 0.05)
-    assert not result.reject
-    assert 0 < result.effect < 0.3
-
-
-def test_the_result_is_one_of_json(detector, tmp_path):
-    import json
-
-    import jsonschema
-    connection = duckdb.connect()
-    connection.register("t", odd_table(100, 10))
-    result = hld.sql.test(detector, connection, "t")
-    schema = json.loads(pathlib.Path("docs/json/test.schema.json").read_text(encoding="utf-8"))
-    jsonschema.validate(json.loads(json.dumps(result.to_dict())), schema)
-    assert len(result.to_frame()) == len(detector.encoder_.columns)
-    assert repr(result).startswith(("no shift", "shift"))
-    detector.save(tmp_path / "m.hld")
-    again = hld.sql.test(hld.load(tmp_path / "m.hld"), connection, "t")
-    assert again.pvalue == result.pvalue
 
 
 def test_ibis_tables_and_files(detector, tmp_path):

@@ -1,0 +1,142 @@
+"""A counted table judged: which tests apply, their parts of the level, and one p-value for all of them."""
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from binomial_bounds import at_most
+from sql_tables import OPTIONS, counted, odd_table
+
+import hld
+import pcircuit
+from hld.sql.distances import count_distances
+from hld.sql.judging import WEIGHTS, judge, judge_counts
+
+
+@pytest.fixture(scope="module")
+def detector():
+    return hld.HLDDetector(**OPTIONS).fit(odd_table(700, 0))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("reference", ["auto", "circuit"])
+def test_level_and_power(reference):
+    """Tables drawn from a circuit: at most as many false alarms as the level allows, and a shift is found."""
+    rng = np.random.default_rng(7)
+    source = pcircuit.hclt(np.repeat(rng.integers(3, size=(60, 1)), 6, axis=1), 3, rng=0)
+
+    def draw(n, seed):
+        return pd.DataFrame(pcircuit.sample(source, n, rng=seed)).rename(columns=str)
+
+    options = {"num_latents": 2, "num_epochs": 10, "num_resamples": 99, "rng": 1}
+    detector = hld.HLDDetector(**options, reference=reference).fit(draw(1000, 0))
+    trials, rejected = 45 if reference == "auto" else 6, 0
+    for seed in range(trials):
+        rejected += judge_counts(detector, counted(detector, draw(400 if seed % 15 else 80, 100 + seed)), 0.1).reject
+    assert rejected <= at_most(trials, 0.1)
+    shifted = draw(1500, 1)
+    shifted["2"] = shifted["2"].to_numpy()[rng.permutation(1500)]
+    result = judge_counts(detector, counted(detector, shifted), 0.05)
+    assert result.reject
+    assert "2" in result.pairs[0].names
+    assert "dependence changed" in str(result)
+
+
+def test_few_rows_have_exact_tests_alone(detector):
+    found = counted(detector, odd_table(20, 8))
+    result = judge_counts(detector, found, 0.05)
+    assert not {"columns", "pairs"} & set(result.metrics)
+    assert {"largest column", "largest pair", "dependence"} <= set(result.metrics)
+    assert result.largest_count is not None
+    assert sum(result.parts) == pytest.approx(1)
+    older = replace(detector.profile_, laws=None, associations=None)
+    assert count_distances(detector, found.profile) is None
+    assert older.to_arrays().keys() == {"counts", "edges", "pairs"}
+
+
+def test_the_largest_change_of_a_dependence_is_that_of_the_rows():
+    rng = np.random.default_rng(12)
+    first = rng.integers(0, 3, size=(3000, 1))
+    rows = np.where(rng.random((3000, 5)) < 0.7, first, rng.integers(0, 3, size=(3000, 5)))
+    table = pd.DataFrame(rows, columns=list("abcde")).astype(str)
+    detector = hld.HLDDetector(**OPTIONS).fit(table[:1500])
+    batch = table[1500:1700].assign(c=table["c"][1700:1900].to_numpy())
+    found, expected = judge_counts(detector, counted(detector, batch), 0.05), detector.test(batch)
+    part = dict(zip(found.metrics, found.parts, strict=True))["dependence"]
+    assert found.largest_dependence == replace(expected.largest_dependence, share=part)
+    assert "c" in {"abcde"[v] for v in found.largest_dependence.columns}
+    assert found.largest_dependence.is_weaker
+    assert found.reject
+    assert found.to_dict()["largest_dependence"]["columns"] == list(found.largest_dependence.columns)
+
+
+def test_tolerance_is_a_distance_in_units_of_a_row():
+    rng = np.random.default_rng(9)
+    table = pd.DataFrame(rng.integers(3, size=(2000, 4))).rename(columns=str)
+    shifted = table[:1000].assign(**{"0": np.where(rng.random(1000) < 0.15, 0, table["0"][:1000])})
+    strict, loose = (hld.HLDDetector(**OPTIONS, tolerance=tolerance).fit(table) for tolerance in (0.0, 0.3))
+    assert judge_counts(strict, counted(strict, shifted), 0.05).reject
+    result = judge_counts(loose, counted(loose, shifted), 0.05)
+    assert not result.reject
+    assert 0 < result.effect < 0.3
+
+
+@pytest.mark.parametrize(("num_rows", "new"), [(20, False), (300, False), (300, True)])
+def test_weights_of_the_tests_that_apply_are_divided_by_their_sum(detector, num_rows, new):
+    found = judge_counts(detector, counted(detector, odd_table(num_rows, 3, new=new)), 0.05)
+    assert sum(WEIGHTS.values()) == pytest.approx(1)
+    weights = np.array([WEIGHTS[name] for name in found.metrics])
+    np.testing.assert_allclose(found.parts, weights / weights.sum(), rtol=1e-12)
+    assert set(found.metrics) == (set(WEIGHTS) if num_rows == 300 else set(WEIGHTS) - {"columns", "pairs"})
+    shares = {"missing": found.data_quality.missingness, "new": found.data_quality.new_values,
+              "largest column": found.largest_count, "dependence": found.largest_dependence}
+    parts = dict(zip(found.metrics, found.parts, strict=True))
+    assert {name: one.share for name, one in shares.items()} == {name: parts[name] for name in shares}
+
+
+@pytest.mark.parametrize(("num_rows", "new"), [(20, False), (300, False), (300, True)])
+def test_one_p_value_is_no_smaller_than_the_smallest_nor_larger_than_the_weighted_one(detector, num_rows, new):
+    found = judge_counts(detector, counted(detector, odd_table(num_rows, 4, new=new)), 0.05)
+    ps, parts = np.array(found.pvalues), np.array(found.parts)
+    assert ps.min() <= found.pvalue <= min((ps / parts).min() * (1 + 1e-9), 1.0)
+    assert found.reject == (found.pvalue <= 0.05) == new
+    assert 0 <= ps.min() <= ps.max() <= 1
+    laws = count_distances(detector, counted(detector, odd_table(num_rows, 4, new=new)).profile)
+    if laws is not None:
+        assert found.pvalues[:2] == tuple(one.pvalue for one in laws)
+        size = 1 / num_rows + 1 / detector.profile_.num_rows
+        assert found.effect == pytest.approx(np.sqrt(max(laws[0].squared / laws[0].expected - 1, 0) * size))
+
+
+def test_a_detector_without_held_out_rows_has_the_distances_alone():
+    rows = np.random.default_rng(0).integers(0, 3, size=(400, 3))
+    table = pd.DataFrame(rows, columns=list("abc"))
+    plain = hld.HLDDetector(**OPTIONS, reference="circuit", missingness=False).fit(table[:300])
+    found = judge_counts(plain, counted(plain, table[300:]), 0.05)
+    assert found.metrics == ("columns", "pairs")
+    assert found.parts == (0.5, 0.5)
+    assert found.pvalue == pytest.approx(min(2 * min(found.pvalues), 1))
+    assert (found.largest_count, found.largest_dependence) == (None, None)
+    learned = hld.HLDDetector(**OPTIONS, reference="training", missingness=False).fit(table[:300])
+    with pytest.raises(ValueError, match="the table has 20 rows, too few to compare with a detector that kept no rows"):
+        judge_counts(learned, counted(learned, table[300:320]), 0.05)
+
+
+def test_the_rows_of_the_reference_themselves_are_no_shift(detector):
+    """Their own counts: every distance is 0."""
+    own = counted(detector, odd_table(700, 0))
+    found = judge_counts(detector, own, 0.5)
+    assert not found.reject
+    assert found.effect == 0
+    assert found.num_missing == own.report.num_missing.sum() > 0
+    assert found.num_samples == 700
+
+
+def test_what_counts_cannot_tell_is_refused(detector):
+    table = pd.DataFrame(np.random.default_rng(1).integers(0, 3, size=(200, 2)), columns=["a", "b"])
+    for fitting in ({"groups": np.arange(200) // 10}, {"order": "time"}):
+        other = hld.HLDDetector(num_latents=2, num_epochs=1, metric="euclidean", null="exact").fit(table, **fitting)
+        with pytest.raises(ValueError, match="`detector` judges groups, a series, or rows given covariates, which c"):
+            judge(other, "", "t")
+    with pytest.raises(ValueError, match="`alpha` must be"):
+        judge(detector, "", "t", alpha=1.5)
