@@ -144,7 +144,7 @@ def test_batches_of_the_circuit_keep_the_level_by_rank_and_a_shift_has_the_least
 
 
 def test_law_and_ranks_agree_on_the_same_table(of_circuit, monkeypatch):
-    profile = counted(of_circuit, table_of(distances.DRAWN_ROWS, 6).dropna()).profile
+    profile = counted(of_circuit, table_of(distances.DRAWN_ROWS, 8).dropna()).profile
     ranked = count_distances(of_circuit, profile)
     monkeypatch.setattr(distances, "DRAWN_ROWS", 0)
     for by_rank, by_law in zip(ranked, count_distances(of_circuit, profile), strict=True):

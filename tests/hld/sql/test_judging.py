@@ -108,6 +108,18 @@ def test_one_p_value_is_no_smaller_than_the_smallest_nor_larger_than_the_weighte
         assert found.effect == pytest.approx(np.sqrt(max(laws[0].squared / laws[0].expected - 1, 0) * size))
 
 
+def test_a_small_move_of_all_columns_is_found_by_their_distance_at_its_part_of_the_level():
+    """Laws reach every level, so that nothing is lost but the parts of the others."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(rng.integers(0, 3, size=(1200, 12)), columns=[f"c{v}" for v in range(12)])
+    detector = hld.HLDDetector(**OPTIONS).fit(rows[:800])
+    found = judge_counts(detector, counted(detector, rows[800:].mask(rng.random((400, 12)) < 0.12, 0)), 0.05)
+    assert found.reject
+    weighted = dict(zip(found.metrics, np.array(found.pvalues) / found.parts, strict=True))
+    assert min(weighted, key=weighted.get) == "columns"
+    assert found.pvalue == pytest.approx(weighted["columns"])
+
+
 def test_a_detector_without_held_out_rows_has_the_distances_alone():
     rows = np.random.default_rng(0).integers(0, 3, size=(400, 3))
     table = pd.DataFrame(rows, columns=list("abc"))
