@@ -5,7 +5,12 @@ JSON has no NaN, no infinities and no NumPy arrays.
 from __future__ import annotations
 
 import math
+from numbers import Integral, Real
 from typing import Any
+
+import numpy as np
+
+from hld.tables.times import times_as_objects
 
 
 def columns_frame(columns: Any) -> Any:
@@ -65,7 +70,16 @@ def plain_json(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain_json(entry) for entry in value]
     if hasattr(value, "tolist"):  # NumPy arrays and scalars
-        return plain_json(value.tolist())
-    if isinstance(value, float):
+        plain = (times_as_objects(np.asarray(value)) if _is_finer_than_python(value) else value).tolist()
+        if type(plain) is not type(value):
+            return plain_json(plain)
+    if isinstance(value, Real) and not isinstance(value, Integral):
+        value = float(value)  # also of extended precision, whose plain value is itself
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+def _is_finer_than_python(value: Any) -> bool:
+    """Whether NumPy turns dates or durations into bare integers, as Python counts microseconds."""
+    dtype = getattr(value, "dtype", None)
+    return isinstance(dtype, np.dtype) and dtype.kind in "mM" and np.datetime_data(dtype)[0] in ("ns", "ps", "fs", "as")
