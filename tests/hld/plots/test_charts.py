@@ -1,24 +1,19 @@
 """Pictures: what is drawn is what was given, and nothing else is touched."""
 import sys
-import warnings
 
-import matplotlib
 import numpy as np
 import pytest
+from figures import drawn, new_axes
 
-import hld
-import pcircuit
 from hld import plots
 from hld.plots import charts
 from hld.results.localization import Localization
-
-matplotlib.use("Agg")
 
 
 @pytest.fixture
 def ax():
     """Axes of a figure that pyplot does not know."""
-    return plots.new_figure((5, 4)).add_subplot()
+    return new_axes()
 
 
 @pytest.fixture
@@ -33,16 +28,6 @@ def pyplot():
 def found(*scores):
     """A localisation with these scores."""
     return Localization((), np.array(scores, dtype=float))
-
-
-def drawn(ax):
-    """Pixels (height, width, 4) of the figure; a layout that does not fit is a warning, hence an error."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    canvas = FigureCanvasAgg(ax.figure)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        canvas.draw()
-    return np.asarray(canvas.buffer_rgba())
 
 
 def test_training_curve_starts_at_epoch_zero(ax):
@@ -191,34 +176,3 @@ def test_missing_matplotlib_is_explained(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"pip install 'hld\[plot\]'"):
         plots.training_curve([0.0])
-
-
-@pytest.mark.parametrize("null", ["exact", "normal", "monte-carlo", "auto"])
-def test_the_null_law_is_drawn_from_p_values(null, ax):
-    """The bars have area 1, those above the threshold the area alpha, and the line stands at the statistic."""
-    circuit = pcircuit.rat_spn([3] * 6, num_units=2, depth=1, rng=0)
-    test = hld.HLDTest(circuit, null=null, rng=0, num_resamples=199)
-    result = test(pcircuit.sample(circuit, 20, rng=1))
-    plots.null_law(test, result, ax)
-    area = sum(bar.get_width() * bar.get_height() for bar in ax.patches)
-    tail = sum(bar.get_width() * bar.get_height() for bar in ax.patches if bar.get_x() >= result.threshold * (1 - 1e-9))
-    above_zero = 1.0 if null != "normal" else test.calibration.null.pvalue(np.zeros(1), 20).value  # of squares
-    assert area == pytest.approx(above_zero, abs=0.02)
-    assert tail == pytest.approx(result.alpha, abs=0.015)
-    assert ax.lines[0].get_xdata()[0] == result.statistic
-    assert f"p = {result.pvalue:.2g}" in ax.get_legend().get_texts()[0].get_text()
-    drawn(ax)
-
-
-def test_a_far_statistic_is_on_the_page_and_several_metrics_are_refused(ax):
-    """However far away; the law of several metrics is not one law."""
-    circuit = pcircuit.rat_spn([3] * 6, num_units=2, depth=1, rng=0)
-    test = hld.HLDTest(circuit)
-    result = test([[0] * 6] * 500)
-    plots.null_law(test, result, ax)
-    assert ax.get_xlim()[1] > result.statistic
-    assert len(ax.patches) < 200
-    drawn(ax)
-    several = hld.HLDTest(circuit, metric=("euclidean", "standardized"))
-    with pytest.raises(ValueError, match="draw the law of a test with one of them"):
-        plots.null_law(several, several([[0] * 6]), ax)
