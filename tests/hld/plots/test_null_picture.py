@@ -65,7 +65,8 @@ def test_the_tail_is_the_p_value_of_a_batch_with_that_distance(options, shifted)
     assert (tail[0], tail[-1] < 0.05) == (pytest.approx(1), True)
     assert (np.diff(tail) <= 1e-12).all()
     place = np.searchsorted(edges, result.statistic)
-    assert tail[place - 1] + 1e-9 >= result.pvalue >= tail[place] - 1e-9
+    drawn_at_least = 1 / 200 if "num_resamples" in options else 0.0     # where results go on by a law
+    assert tail[place - 1] + 1e-9 >= result.pvalue >= tail[place] - drawn_at_least - 1e-9
 
 
 def test_one_coin_has_the_tail_of_one_chi_square():
