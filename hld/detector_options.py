@@ -63,5 +63,5 @@ def _check_metric(metric: str) -> None:
                 "node weights")
     if names_in(metric, expected) is None:
         weights = pcircuit.check_numbers(metric, "metric", expected, above=0)
-        if weights.ndim != 1:
+        if weights.ndim != 1 or not weights.size:
             raise ValueError(f"`metric` must be {expected}, found shape {weights.shape}")
