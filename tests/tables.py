@@ -35,3 +35,16 @@ def codes_of(encoder, table):
 def form(encoder):
     """JSON text of an encoder, which tells 1 from 1.0 and True."""
     return json.dumps(encoder.to_dict())
+
+
+def mixed_table(N, seed=0, *, shift=False):
+    """Text, booleans, whole and continuous numbers, with missing values; `shift` makes it rain."""
+    rng = np.random.default_rng(seed)
+    city = rng.choice(["Oslo", "Lima", "Pune"], size=N, p=[0.5, 0.3, 0.2])
+    base = np.select([city == "Oslo", city == "Lima"], [0.0, 5.0], 9.0)
+    heat = base + rng.normal(size=N)
+    frame = pd.DataFrame({"city": city, "heat": heat,
+                          "rain": rng.random(N) < (0.9 if shift else 0.3), "visits": rng.poisson(2, size=N)})
+    frame.loc[rng.random(N) < 0.1, "heat"] = np.nan
+    frame.loc[rng.random(N) < 0.05, "city"] = None
+    return frame

@@ -1,0 +1,93 @@
+"""What a fitted detector answers beside a test: each method is the function that it stands for."""
+import inspect
+
+import numpy as np
+import pytest
+from tables import mixed_table
+
+import hld
+import pcircuit
+from hld.detector_questions import DetectorQuestions
+from hld.estimator import NotFittedError
+from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
+from hld.summaries.of_tables import summarize_table
+from hld.synthetic.drawing import condition_probability, draw_rows
+
+ARGUMENTS = {"test_by": ([[1]], [0]), "summarize": ([[1]],), "power": (hld.Edit("rain", True, 0.1), 50),
+             "sample_size": (hld.Edit("rain", True, 0.1),), "detectable": (50,), "score_samples": ([[1]],),
+             "decision_function": ([[1]],), "predict": ([[1]],), "sample": (3,), "probability": ("rain == 1",)}
+QUESTIONS = [name for name, one in vars(DetectorQuestions).items() if inspect.isfunction(one)]
+
+
+@pytest.fixture(scope="module")
+def detector():
+    return hld.HLDDetector(num_latents=3, num_epochs=5, metric="euclidean", num_resamples=99).fit(mixed_table(600))
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_an_unfitted_detector_answers_no_question(name):
+    with pytest.raises(NotFittedError, match="this HLDDetector is not fitted"):
+        getattr(hld.HLDDetector(), name)(*ARGUMENTS[name])
+
+
+def test_plans_are_those_of_tables(detector):
+    edit = hld.Edit("rain", True, 0.2)
+    assert detector.power(edit, 60, alpha=0.1) == power_of_table(detector, edit, 60, 0.1)
+    assert detector.sample_size(edit, 0.7, alpha=0.1) == sample_size_of_table(detector, edit, 0.7, 0.1)
+    assert detector.detectable(200, 0.7, alpha=0.1) == detectable_of_table(detector, 200, 0.7, 0.1)
+
+
+def test_segments_are_tested_as_batches_of_their_own(detector):
+    rows = mixed_table(120, seed=1).drop(columns="city")
+    rows.loc[80:, "rain"] = True
+    found = detector.test_by(rows, np.repeat(["a", "b"], [80, 40]), alpha=0.1)
+    alone = [detector.test(part, alpha=0.1) for part in (rows[:80], rows[80:])]
+    assert found.labels == ("a", "b")
+    np.testing.assert_allclose(found.pvalues, [one.pvalue for one in alone])
+    assert [one.effect for one in found.results] == [one.effect for one in alone]
+    assert found.alpha == 0.1
+    yearly = detector.test_by(rows, np.repeat(["2025-03-01", "2026-05-01"], 60), every="year", procedure="by")
+    assert (yearly.labels, yearly.procedure) == (("2025", "2026"), "by")
+    with pytest.raises(ValueError, match="`alpha` must be"):
+        detector.test_by(rows, np.repeat(["a", "b"], 60), alpha=0)
+
+
+def test_sums_are_those_of_tables_and_noise_is_asked_for_by_name(detector):
+    rows = mixed_table(50, seed=2).dropna()
+    own, other = detector.summarize(rows), summarize_table(detector, rows)
+    assert detector.test(own).to_dict() == detector.test(other).to_dict()
+    assert own.num_rows == len(rows)
+    table = np.random.default_rng(0).integers(0, 3, size=(90, 2))
+    whole = hld.HLDDetector(num_latents=2, num_epochs=1, metric="euclidean", num_resamples=99).fit(table)
+    for seed, options in enumerate(({"epsilon": 1.0}, {"epsilon": 0.5, "delta": 1e-3})):
+        found, expected = (ask(table, **options, rng=seed) for ask in (
+            whole.summarize, lambda *given, **more: summarize_table(whole, *given, **{"delta": 1e-6, **more})))
+        assert whole.test(found).to_dict() == whole.test(expected).to_dict()
+        assert whole.test(found).pvalue != whole.test(whole.summarize(table)).pvalue
+
+
+def test_scores_are_log_likelihoods_and_predictions_their_signs(detector):
+    rows = mixed_table(80, seed=3)
+    wider = rows.assign(other=1)[["other", *reversed(rows.columns)]]
+    expected = pcircuit.log_likelihood(detector.circuit_, detector.encoder_.encode(rows)[0])
+    for table in (rows, wider):
+        np.testing.assert_array_equal(detector.score_samples(table), expected)
+        np.testing.assert_array_equal(detector.decision_function(table), expected - detector.offset_)
+        np.testing.assert_array_equal(detector.predict(table), np.where(expected < detector.offset_, -1, 1))
+
+
+def test_rows_and_probabilities_are_those_of_conditions(detector):
+    known = detector.circuit_, detector.encoder_.columns, detector.values_
+    where = 'rain == 1 and city == "Oslo"'
+    drawn = detector.sample(30, where=where, rng=4)
+    np.testing.assert_array_equal(drawn, draw_rows(*known, 30, where=where, rng=4))
+    assert set(drawn[:, 0]) == {"Oslo"}
+    assert detector.probability(where) == condition_probability(*known, where)
+    both = detector.probability("rain == 1"), detector.probability("not rain == 1")
+    assert sum(both) == pytest.approx(1, rel=1e-9)
+
+
+def test_sampled_rows_can_be_read(detector):
+    rows = detector.sample(20, rng=0)
+    assert rows.shape == (20, 4)
+    assert set(rows[:, 0]) <= {"Oslo", "Lima", "Pune", None}
