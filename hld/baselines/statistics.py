@@ -28,7 +28,8 @@ def mean_difference(reference: ArrayLike, batch: ArrayLike) -> float:
     Parameters
     ----------
     reference, batch : (n,) and (T,) float array_like
-        One number for each row, for instance log-likelihoods; -inf where a row is impossible.
+        One number for each row, for instance log-likelihoods; -inf where a row is impossible.  Where +inf and -inf
+        meet, as the variations of impossible rows and of rows without uncertainty do, their mean is +inf.
 
     Returns
     -------
@@ -175,11 +176,13 @@ def dropout_scores(circuit: pcircuit.Circuit, data: ArrayLike, *, rate: float = 
 
 
 def _mean_of(values: Any, name: str) -> float:
-    """Mean of one or more numbers, infinite ones among them but not NaN."""
+    """Mean of one or more numbers, not NaN; infinite where one is, and +inf outweighs -inf."""
     expected = "a sequence of at least one number, none of them NaN"
     numbers = pcircuit.check_numbers(values, name, expected, finite=False)
     if numbers.ndim != 1 or not numbers.size or np.isnan(numbers).any():
         raise ValueError(f"`{name}` must be {expected}, found {reprlib.repr(values)}")
+    if np.isposinf(numbers).any():
+        return np.inf
     return float(np.mean(numbers))
 
 

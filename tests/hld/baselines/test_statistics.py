@@ -51,3 +51,15 @@ def test_scalar_statistics():
     assert baselines.mean_difference([1.0], [-np.inf, 0.0]) == np.inf
     assert baselines.mean_difference([-np.inf], [-np.inf]) == 0.0
     assert baselines.typicality([-2.0, -4.0], 2.5) == 0.5
+
+
+def test_infinities_of_both_signs_have_an_infinite_mean():
+    """The variation of an impossible row is +inf, that of one without uncertainty -inf: both had no verdict."""
+    assert baselines.mean_difference([np.inf, -np.inf], [1.0]) == np.inf
+    assert baselines.mean_difference([-np.inf, 1.0], [-np.inf, np.inf]) == np.inf
+    assert baselines.mean_difference([-np.inf, 1.0], [-np.inf]) == 0.0
+    circuit = zoo.independent([[0.5, 0.5, 0.0]])
+    test = baselines.dropout_test(circuit, score="variation", num_resamples=39, rng=0)
+    result = test([[0], [2]])
+    assert (result.statistic, result.reject) == (np.inf, True)
+    assert test([[0], [1]]).pvalue == 1.0
