@@ -197,10 +197,12 @@ def _rows_of_numbers(rows: Any, name: str) -> np.ndarray:
 
 def _mean_kernel(first: np.ndarray, second: np.ndarray, bandwidth: float) -> float:
     """Mean of k over all pairs."""
-    return np.exp(_squared_distances(first, second) / (-2 * bandwidth ** 2)).mean()
+    with np.errstate(over="ignore"):  # of distances in tiny bandwidths, whose kernel is 0
+        return np.exp(-0.5 * (np.sqrt(_squared_distances(first, second)) / bandwidth) ** 2).mean()
 
 
 def _squared_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """(n, m) squared Euclidean distances; exact for whole numbers below 2^26."""
+    """(n, m) squared Euclidean distances; exact for whole numbers that are within 2^25 of the first."""
+    first, second = first - first[0], second - first[0]  # what all have in common would cost digits
     squares = (first ** 2).sum(axis=1)[:, None] + (second ** 2).sum(axis=1)
     return np.maximum(squares - 2 * first @ second.T, 0.0)

@@ -63,3 +63,27 @@ def test_infinities_of_both_signs_have_an_infinite_mean():
     result = test([[0], [2]])
     assert (result.statistic, result.reject) == (np.inf, True)
     assert test([[0], [1]]).pvalue == 1.0
+
+
+@pytest.mark.parametrize("far", [0.0, 1e9, -2.0 ** 52])
+@pytest.mark.parametrize(("bandwidth", "expected"), [
+    (1.0, 2 - 2 * np.exp(-0.5)), (1e-200, 2.0), (1e200, 0.0), (5e-324, 2.0), (1e-3, 2.0)])
+def test_distances_count_and_not_where_the_rows_are(far, bandwidth, expected):
+    """Rows that are 1 apart at 1e9 had distance 0; a tiny bandwidth gave NaN, a large one an overflow."""
+    first, second = [[far, 0.0], [far, 0.0]], [[far + 1.0, 0.0]]
+    assert baselines.mmd_squared(first, second, bandwidth) == pytest.approx(expected, rel=1e-12)
+    assert baselines.median_bandwidth([[far, 0.0], [far + 3.0, 4.0], [far + 6.0, 8.0]]) == 5.0
+
+
+def test_what_no_statistic_can_be_made_of_is_refused():
+    for call, name in ((lambda: baselines.mean_difference([], [1.0]), "reference"),
+                       (lambda: baselines.mean_difference([1.0], [np.nan]), "batch"),
+                       (lambda: baselines.typicality([[1.0]], 1.0), "log_likelihoods"),
+                       (lambda: baselines.typicality([1.0], np.inf), "entropy"),
+                       (lambda: baselines.mmd_squared([[1.0]], [[1.0, 2.0]], 1.0), "second"),
+                       (lambda: baselines.mmd_squared([[np.inf]], [[1.0]], 1.0), "first"),
+                       (lambda: baselines.mmd_squared([[1.0]], [[1.0]], 0), "bandwidth"),
+                       (lambda: baselines.median_bandwidth([[1.0]]), "rows"),
+                       (lambda: baselines.dropout_scores(zoo.two_coins(), [[0, 0]], score="std"), "score")):
+        with pytest.raises(ValueError, match=f"`{name}` must "):
+            call()
