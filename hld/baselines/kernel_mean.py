@@ -101,7 +101,7 @@ def pair_sum(kernel: HammingKernel, rows: np.ndarray) -> float:
     -------
     float
     """
-    total, step = 0.0, max(1, BLOCK_PAIRS // len(rows))
+    total, step = 0.0, max(1, BLOCK_PAIRS // max(1, len(rows)))
     for start in range(0, len(rows), step):
         stop = min(start + step, len(rows))
         total += float(kernel.matrix(rows[start:stop], rows[start:stop]).sum())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import zoo
 
-from hld.baselines.kernel_mean import pair_sum, product_kernel
+from hld.baselines.kernel_mean import HammingKernel, pair_sum, product_kernel, smoothed
 from hld.baselines.mmd import MMDTest
 from pcircuit import rat_spn, sample
 
@@ -41,3 +41,37 @@ def test_median_heuristic(circuit):
 def sample_of_states(circuit, n):
     p = naive.likelihood(circuit, naive.states(circuit))
     return np.random.default_rng(0).choice(len(p), size=n, p=p / p.sum())
+
+
+@pytest.mark.parametrize("name", ["two_coins", "rat_like", "irregular_csr", "nary", "unary", "zero_rows"])
+def test_a_smoothed_circuit_is_the_mean_kernel(name):
+    """E k(x, X'), X' from the circuit, as a sum over all states."""
+    circuit = zoo.circuits()[name]
+    states, kernel = naive.states(circuit), HammingKernel(1.7)
+    expected = by_definition(1.7, states, states) @ naive.likelihood(circuit, states)
+    np.testing.assert_allclose(naive.likelihood(smoothed(circuit, kernel), states), expected, rtol=1e-12)
+    assert smoothed(circuit, kernel).vtree == circuit.vtree
+
+
+def test_a_kernel_is_the_product_of_its_tables(rng):
+    left, right, kernel = rng.integers(0, 4, (5, 49)), rng.integers(0, 4, (7, 49)), HammingKernel(2.5)
+    table = kernel.table(4)
+    product = np.prod(table[left[:, None, :], right[None, :, :]], axis=2)
+    np.testing.assert_allclose(kernel.matrix(left, right), product, rtol=1e-12)
+    np.testing.assert_allclose(kernel.squared().matrix(left, right), product ** 2, rtol=1e-12)
+    assert table.diagonal().tolist() == [1.0] * 4
+    assert kernel.table(1).tolist() == [[1.0]]
+
+
+def test_few_rows_have_few_pairs():
+    kernel = HammingKernel(1.0)
+    assert [pair_sum(kernel, np.zeros((n, 3), dtype=int)) for n in (0, 1, 2)] == [0.0, 1.0, 4.0]
+
+
+def test_a_kernel_is_of_a_known_name_and_a_positive_bandwidth(circuit):
+    assert product_kernel(circuit, "hamming", 2, 0) == HammingKernel(2.0)
+    with pytest.raises(ValueError, match="`kernel` must be one of 'hamming', found 'rbf'"):
+        product_kernel(circuit, "rbf", 1.0, 0)
+    for bandwidth in (0, -1.0, np.inf):
+        with pytest.raises(ValueError, match="`bandwidth` must be a finite number above 0"):
+            product_kernel(circuit, "hamming", bandwidth, 0)
