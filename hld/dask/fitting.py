@@ -35,7 +35,7 @@ def fit(table: Any, detector: HLDDetector | None = None, *, sample_rows: int = 2
     Parameters
     ----------
     table : dask.dataframe.DataFrame, dask.array.Array (n, V), or list of dask.delayed.Delayed
-        Training rows, at least two.
+        Training rows, at least two.  Delayed pieces are data frames or arrays.
     detector : HLDDetector, optional
         Its options are used, and it is fitted itself.  Default: ``HLDDetector()``.
     sample_rows : int

@@ -1,6 +1,7 @@
 """A table in partitions: Dask data frames or arrays, cut by rows, each partition a delayed piece."""
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -74,9 +75,14 @@ def num_rows_of(pieces: list[Any]) -> np.ndarray:
     Returns
     -------
     int64 array
+
+    Raises
+    ------
+    TypeError
+        If a piece is neither a data frame nor an array, so that rows cannot be picked from it.
     """
     dask = need_dask()
-    return np.array(dask.compute(*[dask.delayed(len)(piece) for piece in pieces]), dtype=np.int64)
+    return np.array(dask.compute(*[dask.delayed(_num_rows)(piece) for piece in pieces]), dtype=np.int64)
 
 
 def without_rows(piece: Any, rows: np.ndarray) -> Any:
@@ -84,7 +90,7 @@ def without_rows(piece: Any, rows: np.ndarray) -> Any:
 
     Parameters
     ----------
-    piece : pandas.DataFrame or array
+    piece : pandas.DataFrame, polars.DataFrame or array
     rows : int array
         Positions to leave out.
     """
@@ -96,7 +102,7 @@ def picked(piece: Any, rows: np.ndarray) -> Any:
 
     Parameters
     ----------
-    piece : pandas.DataFrame or array
+    piece : pandas.DataFrame, polars.DataFrame or array
     rows : int array
         Their positions.
     """
@@ -108,9 +114,19 @@ def joined(pieces: list[Any]) -> Any:
 
     Parameters
     ----------
-    pieces : list of pandas.DataFrame, or of arrays
+    pieces : list of pandas.DataFrame, of polars.DataFrame, or of arrays
     """
     if hasattr(pieces[0], "iloc"):
         import pandas
         return pandas.concat(pieces)
+    if hasattr(pieces[0], "vstack"):
+        return functools.reduce(lambda above, below: above.vstack(below), pieces)
     return np.concatenate(pieces)
+
+
+def _num_rows(piece: Any) -> int:
+    """Rows of a piece, on the worker that holds it."""
+    if not any(hasattr(piece, name) for name in ("iloc", "vstack", "dtype")):
+        raise TypeError(f"`table` must have pieces that are data frames or arrays, found {type(piece).__name__}: "
+                        "convert them, as in dask.delayed(pandas.DataFrame)(piece)")
+    return len(piece)
