@@ -117,6 +117,7 @@ def test_results_are_found_by_their_ids_and_the_oldest_is_forgotten():
 
 @pytest.mark.parametrize(("arguments", "found"), [
     (["models/orders.hld", "eu=a/b.hld"], {"orders": "models/orders.hld", "eu": "a/b.hld"}),
+    (["orders.hld"], {"orders": "orders.hld"}),
     (["a=b=c.hld"], {"a": "b=c.hld"}), (["v1.2/x-y_z.hld"], {"x-y_z": "v1.2/x-y_z.hld"}), ([], {})])
 def test_names_are_given_or_those_of_the_files(arguments, found):
     assert model_paths(arguments) == found
