@@ -46,3 +46,7 @@ def test_a_graph_that_is_none_is_refused():
     graph.add("Add", "nothing", 1.0, output="y")
     with pytest.raises(onnx.checker.ValidationError, match="nothing"):
         graph.model([], [("y", "DOUBLE", [])], "")
+    graph = Graph()
+    graph.add("Add", "x", np.ones(4), output="y")  # shapes that do not fit together
+    with pytest.raises(onnx.shape_inference.InferenceError, match="Incompatible dimensions"):
+        graph.model([("x", "DOUBLE", [3])], [("y", "DOUBLE", [3])], "")

@@ -7,7 +7,7 @@ from hld.files.judges import JUDGES, judge_parts, read_judge
 
 ROWS = np.random.default_rng(0).integers(0, 2, (120, 2))
 FITTED = {"groups": ({}, {"groups": np.repeat(np.arange(20), 6)}), "time": ({}, {"order": "time"}),
-          "covariates": ({"covariates": [0]}, {})}
+          "covariates": ({"covariates": [0], "metric": "euclidean"}, {})}
 
 
 @pytest.fixture(scope="module")
