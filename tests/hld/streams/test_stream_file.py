@@ -104,6 +104,7 @@ def test_a_header_that_cannot_be_is_refused(monitor, detector, tmp_path, changed
 
 @pytest.mark.parametrize(("name", "change", "said"), [
     ("reference", lambda a: a + 7, "`reference` holds"), ("reference", lambda a: a[:1], "do not fit its rows"),
+    ("races.counts", lambda a: a + np.eye(len(a), a.shape[1], dtype=a.dtype), "are not those of a stream of 0 rows"),
     ("sizes", lambda a: np.array([599]), "do not fit its rows"), ("sizes", lambda a: np.array([0, 600]), "do not fit"),
     ("sizes", lambda a: np.array([[600]]), "'sizes'"), ("means", lambda a: a * np.nan, "'means'"),
     ("races.edges", lambda a: a[:, ::-1], "the edges of bins in the file do not ascend")])

@@ -29,11 +29,11 @@ def test_a_page_names_all_options_that_its_numbers_depend_on(run, folder, option
         assert run(*command[1:], "--json")[:2] == first[:2]
 
 
-def test_the_status_and_the_json_are_those_of_the_audit(run, folder):
-    detector, held_out = hld.load(folder / "model.hld"), pd.read_csv(folder / "moved.csv")
-    found = hld.audit({"model.hld": detector}, held_out, [20], alpha=0.05, num_batches=10, rng=4)
-    status, out, err = run("audit", "model.hld", "moved.csv", "--sizes", "20", "--num-batches", "10", "--seed", "4",
-                           "--json")
-    assert (status, err, json.loads(out)) == (1, "", found.to_dict())
-    assert found.keeps_level == {"model.hld": False}
-    assert run("audit", "model.hld", "calm.csv", "--sizes", "20", "--num-batches", "10", "--alpha", "0.001")[0] == 0
+@pytest.mark.parametrize(("table", "alpha", "status"), [("moved.csv", "0.05", 1), ("calm.csv", "0.3", 0)])
+def test_the_status_and_the_json_are_those_of_the_audit(run, folder, table, alpha, status):
+    found = hld.audit({"model.hld": hld.load(folder / "model.hld")}, pd.read_csv(folder / table), [20],
+                      alpha=float(alpha), num_batches=10, rng=4)
+    told, out, err = run("audit", "model.hld", table, "--sizes", "20", "--num-batches", "10", "--seed", "4",
+                         "--alpha", alpha, "--json")
+    assert (told, err, json.loads(out)) == (status, "", found.to_dict())
+    assert found.keeps_level == {"model.hld": status == 0}

@@ -49,3 +49,11 @@ def test_two_outputs_of_one_name_are_refused_before_the_work(run, folder, other)
         assert err == (f"hld: error: '{other}' is to be written twice, expected a file for each "
                        "output: one would replace the other\n")
         assert (folder / "same").read_text() == "as it was"
+
+
+@pytest.mark.parametrize("option", ["--c", "--onnx"])
+def test_the_model_is_not_replaced_by_its_export(run, folder, option):
+    model = (folder / "model.hld").read_bytes()
+    status, out, err = run("export", "model.hld", option, "model.hld")
+    assert (status, out, (folder / "model.hld").read_bytes()) == (2, "", model)
+    assert "'model.hld' is read by this command, expected another file to write" in err
