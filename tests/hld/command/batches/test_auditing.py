@@ -22,7 +22,7 @@ def test_an_audit_as_a_page(run, folder):
 def test_a_page_names_all_options_that_its_numbers_depend_on(run, folder, options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)    # of the column that is not read
-        first = run("audit", "model.hld", "calm.csv", "--sizes", "5,20", "--num-batches", "10", "--seed", "3",
+        first = run("audit", "model.hld", "calm.csv", "--sizes", "5,20", "--num-batches", "4", "--seed", "3",
                     "--edit", "colour=green:+0.1", *options, "--report", "page.html", "--json")
         page = (folder / "page.html").read_text(encoding="utf-8")
         command = shlex.split(html.unescape(page.partition("How to reproduce</h2><pre>")[2].partition("\n")[0]))
