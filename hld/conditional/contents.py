@@ -14,6 +14,7 @@ from hld.testing.goodness_of_fit import HLDTest
 from hld.vectors.bounded import bounded_array
 
 RANK = 1e-9  # of the products of functions: smaller eigenvalues are rounding
+ASYMMETRY = 1e-6  # relative: so much of a symmetric matrix may be rounding
 
 
 def read_contents(inner: HLDTest, arrays: dict[str, Any]) -> tuple[Any, ...]:
@@ -44,22 +45,37 @@ def read_contents(inner: HLDTest, arrays: dict[str, Any]) -> tuple[Any, ...]:
     functions = CovariateFunctions(given, _read_groups(arrays, inner.circuit.num_categories, given), len(beta))
     if len(beta) not in [end for _, end in functions.ends]:
         raise ValueError("the regression of the test does not fit its covariates")
-    inverse = bounded_array(arrays, "inverse", (len(beta),) * 2, 1 / (RANK * rows))
+    inverse = _read_inverse(arrays, len(beta), rows)
     norms, fourth = (pcircuit.finite_array(arrays, *one) for one in (("norms", (q, 3)), ("fourth", (q,))))
     stds = bounded_array(arrays, "stds", (m,), math.sqrt(rows))
     reach = np.array([metric.reach(np.ones(m)) for metric in inner.calibration.metrics])
     _check_sums(norms, fourth, m * rows ** 2 * reach ** 2)
-    joint = pcircuit.finite_array(arrays, "joint", (None,), np.float32)
+    joint = _read_joint(arrays, q)
     shown, wider = (pcircuit.finite_array(arrays, name, shape) if "shown" in arrays else np.ones(shape)
                     for name, shape in (("shown", (m,)), ("wider", (q, 3))))
-    if k[0] < 2 or min(norms.min(), fourth.min(), stds.min(), shown.min(), wider.min()) < 0 or shown.max() > 1 \
-            or (np.linalg.eigvalsh(inverse) < -1e-9).any() or (q > 1) != (len(joint) > RESOLVED) \
-            or (np.diff(joint) < 0).any():
+    if k[0] < 2 or min(norms.min(), fourth.min(), stds.min(), shown.min(), wider.min()) < 0 or shown.max() > 1:
         raise ValueError("the sums of the test given covariates are not those of rows")
     singles = _read_ranks(arrays, "singles", "single")
     several = tuple(_read_ranks(arrays, f"several{T}", "few") for T in range(2, MOST_TOGETHER + 1))
     return (functions, int(k[0]), beta, inverse, norms, fourth, stds, joint, shown, wider, singles, several,
             *_read_farthest(arrays, q, int(k[0])), _read_columns(arrays, V))
+
+
+def _read_inverse(arrays: dict[str, Any], f: int, rows: float) -> np.ndarray:
+    """(f, f) the pseudo-inverse of the products of functions: symmetric, without negative eigenvalues."""
+    found = bounded_array(arrays, "inverse", (f, f), 1 / (RANK * rows))
+    if (np.abs(found - found.T) > ASYMMETRY * np.abs(found).max()).any() \
+            or (np.linalg.eigvalsh(found) < -1e-9).any():
+        raise ValueError("the inverse of the test given covariates is not that of sums of products")
+    return found
+
+
+def _read_joint(arrays: dict[str, Any], q: int) -> np.ndarray:
+    """Draws of the harmonic mean of p-values of q metrics, ascending; none of a single one."""
+    found: np.ndarray = pcircuit.finite_array(arrays, "joint", (None,), np.float32)
+    if (q > 1) != (len(found) > RESOLVED) or ((found <= 0) | (found > 1)).any() or (np.diff(found) < 0).any():
+        raise ValueError("the joint law of the metrics given covariates must be ascending numbers in (0, 1]")
+    return found
 
 
 def _check_sums(norms: np.ndarray, fourth: np.ndarray, most: np.ndarray) -> None:
