@@ -1,7 +1,7 @@
 """Stretches of time: their variance in known series, between their sizes and beyond; memory that is too long."""
 import numpy as np
 import pytest
-from markov_series import markov, variance_ratio
+from dependent_rows import markov, variance_ratio
 
 import hld
 import pcircuit

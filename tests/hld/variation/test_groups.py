@@ -4,7 +4,8 @@ import warnings
 import binomial_bounds
 import numpy as np
 import pytest
-import zoo
+from dependent_rows import GROUPED as CIRCUIT
+from dependent_rows import varied_rows
 
 import hld
 import pcircuit
@@ -12,20 +13,10 @@ from hld.answers.column_shifts import column_shifts
 from hld.nulls.exchangeable import exchangeable_pvalue, leverages, normal_pvalue, symmetric_scores
 from hld.nulls.ranked_parts import ranked_parts
 from hld.references.groups import group_reference
-from hld.variation.group_test import group_test
 from hld.vectors.column_units import column_units
 from hld.vectors.linear_maps import DenseRows, Scaled
 
-CIRCUIT = zoo.circuits()["hclt_like"]
 TEST = hld.HLDTest(CIRCUIT, metric=("euclidean", "standardized", "whitened"))
-
-
-def varied_rows(G, n, seed):
-    """(G, n, V) rows of G circuits whose parameters vary: mixtures of two that every group mixes in its own way."""
-    rng = np.random.default_rng(seed)
-    first, second = (pcircuit.sample(CIRCUIT, G * n, rng=rng).reshape(G, n, -1) for _ in range(2))
-    second = np.where(rng.random(second.shape) < 0.5, second, 0)
-    return np.where(rng.random((G, n, 1)) < rng.beta(2, 2, size=(G, 1, 1)), first, second)
 
 
 def reference_of(rows, seed=0):
@@ -108,49 +99,6 @@ def test_the_law_beyond_the_ranks_is_not_smaller_than_drawn():
                       for draw in rng.normal(size=(600, 101, 8))])
     for alpha in (0.05, 0.005):
         assert (found <= alpha).sum() <= binomial_bounds.at_most(len(found), alpha)
-
-
-def test_natural_variation_is_no_shift_and_another_kind_is():
-    rows = varied_rows(61, 60, 5)
-    test = group_test(TEST, rows[:40].reshape(2400, -1), np.repeat(np.arange(40), 60), seed=0)
-    calm = [test(one) for one in rows[40:]]
-    plain = hld.HLDTest(CIRCUIT, metric=TEST.calibration.metrics[0].name, reference="training", null="auto",
-                        training_data=rows[:40].reshape(2400, -1), rng=0)
-    assert sum(one.reject for one in calm) <= binomial_bounds.at_most(21, 2 / 41)
-    assert sum(plain(one).reject for one in rows[40:]) > binomial_bounds.at_most(21, 0.05, 1e-2)
-    found = test(np.repeat(rows[60][:1], 60, axis=0))
-    assert found.pvalue == test.least_pvalue() == 1 / 41
-    assert found.context.num_groups == 40
-    moved, spread = found.deltas / test.inner.shown_weights, found.stds / test.inner.shown_weights
-    squared, between = moved @ moved, spread @ spread / 60
-    rows_vary = float(test.inner.stds[:len(moved)] @ test.inner.stds[:len(moved)])
-    assert found.context.times == pytest.approx(np.sqrt(squared / between))
-    assert found.context.effect == pytest.approx(np.sqrt((squared - between * (1 + 1 / 40)) / rows_vary))
-    assert found.context.effective_rows == pytest.approx(rows_vary / between)
-    assert found.context.effective_rows < 60
-    assert f"among 40 groups of this size: {found.context.times:.2g} times" in str(found)
-    assert "no p-value is below 0.024" in str(found)
-    assert "among 40 groups of at most 60 rows: " in str(test(rows[40:].reshape(1260, -1)))
-    assert found.to_dict()["context"]["least_pvalue"] == 1 / 41
-
-
-def test_what_a_group_is_worth_is_not_told_from_groups_of_one_row():
-    rows = varied_rows(120, 20, 8)
-    one, many = (group_test(TEST, rows[:, :n].reshape(120 * n, -1), np.repeat(np.arange(120), n), seed=0)
-                 for n in (1, 20))
-    assert one.describe().endswith("natural variation: not known, as no group has more than one row")
-    assert "natural variation: a group, however large, is worth at most " in many.describe()
-    assert "p-values go by rank down to 0.0083 and by a normal law below" in str(many(rows[0]))
-
-
-def test_holes_of_groups_and_batches_count_alike():
-    rows = varied_rows(30, 20, 6).astype(int)
-    rows[np.random.default_rng(7).random(rows.shape) < 0.3] = -1
-    test = group_test(TEST, rows[:29].reshape(580, -1), np.repeat(np.arange(29), 20), seed=0)
-    seen, values = TEST.vectors.seen(rows[29]), TEST.vectors.rows(rows[29])
-    expected = np.where(seen, values, pcircuit.unit_means(CIRCUIT)[TEST.nodes]).mean(axis=0)
-    np.testing.assert_allclose(test.groups.mean_of(TEST.vectors, rows[29]), expected, atol=1e-14)
-    assert test(rows[29]).num_missing == (rows[29] < 0).sum()
 
 
 # -- detectors ---------------------------------------------------------------------------------------------------
@@ -255,15 +203,6 @@ def test_columns_are_judged_among_groups():
                                 np.repeat(["odd", "like"], 50), 0.1)
     assert segments.results[1].columns[0].adjusted == 1 / 31
     assert segments.results[0].columns == ()  # not called
-
-
-def test_without_units_of_single_columns_none_are_told():
-    nodes = np.flatnonzero(CIRCUIT.nodes.kind == "sum")
-    test = hld.HLDTest(CIRCUIT, nodes=nodes, metric="euclidean")
-    rows = varied_rows(25, 8, 9)
-    found = group_test(test, rows[:20].reshape(160, -1), np.repeat(np.arange(20), 8), seed=0)(rows[20])
-    assert found.column_pvalues is None
-    assert found.columns == ()
 
 
 @pytest.mark.parametrize("by", ["day", 1, None])

@@ -4,17 +4,15 @@ import warnings
 import binomial_bounds
 import numpy as np
 import pytest
-from markov_series import markov, variance_ratio
+from dependent_rows import IN_SERIES as CIRCUIT
+from dependent_rows import markov, uneven, variance_ratio
 
 import hld
-import pcircuit
 from hld.nulls.exchangeable import exchangeable_pvalue
 from hld.nulls.ranked_parts import ranked_parts
 from hld.references.stretches import stretch_reference
-from hld.variation.time_test import RISK, time_test
 from hld.vectors.column_units import column_units
 
-CIRCUIT = pcircuit.rat_spn([2] * 3, num_units=2, depth=1, rng=0)
 TEST = hld.HLDTest(CIRCUIT, metric=("euclidean", "standardized"))
 
 
@@ -46,19 +44,6 @@ def test_unmoved_columns_are_called_at_the_level_where_rows_hang_together(stay, 
         z = TEST.vectors.mean(rows[-T:]) - own.mean
         calls += ranked_parts(z, own.at(T), parts, many=30)[1].min() <= 0.05
     assert calls <= binomial_bounds.at_most(trials, 0.07)
-
-
-def test_a_series_is_judged_by_its_stretches_and_a_shift_is_found():
-    rows = markov(CIRCUIT, 4000, 0.8, np.random.default_rng(2))[0]
-    test = time_test(TEST, rows[:3000])
-    calm = test(rows[3500:3600])
-    assert calm.context.kind == "time"
-    assert calm.context.effective_rows < 40
-    assert "of 64 rows, scaled to this size: " in str(calm)
-    assert "stretches of time of this size: " in str(test(rows[3500:3564]))
-    assert "p-values go by rank down to 0.021 and by a normal law below" in str(calm)
-    assert "effective sample sizes: T = 10: " in test.describe()
-    assert test(np.repeat(rows[:1], 400, axis=0)).reject
 
 
 # -- detectors ---------------------------------------------------------------------------------------------------
@@ -127,58 +112,7 @@ def test_bad_order_is_refused(options, said):
         hld.HLDDetector(num_epochs=1, reference="circuit").fit(rows, order="time")
 
 
-def uneven(n, stays, rng):
-    """(n, V) rows of independent columns that stay as they were with probabilities of their own."""
-    fresh, new = rng.integers(0, 3, size=(n, len(stays))), rng.random((n, len(stays))) >= stays
-    new[0] = True
-    last = np.maximum.accumulate(np.where(new, np.arange(n)[:, None], 0), axis=0)
-    return np.take_along_axis(fresh, last, axis=0)
-
-
-@pytest.fixture(scope="module")
-def twenty():
-    """A test of twenty columns that are independent of one another."""
-    rows = np.random.default_rng(9).integers(0, 3, size=(2000, 20))
-    circuit, _ = pcircuit.fit_em(pcircuit.hclt(rows, num_latents=2, rng=0), rows, num_epochs=5)
-    return hld.HLDTest(circuit, metric=("euclidean", "standardized", "whitened"))
-
-
-UNEVEN = np.array([0.98, 0.9, 0.5] + [0.0] * 17)
-
-
-def test_one_slow_column_among_quick_ones_raises_no_alarms(twenty):
-    """Three columns of twenty have a memory, of three lengths: the sum of all hides that 64 rows are short for one."""
-    rng, trials, found = np.random.default_rng(10), 150, 0
-    for _ in range(trials):
-        rows = uneven(4500, UNEVEN, rng)
-        judge = time_test(twenty, rows[:3000])
-        assert judge.has_law
-        found += judge(rows[3500:]).reject
-    assert found <= binomial_bounds.at_most(trials, 0.05)
-
-
-def test_a_slow_column_is_bounded_by_itself_and_quick_ones_are_found(twenty):
-    rows = uneven(4000, np.append(0.99, UNEVEN[3:].repeat(2)[:19]), np.random.default_rng(11))
-    judge = time_test(twenty, rows[:3000])
-    assert list(judge.dependent_columns) == [0]
-    assert "in 1 column stretches of this length are still dependent" in judge.describe()
-    slow, quick = rows[3500:].copy(), rows[3500:].copy()
-    slow[:, 0], quick[:, 7] = 2, 2
-    found = judge(slow)
-    assert found.pvalue > 0.05
-    assert found.column_pvalues[:, 0].min() >= 1 / (3000 // 500 + 1)
-    found = judge(quick)
-    assert found.pvalue < 0.002 < 1 / (3000 // 500 + 1)
-    assert found.column_pvalues[1].argmin() == 7
-
-
 def test_fit_names_the_columns_in_which_stretches_are_dependent():
     rows = uneven(6000, np.append(np.zeros(19), 0.98), np.random.default_rng(13))
     with pytest.warns(UserWarning, match="of up to 64 of 3000 rows, which are still dependent in 'x19', whose own"):
         hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows, order="time")
-
-
-def test_quick_columns_are_seldom_said_to_be_dependent(twenty):
-    rng = np.random.default_rng(12)
-    called = [bool(time_test(twenty, uneven(3000, np.zeros(20), rng)).dependent_columns) for _ in range(50)]
-    assert sum(called) <= binomial_bounds.at_most(50, RISK)

@@ -1,0 +1,143 @@
+"""Batches among stretches of a series: what their number allows, columns of long memory, and what is said of both."""
+import binomial_bounds
+import numpy as np
+import pytest
+from dependent_rows import IN_SERIES as CIRCUIT
+from dependent_rows import markov, uneven
+
+import hld
+import pcircuit
+from hld.nulls.exchangeable import exchangeable_pvalue
+from hld.variation.time_test import INDEPENDENT_ROWS, RISK, TimeTest, time_test
+
+TEST = hld.HLDTest(CIRCUIT, metric=("euclidean", "standardized"))
+UNEVEN = np.array([0.98, 0.9, 0.5] + [0.0] * 17)
+
+
+def test_a_series_is_judged_by_its_stretches_and_a_shift_is_found():
+    rows = markov(CIRCUIT, 4000, 0.8, np.random.default_rng(2))[0]
+    test = time_test(TEST, rows[:3000])
+    calm = test(rows[3500:3600])
+    assert calm.context.kind == "time"
+    assert calm.context.effective_rows < 40
+    assert "of 64 rows, scaled to this size: " in str(calm)
+    assert "stretches of time of this size: " in str(test(rows[3500:3564]))
+    assert "p-values go by rank down to 0.021 and by a normal law below" in str(calm)
+    assert "effective sample sizes: T = 10: " in test.describe()
+    assert test(np.repeat(rows[:1], 400, axis=0)).reject
+
+
+@pytest.fixture(scope="module")
+def twenty():
+    """A test of twenty columns that are independent of one another."""
+    rows = np.random.default_rng(9).integers(0, 3, size=(2000, 20))
+    circuit, _ = pcircuit.fit_em(pcircuit.hclt(rows, num_latents=2, rng=0), rows, num_epochs=5)
+    return hld.HLDTest(circuit, metric=("euclidean", "standardized", "whitened"))
+
+
+def test_one_slow_column_among_quick_ones_raises_no_alarms(twenty):
+    """Three columns of twenty have a memory, of three lengths: the sum of all hides that 64 rows are short for one."""
+    rng, trials, found = np.random.default_rng(10), 150, 0
+    for _ in range(trials):
+        rows = uneven(4500, UNEVEN, rng)
+        judge = time_test(twenty, rows[:3000])
+        assert judge.has_law
+        found += judge(rows[3500:]).reject
+    assert found <= binomial_bounds.at_most(trials, 0.05)
+
+
+def test_a_slow_column_is_bounded_by_itself_and_quick_ones_are_found(twenty):
+    rows = uneven(4000, np.append(0.99, UNEVEN[3:].repeat(2)[:19]), np.random.default_rng(11))
+    judge = time_test(twenty, rows[:3000])
+    assert list(judge.dependent_columns) == [0]
+    assert "in 1 column stretches of this length are still dependent" in judge.describe()
+    slow, quick = rows[3500:].copy(), rows[3500:].copy()
+    slow[:, 0], quick[:, 7] = 2, 2
+    found = judge(slow)
+    assert found.pvalue > 0.05
+    assert found.column_pvalues[:, 0].min() >= 1 / (3000 // 500 + 1)
+    found = judge(quick)
+    assert found.pvalue < 0.002 < 1 / (3000 // 500 + 1)
+    assert found.column_pvalues[1].argmin() == 7
+
+
+def test_quick_columns_are_seldom_said_to_be_dependent(twenty):
+    rng = np.random.default_rng(12)
+    called = [bool(time_test(twenty, uneven(3000, np.zeros(20), rng)).dependent_columns) for _ in range(50)]
+    assert sum(called) <= binomial_bounds.at_most(50, RISK)
+
+
+@pytest.fixture(scope="module")
+def series():
+    rows = markov(CIRCUIT, 3000, 0.5, np.random.default_rng(3))[0].astype(int)
+    return rows, time_test(TEST, rows[:2000])
+
+
+def test_the_p_value_of_a_usual_batch_is_that_among_the_stretches(series):
+    rows, test = series
+    batch, stretches = rows[2100:2150], test.stretches
+    own = TEST.vectors.mean(batch) - TEST.vectors.rows(rows[:2000]).mean(axis=0)
+    expected = exchangeable_pvalue(own, stretches.at(50), TEST.calibration.metrics, many=30, is_exact=False)
+    found = test(batch)
+    assert expected.value > 0.1  # no law and no bound below
+    assert (found.pvalue, found.null) == (pytest.approx(expected.value), "time")
+    np.testing.assert_allclose(found.deltas, own[:len(TEST.nodes)], atol=1e-12)
+
+
+def test_a_long_batch_is_averaged_block_by_block(series, monkeypatch):
+    rows, test = series
+    holed = np.where(np.random.default_rng(0).random(rows.shape) < 0.1, -1, rows)[2000:2800]
+    whole = test(holed)
+    monkeypatch.setattr("hld.variation.time_test.BLOCK_ROWS", 300)  # two whole blocks and one of 200
+    found = test(holed)
+    np.testing.assert_allclose(found.deltas, whole.deltas, atol=1e-12)
+    assert found.pvalue == pytest.approx(whole.pvalue)
+    assert found.num_missing == (holed < 0).sum()
+
+
+def test_a_test_from_a_file_gives_the_same(series):
+    rows, test = series
+    again = TimeTest.from_arrays(TEST, test.to_arrays())
+    assert again.describe() == test.describe()
+    assert again(rows[2500:2530]).to_dict() == test(rows[2500:2530]).to_dict()
+
+
+@pytest.mark.parametrize("T", [1, 3, 4, 7, 100, 500, 501])
+def test_among_rows_that_are_all_alike_the_p_value_goes_by_the_stretches_that_there_are(T):
+    """As long as the batch, or as four rows: of 500 rows 125 or fewer, and none for batches that are longer."""
+    test = time_test(TEST, np.zeros((500, 3), dtype=int))
+    least = 1 / (500 // max(T, INDEPENDENT_ROWS) + 1)
+    assert not test.varies
+    assert not test.has_law
+    assert test.least_pvalue(T) == least
+    assert test(np.ones((T, 3), dtype=int)).pvalue == pytest.approx(least)
+    assert test(np.zeros((T, 3), dtype=int)).pvalue == 1.0
+    assert "all rows are alike, so p-values are at least 0.0079, and more for long batches" in test.describe()
+
+
+def test_rows_that_are_worth_fewer_allow_fewer_stretches():
+    """Stretches of 128 equal rows: even the shortest batch is compared with those worth four independent ones."""
+    rng = np.random.default_rng(4)
+    test = time_test(TEST, pcircuit.sample(CIRCUIT, 8, rng=rng).repeat(128, axis=0).astype(int))
+    assert test.is_too_short
+    assert not test.has_law
+    worth = test.stretches.effective_rows(1024)
+    assert test.least_pvalue(1) == 1 / (1024 // np.ceil(4 * 1024 / worth) + 1) > 0.1
+    assert test.least_pvalue(1024) == 0.5
+    assert test.least_pvalue(5000) == 1.0
+    assert test(np.ones((600, 3), dtype=int)).pvalue >= test.least_pvalue(600) == 0.5
+
+
+def test_a_column_that_never_changed_is_known_by_its_number_and_bounded_by_rank():
+    circuit = pcircuit.rat_spn([2] * 3, num_units=2, depth=1, rng=0)
+    inner = hld.HLDTest(circuit, metric="euclidean")
+    rows = pcircuit.sample(circuit, 2000, rng=5).astype(int)
+    rows[:, 1] = 0
+    test = time_test(inner, rows)
+    assert list(test.constant_columns) == [1]
+    assert (test.has_law, test.least_pvalue(), test.least_of_columns()) == (True, 0.0, 0.0)
+    one, same = rows[:40].copy(), rows[:40]
+    one[7, 1] = 1
+    assert test(same).column_pvalues[0, 1] == 1.0
+    assert test(one).column_pvalues[0, 1] + 1e-12 >= 1 / (2000 // 40 + 1)
+    assert test(one).column_pvalues[0, 1] < 0.05
