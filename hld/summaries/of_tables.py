@@ -13,6 +13,7 @@ from hld.answers.table_facts import evidence_of
 from hld.schemas.encoding import EncodingReport
 from hld.schemas.quality import DataQuality, data_quality
 from hld.summaries.fingerprint import detector_fingerprint
+from hld.summaries.privacy import check_privacy, with_noise
 from hld.summaries.summary import BatchSummary, TableCounts
 from hld.summaries.summing import summarize_rows
 
@@ -56,6 +57,7 @@ def summarize_chunks(detector: Any, chunks: Iterable[Any], *, epsilon: float | N
     BatchSummary
     """
     encoder, test = detector.encoder_, detector.test_
+    epsilon, delta = check_privacy(epsilon, delta)  # before anything is read
     found: BatchSummary | None = None
     table: TableCounts | None = None
     for chunk in chunks:
@@ -74,8 +76,6 @@ def summarize_chunks(detector: Any, chunks: Iterable[Any], *, epsilon: float | N
     if found is None:
         raise ValueError("`chunks` has no table: at least one is needed")
     if epsilon is not None:
-        from hld.summaries.privacy import check_privacy, with_noise
-        epsilon, delta = check_privacy(epsilon, delta)
         found, table = with_noise(test, found, epsilon, delta, rng), None
     return replace(found, model=detector_fingerprint(test.fingerprint, detector.schema_), table=table)
 

@@ -108,6 +108,15 @@ def test_noise_is_added_once_and_counts_are_left_out(by_name, detector):
     assert facts_of(by_name, found)[1:] == (None, None)
 
 
+@pytest.mark.parametrize(("options", "said"), [({"epsilon": -1.0}, "`epsilon`"),
+                                               ({"epsilon": 1.0, "delta": 2.0}, "`delta`")])
+def test_bad_options_are_refused_before_anything_is_read(by_name, options, said):
+    chunks = iter([{"a": [0], "b": [0], "c": [0]}])
+    with pytest.raises(ValueError, match=f"{said} must be"):
+        summarize_chunks(by_name, chunks, **options)
+    assert len(list(chunks)) == 1
+
+
 def test_a_summary_of_the_test_is_none_of_its_detector(by_name, detector):
     codes = by_name.encoder_.encode(named(detector[1][:9]))[0]
     with pytest.raises(ValueError, match=r"`summary` is for the model .* tested by the model that it was made with"):
