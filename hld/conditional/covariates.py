@@ -42,8 +42,8 @@ def covariate_mask(names: Sequence[Any], covariates: Any, reference: str) -> np.
     if not places:
         raise ValueError("`covariates` names no column: give at least one, or None")
     if len(set(places)) == len(names):
-        raise ValueError(f"`covariates` names all {len(names)} columns: leave out those that are tested given the "
-                         "others")
+        every = f"all {len(names)} columns" if len(names) > 1 else "the only column"
+        raise ValueError(f"`covariates` names {every}: leave out those that are tested given the others")
     if reference not in ("auto", "held-out", "training"):
         raise ValueError("`covariates` need rows to compare with, as the circuit is only nearly right about the rest "
                          f"given them: use reference='held-out', found reference={reference!r}")

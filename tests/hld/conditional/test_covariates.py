@@ -39,6 +39,7 @@ def test_what_names_no_column_is_shown_with_those_that_there_are(column):
 @pytest.mark.parametrize(("names", "covariates", "reference", "said"), [
     (NAMES, [], "auto", "`covariates` names no column: give at least one, or None"),
     (NAMES, [2, 0, "sex"], "auto", "`covariates` names all 3 columns: leave out those that are tested"),
+    (("age",), [0], "auto", "`covariates` names the only column: leave out those that are tested"),
     (NAMES, ["age"], "circuit", "use reference='held-out', found reference='circuit'")])
 def test_what_leaves_nothing_to_test_or_to_compare_with_is_refused(names, covariates, reference, said):
     with pytest.raises(ValueError, match=said):
