@@ -37,6 +37,12 @@ def test_what_sums_and_spread_depend_on_changes_it(change):
     assert test_fingerprint(CIRCUIT, replace(CALIBRATION, **change)) != test_fingerprint(CIRCUIT, CALIBRATION)
 
 
+def test_each_metric_counts_by_its_own_numbers():
+    plain, other = (replace(CALIBRATION.metrics[0], weights=np.full(len(CALIBRATION.nodes), one)) for one in (1.0, 2.0))
+    pairs = [(plain, plain), (other, plain), (plain, other), (other, other)]
+    assert len({test_fingerprint(CIRCUIT, replace(CALIBRATION, metrics=pair)) for pair in pairs}) == 4
+
+
 def test_another_circuit_of_the_same_shape_has_another():
     other = zoo.mixture_of_two([[0.9, 0.1], [0.7, 0.3]], [[0.2, 0.8], [0.4, 0.6]])
     moved = zoo.mixture_of_two([[0.9, 0.1], [0.7, 0.3]], [[0.2, 0.8], [0.4, np.nextafter(0.6, 1)]])
