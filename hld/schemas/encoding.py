@@ -84,7 +84,7 @@ class CodeTables(NamedTuple):
     steps: StepTables
     lookups: tuple[Any, ...]              # a `LevelLookup` for each column of levels
     unseen: np.ndarray          # (V,) the category of unseen levels, -2 where there is none
-    is_counting: bool           # all columns have the levels 0, 1, ...
+    is_counting: bool           # all columns have the levels 0, 1, ... and keep what is none of them
 
 
 def code_tables(columns: tuple[Any, ...]) -> CodeTables:
@@ -93,7 +93,8 @@ def code_tables(columns: tuple[Any, ...]) -> CodeTables:
     unseen = np.array([-2 if one is None else one.num_categories - 1 for one in levels])
     unseen.flags.writeable = False
     return CodeTables(step_tables(columns), tuple(None if one is None else level_lookup(one) for one in levels), unseen,
-                      all(one and not one.rare and one.levels == tuple(range(len(one.levels))) for one in levels))
+                      all(one and not one.rare and one.unseen == "keep" and one.levels == tuple(range(len(one.levels)))
+                          for one in levels))
 
 
 def encoded(columns: tuple[Any, ...], tables: CodeTables, arrays: list[Any], num_rows: int, whole: np.ndarray | None, *,

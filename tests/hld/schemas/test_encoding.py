@@ -1,7 +1,9 @@
-"""What the encoder met in the parts of a table: as if each had been encoded alone."""
+"""Codes of a table in every form, and what the encoder met in its parts: as if each had been encoded alone."""
 import numpy as np
 import pandas as pd
+import pytest
 
+import hld
 from hld.schemas.encoder import fit_encoder
 from hld.schemas.encoding import reports_of_parts
 
@@ -23,3 +25,12 @@ def test_parts_are_reported_as_if_encoded_alone():
         for name, value in vars(expected).items():
             np.testing.assert_array_equal(getattr(report, name), value, err_msg=name)
     assert sum(report.num_unseen for report in found)[0] > 0 < sum(report.num_out_of_range for report in found)[1]
+
+
+@pytest.mark.parametrize("dtype", [int, np.uint8, object])
+def test_whole_numbers_that_training_did_not_show_follow_the_policy_in_arrays_of_every_type(dtype):
+    schema, batch = hld.learn_schema([[0, 1], [1, 0], [1, 1]] * 5), np.array([[5, 0], [1, 1]], dtype=dtype)
+    assert schema.encoder().encode(batch)[0].tolist() == [[2, 0], [1, 1]]
+    assert schema.replace("x0", policy="missing").encoder().encode(batch)[0].tolist() == [[-1, 0], [1, 1]]
+    with pytest.raises(ValueError, match="'x0' holds 1 values that training did not show, the first in row 0, which"):
+        schema.replace("x0", policy="refuse").encoder().encode(batch)
