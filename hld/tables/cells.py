@@ -194,7 +194,7 @@ def _checked_dtype(array: Any, what: Any) -> Any:
     if array.dtype.kind not in NUMERIC + _TEXT + "OMm":
         raise TypeError(f"{what} has dtype {array.dtype}, expected numbers, booleans, text or objects: "
                         f"convert it first")
-    return array
+    return array.astype(object) if array.dtype.kind == "T" else array   # texts of any length, and what is missing there
 
 
 def distinct_values(values: Any, name: str) -> tuple[Any, ...]:

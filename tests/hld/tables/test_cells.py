@@ -237,3 +237,18 @@ print(detector.test(table).pvalue == detector.test({**table, "s": ["a", "a", Non
 """
     run = subprocess.run([sys.executable, "-bb", "-c", program], capture_output=True, text=True, check=False)
     assert (run.stdout, run.stderr) == ("True\n", "")
+
+
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy 2 on")
+@pytest.mark.parametrize("hole", [None, math.nan, ""], ids=repr)
+def test_texts_of_any_length_are_those_of_other_arrays(hole):
+    dtype = np.dtypes.StringDType() if hole == "" else np.dtypes.StringDType(na_object=hole)
+    train = {"hue": ["red", "tan", "red"], "day": ["2026-01-31", "2026-02-01", "2026-02-02"]}
+    batch = {"hue": ["red", hole, "new"], "day": ["31.01.2026", hole, "2026-02-02"]}
+    in_arrays = {name: np.array(cells, dtype=dtype) for name, cells in batch.items()}
+    encoder = fit_encoder({name: np.array(cells, dtype=dtype) for name, cells in train.items()})
+    assert encoder == fit_encoder(train)
+    assert [fitted.kind for fitted in encoder.columns] == ["categorical", "date"]
+    assert encoder.encode(in_arrays)[0].tolist() == encoder.encode(batch)[0].tolist() == [[0, 0], [-1, -1], [2, 2]]
+    whole = np.array([["red"], [hole], ["new"]], dtype=dtype)
+    assert fit_encoder([["red"], ["tan"]]).encode(whole)[0].tolist() == [[0], [-1], [2]]
