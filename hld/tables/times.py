@@ -57,8 +57,12 @@ def time_kind(values: Any) -> str | None:
     cells = getattr(values, "levels", values).tolist() if kind in "OU" else []
     cells = [cell for cell in cells if not isinstance(cell, str) or cell]  # an empty text is missing
     types = set(map(type, cells))
-    # what is missing has types of its own, which are no times, but for pandas.NaT
-    types = {one for one in types if one not in (type(None), float) and one.__name__ not in ("NaTType", "NAType")}
+    # what is missing has types of its own, which are no times, but for pandas.NaT; floats are missing if they are NaN
+    types = {one for one in types if one is not type(None) and one.__name__ not in ("NaTType", "NAType")}
+    floats = {one for one in types if issubclass(one, (float, np.floating))}
+    if floats and any(type(cell) in floats and cell == cell for cell in cells):
+        return None
+    types -= floats
     if types and all(issubclass(one, str) for one in types):
         return _kind_of_texts([cell for cell in cells if isinstance(cell, str)])
     return next((name for name, known in _OF if types and all(issubclass(one, known) for one in types)), None)

@@ -167,3 +167,15 @@ def test_a_time_is_never_before_its_seconds():
     for seconds in [*rng.uniform(-100, 100, 500), *rng.uniform(0, 4e9, 500)]:
         step = from_seconds(seconds, "duration").total_seconds()
         assert seconds <= step <= seconds + 1.5e-6
+
+
+@pytest.mark.parametrize("days", [[datetime.date(2026, 1, day) for day in range(1, 20)],
+                                  [f"2026-01-{day:02d}" for day in range(1, 20)]], ids=["dates", "texts"])
+def test_a_number_among_dates_makes_levels_of_them_and_a_hole_of_any_type_does_not(days):
+    encoder = fit_encoder({"when": [*days, 3.5]})
+    assert encoder.columns[0].kind == "categorical"
+    assert encoder.encode({"when": [*days, 3.5]})[0].ravel().tolist() == [*range(1, 20), 0]
+    for hole in (None, np.float64("nan"), np.float32("nan"), pd.NaT):
+        encoder = fit_encoder({"when": [*days, hole]})
+        assert encoder.columns[0].kind == "date"
+        assert encoder.encode({"when": [*days, hole]})[0][-1] == -1
