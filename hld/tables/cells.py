@@ -45,7 +45,7 @@ from hld.tables.forms import (
     records_parts,
     structured_parts,
 )
-from hld.tables.frames import frame_parts, has_columns, is_frame, starts_of_periods
+from hld.tables.frames import exact_column, frame_parts, has_columns, is_frame, starts_of_periods
 from hld.tables.hints import how_to_read, is_grouped, is_sparse
 from hld.tables.single_cells import (
     REAL,
@@ -125,7 +125,7 @@ def _named_parts(table: Any) -> tuple[Any, ...] | None:
     if is_frame(table) and (has_columns(table) or not is_stream(table)):
         return frame_parts(table)
     if is_mapping(table):
-        names, arrays = mapping_parts(table)
+        names, arrays = mapping_parts(table, exact_column)
     elif isinstance(table, np.ndarray) and table.dtype.names is not None and table.ndim == 1:
         names, arrays = structured_parts(table)
     elif isinstance(table, (list, tuple)) and table and (records := named_rows(table)) is not None:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from hld.tables.factored import Factored, object_cells
 from hld.tables.shown_names import listed
-from hld.tables.unreadable import nested
+from hld.tables.unreadable import Unreadable, nested
 
 _ROW_INDEX = re.compile(r"__index_level_\d+__")
 _NESTED = ("list", "large_list", "struct", "map", "fixed_size_list", "union", "dense_union", "sparse_union")
@@ -110,14 +110,15 @@ def arrow_column(column: Any, name: str) -> Any:
     return _objects(column) if has_holes or kind.startswith(("decimal", "month")) else _plain(column)
 
 
-def mapping_parts(table: Any) -> tuple[tuple[Any, ...], list[Any]]:
-    """Names and arrays (N,) of a mapping from names to columns of one length."""
+def mapping_parts(table: Any, exact: Callable[[Any, str], Any] | None = None) -> tuple[tuple[Any, ...], list[Any]]:
+    """Names and arrays (N,) of a mapping from names to columns of one length, which `exact` may take apart."""
     names = tuple(str(name) for name in table)
     refuse_repeated(names)
     arrays = []
-    for name, values in zip(names, _in_rows([*table.values()], names), strict=True):
-        array = values if isinstance(values, (np.ma.MaskedArray, Factored)) else _column(values)
-        if not isinstance(array, Factored) and array.ndim != 1:
+    for name, column in zip(names, _in_rows([*table.values()], names), strict=True):
+        values = column if exact is None else exact(column, name)
+        array = values if isinstance(values, (np.ma.MaskedArray, Factored, Unreadable)) else _column(values)
+        if not isinstance(array, (Factored, Unreadable)) and array.ndim != 1:
             raise ValueError(f"`table` column {name!r} has {array.ndim} dimensions, expected one value in each cell")
         arrays.append(array)
     lengths = {len(array): name for name, array in zip(names, arrays, strict=True)}

@@ -53,6 +53,30 @@ def frame_parts(frame: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
     return names, arrays, declared
 
 
+def exact_column(values: Any, name: str) -> Any:
+    """A column of Arrow, pandas or polars that stands in a mapping as it would be in a table; others as they are.
+
+    As plain arrays, whole numbers beside a missing one would be rounded.
+
+    Parameters
+    ----------
+    values : sequence
+    name : str
+        Of the column, for errors.
+
+    Returns
+    -------
+    (N,) array, Factored or Unreadable; or `values`
+    """
+    if hasattr(values, "null_count") and hasattr(values, "to_pylist"):
+        return arrow_column(values, name)
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(values, (pandas.Index, pandas.api.extensions.ExtensionArray)):
+        values = pandas.Series(values)
+    is_series = hasattr(values, "to_frame") and (hasattr(values, "iloc") or hasattr(values, "to_list"))
+    return _exact_array(values, name) if is_series else values
+
+
 def _exact_array(series: Any, name: str) -> Any:
     """The cells of a column (N,), as an array of its type where that holds them exactly, else as Python objects."""
     if hasattr(series.dtype, "pyarrow_dtype"):  # pandas cannot take all of Arrow's types apart

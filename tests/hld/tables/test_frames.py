@@ -162,3 +162,30 @@ def test_columns_of_arrow_in_pandas_are_those_of_arrow():
             frame = table.to_pandas(types_mapper=pd.ArrowDtype)
             assert fit_encoder(frame) == fit_encoder(table)
             np.testing.assert_array_equal(fit_encoder(table).encode(frame)[0], fit_encoder(table).encode(table)[0])
+
+
+def as_arrow(cells):
+    return pytest.importorskip("pyarrow").array(cells)
+
+
+def in_chunks(cells):
+    return pytest.importorskip("pyarrow").chunked_array([cells])
+
+
+@pytest.mark.parametrize("column", [
+    as_arrow, in_chunks, lambda cells: as_polars(cells, "Int64")["x"], lambda cells: as_polars(cells, "Int128")["x"],
+    lambda cells: pd.Series(cells, dtype="Int64"), lambda cells: pd.array(cells, dtype="Int64"),
+    lambda cells: as_pandas(cells, "int64[pyarrow]")["x"],
+], ids=["arrow", "chunks", "polars", "polars Int128", "pandas", "extension array", "arrow in pandas"])
+def test_columns_of_other_libraries_in_a_mapping_are_exact(column):
+    cells = [2 ** 60, 2 ** 60 + 1, None] * 4
+    encoder = fit_encoder({"id": column(cells)})
+    assert encoder == fit_encoder({"id": cells})
+    assert encoder.encode({"id": column(cells)})[0].ravel().tolist() == [0, 1, -1] * 4
+
+
+def test_a_nested_column_in_a_mapping_is_refused_where_it_is_looked_at():
+    nested = as_arrow([[1], None])
+    assert fit_encoder({"n": [0, 1, 1]}).check({"n": [0, 1], "more": nested})[1].extra == ("more",)
+    with pytest.raises(TypeError, match="column 'more' holds nested values"):
+        fit_encoder({"n": [0, 1], "more": nested})
