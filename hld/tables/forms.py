@@ -233,13 +233,16 @@ def _in_rows(columns: list[Any], names: tuple[str, ...]) -> list[Any]:
 
 
 def _column(values: np.ndarray) -> np.ndarray:
-    """A sequence as an array; lists as objects, so that one text among them does not make all of them text."""
+    """A sequence as an array; lists as objects, so that one text among them does not make all of them text.
+
+    Masked cells become None.
+    """
     if hasattr(values, "__array__"):
         return np.asarray(values)
     cells = list(values) if hasattr(values, "__iter__") and not isinstance(values, str) else None
     if cells is None:
         raise ValueError(f"`table` is a mapping whose columns must be sequences, found {reprlib.repr(values)}")
-    return object_cells(cells)
+    return object_cells([None if cell is np.ma.masked else cell for cell in cells])
 
 
 def _plain(column: Any) -> np.ndarray:

@@ -171,6 +171,12 @@ def test_masked_constants_in_lists_are_missing():
     assert encoder.encode([[np.ma.masked, np.ma.masked], ("b", 1)])[0].tolist() == [[-1, -1], [1, 0]]
 
 
+@pytest.mark.parametrize("table", [{"a": [1, np.ma.masked, 2]}, {"a": list(np.ma.array([1, 9, 2], mask=[0, 1, 0]))},
+                                   [{"a": 1}, {"a": np.ma.masked}, {"a": 2}]], ids=["column", "array", "rows"])
+def test_masked_constants_in_columns_and_named_rows_are_missing(table):
+    assert fit_encoder({"a": [1, None, 2]}).encode(table)[0].tolist() == [[0], [-1], [1]]
+
+
 def test_extended_precision_is_rounded_to_doubles_and_never_to_infinity():
     table = np.array([[0.1], [0.1]], dtype=np.longdouble) + np.longdouble(2) ** -60
     encoder = fit_encoder(table)
