@@ -239,7 +239,7 @@ def _column(values: np.ndarray) -> np.ndarray:
     """
     if hasattr(values, "__array__"):
         return np.asarray(values)
-    cells = list(values) if hasattr(values, "__iter__") and not isinstance(values, str) else None
+    cells = list(values) if hasattr(values, "__iter__") and not isinstance(values, (str, bytes)) else None
     if cells is None:
         raise ValueError(f"`table` is a mapping whose columns must be sequences, found {reprlib.repr(values)}")
     return object_cells([None if cell is np.ma.masked else cell for cell in cells])

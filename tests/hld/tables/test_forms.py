@@ -111,6 +111,9 @@ def test_columns_of_a_mapping_must_fit_together():
         fit_encoder({"a": [1, 2], "b": [1]})
     with pytest.raises(ValueError, match="column 'a' has 2 dimensions"):
         fit_encoder({"a": np.zeros((2, 2))})
+    for text in ("abc", b"abc"):
+        with pytest.raises(ValueError, match=r"a mapping whose columns must be sequences, found b?'abc'"):
+            fit_encoder({"a": text})
 
 
 def test_columns_of_a_mapping_may_be_mappings_of_the_same_rows():
