@@ -187,7 +187,7 @@ def structured_parts(table: Any) -> tuple[tuple[Any, ...], list[Any]]:
 
 def refuse_repeated(names: Any) -> None:
     """Raise if a name occurs twice."""
-    repeated = sorted(name for name, count in collections.Counter(names).items() if count > 1)
+    repeated = sorted((name for name, count in collections.Counter(names).items() if count > 1), key=str)
     if repeated:
         raise ValueError(f"`table` has more than one column named {listed(repeated)}, expected "
                          f"distinct names (a name that is not text counts as its text): rename them")

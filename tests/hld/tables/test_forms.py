@@ -261,6 +261,8 @@ def test_rows_without_names_are_matched_by_place(rows):
 def test_a_name_that_occurs_twice_is_refused():
     with pytest.raises(ValueError, match="more than one column named 'page'"):
         read_table(queried("page, page"))
+    with pytest.raises(ValueError, match="more than one column named 0, 'page', expected distinct names"):
+        read_table([pd.Series([1, 2, 3, 4], index=[0, "page", 0, "page"])])
 
 
 def test_a_batch_in_another_order_is_no_shift():
