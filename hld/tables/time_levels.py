@@ -165,7 +165,7 @@ def other_forms(text: str, of_times: bool = True) -> list[str]:
     same = same_time(text)
     if same is None or not (of_times or _is_surely_a_time(same)):
         return []
-    return [same, f"{same} 00:00:00" if same[4] == "-" else f"{same:0>8}"]
+    return [same, f"{same} 00:00:00" if same[4] == "-" else f"0{same}" if same[1] == ":" else same]
 
 
 def _is_surely_a_time(text: str) -> bool:

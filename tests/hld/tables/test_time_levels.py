@@ -124,3 +124,10 @@ def test_moments_at_the_ends_of_time_have_a_text():
     first = datetime.datetime(1, 1, 1, tzinfo=BERLIN)
     assert time_level(first) == str(first)
     assert time_level(pd.Timestamp("2020-01-01 00:00:00.000000100")) == "2020-01-01 00:00:00.0000001"
+
+
+def test_a_rare_time_of_the_day_with_a_fraction_is_found_by_every_text_for_it():
+    times = [datetime.time(1)] * 9 + [datetime.time(3, 0, 0, 500_000)] * 2 + [datetime.time(4)] * 2
+    encoder = fit_encoder({"at": times}, max_categories=2, categorical=["at"])
+    batch = {"at": [datetime.time(3, 0, 0, 500_000), "03:00:00.5", "3:00:00.500", "03:00:00.6"]}
+    assert encoder.encode(batch)[0].ravel().tolist() == [1, 1, 1, 2]
