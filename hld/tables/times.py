@@ -143,7 +143,8 @@ def from_seconds(seconds: float, kind: str) -> Any:
         moment = EPOCH + step
         return moment if kind == "date" else moment.time()
     except OverflowError:
-        return str(np.datetime64(whole, "s")).replace("T", " ") if kind == "date" else f"{seconds} s"
+        is_counted = kind == "date" and abs(seconds) < 2.0 ** 63    # by NumPy, in 64 bits
+        return str(np.datetime64(whole, "s")).replace("T", " ") if is_counted else f"{seconds} s"
 
 
 def time_text(seconds: float, kind: str) -> str:

@@ -179,3 +179,10 @@ def test_a_number_among_dates_makes_levels_of_them_and_a_hole_of_any_type_does_n
         encoder = fit_encoder({"when": [*days, hole]})
         assert encoder.columns[0].kind == "date"
         assert encoder.encode({"when": [*days, hole]})[0][-1] == -1
+
+
+def test_dates_beyond_the_seconds_of_64_bits_have_a_text():
+    assert [from_seconds(seconds, "date") for seconds in (1e30, -2.0 ** 63)] == ["1e+30 s", f"{-2.0 ** 63} s"]
+    assert from_seconds(2.0 ** 62, "date") == str(np.datetime64(2 ** 62, "s")).replace("T", " ")
+    years = np.array([[0], [10 ** 12]], dtype="M8[Y]")      # far beyond the seconds of 64 bits
+    assert "values beyond the training range [1970-01-01, 3.1556952e+19 s]" in fit_encoder(years).describe()
