@@ -28,10 +28,13 @@ the kind and makes the column.
 """
 from __future__ import annotations
 
+import contextlib
 import math
 import reprlib
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import pairwise
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -44,6 +47,7 @@ from hld.schemas.single_precision import spans
 from hld.tables.cells import NUMERIC, distinct_numbers, distinct_values, level_order
 from hld.tables.factored import whole_cells
 from hld.tables.single_cells import not_a_number, reads_as_number
+from hld.tables.time_texts import seconds_of_text
 from hld.tables.times import TIMES, as_seconds, from_seconds, time_kind, time_text
 
 BINNED = ("continuous", *TIMES)
@@ -165,6 +169,26 @@ class BinColumn:
         beyond = {"keep": "fall into the outermost bins", "missing": "are missing", "refuse": "are refused"}
         return (f"{self.name!r}: {self.kind}, {bins}; values beyond the training range [{self.text(self.low)}, "
                 f"{self.text(self.high)}] {beyond[self.unseen]}; missing is -1")
+
+
+def as_mark(value: Any, what: str, name: str, kind: str | None) -> float:
+    """An edge, or an end of the range, of a column as a double; of a column of times it may be text: 2020-01-31.
+
+    Parameters
+    ----------
+    value : float or str
+    what, name : str
+        What the value is, "edges", "low" or "high", and the name of the column, for errors.
+    kind : str or None
+        That of the column.
+    """
+    number = seconds_of_text(value, str(kind)) if isinstance(value, str) and kind in TIMES else value
+    if isinstance(number, (Real, Decimal)) and not isinstance(number, bool):
+        with contextlib.suppress(OverflowError, ValueError):    # too large, and a decimal that signals
+            return float(number)
+    expected = "numbers, or texts of times" if what == "edges" else "a number, or a text of a time"
+    raise ValueError(f"`{what}` of column {name!r} must be {expected} where `kind` is one of "
+                     f"{', '.join(map(repr, TIMES))}, found {reprlib.repr(value)}")
 
 
 def _check_policy(column: BinColumn | LevelColumn) -> None:

@@ -28,18 +28,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any
 
-from hld.schemas.columns import BINNED, UNSEEN, BinColumn, LevelColumn
+from hld.schemas.columns import BINNED, UNSEEN, BinColumn, LevelColumn, as_mark
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.quality import DataQuality
 from hld.schemas.schema_json import column_form, read_schema, schema_form
 from hld.tables.calendar import PARTS, Derived
 from hld.tables.cells import level_order
 from hld.tables.shown_names import in_one_line, listed
-from hld.tables.time_texts import seconds_of_text
-from hld.tables.times import TIMES
 
 LEFT_OUT = "left out"
 GROUPING = "names the groups"  # the note of the column that `groups` was
@@ -61,7 +58,7 @@ class ColumnSchema:
     edges : tuple of float or None
         For a binned column: ascending.  Times may be text, such as "2020-01-31".
     low, high : float or None
-        For a binned column: the range in training.
+        For a binned column: the range in training.  Likewise.
     num_missing : int or None
         Missing cells in training.
     policy : "keep", "missing" or "refuse"
@@ -112,8 +109,11 @@ class ColumnSchema:
             if values is not None:
                 if isinstance(values, str) or not isinstance(values, Iterable):
                     raise TypeError(f"`{name}` of column {self.name!r} must be a sequence, found {values!r}")
-                marks = values if name == "levels" else (_mark(one, self.kind, self.name) for one in values)
+                marks = values if name == "levels" else (as_mark(one, name, self.name, self.kind) for one in values)
                 object.__setattr__(self, name, tuple(marks))
+        for name in ("low", "high"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, as_mark(getattr(self, name), name, self.name, self.kind))
 
     @classmethod
     def of(cls, column: BinColumn | LevelColumn, num_missing: int | None = None) -> ColumnSchema:
@@ -337,14 +337,3 @@ class TableSchema:
         count = str(column.column().num_categories) if column.is_learned else ""
         return (name, column.kind or "to be learned", count, "" if share is None else f"{share:.3g}", column.policy,
                 column.values_text())
-
-
-def _mark(edge: Any, kind: str | None, name: str) -> float:
-    """An edge as a double; that of a column of times may be written as text such as 2020-01-31."""
-    if isinstance(edge, str):
-        seconds = None if kind not in TIMES else seconds_of_text(edge, kind)
-        if seconds is None:
-            raise ValueError(f"`edges` of column {name!r} must be numbers, or texts of times where `kind` is one of "
-                             f"{', '.join(map(repr, TIMES))}, found {edge!r}")
-        return seconds
-    return float(edge) if isinstance(edge, Real) and not isinstance(edge, bool) else edge

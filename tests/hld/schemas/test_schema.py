@@ -1,4 +1,6 @@
 """Schemas: changed, and written by hand; what cannot be is refused."""
+import math
+from decimal import Decimal
 
 import pytest
 
@@ -48,3 +50,5 @@ def test_edges_that_are_texts_are_times():
     for kind, edge in (("continuous", "5"), ("date", ""), ("date", "NaT"), ("date", "2020"), ("time", "x"), (None, "")):
         with pytest.raises(ValueError, match=f"`edges` of column 'a' must be numbers, or texts of times .* {edge!r}"):
             ColumnSchema("a", kind, edges=(edge,))
+import math
+from decimal import Decimal
