@@ -30,12 +30,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from hld.schemas.columns import BINNED, UNSEEN, BinColumn, LevelColumn, as_mark
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.quality import DataQuality
 from hld.schemas.schema_json import column_form, read_schema, schema_form
 from hld.tables.calendar import PARTS, Derived
-from hld.tables.cells import level_order
+from hld.tables.cells import NUMERIC, level_order
 from hld.tables.shown_names import in_one_line, listed
 
 LEFT_OUT = "left out"
@@ -109,7 +111,8 @@ class ColumnSchema:
             if values is not None:
                 if isinstance(values, str) or not isinstance(values, Iterable):
                     raise TypeError(f"`{name}` of column {self.name!r} must be a sequence, found {values!r}")
-                marks = values if name == "levels" else (as_mark(one, name, self.name, self.kind) for one in values)
+                marks = map(_plain, values) if name == "levels" else (
+                    as_mark(one, name, self.name, self.kind) for one in values)
                 object.__setattr__(self, name, tuple(marks))
         for name in ("low", "high"):
             if getattr(self, name) is not None:
@@ -337,3 +340,8 @@ class TableSchema:
         count = str(column.column().num_categories) if column.is_learned else ""
         return (name, column.kind or "to be learned", count, "" if share is None else f"{share:.3g}", column.policy,
                 column.values_text())
+
+
+def _plain(level: Any) -> Any:
+    """A level that is a scalar of NumPy, as those of an array are, as Python's; anything else as it is."""
+    return level.item() if isinstance(level, np.generic) and level.dtype.kind in NUMERIC + "U" else level

@@ -1,7 +1,8 @@
 """Schemas: changed, and written by hand; what cannot be is refused."""
-import math
+import json
 from decimal import Decimal
 
+import numpy as np
 import pytest
 
 import hld
@@ -50,5 +51,27 @@ def test_edges_that_are_texts_are_times():
     for kind, edge in (("continuous", "5"), ("date", ""), ("date", "NaT"), ("date", "2020"), ("time", "x"), (None, "")):
         with pytest.raises(ValueError, match=f"`edges` of column 'a' must be numbers, or texts of times .* {edge!r}"):
             ColumnSchema("a", kind, edges=(edge,))
-import math
-from decimal import Decimal
+
+
+def test_ends_of_the_range_may_be_any_numbers_and_texts_of_times_as_edges_may():
+    given = ColumnSchema("a", "continuous", edges=(30, Decimal("50.5")), low=0, high=np.int64(100))
+    assert given == ColumnSchema("a", "continuous", edges=(30.0, 50.5), low=0.0, high=100.0)
+    assert (given.column().low, given.column().high) == (0.0, 100.0)
+    learned = hld.learn_schema([[1], [40], [60.5]], names=["a"])
+    assert "the training range [0, 60.5]" in learned.replace("a", low=0).encoder().describe()
+    day = ColumnSchema("day", "date", low="2020-01-31", high="01.02.2020")
+    assert (day.low, day.high) == (1580428800.0, 1580515200.0)
+    for what, value in (("low", "2020-01-31"), ("high", 10 ** 400), ("low", True), ("high", Decimal("sNaN"))):
+        with pytest.raises(ValueError, match=f"`{what}` of column 'a' must be a number, or a text of a time where "):
+            ColumnSchema("a", "continuous", **{what: value})
+    with pytest.raises(ValueError, match=r"`edges` of column 'a' must be numbers, .*, found 1000"):
+        ColumnSchema("a", "continuous", edges=(10 ** 400,))
+
+
+@pytest.mark.parametrize(("kind", "levels"), [("categorical", ["x", "y"]), ("integer", [1, 2]),
+                                              ("boolean", [False, True]), ("categorical", [0.5, 1.5])])
+def test_levels_may_be_an_array(kind, levels):
+    given = ColumnSchema("a", kind, levels=np.array(levels))
+    assert given == ColumnSchema("a", kind, levels=levels)
+    assert given.column().levels == tuple(levels)
+    assert TableSchema.from_dict(json.loads(json.dumps(TableSchema([given]).to_dict())))["a"] == given
