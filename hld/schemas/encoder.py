@@ -243,7 +243,7 @@ class TableEncoder:
     def _arranged(self, table: Any, ignore_extra: bool = False) -> tuple[Any, ...]:
         """Arrays (N,) of the columns in their order, the number of rows, and the whole table if it is one array."""
         parts = self.read(table)
-        return arrange(self.names, *self._known(), parts, ignore_extra), parts.num_rows, self._whole(parts)
+        return arrange(self.names, *self._known(parts), parts, ignore_extra), parts.num_rows, self._whole(parts)
 
     def read(self, table: Any) -> Columns:
         """A table of any kind taken apart into columns of cells, with its derived columns; nothing is encoded yet."""
@@ -252,9 +252,11 @@ class TableEncoder:
             parts = parts.keep([v for v, name in enumerate(parts.names) if name not in self.optional])
         return with_parts(parts, self.derived, self.table_names, self.by_name)
 
-    def _known(self) -> tuple[tuple[str, ...], bool]:
+    def _known(self, parts: Columns) -> tuple[tuple[str, ...], bool]:
         """Names of all columns that a table may have, and whether it is matched by them."""
-        return self.table_names + tuple(one.name for one in self.derived), self.by_name or bool(self.derived)
+        derived = tuple(one.name for one in self.derived)   # which a table without names has if it has as many columns
+        by_name = self.by_name or (bool(derived) and {*derived} <= {*(parts.names or ())})
+        return self.table_names + derived * (by_name and parts.names is not None), by_name
 
     def _whole(self, parts: Columns) -> np.ndarray | None:
         """The whole table if it is one array and no column is left out."""
@@ -282,13 +284,12 @@ class TableEncoder:
             As `encode`, but for names: only a table with none of the columns is refused.
         """
         parts = self.read(table)
-        arrays, absent, extra = matched(self.names, *self._known(), parts)
+        arrays, absent, extra = matched(self.names, *self._known(parts), parts)
         if len(absent) == len(self.columns):
             raise ValueError(f"`table` has none of the fitted columns ({listed(self.names, 8, is_quoted=False)}), "
                              f"expected at least one: it has {listed(extra, 8) or 'none'}")
-        codes, report = encoded(self.columns, self._tables, arrays, parts.num_rows, self._whole(parts), is_strict=False,
-                                marks=marks)
-        return codes, report, absent, extra
+        return *encoded(self.columns, self._tables, arrays, parts.num_rows, self._whole(parts), is_strict=False,
+                        marks=marks), absent, extra
 
     def check(self, table: Any, trained: tuple[Any, ...] | None = None, tolerance: float = 0.0, *, kept: Any = None,
               is_tested: bool = True) -> tuple[np.ndarray, DataQuality]:

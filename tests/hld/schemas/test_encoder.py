@@ -14,7 +14,8 @@ from hypothesis.extra.numpy import arrays
 from tables import FINITE, ROWS, column, form, objects
 
 from hld.schemas.encoder import TableEncoder, fit_encoder
-from hld.schemas.learn_schema import learn_schema
+from hld.schemas.learn_schema import calendar_columns, learn_schema
+from hld.schemas.schema import TableSchema
 
 # The ways to encode agree
 
@@ -346,3 +347,22 @@ def test_a_frame_with_the_names_of_an_array_is_matched_by_them():
         np.testing.assert_array_equal(encoder.encode_counting(batch)[0], expected)
     other = frame.rename(columns={"x0": "a"})       # names that say nothing of the detector's: by position
     np.testing.assert_array_equal(encoder.encode(other)[0], expected)
+
+
+@pytest.mark.parametrize("names", [None, ["x0", "x1"]], ids=["by position", "by name"])
+def test_tables_by_position_have_no_parts_of_dates_of_their_own(names):
+    """A third column had been taken for the day of the week, and two were said to be expected as three."""
+    days = np.arange("2026-01-05", "2026-02-16", dtype="M8[D]").astype(object)
+    table = np.stack([days, np.arange(42) % 3], axis=1)
+    given = TableSchema(calendar_columns("x0", ["weekday"]))
+    encoder = learn_schema(table, names=names, given=given).encoder()
+    np.testing.assert_array_equal(encoder.encode(table)[0], np.stack([np.arange(42) % 3, [1, 5, 6, 4, 0, 2, 3] * 6], 1))
+    for num_columns in (1, 3):
+        batch = np.concatenate([table, table], axis=1)[:, :num_columns]
+        said = f"has {num_columns} columns, expected 2 in the fitted order .x0, x1.$"
+        for encode in (encoder.encode, encoder.encode_counting):
+            with pytest.raises(ValueError, match=said):
+                encode(batch)
+    if names is None:
+        with pytest.raises(ValueError, match="has 3 columns, expected 2 in the fitted order"):
+            encoder.encode_counting(pd.DataFrame({"x0": days, "x1": 1, "more": 1}))
