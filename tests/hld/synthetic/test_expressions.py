@@ -1,12 +1,15 @@
 """Conditions: their probability by enumeration of rows, and texts that are none."""
 import datetime as dt
+import itertools
 
 import numpy as np
 import pytest
 from binomial_bounds import at_least, at_most
 
+import pcircuit
 from hld.detector import HLDDetector
 from hld.schemas.encoder import fit_encoder
+from hld.synthetic.drawing import condition_probability
 from hld.synthetic.expressions import MOST_BOXES, _checked, read_condition
 
 
@@ -189,3 +192,15 @@ def test_levels_that_are_times_are_compared_by_their_time():
         assert read_condition(f'day == "{text}"', encoder.columns, [None]).boxes == [{0: frozenset([1])}]
     with pytest.raises(ValueError, match="which is none of its levels"):
         read_condition('day == "2026-01-03"', encoder.columns, [None])
+
+
+def test_certain_events_are_not_more_than_certain():
+    """Sums of the parts' probabilities are rounded, up to 4e-16 above one."""
+    encoder = fit_encoder([[level] for level in (0, 1, 2, 3)])
+    texts = [f"x0 in {levels} or x0 not in {levels}" for size in (1, 2, 3)
+             for levels in map(list, itertools.combinations(range(4), size))]
+    for shares in np.random.default_rng(0).dirichlet(np.ones(5), size=10):
+        circuit = pcircuit.Circuit(pcircuit.VTree.balanced(1), [pcircuit.InputRegion(0, [shares])])
+        found = [condition_probability(circuit, encoder.columns, None, text) for text in texts]
+        assert max(found) <= 1
+        assert min(found) == pytest.approx(1, abs=1e-12)
