@@ -45,7 +45,7 @@ def column_names(names: Any, table_names: Any, num_columns: int) -> Any:
     """
     if names is None:
         return table_names or tuple(f"x{v}" for v in range(num_columns))
-    if not is_sequence(names):
+    if not is_sequence(names) or isinstance(names, (set, frozenset)):   # which have no order
         raise TypeError(f"`names` is {names!r}, expected a sequence of {num_columns} names")
     names = tuple(names)
     if not all(isinstance(name, str) for name in names):

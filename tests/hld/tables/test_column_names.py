@@ -49,6 +49,10 @@ def test_encoders_of_arrays_take_frames_by_position_or_by_given_names():
     named = fit_encoder(table, names=["a", "b"])
     assert named.encode(reversed_frame)[0].tolist() == [[1, 0]]
     assert named.encode(np.array([[1, 5]]))[0].tolist() == [[1, 0]]
+    assert fit_encoder(table, names={"a": 0, "b": 0}.keys()) == named
+    for names in ({"a", "b"}, frozenset("ab")):     # whose order is another in the next process
+        with pytest.raises(TypeError, match=r"`names` is .*, expected a sequence of 2 names"):
+            fit_encoder(table, names=names)
 
 
 def test_names_that_are_not_text_count_as_their_text():
