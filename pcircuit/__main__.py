@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 FORMATS = "formats: .pc (ours), .psdd (with --vtree), .jpc, .spn; to read only: .jlc, .uai; to write only: .dot, .vtree"
+WITH_VTREE = (".psdd", ".jpc", ".jlc")  # what can be read with a v-tree file
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -26,8 +27,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         arguments = _parser().parse_args(argv)
-        circuit = _read(arguments.source, arguments.vtree)
-        _write(circuit, arguments.target, arguments.vtree)
+        read, written = _trees(arguments.source, arguments.target, arguments.vtree)
+        circuit = _read(arguments.source, read)
+        _write(circuit, arguments.target, written)
         _say(f"{circuit!r} -> {arguments.target}\n")
     except BrokenPipeError:
         return 141
@@ -52,8 +54,9 @@ def _parser() -> _Parser:
     convert = commands.add_parser("convert", epilog=FORMATS, help=text, description=f"{text.capitalize()}.")
     convert.add_argument("source", type=pathlib.Path, help="file to read; its extension names the format")
     convert.add_argument("target", type=pathlib.Path, help="file to write; its extension names the format")
-    convert.add_argument("--vtree", type=pathlib.Path, help="the .vtree file that belongs to the source, or to a "
-                         "target that is a .psdd file (by default the target with the ending .vtree)")
+    convert.add_argument("--vtree", type=pathlib.Path, help="the .vtree file that belongs to the source; if there is "
+                         "none yet, or the source has none, that of a target that is a .psdd file (by default the "
+                         "target with the ending .vtree)")
     return parser
 
 
@@ -68,6 +71,22 @@ def _say(text: str) -> None:
         raise
 
 
+def _trees(source: pathlib.Path, target: pathlib.Path, vtree: pathlib.Path | None
+           ) -> tuple[pathlib.Path | None, pathlib.Path]:
+    """The .vtree file to read the source with, if any, and the one to write with a target that is a .psdd file.
+
+    Never the same: other ids in the file would part it from the source.
+    """
+    beside, is_pair = target.with_suffix(".vtree"), target.suffix == ".psdd"
+    if vtree is None or source.suffix not in WITH_VTREE or (is_pair and not vtree.exists()):
+        return None, vtree or beside
+    in_place = target.exists() and source.exists() and target.samefile(source)
+    if is_pair and source.suffix == ".psdd" and not in_place and beside.exists() and beside.samefile(vtree):
+        raise ValueError(f"{str(vtree)!r} is the v-tree file of the source and would be replaced by the target's: "
+                         "give the target another name")
+    return vtree, beside
+
+
 def _read(path: pathlib.Path, vtree: pathlib.Path | None) -> Any:
     """The circuit of a file."""
     import pcircuit
@@ -76,17 +95,16 @@ def _read(path: pathlib.Path, vtree: pathlib.Path | None) -> Any:
         ".jlc": pcircuit.read_jlc, ".uai": pcircuit.read_uai}
     if path.suffix not in readers:
         raise ValueError(f"{str(path)!r} has the ending {path.suffix!r}, expected one of {', '.join(readers)}")
-    takes_vtree = path.suffix in (".psdd", ".jpc", ".jlc") and vtree is not None and vtree.exists()
-    return readers[path.suffix](path, vtree) if takes_vtree else readers[path.suffix](path)
+    return readers[path.suffix](path) if vtree is None else readers[path.suffix](path, vtree)
 
 
-def _write(circuit: Any, path: pathlib.Path, vtree: pathlib.Path | None) -> None:
+def _write(circuit: Any, path: pathlib.Path, vtree: pathlib.Path) -> None:
     """The file of a circuit."""
     import pcircuit
     writers: dict[str, Callable[..., Any]] = {
         ".pc": pcircuit.save, ".jpc": pcircuit.write_jpc, ".spn": pcircuit.write_spn, ".dot": pcircuit.write_dot,
         ".vtree": lambda circuit, path: pcircuit.write_vtree(circuit.vtree, path),
-        ".psdd": lambda circuit, path: pcircuit.write_psdd(circuit, path, vtree or path.with_suffix(".vtree"))}
+        ".psdd": lambda circuit, path: pcircuit.write_psdd(circuit, path, vtree)}
     if path.suffix not in writers:
         raise ValueError(f"{str(path)!r} has the ending {path.suffix!r}, expected one of {', '.join(writers)}")
     writers[path.suffix](circuit, path)

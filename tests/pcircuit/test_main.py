@@ -48,6 +48,25 @@ def test_the_tree_of_a_psdd_file_lies_where_it_is_asked_for_and_is_found_there(t
     same_values(circuit, pcircuit.load(tmp_path / "c.pc"))
 
 
+def test_the_tree_of_the_source_is_read_and_never_replaced(tmp_path, capsys):
+    """A file with ids in another order than ours stays as it is, and a name that leads nowhere is an error."""
+    text = "vtree 3\nL 0 1\nL 2 2\nI 1 0 2\n"
+    (tmp_path / "a.vtree").write_text(text)
+    (tmp_path / "a.psdd").write_text("psdd 3\nL 0 0 1\nL 1 2 -2\nD 2 1 1 0 1 0.0\n")
+    source, tree = str(tmp_path / "a.psdd"), str(tmp_path / "a.vtree")
+    assert main(["convert", source, str(tmp_path / "b.psdd"), "--vtree", tree]) == 0
+    assert (tmp_path / "a.vtree").read_text() == text
+    same_values(pcircuit.read_psdd(source, tree), pcircuit.read_psdd(tmp_path / "b.psdd", tmp_path / "b.vtree"))
+    (tmp_path / "folder").mkdir()
+    os.rename(source, tmp_path / "folder" / "a.psdd")
+    for target, vtree, message in (("a.psdd", tree, "is the v-tree file of the source and would be replaced"),
+                                   ("c.pc", str(tmp_path / "none.vtree"), "No such file")):
+        assert main(["convert", str(tmp_path / "folder" / "a.psdd"), str(tmp_path / target), "--vtree", vtree]) == 2
+        assert message in capsys.readouterr().err
+        assert not (tmp_path / target).exists()
+    assert (tmp_path / "a.vtree").read_text() == text
+
+
 @pytest.mark.parametrize(("name", "text", "rows", "expected"), [
     ("a.jlc", "jlc 3\nL 0 0 1\nL 1 0 2\nA 2 2 2 0 1\n", [[1, 1], [1, 0]], [1.0, 0.0]),
     ("a.uai", "BAYES 1 2 1 1 0 2 0.25 0.75", [[0], [1]], [0.25, 0.75])])
