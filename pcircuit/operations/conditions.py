@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments import check_flag, is_listing
+from pcircuit.arguments import check_flag, is_listing, is_real
 from pcircuit.array_types import Weights
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.inference.likelihood import log_likelihood
@@ -81,7 +81,7 @@ def condition(circuit: Circuit, event: Event, *, keep_known: bool = False) -> Ci
     known = [] if keep_known else [v for v, allowed in levels.items() if allowed.sum() == 1]
     if len(known) == circuit.num_variables:
         raise ValueError("`event` fixes all variables, so nothing is left: use `log_likelihood`, or keep_known=True")
-    if log_probability(circuit, event) == -np.inf:
+    if _log_total(restricted(circuit, levels)) == -np.inf:
         raise ValueError("`event` has probability zero under the circuit, so there is no conditional distribution")
     conditioned = normalize(restricted(circuit, levels))
     return marginalize(conditioned, known) if known else conditioned
@@ -119,12 +119,7 @@ def log_probability(circuit: Circuit, event: Event) -> float:
     >>> round(float(np.exp(log_probability(die, {0: {1, 3, 5}}))), 12)
     0.5
     """
-    levels = event_levels(circuit, event)
-    regions = [InputRegion(region.variable, region.probs @ levels[region.variable][:, None])
-               if isinstance(region, InputRegion) and region.variable in levels else region
-               for region in circuit.regions]
-    row = np.array([[0 if v in levels else -1 for v in range(circuit.num_variables)]])
-    return float(log_likelihood(Circuit(circuit.vtree, regions), row)[0])
+    return _log_total(restricted(circuit, event_levels(circuit, event)))
 
 
 def normalize(circuit: Circuit) -> Circuit:
@@ -200,20 +195,25 @@ def event_levels(circuit: Circuit, event: Event) -> dict[int, np.ndarray]:
                         "evidence is {v: c for v, c in enumerate(x) if c >= 0}")
     levels: dict[int, Any] = {}
     for v, allowed in event.items():
-        if not isinstance(v, Integral) or isinstance(v, bool) or not 0 <= v < circuit.num_variables:
+        if not _is_number(v) or not 0 <= v < circuit.num_variables:
             raise ValueError(f"`event` names the variable {v!r}, expected one of 0..{circuit.num_variables - 1}")
         if not isinstance(allowed, Integral) and not is_listing(allowed):
             raise TypeError(f"`event` must have a level or several for variable {v}, found {allowed!r}")
         listed = [allowed] if isinstance(allowed, Integral) else list(allowed)
         mask = np.zeros(circuit.num_categories[v], dtype=bool)
         for c in listed:
-            if not isinstance(c, Integral) or isinstance(c, bool) or not 0 <= c < len(mask):
+            if not _is_number(c) or not 0 <= c < len(mask):
                 raise ValueError(f"`event` names the level {c!r} of variable {v}, expected 0..{len(mask) - 1}")
             mask[c] = True
         if not mask.any():
             raise ValueError(f"`event` allows no level of variable {v}: name at least one, or leave the variable out")
         levels[int(v)] = mask
     return levels
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value can be the number of a variable or a level: durations of NumPy count as integers, too."""
+    return isinstance(value, Integral) and is_real(value) and not isinstance(value, bool)
 
 
 def restricted(circuit: Circuit, levels: Mapping[int, np.ndarray]) -> Circuit:
@@ -233,6 +233,11 @@ def restricted(circuit: Circuit, levels: Mapping[int, np.ndarray]) -> Circuit:
                if isinstance(region, InputRegion) and region.variable in levels else region
                for region in circuit.regions]
     return Circuit(circuit.vtree, regions)
+
+
+def _log_total(circuit: Circuit) -> float:
+    """ln of the sum over all states."""
+    return float(log_likelihood(circuit, np.full((1, circuit.num_variables), -1))[0])
 
 
 def _normalized_weights(region: InnerRegion, log_products: np.ndarray) -> tuple[Any, ...]:

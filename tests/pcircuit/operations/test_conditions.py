@@ -82,3 +82,22 @@ def test_conditioning_survives_a_thousand_variables():
     rows[:, 999] = range(4)
     joint = pcircuit.log_likelihood(circuit, rows)
     np.testing.assert_allclose(np.log(last.regions[0].probs[0]), joint - np.logaddexp.reduce(joint), rtol=1e-9)
+
+
+def test_levels_that_can_be_gone_through_once_are_an_event():
+    circuit = ZOO["two_coins"]
+    found = pcircuit.condition(circuit, {0: iter([1]), 1: (c for c in (0, 1))}, keep_known=True)
+    assert found == pcircuit.condition(circuit, {0: [1], 1: [0, 1]}, keep_known=True)
+
+
+@pytest.mark.parametrize("event", [{0: np.timedelta64(1, "D")}, {0: [np.timedelta64(1, "D")]},
+                                   {np.timedelta64(1, "D"): 0}])
+def test_durations_are_neither_variables_nor_levels(event):
+    with pytest.raises(ValueError, match=r"`event` names the (level|variable) np.timedelta64"):
+        pcircuit.log_probability(ZOO["two_coins"], event)
+
+
+def test_events_of_large_numbers_do_not_overflow():
+    huge = pcircuit.Circuit(pcircuit.VTree([-1], [0]), [pcircuit.InputRegion(0, [[1e308, 1e308, 1e308]])])
+    assert pcircuit.log_probability(huge, {0: [0, 1]}) == pytest.approx(np.log(2) + 308 * np.log(10), rel=1e-14)
+    np.testing.assert_allclose(pcircuit.condition(huge, {0: [0, 2]}).regions[0].probs, [[0.5, 0, 0.5]], rtol=1e-14)
