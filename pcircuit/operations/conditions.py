@@ -199,7 +199,7 @@ def event_levels(circuit: Circuit, event: Event) -> dict[int, np.ndarray]:
             raise ValueError(f"`event` names the variable {v!r}, expected one of 0..{circuit.num_variables - 1}")
         if not isinstance(allowed, Integral) and not is_listing(allowed):
             raise TypeError(f"`event` must have a level or several for variable {v}, found {allowed!r}")
-        listed = [allowed] if isinstance(allowed, Integral) else list(allowed)
+        listed: list[Any] = [allowed] if isinstance(allowed, Integral) else list(allowed)  # type: ignore[arg-type]
         mask = np.zeros(circuit.num_categories[v], dtype=bool)
         for c in listed:
             if not _is_number(c) or not 0 <= c < len(mask):

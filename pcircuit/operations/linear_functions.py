@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import is_listing, shown
+from pcircuit.array_types import Floats
 from pcircuit.arrays import check_numbers
 from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.regions import InnerRegion, InputRegion
@@ -73,16 +74,23 @@ def linear_moments(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[fl
         if isinstance(region, InputRegion):
             g = values[region.variable]
             means.append(region.probs @ g)
-            variances.append((region.probs * (g - means[r][:, None]) ** 2).sum(axis=1))
+            variances.append(_mean_square(region.probs, g, means[r]))
             continue
         children = circuit.vtree.children(r).tolist()
         inside = sum(means[c][region.products[:, a]] for a, c in enumerate(children))
         spread = sum(variances[c][region.products[:, a]] for a, c in enumerate(children))
         mean = region.weights @ inside
-        between = (region.dense_weights() * (inside - mean[:, None]) ** 2).sum(axis=1)
         means.append(mean)
-        variances.append(region.weights @ spread + between)
+        variances.append(_mean_square(region.dense_weights(), inside, mean, spread))
     return float(means[-1][0]), float(variances[-1][0])
+
+
+def _mean_square(shares: Floats, values: Floats, means: Floats, spread: Floats | float = 0.0) -> Floats:
+    """(K,) means of squared differences, plus `spread`; values without a share may be so large that they overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        terms = shares * (spread + (values - means[:, None]) ** 2)
+    squares: Floats = np.where(shares > 0, terms, 0.0).sum(axis=1)
+    return squares
 
 
 def sum_distribution(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[np.ndarray, np.ndarray]:

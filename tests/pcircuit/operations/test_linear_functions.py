@@ -74,3 +74,12 @@ def test_sums_beyond_64_bits_are_refused():
     for sign in (-1, 1):
         with pytest.raises(ValueError, match=r"must have sums between -2\*\*62 and 2\*\*62"):
             pcircuit.sum_distribution(coins(V), [[sign * most, sign * (most - 1)]] * V)
+
+
+def test_what_never_happens_does_not_count_however_large_it_is():
+    leaf = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.5, 0.0]])])
+    assert pcircuit.linear_moments(leaf, [[0, 2, 1e200]]) == (1.0, 1.0)
+    pair = Circuit(VTree.from_nested([0, 1]), [
+        InputRegion(0, [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]), InputRegion(1, [[1.0]]),
+        InnerRegion([[0, 0], [1, 0]], [[1.0, 0.0]])])
+    assert pcircuit.linear_moments(pair, [[0, 2, 1e200], [0]]) == (1.0, 1.0)
