@@ -206,7 +206,7 @@ def sum_indicator(vtree: VTree, functions: Sequence[ArrayLike], values: Collecti
     for r, v in enumerate(vtree.variables.tolist()):
         if v >= 0:
             levels = np.unique(tables[v])
-            inside = np.isin(tables[v], wanted)[None] if r == vtree.root else tables[v][None] == levels[:, None]
+            inside = _are_in(tables[v], wanted)[None] if r == vtree.root else tables[v][None] == levels[:, None]
             regions.append(InputRegion(v, inside.astype(np.float64)))
             sums.append(levels)
             continue
@@ -218,17 +218,25 @@ def sum_indicator(vtree: VTree, functions: Sequence[ArrayLike], values: Collecti
                              "or `sum_distribution`")
         products = np.indices(sizes).reshape(len(children), -1).T
         totals = sum(sums[c][products[:, a]] for a, c in enumerate(children))
-        levels = np.unique(totals)
-        rows = np.isin(totals, wanted)[None] if r == vtree.root else totals[None] == levels[:, None]
-        regions.append(InnerRegion(products, _sparse(rows)))
+        levels, rows = np.unique(totals, return_inverse=True)
+        regions.append(InnerRegion(products, _ones(np.where(_are_in(totals, wanted), 0, -1), 1) if r == vtree.root
+                                   else _ones(rows, len(levels))))
         sums.append(levels)
     return prune(Circuit(vtree, regions))
 
 
-def _sparse(rows: np.ndarray) -> Any:
-    """Rows of zeros and ones as CSR weights."""
+def _are_in(totals: np.ndarray, wanted: Any) -> np.ndarray:
+    """Which sums are among the values; a range of billions is not written out."""
+    if isinstance(wanted, range):
+        return np.fromiter((total in wanted for total in totals.tolist()), bool, len(totals))
+    return np.isin(totals, wanted)
+
+
+def _ones(rows: np.ndarray, num_rows: int) -> Any:
+    """CSR weights with a one for each product in its row, and none where that is -1."""
     import scipy.sparse
-    return scipy.sparse.csr_array(rows.astype(np.float64))
+    used = np.flatnonzero(rows >= 0)
+    return scipy.sparse.csr_array((np.ones(len(used)), (rows[used], used)), shape=(num_rows, len(rows)))
 
 
 def _whole_functions(vtree: VTree, functions: Sequence[ArrayLike]) -> list[np.ndarray]:
@@ -247,8 +255,10 @@ def _whole_functions(vtree: VTree, functions: Sequence[ArrayLike]) -> list[np.nd
     return tables
 
 
-def _whole_values(values: Collection[int]) -> np.ndarray:
-    """`values` as one int64 array."""
+def _whole_values(values: Collection[int]) -> Any:
+    """`values` as one int64 array; a range as it is."""
+    if isinstance(values, range):
+        return values
     if not is_listing(values):
         hint = f": write a single one as [{values}]" if isinstance(values, Integral) else ""
         raise TypeError(f"`values` must be whole numbers in a list, set or range, found {values!r}{hint}")
