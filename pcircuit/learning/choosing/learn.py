@@ -163,9 +163,11 @@ def _split(data: ArrayLike, validation: ArrayLike | None, num_categories: ArrayL
         held_rows = min(max(int(HELD_SHARE * len(table)), 1), MOST_HELD)
         held, table = table[np.sort(order[:held_rows])], table[np.sort(order[held_rows:])]
     else:
-        held, held_categories = checked_table(validation, num_categories, "validation")
+        held, held_categories = checked_table(validation, None, "validation")
         if held.shape[1] != table.shape[1]:
             raise ValueError(f"`validation` must have the {table.shape[1]} columns of `data`, found {held.shape[1]}")
+        if num_categories is not None:  # not before: it has one for each column of `data`
+            held, held_categories = checked_table(held, categories, "validation")
         categories = np.maximum(categories, held_categories)
     tree = chow_liu_tree(table, num_categories=categories)
     return Rows(table, *merged(table), held, categories, tree, n_jobs)

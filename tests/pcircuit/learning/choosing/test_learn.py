@@ -138,6 +138,10 @@ def test_one_row_one_column_and_constant_columns():
 
 @pytest.mark.parametrize(("call", "error", "match"), [
     (lambda: learn([[0, 1], [1, 0]], [[0, 1, 1]]), ValueError, "`validation` must have the 2 columns"),
+    (lambda: learn([[0, 1], [1, 0]], [[0, 1, 1]], num_categories=[2, 2]), ValueError,
+     "`validation` must have the 2 columns of `data`, found 3"),
+    (lambda: learn([[0, 1], [1, 0]], [[0, 2]], num_categories=[2, 2]), ValueError,
+     "`validation` holds category 2 in column 1, but `num_categories` allows only 0..1"),
     (lambda: learn([[0, 1], [1, 0]], search={}), TypeError, "`search` must be"),
     (lambda: exact_moments(Mixture([chow_liu_circuit([[0, 1]] * 2)])), TypeError, "Circuit, found Mixture"),
     (lambda: fit_mixture(chow_liu_circuit([[0, 1]] * 2), [[0, 1]]), TypeError, "Mixture, found Circuit"),
