@@ -18,6 +18,7 @@ from pcircuit.array_types import Evidence, Floats
 from pcircuit.circuit_mixture import Mixture, check_mixture
 from pcircuit.evidence import check_evidence, row_weights
 from pcircuit.inference.likelihood import log_parts
+from pcircuit.learning.chow_liu import checked_pseudocount
 from pcircuit.learning.em import fit_em
 
 
@@ -70,6 +71,7 @@ def fit_mixture(mixture: Mixture, data: ArrayLike, *, num_epochs: int = 10, pseu
     rows: Evidence = check_evidence(mixture.circuits[0], data)
     row_weight = row_weights(weights, len(rows))
     num_epochs = check_whole_number(num_epochs, "num_epochs", 0)
+    pseudocount = checked_pseudocount(pseudocount)
     if not row_weight.sum() > 0:
         raise ValueError("`data` needs at least one row of positive weight")
     history: list[float] = []

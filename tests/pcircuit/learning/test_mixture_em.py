@@ -32,3 +32,9 @@ def test_impossible_rows_beside_possible_ones_count_for_no_circuit():
     fitted, history = fit_mixture(Mixture([certain(0)]), [[0], [1]], num_epochs=1)
     assert fitted.weights.tolist() == [1]
     assert history[0] == -np.inf
+
+
+@pytest.mark.parametrize("num_epochs", [0, 1])
+def test_a_pseudocount_out_of_range_is_refused_however_few_the_epochs(num_epochs):
+    with pytest.raises(ValueError, match="`pseudocount` must be a finite number of at least 0"):
+        fit_mixture(Mixture([certain(0)]), [[0]], num_epochs=num_epochs, pseudocount=-1)
