@@ -64,7 +64,11 @@ def check_provenance(provenance: object) -> None:
     """
     if not isinstance(provenance, dict):
         raise TypeError(f"`provenance` must be a dict, found {type(provenance).__name__}")
-    header_text(provenance, "provenance")
+    text = header_text({"provenance": provenance}, "provenance")  # as deep as in the header
+    try:
+        parsed_header(text)
+    except ValueError as error:
+        raise ValueError(f"`provenance` must hold only what can be read again: {error}") from None
 
 
 def parsed_header(data: Any) -> Any:
