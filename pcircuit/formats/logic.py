@@ -79,7 +79,7 @@ def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
     """
     path = checked_path(path)
     tree = None if vtree is None else read_vtree(checked_path(vtree, "vtree"))
-    reader, root, promised = _Reader(), FALSE, -1
+    reader, root, promised = _Reader(os.path.getsize(path)), FALSE, -1
     for line in lines_of(path):
         if promised < 0:
             if line.tokens[0] != "jlc":
@@ -98,8 +98,8 @@ def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
 class _Reader:
     """Graph, ids and scopes (as bits) while a file is read."""
 
-    def __init__(self) -> None:
-        self.graph, self.ids = Graph(), Ids()
+    def __init__(self, size: int) -> None:
+        self.graph, self.ids = Graph(size), Ids()
         self.scopes: dict[Any, Any] = {}
         self.free: dict[int, int] = {}  # variable -> the input of value one
         self.added = 0  # factors of products that smoothing made

@@ -31,3 +31,12 @@ def test_inputs_that_smoothing_adds_are_bounded_by_the_size_of_the_file(monkeypa
     monkeypatch.setattr("pcircuit.formats.logic.SPARE_ADDED", 1000)  # each "or" adds 99 inputs beside variable 1
     with pytest.raises(ValueError, match=r"line 113: children that lack variables would get more than 1000 inputs"):
         read_text(tmp_path, "\n".join(lines), pcircuit.read_jlc)
+
+
+def test_tables_that_sums_make_are_bounded_by_the_size_of_the_file(monkeypatch, tmp_path):
+    """Every "or" of literals makes a table of two entries, in a line of some 15 bytes."""
+    ors = 200
+    lines = ["jlc 1", "L 0 0 1", "L 1 0 -1", *(f"O {2 + i} 0 2 {1 + i} 0" for i in range(ors))]
+    monkeypatch.setattr("pcircuit.formats.unit_graph.SPARE_ENTRIES", 100)
+    circuit = read_text(tmp_path, "\n".join(lines), pcircuit.read_jlc)
+    np.testing.assert_array_equal(circuit.regions[0].probs, [[1, ors]])
