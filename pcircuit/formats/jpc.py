@@ -14,6 +14,7 @@ ending; they hold Python objects and `pcircuit.formats.pyjuice` reads them.
 """
 from __future__ import annotations
 
+import math
 import os
 from typing import Any
 
@@ -152,10 +153,14 @@ def binomial_probs(n: int, p: float) -> np.ndarray:
     >>> binomial_probs(2, 0.5)
     array([0.25, 0.5 , 0.25])
     """
-    from scipy.special import gammaln, xlog1py, xlogy
-    k = np.arange(n + 1)
-    logs: np.ndarray = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p)
-    return np.asarray(np.exp(logs))
+    if p in (0.0, 1.0):
+        return np.asarray(np.arange(n + 1) == n * p, dtype=np.float64)
+    k, mode = np.arange(n), min(int((n + 1) * p), n)
+    steps = np.log((n - k) / (k + 1)) + (math.log(p) - math.log1p(-p))  # ln of entry k + 1 over entry k
+    logs = np.zeros(n + 1)  # relative to the largest: near it nothing is lost, as it is among factorials of millions
+    logs[mode + 1:], logs[:mode] = np.cumsum(steps[mode:]), -np.cumsum(steps[:mode][::-1])[::-1]
+    probs = np.exp(logs)
+    return np.asarray(probs / probs.sum())
 
 
 def _read_text(path: str) -> tuple[Graph, int]:

@@ -2,12 +2,14 @@
 import naive
 import numpy as np
 import pytest
+import scipy.stats
 import zoo
 from format_files import read_text, same_values
 from hypothesis import HealthCheck, given, settings
 
 import pcircuit
 from pcircuit import StructureError
+from pcircuit.formats.jpc import binomial_probs
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -25,6 +27,21 @@ def test_every_kind_of_jpc_line(tmp_path):
     assert circuit.num_categories == (2, 3)
     found = np.exp(pcircuit.log_likelihood(circuit, naive.states(circuit))).reshape(2, 3)
     np.testing.assert_allclose(found, [[0, 0, 0.25], [0.0625, 0.125 + 0.5, 0.0625]], rtol=1e-14)
+
+
+@pytest.mark.parametrize("p", [0.0, 1e-300, 1e-4, 0.3, 0.77, 1 - 2**-53, 1.0])
+def test_binomials_of_a_million_trials_are_distributions(p):
+    """SciPy's take no factorials either: those of a million lose seven digits."""
+    for n in (0, 1, 7, 1000, 2**20):
+        found = binomial_probs(n, p)
+        assert found.sum() == pytest.approx(1, abs=1e-13)
+        expected = scipy.stats.binom.pmf(np.arange(n + 1), n, p)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-14)
+
+
+def test_a_circuit_with_a_binomial_of_a_million_trials_is_normalised(tmp_path):
+    circuit = read_text(tmp_path, f"jpc 1\nB 0 0 1 1048576 {np.log(0.77)}\n", pcircuit.read_jpc)
+    assert circuit.is_normalized
 
 
 def test_overlapping_scopes_have_no_v_tree(tmp_path):
