@@ -29,7 +29,7 @@ def test_every_kind_of_jpc_line(tmp_path):
     np.testing.assert_allclose(found, [[0, 0, 0.25], [0.0625, 0.125 + 0.5, 0.0625]], rtol=1e-14)
 
 
-@pytest.mark.parametrize("p", [0.0, 1e-300, 1e-4, 0.3, 0.77, 1 - 2**-53, 1.0])
+@pytest.mark.parametrize("p", [0.0, 1e-300, 0.77, 1.0])
 def test_binomials_of_a_million_trials_are_distributions(p):
     """SciPy's take no factorials either: those of a million lose seven digits."""
     for n in (0, 1, 7, 1000, 2**20):
