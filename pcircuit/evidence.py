@@ -294,6 +294,8 @@ def _code_of_object(entry: object) -> int | None:
     """-1 for what marks a missing value, None for what is neither that nor a whole number of 64 bits."""
     if entry is None or type(entry).__name__ in ("NAType", "NaTType"):
         return MISSING
+    if isinstance(entry, (np.datetime64, np.timedelta64)):
+        return MISSING if np.isnat(entry) else None
     if not is_real(entry) and not isinstance(entry, np.bool_):
         return None
     if entry != entry:

@@ -249,3 +249,13 @@ def test_holes_in_drawn_rows_are_told_to_need_a_signed_type():
         pcircuit.log_likelihood(CIRCUIT, np.where(np.eye(*rows.shape) > 0, -1, rows))
     with pytest.raises(ValueError, match=r"or -1 for a missing value$"):
         pcircuit.log_likelihood(CIRCUIT, np.full(rows.shape, 255))
+
+
+def test_what_numpy_has_for_no_time_is_missing_among_objects():
+    """As the module says of NaT, whoever it is from; a time itself is no category."""
+    circuit = pcircuit.rat_spn([2, 2], num_units=1)
+    table = np.array([[0, np.datetime64("NaT")], [np.timedelta64("NaT", "D"), 1]], dtype=object)
+    np.testing.assert_array_equal(pcircuit.check_evidence(circuit, table), [[0, -1], [-1, 1]])
+    for time in (np.datetime64("2020-01-01"), np.timedelta64(1, "D")):
+        with pytest.raises(TypeError, match=r"`data` holds np\.(datetime64|timedelta64)"):
+            pcircuit.check_evidence(circuit, np.array([[0, time]], dtype=object))
