@@ -19,6 +19,7 @@ def path(tmp_path):
     ("a", np.array([None]), TypeError, "`arrays` has 'a' of object"),
     ("a", np.array([1j]), TypeError, "`arrays` has 'a' of complex128"),
     ("a", np.array([1], dtype="M8[s]"), TypeError, "`arrays` has 'a' of datetime64"),
+    ("a", np.ma.array([1, 2], mask=[False, True]), TypeError, "`arrays` has 'a' with masked entries, expected numbers"),
     ("a/b", np.ones(1), ValueError, "`arrays` has the name 'a/b': use at most 100 letters"),
     ("../b", np.ones(1), ValueError, "`arrays` has the name '../b'"),
     ("", np.ones(1), ValueError, "`arrays` has the name ''"),
