@@ -90,11 +90,13 @@ def shapley_values(circuit: Circuit, row: ArrayLike, *, num_orders: int = 1000,
                    rng: int | Generator | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The share of each variable in the log-likelihood of a row.
 
-    The Shapley values of v(S) = ln p(x_S); they sum to ln p(x).
+    The Shapley values of v(S) = ln p(x_S); they sum to ln p(x), less the logarithm of the circuit's total where that is
+    not 1.
 
     Parameters
     ----------
     circuit : Circuit
+        Normalised or not.
     row : (V,) int array_like
         Evidence; a missing entry (-1) has the share 0.
     num_orders : int, default 1000

@@ -102,3 +102,9 @@ def test_shapley_values_are_means_over_all_orders(name, monkeypatch):
 def test_missing_entries_have_no_share():
     row = np.array([0, -1])
     assert pcircuit.shapley_values(ZOO["two_coins"], row)[0][1] == 0
+
+
+def test_shares_of_a_circuit_that_is_not_normalised_sum_to_the_normalised_log_likelihood():
+    leaf = pcircuit.Circuit(pcircuit.VTree([-1], [0]), [pcircuit.InputRegion(0, [[2.0, 6.0]])])
+    assert pcircuit.shapley_values(leaf, [0])[0][0] == pytest.approx(np.log(2 / 8), rel=1e-14)
+    assert "less the logarithm of the circuit's total" in pcircuit.shapley_values.__doc__
