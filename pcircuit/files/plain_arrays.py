@@ -19,7 +19,7 @@ HEADER = re.compile(rb"\{'descr': '(\|b1|[<>|][iu][1248]|[<>|]f[248])', 'fortran
 
 
 def storable_array(name: str, array: ArrayLike) -> NDArray[Any]:
-    """`array` as it is stored, contiguous and little-endian; TypeError unless it holds plain numbers, all of them known.
+    """`array` as it is stored, contiguous and little-endian; TypeError unless it holds plain numbers.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ def storable_array(name: str, array: ArrayLike) -> NDArray[Any]:
         A copy only where the byte order or the layout asks for it.
     """
     if np.ma.is_masked(array):
-        raise TypeError(f"`arrays` has {name!r} with masked entries, expected numbers alone: nothing is known about the "
-                        "masked ones, leave them out")
+        raise TypeError(f"`arrays` has {name!r} with masked entries, expected numbers alone: nothing is known about "
+                        "the masked ones, leave them out")
     array = np.asarray(array)
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise TypeError(f"`arrays` has {name!r} of {array.dtype}, expected booleans, integers or floats of "
