@@ -34,6 +34,7 @@ from pcircuit.regions import InnerRegion, InputRegion
 from pcircuit.vtree import VTree, check_vtree
 
 MOST_PRODUCTS = 1_000_000  # of one region of a circuit that counts
+ROUND_OFF = 1e-14  # relative, of logarithms beyond those of doubles
 LARGEST_SUM = 2**62  # that a sum of 64-bit integers may reach
 
 
@@ -106,7 +107,7 @@ def covariance(circuit: Circuit, f: Circuit, g: Circuit) -> float:
     Notes
     -----
     An overlap of three circuits, O(K P^3) for each region.  The two terms cancel where f hardly varies: the absolute
-    error is about 1e-16 times E fg, not times the covariance.
+    error is about 1e-16 times E fg, not times the covariance.  Infinite where both terms are beyond doubles and differ.
 
     Examples
     --------
@@ -117,7 +118,15 @@ def covariance(circuit: Circuit, f: Circuit, g: Circuit) -> float:
     """
     check_one_space((circuit, f, g), ("circuit", "f", "g"))
     check_distribution(circuit)
-    return overlap(circuit, f, g) - overlap(circuit, f) * overlap(circuit, g)
+    difference = overlap(circuit, f, g) - overlap(circuit, f) * overlap(circuit, g)
+    return _beyond_doubles(circuit, f, g) if math.isnan(difference) else difference
+
+
+def _beyond_doubles(circuit: Circuit, f: Circuit, g: Circuit) -> float:
+    """E fg - E f E g of terms so large that only their logarithms are doubles: infinite, or 0 where they agree."""
+    both = overlap(circuit, f, g, log=True)
+    apart = overlap(circuit, f, log=True) + overlap(circuit, g, log=True)
+    return 0.0 if math.isclose(both, apart, rel_tol=ROUND_OFF) else math.copysign(math.inf, both - apart)
 
 
 def variance(circuit: Circuit, f: Circuit) -> float:

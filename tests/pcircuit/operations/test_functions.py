@@ -32,6 +32,14 @@ def test_expectations_and_covariances_are_sums_over_states(name):
     assert pcircuit.variance(p, g) == pytest.approx(spread, rel=1e-9, abs=1e-15 * (1 + weights @ h**2))
 
 
+def test_covariances_beyond_doubles_are_infinite_and_not_nan():
+    coin, up, down, same, large, nothing = (Circuit(VTree([-1], [0]), [InputRegion(0, [row])]) for row in (
+        [0.5, 0.5], [2e200, 1e200], [1e200, 2e200], [1e200, 1e200], [1e308] * 2, [0.0, 0.0]))
+    assert pcircuit.variance(coin, up) == pcircuit.covariance(coin, up, up) == np.inf
+    assert pcircuit.covariance(coin, up, down) == -np.inf
+    assert pcircuit.covariance(coin, same, same) == pcircuit.covariance(coin, large, nothing) == 0
+
+
 def test_expectations_need_a_distribution():
     with pytest.raises(StructureError, match="not normalised"):
         pcircuit.expectation(turned(ZOO["two_coins"]), ZOO["two_coins"])
