@@ -86,14 +86,14 @@ def plan(path: str, root: pathlib.Path = ROOT, *, wide: bool = False) -> list[tu
     mirror = [f"{folder}/test_{name}.py"] if (root / folder / f"test_{name}.py").exists() else []
     inner = ["tests/pcircuit/compiled"]
     if rooms[:2] == ["moments", "compiled"]:
-        return [(KERNELS, [f"tests/pcircuit/moments/test_{name}.py", "-k", selected])
-                for name, selected in (("moments_scale", DIGITS), ("moments", MOMENTS))]
+        return [(KERNELS, mirror), *[(KERNELS, [f"tests/pcircuit/moments/test_{name}.py", "-k", selected])
+                                     for name, selected in (("moments_scale", DIGITS), ("moments", MOMENTS))]]
     if "compiled" in rooms or (name == "kernel" and package == "pcircuit"):
         learning = ["tests/pcircuit/learning/test_em.py", "-k", "compiled or zero"]
         found = [("numpy" if name == "jit" else KERNELS, [test]) for test in mirror]  # the former is about compiling
         return found if found and not wide else [*found, (KERNELS, inner), (KERNELS, learning)]
     if name == "kernel":
-        return [(KERNELS, ["tests/hld/monitoring"])]
+        return [(KERNELS, mirror), (KERNELS, [str(folder)])]
     if name == "__init__":
         return [("numpy", ["tests/test_layers.py"])]
     if rooms[:1] == ["command"]:  # commands are tested together

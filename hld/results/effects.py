@@ -31,6 +31,8 @@ that is, the batch's covariance is that of its own rows and of one more row that
 is to know for T = 1.  The powers of C are taken from its two parts, without its eigenvalues.  The unit tr S is that of
 the reference as it is known, its error is no part of the interval.
 
+**Noise.**  Of a summary with noise of variances v_j in its sums, C = S (1/T + 1/n) + diag(v) / T^2.
+
 **Holes.**  A node that T_j rows of the batch and n_j of the reference show has been weighed with g_j
 (`hld.references.available`), so that its difference has the variance that it has without holes.  The effect is that of
 the differences themselves: they are divided by g_j, and nodes that too few rows show are left out, here and in tr S.
@@ -65,7 +67,7 @@ def effect_interval(deltas: np.ndarray, spectrum: tuple[Any, ...], share: float,
     share : float
         What the covariance of the differences has of S: 1/T + 1/n, or 1/T^2 + 1/n beside `own`.
     own : (r, m) float array, optional
-        The rest of the covariance is ``own.T @ own``, from the batch's own rows.
+        The rest of the covariance is ``own.T @ own``, from the batch's own rows or from noise for privacy.
     weights : (m,) float array, optional
         With holes, g: the factors that `deltas` have; 0 where a node is not compared.
 

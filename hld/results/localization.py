@@ -20,8 +20,8 @@ R the correlations under the circuit and c the next selected nodes below j,
 again standard normal without a shift, provided that the circuit's correlations are those of the reference.  An input
 has none below it and keeps its z; a sum with a large own z says that the dependence among the variables below it has
 changed.  Where rows have holes, two nodes that are not always seen together go together less, and R allows for it
-(`hld.testing.seen_together`).  Where R is not known, as in a summary of rows with holes, among groups or stretches of
-time, and given covariates, nodes with others below them have no own z-score (NaN).
+(`hld.testing.seen_together`).  Where R is not known, as in a summary of rows with holes or with noise, among groups or
+stretches of time, and given covariates, nodes with others below them have no own z-score (NaN).
 
 Variables get the shares of their nodes: the score of v is sum_j delta_j^2 / |S_j| over the nodes j with v in scope,
 so the scores add up to d^2.  These are cues, not causes: scopes are nested, and a shift in one variable also moves

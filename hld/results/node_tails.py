@@ -29,7 +29,8 @@ of a rare count where they are not.  (The tail of no such sum exceeds it by more
 of rows that show each category, which gives input units their true range.  Of many rows of a batch only some are looked
 at: what r rows do not show has a share below 3 / r, at level 0.05, which is added to the variance with the whole range.
 Of a summary, which has no rows, the variance is that of the reference with the same addition for its n rows.  Where the
-circuit is the reference, n is infinite and V is exact.  With holes T and n are the rows that show the node.
+circuit is the reference, n is infinite and V is exact.  With holes T and n are the rows that show the node.  The
+variance of noise for privacy is added to V.
 
 References: Bennett (1962), Probability inequalities for the sum of independent random variables, J. American
 Statistical Association 57, 33; Bentkus (2004), On Hoeffding's inequalities, Annals of Probability 32, 1650.
@@ -105,7 +106,8 @@ def node_pvalues(result: Any) -> np.ndarray:
             own_variance = own_variance + UNSHOWN / rows * (high - low) ** 2
         variance = ((n - 1) * variance + (T - 1) * own_variance + T / (1 + T / n) * d ** 2) / (n + T - 1)
     mean = np.clip(usual.mean if own is None else batch.mean - d / (1 + T / n), low, high)
-    return _tails(d, variance * (1 / sizes[0] + 1 / sizes[1]), (mean - low, high - mean), sizes, shown)
+    variance = variance * (1 / sizes[0] + 1 / sizes[1]) + (0.0 if result._noise is None else result._noise)
+    return _tails(d, variance, (mean - low, high - mean), sizes, shown)
 
 
 def _tails(d: np.ndarray, variance: np.ndarray, reach: tuple[Any, Any], sizes: tuple[Any, Any],

@@ -118,6 +118,7 @@ class HLDResult(OfColumns):
     _covariance: Callable[..., Any] | None = field(default=None, repr=False)  # of differences, where cells are missing
     _node_pvalues: np.ndarray | None = field(default=None, repr=False)  # among groups or stretches of time
     _plain: float | None = field(default=None, repr=False)  # p-value of the distance that the effect is made of
+    _noise: np.ndarray | None = field(default=None, repr=False)  # of differences: variances of noise for privacy
 
     def __post_init__(self) -> None:
         check_verdict(self.statistic, self.pvalue)
@@ -131,8 +132,8 @@ class HLDResult(OfColumns):
     def effect(self) -> float:
         """Distance of the means over the typical distance of one row, sqrt(|delta|^2 / |sigma|^2 - 1/T - 1/n), or 0.
 
-        The average under sampling alone is subtracted, so an unshifted batch has an effect of about 0 whatever its
-        size; the units are those of `tolerance`.
+        The average under sampling alone is subtracted, and that of noise for privacy, so an unshifted batch has an
+        effect of about 0 whatever its size; the units are those of `tolerance`.
         """
         if self.context is not None:
             return self.context.effect
@@ -143,7 +144,8 @@ class HLDResult(OfColumns):
         total = float(stds @ stds)
         if total <= 0:
             return 0.0
-        squared = (float(deltas @ deltas) - float(noise @ noise) * self.inflation / self.num_samples) / total
+        private = 0.0 if self._noise is None else float(self._noise.sum())
+        squared = (float(deltas @ deltas) - float(noise @ noise) * self.inflation / self.num_samples - private) / total
         return float(np.sqrt(max(squared, 0.0)))
 
     @cached_property
@@ -157,6 +159,7 @@ class HLDResult(OfColumns):
             return None
         T, own = self.num_samples, None if self._own is None else self._own.spread()
         share = self.inflation / T - (0.0 if own is None else (1 - 1 / T) / T)
+        own = own if self._noise is None else np.diag(np.sqrt(self._noise))
         low, high = effect_interval(self.deltas, spectrum, share, own=own, weights=self._weights)
         is_clear = self._plain is None or self._plain <= (1 - LEVEL) / 2
         return (min(low, self.effect) if is_clear else 0.0), max(high, self.effect)
@@ -195,9 +198,12 @@ class HLDResult(OfColumns):
             If `top` is neither None nor a whole number of at least 1.
         """
         from hld.results.localization import localize, unknown_covariance
-        is_known = self.context is None and (self._weights is None or self._covariance is not None)
-        return localize(self._circuit, self.nodes, self.deltas, self.stds, self.num_samples / self.inflation, top=top,
-                        covariance_of=self._covariance if is_known else unknown_covariance, pvalues=self.node_pvalues)
+        T, stds, is_known = self.num_samples / self.inflation, self.stds, self.context is None
+        is_known &= self._noise is None and (self._weights is None or self._covariance is not None)
+        if self._noise is not None:  # as if it were in the rows
+            stds = np.sqrt(stds ** 2 + T * self._noise)
+        return localize(self._circuit, self.nodes, self.deltas, stds, T, top=top, pvalues=self.node_pvalues,
+                        covariance_of=self._covariance if is_known else unknown_covariance)
 
     def localize_dependences(self, *, top: Any = 10) -> Any:
         """Which variables depend on each other in a new way, where the test has the metric "score".

@@ -68,8 +68,9 @@ def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
                          "is tested by the model that it was made with")
     check_possible(test.vectors, parts.metrics, summary)
     if summary.privacy is not None:
-        null = _noisy_null(test, T, summary.privacy.variances)
-        return verdict(test, summary.means - test.mean, T, alpha, summary.num_missing, null)
+        null, m = _noisy_null(test, T, summary.privacy.variances), len(test.nodes)
+        noise = (np.zeros(test.vectors.size) + summary.privacy.variances)[:m] / T ** 2 * test.shown_weights ** 2
+        return replace(verdict(test, summary.means - test.mean, T, alpha, summary.num_missing, null), _noise=noise)
     deltas, null, stretch, g = _difference(test, summary)
     check, spread = None, summary.spread
     if parts.kept is not None and spread is not None:

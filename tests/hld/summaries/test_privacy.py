@@ -121,3 +121,30 @@ def test_sums_with_and_without_noise_do_not_add_up_and_the_error_names_the_noise
         plain + noisy
     with pytest.raises(ValueError, match="`other` has no noise for privacy"):
         noisy + plain
+
+
+@pytest.mark.parametrize("moved", [0.0, 0.9])
+def test_effects_and_nodes_allow_for_the_noise(moved):
+    circuit = zoo.circuits()["hclt_like"]
+    states = naive.states(circuit)
+    kept = np.where(states[:, 0] > 0, 1.0, 1 - moved)  # rows with the first category are less frequent
+    chances = np.exp(naive.log_likelihood(circuit, states)) * kept
+    test, rng = hld.HLDTest(circuit, metric="euclidean"), np.random.default_rng(3)
+    values = naive.node_values(circuit, states)[:, test.nodes]
+    shift = chances @ values / chances.sum() - test.mean
+    truth = np.sqrt(shift @ shift / (test.stds @ test.stds))
+    results = []
+    for _ in range(80):
+        rows = states[rng.choice(len(states), 900, p=chances / chances.sum())]
+        results.append(test(test.summarize(rows, epsilon=1.0, rng=rng)))
+    missed = sum(not low <= truth <= high for low, high in (one.effect_interval for one in results))
+    assert missed <= bounds.at_most(80, 0.05)
+    if moved == 0:
+        assert sum(one.node_pvalues.min() <= 0.05 for one in results) <= bounds.at_most(80, 0.05)
+        assert sum(one.effect > 0 for one in results) <= bounds.at_most(80, 0.5)  # the law leans to the left
+        nodes = [one.localize(top=None).nodes for one in results]
+        zscores = np.array([[one.zscore for one in sorted(each, key=lambda one: one.node)] for each in nodes])
+        low, high = stats.chi2(80).ppf([bounds.SURE, 1 - bounds.SURE])
+        assert (low < (zscores ** 2).sum(axis=0)).all()
+        assert ((zscores ** 2).sum(axis=0) < high).all()
+        assert np.isnan([one.own_zscore for one in nodes[0]]).any()
