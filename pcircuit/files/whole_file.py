@@ -164,7 +164,7 @@ def _checked_target(path: str | os.PathLike[str]) -> str:
     folder = os.path.dirname(target)
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"`path` is in the folder {folder!r}, which does not exist: create it first")
-    if not stat.S_ISREG(mode):
+    if not stat.S_ISREG(mode) or os.path.basename(path) in ("", os.curdir, os.pardir):  # of a folder to come, too
         raise ValueError(f"`path` {target!r} is a folder or a device, expected the name of a file")
     return target
 

@@ -275,6 +275,14 @@ def test_the_path_must_be_a_file(tmp_path):
         save(zoo.two_coins(), os.devnull)
 
 
+@pytest.mark.parametrize("ending", ["new/", "new/.", "new/inner/.."])
+def test_the_name_of_a_folder_that_does_not_exist_is_no_file(tmp_path, ending):
+    """Written to `new`, it could not be read under the name that was given."""
+    with pytest.raises((ValueError, FileNotFoundError), match=r"is a folder or a device|does not exist"):
+        save(zoo.two_coins(), f"{tmp_path}/{ending}")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("bad", [None, 3, b"a", "", io.BytesIO()])
 def test_the_path_must_be_a_path(bad):
     with pytest.raises(TypeError, match=r"`path` must be a non-empty str or os\.PathLike, found"):
