@@ -176,7 +176,7 @@ def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
         line.expect(5, "a true node")
         p = line.at_most_one(4)
         return graph.add_input(label, line.variable(3) - 1,
-                               np.array([max(-math.expm1(float(line.tokens[4])), 0.0), p]))
+                               np.array([max(0.0, -math.expm1(float(line.tokens[4]))), p]))
     if kind != "D":
         raise line.fail(f"a node is an L, T or D line, found {kind[:40]!r}")
     count = line.integer(3, "number of elements", least=1)

@@ -129,3 +129,10 @@ def test_published_psdds_that_are_cut_are_refused(data_folder, tmp_path):
             (tmp_path / "a.psdd").write_text("".join(lines[:end]))
             with pytest.raises(ValueError, match="so that it may have lost its end"):
                 pcircuit.read_psdd(tmp_path / "a.psdd")
+
+
+def test_what_is_certain_leaves_no_negative_zero(tmp_path):
+    (tmp_path / "a.psdd").write_text("psdd 1\nT 0 0 1 0.0\n")
+    probs = pcircuit.read_psdd(tmp_path / "a.psdd").regions[0].probs
+    assert probs.tolist() == [[0, 1]]
+    assert not np.signbit(probs).any()
