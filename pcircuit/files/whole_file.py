@@ -103,6 +103,9 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.unlink(temporary)
         if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
             error.filename = target
+        if isinstance(error, OSError) and error.filename == temporary:  # and the target is its second name
+            error.filename = target
+            del error.filename2
         raise
     file.close()
     _force_folder(folder)

@@ -327,3 +327,11 @@ def test_a_folder_that_takes_no_files_is_told_with_the_name_that_was_given(path,
     with pytest.raises(PermissionError) as found, replace_file(path):
         pass
     assert found.value.filename == os.path.realpath(path)
+
+
+def test_a_name_that_is_too_long_is_told_without_the_temporary_one(tmp_path):
+    name = f"{tmp_path}/{'a' * 300}"
+    with pytest.raises(OSError, match="too long") as told:
+        save(zoo.two_coins(), name)
+    assert str(told.value).endswith(f": {name!r}")
+    assert list(tmp_path.iterdir()) == []
