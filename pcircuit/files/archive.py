@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pcircuit import __version__
+from pcircuit.arguments import check_whole_number
 from pcircuit.files.header_json import MOST_BYTES, header_text, parsed_header
 from pcircuit.files.plain_arrays import parsed_array, storable_array
 from pcircuit.files.whole_file import checked_path, replace_file
@@ -72,6 +73,8 @@ def write_archive(path: str | os.PathLike[str], header: dict[str, Any], arrays: 
     >>> header["format"], arrays
     ('demo', {'x': array([0, 1, 2])})
     """
+    if not isinstance(arrays, Mapping):
+        raise TypeError(f"`arrays` must be a dict of arrays by their names, found {type(arrays).__name__}")
     members = {_checked_name(name): storable_array(name, array) for name, array in arrays.items()}
     text = _header_text(header, sorted(members))
     with replace_file(path) as file:
@@ -124,6 +127,8 @@ def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple
 
     Raises
     ------
+    TypeError
+        If `path` is not a path, or `version` not a whole number.
     ValueError
         If the file is damaged, of another kind, or newer: its name and what is wrong.
     OSError
@@ -183,7 +188,7 @@ def read_object(path: str | os.PathLike[str], kind: str, version: int,
     ...     read_object(f"{folder}/a", "demo", 1, lambda header, arrays: arrays["x"].sum().item())
     3
     """
-    path = checked_path(path)
+    path, version = checked_path(path), check_whole_number(version, "version", 1)
     if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait for a writer
         raise ValueError(f"cannot read {path!r}: it is not a regular file")
     with open(path, "rb") as file:

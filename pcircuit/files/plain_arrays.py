@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+MOST_DIMENSIONS = 32
 MAGIC = b"\x93NUMPY\x01\x00"
 HEADER = re.compile(rb"\{'descr': '(\|b1|[<>|][iu][1248]|[<>|]f[248])', 'fortran_order': (True|False), "
                     rb"'shape': \(((?:\d{1,15}(?:, \d{1,15}){0,31},?)?)\), \} *\n")
 
 
 def storable_array(name: str, array: ArrayLike) -> NDArray[Any]:
-    """`array` as it is stored, contiguous and little-endian; TypeError unless it holds plain numbers.
+    """`array` as it is stored, contiguous and little-endian; TypeError or ValueError unless it holds plain numbers.
 
     Parameters
     ----------
@@ -36,7 +37,13 @@ def storable_array(name: str, array: ArrayLike) -> NDArray[Any]:
     if np.ma.is_masked(array):
         raise TypeError(f"`arrays` has {name!r} with masked entries, expected numbers alone: nothing is known about "
                         "the masked ones, leave them out")
-    array = np.asarray(array)
+    try:
+        array = np.asarray(array)
+    except ValueError:
+        raise ValueError(f"`arrays` has {name!r} with rows of different lengths, expected an array") from None
+    if array.ndim > MOST_DIMENSIONS:
+        raise ValueError(f"`arrays` has {name!r} of {array.ndim} dimensions, expected at most {MOST_DIMENSIONS}: "
+                         "reshape it")
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise TypeError(f"`arrays` has {name!r} of {array.dtype}, expected booleans, integers or floats of "
                         "at most 8 bytes")

@@ -251,3 +251,11 @@ def test_directories_with_random_numbers(path):
         changed[at:at + 4] = struct.pack("<I", number)
         result = outcome(path, changed)
         assert result is None or result == zoo.one_region()
+
+
+def test_arguments_of_another_kind_are_named(path):
+    with pytest.raises(TypeError, match="`arrays` must be a dict of arrays by their names, found list"):
+        write_archive(path, {"format": "x", "version": 1}, [1])
+    write_archive(path, {"format": "x", "version": 1}, {})
+    with pytest.raises(TypeError, match="`version` must be a whole number of at least 1, found '1'"):
+        read_archive(path, "x", "1")
