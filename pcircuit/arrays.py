@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -114,12 +115,14 @@ def check_integers(values: ArrayLike, name: str, expected: str, least: int | Non
     array([0, 2])
     """
     array = as_array(values, name, expected)
+    if array.dtype.kind == "f" and isinstance(values, (list, tuple)):
+        array = _whole_numbers(values, array)
     if array.dtype.kind not in "iu":
         if array.size and array.dtype.kind != "O":
             hint = ": turn a mask into numbers with np.flatnonzero" if array.dtype.kind == "b" else ""
             raise TypeError(f"`{name}` must be {expected}, found {array.dtype} instead of integers{hint}")
         for place, entry in np.ndenumerate(array):
-            if isinstance(entry, (bool, np.bool_)) or not isinstance(entry, Integral) or not is_real(entry):
+            if not _is_whole_number(entry):
                 raise TypeError(f"`{name}` must be {expected}, found {shown(entry)}{at(place)}")
     least, most = INT64.min if least is None else least, INT64.max if most is None else most
     if array.size and (array.min() < least or array.max() > most):
@@ -238,6 +241,17 @@ def check_memory(what: str, size: int, advice: str) -> None:
         if size > sys.maxsize:
             raise MemoryError
         np.empty(size, np.uint8)
+
+
+def _is_whole_number(entry: object) -> bool:
+    """Whether an entry is an integer of Python or NumPy, and neither a boolean nor a duration."""
+    return isinstance(entry, Integral) and is_real(entry) and not isinstance(entry, bool)
+
+
+def _whole_numbers(values: list[Any] | tuple[Any, ...], array: NDArray[Any]) -> NDArray[Any]:
+    """Lists of integers as they are; NumPy makes doubles of them where uint64 and signed types meet."""
+    entries = np.asarray(values, dtype=object)
+    return entries if entries.size and all(map(_is_whole_number, entries.flat)) else array
 
 
 def _inside(smallest: float, largest: float, least: float | None, above: float | None, most: float | None) -> bool:

@@ -91,3 +91,15 @@ def test_integers_of_any_type_are_taken(dtype):
 def test_what_are_no_integers_are_refused(values):
     with pytest.raises(TypeError, match=r"^`n` must be integers, found"):
         check_integers(values, "n", "integers")
+
+
+@pytest.mark.parametrize("values", [[np.uint64(3), 1], (1, np.uint64(3), np.int8(2)), [[np.uint64(1)], [np.int64(2)]],
+                                    [np.array([3], np.uint64), np.array([1])]])
+def test_lists_of_integers_of_several_types_are_integers(values):
+    """NumPy makes an array of doubles of them, as no type of its own holds uint64 and int64."""
+    assert np.asarray(values).dtype == np.float64
+    taken = check_integers(values, "nodes", "node ids", 0, 3)
+    assert taken.dtype == np.int64
+    np.testing.assert_array_equal(taken, values)
+    with pytest.raises(ValueError, match="`nodes` must be node ids, found 9223372036854775808 at position 0"):
+        check_integers([2**63, -1], "nodes", "node ids")
