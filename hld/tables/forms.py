@@ -93,6 +93,8 @@ def arrow_column(column: Any, name: str) -> Any:
     value_kind = str(column.type.value_type) if kind.startswith("dictionary") else kind
     if value_kind.startswith(_NESTED):
         return nested(len(column), name, kind)
+    if kind != value_kind and value_kind.startswith(("timestamp", "date", "duration")):  # not all are Python's
+        return arrow_column(column.cast(column.type.value_type), name)
     if kind.startswith("dictionary") or kind in ("string", "large_string", "string_view"):
         return _factored(column)
     if kind == "extension<arrow.uuid>":
