@@ -144,7 +144,7 @@ def encoded(columns: tuple[Any, ...], tables: CodeTables, arrays: list[Any], num
             numbers[v], odd[v] = _numbers(column, values, is_strict)
         else:
             odd[v] = _look_up_into(codes[:, v], column, tables.lookups[v], values, is_strict)
-            if leave_one_out and column.rare:
+            if leave_one_out and column.rare and column.unseen != "refuse":     # then none are new
                 _leave_one_out(column, values, codes[:, v])
     if numbers:
         which = list(numbers)

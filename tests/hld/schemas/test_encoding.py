@@ -34,3 +34,11 @@ def test_whole_numbers_that_training_did_not_show_follow_the_policy_in_arrays_of
     assert schema.replace("x0", policy="missing").encoder().encode(batch)[0].tolist() == [[-1, 0], [1, 1]]
     with pytest.raises(ValueError, match="'x0' holds 1 values that training did not show, the first in row 0, which"):
         schema.replace("x0", policy="refuse").encoder().encode(batch)
+
+
+def test_a_column_that_refuses_new_levels_has_its_rare_ones_in_training():
+    table = [["ann"], ["ann"], ["bob"], ["bob"], ["eve"]]
+    schema = hld.learn_schema(table, max_categories=2)      # keeps ann; bob and eve, whom one row has, are rare
+    codes = {policy: schema.replace("x0", policy=policy).encoder().encode_training(table)[0].ravel().tolist()
+             for policy in ("keep", "missing", "refuse")}
+    assert codes == {"keep": [0, 0, 1, 1, 2], "missing": [0, 0, 1, 1, -1], "refuse": [0, 0, 1, 1, 1]}
