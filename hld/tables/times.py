@@ -229,8 +229,14 @@ def _seconds_of(cell: Any, kind: Any) -> Any:
 
 def _is_hole(cell: Any) -> bool:
     """Whether a cell is missing: None, NaN, NaT, NA, and an empty text, as in files of text."""
-    is_empty = cell is None or (isinstance(cell, str) and not cell)
-    return is_empty or type(cell).__name__ in ("NaTType", "NAType") or cell != cell
+    if cell is None or (isinstance(cell, str) and not cell) or type(cell).__name__ in ("NaTType", "NAType"):
+        return True
+    try:
+        return bool(cell != cell)
+    except (TypeError, ValueError):     # of an array
+        return False
+    except ArithmeticError:             # a decimal that signals that it is none
+        return True
 
 
 def _text_of(value: Any) -> str:

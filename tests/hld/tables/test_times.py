@@ -1,5 +1,6 @@
 """Dates and durations as objects: exact, in every unit, within Python's range and beyond it."""
 import datetime
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -186,3 +187,14 @@ def test_dates_beyond_the_seconds_of_64_bits_have_a_text():
     assert from_seconds(2.0 ** 62, "date") == str(np.datetime64(2 ** 62, "s")).replace("T", " ")
     years = np.array([[0], [10 ** 12]], dtype="M8[Y]")      # far beyond the seconds of 64 bits
     assert "values beyond the training range [1970-01-01, 3.1556952e+19 s]" in fit_encoder(years).describe()
+
+
+@pytest.mark.parametrize(("unit", "kind"), [("M8[D]", "date"), ("m8[D]", "duration")])
+def test_arrays_among_times_are_of_another_type_and_decimals_that_are_none_missing(unit, kind):
+    encoder = fit_encoder({"at": np.arange(20).astype(unit)})
+    cells = [np.array([1, 2]), [1], Decimal("sNaN"), Decimal("NaN"), Decimal(1), np.arange(3).astype(unit)[2]]
+    codes, quality = encoder.check({"at": cells})
+    assert codes.ravel().tolist() == [-1] * 5 + [1]
+    assert (quality.columns[0].num_odd, quality.columns[0].num_missing) == (3, 5)
+    with pytest.raises(TypeError, match=rf"column 'at' holds array\(\[1, 2\]\), expected a {kind}, as in training"):
+        encoder.encode({"at": cells})
