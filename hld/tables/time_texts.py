@@ -94,14 +94,9 @@ def seconds_of_text(cell: str, kind: str) -> float | None:
     if kind != "date":
         seconds = _seconds(cell)
         return None if seconds is None or (kind == "time" and not (_is_clock(cell) and seconds < DAY)) else seconds
-    text = in_iso(cell)
-    if not ISO.fullmatch(text):
-        return None
-    try:        # older Pythons read neither Z nor a fraction of other than three or six digits
-        moment = datetime.datetime.fromisoformat(_plain_iso(text))
-    except ValueError:
-        return None
-    return (moment - (EPOCH if moment.tzinfo is None else EPOCH.replace(tzinfo=datetime.timezone.utc))).total_seconds()
+    moment = _moment(cell)
+    start = EPOCH if moment is None or moment.tzinfo is None else EPOCH.replace(tzinfo=datetime.timezone.utc)
+    return None if moment is None else (moment - start).total_seconds()
 
 
 def in_iso(cell: str) -> str:
@@ -111,6 +106,15 @@ def in_iso(cell: str) -> str:
     if not found and (found := SLASHED.match(cell)):
         year, month, day = found.groups()
     return f"{year}-{month:0>2}-{day:0>2}{cell[found.end():]}" if found else cell
+
+
+def _moment(cell: str) -> datetime.datetime | None:
+    """The date that a text stands for, with its zone; None if it stands for none."""
+    text = in_iso(cell)
+    try:        # older Pythons read neither Z nor a fraction of other than three or six digits
+        return datetime.datetime.fromisoformat(_plain_iso(text)) if ISO.fullmatch(text) else None
+    except ValueError:
+        return None
 
 
 def _plain_iso(text: str) -> str:
@@ -126,7 +130,20 @@ def _dates(cells: Any) -> list[Any]:
     texts = pandas.Series([text if ISO.fullmatch(text) else None for text in texts], dtype=object)
     found = pandas.to_datetime(texts, format="ISO8601", errors="coerce", utc=True)
     dates = found.dt.tz_localize(None).to_numpy().astype("M8[us]")
-    return [cell if moment is None else moment for cell, moment in zip(cells, dates.tolist(), strict=True)]
+    return [moment if isinstance(moment, datetime.datetime) else _lone_date(cell)
+            for cell, moment in zip(cells, dates.tolist(), strict=True)]
+
+
+def _lone_date(cell: str) -> Any:
+    """A date that pandas does not read: Python's, or NumPy's beyond the years that Python has; a text that is none."""
+    moment = _moment(cell)
+    if moment is None:
+        return cell
+    day, ahead = moment.replace(tzinfo=None), moment.utcoffset() or datetime.timedelta(0)
+    try:
+        return day - ahead
+    except OverflowError:
+        return np.datetime64(day, "us") - np.timedelta64(ahead, "us")
 
 
 def _time(cell: str, kind: str) -> Any:

@@ -2,10 +2,12 @@
 import datetime
 import json
 
+import numpy as np
 import pytest
 
 from hld.tables.time_levels import same_time
 from hld.tables.time_texts import in_iso, seconds_of_text, text_kind, times_of_texts
+from hld.tables.times import as_seconds
 
 DAY = datetime.timedelta(days=1)
 
@@ -71,3 +73,14 @@ def test_columns_and_single_cells_take_the_same_texts_for_dates(text):
     """Other forms of ISO 8601 may be numbers: they are none in files and in frames."""
     assert times_of_texts([text, "2024-05-01"], "date").tolist() == [text, datetime.datetime(2024, 5, 1)]
     assert seconds_of_text(text, "date") is None
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00+05:00", "9999-12-31T23:00-05:00", "9999-12-31T23:59:59.9999999",
+                                  "31.12.9999 23:59:59.9999999", "2026-01-31T12:30:00.1234567", "0000-01-01"])
+def test_a_date_at_the_ends_of_time_is_read_in_files_as_in_tables(text):
+    found = times_of_texts([text, "2026-01-31"], "date")
+    assert found.tolist()[1] == datetime.datetime(2026, 1, 31)
+    seconds, odd = as_seconds(np.array([text], dtype=object), "date")
+    assert odd.tolist() == [text == "0000-01-01"]
+    np.testing.assert_array_equal(as_seconds(found[:1], "date")[0], seconds)
+    assert isinstance(found[0], str if odd[0] else (datetime.datetime, np.datetime64))
