@@ -96,7 +96,7 @@ def pooled_pvalue(k: int, norms: np.ndarray, fourth: float, mapped: np.ndarray, 
                            (float(np.linalg.norm(center)), squared, T))
 
 
-def pooled_of_norms(k: int, norms: np.ndarray, fourth: float, own_norms: Any, own: float,
+def pooled_of_norms(k: int, norms: np.ndarray, fourth: float, own_norms: Any, own: Any,
                     batch: tuple[Any, ...]) -> Any:
     """The pooled p-value of one metric, from sums over the rows of the batch.
 
@@ -109,8 +109,8 @@ def pooled_of_norms(k: int, norms: np.ndarray, fourth: float, own_norms: Any, ow
     fourth, own : float
         Mean fourth powers of distances: of reference rows from their mean, of the batch's rows from the mean of all N.
     batch : (float, float, int)
-        Distance of its mean from that of the reference, the squared distance that is tested, and T; the first two may
-        be arrays of many batches, and then so is the result.
+        Distance of its mean from that of the reference, the squared distance that is tested, and T; the first two and
+        `own` may be arrays of many batches, and then so is the result.
     """
     distance, squared, T = batch
     N = k + T
