@@ -1,6 +1,7 @@
 """``hld summarize``: a table as sums, where its rows may not leave their site."""
 from __future__ import annotations
 
+import os
 from typing import Any
 
 
@@ -30,9 +31,12 @@ def summarize(args: Any) -> int:
 
 
 def read_summaries(paths: Any) -> Any:
-    """The sum of the summaries of some files."""
+    """The sum of the summaries of some files, each of which counts once."""
     from hld.summaries.summary import BatchSummary
-    total = None
+    total, known = None, [os.path.realpath(path) for path in paths]
+    for i, path in enumerate(paths):
+        if known[i] in known[:i]:
+            raise ValueError(f"--summary names the file {path!r} twice, and its rows would count twice: name each file once")
     for path in paths:
         with open(path, encoding="utf-8-sig") as file:
             try:

@@ -48,6 +48,10 @@ def test_several_files_are_one_batch_in_any_order(run, folder):
         assert found.num_rows == 400
         np.testing.assert_allclose(found.sums, whole.sums, rtol=1e-12)
     assert read_summaries(paths[:1]).num_rows == 100
+    (folder / "again.json").symlink_to(paths[0])
+    for path in (paths[0], str(folder / "again.json"), str(folder / "." / ".." / folder.name / "a.json")):
+        with pytest.raises(ValueError, match=r"--summary names the file '.*' twice, and its rows would count twice"):
+            read_summaries([*paths, path])
 
 
 @pytest.mark.parametrize("text", ["", "[1", "[]", "{}", "[" * 100_000, '{"format": "hld.summary"}', "\xff"])
