@@ -36,7 +36,8 @@ def read_summaries(paths: Any) -> Any:
     total, known = None, [os.path.realpath(path) for path in paths]
     for i, path in enumerate(paths):
         if known[i] in known[:i]:
-            raise ValueError(f"--summary names the file {path!r} twice, and its rows would count twice: name each file once")
+            raise ValueError(f"--summary names the file {path!r} twice, and its rows would count twice: name each "
+                             "file once")
     for path in paths:
         with open(path, encoding="utf-8-sig") as file:
             try:
