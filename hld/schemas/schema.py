@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 
+import pcircuit
 from hld.schemas.columns import BINNED, UNSEEN, BinColumn, LevelColumn, as_mark
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.quality import DataQuality
@@ -189,11 +190,13 @@ class TableSchema:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
-        odd = [column for column in self.columns if not isinstance(column, ColumnSchema)]
-        if odd:
+        if odd := [column for column in self.columns if not isinstance(column, ColumnSchema)]:
             raise TypeError(f"`columns` of a schema must be of ColumnSchema, found {odd[0]!r}")
         if not self.columns or len(set(self.names)) < len(self.columns):
             raise ValueError(f"`columns` of a schema must have distinct names, found {list(self.names)}")
+        if self.num_rows is not None:
+            least = max(1, *(column.num_missing or 0 for column in self.columns))
+            pcircuit.check_whole_number(self.num_rows, "num_rows", least)
 
     @property
     def names(self) -> tuple[Any, ...]:
