@@ -8,6 +8,8 @@ import pytest
 import hld
 from hld.schemas.encoder import fit_encoder
 from hld.schemas.encoding import EncodingReport
+from hld.tables.cells import read_table
+from hld.tables.column_names import matched
 
 # Arrays and frames
 
@@ -166,3 +168,13 @@ def test_what_only_some_functions_refuse_has_the_name_too(detector, odd):
     with pytest.raises((TypeError, ValueError), match=r"^`second` ") as raised:
         hld.two_sample(detector, TABLE, odd)
     assert "encoder" not in str(raised.value)  # nothing that the caller does not have
+
+
+@pytest.mark.parametrize(("by_name", "width", "said"), [
+    (True, 2, "'id' takes no part, but has its place, unless the others have names"),
+    (False, 2, "'id' takes no part, but has its place"), (True, 1, ""), (True, 4, "")])
+def test_tables_without_what_the_model_leaves_out_are_told_of_it(by_name, width, said):
+    parts = read_table(np.zeros((2, width)))
+    with pytest.raises(ValueError, match=r"expected 3 in the fitted order \(id, age, job\)") as caught:
+        matched(("age", "job"), ("id", "age", "job"), by_name, parts)
+    assert str(caught.value).partition("(id, age, job)")[2].removeprefix(": ") == said
