@@ -193,7 +193,8 @@ def sensitivity(circuit: pcircuit.Circuit, nodes: np.ndarray, units: np.ndarray)
         if not len(places):
             continue
         if is_table and (kinds[places] == "input").all():
-            points = (region.probs[nodes[places] - first[r]] / units[places, None]).T
+            probs = region.probs[nodes[places] - first[r]]
+            points = ((probs - probs[:, :1]) / units[places, None]).T  # exact differences, however alike they are
             norms = (points ** 2).sum(axis=1)
             total += float((norms[:, None] + norms - 2 * points @ points.T).max())
         else:

@@ -39,6 +39,17 @@ def test_no_exchange_of_a_row_moves_the_sums_further(name):
     assert farthest == pytest.approx(sensitivity(circuit, nodes[inputs], units[inputs]), rel=1e-9)
 
 
+@pytest.mark.parametrize("probs", [[0.5, 0.5 + 2 ** -53], [1 / 3, 1 / 3, 1 / 3 + 2 ** -54], [0.5 - 1e-9, 0.5 + 1e-9],
+                                   [0.4, 0.3 + 1e-12, 0.3 - 1e-12], [0.2, 0.8]])
+def test_noise_protects_categories_that_are_nearly_as_frequent_as_one_another(probs):
+    """The difference of large squares had left none: no noise at all, or a sensitivity of 9e7 for 1.2."""
+    circuit = pcircuit.Circuit(pcircuit.VTree([-1], [0]), [pcircuit.InputRegion(0, [probs])])
+    reach = max(probs) - min(probs)
+    assert sensitivity(circuit, np.array([0]), np.array([0.8 * reach])) == pytest.approx(1.25, rel=1e-9)
+    expected = reach * gaussian_factor(1.0, 1e-6)
+    assert noise_deviations(circuit, np.array([0]), np.array([0.5 * reach]), 1.0, 1e-6) == pytest.approx(expected, 1e-9)
+
+
 def test_noise_is_of_the_stated_size():
     circuit = zoo.circuits()["two_coins"]
     test, rows = hld.HLDTest(circuit), pcircuit.sample(circuit, 20, rng=0)
