@@ -21,6 +21,7 @@ import numpy as np
 from hld.comparing.two_sample import codes_of, test_of
 from hld.detector import HLDDetector
 from hld.summaries.fingerprint import detector_fingerprint
+from hld.summaries.possible import check_possible
 from hld.summaries.summary import BatchSummary
 
 if TYPE_CHECKING:
@@ -147,6 +148,7 @@ def _mean(model: Any, test: HLDTest, batch: Any, known: str, name: str) -> tuple
         if batch.model != known or not batch.num_rows:
             raise ValueError(f"`{name}` is a summary of another model or of no rows, expected one of some rows of this "
                              "model")
+        check_possible(test.vectors, test.calibration.metrics, batch, name)
         noise = 0.0 if batch.privacy is None else batch.privacy.variances[:m] / batch.num_rows ** 2
         return batch.means[:m], _chance(test, batch.seen[:m]) + noise, batch.num_rows
     rows = codes_of(model, test, batch, name, None if test.missing == "available" else 7)

@@ -1,6 +1,7 @@
 """Many batches as distances: near 0 for one distribution, those of the tests where cells are missing."""
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -134,3 +135,13 @@ def test_a_model_is_a_circuit_a_test_or_a_detector(test):
         hld.distances(3, [[[0]], [[0]]])
     rows = [[[0] * 6] * 5, [[1] * 6] * 5]
     np.testing.assert_allclose(hld.distances(test.circuit, rows).matrix, hld.distances(test, rows).matrix, rtol=1e-9)
+
+
+def test_sums_that_no_rows_can_have_are_refused(test):
+    """They had given a distance of a million, and of three numbers an error of NumPy."""
+    own = test.summarize(pcircuit.sample(test.circuit, 50, rng=0))
+    wrong = {"holds sums that 50 rows cannot have": replace(own, sums=own.sums - 1e6),
+             "has 3 sums, expected": replace(own, sums=own.sums[:3].copy(), seen=own.seen[:3].copy())}
+    for said, batch in wrong.items():
+        with pytest.raises(ValueError, match=rf"^`batches\['b'\]` {said}"):
+            hld.distances(test, {"a": own, "b": batch})
