@@ -41,8 +41,9 @@ def coded_edit(detector: Any, edit: Edit) -> Edit:
 def _place(encoder: Any, edit: Edit) -> dict[str, Any]:
     """Variable and category of an edit's column and level."""
     names = encoder.names
-    if isinstance(edit.column, int) and not isinstance(edit.column, bool) and 0 <= edit.column < len(names):
-        v = edit.column
+    is_number = isinstance(edit.column, (int, np.integer)) and not isinstance(edit.column, bool)
+    if is_number and 0 <= edit.column < len(names):  # type: ignore[operator]
+        v = int(edit.column)  # type: ignore[call-overload]
     elif edit.column in names:
         v = names.index(edit.column)
     else:

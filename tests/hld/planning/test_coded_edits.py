@@ -15,10 +15,17 @@ def detector():
 
 
 @pytest.mark.parametrize(("column", "level", "place"), [
-    ("sex", "M", (0, 1)), (0, "F", (0, 0)), ("size", "2", (1, 2)), ("size", 2.0, (1, 2)), ("old", "TRUE", (2, 1))])
+    ("sex", "M", (0, 1)), (0, "F", (0, 0)), (np.int64(0), "F", (0, 0)),
+    ("size", "2", (1, 2)), ("size", 2.0, (1, 2)), ("old", "TRUE", (2, 1))])
 def test_names_become_variables_and_categories(detector, column, level, place):
     found = coded_edit(detector, Edit(column, level, 0.1))
     assert ((found.column, found.level), found.by) == (place, 0.1)
+
+
+@pytest.mark.parametrize("column", [np.int64(-1), np.uint8(3), np.bool_(True), True])
+def test_what_is_no_column_is_refused(detector, column):
+    with pytest.raises(ValueError, match="`column` of an edit must be one of 'sex', 'size', 'old', found"):
+        coded_edit(detector, Edit(column, "F", 0.1))
 
 
 @pytest.mark.parametrize("by", [0.9, -0.9])
