@@ -6,6 +6,8 @@ thing.  So a level is looked for in three steps, and the first one that finds ce
 1. what equals it and is of its kind, so that text "1" is not the number 1, nor true, where a column holds both;
 2. what is written as it is: ``1`` finds "1" and not "1.0", which are two versions of a program, say;
 3. what means the same: 3.0 and "3", true and "true", the midnight of a day and the day, 1e16 and its digits.
+
+A missing cell holds no level, whatever stands for it.
 """
 from __future__ import annotations
 
@@ -14,6 +16,8 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+
+from hld.tables.single_cells import EXACT, is_missing
 
 
 def has_level(cells: Any, level: object) -> np.ndarray:
@@ -41,7 +45,8 @@ def has_level(cells: Any, level: object) -> np.ndarray:
     for i, cell in enumerate(cells):
         key = type(cell), str(cell)
         if key not in known:
-            known[key] = _kind(cell) == _kind(level) and bool(cell == level), key[1] == str(level), _means(cell, level)
+            known[key] = (False,) * 3 if is_missing(cell) else (
+                _kind(cell) == _kind(level) and bool(cell == level), key[1] == str(level), _means(cell, level))
         found[i] = known[key]
     return next((column for column in found.T if column.any()), found[:, 0])
 
@@ -61,9 +66,10 @@ def _means(cell: Any, level: Any) -> bool:
         return True
     if _kind(cell) is not float:    # of texts "1e3" and "1000" are two
         return False
-    try:
-        return float(cell) == float(level)
-    except (TypeError, ValueError, OverflowError):
+    try:    # from 2^53 on doubles are equal for several whole numbers
+        number = float(cell)
+        return number == float(level) and (abs(number) < EXACT or Decimal(str(cell)) == Decimal(str(level)))
+    except (TypeError, ValueError, ArithmeticError):
         return False
 
 

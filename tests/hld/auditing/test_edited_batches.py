@@ -44,3 +44,9 @@ def test_errors_about_tables_name_the_argument():
     for held_out in ([1, 2, 3], [[1, 2], [3]]):
         with pytest.raises(ValueError, match=r"^`held_out` has"):
             hld.audit(lambda _: 0.5, held_out, [1], num_batches=1, groups=0)
+
+
+def test_missing_cells_are_no_level_of_an_edit():
+    """Of {None, a, a} with None made 0.2 more frequent, 80 % of the rows had been the missing one."""
+    with pytest.raises(ValueError, match="a share of 0 of the cells"):
+        hld.audit(lambda _: 0.5, {"x": [None, "a", "a"]}, [2], ["x=None:+0.2"], num_batches=1)

@@ -19,6 +19,10 @@ from hld.auditing.levels import has_level
     ([0.1, 1], "1e-1", [True, False]),
     (["1e3", "1000"], "1000", [False, True]), (["1e3"], "1000", [False]), ([Decimal("1.50")], 1.5, [True]),
     ([np.float32(0.5), None], "0.5", [True, False]), ([None, "None"], "None", [False, True]),
+    ([None, "a"], "None", [False, False]), ([float("nan"), 1.0], "nan", [False, False]),    # missing cells are no level
+    ([pd.NA, None], None, [False, False]),
+    ([2 ** 53 + 1, 2 ** 53 + 2], str(2 ** 53), [False, False]), ([2 ** 53 + 1], 2.0 ** 53, [False]),
+    ([Decimal(2 ** 53 + 1)], 2 ** 53, [False]), ([2.0 ** 53], str(2 ** 53), [True]), ([1e23], "1" + "0" * 23, [True]),
     ([datetime.datetime(2026, 1, 2), datetime.datetime(2026, 1, 2, 1)], "2026-01-02", [True, False]), ([], "a", [])])
 def test_a_level_is_what_equals_it_else_what_is_written_alike_else_what_means_the_same(cells, level, found):
     assert has_level(cells, level).tolist() == found
