@@ -17,6 +17,7 @@ from hld.tables.cells import read_table
 from hld.tables.shown_names import listed
 
 NAMES = ("pvalue", "p_value", "p_val", "pval")
+FINE = ("ns", "ps", "fs", "as")  # units of times that datetime does not have
 ALARMS = ("is_drift", "reject", "alarm", "drift")  # looked for only where no p-value is
 
 
@@ -180,10 +181,14 @@ def column_of(table: Any, name: Any) -> np.ndarray:
     if names.count(names[at]) > 1:
         raise ValueError(f"`edits` names the column {name!r}, but `held_out` has {names.count(names[at])} columns of "
                          "this name: rename them")
-    if isinstance(table, Mapping) or hasattr(table, "columns"):
+    if isinstance(table, Mapping) or hasattr(table, "columns") or getattr(getattr(table, "dtype", None), "names", None):
         cells = table[names[at]]
+    elif isinstance(table, np.ndarray) and table.ndim == 2:
+        cells = table[:, at]
     else:
         cells = [row[names[at] if isinstance(row, Mapping) else int(at)] for row in table]
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "mM" and np.datetime_data(cells.dtype)[0] in FINE:
+        cells = cells.astype(f"{cells.dtype.kind}8[us]")  # finer ones are plain integers as plain values
     own = next((method for name in ("tolist", "to_pylist") if (method := getattr(cells, name, None))), None)
     cells = list(cells) if own is None else own()  # as plain values
     return np.fromiter(cells, dtype=object, count=len(cells))
