@@ -29,6 +29,7 @@ from hld.streams.races import FACTORS, FIRST, SHARE, THRESHOLDS, advance, unifor
 
 FEWEST_ROWS = 40
 MOST_ROWS = 9_000  # of the reference that are used
+MOST_SEED = 2 ** 53
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +108,8 @@ class StreamMonitor:
     groups : column name or position, or (n,) array_like, optional
         Groups of the reference rows: its units are then groups, and every update is one batch, a group like those.
     seed : int
-        Seed of the order of the reference and of ties; equal seeds give equal results.
+        Seed of the order of the reference and of ties, at most 2^53, as files hold no larger one; equal seeds give
+        equal results.
 
     Raises
     ------
@@ -140,7 +142,7 @@ class StreamMonitor:
     def __init__(self, detector: Any, reference: Any, alpha: float = 0.05, *, groups: Any = None,
                  seed: int = 0) -> None:
         check_fitted_detector(detector)
-        alpha, seed = pcircuit.check_fraction(alpha, "alpha"), pcircuit.check_whole_number(seed, "seed", 0)
+        alpha, seed = pcircuit.check_fraction(alpha, "alpha"), pcircuit.check_whole_number(seed, "seed", 0, MOST_SEED)
         rng = np.random.default_rng([seed, 6])
         codes, labels = _encoded(detector, reference, groups)
         warn_of_kind(detector, labels is not None)

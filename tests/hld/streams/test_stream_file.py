@@ -113,3 +113,10 @@ def test_arrays_that_cannot_be_are_refused(monitor, detector, tmp_path, name, ch
     path = written(monitor, tmp_path / "s.hld", arrays={name: np.ascontiguousarray(change(array))})
     with pytest.raises(ValueError, match=f"cannot read .*{said}"):
         read_stream(hld.StreamMonitor, path, detector)
+
+
+def test_a_monitor_of_the_largest_seed_is_read_back(detector, tmp_path):
+    """One of a larger seed had been saved to a file that could not be read."""
+    monitor = hld.StreamMonitor(detector, rows(50, np.random.default_rng(6)), seed=2 ** 53)
+    monitor.save(tmp_path / "s.hld")
+    assert hld.StreamMonitor.load(tmp_path / "s.hld", detector).seed == 2 ** 53

@@ -138,6 +138,7 @@ def test_holes_need_no_filling(detector):
     (lambda d: hld.StreamMonitor(d, rows(5, np.random.default_rng(0))), "`reference` has 5 rows, expected at least 40"),
     (lambda d: hld.StreamMonitor(d, None), "`reference`"),
     (lambda d: hld.StreamMonitor(d, rows(50, np.random.default_rng(0)), 2), "`alpha` must be"),
+    (lambda d: hld.StreamMonitor(d, rows(50, np.random.default_rng(0)), seed=2 ** 53 + 1), "`seed` must be a whole"),
     (lambda d: hld.StreamMonitor(d, rows(50, np.random.default_rng(0)), groups=np.arange(50) % 3),
      "`groups` names 3 groups, expected at least 40"),
     (lambda d: hld.StreamMonitor(d, rows(99, np.random.default_rng(0)), groups=[None, *range(50), *[None] * 48]),
