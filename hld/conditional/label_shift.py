@@ -203,7 +203,7 @@ def _standard_errors(ratio: np.ndarray, learned: np.ndarray) -> np.ndarray:
     scores = ratio @ (tangent @ vectors)
     spread = scores.T @ scores + np.diag(np.where(values > least, 0.0, UNKNOWN))
     for weights, one in zip(ratio.T, learned, strict=True):
-        mean = weights @ scores / weights.sum()
+        mean = weights @ scores / max(float(weights.sum()), np.finfo(float).tiny)  # no row need be possible with it
         spread += len(ratio) * one * ((scores - mean) * weights[:, None]).T @ (scores - mean)
     variances: np.ndarray = np.einsum("cj,jk,ck->c", to_labels, spread, to_labels)
     return np.sqrt(np.maximum(variances, 0.0))

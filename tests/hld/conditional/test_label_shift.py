@@ -146,3 +146,21 @@ def test_bad_input_is_refused(detector):
         hld.label_shift(fitted, ill, "ill", confidence=1)
     with pytest.raises(TypeError, match="`detector` must be a fitted HLDDetector, found HLDDetector"):
         hld.label_shift(hld.HLDDetector(), ill, "ill")
+
+
+@pytest.mark.parametrize("least", [-800.0, -np.inf])
+def test_a_label_that_no_row_can_have_has_no_rows_and_the_others_keep_intervals(least):
+    """All ends of intervals had been NaN."""
+    apart = draws(300, [0.4, 0.4, 0.2], 0)[:, :2]
+    q, lower, upper, pvalue = estimate(np.column_stack([apart, np.full(300, least)]), np.array([0.3, 0.3, 0.4]), 0.95)
+    two = estimate(apart, np.array([0.5, 0.5]), 0.95)
+    np.testing.assert_allclose(q[:2], two[0], atol=1e-6)
+    assert q[2] == 0
+    assert lower[2] == 0
+    wider = (upper - lower)[:2] / (two[2] - two[1])    # as the third label might be less than none
+    assert ((wider >= 1) & (wider < 2)).all()
+    assert pvalue < 1e-6
+    everyone = estimate(np.array([[0.0, least]] * 10), np.array([0.5, 0.5]), 0.95, 100)
+    assert everyone[0].tolist() == [1.0, 0.0]
+    assert everyone[1][0] > 0.2
+    assert np.isfinite(everyone[2]).all()
