@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
+from hld.answers.column_shifts import RARE
 from hld.answers.words import label_lines
 from hld.conditional.covariates import column_position
 
@@ -47,7 +48,7 @@ class LabelShift:
     Attributes
     ----------
     labels : tuple
-        Values of the label column.
+        Values of the label column; at the end "(rare)" for all that were put together as too rare, if any were.
     before : (C,) float array
         Their frequencies under the circuit.
     now, lower, upper : (C,) float arrays
@@ -216,11 +217,12 @@ def _learned_rows(detector: Any) -> int:
 
 
 def _classes(column: Any) -> tuple[tuple[Any, ...], np.ndarray]:
-    """The labels of a categorical column and their codes."""
+    """The labels of a categorical column and their codes; rare ones, which have one code, are one label."""
     levels = tuple(getattr(column, "levels", None) or ())
     if len(levels) < 2:
         raise ValueError(f"`label` {column.name!r} has {len(levels)} levels, expected a column with two or more")
-    return levels, np.arange(len(levels))
+    labels = (*levels, RARE) if column.rare else levels
+    return labels, np.arange(len(labels))
 
 
 def _log_given(circuit: pcircuit.Circuit, codes: np.ndarray, v: int, c: int) -> np.ndarray:

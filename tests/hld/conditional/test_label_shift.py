@@ -164,3 +164,16 @@ def test_a_label_that_no_row_can_have_has_no_rows_and_the_others_keep_intervals(
     assert everyone[0].tolist() == [1.0, 0.0]
     assert everyone[1][0] > 0.2
     assert np.isfinite(everyone[2]).all()
+
+
+def test_rare_labels_are_one_label_more():
+    """They had been left out: labels of half of the rows, so that the others were said to be twice as frequent."""
+    rng = np.random.default_rng(1)
+    label = np.array(list("abcdefghijklmnopqrst"))[np.minimum(rng.geometric(0.15, 1500) - 1, 19)]
+    table = {"label": label, "copy": [cell if cell < "e" else "z" for cell in label]}
+    fitted = hld.HLDDetector(num_latents=6, num_epochs=20, max_categories=5, rng=0).fit(table)
+    found = hld.label_shift(fitted, {"copy": table["copy"]}, "label")
+    assert found.labels[-1] == "(rare)"
+    truth = [(label == one).mean() for one in found.labels[:-1]]
+    np.testing.assert_allclose(found.before[:-1], truth, atol=0.04)
+    np.testing.assert_allclose(found.now[:-1], truth, atol=0.04)
