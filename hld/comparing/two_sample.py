@@ -48,6 +48,7 @@ from hld.summaries.spread import pooled_by_spread
 from hld.summaries.summary import BatchSummary
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.summed_batch import judge_summary
+from hld.testing.verdict import LEAST_PVALUE
 
 METRICS = ("euclidean", "standardized", "whitened")
 _DEPENDENT = ("as rows depend on one another, but the two batches are compared as if they did not: a small p-value may "
@@ -291,8 +292,8 @@ def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> Two
             allowed = pooled_by_spread(parts.metrics, (first, second), test.mean, beyond)
             found = null.of_pvalues(tuple(map(max, found.each, allowed)), 1)
     effect = _effect(delta[:k], float(np.trace(row[:k, :k])), *sizes, noise=float(np.trace(noise[:k, :k])))
-    return TwoSampleResult(found.value, found.value <= alpha, alpha, effect, test.metric_names,
-                           tuple(map(float, found.each)), sizes, "exact")
+    value, *each = (max(float(p), LEAST_PVALUE) for p in (found.value, *found.each))    # rows that are all alike have 0
+    return TwoSampleResult(value, value <= alpha, alpha, effect, test.metric_names, tuple(each), sizes, "exact")
 
 
 def _check_summary(one: Any, name: str, model: str) -> None:

@@ -176,6 +176,16 @@ def test_summaries_of_single_rows_have_no_spread_to_scale_by():
     assert 0 < hld.two_sample(test, one, test.summarize(rows[1:2])).pvalue <= 1
 
 
+@pytest.mark.parametrize("sizes", [(1, 2), (20, 30)])
+def test_summaries_of_rows_that_are_all_alike_have_a_pvalue_above_zero(sizes):
+    """It had been 0, which no p-value is: the two batches show no spread at all."""
+    detector = hld.HLDDetector(num_latents=2, num_epochs=3, num_resamples=99).fit(np.arange(400).reshape(200, 2) % 3)
+    batches = [detector.summarize([[level, level + 1]] * size) for level, size in enumerate(sizes)]
+    found = hld.two_sample(detector, *batches)
+    assert 0 < found.pvalue < 1e-12
+    assert min(found.pvalues) > 0
+
+
 @pytest.mark.parametrize("first", [True, False])
 def test_batches_without_rows_are_refused(test, first):
     rows, none = np.zeros((3, 6), dtype=int), np.zeros((0, 6), dtype=int)
