@@ -68,11 +68,8 @@ def summarize_chunks(detector: Any, chunks: Iterable[Any], *, epsilon: float | N
         own = summarize_rows(test, codes, first=first)
         cells = np.array([getattr(report, name) for name in CELLS], dtype=np.int64)
         counted = TableCounts(cells, np.concatenate(profile_of(codes, encoder.num_categories, ()).counts),
-                              tuple(absent), tuple(sorted(extra)))
-        if table is not None:   # what only some of the chunks lack is missing there, and not absent
-            both = set(table.absent) & set(counted.absent)
-            counted = replace(table + counted, absent=tuple(sorted(both)))
-        found, table = own if found is None else found + own, counted
+                              tuple(sorted(absent)), tuple(sorted(extra)))
+        found, table = (own, counted) if found is None or table is None else (found + own, table + counted)
     if found is None:
         raise ValueError("`chunks` has no table: at least one is needed")
     if epsilon is not None:

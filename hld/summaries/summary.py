@@ -60,7 +60,7 @@ class TableCounts:
     categories : (sum C_v + V,) int array
         Rows with each category of each column, and behind these the missing ones.
     absent, extra : tuples of str
-        Columns that were not there, and that training did not have.
+        Columns that were in no part, and those that training did not have.
     """
 
     cells: np.ndarray
@@ -69,8 +69,9 @@ class TableCounts:
     extra: tuple[Any, ...] = ()
 
     def __add__(self, other: TableCounts) -> TableCounts:
+        # what only some of the parts lack is missing there, and not absent
         return TableCounts(self.cells + other.cells, self.categories + other.categories,
-                           tuple(sorted({*self.absent, *other.absent})), tuple(sorted({*self.extra, *other.extra})))
+                           tuple(sorted({*self.absent} & {*other.absent})), tuple(sorted({*self.extra, *other.extra})))
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,6 +67,15 @@ def test_a_column_is_absent_that_no_chunk_has_and_missing_where_some_have_it(by_
     assert [one.num_missing for one in quality.columns] == [0, 10, 30]
 
 
+def test_a_column_that_some_sites_have_is_not_absent_from_their_sum(by_name, detector):
+    """The sum of two summaries said that a column was not in the batch, half of whose rows had it."""
+    parts = np.array_split(detector[1][:30], 3)
+    chunks = [named(parts[0], "ab"), named(parts[1], "a"), named(parts[2], "ab")]
+    found, whole = sum(map(by_name.summarize, chunks)), summarize_chunks(by_name, chunks)
+    assert found.table.absent == whole.table.absent == ("c",)
+    assert "column 'b' is not" not in str(by_name.test(found))
+
+
 def test_columns_that_were_not_fitted_are_named_once_and_in_order(by_name, detector):
     part = named(detector[1][:10])
     found = summarize_chunks(by_name, [part | {"z": range(10)}, part | {"z": range(10), "d": range(10)}, part])
