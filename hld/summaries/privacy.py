@@ -30,7 +30,8 @@ nothing (its p-value is 1); the law of all metrics together is not adapted to th
 
 **Limits.**  Noise comes from the operating system's generator; the noisy sum is rounded to a grid of 2^-20 standard
 deviations, which removes the low digits that could reveal the sum without noise, but the arithmetic is in doubles and
-no proof covers its last digits (Mironov 2012).  Two summaries of the same rows add up epsilon and delta: keep account.
+no proof covers its last digits (Mironov 2012).  Sums of what no row can change have no noise and are not rounded.  Two
+summaries of the same rows add up epsilon and delta: keep account.
 
 References
 ----------
@@ -134,7 +135,7 @@ def with_noise(test: Any, summary: BatchSummary, epsilon: float, delta: float,
     else:
         noise = pcircuit.check_generator(rng).standard_normal(size)
     grid = np.exp2(np.floor(np.log2(np.where(deviations > 0, deviations, 1.0)))) * GRID
-    sums = np.round((summary.sums[:m] + noise * deviations) / grid) * grid
+    sums = np.where(deviations > 0, np.round((summary.sums[:m] + noise * deviations) / grid) * grid, summary.sums[:m])
     rest = test.mean[m:]  # in place of features of the score, for which no bound is known: their metric says nothing
     return replace(summary, sums=np.append(sums, summary.num_rows * rest), spread=None, table=None,
                    privacy=Privacy(epsilon, delta, np.append(deviations ** 2, np.zeros(len(rest)))))

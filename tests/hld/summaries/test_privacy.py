@@ -50,6 +50,17 @@ def test_noise_protects_categories_that_are_nearly_as_frequent_as_one_another(pr
     assert noise_deviations(circuit, np.array([0]), np.array([0.5 * reach]), 1.0, 1e-6) == pytest.approx(expected, 1e-9)
 
 
+@pytest.mark.parametrize("T", [7, 100])
+def test_sums_that_no_row_can_change_are_what_they_are(T):
+    """Rounded to 2^-20 they differed from what is expected: p = 1e-300 for a circuit in which nothing varies."""
+    circuit = pcircuit.Circuit(pcircuit.VTree([-1], [0]), [pcircuit.InputRegion(0, [[1 / 3] * 3])])
+    test = hld.HLDTest(circuit)
+    rows = pcircuit.sample(circuit, T, rng=0)
+    found = test.summarize(rows, epsilon=1.0, rng=0)
+    np.testing.assert_array_equal(found.sums, test.summarize(rows).sums)
+    assert test(found).pvalue == 1
+
+
 def test_noise_is_of_the_stated_size():
     circuit = zoo.circuits()["two_coins"]
     test, rows = hld.HLDTest(circuit), pcircuit.sample(circuit, 20, rng=0)
