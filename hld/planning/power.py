@@ -152,7 +152,13 @@ def _distances_of_rows(test: Any, rows: Any, is_of_circuit: bool) -> tuple[np.nd
     parts, n = test.calibration, test.settings.num_train
     away = compared(test, test.vectors.rows(rows) - (own_mean(test) if is_of_circuit else test.mean))
     distances = np.stack([np.sqrt(metric.squared(away)) for metric in parts.metrics], axis=1)
-    return away, np.maximum(distances - parts.margins, 0.0) ** 2, 1.0 if n is None else 1.0 + 1 / n
+    beyond = np.where(distances > _round_offs(test, 1), np.maximum(distances - parts.margins, 0.0), 0.0)
+    return away, beyond ** 2, 1.0 if n is None else 1.0 + 1 / n
+
+
+def _round_offs(test: Any, T: int) -> np.ndarray:
+    """(q,) distances that rounding alone can make, and which are none: see `hld.testing.verdict`."""
+    return np.asarray(test.round_offs) * np.where(test.are_constant, T, 1)
 
 
 def _share_by_law(test: Any, found: Alternative, alpha: float) -> float:
@@ -204,6 +210,7 @@ def _exact(test: Any, found: Alternative, T: Any, alpha: float) -> float:
     parts, n = test.calibration, test.settings.num_train
     metric, margin = parts.metrics[0], float(parts.margins[0])
     threshold = math.sqrt(parts.null.threshold(alpha, T) * (1.0 if n is None else 1.0 + T / n)) + margin
+    threshold = max(threshold, float(_round_offs(test, T)[0]))
     mapped = metric.apply(metric.apply(found.covariance).T) / T
     values, vectors = np.linalg.eigh((mapped + mapped.T) / 2)
     along = (vectors.T @ metric.apply(found.delta)) ** 2
@@ -262,11 +269,11 @@ class Rejections:
     def rejected(self, delta: Any, size: float = 1.0) -> np.ndarray:
         """(draws,) whether each is rejected with a shift of `size` times delta (size,)."""
         parts, columns = self.test.calibration, []
-        for metric, mapped, lengths, margin in zip(parts.metrics, self.mapped, self.lengths, parts.margins,
-                                                   strict=True):
+        for metric, mapped, lengths, margin, least in zip(parts.metrics, self.mapped, self.lengths, parts.margins,
+                                                          _round_offs(self.test, self.T), strict=True):
             shift = size * metric.apply(self.weights * delta)
             distances = np.sqrt(np.maximum(lengths + 2 * (mapped @ shift) + float(shift @ shift), 0.0))
-            columns.append(np.maximum(distances - margin, 0.0) ** 2)
+            columns.append(np.where(distances > least, np.maximum(distances - margin, 0.0), 0.0) ** 2)
         squared = np.stack(columns, axis=1)
         rejected = self.rule(squared / self.inflation)
         if parts.kept is not None and rejected.any() and self.alpha <= ASKED_BELOW:
@@ -304,7 +311,7 @@ def _rule(null: Any, T: Any, alpha: float, own: Any = None) -> Any:
     laws = laws_of(null) if own is None else own
     if len(laws) == 1:
         largest = (null if own is None else laws[0]).threshold(alpha, T)
-        return lambda squared: squared[:, 0] >= largest
+        return lambda squared: (squared[:, 0] >= largest) & (squared[:, 0] > 0)  # a law of zeros has the threshold 0
     tails, joint = [_tail_curve(law.at(T)) for law in laws], law_part(null).law
     return lambda squared: joint.tails(harmonic_mean(
         np.stack([tail(column * T) for tail, column in zip(tails, squared.T, strict=True)], axis=1))) <= alpha

@@ -133,3 +133,16 @@ def test_single_rows_are_tested_one_by_one_with_every_null(metric, null, referen
     found = np.array([test(row[None]).pvalue for row in rows])
     for alpha in (0.05, 0.2, 0.4):
         assert power(test, rows, 1, alpha) == pytest.approx((found <= alpha).mean(), abs=1e-9)
+
+
+@pytest.mark.parametrize(("metric", "null"), [("euclidean", "exact"), (SEVERAL, "exact"), (SEVERAL, "auto")])
+@pytest.mark.parametrize("T", [1, 2, 10, 100])
+def test_rounding_is_not_found_where_nothing_varies(metric, null, T):
+    """A power of 1 had been told of the rows that were learned from, for which the test has p = 1."""
+    table = {"a": ["one"] * 90, "b": ["two"] * 90}
+    detector = hld.HLDDetector(num_latents=1, num_epochs=2, num_resamples=99, metric=metric, null=null).fit(table)
+    assert detector.test({name: cells[:T] for name, cells in table.items()}).pvalue == 1
+    assert detector.power({name: cells[:50] for name, cells in table.items()}, T) == 0
+    assert detector.power({"a": ["one"] * 50, "b": ["three"] * 50}, 10) == 1
+    third = pcircuit.Circuit(pcircuit.VTree([-1], [0]), [pcircuit.InputRegion(0, [[1 / 3] * 3])])
+    assert power(hld.HLDTest(third, metric=metric), pcircuit.sample(third, 500, rng=0), T) < 1e-12
