@@ -226,10 +226,12 @@ def _classes(column: Any) -> tuple[tuple[Any, ...], np.ndarray]:
 
 
 def _log_given(circuit: pcircuit.Circuit, codes: np.ndarray, v: int, c: int) -> np.ndarray:
-    """(T,) log P(x | label c)."""
-    rows = codes.copy()
+    """(T,) log P(x | label c); of a label that is impossible no row is possible."""
+    rows, log_label = codes.copy(), _log_label(circuit, v, c)
+    if log_label == -np.inf:
+        return np.full(len(codes), -np.inf)
     rows[:, v] = c
-    return pcircuit.log_likelihood(circuit, rows) - _log_label(circuit, v, c)
+    return pcircuit.log_likelihood(circuit, rows) - log_label
 
 
 def _log_label(circuit: pcircuit.Circuit, v: int, c: int) -> float:

@@ -177,3 +177,17 @@ def test_rare_labels_are_one_label_more():
     truth = [(label == one).mean() for one in found.labels[:-1]]
     np.testing.assert_allclose(found.before[:-1], truth, atol=0.04)
     np.testing.assert_allclose(found.now[:-1], truth, atol=0.04)
+
+
+def test_a_label_that_training_did_not_have_has_no_rows():
+    """A level of the schema alone, of probability 0 with pseudocount=0, had made all frequencies NaN."""
+    rng = np.random.default_rng(0)
+    label = rng.choice(["p", "q"], 600)
+    table = {"label": label, "copy": np.where(rng.random(600) < 0.9, label, "r")}
+    wider = {"label": [*label, "z", "z"], "copy": [*table["copy"], "p", "q"]}
+    schema = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit(wider).schema_
+    fitted = hld.HLDDetector(num_epochs=20, pseudocount=0, num_resamples=99, schema=schema).fit(table)
+    found = hld.label_shift(fitted, {"copy": table["copy"]}, "label")
+    assert (found.labels, found.before[2], found.now[2]) == (("p", "q", "z"), 0, 0)
+    np.testing.assert_allclose(found.now[:2], [(label == "p").mean(), (label == "q").mean()], atol=0.05)
+    assert found.pvalue > 0.05
