@@ -109,7 +109,9 @@ def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), toleranc
     N, K = n + T, k + j
     slack = tolerance * T * np.sqrt(K / np.maximum(N, 1) * (1 - K / np.maximum(N, 1)))
     expected = T * K / np.maximum(N, 1)
-    moved = np.where(j > expected, np.floor(j - slack), np.ceil(j + slack))
+    # to a whole number, but not past the mean: no row where one in a hundred is expected is not one row
+    moved = np.where(j > expected, np.maximum(np.floor(j - slack), expected),
+                     np.minimum(np.ceil(j + slack), expected))
     moved = np.where(np.abs(j - expected) <= slack, expected, moved)
     pooled = [a[:-1] + b[:-1] for a, b in zip(kept.counts, batch.counts, strict=True)]
     varies = (K > 0) & (K < N) & (n > 0) & (T > 0) & events.are_different(pooled)

@@ -107,6 +107,15 @@ def test_a_tolerated_difference_does_not_alarm():
     assert largest_count(kept, batch, tolerance=0.05).pvalue == 1.0
 
 
+@pytest.mark.parametrize("tolerance", [0.001, 0.005, 0.01])
+def test_a_tolerance_makes_no_p_value_smaller(tolerance, rng):
+    kept = np.zeros((9999, 2), dtype=int)
+    kept[0, 0], kept[1:, 1] = 1, 1                                  # one row of ten thousand is another one
+    for batch in (np.array([[0, 1]]), np.repeat([[0, 1]], 20, axis=0), rng.integers(2, size=(5, 2))):
+        sides = profile(kept, (3, 3)), profile(batch, (3, 3))
+        assert largest_count(*sides, tolerance=tolerance).pvalue >= largest_count(*sides).pvalue
+
+
 @pytest.mark.parametrize("num_columns", [10, 100, 1000])
 def test_one_of_many_columns_is_found_as_columns_by_themselves_would(num_columns):
     """A share of 0.5 that becomes 0.9 in one column, 60 rows: found, and named, as often as the exact power says."""
