@@ -50,7 +50,8 @@ def benjamini_hochberg(pvalues: ArrayLike) -> np.ndarray:
     """
     pvalues = np.asarray(pvalues, dtype=np.float64)
     order, m = np.argsort(pvalues, kind="stable"), len(pvalues)
-    stepped = np.minimum.accumulate((pvalues[order] * m / np.arange(1, m + 1))[::-1])[::-1]
+    # m / k first: it is 1 for the largest of them, where p m / m may be another number than p
+    stepped = np.minimum.accumulate((pvalues[order] * (m / np.arange(1, m + 1)))[::-1])[::-1]
     return _in_order(order, stepped)
 
 

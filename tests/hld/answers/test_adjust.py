@@ -12,6 +12,12 @@ def test_step_up_procedures_equal_scipys(adjust, method, rng):
     np.testing.assert_allclose(adjust(pvalues), false_discovery_control(pvalues, method=method), rtol=1e-12)
 
 
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1])
+def test_p_values_that_are_all_the_level_are_all_rejected(alpha):
+    for m in range(1, 50):
+        assert benjamini_hochberg([alpha] * m).tolist() == [alpha] * m, m
+
+
 def test_holm_by_its_definition(rng):
     pvalues = rng.random(12) ** 4
     for alpha in (0.001, 0.01, 0.05, 0.2):
