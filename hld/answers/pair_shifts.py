@@ -68,7 +68,8 @@ class PairShift:
     expected_table, observed_table : (a, b) float arrays
         Shares of the batch's rows: with the dependence of the reference and the batch's own marginals, and as found.
     correlations : tuple of two float, or None
-        Correlation of the numbers of the groups in the reference and in the batch, if both columns have an order.
+        Correlation of the numbers of the groups in the reference and in the batch, if both columns have an order: of
+        the rows whose values have a place in it, which unseen whole numbers have not.
     """
 
     names: tuple[Any, ...]
@@ -177,7 +178,7 @@ def _comparison(pair: tuple[LevelColumn, LevelColumn], groups: Any, tables: np.n
     return {"names": (pair[0].name, pair[1].name), "expected": cramers_v(R), "observed": cramers_v(B),
             "pvalue": _pvalue(B - expected, spread), "labels": (row_labels, col_labels),
             "expected_table": as_in_reference(R, B), "observed_table": B / B.sum(),
-            "correlations": (_correlation(R), _correlation(B)) if all(map(is_ordered, pair)) else None}
+            "correlations": _correlations(pair, tables, rows, cols) if all(map(is_ordered, pair)) else None}
 
 
 def as_in_reference(R: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -258,6 +259,14 @@ def cramers_v(table: np.ndarray) -> float:
     N = table.sum()
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / N
     return float(np.sqrt(((table - expected) ** 2 / expected).sum() / N / (min(table.shape) - 1)))
+
+
+def _correlations(pair: tuple[LevelColumn, LevelColumn], tables: np.ndarray, rows: np.ndarray,
+                  cols: np.ndarray) -> tuple[float, float] | None:
+    """Of both tables (2, a, b) in groups, without unseen whole numbers; None where a side has no other rows."""
+    ends = [None if hasattr(column, "edges") else -1 for column in pair]
+    placed = [_grouped(one[:ends[0], :ends[1]], rows[:ends[0]], cols[:ends[1]]) for one in tables]
+    return (_correlation(placed[0]), _correlation(placed[1])) if all(one.any() for one in placed) else None
 
 
 def _correlation(table: np.ndarray) -> float:

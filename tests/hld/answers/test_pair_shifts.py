@@ -155,6 +155,23 @@ def test_a_dependence_that_is_reversed(columns, words):
     assert found.to_dict()["correlations"] == list(found.correlations)
 
 
+def test_unseen_whole_numbers_reverse_no_dependence(rng):
+    columns = LevelColumn("a", "integer", (10, 11, 12, 13)), LevelColumn("b", "integer", (0, 1, 2, 3))
+
+    def rows(shares, unseen):
+        found = np.zeros((5, 5), dtype=int)
+        np.add.at(found, tuple(rng.choice(4, 1000, p=shares)[None].repeat(2, axis=0)), 1)
+        found[:4, :4] += 60
+        found[4, 0] = unseen                                            # such as 9, below all others, where b is 0
+        return Profile(int(found.sum()), (), np.array([[0, 1]]), (found,))
+
+    (found,) = pair_shifts(columns, rows(np.full(4, 0.25), 40), rows([0.1, 0.3, 0.3, 0.3], 3000))
+    assert min(found.correlations) > 0.3, found.correlations
+    assert "reversed" not in found.describe()
+    none_placed = rows(np.full(4, 0.25), 0), Profile(900, (), np.array([[0, 1]]), (np.diag([0, 0, 0, 0, 900]),))
+    assert all(one.correlations is None for one in pair_shifts(columns, *none_placed))
+
+
 def test_few_rows_are_not_compared():
     assert pair_shifts(BINS, profile(np.full((8, 8), 9)), profile(np.eye(8, dtype=int))) == ()
 
