@@ -219,8 +219,6 @@ def _moved(result: Any) -> list[Any]:
 def split_off(columns: Columns, by: Any, fitted: Any = (), argument: str = "by") -> tuple[Any, ...]:
     """The table without the column to group by (unless it was fitted), that column (N,), and its name.
 
-    `argument` is what errors call `by`.
-
     Parameters
     ----------
     columns : hld.tables.cells.Columns
@@ -229,6 +227,7 @@ def split_off(columns: Columns, by: Any, fitted: Any = (), argument: str = "by")
     fitted : sequence of str
         Names of the columns that were learned, which stay.
     argument : str
+        What errors call `by`.
 
     Returns
     -------
@@ -346,4 +345,6 @@ def _place(value: Any) -> Any:
         return 0 if value is None else value
     if NUMBER.fullmatch(value):
         return (0, float(value), value)
-    return (1, [int(part) if k % 2 else part for k, part in enumerate(DIGITS.split(value))], value)
+    parts = DIGITS.split(value)
+    parts[1::2] = [(len(part), part) for part in (digits.lstrip("0") for digits in parts[1::2])]  # of any length
+    return (1, parts, value)

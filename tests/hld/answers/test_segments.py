@@ -280,6 +280,12 @@ def test_no_two_segments_have_one_label(cells, labels):
     assert numbered(np.array(cells, dtype=object), None, "x")[1] == labels
 
 
+def test_numbers_of_any_length_within_labels_are_in_order():
+    long = [f"s{'1' * 5000}", f"s{'1' * 4999}2", "s2", "s10", "s010", "s1x2"]
+    cells = np.array(long[::-1], dtype=object)
+    assert numbered(cells, None, "x")[1] == ("s1x2", "s2", "s010", "s10", long[0], long[1])
+
+
 def test_true_is_not_the_segment_of_one():
     """Python's true equals 1, and the rows of both had been one segment."""
     groups, labels = numbered(np.array([1, True, 1.0, "1", False, None], dtype=object), None, "shop")
