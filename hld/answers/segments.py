@@ -147,7 +147,7 @@ def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: lis
     Raises
     ------
     TypeError, ValueError
-        If the table is not usable, has no rows or no such column, an option is unknown, or `every` meets no date.
+        No usable table, no rows, no such column or no other in the model, an unknown option, or no date for `every`.
 
     Notes
     -----
@@ -173,13 +173,14 @@ def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: lis
     parts = {one.name for one in encoder.derived if one.source == name}
     given = getattr(detector.judge_, "given", np.zeros(len(encoder.names), dtype=bool))  # covariates may move
     hidden = [v for v, one in enumerate(encoder.names) if (one == name or one in parts) and not given[v]]
+    if len(hidden) == len(encoder.names):
+        raise ValueError(f"`by` is {name!r}, and the model knows nothing else: group by a column that it does not know")
     if hidden:
         codes = codes.astype(np.int32) if codes.dtype.kind == "u" else codes.copy()
         codes[:, hidden] = -1
     groups, labels = numbered(cells, every, name)
-    order = np.argsort(groups, kind="stable")
-    codes, sizes = codes[order], np.bincount(groups)
-    starts = np.cumsum(sizes) - sizes
+    order, sizes = np.argsort(groups, kind="stable"), np.bincount(groups)
+    codes, starts = codes[order], np.cumsum(sizes) - sizes
     rows = np.split(codes, starts[1:])
     reports = reports_of_parts(encoder.columns, codes, marks[order], starts)
     results = [judge(one, _quality(detector, report, hidden, absent, extra))
@@ -345,6 +346,5 @@ def _place(value: Any) -> Any:
         return 0 if value is None else value
     if NUMBER.fullmatch(value):
         return (0, float(value), value)
-    parts = DIGITS.split(value)
-    parts[1::2] = [(len(part), part) for part in (digits.lstrip("0") for digits in parts[1::2])]  # of any length
-    return (1, parts, value)
+    parts = enumerate(DIGITS.split(value))  # numbers of any length
+    return (1, [(len(one := part.lstrip("0")), one) if k % 2 else part for k, part in parts], value)

@@ -255,6 +255,14 @@ def test_mistakes(detector, visits, options, message):
         detector.test_by(visits[:0], "shop")
 
 
+def test_segments_of_the_only_column_have_nothing_to_compare():
+    rows = pd.DataFrame({"shop": ["a", "b"] * 20})
+    detector = hld.HLDDetector(num_epochs=2, num_latents=2).fit(rows)
+    with pytest.raises(ValueError, match="`by` is 'shop', and the model knows nothing else"):
+        detector.test_by(rows, "shop")
+    assert detector.test_by(rows, [1, 2] * 20).labels == ("1", "2")
+
+
 @pytest.mark.thorough
 def test_false_discoveries_are_few():
     """Over many tables of unshifted segments, any is called in a share of at most alpha of them."""
