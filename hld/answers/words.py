@@ -117,10 +117,10 @@ def familiar_lines(columns: tuple[ColumnShift, ...], alpha: float) -> list[str]:
     """
     found = []
     for one in columns:
-        if one.adjusted <= alpha and UNSEEN in one.labels:
-            at = one.labels.index(UNSEEN)
-            if one.expected[at] - one.observed[at] > one.difference / 2:
-                found.append(in_one_line(one.name))
+        at = len(one.labels) - 2  # before missing cells, also where a level has the same text
+        is_new = one.adjusted <= alpha and one.labels[at] == UNSEEN
+        if is_new and one.expected[at] - one.observed[at] > one.difference / 2:
+            found.append(in_one_line(one.name))
     if not found:
         return []
     return [f"few values are new to the model in {', '.join(found[:3])}{', ...' if len(found) > 3 else ''}, fewer than "

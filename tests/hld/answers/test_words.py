@@ -7,8 +7,9 @@ import pytest
 from scipy.stats import binom
 
 import hld
+from hld.answers.column_shifts import ColumnShift
 from hld.answers.html import escaped
-from hld.answers.words import headline
+from hld.answers.words import familiar_lines, headline
 from hld.plots import new_figure  # noqa: F401
 from hld.reports.batch_report import batch_report
 
@@ -152,3 +153,13 @@ def test_names_and_levels_of_any_text_stay_in_their_lines():
     lines = str(detector.schema_).split("\n")
     assert [line.split()[0] for line in lines] == ["column", "a\\nb", "n" * 56, "y"]
     assert max(map(len, lines)) < 200
+
+
+def test_a_level_that_is_called_unseen_is_not_what_learning_did_not_show():
+    def shift(observed):
+        expected, observed = np.array([0.5, 0.4, 0.1, 0.0]), np.array(observed)
+        return ColumnShift("c", "categorical", ("(unseen)", "b", "(unseen)", "(missing)"), expected, observed,
+                           float(np.abs(expected - observed).sum() / 2), 1e-9, 1e-9, None)
+
+    assert familiar_lines((shift([0.0, 0.9, 0.1, 0.0]),), 0.05) == []
+    assert familiar_lines((shift([0.55, 0.45, 0.0, 0.0]),), 0.05)[0].startswith("few values are new to the model in c")
