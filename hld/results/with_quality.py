@@ -35,7 +35,7 @@ def with_quality(test: Callable[..., Any], quality: Any, alpha: float,
     if not tested:
         return replace(test(alpha), data_quality=quality, **largest)
     rest = 1 - sum(one.share for one in tested)
-    found = test(rest * scaled_level(alpha, *tested))
+    found = test(max(rest * scaled_level(alpha, *tested), math.ulp(0.0)))  # a part of the least level is no level
     pvalue = combined(found.pvalue, *tested)
     error = None if found.null_error is None else found.null_error / rest
     changes = {"pvalue": pvalue, "alpha": alpha, "reject": bool(pvalue <= alpha), "null_error": error}

@@ -72,6 +72,12 @@ def test_what_was_tested_by_itself_stands_in_its_field_and_counts_too(test):
     assert found.reject
 
 
+def test_the_least_level_can_be_shared(test):
+    found = with_quality(test, quality(replace(MANY, share=0.4), replace(HOLES, share=0.4)), 5e-324)
+    assert test.levels == [5e-324]
+    assert (found.alpha, found.reject) == (5e-324, False)
+
+
 def test_a_p_value_of_zero_leaves_a_statistic():
     far = replace(hld.HLDTest(CIRCUIT, metric=("euclidean", "standardized"))(ROWS), pvalue=0.0)
     found = with_quality(lambda level: far, quality(HOLES), 0.05)
