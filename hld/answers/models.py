@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hld.synthetic.values import Grid
 
 MOST_PAIRS = 2_000
+SHARED = {("unseen",): UNSEEN, ("rare",): RARE}  # cells that no level is, also none of the same text
 
 
 @dataclass(frozen=True)
@@ -174,14 +175,14 @@ def _common(name: str, first: _Side, second: _Side) -> tuple[Any, ...]:
     """Labels of the common cells of a column, and for each side the (C, K) shares of its categories in them."""
     columns = first.column(name), second.column(name)
     if not is_binned(columns[0]):
-        values = [column.values(UNSEEN, RARE) for column in columns]
+        values = [column.values(*SHARED) for column in columns]  # type: ignore[arg-type]
         labels = list(dict.fromkeys([*values[0], *values[1]]))
         maps = []
         for own in values:
             shares = np.zeros((len(own), len(labels)))
             shares[np.arange(len(own)), [labels.index(value) for value in own]] = 1
             maps.append(shares)
-        return tuple(map(str, labels)), maps
+        return tuple(SHARED.get(label, str(label)) for label in labels), maps
     marks = sorted({*columns[0].edges, *columns[1].edges})  # type: ignore[attr-defined]
     texts = edge_texts(columns[0], marks)
     labels = (f"< {texts[0]}", *(f"{a} to {b}" for a, b in pairwise(texts)),  # type: ignore[assignment]

@@ -101,3 +101,12 @@ def test_cells_of_a_cut_bin_have_the_probabilities_that_the_model_tells():
     for model, shares in zip(models, (column.first, column.second), strict=True):
         told = [model.probability(f'day < "{edge}"') for edge in edges]
         np.testing.assert_allclose(np.cumsum(shares)[:-1], told, atol=1e-12)
+
+
+def test_a_level_that_is_called_rare_is_not_the_cell_of_rare_levels():
+    words = ["b"] * 240 + ["(rare)"] * 160, ["b"] * 240 + [f"w{k % 40}" for k in range(160)]
+    models = [hld.HLDDetector(num_epochs=2, num_latents=2, max_categories=2, categorical=["c"]).fit(
+        pd.DataFrame({"c": own, "d": [0, 1] * 200})) for own in words]
+    (found,) = [one for one in compare_models(*models).columns if one.name == "c"]
+    assert found.labels.count("(rare)") == 2
+    assert found.distance > 0.3
