@@ -1,6 +1,7 @@
 """Cells of a text file as values: of any type in training, of the fitted type in a batch."""
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 from collections.abc import Collection
@@ -88,7 +89,8 @@ def as_fitted(column: Any, fitted: Any, decimal: str, missing: Collection[str] =
     missing : collection of str
         Texts that are missing, but for those that are levels of the fitted column.
     stated : collection of str
-        Texts that are missing even if they are levels, because the options say so.
+        Texts that are missing even if they are levels, because the options say so.  If a column is of numbers, so are
+        others that are the same number, such as -999.00 for -999: when a table is learned, pandas goes by the number.
 
     Returns
     -------
@@ -100,14 +102,39 @@ def as_fitted(column: Any, fitted: Any, decimal: str, missing: Collection[str] =
     else:
         codes, levels = column.factorize()
         cells = Factored(codes, np.asarray(levels, dtype=object))
+    numbers = _numbers(stated) if stated and _is_of_numbers(fitted) else []
     if isinstance(cells, Factored) and (missing or stated):
-        cells = _with_holes(cells, fitted, frozenset(missing), frozenset(stated))
+        alike = [cell for cell in cells.levels.tolist() if numbers and _is_one_of(cell, numbers, decimal)]
+        cells = _with_holes(cells, fitted, frozenset(missing), frozenset([*stated, *alike]))
+    elif numbers and cells.dtype.kind == "f":
+        cells = np.where(np.isin(cells, numbers), np.nan, cells)
     if fitted is None or not isinstance(cells, Factored):
         return cells
     if fitted.kind in TIMES:
         return Factored(cells.codes, times_of_texts(cells.levels, fitted.kind)).cells()
     levels = _levels(cells.levels, fitted, decimal)
     return Factored(cells.codes, levels) if fitted.kind not in BINNED else Factored(cells.codes, levels).cells()
+
+
+def _is_of_numbers(fitted: Any) -> bool:
+    """Whether a fitted column is made of numbers, which are neither times nor 0 and 1 for False and True."""
+    if fitted is None or fitted.kind in TIMES or fitted.kind == "boolean":
+        return False
+    return fitted.kind in BINNED or (bool(fitted.levels) and not any(isinstance(one, str) for one in fitted.levels))
+
+
+def _numbers(texts: Collection[str]) -> list[float]:
+    """The numbers among texts that are missing, as pandas finds them."""
+    found = []
+    for text in texts:
+        with contextlib.suppress(ValueError):
+            found.append(float(text))
+    return found
+
+
+def _is_one_of(cell: str, numbers: list[float], decimal: str) -> bool:
+    """Whether a text cell stands for one of some numbers."""
+    return cell not in WORDS and _number(cell, decimal, False) in numbers
 
 
 def _with_holes(cells: Factored, fitted: Any, missing: frozenset[str], stated: frozenset[str]) -> Factored:

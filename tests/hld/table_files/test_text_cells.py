@@ -127,3 +127,25 @@ def test_texts_that_the_options_name_are_missing_even_if_they_are_levels(tmp_pat
 def test_columns_that_training_did_not_have_have_holes():
     cells = as_fitted(pa.array(["NA", "x", None, "NA"]), None, ".", ["NA"])
     assert cells.tolist() == [None, "x", None, None]
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+@pytest.mark.parametrize(("numbers", "separator"), [
+    ([f"{k / 7:.2f}" for k in range(60)], ","), (["0", "1", "2"] * 20, ","),
+    ([f"{k / 7:.2f}".replace(".", ",") for k in range(60)], ";")])
+def test_another_text_of_a_missing_number_is_missing_in_training_and_in_batches(tmp_path, as_text, numbers, separator):
+    hole = "-999,00" if separator == ";" else "-999.00"
+    rows = [hole, *numbers, hole]
+    (tmp_path / "t.csv").write_text("\n".join(f"{one}{separator}x" for one in ["a", *rows]) + "\n")
+    options = ReadOptions(na_values=("?", "-999"))
+    table, _ = files.read_training(str(tmp_path / "t.csv"), options)
+    codes = codes_of(fit_encoder(table), tmp_path / "t.csv", options, as_text=as_text)[:, 0]
+    assert np.flatnonzero(codes == -1).tolist() == np.flatnonzero(table["a"].isna()).tolist() == [0, 61]
+
+
+def test_a_missing_number_says_nothing_of_words_and_truths():
+    options = ReadOptions(na_values=("1",))
+    for cells, tested in ((["1.00", "x"] * 3, "1.00"), ([True, False, None], "True"), ([1, 2, 3], "True")):
+        column = fit_encoder({"a": cells}).columns[0]
+        found = as_fitted(pd.Series([tested, "1"]), column, ".", options.missing_texts, options.na_values)
+        assert [one is None or one != one for one in found.tolist()] == [False, True]
