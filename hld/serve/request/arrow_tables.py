@@ -16,6 +16,7 @@ from hld.serve.limits import EXPANSION, Limits
 from hld.serve.refusals import Refusal
 from hld.serve.request.known_columns import is_needed
 from hld.table_files.row_chunks import ROWS
+from hld.tables.forms import refuse_repeated
 
 PLAIN = ("int", "uint", "float", "double", "half", "bool", "string", "large_string", "timestamp", "date", "time",
          "duration", "decimal", "null")
@@ -151,6 +152,7 @@ def _checked(batch: Any, limits: Any) -> Any:
 
 def _divided(schema: Any, encoder: Any) -> tuple[list[str], list[str]]:
     """Names of columns to be read, and of those that need not be and have no plain values; others are refused."""
+    refuse_repeated(schema.names)   # of which none could be chosen by its name
     kept: list[str] = []
     left: list[str] = []
     for field in schema:

@@ -80,3 +80,14 @@ def test_columns_that_the_model_does_not_know_may_be_of_any_type(form):
     assert sorted(extra) == ["picture", "place", "tags", "wide"]
     with pytest.raises(Refusal, match="column 'b' is of type list"):
         list(READERS[form](written(form, pa.table({"a": [1], "b": [["x"]]})), encoder, LIMITS))
+
+
+@pytest.mark.parametrize("form", READERS)
+@pytest.mark.parametrize("kinds", [(float, float), (float, list), (list, list), (list, float)])
+def test_names_that_occur_twice_are_refused_in_words_beside_columns_that_are_not_read(form, kinds):
+    encoder = hld.fit_encoder({"a": [1.5, 2.5, 1.5], "b": ["x", "y", "x"]})
+    twice = [pa.array([[1]] if kind is list else [1.0]) for kind in kinds]
+    table = pa.Table.from_arrays([*twice, pa.array([1.5]), pa.array(["x"]), pa.array([[1]])],
+                                 names=["more", "more", "a", "b", "tags"])
+    with pytest.raises(ValueError, match="more than one column named 'more', expected distinct names"):
+        list(READERS[form](written(form, table), encoder, LIMITS))
