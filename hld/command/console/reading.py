@@ -115,7 +115,11 @@ def words(argument: str) -> str:
 
 def names(argument: str) -> list[str]:
     """Column names in a list separated by commas; a name with a comma is put in double quotes."""
-    return next(csv.reader([words(argument)], skipinitialspace=True), [])
+    try:
+        return next(csv.reader([words(argument)], skipinitialspace=True), [])
+    except csv.Error:
+        raise argparse.ArgumentTypeError(f"expected names separated by commas, found {argument!r}: put a name with a "
+                                         "line break in double quotes") from None
 
 
 def separator(argument: str) -> str:

@@ -20,6 +20,15 @@ def test_lists_of_names(text, names):
     assert reading.names(text) == names
 
 
+@pytest.mark.parametrize("text", ["a\nb", "a,b\r,c"])
+def test_a_line_break_outside_quotes_is_refused_in_words(capsys, text):
+    with pytest.raises(SystemExit) as ended:
+        parsed("--drop", text)
+    assert ended.value.code == 2
+    assert "argument --drop: expected names separated by commas, found 'a" in capsys.readouterr().err
+    assert parsed("--drop", f'"{text}"').drop == [text]
+
+
 @pytest.mark.parametrize(("options", "unread"), [
     (("--drop", "amount"), "'amount'"), (("--columns", "k"), "'amount'"), (("--drop", "more"), None),
     (("--columns", "k,amount"), None), ((), None)])
