@@ -64,7 +64,7 @@ def monitor(args: argparse.Namespace) -> int:
         update = watch.update_codes
     was_alarm, result, differs = args.state is not None and _had_alarm(watch, args.state), None, dict[str, Any]()
     options = reading_options(args, encoder)
-    for dialect, rows in _blocks(_lines(options.encoding), args.every, options):
+    for dialect, rows in _blocks(_lines(options.encoding), args.every, encoder, options):
         codes, _, absent, extra = encoder.encode_counting(_cells(rows, dialect, encoder, options))
         differs = differs or _differences(absent, extra)  # all rows have the columns of the header
         result = update(codes)
@@ -140,9 +140,9 @@ def _among_rows(detector: Any, args: Any) -> Any:
     return kept
 
 
-def _blocks(lines: Iterator[str], size: int, options: ReadOptions) -> Iterator[tuple[Dialect, list[list[str]]]]:
+def _blocks(lines: Iterator[str], size: int, encoder: TableEncoder,
+            options: ReadOptions) -> Iterator[tuple[Dialect, list[list[str]]]]:
     """How standard input is written, by its first lines, and `size` rows of it at a time, fewer at the end."""
-    from hld.table_files.decimal_marks import likely_decimal
     from hld.table_files.dialect import find_dialect
     first = list(itertools.islice(lines, size + 1))
     dialect = find_dialect("".join(first).encode(), replace(options, encoding="utf-8"), NAME)
@@ -151,11 +151,25 @@ def _blocks(lines: Iterator[str], size: int, options: ReadOptions) -> Iterator[t
     rows = (row or [""] for row in all_rows) if len(dialect.names) == 1 else filter(None, all_rows)
     if options.has_header:
         next(rows)
+    if options.decimal is None:
+        dialect = replace(dialect, decimal=".")
     while block := list(itertools.islice(rows, size)):
-        if options.decimal is None and dialect.decimal == ".":  # whole numbers, until now
-            cells = zip(*(row for row in block if len(row) == len(dialect.names)), strict=True)
-            dialect = replace(dialect, decimal=likely_decimal(cells, dialect.separator, options.missing_texts))
+        if options.decimal is None and dialect.decimal == "." and _has_commas(block, dialect, encoder):
+            dialect = replace(dialect, decimal=",")
         yield dialect, block
+
+
+def _has_commas(rows: list[list[str]], dialect: Dialect, encoder: TableEncoder) -> bool:
+    """Whether the columns that are numbers in the model have decimal commas in some rows."""
+    from hld.table_files.decimal_marks import mark_of_batch
+    from hld.table_files.files import fitted_columns
+    from hld.table_files.text_cells import pandas_for_csv
+    if dialect.separator == ",":
+        return False
+    names, series = dialect.names, pandas_for_csv().Series
+    cells = zip(*(row for row in rows if len(row) == len(names)), strict=True)
+    columns = ((name, series(column, dtype=object)) for name, column in zip(names, cells, strict=False))
+    return mark_of_batch(columns, fitted_columns(encoder, names)) == ","
 
 
 def _rows(lines: Iterator[str], dialect: Dialect) -> Iterator[list[str]]:

@@ -73,6 +73,20 @@ def test_monitor_finds_a_decimal_comma_that_comes_late(run, folder):
         "monitor", "model.hld", "--every", "1", stdin=plain)[1]
 
 
+def test_points_in_columns_of_text_say_nothing_of_the_decimal_mark(run_here, tmp_path, monkeypatch):
+    """A model of a typed table has such columns; `hld test` goes by the columns of numbers alone, too."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"price": rng.normal(size=200).round(3), "version": rng.choice(["1.5", "2.0", "x"], 200)})
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(table).save(tmp_path / "m.hld")
+    said = {}
+    for decimal in (".", ","):
+        text = table.head(60).to_csv(index=False, sep=";", decimal=decimal)
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        status, said[decimal], _ = run_here("monitor", "m.hld", "--every", "20")
+        assert (status, [json.loads(line)["num_missing"] for line in said[decimal].splitlines()]) == (0, [0] * 4)
+    assert said[","] == said["."]
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(("stream", "options", "message"), [
     ("größe,visits\n1,1\n".encode("latin-1"), (), "cannot be read as text in 'utf-8'"),
