@@ -1,7 +1,6 @@
 """A table in partitions: Dask data frames or arrays, cut by rows, each partition a delayed piece."""
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -115,13 +114,33 @@ def joined(pieces: list[Any]) -> Any:
     Parameters
     ----------
     pieces : list of pandas.DataFrame, of polars.DataFrame, or of arrays
+
+    Raises
+    ------
+    TypeError
+        If a column of polars is of types that do not mix.
     """
     if hasattr(pieces[0], "iloc"):
         import pandas
         return pandas.concat(pieces)
     if hasattr(pieces[0], "vstack"):
-        return functools.reduce(lambda above, below: above.vstack(below), pieces)
+        return _joined_polars(pieces)
     return np.concatenate(pieces)
+
+
+def _joined_polars(pieces: list[Any]) -> Any:
+    """Frames of polars as one, of which a column may be without a cell, or of whole numbers, in some."""
+    import polars
+    kinds: dict[str, dict[Any, None]] = {}
+    for piece in pieces:
+        for name, kind in piece.schema.items():
+            kinds.setdefault(name, {})[kind] = None
+    for name, found in kinds.items():
+        known = [kind for kind in found if kind != polars.Null]
+        if len(known) > 1 and not all(kind.is_numeric() for kind in known):    # which polars would make texts of
+            raise TypeError(f"`table` column {name!r} is of type {known[0]} in one partition and of {known[1]} in "
+                            "another, expected one type: convert it, as by polars.DataFrame.cast")
+    return polars.concat(pieces, how="diagonal_relaxed")
 
 
 def _num_rows(piece: Any) -> int:
