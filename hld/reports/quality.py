@@ -99,6 +99,11 @@ def sample_quality(detector: Any, rows: Any, *, real: Any = None, training: Any 
     -------
     SampleQuality
 
+    Raises
+    ------
+    ValueError
+        If one of the tables has no rows, or no counts are known to compare with.
+
     References
     ----------
     Lopez-Paz and Oquab (2017), Revisiting classifier two-sample tests, ICLR.
@@ -106,6 +111,9 @@ def sample_quality(detector: Any, rows: Any, *, real: Any = None, training: Any 
     encoder, rng = detector.encoder_, np.random.default_rng(rng)
     if isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.shape[1] == len(encoder.names):
         rows = as_table(encoder, rows)
+    for name, table in (("rows", rows), ("real", real), ("training", training)):
+        if table is not None and not read_table(table).num_rows:    # nothing agrees with nothing by a half
+            raise ValueError(f"`{name}` has no rows, expected at least one to compare")
     codes = encoder.encode(rows)[0]
     other = None if real is None else encoder.encode(real, "real", ignore_extra=True)[0]
     if other is None and detector.profile_ is None:

@@ -45,6 +45,13 @@ def test_nothing_alike_is_told_apart(detector, table):
     assert (found.to_dict()["closest"], found.to_dict()["real_closest"]) == (None, None)
 
 
+@pytest.mark.parametrize("empty", ["rows", "real", "training"])
+def test_tables_without_rows_are_refused(detector, table, empty):
+    tables = {name: table[:0 if name == empty else 20] for name in ("rows", "real", "training")}
+    with pytest.raises(ValueError, match=f"`{empty}` has no rows, expected at least one to compare"):
+        sample_quality(detector, tables.pop("rows"), **tables)
+
+
 def test_a_single_column_has_no_trend():
     table = pd.DataFrame({"x": np.arange(60) % 3})
     detector = hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=19, metric="likelihoods").fit(table)
