@@ -130,7 +130,10 @@ def _pvalue(n: int, k: int, T: int, j: int, tolerance: float) -> float:
     slack = tolerance * T * math.sqrt(K / N * (1 - K / N))
     if abs(j - expected) <= slack:
         return 1.0
-    j = math.floor(j - slack) if j > expected else math.ceil(j + slack)
+    above = j > expected
+    j = math.floor(j - slack) if above else math.ceil(j + slack)
+    if (j < expected) if above else (j > expected):  # no hole where one in a hundred is expected is not one hole
+        return 1.0
     return min(1.0, 2 * min(hypergeometric_tail(N, K, T, j), hypergeometric_tail(N, N - K, T, T - j)))
 
 
