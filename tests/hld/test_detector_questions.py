@@ -46,6 +46,7 @@ def test_segments_are_tested_as_batches_of_their_own(detector):
     np.testing.assert_allclose(found.pvalues, [one.pvalue for one in alone])
     assert [one.effect for one in found.results] == [one.effect for one in alone]
     assert found.alpha == 0.1
+    assert [one.alpha for one in found.results] == [0.1, 0.1]
     yearly = detector.test_by(rows, np.repeat(["2025-03-01", "2026-05-01"], 60), every="year", procedure="by")
     assert (yearly.labels, yearly.procedure) == (("2025", "2026"), "by")
     with pytest.raises(ValueError, match="`alpha` must be"):
