@@ -8,10 +8,6 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-
-from hld.tables.times import times_as_objects
-
 
 def columns_frame(columns: Any) -> Any:
     """One row per column: its p-values (NaN where it has none), how much it moved, where to, and in words.
@@ -70,7 +66,7 @@ def plain_json(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain_json(entry) for entry in value]
     if hasattr(value, "tolist"):  # NumPy arrays and scalars
-        plain = (times_as_objects(np.asarray(value)) if _is_finer_than_python(value) else value).tolist()
+        plain = _times(value).tolist()
         if type(plain) is not type(value):
             return plain_json(plain)
     if isinstance(value, Real) and not isinstance(value, Integral):
@@ -79,7 +75,14 @@ def plain_json(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
-def _is_finer_than_python(value: Any) -> bool:
-    """Whether NumPy turns dates or durations into bare integers, as Python counts microseconds."""
-    dtype = getattr(value, "dtype", None)
-    return isinstance(dtype, np.dtype) and dtype.kind in "mM" and np.datetime_data(dtype)[0] in ("ns", "ps", "fs", "as")
+def _times(value: Any) -> Any:
+    """An array, with dates and durations that are finer than microseconds, which NumPy would give as bare integers, as
+    objects of Python.
+    """
+    if getattr(getattr(value, "dtype", None), "kind", None) not in ("m", "M"):
+        return value
+    import numpy as np  # the command line writes its help without it
+
+    from hld.tables.times import times_as_objects
+    is_finer = isinstance(value.dtype, np.dtype) and np.datetime_data(value.dtype)[0] in ("ns", "ps", "fs", "as")
+    return times_as_objects(np.asarray(value)) if is_finer else value

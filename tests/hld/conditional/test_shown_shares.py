@@ -31,7 +31,7 @@ def judged(before, now, T, trials, monkeypatch):
 
 @pytest.mark.parametrize(("before", "now"), [(0.7, 0.0), (0.5, 0.0), (0.0, 0.5), (0.5, 0.5)])
 def test_holes_keep_the_level_whichever_side_has_them(before, now, monkeypatch):
-    trials, T = 100, 300
+    trials, T = 60, 300
     found = judged(before, now, T, trials, monkeypatch)
     for alpha in (0.01, 0.05, 0.2):
         assert sum(one.pvalue <= alpha for one in found) <= at_most(trials, alpha)
