@@ -29,7 +29,8 @@ def judged(before, now, T, trials, monkeypatch):
             for rng in rngs]
 
 
-@pytest.mark.parametrize(("before", "now"), [(0.7, 0.0), (0.5, 0.0), (0.0, 0.5), (0.5, 0.5)])
+@pytest.mark.parametrize(("before", "now"), [
+    (0.7, 0.0), (0.0, 0.5), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((0.5, 0.0), (0.5, 0.5)))])
 def test_holes_keep_the_level_whichever_side_has_them(before, now, monkeypatch):
     trials, T = 60, 300
     found = judged(before, now, T, trials, monkeypatch)
@@ -44,7 +45,7 @@ def test_holes_keep_the_level_whichever_side_has_them(before, now, monkeypatch):
     assert squares.max() < chi2.isf(1e-7, trials)
 
 
-@pytest.mark.parametrize("T", [10, 40])
+@pytest.mark.parametrize("T", [10, pytest.param(40, marks=pytest.mark.slow)])
 def test_columns_keep_the_level_in_small_batches_without_holes(T, monkeypatch):
     trials = 60
     pvalues = np.array([one.column_pvalues[0, 1:] for one in judged(0.8, 0.0, T, trials, monkeypatch)])
