@@ -113,7 +113,23 @@ def arrow_column(column: Any, name: str) -> Any:
 
 
 def mapping_parts(table: Any, exact: Callable[[Any, str], Any] | None = None) -> tuple[tuple[Any, ...], list[Any]]:
-    """Names and arrays (N,) of a mapping from names to columns of one length, which `exact` may take apart."""
+    """Names and arrays (N,) of a mapping from names to columns of one length.
+
+    Parameters
+    ----------
+    table : mapping of str to column
+    exact : callable, optional
+        From a column and its name to what is read in its place: columns of other libraries as they are.
+
+    Returns
+    -------
+    tuple of str, list of (N,) arrays
+
+    Raises
+    ------
+    ValueError
+        If a name occurs twice, or columns differ in length or have several dimensions.
+    """
     names = tuple(str(name) for name in table)
     refuse_repeated(names)
     arrays = []

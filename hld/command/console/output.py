@@ -159,7 +159,23 @@ def check_output(path: Any, inputs: Any = ()) -> pathlib.Path:
 
 
 def check_outputs(paths: Any, inputs: Any = ()) -> list[pathlib.Path]:
-    """The paths of several files that can be written, see `check_output`, no two of which are one file."""
+    """The paths of several files that can be written, see `check_output`, no two of which are one file.
+
+    Parameters
+    ----------
+    paths : iterable of str
+    inputs : iterable of str or None
+        Files that the command reads.
+
+    Returns
+    -------
+    list of pathlib.Path
+
+    Raises
+    ------
+    ValueError
+        If two are one file, or one is an input.
+    """
     found: list[pathlib.Path] = []
     for path in paths:
         found.append(check_output(path, inputs))
