@@ -58,10 +58,10 @@ def _label(label: str, y: int) -> str:
     room = LABEL - GAP
     text = printable(str(label))
     widths = [WIDE_LETTER if unicodedata.east_asian_width(letter) in "WF" else LETTER for letter in text]
-    most = len(text)
-    while sum(widths[:most]) > room / SQUEEZED:
-        most -= 1
-    closer = f' textLength="{room}" lengthAdjust="spacingAndGlyphs"' if sum(widths[:most]) > room else ""
+    most, width = 0, 0.0
+    while most < len(text) and width + widths[most] <= room / SQUEEZED:
+        most, width = most + 1, width + widths[most]
+    closer = f' textLength="{room}" lengthAdjust="spacingAndGlyphs"' if width > room else ""
     return (f'<text class="label" x="{room}" y="{y}" text-anchor="end"{closer}>{escaped(shortened(text, most))}'
             f"<title>{escaped(label)}</title></text>")
 

@@ -69,7 +69,7 @@ def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
     check_possible(test.vectors, parts.metrics, summary)
     if summary.privacy is not None:
         null, m = _noisy_null(test, T, summary.privacy.variances), len(test.nodes)
-        noise = (np.zeros(test.vectors.size) + summary.privacy.variances)[:m] / T ** 2 * test.shown_weights ** 2
+        noise = summary.privacy.variances[:m] / T ** 2 * test.shown_weights ** 2
         return replace(verdict(test, summary.means - test.mean, T, alpha, summary.num_missing, null), _noise=noise)
     deltas, null, stretch, g = _difference(test, summary)
     check, spread = None, summary.spread
