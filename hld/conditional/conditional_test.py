@@ -47,9 +47,8 @@ from hld.conditional.few_rows import MOST_TOGETHER, among_groups, farthest_rows,
 from hld.conditional.residuals import residuals, shown_residuals, without_rounding
 from hld.conditional.shown_shares import ShownShares, are_enough
 from hld.conditional.single_rows import by_rank, single_pvalues
-from hld.gchi2.three_moments import ThreeMoments
-from hld.nulls.joint import JointLaw, harmonic_mean, joint_law
-from hld.nulls.ranks.confirmation import ASKED_BELOW, excess_of, sample_norms
+from hld.nulls.joint import JointLaw, factor_of_rows, harmonic_mean, joint_law
+from hld.nulls.ranks.confirmation import ASKED_BELOW, excess_of, sample_norms, widest_tail
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.verdict import LEAST_PVALUE
@@ -142,16 +141,17 @@ class ConditionalTest:
         own, shown = _corrected(inner, batch, self.given, functions @ self.beta)
         own *= are_enough(self.shown, self.num_rows)
         average, mean = functions.mean(axis=0), own.mean(axis=0)
-        spread, shares, each = self._judged(own, shown, float(average @ self.inverse @ average))
-        pvalue = max(self._combined(each), LEAST_PVALUE)
+        spread, shares, found = self._judged(own, shown, float(average @ self.inverse @ average))
+        each = tuple(found.tolist())
+        pvalue = max(float(self._combined(found)), LEAST_PVALUE)
         if T == 1:
             pvalue = by_rank(pvalue, self.singles)
         elif len(self.several) > T - 2:
             pvalue = among_groups(pvalue, self.several[T - 2], T, self.num_rows,
-                                  lambda rows: self._combined(self._of_rows(rows, own, shown, functions)))
+                                  lambda rows: float(self._combined(self._of_rows(rows, own, shown, functions))))
         elif self.num_ranked >= T and pvalue <= ASKED_BELOW:
             each = self._with_odd_rows(each, own, shown, functions)
-            pvalue = max(pvalue, self._combined(each))
+            pvalue = max(pvalue, float(self._combined(np.array(each))))
         covariates = self.covariate_pvalue(batch)
         moved = {(False, False): "nothing", (False, True): "covariates", (True, False): "conditional",
                  (True, True): "both"}[pvalue <= alpha, covariates <= alpha]
@@ -180,10 +180,10 @@ class ConditionalTest:
                 f"these, are compared with {self.num_rows} rows after regression on {len(self.beta)} functions of the "
                 "covariates")
 
-    def _judged(self, own: np.ndarray, shown: np.ndarray, leverage: float) -> tuple[Any, ...]:
-        """Spread and shares of residuals (T, m) that are `shown`, and the p-value of each metric."""
-        T, mean = len(own), own.mean(axis=0)
-        shares = ShownShares(shown.mean(axis=0), self.shown, T, self.num_rows, leverage)
+    def _judged(self, own: np.ndarray, shown: np.ndarray, leverage: Any) -> tuple[Any, ...]:
+        """Spread and shares of residuals (..., T, m) that are `shown`, and the p-value of each metric (..., q)."""
+        T, mean = own.shape[-2], own.mean(axis=-2)
+        shares = ShownShares(shown.mean(axis=-2), self.shown, T, self.num_rows, leverage)
         spread = self._spread(own, mean, T, shares.width)
         return spread, shares, self._pvalues(spread, mean, _share_shown(shown, self.stds), shares)
 
@@ -192,33 +192,35 @@ class ConditionalTest:
         """The p-value of each metric, with rows (T, m) beyond all of the reference allowed for."""
         odd = odd_rows(self.inner.calibration.metrics, own, self._leverages(functions), self.farthest)
         return with_odd_rows(each, odd, self.num_ranked,
-                             lambda rows, metric: self._of_rows(rows, own, shown, functions)[metric])
+                             lambda rows, metric: self._of_rows(rows, own, shown, functions)[metric].item())
 
     def _leverages(self, functions: np.ndarray) -> np.ndarray:
         """(T,) leverage of each row of a batch by itself."""
         found: np.ndarray = (functions @ self.inverse * functions).sum(axis=1)
         return found
 
-    def _of_rows(self, rows: Any, own: np.ndarray, shown: np.ndarray, functions: np.ndarray) -> tuple[float, ...]:
-        """The p-value of each metric for some rows of a batch by themselves."""
+    def _of_rows(self, rows: Any, own: np.ndarray, shown: np.ndarray, functions: np.ndarray) -> np.ndarray:
+        """(q,) the p-value of each metric for some rows of a batch by themselves."""
         average = functions[rows].mean(axis=0)
-        found: tuple[float, ...] = self._judged(own[rows], shown[rows], float(average @ self.inverse @ average))[2]
+        found: np.ndarray = self._judged(own[rows], shown[rows], float(average @ self.inverse @ average))[2]
         return found
 
-    def _pvalues(self, spread: Any, difference: np.ndarray, seen: float, shares: ShownShares) -> tuple[float, ...]:
-        """The p-value of each metric for differences (m,), of rows that show a share of the nodes."""
+    def _pvalues(self, spread: Any, difference: np.ndarray, seen: Any, shares: ShownShares) -> Any:
+        """The p-value of each metric for differences (..., m), of rows that show a share of the nodes."""
         rows, share, finite = spread
-        width, found = shares.width, []
+        width, found = np.asarray(shares.width), []
         for metric, norms, fourth, wider in zip(self.inner.calibration.metrics, self.norms, self.fourth, self.wider,
                                                 strict=True):
-            mapped, widths = metric.apply(rows), 1 / shares.num_rows + shares.leverage * (seen * wider)
-            own = share * sample_norms(mapped) + (1 - share) * seen * norms
-            trace, frobenius, largest = np.minimum.accumulate(own * (widths / width))
-            powers = share * float(((mapped ** 2).sum(axis=1) ** 2).mean()) + (1 - share) * seen * fourth
-            stretch = max(1.0, 1.0 + excess_of(trace, frobenius, powers) * finite)
-            law = ThreeMoments(trace, frobenius ** 2, largest)
-            found.append(float(law.tail(float(metric.squared(difference)) / width, stretch)))
-        return tuple(found)
+            mapped = metric.apply(rows.reshape(-1, rows.shape[-1])).reshape(*rows.shape[:-1], -1)
+            widths = 1 / shares.num_rows + np.asarray(shares.leverage)[..., None] * (seen[..., None] * wider)
+            own = share * sample_norms(mapped) + (1 - share) * seen[..., None] * norms
+            least = np.minimum.accumulate(own * (widths / width[..., None]), axis=-1)
+            trace, frobenius, largest = np.moveaxis(least, -1, 0)
+            powers = share * ((mapped ** 2).sum(axis=-1) ** 2).mean(axis=-1) + (1 - share) * seen * fourth
+            stretch = np.maximum(1.0, 1.0 + excess_of(trace, frobenius, powers) * finite)
+            squared = metric.squared(difference) / width
+            found.append(widest_tail(trace, frobenius, largest, squared, stretch))
+        return np.stack(found, axis=-1)
 
     def _columns(self, spread: Any, difference: np.ndarray, shares: ShownShares, own: np.ndarray,
                  functions: np.ndarray) -> np.ndarray | None:
@@ -234,14 +236,14 @@ class ConditionalTest:
             least = least_pvalues(self.columns, own, self._leverages(functions), tested)
         return column_pvalues(rows, difference, stds, tested, (share, shares.width, finite), least)
 
-    def _spread(self, own: np.ndarray, mean: np.ndarray, T: int, width: float) -> tuple[np.ndarray, float, float]:
+    def _spread(self, own: np.ndarray, mean: np.ndarray, T: int, width: Any) -> tuple[np.ndarray, float, Any]:
         """Some residuals less their mean, the share of their covariance, and what is left of a row's excess."""
-        rows = own[np.linspace(0, T - 1, min(T, MOST_VECTORS)).astype(int)] - mean
+        rows = own[..., np.linspace(0, T - 1, min(T, MOST_VECTORS)).astype(int), :] - mean[..., None, :]
         return rows, T / (T + PRIOR_ROWS) if T > 1 else 0.0, (T ** -3.0 + self.num_rows ** -3.0) / width ** 2
 
-    def _combined(self, each: Any) -> float:
-        """One p-value for all metrics."""
-        return each[0] if len(each) == 1 else JointLaw(self.joint).tail(float(harmonic_mean(each)))
+    def _combined(self, each: np.ndarray) -> Any:
+        """One p-value for all metrics (..., q)."""
+        return each[..., 0] if each.shape[-1] == 1 else JointLaw(self.joint).tails(harmonic_mean(each))
 
     def to_arrays(self) -> dict[str, Any]:
         """All numbers, for a file."""
@@ -293,14 +295,14 @@ def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, see
     some = found[which]
     mapped = [metric.apply(some) for metric in metrics]
     norms = np.array([sample_norms(one) for one in mapped])
-    joint = joint_law(some / math.sqrt(len(some)), metrics, rng).means if len(metrics) > 1 else np.zeros(0, np.float32)
+    joint = joint_law(factor_of_rows(some), metrics, rng).means if len(metrics) > 1 else np.zeros(0, np.float32)
     test = ConditionalTest(inner, chosen, len(rows), beta, inverse, norms,
                            np.array([float(((one ** 2).sum(axis=1) ** 2).mean()) for one in mapped]),
                            found.std(axis=0), joint, shown, _wider(norms, metrics, some / np.sqrt(counts / len(rows))),
                            np.zeros(0))
     found /= scale
 
-    def judge(rows: np.ndarray, seen: np.ndarray, leverage: float) -> float:
+    def judge(rows: np.ndarray, seen: np.ndarray, leverage: np.ndarray) -> Any:
         return test._combined(test._judged(rows, seen, leverage)[2])
     num_ranked, farthest = farthest_rows(metrics, found[which], leverages[which])
     return replace(test, singles=single_pvalues(judge, found, are_shown, leverages), num_ranked=num_ranked,
@@ -321,10 +323,10 @@ def _corrected(inner: HLDTest, rows: np.ndarray, given: np.ndarray, wrong: np.nd
     return without_rounding(found, inner.circuit, inner.nodes), shown
 
 
-def _share_shown(shown: np.ndarray, stds: np.ndarray) -> float:
-    """The share of rows that show a residual, on average over the nodes by their variances (m,)."""
+def _share_shown(shown: np.ndarray, stds: np.ndarray) -> Any:
+    """The share of rows (..., T, m) that show a residual, on average over the nodes by their variances (m,)."""
     total = float(stds @ stds)
-    return float(shown.mean(axis=0) @ stds ** 2) / total if total > 0 else 1.0
+    return np.asarray(shown.mean(axis=-2) @ stds ** 2 / total if total > 0 else np.ones(shown.shape[:-2]))
 
 
 def _regression(functions: np.ndarray, found: np.ndarray, inverse: np.ndarray, shown: np.ndarray) -> np.ndarray:

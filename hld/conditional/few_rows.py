@@ -32,21 +32,21 @@ from typing import Any
 
 import numpy as np
 
-from hld.conditional.single_rows import MOST_LEVERAGE, TIE, by_rank
+from hld.conditional.single_rows import MOST_LEVERAGE, TIE, Judge, by_rank, left_out_pvalues
 from hld.nulls.ranks.confirmation import ASKED_BELOW
 
 MOST_TOGETHER = 5  # rows of a batch that is ranked among groups
 NUM_GROUPS = 299
 
 
-def group_pvalues(judge: Callable[[np.ndarray, np.ndarray, float], float], sides: tuple[np.ndarray, np.ndarray],
-                  found: np.ndarray, shown: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+def group_pvalues(judge: Judge, sides: tuple[np.ndarray, np.ndarray], found: np.ndarray, shown: np.ndarray,
+                  rng: np.random.Generator) -> tuple[np.ndarray, ...]:
     """p-values of groups of 2 to `MOST_TOGETHER` rows of the reference, each as if it had not been among them.
 
     Parameters
     ----------
     judge : callable
-        The p-value by the law of residuals (T, m), which nodes are shown (T, m), and a leverage.
+        The p-values by the law, as in `hld.conditional.single_rows.single_pvalues`.
     sides : two (n, f) float arrays
         Phi and Phi (Phi^t Phi)^+.
     found, shown : (n, m) float, bool arrays
@@ -61,22 +61,17 @@ def group_pvalues(judge: Callable[[np.ndarray, np.ndarray, float], float], sides
     Examples
     --------
     >>> rows, sides = np.array([[1.0], [0.5], [7.0], [0.0]]), (np.ones((4, 1)), np.zeros((4, 1)))
-    >>> pairs, *_ = group_pvalues(lambda rows, shown, h: float(np.exp(-rows.sum())), sides, rows, rows == rows,
-    ...                           np.random.default_rng(0))
+    >>> pairs, *_ = group_pvalues(lambda rows, shown, h: np.exp(-rows.sum(axis=(1, 2))), sides, rows,
+    ...                           rows == rows, np.random.default_rng(0))
     >>> len(pairs), [float(pair) for pair in pairs[[0, -1]].round(4)]
     (299, [0.0003, 0.6065])
     """
-    result = []
+    result, n = [], len(found)
     for T in range(2, MOST_TOGETHER + 1):
-        each = []
-        for _ in range(NUM_GROUPS if len(found) > T else 0):
-            some = rng.choice(len(found), T, replace=False)
-            hat = sides[1][some] @ sides[0][some].T
-            left = np.eye(T) - (hat + hat.T) / 2
-            if np.linalg.eigvalsh(left)[0] > 1 - MOST_LEVERAGE:
-                without = np.linalg.inv(left)
-                each.append(judge(without @ found[some], shown[some], float((without.sum() - T) / T ** 2)))
-        result.append(np.sort(np.array(each, dtype=np.float64)))
+        groups = [rng.choice(n, T, replace=False) for _ in range(NUM_GROUPS if n > T else 0)]
+        some = np.array(groups, dtype=np.int64).reshape(-1, T)
+        hats = sides[1][some] @ sides[0][some].swapaxes(1, 2)
+        result.append(left_out_pvalues(judge, found, shown, some, hats))
     return tuple(result)
 
 

@@ -36,7 +36,7 @@ class ShownShares:
     num_rows, num_held : int
         T, k.
     leverage : float
-        h.
+        h.  All of many batches of T rows may be held together, q then (G, m) and h (G,).
 
     Examples
     --------
@@ -59,11 +59,12 @@ class ShownShares:
     @property
     def widths(self) -> np.ndarray:
         """(m,) w_j."""
-        return 1 / self.num_rows + self.batch / np.maximum(self.reference, 1 / self.num_held) * self.leverage
+        most = self.batch / np.maximum(self.reference, 1 / self.num_held)
+        return 1 / self.num_rows + most * np.asarray(self.leverage)[..., None]
 
     def alike(self, difference: np.ndarray) -> np.ndarray:
         """(m,) differences Z that have the variance q S w, with Z (m,)."""
-        found: np.ndarray = difference * np.sqrt(self.width / self.widths)
+        found: np.ndarray = difference * np.sqrt(np.asarray(self.width)[..., None] / self.widths)
         return found
 
     def standardised(self, difference: np.ndarray) -> np.ndarray:

@@ -21,16 +21,19 @@ import numpy as np
 MOST_ROWS = 1_000  # of the reference that are judged
 MOST_LEVERAGE = 0.999
 TIE = 1e-9  # relative: values that differ by rounding alone
+BLOCK_VALUES = 1_000_000  # residuals of groups that are judged at a time
+
+Judge = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
-def single_pvalues(judge: Callable[[np.ndarray, np.ndarray, float], float], found: np.ndarray, shown: np.ndarray,
-                   leverage: np.ndarray) -> np.ndarray:
+def single_pvalues(judge: Judge, found: np.ndarray, shown: np.ndarray, leverage: np.ndarray) -> np.ndarray:
     """(k,) p-values of rows of the reference, each as if it had not been among them; ascending.
 
     Parameters
     ----------
     judge : callable
-        The p-value by the law of residuals (1, m), which nodes are shown (1, m), and a leverage.
+        The p-values (G,) by the law of the residuals (G, T, m) of G batches, which nodes they show (G, T, m), and their
+        leverages (G,).
     found, shown : (n, m) float, bool arrays
         Residuals after the regression on these rows, and which nodes each row shows.
     leverage : (n,) float array
@@ -42,15 +45,43 @@ def single_pvalues(judge: Callable[[np.ndarray, np.ndarray, float], float], foun
 
     Examples
     --------
-    >>> single_pvalues(lambda row, shown, h: float(np.exp(-row.max())), np.array([[1.0], [0.5], [7.0]]),
+    >>> single_pvalues(lambda rows, shown, h: np.exp(-rows.max(axis=(1, 2))), np.array([[1.0], [0.5], [7.0]]),
     ...                np.ones((3, 1), bool), np.array([0.5, 0.0, 1.0])).round(4)
     array([0.1353, 0.6065])
     """
     kept = np.flatnonzero(leverage < MOST_LEVERAGE)
     kept = kept[np.linspace(0, len(kept) - 1, min(len(kept), MOST_ROWS)).astype(int)]
-    without = 1 - leverage
-    return np.sort(np.array([judge(found[i:i + 1] / without[i], shown[i:i + 1], float(leverage[i] / without[i]))
-                             for i in kept.tolist()], dtype=np.float64))
+    return left_out_pvalues(judge, found, shown, kept[:, None], leverage[kept, None, None])
+
+
+def left_out_pvalues(judge: Judge, found: np.ndarray, shown: np.ndarray, groups: np.ndarray,
+                     hats: np.ndarray) -> np.ndarray:
+    """p-values of groups of rows of the reference, each as if its rows had not been among them; ascending.
+
+    Parameters
+    ----------
+    judge, found, shown
+        As in `single_pvalues`.
+    groups : (G, T) int array
+        Rows.
+    hats : (G, T, T) float array
+        The parts H_SS of the projection on the functions.
+
+    Returns
+    -------
+    (N,) float array
+        N <= G: those that alone decide what is subtracted from them have none.
+    """
+    (G, T), m = groups.shape, found.shape[1]
+    if not G:
+        return np.zeros(0)
+    left = np.eye(T) - (hats + hats.swapaxes(1, 2)) / 2
+    kept = np.linalg.eigvalsh(left)[:, 0] > 1 - MOST_LEVERAGE
+    without, groups = np.linalg.inv(left[kept]), groups[kept]
+    leverages, step = (without.sum(axis=(1, 2)) - T) / T ** 2, max(1, BLOCK_VALUES // max(T * m, 1))
+    return np.sort(np.concatenate([np.zeros(0)] + [
+        judge(without[block] @ found[groups[block]], shown[groups[block]], leverages[block])
+        for block in (slice(start, start + step) for start in range(0, len(groups), step))]))
 
 
 def by_rank(pvalue: float, singles: np.ndarray) -> float:

@@ -227,8 +227,15 @@ def factor_of(reference: Reference, rng: np.random.Generator) -> np.ndarray:
     """
     if len(reference.mean) <= min(FACTOR_ROWS, MAX_FULL_SPECTRUM):
         return covariance_factor(reference.covariance())
-    rows = reference.rows(FACTOR_ROWS, rng)
-    return rows / np.sqrt(len(rows))
+    return factor_of_rows(reference.rows(FACTOR_ROWS, rng))
+
+
+def factor_of_rows(rows: np.ndarray) -> np.ndarray:
+    """(n, m) A with A^t A = S: the covariance of centred rows (k, m) in any order, or of `FACTOR_ROWS` of wide ones."""
+    if rows.shape[1] <= FACTOR_ROWS and rows.shape[1] < len(rows):
+        return covariance_factor(rows.T @ rows / len(rows))
+    some = rows[:FACTOR_ROWS]
+    return some / np.sqrt(len(some))
 
 
 def covariance_factor(covariance: np.ndarray) -> np.ndarray:

@@ -118,7 +118,7 @@ def pooled_of_norms(k: int, norms: np.ndarray, fourth: float, own_norms: Any, ow
     trace, frobenius, largest = ((one + k * T / N * distance ** 2) / (N - 1) for one in within)
     all_rows = (k * (fourth ** 0.25 + T / N * distance) ** 4 + T * own) / N
     stretch = excess_of(trace, frobenius, all_rows) * (T ** -3.0 + k ** -3.0) / (1 / T + 1 / k) ** 2
-    return _widest_tail(trace, frobenius, largest, squared / (1 / T + 1 / k), np.maximum(1.0, 1.0 + stretch))
+    return widest_tail(trace, frobenius, largest, squared / (1 / T + 1 / k), np.maximum(1.0, 1.0 + stretch))
 
 
 def odd_rows_pvalue(k: int, norms: np.ndarray, fourth: float, farthest: float, mapped: np.ndarray) -> float:
@@ -152,7 +152,7 @@ def odd_rows_pvalue(k: int, norms: np.ndarray, fourth: float, farthest: float, m
     rest = T - h
     scaled = float((mapped[~odd].mean(axis=0) ** 2).sum()) / (1 / rest + 1 / k)
     stretch = max(1.0 + excess_of(norms[0], norms[1], fourth) / rest, 1.0)
-    return min(out, _widest_tail(*norms, scaled, stretch))  # type: ignore[call-arg]
+    return min(out, widest_tail(*norms, scaled, stretch))  # type: ignore[call-arg]
 
 
 def excess_of(trace: float, frobenius: float, fourth: float) -> float:
@@ -174,20 +174,38 @@ def excess_of(trace: float, frobenius: float, fourth: float) -> float:
 
 
 def sample_norms(rows: np.ndarray) -> np.ndarray:
-    """(3,) trace, Frobenius norm and largest eigenvalue of the sample covariance of centred rows (R, l)."""
-    if len(rows) < 2:
-        return np.zeros(3)
-    return gram_norms(rows) / (len(rows) - 1)
+    """(..., 3) trace, Frobenius norm and largest eigenvalue of the sample covariance of centred rows (..., R, l)."""
+    if rows.shape[-2] < 2:
+        return np.zeros((*rows.shape[:-2], 3))
+    return gram_norms(rows) / (rows.shape[-2] - 1)
 
 
 def gram_norms(rows: np.ndarray) -> np.ndarray:
-    """(3,) trace, Frobenius norm and largest eigenvalue of Y^t Y for rows Y (R, l), at least one."""
-    gram = rows @ rows.T if len(rows) <= rows.shape[1] else rows.T @ rows
-    return np.array([np.trace(gram), np.linalg.norm(gram), max(np.linalg.eigvalsh(gram)[-1], 0.0)])
+    """(..., 3) trace, Frobenius norm and largest eigenvalue of Y^t Y for rows Y (..., R, l), at least one."""
+    turned = rows.swapaxes(-1, -2)
+    gram = rows @ turned if rows.shape[-2] <= rows.shape[-1] else turned @ rows
+    return np.stack([np.trace(gram, axis1=-2, axis2=-1), np.linalg.norm(gram, axis=(-2, -1)),
+                     np.maximum(np.linalg.eigvalsh(gram)[..., -1], 0.0)], axis=-1)
 
 
-def _widest_tail(trace: float, frobenius: float, largest: float, x: float, v: float) -> float:
-    """P(Q >= x) for the widest law with these norms, with its variance times v."""
+def widest_tail(trace: float, frobenius: float, largest: float, x: float, v: float) -> float:
+    """P(Q >= x) for the widest law with these norms, with its variance times v.
+
+    Parameters
+    ----------
+    trace, frobenius, largest, x, v : float
+        If x is an array, of as many laws, all of them are.
+
+    Returns
+    -------
+    float
+        An array if x is one.
+
+    Examples
+    --------
+    >>> round(widest_tail(2.0, 2 ** 0.5, 1.0, 6.0, 1.0), 6), widest_tail(0.0, 0.0, 0.0, 0.0, 1.0)     # exp(-6 / 2)
+    (0.049787, 1.0)
+    """
     if np.ndim(x):
         from scipy.special import gammaincc
         varies = largest > 0  # what does not is as large as it was expected to be, or larger than it can be

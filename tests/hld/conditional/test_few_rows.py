@@ -64,9 +64,9 @@ def test_groups_are_judged_as_if_they_had_not_been_in_the_reference():
     left = values - functions @ inverse @ functions.T @ values
     seen, wanted = [], set()
 
-    def judge(rows, shown, leverage):
-        seen.append((*rows.ravel().round(9), round(leverage, 9)))
-        return 0.5
+    def judge(rows, shown, leverages):
+        seen.extend((*one.ravel().round(9), round(float(h), 9)) for one, h in zip(rows, leverages, strict=True))
+        return np.full(len(rows), 0.5)
     found = group_pvalues(judge, (functions, functions @ inverse), left, np.ones((9, 2), bool), rng)
     assert [len(one) for one in found] == [few_rows.NUM_GROUPS] * 4
     for pair in combinations(range(9), 2):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rare_rows import GIVEN, inner_of, rare
 
-from hld.conditional import few_rows
+from hld.conditional import few_rows, single_rows
 from hld.conditional.conditional_test import ConditionalTest, conditional_test
 from hld.conditional.single_rows import MOST_ROWS, by_rank, single_pvalues
 
@@ -70,7 +70,26 @@ def test_files_hold_the_ranks_and_older_ones_do_not(inner):
 
 def test_rows_that_alone_decide_what_is_subtracted_are_left_out():
     n = MOST_ROWS + 500
-    found = single_pvalues(lambda row, shown, leverage: float(row.max()), np.full((n, 1), 0.25), np.ones((n, 1), bool),
-                           np.where(np.arange(n) < 3, 1.0, 0.5))
+    found = single_pvalues(lambda rows, shown, leverage: rows.max(axis=(1, 2)), np.full((n, 1), 0.25),
+                           np.ones((n, 1), bool), np.where(np.arange(n) < 3, 1.0, 0.5))
     assert found.tolist() == [0.5] * MOST_ROWS
     assert by_rank(0.25, np.zeros(0)) == 0.25
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.3])
+def test_many_groups_are_judged_as_one_by_one(inner, holes, monkeypatch):
+    """By blocks of any size, and through the law of one batch, whose tails are other code."""
+    rng = np.random.default_rng(6)
+    reference = rare(100, rng)
+    reference[rng.random(reference.shape) < holes] = -1
+    test = conditional_test(inner, reference, GIVEN, seed=0)
+    monkeypatch.setattr(single_rows, "BLOCK_VALUES", 1)
+    alone = conditional_test(inner, reference, GIVEN, seed=0)
+    for one, other in zip((test.singles, *test.several), (alone.singles, *alone.several), strict=True):
+        assert len(one) > 80
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+    rows = rng.normal(size=(7, 3, len(inner.nodes))) * test.stds
+    shown, leverages = rng.random(rows.shape) > holes, rng.random(7)
+    together = test._judged(rows, shown, leverages)[2]
+    for each, batch, seen, leverage in zip(together, rows, shown, leverages, strict=True):
+        np.testing.assert_allclose(each, test._judged(batch, seen, float(leverage))[2], rtol=1e-9)

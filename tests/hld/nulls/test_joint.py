@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import binom, chi2, hmean
 
-from hld.nulls.joint import RESOLVED, JointLaw, JointNull, covariance_factor, harmonic_mean, joint_law
+from hld.nulls.joint import (
+    FACTOR_ROWS,
+    RESOLVED,
+    JointLaw,
+    JointNull,
+    covariance_factor,
+    factor_of_rows,
+    harmonic_mean,
+    joint_law,
+)
 from hld.nulls.limit_law import law_of_values
 from hld.nulls.null import PValue
 from hld.vectors.linear_maps import DenseRows, Scaled
@@ -123,3 +132,14 @@ def test_reference_rows_that_are_all_alike_do_not_make_small_what_no_metric_find
     law = joint_law(covariance_factor(np.zeros((2, 2))), metrics, np.random.default_rng(0), num_draws=DRAWS)
     assert [law.tail(x) for x in (0.0, 0.001, 0.34, 1.0)] == [0.0, 0.001, 0.34, 1.0]
     assert law.tails(np.array([0.2, 0.7])).tolist() == [0.2, 0.7]
+
+
+@pytest.mark.parametrize(("n", "m"), [(2000, 4), (5, 9), (FACTOR_ROWS + 50, FACTOR_ROWS + 1)])
+def test_the_factor_of_rows_has_their_covariance(n, m):
+    """With few directions as many as there are; of wide rows the first ones stand for all."""
+    rows = np.random.default_rng(0).normal(size=(n, m)) @ np.diag(np.arange(m) % 4)
+    factor = factor_of_rows(rows)
+    assert len(factor) == {4: 3, 9: 5}.get(m, FACTOR_ROWS)
+    some = rows[:len(factor)] if m > 4 else rows
+    np.testing.assert_allclose(factor.T @ factor, some.T @ some / len(some), atol=1e-12)
+    assert factor_of_rows(np.zeros((5, 2))).shape == (0, 2)

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from hld.nulls.ranks.confirmation import pooled_of_norms
+from hld.nulls.ranks.confirmation import pooled_of_norms, sample_norms, widest_tail
 
 
 @pytest.mark.parametrize("squared", [0.3, 1.0, 3.0])
@@ -17,3 +17,24 @@ def test_many_batches_at_once_are_judged_as_one_by_one(squared):
     alone = [pvalue(float(d), squared * float(d)) for d in distances]
     np.testing.assert_allclose(together, alone, rtol=1e-9)
     assert together.min() < 0.9
+
+
+@pytest.mark.parametrize("shape", [(4, 5, 3), (4, 3, 5), (2, 4, 1, 3)])
+def test_norms_of_many_batches_are_those_of_each(shape):
+    rows = np.random.default_rng(0).normal(size=shape)
+    rows -= rows.mean(axis=-2, keepdims=True)
+    found = sample_norms(rows)
+    for index in np.ndindex(*shape[:-2]):
+        values = np.linalg.eigvalsh(np.cov(rows[index], rowvar=False)) if shape[-2] > 1 else np.zeros(1)
+        wanted = values.sum(), np.sqrt((values ** 2).sum()), values[-1]
+        np.testing.assert_allclose(found[index], wanted, atol=1e-14)
+
+
+def test_tails_of_many_laws_are_those_of_each():
+    """Of arrays by SciPy's incomplete gamma function, of one by our own; of no variance, too."""
+    laws = np.array([[2.0, 1.2, 0.9], [0.5, 0.2, 0.1], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]).T
+    values, stretch = np.array([4.0, 3.0, 0.0, 0.1]), np.array([1.0, 2.0, 1.0, 1.0])
+    together = widest_tail(*laws, values, stretch)
+    alone = [widest_tail(*law, x, v) for law, x, v in zip(laws.T, values, stretch, strict=True)]
+    np.testing.assert_allclose(together, alone, rtol=1e-10)
+    assert together.tolist()[2:] == [1.0, 0.0]
