@@ -42,7 +42,6 @@ UNSEEN, RARE, MISSING = "(unseen)", "(rare)", "(missing)"
 CLEAR = 0.01  # |A - 1/2| below which no direction is given
 SHOWN_CHANGES = 2
 MOST_DIGITS = 4  # behind the point, of shares in per cent that would look alike
-LARGEST_PLAIN = 1e7
 DIGITS = 4  # of bin edges, more where they would look alike
 
 
@@ -259,19 +258,7 @@ def edge_texts(column: Any, edges: Sequence[float]) -> list[str]:
     -------
     list of str
     """
-    if column.kind != "continuous":
-        return list(map(column.text, edges))
-    for digits in range(DIGITS, 17):
-        texts = [_rounded(edge, digits) for edge in edges]
-        if len(set(texts)) == len(texts):
-            return texts
-    return list(map(repr, edges))
-
-
-def _rounded(edge: float, digits: int) -> str:
-    """A number of so many digits, below ten millions without an exponent: 11490 for 11492.8."""
-    text = f"{edge:.{digits}g}"
-    return f"{float(text):.0f}" if "e+" in text and abs(edge) < LARGEST_PLAIN else text
+    return list(column.texts(edges, DIGITS))
 
 
 def _above(expected: np.ndarray, observed: np.ndarray, levels: list[int]) -> float | None:

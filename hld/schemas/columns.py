@@ -31,6 +31,7 @@ from __future__ import annotations
 import contextlib
 import math
 import reprlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
@@ -42,6 +43,7 @@ from numpy.typing import ArrayLike
 
 import pcircuit
 from hld.schemas.bin_edges import bin_edges, with_infinities
+from hld.schemas.mark_texts import mark_texts
 from hld.schemas.rare_levels import MOST_RARE, SIZE, digests_of
 from hld.schemas.single_precision import spans
 from hld.tables.cells import NUMERIC, distinct_numbers, distinct_values, level_order
@@ -157,18 +159,18 @@ class BinColumn:
         first = spans([*dict.fromkeys((self.low, *self.edges, self.high))])
         return (*(one for one, _ in first[:len(self.edges) + 1]), first[-1][1])
 
-    def text(self, mark: float) -> str:
-        """A number of this column as a person reads it."""
-        return f"{mark:.6g}" if self.kind == "continuous" else time_text(mark, self.kind)
+    def texts(self, marks: Sequence[float], digits: int = 6) -> list[str]:
+        """Numbers of this column as a person reads them, of so many digits or as many as tell them apart."""
+        return mark_texts(marks, digits) if self.kind == "continuous" else [time_text(m, self.kind) for m in marks]
 
     def describe(self) -> str:
         """One line: number of bins, edges, what happens to other values."""
-        count = self.num_categories
-        shown = ", ".join(map(self.text, self.edges[:_SHOWN])) + ", ..." * (count - 1 > _SHOWN)
+        count, (low, high, *edges) = self.num_categories, self.texts([self.low, self.high, *self.edges])
+        shown = ", ".join(edges[:_SHOWN]) + ", ..." * (count > _SHOWN + 1)
         bins = f"{count} bins cut at {shown}" if count > 1 else "1 bin"
         beyond = {"keep": "fall into the outermost bins", "missing": "are missing", "refuse": "are refused"}
-        return (f"{self.name!r}: {self.kind}, {bins}; values beyond the training range [{self.text(self.low)}, "
-                f"{self.text(self.high)}] {beyond[self.unseen]}; missing is -1")
+        return (f"{self.name!r}: {self.kind}, {bins}; values beyond the training range [{low}, {high}] "
+                f"{beyond[self.unseen]}; missing is -1")
 
 
 def as_mark(value: Any, what: str, name: str, kind: str | None) -> float:

@@ -148,7 +148,7 @@ class ColumnSchema:
             return self.note or ("to be learned" if self.kind != LEFT_OUT else "")
         column = self.column()
         if isinstance(column, BinColumn):
-            marks = [column.text(mark) for mark in (column.low, *column.edges, column.high)]
+            marks = column.texts([column.low, *column.edges, column.high])
             return in_one_line(f"{marks[0]} .. {marks[-1]}" + (" cut at " + ", ".join(marks[1:-1])) * (len(marks) > 2))
         num_rare = len(column.rare) // 8
         return in_one_line(", ".join(map(repr, self.levels or ()))) + f" and {num_rare} rare" * (num_rare > 0)

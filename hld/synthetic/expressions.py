@@ -245,7 +245,7 @@ def _number(column: Any, value: Any) -> float:
         return seconds
     if column.kind in TIMES and (column.kind != "duration" or isinstance(value, (str, bool))):
         raise ValueError(f"`where` compares column {column.name!r} with {value!r}, expected a {column.kind} such "
-                         f"as {column.text(column.low)!r}")
+                         f"as {column.texts([column.low])[0]!r}")
     if isinstance(value, (str, bool)):
         raise ValueError(f"`where` compares column {column.name!r} with {value!r}, expected a number")
     return value

@@ -28,7 +28,7 @@ def test_kernels_are_the_sum_over_rows(rng, V, h):
     counts = rng.integers(1, 4, size=len(rows)).astype(float)
     batch = rng.integers(-1, categories, size=(20, V))
     found = log_likelihood(row_kernels(rows, counts, categories, h), batch)
-    np.testing.assert_allclose(found, [by_sum(rows, counts, categories, h, x) for x in batch], rtol=1e-12)
+    np.testing.assert_allclose(found, [by_sum(rows, counts, categories, h, x) for x in batch], rtol=1e-12, atol=1e-14)
 
 
 def test_more_kernels_than_a_circuit_holds_sum_to_one(rng):
