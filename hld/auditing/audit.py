@@ -258,9 +258,9 @@ def audit(detectors: Any, held_out: Any, sizes: Sequence[int] = SIZES, edits: Se
         fit_all(named, train, fitting)
     judged, rows = as_judged(held_out, groups), []
     for T in sizes:
-        plans = {"unshifted": _drawn(n, T, B, rng), "in order": _windows(n, T, B)}
-        plans |= {str(edit): edited_batches(held_out, edit, T, B, rng) for edit in edits}
-        for situation, batches in plans.items():
+        plans = [("unshifted", _drawn(n, T, B, rng)), ("in order", _windows(n, T, B))]
+        plans += [(str(edit), edited_batches(held_out, edit, T, B, rng)) for edit in edits]
+        for situation, batches in plans:
             reused = sum(map(len, batches)) > n or situation not in ("unshifted", "in order")
             for name, test in run.items():
                 rows.append(_judged(name, situation, test, [take(judged, one) for one in batches], alpha, reused))

@@ -141,10 +141,17 @@ def _array(name: str, value: Any) -> np.ndarray:
         found = np.array(value)
     except (ValueError, OverflowError, RecursionError) as error:
         raise ValueError(f"array {reprlib.repr(name)} of the summary is not a table of numbers") from error
-    fits = found.dtype.kind in ("iu" if name in WHOLE else "iuf") or not found.size
+    fits = (found.dtype.kind in ("iu" if name in WHOLE else "iuf") and not _has_truths(value)) or not found.size
     if not fits or found.size > MOST_NUMBERS or (found.dtype.kind == "u" and found.size):
         raise ValueError(f"array {reprlib.repr(name)} of the summary is not a table of numbers in range")
     return found.astype(np.int64 if name in WHOLE else np.float64)
+
+
+def _has_truths(value: Any) -> bool:
+    """Whether true or false is among numbers in nested lists, where NumPy makes 1 and 0 of them."""
+    if isinstance(value, list):
+        return bool in set(map(type, value)) or any(_has_truths(one) for one in value if isinstance(one, list))
+    return isinstance(value, bool)
 
 
 def _checked(scalars: dict[str, Any], arrays: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

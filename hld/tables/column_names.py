@@ -91,7 +91,7 @@ def column_roles(names: Any, categorical: Any, continuous: Any) -> dict[str, Any
 
 
 def is_sequence(values: Any) -> bool:
-    """Whether values can be taken one by one: neither text nor an array without dimensions.
+    """Whether values can be taken one by one: neither text, nor bytes, nor an array without dimensions.
 
     Parameters
     ----------
@@ -103,10 +103,10 @@ def is_sequence(values: Any) -> bool:
 
     Examples
     --------
-    >>> is_sequence(["age"]), is_sequence("age"), is_sequence(np.array("age"))
-    (True, False, False)
+    >>> is_sequence(["age"]), is_sequence("age"), is_sequence(b"age"), is_sequence(np.array("age"))
+    (True, False, False, False)
     """
-    return isinstance(values, Iterable) and not isinstance(values, str) and getattr(values, "ndim", 1) > 0
+    return isinstance(values, Iterable) and not isinstance(values, (str, bytes)) and getattr(values, "ndim", 1) > 0
 
 
 def _column_name(entry: Any, names: Any, role: Any) -> Any:

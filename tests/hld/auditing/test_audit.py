@@ -143,3 +143,13 @@ def test_a_level_is_found_however_the_table_holds_it(cells, level):
     """A column of whole numbers with a hole is one of floats, in which 3 is 3.0."""
     found = hld.audit(lambda _: 0.5, pd.DataFrame({"x": cells}), sizes=[2], edits=[f"x={level}:+0.1"], num_batches=1)
     assert [row.situation for row in found.rows] == ["unshifted", "in order", f"x = {level}: +10 % of cells"]
+
+
+def test_two_edits_that_read_alike_are_both_tried():
+    """A hundredth of a millionth apart, they have one text; the second had taken the place of the first."""
+    edits = [{"column": "x", "level": "1", "by": by} for by in (-0.4, -0.4000000001)]
+    batches = []
+    found = hld.audit(lambda batch: batches.append(batch) or 0.5, {"x": ["1", "2"] * 50}, sizes=[40], edits=edits,
+                      num_batches=1)
+    assert [row.situation for row in found.rows] == ["unshifted", "in order", *2 * ["x = 1: -40 % of cells"]]
+    assert len(batches) == 4

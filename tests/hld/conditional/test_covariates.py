@@ -22,6 +22,7 @@ def test_without_covariates_there_is_no_mask_whatever_the_reference():
 
 @pytest.mark.parametrize(("covariates", "said"), [
     ("age", "`covariates` is 'age', expected a sequence of column names or positions"),
+    (b"age", "`covariates` is b'age', expected a sequence of column names or positions"),
     (0, "`covariates` is 0, expected a sequence of column names or positions")])
 def test_one_name_is_no_sequence(covariates, said):
     with pytest.raises(TypeError, match=said):

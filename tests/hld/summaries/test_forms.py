@@ -147,3 +147,12 @@ def test_bytes_with_the_right_checksum_hold_what_their_header_says(found):
             (sealed(header, body + bytes(8)), "it is longer than its arrays")):
         with pytest.raises(ValueError, match=said):
             hld.BatchSummary.from_bytes(wrong)
+
+
+@pytest.mark.parametrize(("name", "value"), [("sums", [0.5, True, 1.0]), ("seen", [3, False, 2]),
+                                             ("sketch", [[[1.0, 2.0], [True, 4.0]], [[1.0, 2.0], [3.0, 4.0]]])])
+def test_true_and_false_are_no_numbers(name, value):
+    """Beside numbers they had been 1 and 0."""
+    arrays = {key: array.tolist() for key, array in ALL_ARRAYS.items()} | {name: value}
+    with pytest.raises(ValueError, match=f"array '{name}' of the summary is not a table of numbers"):
+        read_json(in_json(ALL_SCALARS, arrays))

@@ -1,5 +1,6 @@
 """Batches by their sums: with holes each metric has its law, or says nothing where holes could widen it."""
 import pathlib
+from dataclasses import replace
 
 import naive
 import numpy as np
@@ -94,3 +95,12 @@ def test_more_nulls_with_noise_than_are_kept_are_made_anew(monkeypatch):
     first = [judge_summary(test, one, 0.05).pvalue for one in summaries]
     assert len(test.noisy_nulls) == 1
     assert [judge_summary(test, one, 0.05).pvalue for one in summaries] == first
+
+
+def test_a_summary_with_another_number_of_sums_is_told_so():
+    """It had been said to be for the model 7ae1..., expected 7ae1...."""
+    test = against_rows("euclidean")
+    summary = test.summarize(ROWS)
+    short = replace(summary, sums=summary.sums[:-1], seen=summary.seen[:-1])
+    with pytest.raises(ValueError, match=f"`summary` has {len(short.sums)} sums, expected {len(summary.sums)}"):
+        judge_summary(test, short, 0.05)
