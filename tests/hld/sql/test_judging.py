@@ -1,4 +1,5 @@
 """A counted table judged: which tests apply, their parts of the level, and one p-value for all of them."""
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,8 @@ from sql_tables import OPTIONS, counted, odd_table
 
 import hld
 import pcircuit
+from hld.schemas.quality import data_quality
+from hld.sql import judging
 from hld.sql.distances import count_distances
 from hld.sql.judging import WEIGHTS, judge, judge_counts
 
@@ -152,3 +155,19 @@ def test_what_counts_cannot_tell_is_refused(detector):
             judge(other, "", "t")
     with pytest.raises(ValueError, match="`alpha` must be"):
         judge(detector, "", "t", alpha=1.5)
+
+
+def test_columns_whose_rare_levels_are_counted_as_unseen_ones_have_no_new_values(detector, monkeypatch):
+    """A database cannot tell the one from the other: held-out rows with new values of them are not compared."""
+    kept = replace(detector.new_values_, new=np.maximum(detector.new_values_.new, 1))
+    detector = copy.copy(detector)
+    detector.new_values_ = kept
+    found, seen = counted(detector, odd_table(300, 3)), []
+    told = [getattr(column, "merged", False) for column in found.columns]
+    assert any(told)
+    monkeypatch.setattr(judging, "data_quality", lambda *given, **options: seen.append(options["kept"])
+                        or data_quality(*given, **options))
+    judge_counts(detector, found, 0.05)
+    (own,) = seen
+    assert own.new.tolist() == np.where(told, 0, kept.new).tolist()
+    assert (own.shown == kept.shown).all()
