@@ -49,6 +49,7 @@ from hld.gchi2.three_moments import ThreeMoments
 FLOOR = 0.01  # added to the share of a category
 MOST_ROWS = 800  # of the reference that are compared with one another
 MOST_PRODUCTS = 3e8  # pairs of rows, times columns and edges
+DENSE = 100.0  # multiplications of a matrix product in the time of one for a pair of rows that are alike
 
 
 def count_laws(codes: np.ndarray, tables: Sequence[Sequence[np.ndarray]], edges: np.ndarray) -> np.ndarray:
@@ -69,7 +70,7 @@ def count_laws(codes: np.ndarray, tables: Sequence[Sequence[np.ndarray]], edges:
 
     Notes
     -----
-    O(m^2 (V + E) + m^3) for m of at most 800 rows, evenly spaced.
+    O(m^2 (V + E) + m^3), or less, for m of at most 800 rows, evenly spaced.
 
     Examples
     --------
@@ -219,22 +220,30 @@ def _law(items: list[np.ndarray], tables: Sequence[np.ndarray]) -> tuple[float, 
 
 
 def _products(items: list[np.ndarray], tables: Sequence[np.ndarray]) -> np.ndarray:
-    """(m, m) products phi(x) . phi(x') of m rows, an item at a time, without forming phi."""
-    m = len(items[0])
-    total, buffer, shift = np.zeros((m, m)), np.empty((m, m)), np.zeros(m)
-    for codes, p in zip(items, tables, strict=True):
-        w, shown = 1 / (p + FLOOR), codes >= 0
-        at = np.where(shown, codes, 0)
-        rate = m / max(int(shown.sum()), 1)
-        alike = np.where(shown, codes, -2)[None, :] == codes[:, None]
-        np.multiply(alike, (rate * w[at])[:, None], out=buffer)
-        total += buffer
-        side = rate * ((w * p)[at] - float((w * p * p).sum()) / 2)
-        if shown.all():
-            shift += side
-            continue
-        np.add(side[:, None], side[None, :], out=buffer)
-        buffer *= shown[:, None] & shown[None, :]
-        total -= buffer
-    total -= shift[:, None] + shift[None, :]
+    """(m, m) products phi(x) . phi(x') of m rows, as A A^t - D - D^t.
+
+    A holds sqrt(w_c n / n_v) where x_v = c, and D is the sum over columns v that both rows show of
+    n / n_v (w_c p_c - sum_c w_c p_c^2 / 2) with c = x_v, for its product with the mean.  A is dense where a matrix
+    product is faster than visiting the pairs of rows that are alike.
+    """
+    from scipy.sparse import csr_array
+    codes, m = np.array(items), len(items[0])
+    shown, p = codes >= 0, np.concatenate(tables)
+    starts, w = np.cumsum([0, *map(len, tables)]), 1 / (p + FLOOR)
+    at = np.where(shown, codes, 0) + starts[:-1, None]
+    rate = (m / np.maximum(shown.sum(axis=1), 1))[:, None]
+    halves = np.array([float((one ** 2 / (one + FLOOR)).sum()) / 2 for one in tables])
+    side = np.where(shown, rate * ((w * p)[at] - halves[:, None]), 0.0)
+    values = np.where(shown, np.sqrt(rate * w[at]), 0.0)
+    alike = ((np.bincount(at.ravel(), shown.ravel(), len(p)) / m) ** 2).sum()  # of all items, for a pair of rows
+    if len(p) < DENSE * alike:
+        dense = np.zeros((m, len(p)))
+        dense[np.arange(m), at] = values
+        total = dense @ dense.T
+    else:
+        sparse = csr_array((values.T.ravel(), at.T.ravel(), np.arange(m + 1) * len(items)), shape=(m, len(p)))
+        total = (sparse @ sparse.T).toarray()
+    less = side.sum(axis=0)[:, None] if shown.all() else side.T @ shown
+    total -= less
+    total -= less.T
     return total

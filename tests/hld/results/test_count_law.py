@@ -5,6 +5,7 @@ from scipy.stats import chi2
 
 import hld
 from hld.answers.profile import profile_of
+from hld.results import count_law
 from hld.results.count_law import FLOOR, count_laws, law_tail, merged_codes, merged_counts, shares, with_laws
 
 NO_EDGES = np.zeros((0, 2), dtype=int)
@@ -150,3 +151,27 @@ def test_codes_of_columns_without_rare_levels_stay():
     encoder = hld.fit_encoder([["a", 0.5], ["b", 1.5], ["a", 2.5], ["b", 3.5]])
     codes = np.array([[C - 1 - k for C in encoder.num_categories] for k in range(3)] + [[-1, -1]])
     np.testing.assert_array_equal(merged_codes(encoder.columns, codes), codes)
+
+
+@pytest.mark.parametrize("dense", [0.0, 1e300])
+@pytest.mark.parametrize("missing", [0.0, 0.3, 1.0])
+def test_products_are_those_of_features(dense, missing, monkeypatch):
+    """With a matrix product or pair by pair, against the features as the module defines them."""
+    monkeypatch.setattr(count_law, "DENSE", dense)
+    rng = np.random.default_rng(3)
+    sizes, m = (1, 2, 5), 40
+    codes = np.column_stack([rng.integers(0, C, m) for C in sizes])
+    codes[rng.random(codes.shape) < missing] = -1
+    tables = [rng.dirichlet(np.ones(C)) for C in sizes]
+    phi = np.zeros((m, 0))
+    for own, p in zip(codes.T, tables, strict=True):
+        shown = (own >= 0)[:, None]
+        unit = np.where(shown, own[:, None] == np.arange(len(p)), 0.0) - np.where(shown, p, 0.0)
+        phi = np.column_stack([phi, unit * np.sqrt(m / max(shown.sum(), 1) / (p + FLOOR))])
+    found = count_laws(codes, (tables, []), np.zeros((0, 2), int))[0]
+    products = phi @ phi.T
+    assert found[3] == pytest.approx((np.diag(products) ** 2).mean(), abs=1e-12)
+    assert found[2] <= np.linalg.eigvalsh(products)[-1] / m + 1e-12
+    np.fill_diagonal(products, 0.0)
+    assert found[1] >= (products ** 2).sum() / (m * (m - 1)) * (1 - 1e-12)
+    np.testing.assert_allclose(count_law._products(list(codes.T), tables), phi @ phi.T, atol=1e-10)
