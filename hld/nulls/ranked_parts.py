@@ -32,9 +32,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hld.gchi2.three_moments import ThreeMoments
 from hld.nulls.exchangeable import MANY, normal_pvalue
-from hld.nulls.ranks.confirmation import sample_norms
+from hld.nulls.ranks.confirmation import sample_norms, widest_tail
 from hld.nulls.ranks.monte_carlo import TIE
 from hld.vectors.linear_maps import Scaled
 
@@ -73,7 +72,7 @@ def ranked_parts(own: np.ndarray, others: np.ndarray, parts: Sequence[np.ndarray
            [0.2, 1. ]])
     """
     together = np.concatenate([own[None], others])
-    tails = np.array([_tails(together[:, part]) for part in parts])
+    tails = _tails(together, parts)
     slack = tails[:, :1] * (1 + TIE)
     N = len(together)
     single = (tails <= slack).sum(axis=1) / N
@@ -125,10 +124,16 @@ def ranked_numbers(own: np.ndarray, others: np.ndarray, *, many: int = MANY,
     return found
 
 
-def _tails(rows: np.ndarray) -> np.ndarray:
-    """(N,) t of the rows (N, l) of one part; 1 where they do not vary."""
-    centred = rows - rows.mean(axis=0)
-    trace, frobenius, largest = sample_norms(centred)
-    if not frobenius > 0:
-        return np.ones(len(rows))
-    return ThreeMoments(trace, frobenius ** 2, largest).tail((centred ** 2).sum(axis=1))
+def _tails(rows: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:
+    """(P, N) t of each part of the rows (N, size); 1 where they do not vary."""
+    found, sizes = np.ones((len(parts), len(rows))), np.array([len(part) for part in parts])
+    for size in np.unique(sizes[sizes > 0]).tolist():  # those of one size together
+        alike = np.flatnonzero(sizes == size)
+        centred = rows.T[np.array([parts[v] for v in alike])].swapaxes(1, 2)
+        centred = centred - centred.mean(axis=1, keepdims=True)
+        norms = sample_norms(centred)
+        varies = norms[:, 1] > 0
+        trace, frobenius, largest = norms[varies].T[..., None]
+        squared = (centred[varies] ** 2).sum(axis=2)
+        found[alike[varies]] = widest_tail(trace, frobenius, largest, squared, np.ones_like(trace))
+    return found

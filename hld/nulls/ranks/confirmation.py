@@ -183,9 +183,11 @@ def sample_norms(rows: np.ndarray) -> np.ndarray:
 def gram_norms(rows: np.ndarray) -> np.ndarray:
     """(..., 3) trace, Frobenius norm and largest eigenvalue of Y^t Y for rows Y (..., R, l), at least one."""
     turned = rows.swapaxes(-1, -2)
-    gram = rows @ turned if rows.shape[-2] <= rows.shape[-1] else turned @ rows
-    return np.stack([np.trace(gram, axis1=-2, axis2=-1), np.linalg.norm(gram, axis=(-2, -1)),
-                     np.maximum(np.linalg.eigvalsh(gram)[..., -1], 0.0)], axis=-1)
+    values = np.linalg.eigvalsh(rows @ turned if rows.shape[-2] <= rows.shape[-1] else turned @ rows)
+    found = np.empty((*values.shape[:-1], 3))
+    found[..., 0], found[..., 1] = values.sum(axis=-1), (values * values).sum(axis=-1) ** 0.5
+    found[..., 2] = values[..., -1]
+    return np.maximum(found, 0.0, out=found)
 
 
 def widest_tail(trace: float, frobenius: float, largest: float, x: float, v: float) -> float:
