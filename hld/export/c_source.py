@@ -15,7 +15,8 @@ import pcircuit
 from hld.export.plan import Plan, plan_of
 from hld.nulls.joint import RESOLVED
 
-POINTS, REACH = 192, 5.0  # of the integral: halving the step, or going further, changes nothing but rounding
+POINTS, REACH = 320, 20.0  # of the integral: halving the step, or going further, changes nothing but rounding
+COS, SIN, WIDEST = 0.5, 0.75 ** 0.5, 8 ** 0.5  # of the angle of its hyperbola; most of its size over the gap to the cut
 ON_A_LINE = 8
 
 
@@ -62,7 +63,9 @@ def _data(plan: Plan) -> list[Any]:
     sizes = {"COLUMNS": len(plan.columns), "NODES": len(plan.kinds), "MEANS": len(plan.chosen),
              "METRICS": len(plan.metrics), "TRAIN": plan.num_train, "LEAST_ROWS": plan.least_rows,
              "DRAWS": len(plan.joint), "RESOLVED": RESOLVED, "MOST_EIGENVALUES": most, "POINTS": POINTS}
-    lines = [f"#define HLD_{name} {value}" for name, value in sizes.items()] + [f"#define HLD_REACH {REACH}", ""]
+    lines = [f"#define HLD_{name} {value}" for name, value in sizes.items()]
+    lines += [f"#define HLD_{name} {value!r}" for name, value in (
+        ("REACH", REACH), ("COS", COS), ("SIN", SIN), ("WIDEST", WIDEST))] + [""]
     lines += _array("int", "HLD_CATEGORIES", [column.num_categories for column in plan.columns])
     lines += _array("signed char", "HLD_KINDS", plan.kinds)
     lines += _array("int", "HLD_STARTS", plan.starts)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hld.export.c_source import POINTS, REACH
+from hld.export.c_source import COS, POINTS, REACH, SIN, WIDEST
 from hld.export.graph import Graph
 from hld.export.plan import MetricPlan
 
@@ -70,16 +70,16 @@ def tail(graph: Graph, values: np.ndarray, counts: str, q: str) -> str:
     degrees = graph.sum(counts, 0)
     is_positive = add("Greater", q, 0.0)
     q = add("Where", is_positive, q, 1.0)
+    q = add("Min", q, add("Add", 3000.0, add("Mul", 2.0, degrees)))  # where the tail is less than any double
     is_right = add("Greater", q, mean)
     c = _saddle(graph, values, counts, q, is_right, degrees)
     gap = add("Sub", 1.0, add("Mul", 2 * values, c))
     a = add("Div", values, gap)
-    second = add("Add", add("Div", 1.0, add("Mul", c, c)), graph.sum(add("Mul", add("Mul", 2.0, counts), _power(
-        graph, a, 2)), 0))
-    third = graph.sum(add("Mul", add("Mul", 8.0, counts), _power(graph, a, 3)), 0)
+    second = add("Add", add("Div", 1.0, add("Mul", c, c)), graph.sum(add("Mul", add("Mul", 2.0, counts), add(
+        "Mul", a, a)), 0))
     top = add("Neg", add("Add", add("Mul", c, q), graph.sum(add("Mul", add("Mul", 0.5, counts), add("Log", gap)), 0)))
-    bend, width = add("Div", third, add("Mul", 6.0, second)), add("Div", 1.0, add("Sqrt", second))
-    integral = _integral(graph, values, counts, (q, c, bend, width, top))
+    width = add("Min", add("Div", 2.0, add("Sqrt", second)), add("Mul", WIDEST, add("Sub", 0.5, c)))
+    integral = _integral(graph, values, counts, (q, c, width, top))
     found = add("Where", is_right, integral, add("Add", 1.0, integral))
     found = add("Min", add("Max", found, 0.0), 1.0)
     return add("Where", is_positive, found, 1.0)
@@ -101,11 +101,11 @@ def _saddle(graph: Graph, values: np.ndarray, counts: str, q: str, is_right: str
 
 
 def _integral(graph: Graph, values: np.ndarray, counts: str, parts: tuple[str, ...]) -> str:
-    """The integral along the parabola, by the midpoint rule in u, t = sinh(u)."""
-    add, (q, c, bend, width, top) = graph.add, parts
+    """The integral along the hyperbola, by the midpoint rule in u."""
+    add, (q, c, width, top) = graph.add, parts
     u = (np.arange(POINTS) + 0.5) * REACH / POINTS
-    y = add("Mul", width, np.sinh(u))
-    x = add("Add", c, add("Mul", bend, add("Mul", y, y)))
+    x = add("Add", c, add("Mul", width, COS * (np.cosh(u) - 1.0)))
+    y = add("Mul", width, SIN * np.sinh(u))
     a = add("Sub", 1.0, add("Mul", 2 * values, add("Unsqueeze", x, np.array([1]))))  # (points, k)
     b = add("Mul", 2 * values, add("Unsqueeze", y, np.array([1])))
     sizes = add("Mul", counts, add("Log", add("Add", add("Mul", a, a), add("Mul", b, b))))
@@ -117,8 +117,8 @@ def _integral(graph: Graph, values: np.ndarray, counts: str, parts: tuple[str, .
     re, im = add("Sin", add("Add", imaginary, np.pi / 2)), add("Sin", imaginary)
     over_re = add("Add", add("Mul", re, x), add("Mul", im, y))
     over_im = add("Sub", add("Mul", im, x), add("Mul", re, y))
-    turned = add("Add", over_re, add("Mul", over_im, add("Mul", add("Mul", 2.0, bend), y)))
-    terms = add("Mul", add("Mul", size, turned), np.cosh(u) * REACH / POINTS / np.pi)
+    turned = add("Add", add("Mul", over_re, SIN * np.cosh(u)), add("Mul", over_im, COS * np.sinh(u)))
+    terms = add("Mul", add("Mul", size, turned), REACH / POINTS / np.pi)
     return add("Mul", add("Mul", graph.sum(terms, 0), width), add("Exp", top))
 
 
@@ -142,11 +142,3 @@ def arctan(graph: Graph, x: str) -> str:
     for n in range(TERMS - 2, -1, -1):
         series = graph.add("Add", graph.add("Mul", series, square), (-1.0) ** n / (2 * n + 1))
     return graph.add("Mul", graph.add("Mul", series, x), 2.0 ** ROUNDS)
-
-
-def _power(graph: Graph, x: str, n: int) -> str:
-    """A small power."""
-    result = x
-    for _ in range(n - 1):
-        result = graph.add("Mul", result, x)
-    return result

@@ -51,9 +51,11 @@ static double hld_slope(const double *value, const double *count, int k, double 
 /* P(Q > q) for Q = sum value_j chi2(count_j), the largest value being 1.
  *
  * The tail is the integral of exp(K(s) - s q) / s over a line that passes between the pole 0 and the branch point 1/2, with
- * K(s) = -1/2 sum count_j log(1 - 2 value_j s), over 2 pi i; left of the pole it is the tail less 1.  The line is a parabola
- * through the saddle point c, bent as the path of steepest descent is; with t = sinh(u) the integrand falls off doubly
- * exponentially on both sides, so that the midpoint rule is exact to rounding. */
+ * K(s) = -1/2 sum count_j log(1 - 2 value_j s), over 2 pi i; left of the pole it is the tail less 1.  The line is a hyperbola
+ * that leaves the saddle point c upright and tends to 60 degrees: along rays of 45 to 90 degrees every factor of the
+ * integrand falls, whatever the values are, while a line bent as the path of steepest descent is at c may come so close to
+ * other branch points that the integrand grows.  With cosh(u) for its real part the integrand falls off doubly exponentially,
+ * so that the midpoint rule is exact to rounding.  The line may not start farther from c than the branch point lets it. */
 static double hld_tail(const double *value, const double *count, int k, double q)
 {
     double mean = 0.0, degrees = 0.0;
@@ -63,6 +65,8 @@ static double hld_tail(const double *value, const double *count, int k, double q
     }
     if (q <= 0.0)
         return 1.0;
+    if (q > 3000.0 + 2.0 * degrees) /* by Markov's inequality for exp(Q / 4) less than any double */
+        return 0.0;
     const int is_right = q > mean;
     double low = is_right ? 0.0 : -(degrees / 2.0 + 1.0) * 1.001 / q, high = is_right ? 0.5 : 0.0;
     for (int i = 0; i < 200; i++) {
@@ -73,28 +77,27 @@ static double hld_tail(const double *value, const double *count, int k, double q
             high = middle;
     }
     const double c = 0.5 * (low + high);
-    double second = 1.0 / (c * c), third = 0.0, top = -c * q;
+    double second = 1.0 / (c * c), top = -c * q;
     for (int j = 0; j < k; j++) {
         const double a = value[j] / (1.0 - 2.0 * value[j] * c);
         second += 2.0 * count[j] * a * a;
-        third += 8.0 * count[j] * a * a * a;
         top -= 0.5 * count[j] * log(1.0 - 2.0 * value[j] * c);
     }
-    const double bend = third / (6.0 * second), width = 1.0 / sqrt(second);
+    const double narrow = 2.0 / sqrt(second), most = HLD_WIDEST * (0.5 - c), width = narrow < most ? narrow : most;
     double integral = 0.0;
     for (int i = 0; i < HLD_POINTS; i++) {
-        const double u = (i + 0.5) * HLD_REACH / HLD_POINTS, tau = width * sinh(u);
-        const double x = c + bend * tau * tau, y = tau;
+        const double u = (i + 0.5) * HLD_REACH / HLD_POINTS, along = width * HLD_COS, up = width * HLD_SIN;
+        const double x = c + along * (cosh(u) - 1.0), y = up * sinh(u);
         double real = -x * q - top, imaginary = -y * q;
         for (int j = 0; j < k; j++) {
             const double a = 1.0 - 2.0 * value[j] * x, b = 2.0 * value[j] * y;
             real -= 0.25 * count[j] * log(a * a + b * b);
             imaginary += 0.5 * count[j] * atan2(b, a);
         }
-        /* exp(real + i imaginary) / (x + i y) * (2 bend tau + i), of which the imaginary part counts */
+        /* exp(real + i imaginary) / (x + i y) * (dx + i dy), of which the imaginary part counts */
         const double size = exp(real) / (x * x + y * y), re = cos(imaginary), im = sin(imaginary);
         const double over_re = re * x + im * y, over_im = im * x - re * y;
-        integral += size * (over_re + over_im * 2.0 * bend * tau) * width * cosh(u);
+        integral += size * (over_re * up * cosh(u) + over_im * along * sinh(u));
     }
     integral *= exp(top) * HLD_REACH / HLD_POINTS / 3.14159265358979323846;
     const double tail = is_right ? integral : 1.0 + integral;

@@ -10,6 +10,7 @@ import pytest
 
 import hld
 import pcircuit
+from hld import gchi2
 from hld.export.c_source import c_source
 from hld.export.plan import plan_of
 
@@ -121,3 +122,24 @@ def test_sums_of_many_rows_are_as_exact_as_those_of_few(tmp_path):
     np.testing.assert_allclose(means, expected, rtol=2e-15)
     assert pvalue == pytest.approx(detector.test_.judge(expected, len(codes)).pvalue, rel=1e-9)
     assert 1e-250 < pvalue < 1e-100
+
+
+@needs_compiler
+def test_tails_of_one_large_eigenvalue_and_many_small_ones_are_those_of_the_library(tmp_path):
+    """As of 200 columns of which 15 move together: the line of integration had come too close to the second branch
+    point, and P(Q > q) = 0.1 was found to be 1, and 1e-6 to be 0; from q = 1e16 on it was not a number."""
+    detector = hld.load(FIXTURES / "detector-v1-circuit.hld")
+    wrapper = "double tail(double *v, double *n, int k, double q) { return hld_tail(v, n, k, q); }"
+    (tmp_path / "tail.c").write_text(c_source(detector) + wrapper, encoding="ascii")
+    subprocess.run([CC, "-std=c99", "-O2", "-shared", "-fPIC", "-o", tmp_path / "tail.so", tmp_path / "tail.c", "-lm"],
+                   check=True, timeout=120)
+    function = ctypes.CDLL(str(tmp_path / "tail.so")).tail
+    function.restype = ctypes.c_double
+    for small, counts in itertools.product((0.9, 0.5, 0.1, 0.01, 1e-6), ([0.1, 10.0], [1.0, 100.0], [1.0, 5000.0],
+                                                                        [10.0, 1000.0])):
+        pair = [(ctypes.c_double * 2)(*numbers) for numbers in ([1.0, small], counts)]
+        law = gchi2.prepare([1.0, small], counts)
+        for p in (0.999, 0.9, 0.5, 0.1, 1e-2, 1e-3, 1e-6, 1e-50, 1e-200):
+            q = gchi2.isf(p, law)
+            assert function(*pair, 2, ctypes.c_double(q)) == pytest.approx(p, rel=1e-9), (small, counts)
+        assert {function(*pair, 2, ctypes.c_double(q)) for q in (2e4, 1e16, 1e17, 1e300, np.inf)} == {0.0}

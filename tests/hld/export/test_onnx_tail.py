@@ -43,6 +43,16 @@ def test_tails_are_those_of_the_library_on_both_sides_and_far_out(values, counts
     assert exceeded(0.0) == exceeded(-1.0) == 1.0
 
 
+@pytest.mark.parametrize(("small", "counts"), [(0.5, [0.1, 100.0]), (0.1, [1.0, 100.0]), (0.01, [10.0, 5000.0])])
+def test_tails_of_one_large_eigenvalue_and_many_small_ones_are_those_of_the_library(small, counts):
+    """0.1 had been found to be 1, and 1e-6 to be 0; from q = 1e16 on the tail was not a number."""
+    values, law = np.array([1.0, small]), gchi2.prepare([1.0, small], counts)
+    exceeded = function_of(lambda graph: tail(graph, values, graph.constant(np.array(counts)), "q"), "q")
+    for p in (0.999, 0.5, 0.1, 1e-2, 1e-3, 1e-6, 1e-50, 1e-200):
+        assert float(exceeded(gchi2.isf(p, law))) == pytest.approx(p, rel=1e-9)
+    assert {float(exceeded(q)) for q in (2e4, 1e16, 1e17, 1e300, np.inf)} == {0.0}
+
+
 def plan(eigenvalues, multiplicities, excess=0.0, most_scale=4.0):
     nothing = np.zeros(0)
     return MetricPlan("plain", nothing, nothing, nothing, 0.0, 0.0, np.array(eigenvalues), np.array(multiplicities),
