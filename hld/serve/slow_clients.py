@@ -31,7 +31,8 @@ def timed_protocol(seconds: float) -> Any:
     Parameters
     ----------
     seconds : float
-        That a client may take to send the head of a request, and to read `LEAST_READ` bytes of answers that wait.
+        That a client may take to send the head of a request, or the rest of a body that is answered already, and to
+        read `LEAST_READ` bytes of answers that wait.
 
     Returns
     -------
@@ -54,10 +55,11 @@ class _Timed(_Protocol):
         self._wait_for_head()
 
     def data_received(self, data: Any) -> None:
+        before = self.conn.their_state
         super().data_received(data)
-        if not self._is_idle():
+        if self.conn.their_state is not before or not self._is_owed():
             self._stop_waiting()
-        elif self.head_timer is None:
+        if self._is_owed() and self.head_timer is None:
             self._wait_for_head()
 
     def connection_lost(self, exc: Any) -> None:
@@ -73,9 +75,11 @@ class _Timed(_Protocol):
         self._stop_looking()
         super().resume_writing()
 
-    def _is_idle(self) -> bool:
+    def _is_owed(self) -> bool:
+        """Whether the client has a head to send, or the rest of a body that was answered and that nobody reads."""
         import h11
-        return self.conn.their_state is h11.IDLE
+        theirs = self.conn.their_state
+        return theirs is h11.IDLE or (theirs is h11.SEND_BODY and self.conn.our_state is h11.DONE)
 
     def _wait_for_head(self) -> None:
         self.head_timer = self.loop.call_later(self.seconds, self._give_up)
@@ -87,7 +91,7 @@ class _Timed(_Protocol):
 
     def _give_up(self) -> None:
         self.head_timer = None
-        if self._is_idle() and not self.transport.is_closing():
+        if self._is_owed() and not self.transport.is_closing():
             self.transport.close()
 
     def _look_later(self) -> None:

@@ -32,6 +32,30 @@ def test_a_client_that_does_not_read_is_cut_off_and_counted(shop, caplog):
     assert 10 < asked < ASKED  # the one that could not be sent among them, and none after it
 
 
+@pytest.mark.parametrize(("method", "status"), [("POST", 404), ("GET", 200)])
+def test_the_rest_of_a_body_that_is_answered_already_is_waited_for_no_longer_than_a_head(shop, method, status):
+    """One more byte of it had stopped all clocks: the connection had stayed open for ever."""
+    path = "/healthz" if status == 200 else "/nothing"
+    with served({"orders": shop["orders"]}, limits=LIMITS) as (address, _):
+        client = Client(address)
+        with socket.create_connection((client.host, client.port), 5) as line:
+            line.sendall(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nx".encode())
+            answer = b""
+            while not answer.endswith(b"}"):
+                answer += line.recv(4096)
+            assert answer.startswith(f"HTTP/1.1 {status} ".encode())
+            line.sendall(b"x")
+            assert line.recv(1) == b""  # closed; nothing in five seconds is an error
+        with socket.create_connection((client.host, client.port), 5) as line:  # who sends it may go on
+            line.sendall(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nx".encode())
+            assert line.recv(4096).startswith(f"HTTP/1.1 {status} ".encode())
+            line.sendall(b"xGET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            answer = b""
+            while part := line.recv(4096):
+                answer += part
+            assert b"HTTP/1.1 200 OK" in answer
+
+
 class Line:
     """A transport with bytes that wait."""
 
