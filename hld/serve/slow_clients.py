@@ -1,8 +1,9 @@
 """Clients that say half a request and wait, or do not read their answers: their connections are closed in time.
 
-An answer that is not read waits in memory, and no more are made for that connection; a close that is polite would wait
-for the client, too.  So the bytes that wait are looked at again and again, and a connection on which too few of them
-have gone is cut off.  That ends the request in the ordinary way: it is counted, and leaves one line in the log.
+An answer that is not read waits in memory, and behind a long one no more are made for that connection; a close that
+is polite would wait for the client, too, however few bytes are left.  So the bytes that wait are looked at again and
+again, and a connection on which too few of them have gone is cut off.  That ends the request in the ordinary way: it
+is counted, and leaves one line in the log.
 
 Bytes wait in the system, too, which may hold megabytes of a connection and takes more only when a third of them has
 gone: a client that reads slowly takes nothing from this process for a long time.  Linux tells how many there are.
@@ -61,6 +62,12 @@ class _Timed(_Protocol):
             self._stop_waiting()
         if self._is_owed() and self.head_timer is None:
             self._wait_for_head()
+        if self.reading_timer is None:  # an answer may have been made at once, to what is not HTTP
+            self._look_at_the_rest()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._look_at_the_rest()
 
     def connection_lost(self, exc: Any) -> None:
         self._stop_waiting()
@@ -70,10 +77,6 @@ class _Timed(_Protocol):
     def pause_writing(self) -> None:
         super().pause_writing()
         self._look_later()
-
-    def resume_writing(self) -> None:
-        self._stop_looking()
-        super().resume_writing()
 
     def _is_owed(self) -> bool:
         """Whether the client has a head to send, or the rest of a body that was answered and that nobody reads."""
@@ -94,6 +97,11 @@ class _Timed(_Protocol):
         if self._is_owed() and not self.transport.is_closing():
             self.transport.close()
 
+    def _look_at_the_rest(self) -> None:
+        """Look at answers that are not many bytes, too: a connection that is closed waits until they have gone."""
+        if self.transport.get_write_buffer_size():
+            self._look_later()
+
     def _look_later(self) -> None:
         self._stop_looking()
         waiting = self._num_waiting()
@@ -105,11 +113,13 @@ class _Timed(_Protocol):
             self.reading_timer = None
 
     def _look(self, waiting: int) -> None:
-        """Go on, if enough of the bytes that waited have been read."""
+        """Go on, if enough of the bytes that waited have been read; stop, if none wait here."""
+        self.reading_timer = None
+        if not self.transport.get_write_buffer_size():
+            return
         if self._num_waiting() <= waiting - LEAST_READ:
             self._look_later()
             return
-        self.reading_timer = None
         LOG.warning("a client read less than %d bytes of its answers in %g s: its connection is closed", LEAST_READ,
                     self.seconds)
         self.transport.abort()

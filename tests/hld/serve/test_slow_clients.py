@@ -32,6 +32,32 @@ def test_a_client_that_does_not_read_is_cut_off_and_counted(shop, caplog):
     assert 10 < asked < ASKED  # the one that could not be sent among them, and none after it
 
 
+def test_a_client_that_leaves_the_last_bytes_unread_is_cut_off_too(shop, caplog, monkeypatch):
+    """Fewer than 64 KiB do not stop the making of answers; a connection with 8 KB of them had stayed open for ever."""
+    made = []
+
+    def recorded(seconds):
+        kind = timed_protocol(seconds)
+        return lambda **options: made.append(kind(**options)) or made[-1]
+
+    monkeypatch.setattr("hld.serve.server.timed_protocol", recorded)
+    monkeypatch.setattr("hld.serve.server.KEEP_SECONDS", 0.1)
+    with served({"orders": shop["orders"]}, limits=LIMITS) as (address, _), socket.socket() as line:
+        client = Client(address)
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        line.connect((client.host, client.port))
+        wait_until(lambda: made)
+        with caplog.at_level("WARNING"):
+            while not made[0].transport.get_write_buffer_size():
+                before = made[0].server_state.total_requests
+                line.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                wait_until(lambda before=before: made[0].server_state.total_requests > before)
+            assert made[0].flow.write_paused is False
+            wait_until(lambda: made[0] not in made[0].connections, 10)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"a client read less than {LEAST_READ} bytes of its answers in 0.5 s: its connection is closed"]
+
+
 @pytest.mark.parametrize(("method", "status"), [("POST", 404), ("GET", 200)])
 def test_the_rest_of_a_body_that_is_answered_already_is_waited_for_no_longer_than_a_head(shop, method, status):
     """One more byte of it had stopped all clocks: the connection had stayed open for ever."""
