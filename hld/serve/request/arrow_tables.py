@@ -21,6 +21,7 @@ from hld.tables.forms import refuse_repeated
 PLAIN = ("int", "uint", "float", "double", "half", "bool", "string", "large_string", "timestamp", "date", "time",
          "duration", "decimal", "null")
 FILE = b"ARROW1"
+BATCHES = ("record batch", "dictionary")  # messages with buffers; a dictionary is a record batch of its own
 LONGEST_CELL = 64  # bytes of a cell of fixed length in Parquet, such as a decimal number
 
 
@@ -91,7 +92,7 @@ def arrow_chunks(body: bytes, encoder: Any, limits: Limits) -> Iterator[Any]:
         if body.startswith(FILE):
             source.seek(8)  # a file is a stream with a frame
         for message in _messages(source):
-            if message.type == "record batch" and _is_compressed(message.metadata.to_pybytes()):
+            if message.type in BATCHES and _is_compressed(message.metadata.to_pybytes(), message.type):
                 raise Refusal(400, "body", "the body is compressed Arrow, whose size is unknown: send it uncompressed, "
                               "or send Parquet")
         source.seek(8 if body.startswith(FILE) else 0)
@@ -119,12 +120,12 @@ def _messages(source: Any) -> Iterator[Any]:
             return
 
 
-def _is_compressed(metadata: bytes) -> bool:
+def _is_compressed(metadata: bytes, kind: str = "record batch") -> bool:
     """Whether the record batch that a message's metadata describe has compressed buffers.
 
     The metadata are a flatbuffer: a table is a signed distance to its list of field positions, and the field at
-    position f is there if entry f of the list is not 0.  Field 2 of a message is its header, field 3 of a record batch
-    its compression.
+    position f is there if entry f of the list is not 0.  Field 2 of a message is its header, field 1 of a dictionary
+    the record batch of its values, field 3 of a record batch its compression.
     """
     def number(at: Any, size: Any, signed: bool = False) -> Any:
         return int.from_bytes(metadata[at:at + size], "little", signed=signed)
@@ -134,12 +135,13 @@ def _is_compressed(metadata: bytes) -> bool:
         entry = 4 + 2 * index
         return number(positions + entry, 2) if entry < number(positions, 2) else 0
 
-    message = number(0, 4)
-    header = field(message, 2)
-    if not header:
-        return False
-    batch = message + header + number(message + header, 4)
-    return field(batch, 3) != 0
+    table = number(0, 4)
+    for index in (2, 1) if kind == "dictionary" else (2,):
+        start = field(table, index)
+        if not start:
+            return False
+        table += start + number(table + start, 4)
+    return field(table, 3) != 0
 
 
 def _checked(batch: Any, limits: Any) -> Any:
