@@ -1,13 +1,15 @@
 """JSON lines in blocks, each with the types of its own cells: whole numbers, then 1.5, then a text, or a new name.
 
 Arrow takes the types of a file from its first block and refuses what comes later.  So every block is read on its own;
-one in which a column has both numbers and texts is read by Python, which keeps each cell as it is.  Texts stay texts,
-even where all of a block are dates: the next one may have "n/a".
+one in which a column has both numbers and texts, or whole numbers beyond 64 bits, which Arrow would round to doubles,
+is read by Python, which keeps each cell as it is.  Texts stay texts, even where all of a block are dates: the next one
+may have "n/a".
 """
 from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +20,7 @@ from hld.tables.column_names import distinct_names
 
 BLOCK = 2 ** 22  # bytes that are parsed at a time
 MOST_LINE = 2 ** 28  # of a line
+WIDE = re.compile(rb"(?<![0-9.eE+-])-?([0-9]{20,}|9[2-9][0-9]{17})(?![0-9.eE])")  # may need more than 64 bits
 # what Arrow says of cells of several types, of 1e400, and of half a character: Python reads these
 FOR_PYTHON = ("changed from", "too big to be stored in double", "surrogate pair in string is invalid")
 
@@ -96,7 +99,7 @@ def _table(block: bytes, texts: set[str], name: str) -> Any:
             dates = {field.name for field in table.schema if pyarrow.types.is_timestamp(field.type)}
             names = names or dict.fromkeys(table.column_names)
             if not dates:
-                return table.select(list(names))
+                return _by_python(block, name) if _is_rounded(table, block) else table.select(list(names))
             texts |= dates
     except pyarrow.ArrowInvalid as error:
         if "Column() changed" in str(error):
@@ -105,6 +108,12 @@ def _table(block: bytes, texts: set[str], name: str) -> Any:
         if not any(part in str(error) for part in FOR_PYTHON):
             raise
     return _by_python(block, name)
+
+
+def _is_rounded(table: Any, block: bytes) -> bool:
+    """Whether whole numbers of a block may have become doubles because they are beyond 64 bits."""
+    import pyarrow
+    return any(map(pyarrow.types.is_floating, table.schema.types)) and WIDE.search(block) is not None
 
 
 def _by_python(block: bytes, name: str) -> Any:

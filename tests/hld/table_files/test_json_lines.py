@@ -59,6 +59,20 @@ def test_a_file_whose_first_block_of_four_megabytes_has_whole_numbers_only(tmp_p
     assert table.column("z").null_count == 300_000
 
 
+def test_whole_numbers_beyond_64_bits_are_not_rounded(tmp_path, block):
+    """As doubles 2**64 - 1 and 2**64 - 2 are one number: rows learned from a list of JSON had p = 7e-82."""
+    cells = [2 ** 64 - 1, 2 ** 64 - 2, 2 ** 63, 7, -2 ** 63 - 1] * 8
+    rows = [{"a": cell, "x": i / 4, "t": f"{cell}."} for i, cell in enumerate(cells)]
+    table, _ = files.read_training(written(tmp_path, rows))
+    encoder = fit_encoder({"a": cells}, categorical=["a"])
+    assert len(encoder.columns[0].levels) == 5
+    assert fit_encoder({"a": table["a"]}, categorical=["a"]) == encoder
+    codes = [encoder.encode_counting(chunk)[0] for chunk in files.read_chunks(written(tmp_path, rows), encoder)]
+    np.testing.assert_array_equal(np.concatenate(codes), encoder.encode({"a": cells})[0])
+    usual = io.BytesIO(lines([{"a": 0.12345678901234567, "n": 1234567890123456789, "e": 1e300}] * 3))   # for Arrow
+    assert all(hasattr(chunk, "schema") for chunk in json_line_chunks(usual, "rows", ReadOptions()))
+
+
 def test_text_among_numbers_is_counted_in_a_batch(tmp_path, block):
     rng = np.random.default_rng(0)
     detector = hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(
