@@ -55,8 +55,9 @@ def read_json(data: bytes, name: str) -> Any:
     True
     """
     import pyarrow
+    data = data.removeprefix(b"\xef\xbb\xbf")
     try:
-        value = json.loads(data.removeprefix(b"\xef\xbb\xbf"), object_pairs_hook=distinct_names)
+        value = json.loads(data, object_pairs_hook=distinct_names)
     except RecursionError:
         raise ValueError(f"{name} is nested too deeply: expected rows or columns of plain cells") from None
     except json.JSONDecodeError as error:

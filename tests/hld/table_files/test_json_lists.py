@@ -37,6 +37,8 @@ def test_files_of_any_name_and_encoding(value, tmp_path):
 def test_json_lines_may_be_called_json(tmp_path):
     (tmp_path / "t.json").write_text("\n".join(map(json.dumps, ROWS)))
     assert files.read_training(str(tmp_path / "t.json"))[0].to_pylist() == ROWS
+    (tmp_path / "t.json").write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8-sig")  # had been refused
+    assert files.read_training(str(tmp_path / "t.json"))[0].to_pylist() == ROWS
     one = tmp_path / "one.json"
     one.write_text('{"a": 1}')    # a single line is no object of columns
     with pytest.raises(ValueError, match=r"one.json' must hold rows"):
