@@ -88,10 +88,12 @@ def _fraction(a: float, x: float) -> float:
 
 
 def _front(a: float, x: float) -> float:
-    """x^a e^-x / Gamma(a), by x / a - 1, which is small where it matters."""
+    """x^a e^-x / Gamma(a), by x / a - 1, which is small where it matters, or far from a by the logarithm of x."""
     if a < STIRLING:
         scale = a * math.log(a) - a - math.lgamma(a)
     else:
         scale = 0.5 * math.log(a / (2 * math.pi)) - (1 / 12 - (1 / 360 - 1 / (1260 * a * a)) / (a * a)) / a
     off = (x - a) / a
-    return math.exp(a * (math.log1p(off) - off) + scale)
+    if -0.5 < off < HUGE:
+        return math.exp(a * (math.log1p(off) - off) + scale)
+    return math.exp(a * (math.log(x) - math.log(a)) - (x - a) + scale)  # of a small x nothing would be left in off

@@ -20,6 +20,14 @@ def test_it_is_scipys(a, rng):
     assert (found[~shown] < 1e-285).all()
 
 
+@pytest.mark.parametrize("a", [0.5, 0.9, 1.0, 3.3, 20.0, 300.0])
+def test_arguments_of_any_size_have_their_digits(a):
+    x = 10.0 ** np.linspace(-323, -1, 300)
+    found = np.array([upper_gamma(a, value) for value in x.tolist()])
+    np.testing.assert_allclose(found, gammaincc(a, x), rtol=1e-12)
+    assert [upper_gamma(a, value) for value in (1e307, 1e308, sys.float_info.max)] == [0.0] * 3
+
+
 def test_nothing_is_beyond_infinity():
     assert upper_gamma(2.0, np.inf) == 0.0
     assert np.isnan(upper_gamma(2.0, np.nan))
