@@ -88,11 +88,20 @@ def shown(vectors: RowVectors, rows: np.ndarray) -> Shown:
         seen = vectors.seen(block)
         sums += np.where(seen, vectors.rows(block), 0.0).sum(axis=0)
         counts += seen.sum(axis=0)
-    paired = rows[::-(-len(rows) // MOST_PAIRED)]
-    mask = vectors.seen(paired).astype(np.float32)
-    pairs = (mask.T @ mask).astype(np.float64) * (len(rows) / len(paired))
+    mask = vectors.seen(rows[_some_rows(len(rows))]).astype(np.float32)
+    pairs = (mask.T @ mask).astype(np.float64)
+    scale = np.sqrt(counts / np.maximum(pairs.diagonal(), 1))  # T_jj = T_j without an end to positive definiteness
+    pairs *= np.outer(scale, scale)
     np.fill_diagonal(pairs, counts)
     return Shown(sums / np.maximum(counts, 1), counts, len(rows), pairs)
+
+
+def _some_rows(num_rows: int) -> np.ndarray | slice:
+    """Rows from which T_ij is computed: of many one of each stretch, drawn, as holes may come at regular distances."""
+    if num_rows <= MOST_PAIRED:
+        return slice(None)
+    places = np.arange(MOST_PAIRED) + np.random.default_rng(0).random(MOST_PAIRED)
+    return (places * (num_rows / MOST_PAIRED)).astype(np.int64)
 
 
 def weights(batch: Shown, counts: np.ndarray, num_rows: int) -> np.ndarray:

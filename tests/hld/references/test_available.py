@@ -38,3 +38,18 @@ def test_every_node_counts_with_the_variance_that_it_has_without_holes():
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert found.diagonal() == pytest.approx(np.ones(len(g)))
     assert np.linalg.eigvalsh(found).min() > -1e-12
+
+
+@pytest.mark.parametrize("holes", [slice(0, None, 2), slice(1, None, 2), slice(0, None, 3), "any"])
+def test_of_many_rows_those_that_show_two_nodes_are_known_whatever_the_order_of_the_holes(holes):
+    """Two sources whose rows alternate: every second row is no sample of them."""
+    rng = np.random.default_rng(0)
+    rows = pcircuit.sample(CIRCUIT, 30_000, rng=0).astype(np.int64)
+    rows[rng.random(len(rows)) < 0.5 if holes == "any" else holes, :2] = -1
+    found, seen = shown(VECTORS, rows), VECTORS.seen(rows).astype(np.float32)
+    np.testing.assert_allclose(found.pairs, seen.T @ seen, atol=6 * 30_000 / np.sqrt(20_000) / 2)
+    g = weights(found, np.full(VECTORS.size, 10 ** 6), 10 ** 6)
+    R = correlations(found, g, 1e-6, 10 ** 6)
+    assert R.diagonal() == pytest.approx(np.ones(len(g)))
+    assert R.max() < 1 + 1e-9
+    assert np.linalg.eigvalsh(R).min() > -1e-9
