@@ -68,6 +68,20 @@ def test_weights_may_fall_far_and_shifts_be_large():
     assert gchi2.sf(5.0, spectrum) == pytest.approx(gchi2.sf(2.0, [1.0]), rel=1e-9)
 
 
+# weights 1 and 1e-4, noncentralities 0 and 1e5: scipy's noncentral law of the second, integrated over the first by
+# scipy.integrate.quad to 1e-10
+STEEP = [(9.0, 6.8699787501e-61), (9.5, 3.5902558884e-17), (10.0, 0.0815255480211), (12.0, 0.8425345335411)]
+
+
+@pytest.mark.parametrize(("q", "lower"), STEEP)
+def test_a_small_weight_that_is_shifted_far_beside_a_large_one_has_its_lower_tail(q, lower):
+    """The mean is 11: the saddle point is beyond what the bracket ended at."""
+    spectrum = gchi2.prepare([1.0, 1e-4], noncentralities=[0.0, 1e5])
+    assert gchi2.cdf(q, spectrum) == pytest.approx(lower, rel=1e-9, abs=0)
+    p = np.array([1e-100, 1e-12, 1e-3, 0.3])
+    np.testing.assert_allclose(gchi2.cdf(gchi2.ppf(p, spectrum), spectrum), p, rtol=1e-11)
+
+
 def test_bad_noncentralities_are_refused():
     for bad in ([1.0], [-1.0, 0.0], [np.nan, 0.0], [np.inf, 0.0], ["a", "b"]):
         with pytest.raises((TypeError, ValueError), match="`noncentralities` must be"):
