@@ -41,6 +41,7 @@ from hld.gchi2.saddle_contour import tail_probability
 from hld.gchi2.spectrum import Spectrum
 
 _SMALLEST = 1e-290  # from here down P(Q < x) is a pure power and one step is exact
+_POWER_LAW = _SMALLEST * (1.0 + 1e-12)  # the same, whichever way the bisection is rounded
 
 
 def quantile(spectrum: Spectrum, log_p: float, upper: bool) -> float:
@@ -69,8 +70,8 @@ def quantile(spectrum: Spectrum, log_p: float, upper: bool) -> float:
     if upper:
         x = max(floor, _gamma_start(spectrum, log_p, upper))
     else:
-        low = _power_law_bound(spectrum, log_p)
-        x = max(low, _gamma_start(spectrum, log_p, upper), _SMALLEST)
+        low, high = _power_law_bound(spectrum, log_p), spectrum.power_sums[0] / -math.expm1(log_p)  # Markov
+        x = max(low, min(_gamma_start(spectrum, log_p, upper), high), _SMALLEST)
     previous = 1.0
     for _ in range(200):
         misfit, step, slope, noise = _halley(spectrum, x, log_p, upper)
@@ -85,7 +86,7 @@ def quantile(spectrum: Spectrum, log_p: float, upper: bool) -> float:
         # Cubic convergence: the next step would be about |step| (|step| / previous)^3.
         settled = abs(step) * max(slope, 1.0) <= 1e-5 and abs(step) ** 4 <= 1e-15 * previous**3
         # Before the bracket is asked: at the root round-off may put a settled step outside.
-        if settled or abs(misfit) <= noise or moved <= x <= _SMALLEST:
+        if settled or abs(misfit) <= noise or moved <= x <= _POWER_LAW:
             return moved
         previous = abs(step)
         x = max(moved if low < moved < high else _between(low, high), floor)
@@ -101,6 +102,8 @@ def _halley(spectrum: Spectrum, x: float, log_p: float, upper: bool) -> tuple[fl
     slope, bend = odds * tail.slope, odds * tail.bend
     misfit = log_value - log_p
     first, second = (-slope, -bend - slope**2) if upper else (slope, slope + bend - slope**2)
+    if first == 0.0:  # so far on the other side that only the bracket helps
+        return misfit, math.nan, slope, 0.0
     curved = 2.0 * first**2 - misfit * second
     # Far from the root the parabola may point the wrong way: there take Newton's step.
     step = -2.0 * misfit * first / curved if curved > first**2 else -misfit / first

@@ -57,3 +57,18 @@ def test_an_upper_quantile_near_zero_is_found_from_the_lower_side():
     for p in (0.01, 0.03, 0.4):
         x = quantile(spectrum, math.log(p), True)
         assert math.exp(log_tail(spectrum, x, True)) == pytest.approx(p, rel=1e-11)
+
+
+@pytest.mark.parametrize(("weights", "counts", "shifts", "p"), [
+    ([5.9, 3.8e-50], [3.6, 57.0], None, 1e-10),
+    ([48840.0, 2970.0, 2.4, 1.06], None, [64.3, 194.2, 32642.0, 0.0], 1e-300)])
+def test_a_step_far_beyond_the_quantile_is_taken_back(weights, counts, shifts, p):
+    """There the other tail is 0, and so was the slope that was divided by."""
+    spectrum = prepare(weights, counts, shifts)
+    x = quantile(spectrum, math.log(p), False)
+    assert log_tail(spectrum, x, False) == pytest.approx(math.log(p), rel=1e-12)
+
+
+def test_a_quantile_that_underflows_is_zero_also_with_a_shift():
+    """P(Q < 1e-290) is exp(-1/2) or so with 6e-5 degrees of freedom: a third of it is far below all doubles."""
+    assert quantile(prepare([2.0], [6e-5], [1.0]), math.log(0.3), False) == 0.0
