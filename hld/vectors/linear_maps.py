@@ -175,7 +175,7 @@ class Stretched(LinearMap):
     def _squared(self, rows: Any) -> Any:
         """r^2 |z|^2 + sum_k (f_k^2 - r^2) (v_k . z)^2: by Pythagoras, at half the cost of `apply`."""
         gains = self.factors ** 2 - self.rest ** 2
-        return self.rest ** 2 * lengths(rows) + (rows @ self.vectors) ** 2 @ gains
+        return np.maximum(self.rest ** 2 * lengths(rows) + (rows @ self.vectors) ** 2 @ gains, 0.0)
 
     def reach(self, sizes: np.ndarray) -> float:
         """|s| times the largest factor."""

@@ -62,4 +62,4 @@ def _stretched(metric: Stretched, part: np.ndarray, seen: slice, known: list[Any
         alike = [(seen, metric.vectors, lengths(part), (part @ metric.vectors) ** 2)]
         known += alike
     _, _, squares, along = alike[0]
-    return metric.rest ** 2 * squares + along[:, :k] @ (metric.factors ** 2 - metric.rest ** 2)
+    return np.maximum(metric.rest ** 2 * squares + along[:, :k] @ (metric.factors ** 2 - metric.rest ** 2), 0.0)

@@ -59,6 +59,14 @@ def test_the_adjoint_is_the_transpose_also_in_a_window(form, rng):
     np.testing.assert_allclose(Window("e", metric, 2, M + 3).adjoint(images), images @ whole, atol=1e-14)
 
 
+def test_no_squared_distance_is_negative(rng):
+    """Along a direction that does not count: r^2 |z|^2 - r^2 (v . z)^2 may be rounded to less than 0."""
+    vectors = np.linalg.qr(rng.normal(size=(3, 1)))[0]
+    metric, rows = Stretched("without", vectors, np.zeros(1), 1.0), rng.normal(size=(100, 1)) * vectors.T
+    for found in (metric.squared(rows), np.array([metric.squared(row) for row in rows])):
+        assert 0 <= found.min() <= found.max() < 1e-14
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_no_vector_of_a_size_reaches_further(form, rng):
     metric, _ = examples()[form]
