@@ -81,8 +81,8 @@ class Flows:
 
     def __mul__(self, factor: float) -> Flows:
         """The flows if each row counted so many times."""
-        return Flows(self.edges * factor, self.inputs * factor, self.log_likelihood * factor,
-                     self.total_weight * factor)
+        logs = self.log_likelihood * factor if factor else 0.0  # rows that do not count may be impossible
+        return Flows(self.edges * factor, self.inputs * factor, logs, self.total_weight * factor)
 
     __rmul__ = __mul__
 

@@ -6,7 +6,7 @@ import zoo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcircuit import Circuit, InputRegion, expected_flows, log_likelihood
+from pcircuit import Circuit, InputRegion, VTree, expected_flows, log_likelihood
 from pcircuit.compiled import layouts
 from pcircuit.compiled.packing import pack
 
@@ -153,6 +153,15 @@ def test_impossible_rows_add_nothing(engine):
     assert not flows.inputs.any()
     assert flows.log_likelihood == -np.inf
     assert expected_flows(circuit, data[:0]).total_weight == 0
+
+
+def test_impossible_rows_that_count_for_nothing_leave_no_trace_in_a_moving_average():
+    coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.0, 1.0]])])
+    old, new = expected_flows(coin, [[0]]), expected_flows(coin, [[1], [1]])
+    assert old.log_likelihood == -np.inf
+    for average in (0 * old + 1.0 * new, 0.0 * old + new, new + old * np.float64(0)):
+        assert (average.log_likelihood, average.total_weight) == (0.0, 2.0)
+    assert (0.5 * old + 0.5 * new).log_likelihood == -np.inf
 
 
 @pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [1.0, np.nan], [[1.0, 1.0]]])
