@@ -6,7 +6,8 @@ With counts n_ij(a, b) of a pair, a pseudocount s spread evenly over its C_i C_j
                                    - sum_ab f(n_ij(a, b) + s/(C_i C_j))) / (n_ij + s).
 
 Counts are exact, and each f is rounded to a multiple of one power of two, so that sums of f are exact as well, in any
-order.
+order.  That power is as large as all rows together ask for: divided by a small s alone it would be no longer small.
+Where no row shows both variables, I is therefore 0 without these sums.
 
 Where variables have few categories the tables of many pairs come side by side from one matrix product (`pair_counts`).
 Where they have many, most cells of a table are empty: with 256 x 256 cells and 5,000 rows at least nine in ten; and
@@ -120,13 +121,14 @@ def information_of_block(counts: Floats, c_i: Ints, c_j: Ints, pseudocount: floa
         return np.transpose(grouped_sums(table.T, c_j))
 
     of_i, of_j = sum_j(counts), sum_i(counts)  # n_i(a) over the rows where j is present, and the converse
-    total = sum_i(of_i) + pseudocount
+    together = sum_i(of_i)
     repeated_i, repeated_j = np.repeat(c_i, c_i), np.repeat(c_j, c_j)
     joint = sum_i(sum_j(_steps_of_f(counts + pseudocount / np.multiply.outer(repeated_i, repeated_j), step)))
     single = (sum_i(_steps_of_f(of_i + (pseudocount / repeated_i)[:, None], step))
               + sum_j(_steps_of_f(of_j + pseudocount / repeated_j, step)))
-    seen = np.where(total > 0, total, 1)  # never present together, and no pseudocount: all sums are 0
-    information: Floats = np.log(seen) - (single - joint) * step / seen
+    is_seen = together > 0
+    total = np.where(is_seen, together + pseudocount, 1)
+    information: Floats = np.where(is_seen, np.log(total) - (single - joint) * step / total, 0.0)
     return information
 
 

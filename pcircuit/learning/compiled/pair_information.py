@@ -55,10 +55,8 @@ def information_of_pairs(codes, categories, same, constants, table, out):
             joint += (cells - touched) * looked_up(0, share, step, known[2])
             single = (emptied(of_x, c_x[i], pseudocount, step, known[0])
                       + emptied(of_y, columns, pseudocount, step, known[1]))
-            seen = total + pseudocount
-            if seen <= 0:
-                seen = 1.0  # never present together, and no pseudocount: all sums are 0
-            out[i, j] = np.log(seen) - (single - joint) * step / seen
+            seen = total + pseudocount  # of which `step` is a small part, but where no row is
+            out[i, j] = np.log(seen) - (single - joint) * step / seen if total > 0 else 0.0
             if same:
                 out[j, i] = out[i, j]
 

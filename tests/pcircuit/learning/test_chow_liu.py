@@ -184,6 +184,15 @@ def test_degenerate_tables_give_a_tree_and_a_distribution(data, pseudocount, num
     assert naive.likelihood(circuit, naive.states(circuit)).sum() == pytest.approx(1, rel=1e-12)
 
 
+def test_a_column_that_no_row_shows_parts_no_others(rng):
+    """The last column: steps of the information are those of all rows, and divided by this pseudocount came to nats."""
+    data = rng.integers(5, size=(100_000, 4))
+    data[:, 2], data[:, 3] = data[:, 1], -1
+    parent = chow_liu_tree(data, pseudocount=1e-9, num_categories=[5, 5, 5, 2])
+    edges = {frozenset((v, int(p))) for v, p in enumerate(parent) if p >= 0}
+    assert {frozenset((1, 2)), frozenset((1, 3))} <= edges  # ties go to a column of the largest total information
+
+
 def test_one_variable_is_a_single_input_region():
     circuit = chow_liu_circuit([[0], [1], [1], [1]], pseudocount=0)
     assert circuit.regions == (InputRegion(0, [[0.25, 0.75]]),)

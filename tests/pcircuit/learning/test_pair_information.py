@@ -29,6 +29,16 @@ def test_columns_never_present_together_share_nothing_and_the_pseudocount_does_n
         np.testing.assert_allclose(information - np.diag(np.diag(information)), 0, atol=1e-14)
 
 
+@pytest.mark.parametrize("pseudocount", [0.1, 1e-3, 1e-9])
+def test_columns_never_present_together_share_nothing_beside_many_rows(rng, engine, pseudocount):
+    """Steps are as large as all rows ask for: divided by a small pseudocount they came to as much as 4 nats."""
+    data = rng.integers(5, size=(20_000, 3))
+    data[:, 1], data[:, 2] = data[:, 0] > 1, -1
+    information = mutual_information(data, np.array([5, 2, 5]), pseudocount, None)
+    assert information[2].tolist() == information[:, 2].tolist() == [0, 0, 0]
+    assert information[0, 1] > 0.6
+
+
 def test_tables_of_two_groups_side_by_side_give_the_pairs_between_them(rng):
     data, categories = random_table(rng, num_rows=30, num_variables=5, missing=0.2)
     rows, columns = np.array([3, 0, 4]), np.array([2, 1])

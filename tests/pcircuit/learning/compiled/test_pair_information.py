@@ -36,6 +36,13 @@ def test_the_kernel_is_its_twin(seed, pseudocount, missing, same):
     assert not table.any()
 
 
+def test_pairs_that_no_row_shows_share_nothing_however_large_a_step_is():
+    codes, categories = np.array([[0, 1, -1], [-1, -1, 2]], dtype=np.int32), np.array([2, 3])
+    found, table = np.empty((2, 2)), np.zeros(9, dtype=np.int32)
+    information_of_pairs((codes, codes), (categories, categories), True, (1e-9, 2.0 ** -10), table, found)
+    assert found[0, 1] == found[1, 0] == 0
+
+
 @pytest.mark.parametrize("most_entries", [1, 2000, 10 ** 9])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_both_engines_find_the_same_tree_of_many_categories(monkeypatch, rng, missing, most_entries):
