@@ -14,8 +14,9 @@ They begin with equal weights and end as soon as no more than a tolerance can be
 good keep equal weights.
 
 Models with less than a tenth of an equal share are left out (`chosen_weights`): they make the mixture slower to use,
-for next to nothing.  That others gain little on these rows is no reason to leave them out.  That was tried, and lost on
-test rows: models that agree on the whole still err in different places.
+for next to nothing; but not the only one under which some row is possible.  That others gain little on these rows is no
+reason to leave them out.  That was tried, and lost on test rows: models that agree on the whole still err in different
+places.
 """
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def chosen_weights(logs: Floats, tolerance: float) -> tuple[Floats, float]:
     Returns
     -------
     weights : (W,) float64 array
-        They sum to 1; none lies between 0 and a tenth of an equal share, 1 / (10 W).
+        They sum to 1; none lies between 0 and a tenth of an equal share, 1 / (10 W), but for models without which a row
+        would be impossible.
     mean : float
         -inf where a row is impossible under all models.
 
@@ -60,8 +62,12 @@ def chosen_weights(logs: Floats, tolerance: float) -> tuple[Floats, float]:
     """
     weights, mean = best_weights(logs, tolerance)
     kept = np.arange(len(logs))
-    while weights.min() < SMALL_SHARE / len(logs):
-        kept = np.delete(kept, weights.argmin())
+    while len(small := np.flatnonzero(weights < SMALL_SHARE / len(logs))):
+        without = (np.delete(kept, place) for place in small[np.argsort(weights[small], kind="stable")])
+        fewer = next((some for some in without if _are_possible(logs[some])), None)
+        if fewer is None:
+            break
+        kept = fewer
         weights, mean = best_weights(logs[kept], tolerance)
     spread = np.zeros(len(logs))
     spread[kept] = weights
@@ -89,9 +95,9 @@ def best_weights(logs: Floats, tolerance: float) -> tuple[Floats, float]:
     >>> best_weights(np.log([[0.2, 0.2, 0.8]]), 1e-3)[0]
     array([1.])
     """
-    top = logs.max(axis=0)
-    if np.isneginf(top).any():
+    if not _are_possible(logs):
         return np.full(len(logs), 1 / len(logs)), -np.inf
+    top = logs.max(axis=0)
     likelihoods = np.exp(logs - top)  # in units of the best model of each row
     weights = np.full(len(logs), 1 / len(logs))
     for _ in range(MOST_STEPS):
@@ -102,3 +108,8 @@ def best_weights(logs: Floats, tolerance: float) -> tuple[Floats, float]:
         weights = weights * gradient
     total = (weights[:, None] * likelihoods).sum(axis=0)
     return weights / weights.sum(), float((np.log(total) + top).mean())
+
+
+def _are_possible(logs: Floats) -> bool:
+    """Whether each row is possible under some model."""
+    return not np.isneginf(logs.max(axis=0)).any()

@@ -63,3 +63,15 @@ def test_impossible_rows():
     assert np.isfinite(mean)
     assert weights[1] > 0
     assert chosen_weights(np.array([[0.0, -np.inf], [0.0, -np.inf]]), 1e-3)[1] == -np.inf
+
+
+def test_a_model_stays_if_a_row_is_possible_under_it_alone():
+    """One row in a thousand: a weight of .001, below a tenth of an equal share, .01; without it the mean was -inf.
+
+    Best weights: .999 for those that allow the other 999 rows, and .001 = 1/n for the one that all rows need.
+    """
+    common = np.concatenate([[-np.inf], np.full(999, -5.0)])
+    logs = np.array([common - 3] + [common] * 8 + [np.full(1000, -20.0)])
+    weights, mean = chosen_weights(logs, 1e-6)
+    assert weights == pytest.approx([0] + [0.999 / 8] * 8 + [0.001], abs=1e-5)
+    assert mean == pytest.approx((np.log(0.001) - 20 + 999 * (np.log(0.999) - 5)) / 1000, abs=1e-5)
