@@ -128,8 +128,8 @@ def still_gained(trial: Trial, tolerance: float) -> bool:
     -------
     bool
     """
-    means = trial.validation
-    return len(means) > 1 and bool(means[-1] - means[-2] > tolerance)
+    means = trial.validation.tolist()
+    return len(means) > 1 and means[-1] - means[-2] > tolerance  # not where a row is impossible at both looks
 
 
 def expected_work(trial: Trial, num_latents: int, rows: Rows) -> float:

@@ -6,7 +6,7 @@ from epoch_work import epoch_work, work_done
 from pcircuit import LearnSearch, learn
 from pcircuit.learning.choosing.fits import Rows
 from pcircuit.learning.choosing.learned import Trial
-from pcircuit.learning.choosing.work import Making, states_of_work, work_of_epoch
+from pcircuit.learning.choosing.work import Making, states_of_work, still_gained, work_of_epoch
 
 CHAIN = np.array([-1, 0, 1])
 SEARCH = {"num_latents": [1, 2, 4], "pseudocounts": [0.1, 1.0], "num_trees": 4, "num_epochs": 20, "num_parts": (),
@@ -86,3 +86,12 @@ def test_the_limit_is_that_of_the_table_not_of_the_machine(rng):
     assert [(trial.name, trial.best) for trial in once] == [(trial.name, trial.best) for trial in twice]
     larger = learn(np.repeat(rows, 5, axis=0), rows[:80], search=search).trials  # equal rows are merged
     assert len(larger) == len(once)
+
+
+@pytest.mark.parametrize(("means", "gained"), [
+    ([-np.inf, -np.inf], False), ([-np.inf, -2.0], True), ([-2.0, -np.inf], False), ([-2.0, -1.9], True),
+    ([-2.0, -1.9999], False), ([-np.inf], False)])
+def test_a_fit_under_which_a_row_stays_impossible_gains_nothing_and_warns_of_nothing(means, gained):
+    """NumPy would warn of the difference of two infinities."""
+    means = np.array(means)
+    assert still_gained(Trial("size", 2, 0.0, np.arange(1, len(means) + 1), means, means), 1e-3) is gained
