@@ -10,8 +10,8 @@
        a continuous hidden variable and kernels around the rows err in different ways, and their mixture has the higher
        likelihood (`pcircuit.learning.choosing.averages`).
     4. *Jointly.*  EM for an average of trees lets each specialise, where the validation rows gain by it.
-    5. *The last step.*  The circuit of step 2 takes one step of EM more, with the first pseudocount or less, and with
-       the rows that chose it where these are of the same table.
+    5. *The last step.*  The circuit of step 2 takes one step of EM more, with the first pseudocount or less (but not 0
+       where it was fitted with more), and with the rows that chose it where these are of the same table.
 
 No step begins what would take the search beyond its limit of work (`pcircuit.learning.choosing.work`).
 
@@ -206,8 +206,11 @@ def _single(making: Making) -> tuple[Circuit, Trial]:
 
 
 def _last_step(circuit: Circuit, trial: Trial, rows: Rows, search: LearnSearch, are_all: bool) -> Circuit:
-    """The circuit after one step of EM with little smoothing, from held-out rows as well if they are of the table."""
-    pseudocount = min(trial.pseudocount, search.pseudocounts[0])
+    """The circuit after one step of EM with little smoothing, from held-out rows as well if they are of the table.
+
+    Without any, what smoothing has made possible would be impossible again.
+    """
+    pseudocount = min(trial.pseudocount, search.pseudocounts[0]) or trial.pseudocount
     if not are_all and pseudocount == trial.pseudocount:
         return circuit
     table = np.concatenate([rows.table, rows.held]) if are_all else rows.table

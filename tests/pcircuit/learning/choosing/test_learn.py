@@ -128,6 +128,16 @@ def test_held_out_rows_that_are_impossible_without_smoothing():
     assert np.isfinite(log_likelihood(found.circuit, rows)).all()
 
 
+def test_the_last_step_does_not_make_impossible_what_smoothing_allowed():
+    """The first pseudocount, 0, rules out the second held-out row, the other one does not: it is what was chosen."""
+    rows = np.column_stack([np.arange(40) % 2, np.zeros(40, dtype=int)])
+    search = LearnSearch(num_latents=[1], pseudocounts=[0, 1.0], num_trees=1, num_epochs=10)
+    found = learn(rows, [[1, 0], [0, 1]], search=search)
+    assert found.trials[-1].name == "smoothing"
+    assert found.validation_log_likelihood == pytest.approx(found.trials[-1].best, abs=1e-9)
+    assert np.isfinite(found.standard_error)
+
+
 def test_one_row_one_column_and_constant_columns():
     search = LearnSearch(num_latents=[1, 2], num_trees=2, num_epochs=10)
     assert learn([[0]], [[1]], search=search).circuit.num_variables == 1
