@@ -28,13 +28,14 @@ from pcircuit.arguments import is_listing
 from pcircuit.arrays import check_integers
 from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.operations.linear_functions import one_each
-from pcircuit.operations.products import check_one_space, overlap
+from pcircuit.operations.products import check_one_space, overlap, scaled_overlap
 from pcircuit.operations.properties import prune
 from pcircuit.regions import InnerRegion, InputRegion
 from pcircuit.vtree import VTree, check_vtree
 
 MOST_PRODUCTS = 1_000_000  # of one region of a circuit that counts
-ROUND_OFF = 1e-14  # relative, of logarithms beyond those of doubles
+LARGEST_EXPONENT = 1024  # of doubles, with mantissas below 1
+ROUND_OFF = 1e-14  # relative, of terms beyond doubles
 LARGEST_SUM = 2**62  # that a sum of 64-bit integers may reach
 
 
@@ -107,7 +108,8 @@ def covariance(circuit: Circuit, f: Circuit, g: Circuit) -> float:
     Notes
     -----
     An overlap of three circuits, O(K P^3) for each region.  The two terms cancel where f hardly varies: the absolute
-    error is about 1e-16 times E fg, not times the covariance.  Infinite where both terms are beyond doubles and differ.
+    error is about 1e-16 times E fg, not times the covariance; also where E f, E g or a term is outside the range of
+    doubles.  Infinite where the covariance itself is beyond it.
 
     Examples
     --------
@@ -118,15 +120,16 @@ def covariance(circuit: Circuit, f: Circuit, g: Circuit) -> float:
     """
     check_one_space((circuit, f, g), ("circuit", "f", "g"))
     check_distribution(circuit)
-    difference = overlap(circuit, f, g) - overlap(circuit, f) * overlap(circuit, g)
-    return _beyond_doubles(circuit, f, g) if math.isnan(difference) else difference
-
-
-def _beyond_doubles(circuit: Circuit, f: Circuit, g: Circuit) -> float:
-    """E fg - E f E g of terms so large that only their logarithms are doubles: infinite, or 0 where they agree."""
-    both = overlap(circuit, f, g, log=True)
-    apart = overlap(circuit, f, log=True) + overlap(circuit, g, log=True)
-    return 0.0 if math.isclose(both, apart, rel_tol=ROUND_OFF) else math.copysign(math.inf, both - apart)
+    both, of_f, of_g = map(scaled_overlap, ((circuit, f, g), (circuit, f), (circuit, g)))
+    apart = of_f[0] * of_g[0], of_f[1] + of_g[1]
+    top = max(both[1], apart[1])
+    difference = math.ldexp(both[0], both[1] - top) - math.ldexp(apart[0], apart[1] - top)
+    if top > LARGEST_EXPONENT and abs(difference) <= ROUND_OFF:
+        return 0.0
+    try:
+        return math.ldexp(difference, top)
+    except OverflowError:
+        return math.copysign(math.inf, difference)
 
 
 def variance(circuit: Circuit, f: Circuit) -> float:

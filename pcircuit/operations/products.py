@@ -163,7 +163,26 @@ def overlap(a: Circuit, b: Circuit, c: Circuit | None = None, *, log: bool = Fal
     circuits = (a, b) if c is None else (a, b, c)
     log = check_flag(log, "log")
     check_one_space(circuits)
-    vtree = a.vtree
+    mantissa, exponent = scaled_overlap(circuits)
+    return _log_of(mantissa, exponent) if log else _value_of(mantissa, exponent)
+
+
+def scaled_overlap(circuits: Sequence[Circuit]) -> tuple[float, int]:
+    """The overlap of circuits on one v-tree, which is not checked, as a number that cannot leave its range.
+
+    Parameters
+    ----------
+    circuits : sequence of Circuit
+        Two or three.
+
+    Returns
+    -------
+    mantissa : float
+        From 1/2 to below 1, or 0.
+    exponent : int
+        The overlap is ``mantissa * 2**exponent``.
+    """
+    vtree = circuits[0].vtree
     tables: list[Any] = [None] * vtree.num_nodes
     for r in range(vtree.num_nodes):
         regions: list[Any] = [circuit.regions[r] for circuit in circuits]
@@ -177,8 +196,7 @@ def overlap(a: Circuit, b: Circuit, c: Circuit | None = None, *, log: bool = Fal
             table = _times(table, (mantissa[units], exponent[units]))
             tables[child] = None
         tables[r] = _table_of_sums(regions, table)
-    mantissa, exponent = tables[-1][0].item(), tables[-1][1].item()
-    return _log_of(mantissa, exponent) if log else _value_of(mantissa, exponent)
+    return tables[-1][0].item(), tables[-1][1].item()
 
 
 def check_one_space(circuits: Sequence[Circuit], names: Sequence[str] = ("a", "b", "c")) -> None:

@@ -40,6 +40,23 @@ def test_covariances_beyond_doubles_are_infinite_and_not_nan():
     assert pcircuit.covariance(coin, same, same) == pcircuit.covariance(coin, large, nothing) == 0
 
 
+@pytest.mark.parametrize("powers", [(-700, 700), (-1400, 1390), (900, -1800), (-600, 1500), (1020, 1)])
+def test_covariances_of_functions_beyond_doubles_are_those_of_their_multiples(powers):
+    """f and g times 2^a and 2^b: no digit is lost where E f is 0 or infinite as a double, or E fg 2^1021."""
+    tree = VTree.from_nested([0, 1])
+
+    def scaled(rows, power):
+        halves = power // 2, power - power // 2
+        tables = [np.ldexp(np.array([row]), half) for row, half in zip(rows, halves, strict=True)]
+        return Circuit(tree, [InputRegion(v, table) for v, table in enumerate(tables)] + [InnerRegion([[0, 0]], [[1]])])
+    coins = scaled([[0.5, 0.5], [0.25, 0.75]], 0)
+    f, g = [[0.25, 0.5], [0.5, 0.25]], [[0.125, 0.75], [0.5, 0.25]]
+    expected = pcircuit.covariance(coins, scaled(f, 0), scaled(g, 0))
+    found = pcircuit.covariance(coins, scaled(f, powers[0]), scaled(g, powers[1]))
+    assert found == np.ldexp(expected, sum(powers))
+
+
+
 def test_expectations_need_a_distribution():
     with pytest.raises(StructureError, match="not normalised"):
         pcircuit.expectation(turned(ZOO["two_coins"]), ZOO["two_coins"])
