@@ -27,6 +27,7 @@ from pcircuit.regions import InnerRegion, InputRegion
 
 MOST_VALUES = 1_000_000  # that the sum can take
 TOO_LARGE = 2**53  # from here on doubles do not hold all whole numbers
+LARGEST_SIZE = 2.0**1023  # of a sum of doubles whose means are doubles, however they are rounded
 LARGEST_SUM = 2**62  # whose neighbours are 64-bit integers, too
 
 
@@ -51,7 +52,7 @@ def linear_moments(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[fl
     StructureError
         If the circuit is not normalised.
     ValueError
-        If there is not one finite number for each level of each variable.
+        If there is not one finite number for each level of each variable, or sums could reach 2**1023 in size.
 
     Notes
     -----
@@ -68,6 +69,7 @@ def linear_moments(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[fl
     """
     check_distribution(circuit)
     values = _checked(circuit, functions)
+    _check_size(values)
     means: list[Any] = []  # of each region's units
     variances: list[Any] = []
     for r, region in enumerate(circuit.regions):
@@ -83,6 +85,15 @@ def linear_moments(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[fl
         means.append(mean)
         variances.append(_mean_square(region.dense_weights(), inside, mean, spread))
     return float(means[-1][0]), float(variances[-1][0])
+
+
+def _check_size(values: list[np.ndarray]) -> None:
+    """Raise where sums of the largest numbers would leave the range of doubles, or their means by rounding."""
+    with np.errstate(over="ignore"):
+        size = float(np.sum([np.abs(g).max() for g in values]))
+    if size >= LARGEST_SIZE:
+        raise ValueError(f"`functions` must have sums below 2**1023 in size, found numbers that add up to {size:.4g}: "
+                         "divide them by a constant")
 
 
 def _mean_square(shares: Floats, values: Floats, means: Floats, spread: Floats | float = 0.0) -> Floats:

@@ -76,6 +76,17 @@ def test_sums_beyond_64_bits_are_refused():
             pcircuit.sum_distribution(coins(V), [[sign * most, sign * (most - 1)]] * V)
 
 
+def test_moments_of_sums_beyond_doubles_are_refused_and_not_nan():
+    """A constant of 3.4e308 had the mean inf and the variance nan."""
+    for functions in ([[1.7e308, 1.7e308], [1.7e308, 1.7e308]], [[0, 1e308], [-1e308, 0]]):
+        with pytest.raises(ValueError, match=r"`functions` must have sums below 2\*\*1023 in size, found numbers that"):
+            pcircuit.linear_moments(coins(2), functions)
+    mean, variance = pcircuit.linear_moments(coins(2), [[4e307, 4e307], [0, 4e307]])
+    assert mean == pytest.approx(7e307, rel=1e-15)
+    assert variance == np.inf
+    assert pcircuit.linear_moments(coins(2), [[4e307, 4e307], [4e307, 4e307]]) == (8e307, 0.0)
+
+
 def test_what_never_happens_does_not_count_however_large_it_is():
     leaf = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.5, 0.0]])])
     assert pcircuit.linear_moments(leaf, [[0, 2, 1e200]]) == (1.0, 1.0)
