@@ -97,8 +97,9 @@ def _check_structure(data: Any) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A NumPy scalar as a plain Python number."""
-    if isinstance(value, np.generic) and not isinstance(value.item(), np.generic):
+    """A number of NumPy as one of Python; NumPy itself would make bare numbers of its times, of nanoseconds."""
+    is_number = isinstance(value, (np.number, np.bool_)) and not isinstance(value, np.timedelta64)
+    if is_number and not isinstance(value.item(), np.generic):
         return value.item()
     raise TypeError(f"{type(value).__name__} is neither text, number, list nor dict")
 

@@ -35,6 +35,16 @@ def test_bad_headers_are_not_written(path, header, error, message):
     assert not path.exists()
 
 
+@pytest.mark.parametrize("value", [
+    np.datetime64("2024-01-01", "ns"), np.datetime64("2024-01-01", "D"), np.datetime64("NaT"), np.timedelta64(5, "ns"),
+    np.timedelta64(5), np.array([(1, 2.0)], dtype="i4, f8")[0]])
+def test_times_and_records_of_numpy_are_no_numbers(path, value):
+    """Of nanoseconds they were written as 1704067200000000000 and 5, NaT as null, a record as a list."""
+    with pytest.raises(TypeError, match=f"{type(value).__name__} is neither text, number, list nor dict"):
+        write_archive(path, {"format": "x", "version": 1, "made": value}, {})
+    assert not path.exists()
+
+
 def test_brackets_and_commas_inside_text_count_for_nothing(path):
     text = '[{,:"\\' * 400_000 + '\\"[['
     write_archive(path, {"format": "x", "version": 1, "a": text, "[[[[\"": "\\"}, {})
