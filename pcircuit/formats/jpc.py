@@ -135,7 +135,7 @@ def write_jpc(circuit: Circuit, path: str | os.PathLike[str]) -> None:
     write_text(path, "\n".join([comment, f"jpc {len(lines)}", *lines]) + "\n")
 
 
-def binomial_probs(n: int, p: float) -> np.ndarray:
+def binomial_probs(n: int, p: float, rest: float | None = None) -> np.ndarray:
     """(n + 1,) probabilities of a binomial distribution.
 
     Parameters
@@ -143,6 +143,8 @@ def binomial_probs(n: int, p: float) -> np.ndarray:
     n : int
     p : float
         In [0, 1].
+    rest : float, optional
+        1 - p, for a `p` near 1 with more digits than the difference has, which is the default.
 
     Returns
     -------
@@ -153,10 +155,12 @@ def binomial_probs(n: int, p: float) -> np.ndarray:
     >>> binomial_probs(2, 0.5)
     array([0.25, 0.5 , 0.25])
     """
-    if p in (0.0, 1.0):
+    rest = 1.0 - p if rest is None else rest
+    if 0.0 in (p, rest):
         return np.asarray(np.arange(n + 1) == n * p, dtype=np.float64)
     k, mode = np.arange(n), min(int((n + 1) * p), n)
-    steps = np.log((n - k) / (k + 1)) + (math.log(p) - math.log1p(-p))  # ln of entry k + 1 over entry k
+    odds = math.log(p) - (math.log1p(-p) if p < 0.5 else math.log(rest))
+    steps = np.log((n - k) / (k + 1)) + odds  # ln of entry k + 1 over entry k
     logs = np.zeros(n + 1)  # relative to the largest: near it nothing is lost, as it is among factorials of millions
     logs[mode + 1:], logs[:mode] = np.cumsum(steps[mode:]), -np.cumsum(steps[:mode][::-1])[::-1]
     probs = np.exp(logs)
@@ -208,7 +212,9 @@ def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
     if kind == "I":
         return graph.add_indicator(label, variable, largest, largest + 1)
     graph.spend(largest + 1)
-    return graph.add_input(label, variable, binomial_probs(largest, line.at_most_one(5)))
+    p = line.at_most_one(5)
+    rest = max(0.0, -math.expm1(float(line.tokens[5])))
+    return graph.add_input(label, variable, binomial_probs(largest, p, rest))
 
 
 def _input(r: int, variable: int, row: np.ndarray) -> tuple[Any, ...]:

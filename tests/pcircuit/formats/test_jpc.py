@@ -44,6 +44,15 @@ def test_a_circuit_with_a_binomial_of_a_million_trials_is_normalised(tmp_path):
     assert circuit.is_normalized
 
 
+@pytest.mark.parametrize("log_p", [-1e-17, -1e-40, -1e-12, 0.0, 1e-10])
+def test_a_binomial_that_is_nearly_certain_keeps_what_is_left(tmp_path, log_p):
+    """exp of a logarithm as small as 1e-17 is 1, and all values but the largest would be impossible."""
+    circuit = read_text(tmp_path, f"jpc 1\nB 0 0 1 3 {log_p!r}\n", pcircuit.read_jpc)
+    rest = max(-np.expm1(log_p), 0)
+    expected = [rest**3, 3 * rest**2 * (1 - rest), 3 * rest * (1 - rest)**2, (1 - rest)**3]
+    np.testing.assert_allclose(circuit.regions[0].probs[0], expected, rtol=1e-12)
+
+
 def test_overlapping_scopes_have_no_v_tree(tmp_path):
     text = ("jpc 8\nL 0 0 1\nL 1 0 2\nL 2 0 3\nP 3 0 2 0 1\nP 4 0 2 1 2\nP 5 0 2 3 2\nP 6 0 2 0 4\n"
             "S 7 0 2 5 -0.7 6 -0.7\n")
