@@ -283,13 +283,13 @@ def _moments(levels: Any, dtype: Any) -> dict[Any, int]:
 
 
 def _moment_of_text(level: Any, dtype: Any) -> Any:
-    """The time of which a level is the text; None if it is not."""
+    """The time of which a level is the text; None if it is not, or has a zone, which no text of a cell has."""
     kind = datetime.time if dtype.is_time() else datetime.datetime
     try:
         found = kind.fromisoformat(level)
     except (TypeError, ValueError):
         return None
-    return found if str(found) in (level, f"{level} 00:00:00") else None
+    return found if found.tzinfo is None and str(found) in (level, f"{level} 00:00:00") else None
 
 
 def _time_marks(column: Any, dtype: Any) -> list[Any] | None:
