@@ -112,10 +112,13 @@ def _typed(ibis: Any, table: Any) -> Any:
 
 
 def _postgres_schema(connection: Any, query: str) -> dict[str, Any]:
-    """Names and types of what a query gives; ibis would make a view of it, which takes a right to write."""
+    """Names and types of what a query gives; ibis would make a view of it, which takes a right to write.
+
+    Not as a prepared statement, which psycopg makes of what was sent five times: it fails once the table has changed.
+    """
     read = connection.compiler.type_mapper.from_string
     with connection.con.cursor() as cursor, connection.con.transaction():
-        cursor.execute(f"SELECT * FROM ({query}) AS t LIMIT 0")
+        cursor.execute(f"SELECT * FROM ({query}) AS t LIMIT 0", prepare=False)
         found = [(one.name, one.type_code, cursor.pgresult.fmod(i)) for i, one in enumerate(cursor.description)]
         types = [cursor.execute("SELECT format_type(%s, %s)", one[1:]).fetchone()[0] for one in found]
     return {name: read(kind) for (name, *_), kind in zip(found, types, strict=True)}

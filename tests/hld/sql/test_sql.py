@@ -186,6 +186,24 @@ def test_queries_of_postgres_need_no_right_to_write(postgres, start):
         connection.execute("DROP TABLE queried")
 
 
+def test_a_connection_of_postgres_counts_a_table_again_that_has_got_another_column(postgres):
+    import psycopg
+    table = pd.DataFrame({"kind": ["a", "b", "a"] * 50, "size": [0, 1, 2] * 50})
+    detector = hld.HLDDetector(**OPTIONS).fit(table)
+    with (psycopg.connect(**postgres[1], autocommit=True) as owner,
+          psycopg.connect(**postgres[1], autocommit=True) as reader):
+        owner.execute("CREATE TABLE growing (kind text, size integer)")
+        with owner.cursor() as cursor:
+            cursor.executemany("INSERT INTO growing VALUES (%s, %s)", table.to_numpy(dtype=object).tolist())
+        for _ in range(7):      # after the fifth time psycopg prepares a statement
+            assert hld.sql.count(detector, reader, "growing").extra == ()
+        owner.execute("ALTER TABLE growing ADD COLUMN later date")
+        found = hld.sql.count(detector, reader, "growing")
+        assert found.extra == ("later",)
+        assert_same(found, detector, table)
+        owner.execute("DROP TABLE growing")
+
+
 @pytest.mark.parametrize("way", ["name", "query", "schema", "ibis", "expression"])
 def test_types_of_their_own_of_postgres_are_read_as_what_they_are_made_of(postgres, way):
     import ibis
