@@ -22,8 +22,11 @@ def test_the_largest_share_fills_the_width_and_the_others_their_part_of_it():
 
 
 @pytest.mark.parametrize(("label", "shown", "is_squeezed"), [
-    ("short", "short", False), ("i" * 24, "i" * 24, True), ("i" * 25, "i" * 23 + "…", True),
-    ("W" * 100_000, "W" * 23 + "…", True), ("価" * 11, "価" * 11, False), ("価" * 20, "価" * 12 + "…", True)])
+    ("short", "short", False), ("a" * 21, "a" * 21, True), ("a" * 22, "a" * 20 + "…", True),
+    ("i" * 23, "i" * 23, False), ("W" * 100_000, "W" * 12 + "…", True),
+    ("価" * 11, "価" * 11, False), ("価" * 20, "価" * 12 + "…", True),
+    ("100000000 to 99999999", "100000000 to 99999999", True), ("2.89e+299 to 6.7e+299", "2.89e+299 to 6.7e+299", True),
+    ("SELF-EMPLOYED, OTHER", "SELF-EMPLOYED, OT…", True)])
 def test_names_of_levels_end_before_their_bars(label, shown, is_squeezed):
     half = np.array([0.5, 0.5])
     picture = html.histogram(ColumnShift("x", "categorical", (label, "b"), half, half, 0.0, 1.0, 1.0, None))
