@@ -25,7 +25,7 @@ SEPARATORS = (",", ";", "\t", "|")
 SNIFFED = 2 ** 16  # bytes
 MOST_HEAD = 2 ** 22  # of them, in which the first row must end
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-OTHER = "or another encoding (--encoding latin-1, for example)"
+OTHER = "or another encoding (--encoding latin-1 or utf-16-le, for example)"
 # first bytes of files that are no text
 MAGIC = {b"PAR1": "a Parquet file: read it as such (--format parquet)", b"ARROW1": "an Arrow file: write it as Parquet",
          b"PK\x03\x04": "a spreadsheet, a model file or a ZIP archive not named .zip, expected a CSV file"}
@@ -252,7 +252,7 @@ def _text(head: bytes, encoding: str, called: str) -> str:
         raise not_text(called, encoding, error) from None
     text = text if is_whole else text[:text.rfind("\n") + 1] or text
     if "\0" in text:
-        raise not_text(called, encoding)
+        raise ValueError(f"{called} holds NUL characters, expected a CSV file, {OTHER}")
     if SEP_LINE.match(text):
         raise ValueError(f"{called} begins with a line for spreadsheets ({text.splitlines()[0]!r}), expected names of "
                          "columns: remove that line")
