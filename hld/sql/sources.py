@@ -5,8 +5,10 @@ error message shows a password.
 """
 from __future__ import annotations
 
+import contextlib
 import pathlib
 import re
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote, unquote, unquote_plus
 
@@ -117,11 +119,26 @@ def _postgres_schema(connection: Any, query: str) -> dict[str, Any]:
     Not as a prepared statement, which psycopg makes of what was sent five times: it fails once the table has changed.
     """
     read = connection.compiler.type_mapper.from_string
-    with connection.con.cursor() as cursor, connection.con.transaction():
+    with reading(connection) as cursor:
         cursor.execute(f"SELECT * FROM ({query}) AS t LIMIT 0", prepare=False)
         found = [(one.name, one.type_code, cursor.pgresult.fmod(i)) for i, one in enumerate(cursor.description)]
         types = [cursor.execute("SELECT format_type(%s, %s)", one[1:]).fetchone()[0] for one in found]
     return {name: read(kind) for (name, *_), kind in zip(found, types, strict=True)}
+
+
+@contextlib.contextmanager
+def reading(connection: Any) -> Iterator[Any]:
+    """A cursor of PostgreSQL in a transaction of its own, in which functions that a query calls cannot write either.
+
+    After an error the connection can go on.
+
+    Parameters
+    ----------
+    connection : ibis connection
+    """
+    with connection.con.transaction(), connection.con.cursor() as cursor:
+        cursor.execute("SET TRANSACTION READ ONLY")
+        yield cursor
 
 
 def _named(connection: Any, name: str) -> Any:

@@ -22,7 +22,7 @@ from hld.detector import HLDDetector
 from hld.schemas.columns import BINNED
 from hld.schemas.encoding import EncodingReport
 from hld.sql.slots import MISSING, ODD, codes_of_slots, counted_column, part_expression, slot_expression
-from hld.sql.sources import one_line, table_of
+from hld.sql.sources import one_line, reading, table_of
 from hld.sql.sqlite_cells import forget, sqlite_expression
 from hld.tables.shown_names import listed
 
@@ -184,7 +184,7 @@ def _rows(connection: Any, text: str, schema: dict[str, str]) -> list[list[int]]
     if connection.name == "duckdb":     # by the shortest way: ibis would parse the query again
         rows = connection.con.execute(text).fetchall()
     elif connection.name == "postgres":
-        with connection.con.transaction(), connection.con.cursor() as cursor:   # after an error it can go on
+        with reading(connection) as cursor:
             rows = cursor.execute(text).fetchall()
     else:
         frame = connection.sql(text, schema=schema).to_pyarrow()

@@ -204,6 +204,23 @@ def test_a_connection_of_postgres_counts_a_table_again_that_has_got_another_colu
         owner.execute("DROP TABLE growing")
 
 
+@pytest.mark.parametrize("is_autocommit", [False, True])
+def test_functions_of_postgres_that_write_are_refused(postgres, is_autocommit):
+    import psycopg
+    table = pd.DataFrame({"kind": ["a", "b", "a"] * 50, "size": [0, 1, 2] * 50})
+    detector = hld.HLDDetector(**OPTIONS).fit(table)
+    with psycopg.connect(**postgres[1], autocommit=is_autocommit) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 'a' AS kind, 1 AS size")
+        connection.execute("CREATE FUNCTION taken() RETURNS SETOF kept LANGUAGE sql "
+                           "AS 'DELETE FROM kept RETURNING *'")
+        with pytest.raises(ValueError, match=r"cannot be counted: cannot execute DELETE in a read-only transaction"):
+            hld.sql.count(detector, connection, "SELECT * FROM taken()")
+        assert hld.sql.count(detector, connection, "kept").profile.counts[0].sum() == 1
+        connection.execute("DROP TABLE kept CASCADE")       # its owner may still write
+        connection.execute("DROP FUNCTION IF EXISTS taken")
+        connection.commit()
+
+
 @pytest.mark.parametrize("way", ["name", "query", "schema", "ibis", "expression"])
 def test_types_of_their_own_of_postgres_are_read_as_what_they_are_made_of(postgres, way):
     import ibis
