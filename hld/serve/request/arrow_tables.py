@@ -1,7 +1,8 @@
 """Parquet and Arrow in memory, from strangers: measured before they are read, checked before they are used.
 
-A page of Parquet may decompress to a thousand times its size, and a dictionary of one long text may stand for a million
-rows: the sizes that the file states bound the former, and texts stay dictionaries, so that the latter costs nothing.
+A page of Parquet may decompress to a thousand times its size, and a dictionary of one long text may stand for a
+million rows: the sizes that the pages state bound the former (`hld.serve.request.parquet_pages`; what the end of the
+file states is checked first, but may be wrong), and texts stay dictionaries, so that the latter costs nothing.
 Columns of Arrow may overlap in memory, which their sizes added up show; compressed ones do not say what they will
 become and are refused.  Offsets that point outside their buffers are found by Arrow's full validation.
 
@@ -15,6 +16,7 @@ from typing import Any
 from hld.serve.limits import EXPANSION, Limits
 from hld.serve.refusals import Refusal
 from hld.serve.request.known_columns import is_needed
+from hld.serve.request.parquet_pages import unpacked_size
 from hld.table_files.row_chunks import ROWS
 from hld.tables.forms import refuse_repeated
 
@@ -59,6 +61,7 @@ def parquet_chunks(body: bytes, encoder: Any, limits: Limits) -> Iterator[Any]:
                 and one.physical_type == "FIXED_LEN_BYTE_ARRAY" and one.length > LONGEST_CELL]
         if wide:
             raise Refusal(400, "body", f"column {wide[0]!r} has cells of more than {LONGEST_CELL} bytes")
+        _check_size(sum(unpacked_size(body, group) for group in groups), limits)
         texts = [one.path for one in flat if one.physical_type == "BYTE_ARRAY"]
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(body), read_dictionary=texts)
         for batch in file.iter_batches(ROWS, columns=kept if left else None):
