@@ -8,7 +8,7 @@ seed is not kept.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral
 from typing import Any
 
@@ -97,7 +97,7 @@ def _columns(value: Any, name: str) -> list[Any] | None:
     """Names and positions of columns; whether there are such columns is for the encoder to say."""
     if value is None:
         return None
-    if isinstance(value, str) or not hasattr(value, "__iter__") or getattr(value, "ndim", 1) == 0:
+    if isinstance(value, (str, Iterator)) or not hasattr(value, "__iter__") or getattr(value, "ndim", 1) == 0:
         raise TypeError(f"`{name}` is {value!r}, expected a sequence of column names or positions")
     entries = [str(one) if isinstance(one, str) else int(one) if _is_whole(one) else one for one in value]
     odd = [one for one in entries if not isinstance(one, (str, int)) or (isinstance(one, int) and abs(one) >= 2 ** 53)]

@@ -36,11 +36,22 @@ def test_a_generator_as_seed_is_not_kept():
     ({"kinds": 3}, TypeError, "`kinds` must be"), ({"rng": -1}, ValueError, "`rng` must be at least 0, found -1"),
     ({"schema": {"columns": []}}, TypeError, "`schema` must be a TableSchema, found dict"),
     ({"categorical": "name"}, TypeError, "`categorical` is 'name', expected a sequence of column names or positions"),
+    ({"categorical": iter(["a"])}, TypeError, "`categorical` is <list_iterator.*>, expected a sequence of"),
     ({"categorical": [2.5]}, TypeError, "`categorical` holds 2.5, expected column names"),
     ({"metric": [1.0, -1.0]}, ValueError, "`metric` "), ({"num_epochs": 2 ** 31}, ValueError, "`num_epochs` must be")])
 def test_what_no_file_can_hold_is_refused_by_name(params, error, message):
     with pytest.raises(error, match=message):
         plain_params(params)
+
+
+def test_columns_that_can_be_read_only_once_are_refused_before_anything_is_learned():
+    """They were used and then kept, in the detector and in its file, as no columns at all."""
+    table, progress = {"a": [0, 1, 2, 3] * 20, "b": [0.5, 1.5] * 40}, []
+    for name in ("categorical", "continuous"):
+        detector = hld.HLDDetector(num_latents=2, num_epochs=1, **{name: (one for one in ["a"])})
+        with pytest.raises(TypeError, match=f"`{name}` is <generator object .*>, expected a sequence of column names"):
+            detector.fit(table, learner=lambda *parts: progress.append(parts))
+    assert not progress
 
 
 @pytest.mark.parametrize("form", [None, [], {"unknown": 1}])
