@@ -21,6 +21,7 @@ from hld.schemas.schema import TableSchema
 
 KINDS = ("input", "sum", "product")
 COUNTS = {"num_latents": 1, "num_epochs": 0, "num_bins": 2, "max_categories": 2, "num_resamples": 1}  # and the least
+MOST_TOLERANCE = 1e100
 LONGEST_SEED = 20  # characters of a whole number as such
 
 
@@ -88,6 +89,11 @@ def _amount(value: float, name: str) -> float:
     return pcircuit.check_number(value, name, least=0)
 
 
+def _margin(value: float, name: str) -> float:
+    """A finite number of at least 0 whose product with a distance is finite, too, as that is what a file holds."""
+    return pcircuit.check_number(value, name, least=0, most=MOST_TOLERANCE)
+
+
 def _choice(known: dict[str, Callable[..., Any]] | tuple[str, ...]) -> Callable[..., Any]:
     """A check for one of some words."""
     return lambda value, name: str(pcircuit.check_choice(value, name, tuple(known)))
@@ -147,7 +153,7 @@ def _is_whole(value: int) -> bool:
 
 
 _CHECKS = {
-    **dict.fromkeys(COUNTS, _count), "pseudocount": _amount, "tolerance": _amount,
+    **dict.fromkeys(COUNTS, _count), "pseudocount": _amount, "tolerance": _margin,
     "estimation_error": pcircuit.check_flag, "missingness": pcircuit.check_flag, "schema": _schema,
     "categorical": _columns, "continuous": _columns, "covariates": _columns, "kinds": _kinds,
     "metric": _metric,

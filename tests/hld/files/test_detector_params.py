@@ -35,6 +35,7 @@ def test_a_generator_as_seed_is_not_kept():
     ({"kinds": ()}, ValueError, "`kinds` must name one or more kinds, each once, found"),
     ({"kinds": 3}, TypeError, "`kinds` must be"), ({"rng": -1}, ValueError, "`rng` must be at least 0, found -1"),
     ({"schema": {"columns": []}}, TypeError, "`schema` must be a TableSchema, found dict"),
+    ({"tolerance": 1e308}, ValueError, r"`tolerance` must be .* at most 1e\+100, found 1e\+308"),  # its margins are not
     ({"categorical": "name"}, TypeError, "`categorical` is 'name', expected a sequence of column names or positions"),
     ({"categorical": iter(["a"])}, TypeError, "`categorical` is <list_iterator.*>, expected a sequence of"),
     ({"categorical": [2.5]}, TypeError, "`categorical` holds 2.5, expected column names"),
