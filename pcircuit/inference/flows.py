@@ -76,13 +76,18 @@ class Flows:
     total_weight: float
 
     def __add__(self, other: Flows) -> Flows:
+        if not isinstance(other, Flows):
+            return NotImplemented
+        sizes = [(len(one.edges), len(one.inputs)) for one in (self, other)]
+        if sizes[0] != sizes[1]:
+            raise ValueError(f"only flows of one circuit add up, found {sizes[0]} and {sizes[1]} edges and inputs")
         return Flows(self.edges + other.edges, self.inputs + other.inputs,
                      self.log_likelihood + other.log_likelihood, self.total_weight + other.total_weight)
 
     def __mul__(self, factor: float) -> Flows:
         """The flows if each row counted so many times."""
-        logs = self.log_likelihood * factor if factor else 0.0  # rows that do not count may be impossible
-        return Flows(self.edges * factor, self.inputs * factor, logs, self.total_weight * factor)
+        return Flows(self.edges * factor, self.inputs * factor, self.log_likelihood * factor if factor else 0.0,
+                     self.total_weight * factor)
 
     __rmul__ = __mul__
 
@@ -266,8 +271,7 @@ def _most_bytes(packed: Packed, layout: Layout) -> float:
 def _rows_in_numpy(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats,
                    job: tuple[int, int, int], *unused: Any) -> tuple[Sums, list[Ints]]:
     """The same in NumPy."""
-    start, stop, _ = job
-    whole = new_sums(packed)
+    (start, stop, _), whole = job, new_sums(packed)
     suspects: list[Ints] = []
     for lo in range(start, stop, NUMPY_ROWS):
         block = data[lo:min(lo + NUMPY_ROWS, stop)]

@@ -6,7 +6,7 @@ import zoo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcircuit import Circuit, InputRegion, VTree, expected_flows, log_likelihood
+from pcircuit import Circuit, InnerRegion, InputRegion, VTree, expected_flows, log_likelihood
 from pcircuit.compiled import layouts
 from pcircuit.compiled.packing import pack
 
@@ -153,6 +153,17 @@ def test_impossible_rows_add_nothing(engine):
     assert not flows.inputs.any()
     assert flows.log_likelihood == -np.inf
     assert expected_flows(circuit, data[:0]).total_weight == 0
+
+
+def test_flows_of_two_circuits_do_not_add_up():
+    """One edge beside two of the other circuit would count twice."""
+    inputs, tree = [InputRegion(v, [[0.5, 0.5]]) for v in (0, 1)], VTree.from_nested([0, 1])
+    one, two = (expected_flows(Circuit(tree, [*inputs, InnerRegion([[0, 0]] * P, [[1 / P] * P])]), [[0, 0]])
+                for P in (1, 2))
+    with pytest.raises(ValueError, match=r"only flows of one circuit add up, found \(1, 4\) and \(2, 4\) edges"):
+        one + two
+    with pytest.raises(TypeError, match="unsupported operand"):
+        one + 1
 
 
 def test_impossible_rows_that_count_for_nothing_leave_no_trace_in_a_moving_average():
