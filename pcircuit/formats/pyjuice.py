@@ -153,8 +153,8 @@ def _add(model: _Model, i: int, entry: dict[Any, Any]) -> list[Any]:
         return [model.graph.add_input(f"{i}.{k}", variable, probs)
                 for k, probs in enumerate(_input_probs(model, i, entry, blocks * size))]
     edges = model.array(_field(entry, i, "edge_ids"), i)
-    if edges.ndim != 2 or edges.dtype.kind not in "iu":
-        raise ValueError(f"the edges of entry {i} are not a matrix of whole numbers")
+    if edges.ndim != 2 or edges.dtype.kind not in "iu" or not edges.size:
+        raise ValueError(f"the edges of entry {i} are not a matrix of whole numbers, one at least")
     edges = edges.astype(np.int64, copy=False)  # those beyond 2^63 become negative
     if kind == "Product":
         return _add_products(model.graph, i, edges, children, blocks, size)
@@ -173,6 +173,8 @@ def _input_probs(model: _Model, i: int, entry: dict[Any, Any], count: int) -> np
         params = model.parameters(entry, i)
         if not params.size:
             raise ValueError(f"entry {i} has no parameters")
+        if params.size % count:
+            raise ValueError(f"entry {i} has {params.size} parameters for {count} units, expected as many for each")
         params = params.reshape(count, -1)
         if "Categorical" in names:
             return params
@@ -197,7 +199,7 @@ def _add_sums(graph: Graph, i: int, edges: Any, params: Any, below: Any, blocks:
     """Sums, with the weights of the blocks that belong to them."""
     if params.ndim == 1 and size == 1:
         params = params.reshape(-1, 1, 1)
-    if len(edges) != 2 or params.ndim != 3 or params.shape[:2] != (edges.shape[1], size):
+    if len(edges) != 2 or params.ndim != 3 or params.shape[:2] != (edges.shape[1], size) or not params.size:
         raise ValueError(f"the weights of entry {i} have shape {params.shape}, its edges {edges.shape}")
     if params.min() < 0 or not np.isfinite(params).all() or edges.min() < 0 or edges[0].max() >= blocks:
         raise ValueError(f"the weights or edges of entry {i} are out of range")

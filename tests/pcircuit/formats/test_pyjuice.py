@@ -130,7 +130,12 @@ def changed(i, **fields):
     (changed(0, scope=[-1]), "entry 0 is an input of variable -1: they count from 0"),
     (changed(4, type=np.zeros(0)), "entry 4 has the unknown type <ndarray>"),
     (changed(0, params=["a"]), "entry 0 has 'a' where a number is expected"),
-    (changed(0, block_size=np.zeros((2, 2))), "entry 0 has 2 blocks of <ndarray> units")], ids=range(38))
+    (changed(0, block_size=np.zeros((2, 2))), "entry 0 has 2 blocks of <ndarray> units"),
+    (changed(0, params=np.ones(7)), "entry 0 has 7 parameters for 4 units, expected as many for each"),
+    (changed(2, edge_ids=np.zeros((2, 0), int), chs=()), "the edges of entry 2 are not a matrix of whole numbers, one"),
+    (changed(3, edge_ids=np.zeros((2, 0), int), params=np.zeros((0, 2, 2))), "the edges of entry 3 are not a matrix"),
+    (changed(3, params=np.zeros((4, 2, 0))), r"the weights of entry 3 have shape \(4, 2, 0\), its edges \(2, 4\)"),
+], ids=range(42))
 def test_entries_that_do_not_fit_together_are_refused_with_their_number(entries, message, tmp_path):
     with pytest.raises(ValueError, match=r"a\.jpc' as a file of PyJuice: .*" + message):
         pcircuit.read_jpc(saved(tmp_path, entries))
