@@ -216,7 +216,8 @@ def _of_kernels(making: Making) -> list[Average]:
     found: list[Average] = []
     for bandwidth in search.bandwidths:
         work, size = work_of_epoch(states, rows), Size(states, bandwidth)
-        if not making.affords(work) or len(search.bandwidths) * count * rows.categories.sum() > search.max_parameters:
+        holds = len(search.bandwidths) * count * rows.categories.sum() <= search.max_parameters
+        if not (count and making.affords(work) and holds):
             break
         model, trial, logs = fitted_kernels(rows, count, size, making.generator)
         found.append(Average(Way(1, size, count), (model,), (making.note(trial),), logs, work))

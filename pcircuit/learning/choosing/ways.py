@@ -128,6 +128,7 @@ def kernels_of(rows: Rows) -> int:
     Returns
     -------
     int
+        0 where the probabilities of a single one take more.
     """
     return int(min(len(rows.rows), MOST_KERNELS, MOST_LOGITS // int(rows.categories.sum())))
 

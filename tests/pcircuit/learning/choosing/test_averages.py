@@ -29,6 +29,15 @@ def test_cuts_are_taken_where_the_dependences_turn(rng):
     assert log_likelihood(cut.model, held).mean() == cut.validation_log_likelihood
 
 
+def test_there_are_no_kernels_where_the_probabilities_of_one_take_too_much(rng, monkeypatch):
+    """Ten categories of five columns beside room for nine."""
+    search = LearnSearch(num_latents=[2], pseudocounts=[0.1], num_trees=2, num_epochs=10, num_points=0, num_parts=())
+    for most, expected in ((10, True), (9, False)):
+        monkeypatch.setattr("pcircuit.learning.choosing.ways.MOST_LOGITS", most)
+        trials = learn(switched(rng, 40), num_categories=2, search=search).trials
+        assert any(trial.name == "kernels" for trial in trials) == expected
+
+
 def test_words_have_a_continuous_mixture_though_all_its_epochs_cost_too_much(rng):
     """Rows of one continuous taste: trees have taken most of the work, so that a few epochs are left for one member."""
     rows = (rng.random((700, 12)) < 1 / (1 + np.exp(-1.5 * rng.normal(size=(700, 1))))).astype(np.int8)
