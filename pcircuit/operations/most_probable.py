@@ -137,7 +137,8 @@ def most_probable_state(circuit: Circuit, evidence: ArrayLike | None = None, *, 
                              f"share a row), and {max_evaluations} evaluations of branch and bound left the most "
                              f"probable state between {search.best:.6g} and {search.bound:.6g} (log-likelihoods): "
                              "raise `max_evaluations`")
-    return MostProbableState(search.state, search.best, search.bound, search.is_exact, search.evaluations)
+    bound = search.best if search.is_exact else search.bound  # which is a rounding error away
+    return MostProbableState(search.state, search.best, bound, search.is_exact, search.evaluations)
 
 
 class _Search:
@@ -205,21 +206,25 @@ class _Search:
             taken = float(of_levels[row[v]])
             passed = max(passed, float(np.delete(of_levels, row[v]).max(initial=-np.inf)))
             self.evaluations += self.circuit.num_categories[v]
-        row = _largest_terms(self.circuit, row)
+        self._compete(_largest_terms(self.circuit, row))
+        self.ceiling = max(passed, taken)
+
+    def _compete(self, row: np.ndarray) -> None:
+        """Take over a complete row if it is better."""
         found = float(log_likelihood(self.circuit, row[None])[0])
         if found > self.best:
             self.best, self.state = found, row
-        self.ceiling = max(passed, taken)
 
     def _push(self, rows: np.ndarray, depths: Sequence[int]) -> None:
         """Bound rows; finished ones compete, the others wait."""
         bounds = log_likelihood(self.bounding, rows) + self.offset
         self.evaluations += len(rows)
         for row, depth, bound in zip(rows, depths, bounds.tolist(), strict=True):
+            if bound <= self.best:
+                continue
             if depth == len(self.order):
-                if bound > self.best:
-                    self.best, self.state = bound, row
-            elif bound > self.best:
+                self._compete(row)
+            else:
                 heapq.heappush(self.heap, (-bound, self.evaluations + len(self.heap), depth, row))
 
 

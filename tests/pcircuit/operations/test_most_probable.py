@@ -25,6 +25,17 @@ def test_the_most_probable_state_is_the_largest_of_all(name):
         assert np.exp(naive.log_likelihood(circuit, found.state[None])[0]) == pytest.approx(p[agrees].max(), rel=1e-11)
 
 
+def test_an_exact_state_has_its_own_likelihood_and_that_is_the_bound(rng):
+    """To the last bit: the bounds of partial rows, and values of the circuit that bounds, are a rounding error away."""
+    for _ in range(60):
+        circuit = Circuit(VTree.from_nested([0, 1, 2]), [
+            *(InputRegion(v, rng.dirichlet(np.ones(3), size=4)) for v in range(3)),
+            pcircuit.InnerRegion(np.repeat(np.arange(4)[:, None], 3, axis=1), rng.dirichlet(np.ones(4), size=1))])
+        found = pcircuit.most_probable_state(circuit)
+        assert found.is_exact
+        assert found.upper_bound == found.log_likelihood == log_likelihood(circuit, found.state[None])[0]
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_deterministic_circuits_need_one_pass(seed):
     circuit = zoo.learned_tree(seed)
