@@ -64,7 +64,7 @@ def multiply(a: Circuit, b: Circuit) -> Circuit:
     Raises
     ------
     StructureError
-        If the v-trees differ.
+        If the v-trees differ, or a product is beyond the largest double.
     ValueError
         If the numbers of categories differ.
     TypeError
@@ -74,6 +74,8 @@ def multiply(a: Circuit, b: Circuit) -> Circuit:
     -----
     At most K_a K_b units and P_a P_b products per region, and time proportional to the size of the resulting tables.
     "Reachable" considers only weights from above; a pair whose product is zero everywhere may remain.
+    Probabilities and weights are products of two: those below the smallest double, 5e-324, become 0 (`overlap` loses
+    none), and those beyond the largest are refused.
 
     References
     ----------
@@ -99,7 +101,7 @@ def multiply(a: Circuit, b: Circuit) -> Circuit:
         of_b: Any = b.regions[r]  # of the same kind
         k, l = np.divmod(needed[r], of_b.num_units)
         if isinstance(of_a, InputRegion):
-            regions[r] = InputRegion(of_a.variable, of_a.probs[k] * of_b.probs[l])
+            regions[r] = InputRegion(of_a.variable, _product(of_a.probs[k], of_b.probs[l]))
             continue
         left, right = _alike(of_a.weights[k], of_b.weights[l])
         p, q = _pairs_in_use(left, right)
@@ -163,8 +165,7 @@ def overlap(a: Circuit, b: Circuit, c: Circuit | None = None, *, log: bool = Fal
     circuits = (a, b) if c is None else (a, b, c)
     log = check_flag(log, "log")
     check_one_space(circuits)
-    mantissa, exponent = scaled_overlap(circuits)
-    return _log_of(mantissa, exponent) if log else _value_of(mantissa, exponent)
+    return (_log_of if log else _value_of)(*scaled_overlap(circuits))
 
 
 def scaled_overlap(circuits: Sequence[Circuit]) -> tuple[float, int]:
@@ -177,10 +178,8 @@ def scaled_overlap(circuits: Sequence[Circuit]) -> tuple[float, int]:
 
     Returns
     -------
-    mantissa : float
-        From 1/2 to below 1, or 0.
-    exponent : int
-        The overlap is ``mantissa * 2**exponent``.
+    float, int
+        Mantissa, from 1/2 to below 1, or 0; and exponent, of a power of two.
     """
     vtree = circuits[0].vtree
     tables: list[Any] = [None] * vtree.num_nodes
@@ -254,11 +253,17 @@ def _product_weights(left: Weights, right: Weights, p: Ints, q: Ints) -> Weights
     if hasattr(left, "indptr"):
         weights = left[:, p].multiply(right[:, q]).tocsr()
         return weights if _is_sparse(weights.nnz, len(p) * left.shape[0]) else weights.toarray()
-    weights = left[:, p] * right[:, q]
+    weights = _product(left[:, p], right[:, q])
     if _is_sparse(int(np.count_nonzero(weights)), weights.size):
         import scipy.sparse
         return scipy.sparse.csr_array(weights)
     return weights
+
+
+def _product(left: Floats, right: Floats) -> Floats:
+    """The entries' products; one that becomes infinite is refused by its region."""
+    with np.errstate(over="ignore"):
+        return left * right
 
 
 def _is_sparse(count: int, size: int) -> bool:

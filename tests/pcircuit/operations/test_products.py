@@ -315,6 +315,19 @@ def test_product_on_a_long_chain():
 # -- errors ----------------------------------------------------------------------------------------
 
 
+def test_products_beyond_doubles_are_refused_and_those_below_them_are_zero():
+    """Without a warning of NumPy's, which would come first."""
+    def pair(entry, weight):
+        inputs = [InputRegion(v, [[entry, 1.0]]) for v in range(2)]
+        return Circuit(VTree.from_nested([0, 1]), [*inputs, InnerRegion([[0, 0]], [[weight]])])
+    for large in (pair(1e200, 1.0), pair(1.0, 1e200)):
+        with pytest.raises(StructureError, match="found inf at row 0, column 0"):
+            multiply(large, large)
+    small = pair(1e-200, 1.0)
+    assert multiply(small, small).regions[0].probs.tolist() == [[0.0, 1.0]]
+    assert_close(overlap(small, small), 1.0)
+
+
 def test_errors():
     a = ALL["two_coins"]
     other_order = Circuit(VTree.from_nested([1, 0]), [a.regions[1], a.regions[0], a.regions[2]])
