@@ -53,7 +53,8 @@ def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudoco
     Parameters
     ----------
     circuit : Circuit
-        Start values; entries that are exactly 0 stay 0 where `pseudocount` is 0 (and in CSR weights always).
+        Start values; entries that are exactly 0 stay 0 where `pseudocount` is 0, and always where CSR weights do not
+        store them.
     data : (N, V) integer array_like
         Training rows, -1 missing, N at least 1.
     num_epochs : int
