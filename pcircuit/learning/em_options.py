@@ -166,7 +166,8 @@ class EMWatch:
         >>> EMWatch(callback=lambda epoch, value: epoch == 1).stops([-3.0, -2.0])
         True
         """
-        has_converged = self.tolerance > 0 and len(history) > 1 and history[-1] - history[-2] < self.tolerance
+        gain = float(history[-1]) - float(history[-2]) if len(history) > 1 else np.inf  # NaN where both are -inf
+        has_converged = self.tolerance > 0 and gain < self.tolerance
         if has_converged or self.callback is None:
             return has_converged
         result = self.callback(len(history) - 1, history[-1])

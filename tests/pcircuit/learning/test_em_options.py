@@ -61,6 +61,15 @@ def test_progress_is_silent_where_nobody_looks(capfd):
     assert capfd.readouterr() == ("", "")
 
 
+def test_em_with_a_tolerance_and_an_impossible_row_goes_on_and_warns_of_nothing():
+    """NumPy would warn of the difference of two infinities."""
+    circuit = zoo.circuits()["two_coins"]
+    certain = fit_em(circuit, [[0, 0]], num_epochs=1, pseudocount=0)[0]
+    for options in ({}, {"batch_size": 1, "rng": 0}):
+        _, history = fit_em(certain, [[0, 0], [1, 1]], num_epochs=3, pseudocount=0, tolerance=1e-3, **options)
+        assert history.tolist() == [-np.inf] * 4
+
+
 def test_progress_shows_the_log_likelihood_on_a_terminal(monkeypatch):
     pytest.importorskip("rich")
     terminal = io.StringIO()
