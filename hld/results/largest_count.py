@@ -108,7 +108,7 @@ def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), toleranc
     n, T = (np.array([one[:-1].sum() for one in side.counts])[columns] for side in (kept, batch))
     N, K = n + T, k + j
     slack = tolerance * T * np.sqrt(K / np.maximum(N, 1) * (1 - K / np.maximum(N, 1)))
-    expected = T * K / np.maximum(N, 1)
+    expected = T.astype(np.float64) * K / np.maximum(N, 1)  # the product of numbers of billions is beyond 64 bits
     # to a whole number, but not past the mean: no row where one in a hundred is expected is not one row
     moved = np.where(j > expected, np.maximum(np.floor(j - slack), expected),
                      np.minimum(np.ceil(j + slack), expected))

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 from binomial_bounds import at_least, at_most
-from scipy.stats import fisher_exact, hypergeom
+from scipy.stats import binom, fisher_exact, hypergeom
 
 import hld
-from hld.answers.profile import profile_of
+from hld.answers.profile import Profile, profile_of
 from hld.results.largest_count import SHARE, LargestCount, largest_count
 from hld.results.shared_level import combined
 
@@ -69,6 +69,13 @@ def test_a_table_of_two_by_two_is_fishers_test():
     tail = fisher_exact([[30, 10], [2, 8]], alternative="greater").pvalue
     other = hypergeom(50, 32, 10).sf(np.arange(11) - 1)  # of two sides, the other reaches at most as much
     assert found.pvalue == pytest.approx(tail + max(other[other <= tail], default=0.0))
+
+
+@pytest.mark.parametrize("T", [4 * 10 ** 9, 5 * 10 ** 9, 10 ** 11])  # T times the rows in a category is beyond 2^63
+def test_of_billions_of_rows_the_held_out_ones_are_a_sample(T):
+    kept, batch = (Profile(n, (np.array([k, n - k, 0]),), EDGES, ()) for n, k in ((10_000, 5_000), (T, T // 20 * 9)))
+    found = largest_count(kept, batch)
+    assert found.pvalue == pytest.approx(2 * binom.sf(4_999, 10_000, (5_000 + T // 20 * 9) / (10_000 + T)), rel=1e-3)
 
 
 def test_the_level_is_kept_exactly_over_all_ways_to_divide_the_rows():
