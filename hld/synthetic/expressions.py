@@ -23,6 +23,7 @@ import ast
 import math
 import re
 import unicodedata
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -74,11 +75,11 @@ def read_condition(text: str, columns: Any, grids: Any) -> Condition:
     """
     if not isinstance(text, str):
         raise TypeError(f"`where` is {text!r}, expected a condition as text, such as 'age > 40'")
-    tree, names = _parsed(text, {column.name: v for v, column in enumerate(columns)})
-    reader = _Reader(text, columns, grids, names, {})
+    tree, names, place = _parsed(text, {column.name: v for v, column in enumerate(columns)})
+    reader = _Reader(text, columns, grids, names, {}, place)
     reader.boxes(tree)  # finds the cuts
     cuts = {v: tuple(sorted(points)) for v, points in reader.cuts.items()}
-    return Condition(cuts, _Reader(text, columns, grids, names, reader.cuts).boxes(tree))
+    return Condition(cuts, _Reader(text, columns, grids, names, reader.cuts, place).boxes(tree))
 
 
 def cut_edges(column: Any, cuts: set[float] | tuple[float, ...]) -> np.ndarray:
@@ -100,11 +101,11 @@ def cut_edges(column: Any, cuts: set[float] | tuple[float, ...]) -> np.ndarray:
 
 
 class _Reader:
-    """Turns parts of a condition into boxes; `cuts` collects where bins are to be cut."""
+    """Turns parts of a condition into boxes; `cuts` collects where bins are to be cut, `place` is for errors."""
 
     def __init__(self, text: str, columns: tuple[Any, ...], grids: list[Grid | None], names: dict[str, int],
-                 cuts: dict[int, Any]) -> None:
-        self.text, self.columns, self.grids, self.names = text, columns, grids, names
+                 cuts: dict[int, Any], place: Callable[[Any], int]) -> None:
+        self.text, self.columns, self.grids, self.names, self.place = text, columns, grids, names, place
         self.cuts = {v: set(points) for v, points in cuts.items()}
 
     def boxes(self, node: Any) -> list[Any]:
@@ -234,8 +235,7 @@ class _Reader:
 
     def _refuse(self, node: Any, expected: str) -> Any:
         """The error for a part that is none of the grammar."""
-        part = getattr(node, "col_offset", 0)
-        return ValueError(f"`where` {self.text!r} cannot be read at character {part + 1}: {expected}")
+        return ValueError(f"`where` {self.text!r} cannot be read at character {self.place(node)}: {expected}")
 
 
 def _number(column: Any, value: Any) -> float:
@@ -252,13 +252,16 @@ def _number(column: Any, value: Any) -> float:
 
 
 def _parsed(text: Any, numbers: dict[str, int]) -> tuple[Any, ...]:
-    """The syntax tree of a text, and column numbers by the names in it: backquoted ones are replaced."""
+    """The syntax tree of a text, column numbers by the names in it, of which backquoted ones are replaced, and a
+    function from a part of the tree to its first character, from 1 on.
+    """
     if len(text) > LONGEST:
         raise ValueError(f"`where` has {len(text)} characters, expected at most {LONGEST}")
     names = dict(numbers)
     prefix = "column_"
     while any(prefix in one for one in (text, *numbers)):
         prefix += "_"
+    shifts = [(0, 0)]  # where stretches begin in what Python reads, and in the text
 
     def word(match: re.Match[str]) -> str:
         if match[1] is None:
@@ -268,17 +271,34 @@ def _parsed(text: Any, numbers: dict[str, int]) -> tuple[Any, ...]:
             raise ValueError(f"`where` names the column {match[1]!r}, expected one of {listed(numbers)}")
         stand_in = f"{prefix}{v}_".ljust(len(match[0]), "_")
         names[stand_in] = v
+        start = match.start() + shifts[-1][0] - shifts[-1][1]
+        shifts.extend([(start, match.start()), (start + len(stand_in), match.end())])
         return stand_in
+    source = ""
     try:
-        source = TEXTS_AND_QUOTED.sub(word, text).strip()
-        return _as_written(ast.parse(source, mode="eval").body, source, names), names
-    except SyntaxError as error:
-        place = error.offset or len(text) + 1  # 0 stands for the end
+        source = TEXTS_AND_QUOTED.sub(word, text)
+        tree = _as_written(ast.parse(source.strip(), mode="eval").body, source.strip(), names)
+        return tree, names, lambda node: _place(source, shifts, node.lineno, node.col_offset, are_bytes=True)
+    except SyntaxError as error:    # an offset of 0 stands for the end
+        place = _place(source, shifts, error.lineno or 1, error.offset - 1) if error.offset else len(text) + 1
         raise ValueError(f"`where` {text!r} cannot be read at character {place}: {EXPECTED}") from None
     except ValueError as error:
         raise ValueError(f"`where` {text!r} cannot be read: {error}") from None
     except (MemoryError, RecursionError):
         raise ValueError("`where` is nested too deeply: write it with fewer parentheses") from None
+
+
+def _place(source: str, shifts: list[tuple[int, int]], line: int, before: int, *, are_bytes: bool = False) -> int:
+    """The character of a text, from 1 on, at a line of its source without outer blanks and so many letters, or bytes
+    of UTF-8, before it.
+    """
+    read = source.strip()
+    starts = [0, *(end.end() for end in re.finditer(r"\r\n?|\n", read))]
+    start = starts[min(line, len(starts)) - 1]
+    letters = len(read[start:].encode()[:before].decode(errors="ignore")) if are_bytes else before
+    at = len(source) - len(source.lstrip()) + start + letters
+    begin, in_text = max(one for one in shifts if one[0] <= at)
+    return in_text + at - begin + 1
 
 
 def _as_written(tree: Any, source: str, names: dict[str, int]) -> Any:

@@ -11,6 +11,7 @@ from hld.detector import HLDDetector
 from hld.schemas.encoder import fit_encoder
 from hld.synthetic.drawing import condition_probability
 from hld.synthetic.expressions import MOST_BOXES, _checked, read_condition
+from hld.synthetic.values import grids
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +93,15 @@ def test_what_is_no_condition_is_refused(detector, text, message):
 def test_a_text_that_ends_too_early_is_refused_at_its_end(detector):
     with pytest.raises(ValueError, match="at character 9:"):
         detector.probability("age   > ")
+
+
+@pytest.mark.parametrize("text", [
+    "größe > 5 and foo(1)", "   sex == foo(1)", "`a b` > 5 and foo(1)", "(sex == 'a' and\n foo(1))",
+    "(`größe` > 5\r\nand `a b` > 1 and foo(1))", " größe > 5 and `a b` > 1 and (foo(1) > sex)"])
+def test_errors_tell_the_character_of_the_text_also_behind_blanks_letters_of_two_bytes_and_backquotes(text):
+    encoder = fit_encoder([[k * 0.5, "ab"[k % 2], k] for k in range(200)], names=["größe", "sex", "a b"])
+    with pytest.raises(ValueError, match=rf"at character {text.index('foo') + 1}: "):
+        read_condition(text, encoder.columns, grids(encoder.columns, None))
 
 
 @pytest.fixture(scope="module")
