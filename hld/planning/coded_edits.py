@@ -52,7 +52,12 @@ def _place(encoder: Any, edit: Edit) -> dict[str, Any]:
     for level in _readings(edit.level):
         cells = np.full((1, len(names)), None, dtype=object)
         cells[0, v] = level
-        codes, report, _, _ = encoder.encode_counting(as_table(encoder, cells))
+        try:
+            codes, report, _, _ = encoder.encode_counting(as_table(encoder, cells))
+        except ValueError:
+            if encoder.columns[v].unseen != "refuse":
+                raise
+            continue    # the schema refuses what is none of the levels, such as the text of a number
         if codes[0, v] >= 0 and not report.num_unseen[v]:
             return {"column": v, "level": int(codes[0, v])}
     if str(edit.level) in labels:

@@ -37,3 +37,15 @@ def test_a_change_by_too_much_is_told_of_the_level_as_it_was_named(detector, by)
                 lambda: hld.plan(detector, 50, [edit])):
         with pytest.raises(ValueError, match=said):
             way()
+
+
+def test_levels_are_read_as_numbers_too_where_the_schema_refuses_new_ones():
+    """The text "2" is no level of a column of whole numbers, and was refused before it was tried as the number 2."""
+    rng = np.random.default_rng(0)
+    table = {"size": rng.integers(0, 3, 300), "old": rng.random(300) < 0.3}
+    schema = hld.learn_schema(table).replace("size", policy="refuse").replace("old", policy="refuse")
+    strict = hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=99, schema=schema).fit(table)
+    found = [coded_edit(strict, Edit.read(text)) for text in ("size=2:+0.1", "old=true:+0.1")]
+    assert [(one.column, one.level) for one in found] == [(0, 2), (1, 1)]
+    with pytest.raises(ValueError, match=r"`level` of an edit must be one of those of column 'size' \(0, 1, 2, "):
+        coded_edit(strict, Edit.read("size=7:+0.1"))
