@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hld.synthetic.values import Grid
 
 MOST_PAIRS = 2_000
+ONLY_IN = "only in the"  # the note of a column that one model has
 SHARED = {("unseen",): UNSEEN, ("rare",): RARE}  # cells that no level is, also none of the same text
 
 
@@ -91,11 +92,14 @@ class ModelsDistance:
     def headline(self) -> str:
         """The farthest column in a line."""
         found = [one for one in self.columns if one.distance is not None]
+        others = sum(one.distance is None and not one.note.startswith(ONLY_IN) for one in self.columns)
         if not found:
-            return "the models have no column in common"
+            return "the models have no column in common" if not others else (
+                f"{others} column{'s' * (others > 1)} in common, none that can be compared: of other kinds")
         farthest = (f"{in_one_line(found[0].name)} differs most, in {percent(found[0].distance)} of rows"
                     if found[0].distance > 0 else "none differs")
-        return (f"{len(found)} column{'s' * (len(found) > 1)} in common; {farthest} "
+        more = f" that can be compared, and {others} of other kinds" if others else ""
+        return (f"{len(found)} column{'s' * (len(found) > 1)} in common{more}; {farthest} "
                 f"(models of {self.num_train[0]} and {self.num_train[1]} rows)")
 
     def to_dict(self) -> dict[str, Any]:
@@ -134,7 +138,7 @@ def compare_models(first: Any, second: Any) -> ModelsDistance:
     for name in dict.fromkeys([*sides[0].at, *sides[1].at]):
         absent = [k for k in range(2) if name not in sides[k].at]
         if absent:
-            columns.append(ColumnDistance(name, None, f"only in the {('second', 'first')[absent[0]]} model"))
+            columns.append(ColumnDistance(name, None, f"{ONLY_IN} {('second', 'first')[absent[0]]} model"))
             continue
         kinds = [side.column(name).kind for side in sides]
         binned = [is_binned(side.column(name)) for side in sides]

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.answers.models import compare_models
+from hld.answers.models import ColumnDistance, ModelsDistance, compare_models
 
 
 def table(rng, number, shift=0.0):
@@ -86,7 +86,15 @@ def test_times_and_numbers_with_bins_are_not_compared():
     when = next(one for one in found.columns if one.name == "when")
     assert when.distance is None
     assert when.note == "continuous in the first model, date in the second"
-    assert found.headline().startswith("1 column in common; ")
+    assert found.headline().startswith("1 column in common that can be compared, and 1 of other kinds; ")
+
+
+def test_columns_of_other_kinds_are_in_common_nonetheless():
+    kinds = [ColumnDistance(name, None, "continuous in the first model, date in the second") for name in "ab"]
+    alone = ColumnDistance("c", None, "only in the first model")
+    said = [ModelsDistance((*one, alone), (), (9, 9)).headline() for one in ([], kinds[:1], kinds)]
+    assert said == ["the models have no column in common", "1 column in common, none that can be compared: of other "
+                    "kinds", "2 columns in common, none that can be compared: of other kinds"]
 
 
 def test_cells_of_a_cut_bin_have_the_probabilities_that_the_model_tells():
