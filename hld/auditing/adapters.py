@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from hld.tables.cells import read_table
+from hld.tables.forms import named_rows
 from hld.tables.shown_names import listed
 
 NAMES = ("pvalue", "p_value", "p_val", "pval")
@@ -157,7 +158,8 @@ def column_of(table: Any, name: Any) -> np.ndarray:
     table : table of any kind
         As `take` knows them.
     name : str or int
-        Or the position of the column, where none has such a name; columns without names are x0, x1, ...
+        Or the position of the column, where none has such a name; columns without names are x0, x1, ..., and names
+        that are no text are found by their text, too.
 
     Returns
     -------
@@ -173,8 +175,10 @@ def column_of(table: Any, name: Any) -> np.ndarray:
     >>> column_of({"a": [1, 2], "b": [3, 4]}, 1), column_of([[1, 2], [3, 4]], "x0")
     (array([3, 4], dtype=object), array([1, 3], dtype=object))
     """
+    records = named_rows(table) if isinstance(table, (list, tuple)) and len(table) else None
+    table = table if records is None else records
     names = _names(table)
-    at = names.index(name) if name in names else name
+    at = _place(names, name)
     if isinstance(at, bool) or not isinstance(at, (int, np.integer)) or not 0 <= at < len(names):
         raise ValueError(f"`edits` names the column {name!r}, expected one of {listed(names)}, or a "
                          f"position from 0 to {len(names) - 1}")
@@ -186,12 +190,18 @@ def column_of(table: Any, name: Any) -> np.ndarray:
     elif isinstance(table, np.ndarray) and table.ndim == 2:
         cells = table[:, at]
     else:
-        cells = [row[names[at] if isinstance(row, Mapping) else int(at)] for row in table]
+        cells = [row.get(names[at]) if isinstance(row, Mapping) else row[int(at)] for row in table]
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "mM" and np.datetime_data(cells.dtype)[0] in FINE:
         cells = cells.astype(f"{cells.dtype.kind}8[us]")  # finer ones are plain integers as plain values
     own = next((method for name in ("tolist", "to_pylist") if (method := getattr(cells, name, None))), None)
     cells = list(cells) if own is None else own()  # as plain values
     return np.fromiter(cells, dtype=object, count=len(cells))
+
+
+def _place(names: list[Any], name: Any) -> Any:
+    """The place of a name, or of the name with this text; else the name itself, which may be a place."""
+    texts = names if name in names or not isinstance(name, str) else [*map(str, names)]
+    return texts.index(name) if name in texts else name
 
 
 def _names(table: Any) -> list[Any]:
@@ -203,5 +213,6 @@ def _names(table: Any) -> list[Any]:
         return list(table.schema.names if is_arrow else table.columns)
     if getattr(getattr(table, "dtype", None), "names", None):
         return list(table.dtype.names)
-    first = table[0]
-    return list(first) if isinstance(first, Mapping) else [f"x{v}" for v in range(len(first))]
+    if isinstance(table[0], Mapping):
+        return list(dict.fromkeys(name for row in table for name in row))
+    return [f"x{v}" for v in range(len(table[0]))]

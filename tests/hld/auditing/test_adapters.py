@@ -1,4 +1,6 @@
 """Tables of all kinds as rows to be taken from."""
+import collections
+import dataclasses
 import datetime
 
 import numpy as np
@@ -70,3 +72,21 @@ def test_times_of_any_unit_are_times_and_not_the_nanoseconds_of_them(unit):
         assert has_level(cells, "2024-01-01").tolist() == [True, False, False]
         assert cells[2] is None
     assert column_of({"d": days - days[0]}, "d")[1] == datetime.timedelta(days=1)
+
+
+def test_rows_that_name_their_cells_have_columns_with_these_names():
+    """Data classes had no length, named tuples no names, and mappings without a key a KeyError."""
+    Pair = dataclasses.make_dataclass("Pair", ["n", "w"])
+    Named = collections.namedtuple("Named", "n w")
+    for kind in (Pair, Named, lambda n, w: {"n": n, "w": w}):
+        assert column_of([kind(1, "a"), kind(2, "b")], "w").tolist() == ["a", "b"]
+    assert column_of([{"n": 1}, {"n": 2, "w": "b"}], "w").tolist() == [None, "b"]
+    assert column_of([{"w": "a"}, {"n": 2}], "w").tolist() == ["a", None]
+
+
+def test_names_that_are_no_text_are_found_by_their_text():
+    table = {7: [1, 2], 1: ["a", "b"]}
+    assert column_of(table, "7").tolist() == column_of(table, 7).tolist() == [1, 2]
+    assert column_of({**table, "7": [3, 4]}, "7").tolist() == [3, 4]
+    with pytest.raises(ValueError, match="`edits` names the column '0', expected one of 7, 1, or a position"):
+        column_of(table, "0")
