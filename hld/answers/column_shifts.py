@@ -209,15 +209,18 @@ def labels_of(column: Any) -> tuple[Any, ...]:
 
 
 def percent(share: float) -> str:
-    """A share in per cent; small ones are not shown as zero.
+    """A share in per cent; small ones are not shown as zero, nor those of nearly all rows as of all.
 
     Examples
     --------
-    >>> [percent(share) for share in (0.0, 0.0004, 0.031, 0.25, 1.0)]
-    ['0%', '0.04%', '3.1%', '25%', '100%']
+    >>> [percent(share) for share in (0.0, 0.0004, 0.031, 0.25, 0.9996, 1.0)]
+    ['0%', '0.04%', '3.1%', '25%', '99.96%', '100%']
     """
-    share = 100 * share
-    return f"{share:.2g}%" if share < 9.95 else f"{share:.0f}%"
+    text = f"{100 * share:.2g}%" if 100 * share < 9.95 else f"{100 * share:.0f}%"
+    if share >= 1 or text != "100%":
+        return text
+    rest = float(f"{100 * (1 - share):.1g}")
+    return f"{100 - rest:.10g}%"
 
 
 def from_to(first: float, second: float) -> str:
@@ -238,10 +241,11 @@ def from_to(first: float, second: float) -> str:
     ('12% -> 25%', '12.0% -> 12.2%', '3.121% -> 3.124%', '50% -> 50%')
     """
     texts = percent(first), percent(second)
-    for digits in range(1, MOST_DIGITS + 1):
-        if texts[0] != texts[1] or first == second:
-            break
-        texts = f"{100 * first:.{digits}f}%", f"{100 * second:.{digits}f}%"
+    is_close = texts[0] == texts[1] and first != second
+    for digits in range(1, MOST_DIGITS + 1) if is_close else ():
+        longer = f"{100 * first:.{digits}f}%", f"{100 * second:.{digits}f}%"
+        if longer[0] != longer[1] and (max(first, second) >= 1 or not any(one.startswith("100") for one in longer)):
+            return " -> ".join(longer)
     return " -> ".join(texts)
 
 

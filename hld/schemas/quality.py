@@ -72,8 +72,8 @@ class ColumnQuality:
                  for attribute, what in COUNTS.items() if (count := getattr(self, attribute))]
         if num_rows and (self.num_missing or self.train_missing):
             tested = "" if self.pvalue is None else f" (p = {self.pvalue:.2g})"
-            trained = "" if self.train_missing is None else f", {100 * self.train_missing:.3g}% in training{tested}"
-            found.append(f"column {self.name!r}: {100 * self.num_missing / num_rows:.3g}% of the values are missing"
+            trained = "" if self.train_missing is None else f", {_percent(self.train_missing)} in training{tested}"
+            found.append(f"column {self.name!r}: {_percent(self.num_missing / num_rows)} of the values are missing"
                          + trained)
         return found
 
@@ -164,6 +164,12 @@ class DataQuality:
         lines = [f"{self.num_rows} rows", *self.extra_lines(),
                  *[line for column in self.columns for line in column.lines(self.num_rows)]]
         return "\n".join(lines) if len(lines) > 1 else f"{lines[0]}, nothing that the schema does not know"
+
+
+def _percent(share: float) -> str:
+    """A share in per cent; that of nearly all is not shown as that of all."""
+    text = f"{100 * share:.3g}%"
+    return text if share >= 1 or text != "100%" else f"{100 - float(f'{100 * (1 - share):.1g}'):.10g}%"
 
 
 def column_lines(absent: Sequence[str], extra: Sequence[str]) -> list[str]:

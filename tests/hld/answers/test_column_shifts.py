@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from hld.answers.column_shifts import column_shifts, edge_texts, labels_of
+from hld.answers.column_shifts import column_shifts, edge_texts, from_to, labels_of, percent
 from hld.answers.profile import profile_of
 from hld.schemas.encoder import fit_encoder
 
@@ -73,3 +73,10 @@ def test_edges_below_ten_millions_have_no_exponent():
     edges = (-123456.7, 0.00001234, 11492.8, 1e5, 1234567.8, 2e9)
     column = fit_encoder([[k + 0.5] for k in range(50)]).columns[0]
     assert edge_texts(column, edges) == ["-123500", "1.234e-05", "11490", "100000", "1235000", "2e+09"]
+
+
+def test_shares_of_nearly_all_rows_are_not_those_of_all_nor_small_ones_of_none():
+    assert [percent(share) for share in (0.9949, 0.9951, 0.9996, 1 - 1e-7, 1 - 2e-16, 1.0)] == [
+        "99%", "99.5%", "99.96%", "99.99999%", "100%", "100%"]
+    assert [from_to(*pair) for pair in ((0.9996, 1.0), (0.99949, 0.99951), (1.0, 1 - 1e-7), (4.12e-7, 4.13e-7))] == [
+        "99.96% -> 100%", "99.949% -> 99.951%", "100% -> 99.99999%", "4.1e-05% -> 4.1e-05%"]

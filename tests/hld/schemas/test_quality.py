@@ -180,3 +180,10 @@ def test_a_schema_by_hand_is_learned_kept_and_saved(tmp_path):
         hld.HLDDetector(schema=hld.TableSchema([hld.ColumnSchema("land")])).fit(table(20, 0))
     with pytest.raises(TypeError, match="`schema` must be a TableSchema, found dict"):
         hld.HLDDetector(schema={}).fit(table(20, 0))
+
+
+def test_a_column_in_which_a_few_cells_are_left_is_not_told_to_be_missing_throughout():
+    schema = hld.learn_schema({"x": [1.0, 2.0, 3.0] * 2000, "y": [1, 2, None] + [None] * 5997})
+    found = schema.check({"x": [1.0] + [None] * 2499, "y": [None] * 2500})
+    assert "column 'x': 99.96% of the values are missing, 0% in training" in str(found)
+    assert "column 'y': 100% of the values are missing, 99.97% in training" in str(found)
