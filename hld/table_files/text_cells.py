@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 UNSEEN = "<unseen>"  # how `TableEncoder.decode` writes the category of levels that training did not have
 PLAIN = re.compile(r"[!-^`-~]*")  # only Python reads 1_000 and digits of other scripts: in training they are text
 WHOLE = re.compile(r"[+-]?[0-9]{1,400}")  # longer numbers are infinite as doubles
+LONG = re.compile("-?[0-9]*")
 WORDS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "false": "0", UNSEEN: "inf"}
 
 
@@ -58,13 +59,25 @@ def typed_frame(text: Any, dialect: Dialect, options: ReadOptions, codes: Collec
     buffer.seek(0)
     # in pieces, one column could get two types; plain types would round whole numbers beside a missing cell
     exact = {} if int(pandas.__version__.partition(".")[0]) >= 3 else {"float_precision": "round_trip"}  # its default
-    frame = pandas.read_csv(buffer, low_memory=False, dtype_backend="numpy_nullable", decimal=dialect.decimal,
-                            na_values=options.missing_texts, index_col=False, dtype=dict.fromkeys(codes, "string"),
-                            **exact)
+    how = {"low_memory": False, "dtype_backend": "numpy_nullable", "decimal": dialect.decimal,
+           "na_values": options.missing_texts, "index_col": False, **exact}
+    frame = pandas.read_csv(buffer, dtype=dict.fromkeys(codes, "string"), **how)
+    long = [name for name in frame.columns if name not in codes and _are_long(frame[name])]
+    if long:  # whose texts are those of the numbers, without zeros in front
+        buffer.seek(0)
+        frame[long] = pandas.read_csv(buffer, usecols=long, dtype="string", **how)[long]
     for name in frame.columns.difference(codes, sort=False):
         if frame[name].dtype == "string":  # empty cells among numbers beyond int64, which become text
             frame[name] = _times_or_text(frame[name].mask(frame[name] == ""))
     return frame
+
+
+def _are_long(column: Any) -> bool:
+    """Whether the texts of a pandas column are those of whole numbers, some of which are beyond 64 bits."""
+    if column.dtype != "string":
+        return False
+    cells = column.dropna()
+    return bool(len(cells) and LONG.fullmatch(cells.iloc[0]) and cells.str.fullmatch(LONG.pattern).all())
 
 
 def pandas_for_csv() -> Any:

@@ -149,3 +149,17 @@ def test_a_missing_number_says_nothing_of_words_and_truths():
         column = fit_encoder({"a": cells}).columns[0]
         found = as_fitted(pd.Series([tested, "1"]), column, ".", options.missing_texts, options.na_values)
         assert [one is None or one != one for one in found.tolist()] == [False, True]
+
+
+@pytest.mark.parametrize("cells", [
+    ["0012345678901234567890", "0112345678901234567890"], ["18446744073709551616", "007"],
+    ["12345678901234567890123", "+5", "-0", "1 "], ["012345678901234567890", ""]])
+def test_whole_numbers_beyond_64_bits_are_learned_as_they_are_written(tmp_path, cells):
+    """They are text, but were learned without zeros in front: the file that was learned from had p = 1e-164."""
+    (tmp_path / "t.csv").write_text("id,y\n" + "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(cells * 20)))
+    encoder = fit_encoder(files.read_training(str(tmp_path / "t.csv"))[0])
+    known = sorted(filter(None, cells))
+    assert sorted(encoder.columns[0].levels) == known
+    codes = codes_of(encoder, tmp_path / "t.csv")[:, 0]
+    levels = encoder.columns[0].levels
+    assert codes.tolist() == [levels.index(cell) if cell else -1 for cell in cells * 20]
