@@ -130,10 +130,12 @@ def as_fitted(column: Any, fitted: Any, decimal: str, missing: Collection[str] =
 
 
 def _is_of_numbers(fitted: Any) -> bool:
-    """Whether a fitted column is made of numbers, which are neither times nor 0 and 1 for False and True."""
+    """Whether a fitted column is made of numbers, neither times nor 0 and 1 for False and True, or of holes alone."""
     if fitted is None or fitted.kind in TIMES or fitted.kind == "boolean":
         return False
-    return fitted.kind in BINNED or (bool(fitted.levels) and not any(isinstance(one, str) for one in fitted.levels))
+    if fitted.kind in BINNED:
+        return True
+    return not any(isinstance(one, str) for one in fitted.levels) and (bool(fitted.levels) or not fitted.rare)
 
 
 def _numbers(texts: Collection[str]) -> list[float]:

@@ -163,3 +163,15 @@ def test_whole_numbers_beyond_64_bits_are_learned_as_they_are_written(tmp_path, 
     codes = codes_of(encoder, tmp_path / "t.csv")[:, 0]
     levels = encoder.columns[0].levels
     assert codes.tolist() == [levels.index(cell) if cell else -1 for cell in cells * 20]
+
+
+@pytest.mark.parametrize("cells", [["-999.00"], ["-999.00", "-999"], ["-999.0", ""]])
+def test_a_number_that_is_missing_is_so_in_a_column_without_other_cells(tmp_path, cells):
+    """As it is when the table is learned: the same file had p = 6e-239, its holes taken for new values."""
+    options = ReadOptions(na_values=("-999",))
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(cells * 20)))
+    encoder = fit_encoder(files.read_training(str(tmp_path / "t.csv"), options)[0])
+    assert encoder.columns[0].levels == ()
+    assert set(codes_of(encoder, tmp_path / "t.csv", options)[:, 0].tolist()) == {-1}
+    (tmp_path / "t.csv").write_text("a,b\n-998.00,0\nx,1\n")
+    assert codes_of(encoder, tmp_path / "t.csv", options)[:, 0].tolist() == [0, 0]
