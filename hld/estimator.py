@@ -16,6 +16,7 @@ import numpy as np
 
 WIDTH = re.compile(r"`table` has (\d+) columns, expected (\d+) ")
 ODD_SHARE = 0.05  # of rows that follow the reference, at most, which `predict` calls odd
+ROUNDED = 1e-9  # of a log-likelihood: its last digits differ from one engine, and from one processor, to the next
 
 
 class NotFittedError(ValueError, AttributeError):
@@ -48,15 +49,19 @@ def row_offset(scores: np.ndarray) -> float:
     """The largest log-likelihood that at most a twentieth of the rows after k reference rows fall below.
 
     It is the r-th smallest of the k scores, r = floor((k + 1) / 20): the rank of a fresh row among k + 1 exchangeable
-    ones is uniform, so it falls below with probability r / (k + 1) at most.  With fewer than 19 rows it is -inf.
+    ones is uniform, so it falls below with probability r / (k + 1) at most.  With fewer than 19 rows it is -inf.  A
+    billionth is taken off, so that no row that is as likely falls below by rounding.
 
     Examples
     --------
-    >>> row_offset(np.arange(-39.0, 0.0)), row_offset(np.arange(-18.0, 0.0))
+    >>> round(row_offset(np.arange(-39.0, 0.0)), 6), row_offset(np.arange(-18.0, 0.0))
     (-38.0, -inf)
     """
     rank = int(ODD_SHARE * (len(scores) + 1) + 1e-9)
-    return min(float(np.sort(scores)[rank - 1]), 0.0) if rank else -np.inf
+    if not rank:
+        return -np.inf
+    score = float(np.sort(scores)[rank - 1])
+    return min(score - ROUNDED * max(1.0, abs(score)), 0.0)
 
 
 def predictions(detector: Any, table: Any) -> tuple[Any, ...]:
