@@ -14,7 +14,7 @@ from typing import Any
 from pcircuit.circuit_mixture import Mixture, check_mixture
 from pcircuit.files.archive import read_object, write_archive
 from pcircuit.files.circuit_file import ARRAYS, check_keys, from_arrays, to_arrays
-from pcircuit.files.contents import check_names, finite_array, under_prefix, with_prefix
+from pcircuit.files.contents import check_names, finite_array, with_prefix
 from pcircuit.files.header_json import check_provenance
 
 FORMAT, FORMAT_VERSION = "pcircuit.mixture", 1
@@ -102,6 +102,10 @@ def _from_parts(header: dict[Any, Any], arrays: dict[Any, Any]) -> Mixture:
     """The mixture of a file's header and arrays; ValueError if they are not of this format."""
     check_keys(header, "mixture")
     weights = finite_array(arrays, "weights", (None,))
-    names = {"weights", *(f"{m}.{name}" for m in range(len(weights)) for name in ARRAYS)}
-    check_names(arrays, names, f"the file of {len(weights)} circuits")
-    return Mixture([from_arrays(under_prefix(f"{m}.", arrays)) for m in range(len(weights))], weights)
+    if len(weights) >= len(arrays):  # before as many names are made as there would be arrays
+        raise ValueError(f"it has the weights of {len(weights)} circuits beside {len(arrays) - 1} arrays, expected "
+                         f"{len(ARRAYS)} for each circuit")
+    names = [{name: f"{m}.{name}" for name in ARRAYS} for m in range(len(weights))]
+    check_names(arrays, {"weights", *(name for own in names for name in own.values())},
+                f"the file of {len(weights)} circuits")
+    return Mixture([from_arrays({name: arrays[full] for name, full in own.items()}) for own in names], weights)

@@ -1,5 +1,6 @@
 """Files of mixtures: what was saved comes back to the last bit, and nothing else is taken for one."""
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -33,6 +34,18 @@ def test_hostile_files_of_mixtures(tmp_path, rng):
         write_archive(tmp_path / "bad.pcm", {key: header[key] for key in ("format", "version")} | extra, parts)
         with pytest.raises(ValueError, match="cannot read"):
             load_mixture(tmp_path / "bad.pcm")
+
+
+def test_weights_of_circuits_that_are_not_there_take_no_memory_for_their_names(tmp_path):
+    """Ten names for each weight were made first: 200 MB for this file of 800 kB."""
+    weights = np.full(100_000, 1e-5)
+    write_archive(tmp_path / "m.pcm", {"format": "pcircuit.mixture", "version": 1}, {"weights": weights, "0.kind": [0]})
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="weights of 100000 circuits beside 1 arrays, expected 10 for each circuit"):
+        load_mixture(tmp_path / "m.pcm")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 * weights.nbytes
 
 
 def test_circuits_and_weights_come_back_to_the_last_bit(tmp_path):
