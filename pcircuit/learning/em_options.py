@@ -195,7 +195,8 @@ class EMWatch:
         remark : callable
             Takes a text to show beside the bar.
         """
-        if not self.progress or not sys.stderr.isatty() or find_spec("rich") is None:
+        is_seen = sys.stderr is not None and sys.stderr.isatty()  # None in programs without a console
+        if not (self.progress and is_seen) or find_spec("rich") is None:
             yield lambda value: None, lambda remark: None
             return
         from rich.console import Console

@@ -61,6 +61,12 @@ def test_progress_is_silent_where_nobody_looks(capfd):
     assert capfd.readouterr() == ("", "")
 
 
+def test_progress_is_silent_in_programs_without_a_console(monkeypatch):
+    monkeypatch.setattr("sys.stderr", None)
+    _, history = fit_em(zoo.circuits()["two_coins"], [[0, 0]], num_epochs=2, progress=True)
+    assert len(history) == 3
+
+
 def test_em_with_a_tolerance_and_an_impossible_row_goes_on_and_warns_of_nothing():
     """NumPy would warn of the difference of two infinities."""
     circuit = zoo.circuits()["two_coins"]
