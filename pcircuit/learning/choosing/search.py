@@ -31,7 +31,7 @@ class LearnSearch:
         a part at least as many rows as columns are tried.  Default 4, 16, 64, 256; () for no cuts.
     num_points : int
         Points of mixtures over a continuous hidden variable, at most; rounded down to a power of two, and no more than
-        rows.  Below 256 there are none.  Default 8192; 0 leaves them out.
+        rows, or than `max_parameters` allows two of them.  Below 256 there are none.  Default 8192; 0 leaves them out.
     bandwidths : sequence of float
         Of kernels around the rows, above 0 and at most 1, each a model of the mixture, which then holds these rows: ()
         for none, also where training rows must not leave.  Default 0.01, 0.03, 0.1, 0.3.

@@ -86,10 +86,12 @@ def continuous_ways(rows: Rows, search: LearnSearch) -> list[Way]:
     Returns
     -------
     list of Way
-        One, or none: with fewer than 256 rows, one column, columns of one category, or too many categories.
+        One, or none: with fewer than 256 rows, one column, columns of one category, too many categories, or where two
+        members would have more than `max_parameters`.
     """
     (N, V), num_logits = rows.table.shape, int((rows.categories - 1).sum())
-    most = min(search.num_points, N, MOST_LOGITS // max(num_logits, 1))
+    of_point = int(rows.categories.sum()) + 1  # parameters: probabilities, and a weight
+    most = min(search.num_points, N, MOST_LOGITS // max(num_logits, 1), int(search.max_parameters // (2 * of_point)))
     if most < CIRCUIT_PRODUCTS or V == 1 or not num_logits:
         return []
     points = 2 ** (most.bit_length() - 1)

@@ -111,6 +111,17 @@ def test_members_keep_to_all_limits(rng):
     assert largest_number(free) == 12
 
 
+def test_a_way_alone_keeps_to_the_parameters(rng):
+    """One continuous taste: two mixtures over it, of 256 points of 16 columns, have 2 x 256 x 33 parameters."""
+    rows = (rng.random((700, 16)) < 1 / (1 + np.exp(-2 * rng.normal(size=(700, 1))))).astype(np.int8)
+    fixed = {"num_latents": [1], "pseudocounts": [0.1], "num_trees": 2, "num_epochs": 8, "num_parts": (),
+             "bandwidths": (), "joint": False}
+    for most, expected in ((2 * 256 * 33, True), (2 * 256 * 33 - 1, False)):
+        learned = learn(rows[:500], rows[500:], search=LearnSearch(max_parameters=most, **fixed))
+        assert any(trial.name.startswith("continuous") for trial in learned.trials) == expected
+        assert learned.mixture is None or learned.mixture.num_parameters <= most + 2 * learned.circuit.num_parameters
+
+
 def largest_number(learned):
     """The most members of one way."""
     return max(int(trial.name.rsplit(maxsplit=1)[1]) for trial in learned.trials if trial.name != "size")

@@ -26,6 +26,16 @@ def test_points_of_continuous_mixtures_fit_rows_and_memory(most, rows, categorie
     assert [way.num_points for way in found] == [expected] * (expected > 0)
 
 
+@pytest.mark.parametrize(("most", "expected"), [(1e300, 8192), (2 * 8192 * 61, 8192), (2 * 8192 * 61 - 1, 4096),
+                                                (2 * 256 * 61, 256), (2 * 256 * 61 - 1, 0), (1, 0)])
+def test_two_continuous_mixtures_have_no_more_parameters_than_there_may_be(most, expected):
+    """Twenty columns of three categories: 60 probabilities and a weight for each point."""
+    table = np.zeros((9000, 20), dtype=np.int8)
+    rows = Rows(table, table, np.ones(9000), table[:10], np.full(20, 3), np.arange(-1, 19), None)
+    found = continuous_ways(rows, LearnSearch(max_parameters=most))
+    assert [way.num_points for way in found] == [expected] * (expected > 0)
+
+
 @pytest.mark.parametrize(("epochs_left", "expected"), [(160, 40), (159, 40), (79, 39), (16, 8), (15.9, 0)])
 def test_a_continuous_mixture_takes_half_of_what_is_left_if_that_is_enough(epochs_left, expected):
     """50 rows of 2 columns at 3 states: 50 x 3 x 12 = 1,800 for each epoch, of which all 40 are a quarter of 160."""
