@@ -127,6 +127,27 @@ def _postgres_schema(connection: Any, query: str) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
+def rows_as_tuples(source: Any) -> Iterator[None]:
+    """Have a connection of psycopg give tuples meanwhile, which its owner may have told to give something else.
+
+    Parameters
+    ----------
+    source : object
+        Any other than such a connection stays as it is.
+    """
+    if type(source).__module__.partition(".")[0] != "psycopg":
+        yield
+        return
+    import psycopg.rows
+    own = source.row_factory, source.cursor_factory
+    source.row_factory, source.cursor_factory = psycopg.rows.tuple_row, psycopg.Cursor
+    try:
+        yield
+    finally:
+        source.row_factory, source.cursor_factory = own
+
+
+@contextlib.contextmanager
 def reading(connection: Any) -> Iterator[Any]:
     """A cursor of PostgreSQL in a transaction of its own, in which functions that a query calls cannot write either.
 

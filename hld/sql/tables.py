@@ -22,7 +22,7 @@ from hld.detector import HLDDetector
 from hld.schemas.columns import BINNED
 from hld.schemas.encoding import EncodingReport
 from hld.sql.slots import MISSING, ODD, codes_of_slots, counted_column, part_expression, slot_expression
-from hld.sql.sources import one_line, reading, table_of
+from hld.sql.sources import one_line, reading, rows_as_tuples, table_of
 from hld.sql.sqlite_cells import forget, sqlite_expression
 from hld.tables.shown_names import listed
 
@@ -94,6 +94,13 @@ def count(detector: HLDDetector, source: Any, query: str | None = None) -> Table
     columns = tuple(map(counted_column, detector.encoder_.columns))
     sizes = tuple(column.num_categories for column in columns)
     edges = detector.profile_.edges.tolist()
+    with rows_as_tuples(source):
+        slots, absent, extra, num_queries = _asked(detector, columns, edges, source, query)
+    return _assembled(columns, sizes, edges, slots, (absent, extra), num_queries)
+
+
+def _asked(detector: Any, columns: Any, edges: list[Any], source: Any, query: str | None) -> Any:
+    """What is counted, by pair; columns that are not there, and others; how many queries it took."""
     table = table_of(source, query)
     try:
         expressions, absent, extra = _expressions(detector, columns, table)
@@ -107,8 +114,7 @@ def count(detector: HLDDetector, source: Any, query: str | None = None) -> Table
     finally:
         _leave(table, len(columns), isinstance(source, str))
     slots = {pair: table for block in found for pair, table in block.items()}
-    num_queries = len(slots) if coded.get_backend().name in WITHOUT_SETS else len(found)
-    return _assembled(columns, sizes, edges, slots, (absent, extra), num_queries)
+    return slots, absent, extra, len(slots) if coded.get_backend().name in WITHOUT_SETS else len(found)
 
 
 def _leave(table: Any, num_columns: int, is_own: bool) -> None:

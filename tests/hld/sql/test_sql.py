@@ -204,6 +204,22 @@ def test_a_connection_of_postgres_counts_a_table_again_that_has_got_another_colu
         owner.execute("DROP TABLE growing")
 
 
+@pytest.mark.parametrize("query", ["small", "SELECT * FROM small"])
+def test_connections_of_postgres_that_make_something_else_of_rows(postgres, query):
+    import psycopg.rows
+    table = pd.DataFrame({"kind": ["a", "b", "a"] * 50, "size": [0, 1, 2] * 50})
+    detector = hld.HLDDetector(**OPTIONS).fit(table)
+    for one in (psycopg.rows.dict_row, psycopg.rows.scalar_row):
+        with psycopg.connect(**postgres[1], row_factory=one, cursor_factory=psycopg.RawCursor) as connection:
+            connection.execute("CREATE TABLE small AS SELECT 'a' AS kind, 1 AS size")
+            assert_same(hld.sql.count(detector, connection, query), detector, table[:1].assign(size=1))
+            assert (connection.row_factory, connection.cursor_factory) == (one, psycopg.RawCursor)
+            with pytest.raises(ValueError, match="cannot be read"):
+                hld.sql.count(detector, connection, "SELECT * FROM nosuch")
+            assert (connection.row_factory, connection.cursor_factory) == (one, psycopg.RawCursor)
+            connection.rollback()
+
+
 @pytest.mark.parametrize("is_autocommit", [False, True])
 def test_functions_of_postgres_that_write_are_refused(postgres, is_autocommit):
     import psycopg
