@@ -66,7 +66,7 @@ def _asked(ibis: Any, connection: Any, query: str) -> Any:
     statement = _one_that_reads(query, connection) if QUERY.match(query) else None
     try:
         if statement is None:
-            return _typed(ibis, _named(connection, query))
+            return _named(connection, query)
         schema = _postgres_schema(connection, statement) if connection.name == "postgres" else None
         return connection.sql(statement, schema=schema)
     except ibis.common.exceptions.TableNotFound as error:
@@ -164,6 +164,8 @@ def reading(connection: Any) -> Iterator[Any]:
 
 def _named(connection: Any, name: str) -> Any:
     """A table by its name, as it is; else by schema and name with a dot between."""
+    if connection.name == "postgres":
+        return _found_in_postgres(connection, name)
     if connection.name == "sqlite" and _has_computed(connection.con, name):
         from sqlglot import exp
         return connection.sql(exp.select("*").from_(exp.to_identifier(name, quoted=True)).sql(dialect="sqlite"))
@@ -171,6 +173,18 @@ def _named(connection: Any, name: str) -> Any:
         return connection.table(name)
     schema, _, own = name.rpartition(".")
     return connection.table(own, database=schema)
+
+
+def _found_in_postgres(connection: Any, name: str) -> Any:
+    """A table by its name, in any schema of the search path, of which ibis would look into the first alone."""
+    for parts in ([name], name.rsplit(".", 1)):
+        quoted = ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+        with reading(connection) as cursor:
+            is_there = cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [quoted]).fetchone()[0]
+        if is_there:
+            statement = f"SELECT * FROM {quoted}"
+            return connection.sql(statement, schema=_postgres_schema(connection, statement))
+    return connection.table(name)   # raises
 
 
 def _has_computed(connection: Any, name: str) -> bool:

@@ -220,6 +220,24 @@ def test_connections_of_postgres_that_make_something_else_of_rows(postgres, quer
             connection.rollback()
 
 
+def test_tables_of_postgres_are_found_in_every_schema_of_the_search_path(postgres):
+    import psycopg
+    table = pd.DataFrame({"kind": ["a", "b", "a"] * 50, "size": [0, 1, 2] * 50})
+    detector = hld.HLDDetector(**OPTIONS).fit(table)
+    with psycopg.connect(**postgres[1]) as connection:
+        connection.execute('CREATE SCHEMA "nobody\'s"; CREATE SCHEMA "a.b"; '
+                           'SET search_path TO "nobody\'s", public')
+        for place in ('public."in public"', '"nobody\'s"."in.mine"', '"a.b"."c""d"'):
+            connection.execute(f"CREATE TABLE {place} AS SELECT 'a' AS kind, 1 AS size")
+        connection.execute("CREATE VIEW public.seen AS SELECT * FROM \"in public\"")
+        for name in ("in public", "public.in public", "in.mine", 'a.b.c"d', "seen"):
+            assert_same(hld.sql.count(detector, connection, name), detector, table[:1].assign(size=1))
+        for name in ("In Public", "public.in.mine", "nosuch"):
+            with pytest.raises(ValueError, match="cannot be read: expected the name of a table that the database has"):
+                hld.sql.count(detector, connection, name)
+        connection.rollback()
+
+
 @pytest.mark.parametrize("is_autocommit", [False, True])
 def test_functions_of_postgres_that_write_are_refused(postgres, is_autocommit):
     import psycopg
