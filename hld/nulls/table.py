@@ -56,7 +56,8 @@ class TableTails:
         for share, tails in self._around(T):
             each += share * np.array([_pvalue(tail, one, T) for tail, one in zip(tails, scores, strict=True)])
         value, B = float(each[-1]), self._around(T)[0][1][-1].num_drawn
-        error = value * monte_carlo_error(max(value, RESOLVED / B), B) / max(value, RESOLVED / B) if T > 1 else 0.0
+        resolved = max(value, min(RESOLVED / B, 0.5))  # few draws resolve nothing
+        error = value * monte_carlo_error(resolved, B) / resolved if T > 1 else 0.0
         return PValue(value, tuple(map(float, each[:max(len(each) - 1, 1)])), error, "monte-carlo", B)
 
     def threshold(self, alpha: float, T: int, draws: int = 0) -> float:

@@ -69,6 +69,13 @@ def test_tails_below_the_resolution_fall_as_the_score_does(rng):
     assert (np.diff(found) >= 0).all()
 
 
+def test_the_error_of_few_draws_is_known(rng):
+    """A test of `num_resamples=1` draws 19 batches, fewer than a tail is extrapolated from."""
+    scores = rng.random((19, 1))
+    found = table_of([1, 2], [scores, scores]).pvalue(np.array([0.5]), 2)
+    assert 0 < found.error < found.value
+
+
 def test_sizes_between_those_of_the_table(rng):
     uniform, squares = rng.random(999), rng.random(999) ** 2
     table = table_of([1, 10, 20], [uniform[:, None], uniform[:, None], squares[:, None]])
