@@ -100,14 +100,22 @@ def node_pvalues(result: Any) -> np.ndarray:
     sizes = _sizes(T, n, None if own is None else len(own.rows), batch.counts, shown)
     variance = result.stds ** 2
     if math.isfinite(n):
-        rows = n if own is None else len(own.rows)
         own_variance = variance if own is None else batch.variance
-        if own is None or rows < T:
+        if own is None or len(own.rows) < T:
+            rows = sizes[1] if own is None else np.maximum(batch.counts, 1)
             own_variance = own_variance + UNSHOWN / rows * (high - low) ** 2
-        variance = ((n - 1) * variance + (T - 1) * own_variance + T / (1 + T / n) * d ** 2) / (n + T - 1)
-    mean = np.clip(usual.mean if own is None else batch.mean - d / (1 + T / n), low, high)
+        variance = _pooled(variance, own_variance, d, sizes)
+    mean = np.clip(usual.mean if own is None else batch.mean - d / (1 + sizes[0] / sizes[1]), low, high)
     variance = variance * (1 / sizes[0] + 1 / sizes[1]) + (0.0 if result._noise is None else result._noise)
     return _tails(d, variance, (mean - low, high - mean), sizes, shown)
+
+
+def _pooled(variance: np.ndarray, own_variance: np.ndarray, d: np.ndarray, sizes: tuple[Any, Any]) -> np.ndarray:
+    """(m,) variance of all rows that show each node, from those of the reference and of the batch."""
+    T, n = sizes
+    between = T / (1 + T / n) * d ** 2
+    found: np.ndarray = np.maximum(n - 1, 0.0) * variance + (T - 1) * own_variance + between
+    return found / np.maximum(n + T - 1, 1.0)
 
 
 def _tails(d: np.ndarray, variance: np.ndarray, reach: tuple[Any, Any], sizes: tuple[Any, Any],

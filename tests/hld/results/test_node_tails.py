@@ -113,6 +113,18 @@ def test_no_pvalue_of_a_rare_level_is_below_that_of_its_count(n, T, count):
     assert node_tails.node_pvalues(result).min() >= hypergeom.sf(count - 1, n + T, count, T)
 
 
+@pytest.mark.parametrize("count", [5, 8, 12])
+def test_a_column_that_few_reference_rows_show_is_compared_with_these(count):
+    """Of 1,000 reference rows 40 show the first column, as all 100 of the batch do, and only these have the level."""
+    before, rows = np.full((1000, 2), -1), np.zeros((100, 2), dtype=int)
+    before[:40, 0], before[:, 1], rows[:count, 0] = 0, np.arange(1000) % 2, 1
+    rows[:, 1] = np.arange(100) % 2
+    pair = flags((0.01, 0.5))
+    result = HLDTest(pair, reference="training", training_data=before)(rows)
+    first = [pair.scope(int(node)).tolist() == [0] for node in result.nodes]
+    assert node_tails.node_pvalues(result)[first].min() >= hypergeom.sf(count - 1, 140, count, 100)
+
+
 def test_blocks_of_rows_give_the_same(monkeypatch):
     result = HLDTest(CIRCUIT, reference="training", training_data=with_holes(60, 0))(with_holes(40, 1))
     whole = node_tails.node_pvalues(result)
