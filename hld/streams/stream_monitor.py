@@ -26,10 +26,12 @@ from hld.schemas.quality import column_lines
 from hld.streams.detectors import check_fitted_detector, warn_of_kind
 from hld.streams.directions import FORGETTING, LIVE, first_races, next_start, scores_of, start_directions, starts_at
 from hld.streams.races import FACTORS, FIRST, SHARE, THRESHOLDS, advance, uniform_numbers
+from hld.tables.shown_names import listed
 
 FEWEST_ROWS = 40
 MOST_ROWS = 9_000  # of the reference that are used
 MOST_SEED = 2 ** 53
+SHOWN = 4  # columns that a line names
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +71,7 @@ class StreamResult:
     log_e_values: np.ndarray = field(repr=False)
     absent: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
+    _units: tuple[str, str] = field(default=("row", "rows"), repr=False)
 
     @property
     def e_value(self) -> float:
@@ -83,8 +86,10 @@ class StreamResult:
                 "absent": list(self.absent), "extra": list(self.extra)}
 
     def __str__(self) -> str:
-        verdict = f"alarm at row {self.alarm_row} ({', '.join(self.columns[:4])})" if self.alarm else "no alarm"
-        first = f"{verdict}: anytime-valid p = {self.pvalue:.3g}, alpha = {self.alpha:g}, {self.num_rows} rows"
+        one, several = self._units
+        ahead = listed(self.columns, SHOWN, is_quoted=False)
+        verdict = f"alarm at {one} {self.alarm_row} ({ahead})" if self.alarm else "no alarm"
+        first = f"{verdict}: anytime-valid p = {self.pvalue:.3g}, alpha = {self.alpha:g}, {self.num_rows} {several}"
         return "\n".join([first, *column_lines(self.absent, self.extra)])
 
     __repr__ = __str__
@@ -277,7 +282,7 @@ class StreamMonitor:
         now = float((self.races.log + self.races.log_weights).max())
         return StreamResult(float(evidence[-1]) if len(evidence) else now, float(min(1.0, np.exp(-self.best))),
                             self.alarm_row is not None, self.alarm_row, self.num_rows, self.num_missing, self.alpha,
-                            columns, evidence)
+                            columns, evidence, _units=("batch", "batches") if len(self.sizes) else ("row", "rows"))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the reference rows and the state to one file; the detector is not in it (`StreamMonitor.load`).

@@ -1,5 +1,6 @@
 """The stream monitor: false alarms, alarms, cutting, groups, refusals."""
 import copy
+import dataclasses
 import pickle
 
 import binomial_bounds
@@ -100,9 +101,20 @@ def test_groups_are_units(detector):
     for f in rng.beta(4, 12, size=10):
         result = monitor.update(rows(20, rng, f))
     assert (result.num_rows, result.alarm) == (10, False)
+    assert str(result).endswith("alpha = 0.05, 10 batches")
     for _ in range(60):
         result = monitor.update(np.tile([0, 1, 0, 1, 0], (20, 1)))
     assert result.alarm
+    assert str(result).startswith(f"alarm at batch {result.alarm_row} (")
+
+
+def test_a_line_does_not_name_four_of_more_columns_as_if_they_were_all(monitor):
+    """The race of a direction is one of all columns."""
+    found = monitor.update(np.tile([0, 1, 0, 1, 0], (200, 1)))
+    assert found.alarm
+    five = dataclasses.replace(found, columns=("x0", "x1", "x2", "x3", "x4"))
+    assert "(x0, x1, x2, x3 and 1 more): anytime" in str(five)
+    assert "(x0, x\\n1): anytime" in str(dataclasses.replace(found, columns=("x0", "x\n1")))
 
 
 def test_absent_and_unknown_columns_are_named_as_in_a_test_of_a_batch():
