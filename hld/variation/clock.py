@@ -21,6 +21,7 @@ import numpy as np
 
 from hld.tables.factored import whole_cells
 from hld.tables.times import as_seconds, from_seconds, time_kind
+from hld.tables.unreadable import Unreadable
 
 REGULAR, NEAR, GAP = 0.9, 0.1, 1.5
 
@@ -44,7 +45,8 @@ def warn_of_clock(columns: Any) -> None:
     """
     names = columns.names if columns.names is not None else range(len(columns.arrays))
     dates = [(name, as_seconds(whole_cells(values), "date")[0]) for name, values
-             in zip(names, columns.arrays, strict=True) if time_kind(values) == "date"]
+             in zip(names, columns.arrays, strict=True)
+             if not isinstance(values, Unreadable) and time_kind(values) == "date"]
     clock = next(((name, seconds) for name, seconds in dates if never_decreases(seconds)), None)
     if clock is not None:
         said = _gaps(*clock)

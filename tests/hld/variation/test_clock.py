@@ -70,3 +70,11 @@ def test_a_detector_says_it_where_it_is_fitted():
     with pytest.warns(UserWarning, match="column 'when' goes back 1 times, first at row 100: sort the table") as caught:
         hld.HLDDetector(num_epochs=1, null="exact").fit(table, order="time")
     assert caught[0].filename == __file__
+
+
+def test_a_column_of_nested_values_is_no_clock():
+    """It may be left out of the model, and had been refused for all that."""
+    pyarrow = pytest.importorskip("pyarrow")
+    columns = read_table(pyarrow.table({"place": [{"x": 1}] * 400, "when": pyarrow.array(HOURS[::-1].astype("M8[s]"))}))
+    with pytest.warns(UserWarning, match="column 'when' goes back 399 times, first at row 1"):
+        warn_of_clock(columns)
