@@ -88,16 +88,46 @@ def shown(vectors: RowVectors, rows: np.ndarray) -> Shown:
         seen = vectors.seen(block)
         sums += np.where(seen, vectors.rows(block), 0.0).sum(axis=0)
         counts += seen.sum(axis=0)
-    mask = vectors.seen(rows[_some_rows(len(rows))]).astype(np.float32)
+    return Shown(sums / np.maximum(counts, 1), counts, len(rows),
+                 seen_pairs(vectors, rows[some_rows(len(rows))], counts))
+
+
+def seen_pairs(vectors: RowVectors, rows: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """T_ij: how many rows show two nodes, from a sample of them.
+
+    Parameters
+    ----------
+    vectors : RowVectors
+    rows : (r, V) integer array
+        The sample.
+    counts : (m,) int array
+        T_j of all rows.
+
+    Returns
+    -------
+    (m, m) float array
+        Positive semi-definite, with `counts` as its diagonal.
+    """
+    mask = vectors.seen(rows).astype(np.float32)
     pairs = (mask.T @ mask).astype(np.float64)
-    scale = np.sqrt(counts / np.maximum(pairs.diagonal(), 1))  # T_jj = T_j without an end to positive definiteness
+    scale = np.sqrt(counts / np.maximum(pairs.diagonal(), 1))
     pairs *= np.outer(scale, scale)
     np.fill_diagonal(pairs, counts)
-    return Shown(sums / np.maximum(counts, 1), counts, len(rows), pairs)
+    return pairs
 
 
-def _some_rows(num_rows: int) -> np.ndarray | slice:
-    """Rows from which T_ij is computed: of many one of each stretch, drawn, as holes may come at regular distances."""
+def some_rows(num_rows: int) -> np.ndarray | slice:
+    """Rows from which T_ij is computed: of many one of each stretch, drawn, as holes may come at regular distances.
+
+    Parameters
+    ----------
+    num_rows : int
+
+    Returns
+    -------
+    (r,) int array, or slice
+        All, or `MOST_PAIRED` of them, ascending.
+    """
     if num_rows <= MOST_PAIRED:
         return slice(None)
     places = np.arange(MOST_PAIRED) + np.random.default_rng(0).random(MOST_PAIRED)

@@ -90,15 +90,16 @@ def effect_interval(deltas: np.ndarray, spectrum: tuple[Any, ...], share: float,
     total = float(values.sum() if weights is None else (vectors[weights > 0] ** 2 @ values).sum())
     if not total > LEAST_TRACE:
         return 0.0, 0.0
-    # in units of the trace: third powers of small eigenvalues would be 0
-    c, rows = values / total * share, np.zeros((0, len(values)))
+    # in units of both traces: third powers of small eigenvalues would be 0, and those of large ones infinite
+    unit = total if own is None else total + float((own ** 2).sum())
+    c, rows = values / unit * share, np.zeros((0, len(values)))
     if own is not None:
-        rows = own @ vectors / math.sqrt(total)
+        rows = own @ vectors / math.sqrt(unit)
     if weights is not None:
         inverse = np.divide(1.0, weights, out=np.zeros(len(weights)), where=weights > 0)
         rows = np.concatenate([np.sqrt(c)[:, None] * ((vectors.T * inverse) @ vectors), rows])
         c, deltas = np.zeros(len(c)), deltas * inverse
-    along = vectors.T @ deltas / math.sqrt(total)
+    along = vectors.T @ deltas / math.sqrt(unit)
     sums, most, pulled = _powers(c, rows, along)
     observed, outside = float(along @ along), (1 - LEVEL) / 2
     found, noise = max(observed - sums[0], 0.0), CAREFUL * math.sqrt(2 * sums[1])
@@ -107,7 +108,8 @@ def effect_interval(deltas: np.ndarray, spectrum: tuple[Any, ...], share: float,
     pulls = [(min(max(pulled[k] - sums[k + 1], 0.0), found * most[k]) + noise * most[k]) / (found + noise)
              for k in (0, 1)]
     ends = [_root(observed, sums, pulls, p) for p in (outside, 1 - outside)]
-    return _shortened(math.sqrt(ends[0])), _shortened(math.sqrt(ends[1]))
+    low, high = (math.sqrt(end * (unit / total)) for end in ends)
+    return _shortened(low), _shortened(high)
 
 
 def _powers(c: np.ndarray, rows: np.ndarray, x: np.ndarray) -> tuple[list[float], list[float], list[float]]:
@@ -148,5 +150,6 @@ def _root(observed: Any, sums: Any, pulls: Any, p: Any) -> float:
 def _pearson_tail(x: Any, mean: Any, variance: Any, third: Any) -> float:
     """P(Q >= x) of the shifted gamma law with these cumulants."""
     from scipy.special import gammaincc
-    shape, scale = 4 * variance ** 3 / third ** 2, third / (2 * variance)
+    scale = third / variance / 2
+    shape = variance / scale ** 2
     return float(gammaincc(shape, max((x - mean) / scale + shape, 0.0)))

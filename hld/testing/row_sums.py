@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.references.available import MOST_PAIRED, Shown
+from hld.references.available import MOST_PAIRED, Shown, seen_pairs
 from hld.vectors.completion import complete
 
 MOST_DISTINCT = 2 ** 20  # combinations of categories that are counted one by one
@@ -148,10 +148,8 @@ class RowSums:
             rows = np.stack(np.unravel_index(found, self._sizes), axis=1).astype(np.int32) - 1
             self._sums[:], self._counts[:] = 0.0, 0
             self._evaluate(rows, self._times[found])
-        mask = self.test.vectors.seen(self.rows()).astype(np.float32)
-        pairs = (mask.T @ mask).astype(np.float64) * (self.num_rows / len(mask))
-        np.fill_diagonal(pairs, self._counts)
-        return Shown(self._sums / np.maximum(self._counts, 1), self._counts.copy(), self.num_rows, pairs)
+        return Shown(self._sums / np.maximum(self._counts, 1), self._counts.copy(), self.num_rows,
+                     seen_pairs(self.test.vectors, self.rows(), self._counts))
 
     def _evaluate(self, rows: Any, times: Any) -> None:
         """Add the likelihoods of rows, each as often as it occurs."""

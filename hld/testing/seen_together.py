@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.references.available import MOST_PAIRED, Shown, correlations
+from hld.references.available import Shown, correlations, some_rows
 from hld.vectors.row_vectors import RowVectors
 
 
@@ -88,6 +88,5 @@ def seen_together(vectors: RowVectors, rows: np.ndarray, num_rows: int, weights:
     """
     if kept.has_holes and not len(kept.shared):
         return None
-    some = rows[::-(-len(rows) // MOST_PAIRED)]
-    return SeenTogether(vectors, np.packbits(some < 0, axis=1), num_rows, weights,
+    return SeenTogether(vectors, np.packbits(rows[some_rows(len(rows))] < 0, axis=1), num_rows, weights,
                         kept.shared if kept.has_holes else 1 / kept.num_rows, kept.num_rows)

@@ -110,3 +110,14 @@ def test_weights_of_holes_are_taken_off():
     expected = effect_interval(deltas, (values, vectors), 0.02, own=own)
     assert effect_interval(deltas, (values, vectors), 0.02, own=own, weights=np.ones(2)) == pytest.approx(
         expected, rel=0.02)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e60])
+def test_rows_that_vary_unlike_the_reference_by_any_factor_have_an_interval(scale):
+    """Third powers of what the batch varies by had left the range of doubles, and ended in an OverflowError."""
+    own = np.array([[0.3, -0.2], [-0.3, 0.2]]) * scale
+    low, high = effect_interval(np.array([1.0, 0.5]) * scale, (np.array([1.0, 0.3]), np.eye(2)), 1 / 100, own=own)
+    assert 0 <= low < high < np.inf
+    if scale > 1:  # the reference is nothing beside it: one direction, of which half is noise
+        again = effect_interval(np.array([10.0, 5.0]) * scale, (np.array([1.0, 0.3]), np.eye(2)), 1 / 100, own=10 * own)
+        np.testing.assert_allclose(again, (10 * low, 10 * high), rtol=1e-6)

@@ -92,3 +92,15 @@ def test_only_holes_need_a_null_of_their_own(against_rows, in_chunks):
         else:
             assert isinstance(null, HoledNull)
             assert len(factors) == len(against_rows.nodes)
+
+
+def test_a_sample_of_rows_tells_which_nodes_are_seen_together(against_rows, monkeypatch):
+    """Sampled pairs beside exact counts had been no matrix of counts: its smallest eigenvalue was below zero."""
+    monkeypatch.setattr(row_sums, "MOST_PAIRED", 25)
+    monkeypatch.setattr(row_sums, "MOST_DISTINCT", 1)
+    sums = summed(against_rows, np.tile(HOLED, (5, 1)))
+    found = sums.shown()
+    assert len(sums.rows()) == 25 < sums.num_rows
+    np.testing.assert_array_equal(found.pairs.diagonal(), found.counts)
+    np.testing.assert_allclose(found.pairs, found.pairs.T)
+    assert np.linalg.eigvalsh(found.pairs)[0] > -1e-9 * found.pairs.max()

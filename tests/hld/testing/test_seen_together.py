@@ -5,6 +5,7 @@ import zoo
 from scipy.stats import chi2
 
 from hld import HLDDetector, HLDTest
+from hld.references import available
 from hld.references.available import correlations, shown, weights
 from hld.testing.seen_together import seen_together
 from pcircuit import exact_moments, sample
@@ -72,3 +73,16 @@ def test_there_are_none_among_groups_and_stretches(fitting):
     own, has_others = own_zscores(detector.test(rows[600:]))
     assert (np.isnan(own) == has_others).all()
     assert has_others.any()
+
+
+def test_holes_that_alternate_are_sampled(monkeypatch):
+    """Every second row had stood for all: of a variable that the others lack none was seen."""
+    monkeypatch.setattr(available, "MOST_PAIRED", 60)
+    rows = sample(CIRCUIT, 120, rng=3).astype(np.int64)
+    test = HLDTest(CIRCUIT, reference="training", training_data=rows)
+    holed = rows.copy()
+    holed[::2, 0] = -1
+    found = seen_together(test.vectors, holed, 120, np.ones(len(test.nodes)), test.calibration.kept)
+    holes = np.unpackbits(found.holes, axis=1, count=CIRCUIT.num_variables)[:, 0]
+    assert len(holes) == 60
+    assert 15 < holes.sum() < 45
