@@ -184,7 +184,8 @@ def _parquet(path: str, name: str, options: ReadOptions) -> Iterator[Any]:
     """Chunks of a Parquet file; from memory where it is a stream, as its end is read first."""
     import pyarrow.parquet
     with opened(path) as file:
-        source = pyarrow.BufferReader(file.read()) if is_read_once(path) else file
+        is_stream = is_read_once(path) or not file.seekable()  # as what zstd unpacks
+        source = pyarrow.BufferReader(file.read()) if is_stream else file
         table = pyarrow.parquet.ParquetFile(source, pre_buffer=False)  # which would keep all that was read of the file
         for batch in table.iter_batches(_rows_of(table.metadata.num_columns)):
             chunk = pyarrow.Table.from_batches([batch])

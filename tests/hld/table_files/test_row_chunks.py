@@ -1,4 +1,5 @@
 """Chunks of rows: how many, and how much memory they keep."""
+import importlib
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import hld
 from hld.table_files import files, row_chunks
 from hld.table_files.dialect import ReadOptions
 
+ENDINGS = {"gzip": ".gz", "bz2": ".bz2", "lzma": ".xz", "zstd": ".zst"}
 PEAK = """
 import re, sys
 from hld.table_files.dialect import ReadOptions
@@ -66,3 +68,17 @@ def test_quotes_without_an_end_are_refused_and_lines_in_cells_are_not(tmp_path, 
 @pytest.mark.parametrize(("columns", "rows"), [(1, 2 ** 17), (128, 2 ** 17), (1000, 16_777), (10 ** 8, 1)])
 def test_chunks_of_wide_tables_have_fewer_rows(columns, rows):
     assert row_chunks._rows_of(columns) == rows
+
+
+@pytest.mark.parametrize("pack", ENDINGS)
+def test_parquet_may_be_compressed_once_more(tmp_path, pack):
+    """With zstd it was called damaged, "only valid on seekable files"."""
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table({"a": [1, 2, 3], "b": ["x", None, "y"]})
+    pytest.importorskip("pyarrow.parquet").write_table(table, tmp_path / "t.parquet")
+    data = (tmp_path / "t.parquet").read_bytes()
+    data = pyarrow.Codec("zstd").compress(data, asbytes=True) if pack == "zstd" else importlib.import_module(
+        pack).compress(data)
+    for name in ("t.parquet", "u.parquet" + ENDINGS[pack]):
+        (tmp_path / name).write_bytes(data)
+        assert files.read_training(str(tmp_path / name))[0].to_pydict() == table.to_pydict()
