@@ -14,7 +14,7 @@ from hld.tables.column_names import column_names, column_roles
 from hld.tables.factored import whole_cells
 from hld.tables.single_cells import reads_as_number
 from hld.tables.times import as_seconds
-from hld.variation.clock import never_decreases
+from hld.variation.clock import BY_CHANCE, never_decreases, order_by_chance
 
 MOST_NAMED = 8  # columns that a warning names
 MOST_LEVELS = 11_000  # of a column
@@ -73,7 +73,8 @@ def _clocks(schema: Any, names: Any, columns: Columns) -> list[str]:
     seconds = {name: as_seconds(whole_cells(values), "date")[0]
                for name, values in zip(names, columns.arrays, strict=True) if name in dates}
     return [name for name, one in seconds.items()
-            if never_decreases(one) or never_decreases(-one) or abs(_rank_correlation(one)) >= NEARLY]
+            if ((never_decreases(one) or never_decreases(-one)) and order_by_chance(one) <= BY_CHANCE)
+            or abs(_rank_correlation(one)) >= NEARLY]
 
 
 def _rank_correlation(seconds: np.ndarray) -> float:

@@ -14,6 +14,7 @@ length of time.  Where a column shows the time of the rows, that can be looked a
 """
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -24,6 +25,7 @@ from hld.tables.times import as_seconds, from_seconds, time_kind
 from hld.tables.unreadable import Unreadable
 
 REGULAR, NEAR, GAP = 0.9, 0.1, 1.5
+BY_CHANCE = 0.001  # `order_by_chance` above which it says nothing that a column is in order
 
 
 def warn_of_clock(columns: Any) -> None:
@@ -73,6 +75,26 @@ def never_decreases(seconds: np.ndarray) -> bool:
     """
     known = seconds[~np.isnan(seconds)]
     return len(known) > 1 and bool((np.diff(known) >= 0).all() and known[-1] > known[0])
+
+
+def order_by_chance(seconds: np.ndarray) -> float:
+    """Probability that the dates of a column would be in order, oldest or newest first, if the order of its rows were random.
+
+    Of n dates that are known, of which c_1, c_2, ... are equal: 2 c_1! c_2! ... / n!, or 1.
+
+    Parameters
+    ----------
+    seconds : (N,) float array
+        NaN where missing.
+
+    Examples
+    --------
+    >>> round(order_by_chance(np.array([1.0, np.nan, 2.0, 3.0])), 6), round(order_by_chance(np.arange(7.0)) * 5040, 6)
+    (0.333333, 2.0)
+    """
+    counts = np.unique(seconds[~np.isnan(seconds)], return_counts=True)[1]
+    orders = math.lgamma(counts.sum() + 1) - sum(map(math.lgamma, (counts + 1).tolist()))
+    return min(2 * math.exp(-orders), 1.0)
 
 
 def _unordered(name: Any, seconds: np.ndarray) -> str:

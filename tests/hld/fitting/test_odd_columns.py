@@ -61,6 +61,16 @@ def test_records_that_come_in_nearly_in_order_are_named_too():
     assert not any("sorted" in one for one in said(few))
 
 
+@pytest.mark.parametrize(("known", "is_named"), [
+    ([1, 2], False), ([2, 1], False), ([1, 2, 3, 4, 5, 6], False), ([7, 6, 5, 4, 3, 2, 1], True),
+    ([1, 1, 1, 1, 1, 2, 2], False), ([1] * 6 + [2] * 6, False), ([1] * 7 + [2] * 7, True)])
+def test_nothing_is_said_of_so_few_dates_that_they_may_be_in_order_by_chance(known, is_named):
+    """Random orders have 2, 6, 7 dates oldest or newest first with probability 1, 1/360, 1/2520; 6 + 6 with 1/462."""
+    ended = [f"2024-01-{day:02}" for day in known] + [None] * (N - len(known))
+    found = said(TABLE[["x"]].assign(ended=ended))
+    assert any("sorted, or nearly: 'ended'" in one for one in found) == is_named
+
+
 @pytest.mark.parametrize(("text", "others", "detail"), [
     ("{:.2f}", ["Total"], "others are 'Total'"),
     ("{:.2f}", ["-", "-", "?", "lost", "void"], r"others are '-', '\?', 'lost', ..."),
