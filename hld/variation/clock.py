@@ -4,7 +4,8 @@ The test among stretches of time takes rows in the order of the table and the st
 length of time.  Where a column shows the time of the rows, that can be looked at:
 
 * A column of dates that never decreases is the **clock**, the first one if there are several.  Rows of the same time
-  are fine: they are neighbours, in the order of the table.
+  are fine: they are neighbours, in the order of the table.  A column of which so few dates are known that they may be
+  in order by chance is neither a clock nor a sign of order.
 * No column of dates is a clock, though there are some: perhaps none is the time of the rows, such as dates of birth;
   perhaps the rows are not in order.  Only the user knows, so a warning says it.
 * The clock has a **usual step**, the median of its steps forward, if nine of ten of these are within a tenth of it; so
@@ -49,6 +50,8 @@ def warn_of_clock(columns: Any) -> None:
     dates = [(name, as_seconds(whole_cells(values), "date")[0]) for name, values
              in zip(names, columns.arrays, strict=True)
              if not isinstance(values, Unreadable) and time_kind(values) == "date"]
+    dates = [(name, seconds) for name, seconds in dates
+             if not never_decreases(seconds) or order_by_chance(seconds) <= BY_CHANCE]
     clock = next(((name, seconds) for name, seconds in dates if never_decreases(seconds)), None)
     if clock is not None:
         said = _gaps(*clock)
@@ -78,7 +81,7 @@ def never_decreases(seconds: np.ndarray) -> bool:
 
 
 def order_by_chance(seconds: np.ndarray) -> float:
-    """Probability that the dates of a column would be in order, oldest or newest first, if the order of its rows were random.
+    """Probability that the dates of a column would be in order, oldest or newest first, were its rows in a random one.
 
     Of n dates that are known, of which c_1, c_2, ... are equal: 2 c_1! c_2! ... / n!, or 1.
 
