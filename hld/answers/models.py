@@ -147,7 +147,8 @@ def compare_models(first: Any, second: Any) -> ModelsDistance:
             continue
         labels, maps = _common(name, *sides)
         shared[name] = maps
-        shares = [side.marginals[side.at[name]] @ m for side, m in zip(sides, maps, strict=True)]
+        shares = [np.minimum(side.marginals[side.at[name]] @ m, 1.0)  # all parts may add up to a little more
+                  for side, m in zip(sides, maps, strict=True)]
         columns.append(ColumnDistance(name, _distance(*shares), "", labels, *(tuple(one.tolist()) for one in shares)))
     columns.sort(key=lambda one: (one.distance is None, -(one.distance or 0.0)))
     return ModelsDistance(tuple(columns), _pairs(sides, shared), (first.num_train_, second.num_train_))
