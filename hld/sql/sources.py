@@ -204,8 +204,8 @@ def _connection(ibis: Any, source: Any) -> Any:
         return ibis.duckdb.from_connection(source)
     if module == "psycopg":
         return ibis.postgres.from_connection(source)
-    raise TypeError(f"`source` must be a table of ibis, a connection or the URL of a database, found "
-                    f"{type(source).__name__}")
+    raise TypeError("`source` must be a table of ibis, a connection of ibis, duckdb or psycopg, or the URL of a "
+                    f"database, found {type(source).__module__}.{type(source).__qualname__}")
 
 
 def _opened(ibis: Any, url: str) -> Any:

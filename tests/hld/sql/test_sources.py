@@ -171,3 +171,9 @@ def test_messages_have_no_colours_of_a_terminal(detector):
     with pytest.raises(ValueError, match=r"cannot be read: ") as caught:
         hld.sql.count(detector, duckdb.connect(), "SELECT * FROM (")
     assert "\x1b" not in str(caught.value)
+
+
+def test_connections_of_other_libraries_are_refused_by_name(detector):
+    with (contextlib.closing(sqlite3.connect(":memory:")) as source,
+          pytest.raises(TypeError, match=r"a connection of ibis, duckdb or psycopg, .* found sqlite3\.Connection$")):
+        hld.sql.test(detector, source, "t")
