@@ -103,7 +103,7 @@ class RowBatch:
         k = parts.kept.num_rows
         counts = parts.kept.counts if parts.kept.has_holes else np.full(self.vectors.size, k)
         g = weights(batch, counts, k)
-        factors = g * batch.num_rows / np.maximum(batch.counts, 1)
+        factors = row_factors(g, batch.counts, batch.num_rows, counts, k)
         null, m = HoledNull(self._laws(batch, g), parts.null), len(self.vectors.nodes)
         return g * (batch.means - parts.mean), null, factors, g[:m]
 
@@ -138,6 +138,26 @@ class RowBatch:
 def _own_law(metric: Scaled | SparseRows | Stretched, covariance: np.ndarray, law: LimitLaw) -> LimitLaw:
     """The law of a metric for the covariance of one batch, corrected for T as without holes."""
     return replace(limit_law(through(metric, covariance)), excess=law.excess, _prepared={})
+
+
+def row_factors(g: np.ndarray, own: np.ndarray, T: int, counts: np.ndarray, k: int) -> np.ndarray:
+    """(m,) how much a row that shows a node counts in it, when the rows of a batch check an alarm.
+
+    With g T / T_j the mean over all rows, 0 where they do not show the node, is the difference that is tested.  Pooled
+    are the k_j + T_j rows that show the node, whose variance is that of the batch's to (T_j - 1) / (k_j + T_j - 1).
+    Among all k + T rows that takes a factor of the root of (k + T - 1) / (k_j + T_j - 1), which is the larger one where
+    the reference shows a node less often than the batch does.
+
+    Parameters
+    ----------
+    g : (m,) float array
+        Weights of the differences.
+    own, counts : (m,) int arrays
+        T_j and k_j.
+    T, k : int
+    """
+    pooled = np.sqrt((k + T - 1) / np.maximum(counts + own - 1, 1)) * (g > 0)
+    return np.maximum(g * T / np.maximum(own, 1), pooled)
 
 
 def keeps_apart(metric: Any, vectors: RowVectors) -> bool:

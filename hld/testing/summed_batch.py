@@ -35,7 +35,7 @@ from hld.summaries.possible import check_possible
 from hld.summaries.privacy import check_noise_can_be_judged
 from hld.summaries.spread import confirmed_by_spread
 from hld.summaries.summary import BatchSummary, check_summary
-from hld.testing.row_batches import HoledNull, keeps_apart, replace_value
+from hld.testing.row_batches import HoledNull, keeps_apart, replace_value, row_factors
 from hld.testing.verdict import verdict
 from hld.vectors.squared_distances import squared_distances
 
@@ -91,10 +91,11 @@ def _difference(test: Any, summary: Any) -> tuple[Any, ...]:
     if parts.kept is None or (summary.is_whole and not parts.kept.has_holes):
         return summary.means - test.mean, parts.null, 1.0, None
     k, batch = parts.kept.num_rows, Shown(summary.means, summary.seen, T, np.zeros((0, 0)))
-    g = weights(batch, parts.kept.counts if parts.kept.has_holes else np.full(len(summary.sums), k), k)
+    counts = parts.kept.counts if parts.kept.has_holes else np.full(len(summary.sums), k)
+    g = weights(batch, counts, k)
     laws = tuple(law if keeps_apart(metric, test.vectors) else None
                  for law, metric in zip(laws_of(parts.null), parts.metrics, strict=True))
-    stretch = float((g * T / np.maximum(summary.seen, 1)).max())
+    stretch = float(row_factors(g, summary.seen, T, counts, k).max())
     return g * (summary.means - test.mean), HoledNull(laws, parts.null), stretch, g[:len(test.nodes)]
 
 

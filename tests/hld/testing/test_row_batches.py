@@ -4,7 +4,8 @@ import pytest
 
 import hld
 from hld.nulls.null import PValue
-from hld.testing.row_batches import RowBatch
+from hld.testing.row_batches import RowBatch, row_factors
+from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
 
 @pytest.fixture(scope="module")
@@ -29,3 +30,38 @@ def test_a_single_row_needs_no_check_only_if_it_was_ranked(fitted, holes):
     squared = np.array([float((metric.apply(difference) ** 2).sum()) for metric in test.calibration.metrics])
     value = batch.confirmed(found, squared, factors).value
     assert value > 1 / (test.calibration.kept.num_rows + 1) if holes else value == 1e-9
+
+
+@pytest.mark.parametrize("metric", ["euclidean", ("euclidean", "standardized", "marginals", "whitened")])
+@pytest.mark.parametrize("count", [3, 5, 8])
+def test_a_column_that_few_reference_rows_show_is_compared_with_these(metric, count):
+    """Of 1,000 reference rows 40 show the first column, as all 100 of the batch do, and only these have the level.
+
+    Given that, all of them are in the batch with a probability of 0.36, 0.18 and 0.06: no alarm at level 0.05.
+    """
+    leaves = [InputRegion(v, [[1 - p, p], [p, 1 - p]]) for v, p in enumerate((0.02, 0.5))]
+    circuit = Circuit(VTree([2, 2, -1], [0, 1, -1]), [*leaves, InnerRegion([[0, 0]], [[1.0]])])
+    before, rows = np.full((1000, 2), -1), np.zeros((100, 2), dtype=int)
+    before[:40, 0], rows[:count, 0] = 0, 1
+    before[:, 1], rows[:, 1] = np.arange(1000) % 2, np.arange(100) % 2
+    test = hld.HLDTest(circuit, metric=metric, null="auto", reference="training", training_data=before,
+                       num_resamples=9, rng=0)
+    assert test(rows).pvalue > 0.05
+    assert test(test.summarize(rows)).pvalue > 0.05
+
+
+def test_rows_count_more_where_the_reference_shows_a_node_less_often(rng):
+    """Nodes of the same shares of holes count as before, others so that pooled variances are those of the rows shown.
+
+    With rows of variance 1 on both sides, that of all is 1 as well, or more, but for single degrees of freedom.
+    """
+    T, k = 50, 200
+    own, counts = rng.integers(25, T + 1, size=100), rng.integers(30, k + 1, size=100)
+    own[:2], counts[:2] = (T, T // 2), (k, k // 2)
+    g = np.sqrt((1 / T + 1 / k) / (1 / own + 1 / counts))
+    factors = row_factors(g, own, T, counts, k)
+    np.testing.assert_allclose(factors[:2], [1, np.sqrt(2)], rtol=0.005)
+    assert (factors >= g * T / own).all()
+    pooled = ((k - 1) + (own - 1) * factors ** 2) / (k + T - 1)
+    assert (pooled >= 0.99).all()
+    assert row_factors(np.zeros(1), np.zeros(1, int), T, np.zeros(1, int), k) == 0
