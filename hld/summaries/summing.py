@@ -91,7 +91,7 @@ def _spread(test: Any, rows: Any, num_missing: int, n: int, first: int) -> Sprea
         rows = rows[np.sort(np.random.default_rng([SEED, first, n]).choice(n, size=most, replace=False))]
         n, share = most, n / most
     for block in _blocks(rows, n, BLOCK_VALUES // look.size):
-        differences = look.rows(block) - parts.mean
+        differences = parts.differences(look, block)
         if num_missing and block.min() < 0:
             differences = np.where(look.seen(block), differences, 0.0)
         for piece in _blocks(differences, len(block), CACHED_VALUES // look.size):

@@ -61,6 +61,22 @@ class Calibration:
         for array in (self.nodes, self.mean, self.stds, self.margins):
             array.flags.writeable = False
 
+    def differences(self, vectors: Any, rows: np.ndarray) -> np.ndarray:
+        """(n, size) vectors of rows (n, V) less the mean of the reference.
+
+        Where a metric sees reference rows that are all alike, the rounding of their mean is no difference: any row
+        would be farther out than all of them.
+
+        Parameters
+        ----------
+        vectors : RowVectors
+        rows : (n, V) int array
+        """
+        found: np.ndarray = vectors.rows(rows) - self.mean
+        if self.kept is not None and not self.kept.farthest.all():
+            found[np.abs(found) <= vectors.rounding(self.mean, self.kept.num_rows)] = 0.0
+        return found
+
 
 def calibrate(reference: Reference, parts: tuple[Any, ...], null: str, *, tolerance: float, num_resamples: int,
               seed: int, **options: Any) -> Calibration:

@@ -121,7 +121,7 @@ class RowBatch:
         """(R, m) differences of the rows from the mean of the reference; of many rows some, evenly spread."""
         num_held, parts = len(self.rows), self.calibration
         rows = self.rows[np.linspace(0, num_held - 1, min(num_held, MOST_VECTORS)).astype(int)]
-        vectors = self.vectors.rows(rows) - parts.mean
+        vectors = parts.differences(self.vectors, rows)
         return vectors if factors is None else vectors * self.vectors.seen(rows) * factors
 
     def _laws(self, batch: Shown, g: np.ndarray) -> tuple[Any, ...]:

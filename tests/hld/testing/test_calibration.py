@@ -17,6 +17,7 @@ from pcircuit import (
     Circuit,
     InnerRegion,
     InputRegion,
+    VTree,
     fit_em,
     hclt,
     mean_node_likelihoods,
@@ -144,6 +145,16 @@ def test_several_metrics_are_never_far_below_the_best_of_them(circuit):
     best = max(power["euclidean"], power["whitened"])
     assert 0.2 < best < 0.98
     assert power["euclidean", "whitened"] >= best - 0.15
+
+
+@pytest.mark.parametrize("T", [2, 3, 5, 30])
+def test_one_row_beyond_reference_rows_that_are_all_alike_is_one_of_all(T):
+    """The rounding of the reference's mean is no difference, by which the other rows would be beyond it as well."""
+    flag = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.98, 0.02]])])
+    test = HLDTest(flag, null="auto", reference="training", training_data=np.zeros((1000, 1), int), rng=0)
+    batch = (np.arange(T) == 0).astype(int)[:, None]
+    assert test(batch).pvalue == pytest.approx(T / (1000 + T), rel=1e-9)
+    assert test(test.summarize(batch)).pvalue == pytest.approx(T / (1000 + T), rel=1e-9)
 
 
 def test_judge_adds_up_parts_of_a_batch(circuit):
