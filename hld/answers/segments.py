@@ -34,7 +34,9 @@ from hld.schemas.counts.new_values import KeptValues
 from hld.schemas.encoding import EncodingReport, reports_of_parts
 from hld.schemas.quality import DataQuality, data_quality
 from hld.tables.cells import Columns, read_table, unmasked
+from hld.tables.column_names import own_names
 from hld.tables.factored import whole_cells
+from hld.tables.frames import exact_column
 from hld.tables.periods import PERIODS, period_of
 from hld.tables.shown_names import in_one_line, listed
 from hld.tables.single_cells import TIME_TYPES, is_missing, plain_value
@@ -151,28 +153,27 @@ def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: lis
 
     Notes
     -----
-    The table is encoded once, and what it has that the schema does not know is counted for all segments together; each
-    segment costs one call of the test.  The results have each segment's `hld.DataQuality`, without columns that are
-    hidden from it.
+    The table is encoded once; each segment costs one call of the test.  The results have each segment's
+    `hld.DataQuality`, without columns that are hidden from it.
 
     References
     ----------
-    Benjamini and Yekutieli (2001), The control of the false discovery rate in multiple testing under dependency, Annals
-    of Statistics 29, 1165.
+    Benjamini and Yekutieli (2001), The control of the false discovery rate under dependency, Annals of Statistics 29.
     """
     alpha = pcircuit.check_fraction(alpha, "alpha")
     pcircuit.check_choice(procedure, "procedure", tuple(ADJUST))
     if every is not None:
         pcircuit.check_choice(every, "every", tuple(PERIODS))
-    encoder = detector.encoder_
-    columns, cells, name = split_off(read_table(table), by, (*encoder.names, *(one.source for one in encoder.derived)))
+    encoder, read = detector.encoder_, read_table(table)
+    columns, cells, name = split_off(read, by, encoder)
+    known = name if columns is read and isinstance(by, (str, int, np.integer)) else None  # to the model
     if not columns.num_rows:
         raise ValueError("`table` has no rows: give at least one")
     marks = np.zeros((columns.num_rows, len(encoder.columns)), dtype=np.uint8)
     codes, _, absent, extra = encoder.encode_counting(columns, marks)
-    parts = {one.name for one in encoder.derived if one.source == name}
+    parts = {one.name for one in encoder.derived if one.source == known}
     given = getattr(detector.judge_, "given", np.zeros(len(encoder.names), dtype=bool))  # covariates may move
-    hidden = [v for v, one in enumerate(encoder.names) if (one == name or one in parts) and not given[v]]
+    hidden = [v for v, one in enumerate(encoder.names) if (one == known or one in parts) and not given[v]]
     if len(hidden) == len(encoder.names):
         raise ValueError(f"`by` is {name!r}, and the model knows nothing else: group by a column that it does not know")
     if hidden:
@@ -217,16 +218,16 @@ def _moved(result: Any) -> list[Any]:
     return [one.name for one in result.columns if one.adjusted <= result.alpha]
 
 
-def split_off(columns: Columns, by: Any, fitted: Any = (), argument: str = "by") -> tuple[Any, ...]:
-    """The table without the column to group by (unless it was fitted), that column (N,), and its name.
+def split_off(columns: Columns, by: Any, encoder: Any = None, argument: str = "by") -> tuple[Any, ...]:
+    """The table without the column to group by (unless the encoder reads it), that column (N,), and its name.
 
     Parameters
     ----------
     columns : hld.tables.cells.Columns
     by : str, int or (N,) array_like
         A column by name or position, or the labels themselves.
-    fitted : sequence of str
-        Names of the columns that were learned, which stay.
+    encoder : TableEncoder, optional
+        Whose columns stay.
     argument : str
         What errors call `by`.
 
@@ -243,20 +244,21 @@ def split_off(columns: Columns, by: Any, fitted: Any = (), argument: str = "by")
         An unknown column, or another number of labels.
     """
     if not isinstance(by, (str, int, np.integer)) or isinstance(by, bool):
-        by = unmasked(by) if isinstance(by, np.ma.MaskedArray) else by
+        by = unmasked(by) if isinstance(by, np.ma.MaskedArray) else whole_cells(exact_column(by, argument))
         labels = np.asarray(by, dtype=object) if isinstance(by, (list, tuple)) else np.asarray(by)
         if labels.shape != (columns.num_rows,):
             raise ValueError(f"`{argument}` has shape {labels.shape}, expected a column, or {columns.num_rows} labels, "
                              "one for each row of `table`")
         return columns, labels, "labels"
-    names = columns.names or tuple(f"x{v}" for v in range(len(columns.arrays)))
+    own = own_names(columns, encoder)
+    names = columns.names or tuple(name or f"x{v}" for v, name in enumerate(own))
     if isinstance(by, str) and by not in names:
         raise ValueError(f"`{argument}` names the column {by!r}, expected one of {listed(names)}")
     if not isinstance(by, str) and not 0 <= by < len(names):
         raise ValueError(f"`{argument}` is position {by}, expected 0..{len(names) - 1}")
     at = names.index(by) if isinstance(by, str) else int(by)
-    if names[at] in fitted:
-        return columns, columns.arrays[at], names[at]
+    if own[at] is not None:
+        return columns, columns.arrays[at], own[at]
     return columns.keep([v for v in range(len(names)) if v != at]), columns.arrays[at], names[at]
 
 
@@ -266,7 +268,6 @@ def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
     Parameters
     ----------
     cells : (N,) array
-        Cells of any type.
     every : str or None
         "year", "month", "day", "hour" or "minute": how long a segment of dates is.
     name : str
@@ -316,7 +317,6 @@ def group_numbers(cells: Any, name: str) -> np.ndarray:
     Parameters
     ----------
     cells : (N,) array
-        Cells of any type.
     name : str
         Name of the column, for errors.
 

@@ -89,7 +89,8 @@ class StreamResult:
         one, several = self._units
         ahead = listed(self.columns, SHOWN, is_quoted=False)
         verdict = f"alarm at {one} {self.alarm_row} ({ahead})" if self.alarm else "no alarm"
-        first = f"{verdict}: anytime-valid p = {self.pvalue:.3g}, alpha = {self.alpha:g}, {self.num_rows} {several}"
+        first = f"{verdict}: anytime-valid p = {self.pvalue:.3g}, alpha = {self.alpha:g}, "
+        first += f"{self.num_rows} {one if self.num_rows == 1 else several}"
         return "\n".join([first, *column_lines(self.absent, self.extra)])
 
     __repr__ = __str__
@@ -335,7 +336,7 @@ def _encoded(detector: Any, reference: Any, groups: Any) -> tuple[np.ndarray, np
     try:
         columns, labels = read_table(reference), None
         if groups is not None:
-            columns, cells, name = split_off(columns, groups, detector.encoder_.names, argument="groups")
+            columns, cells, name = split_off(columns, groups, detector.encoder_, argument="groups")
             labels = group_numbers(cells, name)
         codes, _, absent, extra = detector.encoder_.encode_counting(columns)
     except (TypeError, ValueError) as error:

@@ -3,8 +3,8 @@
 Names are text. A column with another kind of name (a number, a date) is known by the text of that name;
 where the user specifies columns, text is a name and a whole number is a position.
 
-Functions: `column_names`, `column_roles` (at fitting), `arrange`, `matched` (at encoding), `distinct_names` (of objects
-in JSON), `table_called` (in errors).
+Functions: `column_names`, `column_roles` (at fitting), `arrange`, `matched`, `own_names` (at encoding),
+`distinct_names` (of objects in JSON), `table_called` (in errors).
 """
 from __future__ import annotations
 
@@ -201,6 +201,30 @@ def _about_left_out(fitted_names: Any, all_names: Any, by_name: bool, width: int
         return ""  # also where parts of dates take part, which are no columns of the table
     said = "takes no part, but has its place" if len(left_out) == 1 else "take no part, but have their places"
     return f": {listed(left_out)} {said}" + (", unless the others have names" if by_name else "")
+
+
+def own_names(columns: Columns, encoder: Any = None) -> list[Any]:
+    """What an encoder calls each column of a table, None for one that it does not read.
+
+    In tables that are matched by position, those that are left out have their places, and so names, too.
+
+    Parameters
+    ----------
+    columns : Columns
+    encoder : TableEncoder, optional
+        Without one, none is read.
+
+    Returns
+    -------
+    list of str or None
+    """
+    names, width = columns.names, len(columns.arrays)
+    if encoder is None:
+        return [None] * width
+    if names is not None and (encoder.by_name or {*names} == {*encoder.table_names}):
+        known = {*encoder.names, *(one.source for one in encoder.derived)}
+        return [name if name in known else None for name in names]
+    return list(encoder.table_names) if width == len(encoder.table_names) else [None] * width
 
 
 class RepeatedName(ValueError):

@@ -322,3 +322,42 @@ def test_times_with_a_zone_are_grouped_alike_in_every_form(detector):
         ("2026-02-28", 1), ("2026-03-01", 48), ("2026-03-02", 11)]
     assert all(one == found[0] for one in found)
     assert len({detector.test_by(one, "when").labels for one in forms}) == 1
+
+
+@pytest.fixture(scope="module")
+def by_place():
+    """A detector of an array whose second column, row numbers, is left out; and a batch."""
+    rng = np.random.default_rng(7)
+    rows = np.column_stack([rng.integers(0, 4, 400), np.arange(400), rng.integers(0, 3, 400)])
+    schema = hld.TableSchema([hld.ColumnSchema("x1", "left out")])
+    return hld.HLDDetector(num_epochs=1, num_latents=2, schema=schema).fit(rows), rows[:60]
+
+
+def test_rows_without_names_are_grouped_by_any_column_by_its_place(by_place):
+    """One that is left out had its place taken away; one that the model has not was taken for x0, which it is not."""
+    detector, rows = by_place
+    assert detector.encoder_.names == ("x0", "x2")
+    weeks = rows % [9, 3, 9]
+    expected = detector.test_by(rows, rows[:, 1] % 3)
+    assert np.array_equal(detector.test_by(weeks, 1).pvalues, expected.pvalues)
+    for at in range(4):
+        found = detector.test_by(np.insert(rows, at, weeks[:, 1], axis=1), at)
+        assert np.array_equal(found.pvalues, expected.pvalues)
+        assert [one.name for one in found.results[0].data_quality.columns] == ["x0", "x2"]
+    hidden = detector.test_by(rows, 0)
+    assert [one.name for one in hidden.results[0].data_quality.columns] == ["x2"]
+
+
+def test_given_labels_hide_no_column_that_is_called_labels():
+    rng = np.random.default_rng(8)
+    table = {"labels": rng.choice(["a", "b"], 300), "n": rng.integers(0, 3, 300)}
+    detector = hld.HLDDetector(num_epochs=1, num_latents=2).fit(table)
+    found = detector.test_by({name: cells[:60] for name, cells in table.items()}, np.arange(60) % 2)
+    assert [one.name for one in found.results[0].data_quality.columns] == ["labels", "n"]
+
+
+def test_labels_of_polars_and_arrow_are_not_rounded_beside_missing_ones(by_place):
+    detector, rows = by_place
+    for module, kind in (("polars", "Series"), ("pyarrow", "array")):
+        labels = getattr(pytest.importorskip(module), kind)([2 ** 53, 2 ** 53 + 1, None] * 20)
+        assert detector.test_by(rows, labels).labels == ("9007199254740992", "9007199254740993", "(missing)")

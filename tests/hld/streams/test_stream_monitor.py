@@ -108,6 +108,16 @@ def test_groups_are_units(detector):
     assert str(result).startswith(f"alarm at batch {result.alarm_row} (")
 
 
+def test_groups_are_a_column_of_rows_without_names_by_its_place(detector):
+    """The first column was taken for x0 of the detector, and stayed: 6 columns for 5."""
+    table = rows(800, np.random.default_rng(9))
+    labels = np.arange(800) // 20
+    found = [hld.StreamMonitor(detector, one, groups=groups).update(table[:20])
+             for one, groups in ((table, labels), (np.column_stack([labels, table]), 0))]
+    assert found[0].to_dict() == found[1].to_dict()
+    assert str(found[0]).endswith("1 batch")
+
+
 def test_a_line_does_not_name_four_of_more_columns_as_if_they_were_all(monitor):
     """The race of a direction is one of all columns."""
     found = monitor.update(np.tile([0, 1, 0, 1, 0], (200, 1)))

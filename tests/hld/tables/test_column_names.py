@@ -9,7 +9,7 @@ import hld
 from hld.schemas.encoder import fit_encoder
 from hld.schemas.encoding import EncodingReport
 from hld.tables.cells import read_table
-from hld.tables.column_names import matched
+from hld.tables.column_names import matched, own_names
 
 # Arrays and frames
 
@@ -178,3 +178,13 @@ def test_tables_without_what_the_model_leaves_out_are_told_of_it(by_name, width,
     with pytest.raises(ValueError, match=r"expected 3 in the fitted order \(id, age, job\)") as caught:
         matched(("age", "job"), ("id", "age", "job"), by_name, parts)
     assert str(caught.value).partition("(id, age, job)")[2].removeprefix(": ") == said
+
+
+def test_columns_have_their_own_names_by_place_where_a_table_is_matched_by_place():
+    named, unnamed = fit_encoder(frame()), fit_encoder(frame().to_numpy())
+    rows = frame().to_numpy()
+    assert own_names(read_table(rows), named) == ["age", "job", "won", "size"]
+    assert own_names(read_table(rows), unnamed) == own_names(read_table(frame()), unnamed) == ["x0", "x1", "x2", "x3"]
+    assert own_names(read_table(rows[:, [0, 0, 1, 2, 3]]), unnamed) == [None] * 5
+    assert own_names(read_table(frame(day=3)[["day", "won", "job"]]), named) == [None, "won", "job"]
+    assert own_names(read_table(rows)) == [None] * 4
