@@ -108,13 +108,14 @@ class ColumnSchema:
         if self.optional and self.kind != LEFT_OUT:
             raise ValueError(f"`optional` is for columns that are left out, found it for {self.name!r}, which is not")
         for name in ("levels", "edges"):
-            values = getattr(self, name)
-            if values is not None:
+            if (values := getattr(self, name)) is not None:
                 if isinstance(values, str) or not isinstance(values, Iterable):
                     raise TypeError(f"`{name}` of column {self.name!r} must be a sequence, found {values!r}")
                 marks = map(_plain, values) if name == "levels" else (
                     as_mark(one, name, self.name, self.kind) for one in values)
                 object.__setattr__(self, name, tuple(marks))
+        if self.num_missing is not None:
+            object.__setattr__(self, "num_missing", pcircuit.check_whole_number(self.num_missing, "num_missing", 0))
         for name in ("low", "high"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, as_mark(getattr(self, name), name, self.name, self.kind))
@@ -196,7 +197,7 @@ class TableSchema:
             raise ValueError(f"`columns` of a schema must have distinct names, found {list(self.names)}")
         if self.num_rows is not None:
             least = max(1, *(column.num_missing or 0 for column in self.columns))
-            pcircuit.check_whole_number(self.num_rows, "num_rows", least)
+            object.__setattr__(self, "num_rows", pcircuit.check_whole_number(self.num_rows, "num_rows", least))
 
     @property
     def names(self) -> tuple[Any, ...]:
@@ -261,8 +262,7 @@ class TableSchema:
     def encoder(self) -> TableEncoder:
         """The map from tables to evidence; ValueError where something is left to be learned."""
         kept = [column for column in self.columns if column.kind != LEFT_OUT]
-        open_ones = [column.name for column in kept if not column.is_learned]
-        if open_ones:
+        if open_ones := [column.name for column in kept if not column.is_learned]:
             raise ValueError(f"`levels` or `edges` of {listed(open_ones)} are still to be learned: "
                              "fit a detector with it, or give it to `learn_schema`")
         return TableEncoder(tuple(column.column() for column in kept), self.by_name, self.table_names, self.derived,

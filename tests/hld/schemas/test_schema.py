@@ -79,3 +79,15 @@ def test_levels_may_be_an_array(kind, levels):
     assert given == ColumnSchema("a", kind, levels=levels)
     assert given.column().levels == tuple(levels)
     assert TableSchema.from_dict(json.loads(json.dumps(TableSchema([given]).to_dict())))["a"] == given
+
+
+def test_counts_of_a_schema_are_whole_numbers_of_any_type():
+    """NumPy's could not be written as JSON, -3 of 5 cells were printed as the share -0.6, and text compared with 1."""
+    counted = TableSchema([ColumnSchema("a", "integer", levels=(1, 2), num_missing=np.int64(3))], num_rows=np.uint8(5))
+    assert json.loads(json.dumps(counted.to_dict()))["num_rows"] == 5
+    assert TableSchema.from_dict(counted.to_dict()) == counted
+    with pytest.raises(ValueError, match="`num_missing` must be a whole number of at least 0, found -3"):
+        ColumnSchema("a", num_missing=-3)
+    for odd in ("3", 1.5, True):
+        with pytest.raises(TypeError, match="`num_missing` must be a whole number"):
+            ColumnSchema("a", num_missing=odd)
