@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from dataclasses import replace
 from typing import Any
 
@@ -252,6 +253,8 @@ def _of_kind(name: Any, values: Any, known: Any, rows: Any, sizes: Any) -> Any:
             levels = [int(one) if isinstance(one, int) or (isinstance(one, float) and one.is_integer()) else one
                       for one in levels]
         return LevelColumn(name, known.kind, tuple(sorted(levels, key=level_order)))
+    if known.kind in TIMES:
+        _check_times(name, values, known.kind)
     column = fit_column(name, values, "categorical" if known.kind == "categorical" else "continuous", **sizes)
     if column.kind != known.kind:
         raise ValueError(f"`table` column {name!r} is {column.kind}, and the schema says {known.kind}: correct the "
@@ -259,6 +262,20 @@ def _of_kind(name: Any, values: Any, known: Any, rows: Any, sizes: Any) -> Any:
     column = column if rows is None else narrowed_column(column, values[rows], **sizes)
     ends = {end: float(getattr(known, end)) for end in ("low", "high") if getattr(known, end) is not None}
     return replace(column, **ends) if ends else column
+
+
+def _check_times(name: str, values: Any, kind: str) -> None:
+    """Raise unless a column of times, whose edges are to be learned, holds times alone, and two different ones."""
+    cells = whole_cells(values)
+    seconds, odd = as_seconds(cells, kind)
+    distinct = np.unique(seconds[~np.isnan(seconds)])
+    first = cells[np.argmax(odd)] if odd.any() else None
+    if isinstance(first, str) or (odd.any() and len(distinct)):
+        raise TypeError(f"`table` column {name!r} holds {reprlib.repr(first)}, expected a {kind}, as the schema says: "
+                        "correct it, or make it a missing value")
+    if len(distinct) == 1 and not odd.any():
+        raise ValueError(f"`table` column {name!r} holds a single {kind}, expected two and more to cut between: give "
+                         "`edges` in the schema, or leave its `kind` open")
 
 
 def _range(name: Any, values: Any, kind: Any) -> tuple[Any, ...]:

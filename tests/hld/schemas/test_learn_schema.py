@@ -1,4 +1,5 @@
 """Learning a schema: as the encoder is fitted, with what is known of it, and counting what is missing."""
+import datetime
 import json
 import math
 
@@ -164,3 +165,16 @@ def test_holes_are_counted_and_not_what_is_there():
         assert (count_missing(cells), count_missing(cells[1:2])) == (2, 0)
     for cells in (np.array(["", "a", ""]), np.array(["", 1, None], dtype=object)):
         assert count_missing(cells, has_empty=True) == 2
+
+
+@pytest.mark.parametrize(("cells", "error", "message"), [
+    (["2026-01-01"] * 40, ValueError, "holds a single date, expected two and more to cut between: give `edges`"),
+    ([datetime.date(2026, 1, 1), None], ValueError, "holds a single date, expected two and more to cut between"),
+    (["2026-01-01", "2026-01-02", "unknown"], TypeError, "holds 'unknown', expected a date, as the schema says"),
+    ([datetime.date(2026, 1, 1), 3], TypeError, "holds 3, expected a date, as the schema says"),
+    (["a", "b"], TypeError, "holds 'a', expected a date, as the schema says"),
+    ([1, 2], ValueError, "is continuous, and the schema says date")])
+def test_columns_that_the_schema_calls_dates_are_not_asked_for_numbers(cells, error, message):
+    """'2026-01-01' was said to be text where numbers were expected."""
+    with pytest.raises(error, match=message):
+        hld.learn_schema({"x": cells}, given=hld.TableSchema([hld.ColumnSchema("x", "date")]))

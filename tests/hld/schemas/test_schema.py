@@ -36,7 +36,7 @@ def test_changes_make_another_schema():
      "`num_rows` must be a whole number of at least 9, found 3"),
     (lambda: TableSchema([ColumnSchema("a")], num_rows=2.5), TypeError, "`num_rows` must be a whole number"),
     (lambda: hld.learn_schema([["x"], ["y"]], names=["a"], given=TableSchema([ColumnSchema("a", "date")])),
-     TypeError, "column 'a' holds text"),
+     TypeError, "column 'a' holds 'x', expected a date"),
     (lambda: hld.learn_schema([[0.5], [0.7]], names=["a"], given=TableSchema([ColumnSchema("a", "boolean")])),
      ValueError, "kind boolean does not allow"),
     (lambda: hld.learn_schema([[0.5], [0.7]], names=["a"], given=TableSchema([ColumnSchema("a", "duration")])),
