@@ -37,6 +37,7 @@ from hld.auditing.edited_batches import edited_batches
 from hld.auditing.random_rows import too_often
 from hld.auditing.whole_groups import OUTSIDE, WORDS, as_judged, fit_all, kind_of, too_many, whole_groups
 from hld.planning.alternatives import read_edits
+from hld.tables.shown_names import printable
 
 SIZES = (10, 50, 200)
 LEVEL = 0.95  # of intervals of shares of alarms
@@ -181,9 +182,11 @@ class AuditResult:
     def __str__(self) -> str:
         lines = [f"audit on {self.num_held_out} rows at level {self.alpha:g}:"]
         for name in self.keeps_level:
-            lines += [f"{name}: {self.verdict(name)}", *(f"  {note}" for note in [self.notes.get(name)] if note)]
-            lines += [f"  {row.situation}, {row.num_rows} rows: {row.num_alarms} of {row.num_batches} batches alarmed "
-                      f"({100 * row.low:.3g} to {100 * row.high:.3g} %)" for row in self.rows if row.detector == name]
+            lines += [f"{printable(str(name))}: {self.verdict(name)}",
+                      *(f"  {note}" for note in [self.notes.get(name)] if note)]
+            lines += [f"  {printable(row.situation)}, {row.num_rows} rows: {row.num_alarms} of {row.num_batches} "
+                      f"batches alarmed ({100 * row.low:.3g} to {100 * row.high:.3g} %)"
+                      for row in self.rows if row.detector == name]
         return "\n".join(lines)
 
 

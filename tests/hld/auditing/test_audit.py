@@ -153,3 +153,12 @@ def test_two_edits_that_read_alike_are_both_tried():
                       num_batches=1)
     assert [row.situation for row in found.rows] == ["unshifted", "in order", *2 * ["x = 1: -40 % of cells"]]
     assert len(batches) == 4
+
+
+def test_edits_and_detectors_with_line_breaks_stay_in_their_lines():
+    found = hld.audit({"a\nb": lambda batch: 0.5}, {"sex": ["F\nx", "M"] * 20}, sizes=[9], num_batches=2,
+                      edits=[{"column": "sex", "level": "F\nx", "by": 0.1}])
+    lines = str(found).splitlines()
+    assert lines[1] == r"a\nb: keeps its level"
+    assert lines[4].startswith(r"  sex = F\nx: +10 % of cells, 9 rows: 0 of 2")
+    assert len(lines) == 5

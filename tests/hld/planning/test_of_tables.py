@@ -10,7 +10,8 @@ import pytest
 import hld
 import pcircuit
 from hld.planning.alternatives import Edit
-from hld.planning.of_tables import alternative_of_table, plan
+from hld.planning.detectable import Detectable
+from hld.planning.of_tables import Plan, alternative_of_table, plan
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
 METRICS = ("euclidean", "marginals")  # quick ones
@@ -202,3 +203,11 @@ def test_power_of_another_test_than_the_detectors_is_not_given(way, options, fit
 def test_a_plan_counts_days_in_words(rows, words):
     plan = hld.Plan(80, 0.9, 0.05, {}, ((hld.Edit("sex", "F", 0.05), 0.5, rows),))
     assert f"single days; {words} with probability 0.9" in str(plan)
+
+
+def test_names_with_line_breaks_stay_in_their_lines():
+    several = (Detectable("a\nb", "F\nx", 0.5, 0.1),)
+    shown = str(Plan(9, 0.9, 0.05, {1: several}, ((Edit("a\nb", "F\nx", 0.05), 0.5, 30),)))
+    assert shown.splitlines()[2:] == [
+        r"  a\nb = F\nx: from 50% to 60% of cells",
+        r"a\nb = F\nx: +5 % of cells: found on 50% of single days; after 4 days (30 rows) with probability 0.9"]
