@@ -11,24 +11,30 @@ if TYPE_CHECKING:
 
 LEAST_SHOWN = 1e-300  # smaller p-values are not distinguished
 MOST_LINES = 10
+DIGITS, MOST_DIGITS = 3, 17  # of p-values
 
 
-def p_text(pvalue: float) -> str:
-    """A p-value with its sign of relation.
+def p_text(pvalue: float, level: float | None = None) -> str:
+    """A p-value with its sign of relation, and digits enough to show on which side of a level it is.
 
     Examples
     --------
-    >>> p_text(0.0432), p_text(0.0), p_text(float("nan"))
-    ('p = 0.0432', 'p < 1e-300', 'not tested')
+    >>> p_text(0.0432), p_text(0.0), p_text(float("nan")), p_text(0.05004, 0.05)
+    ('p = 0.0432', 'p < 1e-300', 'not tested', 'p = 0.05004')
     """
     if pvalue != pvalue:
         return "not tested"
-    return f"p = {pvalue:.3g}" if pvalue >= LEAST_SHOWN else f"p < {LEAST_SHOWN:g}"
+    digits = DIGITS
+    while level is not None and digits < MOST_DIGITS and (
+            float(f"{pvalue:.{digits}g}") <= level) != (pvalue <= level):
+        digits += 1
+    return f"p = {pvalue:.{digits}g}" if pvalue >= LEAST_SHOWN else f"p < {LEAST_SHOWN:g}"
 
 
 def headline(result: Any) -> str:
     """Verdict, p-value and effect size in one line."""
-    found = [f"{'shift' if result.reject else 'no shift'}: {p_text(result.pvalue)} at level {result.alpha:g}, "
+    found = [f"{'shift' if result.reject else 'no shift'}: {p_text(result.pvalue, result.alpha)} at level "
+             f"{result.alpha:g}, "
              f"{result.num_samples} row{'s' * (result.num_samples != 1)}"]
     if len(result.pvalues) == 1 and result.context is None:
         found.append(f"distance {result.statistic:.4g} (threshold {result.threshold:.4g})")

@@ -9,7 +9,7 @@ from scipy.stats import binom
 import hld
 from hld.answers.column_shifts import ColumnShift
 from hld.answers.html import escaped
-from hld.answers.words import familiar_lines, headline
+from hld.answers.words import familiar_lines, headline, p_text
 from hld.plots import new_figure  # noqa: F401
 from hld.reports.batch_report import batch_report
 
@@ -163,3 +163,12 @@ def test_a_level_that_is_called_unseen_is_not_what_learning_did_not_show():
 
     assert familiar_lines((shift([0.0, 0.9, 0.1, 0.0]),), 0.05) == []
     assert familiar_lines((shift([0.55, 0.45, 0.0, 0.0]),), 0.05)[0].startswith("few values are new to the model in c")
+
+
+@pytest.mark.parametrize(("pvalue", "level", "text"), [
+    (0.05004, 0.05, "p = 0.05004"), (0.04996, 0.05, "p = 0.05"), (0.05, 0.05, "p = 0.05"), (0.0432, 0.05, "p = 0.0432"),
+    (0.012346, 0.0123456, "p = 0.01235"), (np.nextafter(0.05, 1), 0.05, "p = 0.05000000000000001"),
+    (0.0, 0.05, "p < 1e-300")])
+def test_a_p_value_is_shown_on_its_side_of_the_level(pvalue, level, text):
+    """0.05004 was "no shift: p = 0.05 at level 0.05"."""
+    assert p_text(pvalue, level) == text
