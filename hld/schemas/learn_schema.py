@@ -94,8 +94,7 @@ def learn_schema(table: Any, *, num_bins: int = 8, max_categories: int = 64, cat
         columns += [replace(one, optional=True) for one in given.columns
                     if one.kind == LEFT_OUT and one.name not in names]
     if all(column.kind == LEFT_OUT for column in columns):
-        raise ValueError(f"`table` has no column to learn from: {columns[0].name!r} is left out ({columns[0].note}); "
-                         "name columns in `categorical` or `continuous` to keep them")
+        raise _nothing_left(columns, known)
     return TableSchema(tuple(columns), parts.num_rows, by_name)
 
 
@@ -163,6 +162,15 @@ def count_missing(values: Any, *, has_empty: bool = False) -> int:
     if values.dtype.kind in "fmM":
         return int((values != values).sum())
     return sum(map(is_missing, values.tolist())) if values.dtype.kind == "O" else 0
+
+
+def _nothing_left(columns: list[ColumnSchema], known: dict[str, ColumnSchema]) -> ValueError:
+    """The error where all columns are left out: those that a schema names cannot be asked for elsewhere."""
+    own = [one for one in columns if one.name not in known or known[one.name].kind != LEFT_OUT]
+    first, then = (own[0], "name columns in `categorical` or `continuous` to keep them") if own else (
+        columns[0], "keep one in the schema")
+    return ValueError(f"`table` has no column to learn from: {first.name!r} is left out "
+                      f"({first.note or 'as the schema says'}); {then}")
 
 
 def _known(given: TableSchema | None, names: Any) -> dict[str, Any]:

@@ -178,3 +178,13 @@ def test_columns_that_the_schema_calls_dates_are_not_asked_for_numbers(cells, er
     """'2026-01-01' was said to be text where numbers were expected."""
     with pytest.raises(error, match=message):
         hld.learn_schema({"x": cells}, given=hld.TableSchema([hld.ColumnSchema("x", "date")]))
+
+
+def test_who_leaves_all_columns_out_is_told_how_to_keep_one():
+    """By a schema without a note it was "left out ()", and the options that were named refuse such a column."""
+    table, out = {"a": [1, 2, 3], "b": list(range(100, 103))}, [ColumnSchema("a", "left out")]
+    with pytest.raises(ValueError, match=r"'a' is left out \(as the schema says\); keep one in the schema"):
+        hld.learn_schema(table, given=TableSchema([*out, ColumnSchema("b", "left out")]))
+    numbers = {"a": [1, 2] * 60, "b": list(range(120))}
+    with pytest.raises(ValueError, match=r"'b' is left out \(row numbers: .*\); name columns in `categorical` or"):
+        hld.learn_schema(numbers, given=TableSchema(out))
