@@ -36,14 +36,14 @@ def segments_report(detector: Any, result: Any, *, batch_name: str = "the table"
     str
         A whole document of HTML that fetches nothing.
     """
-    called, m, least = int(result.reject.sum()), len(result.labels), p_text(float(result.adjusted.min()))
+    called, m = int(result.reject.sum()), len(result.labels)
     verdict = f"{called} of {m} segments shifted" if called else f"None of {m} segments shifted"
     top = (f'<p class="kicker">{escaped(batch_name)} by {escaped(result.by)}, against {escaped(model_name)}</p>'
            f'<section class="verdict {"shift" if called else "calm"}"><h1>{verdict}</h1>'
            f"<p>Of the segments called shifted, a share of at most {result.alpha:g} is expected to be false "
            f"({PROCEDURES[result.procedure]}).</p>"
            + facts([("rows", f"{int(result.num_rows.sum()):,}"), ("segments", f"{m:,}"), ("level", f"{result.alpha:g}"),
-                    ("smallest adjusted p", least.removeprefix("p ").removeprefix("= "))]) + "</section>")
+                    ("smallest adjusted p", _pvalue(result.adjusted.min()))]) + "</section>")
     legend = ('<p class="legend"><span><i style="background:var(--shift)"></i>shifted (round)</span><span>'
               '<i style="background:var(--calm-soft);border:1px solid var(--calm)"></i>no shift (square)</span></p>')
     return page(f"{verdict}: {batch_name}", [
@@ -83,14 +83,20 @@ def _mark(result: SegmentsResult, i: int) -> str:
 def _table(result: SegmentsResult) -> str:
     """Segments by their p-value."""
     order = result.adjusted.argsort(kind="stable")[:MOST_ROWS].tolist()
-    rows = [(result.labels[i], f"{int(result.num_rows[i]):,}", p_text(float(result.pvalues[i])),
-             p_text(float(result.adjusted[i])), f"{result.results[i].effect:.2g}",
+    rows = [(result.labels[i], f"{int(result.num_rows[i]):,}", _pvalue(result.pvalues[i]),
+             _pvalue(result.adjusted[i]), f"{result.results[i].effect:.2g}",
              "shift" if result.reject[i] else "no shift",
              "; ".join(f"{one.name}: {one.describe()}" for one in result.results[i].columns
                        if one.adjusted <= result.alpha) if result.reject[i] else "") for i in order]
-    more = f" The first {MOST_ROWS} of {len(result.labels)} are listed." if len(result.labels) > MOST_ROWS else ""
-    return (f"<h2>Segments by p-value</h2><p>{more}</p>"
+    is_cut = len(result.labels) > MOST_ROWS
+    more = f"<p>The first {MOST_ROWS} of {len(result.labels)} are listed.</p>" if is_cut else ""
+    return (f"<h2>Segments by p-value</h2>{more}"
             + table((result.by, "rows", "p", "adjusted p", "effect size", "verdict", "columns that moved"), rows))
+
+
+def _pvalue(p: Any) -> str:
+    """A p-value under a heading that says what it is."""
+    return p_text(float(p)).removeprefix("p ").removeprefix("= ")
 
 
 def _day(label: str) -> Any:

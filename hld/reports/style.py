@@ -72,7 +72,8 @@ pre { background: var(--card); border: 1px solid var(--line); border-radius: 10p
   font-size: .85rem;  white-space: pre-wrap; overflow-wrap: anywhere; }
 details summary { cursor: pointer; color: var(--soft); }
 @media (max-width: 34rem) { main { padding: 1rem .8rem 3rem; } .verdict { padding: 1.1rem 1rem; }
-  h1 { font-size: 1.5rem; } .facts { grid-template-columns: 1fr 1fr; } }
+  h1 { font-size: 1.5rem; } .facts { grid-template-columns: 1fr 1fr; }
+  .scroll > table:not([class]) td:last-child { min-width: 24rem; } }
 @media print { :root { color-scheme: light; --paper: #fff; --card: #fff; --ink: #000; --soft: #444; --line: #ccc;
   --expected: #888; --observed: #1f4f9e; --shift: #a01010; --shift-soft: #fff; --calm: #145c30; --calm-soft: #fff;
   --heat: 31, 79, 158; }
