@@ -45,7 +45,7 @@ from hld.conditional.context import CovariateContext
 from hld.conditional.covariate_functions import CovariateFunctions, choose_functions
 from hld.conditional.few_rows import MOST_TOGETHER, among_groups, farthest_rows, group_pvalues, odd_rows, with_odd_rows
 from hld.conditional.residuals import residuals, shown_residuals, without_rounding
-from hld.conditional.shown_shares import ShownShares, are_enough
+from hld.conditional.shown_shares import ShownShares, are_enough, share_shown
 from hld.conditional.single_rows import by_rank, single_pvalues
 from hld.nulls.joint import JointLaw, factor_of_rows, harmonic_mean, joint_law
 from hld.nulls.ranks.confirmation import ASKED_BELOW, excess_of, sample_norms, widest_tail
@@ -185,7 +185,7 @@ class ConditionalTest:
         T, mean = own.shape[-2], own.mean(axis=-2)
         shares = ShownShares(shown.mean(axis=-2), self.shown, T, self.num_rows, leverage)
         spread = self._spread(own, mean, T, shares.width)
-        return spread, shares, self._pvalues(spread, mean, _share_shown(shown, self.stds), shares)
+        return spread, shares, self._pvalues(spread, mean, share_shown(shown, self.stds), shares)
 
     def _with_odd_rows(self, each: tuple[float, ...], own: np.ndarray, shown: np.ndarray,
                        functions: np.ndarray) -> tuple[float, ...]:
@@ -209,14 +209,19 @@ class ConditionalTest:
         """The p-value of each metric for differences (..., m), of rows that show a share of the nodes."""
         rows, share, finite = spread
         width, found = np.asarray(shares.width), []
+        wide = np.sqrt(shares.widths / width[..., None])[..., None, :]
         for metric, norms, fourth, wider in zip(self.inner.calibration.metrics, self.norms, self.fourth, self.wider,
                                                 strict=True):
-            mapped = metric.apply(rows.reshape(-1, rows.shape[-1])).reshape(*rows.shape[:-1], -1)
-            widths = 1 / shares.num_rows + np.asarray(shares.leverage)[..., None] * (seen[..., None] * wider)
-            own = share * sample_norms(mapped) + (1 - share) * seen[..., None] * norms
-            least = np.minimum.accumulate(own * (widths / width[..., None]), axis=-1)
+            ratio = (1 / shares.num_rows + np.asarray(shares.leverage)[..., None] * (seen[..., None] * wider)) \
+                / width[..., None]
+            own, powers = _norms_and_powers(metric, rows)
+            own = own * ratio
+            if (wide != 1).any():  # of nodes that the reference shows less often, whether or not it varies in them
+                own, powers = (np.maximum(*both) for both in zip((own, powers), _norms_and_powers(metric, rows * wide),
+                                                                 strict=True))
+            least = np.minimum.accumulate(share * own + (1 - share) * seen[..., None] * norms * ratio, axis=-1)
             trace, frobenius, largest = np.moveaxis(least, -1, 0)
-            powers = share * ((mapped ** 2).sum(axis=-1) ** 2).mean(axis=-1) + (1 - share) * seen * fourth
+            powers = share * powers + (1 - share) * seen * fourth
             stretch = np.maximum(1.0, 1.0 + excess_of(trace, frobenius, powers) * finite)
             squared = metric.squared(difference) / width
             found.append(widest_tail(trace, frobenius, largest, squared, stretch))
@@ -323,10 +328,10 @@ def _corrected(inner: HLDTest, rows: np.ndarray, given: np.ndarray, wrong: np.nd
     return without_rounding(found, inner.circuit, inner.nodes), shown
 
 
-def _share_shown(shown: np.ndarray, stds: np.ndarray) -> Any:
-    """The share of rows (..., T, m) that show a residual, on average over the nodes by their variances (m,)."""
-    total = float(stds @ stds)
-    return np.asarray(shown.mean(axis=-2) @ stds ** 2 / total if total > 0 else np.ones(shown.shape[:-2]))
+def _norms_and_powers(metric: Any, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(..., 3) norms of the covariance of rows (..., r, m) in a metric, and (...) mean fourth powers."""
+    mapped = metric.apply(rows.reshape(-1, rows.shape[-1])).reshape(*rows.shape[:-1], -1)
+    return sample_norms(mapped), ((mapped ** 2).sum(axis=-1) ** 2).mean(axis=-1)
 
 
 def _regression(functions: np.ndarray, found: np.ndarray, inverse: np.ndarray, shown: np.ndarray) -> np.ndarray:

@@ -13,11 +13,14 @@ which makes Var(Z_j) = q_j S_jj w; and by q_j S_jj the batch's own rows vary, to
 That is for single nodes and for the nodes of one column, which the same rows show.  Nodes of other columns are shown by
 other rows, and what a metric makes of the errors of their regressions depends on which rows show both: a row of the
 reference adds its residuals over p_j to them.  So the norms of a metric are those of such rows for the part with h.
+The reference may not vary in a node that few of its rows show, and then says nothing of that; so the norms of the
+batch's own rows are no smaller than with each node multiplied by the root of w_j / w.
 Nodes that too few rows of the reference show do not count.
 """
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -114,3 +117,21 @@ def are_enough(shares: np.ndarray, num_rows: int) -> np.ndarray:
     ([True, True, True, False], [True, False])
     """
     return np.asarray(shares * num_rows >= max(min(num_rows / 2, FEWEST), 1) - ROUNDING)
+
+
+def share_shown(shown: np.ndarray, stds: np.ndarray) -> Any:
+    """The share of rows that show a residual, on average over the nodes by their variances.
+
+    Parameters
+    ----------
+    shown : (..., T, m) bool array
+    stds : (m,) float array
+        Their standard deviations.
+
+    Returns
+    -------
+    (...) float array
+        1 where nothing varies.
+    """
+    total = float(stds @ stds)
+    return np.asarray(shown.mean(axis=-2) @ stds ** 2 / total if total > 0 else np.ones(shown.shape[:-2]))

@@ -6,8 +6,8 @@ from scipy.stats import chi2, norm
 
 from hld import HLDTest
 from hld.conditional.conditional_test import ConditionalTest, conditional_test
-from hld.conditional.shown_shares import ShownShares, are_enough
-from pcircuit import rat_spn, sample
+from hld.conditional.shown_shares import ShownShares, are_enough, share_shown
+from pcircuit import Circuit, InnerRegion, InputRegion, VTree, rat_spn, sample
 
 CIRCUIT = rat_spn([2] * 4, num_units=2, depth=2, rng=0)
 GIVEN = np.arange(4) == 0
@@ -87,3 +87,31 @@ def test_shares_are_in_files_where_there_were_holes(before):
     if before:
         with pytest.raises(ValueError, match="not those of rows"):
             ConditionalTest.from_arrays(INNER, arrays | {"shown": arrays["shown"] + 1})
+
+
+@pytest.mark.parametrize("metric", ["standardized", ("euclidean", "standardized", "whitened")])
+@pytest.mark.parametrize("count", [4, 8])
+def test_a_column_that_few_reference_rows_show_is_compared_with_these(metric, count):
+    """In 40 rows that show it the first column does not vary; in 100 of the batch, which all do, `count` are another.
+
+    The 960 rows without it say nothing: the p-value is that of 40 rows.
+    """
+    leaves = [InputRegion(v, [[1 - p, p], [p, 1 - p]]) for v, p in enumerate((0.02, 0.5, 0.5))]
+    circuit = Circuit(VTree([3, 3, 3, -1], [0, 1, 2, -1]), [*leaves, InnerRegion([[0, 0, 0]], [[1.0]])])
+
+    def pvalue(num_rows):
+        rows = np.column_stack([np.where(np.arange(num_rows) < 40, 0, -1), np.arange(num_rows) % 2,
+                                np.arange(num_rows) // 2 % 2])
+        batch = np.column_stack([np.arange(100) < count, np.arange(100) % 2, np.arange(100) // 2 % 2]).astype(int)
+        inner = HLDTest(circuit, metric=metric, reference="training", null="auto", training_data=rows,
+                        num_resamples=9, rng=0)
+        return conditional_test(inner, rows, np.arange(3) == 2, seed=0)(batch).pvalue
+
+    assert pvalue(1000) == pytest.approx(pvalue(40), rel=0.1)
+    assert pvalue(1000) > 0.05
+
+
+def test_the_share_of_rows_that_show_a_residual_is_weighed_by_variances():
+    shown = np.array([[[True, True], [True, False]], [[False, False], [True, False]]])
+    assert share_shown(shown, np.array([1.0, 2.0])).tolist() == [(1 + 4 * 0.5) / 5, 0.5 / 5]
+    assert share_shown(shown, np.zeros(2)).tolist() == [1, 1]
