@@ -103,7 +103,8 @@ def _draw(ax: Any, column: Any) -> None:
            linewidth=0, label="observed")
     labels = [shortened(column.labels[k], LONGEST) for k in shown]
     ax.set_xticks(place, labels, rotation=40, ha="right", fontsize="x-small", parse_math=False)
-    said = "not tested" if column.adjusted != column.adjusted else f"adjusted p = {column.adjusted:.2g}"
+    known = f"adjusted p = {column.adjusted:.2g}" if column.adjusted else "adjusted p < 1e-300"  # rounded to 0
+    said = "not tested" if column.adjusted != column.adjusted else known
     ax.set_title(f"{shortened(column.name, LONGEST_NAME)}, {said}", loc="left", fontsize="small", parse_math=False)
     ax.set_ylabel("% of rows", fontsize="x-small")
     ax.tick_params(axis="y", labelsize="x-small")

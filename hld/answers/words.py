@@ -196,7 +196,7 @@ def label_lines(shift: Any) -> list[str]:
     """
     rows = zip(shift.labels, shift.before, shift.now, shift.lower, shift.upper, strict=True)
     return [f"label frequencies of {shift.num_rows} rows, assuming that rows of each label are as learned: "
-            f"changed with p = {shift.pvalue:.3g}",
+            f"changed with {p_text(shift.pvalue)}",
             *(f"  {in_one_line(str(label))}: {now:.1%} ({lower:.1%} to {upper:.1%}), learned {before:.1%}"
               for label, before, now, lower, upper in rows)]
 

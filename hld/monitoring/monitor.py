@@ -96,7 +96,8 @@ class MonitorResult:
 
     def __str__(self) -> str:
         verdict = f"alarm at row {self.alarm_row}" if self.alarm else "no alarm"
-        return (f"{verdict}: e-value {self.e_value:.4g}, anytime-valid p = {self.pvalue:.3g}, alpha = {self.alpha:g}, "
+        p = f"p = {self.pvalue:.3g}" if self.pvalue else "p < 1e-300"  # rounded to 0
+        return (f"{verdict}: e-value {self.e_value:.4g}, anytime-valid {p}, alpha = {self.alpha:g}, "
                 f"{self.num_rows} rows" + (f", margin {self.margin:g}" if self.margin else ""))
 
     __repr__ = __str__

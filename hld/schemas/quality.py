@@ -67,11 +67,11 @@ class ColumnQuality:
         """Sentences about what differs; none where nothing does."""
         if self.is_absent:
             return [ABSENT.format(repr(self.name))]
-        tested = "" if self.new_pvalue is None else f" (p = {self.new_pvalue:.2g})"
+        tested = "" if self.new_pvalue is None else f" ({_p(self.new_pvalue)})"
         found = [f"column {self.name!r}: {count} of {num_rows} values {what}{tested * (attribute in NEW)}"
                  for attribute, what in COUNTS.items() if (count := getattr(self, attribute))]
         if num_rows and (self.num_missing or self.train_missing):
-            tested = "" if self.pvalue is None else f" (p = {self.pvalue:.2g})"
+            tested = "" if self.pvalue is None else f" ({_p(self.pvalue)})"
             trained = "" if self.train_missing is None else f", {_percent(self.train_missing)} in training{tested}"
             found.append(f"column {self.name!r}: {_percent(self.num_missing / num_rows)} of the values are missing"
                          + trained)
@@ -170,6 +170,11 @@ def _percent(share: float) -> str:
     """A share in per cent; that of nearly all is not shown as that of all."""
     text = f"{100 * share:.3g}%"
     return text if share >= 1 or text != "100%" else f"{100 - float(f'{100 * (1 - share):.1g}'):.10g}%"
+
+
+def _p(pvalue: float) -> str:
+    """A p-value, which is never 0, though that of many rows may be rounded to it."""
+    return f"p = {pvalue:.2g}" if pvalue else "p < 1e-300"
 
 
 def column_lines(absent: Sequence[str], extra: Sequence[str]) -> list[str]:

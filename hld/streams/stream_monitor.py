@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
+from hld.answers.words import p_text
 from hld.schemas.quality import column_lines
 from hld.streams.detectors import check_fitted_detector, warn_of_kind
 from hld.streams.directions import FORGETTING, LIVE, first_races, next_start, scores_of, start_directions, starts_at
@@ -89,7 +90,7 @@ class StreamResult:
         one, several = self._units
         ahead = listed(self.columns, SHOWN, is_quoted=False)
         verdict = f"alarm at {one} {self.alarm_row} ({ahead})" if self.alarm else "no alarm"
-        first = f"{verdict}: anytime-valid p = {self.pvalue:.3g}, alpha = {self.alpha:g}, "
+        first = f"{verdict}: anytime-valid {p_text(self.pvalue)}, alpha = {self.alpha:g}, "
         first += f"{self.num_rows} {one if self.num_rows == 1 else several}"
         return "\n".join([first, *column_lines(self.absent, self.extra)])
 

@@ -1,5 +1,7 @@
 """Results in words, frames, notebooks and pictures."""
 import sys
+import types
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,8 +11,9 @@ from scipy.stats import binom
 import hld
 from hld.answers.column_shifts import ColumnShift
 from hld.answers.html import escaped
-from hld.answers.words import familiar_lines, headline, p_text
-from hld.plots import new_figure  # noqa: F401
+from hld.answers.picture import draw_columns
+from hld.answers.words import familiar_lines, headline, label_lines, p_text
+from hld.plots import new_figure
 from hld.reports.batch_report import batch_report
 
 
@@ -172,3 +175,12 @@ def test_a_level_that_is_called_unseen_is_not_what_learning_did_not_show():
 def test_a_p_value_is_shown_on_its_side_of_the_level(pvalue, level, text):
     """0.05004 was "no shift: p = 0.05 at level 0.05"."""
     assert p_text(pvalue, level) == text
+
+
+def test_p_values_that_doubles_round_to_zero_are_not_shown_as_zero(result):
+    shift = types.SimpleNamespace(labels=("a",), before=[0.5], now=[1.0], lower=[0.9], upper=[1.0], num_rows=9,
+                                  pvalue=0.0)
+    assert label_lines(shift)[0].endswith("changed with p < 1e-300")
+    figure = new_figure((4, 3))
+    draw_columns(figure, (replace(result.columns[0], adjusted=0.0),), 1)
+    assert figure.axes[0].get_title(loc="left").endswith("adjusted p < 1e-300")

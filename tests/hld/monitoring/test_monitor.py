@@ -1,5 +1,6 @@
 """The monitor: streams may be cut anywhere, alarms are rare without a shift and soon after one, misuse is refused."""
 import copy
+import dataclasses
 import json
 import pickle
 import threading
@@ -29,6 +30,11 @@ from pcircuit import (
 def circuit():
     return rat_spn([2, 3, 2, 2, 4, 2], num_units=3, depth=2, rng=5)
 
+
+
+def test_a_p_value_that_doubles_round_to_zero_is_not_shown_as_zero(circuit):
+    found = dataclasses.replace(Monitor(circuit).update([[0] * circuit.num_variables]), pvalue=0.0)
+    assert "anytime-valid p < 1e-300, alpha" in str(found)
 
 
 def test_result_of_an_update(circuit):

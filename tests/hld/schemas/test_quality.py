@@ -187,3 +187,11 @@ def test_a_column_in_which_a_few_cells_are_left_is_not_told_to_be_missing_throug
     found = schema.check({"x": [1.0] + [None] * 2499, "y": [None] * 2500})
     assert "column 'x': 99.96% of the values are missing, 0% in training" in str(found)
     assert "column 'y': 100% of the values are missing, 99.97% in training" in str(found)
+
+
+def test_p_values_that_doubles_round_to_zero_are_not_shown_as_zero():
+    """5,000 missing cells of 5,000 beside none of 6,000 had (p = 0)."""
+    schema = hld.learn_schema({"x": [1.0, 2.0, 3.0] * 2000, "y": [0, 1] * 3000})
+    found = schema.check({"x": [None] * 5000, "y": [1] * 5000})
+    assert found.columns[0].pvalue == 0
+    assert found.columns[0].lines(5000) == ["column 'x': 100% of the values are missing, 0% in training (p < 1e-300)"]

@@ -124,6 +124,7 @@ def test_a_line_does_not_name_four_of_more_columns_as_if_they_were_all(monitor):
     assert found.alarm
     five = dataclasses.replace(found, columns=("x0", "x1", "x2", "x3", "x4"))
     assert "(x0, x1, x2, x3 and 1 more): anytime" in str(five)
+    assert "anytime-valid p < 1e-300, alpha" in str(dataclasses.replace(found, pvalue=0.0))
     assert "(x0, x\\n1): anytime" in str(dataclasses.replace(found, columns=("x0", "x\n1")))
 
 
