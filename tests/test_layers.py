@@ -53,7 +53,7 @@ ROOMS = {
         "metrics": {"references", "vectors"},
         "nulls.ranks": {"references", "gchi2"},
         "nulls": {"nulls.ranks", "references", "gchi2", "vectors"},
-        "planning": {"results", "schemas", "answers", "references", "nulls", "nulls.ranks", "gchi2"},
+        "planning": {"tables", "results", "schemas", "answers", "references", "nulls", "nulls.ranks", "gchi2"},
         "summaries": {"tables", "schemas", "answers", "vectors", "gchi2", "references", "nulls.ranks"},
         "monitoring": {"vectors"},
         "monitoring.margins": {"monitoring", "nulls", "gchi2"},
