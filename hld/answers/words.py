@@ -9,7 +9,7 @@ from hld.tables.shown_names import in_one_line
 if TYPE_CHECKING:
     from hld.answers.column_shifts import ColumnShift
 
-LEAST_SHOWN = 1e-300  # smaller p-values are not distinguished
+LEAST_SHOWN = 1e-300  # p-values up to it are not distinguished: smaller ones are given as this
 MOST_LINES = 10
 DIGITS, MOST_DIGITS = 3, 17  # of p-values
 
@@ -28,7 +28,7 @@ def p_text(pvalue: float, level: float | None = None) -> str:
     while level is not None and digits < MOST_DIGITS and (
             float(f"{pvalue:.{digits}g}") <= level) != (pvalue <= level):
         digits += 1
-    return f"p = {pvalue:.{digits}g}" if pvalue >= LEAST_SHOWN else f"p < {LEAST_SHOWN:g}"
+    return f"p = {pvalue:.{digits}g}" if pvalue > LEAST_SHOWN else f"p < {LEAST_SHOWN:g}"
 
 
 def headline(result: Any) -> str:

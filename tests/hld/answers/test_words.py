@@ -171,9 +171,9 @@ def test_a_level_that_is_called_unseen_is_not_what_learning_did_not_show():
 @pytest.mark.parametrize(("pvalue", "level", "text"), [
     (0.05004, 0.05, "p = 0.05004"), (0.04996, 0.05, "p = 0.05"), (0.05, 0.05, "p = 0.05"), (0.0432, 0.05, "p = 0.0432"),
     (0.012346, 0.0123456, "p = 0.01235"), (np.nextafter(0.05, 1), 0.05, "p = 0.05000000000000001"),
-    (0.0, 0.05, "p < 1e-300")])
+    (0.0, 0.05, "p < 1e-300"), (1e-300, 0.05, "p < 1e-300"), (1.01e-300, 0.05, "p = 1.01e-300")])
 def test_a_p_value_is_shown_on_its_side_of_the_level(pvalue, level, text):
-    """0.05004 was "no shift: p = 0.05 at level 0.05"."""
+    """0.05004 was "no shift: p = 0.05 at level 0.05"; all that are smaller than 1e-300 are given as that."""
     assert p_text(pvalue, level) == text
 
 
