@@ -242,12 +242,23 @@ def _lines(encoding: str) -> Iterator[str]:
         raise ValueError(f"{NAME} is closed, expected a header and rows")
     try:
         if hasattr(sys.stdin, "reconfigure"):
-            sys.stdin.reconfigure(encoding=encoding, errors="strict")
+            sys.stdin.reconfigure(encoding=_encoding(sys.stdin.buffer, encoding), errors="strict")
         for number, line in enumerate(sys.stdin):
             yield line if number else line.removeprefix("\ufeff")
     except (UnicodeDecodeError, LookupError):
         raise ValueError(f"{NAME} cannot be read as text in {encoding!r}, expected CSV, or another encoding "
                          "(--encoding latin-1, for example)") from None
+
+
+def _encoding(stream: Any, encoding: str) -> str:
+    """That of the bytes of a stream: UTF-16 where the first say so, else as given; ValueError for compressed ones."""
+    from hld.table_files.byte_files import MARKS
+    from hld.table_files.dialect import encoding_of
+    head = stream.peek(8) if hasattr(stream, "peek") else b""
+    ending = next((ending for mark, ending in MARKS.items() if head.startswith(mark)), None)
+    if ending is not None:
+        raise ValueError(f"{NAME} is compressed ({ending}), expected text: give it decompressed, as zcat does for .gz")
+    return encoding_of(head, encoding)
 
 
 def _print_line(event: str, result: MonitorResult, differs: dict[str, Any]) -> None:

@@ -1,4 +1,5 @@
 """`hld monitor`: rows on standard input as files are read, lines of JSON, alarms, and a state that is not lost."""
+import gzip
 import io
 import json
 import subprocess
@@ -91,13 +92,25 @@ def test_points_in_columns_of_text_say_nothing_of_the_decimal_mark(run_here, tmp
 @pytest.mark.parametrize(("stream", "options", "message"), [
     ("größe,visits\n1,1\n".encode("latin-1"), (), "cannot be read as text in 'utf-8'"),
     (b"a,b\n1,1\n", ("--encoding", "nonsense"), "cannot be read as text in 'nonsense'"),
-    (b"PAR1\x00\x01\xff", (), "cannot be read as text"), (b"a\n1\n", ("--format", "jsonl"), "expected csv")])
+    (b"PAR1\x00\x01\xff", (), "cannot be read as text"),
+    (gzip.compress(b"a\n1\n"), (), "is compressed (.gz), expected"),
+    (b"a\n1\n", ("--format", "jsonl"), "expected csv")])
 def test_monitor_refuses_bytes_that_are_no_text(folder, stream, options, message):
     done = subprocess.run([sys.executable, "-m", "hld", "monitor", "model.hld", *options], cwd=folder, input=stream,
                           capture_output=True, timeout=120)
     assert (done.returncode, done.stdout) == (2, b"")
     assert message in done.stderr.decode()
     assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.thorough
+def test_a_stream_of_utf_16_with_its_mark_is_read_as_files_are(folder):
+    calm = (folder / "calm.csv").read_text(encoding="utf-8")
+    command = [sys.executable, "-m", "hld", "monitor", "model.hld"]
+    said = [subprocess.run(command, cwd=folder, input=calm.encode(encoding), capture_output=True, timeout=120)
+            for encoding in ("utf-8", "utf-16")]
+    assert said[0].returncode == 0
+    assert said[0].stdout == said[1].stdout
 
 
 @pytest.mark.parametrize(("stream", "message"), [
