@@ -99,20 +99,37 @@ class RowBatch:
             return self.shown.means - parts.mean, parts.null, None, None
         if self.shown is None and self.rows.min() >= 0 and not parts.kept.has_holes:
             return self.vectors.mean(self.rows, self.mean_score) - parts.mean, parts.null, None, None
-        batch = shown(self.vectors, self.rows) if self.shown is None else self.shown
-        k = parts.kept.num_rows
-        counts = parts.kept.counts if parts.kept.has_holes else np.full(self.vectors.size, k)
+        (batch, counts), k = self._shown_by, parts.kept.num_rows
         g = weights(batch, counts, k)
         factors = row_factors(g, batch.counts, batch.num_rows, counts, k)
         null, m = HoledNull(self._laws(batch, g), parts.null), len(self.vectors.nodes)
         return g * (batch.means - parts.mean), null, factors, g[:m]
+
+    @cached_property
+    def _shown_by(self) -> tuple[Shown, np.ndarray]:
+        """What the rows show of each node, and (size,) how many rows of the reference show it."""
+        kept = self.calibration.kept
+        return (shown(self.vectors, self.rows) if self.shown is None else self.shown,
+                kept.counts if kept.has_holes else np.full(self.vectors.size, kept.num_rows))
+
+    def _compared(self, vectors: np.ndarray) -> np.ndarray:
+        """(R,) reference rows that show what each row differs by: averages of k_j T / T_j by its squared differences.
+
+        T rows are to so many as the T_j that show a node are to k_j.
+        """
+        (batch, counts), k = self._shown_by, self.calibration.kept.num_rows
+        each, squares = np.minimum(counts * (self.num_rows / np.maximum(batch.counts, 1)), k), vectors ** 2
+        total = squares.sum(axis=1)
+        return np.divide(squares @ each, total, out=np.full(len(total), float(k)), where=total > 0)
 
     def confirmed(self, found: PValue, squared: np.ndarray, factors: Any) -> PValue:
         """A small p-value, raised to what the batch's own rows allow."""
         parts, T = self.calibration, self.num_rows
         if found.value > ASKED_BELOW or (T == 1 and found.draws and factors is None):
             return found
-        own = confirmed(parts.kept, parts.metrics, self._vectors(factors), squared, T)
+        vectors = self._vectors(factors)
+        held = None if factors is None else self._compared(vectors)
+        own = confirmed(parts.kept, parts.metrics, vectors, squared, T, held)
         allowed = law_part(parts.null).of_pvalues(own, T)
         each = tuple(map(max, found.each, own))
         return found if allowed.value <= found.value else replace_value(found, allowed.value, each)

@@ -26,7 +26,8 @@ farthest are all in the batch with probability
     p_out = prod_{i<h} (T - i) / (N - i).
 
 Where the other T - h rows alone give no alarm, the p-value must not be below this probability: p >= min(p_out, p_rest).
-For a single row that is 1 / (k + 1), the smallest p-value that exchangeability allows.
+For a single row that is 1 / (k + 1), the smallest p-value that exchangeability allows.  With holes k is the number of
+rows that show what the odd ones differ by.
 """
 from __future__ import annotations
 
@@ -44,8 +45,8 @@ MOST_VECTORS = 500  # rows of a batch that its covariance is computed from
 DISTANCES = 400  # of batches, among which the smallest p-value is looked for
 
 
-def confirmed(kept: KeptRows, metrics: tuple[Any, ...], vectors: np.ndarray, squared: np.ndarray,
-              T: int) -> tuple[Any, ...]:
+def confirmed(kept: KeptRows, metrics: tuple[Any, ...], vectors: np.ndarray, squared: np.ndarray, T: int,
+              held: np.ndarray | None = None) -> tuple[Any, ...]:
     """For each metric the p-value that the batch's own rows allow.
 
     Parameters
@@ -57,6 +58,8 @@ def confirmed(kept: KeptRows, metrics: tuple[Any, ...], vectors: np.ndarray, squ
     squared : (q,) float array
         Squared distances of the batch, as they are tested.
     T : int
+    held : (R,) float array, optional
+        How many reference rows, at most, show what each row differs by, where there are holes.
 
     Returns
     -------
@@ -67,7 +70,7 @@ def confirmed(kept: KeptRows, metrics: tuple[Any, ...], vectors: np.ndarray, squ
         mapped = metric.apply(vectors)
         value = pooled_pvalue(kept.num_rows, kept.norms[i], kept.fourth[i], mapped, squared[i], T)
         if len(vectors) == T <= kept.num_rows:
-            odd = odd_rows_pvalue(kept.num_rows, kept.norms[i], kept.fourth[i], kept.farthest[i], mapped)
+            odd = odd_rows_pvalue(kept.num_rows, kept.norms[i], kept.fourth[i], kept.farthest[i], mapped, held)
             value = max(value, odd)
         result.append(value)
     return tuple(result)
@@ -121,7 +124,8 @@ def pooled_of_norms(k: int, norms: np.ndarray, fourth: float, own_norms: Any, ow
     return widest_tail(trace, frobenius, largest, squared / (1 / T + 1 / k), np.maximum(1.0, 1.0 + stretch))
 
 
-def odd_rows_pvalue(k: int, norms: np.ndarray, fourth: float, farthest: float, mapped: np.ndarray) -> float:
+def odd_rows_pvalue(k: int, norms: np.ndarray, fourth: float, farthest: float, mapped: np.ndarray,
+                    held: np.ndarray | None = None) -> float:
     """The bound on the p-value of one metric that rows beyond all reference rows give; 0 where there are none.
 
     Parameters
@@ -136,6 +140,8 @@ def odd_rows_pvalue(k: int, norms: np.ndarray, fourth: float, farthest: float, m
         Largest squared norm of a reference row.
     mapped : (T, l) float array
         Rows of the batch, less the reference mean, in the metric.
+    held : (T,) float array, optional
+        Reference rows that each row is compared with, at most k; the odd rows with as many on average.
 
     Returns
     -------
@@ -146,7 +152,8 @@ def odd_rows_pvalue(k: int, norms: np.ndarray, fourth: float, farthest: float, m
     h = int(odd.sum())
     if h == 0:
         return 0.0
-    out = float(np.prod((T - np.arange(h)) / (k + T - np.arange(h))))
+    compared = k if held is None else float(held[odd].mean())
+    out = float(np.prod((T - np.arange(h)) / (compared + T - np.arange(h))))
     if h == T:
         return out
     rest = T - h

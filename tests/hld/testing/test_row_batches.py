@@ -32,6 +32,18 @@ def test_a_single_row_needs_no_check_only_if_it_was_ranked(fitted, holes):
     assert value > 1 / (test.calibration.kept.num_rows + 1) if holes else value == 1e-9
 
 
+def sparse(T, count, metric="euclidean"):
+    """A test against 1,000 rows of which 40 show the first column, and `count` of T rows have a level they lack."""
+    leaves = [InputRegion(v, [[1 - p, p], [p, 1 - p]]) for v, p in enumerate((0.02, 0.5))]
+    circuit = Circuit(VTree([2, 2, -1], [0, 1, -1]), [*leaves, InnerRegion([[0, 0]], [[1.0]])])
+    before, rows = np.full((1000, 2), -1), np.zeros((T, 2), dtype=int)
+    before[:40, 0], rows[:count, 0] = 0, 1
+    before[:, 1], rows[:, 1] = np.arange(1000) % 2, np.arange(T) % 2
+    test = hld.HLDTest(circuit, metric=metric, null="auto", reference="training", training_data=before,
+                       num_resamples=9, rng=0)
+    return test, rows
+
+
 @pytest.mark.parametrize("metric", ["euclidean", ("euclidean", "standardized", "marginals", "whitened")])
 @pytest.mark.parametrize("count", [3, 5, 8])
 def test_a_column_that_few_reference_rows_show_is_compared_with_these(metric, count):
@@ -39,15 +51,15 @@ def test_a_column_that_few_reference_rows_show_is_compared_with_these(metric, co
 
     Given that, all of them are in the batch with a probability of 0.36, 0.18 and 0.06: no alarm at level 0.05.
     """
-    leaves = [InputRegion(v, [[1 - p, p], [p, 1 - p]]) for v, p in enumerate((0.02, 0.5))]
-    circuit = Circuit(VTree([2, 2, -1], [0, 1, -1]), [*leaves, InnerRegion([[0, 0]], [[1.0]])])
-    before, rows = np.full((1000, 2), -1), np.zeros((100, 2), dtype=int)
-    before[:40, 0], rows[:count, 0] = 0, 1
-    before[:, 1], rows[:, 1] = np.arange(1000) % 2, np.arange(100) % 2
-    test = hld.HLDTest(circuit, metric=metric, null="auto", reference="training", training_data=before,
-                       num_resamples=9, rng=0)
+    test, rows = sparse(100, count, metric)
     assert test(rows).pvalue > 0.05
     assert test(test.summarize(rows)).pvalue > 0.05
+
+
+@pytest.mark.parametrize("T", [1, 2, 10, 30])
+def test_one_odd_row_is_one_of_those_that_show_the_column(T):
+    test, rows = sparse(T, 1)
+    assert test(rows).pvalue == pytest.approx(T / (40 + T), rel=1e-9)
 
 
 def test_rows_count_more_where_the_reference_shows_a_node_less_often(rng):
