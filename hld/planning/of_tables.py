@@ -255,7 +255,7 @@ class Plan:
             for one in _one_a_column(several):
                 change = "no change is found, not even to all cells" if one.by is None else (
                     f"from {percent(one.share)} to {percent(one.share + one.by)} of cells")
-                lines.append(f"  {in_one_line(one.column)} = {in_one_line(str(one.level))}: {change}")
+                lines.append(f"  {in_one_line(str(one.column))} = {in_one_line(str(one.level))}: {change}")
         for edit, daily, rows in self.edits:
             days = 0 if rows is None else -(-rows // self.rows_per_day)
             when = "never" if rows is None else f"after {days} day{'s' * (days != 1)} ({rows} rows)"
