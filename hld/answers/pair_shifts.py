@@ -48,6 +48,7 @@ CLOSE = 1e-7
 APPROXIMATE = 0.01  # down to which the chi-square law decides with the smaller
 SPREADS = 1.0, 3.0  # least variances of a group of cells
 TOGETHER = 50_000  # cells of pair tables that are fitted at once
+LIKELY = 0.5  # p-value from which on nothing hints at a change
 CLEAR = 0.1  # size of two correlations of opposite signs, of which the words say that the dependence was reversed
 
 
@@ -104,7 +105,7 @@ class PairShift:
         if self.correlations is not None and min(self.correlations) < -CLEAR and max(self.correlations) > CLEAR:
             return "reversed, correlation {:.2f} -> {:.2f}".format(*self.correlations)
         if f"{self.expected:.2f}" == f"{self.observed:.2f}":
-            return f"as strong as before ({self.observed:.2f}), but between other values"
+            return f"as strong as before ({self.observed:.2f})" + ", but between other values" * (self.pvalue < LIKELY)
         change = "weaker" if self.observed < self.expected else "stronger"
         return f"{change}, {self.expected:.2f} -> {self.observed:.2f}"
 
