@@ -280,7 +280,8 @@ def _parsed(text: Any, numbers: dict[str, int]) -> tuple[Any, ...]:
         tree = _as_written(ast.parse(source.strip(), mode="eval").body, source.strip(), names)
         return tree, names, lambda node: _place(source, shifts, node.lineno, node.col_offset, are_bytes=True)
     except SyntaxError as error:    # an offset of 0 stands for the end
-        place = _place(source, shifts, error.lineno or 1, error.offset - 1) if error.offset else len(text) + 1
+        end = len(text) + 1     # also where Python counts what it has put in the place of a line's end
+        place = min(_place(source, shifts, error.lineno or 1, error.offset - 1), end) if error.offset else end
         raise ValueError(f"`where` {text!r} cannot be read at character {place}: {EXPECTED}") from None
     except ValueError as error:
         raise ValueError(f"`where` {text!r} cannot be read: {error}") from None

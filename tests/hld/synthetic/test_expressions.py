@@ -104,6 +104,13 @@ def test_errors_tell_the_character_of_the_text_also_behind_blanks_letters_of_two
         read_condition(text, encoder.columns, grids(encoder.columns, None))
 
 
+def test_errors_tell_no_character_beyond_the_end():
+    encoder = fit_encoder([["a"], ["b"]], names=["sex"])
+    for text in ("...\\\r\n*\\  ", "(\\\r\n5\\"):     # a line that goes on in the next
+        with pytest.raises(ValueError, match=rf"at character {len(text) + 1}: "):
+            read_condition(text, encoder.columns, [None])
+
+
 @pytest.fixture(scope="module")
 def odd_names():
     """Names like stand-ins of backquoted ones, or with letters that Python replaces; levels with backquotes."""
