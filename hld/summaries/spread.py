@@ -83,7 +83,8 @@ def spread_of(metrics: tuple[Any, ...], sketches: tuple[np.ndarray, ...], kept: 
 
 
 def confirmed_by_spread(kept: KeptRows, metrics: tuple[Any, ...], spread: Spread, mean: np.ndarray,
-                        squared: np.ndarray, T: int, stretch: float = 1.0) -> tuple[Any, ...]:
+                        squared: np.ndarray, T: int, stretch: float = 1.0,
+                        held: float | None = None) -> tuple[Any, ...]:
     """For each metric the p-value that the spread of the batch allows: `hld.nulls.ranks.confirmation`, without rows.
 
     Parameters
@@ -98,6 +99,8 @@ def confirmed_by_spread(kept: KeptRows, metrics: tuple[Any, ...], spread: Spread
     T : int
     stretch : float
         The most by which a difference of a row counts more than it was summed up with, because others have holes.
+    held : float, optional
+        With holes, the fewest reference rows that show what an odd row may differ by; by default all.
 
     Returns
     -------
@@ -114,7 +117,7 @@ def confirmed_by_spread(kept: KeptRows, metrics: tuple[Any, ...], spread: Spread
                                 (length * stretch, squared[i], T))
         h = int(spread.odd[i])
         if h and min(MOST_VECTORS, k) >= T:
-            value = max(value, float(np.prod((T - np.arange(h)) / (N - np.arange(h)))))
+            value = max(value, float(np.prod((T - np.arange(h)) / ((k if held is None else held) + T - np.arange(h)))))
         result.append(value)
     return tuple(result)
 

@@ -71,14 +71,14 @@ def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
         null, m = _noisy_null(test, T, summary.privacy.variances), len(test.nodes)
         noise = summary.privacy.variances[:m] / T ** 2 * test.shown_weights ** 2
         return replace(verdict(test, summary.means - test.mean, T, alpha, summary.num_missing, null), _noise=noise)
-    deltas, null, stretch, g = _difference(test, summary)
+    deltas, null, (stretch, held), g = _difference(test, summary)
     check, spread = None, summary.spread
     if parts.kept is not None and spread is not None:
         def check(found: Any, squared: Any) -> Any:
             ranked = T == 1 and found.draws and not isinstance(null, HoledNull)  # a single row, by the test's own null
             if found.value > ASKED_BELOW or ranked:
                 return found
-            own = confirmed_by_spread(parts.kept, parts.metrics, spread, deltas, squared, T, stretch)
+            own = confirmed_by_spread(parts.kept, parts.metrics, spread, deltas, squared, T, stretch, held)
             allowed = law_part(parts.null).of_pvalues(own, T)
             each = tuple(map(max, found.each, own))
             return found if allowed.value <= found.value else replace_value(found, allowed.value, each)
@@ -86,17 +86,18 @@ def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
 
 
 def _difference(test: Any, summary: Any) -> tuple[Any, ...]:
-    """(m,) the difference of means, its null, how much more that of a row may count with holes, and the weights."""
+    """(m,) the difference of means, its null, what holes change in the check by the spread, and the weights."""
     parts, T = test.calibration, summary.num_rows
     if parts.kept is None or (summary.is_whole and not parts.kept.has_holes):
-        return summary.means - test.mean, parts.null, 1.0, None
+        return summary.means - test.mean, parts.null, (1.0, None), None
     k, batch = parts.kept.num_rows, Shown(summary.means, summary.seen, T, np.zeros((0, 0)))
     counts = parts.kept.counts if parts.kept.has_holes else np.full(len(summary.sums), k)
     g = weights(batch, counts, k)
     laws = tuple(law if keeps_apart(metric, test.vectors) else None
                  for law, metric in zip(laws_of(parts.null), parts.metrics, strict=True))
     stretch = float(row_factors(g, summary.seen, T, counts, k).max())
-    return g * (summary.means - test.mean), HoledNull(laws, parts.null), stretch, g[:len(test.nodes)]
+    held = float((counts * (T / np.maximum(summary.seen, 1)))[g > 0].min(initial=k))
+    return g * (summary.means - test.mean), HoledNull(laws, parts.null), (stretch, held), g[:len(test.nodes)]
 
 
 def _noisy_null(test: Any, T: int, variances: np.ndarray) -> Any:

@@ -60,6 +60,7 @@ def test_a_column_that_few_reference_rows_show_is_compared_with_these(metric, co
 def test_one_odd_row_is_one_of_those_that_show_the_column(T):
     test, rows = sparse(T, 1)
     assert test(rows).pvalue == pytest.approx(T / (40 + T), rel=1e-9)
+    assert test(test.summarize(rows)).pvalue == pytest.approx(T / (40 + T), rel=1e-9)
 
 
 def test_rows_count_more_where_the_reference_shows_a_node_less_often(rng):
