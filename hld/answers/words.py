@@ -17,6 +17,16 @@ DIGITS, MOST_DIGITS = 3, 17  # of p-values
 def p_text(pvalue: float, level: float | None = None) -> str:
     """A p-value with its sign of relation, and digits enough to show on which side of a level it is.
 
+    Parameters
+    ----------
+    pvalue : float
+        NaN where nothing was tested.
+    level : float, optional
+
+    Returns
+    -------
+    str
+
     Examples
     --------
     >>> p_text(0.0432), p_text(0.0), p_text(float("nan")), p_text(0.05004, 0.05)

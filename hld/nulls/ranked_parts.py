@@ -129,7 +129,7 @@ def _tails(rows: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:
     found, sizes = np.ones((len(parts), len(rows))), np.array([len(part) for part in parts])
     for size in np.unique(sizes[sizes > 0]).tolist():  # those of one size together
         alike = np.flatnonzero(sizes == size)
-        centred = rows.T[np.array([parts[v] for v in alike])].swapaxes(1, 2)
+        centred = rows.T[np.array([parts[v] for v in alike.tolist()])].swapaxes(1, 2)
         centred = centred - centred.mean(axis=1, keepdims=True)
         norms = sample_norms(centred)
         varies = norms[:, 1] > 0

@@ -29,6 +29,7 @@ Every bin holds training values.  The edges depend on the values and their count
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ FEWEST = 8  # rows on average of the bins beside atoms
 OFF_ATOM = 1e-3  # of the gap beside an atom
 MOST_ROUNDED, MOST_DIGITS = 1e300, 330  # numbers beyond the one are not rounded, none has more decimals than the other
 BEYOND = 16  # times `SINGLE`: how far beyond the finite values, at least, an infinity is taken to be
+ALL_DIGITS, LARGEST_PLAIN = 17, 1e7  # digits that tell any two doubles apart; numbers below the other have no exponent
 SINGLE = 2.0 ** -22  # relative: at least this far from an atom, four units of a number of four bytes
 
 
@@ -170,3 +172,35 @@ def _roundest(first: float, last: float) -> Any:
         if first <= (rounded := round(middle, digits)) <= last:
             return rounded + 0.0                            # never -0
     return middle
+
+
+def mark_texts(marks: Iterable[float], digits: int) -> list[str]:
+    """Texts of some numbers, with as many digits as tell different ones apart, and no exponent below ten millions.
+
+    Parameters
+    ----------
+    marks : iterable of float
+    digits : int
+        Significant digits, at least.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> mark_texts([0.5, 11492.8], 4), mark_texts([1735689600000.0, 1735689600500.0], 6)
+    (['0.5', '11490'], ['1.7356896e+12', '1.7356896005e+12'])
+    """
+    marks = list(map(float, marks))
+    for enough in range(digits, ALL_DIGITS):
+        texts = [_with_digits(mark, enough) for mark in marks]
+        if len(set(texts)) == len(set(marks)):
+            return texts
+    return list(map(repr, marks))
+
+
+def _with_digits(mark: float, digits: int) -> str:
+    """A number of so many digits: 11490 for 11492.8."""
+    text = f"{mark:.{digits}g}"
+    return f"{float(text):.0f}" if "e+" in text and abs(mark) < LARGEST_PLAIN else text

@@ -42,8 +42,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import pcircuit
-from hld.schemas.bin_edges import bin_edges, with_infinities
-from hld.schemas.mark_texts import mark_texts
+from hld.schemas.bin_edges import bin_edges, mark_texts, with_infinities
 from hld.schemas.rare_levels import MOST_RARE, SIZE, digests_of
 from hld.schemas.single_precision import spans
 from hld.tables.cells import NUMERIC, distinct_numbers, distinct_values, level_order

@@ -80,7 +80,7 @@ class Flows:
             return NotImplemented
         sizes = [(len(one.edges), len(one.inputs)) for one in (self, other)]
         if sizes[0] != sizes[1]:
-            raise ValueError(f"only flows of one circuit add up, found {sizes[0]} and {sizes[1]} edges and inputs")
+            raise ValueError(f"`other` has flows of {sizes[1]} edges and inputs, expected {sizes[0]}, of one circuit")
         return Flows(self.edges + other.edges, self.inputs + other.inputs,
                      self.log_likelihood + other.log_likelihood, self.total_weight + other.total_weight)
 

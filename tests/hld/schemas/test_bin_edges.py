@@ -1,11 +1,13 @@
 """Edges of bins: quantiles, spare bins, atoms, gaps; what they must do for every column of numbers."""
+import datetime
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import FINITE
 
-from hld.schemas.bin_edges import FEWEST, bin_edges
+from hld.schemas.bin_edges import FEWEST, bin_edges, mark_texts
 from hld.schemas.encoder import fit_encoder
 
 
@@ -106,3 +108,31 @@ def test_edges_of_times_are_times_of_the_table():
     days = np.datetime64("2024-03-01", "us") + np.arange(80) * np.timedelta64(1, "D")
     column, = fit_encoder(days[:, None], num_bins=4, continuous=[0]).columns
     assert {edge % 86_400 for edge in column.edges} == {0.0}
+
+
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=5), st.sampled_from([4, 6]))
+def test_marks_are_rounded_but_different_ones_stay_different(marks, digits):
+    texts = mark_texts(marks, digits)
+    assert len(set(texts)) == len(set(marks))
+    np.testing.assert_allclose(list(map(float, texts)), marks, rtol=0.6 * 10.0 ** (1 - digits), atol=5e-324)
+
+
+def test_as_many_digits_as_needed_and_no_exponent_below_ten_millions():
+    assert mark_texts([1.5, 2.0, float("inf")], 6) == ["1.5", "2", "inf"]
+    assert mark_texts([-123456.7, 1234567.8, 2e9], 4) == ["-123500", "1235000", "2e+09"]
+    assert mark_texts([1.0, np.nextafter(1.0, 2.0)], 4) == ["1.0", "1.0000000000000002"]
+
+
+def test_stamps_in_milliseconds_are_told_apart_in_descriptions():
+    """Six digits made 1.73569e+12 of each of them."""
+    encoder = fit_encoder([[1735689600000.0 + 1000 * second] for second in range(30)], num_bins=2)
+    assert encoder.describe() == (
+        "'x0': continuous, 2 bins cut at 1.73568961e+12; values beyond the training range [1.7356896e+12, "
+        "1.73568963e+12] fall into the outermost bins; missing is -1")
+
+
+def test_dates_are_texts_of_dates():
+    first = datetime.date(2025, 1, 1)
+    encoder = fit_encoder({"day": [first + datetime.timedelta(day) for day in range(9)]})
+    column = encoder.columns[0]
+    assert column.texts([column.low, column.high]) == ["2025-01-01", "2025-01-09"]

@@ -160,7 +160,7 @@ def test_flows_of_two_circuits_do_not_add_up():
     inputs, tree = [InputRegion(v, [[0.5, 0.5]]) for v in (0, 1)], VTree.from_nested([0, 1])
     one, two = (expected_flows(Circuit(tree, [*inputs, InnerRegion([[0, 0]] * P, [[1 / P] * P])]), [[0, 0]])
                 for P in (1, 2))
-    with pytest.raises(ValueError, match=r"only flows of one circuit add up, found \(1, 4\) and \(2, 4\) edges"):
+    with pytest.raises(ValueError, match=r"`other` has flows of \(2, 4\) edges and inputs, expected \(1, 4\)"):
         one + two
     with pytest.raises(TypeError, match="unsupported operand"):
         one + 1
