@@ -84,7 +84,7 @@ def spread_of(metrics: tuple[Any, ...], sketches: tuple[np.ndarray, ...], kept: 
 
 def confirmed_by_spread(kept: KeptRows, metrics: tuple[Any, ...], spread: Spread, mean: np.ndarray,
                         squared: np.ndarray, T: int, stretch: float = 1.0,
-                        held: float | None = None) -> tuple[Any, ...]:
+                        *, held: float | None = None) -> tuple[Any, ...]:
     """For each metric the p-value that the spread of the batch allows: `hld.nulls.ranks.confirmation`, without rows.
 
     Parameters

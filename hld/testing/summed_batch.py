@@ -78,7 +78,7 @@ def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
             ranked = T == 1 and found.draws and not isinstance(null, HoledNull)  # a single row, by the test's own null
             if found.value > ASKED_BELOW or ranked:
                 return found
-            own = confirmed_by_spread(parts.kept, parts.metrics, spread, deltas, squared, T, stretch, held)
+            own = confirmed_by_spread(parts.kept, parts.metrics, spread, deltas, squared, T, stretch, held=held)
             allowed = law_part(parts.null).of_pvalues(own, T)
             each = tuple(map(max, found.each, own))
             return found if allowed.value <= found.value else replace_value(found, allowed.value, each)
