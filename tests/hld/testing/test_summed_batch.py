@@ -52,8 +52,9 @@ def test_small_pvalues_of_single_rows_with_holes_are_checked():
     for row in rows[(rows < 0).any(axis=1)]:
         summary = test.summarize(row[None])
         found, (deltas, _, changed, _) = judge_summary(test, summary, 0.05), summed_batch._difference(test, summary)
+        stretch, held = changed
         allowed, = summed_batch.confirmed_by_spread(parts.kept, parts.metrics, summary.spread, deltas,
-                                                    np.array([found.statistic ** 2]), 1, *changed)
+                                                    np.array([found.statistic ** 2]), 1, stretch, held=held)
         small += found.pvalue < 0.25
         assert found.pvalue >= min(allowed, 0.25) * (1 - 1e-9)
     assert small
