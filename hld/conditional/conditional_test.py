@@ -46,7 +46,7 @@ from hld.conditional.covariate_functions import CovariateFunctions, choose_funct
 from hld.conditional.few_rows import MOST_TOGETHER, among_groups, farthest_rows, group_pvalues, odd_rows, with_odd_rows
 from hld.conditional.residuals import residuals, shown_residuals, without_rounding
 from hld.conditional.shown_shares import ShownShares, are_enough, share_shown
-from hld.conditional.single_rows import by_rank, single_pvalues
+from hld.conditional.single_rows import rank_of_single, single_pvalues
 from hld.nulls.joint import JointLaw, factor_of_rows, harmonic_mean, joint_law
 from hld.nulls.ranks.confirmation import ASKED_BELOW, excess_of, sample_norms, widest_tail
 from hld.results.result import HLDResult
@@ -89,15 +89,15 @@ class ConditionalTest:
         Share of the rows of the reference that show them.
     wider : (q, 3) float array
         By how much the norms are larger for the errors of the regression than for rows that show all.
-    singles : (s,) float array
-        Sorted p-values of rows of the reference by themselves, each left out; empty in files of earlier versions.
+    singles, bits : (s,) float, (s, ceil(m / 8)) uint8 arrays
+        Sorted p-values of rows of the reference by themselves, each left out, and which nodes they show, if not all;
+        empty in files of earlier versions.
     several : tuple of float arrays
         The same of groups of 2, 3, ... rows.
     num_ranked, farthest : int, (q,) float array
-        How many rows of the reference are compared with those of batches, and how far out they are at most in each
-        metric; 0 in files of earlier versions.
+        Rows that are compared with those of batches, and how far out they are at most; 0 in files of earlier versions.
     columns : (V, r) float32 array
-        Sorted squared distances of rows of the reference in each column; none in files of earlier versions.
+        Sorted squared distances of rows in each column; none in files of earlier versions.
 
     Examples
     --------
@@ -126,6 +126,7 @@ class ConditionalTest:
     num_ranked: int = 0
     farthest: np.ndarray = field(default_factory=lambda: np.zeros(0))
     columns: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    bits: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.uint8))
     kind = "covariates"
 
     @property
@@ -145,7 +146,7 @@ class ConditionalTest:
         each = tuple(found.tolist())
         pvalue = max(float(self._combined(found)), LEAST_PVALUE)
         if T == 1:
-            pvalue = by_rank(pvalue, self.singles)
+            pvalue = rank_of_single(pvalue, self.singles, self.bits, shown[0] & are_enough(self.shown, self.num_rows))
         elif len(self.several) > T - 2:
             pvalue = among_groups(pvalue, self.several[T - 2], T, self.num_rows,
                                   lambda rows: float(self._combined(self._of_rows(rows, own, shown, functions))))
@@ -257,10 +258,9 @@ class ConditionalTest:
         return {"given": self.functions.variables, "num_rows": np.array([self.num_rows]),
                 **({} if each else {"groups": np.concatenate(groups)}),
                 **({} if (self.shown == 1).all() else {"shown": self.shown, "wider": self.wider}),
-                **({"singles": self.singles} if len(self.singles) else {}),
+                **{name: one for name in ("singles", "bits", "columns") if len(one := getattr(self, name))},
                 **{f"several{T}": one for T, one in enumerate(self.several, 2) if len(one)},
                 **({"num_ranked": np.array([self.num_ranked]), "farthest": self.farthest} if self.num_ranked else {}),
-                **({"columns": self.columns} if len(self.columns) else {}),
                 **{name: getattr(self, name) for name in ARRAYS}}
 
     @classmethod
@@ -310,7 +310,9 @@ def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, see
     def judge(rows: np.ndarray, seen: np.ndarray, leverage: np.ndarray) -> Any:
         return test._combined(test._judged(rows, seen, leverage)[2])
     num_ranked, farthest = farthest_rows(metrics, found[which], leverages[which])
-    return replace(test, singles=single_pvalues(judge, found, are_shown, leverages), num_ranked=num_ranked,
+    singles, ranked = single_pvalues(judge, found, are_shown, leverages)
+    bits = test.bits if are_shown.all() else np.packbits(are_shown[ranked], axis=1)
+    return replace(test, singles=singles, bits=bits, num_ranked=num_ranked,
                    several=group_pvalues(judge, (functions, functions @ inverse), found, are_shown, rng),
                    farthest=farthest, columns=column_scores(found, leverages, column_units(inner.circuit, inner.nodes)))
 

@@ -58,7 +58,7 @@ def read_contents(inner: HLDTest, arrays: dict[str, Any]) -> tuple[Any, ...]:
     singles = _read_ranks(arrays, "singles", "single")
     several = tuple(_read_ranks(arrays, f"several{T}", "few") for T in range(2, MOST_TOGETHER + 1))
     return (functions, int(k[0]), beta, inverse, norms, fourth, stds, joint, shown, wider, singles, several,
-            *_read_farthest(arrays, q, int(k[0])), _read_columns(arrays, V))
+            *_read_farthest(arrays, q, int(k[0])), _read_columns(arrays, V), _read_bits(arrays, len(singles), m))
 
 
 def _read_inverse(arrays: dict[str, Any], f: int, rows: float) -> np.ndarray:
@@ -125,4 +125,12 @@ def _read_columns(arrays: dict[str, Any], V: int) -> np.ndarray:
     found: np.ndarray = pcircuit.finite_array(arrays, "columns", (V, None), np.float32)
     if found.min(initial=0.0) < 0 or (np.diff(found, axis=1) < 0).any():
         raise ValueError("the distances of rows in single columns must ascend from 0")
+    return found
+
+
+def _read_bits(arrays: dict[str, Any], s: int, m: int) -> np.ndarray:
+    """(s, ceil(m / 8)) bits; none where all is shown, and in files of earlier versions."""
+    if "bits" not in arrays or not s:
+        return np.zeros((0, 0), np.uint8)
+    found: np.ndarray = pcircuit.finite_array(arrays, "bits", (s, (m + 7) // 8), np.uint8)
     return found

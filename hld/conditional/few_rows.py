@@ -71,7 +71,7 @@ def group_pvalues(judge: Judge, sides: tuple[np.ndarray, np.ndarray], found: np.
         groups = [rng.choice(n, T, replace=False) for _ in range(NUM_GROUPS if n > T else 0)]
         some = np.array(groups, dtype=np.int64).reshape(-1, T)
         hats = sides[1][some] @ sides[0][some].swapaxes(1, 2)
-        result.append(left_out_pvalues(judge, found, shown, some, hats))
+        result.append(np.sort(left_out_pvalues(judge, found, shown, some, hats)[0]))
     return tuple(result)
 
 

@@ -8,6 +8,9 @@ three norms do not tell.  So a row is judged as each of the k rows of the refere
 
 is its p-value where that is larger: a row of the same kind is as likely to be the oddest as each of them.
 
+**Holes.**  A row that shows a node which few others show looks odd beside those that do not, whatever it is.  So it is
+ranked among the rows of the reference that show every node that it shows.
+
 **Left out.**  A row that took part in the regression has the residual :math:`(1 - h_i)` times that of a regression on
 the others, whose leverage at it is :math:`h_i / (1 - h_i)`.  One that alone decides what is subtracted from it
 (h_i = 1) has none, and is not among the k.
@@ -26,8 +29,9 @@ BLOCK_VALUES = 1_000_000  # residuals of groups that are judged at a time
 Judge = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
-def single_pvalues(judge: Judge, found: np.ndarray, shown: np.ndarray, leverage: np.ndarray) -> np.ndarray:
-    """(k,) p-values of rows of the reference, each as if it had not been among them; ascending.
+def single_pvalues(judge: Judge, found: np.ndarray, shown: np.ndarray,
+                   leverage: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """p-values of rows of the reference, each as if it had not been among them, and which rows these are.
 
     Parameters
     ----------
@@ -41,22 +45,26 @@ def single_pvalues(judge: Judge, found: np.ndarray, shown: np.ndarray, leverage:
 
     Returns
     -------
-    (k,) float array
+    (k,) float, (k,) int arrays
+        The p-values ascend.
 
     Examples
     --------
-    >>> single_pvalues(lambda rows, shown, h: np.exp(-rows.max(axis=(1, 2))), np.array([[1.0], [0.5], [7.0]]),
-    ...                np.ones((3, 1), bool), np.array([0.5, 0.0, 1.0])).round(4)
-    array([0.1353, 0.6065])
+    >>> found, rows = single_pvalues(lambda rows, shown, h: np.exp(-rows.max(axis=(1, 2))),
+    ...                              np.array([[1.0], [0.5], [7.0]]), np.ones((3, 1), bool), np.array([0.5, 0.0, 1.0]))
+    >>> found.round(4).tolist(), rows.tolist()
+    ([0.1353, 0.6065], [0, 1])
     """
     kept = np.flatnonzero(leverage < MOST_LEVERAGE)
     kept = kept[np.linspace(0, len(kept) - 1, min(len(kept), MOST_ROWS)).astype(int)]
-    return left_out_pvalues(judge, found, shown, kept[:, None], leverage[kept, None, None])
+    pvalues, groups = left_out_pvalues(judge, found, shown, kept[:, None], leverage[kept, None, None])
+    order = np.argsort(pvalues, kind="stable")
+    return pvalues[order], groups[order, 0]
 
 
 def left_out_pvalues(judge: Judge, found: np.ndarray, shown: np.ndarray, groups: np.ndarray,
-                     hats: np.ndarray) -> np.ndarray:
-    """p-values of groups of rows of the reference, each as if its rows had not been among them; ascending.
+                     hats: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """p-values of groups of rows of the reference, each as if its rows had not been among them, and these groups.
 
     Parameters
     ----------
@@ -69,19 +77,53 @@ def left_out_pvalues(judge: Judge, found: np.ndarray, shown: np.ndarray, groups:
 
     Returns
     -------
-    (N,) float array
+    (N,) float, (N, T) int arrays
         N <= G: those that alone decide what is subtracted from them have none.
     """
     (G, T), m = groups.shape, found.shape[1]
     if not G:
-        return np.zeros(0)
+        return np.zeros(0), groups
     left = np.eye(T) - (hats + hats.swapaxes(1, 2)) / 2
     kept = np.linalg.eigvalsh(left)[:, 0] > 1 - MOST_LEVERAGE
     without, groups = np.linalg.inv(left[kept]), groups[kept]
     leverages, step = (without.sum(axis=(1, 2)) - T) / T ** 2, max(1, BLOCK_VALUES // max(T * m, 1))
-    return np.sort(np.concatenate([np.zeros(0)] + [
-        judge(without[block] @ found[groups[block]], shown[groups[block]], leverages[block])
-        for block in (slice(start, start + step) for start in range(0, len(groups), step))]))
+    pvalues = [judge(without[block] @ found[groups[block]], shown[groups[block]], leverages[block])
+               for block in (slice(start, start + step) for start in range(0, len(groups), step))]
+    return np.concatenate([np.zeros(0), *pvalues]), groups
+
+
+def rank_of_single(pvalue: float, singles: np.ndarray, bits: np.ndarray, shown: np.ndarray) -> float:
+    """The p-value of a single row, no smaller than its rank among the rows of the reference that show what it shows.
+
+    Parameters
+    ----------
+    pvalue : float
+        By the law.
+    singles : (k,) float array
+        p-values of rows of the reference, ascending; none leaves the p-value as it is.
+    bits : (k, ceil(m / 8)) uint8 array
+        Which nodes they show; none where they show all.
+    shown : (m,) bool array
+        Which nodes the row shows.
+
+    Returns
+    -------
+    float
+        1 where no row of the reference shows as much.
+
+    Examples
+    --------
+    >>> singles, bits = np.array([0.005, 0.2, 0.7]), np.packbits([[1, 1], [0, 1], [1, 1]], axis=1)
+    >>> round(rank_of_single(0.01, singles, bits, np.array([True, False])), 4)                   # the second has a hole
+    0.6667
+    >>> rank_of_single(0.01, singles, bits, np.array([False, True]))
+    0.5
+    """
+    if len(singles) and len(bits):
+        singles = singles[(np.packbits(shown) & ~bits == 0).all(axis=1)]
+        if not len(singles):
+            return 1.0
+    return by_rank(pvalue, singles)
 
 
 def by_rank(pvalue: float, singles: np.ndarray) -> float:

@@ -9,7 +9,8 @@ from pcircuit import rat_spn, sample
 
 CIRCUIT = rat_spn([3] * 4, num_units=2, depth=2, rng=3)
 GIVEN = np.arange(4) < 2
-OPTIONAL = ("groups", "shown", "singles", "several2", "several3", "several4", "several5", "num_ranked", "columns")
+OPTIONAL = ("groups", "shown", "singles", "bits", "several2", "several3", "several4", "several5", "num_ranked",
+            "columns")
 
 
 def rows(n, seed):

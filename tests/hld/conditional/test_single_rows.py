@@ -8,7 +8,7 @@ from rare_rows import GIVEN, inner_of, rare
 
 from hld.conditional import few_rows, single_rows
 from hld.conditional.conditional_test import ConditionalTest, conditional_test
-from hld.conditional.single_rows import MOST_ROWS, by_rank, single_pvalues
+from hld.conditional.single_rows import MOST_ROWS, by_rank, rank_of_single, single_pvalues
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +70,11 @@ def test_files_hold_the_ranks_and_older_ones_do_not(inner):
 
 def test_rows_that_alone_decide_what_is_subtracted_are_left_out():
     n = MOST_ROWS + 500
-    found = single_pvalues(lambda rows, shown, leverage: rows.max(axis=(1, 2)), np.full((n, 1), 0.25),
-                           np.ones((n, 1), bool), np.where(np.arange(n) < 3, 1.0, 0.5))
+    found, rows = single_pvalues(lambda rows, shown, leverage: rows.max(axis=(1, 2)), np.full((n, 1), 0.25),
+                                 np.ones((n, 1), bool), np.where(np.arange(n) < 3, 1.0, 0.5))
     assert found.tolist() == [0.5] * MOST_ROWS
+    assert len(set(rows.tolist())) == MOST_ROWS
+    assert rows.min() == 3
     assert by_rank(0.25, np.zeros(0)) == 0.25
 
 
@@ -93,3 +95,51 @@ def test_many_groups_are_judged_as_one_by_one(inner, holes, monkeypatch):
     together = test._judged(rows, shown, leverages)[2]
     for each, batch, seen, leverage in zip(together, rows, shown, leverages, strict=True):
         np.testing.assert_allclose(each, test._judged(batch, seen, float(leverage))[2], rtol=1e-9)
+
+
+def coins(n, rng):
+    """(n, 6) a covariate and a column that are fair coins, and four columns that are one in two of a hundred rows."""
+    return np.concatenate([rng.random((n, 2)) < 0.5, rng.random((n, 4)) < 0.02], axis=1).astype(int)
+
+
+def test_rows_that_show_what_few_others_do_keep_the_level(monkeypatch):
+    """A column is missing in 960 of 1,000 reference rows: beside these every complete row was odd."""
+    monkeypatch.setattr(few_rows, "NUM_GROUPS", 0)
+    inner, trials, found = inner_of(coins), 150, {True: [], False: []}
+    for seed in range(trials):
+        rng = np.random.default_rng(seed)
+        reference, row = coins(1000, rng), coins(1, rng)
+        reference[40:, 1] = -1
+        test = conditional_test(inner, reference, GIVEN, seed=0)
+        for without in found:
+            one = replace(test, bits=test.bits[:0]) if without else test
+            object.__setattr__(one, "covariate_pvalue", lambda batch: 1.0)  # which costs most of the time
+            found[without].append(one(row).pvalue)
+    for alpha in (0.1, 0.3):
+        assert sum(p <= alpha for p in found[False]) <= binomial_bounds.at_most(trials, alpha)
+    assert sum(p <= 0.3 for p in found[True]) > binomial_bounds.at_most(trials, 0.3)
+    assert sum(p <= 0.3 for p in found[False]) >= binomial_bounds.at_least(trials, 0.15)
+
+
+def test_which_nodes_the_ranked_rows_show_is_in_files(inner):
+    reference, rng = rare(100, np.random.default_rng(7)), np.random.default_rng(8)
+    reference[rng.random(reference.shape) < 0.2] = -1
+    test = conditional_test(inner, reference, GIVEN, seed=0)
+    m, arrays = len(inner.nodes), test.to_arrays()
+    assert test.bits.shape == (len(test.singles), (m + 7) // 8)
+    again = ConditionalTest.from_arrays(inner, arrays)
+    for row in rare(5, rng)[:, None]:
+        assert again(row).pvalue == test(row).pvalue
+    for bad in (test.bits[1:], test.bits[:, 1:]):
+        with pytest.raises(ValueError, match="bits"):
+            ConditionalTest.from_arrays(inner, arrays | {"bits": bad})
+    whole = conditional_test(inner, rare(100, rng), GIVEN, seed=0)
+    assert "bits" not in whole.to_arrays()
+
+
+def test_a_row_that_shows_more_than_any_other_is_not_odd():
+    singles, bits = np.array([0.01, 0.5]), np.packbits([[1, 0, 1], [0, 1, 1]], axis=1)
+    assert rank_of_single(0.001, singles, bits, np.array([True, True, True])) == 1.0
+    assert rank_of_single(0.1, singles, bits, np.array([True, False, True])) == 1.0
+    assert rank_of_single(0.1, singles, bits, np.array([False, True, False])) == 0.5
+    assert rank_of_single(0.1, singles, bits, np.zeros(3, bool)) == pytest.approx(2 / 3)
