@@ -27,6 +27,7 @@ are not given to others.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -177,19 +178,22 @@ class CountDraws:
         self.size = 1 / (1 / self.T + (1 / np.maximum(self.n, 1) if draws.is_relative else 0.0))
         self.least, self.largest = self._limits(_least_ratio(level))
         self.noise = self._noise(draws, rows)
+        self.ends = self.noise.min(axis=1), self.noise.max(axis=1)
 
     def rejected(self, moved: np.ndarray) -> np.ndarray:
         """(draws,) whether a count is conspicuous if the share of each event has moved by so much, (E,)."""
         from scipy.special import betainc, ndtri
-        found, step = np.zeros(len(self.noise), dtype=bool), max(1, BLOCK // max(len(self.base), 1))
         share = np.clip(self.known + moved, 0.0, 1.0)
         below, above = (np.clip((count - 0.5) * self.size / self.T + 0.5, 1e-300, self.size) for count in (
             self.T - self.least, self.largest))    # at least so many of `size` rows are not, or are, in the event
         low = np.where(np.isfinite(self.least), ndtri(betainc(below, self.size - below + 1, 1 - share)), -np.inf)
         high = np.where(np.isfinite(self.largest), -ndtri(betainc(above, self.size - above + 1, share)), np.inf)
-        for start in range(0, len(found), step):
-            noise = self.noise[start:start + step]
-            found[start:start + step] = ((noise <= low) | (noise >= high)).any(axis=1)
+        found, several = np.zeros(self.noise.shape[1], dtype=bool), max(1, BLOCK // self.noise.shape[1])
+        able = np.flatnonzero((self.ends[0] <= low) | (self.ends[1] >= high))    # events conspicuous in some draw
+        for start in range(0, len(able), several):
+            some = able[start:start + several]
+            noise = self.noise[some]
+            found |= ((noise <= low[some, None]) | (noise >= high[some, None])).any(axis=0)
         return found
 
     def _limits(self, ratio: float) -> tuple[np.ndarray, np.ndarray]:
@@ -216,12 +220,11 @@ class CountDraws:
         return np.where(varies, likelihood_ratio(nearer, self.T, np.where(varies, K, N / 2), N), 0.0)
 
     def _noise(self, draws: Rejections, rows: EventRows) -> np.ndarray:
-        """(draws, E) errors of the shares in units of their deviations, drawn with those of the vectors."""
+        """(E, draws) errors of the shares in units of their deviations, drawn with those of the vectors."""
         G = np.random.default_rng([draws.T, 6]).standard_normal((len(draws.noise), len(rows.rest)))
         noise = draws.errors @ rows.slopes + (G @ rows.rest) / np.sqrt(self.size)
         deviation = noise.std(axis=0)
-        found: np.ndarray = noise / np.where(deviation > 0, deviation, np.inf)
-        return found
+        return np.ascontiguousarray((noise / np.where(deviation > 0, deviation, np.inf)).T)
 
 
 def _least_ratio(level: SharedLevel) -> float:
@@ -265,9 +268,15 @@ class DetectorDraws:
                                    num_draws=num_draws)
         self.counts = CountDraws(detector, level, self.distance, rows) if level.law is not None else None
 
-    def share(self, delta: np.ndarray, moved: np.ndarray | None, size: float = 1.0) -> float:
-        """Share of the draws that are rejected with a shift of `size` times delta, and `moved` of the events."""
-        rejected = self.distance.rejected(delta, size)
-        if self.counts is not None and moved is not None:
-            rejected = rejected | self.counts.rejected(size * moved)
-        return float(rejected.mean())
+    def along(self, delta: np.ndarray, moved: np.ndarray | None) -> Callable[[float], float]:
+        """A function from h to the share of draws that are rejected with h times delta and h times `moved` (E,)."""
+        by_distance, counts = self.distance.along(delta), self.counts
+
+        def share(size: float) -> float:
+            if counts is None or moved is None:
+                return float(by_distance(size).mean())
+            rejected = counts.rejected(size * moved)
+            if not rejected.all():
+                rejected[~rejected] = by_distance(size, ~rejected)    # what a count finds needs no distance
+            return float(rejected.mean())
+        return share

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -78,7 +77,11 @@ def detectable(test: Any, T: int, power: float = 0.9, alpha: float = 0.05, *, pe
 
     def draws(covariance: np.ndarray, is_relative: bool, num_draws: int, rows: np.ndarray) -> Callable[..., Any]:
         batches = Rejections(test, covariance, T, alpha, is_relative=is_relative, num_draws=num_draws)
-        return lambda slope, inside, p: partial(batches.share, slope)
+
+        def shares(slope: np.ndarray, inside: np.ndarray, p: float) -> Callable[[float], float]:
+            rejected = batches.along(slope)
+            return lambda h: float(rejected(h).mean())
+        return shares
     return detectable_levels(test, power, per_column, draws)
 
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,7 +83,7 @@ def _power_of(detector: Any, known: TableAlternative, T: int, alpha: float) -> f
         return power(detector.test_, known.moments, T, shared_level(detector, T, alpha).distance)
     draws = DetectorDraws(detector, known.moments.covariance, T, alpha, known.rows,
                           is_relative=known.moments.is_relative)
-    return draws.share(known.moments.delta, known.moved)
+    return draws.along(known.moments.delta, known.moved)(1.0)
 
 
 def detectable_of_table(detector: Any, T: int, power: float = 0.9, alpha: float = 0.05, *,
@@ -129,7 +128,7 @@ def _draws_of(detector: Any, T: int, alpha: float) -> Callable[..., Any]:
         before = _shares_of_circuit(detector, events)
 
         def shares(slope: np.ndarray, inside: np.ndarray, p: float) -> Callable[[float], float]:
-            return partial(batches.share, slope, (events.indicators(inside).mean(axis=0) - before) / (1 - p))
+            return batches.along(slope, (events.indicators(inside).mean(axis=0) - before) / (1 - p))
         return shares
     return draws
 

@@ -262,22 +262,30 @@ class Rejections:
         found: np.ndarray = self.noise / np.where(self.weights > 0, self.weights, np.inf)
         return found
 
-    def share(self, delta: Any, size: float = 1.0) -> float:
-        """Share of the draws that are rejected with a shift of `size` times delta (size,)."""
-        return float(self.rejected(delta, size).mean())
+    def share(self, delta: Any) -> float:
+        """Share of the draws that are rejected with a shift of delta (size,)."""
+        return float(self.along(delta)(1.0).mean())
 
-    def rejected(self, delta: Any, size: float = 1.0) -> np.ndarray:
-        """(draws,) whether each is rejected with a shift of `size` times delta (size,)."""
-        parts, columns = self.test.calibration, []
-        for metric, mapped, lengths, margin, least in zip(parts.metrics, self.mapped, self.lengths, parts.margins,
-                                                          _round_offs(self.test, self.T), strict=True):
-            shift = size * metric.apply(self.weights * delta)
-            distances = np.sqrt(np.maximum(lengths + 2 * (mapped @ shift) + float(shift @ shift), 0.0))
-            columns.append(np.where(distances > least, np.maximum(distances - margin, 0.0), 0.0) ** 2)
-        squared = np.stack(columns, axis=1)
-        rejected = self.rule(squared / self.inflation)
-        if parts.kept is not None and rejected.any() and self.alpha <= ASKED_BELOW:
-            rejected[rejected] = self._stand(squared[rejected])
+    def along(self, delta: Any) -> Callable[..., np.ndarray]:
+        """A function from h, and a choice of n draws or all, to (n,) whether each is rejected with h delta."""
+        parts = self.test.calibration
+        shifts = [metric.apply(self.weights * delta) for metric in parts.metrics]
+        # |F (Z + h delta)|^2 is a polynomial in h
+        terms = [(lengths, 2 * (mapped @ shift), float(shift @ shift))
+                 for lengths, mapped, shift in zip(self.lengths, self.mapped, shifts, strict=True)]
+
+        def rejected(size: float, among: Any = slice(None)) -> np.ndarray:
+            columns = []
+            for (lengths, slope, square), margin, least in zip(terms, parts.margins, _round_offs(self.test, self.T),
+                                                               strict=True):
+                lengthened = lengths[among] + size * slope[among] + size ** 2 * square
+                distances = np.sqrt(np.maximum(lengthened, 0.0))
+                columns.append(np.where(distances > least, np.maximum(distances - margin, 0.0), 0.0) ** 2)
+            squared = np.stack(columns, axis=1)
+            found: np.ndarray = self.rule(squared / self.inflation)
+            if parts.kept is not None and found.any() and self.alpha <= ASKED_BELOW:
+                found[found] = self._stand(squared[found])
+            return found
         return rejected
 
     def _stand(self, squared: Any) -> np.ndarray:

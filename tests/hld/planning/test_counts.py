@@ -7,7 +7,8 @@ import pytest
 
 import hld
 from hld.planning.alternatives import Edit
-from hld.planning.counts import shared_level
+from hld.planning.counts import DetectorDraws, shared_level
+from hld.planning.of_tables import alternative_of_table
 from hld.results.largest_count import SHARE, count_events, largest_count
 from hld.results.shared_level import scaled_level_of
 
@@ -81,6 +82,17 @@ def test_a_table_as_alternative_is_found_by_its_counts():
     trials = 150
     rejected = sum(one.test(population(300, rng, 0.17)).reject for _ in range(trials))
     assert bounds.at_least(trials, found - 0.05) <= rejected <= bounds.at_most(trials, min(found + 0.1, 1.0))
+
+
+def test_a_batch_is_rejected_by_its_distance_or_by_a_count(detector):
+    T, known = 400, alternative_of_table(detector, Edit("shop", 0, 0.03))
+    both = DetectorDraws(detector, known.moments.covariance, T, 0.05, known.rows, is_relative=known.moments.is_relative)
+    for h in (0.0, 1.0, 2.0):
+        limits = both.counts.rejected(h * known.moved)
+        by_distance = both.distance.along(known.moments.delta)(h)
+        assert both.along(known.moments.delta, known.moved)(h) == (limits | by_distance).mean()
+        assert both.along(known.moments.delta, None)(h) == by_distance.mean()
+    assert (limits & ~by_distance).sum() > 0
 
 
 def test_counts_have_their_part_in_what_is_found(detector):

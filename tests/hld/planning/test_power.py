@@ -65,6 +65,18 @@ def test_the_law_and_the_draws_agree():
         assert bounds.at_least(2000, exact) <= drawn <= bounds.at_most(2000, exact)
 
 
+@pytest.mark.parametrize("metric", ["euclidean", SEVERAL])
+def test_some_of_the_draws_are_rejected_as_they_are_among_all(metric):
+    test = hld.HLDTest(zoo.circuits()["hclt_like"], metric=metric)
+    found, among = alternative_of(test, Edit(0, 0, 0.1)), np.random.default_rng(0).random(2000) < 0.3
+    draws = Rejections(test, found.covariance, 100, 0.05, is_relative=False)
+    rejected = draws.along(found.delta)
+    assert 0.05 < rejected(0.0).mean() + 0.02 < rejected(3.0).mean() < 0.99
+    for size in (0.0, 1.5, 3.0):
+        np.testing.assert_array_equal(rejected(size, among), rejected(size)[among])
+        np.testing.assert_array_equal(rejected(size), draws.along(size * found.delta)(1.0))
+
+
 def test_without_a_shift_power_is_the_level():
     circuit = zoo.circuits()["rat_like"]
     for metric in ("euclidean", SEVERAL):
