@@ -51,6 +51,7 @@ class HLDDetector(DetectorQuestions):
         and fewer than four rows for each, are treated as continuous.
     categorical, continuous : sequence of column names or positions, optional
         Columns to be treated as such whatever their type.  Columns named here are kept even if they are nearly unique.
+        Positions, here and elsewhere, are those in the table that is given to `fit`, whatever is left out of it.
     schema : TableSchema, optional
         What is known of the columns; the rest is learned.
     covariates : sequence of column names or positions, optional

@@ -7,19 +7,21 @@ from typing import Any
 import numpy as np
 
 from hld.tables.column_names import is_sequence
-from hld.tables.shown_names import listed
+from hld.tables.column_places import column_places
 
 
-def covariate_mask(names: Sequence[Any], covariates: Any, reference: str) -> np.ndarray | None:
+def covariate_mask(names: Sequence[Any], covariates: Any, reference: str, table_names: Sequence[Any] = (),
+                   derived: Sequence[Any] = ()) -> np.ndarray | None:
     """(V,) bool; None without covariates.
 
     Parameters
     ----------
     names : sequence of V str
     covariates : sequence of str or int, or None
-        Columns by name or position.
+        Columns by name, or by position in the training table.
     reference : str
         The option of the detector.
+    table_names, derived : see `hld.tables.column_places.column_places`
 
     Raises
     ------
@@ -38,7 +40,7 @@ def covariate_mask(names: Sequence[Any], covariates: Any, reference: str) -> np.
         return None
     if not is_sequence(covariates):
         raise TypeError(f"`covariates` is {covariates!r}, expected a sequence of column names or positions")
-    places = [column_position(names, one, "covariates") for one in covariates]
+    places = [place for one in covariates for place in column_places(names, one, "covariates", table_names, derived)]
     if not places:
         raise ValueError("`covariates` names no column: give at least one, or None")
     if len(set(places)) == len(names):
@@ -48,26 +50,3 @@ def covariate_mask(names: Sequence[Any], covariates: Any, reference: str) -> np.
         raise ValueError("`covariates` need rows to compare with, as the circuit is only nearly right about the rest "
                          f"given them: use reference='held-out', found reference={reference!r}")
     return np.isin(np.arange(len(names)), places)
-
-
-def column_position(names: Sequence[Any], column: Any, argument: str) -> int:
-    """The position of a column that is named or numbered; ValueError lists the columns.
-
-    Parameters
-    ----------
-    names : sequence of V str
-    column : str or int
-    argument : str
-        Name of the argument in error messages.
-
-    Returns
-    -------
-    int
-    """
-    names = list(names)
-    if isinstance(column, str) and column in names:
-        return names.index(column)
-    if isinstance(column, (int, np.integer)) and not isinstance(column, bool) and 0 <= column < len(names):
-        return int(column)
-    raise ValueError(f"`{argument}` names the column {column!r}, expected one of {listed(names)}, or a "
-                     f"position from 0 to {len(names) - 1}")

@@ -35,7 +35,7 @@ import numpy as np
 import pcircuit
 from hld.answers.column_shifts import RARE
 from hld.answers.words import label_lines
-from hld.conditional.covariates import column_position
+from hld.tables.column_places import column_places
 
 STEPS, SMALL = 5_000, 1e-9
 UNKNOWN = 1e-9  # information in a direction, beside the most in any, that counts as none; and what is put in its place
@@ -100,7 +100,7 @@ def label_shift(detector: Any, table: Any, label: str | int, *, confidence: floa
     table : array_like or data frame
         Rows; their labels, if any, are ignored.
     label : str or int
-        The column, by name or by position.
+        The column, by name or by position in the training table.
     confidence : float
         Coverage of the intervals, in (0, 1).
 
@@ -140,7 +140,7 @@ def label_shift(detector: Any, table: Any, label: str | int, *, confidence: floa
     encoder, circuit = getattr(detector, "encoder_", None), getattr(detector, "circuit_", None)
     if encoder is None or circuit is None:
         raise TypeError(f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}")
-    v = column_position(encoder.names, label, "label")
+    (v,) = column_places(encoder.names, label, "label", encoder.table_names)
     codes = encoder.encode_counting(table)[0].astype(np.int64)
     if not len(codes):
         raise ValueError("`table` has no rows: give at least one")

@@ -32,6 +32,7 @@ from hld.schemas.encoder import TableEncoder
 from hld.schemas.learn_schema import learn_schema
 from hld.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema, TableSchema
 from hld.tables.cells import Columns, read_table
+from hld.tables.column_places import without_column
 from hld.variation.dividing import divide
 
 Learner = Callable[[pcircuit.Circuit, np.ndarray, TableEncoder], tuple[pcircuit.Circuit, np.ndarray, int]]
@@ -62,7 +63,7 @@ def learn_detector(options: Mapping[str, Any], table: Any, groups: Any, order: s
     rng, progress = pcircuit.check_generator(options["rng"]), pcircuit.check_flag(progress, "progress")
     columns = _read(table, groups, order, options)
     grouping = _group_column(columns, groups)
-    options = {**options, "schema": _without(options["schema"], grouping)}
+    options = {**options, "schema": _without(options["schema"], grouping), **_chosen(options, columns, groups)}
     columns, (learned_rows, kept_rows), labels = divide(columns, groups, order, options["reference"], rng)
     schema = learn_schema(columns, num_bins=options["num_bins"], max_categories=options["max_categories"],
                           rows=learned_rows, categorical=options["categorical"], continuous=options["continuous"],
@@ -70,7 +71,8 @@ def learn_detector(options: Mapping[str, Any], table: Any, groups: Any, order: s
     encoder = schema.encoder()
     check_storable(options, schema)
     examine_columns(schema, columns, options["schema"], options["categorical"], options["continuous"])
-    given = covariate_mask(encoder.names, options["covariates"], options["reference"])
+    given = covariate_mask(encoder.names, options["covariates"], options["reference"], encoder.table_names,
+                           encoder.derived)
     data, _ = encoder.encode_training(columns)
     if labels is None and order is None:  # whole groups, and stretches of time, may hold rows that are alike
         warn_of_repeated(data)
@@ -121,6 +123,15 @@ def _without(schema: TableSchema | None, grouping: tuple[ColumnSchema, ...]) -> 
     if schema is None or not grouping:
         return schema
     return replace(schema, columns=tuple(one for one in schema.columns if one.name != grouping[0].name))
+
+
+def _chosen(options: Mapping[str, Any], columns: Columns, groups: Any) -> dict[str, Any]:
+    """Columns whose kind is given, as they are called when the column that names the groups is taken out."""
+    names, chosen = columns.names, {role: options[role] for role in ("categorical", "continuous")}
+    at = names.index(groups) if names is not None and isinstance(groups, str) and groups in names else groups
+    if not isinstance(at, (int, np.integer)) or isinstance(at, bool) or not 0 <= at < len(columns.arrays):
+        return chosen
+    return {role: without_column(one, role, names, len(columns.arrays), int(at)) for role, one in chosen.items()}
 
 
 def _fit_here(options: Mapping[str, Any], progress: bool) -> Learner:

@@ -43,7 +43,7 @@ class Edit:
     Attributes
     ----------
     column : int or str
-        Variable of a circuit by position; column of a table by name or position.
+        Variable of a circuit by position; column of a table by name, or by position in the training table.
     level : int or object
         Category of a circuit; level of a table, or for a column with bins a number in the bin.
     by : float

@@ -42,12 +42,11 @@ def _place(encoder: Any, edit: Edit) -> dict[str, Any]:
     """Variable and category of an edit's column and level."""
     names = encoder.names
     is_number = isinstance(edit.column, (int, np.integer)) and not isinstance(edit.column, bool)
-    if is_number and 0 <= edit.column < len(names):  # type: ignore[operator]
-        v = int(edit.column)  # type: ignore[call-overload]
-    elif edit.column in names:
-        v = names.index(edit.column)
-    else:
+    is_place = is_number and 0 <= edit.column < len(encoder.table_names)  # type: ignore[operator]
+    column = encoder.table_names[edit.column] if is_place else edit.column
+    if column not in names:
         raise ValueError(f"`column` of an edit must be one of {', '.join(map(repr, names[:8]))}, found {edit.column!r}")
+    v = names.index(column)
     labels = labels_of(encoder.columns[v])[:-1]    # missing cells are no level of the circuit
     for level in _readings(edit.level):
         cells = np.full((1, len(names)), None, dtype=object)

@@ -2,7 +2,9 @@
 import numpy as np
 import pytest
 
-from hld.conditional.covariates import column_position, covariate_mask
+import hld
+from hld.conditional.covariates import covariate_mask
+from hld.tables.calendar import Derived
 
 NAMES = ("age", "sex", "income")
 
@@ -31,10 +33,9 @@ def test_one_name_is_no_sequence(covariates, said):
 
 @pytest.mark.parametrize("column", ["height", "Age", 3, -1, True, np.True_, 1.0, None, ["age"], b"age"])
 def test_what_names_no_column_is_shown_with_those_that_there_are(column):
-    for ask in (lambda: covariate_mask(NAMES, [column], "auto"), lambda: column_position(NAMES, column, "covariates")):
-        with pytest.raises(ValueError, match="one of 'age', 'sex', 'income', or a position from 0 to 2") as found:
-            ask()
-        assert f"`covariates` names the column {column!r}" in str(found.value)
+    with pytest.raises(ValueError, match="one of 'age', 'sex', 'income', or a position from 0 to 2") as found:
+        covariate_mask(NAMES, [column], "auto")
+    assert f"`covariates` names the column {column!r}" in str(found.value)
 
 
 @pytest.mark.parametrize(("names", "covariates", "reference", "said"), [
@@ -47,10 +48,22 @@ def test_what_leaves_nothing_to_test_or_to_compare_with_is_refused(names, covari
         covariate_mask(names, covariates, reference)
 
 
-def test_a_position_is_a_plain_number_and_a_name_goes_before_it():
-    assert column_position(("1", "0"), "0", "label") == 1
-    assert column_position(("1", "0"), 0, "label") == 0
-    assert type(column_position(NAMES, np.int8(2), "label")) is int
-    assert column_position(np.array(NAMES), np.str_("sex"), "label") == 1
-    with pytest.raises(ValueError, match="`label` names the column 'x'"):
-        column_position(NAMES, "x", "label")
+def test_positions_are_those_of_the_table_and_parts_of_a_column_go_together():
+    """With a column of ids left out, the third column of the table had been the fourth."""
+    table_names, names = ("id", "age", "when", "sex"), ("age", "sex", "when_weekday", "when_hour")
+    parts = [Derived("when_weekday", "when", "weekday"), Derived("when_hour", "when", "hour")]
+    for covariates, expected in (([1], [True, False, False, False]), ([3], [False, True, False, False]),
+                                 (["when"], [False, False, True, True]), ([2, "sex"], [False, True, True, True])):
+        assert covariate_mask(names, covariates, "auto", table_names, parts).tolist() == expected
+
+
+def test_covariates_of_a_detector_are_columns_of_its_table():
+    rng = np.random.default_rng(0)
+    table = np.column_stack([[f"id {k}" for k in range(300)], rng.integers(0, 2, 300), rng.integers(0, 3, 300),
+                             rng.integers(0, 4, 300)]).astype(object)
+    with pytest.warns(UserWarning, match="left out: 'x0'"):
+        detector = hld.HLDDetector(num_latents=2, num_epochs=2, covariates=[2], rng=0).fit(table)
+    assert [one.name for one in detector.test(table[:50]).columns if np.isnan(one.pvalue)] == ["x2"]
+    with pytest.warns(UserWarning, match="left out: 'x0'"), pytest.raises(ValueError, match=(
+            r"`covariates` names the column 0 \('x0'\), which is left out of what is learned, expected one of 'x1'")):
+        hld.HLDDetector(num_latents=2, num_epochs=2, covariates=[0], rng=0).fit(table)

@@ -49,3 +49,14 @@ def test_levels_are_read_as_numbers_too_where_the_schema_refuses_new_ones():
     assert [(one.column, one.level) for one in found] == [(0, 2), (1, 1)]
     with pytest.raises(ValueError, match=r"`level` of an edit must be one of those of column 'size' \(0, 1, 2, "):
         coded_edit(strict, Edit.read("size=7:+0.1"))
+
+
+def test_a_position_is_that_in_the_training_table_of_which_columns_are_left_out():
+    rng = np.random.default_rng(1)
+    table = {"id": [f"id {k}" for k in range(300)], "sex": rng.choice(["F", "M"], 300), "size": rng.integers(0, 3, 300)}
+    with pytest.warns(UserWarning, match="left out: 'id'"):
+        detector = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit(table)
+    assert coded_edit(detector, Edit(1, "M", 0.1)).column == 0
+    assert coded_edit(detector, Edit(2, 2, 0.1)).column == 1
+    with pytest.raises(ValueError, match="must be one of 'sex', 'size', found 0"):
+        coded_edit(detector, Edit(0, "M", 0.1))
