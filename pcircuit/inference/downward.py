@@ -7,6 +7,7 @@ import numpy as np
 
 from pcircuit.array_types import Evidence, Floats
 from pcircuit.circuit import Circuit, InputRegion
+from pcircuit.compiled.packed import Packed, table_rows
 from pcircuit.inference.unit_sums import by_unit
 
 
@@ -53,3 +54,23 @@ def downward(circuit: Circuit, data: Evidence, weights: Floats, shown: list[Floa
         for a, c in enumerate(circuit.vtree.children(r).tolist()):
             flow[c] = by_unit(through, region.products[:, a], len(shown[c]))
     return counts
+
+
+def spread_missing(packed: Packed, inputs: Floats) -> Floats:
+    """Input flows without the missing column, whose flow goes to the categories by their probabilities.
+
+    Parameters
+    ----------
+    packed : Packed
+    inputs : float array
+        Like its tables, last columns for missing values.
+
+    Returns
+    -------
+    (number of input probabilities,) float array
+    """
+    row, is_missing = table_rows(packed)
+    total = packed.tables[is_missing]
+    share = np.divide(inputs[is_missing], total, out=np.zeros_like(total), where=total > 0)
+    spread = inputs + share[row] * packed.tables
+    return spread[~is_missing]

@@ -32,7 +32,7 @@ from pcircuit.compiled.packing import pack, with_parameters
 from pcircuit.compiled.readers import NOTHING
 from pcircuit.compiled.tile import TILE_ROWS, Sums, borrow, free_work, groups_of_rows, load_group, new_sums, new_work
 from pcircuit.evidence import as_integer_table, refuse_out_of_range, row_weights
-from pcircuit.inference.downward import downward
+from pcircuit.inference.downward import downward, spread_missing
 from pcircuit.inference.likelihood import ENCODINGS, log_root, tiny_circuit, upward, upward_seconds
 from pcircuit.inference.log_domain import log_flows
 from pcircuit.inference.ranges import may_overflow
@@ -184,8 +184,7 @@ def accumulate(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats
     """
     if may_overflow(circuit):
         refuse_out_of_range(circuit, data)
-        edges, inputs = np.zeros(len(packed.weights)), np.zeros(np.count_nonzero(~table_rows(packed)[1]))
-        return edges, inputs, _add_by_logarithms(circuit, data, weights, np.arange(len(data)), edges, inputs)
+        return _by_logarithms(circuit, packed, data, weights)
     if in_numpy:
         refuse_out_of_range(circuit, data)
         circuit = with_parameters(circuit, packed)
@@ -210,6 +209,8 @@ def accumulate(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats
                 mine += more
     whole = new_sums(packed) if whole is None else whole
     inputs = _complete(packed, whole, in_numpy)
+    if not np.isfinite(whole.edges.sum() + inputs.sum()):  # a weight, or a product, is too much larger than a sum
+        return _by_logarithms(with_parameters(circuit, packed), packed, data, weights)
     if suspects:
         whole.log[0] += _add_by_logarithms(with_parameters(circuit, packed), data, weights,
                                            np.concatenate(suspects), whole.edges, inputs)
@@ -278,7 +279,8 @@ def _rows_in_numpy(circuit: Circuit, packed: Packed, data: Evidence, weights: Fl
         shown, products, exponents, suspect = upward(circuit, block)
         counted = np.where(suspect, 0.0, weights[lo:lo + len(block)])
         whole.log[0] += _weighted_log(shown[-1][0], exponents[-1], counted)
-        _add_regions(circuit, downward(circuit, block, counted, shown, products), whole.edges, whole.counts, 1)
+        with np.errstate(over="ignore", invalid="ignore"):  # is found by `accumulate`
+            _add_regions(circuit, downward(circuit, block, counted, shown, products), whole.edges, whole.counts, 1)
         if suspect.any():
             suspects.append(lo + np.flatnonzero(suspect))
     return whole, suspects
@@ -291,7 +293,8 @@ def _complete(packed: Packed, whole: Sums, in_numpy: bool) -> Floats:
         inputs = np.empty(int(num_inputs(packed) @ packed.categories))
         complete(packed, whole.edges, whole.counts, inputs)
         return inputs
-    return _spread_missing(packed, whole.counts)
+    with np.errstate(over="ignore", invalid="ignore"):  # the same
+        return spread_missing(packed, whole.counts)
 
 
 def _weighted_log(root: Floats, exponent: Ints, weights: Floats) -> float:
@@ -299,6 +302,12 @@ def _weighted_log(root: Floats, exponent: Ints, weights: Floats) -> float:
     logs = np.empty(len(root))
     log_root(root, exponent, logs)
     return float(np.dot(weights[weights > 0], logs[weights > 0]))
+
+
+def _by_logarithms(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats) -> tuple[Floats, Floats, float]:
+    """What `accumulate` returns, with one logarithm per unit in all rows."""
+    edges, inputs = np.zeros(len(packed.weights)), np.zeros(np.count_nonzero(~table_rows(packed)[1]))
+    return edges, inputs, _add_by_logarithms(circuit, data, weights, np.arange(len(data)), edges, inputs)
 
 
 def _add_by_logarithms(circuit: Circuit, data: Evidence, weights: Floats, rows: Ints, edges: Floats,
@@ -339,12 +348,3 @@ def _split(circuit: Circuit, edges: Floats, inputs: Floats, missing_columns: int
         start, end = end, end + region.num_weights
         parts.append(edges[start:end])
     return parts
-
-
-def _spread_missing(packed: Packed, inputs: Floats) -> Floats:
-    """Input flows without the missing column, whose flow goes to the categories by their probabilities."""
-    row, is_missing = table_rows(packed)
-    total = packed.tables[is_missing]
-    share = np.divide(inputs[is_missing], total, out=np.zeros_like(total), where=total > 0)
-    spread = inputs + share[row] * packed.tables
-    return spread[~is_missing]

@@ -155,6 +155,28 @@ def test_impossible_rows_add_nothing(engine):
     assert expected_flows(circuit, data[:0]).total_weight == 0
 
 
+def test_heavy_rows_that_are_improbable_have_finite_flows(engine):
+    """1e90 over a sum of 1e-228 is beyond the doubles, though the flow is 1e90: other products of the sum were NaN."""
+    rare, weight = 1e-57, 1e-114
+    circuit = Circuit(VTree.from_nested([0, 1]), [
+        InputRegion(0, [[1 - rare, rare], [1.0, 0.0]]), InputRegion(1, [[1 - rare, rare], [0.5, 0.5]]),
+        InnerRegion([[0, 0], [1, 1]], [[weight, 1 - weight]])])
+    flows = expected_flows(circuit, [[1, 1], [0, -1]], weights=[1e90, 1e90])
+    np.testing.assert_allclose(flows.edges, [1e90, 1e90], rtol=1e-12)
+    np.testing.assert_allclose(flows.inputs, np.multiply([0, 1, 1, 0, 0, 1, 0.5, 0.5], 1e90), rtol=1e-12, atol=1)
+    assert flows.log_likelihood == pytest.approx(1e90 * np.log(rare * rare * weight), rel=1e-14)
+
+
+def test_products_that_dwarf_the_sum_which_leaves_them_out_have_no_flow(engine):
+    """1e250 over 1e-100 is beyond the doubles, and times a weight of zero was NaN."""
+    circuit = Circuit(VTree.from_nested([0, 1]), [
+        InputRegion(0, [[1e250, 1.0], [1e-100, 1.0]]), InputRegion(1, [[1.0, 1.0], [1.0, 1.0]]),
+        InnerRegion([[0, 0], [1, 1]], [[0.0, 1.0]])])
+    flows = expected_flows(circuit, [[0, 0], [1, -1]])
+    np.testing.assert_allclose(flows.edges, [0, 2], rtol=1e-14)
+    np.testing.assert_allclose(flows.inputs, [0, 0, 1, 1, 0, 0, 1.5, 0.5], rtol=1e-14)
+
+
 def test_flows_of_two_circuits_do_not_add_up():
     """One edge beside two of the other circuit would count twice."""
     inputs, tree = [InputRegion(v, [[0.5, 0.5]]) for v in (0, 1)], VTree.from_nested([0, 1])
