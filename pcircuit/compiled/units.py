@@ -32,8 +32,10 @@ def read_inputs(packed, tile, rows, wanted):
             if counted != variable:
                 _count(codes, variable, rows, skip, C, counts)
                 counted = variable
+            total = 0.0  # added up in memory, its rounding would depend on whether `totals` lies near other arrays
             for c in range(C + 1):
-                totals[j] += counts[c] * packed.tables[start + c]
+                total += counts[c] * packed.tables[start + c]
+            totals[j] += total
         else:
             for b in range(rows):
                 table[b, j] = packed.tables[start + codes[variable, b]]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import zoo
 
+from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 from pcircuit.compiled.layouts import stack_layout
 from pcircuit.compiled.packing import pack
 from pcircuit.compiled.readers import Wanted, unit_readers
@@ -42,6 +43,25 @@ def test_input_units_are_read_row_by_row_or_summed_over_rows_that_count(nodes, t
     read_inputs(pack(CIRCUIT), tile, ROWS, Wanted(readers, NO_TABLE, totals))
     counted = expected[~tile.skip[:ROWS]].sum(axis=0)
     np.testing.assert_allclose(totals, np.where(is_input, 7.0 + counted, 7.0), rtol=1e-14)  # added to what was there
+
+
+def test_totals_do_not_depend_on_where_they_lie_in_memory(rng):
+    """A sum that was added up in place lost its vector lanes, and so was rounded otherwise, beside the tables."""
+    C, rows = 40, 200
+    circuit = Circuit(VTree.from_nested([0, 1]), [
+        InputRegion(0, rng.dirichlet(np.ones(C), size=1)), InputRegion(1, [[0.5, 0.5]]),
+        InnerRegion([[0, 0]], [[1.0]])])
+    packed, readers = pack(circuit), unit_readers(circuit, np.array([0]))
+    tile, _ = new_work(circuit, stack_layout(circuit), len(packed.region), np.inf)
+    tile.codes[:, :rows] = rng.integers(0, [[C], [2]], size=(2, rows))
+    memory, found = np.zeros(1000), set()
+    memory[:len(packed.tables)] = packed.tables
+    for place in [*range(len(packed.tables), len(packed.tables) + 60), 900]:
+        memory[place] = 0.0
+        nearby = packed._replace(tables=memory[:len(packed.tables)])
+        read_inputs(nearby, tile, rows, Wanted(readers, NO_TABLE, memory[place:place + 1]))
+        found.add(float(memory[place]))
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize("exponents", [0, 5, -1500, 1500, "mixed"])
