@@ -48,10 +48,11 @@ def transpose_bytes(data, categories, signed, block, words, codes):
                 block[i, b] = data[b, first + i]
         for i in range(width):
             C, too_large = categories[first + i], False
+            end = min(C, 128) if signed else C  # from 128 on there are negative numbers
             for b in range(rows):  # widening to 16 bits and both checks run in vector lanes
                 x = block[i, b]
                 is_absent = signed and x == 255
-                too_large |= x >= C and not is_absent
+                too_large |= x >= end and not is_absent
                 codes[first + i, b] = C if is_absent else x
             valid = valid and not too_large
     return valid

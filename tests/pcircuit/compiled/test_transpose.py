@@ -41,7 +41,7 @@ def test_columns_of_codes(dtype, columns, start, stop, rng):
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64])
 @pytest.mark.parametrize("row", [3, 9, 18])
-@pytest.mark.parametrize("column", [0, 6, 16])
+@pytest.mark.parametrize("column", [0, 2, 6, 16])
 def test_wrong_entries_are_found_inside_the_rows_and_only_there(dtype, row, column, rng):
     data = table(rng, 20, 17, dtype)
     assert turned(data, 2, 19)[0]
@@ -53,6 +53,16 @@ def test_wrong_entries_are_found_inside_the_rows_and_only_there(dtype, row, colu
         assert not turned(data, 2, 19)[0], wrong
         assert turned(data, 2, row)[0]
         assert turned(data, row + 1, 20)[0]
+
+
+@pytest.mark.parametrize("categories", [128, 129, 251, 252, 256, 300])
+def test_negative_bytes_are_no_categories_however_many_there_are(categories):
+    """-5 has the bits of 251: pixels 0..255 that went through int8 were taken for others."""
+    block = np.empty((8, 256), dtype=np.uint8)
+    for wrong in range(-128, 128):
+        data, codes = np.array([[127], [wrong]], dtype=np.int8), np.empty((1, 256), dtype=np.uint16)
+        valid = transpose_bytes(data.view(np.uint8), np.array([categories]), True, block, block.view(np.uint64), codes)
+        assert valid == (wrong >= -1), wrong
 
 
 def test_more_columns_than_are_turned_at_a_time(rng):
