@@ -54,6 +54,7 @@ from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.verdict import LEAST_PVALUE
 from hld.vectors.column_units import column_units
 from hld.vectors.completion import check_rows
+from hld.vectors.row_vectors import some_rows
 
 PRIOR_ROWS = 50  # of the reference's covariance beside that of a batch's own rows
 MOST_VECTORS = 2_000  # rows that covariances are computed from
@@ -244,7 +245,7 @@ class ConditionalTest:
 
     def _spread(self, own: np.ndarray, mean: np.ndarray, T: int, width: Any) -> tuple[np.ndarray, float, Any]:
         """Some residuals less their mean, the share of their covariance, and what is left of a row's excess."""
-        rows = own[..., np.linspace(0, T - 1, min(T, MOST_VECTORS)).astype(int), :] - mean[..., None, :]
+        rows = own[..., some_rows(T, MOST_VECTORS), :] - mean[..., None, :]
         return rows, T / (T + PRIOR_ROWS) if T > 1 else 0.0, (T ** -3.0 + self.num_rows ** -3.0) / width ** 2
 
     def _combined(self, each: np.ndarray) -> Any:
@@ -296,8 +297,7 @@ def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, see
     # variances are those in the rows that show a node, after the regression on so many functions
     scale = np.sqrt(len(rows) / np.maximum(counts - freedom, 1))
     found *= are_enough(shown, len(rows)) * scale
-    which = rng.permutation(len(found))[:MOST_VECTORS]
-    some = found[which]
+    some = found[(which := rng.permutation(len(found))[:MOST_VECTORS])]
     mapped = [metric.apply(some) for metric in metrics]
     norms = np.array([sample_norms(one) for one in mapped])
     joint = joint_law(factor_of_rows(some), metrics, rng).means if len(metrics) > 1 else np.zeros(0, np.float32)

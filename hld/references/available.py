@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hld.vectors.row_vectors import RowVectors
+from hld.vectors.row_vectors import RowVectors, some_rows
 
 FEWEST = 30  # rows that have to show a node, unless half of them do
 BLOCK_VALUES = 20_000_000  # likelihoods that are held at a time
@@ -89,7 +89,7 @@ def shown(vectors: RowVectors, rows: np.ndarray) -> Shown:
         sums += np.where(seen, vectors.rows(block), 0.0).sum(axis=0)
         counts += seen.sum(axis=0)
     return Shown(sums / np.maximum(counts, 1), counts, len(rows),
-                 seen_pairs(vectors, rows[some_rows(len(rows))], counts))
+                 seen_pairs(vectors, rows[some_rows(len(rows), MOST_PAIRED)], counts))
 
 
 def seen_pairs(vectors: RowVectors, rows: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -114,24 +114,6 @@ def seen_pairs(vectors: RowVectors, rows: np.ndarray, counts: np.ndarray) -> np.
     pairs *= np.outer(scale, scale)
     np.fill_diagonal(pairs, counts)
     return pairs
-
-
-def some_rows(num_rows: int) -> np.ndarray | slice:
-    """Rows from which T_ij is computed: of many one of each stretch, drawn, as holes may come at regular distances.
-
-    Parameters
-    ----------
-    num_rows : int
-
-    Returns
-    -------
-    (r,) int array, or slice
-        All, or `MOST_PAIRED` of them, ascending.
-    """
-    if num_rows <= MOST_PAIRED:
-        return slice(None)
-    places = np.arange(MOST_PAIRED) + np.random.default_rng(0).random(MOST_PAIRED)
-    return (places * (num_rows / MOST_PAIRED)).astype(np.int64)
 
 
 def weights(batch: Shown, counts: np.ndarray, num_rows: int) -> np.ndarray:

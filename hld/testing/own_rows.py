@@ -14,7 +14,7 @@ import numpy as np
 
 import pcircuit
 from hld.nulls.ranks.confirmation import MOST_VECTORS
-from hld.vectors.row_vectors import RowVectors
+from hld.vectors.row_vectors import RowVectors, some_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,5 +75,4 @@ def own_rows(vectors: RowVectors, rows: np.ndarray, num_rows: int, weights: Any 
     -------
     OwnRows
     """
-    some = np.linspace(0, len(rows) - 1, min(len(rows), MOST_VECTORS)).astype(np.intp)
-    return OwnRows(vectors, np.asarray(rows)[some], num_rows, weights)
+    return OwnRows(vectors, np.asarray(rows)[some_rows(len(rows), MOST_VECTORS)], num_rows, weights)

@@ -22,7 +22,7 @@ from hld.nulls.ranks.confirmation import ASKED_BELOW, MOST_VECTORS, confirmed
 from hld.references.available import Shown, correlations, shown, weights
 from hld.references.covariances import through
 from hld.vectors.linear_maps import Scaled
-from hld.vectors.row_vectors import RowVectors
+from hld.vectors.row_vectors import RowVectors, some_rows
 from hld.vectors.windows import Window
 
 if TYPE_CHECKING:
@@ -136,9 +136,8 @@ class RowBatch:
 
     def _vectors(self, factors: Any) -> np.ndarray:
         """(R, m) differences of the rows from the mean of the reference; of many rows some, evenly spread."""
-        num_held, parts = len(self.rows), self.calibration
-        rows = self.rows[np.linspace(0, num_held - 1, min(num_held, MOST_VECTORS)).astype(int)]
-        vectors = parts.differences(self.vectors, rows)
+        rows = self.rows[some_rows(len(self.rows), MOST_VECTORS)]
+        vectors = self.calibration.differences(self.vectors, rows)
         return vectors if factors is None else vectors * self.vectors.seen(rows) * factors
 
     def _laws(self, batch: Shown, g: np.ndarray) -> tuple[Any, ...]:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.references.available import Shown, correlations, some_rows
-from hld.vectors.row_vectors import RowVectors
+from hld.references.available import MOST_PAIRED, Shown, correlations
+from hld.vectors.row_vectors import RowVectors, some_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,5 +88,5 @@ def seen_together(vectors: RowVectors, rows: np.ndarray, num_rows: int, weights:
     """
     if kept.has_holes and not len(kept.shared):
         return None
-    return SeenTogether(vectors, np.packbits(rows[some_rows(len(rows))] < 0, axis=1), num_rows, weights,
+    return SeenTogether(vectors, np.packbits(rows[some_rows(len(rows), MOST_PAIRED)] < 0, axis=1), num_rows, weights,
                         kept.shared if kept.has_holes else 1 / kept.num_rows, kept.num_rows)

@@ -21,7 +21,7 @@ from functools import cache
 import numpy as np
 
 from hld.references.groups import filled_rows
-from hld.vectors.row_vectors import RowVectors
+from hld.vectors.row_vectors import RowVectors, some_rows
 
 MOST_ROWS = 2_000  # that are looked at; of more rows some, evenly spread
 
@@ -61,8 +61,7 @@ def own_spread(vectors: RowVectors, batch: np.ndarray, fill: np.ndarray, center:
     """
     @cache
     def spread() -> np.ndarray:
-        some = np.linspace(0, len(batch) - 1, min(len(batch), MOST_ROWS)).astype(np.intp)
-        rows = filled_rows(vectors, batch[some], fill) - center
+        rows = filled_rows(vectors, batch[some_rows(len(batch), MOST_ROWS)], fill) - center
         own, size = rows.mean(axis=0), min(max(effective_rows, 1.0), float(len(batch)))
-        return np.concatenate([(rows - own) / np.sqrt(len(some) * size), own[None] / np.sqrt(size * (size + 1))])
+        return np.concatenate([(rows - own) / np.sqrt(len(rows) * size), own[None] / np.sqrt(size * (size + 1))])
     return spread

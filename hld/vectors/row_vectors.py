@@ -108,3 +108,27 @@ def largest_factors(features: ScoreFeatures) -> np.ndarray:
 def circuit_depth(circuit: pcircuit.Circuit) -> int:
     """A bound on the roundings on the way to a flow, which is at most 1: four for each region."""
     return 4 * circuit.num_regions
+
+
+def some_rows(num_rows: int, most: int) -> np.ndarray | slice:
+    """Which rows stand for all: of many one of each stretch, drawn, as like rows may come at regular distances.
+
+    Parameters
+    ----------
+    num_rows : int
+    most : int
+
+    Returns
+    -------
+    (most,) int array, or slice
+        All, or `most` of them, ascending, the same at every call.
+
+    Examples
+    --------
+    >>> len(np.arange(7)[some_rows(7, 10)]), len(some_rows(700, 10))
+    (7, 10)
+    """
+    if num_rows <= most:
+        return slice(None)
+    places = np.arange(most) + np.random.default_rng(0).random(most)
+    return (places * (num_rows / most)).astype(np.int64)

@@ -149,3 +149,11 @@ def test_bad_covariates_are_refused(covariates, options, said):
 def test_groups_and_covariates_are_two_detectors():
     with pytest.raises(ValueError, match="fit one detector for each"):
         hld.HLDDetector(covariates=["age"]).fit(table(200, 3), groups="site")
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_long_batch_in_which_two_sorts_of_rows_alternate_varies_as_both_do(first):
+    own = np.random.default_rng(0).normal(size=(4_000, 3))
+    own[first::2] = 0.0
+    rows, _, _ = ConditionalTest._spread(SimpleNamespace(num_rows=100), own, own.mean(axis=0), len(own), 1.0)
+    assert (rows ** 2).mean() == pytest.approx(own.var(axis=0).mean(), rel=0.15)

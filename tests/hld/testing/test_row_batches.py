@@ -78,3 +78,15 @@ def test_rows_count_more_where_the_reference_shows_a_node_less_often(rng):
     pooled = ((k - 1) + (own - 1) * factors ** 2) / (k + T - 1)
     assert (pooled >= 0.99).all()
     assert row_factors(np.zeros(1), np.zeros(1, int), T, np.zeros(1, int), k) == 0
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_an_alarm_is_checked_by_both_of_two_sorts_of_rows_that_alternate(fitted, first):
+    """Half of the 1,000 rows are all alike; every second row is of one sort, with no variance or twice that of all."""
+    test, rows = fitted
+    batch = np.tile(rows, (2, 1))[:1000]
+    batch[first::2] = 0
+    found = RowBatch(test.vectors, test.calibration, batch)._vectors(None)
+    expected = test.calibration.differences(test.vectors, batch)
+    assert found.var(axis=0).sum() == pytest.approx(expected.var(axis=0).sum(), rel=0.3)
+    assert np.linalg.norm((found.mean(axis=0) - expected.mean(axis=0)) / test.stds.max()) < 0.5

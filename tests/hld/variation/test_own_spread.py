@@ -5,6 +5,7 @@ from binomial_bounds import at_most
 
 from hld import HLDTest
 from hld.variation.group_test import group_test
+from hld.variation.own_spread import own_spread
 from hld.variation.time_test import time_test
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, sample
 
@@ -79,3 +80,12 @@ def test_unshifted_nodes_are_seldom_called_among_groups():
 def test_unshifted_nodes_are_seldom_called_among_stretches(T):
     called = [is_called(time_test(TEST, rows_of(200, seed))(rows_of(T, 1000 + seed))) for seed in range(200)]
     assert sum(called) <= at_most(200, 0.05)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_long_batch_in_which_two_sorts_of_rows_alternate_varies_as_both_do(first):
+    rows, look = rows_of(4_000, 0), TEST.vectors
+    rows[first::2] = 0
+    nothing = np.zeros(look.size)
+    found = (own_spread(look, rows, nothing, look.rows(rows).mean(axis=0), len(rows))() ** 2).sum()
+    assert found == pytest.approx(look.rows(rows).var(axis=0).sum() / len(rows), rel=0.15)
