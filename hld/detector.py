@@ -81,7 +81,7 @@ class HLDDetector(DetectorQuestions):
         For ``reference="circuit"``: scale the null by 1 + T / n for the n training rows, so that the error of the fit
         does not count as a shift.  The other references always do.
     tolerance : float, default 0.0
-        See `HLDTest`.
+        See `HLDTest`; not with `groups`, `order` or `covariates`.
     num_resamples : int, default 999
         See `HLDTest`.
     rng : int or numpy.random.Generator, default 0

@@ -106,6 +106,11 @@ def _read(table: Any, groups: Any, order: str | None, options: Mapping[str, Any]
     if (groups is not None or order is not None) and options["covariates"] is not None:
         raise ValueError(f"`{'order' if groups is None else 'groups'}` and `covariates` answer different questions"
                          ": fit one detector for each")
+    named = [name for name, value in (("groups", groups), ("order", order), ("covariates", options["covariates"]))
+             if value is not None]
+    if options["tolerance"] and named:
+        raise ValueError(f"`tolerance` is for batches of independent rows: with `{named[0]}` no drift is tolerated, so "
+                         f"leave one of the two out, found tolerance={options['tolerance']!r}")
     return columns
 
 

@@ -118,6 +118,9 @@ def test_in_order_of_time_the_first_half_is_learned_from(table):
     (lambda t: learned({"k": ["a"]}), "`table` has 1 row: one sample is too few to learn a distribution of"),
     (lambda t: learned(t, "day", covariates=["k"]), "`groups` and `covariates` answer different questions: fit one"),
     (lambda t: learned(t, order="time", covariates=["k"]), "`order` and `covariates` answer different questions"),
+    (lambda t: learned(t, "day", tolerance=0.3), "`tolerance` is for batches of independent rows: with `groups` no"),
+    (lambda t: learned(t, order="time", tolerance=0.3), "`tolerance` .* with `order` no drift is tolerated"),
+    (lambda t: learned(t, covariates=["k"], tolerance=0.3), "`tolerance` .* with `covariates` no drift is tolerated"),
     (lambda t: learned(t, "week"), "`groups` names the column 'week'"),
     (lambda t: learned(t, "day", reference="training"), "`groups` are compared with groups that nothing was learned"),
     (lambda t: learned(t, categorical=["x"]), "'x'")])
