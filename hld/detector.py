@@ -257,8 +257,8 @@ class HLDDetector(DetectorQuestions):
 
         Raises
         ------
-        TypeError, OSError
-            If the detector is not fitted, or the file cannot be written.
+        TypeError, ValueError, OSError
+            If `path` is no path, the detector is not fitted, or the file cannot be written.
 
         Examples
         --------

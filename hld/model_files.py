@@ -57,9 +57,9 @@ def load(path: str | os.PathLike[str]) -> HLDDetector:
 
     Raises
     ------
-    ValueError
-        If the file is damaged, of another kind, or of a newer format version; the message names the file and the
-        defect.
+    TypeError, ValueError
+        If `path` is no path, or the file is damaged, of another kind, or of a newer format version; the message names
+        the file and the defect.
     OSError
         If there is no such file or it cannot be opened.
 

@@ -52,8 +52,8 @@ class Circuit(Immutable):
 
     Raises
     ------
-    StructureError
-        If regions and v-tree disagree: which region, its scope, and the two things that disagree.
+    TypeError, StructureError
+        If an argument is of the wrong kind, or regions and v-tree disagree: which region, its scope, and in what.
 
     Notes
     -----

@@ -53,8 +53,8 @@ class VTree(VTreeQuestions, Immutable):
 
     Raises
     ------
-    ValueError
-        If the arrays are not a post-order numbering of such a tree.
+    TypeError, ValueError
+        If an argument is of the wrong kind, or the arrays are not a post-order numbering of such a tree.
 
     Notes
     -----

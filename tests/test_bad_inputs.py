@@ -1,4 +1,5 @@
 """Every public function refuses every bad input with one sentence that names the argument; the page says with which."""
+import functools
 import inspect
 import itertools
 import pathlib
@@ -6,6 +7,7 @@ import pathlib
 import bad_inputs
 import numpy as np
 import pytest
+from test_public_names import section
 
 import hld
 import pcircuit
@@ -25,10 +27,16 @@ def names():
     return bad_inputs.namespace()
 
 
+@pytest.fixture(scope="module")
+def outcome(names):
+    """Call -> the exception that it ends in, tried once."""
+    return functools.cache(lambda call: bad_inputs.outcome(call, names))
+
+
 @pytest.mark.parametrize("function", CASES)
-def test_one_sentence_names_the_argument(function, names):
+def test_one_sentence_names_the_argument(function, outcome):
     for _, argument, _, _, call in CASES[function]:
-        error = bad_inputs.outcome(call, names)
+        error = outcome(call)
         assert isinstance(error, (TypeError, ValueError, OSError)), f"{call} -> {error!r}"
         text = str(error)
         # a detector's batch is a table to its encoder
@@ -37,6 +45,20 @@ def test_one_sentence_names_the_argument(function, names):
         assert "\n" not in text, call
         assert " at 0x" not in text, call
         assert len(text) < 330, call
+
+
+@pytest.mark.parametrize("function", CASES)
+def test_the_docstring_says_which_exceptions_bad_inputs_raise(function, names, outcome):
+    thing = eval(function, dict(names))
+    known = inspect.isclass(thing) or inspect.isroutine(thing)
+    lines = section((thing if known else type(thing).__call__).__doc__, "Raises")
+    if lines is None:  # nothing is said, which is not false
+        return
+    heads = [line for line in lines if line and not line.startswith(" ")]
+    said = {name.strip().rpartition(".")[2] for head in heads for name in head.split(",")}
+    for _, _, _, _, call in CASES[function]:
+        error = outcome(call)
+        assert said & {one.__name__ for one in type(error).__mro__}, f"{call} -> {error!r}, not among {sorted(said)}"
 
 
 def test_every_public_function_is_in_the_list():

@@ -135,8 +135,8 @@ class MMDTest:
     ------
     pcircuit.StructureError
         If the circuit is not normalised.
-    ValueError
-        If an option is unknown or out of range.
+    TypeError, ValueError
+        If an argument is of the wrong kind, or an option is unknown or out of range.
 
     Notes
     -----

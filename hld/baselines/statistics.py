@@ -117,8 +117,8 @@ def median_bandwidth(rows: ArrayLike) -> float:
 
     Raises
     ------
-    ValueError
-        If there are fewer than two rows.
+    TypeError, ValueError
+        If an argument is of the wrong kind, or there are fewer than two rows.
 
     Examples
     --------
@@ -156,8 +156,8 @@ def dropout_scores(circuit: pcircuit.Circuit, data: ArrayLike, *, rate: float = 
 
     Raises
     ------
-    ValueError
-        If `score` is unknown, or as `hld.baselines.dropout.dropout_moments` says.
+    TypeError, ValueError
+        If an argument is of the wrong kind, `score` is unknown, or as `hld.baselines.dropout.dropout_moments` says.
 
     Examples
     --------

@@ -117,11 +117,11 @@ def prepare(weights: ArrayLike | Spectrum, multiplicities: ArrayLike | None = No
 
     Raises
     ------
-    ValueError
-        If `weights` is empty, not one-dimensional, not finite or negative beyond round-off; if
-        `multiplicities` has another shape, an entry that is not positive and finite or a sum below 1e-6;
-        if `noncentralities` has another shape or an entry that is negative or not finite; or if one of them
-        accompanies a `Spectrum`.
+    TypeError, ValueError
+        If an argument is of the wrong kind; if `weights` is empty, not one-dimensional, not finite or negative beyond
+        round-off; if `multiplicities` has another shape, an entry that is not positive and finite or a sum below 1e-6;
+        if `noncentralities` has another shape or an entry that is negative or not finite; or if one of them accompanies
+        a `Spectrum`.
 
     Notes
     -----

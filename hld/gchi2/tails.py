@@ -102,8 +102,9 @@ def sf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
 
     Raises
     ------
-    ValueError
-        If the weights are not finite, not one-dimensional or not non-negative (see `prepare`).
+    TypeError, ValueError
+        If an argument is of the wrong kind, or the weights are not finite, not one-dimensional or not non-negative (see
+        `prepare`).
 
     Notes
     -----
@@ -139,7 +140,7 @@ def logsf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         As `sf`.
 
     Examples
@@ -172,7 +173,7 @@ def sf_with_error(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         As `sf`.
 
     Examples
@@ -203,7 +204,7 @@ def cdf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         As `sf`.
 
     Examples
@@ -234,8 +235,8 @@ def isf(p: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
 
     Raises
     ------
-    ValueError
-        If a probability is outside [0, 1]; otherwise as `sf`.
+    TypeError, ValueError
+        If an argument is of the wrong kind, or a probability is outside [0, 1]; otherwise as `sf`.
 
     Notes
     -----
@@ -269,7 +270,7 @@ def ppf(p: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         As `isf`.
 
     Examples

@@ -49,8 +49,8 @@ def training_curve(history: Any, ax: Any = None) -> Any:
     ------
     ImportError
         If matplotlib is missing.
-    ValueError
-        If `history` is not one-dimensional, or empty.
+    TypeError, ValueError
+        If an argument is of the wrong kind, `history` is not one-dimensional, or empty.
 
     Examples
     --------
@@ -90,8 +90,8 @@ def images(rows: Any, shape: tuple[int, int], ax: Any = None, *, num_columns: in
     ------
     ImportError
         If matplotlib is missing.
-    ValueError
-        If `rows` and `shape` do not agree, or `num_columns` is below 1.
+    TypeError, ValueError
+        If an argument is of the wrong kind, `rows` and `shape` do not agree, or `num_columns` is below 1.
 
     Examples
     --------
@@ -139,8 +139,8 @@ def localisation_map(localisation: Any, shape: tuple[int, int], ax: Any = None) 
     ------
     ImportError
         If matplotlib is missing.
-    ValueError
-        If `shape` does not fit the number of variables.
+    TypeError, ValueError
+        If an argument is of the wrong kind, or `shape` does not fit the number of variables.
 
     Examples
     --------
@@ -185,8 +185,8 @@ def variable_shares(localisation: Any, names: Sequence[str], ax: Any = None, *, 
     ------
     ImportError
         If matplotlib is missing.
-    ValueError
-        If the number of names is not that of the variables, or `top` is below 1.
+    TypeError, ValueError
+        If an argument is of the wrong kind, the number of names is not that of the variables, or `top` is below 1.
 
     Examples
     --------
@@ -235,8 +235,9 @@ def pvalues_over_time(pvalues: Any, alpha: Any, ax: Any = None) -> Any:
     ------
     ImportError
         If matplotlib is missing.
-    ValueError
-        If `pvalues` is not one-dimensional or not in [0, 1], or `alpha` not in (0, 1).
+    TypeError, ValueError
+        If an argument is of the wrong kind, `pvalues` is not one-dimensional or not in [0, 1], or `alpha` is not
+        in (0, 1).
 
     Examples
     --------

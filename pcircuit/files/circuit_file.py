@@ -102,8 +102,9 @@ def load(path: str | os.PathLike[str]) -> Circuit:
 
     Raises
     ------
-    ValueError
-        If the file is damaged, of another kind, or of a newer format version: its name and what is wrong.
+    TypeError, ValueError
+        If `path` is no path, or the file is damaged, of another kind, or of a newer format version: its name and what
+        is wrong.
     OSError
         If there is no such file (`FileNotFoundError`) or it cannot be opened.
 
@@ -222,8 +223,9 @@ def from_arrays(arrays: dict[Any, Any]) -> Circuit:
 
     Raises
     ------
-    ValueError
-        If an array is missing or unknown, or the arrays contradict each other: which, and how.
+    TypeError, ValueError
+        If an argument is of the wrong kind, an array is missing or unknown, or the arrays contradict each other: which,
+        and how.
 
     Notes
     -----

@@ -76,8 +76,9 @@ def load_mixture(path: str | os.PathLike[str]) -> Mixture:
 
     Raises
     ------
-    ValueError
-        If the file is damaged, of another kind, or of a newer format version: its name and what is wrong.
+    TypeError, ValueError
+        If `path` is no path, or the file is damaged, of another kind, or of a newer format version: its name and what
+        is wrong.
     OSError
         If there is no such file (`FileNotFoundError`) or it cannot be opened.
 

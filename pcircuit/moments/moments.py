@@ -115,8 +115,9 @@ class Moments:
 
         Raises
         ------
-        ValueError
-            If the result, 8 n^2 bytes, would not fit `max_bytes`, or if a node is not among the selected ones.
+        TypeError, ValueError
+            If an argument is of the wrong kind, if the result, 8 n^2 bytes, would not fit `max_bytes`, or if a node is
+            not among the selected ones.
 
         Notes
         -----
@@ -186,8 +187,9 @@ class Moments:
 
         Raises
         ------
-        ValueError
-            If `k` is not between 1 and m, or if the dense S is needed and would not fit `max_bytes`.
+        TypeError, ValueError
+            If an argument is of the wrong kind, if `k` is not between 1 and m, or if the dense S is needed and would
+            not fit `max_bytes`.
 
         Notes
         -----

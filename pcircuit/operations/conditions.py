@@ -140,6 +140,8 @@ def normalize(circuit: Circuit) -> Circuit:
     ------
     StructureError
         If the circuit is zero everywhere.
+    TypeError
+        If an argument is of the wrong kind.
 
     Notes
     -----

@@ -85,6 +85,8 @@ def entropy(circuit: Circuit, *, num_samples: int = 10_000, rng: int | Generator
     ------
     StructureError
         If the circuit is not normalised.
+    TypeError, ValueError
+        If an argument is of the wrong kind or out of range.
 
     Notes
     -----
@@ -127,8 +129,8 @@ def cross_entropy(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
     ------
     StructureError
         If a circuit is not normalised, or the v-trees differ.
-    ValueError
-        If the numbers of categories differ.
+    TypeError, ValueError
+        If an argument is of the wrong kind, or the numbers of categories differ.
 
     Notes
     -----
@@ -181,8 +183,8 @@ def kl_divergence(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
     ------
     StructureError
         If a circuit is not normalised, or the v-trees differ.
-    ValueError
-        If the numbers of categories differ.
+    TypeError, ValueError
+        If an argument is of the wrong kind, or the numbers of categories differ.
 
     Notes
     -----
@@ -227,8 +229,8 @@ def mutual_information(circuit: Circuit, first: Iterable[int], second: Iterable[
     ------
     StructureError
         If the circuit is not normalised.
-    ValueError
-        If a set is empty, or the sets share a variable.
+    TypeError, ValueError
+        If an argument is of the wrong kind, a set is empty, or the sets share a variable.
 
     Notes
     -----

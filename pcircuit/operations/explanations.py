@@ -52,8 +52,8 @@ def latent_posterior(circuit: Circuit, row: ArrayLike) -> list[np.ndarray]:
 
     Raises
     ------
-    ValueError
-        If the row is impossible under the circuit, or is not one row.
+    TypeError, ValueError
+        If an argument is of the wrong kind, the row is impossible under the circuit, or is not one row.
 
     Notes
     -----
@@ -112,8 +112,8 @@ def shapley_values(circuit: Circuit, row: ArrayLike, *, num_orders: int = 1000,
 
     Raises
     ------
-    ValueError
-        If the row is impossible under the circuit, or is not one row.
+    TypeError, ValueError
+        If an argument is of the wrong kind, the row is impossible under the circuit, or is not one row.
 
     Notes
     -----

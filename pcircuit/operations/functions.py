@@ -59,8 +59,8 @@ def expectation(circuit: Circuit, f: Circuit) -> float:
     ------
     StructureError
         If `circuit` is not normalised, or the v-trees differ.
-    ValueError
-        If the numbers of categories differ.
+    TypeError, ValueError
+        If an argument is of the wrong kind, or the numbers of categories differ.
 
     Notes
     -----
@@ -102,8 +102,8 @@ def covariance(circuit: Circuit, f: Circuit, g: Circuit) -> float:
     ------
     StructureError
         If `circuit` is not normalised, or the v-trees differ.
-    ValueError
-        If the numbers of categories differ.
+    TypeError, ValueError
+        If an argument is of the wrong kind, or the numbers of categories differ.
 
     Notes
     -----
@@ -152,8 +152,8 @@ def variance(circuit: Circuit, f: Circuit) -> float:
     ------
     StructureError
         If `circuit` is not normalised, or the v-trees differ.
-    ValueError
-        If the numbers of categories differ.
+    TypeError, ValueError
+        If an argument is of the wrong kind, or the numbers of categories differ.
 
     Notes
     -----

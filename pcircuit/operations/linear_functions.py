@@ -51,8 +51,9 @@ def linear_moments(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[fl
     ------
     StructureError
         If the circuit is not normalised.
-    ValueError
-        If there is not one finite number for each level of each variable, or sums could reach 2**1023 in size.
+    TypeError, ValueError
+        If an argument is of the wrong kind, there is not one finite number for each level of each variable, or sums
+        could reach 2**1023 in size.
 
     Notes
     -----
@@ -127,9 +128,9 @@ def sum_distribution(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[
     ------
     StructureError
         If the circuit is not normalised.
-    ValueError
-        If the functions are not whole numbers below 2**53 in size, one for each level, or f can take more than
-        1,000,000 values, or values beyond 2**62.
+    TypeError, ValueError
+        If an argument is of the wrong kind, the functions are not whole numbers below 2**53 in size, one for each
+        level, or f can take more than 1,000,000 values, or values beyond 2**62.
 
     Notes
     -----

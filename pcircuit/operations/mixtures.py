@@ -42,8 +42,9 @@ def mixture(circuits: Sequence[Circuit], weights: ArrayLike | None = None) -> Ci
     ------
     StructureError
         If the v-trees differ.
-    ValueError
-        If there is no circuit, the numbers of categories differ, or the weights are not n finite numbers of at least 0.
+    TypeError, ValueError
+        If an argument is of the wrong kind, there is no circuit, the numbers of categories differ, or the weights are
+        not n finite numbers of at least 0.
 
     Notes
     -----
@@ -98,8 +99,8 @@ def power(circuit: Circuit, exponent: int) -> Circuit:
 
     Raises
     ------
-    ValueError
-        If the exponent is not a whole number of at least 1.
+    TypeError, ValueError
+        If an argument is of the wrong kind, or the exponent is not a whole number of at least 1.
 
     Notes
     -----

@@ -93,8 +93,8 @@ def most_probable_state(circuit: Circuit, evidence: ArrayLike | None = None, *, 
     ------
     StructureError
         With `must_be_exact`, if the circuit is not deterministic and the search was given up: where it is not.
-    ValueError
-        If the evidence is impossible or is not one row.
+    TypeError, ValueError
+        If an argument is of the wrong kind, or the evidence is impossible or is not one row.
 
     Notes
     -----

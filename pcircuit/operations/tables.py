@@ -46,6 +46,8 @@ def marginal_tables(circuit: Circuit) -> list[np.ndarray]:
     ------
     StructureError
         If the circuit is not normalised.
+    TypeError
+        If an argument is of the wrong kind.
 
     Notes
     -----
@@ -89,8 +91,8 @@ def pairwise_tables(circuit: Circuit, pairs: Iterable[tuple[int, int]] | None = 
     ------
     StructureError
         If the circuit is not normalised.
-    ValueError
-        If a pair names a variable twice, or one that does not exist.
+    TypeError, ValueError
+        If an argument is of the wrong kind, or a pair names a variable twice, or one that does not exist.
 
     Notes
     -----

@@ -52,8 +52,9 @@ def plot_circuit(circuit: Circuit, row: ArrayLike | None = None, *, names: Seque
     ------
     ImportError
         If matplotlib is missing.
-    ValueError
-        If the circuit is too large to be seen, the row is not evidence, or there is not one name for each variable.
+    TypeError, ValueError
+        If an argument is of the wrong kind, the circuit is too large to be seen, the row is not evidence, or there is
+        not one name for each variable.
 
     Notes
     -----
@@ -96,8 +97,9 @@ def write_html(circuit: Circuit, path: str | os.PathLike[str], row: ArrayLike | 
 
     Raises
     ------
-    ValueError
-        If the circuit is too large to be seen, the row is not evidence, or there is not one name for each variable.
+    TypeError, ValueError
+        If an argument is of the wrong kind, the circuit is too large to be seen, the row is not evidence, or there is
+        not one name for each variable.
     OSError
         If the file cannot be written.
 

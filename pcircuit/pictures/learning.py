@@ -54,8 +54,8 @@ def plot_learning(circuits: Sequence[Circuit], data: ArrayLike, *, ax: Any = Non
     ------
     ImportError
         If matplotlib is missing.
-    ValueError
-        If there are fewer than two circuits, or their structures differ.
+    TypeError, ValueError
+        If an argument is of the wrong kind, there are fewer than two circuits, or their structures differ.
 
     Notes
     -----
@@ -109,8 +109,9 @@ def write_learning_html(circuits: Sequence[Circuit], path: str | os.PathLike[str
 
     Raises
     ------
-    ValueError
-        If there are fewer than two circuits or too many, their structures differ, or one is too large to be seen.
+    TypeError, ValueError
+        If an argument is of the wrong kind, there are fewer than two circuits or too many, their structures differ, or
+        one is too large to be seen.
     OSError
         If the file cannot be written.
 

@@ -35,8 +35,9 @@ def plot_vtree(vtree: VTree, *, names: Sequence[str] | None = None, ax: Any = No
     ------
     ImportError
         If matplotlib is missing.
-    ValueError
-        If the v-tree is too large to be seen, or there is not one name for each variable.
+    TypeError, ValueError
+        If an argument is of the wrong kind, the v-tree is too large to be seen, or there is not one name for each
+        variable.
 
     Notes
     -----

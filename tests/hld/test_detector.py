@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 from binomial_bounds import at_most
 from tables import mixed_table
+from test_public_names import section
 
 import hld
 from hld import HLDDetector
@@ -158,6 +159,11 @@ def test_unfitted_detectors_say_so(tmp_path):
         with pytest.raises(ValueError, match="not fitted"):
             action(HLDDetector())
     assert not list(tmp_path.iterdir())
+
+
+def test_the_docstrings_say_what_an_unfitted_detector_raises():
+    for method in (HLDDetector.test, HLDDetector.save, HLDDetector.sample, HLDDetector.power):
+        assert "ValueError" in section(method.__doc__, "Raises")[0]
 
 
 def test_describe_says_what_a_user_must_know(detector):
