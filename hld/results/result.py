@@ -44,12 +44,13 @@ class HLDResult(OfColumns):
         T, the rows of the batch.
     null : str
         Null distribution used: "exact", "normal" or "monte-carlo" (drawn batches); "groups" or "time" where the batch
-        was compared with groups or with stretches of time.
+        was compared with groups or with stretches of time; "conditional" where it was judged given covariates.
     inflation : float
-        Factor by which the null was scaled for estimation error: 1 + T / num_train, or 1.
+        Factor by which the null was scaled for estimation error: 1 + T / num_train, or 1; with G groups or stretches
+        1 + 1 / G, given covariates 1 + T h for the leverage h of the batch.
     null_error : float or None
         Estimated absolute error of `pvalue`: of the numerical method, and of the spectrum where it was not computed
-        in full; for "monte-carlo" its standard error; for "normal" None, because that error is not estimated.
+        in full; for "monte-carlo" its standard error; for "normal" and "conditional" None, as it is not estimated.
     num_missing : int
         Missing entries of the batch: drawn from the circuit given the rest of their row, with ``missing="exact"``
         integrated out, with "available" left out of the nodes that would need them.
@@ -260,7 +261,8 @@ class HLDResult(OfColumns):
         Returns
         -------
         dict
-            The attributes under their names; `data_quality`, `columns`, `pairs` and the like where they are known.
+            The numbers and words among the attributes under their names, but for arrays; `context`, `data_quality`,
+            `columns`, `pairs` and the like where they are known.
         """
         values = {name: _plain(getattr(self, name)) for name in (
             "statistic", "threshold", "pvalue", "reject", "alpha", "num_samples", "null", "inflation", "null_error",

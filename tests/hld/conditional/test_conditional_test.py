@@ -73,6 +73,7 @@ def test_what_moved_is_said(test_given):
                               (covariates, "covariates", "(covariate shift)"), (rest, "conditional", "(concept drift)"),
                               (both, "both", "the covariates moved, and the rest given them changed")):
         found = test_given(rows)
+        assert f'"{found.null}" where it was judged given covariates' in hld.HLDResult.__doc__
         assert found.context.moved == said
         assert words in str(found)
         assert found.reject == (said in ("conditional", "both"))
