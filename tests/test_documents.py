@@ -4,6 +4,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import zipfile
 
 import matplotlib
 import numpy as np
@@ -160,3 +161,25 @@ def test_from_a_table_to_a_verdict_nothing_is_done_twice(monkeypatch):
     assert fit.calls[evidence] == 2  # the rows that EM learns from, and those of the reference
     assert test.calls[evidence] == test.calls[once[0]] == 1
     assert max(test.visits[name] for name in test.visits if name.startswith("hld/")) < 20
+
+
+# -- docs/file-format.md -----------------------------------------------------------------------------------------
+
+FILES = [({}, {}), ({"reference": "circuit"}, {}), ({"covariates": ["x0"]}, {}), ({}, {"order": "time"}),
+         ({}, {"groups": np.arange(200) // 10})]
+
+
+@pytest.mark.parametrize(("options", "fitting"), FILES, ids=["held-out", "circuit", "covariates", "time", "groups"])
+@pytest.mark.filterwarnings("ignore:`groups` leaves")
+def test_the_arrays_of_detectors_are_those_of_the_page(options, fitting, tmp_path, monkeypatch):
+    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
+    text = (ROOT / "docs" / "file-format.md").read_text(encoding="utf-8")
+    rows = table_rows(text[text.index("## Detectors"):], "array")
+    named = [re.sub(r"\b[IJ]\b", r"\\d+", name.replace(".", r"\.").replace("*", ".+"))
+             for row in rows for name in re.findall(r"`([\w.*]+)`", row[0])]
+    rng = np.random.default_rng(0)
+    table = np.where(rng.random((200, 5)) < 0.1, np.nan, mixed_table(200, rng))
+    hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=19, **options).fit(table, **fitting).save(tmp_path / "x")
+    with zipfile.ZipFile(tmp_path / "x") as archive:
+        found = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+    assert [name for name in found if not any(re.fullmatch(pattern, name) for pattern in named)] == []
