@@ -36,6 +36,7 @@ from benchmarks.bench_tables import read, shifts
 SIZES, PERMUTATIONS, REFERENCE_ROWS, MOST_ROWS = (10, 50), 499, 1000, 20_000
 KINDS = {"+ 1.5 sd", "two levels swapped", "permuted"}  # of `bench_tables.shifts`; the others are seen by all
 LEVELS_KEPT, MOST_COLUMNS = 30, 200
+SMALL = 50  # training rows: half of them are the reference
 FEW, LEAST_OF_FIRST, LEAST_OF_SECOND = 12, 80, 50  # levels of a class, and rows of its two most frequent ones
 
 
@@ -66,13 +67,14 @@ def study(folder: pathlib.Path, output: pathlib.Path, most: int | None) -> None:
             done.add(path.stem)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found.append({"name": path.stem, "outcomes": outcomes(path)})
+                table = read(path)
+                found.append({"name": path.stem, "rows": len(table) // 2, "outcomes": outcomes(path.stem, table)})
             output.write_text(json.dumps(found, default=float))
 
 
-def outcomes(path: pathlib.Path) -> list:
+def outcomes(name: str, table: pd.DataFrame) -> list:
     """(kind, T, p-values by test) of each batch of a table."""
-    rng, table = np.random.default_rng(zlib.crc32(path.stem.encode())), read(path)
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
     table = table.iloc[rng.permutation(len(table))[:MOST_ROWS]].reset_index(drop=True)
     table = table[[name for name in table if pd.api.types.is_numeric_dtype(table[name])
                    or table[name].nunique() <= len(table) / 2]]  # texts that tell rows apart are no data for any test
@@ -210,16 +212,19 @@ def as_text(cells: pd.Series) -> np.ndarray:
 
 
 def report(found) -> None:
-    """The table in Markdown."""
-    by_kind = defaultdict(list)
-    for one in found:
-        for kind, T, pvalues in one["outcomes"]:
-            by_kind[kind, T].append([pvalues[name] <= 0.05 for name in ("hld", "columns", "mmd", "energy")])
-    print(f"{sum(bool(one['outcomes']) for one in found)} tables\n")
-    print("| shift | rows | tables | hld | columns | mmd | energy |\n| :--- | ---: |" + " ---: |" * 5)
-    for (kind, T), called in sorted(by_kind.items(), key=lambda item: (item[0][0] != "none", item[0])):
-        shares = " | ".join(f"{share:.2f}" for share in np.mean(called, axis=0))
-        print(f"| {kind} | {T} | {len(called)} | {shares} |")
+    """Tables in Markdown, for all sizes of training tables and for the smallest."""
+    for words, most in (("all", np.inf), (f"fewer than {SMALL} training rows", SMALL)):
+        some = [one for one in found if one["outcomes"] and one["rows"] < most]
+        print(f"{words}: {len(some)} tables\n")
+        print("| shift | rows | tables | hld | columns | mmd | energy |\n| :--- | ---: |" + " ---: |" * 5)
+        by_kind = defaultdict(list)
+        for one in some:
+            for kind, T, pvalues in one["outcomes"]:
+                by_kind[kind, T].append([pvalues[name] <= 0.05 for name in ("hld", "columns", "mmd", "energy")])
+        for (kind, T), called in sorted(by_kind.items(), key=lambda item: (item[0][0] != "none", item[0])):
+            shares = " | ".join(f"{share:.2f}" for share in np.mean(called, axis=0))
+            print(f"| {kind} | {T} | {len(called)} | {shares} |")
+        print()
 
 
 if __name__ == "__main__":
