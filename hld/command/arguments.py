@@ -229,7 +229,7 @@ def _add_monitor(commands: Any) -> None:
                          help="distance from the model that is no shift yet (default: a bound on that of the source of "
                               "its reference rows)")
     _add_alpha(monitor)
-    add_reading_options(monitor)
+    add_reading_options(monitor, "that of --reference (default: by the extension of its name); the rows are CSV")
 
 
 def _add_serve(commands: Any) -> None:

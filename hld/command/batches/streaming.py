@@ -48,7 +48,7 @@ def monitor(args: argparse.Namespace) -> int:
     from hld.command.console.steps import step
     from hld.model_files import load
     from hld.monitoring.margins.of_test import monitor_of
-    if args.format not in (None, "csv"):
+    if args.reference is None and args.format not in (None, "csv"):
         raise ValueError(f"--format is {args.format}, expected csv, in which rows come one by one")
     if args.reference is None and args.state is not None:
         raise ValueError("--state is for --reference: without it there is no state to keep")

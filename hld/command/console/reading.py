@@ -16,8 +16,8 @@ OF_TEXT: dict[str, Any] = {"sep": None, "no_header": False, "decimal": None, "en
 OF_FILES: dict[str, Any] = OF_TEXT | {"columns": None, "drop": [], "format": None}
 
 
-def add_reading_options(command: Any) -> None:
-    """``--sep`` and the other options on the format of a table."""
+def add_reading_options(command: Any, of_format: str = "default: by the extension of the name") -> None:
+    """``--sep`` and the other options on the format of a table, with the help of ``--format``."""
     group = command.add_argument_group("format of the table (detected where not given)")
     group.add_argument("--sep", type=separator, help=r"separates cells: one character ('\t' is a tab)")
     group.add_argument("--no-header", action="store_true", help="the first row is data: columns are x0, x1, ...")
@@ -27,8 +27,7 @@ def add_reading_options(command: Any) -> None:
                        help="texts that mean a missing cell, besides empty ones, NA, NaN, null and the like")
     group.add_argument("--columns", metavar="A,B", type=names, help="read these columns only")
     group.add_argument("--drop", metavar="A,B", type=names, default=[], help="do not read these columns")
-    group.add_argument("--format", choices=("csv", "parquet", "jsonl", "json"),
-                       help="default: by the extension of the name")
+    group.add_argument("--format", choices=("csv", "parquet", "jsonl", "json"), help=of_format)
 
 
 def reading_options(args: argparse.Namespace, encoder: TableEncoder | None = None) -> ReadOptions:

@@ -285,6 +285,17 @@ def test_what_is_said_and_left_out_of_the_monitors_options(run, folder):
         assert said in err
 
 
+def test_the_format_that_is_stated_is_that_of_the_reference(run, folder, tmp_path):
+    calm, rows = (folder / "calm.csv").read_text(), pd.read_csv(folder / "calm.csv")
+    rows.to_parquet(tmp_path / "held")
+    rows.to_csv(tmp_path / "held.csv", index=False)
+    found = run("monitor", "model.hld", "--reference", str(tmp_path / "held"), "--format", "parquet", stdin=calm)
+    assert found == run("monitor", "model.hld", "--reference", str(tmp_path / "held.csv"), stdin=calm)
+    assert found[0] == 0
+    _, out, _ = run("monitor", "--help")
+    assert "that of --reference" in " ".join(out.split())
+
+
 def test_lines_are_those_of_the_monitor_of_the_library(run, folder):
     detector, rows = hld.load(folder / "model.hld"), pd.read_csv(folder / "calm.csv")
     watch = hld.monitor_of(detector, 0.01)
