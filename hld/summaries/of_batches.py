@@ -1,7 +1,7 @@
 """Record batches to the bytes of a summary: the function that Spark and Ray send to where the rows are.
 
 Both engines hand Arrow record batches to a function, and take such batches back.  The function made here yields one
-batch of one row for each partition: the bytes of its `BatchSummary`, a few kilobytes, in the column "summary".
+batch of one row for each partition: the bytes of its `BatchSummary`, some 15 kilobytes, in the column "summary".
 
 =====  ====================================================================================================
 Spark  ``frame.mapInArrow(hld.arrow_summarizer(detector), "summary binary").collect()``

@@ -24,6 +24,14 @@ def test_the_pvalue_is_that_of_the_rows(name, null):
                                rtol=1e-9, atol=1e-12)
 
 
+def test_the_bytes_are_as_many_as_the_docstring_says(found):
+    size = len(found.to_bytes())
+    assert 8 * len(found.sums) + 4 * 16 * 128 < size < 8 * len(found.sums) + 4 * 16 * 128 + 2000  # four metrics
+    assert size < len(found.to_json()) / 2
+    circuit = CIRCUITS["two_coins"]
+    assert len(hld.HLDTest(circuit).summarize(pcircuit.sample(circuit, 50, rng=1)).to_bytes()) < 400
+
+
 def test_an_alarm_is_no_smaller_than_that_of_the_rows(detector):
     detector, table = detector
     shifted = table[:120].copy()
