@@ -121,3 +121,12 @@ def test_rows_that_vary_unlike_the_reference_by_any_factor_have_an_interval(scal
     if scale > 1:  # the reference is nothing beside it: one direction, of which half is noise
         again = effect_interval(np.array([10.0, 5.0]) * scale, (np.array([1.0, 0.3]), np.eye(2)), 1 / 100, own=10 * own)
         np.testing.assert_allclose(again, (10 * low, 10 * high), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("size", "is_known"), [(800, False), (1000, True)])
+def test_a_single_column_of_numbers_has_an_effect_only_where_bins_differ_in_frequency(size, is_known):
+    rng = np.random.default_rng(0)  # half of the rows are learned from: 50 in each of eight bins, or 62 and 63
+    detector = hld.HLDDetector(num_epochs=1, null="exact").fit(rng.normal(size=(size, 1)))
+    found = detector.test(rng.normal(2, 1, size=(100, 1)))
+    assert found.reject
+    assert (found.effect > 0.3) == is_known == (found.effect_interval != (0, 0))
