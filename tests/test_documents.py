@@ -183,3 +183,16 @@ def test_the_arrays_of_detectors_are_those_of_the_page(options, fitting, tmp_pat
     with zipfile.ZipFile(tmp_path / "x") as archive:
         found = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
     assert [name for name in found if not any(re.fullmatch(pattern, name) for pattern in named)] == []
+
+
+def test_the_formats_of_archives_are_those_of_the_page():
+    text = (ROOT / "docs" / "file-format.md").read_text(encoding="utf-8")
+    sources = [path.read_text(encoding="utf-8") for package in ("hld", "pcircuit")
+               for path in (ROOT / package).rglob("*.py")]
+    written = re.findall(r'^FORMAT, \w+ = "((?:hld|pcircuit)\.\w+)", (\d+)', "\n".join(sources), re.MULTILINE)
+    newest, name = {}, ""
+    for row in table_rows(text, "format"):
+        name = row[0].strip("`") or name
+        newest[name] = row[1]
+    assert newest == dict(written)
+    assert all(f"`{name}`, version {version}" in text for name, version in newest.items())
