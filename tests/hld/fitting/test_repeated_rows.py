@@ -29,6 +29,12 @@ def test_a_table_in_which_every_row_stands_more_than_once_is_reported(copies):
     assert len(fitted(np.repeat(table, copies, axis=0))) == 1
 
 
+@pytest.mark.parametrize(("singles", "least"), [(0, 59), (1_000, 258), (10_000, 664)])
+def test_the_questions_of_users_say_how_many_copies_are_seen(singles, least):
+    assert not is_repeated(np.array([1] * singles + [2] * (least - 1)))
+    assert is_repeated(np.array([1] * singles + [2] * least))
+
+
 def test_copies_of_some_rows_are_reported():
     table = np.random.default_rng(1).integers(0, 4, size=(2000, 8))
     assert len(fitted(np.concatenate([table, table[:500]]))) == 1
