@@ -18,8 +18,6 @@ distance, missing values, new values, single counts and dependences share the le
 """
 from __future__ import annotations
 
-import collections
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,6 +26,7 @@ import numpy as np
 
 import pcircuit
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
+from hld.answers.segment_labels import numbered
 from hld.answers.table_facts import batch_profile, evidence_of
 from hld.answers.words import p_text
 from hld.schemas.counts.new_values import KeptValues
@@ -37,15 +36,10 @@ from hld.tables.cells import Columns, read_table, unmasked
 from hld.tables.column_names import own_names
 from hld.tables.factored import whole_cells
 from hld.tables.frames import exact_column
-from hld.tables.periods import PERIODS, period_of
+from hld.tables.periods import PERIODS
 from hld.tables.shown_names import in_one_line, listed
-from hld.tables.single_cells import TIME_TYPES, is_missing, plain_value
-from hld.tables.time_levels import in_utc
-from hld.tables.times import times_as_objects
 
 ADJUST = {"bh": benjamini_hochberg, "by": benjamini_yekutieli}
-MISSING = "(missing)"
-NUMBER, DIGITS = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII), re.compile(r"(\d+)", re.ASCII)
 LISTED = 20
 MOST_EXPLAINED = 200  # segments whose columns are kept
 
@@ -59,7 +53,7 @@ class SegmentsResult:
     by : str
         What the segments are.
     labels : tuple of m str
-        In ascending order, numbers as numbers, also those within texts; missing ones last.
+        In ascending order, numbers as numbers, also those within texts, and times as times; missing ones last.
     num_rows : (m,) int array
     results : tuple of HLDResult
         Each at level `alpha` by itself; those called shifted tell their columns.
@@ -260,91 +254,3 @@ def split_off(columns: Columns, by: Any, encoder: Any = None, argument: str = "b
     if own[at] is not None:
         return columns, columns.arrays[at], own[at]
     return columns.keep([v for v in range(len(names)) if v != at]), columns.arrays[at], names[at]
-
-
-def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
-    """(N,) the number of each row's segment, and the labels of the segments in order.
-
-    Parameters
-    ----------
-    cells : (N,) array
-    every : str or None
-        "year", "month", "day", "hour" or "minute": how long a segment of dates is.
-    name : str
-        Name of the column, for errors.
-
-    Returns
-    -------
-    groups : (N,) int array
-    labels : tuple of str
-        Missing cells are a segment of their own, the last.
-    """
-    cells = whole_cells(cells)
-    cells = times_as_objects(cells) if cells.dtype.kind in "mM" else cells  # nanoseconds would become plain numbers
-    if cells.dtype.kind in "biu" and every is None:
-        distinct, groups = np.unique(cells, return_inverse=True)
-        return groups, tuple(map(str, distinct.tolist()))
-    found, numbers = {}, np.empty(len(cells), dtype=np.int64)  # type: ignore[var-annotated]
-    for i, cell in enumerate(cells.tolist()):
-        if is_missing(cell):
-            value = None
-        else:
-            value = str(in_utc(cell)) if isinstance(cell, TIME_TYPES) else plain_value(cell, name)
-            value = value if every is None else period_of(value, every, name)
-        numbers[i] = found.setdefault((value, isinstance(value, bool)), len(found))  # true equals 1
-    keys = sorted(found, key=lambda key: (key[0] is None, isinstance(key[0], str), _place(key[0]), not key[1]))
-    position = np.empty(len(keys), dtype=np.int64)
-    position[[found[key] for key in keys]] = np.arange(len(keys))
-    return position[numbers], _labels([value for value, _ in keys])
-
-
-def _labels(values: list[Any]) -> tuple[str, ...]:
-    """The texts of distinct values, in quotes where a text looks like another value: 1 and '1'.
-
-    Whole numbers are written as such, also where missing ones among them have made floats of them.
-    """
-    if all(value.is_integer() and abs(value) < 2 ** 53 for value in values if isinstance(value, float)):
-        values = [int(value) if isinstance(value, float) else value for value in values]
-    texts = [MISSING if value is None else str(value) for value in values]
-    count = collections.Counter(texts)
-    return tuple(repr(value) if isinstance(value, str) and count[text] > 1 else text
-                 for value, text in zip(values, texts, strict=True))
-
-
-def group_numbers(cells: Any, name: str) -> np.ndarray:
-    """(N,) the number of each row's group, 0..G - 1 in the order of the labels.
-
-    Parameters
-    ----------
-    cells : (N,) array
-    name : str
-        Name of the column, for errors.
-
-    Returns
-    -------
-    (N,) int array
-
-    Raises
-    ------
-    ValueError
-        If a row has no group.
-
-    Examples
-    --------
-    >>> group_numbers(np.array(["b", "(missing)", "b"], dtype=object), "shop").tolist()      # a label like others
-    [1, 0, 1]
-    """
-    missing = sum(map(is_missing, whole_cells(cells).tolist()))
-    if missing:
-        raise ValueError(f"`groups` has {missing} rows without a group: leave them out, or give them one")
-    return np.asarray(numbered(cells, None, name)[0])
-
-
-def _place(value: Any) -> Any:
-    """What labels are sorted by: texts as a person would, "9" before "10" and "day 9" before "day 10"."""
-    if not isinstance(value, str):
-        return 0 if value is None else value
-    if NUMBER.fullmatch(value):
-        return (0, float(value), value)
-    parts = enumerate(DIGITS.split(value))  # numbers of any length
-    return (1, [(len(one := part.lstrip("0")), one) if k % 2 else part for k, part in parts], value)

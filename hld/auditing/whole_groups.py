@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from hld.answers.segments import group_numbers, split_off
+from hld.answers.segment_labels import group_numbers
+from hld.answers.segments import split_off
 from hld.tables.cells import read_table
 from hld.tables.column_names import table_called
 

@@ -332,7 +332,8 @@ class StreamMonitor:
 
 def _encoded(detector: Any, reference: Any, groups: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """Codes of the reference, and its groups as numbers or None."""
-    from hld.answers.segments import group_numbers, split_off
+    from hld.answers.segment_labels import group_numbers
+    from hld.answers.segments import split_off
     from hld.tables.cells import read_table
     try:
         columns, labels = read_table(reference), None

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from hld.answers.segments import group_numbers, split_off
+from hld.answers.segment_labels import group_numbers
+from hld.answers.segments import split_off
 from hld.references.groups import split_groups
 from hld.references.held_out import split_rows
 from hld.references.stretches import FEWEST_ROWS

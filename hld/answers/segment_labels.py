@@ -1,0 +1,124 @@
+"""Which segment each row of a table is in, by the values of a column, and the labels of the segments in order.
+
+Labels ascend: numbers as numbers, also those within texts, so that "day 9" is before "day 10", and texts all of which
+are dates, or all durations, as such, so that "10:00:00" is before "1 day, 0:00:00".  Missing cells are the last.
+"""
+from __future__ import annotations
+
+import collections
+import re
+from typing import Any
+
+import numpy as np
+
+from hld.tables.factored import whole_cells
+from hld.tables.periods import period_of
+from hld.tables.single_cells import TIME_TYPES, is_missing, plain_value
+from hld.tables.time_levels import in_utc, same_time
+from hld.tables.time_texts import nanoseconds_of
+from hld.tables.times import times_as_objects
+
+MISSING = "(missing)"
+NUMBER, DIGITS = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII), re.compile(r"(\d+)", re.ASCII)
+
+
+def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
+    """(N,) the number of each row's segment, and the labels of the segments in order.
+
+    Parameters
+    ----------
+    cells : (N,) array
+    every : str or None
+        "year", "month", "day", "hour" or "minute": how long a segment of dates is.
+    name : str
+        Name of the column, for errors.
+
+    Returns
+    -------
+    groups : (N,) int array
+    labels : tuple of str
+        Missing cells are a segment of their own, the last.
+    """
+    cells = whole_cells(cells)
+    cells = times_as_objects(cells) if cells.dtype.kind in "mM" else cells  # nanoseconds would become plain numbers
+    if cells.dtype.kind in "biu" and every is None:
+        distinct, groups = np.unique(cells, return_inverse=True)
+        return groups, tuple(map(str, distinct.tolist()))
+    found, numbers = {}, np.empty(len(cells), dtype=np.int64)  # type: ignore[var-annotated]
+    for i, cell in enumerate(cells.tolist()):
+        if is_missing(cell):
+            value = None
+        else:
+            value = str(in_utc(cell)) if isinstance(cell, TIME_TYPES) else plain_value(cell, name)
+            value = value if every is None else period_of(value, every, name)
+        numbers[i] = found.setdefault((value, isinstance(value, bool)), len(found))  # true equals 1
+    times = _times([value for value, _ in found if isinstance(value, str)])
+    keys = sorted(found, key=lambda key: (key[0] is None, isinstance(key[0], str), _place(key[0], times), not key[1]))
+    position = np.empty(len(keys), dtype=np.int64)
+    position[[found[key] for key in keys]] = np.arange(len(keys))
+    return position[numbers], _labels([value for value, _ in keys])
+
+
+def _labels(values: list[Any]) -> tuple[str, ...]:
+    """The texts of distinct values, in quotes where a text looks like another value: 1 and '1'.
+
+    Whole numbers are written as such, also where missing ones among them have made floats of them.
+    """
+    if all(value.is_integer() and abs(value) < 2 ** 53 for value in values if isinstance(value, float)):
+        values = [int(value) if isinstance(value, float) else value for value in values]
+    texts = [MISSING if value is None else str(value) for value in values]
+    count = collections.Counter(texts)
+    return tuple(repr(value) if isinstance(value, str) and count[text] > 1 else text
+                 for value, text in zip(values, texts, strict=True))
+
+
+def group_numbers(cells: Any, name: str) -> np.ndarray:
+    """(N,) the number of each row's group, 0..G - 1 in the order of the labels.
+
+    Parameters
+    ----------
+    cells : (N,) array
+    name : str
+        Name of the column, for errors.
+
+    Returns
+    -------
+    (N,) int array
+
+    Raises
+    ------
+    ValueError
+        If a row has no group.
+
+    Examples
+    --------
+    >>> group_numbers(np.array(["b", "(missing)", "b"], dtype=object), "shop").tolist()      # a label like others
+    [1, 0, 1]
+    """
+    missing = sum(map(is_missing, whole_cells(cells).tolist()))
+    if missing:
+        raise ValueError(f"`groups` has {missing} rows without a group: leave them out, or give them one")
+    return np.asarray(numbered(cells, None, name)[0])
+
+
+def _times(texts: list[str]) -> dict[str, Any]:
+    """What texts are in order by if all stand for durations, or all for dates; nothing for others."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        length = nanoseconds_of(text)
+        found[text] = same_time(text) if length is None else length
+        if type(found[text]) is not type(found[texts[0]]) or found[text] is None:
+            return {}
+    return found
+
+
+def _place(value: Any, times: dict[str, Any]) -> Any:
+    """What labels are sorted by: texts as a person would, "9" before "10" and "day 9" before "day 10"."""
+    if not isinstance(value, str):
+        return 0 if value is None else value
+    if times:
+        return times[value], value
+    if NUMBER.fullmatch(value):
+        return (0, float(value), value)
+    parts = enumerate(DIGITS.split(value))  # numbers of any length
+    return (1, [(len(one := part.lstrip("0")), one) if k % 2 else part for k, part in parts], value)
