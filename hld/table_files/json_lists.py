@@ -7,6 +7,7 @@
     {"columns": [...], "data": [[...], ...]}        names, and one list for each row: "split" of pandas
     {"schema": ..., "data": [{...}, ...]}           rows with a description, which is not used: "table" of pandas
 
+A name of these with plain cells in place of a table is that of a column.
 Such a file is read as a whole, because nothing in it is complete before its last byte; JSON lines are read in chunks.
 Numbers with a text among them, or beyond what Arrow holds, stay what they are, as in JSON lines.
 """
@@ -79,17 +80,25 @@ def _unwrapped(value: Any, name: str) -> Any:
     if not isinstance(value, dict):
         return value
     if set(value) in ({"rows"}, {"columns"}):
-        return next(iter(value.values()))
+        inner = next(iter(value.values()))
+        return value if _are_cells(inner) else inner
     data, names = value.get("data"), value.get("columns")
-    if set(value) == {"schema", "data"} and isinstance(value["schema"], dict):
+    if set(value) == {"schema", "data"} and isinstance(value["schema"], dict) and isinstance(data, list):
         return data
-    if set(value) <= {"columns", "index", "data"} and isinstance(names, list) and isinstance(data, list):
+    is_split = set(value) <= {"columns", "index", "data"} and isinstance(names, list) and isinstance(data, list)
+    if is_split and not _are_cells(data):
         if len(set(map(str, names))) < len(names):
             raise ValueError(f"{name} has two columns with the same name, expected different ones")
         if not all(isinstance(row, list) and len(row) == len(names) for row in data):
             raise ValueError(f"{name} has rows of other lengths than its {len(names)} columns")
         return {str(column): [row[j] for row in data] for j, column in enumerate(names)}
     return value
+
+
+def _are_cells(value: Any) -> bool:
+    """Whether a value is one column, of plain cells, rather than a table: one may be called "rows" or "columns"."""
+    cells = list(value.values()) if isinstance(value, dict) else value
+    return isinstance(cells, list) and bool(cells) and not any(isinstance(cell, NESTED) for cell in cells)
 
 
 def columns_of_rows(rows: list[Any], name: str) -> dict[str, Any]:

@@ -24,6 +24,23 @@ def test_what_pandas_writes_is_read(orient):
     assert found == {name: [row[name] for row in ROWS] for name in FRAME}
 
 
+@pytest.mark.parametrize("name", ["rows", "columns", "data", "schema"])
+@pytest.mark.parametrize("orient", ["records", "columns", "split", "list"])
+def test_an_only_column_may_have_any_name(name, orient):
+    """A column of plain cells named "rows" or "columns" had been taken for a table, and refused."""
+    frame = pd.DataFrame({name: [1.5, None, 3.0]})
+    text = json.dumps({name: [1.5, None, 3.0]}) if orient == "list" else frame.to_json(orient=orient)
+    assert read_json(text.encode(), "t.json").to_pydict() == {name: [1.5, None, 3.0]}
+
+
+@pytest.mark.parametrize("names", [("schema", "data"), ("columns", "data"), ("columns", "index", "data")])
+@pytest.mark.parametrize("orient", ["records", "columns", "split", "list"])
+def test_columns_may_have_the_names_of_wrappers(names, orient):
+    frame = pd.DataFrame({name: [3 * k, 3 * k + 1] for k, name in enumerate(names)})
+    text = json.dumps(frame.to_dict("list")) if orient == "list" else frame.to_json(orient=orient)
+    assert read_json(text.encode(), "t.json").to_pydict() == frame.to_dict("list")
+
+
 @pytest.mark.parametrize("value", [ROWS, {"rows": ROWS}, {"columns": FRAME.to_dict("list")}])
 def test_files_of_any_name_and_encoding(value, tmp_path):
     text = json.dumps(value, ensure_ascii=False, indent=1).replace("NaN", "null")
