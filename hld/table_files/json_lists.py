@@ -5,7 +5,7 @@
     {"name": {"label": cell, ...}, ...}             columns by row labels: what pandas writes by default
     {"columns": {...}} or {"rows": [...]}           what the service takes
     {"columns": [...], "data": [[...], ...]}        names, and one list for each row: "split" of pandas
-    {"schema": ..., "data": [{...}, ...]}           rows with a description, which is not used: "table" of pandas
+    {"schema": ..., "data": [{...}, ...]}           rows with a description: "table" of pandas, without its row numbers
 
 A name of these with plain cells in place of a table is that of a column.
 Such a file is read as a whole, because nothing in it is complete before its last byte; JSON lines are read in chunks.
@@ -84,7 +84,7 @@ def _unwrapped(value: Any, name: str) -> Any:
         return value if _are_cells(inner) else inner
     data, names = value.get("data"), value.get("columns")
     if set(value) == {"schema", "data"} and isinstance(value["schema"], dict) and isinstance(data, list):
-        return data
+        return _without_row_numbers(data, value["schema"].get("primaryKey"))
     is_split = set(value) <= {"columns", "index", "data"} and isinstance(names, list) and isinstance(data, list)
     if is_split and not _are_cells(data):
         if len(set(map(str, names))) < len(names):
@@ -93,6 +93,17 @@ def _unwrapped(value: Any, name: str) -> Any:
             raise ValueError(f"{name} has rows of other lengths than its {len(names)} columns")
         return {str(column): [row[j] for row in data] for j, column in enumerate(names)}
     return value
+
+
+def _without_row_numbers(rows: list[Any], keys: Any) -> list[Any]:
+    """Rows without what pandas numbers those of a frame by; an index with a name of its own is a column, as in Parquet.
+
+    No column of such a frame has the name of its index, and these are the names of one without a name.
+    """
+    if not isinstance(keys, list) or not all(isinstance(row, dict) for row in rows):
+        return rows
+    unnamed = {"index"} if len(keys) == 1 else {f"level_{k}" for k in range(len(keys))}
+    return [{name: cell for name, cell in row.items() if name not in unnamed or name not in keys} for row in rows]
 
 
 def _are_cells(value: Any) -> bool:

@@ -20,8 +20,23 @@ ROWS = FRAME.astype(object).where(FRAME.notna(), None).to_dict("records")
 @pytest.mark.parametrize("orient", ["records", "columns", "split", "table"])
 def test_what_pandas_writes_is_read(orient):
     found = read_json(FRAME.to_json(orient=orient).encode(), "t.json").to_pydict()
-    found.pop("index", None)
     assert found == {name: [row[name] for row in ROWS] for name in FRAME}
+
+
+@pytest.mark.parametrize(("index", "names"), [
+    ([5, 6, 9], ["n"]), (pd.Index(list("xyz"), name="id"), ["id", "n"]),
+    (pd.MultiIndex.from_tuples([(0, 1), (0, 2), (1, 1)]), ["n"]),
+    (pd.MultiIndex.from_tuples([(0, 1), (0, 2), (1, 1)], names=["day", None]), ["day", "n"])])
+def test_row_numbers_of_a_frame_are_no_column(index, names):
+    """They had been learned, as "index" or "level_0"; an index with a name is a column, as it is in Parquet."""
+    frame = pd.DataFrame({"n": [1, 2, 3]}, index=index)
+    assert read_json(frame.to_json(orient="table").encode(), "t.json").column_names == names
+
+
+def test_a_column_may_be_called_index():
+    frame = pd.DataFrame({"index": [1, 2], "level_0": [3, 4]})
+    for text in (frame.to_json(orient="table", index=False), frame.rename_axis("id").to_json(orient="table")):
+        assert read_json(text.encode(), "t.json").column_names[-2:] == ["index", "level_0"]
 
 
 @pytest.mark.parametrize("name", ["rows", "columns", "data", "schema"])
