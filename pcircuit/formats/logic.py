@@ -10,7 +10,8 @@
 "And" becomes a product and "or" a sum with weights of one.  Where a logic circuit is decomposable and deterministic the
 value of the result is 1 for rows that satisfy it and 0 for others, and its sum over all rows counts the models; where
 it is not deterministic, the value counts the ways in which a row satisfies it.  Children of an "or" that lack
-variables of the others get them as inputs of value one for both categories (smoothing).
+variables of the others get them as inputs of value one for both categories (smoothing).  So does the root for
+variables that the file has literals of, and the formula does not depend on: models are counted over all of them.
 """
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
 
     Notes
     -----
-    O(size of the file), and one product of at most V factors for each child that has to be smoothed: together at most
+    O(size of the file), and one product of at most V factors for each node that has to be smoothed: together at most
     32 factors for each byte of the file, and 2^22 more.
 
     References
@@ -86,11 +87,12 @@ def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
                 raise line.fail(f"expected a first line 'jlc COUNT', found {line.tokens[0][:40]!r}")
             promised = line.integer(1, "number of nodes")
             continue
-        root = reader.read(line)
+        root, last = reader.read(line), line
         reader.ids.define(line, root)
     check_whole(path, max(promised, 0), len(reader.ids.positions))
     if root < 0:
         raise ValueError(f"cannot read {path!r}: its last node, the root, is a constant or missing")
+    root = reader.smooth(last, "the root", root, reader.variables)
     with named_in_errors(path):
         return circuit_of_graph(reader.graph, root, tree)
 
@@ -101,6 +103,7 @@ class _Reader:
     def __init__(self, size: int) -> None:
         self.graph, self.ids = Graph(size), Ids()
         self.scopes: dict[Any, Any] = {}
+        self.variables = 0  # of all literals, as bits
         self.free: dict[int, int] = {}  # variable -> the input of value one
         self.added = 0  # factors of products that smoothing made
 
@@ -138,10 +141,10 @@ class _Reader:
         scope = 0
         for c in children:
             scope |= self.scopes[c]
-        return self._inner(label, "sum", [self._smooth(line, label, c, scope) for c in children])
+        return self._inner(label, "sum", [self.smooth(line, label, c, scope) for c in children])
 
-    def _smooth(self, line: Line, label: str, child: int, scope: int) -> int:
-        """The child times inputs of value one for the variables of the scope that it lacks."""
+    def smooth(self, line: Line, label: str, child: int, scope: int) -> int:
+        """A node times inputs of value one for the variables of the scope that it lacks."""
         lacking = scope & ~self.scopes[child]
         if not lacking:
             return child
@@ -160,6 +163,7 @@ class _Reader:
     def _input(self, label: str, variable: int, values: list[Any]) -> int:
         position = self.graph.add_input(label, variable, np.array(values))
         self.scopes[position] = 1 << variable
+        self.variables |= 1 << variable
         return position
 
     def _inner(self, label: str, kind: str, children: list[Any]) -> int:

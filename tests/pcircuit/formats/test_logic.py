@@ -22,6 +22,19 @@ def test_constants_of_logic_disappear(tmp_path):
     np.testing.assert_allclose(np.exp(pcircuit.log_likelihood(circuit, naive.states(circuit))), [0, 0, 0, 1], atol=0)
 
 
+@pytest.mark.parametrize(("text", "formula"), [
+    ("jlc 4\nL 0 0 1\nL 1 0 2\nL 2 0 3\nA 3 0 2 0 1\n", lambda x, y, z: x and y),
+    ("jlc 4\nL 0 0 1\nL 1 0 2\nL 2 0 3\nA 3 0 2 0 2\n", lambda x, y, z: x and z),
+    ("jlc 6\nF 0\nL 1 0 1\nL 2 0 -2\nL 3 0 3\nA 4 0 3 0 2 3\nO 5 0 2 1 4\n", lambda x, y, z: x)])
+def test_variables_that_the_root_does_not_depend_on_are_free(text, formula, tmp_path):
+    """The last ones had been left out without a word, so that x1 and x2 of three had one model in place of two."""
+    circuit = read_text(tmp_path, text, pcircuit.read_jlc)
+    rows = naive.states(circuit)
+    expected = [float(formula(*row)) for row in rows.tolist()]
+    np.testing.assert_array_equal(np.exp(pcircuit.log_likelihood(circuit, rows)), expected)
+    assert circuit.num_variables == 3
+
+
 def test_inputs_that_smoothing_adds_are_bounded_by_the_size_of_the_file(monkeypatch, tmp_path):
     V, ors = 100, 50
     lines = ["jlc 1", *(f"L {v} 0 {v + 1}" for v in range(V)), f"A {V} 0 {V} {' '.join(map(str, range(V)))}",
