@@ -49,7 +49,7 @@ from hld.tables.cells import NUMERIC, distinct_numbers, distinct_values, level_o
 from hld.tables.factored import whole_cells
 from hld.tables.single_cells import not_a_number, reads_as_number
 from hld.tables.time_texts import seconds_of_text
-from hld.tables.times import TIMES, as_seconds, from_seconds, time_kind, time_text
+from hld.tables.times import TIMES, as_seconds, time_in_bin, time_kind, time_texts
 
 BINNED = ("continuous", *TIMES)
 UNSEEN = ("keep", "missing", "refuse")  # what is done with values that training did not show
@@ -148,7 +148,8 @@ class BinColumn:
         marks = (self.low, *self.edges, self.high)
         # Rounding can push the middle of two neighbouring doubles onto the upper end, which the bin excludes.
         middles = [m if a <= (m := 0.5 * a + 0.5 * b) < b else a for a, b in pairwise(marks)]
-        return middles if self.kind == "continuous" else [from_seconds(m, self.kind) for m in middles]
+        bins = zip(marks, middles, marks[1:], strict=False)
+        return middles if self.kind == "continuous" else [time_in_bin(*one, self.kind) for one in bins]
 
     @property
     def marks(self) -> tuple[float, ...]:
@@ -160,7 +161,7 @@ class BinColumn:
 
     def texts(self, marks: Sequence[float], digits: int = 6) -> list[str]:
         """Numbers of this column as a person reads them, of so many digits or as many as tell them apart."""
-        return mark_texts(marks, digits) if self.kind == "continuous" else [time_text(m, self.kind) for m in marks]
+        return mark_texts(marks, digits) if self.kind == "continuous" else time_texts(marks, self.kind)
 
     def describe(self) -> str:
         """One line: number of bins, edges, what happens to other values."""

@@ -13,9 +13,9 @@ import numpy as np
 
 import pcircuit
 from hld.synthetic.expressions import Condition, cut_edges, read_condition
-from hld.synthetic.values import drawable, grids
+from hld.synthetic.values import NANO, drawable, grids
 from hld.tables.factored import object_cells
-from hld.tables.times import from_seconds
+from hld.tables.times import duration_text, from_seconds
 
 if TYPE_CHECKING:
     from hld.synthetic.values import Grid, ValueTables
@@ -41,7 +41,8 @@ def draw_rows(circuit: pcircuit.Circuit, columns: tuple[Any, ...], tables: Value
     Returns
     -------
     (N, V) object array
-        bool, int, float and str; None for rare levels and those that training did not show.
+        bool, int, float, str and times; None for rare levels and those that training did not show.  Durations of
+        nanoseconds are texts.
 
     Raises
     ------
@@ -128,7 +129,9 @@ def cut_circuit(circuit: pcircuit.Circuit, columns: tuple[Any, ...], grids: list
 
 
 def _plain(numbers: np.ndarray, kind: str, unit: float) -> list[Any]:
-    """Numbers (N,) as Python has them: whole ones, floats, or times."""
+    """Numbers (N,) as Python has them: whole ones, floats, or times; texts of nanoseconds, which it has not."""
+    if unit == NANO:
+        return [duration_text(x) for x in numbers.tolist()]
     if kind != "continuous":
         return [from_seconds(x, kind) for x in numbers.tolist()]
     return [int(x) for x in numbers] if unit == 1 else numbers.tolist()

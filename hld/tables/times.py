@@ -21,6 +21,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from hld.tables.time_levels import same_time
 from hld.tables.time_texts import EPOCH, seconds_of_text, text_kind
 
 TIMES = ("date", "duration", "time")
+CLOSE, LONG = 1e-5, 1e6  # seconds: durations that are shown to the nanosecond, and such as no double tells so well
 _FIRST, _LAST = np.datetime64("0001-01-01", "us"), np.datetime64("9999-12-31T23:59:59.999999", "us")
 _UNITS = {"ns": 10 ** 9, "ps": 10 ** 12, "fs": 10 ** 15, "as": 10 ** 18}     # units in a second, finer than Python's
 _FINE = {"s": 1, "ms": 10 ** 3, "us": 10 ** 6, **_UNITS}
@@ -161,6 +163,77 @@ def time_text(seconds: float, kind: str) -> str:
     """
     text = str(from_seconds(seconds, kind))
     return text.removesuffix(" 00:00:00") if kind == "date" else text
+
+
+def time_in_bin(start: float, middle: float, end: float, kind: str) -> Any:
+    """The Python object for the middle of a bin, or for its start where rounding would leave the bin; else text.
+
+    Parameters
+    ----------
+    start, middle, end : float
+        Seconds.
+    kind : "date", "duration" or "time"
+
+    Returns
+    -------
+    datetime.datetime, datetime.timedelta, datetime.time or str
+
+    Examples
+    --------
+    >>> time_in_bin(1.0, 2.0, 3.0, "duration"), time_in_bin(1e-7, 1.5e-7, 2e-7, "duration")
+    (datetime.timedelta(seconds=2), '0:00:00.00000015')
+    """
+    for seconds in (middle, start):
+        found = from_seconds(seconds, kind)
+        if not isinstance(found, datetime.timedelta) or found.total_seconds() < end or seconds >= end:
+            return found
+    return duration_text(middle)
+
+
+def duration_text(seconds: float) -> str:
+    """The text of a duration to the nanosecond, not before it, with as many digits as Python writes at the least.
+
+    Parameters
+    ----------
+    seconds : float
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> duration_text(3.41e-7), duration_text(90.5)
+    ('0:00:00.000000341', '0:01:30.500000')
+    """
+    nanoseconds = round(seconds * _UNITS["ns"])
+    nanoseconds += nanoseconds / _UNITS["ns"] < seconds
+    whole, rest = divmod(nanoseconds, _UNITS["ns"])
+    text = f"{datetime.timedelta(seconds=whole)}.{rest:09d}"
+    return same_time(text) or text
+
+
+def time_texts(marks: Sequence[float], kind: str) -> list[str]:
+    """Short texts for numbers of seconds: to the nanosecond for durations that microseconds hardly tell apart.
+
+    Parameters
+    ----------
+    marks : sequence of float
+    kind : "date", "duration" or "time"
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> time_texts([3.41e-7, 9.02e-7], "duration"), time_texts([3.5, 90.0], "duration")
+    (['0:00:00.000000341', '0:00:00.000000902'], ['0:00:03.500000', '0:01:30'])
+    """
+    steps = np.diff(sorted({0.0, *marks}))
+    if kind == "duration" and len(steps) and steps.min() < CLOSE and max(map(abs, marks)) < LONG:
+        return [duration_text(mark) for mark in marks]
+    return [time_text(mark, kind) for mark in marks]
 
 
 def times_as_objects(values: Any) -> np.ndarray:

@@ -1,4 +1,5 @@
 """Rows under a condition: their law by enumeration of categories, with bins cut by hand."""
+import datetime
 import itertools
 
 import binomial_bounds
@@ -9,6 +10,7 @@ import pytest
 from hld.schemas.columns import BinColumn, LevelColumn
 from hld.synthetic.drawing import condition_probability, cut_circuit, draw_rows
 from hld.synthetic.values import grids, value_tables
+from hld.tables.times import as_seconds
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
 COLUMNS = (LevelColumn("k", "categorical", ("a", "b")), BinColumn("x", (10.0, 20.0, 30.0), 0.0, 40.0),
@@ -110,6 +112,33 @@ def test_cells_are_python_values_none_for_unseen_levels(circuit, tables):
     assert {type(cell) for cell in rows[:, 1]} == {float}
     assert {(type(cell), cell) for cell in rows[:, 2]} == {(int, 0), (int, 1), (int, 2), (int, 3)}
     assert None not in draw_rows(circuit, COLUMNS, tables, 500, where='k in ("a", "b")', rng=2)[:, 0]
+
+
+def test_durations_of_nanoseconds_are_drawn_as_such():
+    """All of 100 to 999 nanoseconds had been drawn as a microsecond, beyond the largest of the training rows."""
+    numbers = np.random.default_rng(3).integers(100, 1000, 2000)
+    column = BinColumn("t", (3e-7, 7e-7), 1e-7, 9.99e-7, "duration")
+    tables = value_tables([column], [numbers / 1e9])
+    circuit = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.5, 0.25]])])
+    rows = draw_rows(circuit, [column], tables, 1000, rng=0)[:, 0]
+    seconds, odd = as_seconds(rows, "duration")
+    assert not odd.any()
+    assert 100 <= seconds.min() * 1e9 < 120 < 980 < seconds.max() * 1e9 <= 999.5
+    for k, rate in enumerate((0.25, 0.5, 0.25)):
+        count = (np.searchsorted(column.edges, seconds, side="right") == k).sum()
+        assert binomial_bounds.at_least(1000, rate) <= count <= binomial_bounds.at_most(1000, rate)
+    some = draw_rows(circuit, [column], tables, 200, where='t < "0:00:00.000000200"', rng=0)[:, 0]
+    assert as_seconds(some, "duration")[0].max() < 2e-7
+
+
+@pytest.mark.parametrize("per_second", [1e6, 1])
+def test_durations_of_microseconds_or_far_apart_are_drawn_as_pythons(per_second):
+    rng = np.random.default_rng(4)
+    numbers = np.round(rng.exponential(size=500), 9) if per_second == 1 else rng.integers(1, 500, 500) / per_second
+    column = BinColumn("t", (float(np.median(numbers)),), float(numbers.min()), float(numbers.max()), "duration")
+    circuit = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.5]])])
+    rows = draw_rows(circuit, [column], value_tables([column], [numbers]), 50, rng=0)[:, 0]
+    assert {type(cell) for cell in rows} == {datetime.timedelta}
 
 
 def test_one_seed_gives_the_same_rows_and_none_are_a_table_of_none(circuit, tables):

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from tables import codes_of
 
 from hld.schemas.encoder import fit_encoder
-from hld.tables.times import as_seconds, from_seconds, time_text, times_as_objects
+from hld.tables.times import (
+    as_seconds,
+    duration_text,
+    from_seconds,
+    time_in_bin,
+    time_text,
+    time_texts,
+    times_as_objects,
+)
 
 
 @pytest.mark.parametrize(("value", "text"), [
@@ -168,6 +176,28 @@ def test_a_time_is_never_before_its_seconds():
     for seconds in [*rng.uniform(-100, 100, 500), *rng.uniform(0, 4e9, 500)]:
         step = from_seconds(seconds, "duration").total_seconds()
         assert seconds <= step <= seconds + 1.5e-6
+
+
+@pytest.mark.parametrize("nanoseconds", [0, 1, 999, 1000, 1001, -1, 10 ** 9 + 7, 86_400 * 10 ** 9 * 50 + 3])
+def test_texts_of_durations_are_right_to_the_nanosecond(nanoseconds):
+    seconds = nanoseconds / 1e9
+    assert as_seconds(np.array([duration_text(seconds)], dtype=object), "duration")[0][0] == seconds
+    assert str(pd.Timedelta(duration_text(seconds))) == str(pd.Timedelta(nanoseconds, "ns"))
+
+
+def test_durations_that_microseconds_do_not_tell_apart_are_shown_to_the_nanosecond():
+    """All of some hundred nanoseconds had been 0:00:00.000001."""
+    assert time_texts([1.15e-7, 7.32e-7], "duration") == ["0:00:00.000000115", "0:00:00.000000732"]
+    assert time_texts([0.005, 0.0050005], "duration") == ["0:00:00.005000", "0:00:00.0050005"]
+    assert time_texts([1e-6, 2e-6], "duration") == ["0:00:00.000001", "0:00:00.000002"]
+    assert time_texts([0.123456789, 1.5], "duration") == ["0:00:00.123457", "0:00:01.500000"]
+    assert time_texts([1e30, 0.0, 1e-7], "duration")[0] == "1e+30 s"
+
+
+def test_the_time_of_a_bin_is_in_it():
+    bins = [(1e-7, 2e-7), (5.0, 5.0000001), (0.0, 10.0), (5.0, 5.0)]
+    times = [time_in_bin(a, 0.5 * a + 0.5 * b, b, "duration") for a, b in bins]
+    assert times == ["0:00:00.00000015", *(datetime.timedelta(seconds=5),) * 3]
 
 
 @pytest.mark.parametrize("days", [[datetime.date(2026, 1, day) for day in range(1, 20)],
