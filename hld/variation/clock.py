@@ -55,10 +55,8 @@ def warn_of_clock(columns: Any) -> None:
     clock = next(((name, seconds) for name, seconds in dates if never_decreases(seconds)), None)
     if clock is not None:
         said = _gaps(*clock)
-    elif dates:
-        said = _unordered(*dates[0])
-    else:
-        return
+    else:   # a column of a single date says nothing
+        said = next(filter(None, (_unordered(*one) for one in dates)), "")
     if said:
         warnings.warn(said, UserWarning, stacklevel=5)
 
@@ -101,7 +99,7 @@ def order_by_chance(seconds: np.ndarray) -> float:
 
 
 def _unordered(name: Any, seconds: np.ndarray) -> str:
-    """About the first column of dates where none is a clock."""
+    """About a column of dates where none is a clock; nothing if it does not go back."""
     known = np.flatnonzero(~np.isnan(seconds))
     back = np.flatnonzero(np.diff(seconds[known]) < 0)
     if not len(back):

@@ -69,6 +69,13 @@ def test_two_dates_that_are_known_neither_hide_the_gaps_of_the_clock_nor_rows_ou
     assert said(ended=ended) == []
 
 
+def test_a_column_of_a_single_date_does_not_hide_rows_out_of_order():
+    """As the first column of dates, it had: it does not go back, and no other was looked at."""
+    exported = np.full(400, HOURS[7])
+    for table in ({"exported": exported, "when": np.roll(HOURS, 100)}, {"when": np.roll(HOURS, 100), "other": exported}):
+        assert "column 'when' goes back 1 times, first at row 100" in said(**table)[0]
+
+
 def test_columns_without_names_are_numbered():
     with pytest.warns(UserWarning, match="column 0 goes back 399 times, first at row 1: "):
         warn_of_clock(read_table(HOURS[::-1, None]))
