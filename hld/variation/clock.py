@@ -15,6 +15,8 @@ length of time.  Where a column shows the time of the rows, that can be looked a
 """
 from __future__ import annotations
 
+import contextlib
+import datetime
 import math
 import warnings
 from typing import Any
@@ -22,10 +24,12 @@ from typing import Any
 import numpy as np
 
 from hld.tables.factored import whole_cells
-from hld.tables.times import as_seconds, from_seconds, time_kind
+from hld.tables.time_texts import NANO
+from hld.tables.times import as_seconds, time_kind, time_texts
 from hld.tables.unreadable import Unreadable
 
 REGULAR, NEAR, GAP = 0.9, 0.1, 1.5
+NEAR_DATES = 1e6  # seconds
 BY_CHANCE = 0.001  # `order_by_chance` above which it says nothing that a column is in order
 
 
@@ -47,7 +51,7 @@ def warn_of_clock(columns: Any) -> None:
     []
     """
     names = columns.names if columns.names is not None else range(len(columns.arrays))
-    dates = [(name, as_seconds(whole_cells(values), "date")[0]) for name, values
+    dates = [(name, _seconds(whole_cells(values))) for name, values
              in zip(names, columns.arrays, strict=True)
              if not isinstance(values, Unreadable) and time_kind(values) == "date"]
     dates = [(name, seconds) for name, seconds in dates
@@ -59,6 +63,21 @@ def warn_of_clock(columns: Any) -> None:
         said = next(filter(None, (_unordered(*one) for one in dates)), "")
     if said:
         warnings.warn(said, UserWarning, stacklevel=5)
+
+
+def _seconds(values: np.ndarray) -> np.ndarray:
+    """(N,) seconds of dates, of near ones since the first: those since 1970 are doubles a quarter microsecond apart."""
+    seconds = as_seconds(values, "date")[0]
+    known = np.flatnonzero(~np.isnan(seconds))
+    if not len(known) or np.ptp(seconds[known]) > NEAR_DATES:
+        return seconds
+    first = values[known[0]]
+    if values.dtype.kind == "M":
+        return np.asarray(as_seconds(values - first, "duration")[0])
+    if all(isinstance(values[i], datetime.datetime) for i in known):
+        with contextlib.suppress(TypeError):    # some with a zone and some without
+            seconds[known] = [(values[i] - first).total_seconds() for i in known]
+    return seconds
 
 
 def never_decreases(seconds: np.ndarray) -> bool:
@@ -117,7 +136,8 @@ def _gaps(name: Any, seconds: np.ndarray) -> str:
     gaps = np.flatnonzero(steps >= GAP * usual)
     if (np.abs(forward - usual) <= NEAR * usual).mean() < REGULAR or not len(gaps):
         return ""
-    longest = gaps[steps[gaps].argmax()]
+    longest = gaps[steps[gaps].round(NANO).argmax()]
+    gap, step = time_texts([round(float(steps[longest]), NANO), round(usual, NANO)], "duration")
     return (f"`order`='time' takes the rows as without gaps, but column {name!r} has {len(gaps)}, the longest of "
-            f"{from_seconds(float(steps[longest]), 'duration')} before row {known[longest + 1]} where the usual step "
-            f"is {from_seconds(usual, 'duration')}: fit to the rows since the last, or to a stretch without")
+            f"{gap} before row {known[longest + 1]} where the usual step is {step}: fit to the rows since the last, or "
+            "to a stretch without")
