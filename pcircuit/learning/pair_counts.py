@@ -104,6 +104,8 @@ def checked_weights(weights: ArrayLike | None, num_rows: int) -> Floats | None:
     total = array.sum()
     if not total > 0:
         raise ValueError("`weights` must not all be zero: give at least one row a positive weight")
+    if total < np.finfo(np.float64).tiny:  # all are few steps of the smallest double
+        return array
     step = np.spacing(total) * 2  # the sum of the rounded weights stays below 2^53 steps
     rounded: Floats = np.rint(array / step) * step
     return rounded

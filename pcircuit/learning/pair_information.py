@@ -35,6 +35,7 @@ from pcircuit.learning.pair_counts import (
 MOST_ENTRIES = 2 ** 21  # codes of one side of a block: 8 MB
 MOST_BYTES = 2 ** 27  # of all threads
 FEW_ROWS = 16  # for each cell of a pair, from which the kernel is the slower one
+TINY = 2.0 ** -900  # total weight of rows
 ROW_SECONDS, CELL_SECONDS = 6e-9, 3e-8  # of NumPy: for a row of a pair, and for a cell
 
 
@@ -63,6 +64,8 @@ def mutual_information(data: Evidence, categories: Ints, pseudocount: float, wei
     V = len(categories)
     check_memory(f"the mutual information of all pairs of {V} columns", 24 * V ** 2, "learn from fewer columns")
     total = (len(data) if weights is None else weights.sum()) + pseudocount
+    if weights is not None and total < TINY:    # only the ratios matter, and x log x needs digits below those of x
+        weights, pseudocount, total = weights / TINY, pseudocount / TINY, total / TINY
     # sum |f| <= T (|log T| + log(cells)) when the arguments add up to T; 2^51 steps reach further than that
     step = np.spacing(total * (1 + abs(np.log(total)) + 2 * np.log(categories.max()))) * 4
     groups = variable_groups(categories)
