@@ -7,9 +7,10 @@ from typing import Any
 
 from hld.command import shells, warming
 from hld.command.batches import auditing, judging, serving, streaming, summarizing
-from hld.command.console.output import flush_output, send, shown
+from hld.command.console.output import send
 from hld.command.console.reading import add_reading_options, names, separator, words
 from hld.command.models import compare, drawing, exporting, learning, planning
+from hld.command.option_parser import Parser
 
 STATUS = "exit status: 0 no shift found, 1 shift found, 2 error"
 EXAMPLES = {
@@ -67,33 +68,6 @@ def build_parser() -> argparse.ArgumentParser:
     completion.add_argument("shell", choices=shells.SHELLS, help="the shell (needs hld[cli])")
     completion.set_defaults(parser=parser)
     return parser
-
-
-class Parser(argparse.ArgumentParser):
-    """Escapes what it quotes of the arguments, such as the names of files."""
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Also takes a table that may be left out where it stands behind options, which argparse misses."""
-        found, rest = super().parse_known_args(args, namespace)
-        if rest and getattr(found, "table", "") is None and (rest[0] == "-" or not rest[0].startswith("-")):
-            found.table = rest.pop(0)
-        return found, rest
-
-    def print_help(self, file: Any = None) -> None:
-        """Help that does not arrive is an error, which argparse would pass over."""
-        send(self.format_help())
-
-    def exit(self, status: Any = 0, message: Any = None) -> Any:
-        """Leave after all that was printed has arrived."""
-        flush_output()
-        super().exit(status, message)
-
-    def error(self, message: Any) -> None:  # type: ignore[override]
-        """One line on standard error, and status 2."""
-        more = message.removeprefix("unrecognized arguments: ")
-        if more != message and not any(word.startswith("-") for word in more.split()):
-            message += " (a command reads one table: run it once for each, or put the tables together)"
-        super().error(shown(message))
 
 
 class _Version(argparse.Action):

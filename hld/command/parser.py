@@ -19,9 +19,9 @@
 
 The commands read, call `hld.HLDDetector` and print; everything else is in the library.  Scripts get one JSON
 object on standard output (`--json`) and the exit status.  As 1 means "shift found", a failure of any kind
-ends with 2 and one line on standard error, never with 1: a crash must not be mistaken for a shift.  What `fit`
-warns of is one line each, too.  An interrupted command ends with 130, one whose reader closed the pipe with 141, as
-in the shell.
+ends with 2 and one line on standard error (behind the usage where an argument is wrong), never with 1: a crash must not
+be mistaken for a shift.  What `fit` warns of is one line each, too.  An interrupted command ends with 130, one whose
+reader closed the pipe with 141, as in the shell.
 
 Nothing is imported before it is needed, so that ``hld --help`` answers at once.
 """
