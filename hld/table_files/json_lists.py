@@ -85,8 +85,8 @@ def _unwrapped(value: Any, name: str) -> Any:
     data, names = value.get("data"), value.get("columns")
     if set(value) == {"schema", "data"} and isinstance(value["schema"], dict) and isinstance(data, list):
         return _without_row_numbers(data, value["schema"].get("primaryKey"))
-    is_split = set(value) <= {"columns", "index", "data"} and isinstance(names, list) and isinstance(data, list)
-    if is_split and not _are_cells(data):
+    is_split = set(value) <= {"columns", "index", "data"} and not _are_cells(data)
+    if is_split and isinstance(names, list) and isinstance(data, list):
         if len(set(map(str, names))) < len(names):
             raise ValueError(f"{name} has two columns with the same name, expected different ones")
         if not all(isinstance(row, list) and len(row) == len(names) for row in data):
