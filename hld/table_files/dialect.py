@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hld.table_files.decimal_marks import NUMBER, likely_decimal
+from hld.table_files.repeated_headers import beside_headers
 from hld.tables.forms import is_row_index
 from hld.tables.shown_names import listed
 
@@ -171,7 +172,7 @@ def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
     if not rows:
         raise ValueError(f"{called} has a cell of more than {csv.field_size_limit()} characters in its first row, "
                          f"expected names of columns separated by {separator!r}, or another separator (--sep)")
-    first, shown = rows[0], rows[1:SHOWN_ROWS]
+    first, shown = rows[0], beside_headers(rows[1:SHOWN_ROWS], rows[0])
     others = [one for one in SEPARATORS if one != separator and one in first[0]]
     if len(first) == 1 and others:
         raise ValueError(f"{called} is read with the separator {separator!r}, but its only column {first[0]!r} holds "

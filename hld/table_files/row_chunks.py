@@ -16,6 +16,7 @@ from hld.table_files.dialect import Dialect, ReadOptions, not_text
 from hld.table_files.json_lines import json_line_chunks
 from hld.table_files.json_lists import read_json
 from hld.table_files.quotes import check_end, warn_of_rows_in_cells
+from hld.table_files.repeated_headers import Headers
 
 ROWS, CELLS = 2 ** 17, 2 ** 24  # of a chunk at most
 BLOCK = 2 ** 22  # bytes of a text file that are parsed at a time
@@ -59,13 +60,15 @@ def text_chunks(file: Any, dialect: Dialect, options: ReadOptions, name: str,
                                    skip_rows_after_names=above if named and options.has_header else 0,
                                    column_names=list(dialect.names) if named else None)
     parse = pyarrow.csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True, ignore_empty_lines=not alone)
-    seen, table, told = _Tail(file), None, False  # the last one with rows
+    seen, headers, told = _Tail(file), Headers(name), False
+    table = None  # the last one with rows
     try:
         for batch in pyarrow.csv.open_csv(seen, read, parse, convert):
             chunk = pyarrow.Table.from_batches([batch])
             table = chunk if batch.num_rows else table
             told = told or warn_of_rows_in_cells(columns_of(chunk), dialect.separator, len(dialect.names), name)
-            yield _trimmed(chunk) if dialect.has_blanks else chunk
+            chunk = _trimmed(chunk) if dialect.has_blanks else chunk
+            yield chunk if typed or not options.has_header else _without_headers(chunk, headers)
     except UnicodeDecodeError:
         raise not_text(name, dialect.encoding) from None
     except pyarrow.ArrowInvalid as error:
@@ -78,6 +81,12 @@ def text_chunks(file: Any, dialect: Dialect, options: ReadOptions, name: str,
                              "quotes, as all that follows one without an end is one cell") from None
         raise _no_table(name, dialect, str(error)) from None
     check_end(table, dialect.names[-1], seen.last, name)
+
+
+def _without_headers(chunk: Any, headers: Headers) -> Any:
+    """A chunk of texts without the rows that are its header again."""
+    rows = headers.rows(columns_of(chunk), len(chunk))
+    return chunk if rows is None else smaller(chunk, (~rows).nonzero()[0])
 
 
 def typed_chunks(path: str, options: ReadOptions) -> Iterator[Any]:
@@ -233,14 +242,14 @@ def _by_pandas(file: Any, dialect: Any, options: Any, name: Any) -> Iterator[Any
         with warnings.catch_warnings():
             warnings.simplefilter("error", pandas.errors.ParserWarning)
             above = dialect.num_before if len(names) == 1 else 0
-            told = False
+            told, headers = False, Headers(name)
             for chunk in pandas.read_csv(file, sep=dialect.separator, index_col=False, dtype=str, chunksize=ROWS,
                                          header=above if options.has_header else None, names=names,
                                          skip_blank_lines=len(names) > 1,
                                          encoding=dialect.encoding, keep_default_na=False,
                                          skipinitialspace=dialect.has_blanks):
                 told = told or warn_of_rows_in_cells(columns_of(chunk), dialect.separator, len(names), name)
-                yield chunk[wanted]
+                yield _without_headers(chunk[wanted], headers) if options.has_header else chunk[wanted]
     except UnicodeDecodeError:
         raise not_text(name, dialect.encoding) from None
     except (pandas.errors.ParserError, pandas.errors.ParserWarning) as error:

@@ -148,15 +148,27 @@ def _blocks(lines: Iterator[str], size: int, encoder: TableEncoder,
     dialect = find_dialect("".join(first).encode(), replace(options, encoding="utf-8"), NAME)
     all_rows = _rows(itertools.chain(first[dialect.num_before:], lines), dialect)
     # an empty line is a missing cell where there is one column, and nothing where there are several
-    rows = (row or [""] for row in all_rows) if len(dialect.names) == 1 else filter(None, all_rows)
+    rows: Iterator[list[str]] = (row or [""] for row in all_rows) if len(dialect.names) == 1 else filter(None, all_rows)
     if options.has_header:
         next(rows)
+        rows = _without_headers(rows, dialect.names)
     if options.decimal is None:
         dialect = replace(dialect, decimal=".")
     while block := list(itertools.islice(rows, size)):
         if options.decimal is None and dialect.decimal == "." and _has_commas(block, dialect, encoder):
             dialect = replace(dialect, decimal=",")
         yield dialect, block
+
+
+def _without_headers(rows: Iterator[list[str]], names: tuple[str, ...]) -> Iterator[list[str]]:
+    """The rows that are not the header again, as streams of files that were joined have."""
+    from hld.table_files.repeated_headers import Headers, is_header_again
+    headers = Headers(NAME)
+    for row in rows:
+        if is_header_again(row, names):
+            headers.tell()
+        else:
+            yield row
 
 
 def _has_commas(rows: list[list[str]], dialect: Dialect, encoder: TableEncoder) -> bool:
