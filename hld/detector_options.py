@@ -1,7 +1,7 @@
 """The options of a detector, checked before anything is learned: a fit may take minutes."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pcircuit
@@ -32,6 +32,8 @@ def check_options(options: Mapping[str, Any]) -> None:
         pcircuit.check_whole_number(options[name], name, least)
     for name in ("pseudocount", "tolerance"):
         pcircuit.check_number(options[name], name, least=0)
+    if isinstance(options["kinds"], Iterator):  # which can be read once, and options are read again and again
+        raise TypeError(f"`kinds` is {options['kinds']!r}, expected a sequence of kinds: give a list")
     pcircuit.check_kinds(options["kinds"])
     _check_metric(options["metric"])
     pcircuit.check_choice(options["null"], "null", tuple(NULLS))

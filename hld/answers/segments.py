@@ -18,6 +18,7 @@ distance, missing values, new values, single counts and dependences share the le
 """
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -241,8 +242,9 @@ def split_off(columns: Columns, by: Any, encoder: Any = None, argument: str = "b
         by = unmasked(by) if isinstance(by, np.ma.MaskedArray) else whole_cells(exact_column(by, argument))
         labels = np.asarray(by, dtype=object) if isinstance(by, (list, tuple)) else np.asarray(by)
         if labels.shape != (columns.num_rows,):
-            raise ValueError(f"`{argument}` has shape {labels.shape}, expected a column, or {columns.num_rows} labels, "
-                             "one for each row of `table`")
+            found = f"has shape {labels.shape}" if labels.ndim else f"is {reprlib.repr(by)}"
+            raise ValueError(f"`{argument}` {found}, expected a column, or {columns.num_rows} labels, one for each row "
+                             f"of `table`{'' if labels.ndim else ', in a list'}")
         return columns, labels, "labels"
     own = own_names(columns, encoder)
     names = columns.names or tuple(name or f"x{v}" for v, name in enumerate(own))

@@ -26,7 +26,7 @@ def test_what_can_be_used_is_let_through(changed):
 @pytest.mark.parametrize(("name", "bad"), [
     ("num_latents", [0, 1.5, True, "2", None]), ("num_epochs", [-1, 2.5]), ("num_bins", [1, "4"]),
     ("max_categories", [1, np.inf]), ("num_resamples", [0, None]), ("pseudocount", [-0.1, np.nan, "1"]),
-    ("tolerance", [-1e-9, np.inf, None]), ("kinds", ["inputs", [], ["sum", "sum"], 3]),
+    ("tolerance", [-1e-9, np.inf, None]), ("kinds", ["inputs", [], ["sum", "sum"], 3, iter(["sum"])]),
     ("null", ["foo", None, 3, ["exact"]]), ("metric", ["foo", "", ["auto"], ["euclidean", "euclidean"], None, 3]),
     ("metric", [[1.0, -1.0], [[1.0]], [], np.zeros(0), ["euclidean", 2.0], [np.nan], {"euclidean"}]),
     ("reference", ["rows", None, ["auto"]]), ("estimation_error", [1, "yes", None]), ("missingness", [0, "no"]),
@@ -35,6 +35,14 @@ def test_what_cannot_be_used_names_its_option(name, bad):
     for value in bad:
         with pytest.raises((TypeError, ValueError), match=f"^`{name}`"):
             check_options(options(**{name: value}))
+
+
+@pytest.mark.parametrize("name", ["categorical", "continuous", "covariates", "kinds"])
+def test_lists_that_can_be_read_once_are_refused_alike(name):
+    """Of `kinds` nothing was left for the second look, and it was said to name none."""
+    detector = hld.HLDDetector(**{name: iter(["input"])})
+    with pytest.raises(TypeError, match=f"^`{name}` is <list_iterator object at 0x[0-9a-f]+>, expected a sequence of "):
+        detector.fit({"input": [0, 1] * 20, "x": [0, 1, 1, 0] * 10})
 
 
 def test_every_name_is_let_through_where_it_fits():

@@ -223,7 +223,8 @@ def test_a_learned_column_is_hidden(detector):
 @pytest.mark.parametrize(("options", "message"), [
     ({"by": "nothing"}, "`by` names the column 'nothing'"), ({"by": 9}, "`by` is position 9"),
     ({"by": 4}, r"`by` is position 4, expected 0\.\.3"), ({"by": -1}, "`by` is position -1"),
-    ({"by": [1, 2]}, r"`by` has shape \(2,\)"), ({"by": "shop", "procedure": "x"}, "`procedure`"),
+    ({"by": [1, 2]}, r"`by` has shape \(2,\)"), ({"by": iter("ab")}, "`by` is <.*, in a list"),
+    ({"by": "shop", "procedure": "x"}, "`procedure`"),
     ({"by": "shop", "every": "week"}, "`every`"), ({"by": "shop", "alpha": 2}, "`alpha`")])
 def test_mistakes(detector, visits, options, message):
     with pytest.raises((ValueError, TypeError), match=message):
