@@ -103,6 +103,6 @@ class Headers:
 def _are(cells: Any, text: str) -> np.ndarray:
     """(N,) whether the texts of a column are this one."""
     if not hasattr(cells, "to_pylist"):
-        return np.asarray(cells == text, dtype=bool)
+        return np.asarray(cells.to_numpy(dtype=object) == text, dtype=bool)
     import pyarrow.compute
     return np.asarray(pyarrow.compute.equal(cells, text).fill_null(False))
