@@ -12,8 +12,8 @@ import numpy as np
 from hld.schemas.columns import BINNED
 from hld.schemas.rare_levels import digest_set, is_rare
 from hld.table_files.dialect import Dialect, ReadOptions
-from hld.tables.factored import Factored
-from hld.tables.forms import arrow_column
+from hld.tables.factored import Factored, object_cells
+from hld.tables.forms import EXACT, arrow_column
 from hld.tables.time_texts import text_kind, times_of_texts
 from hld.tables.times import TIMES
 
@@ -24,6 +24,7 @@ UNSEEN = "<unseen>"  # how `TableEncoder.decode` writes the category of levels t
 PLAIN = re.compile(r"[!-^`-~]*")  # only Python reads 1_000 and digits of other scripts: in training they are text
 WHOLE = re.compile(r"[+-]?[0-9]{1,400}")  # longer numbers are infinite as doubles
 LONG = re.compile("-?[0-9]*")
+LARGEST = 2 ** 1000  # whole numbers well within the doubles
 WORDS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "false": "0", UNSEEN: "inf"}
 
 
@@ -66,6 +67,11 @@ def typed_frame(text: Any, dialect: Dialect, options: ReadOptions, codes: Collec
     if long:  # whose texts are those of the numbers, without zeros in front
         buffer.seek(0)
         frame[long] = pandas.read_csv(buffer, usecols=long, dtype="string", **how)[long]
+    wide = [name for name in frame.columns if name not in codes and _are_wide(frame[name])]
+    if wide:  # whole numbers that doubles round, beside others
+        buffer.seek(0)
+        texts = pandas.read_csv(buffer, usecols=wide, dtype="string", **how)
+        frame = frame.assign(**{name: _exact(texts[name], frame[name], dialect.decimal) for name in wide})
     for name in frame.columns.difference(codes, sort=False):
         if frame[name].dtype == "string":  # empty cells among numbers beyond int64, which become text
             frame[name] = _times_or_text(frame[name].mask(frame[name] == ""))
@@ -78,6 +84,21 @@ def _are_long(column: Any) -> bool:
         return False
     cells = column.dropna()
     return bool(len(cells) and LONG.fullmatch(cells.iloc[0]) and cells.str.fullmatch(LONG.pattern).all())
+
+
+def _are_wide(column: Any) -> bool:
+    """Whether a pandas column was read as doubles some of which are beyond 2^53."""
+    return bool(column.dtype == "Float64" and (column.abs() >= EXACT).any())
+
+
+def _exact(texts: Any, column: Any, decimal: str) -> Any:
+    """A column of doubles, or if these round a whole number, objects as the texts of a batch become (`as_fitted`)."""
+    codes, levels = texts.factorize()
+    cells = [_number(text, decimal, True) for text in levels.tolist()]
+    if not any(isinstance(cell, int) and EXACT < abs(cell) < LARGEST and cell != float(cell) for cell in cells):
+        return column
+    codes = np.where(column.isna(), -1, codes)  # -999.00 for -999, too
+    return type(column)(np.append(object_cells(cells), None)[codes], index=column.index)  # type: ignore[call-overload]
 
 
 def pandas_for_csv() -> Any:

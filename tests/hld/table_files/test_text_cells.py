@@ -151,6 +151,23 @@ def test_a_missing_number_says_nothing_of_words_and_truths():
         assert [one is None or one != one for one in found.tolist()] == [False, True]
 
 
+@pytest.mark.parametrize("other", ["1.0", "1e3", "2.5", "9007199254740993.5"])
+def test_whole_numbers_that_doubles_round_are_learned_as_written_beside_others(tmp_path, other):
+    """As doubles 2^53 + 1 had been learned as 2^53, and was a level that training did not have in the same file."""
+    whole = [2 ** 53 + k for k in range(4)]
+    separator, mark = (";", ",") if other == "2.5" else (",", ".")
+    rows = [*map(str, whole * 5), f"-9{mark}00", other.replace(".", mark)]
+    (tmp_path / "t.csv").write_text(f"a{separator}b\n" + "".join(f"{row}{separator}1\n" for row in rows))
+    options = ReadOptions(na_values=("-9",))
+    read, _ = files.read_training(str(tmp_path / "t.csv"), options)
+    encoder = fit_encoder(read, categorical=["a"])
+    assert set(encoder.columns[0].levels) == {*whole, float(other)}
+    codes = codes_of(encoder, tmp_path / "t.csv", options, as_text=True)[:, 0]
+    np.testing.assert_array_equal(codes, encoder.encode(read)[0][:, 0])
+    assert codes.tolist()[-2] == -1
+    assert len(set(codes.tolist()[:4])) == 4
+
+
 @pytest.mark.parametrize("cells", [
     ["0012345678901234567890", "0112345678901234567890"], ["18446744073709551616", "007"],
     ["12345678901234567890123", "+5", "-0", "1 "], ["012345678901234567890", ""]])
