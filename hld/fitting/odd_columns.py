@@ -1,13 +1,14 @@
 """What a user should know about the columns of a table before a circuit is learned from them."""
 from __future__ import annotations
 
+import re
 import reprlib
 import warnings
 from typing import Any
 
 import numpy as np
 
-from hld.schemas.identifiers import AS_TEXT
+from hld.schemas.identifiers import AS_TEXT, NEARLY_ALL
 from hld.schemas.schema import LEFT_OUT
 from hld.tables.cells import Columns, distinct_values
 from hld.tables.column_names import column_names, column_roles
@@ -21,6 +22,7 @@ MOST_LEVELS = 11_000  # of a column
 NEARLY = 0.9  # rank correlation with the rows from which on dates are nearly in order: of records as they come in, .99
 FEWEST_RANKED, MOST_RANKED = 20, 10_000  # rows that it is computed from: few may be so by chance
 FEWEST_NUMBERS = 10  # levels of a text column that is reported to hold numbers
+UNREAD_DATE = re.compile(r"\d{1,2}([/-])\d{1,2}\1(19|20)\d\d(?=$|[ T])", re.ASCII)
 SHOWN = 3  # texts among numbers that a warning shows
 
 
@@ -51,6 +53,8 @@ def examine_columns(schema: Any, columns: Columns, given: Any, categorical: Any,
     known = {*column_roles(names, categorical, continuous), *(column.name for column in about)}
     unasked = [column for column in schema.left_out
                if all(column.name != one.name or one.kind != LEFT_OUT for one in about)]
+    dates = {column.name: text for column in (*schema.columns, *unasked) if column.name not in known
+             and (text := _unread_dates(column, names, columns))}
     for said, found in (
             ("of text most of which are numbers: {}; each text is learned as a level of its own: convert them to "
              "numbers, or name them in `categorical`",
@@ -58,11 +62,14 @@ def examine_columns(schema: Any, columns: Columns, given: Any, categorical: Any,
             ("of dates by which its rows are sorted, or nearly: {}; later batches lie beyond them whatever else they "
              "show: leave them out, or learn their days of the week and hours by `hld.calendar_columns`",
              [repr(name) for name in _clocks(schema, names, columns) if name not in known | _sources(about)]),
+            ("of dates in a form that is not read, as 01/02/2026 may be one of two days: {}; write them as 2026-02-01",
+             list(dates.values())),
             ("of numbers that are text, most of them in one row only, and are left out: {}; if they are no "
              "identifiers, convert them to numbers, and all other texts to missing values (in files: `na_values`)",
              [_texts_among_numbers(column, names, columns) for column in unasked if column.note.startswith(AS_TEXT)]),
             ("that only tell rows apart and are left out: {}; name them in `categorical` or `continuous` to keep them",
-             [f"{column.name!r} ({column.note})" for column in unasked if not column.note.startswith(AS_TEXT)])):
+             [f"{column.name!r} ({column.note})" for column in unasked
+              if not column.note.startswith(AS_TEXT) and column.name not in dates])):
         if found:
             warnings.warn(f"`table` has columns {said.format(_some(found))}", UserWarning, stacklevel=4)
 
@@ -97,6 +104,20 @@ def _are_numbers(column: Any) -> bool:
     """Whether a column has many levels, and most are texts that a person would read as numbers."""
     texts = [level for level in column.levels or () if isinstance(level, str)] if column.kind == "categorical" else []
     return len(texts) >= FEWEST_NUMBERS and sum(map(reads_as_number, texts)) > len(texts) / 2
+
+
+def _unread_dates(column: Any, names: Any, columns: Columns) -> str:
+    """A column most of whose texts are dates with slashes or dashes, the year behind, and an example; else nothing."""
+    levels = column.levels
+    if column.kind == LEFT_OUT and column.note.startswith(NEARLY_ALL):
+        levels = distinct_values(columns.arrays[list(names).index(column.name)], column.name)[0]
+    elif column.kind != "categorical":
+        return ""
+    found = [level for level in levels if isinstance(level, str) and UNREAD_DATE.match(level)]
+    if len(found) < FEWEST_NUMBERS or 2 * len(found) <= len(levels):
+        return ""
+    done = "left out, as most are in one row only" if column.kind == LEFT_OUT else "each text a level of its own"
+    return f"{column.name!r} (such as {found[0]!r}; {done})"
 
 
 def _texts_among_numbers(column: Any, names: Any, columns: Columns) -> str:

@@ -19,7 +19,7 @@ from hld.tables.cells import distinct_values
 from hld.tables.factored import Factored
 from hld.tables.single_cells import reads_as_number
 
-AS_TEXT = "numbers as text"
+AS_TEXT, NEARLY_ALL = "numbers as text", "nearly unique"
 NEARLY_UNIQUE = 0.9
 FEWEST_CELLS, FEWEST_NUMBERS = 50, 100  # below which different levels, and different whole numbers, say nothing
 
@@ -50,7 +50,7 @@ def identifier_note(name: str, values: Any, column: Any) -> str:
                        if isinstance(level, str) and reads_as_number(level))
             if 2 * read > present:
                 return f"{AS_TEXT}: {read} of {present} values read as numbers, {once} occur in one row only"
-            return f"nearly unique: {once} of {present} values occur in one row only"
+            return f"{NEARLY_ALL}: {once} of {present} values occur in one row only"
     return _row_numbers(values) if column.kind == "continuous" and _are_whole(values) else ""
 
 

@@ -71,6 +71,26 @@ def test_nothing_is_said_of_so_few_dates_that_they_may_be_in_order_by_chance(kno
     assert any("sorted, or nearly: 'ended'" in one for one in found) == is_named
 
 
+@pytest.mark.parametrize("form", ["%m/%d/%Y", "%d-%m-%Y 12:30"])
+@pytest.mark.parametrize(("count", "done"), [(N, "left out, as most are in one row only"),
+                                             (N // 8, "each text a level of its own")])
+def test_dates_that_are_not_read_are_told_alike_with_repeats_and_without(form, count, done):
+    """Unique ones had been called such as only tell rows apart, of others nothing was said."""
+    days = pd.date_range("2017-01-02", periods=count).strftime(form).tolist()
+    example = min(days)
+    table = TABLE[["x"]].assign(when=(days * 8)[:N - 2] + ["never", None])
+    assert said(table) == [
+        "`table` has columns of dates in a form that is not read, as 01/02/2026 may be one of two days: 'when' (such "
+        f"as '{example}'; {done}); write them as 2026-02-01"]
+    assert said(table, categorical=["when"]) == []
+
+
+@pytest.mark.parametrize("text", ["{}-{}-1234", "{}/{}/20171", "a {}/{}/2017", "{}/{}"])
+def test_texts_that_only_begin_like_dates_are_not_called_so(text):
+    table = TABLE[["x"]].assign(code=[text.format(1 + i % 12, 1 + i % 28) for i in range(N)])
+    assert not any("dates" in one for one in said(table))
+
+
 @pytest.mark.parametrize(("text", "others", "detail"), [
     ("{:.2f}", ["Total"], "others are 'Total'"),
     ("{:.2f}", ["-", "-", "?", "lost", "void"], r"others are '-', '\?', 'lost', ..."),
