@@ -1,7 +1,7 @@
 """The paper's theory and method: what is proved, computed or said without a table, and the tests that show it here.
 
 Nothing in this group needs a result, so its verdicts are written down; each rests on the test that is
-named, and `tests/test_paper_study.py` checks that each of these tests exists.
+named, and `tests/test_paper_claims.py` checks that each of these tests exists.
 """
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
     <!-- end NAME -->
 
 `BLOCKS` maps names to what stands there.  Everything else on the page is prose without measured numbers, and
-`tests/test_paper_study.py` checks that each block is what the stored results say.
+`tests/test_paper_claims.py` checks that each block is what the stored results say.
 """
 from __future__ import annotations
 
