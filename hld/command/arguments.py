@@ -188,14 +188,17 @@ def _add_monitor(commands: Any) -> None:
                    "watch rows on standard input: a JSON line for every n rows, and at the alarm",
                    "exit status: 0 no alarm, 1 alarm, 2 error")
     monitor.add_argument("model", metavar="MODEL", help="model file")
-    monitor.add_argument("--every", type=_positive, default=100, metavar="N",
-                         help="rows from one line to the next (default 100)")
+    monitor.add_argument("--every", type=_positive, metavar="N",
+                         help="rows from one line to the next (default 100), or groups (default 1)")
     monitor.add_argument("--alarm-only", action="store_true", help="print only the line of the alarm and the last line")
     monitor.add_argument("--stop", action="store_true", help="exit at the alarm")
     monitor.add_argument("--reference", metavar="HELDOUT.csv",
                          help="rows that the model did not learn from: with them the probability that there is ever a "
                               "false alarm is at most alpha (docs/monitoring.md); without them rows are compared with "
                               "the model itself")
+    monitor.add_argument("--groups", metavar="COLUMN", type=words,
+                         help="with --reference: day or site of each row; successive rows of one group are a batch, "
+                              "which is compared with the groups of the reference, for models of groups")
     monitor.add_argument("--state", metavar="FILE",
                          help="with --reference: continue from this file if it exists; it is written before each "
                               "line")

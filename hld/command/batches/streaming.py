@@ -14,6 +14,9 @@ a table that the model did not learn from, "unshifted" means that rows are like 
 on how far the source of the held-out rows is from it (`hld.monitor_of`), so that alpha, and 0.001, bound alarms for
 rows from that source.
 
+With --groups, a column, successive rows with one value of it are one batch, which is compared with the groups of the
+reference when the next one begins, or the input ends; lines count batches, and a state has whole ones.
+
 With --state, the rows of a line are in the file before the line is written, so that a stream that ends by a signal, as
 ``tail -f`` does, goes on where its last line was.  An alarm that it has raised has been told: a warning names its row,
 and there is no second line of it.
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
 
 ALARM = 1
 NAME = "standard input"
+MANY = 100  # rows by which it is found how a stream is written, and from one line to the next
+MOST_NAMED = 8  # columns in an error
 MOST_LINES = 1000  # of a row, whose cells may have lines in quotes
 
 
@@ -52,6 +57,8 @@ def monitor(args: argparse.Namespace) -> int:
         raise ValueError(f"--format is {args.format}, expected csv, in which rows come one by one")
     if args.reference is None and args.state is not None:
         raise ValueError("--state is for --reference: without it there is no state to keep")
+    if args.reference is None and args.groups is not None:
+        raise ValueError("--groups is for --reference, whose groups those of the stream are compared with: give both")
     with step(f"reading {args.model}"):
         detector = load(args.model)
         encoder = detector.encoder_
@@ -64,14 +71,15 @@ def monitor(args: argparse.Namespace) -> int:
         update = watch.update_codes
     was_alarm, result, differs = args.state is not None and _had_alarm(watch, args.state), None, dict[str, Any]()
     options = reading_options(args, encoder)
-    for dialect, rows in _blocks(_lines(options.encoding), args.every, encoder, options):
+    for number, (dialect, rows) in enumerate(_batches(args, encoder, options), 1):
         codes, _, absent, extra = encoder.encode_counting(_cells(rows, dialect, encoder, options))
-        differs = differs or _differences(absent, extra)  # all rows have the columns of the header
+        # all rows have the columns of the header
+        differs = differs or _differences(absent, [name for name in extra if name != args.groups])
         result = update(codes)
         if args.state is not None:
             state = _saved(watch, args.state, state)    # before their line is told: a stream mostly ends by a signal
         is_new, was_alarm = result.alarm and not was_alarm, result.alarm
-        if is_new or not args.alarm_only:
+        if is_new or not (args.alarm_only or (args.groups is not None and number % (args.every or 1))):
             _print_line("alarm" if is_new else "rows", result, differs)
         if was_alarm and args.stop:
             break
@@ -127,24 +135,55 @@ def _among_rows(detector: Any, args: Any) -> Any:
         raise ValueError("--margin is for the model as reference: leave it out with --reference")
     with step(f"reading {args.reference}"):
         rows = read_batch(args.reference, detector.encoder_, reading_options(args))
-    fresh = StreamMonitor(detector, rows, args.alpha)
+    fresh = StreamMonitor(detector, rows, args.alpha, groups=args.groups)
     if args.state is None or not os.path.exists(args.state):
         return fresh
     kept = StreamMonitor.load(args.state, detector)
     if kept.alpha != fresh.alpha:
         raise ValueError(f"--alpha is {fresh.alpha:g}, but the stream in {args.state} was begun with {kept.alpha:g}: "
                          f"give --alpha {kept.alpha:g}, or another --state for a new stream")
-    if not np.array_equal(kept.codes, fresh.codes):
-        raise ValueError(f"--reference {args.reference} has other rows than those that the stream in {args.state} was "
-                         "begun with: give that file, or another --state for a new stream")
+    if not (np.array_equal(kept.codes, fresh.codes) and np.array_equal(kept.sizes, fresh.sizes)):
+        raise ValueError(f"--reference {args.reference} has other rows or groups than those that the stream in "
+                         f"{args.state} was begun with: give that file, or another --state for a new stream")
     return kept
 
 
-def _blocks(lines: Iterator[str], size: int, encoder: TableEncoder,
+def _batches(args: Any, encoder: TableEncoder, options: ReadOptions) -> Iterator[tuple[Dialect, list[list[str]]]]:
+    """How standard input is written, and its rows for each update: `--every` of them, or those of one group."""
+    every, lines = args.every or MANY, _lines(options.encoding)
+    if args.groups is None:
+        yield from _blocks(lines, every, every, encoder, options)
+        return
+    held, group = list[list[str]](), None
+    for dialect, (row,) in _blocks(lines, MANY, 1, encoder, options):
+        cell = _group(row, dialect, args.groups, options)
+        if held and cell != group:
+            yield dialect, held
+            held = []
+        group = cell
+        held.append(row)
+    if held:
+        yield dialect, held
+
+
+def _group(row: list[str], dialect: Dialect, name: str, options: ReadOptions) -> str:
+    """The group of a row; ValueError if there is no such column, or the row has none."""
+    if name not in dialect.names:
+        raise ValueError(f"--groups names the column {name!r}, which {NAME} does not have, expected one of "
+                         f"{', '.join(map(repr, dialect.names[:MOST_NAMED]))}")
+    place = dialect.names.index(name)
+    cell = row[place] if place < len(row) else ""
+    if cell in options.missing_texts:
+        raise ValueError(f"{NAME} has a row without a group in {name!r} ({dialect.separator.join(row)[:60]!r}): leave "
+                         "it out, or give it one")
+    return cell
+
+
+def _blocks(lines: Iterator[str], head: int, size: int, encoder: TableEncoder,
             options: ReadOptions) -> Iterator[tuple[Dialect, list[list[str]]]]:
-    """How standard input is written, by its first lines, and `size` rows of it at a time, fewer at the end."""
+    """How standard input is written, by `head` lines, and `size` rows of it at a time, fewer at the end."""
     from hld.table_files.dialect import find_dialect
-    first = list(itertools.islice(lines, size + 1))
+    first = list(itertools.islice(lines, head + 1))
     dialect = find_dialect("".join(first).encode(), replace(options, encoding="utf-8"), NAME)
     all_rows = _rows(itertools.chain(first[dialect.num_before:], lines), dialect)
     # an empty line is a missing cell where there is one column, and nothing where there are several

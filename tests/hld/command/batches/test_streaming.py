@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import amounts, check, rows
+from command_line import amounts, check, main, rows
 
 import hld
 from hld.answers.for_programs import plain_json
@@ -287,6 +287,7 @@ def test_a_mark_before_the_first_row_is_no_part_of_its_cell(run_here, tmp_path, 
 def test_what_is_said_and_left_out_of_the_monitors_options(run, folder):
     calm = (folder / "calm.csv").read_text()
     for argv, said in ((("--state", "s"), "--state is for --reference: without it there is no state to keep"),
+                       (("--groups", "colour"), "--groups is for --reference, whose groups those of the stream are"),
                        (("--format", "jsonl"), "--format is jsonl, expected csv, in which rows come one by one"),
                        (("--reference", "calm.csv", "--margin", "1"), "--margin is for the model as reference"),
                        (("--sep", ";"), "holds ',': give that as the separator")):
@@ -315,3 +316,46 @@ def test_lines_are_those_of_the_monitor_of_the_library(run, folder):
     found = [json.loads(line) for line in out.splitlines()]
     for line, result in zip(found, [*expected, expected[-1]], strict=True):
         assert {name: line[name] for name in result} == json.loads(json.dumps(plain_json(result)))
+
+
+@pytest.fixture(scope="module")
+def shops(tmp_path_factory):
+    """A model of groups; 60 further groups, the first 40 of them as a reference, the others shifted at the end."""
+    folder, rng = tmp_path_factory.mktemp("shops"), np.random.default_rng(12)
+    table = pd.DataFrame({"shop": np.repeat([f"s{k}" for k in range(160)], 6), "k": rng.integers(0, 3, 960)})
+    table["x"] = (rng.normal(table["k"] + np.repeat(rng.normal(size=160), 6)) + 9.0 * (table.index >= 900)).round(2)
+    for name, first, last in (("train.csv", 0, 100), ("held.csv", 100, 140), ("stream.csv", 140, 160)):
+        table[6 * first:6 * last].to_csv(folder / name, index=False)
+    main(["fit", str(folder / "train.csv"), "-o", str(folder / "m.hld"), "--groups", "shop", "--num-epochs", "2"])
+    return folder
+
+
+def test_successive_rows_of_one_group_are_a_batch(shops, run_here, monkeypatch, recwarn):
+    """A model of groups had asked for `groups`, which the command did not take."""
+    monkeypatch.chdir(shops)
+    detector, held, stream = hld.load("m.hld"), pd.read_csv("held.csv"), pd.read_csv("stream.csv")
+    watch = hld.StreamMonitor(detector, held, groups="shop")
+    expected = [watch.update(rows.drop(columns="shop")).to_dict() for _, rows in stream.groupby("shop", sort=False)]
+    status, out, err = run_here("monitor", "m.hld", "--reference", "held.csv", "--groups", "shop",
+                                stdin=stream.to_csv(index=False))
+    found = list(map(json.loads, out.splitlines()))
+    assert (status, err, found[-1]["num_rows"], found[-1]["extra"]) == (1, "", 20, [])
+    assert not [one for one in recwarn if "groups" in str(one.message)]
+    for line, result in zip(found, [*expected, expected[-1]], strict=True):
+        check("monitor", line)
+        assert {name: line[name] for name in result} == json.loads(json.dumps(plain_json(result)))
+    every = run_here("monitor", "m.hld", "--reference", "held.csv", "--groups", "shop", "--every", "8",
+                     stdin=stream.to_csv(index=False, sep=";"))[1]
+    alarm = {line["num_rows"] for line in found if line["event"] == "alarm"}
+    assert {json.loads(line)["num_rows"] for line in every.splitlines()} == {8, 16, 20} | alarm
+
+
+@pytest.mark.parametrize(("column", "stream", "said"), [
+    ("town", "shop,k,x\ns1,1,0.5\n", "--groups names the column 'town', which standard input does not have, expected"),
+    ("shop", "shop,k,x\ns1,1,0.5\n,1,0.5\n", "standard input has a row without a group in 'shop' (',1,0.5'): leave")])
+def test_a_stream_without_groups_is_refused(shops, run_here, monkeypatch, column, stream, said):
+    monkeypatch.chdir(shops)
+    pd.read_csv("held.csv").rename(columns={"shop": column}).to_csv("named.csv", index=False)
+    status, out, err = run_here("monitor", "m.hld", "--reference", "named.csv", "--groups", column, stdin=stream)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert said in err
