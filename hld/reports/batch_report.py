@@ -112,15 +112,15 @@ def _columns(result: Any) -> str:
     if not result.columns:
         return ("<h2>Columns</h2><p>The model file holds no counts of its columns, or tests no column by itself: fit"
                 " it again to see how they moved.</p>")
-    moved = [one for one in result.columns if one.adjusted <= result.alpha][:MOST_CARDS]
+    moved = [one for one in result.columns if one.adjusted <= result.alpha]
     cards = "".join(
         f'<article class="card"><header><h3>{escaped(one.name)}</h3><span class="p">{escaped(p_text(one.adjusted))}'
         f"</span></header><p>{one.direction + ': ' if one.direction else ''}{percent(one.difference)} of rows differ"
-        f"</p>{histogram(one)}</article>" for one in moved)
-    rest = [one for one in result.columns if one not in moved]
+        f"</p>{histogram(one)}</article>" for one in moved[:MOST_CARDS])
+    rest = [one for one in result.columns if one not in moved[:MOST_CARDS]]
     free = [one.name for one in result.columns if one.adjusted != one.adjusted]
-    others = (f"<details{'' if moved else ' open'}><summary>{len(rest)} {'other columns' if free else NO_CHANGE}"
-              "</summary>"
+    others = (f"<details{'' if moved else ' open'}><summary>{len(rest)} "
+              f"{'other columns' if free or len(moved) > MOST_CARDS else NO_CHANGE}</summary>"
               f'<div class="scroll">{columns_table(rest, result.alpha)}</div></details>' if rest else "")
     tested = len(result.columns) - len(free)
     intro = (f"{len(moved)} of {tested} columns moved." if moved else "No column moved by itself.") + (
@@ -135,14 +135,14 @@ def _pairs(result: Any) -> str:
     largest = "".join(f"<p>{escaped(line[0].upper() + line[1:])}.</p>" for line in dependence_lines(result))
     if not result.pairs:
         return f"<h2>Dependence</h2>{largest}" if largest else ""
-    moved = [one for one in result.pairs if one.adjusted <= result.alpha][:MOST_CARDS]
+    moved = [one for one in result.pairs if one.adjusted <= result.alpha]
     intro = ("Pairs of columns that are linked in the model, compared beyond what each column did by itself; "
              f"{len(moved)} of {len(result.pairs)} changed. Strength is Cramer's V, from 0 to 1; p-values are adjusted "
-             "(Holm).")
+             "(Holm)." + f" The first {MOST_CARDS} are shown." * (len(moved) > MOST_CARDS))
     cards = "".join(
         f'<article class="card"><header><h3>{escaped(" and ".join(one.names))}</h3><span class="p">'
         f"{escaped(p_text(one.adjusted))}</span></header><p>{escaped(one.describe())}</p>{heat_tables(one)}</article>"
-        for one in moved)
+        for one in moved[:MOST_CARDS])
     return f"<h2>Dependence</h2><p>{intro}</p>{'' if moved else largest}<div class=\"grid\">{cards}</div>"
 
 

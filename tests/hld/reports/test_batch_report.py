@@ -1,10 +1,12 @@
 """The page of a batch says where its p-value comes from, in words, and draws what it says."""
 import re
+from types import SimpleNamespace
 
 import numpy as np
 
 import hld
-from hld.reports.batch_report import batch_report
+from hld.answers.pair_shifts import PairShift
+from hld.reports.batch_report import MOST_CARDS, NO_CHANGE, _pairs, batch_report
 
 
 def test_a_shift_of_one_column_among_many_is_not_said_to_come_from_the_distances():
@@ -17,3 +19,26 @@ def test_a_shift_of_one_column_among_many_is_not_said_to_come_from_the_distances
     assert result.largest_count.pvalue < 1e-10
     text = batch_report(detector, result)
     assert re.search(r"Beside the distances these have tests of their own: single counts \(p (=|&lt;|<) ", text)
+
+
+def test_columns_beyond_those_with_a_picture_are_counted_and_not_said_to_be_calm():
+    training = np.random.default_rng(0).integers(2, size=(300, MOST_CARDS + 2))
+    detector = hld.HLDDetector(num_epochs=1, num_latents=2, metric="likelihoods", num_resamples=19).fit(training)
+    text = batch_report(detector, detector.test(training[:100] * 0))
+    assert f"<p>{MOST_CARDS + 2} of {MOST_CARDS + 2} columns moved." in text
+    assert text.count('class="histogram"') == MOST_CARDS
+    assert "<summary>2 other columns</summary>" in text
+    assert NO_CHANGE not in text
+
+
+def test_pairs_beyond_those_with_a_picture_are_counted():
+    table, labels = np.full((2, 2), 0.25), (("a", "b"),) * 2
+    pairs = tuple(PairShift((f"x{i}", f"x{i + 1}"), 0.5, 0.0, 1e-9, 1e-8, labels, table, table, None)
+                  for i in range(MOST_CARDS + 3))
+    few, many = (_pairs(SimpleNamespace(pairs=some, columns=(), alpha=0.05, largest_dependence=None))
+                 for some in (pairs[:2], pairs))
+    assert f"{MOST_CARDS + 3} of {MOST_CARDS + 3} changed" in many
+    assert f"(Holm). The first {MOST_CARDS} are shown.</p>" in many
+    assert many.count("<article") == MOST_CARDS
+    assert "2 of 2 changed" in few
+    assert "are shown" not in few
