@@ -90,7 +90,7 @@ def columns_table(columns: list[ColumnShift], alpha: float) -> str:
     """
     rows = "".join(
         f'<tr class="{"moved" if one.adjusted <= alpha else "calm"}"><th scope="row">{escaped(one.name)}</th>'
-        f"<td>{escaped(p_text(one.adjusted))}</td><td>{percent(one.difference)}</td>"
+        f"<td>{escaped(p_text(one.adjusted, alpha))}</td><td>{percent(one.difference)}</td>"
         f"<td>{escaped(one.describe())}</td></tr>" for one in columns)
     return ("<table><thead><tr><th>column</th><th>adjusted p</th><th>rows that differ</th>"
             f"<th>expected -&gt; observed</th></tr></thead><tbody>{rows}</tbody></table>")

@@ -105,7 +105,7 @@ class SegmentsResult:
         lines = [repr(self)]
         for i in order[:LISTED].tolist():
             moved = ", ".join(map(in_one_line, _moved(self.results[i])[:3]))
-            label, p = in_one_line(self.labels[i]), p_text(float(self.adjusted[i]))
+            label, p = in_one_line(self.labels[i]), p_text(float(self.adjusted[i]), self.alpha)
             lines.append(f"  {label}  adjusted {p}  {self.num_rows[i]} rows  "
                          f"effect size {self.results[i].effect:.2g}{'  ' + moved if moved else ''}")
         return "\n".join(lines + [f"  and {len(order) - LISTED} more"] * (len(order) > LISTED))

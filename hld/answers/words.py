@@ -108,7 +108,7 @@ def column_lines(columns: tuple[ColumnShift, ...], alpha: float, procedure: str 
         number = f"{len(tested)} columns" if len(tested) != 1 else "1 column"
         return [f"no column moved by itself at level {alpha:g} (p-values adjusted for {number}, {procedure})",
                 *free[:MOST_LINES], *_more(free)]
-    rows = [(in_one_line(one.name), p_text(one.adjusted), f"{percent(one.difference)} of rows", one.describe())
+    rows = [(in_one_line(one.name), p_text(one.adjusted, alpha), f"{percent(one.difference)} of rows", one.describe())
             for one in moved[:MOST_LINES]]
     return [f"{len(moved)} of {len(tested)} columns moved (p-values adjusted, {procedure}; share of rows that differ; "
             "expected -> observed):", *_aligned(rows), *_more(moved), *free[:MOST_LINES], *_more(free)]
@@ -161,7 +161,7 @@ def pair_lines(pairs: tuple[Any, ...], alpha: float) -> list[Any]:
     moved = [one for one in pairs if one.adjusted <= alpha]
     if not moved:
         return []
-    rows = [(" and ".join(map(in_one_line, one.names)), p_text(one.adjusted), one.describe())
+    rows = [(" and ".join(map(in_one_line, one.names)), p_text(one.adjusted, alpha), one.describe())
             for one in moved[:MOST_LINES]]
     return [f"dependence changed in {len(moved)} of {len(pairs)} pairs of columns (Cramer's V; p-values adjusted, "
             "Holm):", *_aligned(rows), *_more(moved)]

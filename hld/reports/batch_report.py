@@ -65,13 +65,14 @@ def _verdict(result: Any, batch_name: str, model_name: str) -> str:
     tested = sum(one.adjusted == one.adjusted for one in result.columns)
     words = ("The batch no longer follows the distribution that the model learned." if result.reject else
              "The batch gives no evidence against the distribution that the model learned.")
+    pvalue = p_text(result.pvalue, result.alpha)
     if moved:
         listed = ", ".join(moved[:6]) + (f" and {len(moved) - 6} more" if len(moved) > 6 else "")
         words += f" {'Moved' if result.reject else 'Yet by themselves moved'}: {listed}."
     return (f'<p class="kicker">{escaped(batch_name)} against {escaped(model_name)}</p>'
             f'<section class="verdict {"shift" if result.reject else "calm"}">'
             f"<h1>{'Shift found' if result.reject else 'No shift found'}</h1><p>{escaped(words)}</p>"
-            + facts([("p-value", p_text(result.pvalue)[4:] if "=" in p_text(result.pvalue) else "< 1e-300"),
+            + facts([("p-value", pvalue[4:] if "=" in pvalue else "< 1e-300"),
                      ("level", f"{result.alpha:g}"), ("rows", f"{result.num_samples:,}"),
                      ("effect size", f"{result.effect:.2g}"),
                      ("columns moved", f"{len(moved)} of {tested}" if result.columns else "unknown")])
@@ -114,9 +115,9 @@ def _columns(result: Any) -> str:
                 " it again to see how they moved.</p>")
     moved = [one for one in result.columns if one.adjusted <= result.alpha]
     cards = "".join(
-        f'<article class="card"><header><h3>{escaped(one.name)}</h3><span class="p">{escaped(p_text(one.adjusted))}'
-        f"</span></header><p>{one.direction + ': ' if one.direction else ''}{percent(one.difference)} of rows differ"
-        f"</p>{histogram(one)}</article>" for one in moved[:MOST_CARDS])
+        f'<article class="card"><header><h3>{escaped(one.name)}</h3><span class="p">'
+        f"{escaped(p_text(one.adjusted, result.alpha))}</span></header><p>{one.direction + ': ' * bool(one.direction)}"
+        f"{percent(one.difference)} of rows differ</p>{histogram(one)}</article>" for one in moved[:MOST_CARDS])
     rest = [one for one in result.columns if one not in moved[:MOST_CARDS]]
     free = [one.name for one in result.columns if one.adjusted != one.adjusted]
     others = (f"<details{'' if moved else ' open'}><summary>{len(rest)} "
@@ -141,7 +142,8 @@ def _pairs(result: Any) -> str:
              "(Holm)." + f" The first {MOST_CARDS} are shown." * (len(moved) > MOST_CARDS))
     cards = "".join(
         f'<article class="card"><header><h3>{escaped(" and ".join(one.names))}</h3><span class="p">'
-        f"{escaped(p_text(one.adjusted))}</span></header><p>{escaped(one.describe())}</p>{heat_tables(one)}</article>"
+        f"{escaped(p_text(one.adjusted, result.alpha))}</span></header><p>{escaped(one.describe())}</p>"
+        f"{heat_tables(one)}</article>"
         for one in moved[:MOST_CARDS])
     return f"<h2>Dependence</h2><p>{intro}</p>{'' if moved else largest}<div class=\"grid\">{cards}</div>"
 

@@ -43,7 +43,7 @@ def segments_report(detector: Any, result: Any, *, batch_name: str = "the table"
            f"<p>Of the segments called shifted, a share of at most {result.alpha:g} is expected to be false "
            f"({PROCEDURES[result.procedure]}).</p>"
            + facts([("rows", f"{int(result.num_rows.sum()):,}"), ("segments", f"{m:,}"), ("level", f"{result.alpha:g}"),
-                    ("smallest adjusted p", _pvalue(result.adjusted.min()))]) + "</section>")
+                    ("smallest adjusted p", _pvalue(result.adjusted.min(), result.alpha))]) + "</section>")
     legend = ('<p class="legend"><span><i style="background:var(--shift)"></i>shifted (round)</span><span>'
               '<i style="background:var(--calm-soft);border:1px solid var(--calm)"></i>no shift (square)</span></p>')
     return page(f"{verdict}: {batch_name}", [
@@ -75,7 +75,8 @@ def _calendar(at: dict[Any, int], result: SegmentsResult) -> str:
 
 def _mark(result: SegmentsResult, i: int) -> str:
     """The mark of one segment, its numbers where the pointer rests."""
-    said = f"{result.labels[i]}: adjusted {p_text(float(result.adjusted[i]))}, {int(result.num_rows[i])} rows"
+    pvalue = p_text(float(result.adjusted[i]), result.alpha)
+    said = f"{result.labels[i]}: adjusted {pvalue}, {int(result.num_rows[i])} rows"
     shift = " class=\"shift\"" if result.reject[i] else ""
     return f'<span{shift} title="{escaped(said)}"></span>'
 
@@ -84,7 +85,7 @@ def _table(result: SegmentsResult) -> str:
     """Segments by their p-value."""
     order = result.adjusted.argsort(kind="stable")[:MOST_ROWS].tolist()
     rows = [(result.labels[i], f"{int(result.num_rows[i]):,}", _pvalue(result.pvalues[i]),
-             _pvalue(result.adjusted[i]), f"{result.results[i].effect:.2g}",
+             _pvalue(result.adjusted[i], result.alpha), f"{result.results[i].effect:.2g}",
              "shift" if result.reject[i] else "no shift",
              "; ".join(f"{one.name}: {one.describe()}" for one in result.results[i].columns
                        if one.adjusted <= result.alpha) if result.reject[i] else "") for i in order]
@@ -94,9 +95,9 @@ def _table(result: SegmentsResult) -> str:
             + table((result.by, "rows", "p", "adjusted p", "effect size", "verdict", "columns that moved"), rows))
 
 
-def _pvalue(p: Any) -> str:
-    """A p-value under a heading that says what it is."""
-    return p_text(float(p)).removeprefix("p ").removeprefix("= ")
+def _pvalue(p: Any, level: float | None = None) -> str:
+    """A p-value under a heading that says what it is, with digits enough to show on which side of a level it is."""
+    return p_text(float(p), level).removeprefix("p ").removeprefix("= ")
 
 
 def _day(label: str) -> Any:

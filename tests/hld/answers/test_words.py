@@ -11,8 +11,9 @@ from scipy.stats import binom
 import hld
 from hld.answers.column_shifts import ColumnShift
 from hld.answers.html import escaped
+from hld.answers.pair_shifts import PairShift
 from hld.answers.picture import draw_columns
-from hld.answers.words import familiar_lines, headline, label_lines, p_text
+from hld.answers.words import column_lines, familiar_lines, headline, label_lines, p_text, pair_lines
 from hld.plots import new_figure
 from hld.reports.batch_report import batch_report
 
@@ -175,6 +176,14 @@ def test_a_level_that_is_called_unseen_is_not_what_learning_did_not_show():
 def test_a_p_value_is_shown_on_its_side_of_the_level(pvalue, level, text):
     """0.05004 was "no shift: p = 0.05 at level 0.05"; all that are smaller than 1e-300 are given as that."""
     assert p_text(pvalue, level) == text
+
+
+def test_what_moved_is_not_shown_above_a_level_of_many_digits():
+    half, table = np.array([0.5, 0.5]), np.full((2, 2), 0.25)
+    column = ColumnShift("x", "categorical", ("a", "b"), half, half, 0.0, 0.03336, 0.03336, None)
+    pair = PairShift(("x", "y"), 0.5, 0.1, 0.03336, 0.03336, (("a", "b"),) * 2, table, table, None)
+    assert "  x  p = 0.03336  " in column_lines((column,), 0.033361)[1]  # three digits would be 0.0334
+    assert "  x and y  p = 0.03336  " in pair_lines((pair,), 0.033361)[1]
 
 
 def test_p_values_that_doubles_round_to_zero_are_not_shown_as_zero(result):

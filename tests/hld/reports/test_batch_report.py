@@ -6,7 +6,7 @@ import numpy as np
 
 import hld
 from hld.answers.pair_shifts import PairShift
-from hld.reports.batch_report import MOST_CARDS, NO_CHANGE, _pairs, batch_report
+from hld.reports.batch_report import MOST_CARDS, NO_CHANGE, _pairs, _verdict, batch_report
 
 
 def test_a_shift_of_one_column_among_many_is_not_said_to_come_from_the_distances():
@@ -42,3 +42,9 @@ def test_pairs_beyond_those_with_a_picture_are_counted():
     assert many.count("<article") == MOST_CARDS
     assert "2 of 2 changed" in few
     assert "are shown" not in few
+
+
+def test_the_p_value_on_top_shows_on_which_side_of_the_level_it_is():
+    result = SimpleNamespace(columns=(), alpha=0.05, pvalue=0.05004, reject=False, num_samples=20, effect=0.0)
+    assert "<dd>0.05004</dd>" in _verdict(result, "batch", "model")
+    assert "<dd>&lt; 1e-300</dd>" in _verdict(SimpleNamespace(**vars(result) | {"pvalue": 0.0}), "batch", "model")

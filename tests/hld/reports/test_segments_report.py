@@ -77,3 +77,13 @@ def test_one_label_that_is_no_day_makes_marks_of_all(label):
     text = picture(result(["2026-03-02", label], [0.5, 0.5]))
     assert [said.partition(":")[0] for _, said in marks(text)] == ["2026-03-02", label]
     assert 'class="calendar"' not in text
+
+
+def test_p_values_have_digits_enough_to_show_on_which_side_of_the_level_they_are():
+    text = segments_report(None, result(["a", "b"], [0.05004, 0.2]))
+    assert facts(text)["smallest adjusted p"] == "0.05004"
+    assert [row[3] for row in table_rows(text)[1:]] == ["0.05004", "0.2"]
+    assert marks(text)[0] == (False, "a: adjusted p = 0.05004, 1000 rows")
+    closer = SegmentsResult("day", ("a",), np.array([9]), (SimpleNamespace(effect=0.1, columns=()),),
+                            np.array([0.01]), np.array([0.03336]), np.array([True]), 0.033361, "bh")
+    assert "adjusted p = 0.03336  9 rows" in str(closer)
