@@ -106,7 +106,7 @@ class SegmentsResult:
         for i in order[:LISTED].tolist():
             moved = ", ".join(map(in_one_line, _moved(self.results[i])[:3]))
             label, p = in_one_line(self.labels[i]), p_text(float(self.adjusted[i]), self.alpha)
-            lines.append(f"  {label}  adjusted {p}  {self.num_rows[i]} rows  "
+            lines.append(f"  {label}  adjusted {p}  {self.num_rows[i]} row{'s' * int(self.num_rows[i] != 1)}  "
                          f"effect size {self.results[i].effect:.2g}{'  ' + moved if moved else ''}")
         return "\n".join(lines + [f"  and {len(order) - LISTED} more"] * (len(order) > LISTED))
 

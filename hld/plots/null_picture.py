@@ -12,6 +12,7 @@ import numpy as np
 from hld.plots.figure import BLUE, SKY, VERMILLION, axes, plain_frame
 
 NUM_BARS = 60  # below the threshold; as wide ones go on above it
+LEAST_SHOWN = 1e-300  # p-values up to it are bounds
 ROOM = 1.15  # beyond the larger of statistic and threshold
 
 
@@ -58,13 +59,15 @@ def null_law(test: Any, result: Any, ax: Any = None) -> Any:
     if len(result.metrics) > 1:
         raise ValueError(f"`test` combines the metrics {result.metrics}: draw the law of a test with one of them")
     edges, tail = null_tail(test, result)
+    known = f"p = {result.pvalue:.2g}" if result.pvalue > LEAST_SHOWN else f"p < {LEAST_SHOWN:g}"
     density = -np.diff(tail) / np.diff(edges)
     beyond = edges[:-1] >= result.threshold * (1 - 1e-9)
     ax = axes(ax)
     for chosen, colour, label in ((~beyond, SKY, "no shift"), (beyond, VERMILLION, f"level {result.alpha:g}")):
         ax.bar(edges[:-1][chosen], density[chosen], np.diff(edges)[chosen], align="edge", color=colour, label=label)
-    ax.axvline(result.statistic, color=BLUE, linewidth=2, label=f"this batch: p = {result.pvalue:.2g}")
-    ax.set(xlabel=f"distance d of a batch of {result.num_samples} rows", ylabel="density under H0",
+    ax.axvline(result.statistic, color=BLUE, linewidth=2, label=f"this batch: {known}")
+    rows = f"{result.num_samples} row{'s' * (result.num_samples != 1)}"
+    ax.set(xlabel=f"distance d of a batch of {rows}", ylabel="density under H0",
            xlim=(0, edges[-1]), ylim=(0, None))
     place = "upper center" if result.statistic > 0.7 * edges[-1] else "upper right"
     ax.legend(fontsize="small", frameon=False, loc=place)

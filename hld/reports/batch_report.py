@@ -87,9 +87,9 @@ def _null(detector: Any, result: Any) -> str:
     several = (" The p-values of these distances are combined into one, which accounts for their dependence."
                if len(curves) > 1 else "")
     return ("<h2>How far from chance</h2><p>Grey is how far batches of "
-            f"{result.num_samples:,} unshifted rows lie from the reference by chance alone, red the "
-            f"{percent(result.alpha)} of them that lie farthest; the blue line is this batch, with its p-value "
-            "as the area beyond it."
+            f"{result.num_samples:,} unshifted row{'s' * (result.num_samples != 1)} lie from the reference "
+            f"by chance alone, red the {percent(result.alpha)} of them that lie farthest; the blue line is this "
+            "batch, with its p-value as the area beyond it."
             f"{escaped(several)} {escaped(shared)}</p><div class=\"grid\">"
             + "".join(null_curve(curve, result.alpha) for curve in curves)
             + "</div><p><small>Effect size: distance of the means over the typical distance of a single row, less what "

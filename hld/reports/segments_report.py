@@ -75,8 +75,8 @@ def _calendar(at: dict[Any, int], result: SegmentsResult) -> str:
 
 def _mark(result: SegmentsResult, i: int) -> str:
     """The mark of one segment, its numbers where the pointer rests."""
-    pvalue = p_text(float(result.adjusted[i]), result.alpha)
-    said = f"{result.labels[i]}: adjusted {pvalue}, {int(result.num_rows[i])} rows"
+    pvalue, count = p_text(float(result.adjusted[i]), result.alpha), int(result.num_rows[i])
+    said = f"{result.labels[i]}: adjusted {pvalue}, {count} row{'s' * (count != 1)}"
     shift = " class=\"shift\"" if result.reject[i] else ""
     return f'<span{shift} title="{escaped(said)}"></span>'
 

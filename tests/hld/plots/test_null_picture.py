@@ -96,3 +96,17 @@ def test_what_is_no_test_and_no_result_is_named(ax):
     with pytest.raises(TypeError, match="`result` must be an HLDResult, found float"):
         plots.null_law(test, 0.5, ax)
     assert not ax.patches
+
+
+@pytest.mark.parametrize(("rows", "said"), [(1, "a batch of 1 row"), (3, "a batch of 3 rows")])
+def test_one_row_is_not_said_to_be_rows(rows, said, ax):
+    test = hld.HLDTest(zoo.circuits()["two_coins"])
+    assert plots.null_law(test, test([[0, 1]] * rows), ax).get_xlabel().endswith(said)
+
+
+def test_a_p_value_that_is_a_bound_is_drawn_as_one(ax):
+    test = hld.HLDTest(zoo.independent([[0.3, 0.7]]))
+    result = test([[0]] * 4000)
+    assert result.pvalue == 1e-300
+    plots.null_law(test, result, ax)
+    assert ax.get_legend().get_texts()[0].get_text() == "this batch: p < 1e-300"

@@ -87,3 +87,10 @@ def test_p_values_have_digits_enough_to_show_on_which_side_of_the_level_they_are
     closer = SegmentsResult("day", ("a",), np.array([9]), (SimpleNamespace(effect=0.1, columns=()),),
                             np.array([0.01]), np.array([0.03336]), np.array([True]), 0.033361, "bh")
     assert "adjusted p = 0.03336  9 rows" in str(closer)
+
+
+def test_a_segment_of_one_row_is_not_said_to_have_rows():
+    found = SegmentsResult("day", ("a", "b"), np.array([1, 2]), (SimpleNamespace(effect=0.1, columns=()),) * 2,
+                           np.array([0.01] * 2), np.array([0.01] * 2), np.array([True] * 2), 0.05, "bh")
+    assert [said.split(", ")[1] for _, said in marks(picture(found))] == ["1 row", "2 rows"]
+    assert ["1 row  effect" in line for line in str(found).splitlines()[1:]] == [True, False]
