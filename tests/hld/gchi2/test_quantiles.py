@@ -4,6 +4,7 @@ import math
 import pytest
 from scipy import stats
 
+from hld.gchi2 import quantiles
 from hld.gchi2.quantiles import quantile
 from hld.gchi2.saddle_contour import tail_probability
 from hld.gchi2.spectrum import prepare
@@ -67,6 +68,24 @@ def test_a_step_far_beyond_the_quantile_is_taken_back(weights, counts, shifts, p
     spectrum = prepare(weights, counts, shifts)
     x = quantile(spectrum, math.log(p), False)
     assert log_tail(spectrum, x, False) == pytest.approx(math.log(p), rel=1e-12)
+
+
+@pytest.mark.parametrize("p", [1e-2, 1e-3, 1e-5])
+def test_far_from_the_root_newtons_step_is_taken_where_the_parabola_points_the_wrong_way(p, monkeypatch):
+    """With a hundredth of a degree of freedom the search begins far below; bisection would take 16 to 22 steps."""
+    places = []
+
+    def counted(spectrum, x, **options):
+        places.append(x)
+        return tail_probability(spectrum, x, **options)
+
+    monkeypatch.setattr(quantiles, "tail_probability", counted)
+    spectrum, log_p = prepare([1.0], [0.01]), math.log(p)
+    assert quantile(spectrum, log_p, True) == pytest.approx(stats.chi2.isf(p, 0.01), rel=1e-12)
+    assert len(places) <= 8
+    x = places[0]
+    slope, misfit = x * stats.chi2.pdf(x, 0.01) / stats.chi2.sf(x, 0.01), log_tail(spectrum, x, True) - log_p
+    assert places[1] == pytest.approx(x * (1 + misfit / slope), rel=1e-9)
 
 
 def test_a_quantile_that_underflows_is_zero_also_with_a_shift():
