@@ -9,6 +9,7 @@ import hld
 import pcircuit
 from hld.nulls.exchangeable import exchangeable_pvalue
 from hld.variation.time_test import INDEPENDENT_ROWS, RISK, TimeTest, time_test
+from hld.vectors.column_units import column_units
 
 TEST = hld.HLDTest(CIRCUIT, metric=("euclidean", "standardized"))
 UNEVEN = np.array([0.98, 0.9, 0.5] + [0.0] * 17)
@@ -65,6 +66,16 @@ def test_quick_columns_are_seldom_said_to_be_dependent(twenty):
     rng = np.random.default_rng(12)
     called = [bool(time_test(twenty, uneven(3000, np.zeros(20), rng)).dependent_columns) for _ in range(50)]
     assert sum(called) <= binomial_bounds.at_most(50, RISK)
+
+
+def test_the_risk_is_that_of_all_columns_together(twenty):
+    """One of twenty quick columns goes with itself by more than one in twenty does, but not one in four hundred."""
+    judge = time_test(twenty, uneven(2000, np.zeros(20), np.random.default_rng(91)))
+    own = [judge.stretches.part(places) for places in column_units(twenty.circuit, twenty.nodes)]
+    assert [v for v, part in enumerate(own) if part.is_dependent(RISK)] == [11]
+    assert not any(part.is_dependent(RISK / 20) for part in own)
+    assert judge.dependent_columns == {}
+    assert "still dependent" not in judge.describe()
 
 
 @pytest.fixture(scope="module")
