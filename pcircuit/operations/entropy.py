@@ -79,7 +79,7 @@ def entropy(circuit: Circuit, *, num_samples: int = 10_000, rng: int | Generator
     Returns
     -------
     Estimate
-        Exact for deterministic circuits and for at most 100,000 states, else the mean of -ln p over samples.
+        Exact for deterministic circuits and for at most 100,000 states, else a mean of -ln p over samples; at least 0.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def cross_entropy(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
     -------
     Estimate
         Exact where q is deterministic, or for at most 100,000 states; infinite where q is zero somewhere p is not.
-        Samples find that out only if they hold such a state.
+        Samples find that out only if they hold such a state.  At least 0.
 
     Raises
     ------
@@ -151,13 +151,13 @@ def cross_entropy(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
     num_samples, rng = check_whole_number(num_samples, "num_samples", LEAST_SAMPLES), check_generator(rng)
     _check_two_distributions(p, q)
     if shared_terms(q) is None:
-        return Estimate(_exact_cross_entropy(p, q), 0.0, "exact")
+        return Estimate(max(0.0, _exact_cross_entropy(p, q)), 0.0, "exact")
     if _has_few_states(p.num_categories):
         rows = _all_states(p.num_categories)
         log_p = log_likelihood(p, rows)
         rows, log_p = rows[log_p > -np.inf], log_p[log_p > -np.inf]
-        return Estimate(_weighted_sum(np.exp(log_p), -log_likelihood(q, rows)), 0.0, "exact")
-    return _mean_of(-log_likelihood(q, sample(p, num_samples, rng=rng)))
+        return Estimate(max(0.0, _weighted_sum(np.exp(log_p), -log_likelihood(q, rows))), 0.0, "exact")
+    return _mean_of(np.maximum(-log_likelihood(q, sample(p, num_samples, rng=rng)), 0.0))  # rounded above 1
 
 
 def kl_divergence(p: Circuit, q: Circuit, *, num_samples: int = 10_000,

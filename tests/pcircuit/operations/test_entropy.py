@@ -155,3 +155,19 @@ def test_mutual_information_is_a_sum_over_states(name):
         assert found.value == pytest.approx(expected, rel=1e-9, abs=1e-12)
     with pytest.raises(ValueError, match="without a common one"):
         pcircuit.mutual_information(circuit, [0], [0, 1])
+
+
+@pytest.mark.parametrize("is_drawn", [False, True])
+@pytest.mark.parametrize("num_parts", [1, 2, 5])
+def test_rounding_makes_no_entropy_negative(num_parts, is_drawn, monkeypatch):
+    """All mass is on one row, whose probability is rounded to the next double above 1; one part is deterministic."""
+    weights = np.full((1, num_parts), (1 + 2 ** -52) / num_parts)
+    circuit = Circuit(VTree.from_nested([0, 1]), [
+        *(InputRegion(v, [[1.0, 0.0]] * num_parts) for v in range(2)),
+        InnerRegion([[k, k] for k in range(num_parts)], weights)])
+    if is_drawn:
+        monkeypatch.setattr("pcircuit.operations.entropy.MOST_STATES", 0)
+    assert pcircuit.log_likelihood(circuit, [[0, 0]])[0] > 0
+    for found in (pcircuit.entropy(circuit, num_samples=10), pcircuit.cross_entropy(circuit, circuit, num_samples=10)):
+        assert found.method == ("monte-carlo" if is_drawn and num_parts > 1 else "exact")
+        assert found.value == 0.0
