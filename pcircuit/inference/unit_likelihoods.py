@@ -108,6 +108,7 @@ def mean_node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike
     Returns
     -------
     (m,) float64 array
+        Of a circuit that is not normalised infinite where a likelihood is, not where only the sum over rows would be.
 
     Raises
     ------
@@ -129,13 +130,10 @@ def mean_node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike
     ids = checked_nodes(circuit, nodes)
     if not len(rows):
         raise ValueError("`data` has no rows: a mean needs at least one")
-    total = np.zeros(len(ids))
     if evaluated_in_numpy(circuit, len(rows)):
         refuse_out_of_range(circuit, rows)
-        for start in range(0, len(rows), NUMPY_ROWS):
-            with np.errstate(over="ignore"):
-                total += _values_in_numpy(circuit, rows[start:start + NUMPY_ROWS])[ids].sum(axis=1)
-        return total / len(rows)
+        return _mean_in_numpy(circuit, rows, ids)
+    total = np.zeros(len(ids))
     readers, free = unit_readers(circuit, ids), free_work(circuit, "unit_work")
 
     def add(chunk: tuple[int, int]) -> tuple[Floats, Ints | None]:
@@ -170,6 +168,17 @@ def _read_chunk(circuit: Circuit, data: Evidence, start: int, stop: int, wanted:
                 group.skip[:] = False
     free.append(work)
     return np.concatenate(suspects) if suspects else None
+
+
+def _mean_in_numpy(circuit: Circuit, rows: Evidence, ids: Ints) -> Floats:
+    """(m,) means over the rows: infinite where a likelihood is, and not where only their sum leaves the doubles."""
+    total, scaled = np.zeros(len(ids)), np.zeros(len(ids))
+    for start in range(0, len(rows), NUMPY_ROWS):
+        values = _values_in_numpy(circuit, rows[start:start + NUMPY_ROWS])[ids]
+        with np.errstate(over="ignore"):
+            total += values.sum(axis=1)
+            scaled += (values / len(rows)).sum(axis=1)
+    return np.where(total < np.inf, total / len(rows), scaled)
 
 
 def _values_in_numpy(circuit: Circuit, data: Evidence) -> Floats:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import zoo
 
-from pcircuit import Circuit, InputRegion, VTree, mean_node_likelihoods, node_likelihoods
+from pcircuit import Circuit, InnerRegion, InputRegion, VTree, mean_node_likelihoods, node_likelihoods
 from pcircuit.inference import unit_likelihoods
 from pcircuit.inference.unit_likelihoods import checked_nodes
 
@@ -82,3 +82,13 @@ def test_one_unit_is_a_circuit_too(engine):
     coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75, 0.0]])])
     np.testing.assert_array_equal(node_likelihoods(coin, [[1], [-1], [2]]), [[0.75], [1.0], [0.0]])
     np.testing.assert_array_equal(checked_nodes(coin, None), [0])
+
+
+def test_a_mean_is_infinite_where_a_likelihood_is_and_not_where_only_the_sum_is(engine):
+    circuit = Circuit(VTree.from_nested([0, 1]), [
+        InputRegion(0, [[1e300, 1e154]]), InputRegion(1, [[1e8, 1e9]]), InnerRegion([[0, 0]], [[0.5]])])
+    data = np.array([[0, 0], [0, 0], [1, 0]] * 200)
+    found = mean_node_likelihoods(circuit, data)
+    np.testing.assert_allclose(found, [1e300 / 1.5, 1e8, 1e308 / 1.5, 1e308 / 3], rtol=1e-11)
+    assert mean_node_likelihoods(circuit, [[0, 0], [0, 1]])[2] == np.inf
+    assert mean_node_likelihoods(circuit, [[1, 1]] * 3)[2] == pytest.approx(1e163)
