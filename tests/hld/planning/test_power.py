@@ -5,6 +5,8 @@ import pytest
 import zoo
 
 import hld
+import hld.planning.power as power_module
+import hld.testing.verdict as verdict_module
 import pcircuit
 from hld.planning.alternatives import Edit, alternative_of
 from hld.planning.detectable import detectable
@@ -145,6 +147,16 @@ def test_single_rows_are_tested_one_by_one_with_every_null(metric, null, referen
     found = np.array([test(row[None]).pvalue for row in rows])
     for alpha in (0.05, 0.2, 0.4):
         assert power(test, rows, 1, alpha) == pytest.approx((found <= alpha).mean(), abs=1e-9)
+
+
+@pytest.mark.parametrize("probs", [[[1.0, 0.0]] * 2, [[0.3, 0.7]] * 2])
+@pytest.mark.parametrize("T", [1, 1000])
+def test_rounding_makes_the_same_distances_in_a_plan_as_in_a_verdict(probs, T):
+    test = hld.HLDTest(zoo.independent(probs), metric=["euclidean", "standardized"])
+    planned = power_module._round_offs(test, T)
+    assert planned.tolist() == verdict_module._round_offs(test, T)
+    assert planned.tolist() == [least * (T if probs[0][0] == 1 else 1) for least in test.round_offs]
+    assert (planned > 0).all()
 
 
 @pytest.mark.parametrize(("metric", "null"), [("euclidean", "exact"), (SEVERAL, "exact"), (SEVERAL, "auto")])

@@ -98,6 +98,16 @@ def test_rounding_of_what_never_varies_is_no_distance():
         assert (null.asked[0][0] > 0) == is_seen
 
 
+def test_rounding_of_what_varies_does_not_grow_with_the_rows():
+    test, null = hld.HLDTest(CIRCUIT, metric="euclidean"), Asked(0.5)
+    assert test.are_constant == (False,)
+    for size, is_seen in ((0.5, False), (2.0, True)):
+        deltas = np.zeros(len(test.nodes))
+        deltas[0] = size * test.round_offs[0]
+        verdict(test, deltas, 1000, 0.05, 0, null)
+        assert (null.asked[0][0] > 0) == is_seen
+
+
 @pytest.mark.parametrize("metric", ["euclidean", "standardized", "whitened"])
 def test_the_spectrum_is_of_the_covariance_in_the_weights_that_are_shown(metric):
     test = hld.HLDTest(CIRCUIT, metric=metric)
