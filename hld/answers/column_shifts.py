@@ -32,7 +32,7 @@ import numpy as np
 
 from hld.answers.adjust import holm
 from hld.answers.frequencies import homogeneity_pvalue
-from hld.tables.shown_names import in_one_line
+from hld.tables.shown_names import visible
 
 if TYPE_CHECKING:
     from hld.answers.profile import Profile
@@ -106,7 +106,7 @@ class ColumnShift:
         """How the column moved, in words."""
         expected, observed = self.beyond or (0.0, 0.0)
         is_most = observed - expected > np.abs(self.observed - self.expected).max(initial=0.0)
-        changes = [f"{in_one_line(self.labels[k])} {from_to(self.expected[k], self.observed[k])}"
+        changes = [f"{visible(self.labels[k])} {from_to(self.expected[k], self.observed[k])}"
                    for k in self.largest_changes(SHOWN_CHANGES - is_most)]
         if is_most:
             changes.insert(0, f"beyond the training range {from_to(expected, observed)}")

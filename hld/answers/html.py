@@ -35,6 +35,17 @@ def escaped(text: int | str) -> str:
     return html.escape(printable(str(text)), quote=True)
 
 
+def named(label: str) -> str:
+    """A label for `escaped`, in quotes where nothing would be seen of it.
+
+    Examples
+    --------
+    >>> named("red"), named("")
+    ('red', "''")
+    """
+    return label if label.strip() else repr(label)
+
+
 def histogram(column: ColumnShift) -> str:
     """Expected and observed shares of the levels of a column as an SVG picture, with the numbers in it."""
     shown = shown_levels(column)
@@ -57,7 +68,7 @@ def histogram(column: ColumnShift) -> str:
 def _label(label: str, y: int) -> str:
     """The name of a level, which ends before its bars: set closer where it is a little too wide, or else cut."""
     room = LABEL - GAP
-    text = printable(str(label))
+    text = printable(named(str(label)))
     widths = list(map(_width, text))
     most, width = 0, 0.0
     while most < len(text) and width + widths[most] <= room / SQUEEZED:

@@ -21,7 +21,7 @@ import pcircuit
 from hld.answers.column_shifts import RARE, UNSEEN, edge_texts, from_to, percent
 from hld.answers.pair_shifts import cramers_v
 from hld.synthetic.values import grids, is_binned
-from hld.tables.shown_names import in_one_line
+from hld.tables.shown_names import in_one_line, visible
 
 if TYPE_CHECKING:
     from hld.schemas.columns import LevelColumn
@@ -61,7 +61,7 @@ class ColumnDistance:
         if self.distance is None:
             return self.note
         k = int(np.argmax(np.abs(np.subtract(self.first, self.second))))
-        return f"{self.labels[k]} {from_to(self.first[k], self.second[k])}"
+        return f"{visible(self.labels[k])} {from_to(self.first[k], self.second[k])}"
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values."""

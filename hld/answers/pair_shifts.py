@@ -35,7 +35,7 @@ import numpy as np
 
 from hld.answers.adjust import holm
 from hld.answers.column_shifts import from_to, is_ordered, labels_of, percent
-from hld.tables.shown_names import in_one_line
+from hld.tables.shown_names import visible
 
 if TYPE_CHECKING:
     from hld.answers.profile import Profile
@@ -88,7 +88,7 @@ class PairShift:
         place = self._clearest_cell()
         if place is None:
             return self._how()
-        return (f"{self._how()}; {in_one_line(self.labels[0][place[0]])} with {in_one_line(self.labels[1][place[1]])} "
+        return (f"{self._how()}; {visible(self.labels[0][place[0]])} with {visible(self.labels[1][place[1]])} "
                 f"{from_to(self.expected_table[place], self.observed_table[place])}")
 
     def _clearest_cell(self) -> tuple[int, int] | None:

@@ -38,7 +38,7 @@ from hld.tables.column_names import own_names
 from hld.tables.factored import whole_cells
 from hld.tables.frames import exact_column
 from hld.tables.periods import PERIODS
-from hld.tables.shown_names import in_one_line, listed
+from hld.tables.shown_names import in_one_line, listed, visible
 
 ADJUST = {"bh": benjamini_hochberg, "by": benjamini_yekutieli}
 LISTED = 20
@@ -105,7 +105,7 @@ class SegmentsResult:
         lines = [repr(self)]
         for i in order[:LISTED].tolist():
             moved = ", ".join(map(in_one_line, _moved(self.results[i])[:3]))
-            label, p = in_one_line(self.labels[i]), p_text(float(self.adjusted[i]), self.alpha)
+            label, p = visible(self.labels[i]), p_text(float(self.adjusted[i]), self.alpha)
             lines.append(f"  {label}  adjusted {p}  {self.num_rows[i]} row{'s' * int(self.num_rows[i] != 1)}  "
                          f"effect size {self.results[i].effect:.2g}{'  ' + moved if moved else ''}")
         return "\n".join(lines + [f"  and {len(order) - LISTED} more"] * (len(order) > LISTED))

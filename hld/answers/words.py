@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hld.answers.column_shifts import UNSEEN, percent
-from hld.tables.shown_names import in_one_line
+from hld.tables.shown_names import in_one_line, visible
 
 if TYPE_CHECKING:
     from hld.answers.column_shifts import ColumnShift
@@ -207,7 +207,7 @@ def label_lines(shift: Any) -> list[str]:
     rows = zip(shift.labels, shift.before, shift.now, shift.lower, shift.upper, strict=True)
     return [f"label frequencies of {shift.num_rows} rows, assuming that rows of each label are as learned: "
             f"changed with {p_text(shift.pvalue)}",
-            *(f"  {in_one_line(str(label))}: {now:.1%} ({lower:.1%} to {upper:.1%}), learned {before:.1%}"
+            *(f"  {visible(str(label))}: {now:.1%} ({lower:.1%} to {upper:.1%}), learned {before:.1%}"
               for label, before, now, lower, upper in rows)]
 
 

@@ -16,7 +16,7 @@ from hld.planning.detectable import Detectable, detectable, detectable_levels
 from hld.planning.power import MOST_ROWS, power, smallest_batch
 from hld.results.largest import has_largest
 from hld.results.largest_count import count_events
-from hld.tables.shown_names import in_one_line, printable
+from hld.tables.shown_names import in_one_line, printable, visible
 
 DAYS = (1, 7, 30)
 NUM_ROWS = 2_000  # rows of the circuit, or of a table, from which counts and vectors are known to vary together
@@ -254,7 +254,7 @@ class Plan:
             for one in _one_a_column(several):
                 change = "no change is found, not even to all cells" if one.by is None else (
                     f"from {percent(one.share)} to {percent(one.share + one.by)} of cells")
-                lines.append(f"  {in_one_line(str(one.column))} = {in_one_line(str(one.level))}: {change}")
+                lines.append(f"  {in_one_line(str(one.column))} = {visible(str(one.level))}: {change}")
         for edit, daily, rows in self.edits:
             days = 0 if rows is None else -(-rows // self.rows_per_day)
             when = "never" if rows is None else f"after {days} day{'s' * (days != 1)} ({rows} rows)"

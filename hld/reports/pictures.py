@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hld.answers.column_shifts import percent
-from hld.answers.html import escaped
+from hld.answers.html import escaped, named
 from hld.answers.words import p_text
 
 if TYPE_CHECKING:
@@ -83,9 +83,9 @@ def heat_tables(pair: PairShift) -> str:
 
 def _heat(pair: PairShift, caption: str, shares: np.ndarray, most: float) -> str:
     """One of the two."""
-    head = "".join(f'<th scope="col">{escaped(label)}</th>' for label in pair.labels[1])
+    head = "".join(f'<th scope="col">{escaped(named(label))}</th>' for label in pair.labels[1])
     rows = "".join(
-        f'<tr><th scope="row">{escaped(label)}</th>'
+        f'<tr><th scope="row">{escaped(named(label))}</th>'
         + "".join(f'<td style="background:rgba(var(--heat),{0.5 * share / most:.3f})">{percent(share)}</td>'
                   for share in row) + "</tr>"
         for label, row in zip(pair.labels[0], shares.tolist(), strict=True))

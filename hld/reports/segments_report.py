@@ -4,7 +4,7 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING, Any
 
-from hld.answers.html import escaped
+from hld.answers.html import escaped, named
 from hld.answers.words import p_text
 from hld.reports.page import facts, page, reproduction, table
 
@@ -76,7 +76,7 @@ def _calendar(at: dict[Any, int], result: SegmentsResult) -> str:
 def _mark(result: SegmentsResult, i: int) -> str:
     """The mark of one segment, its numbers where the pointer rests."""
     pvalue, count = p_text(float(result.adjusted[i]), result.alpha), int(result.num_rows[i])
-    said = f"{result.labels[i]}: adjusted {pvalue}, {count} row{'s' * (count != 1)}"
+    said = f"{named(result.labels[i])}: adjusted {pvalue}, {count} row{'s' * (count != 1)}"
     shift = " class=\"shift\"" if result.reject[i] else ""
     return f'<span{shift} title="{escaped(said)}"></span>'
 
@@ -84,7 +84,7 @@ def _mark(result: SegmentsResult, i: int) -> str:
 def _table(result: SegmentsResult) -> str:
     """Segments by their p-value."""
     order = result.adjusted.argsort(kind="stable")[:MOST_ROWS].tolist()
-    rows = [(result.labels[i], f"{int(result.num_rows[i]):,}", _pvalue(result.pvalues[i]),
+    rows = [(named(result.labels[i]), f"{int(result.num_rows[i]):,}", _pvalue(result.pvalues[i]),
              _pvalue(result.adjusted[i], result.alpha), f"{result.results[i].effect:.2g}",
              "shift" if result.reject[i] else "no shift",
              "; ".join(f"{one.name}: {one.describe()}" for one in result.results[i].columns

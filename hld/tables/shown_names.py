@@ -34,6 +34,26 @@ def in_one_line(text: str, longest: int = LONGEST) -> str:
     return found if len(found) <= longest else f"{found[:longest - 4].rstrip()} ..."
 
 
+def visible(text: str) -> str:
+    """A level or a label `in_one_line`, in quotes where nothing would be seen of it.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> visible("red"), visible(""), visible("  ")
+    ('red', "''", "'  '")
+    """
+    found = in_one_line(text)
+    return found if text.strip() else repr(found)
+
+
 def listed(names: Iterable[Any], most: int = MOST, is_quoted: bool = True) -> str:
     """Names in a row for a message, the first of many only: a table may have thousands of columns.
 

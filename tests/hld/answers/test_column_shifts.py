@@ -80,3 +80,10 @@ def test_shares_of_nearly_all_rows_are_not_those_of_all_nor_small_ones_of_none()
         "99%", "99.5%", "99.96%", "99.99999%", "100%", "100%"]
     assert [from_to(*pair) for pair in ((0.9996, 1.0), (0.99949, 0.99951), (1.0, 1 - 1e-7), (4.12e-7, 4.13e-7))] == [
         "99.96% -> 100%", "99.949% -> 99.951%", "100% -> 99.99999%", "4.1e-05% -> 4.1e-05%"]
+
+
+def test_a_level_of_empty_text_is_seen_in_words():
+    encoder = fit_encoder([["", "x\ny"], ["a", "b"], ["", "b"], [" ", "b"]], names=["empty", "word"])
+    found = shifts(encoder, [["", "b"]] * 40 + [[" ", "x\ny"]] * 20, [["a", "b"]] * 30)
+    assert found["empty"].describe() == "a 0% -> 100%; '' 67% -> 0%"
+    assert found["word"].describe() == r"b 67% -> 100%; x\ny 33% -> 0%"

@@ -41,3 +41,9 @@ def test_p_values_have_digits_enough_to_show_that_a_calm_column_is_above_the_lev
                    for name, p in (("calm", 0.05004), ("moved", 0.04996)))
     text = html.columns_table([calm, moved], 0.05)
     assert re.findall('<tr class="(\\w+)".*?<td>(.*?)</td>', text) == [("calm", "p = 0.05004"), ("moved", "p = 0.05")]
+
+
+def test_a_level_of_empty_text_has_a_name():
+    half = np.array([0.5, 0.5])
+    picture = html.histogram(ColumnShift("x", "categorical", ("", "b"), half, half, 0.0, 1.0, 1.0, None))
+    assert re.findall('<text class="label"[^>]*>(.*?)<title>(.*?)</title>', picture)[0] == ("&#x27;&#x27;", "")

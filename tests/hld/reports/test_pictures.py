@@ -90,3 +90,10 @@ def test_a_pair_without_rows_has_no_shade():
     none = np.zeros((1, 1))
     text = heat_tables(SimpleNamespace(labels=(("a",), ("b",)), expected_table=none, observed_table=none))
     assert re.findall(r"var\(--heat\),([\d.]+)", text) == ["0.000", "0.000"]
+
+
+def test_a_level_of_empty_text_heads_its_cells():
+    table = np.full((2, 1), 0.5)
+    text = heat_tables(SimpleNamespace(labels=(("", "a"), (" ",)), expected_table=table, observed_table=table))
+    assert re.findall('<th scope="row">(.*?)</th>', text)[:2] == ["&#x27;&#x27;", "a"]
+    assert re.findall('<th scope="col">(.*?)</th>', text)[0] == "&#x27; &#x27;"

@@ -94,3 +94,9 @@ def test_a_segment_of_one_row_is_not_said_to_have_rows():
                            np.array([0.01] * 2), np.array([0.01] * 2), np.array([True] * 2), 0.05, "bh")
     assert [said.split(", ")[1] for _, said in marks(picture(found))] == ["1 row", "2 rows"]
     assert ["1 row  effect" in line for line in str(found).splitlines()[1:]] == [True, False]
+
+
+def test_a_segment_of_empty_text_has_a_name():
+    text = segments_report(None, result(["", "b"], [0.01, 0.5]))
+    assert [row[0] for row in table_rows(text)[1:]] == ["''", "b"]
+    assert marks(text)[0][1] == "'': adjusted p = 0.01, 1000 rows"
