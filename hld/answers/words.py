@@ -204,11 +204,19 @@ def label_lines(shift: Any) -> list[str]:
     -------
     list of str
     """
-    rows = zip(shift.labels, shift.before, shift.now, shift.lower, shift.upper, strict=True)
-    return [f"label frequencies of {shift.num_rows} rows, assuming that rows of each label are as learned: "
+    rows = zip(shift.labels, *(map(_tenths, one) for one in (shift.before, shift.now, shift.lower, shift.upper)),
+               strict=True)
+    number = f"{shift.num_rows} row{'s' * (shift.num_rows != 1)}"
+    return [f"label frequencies of {number}, assuming that rows of each label are as learned: "
             f"changed with {p_text(shift.pvalue)}",
-            *(f"  {visible(str(label))}: {now:.1%} ({lower:.1%} to {upper:.1%}), learned {before:.1%}"
+            *(f"  {visible(str(label))}: {now} ({lower} to {upper}), learned {before}"
               for label, before, now, lower, upper in rows)]
+
+
+def _tenths(share: float) -> str:
+    """A share to a tenth of a per cent, with more digits where it would look like none or all."""
+    text = f"{share:.1%}"
+    return percent(share) if text in ("0.0%", "100.0%") and 0 < share < 1 else text
 
 
 def quality_lines(quality: Any, columns: tuple[ColumnShift, ...], alpha: float) -> list[Any]:
