@@ -23,7 +23,8 @@ frequencies as they were (`hld.answers.dependences.likeliest_column`).
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+import collections
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -189,7 +190,7 @@ def is_ordered(column: LevelColumn) -> bool:
 
 
 def labels_of(column: Any) -> tuple[Any, ...]:
-    """Names of the categories of a column, and "(missing)" after them.
+    """Names of the categories of a column, and "(missing)" after them, no two of them the same.
 
     Examples
     --------
@@ -200,12 +201,25 @@ def labels_of(column: Any) -> tuple[Any, ...]:
     """
     edges = getattr(column, "edges", None)
     if edges is None:
-        return (*map(str, column.values(UNSEEN, RARE)), MISSING)
+        others = (*column.values(UNSEEN, RARE)[len(column.levels):], MISSING)
+        return (*level_texts(column.levels, others), *others)
     if not edges:
         return ("all numbers", MISSING)
     marks = edge_texts(column, edges)
     return (f"< {marks[0]}", *(f"{a} to {b}" for a, b in pairwise(marks)), f">= {marks[-1]}",
             MISSING)
+
+
+def level_texts(levels: Sequence[Any], others: Iterable[str]) -> tuple[str, ...]:
+    """The texts of distinct levels, in quotes where a text looks like another level, or like one of other names.
+
+    Examples
+    --------
+    >>> level_texts((1, "1", "a", "(unseen)"), ("(unseen)", "(missing)"))
+    ('1', "'1'", 'a', "'(unseen)'")
+    """
+    count = collections.Counter([*map(str, levels), *others])
+    return tuple(repr(level) if isinstance(level, str) and count[level] > 1 else str(level) for level in levels)
 
 
 def percent(share: float) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pcircuit
-from hld.answers.column_shifts import RARE, UNSEEN, edge_texts, from_to, percent
+from hld.answers.column_shifts import RARE, UNSEEN, edge_texts, from_to, level_texts, percent
 from hld.answers.pair_shifts import cramers_v
 from hld.synthetic.values import grids, is_binned
 from hld.tables.shown_names import in_one_line, visible
@@ -187,7 +187,10 @@ def _common(name: str, first: _Side, second: _Side) -> tuple[Any, ...]:
             shares = np.zeros((len(own), len(labels)))
             shares[np.arange(len(own)), [labels.index(value) for value in own]] = 1
             maps.append(shares)
-        return tuple(SHARED.get(label, str(label)) for label in labels), maps
+        own = [label for label in labels if label not in SHARED]
+        shown = level_texts(own, [SHARED[label] for label in labels if label in SHARED])
+        names = SHARED | dict(zip(own, shown, strict=True))
+        return tuple(names[label] for label in labels), maps
     marks = sorted({*columns[0].edges, *columns[1].edges})  # type: ignore[attr-defined]
     texts = edge_texts(columns[0], marks)
     labels = (f"< {texts[0]}", *(f"{a} to {b}" for a, b in pairwise(texts)),  # type: ignore[assignment]

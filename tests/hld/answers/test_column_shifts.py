@@ -87,3 +87,14 @@ def test_a_level_of_empty_text_is_seen_in_words():
     found = shifts(encoder, [["", "b"]] * 40 + [[" ", "x\ny"]] * 20, [["a", "b"]] * 30)
     assert found["empty"].describe() == "a 0% -> 100%; '' 67% -> 0%"
     assert found["word"].describe() == r"b 67% -> 100%; x\ny 33% -> 0%"
+
+
+def test_no_two_levels_of_a_column_have_one_name():
+    """The number 1, the text "1", and texts that look like what is no level: of which one was read as another."""
+    cells = [[1], ["1"], ["(unseen)"], ["(missing)"], ["a"]]
+    encoder = fit_encoder(np.array(cells * 2, dtype=object))
+    labels = labels_of(encoder.columns[0])
+    assert sorted(labels[:5]) == ["'(missing)'", "'(unseen)'", "'1'", "1", "a"]
+    assert labels[5:] == ("(unseen)", "(missing)")
+    found = shifts(encoder, np.array([[1]] * 9, dtype=object), np.array([["1"]] * 9, dtype=object))
+    assert next(iter(found.values())).describe() == "1 100% -> 0%; '1' 0% -> 100%"
