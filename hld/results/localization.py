@@ -37,6 +37,7 @@ import numpy as np
 
 import pcircuit
 from hld.answers.adjust import benjamini_hochberg
+from hld.answers.words import LEAST_SHOWN
 
 SINGULAR = 1e-9  # share of a variance below which it counts as none
 
@@ -92,8 +93,9 @@ class Localization:
         lines = [f"{'node':>6} {'kind':<8} {'delta':>10} {'z':>8} {'own z':>8} {'p (adj.)':>9}  scope"]
         for shift in self.nodes:
             scope = ",".join(map(str, shift.scope[:12])) + (",..." if len(shift.scope) > 12 else "")
+            pvalue = f"{shift.pvalue:.2g}" if shift.pvalue > LEAST_SHOWN else f"< {LEAST_SHOWN:g}"
             lines.append(f"{shift.node:>6} {shift.kind:<8} {shift.delta:>10.3g} {shift.zscore:>8.2f} "
-                         f"{shift.own_zscore:>8.2f} {shift.pvalue:>9.2g}  {{{scope}}}")
+                         f"{shift.own_zscore:>8.2f} {pvalue:>9}  {{{scope}}}")
         return "\n".join(lines)
 
 

@@ -163,3 +163,10 @@ def test_own_zscores_are_standard_normal_without_a_shift(kinds, monkeypatch):
     squares = (own[:, varies] ** 2).sum(axis=0)  # chi-square with `trials` degrees of freedom
     assert chi2.ppf(1e-7, trials) < squares.min()
     assert squares.max() < chi2.isf(1e-7, trials)
+
+
+def test_p_values_of_nodes_that_doubles_round_to_zero_are_not_shown_as_zero():
+    circuit = zoo.independent([[0.3, 0.7]])
+    found = localize(circuit, np.array([0, 0]), np.array([1.0, 0.1]), np.array([0.5, 0.5]), 10_000)
+    assert found.nodes[0].pvalue == 0
+    assert [line[45:54].strip() for line in str(found).splitlines()] == ["p (adj.)", "< 1e-300", "5.5e-89"]
