@@ -27,7 +27,7 @@ from hld.tables.cells import read_table
 MOST_PAIRS = 500
 CLASSIFIED = 5_000  # rows of each side that trees learn from
 MEASURED, CLOSE_TO = 1_000, 20_000  # rows whose distance is measured, and training rows
-FOLDS = 5
+FOLDS, FEWEST_VALUES = 5, 20  # parts of the rows that are predicted from the others; values that trees look at
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +159,8 @@ def classifier_auc(drawn: Any, real: np.ndarray, rng: np.random.Generator) -> fl
     if n < 2 * FOLDS:
         return None
     X = np.concatenate([one[rng.choice(len(one), n, replace=False)] for one in (drawn, real)])
+    few = (~np.isnan(X)).sum(axis=0) < FEWEST_VALUES
+    X[:, few] = ~np.isnan(X[:, few])  # trees refuse a column without values, as this may be in one of the folds
     y = np.repeat([0, 1], n)
     trees = HistGradientBoostingClassifier(max_iter=60, random_state=0)
     predicted = cross_val_predict(trees, X, y, cv=FOLDS, method="predict_proba")[:, 1]
@@ -210,7 +212,9 @@ def _features(encoder: Any, table: Any) -> np.ndarray:
 
 
 def _agreement(a: np.ndarray, b: np.ndarray) -> float:
-    """1 - total variation distance of counts."""
+    """1 - total variation distance of counts; those of no rows agree only with others of none."""
+    if (a.sum() > 0) != (b.sum() > 0):
+        return 0.0
     return 1 - float(np.abs(a / max(a.sum(), 1) - b / max(b.sum(), 1)).sum() / 2)
 
 

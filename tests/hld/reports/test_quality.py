@@ -97,3 +97,24 @@ def test_columns_that_are_left_out_are_not_drawn_and_not_missed(kind):
     assert found.result.num_samples == 200
     assert 0.5 < found.shape <= 1
     assert len(found.closest) > 0
+
+
+@pytest.mark.parametrize("empty", ["rows", "real"])
+def test_a_column_without_values_does_not_agree_with_one_that_has_some(detector, table, empty):
+    """By a half, it was said, and so better than a column that has other values."""
+    tables = {"rows": table[:50], "real": table[:50]} | {empty: table[:50].assign(kind=None)}
+    found = sample_quality(detector, tables["rows"], real=tables["real"])
+    assert found.columns == {"kind": 0.0, "size": 1.0}
+    assert list(found.pairs.values()) == [0.0]
+    both = sample_quality(detector, table[:50].assign(kind=None), real=table[:60].assign(kind=None))
+    assert both.columns["kind"] == 1.0
+
+
+@pytest.mark.parametrize("num_values", [0, 1, 19, 20])
+def test_a_column_that_hardly_any_row_shows_does_not_stop_the_trees(num_values, rng):
+    """scikit-learn had raised "window shape cannot be larger than input array shape"."""
+    pytest.importorskip("sklearn")
+    rows = np.column_stack([rng.normal(size=200), np.full(200, np.nan)])
+    rows[:num_values, 1] = np.arange(num_values)
+    assert 0.3 < classifier_auc(rows[::2], rows[1::2], rng) < 0.7
+    assert classifier_auc(np.column_stack([rows[:, 0], np.zeros(200)]), rows, rng) > 0.9 - num_values / 40
