@@ -237,6 +237,18 @@ def percent(share: float) -> str:
     return f"{100 - rest:.10g}%"
 
 
+def tenths(share: float) -> str:
+    """A share to a tenth of a per cent, with more digits where it would look like none or all.
+
+    Examples
+    --------
+    >>> [tenths(share) for share in (0.0, 0.0004, 0.25, 0.9997, 1.0)]
+    ['0.0%', '0.04%', '25.0%', '99.97%', '100.0%']
+    """
+    text = f"{share:.1%}"
+    return percent(share) if text in ("0.0%", "100.0%") and 0 < share < 1 else text
+
+
 def from_to(first: float, second: float) -> str:
     """Two shares in per cent, with as many digits as tell them apart.
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hld.answers.column_shifts import UNSEEN, percent
+from hld.answers.column_shifts import UNSEEN, percent, tenths
 from hld.tables.shown_names import in_one_line, visible
 
 if TYPE_CHECKING:
@@ -204,19 +204,13 @@ def label_lines(shift: Any) -> list[str]:
     -------
     list of str
     """
-    rows = zip(shift.labels, *(map(_tenths, one) for one in (shift.before, shift.now, shift.lower, shift.upper)),
+    rows = zip(shift.labels, *(map(tenths, one) for one in (shift.before, shift.now, shift.lower, shift.upper)),
                strict=True)
     number = f"{shift.num_rows} row{'s' * (shift.num_rows != 1)}"
     return [f"label frequencies of {number}, assuming that rows of each label are as learned: "
             f"changed with {p_text(shift.pvalue)}",
             *(f"  {visible(str(label))}: {now} ({lower} to {upper}), learned {before}"
               for label, before, now, lower, upper in rows)]
-
-
-def _tenths(share: float) -> str:
-    """A share to a tenth of a per cent, with more digits where it would look like none or all."""
-    text = f"{share:.1%}"
-    return percent(share) if text in ("0.0%", "100.0%") and 0 < share < 1 else text
 
 
 def quality_lines(quality: Any, columns: tuple[ColumnShift, ...], alpha: float) -> list[Any]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hld.answers.column_shifts import percent
+from hld.answers.column_shifts import percent, tenths
 from hld.answers.html import escaped, histogram
 from hld.answers.words import p_text
 from hld.reports.page import facts, page, table
@@ -31,8 +31,8 @@ def quality_report(quality: Any, *, model_name: str = "the model") -> str:
     str
         A whole document of HTML that fetches nothing.
     """
-    trend = "-" if quality.trend is None else f"{100 * quality.trend:.1f}%"
-    told = facts([("rows drawn", f"{quality.num_rows:,}"), ("columns agree", f"{100 * quality.shape:.1f}%"),
+    trend = "-" if quality.trend is None else tenths(quality.trend)
+    told = facts([("rows drawn", f"{quality.num_rows:,}"), ("columns agree", tenths(quality.shape)),
                   ("pairs agree", trend), ("classifier AUC (0.5 is chance)", "-" if quality.auc is None else
                                            f"{quality.auc:.2f}"), ("test of the rows", p_text(quality.result.pvalue))])
     verdict = "shift" if quality.result.reject else "calm"
@@ -41,10 +41,10 @@ def quality_report(quality: Any, *, model_name: str = "the model") -> str:
     worst = sorted(quality.columns, key=quality.columns.get)[:WORST]
     shown = {one.name: one for one in quality.result.columns}
     cards = "".join(f'<article class="card"><header><h3>{escaped(name)}</h3><span class="p">agreement '
-                    f"{100 * quality.columns[name]:.1f}%</span></header>{histogram(shown[name])}</article>"
+                    f"{tenths(quality.columns[name])}</span></header>{histogram(shown[name])}</article>"
                     for name in worst if name in shown)
     pairs = sorted(quality.pairs, key=quality.pairs.get)[:WORST]
-    rows = [(" and ".join(pair), f"{100 * quality.pairs[pair]:.1f}%") for pair in pairs]
+    rows = [(" and ".join(pair), tenths(quality.pairs[pair])) for pair in pairs]
     return page(f"Drawn rows of {model_name}", [
         f'<p class="kicker">rows drawn from {escaped(model_name)}</p><section class="verdict {verdict}">'
         f"<h1>Drawn rows</h1><p>{words}</p>{told}</section>",

@@ -66,3 +66,12 @@ def test_distances_to_training_rows_are_told_of_drawn_and_of_real_ones():
     assert rows == [["", "5% quantile", "median", "identical"], ["drawn rows", "0", "0.125", "50%"],
                     ["real rows", "0.525", "0.75", "0%"]]
     assert len(table_rows(quality_report(quality(["x"], closest=drawn)))) == 2
+
+
+def test_what_agrees_in_nearly_all_rows_is_not_said_to_agree_in_all():
+    found = quality(["x", "y"], {("x", "y"): 0.99961})
+    found.columns.update(x=0.99998, y=1.0)
+    text = quality_report(found)
+    assert facts(text)["columns agree"] == "99.999%"
+    assert facts(text)["pairs agree"] == table_rows(text)[1][1] == "99.96%"
+    assert re.findall(r"agreement ([\d.]+%)", text) == ["99.998%", "100.0%"]
