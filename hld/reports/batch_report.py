@@ -56,7 +56,12 @@ def batch_report(detector: Any, result: Any, *, batch_name: str = "the batch", m
     return page(title, [
         _verdict(result, batch_name, model_name), _null(detector, result), _columns(result), _pairs(result),
         _quality(result), _model(detector),
-        reproduction(commands, f", null {result.null}, {result.num_samples} rows", digest)])
+        reproduction(commands, f", null {result.null}, {_rows(result.num_samples)}", digest)])
+
+
+def _rows(number: int, kind: str = "") -> str:
+    """So many rows of a kind."""
+    return f"{number:,} {kind}row{'s' * (number != 1)}"
 
 
 def _verdict(result: Any, batch_name: str, model_name: str) -> str:
@@ -87,7 +92,7 @@ def _null(detector: Any, result: Any) -> str:
     several = (" The p-values of these distances are combined into one, which accounts for their dependence."
                if len(curves) > 1 else "")
     return ("<h2>How far from chance</h2><p>Grey is how far batches of "
-            f"{result.num_samples:,} unshifted row{'s' * (result.num_samples != 1)} lie from the reference "
+            f"{_rows(result.num_samples, 'unshifted ')} lie from the reference "
             f"by chance alone, red the {percent(result.alpha)} of them that lie farthest; the blue line is this "
             "batch, with its p-value as the area beyond it."
             f"{escaped(several)} {escaped(shared)}</p><div class=\"grid\">"
@@ -156,9 +161,9 @@ def _quality(result: Any) -> str:
     quality = result.data_quality
     absent = "".join(f"<p>{escaped(line[0].upper() + line[1:])}.</p>" for line in (
         () if quality is None else (*quality.absent_lines(), *quality.extra_lines())))
-    if not odd and not absent:
+    if not odd:
         return ("<h2>Data quality</h2><p>No cell is missing, of an unknown level, or out of the range that training "
-                "showed.</p>")
+                "showed.</p>" + absent)
     expected = {one.name: float(one.expected[-1]) for one in result.columns}
     rows = [(name, f"{missing:,} ({percent(missing / T)}; expected {percent(expected[name])})", f"{unseen:,}",
              f"{beyond:,}") for name, missing, unseen, beyond in odd]

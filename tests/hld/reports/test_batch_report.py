@@ -48,3 +48,14 @@ def test_the_p_value_on_top_shows_on_which_side_of_the_level_it_is():
     result = SimpleNamespace(columns=(), alpha=0.05, pvalue=0.05004, reject=False, num_samples=20, effect=0.0)
     assert "<dd>0.05004</dd>" in _verdict(result, "batch", "model")
     assert "<dd>&lt; 1e-300</dd>" in _verdict(SimpleNamespace(**vars(result) | {"pvalue": 0.0}), "batch", "model")
+
+
+def test_a_column_too_many_has_a_line_and_no_empty_table():
+    training = {"x": np.arange(100) % 3, "y": np.arange(100) % 2}
+    detector = hld.HLDDetector(num_epochs=1, num_latents=2, metric="likelihoods", num_resamples=19).fit(training)
+    text = batch_report(detector, detector.test({"x": [0], "y": [1], "z": [5]}))
+    said = text.partition("<h2>Data quality</h2>")[2].partition("<h2>")[0]
+    assert re.sub(r"</?p>", "|", said.strip()) == (
+        "|No cell is missing, of an unknown level, or out of the range that training showed.|"
+        "|Column &#x27;z&#x27; was not in training: ignored.|")
+    assert re.search(r"# hld [^<]*, 1 row<", text)
