@@ -37,6 +37,8 @@ class Evidence:
         p-values of the shares of missing cells, of the columns where there are any.
     are_chosen : bool
         Whether the pairs of columns were chosen by the rows of the reference.
+    numbers : tuple of int or None
+        Numbers of the columns among all of the encoder, ascending, where they are not all.
     """
 
     fitted: tuple[Any, ...]
@@ -49,6 +51,12 @@ class Evidence:
     new: tuple[NewValues | None, ...] | None = None
     are_chosen: bool = False
     missing: tuple[float | None, ...] | None = None
+    numbers: tuple[int, ...] | None = None
+
+    def name_of(self, v: int) -> str:
+        """The name of column v of the encoder."""
+        name: str = self.fitted[v if self.numbers is None else self.numbers.index(v)].name
+        return name
 
     def of_columns(self, shown: list[int]) -> Evidence:
         """The evidence of some of the columns, ascending, as if there were no others."""
@@ -57,7 +65,8 @@ class Evidence:
         missing = None if self.missing is None else tuple(self.missing[v] for v in shown)
         return Evidence(tuple(self.fitted[v] for v in shown), self.reference.of_columns(shown),
                         self.batch.of_columns(shown), self.num_unseen[shown], self.num_out_of_range[shown], self.seed,
-                        tests, new, self.are_chosen, missing)
+                        tests, new, self.are_chosen, missing,
+                        tuple(v if self.numbers is None else self.numbers[v] for v in shown))
 
     @cached_property
     def columns(self) -> tuple[Any, ...]:

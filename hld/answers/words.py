@@ -184,7 +184,7 @@ def dependence_lines(result: Any) -> list[Any]:
     found = result.largest_dependence
     if found is None or not found.share or found.pvalue > result.scaled_alpha * found.share:
         return []
-    names = [result.evidence.fitted[v].name for v in found.columns]
+    names = [result.evidence.name_of(v) for v in found.columns]
     both = " and ".join(map(in_one_line, names))
     if any(one.adjusted <= result.alpha and one.name in names for one in result.columns):
         return []

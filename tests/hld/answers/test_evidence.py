@@ -167,6 +167,8 @@ def test_the_evidence_of_some_columns_is_as_if_there_were_no_others(detector):
     whole = detector.test(batch).evidence
     tests = np.arange(12.0).reshape(2, 6) / 12
     some = whole.of_columns(shown)
+    assert [some.name_of(v) for v in shown] == [whole.name_of(v) for v in shown] == [one.name for one in some.fitted]
+    assert some.of_columns([1]).name_of(shown[1]) == whole.name_of(shown[1])
     both = [f"x{v}" for v in shown]
     assert sorted(one.name for one in some.columns) == both
     expected = {one.name: (one.pvalue, one.observed.tolist()) for one in whole.columns}

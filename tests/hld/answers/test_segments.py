@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import false_discovery_control
 
 import hld
+from hld.reports.batch_report import batch_report
 from hld.reports.segments_report import segments_report
 
 
@@ -150,6 +151,24 @@ def test_a_hidden_column_is_not_among_those_that_moved():
     np.testing.assert_allclose([one.adjusted for one in shift.columns],
                                [min(1.0, k * one.pvalue) for k, one in zip((2, 1), shift.columns, strict=True)],
                                rtol=1e-12)  # for two columns
+
+
+def test_a_dependence_is_that_of_its_columns_also_where_one_before_them_is_hidden():
+    """The first column is hidden: names by the places of the others were wrong, or led to an IndexError."""
+    rng = np.random.default_rng(0)
+
+    def rows(n, share):
+        first = rng.integers(0, 2, n)
+        return pd.DataFrame({"shop": rng.integers(0, 2, n), "a": first, "b": np.where(rng.random(n) < share, first, 0),
+                             "c": rng.integers(0, 3, n)})
+
+    detector = hld.HLDDetector(num_epochs=5, num_latents=2, num_resamples=99).fit(rows(1000, 1.0))
+    found = detector.test_by(pd.concat([rows(16, 0.3).assign(shop=1), rows(40, 1.0).assign(shop=0)]), "shop")
+    assert found.reject.tolist() == [False, True]
+    shifted = found.results[1]
+    assert shifted.largest_dependence.columns == (1, 2)
+    assert "the dependence of a and b is weaker than in the reference: " in str(shifted)
+    assert "The dependence of a and b is weaker" in batch_report(detector, shifted)
 
 
 def test_arrays_of_whole_numbers_are_read_in_the_same_way():
