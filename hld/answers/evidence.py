@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hld.answers.column_shifts import NewValues, column_shifts
-from hld.answers.dependences.associations import changes_of_associations
+from hld.answers.dependences.associations import are_opposed, changes_of_associations
 from hld.answers.dependences.likeliest_column import likeliest_first
 from hld.answers.pair_shifts import pair_shifts
 from hld.answers.profile import Profile
@@ -96,6 +96,24 @@ class Evidence:
         if self.tests is not None:
             return ()
         return pair_shifts(self.fitted, self.reference, self.batch, are_chosen=self.are_chosen)
+
+    def is_opposed(self, names: list[str]) -> bool:
+        """Whether the values of two columns go together in the batch that do not in the reference: see `are_opposed`.
+
+        Parameters
+        ----------
+        names : list of two str
+            Of the columns of an edge.
+
+        Returns
+        -------
+        bool
+            False where the associations are not known, as of counts in a database.
+        """
+        if self.reference.associations is None:
+            return False
+        e = [[self.fitted[v].name for v in edge] for edge in self.reference.edges.tolist()].index(names)
+        return are_opposed(self.reference.associations[e], self.batch.pairs[e])
 
     def odd_cells(self) -> list[Any]:
         """(name, missing, unseen, out of range) of each column that has such cells."""

@@ -188,7 +188,9 @@ def dependence_lines(result: Any) -> list[Any]:
     both = " and ".join(map(in_one_line, names))
     if any(one.adjusted <= result.alpha and one.name in names for one in result.columns):
         return []
-    change = "weaker" if found.is_weaker else "stronger"
+    change = "stronger" if not found.is_weaker else "weaker"
+    if found.is_weaker and result.evidence.is_opposed(names):
+        change = "between other values"
     return [f"the dependence of {both} is {change} than in the reference: "
             f"{p_text(found.pvalue)} (an upper bound, for all pairs of the tree together)"]
 

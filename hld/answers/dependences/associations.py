@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 CLOSE = 1e-10  # standard deviation of what does not vary
+CLEAR = 3.0  # standard errors of a mean below that of chance
 
 
 class Associations(NamedTuple):
@@ -89,6 +90,37 @@ def changes_of_associations(kept: Any, batch: Any) -> list[tuple[int, float, flo
         result.append((e, math.erfc(abs(z) / math.sqrt(2)),
                        (_loss(kept.associations[e], kept.pairs[e] / n) / deviation) ** 2 * n * T / (n + T)))
     return result
+
+
+def are_opposed(a: np.ndarray, counts: np.ndarray) -> bool:
+    """Whether the pairs of a batch are those of low associations, clearly more often than chance makes them.
+
+    Then a mean below that of the reference tells no weaker dependence, but one between other values.
+
+    Parameters
+    ----------
+    a : (C_u, C_v) float array
+        Associations.
+    counts : (C_u, C_v) int array
+        Pairs of values in the batch.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> a = np.array([[0.5, -1.0], [-1.0, 0.5]])
+    >>> [are_opposed(a, np.array(counts)) for counts in ([[8, 2], [2, 8]], [[5, 5], [5, 5]], [[1, 9], [9, 1]])]
+    [False, False, True]
+    """
+    T = int(counts.sum())
+    if not T:
+        return False
+    alone = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / T ** 2
+    mean = float((a * alone).sum())
+    error = math.sqrt(float(((a - mean) ** 2 * alone).sum()) / T)
+    return mean - float((a * counts).sum()) / T > CLEAR * error
 
 
 def _loss(a: np.ndarray, shares: np.ndarray) -> float:

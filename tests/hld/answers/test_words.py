@@ -78,6 +78,18 @@ def test_a_dependence_that_few_rows_show_is_told():
     assert "dependence" not in str(calm)
 
 
+@pytest.mark.parametrize(("share", "said"), [(0.0, "between other values"), (0.5, "weaker")])
+def test_a_dependence_that_was_reversed_is_not_said_to_be_weaker(share, said):
+    rng = np.random.default_rng(7)
+    first, a = rng.integers(0, 2, size=1000), rng.integers(0, 2, size=24)
+    rows = pd.DataFrame({"a": first, "b": np.where(rng.random(1000) < 0.97, first, 1 - first),
+                         "c": rng.integers(0, 3, size=1000)})
+    detector = hld.HLDDetector(num_epochs=8, num_latents=2, num_resamples=99).fit(rows)
+    own = pd.DataFrame({"a": a, "b": np.where(rng.random(24) < share, a, 1 - a), "c": rng.integers(0, 3, 24)})
+    (line,) = [line for line in str(detector.test(own)).splitlines() if "dependence" in line]
+    assert line.startswith(f"the dependence of a and b is {said} than in the reference: p = ")
+
+
 def test_frame_notebook_and_picture(result):
     frame = result.to_frame()
     assert frame["column"].tolist()[0] == "x"
