@@ -57,7 +57,7 @@ class SegmentsResult:
         In ascending order, numbers as numbers, also those within texts, and times as times; missing ones last.
     num_rows : (m,) int array
     results : tuple of HLDResult
-        Each at level `alpha` by itself; those called shifted tell their columns.
+        Each at level `alpha` by itself; those called shifted tell their columns: the 200 of the smallest p-values.
     pvalues, adjusted : (m,) float arrays
         p-values, and adjusted for the number of segments.
     reject : (m,) bool array
@@ -185,7 +185,7 @@ def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: lis
     adjusted = ADJUST[procedure](pvalues)  # type: ignore[arg-type]
     called = adjusted <= alpha
     shown = [v for v in range(len(encoder.names)) if v not in hidden]
-    for i in np.flatnonzero(called)[:MOST_EXPLAINED].tolist():
+    for i in [i for i in np.argsort(adjusted, kind="stable").tolist() if called[i]][:MOST_EXPLAINED]:
         evidence = evidence_of(detector, batch_profile(detector, rows[i]), results[i].data_quality,
                                results[i].column_pvalues)
         results[i] = replace(results[i], evidence=None if evidence is None else evidence.of_columns(shown))

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import false_discovery_control
 
 import hld
+import hld.answers.segments as segments_module
 from hld.reports.batch_report import batch_report
 from hld.reports.segments_report import segments_report
 
@@ -209,6 +210,18 @@ def test_labels_are_in_the_order_of_their_numbers(detector, visits):
     plain, labels = visits.drop(columns="shop"), np.array(["10", "9", "-2", "day 10", "day 9", "b", "1.5", "\u0663"])
     found = detector.test_by(plain, np.resize(labels, len(plain)).tolist())
     assert found.labels == ("-2", "1.5", "9", "10", "b", "day 9", "day 10", "\u0663")
+
+
+def test_of_many_shifted_segments_those_of_the_smallest_p_values_tell_their_columns(detector, monkeypatch):
+    """Not those of the first labels: a line of a segment that comes first said nothing of its columns."""
+    monkeypatch.setattr(segments_module, "MOST_EXPLAINED", 1)
+    rows = table(np.random.default_rng(3), 300)
+    rows["x"] += np.repeat([1.5, 0.0, 9.0], 100)
+    found = detector.test_by(rows, np.repeat([1, 2, 3], 100))
+    assert found.reject.tolist() == [True, False, True]
+    assert found.adjusted[2] < found.adjusted[0]
+    assert [len(one.columns) > 0 for one in found.results] == [False, False, True]
+    assert str(found).splitlines()[1].endswith("  x")
 
 
 def test_small_p_values_are_not_said_to_be_zero(detector, visits):
