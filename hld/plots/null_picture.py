@@ -19,7 +19,8 @@ ROOM = 1.15  # beyond the larger of statistic and threshold
 def null_law(test: Any, result: Any, ax: Any = None) -> Any:
     """Draw the null distribution of the distance, and where the distance of a batch falls.
 
-    P(d in a bar) under H0 over the width of the bar; bars above the threshold, which sum to alpha, are orange.
+    P(d in a bar) under H0 over the width of the bar; bars above the threshold, which sum to alpha, are orange.  Where
+    tests beside the distance share the level, as in results of a detector, p-value and level are those of the distance.
 
     Parameters
     ----------
@@ -59,11 +60,12 @@ def null_law(test: Any, result: Any, ax: Any = None) -> Any:
     if len(result.metrics) > 1:
         raise ValueError(f"`test` combines the metrics {result.metrics}: draw the law of a test with one of them")
     edges, tail = null_tail(test, result)
-    known = f"p = {result.pvalue:.2g}" if result.pvalue > LEAST_SHOWN else f"p < {LEAST_SHOWN:g}"
+    pvalue, level = _of_distance(result)
+    known = f"p = {pvalue:.2g}" if pvalue > LEAST_SHOWN else f"p < {LEAST_SHOWN:g}"
     density = -np.diff(tail) / np.diff(edges)
     beyond = edges[:-1] >= result.threshold * (1 - 1e-9)
     ax = axes(ax)
-    for chosen, colour, label in ((~beyond, SKY, "no shift"), (beyond, VERMILLION, f"level {result.alpha:g}")):
+    for chosen, colour, label in ((~beyond, SKY, "no shift"), (beyond, VERMILLION, f"level {level:.3g}")):
         ax.bar(edges[:-1][chosen], density[chosen], np.diff(edges)[chosen], align="edge", color=colour, label=label)
     ax.axvline(result.statistic, color=BLUE, linewidth=2, label=f"this batch: {known}")
     rows = f"{result.num_samples} row{'s' * (result.num_samples != 1)}"
@@ -72,6 +74,15 @@ def null_law(test: Any, result: Any, ax: Any = None) -> Any:
     place = "upper center" if result.statistic > 0.7 * edges[-1] else "upper right"
     ax.legend(fontsize="small", frameon=False, loc=place)
     return plain_frame(ax)
+
+
+def _of_distance(result: Any) -> tuple[float, float]:
+    """The p-value of the distance, and its part of the level; all of it where nothing else is tested."""
+    quality = result.data_quality
+    beside = (result.largest_count, result.largest_dependence,
+              *(() if quality is None else (quality.missingness, quality.new_values)))
+    share = sum(one.share for one in beside if one is not None)
+    return (result.pvalues[0], (1 - share) * result.scaled_alpha) if share else (result.pvalue, result.alpha)
 
 
 def null_tail(test: Any, result: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -110,3 +110,21 @@ def test_a_p_value_that_is_a_bound_is_drawn_as_one(ax):
     assert result.pvalue == 1e-300
     plots.null_law(test, result, ax)
     assert ax.get_legend().get_texts()[0].get_text() == "this batch: p < 1e-300"
+
+
+def test_p_value_and_level_are_those_of_the_distance_where_others_share_the_level(ax, rng):
+    """A detector's p-value of 0.087 stood at a distance beyond which 0.8 of all batches are."""
+    table = rng.integers(0, 3, size=(400, 2)).astype(float)
+    table[rng.random(table.shape) < 0.1] = np.nan
+    detector = hld.HLDDetector(num_latents=2, num_epochs=2, metric="euclidean", null="exact").fit(table)
+    batch = table[:60].copy()
+    batch[:20, 0] = np.nan
+    result = detector.test(batch)
+    share = result.data_quality.missingness.share + result.data_quality.new_values.share
+    level = (1 - share) * result.scaled_alpha
+    assert result.pvalue < 0.01 < 0.05 * (1 - share) <= level < 0.05 < result.pvalues[0]
+    plots.null_law(detector.test_, result, ax)
+    said = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert said == [f"this batch: p = {result.pvalues[0]:.2g}", "no shift", f"level {level:.3g}"]
+    tail = null_tail(detector.test_, result)[1]
+    assert tail[NUM_BARS] == pytest.approx(level, rel=0.01)  # of rows without holes
