@@ -110,7 +110,7 @@ def test_a_column_without_values_does_not_agree_with_one_that_has_some(detector,
     assert both.columns["kind"] == 1.0
 
 
-@pytest.mark.parametrize("num_values", [0, 1, 19, 20])
+@pytest.mark.parametrize("num_values", [0, 20])
 def test_a_column_that_hardly_any_row_shows_does_not_stop_the_trees(num_values, rng):
     """scikit-learn had raised "window shape cannot be larger than input array shape"."""
     pytest.importorskip("sklearn")
