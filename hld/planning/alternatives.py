@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
+from hld.references.available import some_rows
 from hld.references.circuit import CircuitReference
 from hld.references.reference import MAX_FULL_SPECTRUM
 
@@ -142,7 +143,7 @@ class Alternative:
     num_rows : int or None
         Rows that the mean is of; None where it is not of rows.
     rows : (N, V) int array or None
-        Rows of the alternative.
+        Rows of the alternative, of many some from each stretch.
     usual : (N, V) int array or None
         Rows without the edit, where those of the alternative are of the edited circuit and not of the source: single
         rows of the one are then ranked among those of the other.
@@ -189,7 +190,8 @@ def alternative_of(test: Any, what: Any) -> Alternative:
     if len(rows) < 2 or rows.min() < 0:
         raise ValueError(f"`alternative` has {len(rows)} rows, expected at least two without missing entries")
     mean, covariance = _moments(test, rows)
-    return Alternative(compared(test, mean - test.mean), covariance, False, len(rows), rows[:NUM_SINGLE])
+    return Alternative(compared(test, mean - test.mean), covariance, False, len(rows),
+                       rows[some_rows(len(rows), NUM_SINGLE)])
 
 
 def edited(test: Any, edit: Edit) -> Alternative:

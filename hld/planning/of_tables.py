@@ -14,6 +14,7 @@ from hld.planning.coded_edits import coded_edit
 from hld.planning.counts import DetectorDraws, EventRows, event_rows, shared_level
 from hld.planning.detectable import Detectable, detectable, detectable_levels
 from hld.planning.power import MOST_ROWS, power, smallest_batch
+from hld.references.available import some_rows
 from hld.results.largest import has_largest
 from hld.results.largest_count import count_events
 from hld.tables.shown_names import in_one_line, printable, visible
@@ -192,7 +193,7 @@ def alternative_of_table(detector: Any, alternative: Any) -> TableAlternative:
         found = alternative_of(detector.test_, rows)
     if not has_largest(detector):
         return TableAlternative(found, None, None)
-    together, kept = event_rows(detector, rows[:NUM_ROWS]), detector.profile_.counts
+    together, kept = event_rows(detector, rows[some_rows(len(rows), NUM_ROWS)]), detector.profile_.counts
     shown = np.array([max(int(one[:-1].sum()), 1) for one in kept])[together.events.columns]
     moved = together.events.indicators(rows).mean(axis=0) - together.events.of(kept) / shown
     return TableAlternative(found, moved, together)
