@@ -6,7 +6,7 @@ The mean of T successive rows of a stationary series has the covariance
 
 with Gamma_h the covariance of rows h apart: more than S / T where rows resemble their neighbours.  It is not computed
 from Gamma_h but estimated directly: the means of stretches of T rows have this covariance.  From n reference rows the
-means of up to 200 stretches, evenly spread and not overlapping, are kept for T = 1, 2, 4, ... up to
+means of up to 200 stretches, spread over all rows and not overlapping, are kept for T = 1, 2, 4, ... up to
 
     b = the largest power of 2 that is at most n / 30,
 
@@ -176,8 +176,31 @@ def stretch_reference(vectors: RowVectors, rows: np.ndarray, fill: np.ndarray) -
     sizes = 2 ** np.arange(int(np.log2(n // FEWEST_STRETCHES)) + 1)
     counts, means = [], []
     for s in sizes.tolist():
-        J = min(n // s, MOST_STRETCHES)
-        starts = np.linspace(0, n - s, J).astype(int)
-        counts.append(J)
+        starts = spread_starts(n, s)
+        counts.append(len(starts))
         means.append((total[starts + s] - total[starts]) / s)
     return StretchReference(np.array(counts, dtype=np.int64), np.concatenate(means), total[-1] / n, fill, n)
+
+
+def spread_starts(n: int, s: int) -> np.ndarray:
+    """First of n rows of stretches of s rows that do not overlap, with gaps that are drawn, the same at every call.
+
+    At equal distances they might all begin on the same day of the week, or at the same hour.
+
+    Parameters
+    ----------
+    n, s : int
+
+    Returns
+    -------
+    (J,) int array
+
+    Examples
+    --------
+    >>> spread_starts(10, 3)
+    array([0, 3, 7])
+    """
+    J = min(n // s, MOST_STRETCHES)
+    before = np.sort(np.random.default_rng(s).integers(n - J * s + 1, size=J))  # rows of the gaps up to each
+    found: np.ndarray = before + s * np.arange(J)
+    return found

@@ -5,7 +5,7 @@ from dependent_rows import markov, variance_ratio
 
 import hld
 import pcircuit
-from hld.references.stretches import FEWEST_ROWS, MOST_STRETCHES, StretchReference, stretch_reference
+from hld.references.stretches import FEWEST_ROWS, MOST_STRETCHES, StretchReference, spread_starts, stretch_reference
 
 CIRCUIT = pcircuit.rat_spn([2] * 3, num_units=2, depth=1, rng=0)
 VECTORS = hld.HLDTest(CIRCUIT).vectors
@@ -77,8 +77,11 @@ def test_stretches_are_means_of_successive_rows_that_do_not_overlap(n, monkeypat
     assert 30 * own.longest <= n < 60 * own.longest
     for r, parts in enumerate(np.split(own.means, np.cumsum(own.counts)[:-1])):
         s, J = 2 ** r, min(n // 2 ** r, MOST_STRETCHES)
-        starts = [int(k * (n - s) / (J - 1)) for k in range(J)]
+        starts = spread_starts(n, s)
+        assert len(starts) == J
         assert np.diff(starts).min() >= s
+        assert starts.min() >= 0
+        assert starts.max() + s <= n
         np.testing.assert_allclose(parts, [values[start:start + s].mean(axis=0) for start in starts], atol=1e-12)
         found = own.stretches(r)
         np.testing.assert_allclose(found, (parts - parts.mean(axis=0)) * np.sqrt(J / (J - 1)), atol=1e-12)
@@ -139,3 +142,12 @@ def test_a_file_gives_back_every_stretch_and_no_other():
     many = {**arrays, "counts": np.array([MOST_STRETCHES + 1]), "means": np.zeros((MOST_STRETCHES + 1, VECTORS.size))}
     with pytest.raises(ValueError, match="the stretches of the test do not fit together"):
         StretchReference.from_arrays(many, BOUNDS)
+
+
+@pytest.mark.parametrize(("cycle", "n"), [(7, 7 * 199 + 1), (24, 24 * 199 + 1)])
+def test_stretches_begin_at_all_times_of_a_cycle(cycle, n):
+    """At equal distances the 200 shortest would all begin on the same day of the week, or at the same hour."""
+    rows = np.zeros((n, 3), dtype=int)
+    rows[:, 0] = np.arange(n) % cycle < cycle / 2
+    singles = VECTORS.rows(rows)
+    assert of_rows(rows).traces()[0] == pytest.approx(singles.var(axis=0).sum(), rel=0.15)
