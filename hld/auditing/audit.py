@@ -294,9 +294,13 @@ def _drawn(n: int, T: int, B: int, rng: np.random.Generator) -> list[np.ndarray]
 
 
 def _windows(n: int, T: int, B: int) -> list[np.ndarray]:
-    """At most B windows of T successive rows, evenly spread."""
-    starts = np.unique(np.linspace(0, n - T, min(B, max(n // T, 1))).astype(int))
-    return [np.arange(start, start + T) for start in starts]
+    """At most B windows of T successive rows that do not overlap, with gaps that are drawn, the same at every call.
+
+    At equal distances they might all begin on the same day of the week, or at the same hour.
+    """
+    count = min(B, n // T)
+    before = np.sort(np.random.default_rng(T).integers(n - count * T + 1, size=count))  # rows of the gaps up to each
+    return [np.arange(start, start + T) for start in before + T * np.arange(count)]
 
 
 def _judged(name: str, situation: str, test: Callable[[Any], float], batches: list[Any], alpha: float,
