@@ -70,7 +70,7 @@ def count_laws(codes: np.ndarray, tables: Sequence[Sequence[np.ndarray]], edges:
 
     Notes
     -----
-    O(m^2 (V + E) + m^3), or less, for m of at most 800 rows, evenly spaced.
+    O(m^2 (V + E) + m^3), or less, for m of at most 800 rows, which are drawn.
 
     Examples
     --------
@@ -80,17 +80,17 @@ def count_laws(codes: np.ndarray, tables: Sequence[Sequence[np.ndarray]], edges:
     (True, True)
     """
     singles, pairs = tables
-    rows = np.asarray(_evenly(codes, len(singles) + len(pairs)), dtype=np.int64)
+    rows = np.asarray(_some(codes, len(singles) + len(pairs)), dtype=np.int64)
     columns = [rows[:, v] for v in range(rows.shape[1])]
     cells = [np.where((columns[u] < 0) | (columns[v] < 0), -1, columns[u] * table.shape[1] + columns[v])
              for (u, v), table in zip(edges.tolist(), pairs, strict=True)]
     return np.array([_law(columns, singles), _law(cells, [table.ravel() for table in pairs])])
 
 
-def _evenly(codes: np.ndarray, num_items: int) -> np.ndarray:
-    """Rows that are compared with one another in so many columns and edges: at most 800, evenly spaced."""
+def _some(codes: np.ndarray, num_items: int) -> np.ndarray:
+    """Rows that are compared with one another in so many columns and edges: at most 800, which are drawn."""
     m = int(min(len(codes), MOST_ROWS, max(50.0, (MOST_PRODUCTS / num_items) ** 0.5)))
-    return codes[np.linspace(0, len(codes) - 1, m).astype(np.intp)]
+    return codes[np.sort(np.random.default_rng(0).permutation(len(codes))[:m])]  # like rows may come at equal distances
 
 
 def law_tail(law: np.ndarray, squared: float, T: int, n: float | None) -> float:
@@ -136,7 +136,7 @@ def with_laws(profile: Any, columns: Sequence[Any], codes: np.ndarray | None) ->
     if codes is None or len(codes) < 3:
         return profile
     singles, pairs = merged_counts(columns, profile)
-    codes = merged_codes(columns, _evenly(codes, len(singles) + len(pairs)))
+    codes = merged_codes(columns, _some(codes, len(singles) + len(pairs)))
     laws = count_laws(codes, ([shares(one) for one in singles], [shares(one) for one in pairs]), profile.edges)
     laws.flags.writeable = False
     return replace(profile, laws=laws)
