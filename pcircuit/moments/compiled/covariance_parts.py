@@ -117,9 +117,10 @@ def _product_columns(mixing, stages, local, weights, of_products, exponents, col
             d[k, j] = scaled(weights[j] * mixed[k, j], product2)
         for row in range(len(v)):
             v[row, j] = scaled(weights[j] * product_v[row, j], product3 - sum2)
-        for i in range(len(local)):
-            covariance[i, j] = (scaled(weights[i], product3 // 2) * scaled(weights[j], product3 - product3 // 2)
-                                * (product_cov[i, j] + product_cov[j, i]) / 2)
+        for i in range(j + 1):  # the product of two weights alone may be beyond the range of doubles
+            covariance[i, j] = ((product_cov[i, j] + product_cov[j, i]) / 2 * scaled(weights[i], product3 // 2)
+                                * scaled(weights[j], product3 - product3 // 2))
+            covariance[j, i] = covariance[i, j]
 
 
 @jit

@@ -210,9 +210,11 @@ def _squares(rows, coefficients, table, is_tensor):
     """Sum over columns j of (sum_i coefficients[i] V[rows[i], j])^2, from V or from H = V V^T."""
     total = 0.0
     if is_tensor:
-        for i in range(len(rows)):
-            for j in range(len(rows)):
-                total += coefficients[i] * coefficients[j] * table[rows[i], rows[j]]
+        for j in range(len(rows)):
+            covariances = 0.0
+            for i in range(len(rows)):
+                covariances += coefficients[i] * table[rows[i], rows[j]]
+            total += covariances * coefficients[j]  # the product of two coefficients alone may overflow
         return total
     for j in range(table.shape[1]):
         covariance = 0.0

@@ -3,6 +3,7 @@ import kernel_circuits
 import numpy as np
 import pytest
 
+from pcircuit import Circuit, InputRegion
 from pcircuit.moments import covariance_parts as twin
 from pcircuit.moments.compiled import covariance_parts as kernels
 from pcircuit.moments.compiled.arrays import moment_arrays
@@ -91,3 +92,17 @@ def test_selected_units_of_a_region_are_between_two_numbers():
     own_nodes = getattr(kernels.own_nodes, "py_func", kernels.own_nodes)  # it is copied into other kernels
     assert [own_nodes(arrays, r) for r in range(len(arrays.region))] == list(zip(plan.start[:-1], plan.start[1:],
                                                                                  strict=True))
+
+
+def test_weights_whose_product_overflows_leave_variances_numbers():
+    """1e160 squared is infinite, and times the variance of a constant, which is zero, it was NaN."""
+    circuit = kernel_circuits.CIRCUITS["two_coins"]
+    inputs = [InputRegion(v, [[0.5, 0.5], [0.2, 0.8]]) for v in (0, 1)]  # the first product is constant
+    circuit = Circuit(circuit.vtree, [*inputs, circuit.regions[2]])
+    plan = make_plan(circuit, np.array([4, 5]), np.array([1e160, 1e60]))
+    arrays = moment_arrays(plan)
+    fill_masses(arrays)
+    *_, (covariance, *_) = all_parts(plan, arrays, False)[0].values()
+    *_, (_, parts) = twin.covariance_parts(plan, compress=False)
+    np.testing.assert_allclose(covariance, parts.own.covariance, rtol=1e-12)
+    assert covariance[0].tolist() == [0.0, 0.0]

@@ -7,7 +7,7 @@ import zoo
 from pcircuit.moments import traces as twin
 from pcircuit.moments.compiled.arrays import moment_arrays
 from pcircuit.moments.compiled.masses import fill_masses
-from pcircuit.moments.compiled.traces import linear_moments, push
+from pcircuit.moments.compiled.traces import _squares, linear_moments, push
 from pcircuit.moments.plan import make_plan
 
 CIRCUITS = {name: circuit for name, circuit in kernel_circuits.CIRCUITS.items() if circuit.is_normalized}
@@ -60,3 +60,11 @@ def test_the_stack_of_the_kernel_grows_when_it_is_full(room):
     buffer, top = push(np.concatenate([[7.0, 8.0], np.zeros(room)]), 2, np.arange(6.0), np.arange(1.0), np.arange(3.0))
     assert (top, len(buffer) >= top) == (12, True)
     np.testing.assert_array_equal(buffer[:top], [7, 8, 0, 1, 2, 3, 4, 5, 0, 0, 1, 2])
+
+
+def test_coefficients_whose_product_overflows_leave_what_is_zero_zero():
+    """Of a constant with a weight of 1e160: infinity times a covariance of zero was NaN."""
+    coefficients = np.array([1e160, 1e160])
+    assert _squares(np.array([0, 1]), coefficients, np.zeros((3, 3)), True) == 0.0
+    small = np.array([[1e-160, 2e-160], [2e-160, 4e-160]])
+    assert _squares(np.array([0, 1]), coefficients, small, True) == pytest.approx(9e160, rel=1e-14)
