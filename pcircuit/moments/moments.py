@@ -335,7 +335,7 @@ def exact_moments(circuit: Circuit, nodes: ArrayLike | None = None, *,
         variances = np.maximum(variances, 0.0)
         plan = replace(plan, weights=np.where(variances > 0, plan.weights, 0.0))
         arrays = routes.with_weights(arrays, plan.weights)
-        trace_sq = trace_sq if (variances > 0).any() else 0.0
+        trace_sq = routes.finite_moments(plan, arrays, squares=True)[2] if squares else None
     mean, variances = mean[place], variances[place]
     for array in (weights, mean, variances, place):
         array.flags.writeable = False

@@ -10,7 +10,7 @@ from engines import needs_numba
 
 import pcircuit.moments.moments
 from hld import exact_moments, select_nodes
-from pcircuit import Circuit, InputRegion, StructureError, VTree
+from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, VTree
 
 EXACT = 1e-12  # relative to the largest entry
 
@@ -219,6 +219,18 @@ def test_the_largest_and_smallest_node_weights_leave_the_traces_numbers():
     for weight in (1e-75, 1e75):
         moments = exact_moments(zoo.two_coins(), node_weights=np.full(5, weight))
         assert moments.trace_sq / weight ** 4 == pytest.approx(plain.trace_sq, rel=1e-12)
+
+
+def test_a_constant_with_a_large_weight_adds_no_rounding_to_the_trace_of_the_square(engine, rng):
+    circuit = Circuit(VTree.from_nested([[0, 1], 2]), [  # product 0 is constant
+        InputRegion(0, [[0.5, 0.5], [0.3, 0.7], [0.6, 0.4], [0.1, 0.9]]),
+        InputRegion(1, [[1 / 3, 1 / 3, 1 / 3], [0.2, 0.3, 0.5], [0.1, 0.8, 0.1]]),
+        InnerRegion([[0, 0], [1, 1], [2, 2], [3, 1]], rng.dirichlet(np.ones(4), size=3)),
+        InputRegion(2, [[0.5, 0.5], [0.3, 0.7], [0.1, 0.9]]), InnerRegion([[0, 0], [1, 1], [2, 2]], [[0.2, 0.3, 0.5]])])
+    nodes = np.arange(circuit.num_nodes)
+    weights = np.where(nodes == np.flatnonzero(circuit.nodes.kind == "product")[0], 1e20, 1.0)
+    moments = exact_moments(circuit, nodes, node_weights=weights)
+    assert moments.trace_sq == pytest.approx(np.sum(moments.covariance() ** 2), rel=1e-12)
 
 
 @pytest.mark.parametrize(("k", "error"), [(0, ValueError), (6, ValueError), (-1, ValueError), (2.5, TypeError),
