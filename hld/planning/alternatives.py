@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.references.available import some_rows
 from hld.references.circuit import CircuitReference
 from hld.references.reference import MAX_FULL_SPECTRUM
+from hld.vectors.row_vectors import some_rows
 
 NUM_DRAWN = 20_000
 NUM_SINGLE = 2_000  # rows that are tested one by one

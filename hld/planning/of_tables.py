@@ -14,10 +14,10 @@ from hld.planning.coded_edits import coded_edit
 from hld.planning.counts import DetectorDraws, EventRows, event_rows, shared_level
 from hld.planning.detectable import Detectable, detectable, detectable_levels
 from hld.planning.power import MOST_ROWS, power, smallest_batch
-from hld.references.available import some_rows
 from hld.results.largest import has_largest
 from hld.results.largest_count import count_events
 from hld.tables.shown_names import in_one_line, printable, visible
+from hld.vectors.row_vectors import some_rows
 
 DAYS = (1, 7, 30)
 NUM_ROWS = 2_000  # rows of the circuit, or of a table, from which counts and vectors are known to vary together
