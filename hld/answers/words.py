@@ -1,6 +1,7 @@
 """Results in words."""
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from hld.answers.column_shifts import UNSEEN, percent, tenths
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 LEAST_SHOWN = 1e-300  # p-values up to it are not distinguished: smaller ones are given as this
 MOST_LINES = 10
 DIGITS, MOST_DIGITS = 3, 17  # of p-values
+ROUNDING = 1e-9  # relative: a bound such as 0.05 is not 0.049
 
 
 def p_text(pvalue: float, level: float | None = None) -> str:
@@ -39,6 +41,27 @@ def p_text(pvalue: float, level: float | None = None) -> str:
             float(f"{pvalue:.{digits}g}") <= level) != (pvalue <= level):
         digits += 1
     return f"p = {pvalue:.{digits}g}" if pvalue > LEAST_SHOWN else f"p < {LEAST_SHOWN:g}"
+
+
+def least_text(pvalue: float) -> str:
+    """A bound that no p-value is below, in two digits, rounded down so that it stays one.
+
+    Parameters
+    ----------
+    pvalue : float
+        Above 0.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> least_text(1 / 64), least_text(0.05), least_text(3.999e-7), least_text(1.0)     # 0.015625
+    ('0.015', '0.05', '3.9e-07', '1')
+    """
+    unit = 10.0 ** (math.floor(math.log10(pvalue)) - 1)
+    return f"{math.floor(pvalue / unit * (1 + ROUNDING)) * unit:.2g}"
 
 
 def headline(result: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
+from hld.answers.words import least_text
 from hld.metrics.named import COMBINATIONS, default_metrics
 from hld.tables.shown_names import in_one_line
 from hld.testing.goodness_of_fit import HLDTest
@@ -65,7 +66,7 @@ def warn_of_few(judge: Any, num_rows: int, names: Sequence[str]) -> None:
                           "give a longer series", UserWarning, stacklevel=4)
         elif not isinstance(judge, TimeTest) and judge.least_pvalue() > SUPPORTED_LEVEL:  # only groups have one
             warnings.warn(f"`groups` leaves {judge.num_groups} groups to compare with, so p-values are at least "
-                          f"{judge.least_pvalue():.2g}: a test at a lower level never rejects", UserWarning,
+                          f"{least_text(judge.least_pvalue())}: a test at a lower level never rejects", UserWarning,
                           stacklevel=4)
         return
     test = judge
@@ -79,7 +80,7 @@ def warn_of_few(judge: Any, num_rows: int, names: Sequence[str]) -> None:
 def _consequence(judge: TimeTest, names: Sequence[str]) -> str:
     """What follows from stretches that are dependent, as a whole or in some columns."""
     if judge.is_too_short:
-        return f", so p-values are at least {judge.least_pvalue():.2g}, and more for long batches"
+        return f", so p-values are at least {least_text(judge.least_pvalue())}, and more for long batches"
     slow = [in_one_line(names[v]) for v in judge.dependent_columns]
     more = f" and {len(slow) - SHOWN_NAMES} more" if len(slow) > SHOWN_NAMES else ""
     return (f" in {', '.join(map(repr, slow[:SHOWN_NAMES]))}{more}, whose own p-values are then at least "

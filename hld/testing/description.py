@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from hld.answers.words import least_text
+
 SHOWN_SIZES = (1, 2, 5, 10, 100, 1000, 10_000)  # whose smallest p-values are listed
 
 
@@ -18,7 +20,7 @@ def described(test: Any) -> str:
              "null:", *test.calibration.null.describe(test.metric_names),
              "estimation error: ignored (no num_train)" if test.num_train is None
              else f"estimation error: null scaled by 1 + T / {test.num_train}"]
-    lines.append("smallest p-value: " + "; ".join(f"T = {T}: {test.least_pvalue(T):.2g}" for T in SHOWN_SIZES))
+    lines.append("smallest p-value: " + "; ".join(f"T = {T}: {least_text(test.least_pvalue(T))}" for T in SHOWN_SIZES))
     if test.tolerance:
         lines.append(f"tolerance: drifts of up to {test.tolerance:g} typical single-row distances are accepted")
     return "\n".join(lines)

@@ -4,6 +4,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from hld.answers.words import least_text
+
 
 @dataclass(frozen=True)
 class GroupContext:
@@ -46,8 +48,9 @@ class GroupContext:
 
     def lines(self) -> list[str]:
         """For people."""
-        least = (f"p-values go by rank down to {self.least_pvalue:.2g} and by a normal law below" if self.has_law
-                 else f"no p-value is below {self.least_pvalue:.2g}")
+        least = least_text(self.least_pvalue)
+        least = (f"p-values go by rank down to {least} and by a normal law below" if self.has_law
+                 else f"no p-value is below {least}")
         return [f"among {self.num_groups} {self._others()}: {self.times:.2g} times their typical distance; the rows "
                 f"are worth {self.effective_rows:.3g} independent ones; {least}"]
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import pcircuit
+from hld.answers.words import least_text
 from hld.nulls.exchangeable import MANY, exchangeable_pvalue
 from hld.nulls.null import PValue
 from hld.nulls.ranked_parts import ranked_numbers, ranked_parts
@@ -91,8 +92,8 @@ class GroupTest:
         counts, m = self.groups.counts, len(self.inner.nodes)
         all_rows, within = self.groups.covariance_at(int(counts.max())), self.groups.within[:m]
         between = max(float(all_rows.diagonal()[:m].sum()) - float(within.sum()) * float((1 / counts).mean()), 0.0)
-        law = (f"below {self.least_pvalue():.2g} from a law" if self.has_law
-               else f"p-values are at least {self.least_pvalue():.2g}")
+        law = (f"below {least_text(self.least_pvalue())} from a law" if self.has_law
+               else f"p-values are at least {least_text(self.least_pvalue())}")
         worth = ("a group of more rows is worth more: no difference between groups was found beyond that of their rows"
                  if between <= 0 else f"a group, however large, is worth at most {within.sum() / between:.3g} "
                  "independent rows")

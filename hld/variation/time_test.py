@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import pcircuit
+from hld.answers.words import least_text
 from hld.nulls.exchangeable import exchangeable_pvalue
 from hld.references.groups import filled_rows
 from hld.references.stretches import FEWEST_STRETCHES, StretchReference, stretch_reference
@@ -154,11 +155,11 @@ class TimeTest:
         sizes = "; ".join(f"T = {T}: {own.effective_rows(T):.3g}" for T in SHOWN_SIZES)
         why = "stretches of this length are still dependent" if self.is_too_short else "all rows are alike"
         more = ": give a longer series" if self.is_too_short else ", and more for long batches"
-        note = "" if self.has_law else f"; {why}, so p-values are at least {self.least_pvalue():.2g}{more}"
+        note = "" if self.has_law else f"; {why}, so p-values are at least {least_text(self.least_pvalue())}{more}"
         slow = len(self.dependent_columns)
         if self.has_law and slow:
             note = (f"; in {slow} column{'s' * (slow != 1)} stretches of this length are still dependent, and give no "
-                    f"p-value below {self.least_of_columns():.2g} by themselves: give a longer series")
+                    f"p-value below {least_text(self.least_of_columns())} by themselves: give a longer series")
         return (f"order of time: stretches of up to {own.longest} of {own.num_rows} rows{note}\n"
                 f"effective sample sizes: {sizes}")
 

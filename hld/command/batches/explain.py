@@ -86,12 +86,13 @@ def draw_shares(detector: Any, result: Any, top: Any, path: Any) -> None:
     path : str
         Picture file; its ending decides the format.
     """
+    from hld.answers.words import p_text
     from hld.plots import new_figure, variable_shares
     names = detector.encoder_.names
     figure = new_figure((7.0, 1.6 + 0.32 * min(top, len(names))))
     ax = variable_shares(result.localize(top=1), names, figure.add_subplot(), top=top)
-    ax.set_title(f"{'Shift' if result.reject else 'No shift'} found: p = {result.pvalue:.2g}, "
-                 f"{result.num_samples} rows", loc="left")
+    ax.set_title(f"{'Shift' if result.reject else 'No shift'} found: {p_text(result.pvalue, result.alpha)}, "
+                 f"{result.num_samples} row{'s' * (result.num_samples != 1)}", loc="left")
     save_figure(figure, path, dpi=150)
 
 

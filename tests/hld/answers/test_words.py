@@ -13,7 +13,7 @@ from hld.answers.column_shifts import ColumnShift
 from hld.answers.html import escaped
 from hld.answers.pair_shifts import PairShift
 from hld.answers.picture import draw_columns
-from hld.answers.words import column_lines, familiar_lines, headline, label_lines, p_text, pair_lines
+from hld.answers.words import column_lines, familiar_lines, headline, label_lines, least_text, p_text, pair_lines
 from hld.plots import new_figure
 from hld.reports.batch_report import batch_report
 
@@ -215,3 +215,11 @@ def test_p_values_that_doubles_round_to_zero_are_not_shown_as_zero(result):
     figure = new_figure((4, 3))
     draw_columns(figure, (replace(result.columns[0], adjusted=0.0),), 1)
     assert figure.axes[0].get_title(loc="left").endswith("adjusted p < 1e-300")
+
+
+def test_a_bound_from_below_stays_one_in_two_digits():
+    """1 / 64 was shown as 0.016, which a p-value of 1 / 64 is below."""
+    assert [least_text(one) for one in (1 / 64, 1 / 41, 0.05, 0.1, 0.999, 1.0, 1e-300, 3.9999e-7)] == [
+        "0.015", "0.024", "0.05", "0.1", "0.99", "1", "1e-300", "3.9e-07"]
+    for k in range(1, 2000):
+        assert 0.9 / k < float(least_text(1 / k)) <= 1 / k

@@ -49,7 +49,7 @@ def test_what_a_group_is_worth_is_not_told_from_groups_of_one_row():
                  for n in (1, 20))
     assert one.describe().endswith("natural variation: not known, as no group has more than one row")
     assert "natural variation: a group, however large, is worth at most " in many.describe()
-    assert "p-values go by rank down to 0.0083 and by a normal law below" in str(many(rows[0]))
+    assert "p-values go by rank down to 0.0082 and by a normal law below" in str(many(rows[0]))
 
 
 def test_holes_of_groups_and_batches_count_alike():

@@ -172,7 +172,7 @@ def test_groups_need_rows_kept_from_learning_and_few_are_warned_of():
     rows = np.random.default_rng(0).integers(0, 2, size=(60, 2))
     with pytest.raises(ValueError, match="use reference='held-out', found reference='circuit'"):
         hld.HLDDetector(reference="circuit").fit(rows, groups=np.arange(60) % 6)
-    with pytest.warns(UserWarning, match="leaves 5 groups to compare with, so p-values are at least 0.17"):
+    with pytest.warns(UserWarning, match="leaves 5 groups to compare with, so p-values are at least 0.16"):
         hld.HLDDetector(num_epochs=1).fit(rows, groups=np.arange(60) % 6)
 
 
