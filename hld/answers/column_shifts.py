@@ -213,6 +213,16 @@ def labels_of(column: Any) -> tuple[Any, ...]:
 def level_texts(levels: Sequence[Any], others: Iterable[str]) -> tuple[str, ...]:
     """The texts of distinct levels, in quotes where a text looks like another level, or like one of other names.
 
+    Parameters
+    ----------
+    levels : sequence of L objects
+    others : iterable of str
+        Names that stand beside the levels, such as that of missing cells.
+
+    Returns
+    -------
+    tuple of L str
+
     Examples
     --------
     >>> level_texts((1, "1", "a", "(unseen)"), ("(unseen)", "(missing)"))

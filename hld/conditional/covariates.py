@@ -1,4 +1,9 @@
-"""Which columns are covariates: named by the user, found among those that were fitted."""
+"""Which columns are covariates: named by the user, found among those that were fitted.
+
+Positions are those in the table that was given to `fit`, also where columns of it were left out, such as ids: the third
+column stays the third.  A column that is known by parts alone, such as dates by the day of the week and the hour,
+stands for all of them.
+"""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -7,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hld.tables.column_names import is_sequence
-from hld.tables.column_places import column_places
+from hld.tables.shown_names import listed
 
 
 def covariate_mask(names: Sequence[Any], covariates: Any, reference: str, table_names: Sequence[Any] = (),
@@ -21,7 +26,7 @@ def covariate_mask(names: Sequence[Any], covariates: Any, reference: str, table_
         Columns by name, or by position in the training table.
     reference : str
         The option of the detector.
-    table_names, derived : see `hld.tables.column_places.column_places`
+    table_names, derived : see `column_places`
 
     Raises
     ------
@@ -50,3 +55,53 @@ def covariate_mask(names: Sequence[Any], covariates: Any, reference: str, table_
         raise ValueError("`covariates` need rows to compare with, as the circuit is only nearly right about the rest "
                          f"given them: use reference='held-out', found reference={reference!r}")
     return np.isin(np.arange(len(names)), places)
+
+
+def column_places(names: Sequence[Any], column: Any, argument: str, table_names: Sequence[Any] = (),
+                  derived: Sequence[Any] = ()) -> list[int]:
+    """Positions among the fitted columns of a column that is named or numbered.
+
+    Parameters
+    ----------
+    names : sequence of V str
+        Of the fitted columns.
+    column : str or int
+        A name, or a position in the training table.
+    argument : str
+        Name of the argument in error messages.
+    table_names : sequence of str
+        Of all columns of the training table, by default `names`.
+    derived : sequence of hld.tables.calendar.Derived
+        Which of `names` are parts of another column.
+
+    Returns
+    -------
+    list of int
+        One, or several for the parts of a column.
+
+    Raises
+    ------
+    ValueError
+        For what is no column, or one that was left out; it lists the columns.
+
+    Examples
+    --------
+    >>> column_places(("age", "sex"), "sex", "label"), column_places(("age", "sex"), 1, "label", ("id", "age", "sex"))
+    ([1], [0])
+    """
+    names = list(names)
+    all_names = list(table_names) or names
+    name = column
+    if isinstance(column, (int, np.integer)) and not isinstance(column, bool) and 0 <= column < len(all_names):
+        name = all_names[column]
+    elif not isinstance(column, str):
+        name = None
+    if name is not None and name in names:
+        return [names.index(name)]
+    if name is not None and (parts := [names.index(one.name) for one in derived if one.source == name]):
+        return parts
+    said = "" if name is None or name not in all_names else (
+        ", which is left out of what is learned" if isinstance(column, str) else f" ({name!r}), which is left out of "
+        "what is learned")
+    raise ValueError(f"`{argument}` names the column {column!r}{said}, expected one of {listed(names)}, or a "
+                     f"position from 0 to {len(all_names) - 1}")

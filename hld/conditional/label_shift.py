@@ -35,7 +35,7 @@ import numpy as np
 import pcircuit
 from hld.answers.column_shifts import RARE
 from hld.answers.words import label_lines
-from hld.tables.column_places import column_places
+from hld.conditional.covariates import column_places
 
 STEPS, SMALL = 5_000, 1e-9
 UNKNOWN = 1e-9  # information in a direction, beside the most in any, that counts as none; and what is put in its place

@@ -22,6 +22,7 @@ from hld.conditional.covariates import covariate_mask
 from hld.conditional.judges import build_judge
 from hld.estimator import row_offset
 from hld.files.detector import check_storable
+from hld.fitting.chosen_columns import without_column
 from hld.fitting.odd_columns import examine_columns
 from hld.fitting.own_test import build_test, warn_of_few
 from hld.fitting.repeated_rows import warn_of_repeated
@@ -32,7 +33,6 @@ from hld.schemas.encoder import TableEncoder
 from hld.schemas.learn_schema import learn_schema
 from hld.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema, TableSchema
 from hld.tables.cells import Columns, read_table
-from hld.tables.column_places import without_column
 from hld.variation.dividing import divide
 
 Learner = Callable[[pcircuit.Circuit, np.ndarray, TableEncoder], tuple[pcircuit.Circuit, np.ndarray, int]]

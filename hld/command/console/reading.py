@@ -17,7 +17,14 @@ OF_FILES: dict[str, Any] = OF_TEXT | {"columns": None, "drop": [], "format": Non
 
 
 def add_reading_options(command: Any, of_format: str = "default: by the extension of the name") -> None:
-    """``--sep`` and the other options on the format of a table, with the help of ``--format``."""
+    """``--sep`` and the other options on the format of a table, with the help of ``--format``.
+
+    Parameters
+    ----------
+    command : argparse.ArgumentParser
+    of_format : str
+        The help of ``--format``.
+    """
     group = command.add_argument_group("format of the table (detected where not given)")
     group.add_argument("--sep", type=separator, help=r"separates cells: one character ('\t' is a tab)")
     group.add_argument("--no-header", action="store_true", help="the first row is data: columns are x0, x1, ...")

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import hld
-from hld.conditional.covariates import covariate_mask
+from hld.conditional.covariates import column_places, covariate_mask
 from hld.tables.calendar import Derived
 
 NAMES = ("age", "sex", "income")
@@ -67,3 +67,31 @@ def test_covariates_of_a_detector_are_columns_of_its_table():
     with pytest.warns(UserWarning, match="left out: 'x0'"), pytest.raises(ValueError, match=(
             r"`covariates` names the column 0 \('x0'\), which is left out of what is learned, expected one of 'x1'")):
         hld.HLDDetector(num_latents=2, num_epochs=2, covariates=[0], rng=0).fit(table)
+
+
+def test_a_position_is_a_plain_number_and_a_name_goes_before_it():
+    assert column_places(("1", "0"), "0", "label") == [1]
+    assert column_places(("1", "0"), 0, "label") == [0]
+    names = ("age", "sex", "income")
+    assert [type(one) for one in column_places(names, np.int8(2), "label")] == [int]
+    assert column_places(np.array(names), np.str_("sex"), "label") == [1]
+    with pytest.raises(ValueError, match="`label` names the column 'x', expected one of 'age', 'sex', 'income', or a"):
+        column_places(names, "x", "label")
+
+
+@pytest.mark.parametrize(("column", "expected"), [
+    (1, [0]), (3, [1]), (2, [2, 3]), ("when", [2, 3]), ("when_hour", [3]), (np.uint8(3), [1])])
+def test_positions_are_those_of_the_training_table(column, expected):
+    parts = [Derived("when_weekday", "when", "weekday"), Derived("when_hour", "when", "hour")]
+    names, table_names = ("age", "sex", "when_weekday", "when_hour"), ("id", "age", "when", "sex")
+    assert column_places(names, column, "label", table_names, parts) == expected
+
+
+@pytest.mark.parametrize(("column", "said"), [
+    ("id", "column 'id', which is left out of what is learned, expected one of 'age', 'sex', or a position from 0 to"),
+    (0, r"column 0 \('id'\), which is left out of what is learned, expected one of"),
+    (3, "column 3, expected one of"), (-1, "column -1, expected"), (True, "column True, expected"),
+    (1.0, "column 1.0, expected"), (None, "column None, expected"), (["age"], r"column \['age'\], expected")])
+def test_what_is_no_fitted_column_is_refused_with_the_reason(column, said):
+    with pytest.raises(ValueError, match=f"^`label` names the {said}"):
+        column_places(("age", "sex"), column, "label", ("id", "age", "sex"))
