@@ -31,7 +31,7 @@ import pandas as pd
 from scipy import stats
 
 import hld
-from benchmarks.bench_tables import read, shifts
+from benchmarks.bench_tables import read, shifts, study
 
 SIZES, PERMUTATIONS, REFERENCE_ROWS, MOST_ROWS = (10, 50), 499, 1000, 20_000
 KINDS = {"+ 1.5 sd", "two levels swapped", "permuted"}  # of `bench_tables.shifts`; the others are seen by all
@@ -51,25 +51,17 @@ def main() -> None:
     commands.add_parser("report").add_argument("output", type=pathlib.Path)
     options = parser.parse_args()
     if options.command == "run":
-        study(options.folder, options.output, options.most)
+        study(options.folder, options.output, options.most, of_table)
     else:
         report(json.loads(options.output.read_text()))
 
 
-def study(folder: pathlib.Path, output: pathlib.Path, most: int | None) -> None:
-    """Test tables that are not done, in an order by their names, until there are so many."""
-    found = json.loads(output.read_text()) if output.exists() else []
-    done = {one["name"] for one in found}
-    for path in sorted(folder.iterdir(), key=lambda path: (zlib.crc32(path.stem.encode()), path.name)):
-        if most is not None and len(done) >= most:
-            break
-        if path.suffix in (".csv", ".parquet") and path.stem not in done:
-            done.add(path.stem)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                table = read(path)
-                found.append({"name": path.stem, "rows": len(table) // 2, "outcomes": outcomes(path.stem, table)})
-            output.write_text(json.dumps(found, default=float))
+def of_table(path: pathlib.Path) -> dict[str, object]:
+    """Name, training rows and outcomes of one table."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = read(path)
+        return {"name": path.stem, "rows": len(table) // 2, "outcomes": outcomes(path.stem, table)}
 
 
 def outcomes(name: str, table: pd.DataFrame) -> list:

@@ -47,7 +47,7 @@ def main() -> None:
     if options.command == "export":
         return export(options.folder)
     if options.command == "run":
-        study(options.folder, options.output, options.most)
+        study(options.folder, options.output, options.most, of_table)
     return report(json.loads(options.output.read_text()))
 
 
@@ -67,8 +67,8 @@ def export(folder: pathlib.Path) -> None:
                 table.to_csv(folder / f"{package}.{item.removesuffix('.pkl')}.csv", index=False)
 
 
-def study(folder: pathlib.Path, output: pathlib.Path, most: int | None) -> None:
-    """Test tables that are not done, until there are so many."""
+def study(folder: pathlib.Path, output: pathlib.Path, most: int | None, of_file) -> None:
+    """What `of_file` finds in the files of tables that are not done, until there are so many."""
     found = json.loads(output.read_text()) if output.exists() else []
     done = {one["name"] for one in found}
     for path in sorted(folder.iterdir(), key=lambda path: (zlib.crc32(path.stem.encode()), path.name)):
@@ -76,7 +76,7 @@ def study(folder: pathlib.Path, output: pathlib.Path, most: int | None) -> None:
             break
         if path.suffix in (".csv", ".parquet") and path.stem not in done:
             done.add(path.stem)
-            found.append(of_table(path))
+            found.append(of_file(path))
             output.write_text(json.dumps(found, default=float))
 
 

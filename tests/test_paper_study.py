@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from paper_table import small_table
 from scipy.stats import binom
 
 from benchmarks.paper import (
@@ -22,17 +23,6 @@ pytestmark = pytest.mark.thorough
 
 TINY = settings.Settings(trials=12, batch_sizes=(1, 8), long_sizes=(16,), epochs=3, pool_rows=400, null_trials=59,
                          mmd_trials=6, mmd_null=((8, 29), (16, 19)), mmd_long_trials=4, node_sets=("leaf", "leaf+sum"))
-
-
-def small_table():
-    """Three classes of 60 rows: two nominal columns, two numeric ones that depend on the class."""
-    rng = np.random.default_rng(0)
-    labels = np.repeat(["<=50K", ">50K", "other"], 60)
-    shift = np.repeat([0.0, 1.5, 3.0], 60)
-    nominal = rng.integers(0, 3, (180, 2))
-    numeric = rng.normal(shift[:, None], 1.0, (180, 2))
-    return datasets.Table(np.hstack([nominal, numeric]), np.array([False, False, True, True]), labels,
-                          np.array([3, 3, 0, 0]))
 
 
 def tiny_cell(**changes):

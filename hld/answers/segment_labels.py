@@ -5,12 +5,12 @@ are dates, or all durations, as such, so that "10:00:00" is before "1 day, 0:00:
 """
 from __future__ import annotations
 
-import collections
 import re
 from typing import Any
 
 import numpy as np
 
+from hld.answers.column_shifts import level_texts
 from hld.tables.factored import whole_cells
 from hld.tables.periods import period_of
 from hld.tables.single_cells import TIME_TYPES, is_missing, plain_value
@@ -66,10 +66,8 @@ def _labels(values: list[Any]) -> tuple[str, ...]:
     """
     if all(value.is_integer() and abs(value) < 2 ** 53 for value in values if isinstance(value, float)):
         values = [int(value) if isinstance(value, float) else value for value in values]
-    texts = [MISSING if value is None else str(value) for value in values]
-    count = collections.Counter(texts)
-    return tuple(repr(value) if isinstance(value, str) and count[text] > 1 else text
-                 for value, text in zip(values, texts, strict=True))
+    known = iter(level_texts([value for value in values if value is not None], [MISSING] * (None in values)))
+    return tuple(MISSING if value is None else next(known) for value in values)
 
 
 def group_numbers(cells: Any, name: str) -> np.ndarray:

@@ -285,8 +285,8 @@ def plan(detector: Any, rows_per_day: int, edits: Sequence[Any] = (), power: flo
 
     Notes
     -----
-    See `hld.planning.power` and `hld.planning.counts` for what is computed and its limits; it takes some seconds:
-    2 s of the processor for 10 columns of numbers, 9 s for 41 and 19 s for 100, without edits.
+    See `hld.planning.power` and `hld.planning.counts` for what is computed and its limits; it takes some seconds,
+    more with more columns: a bisection for each of up to 100 levels, for each number of days.
 
     Examples
     --------

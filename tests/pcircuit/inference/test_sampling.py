@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 import zoo
+from fixed_uniforms import FixedUniforms
 from hypothesis import given
 from scipy.stats import binom
 
@@ -14,20 +15,6 @@ from pcircuit.inference import sampling
 FALSE_ALARM = 1e-6  # of a whole test, by Bonferroni's bound over everything that it counts
 SMALLEST, LARGEST = 0.0, 1.0 - 2.0**-53  # the extreme values of Generator.random
 CIRCUITS = zoo.circuits()
-
-
-class FixedUniforms(np.random.Generator):
-    """A generator whose uniforms are all one number."""
-
-    def __new__(cls, value):
-        return super().__new__(cls, np.random.PCG64(0))
-
-    def __init__(self, value):
-        super().__init__(np.random.PCG64(0))
-        self.value = value
-
-    def random(self, size=None):
-        return np.full(size, self.value)
 
 
 class Grid(FixedUniforms):

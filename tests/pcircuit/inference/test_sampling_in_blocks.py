@@ -6,6 +6,7 @@ import naive
 import numpy as np
 import pytest
 import zoo
+from fixed_uniforms import FixedUniforms
 
 import pcircuit
 from pcircuit import Circuit, InnerRegion, InputRegion, Mixture, StructureError, VTree, sample
@@ -13,20 +14,6 @@ from pcircuit.inference import sampling
 
 LARGEST = 1.0 - 2.0**-53  # value of Generator.random
 CIRCUITS = zoo.circuits()
-
-
-class FixedUniforms(np.random.Generator):
-    """A generator whose uniforms are all one number."""
-
-    def __new__(cls, value):
-        return super().__new__(cls, np.random.PCG64(0))
-
-    def __init__(self, value):
-        super().__init__(np.random.PCG64(0))
-        self.value = value
-
-    def random(self, size=None):
-        return np.full(size, self.value)
 
 
 def masked(rng, rows, fraction):
