@@ -1,4 +1,5 @@
 """Compiles what a service needs, in the build of a container: fits a small table, tests it, feeds its monitor."""
+
 import pathlib
 import tempfile
 

@@ -7,6 +7,7 @@ once in one of this tree, so that whatever else the machine does falls on both a
 time of several calls after one that is not counted; the table has the least over the rounds, as other work only adds to
 it, and the ratio.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -67,8 +68,14 @@ def main() -> None:
 def run(tree: pathlib.Path) -> dict[str, float]:
     """The measurements in one process of a tree, by name."""
     one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(tree)}
-    done = subprocess.run([sys.executable, "-c", MEASURED], cwd=tree, env={**os.environ, **one_thread}, check=True,
-                          stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED],
+        cwd=tree,
+        env={**os.environ, **one_thread},
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     return json.loads(done.stdout.splitlines()[-1])
 
 

@@ -10,6 +10,7 @@ Times are medians of wall-clock seconds over several calls, all in the same run.
 NumPy allocate during one more call, without the data (BLAS keeps some tens of MB of its own).  Columns copy an earlier
 column in about half of the rows, so that there is a tree to find.
 """
+
 from __future__ import annotations
 
 import statistics
@@ -22,18 +23,29 @@ from pcircuit import chow_liu_tree
 
 # rows, variables, categories
 COMPARED = [(10_000, 50, 2), (10_000, 50, 10), (10_000, 50, 50), (10_000, 100, 2)]
-LARGE = [(60_000, 784, 2), (5_000, 784, 256), (200_000, 100, 20), (10_000, 1_500, 2), (60_000, 100, 256),
-         (1_000_000, 50, 5), (100, 3_000, 8)]
+LARGE = [
+    (60_000, 784, 2),
+    (5_000, 784, 256),
+    (200_000, 100, 20),
+    (10_000, 1_500, 2),
+    (60_000, 100, 256),
+    (1_000_000, 50, 5),
+    (100, 3_000, 8),
+]
 REPEATS = 5
 
 
 def main():
-    print("| rows | variables | categories | seconds | peak MB | NumPy loop | ratio | scikit-learn | ratio |")
+    print(
+        "| rows | variables | categories | seconds | peak MB | NumPy loop | ratio | scikit-learn | ratio |"
+    )
     print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for N, V, C in COMPARED:
         data = dependent_columns(N, V, C)
         options = {"num_categories": C, "pseudocount": 0}
-        seconds, peak, tree = measured(lambda data=data, options=options: chow_liu_tree(data, **options))
+        seconds, peak, tree = measured(
+            lambda data=data, options=options: chow_liu_tree(data, **options)
+        )
         cells = []
         for information_of in (plain_information, sklearn_information):
             start = time.perf_counter()
@@ -62,7 +74,9 @@ def dependent_columns(N, V, C):
     columns = [rng.integers(0, C, N, dtype=np.uint8)]
     for v in range(1, V):
         copied = rng.integers(0, 2, N, dtype=bool)
-        columns.append(np.where(copied, columns[int(rng.integers(v))], rng.integers(0, C, N, dtype=np.uint8)))
+        columns.append(
+            np.where(copied, columns[int(rng.integers(v))], rng.integers(0, C, N, dtype=np.uint8))
+        )
     return np.stack(columns, axis=1)
 
 
@@ -90,13 +104,16 @@ def plain_information(data, C):
         for j in range(i):
             p = np.bincount(data[i] * C + data[j], minlength=C * C).reshape(C, C) / N
             apart = np.outer(p.sum(axis=1), p.sum(axis=0))
-            information[i, j] = information[j, i] = np.sum(p[p > 0] * np.log(p[p > 0] / apart[p > 0]))
+            information[i, j] = information[j, i] = np.sum(
+                p[p > 0] * np.log(p[p > 0] / apart[p > 0])
+            )
     return information
 
 
 def sklearn_information(data, C):
     """(V, V) mutual information, one call of scikit-learn per pair."""
     from sklearn.metrics import mutual_info_score
+
     V = data.shape[1]
     information = np.zeros((V, V))
     for i in range(V):
@@ -124,7 +141,9 @@ def spanning_tree(information):
 def check_same_information(data, C, tree, other):
     """Stop the benchmark unless two trees have the same total information."""
     information = plain_information(data, C)
-    totals = [sum(information[v, p] for v, p in enumerate(parents) if p >= 0) for parents in (tree, other)]
+    totals = [
+        sum(information[v, p] for v, p in enumerate(parents) if p >= 0) for parents in (tree, other)
+    ]
     if abs(totals[0] - totals[1]) > 1e-9:
         raise RuntimeError(f"the trees have different information: {totals[0]} and {totals[1]}")
 

@@ -7,6 +7,7 @@ In a fresh folder the kernels that learning and testing need are compiled one af
 the kernels that it calls, which are compiled first; "code" is the machine code that the cache holds.  CPU time, so that
 a busy machine gives the same table.
 """
+
 from __future__ import annotations
 
 import os
@@ -26,6 +27,7 @@ def main() -> None:
         import pcircuit
 
         from .measure import machine
+
         imported = time.process_time() - started
         event.Listener.register(Seconds)  # an abstract class, known only now
         listener = Seconds(event)
@@ -35,12 +37,18 @@ def main() -> None:
             circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=2, rng=0)
             pcircuit.exact_moments(circuit).operator() @ [1.0] * circuit.num_nodes
             hld.Monitor(circuit).update([0] * 4)
-        print(f"{machine()}\n\n| kernel | signatures | own s | with callees s |\n| :--- | ---: | ---: | ---: |")
-        for name, (count, own, total) in sorted(listener.found.items(), key=lambda item: -item[1][1]):
+        print(
+            f"{machine()}\n\n| kernel | signatures | own s | with callees s |\n| :--- | ---: | ---: | ---: |"
+        )
+        for name, (count, own, total) in sorted(
+            listener.found.items(), key=lambda item: -item[1][1]
+        ):
             print(f"| {name} | {count} | {own:.2f} | {total:.2f} |")
-        print(f"| together, {len(listener.found)} kernels | {sum(c for c, _, _ in listener.found.values())} | "
-              f"{sum(own for _, own, _ in listener.found.values()):.2f} | |\n\n"
-              f"Importing Numba and the packages: {imported:.2f} s.")
+        print(
+            f"| together, {len(listener.found)} kernels | {sum(c for c, _, _ in listener.found.values())} | "
+            f"{sum(own for _, own, _ in listener.found.values()):.2f} | |\n\n"
+            f"Importing Numba and the packages: {imported:.2f} s."
+        )
 
 
 class Seconds:

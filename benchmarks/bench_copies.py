@@ -6,6 +6,7 @@ Adult: detectors learn 2,000 rows, each of which stands in their table once, twi
 by all columns.  Batches of T are of rows that no table has.  Shares of them that are rejected at level 0.05, over
 random splits of the table, 30 batches of each; "warned": tables of which `fit` says that they have copies.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -26,12 +27,17 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--copies", type=int, nargs="+", default=[1, 2, 10])
     args = parser.parse_args()
-    print(f"| rows | {' | '.join(f'T = {T}' for T in SIZES)} | warned |\n| --- |{' ---: |' * (len(SIZES) + 1)}")
+    print(
+        f"| rows | {' | '.join(f'T = {T}' for T in SIZES)} | warned |\n| --- |{' ---: |' * (len(SIZES) + 1)}"
+    )
     for copies, is_sorted in [*((copies, False) for copies in args.copies), (1, True)]:
         found = [split(seed, copies, is_sorted) for seed in range(args.splits)]
         cells = " | ".join(f"{one:.3f}" for one in np.mean([levels for levels, _ in found], axis=0))
         name = "sorted" if is_sorted else f"each {copies} times"
-        print(f"| {name} | {cells} | {sum(warned for _, warned in found)} of {len(found)} |", flush=True)
+        print(
+            f"| {name} | {cells} | {sum(warned for _, warned in found)} of {len(found)} |",
+            flush=True,
+        )
 
 
 def split(seed: int, copies: int, is_sorted: bool) -> tuple[list[float], bool]:
@@ -44,8 +50,13 @@ def split(seed: int, copies: int, is_sorted: bool) -> tuple[list[float], bool]:
         train = train[np.lexsort(train.astype(str).T[::-1])]
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        detector = hld.HLDDetector(num_epochs=10, categorical=np.flatnonzero(~numeric).tolist(), rng=seed).fit(train)
-    levels = [np.mean([detector.test(fresh[b * T:(b + 1) * T]).reject for b in range(BATCHES)]) for T in SIZES]
+        detector = hld.HLDDetector(
+            num_epochs=10, categorical=np.flatnonzero(~numeric).tolist(), rng=seed
+        ).fit(train)
+    levels = [
+        np.mean([detector.test(fresh[b * T : (b + 1) * T]).reject for b in range(BATCHES)])
+        for T in SIZES
+    ]
     return levels, any("copies of rows" in str(one.message) for one in said)
 
 

@@ -14,6 +14,7 @@ every second variable or the first third given.  Kernel and NumPy take turns on 
 their best of several times, so that what else the machine does counts for neither.  The last column compares with
 `pcircuit.node_likelihoods`, the kernel for the likelihoods themselves.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -31,11 +32,20 @@ from .paper import datasets
 
 ALPHA, TURNS = 0.05, 5
 # age, race, sex and native country; elevation, aspect and slope; age, kind of employer and education; six squares
-COVARIATES = {"adult": (0, 8, 9, 13), "covertype": (0, 1, 2), "census": (0, 1, 4), "connect4": (0, 1, 2, 3, 4, 5)}
+COVARIATES = {
+    "adult": (0, 8, 9, 13),
+    "covertype": (0, 1, 2),
+    "census": (0, 1, 4),
+    "connect4": (0, 1, 2, 3, 4, 5),
+}
 LEFT_OUT = {"adult": (2,)}  # a weight
-SITUATIONS = (("as before", 0.0, 0.0), ("covariates move, force 0.3", 0.3, 0.0),
-              ("covariates move, force 0.7", 0.7, 0.0), ("classes change in 10 %", 0.0, 0.1),
-              ("both, 0.7 and 10 %", 0.7, 0.1))
+SITUATIONS = (
+    ("as before", 0.0, 0.0),
+    ("covariates move, force 0.3", 0.3, 0.0),
+    ("covariates move, force 0.7", 0.7, 0.0),
+    ("classes change in 10 %", 0.0, 0.1),
+    ("both, 0.7 and 10 %", 0.7, 0.1),
+)
 
 
 def main() -> None:
@@ -61,17 +71,28 @@ def main() -> None:
     if "adult" in args.tables:
         table, covariates = table_of("adult")
         order = np.random.default_rng(0).permutation(len(table["class"]))
-        detector = hld.HLDDetector(num_epochs=30, covariates=covariates).fit(rows_of(table, order[:24_000]))
+        detector = hld.HLDDetector(num_epochs=30, covariates=covariates).fit(
+            rows_of(table, order[:24_000])
+        )
         frequencies(detector, table, order[24_000:], args.batches)
 
 
 def table_of(name) -> tuple:
     """Columns of numbers and of names, the class among them, and the names of the covariates."""
     loaded = datasets.load_table(name)
-    values, keep = np.asarray(loaded.values), np.setdiff1d(np.arange(len(loaded.is_numeric)), LEFT_OUT.get(name, ()))
-    table = {f"x{v}": values[:, v] if loaded.is_numeric[v]
-             else np.char.add("level ", values[:, v].astype(int).astype(str)) for v in keep}
-    return table | {"class": np.asarray(loaded.labels).astype(str)}, [f"x{v}" for v in COVARIATES[name]]
+    values, keep = (
+        np.asarray(loaded.values),
+        np.setdiff1d(np.arange(len(loaded.is_numeric)), LEFT_OUT.get(name, ())),
+    )
+    table = {
+        f"x{v}": values[:, v]
+        if loaded.is_numeric[v]
+        else np.char.add("level ", values[:, v].astype(int).astype(str))
+        for v in keep
+    }
+    return table | {"class": np.asarray(loaded.labels).astype(str)}, [
+        f"x{v}" for v in COVARIATES[name]
+    ]
 
 
 def rows_of(table, places) -> dict:
@@ -81,17 +102,28 @@ def rows_of(table, places) -> dict:
 
 def rejected(name, detector, table, fresh, num_batches) -> None:
     """Shares of batches that each test rejects."""
-    rng, score, classes = np.random.default_rng(1), score_of(detector.covariates, table)[fresh], table["class"]
+    rng, score, classes = (
+        np.random.default_rng(1),
+        score_of(detector.covariates, table)[fresh],
+        table["class"],
+    )
     for T in (100, 500, 2000):
         for situation, force, share in SITUATIONS:
             weights, found = np.exp(force * score), []
             for _ in range(num_batches):
                 places = fresh[rng.choice(len(fresh), T, replace=False, p=weights / weights.sum())]
                 changed, other = rng.random(T) < share, another(classes, places, rng)
-                batch = rows_of(table, places) | {"class": np.where(changed, other, classes[places])}
+                batch = rows_of(table, places) | {
+                    "class": np.where(changed, other, classes[places])
+                }
                 result, codes = detector.test(batch), detector.encoder_.encode(batch)[0]
-                found.append((result.reject, result.context.covariate_pvalue <= ALPHA,
-                              detector.test_(codes).pvalue <= ALPHA))
+                found.append(
+                    (
+                        result.reject,
+                        result.context.covariate_pvalue <= ALPHA,
+                        detector.test_(codes).pvalue <= ALPHA,
+                    )
+                )
             shares = " | ".join(f"{one:.3f}" for one in np.mean(found, axis=0))
             print(f"| {name} | {T} | {situation} | {shares} |", flush=True)
 
@@ -127,36 +159,65 @@ def frequencies(detector, table, fresh, num_batches) -> None:
         for share in (0.05, 0.24, 0.5, 0.8):
             high, found = round(share * T), []
             for _ in range(num_batches):
-                places = np.concatenate([rng.choice(groups[0], T - high), rng.choice(groups[1], high)])
+                places = np.concatenate(
+                    [rng.choice(groups[0], T - high), rng.choice(groups[1], high)]
+                )
                 one = hld.label_shift(detector, rows_of(table, places), "class")
                 at = one.labels.index(kinds[1])
                 low, high_end = one.lower[at], one.upper[at]
                 found.append((one.now[at], (high_end - low) / 2, low <= share <= high_end))
-            print(f"| {T} | {share:.2f} | " + " | ".join(f"{value:.3f}" for value in np.mean(found, axis=0)) + " |",
-                  flush=True)
+            print(
+                f"| {T} | {share:.2f} | "
+                + " | ".join(f"{value:.3f}" for value in np.mean(found, axis=0))
+                + " |",
+                flush=True,
+            )
 
 
 def speed() -> None:
     """Ratios of the times of NumPy and the kernel."""
-    print("| circuit | given | nodes | NumPy / kernel | kernel / likelihoods |\n| --- | --- | ---: | ---: | ---: |")
-    for V, K, kind in ((14, 4, "tree"), (50, 8, "tree"), (50, 16, "tree"), (200, 8, "tree"), (16, 10, "tensorized")):
+    print(
+        "| circuit | given | nodes | NumPy / kernel | kernel / likelihoods |\n| --- | --- | ---: | ---: | ---: |"
+    )
+    for V, K, kind in (
+        (14, 4, "tree"),
+        (50, 8, "tree"),
+        (50, 16, "tree"),
+        (200, 8, "tree"),
+        (16, 10, "tensorized"),
+    ):
         rng = np.random.default_rng(0)
         rows = rng.integers(0, 4, size=(2000, V))
         rows[:, 1:] ^= rows[:, :-1] & 1
-        circuit = (pcircuit.hclt(rows, num_latents=K, rng=0) if kind == "tree"
-                   else pcircuit.rat_spn([4] * V, num_units=K, depth=3, rng=0))
+        circuit = (
+            pcircuit.hclt(rows, num_latents=K, rng=0)
+            if kind == "tree"
+            else pcircuit.rat_spn([4] * V, num_units=K, depth=3, rng=0)
+        )
         nodes = pcircuit.select_nodes(circuit)
-        for name, given in (("a third", np.arange(V) < V // 3), ("every second", np.arange(V) % 2 == 0)):
+        for name, given in (
+            ("a third", np.arange(V) < V // 3),
+            ("every second", np.arange(V) % 2 == 0),
+        ):
             best = best_times(circuit, rows, given, nodes)
-            print(f"| {kind} of {V}, {K} units | {name} | {len(nodes)} | {best['numpy'] / best['numba']:.1f} | "
-                  f"{best['numba'] / best['plain']:.1f} |", flush=True)
+            print(
+                f"| {kind} of {V}, {K} units | {name} | {len(nodes)} | {best['numpy'] / best['numba']:.1f} | "
+                f"{best['numba'] / best['plain']:.1f} |",
+                flush=True,
+            )
 
 
 def best_times(circuit, rows, given, nodes) -> dict:
     """The least seconds of NumPy, the kernel, and the kernel for plain likelihoods, which take turns."""
-    jobs = {"numpy": lambda: pcircuit.expected_node_likelihoods(circuit, rows, given, nodes=nodes, n_jobs=1),
-            "numba": lambda: pcircuit.expected_node_likelihoods(circuit, rows, given, nodes=nodes, n_jobs=1),
-            "plain": lambda: pcircuit.node_likelihoods(circuit, rows, nodes=nodes, n_jobs=1)}
+    jobs = {
+        "numpy": lambda: pcircuit.expected_node_likelihoods(
+            circuit, rows, given, nodes=nodes, n_jobs=1
+        ),
+        "numba": lambda: pcircuit.expected_node_likelihoods(
+            circuit, rows, given, nodes=nodes, n_jobs=1
+        ),
+        "plain": lambda: pcircuit.node_likelihoods(circuit, rows, nodes=nodes, n_jobs=1),
+    }
     best = dict.fromkeys(jobs, float("inf"))
     for _ in range(TURNS + 1):  # the first compiles
         for name, job in jobs.items():

@@ -19,6 +19,7 @@ Both ways run in turns, R times each.  Time is given as wall-clock seconds and a
 that take part, as wall-clock time on a busy machine says little; medians over the rounds.  Overhead is the median ratio
 of the processor seconds of a round.  Memory is the largest resident size of a worker.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -56,13 +57,17 @@ def main():
         most = int(max(options.rows))
         size = int(options.partition)
         files = written(folder, most, options.columns, size)
-        detector = hld.HLDDetector(num_epochs=10, metric="likelihoods").fit(read(files[0])[:TRAINING])
-        print("| rows | workers | rounds | batch here: s | there: wall s | processor s | overhead | epoch here: s | "
-              "there: wall s | processor s | overhead | peak MB a worker |")
+        detector = hld.HLDDetector(num_epochs=10, metric="likelihoods").fit(
+            read(files[0])[:TRAINING]
+        )
+        print(
+            "| rows | workers | rounds | batch here: s | there: wall s | processor s | overhead | epoch here: s | "
+            "there: wall s | processor s | overhead | peak MB a worker |"
+        )
         print("|---" * 12 + "|")
         for rows in map(int, options.rows):
             for workers in options.workers:
-                compare(detector, files[:max(1, rows // size)], workers, options)
+                compare(detector, files[: max(1, rows // size)], workers, options)
 
 
 def compare(detector, files, workers, options):
@@ -71,29 +76,56 @@ def compare(detector, files, workers, options):
     import distributed
 
     from hld.dask.fitting import fit_flows
+
     if options.keep_memory:
-        most = str(2 ** 30)
-        dask.config.set({"distributed.nanny.pre-spawn-environ": {"MALLOC_TRIM_THRESHOLD_": most,
-                                                                "MALLOC_MMAP_THRESHOLD_": most}})
+        most = str(2**30)
+        dask.config.set(
+            {
+                "distributed.nanny.pre-spawn-environ": {
+                    "MALLOC_TRIM_THRESHOLD_": most,
+                    "MALLOC_MMAP_THRESHOLD_": most,
+                }
+            }
+        )
     if options.no_profile:
         dask.config.set({"distributed.worker.profile.enabled": False})
     warm(detector, files[0])
-    arguments = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    arguments = {
+        "n_workers": workers,
+        "threads_per_worker": 1,
+        "processes": True,
+        "dashboard_address": ":0",
+    }
     with distributed.LocalCluster(**arguments) as cluster, distributed.Client(cluster) as client:
-        client.run(warm, detector, files[0])        # imports and kernels, once a worker
+        client.run(warm, detector, files[0])  # imports and kernels, once a worker
         pieces = [dask.delayed(read)(str(file)) for file in files]
-        batches = [(timed(lambda: hld.judge_chunks(detector, map(read, files))),
-                    timed(lambda: hld.dask.judge(detector, pieces), client)) for _ in range(options.rounds)]
+        batches = [
+            (
+                timed(lambda: hld.judge_chunks(detector, map(read, files))),
+                timed(lambda: hld.dask.judge(detector, pieces), client),
+            )
+            for _ in range(options.rounds)
+        ]
         encoder = dask.delayed(detector.encoder_)
         parts = dask.persist(*[dask.delayed(codes_of)(encoder, piece) for piece in pieces])
         distributed.wait(parts)
         codes = [codes_of(detector.encoder_, read(file)) for file in files]
-        epochs = [(timed(lambda: flows_here(detector.circuit_, codes)),
-                   timed(lambda: fit_flows(detector.circuit_, parts, num_epochs=1, pseudocount=1.0), client))
-                  for _ in range(options.rounds)]
+        epochs = [
+            (
+                timed(lambda: flows_here(detector.circuit_, codes)),
+                timed(
+                    lambda: fit_flows(detector.circuit_, parts, num_epochs=1, pseudocount=1.0),
+                    client,
+                ),
+            )
+            for _ in range(options.rounds)
+        ]
         peak = max(client.run(peak_memory).values())
     rows = len(files) * int(options.partition)
-    print(f"| {rows:,} | {workers} | {options.rounds} | {cells(batches)} | {cells(epochs)} | {peak:.0f} |", flush=True)
+    print(
+        f"| {rows:,} | {workers} | {options.rounds} | {cells(batches)} | {cells(epochs)} | {peak:.0f} |",
+        flush=True,
+    )
 
 
 def flows_here(circuit, codes):
@@ -144,6 +176,7 @@ def peak_memory() -> float:
 def read(file):
     """A file as a table of Arrow."""
     import pyarrow.parquet
+
     return pyarrow.parquet.read_table(file)
 
 
@@ -151,6 +184,7 @@ def written(folder, rows, columns, size) -> list:
     """Parquet files of `size` rows, so many rows altogether; those written before where they exist."""
     import pyarrow as pa
     import pyarrow.parquet
+
     files = [folder / f"{size}x{columns}-{i:05d}.parquet" for i in range(max(1, rows // size))]
     levels = pa.array([f"level {k}" for k in range(10)])
     for i, file in enumerate(files):
@@ -161,7 +195,8 @@ def written(folder, rows, columns, size) -> list:
         data = {f"n{v}": rng.normal(size=size) + hidden for v in range(columns // 2)}
         for v in range(columns - columns // 2):
             data[f"t{v}"] = pa.DictionaryArray.from_arrays(
-                pa.array((2 * hidden + rng.integers(4, size=size)).astype(np.int8)), levels)
+                pa.array((2 * hidden + rng.integers(4, size=size)).astype(np.int8)), levels
+            )
         pyarrow.parquet.write_table(pa.table(data), file)
     return files
 

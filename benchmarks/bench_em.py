@@ -6,6 +6,7 @@ prints Markdown tables.  Rates are rows per CPU second of one thread, next to th
 real data (`real_rows`) use all CPUs and wall-clock time, kernels compiled beforehand, and report how far the memory of
 the process grew beyond the data.  --quick: fewer repeats and rows, and no runs with 256 categories and 64 units.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -27,16 +28,24 @@ EPOCHS = 100
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer repeats and rows")
-    parser.add_argument("--circuits", nargs="+", choices=CIRCUITS, default=CIRCUITS, help="circuits to measure")
+    parser.add_argument(
+        "--circuits", nargs="+", choices=CIRCUITS, default=CIRCUITS, help="circuits to measure"
+    )
     options = parser.parse_args()
     print(machine() + "\n")
-    print(f"Whole runs, {EPOCHS} epochs, wall clock:\n\n| data | rows | V | K | tree and start, s | EM, s "
-          "| memory beyond the data, MB |\n| :--- " + "| ---: " * 6 + "|")
+    print(
+        f"Whole runs, {EPOCHS} epochs, wall clock:\n\n| data | rows | V | K | tree and start, s | EM, s "
+        "| memory beyond the data, MB |\n| :--- " + "| ---: " * 6 + "|"
+    )
     fit_em(hclt(np.zeros((1, 2), dtype=np.uint8)), np.zeros((1, 2), dtype=np.uint8), num_epochs=1)
     for load in (real_rows.adult, real_rows.covertype, real_rows.digit):
         line_of_run(*load())
     print("\nAn epoch and an evaluation, one thread, rows per CPU second:\n")
-    print("| circuit | K | epoch | evaluation | ratio | " + " | ".join(peers.PEERS) + " | over the best |")
+    print(
+        "| circuit | K | epoch | evaluation | ratio | "
+        + " | ".join(peers.PEERS)
+        + " | over the best |"
+    )
     print("| :--- " + "| ---: " * (5 + len(peers.PEERS)) + "|")
     for name in options.circuits:
         for K in UNITS:
@@ -54,8 +63,10 @@ def line_of_run(name, rows, K=4):
     before, begun = memory("VmRSS"), time.perf_counter()
     fit_em(start, rows, num_epochs=EPOCHS)
     seconds, grown = time.perf_counter() - begun, memory("VmHWM") - before
-    print(f"| {name} | {len(rows):,} | {rows.shape[1]} | {K} | {learned - clock:.2f} | {seconds:.2f} | {grown:.0f} |",
-          flush=True)
+    print(
+        f"| {name} | {len(rows):,} | {rows.shape[1]} | {K} | {learned - clock:.2f} | {seconds:.2f} | {grown:.0f} |",
+        flush=True,
+    )
 
 
 def line_of_rates(name, K, quick):
@@ -66,14 +77,27 @@ def line_of_rates(name, K, quick):
     circuit, rows = named_circuit(name, K, num_rows)
     log_likelihood(circuit, rows, n_jobs=1)
     repeats, least = (3, 0.05) if quick else (7, 0.3)
-    evaluation = median_time(lambda: log_likelihood(circuit, rows, n_jobs=1), repeats, least=least,
-                             clock=time.process_time)
+    evaluation = median_time(
+        lambda: log_likelihood(circuit, rows, n_jobs=1),
+        repeats,
+        least=least,
+        clock=time.process_time,
+    )
     times = []
-    fit_em(circuit, rows, num_epochs=3 + 3 * repeats, n_jobs=1, callback=lambda *_: times.append(time.process_time()))
+    fit_em(
+        circuit,
+        rows,
+        num_epochs=3 + 3 * repeats,
+        n_jobs=1,
+        callback=lambda *_: times.append(time.process_time()),
+    )
     epoch = float(np.median(np.diff(times)))
     others = peers.em_rates(circuit, rows, quick=quick)
-    print(f"| {name} | {K} | {len(rows) / epoch:,.0f} | {len(rows) / evaluation:,.0f} | {epoch / evaluation:.2f} "
-          f"| {peers.cells(others)} | {len(rows) / epoch / peers.best_of(others):.1f} |", flush=True)
+    print(
+        f"| {name} | {K} | {len(rows) / epoch:,.0f} | {len(rows) / evaluation:,.0f} | {epoch / evaluation:.2f} "
+        f"| {peers.cells(others)} | {len(rows) / epoch / peers.best_of(others):.1f} |",
+        flush=True,
+    )
 
 
 def memory(field) -> float:

@@ -10,6 +10,7 @@ of full-batch epochs that reach that of the training rows; then the same means o
 Exponents of the decreasing steps (.5, .6, .7, .9), a constant step of .1, and steps of the parameters in place of the
 flows were compared on dna, nltcs and plants; the other sets took no part.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -32,8 +33,13 @@ def main():
     parser.add_argument("--epochs", type=int, default=100)
     parser.add_argument("--batches", type=int, nargs="*", default=[256, 1024])
     options = parser.parse_args()
-    print("| set | rows | batch | " + " | ".join(f"{p} pass{'es' * (p > 1)}" for p in PASSES) +
-          f" | {options.epochs} full epochs |\n" + "| --- " * (4 + len(PASSES)) + "|")
+    print(
+        "| set | rows | batch | "
+        + " | ".join(f"{p} pass{'es' * (p > 1)}" for p in PASSES)
+        + f" | {options.epochs} full epochs |\n"
+        + "| --- " * (4 + len(PASSES))
+        + "|"
+    )
     folder = pathlib.Path(os.environ["HLD_DATA"]) / "binary"
     for name in options.sets:
         parts = np.load(folder / f"{name}.npz")
@@ -42,8 +48,12 @@ def main():
         full, history = pcircuit.fit_em(start, rows, num_epochs=options.epochs)
         for size in options.batches:
             found = [cell(start, rows, test, size, passes, history) for passes in PASSES]
-            print(f"| {name} | {len(rows):,} | {size:,} | " + " | ".join(found) +
-                  f" | {history[-1]:.3f}, {mean(full, test):.3f} |", flush=True)
+            print(
+                f"| {name} | {len(rows):,} | {size:,} | "
+                + " | ".join(found)
+                + f" | {history[-1]:.3f}, {mean(full, test):.3f} |",
+                flush=True,
+            )
 
 
 def cell(start, rows, test, size, passes, history) -> str:

@@ -7,6 +7,7 @@ without the stages inside it; OMP_NUM_THREADS=1 and OPENBLAS_NUM_THREADS=1 for o
 everything from the fitted circuit to the test, the sum of the last six stages; memory is the peak of the process over
 what it had before the fit, in parts of the table.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -28,7 +29,10 @@ from .measure import machine
 STAGES = {
     "read": ["hld.fitting.learning.read_table"],
     "schema": ["hld.fitting.learning.learn_schema"],
-    "encode": ["hld.schemas.encoder.TableEncoder.encode_training", "hld.schemas.encoder.TableEncoder.encode"],
+    "encode": [
+        "hld.schemas.encoder.TableEncoder.encode_training",
+        "hld.schemas.encoder.TableEncoder.encode",
+    ],
     "tree": ["pcircuit.chow_liu_tree"],
     "facts": ["hld.fitting.learning.table_facts"],
     "EM": ["pcircuit.fit_em"],
@@ -55,8 +59,11 @@ def main() -> None:
     heads = ["table", "rows x columns", *STAGES, "calibration / EM", "memory"]
     print(f"| {' | '.join(heads)} |\n| :--- | :--- |" + " ---: |" * (len(heads) - 2), flush=True)
     for case in options.cases:
-        subprocess.run([sys.executable, "-m", "benchmarks.bench_fit", "--only", case], check=True,
-                       env={**os.environ, "PCIRCUIT_ENGINE": options.engine})
+        subprocess.run(
+            [sys.executable, "-m", "benchmarks.bench_fit", "--only", case],
+            check=True,
+            env={**os.environ, "PCIRCUIT_ENGINE": options.engine},
+        )
     return None
 
 
@@ -64,6 +71,7 @@ def measure(case: str) -> None:
     """Fit one table and print its row."""
     import hld
     import pcircuit
+
     pcircuit.warm_up(moments=True)
     table = CASES[case]()
     found = dict.fromkeys(STAGES, 0.0)
@@ -75,8 +83,13 @@ def measure(case: str) -> None:
         hld.HLDDetector().fit(table)
     peak = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
     ratio = sum(found[stage] for stage in CALIBRATION) / max(found["EM"], 1e-9)
-    cells = [case, f"{table.shape[0]:,} x {table.shape[1]}", *(f"{seconds:.2f}" for seconds in found.values()),
-             f"{ratio:.2f}", f"{peak / table.nbytes:.2f}"]
+    cells = [
+        case,
+        f"{table.shape[0]:,} x {table.shape[1]}",
+        *(f"{seconds:.2f}" for seconds in found.values()),
+        f"{ratio:.2f}",
+        f"{peak / table.nbytes:.2f}",
+    ]
     print(f"| {' | '.join(cells)} |", flush=True)
 
 
@@ -99,6 +112,7 @@ def timed(found, open_stages):
 
 def stopwatch(function, stage, found, open_stages):
     """The function, which adds its CPU seconds to a stage, and subtracts them from the stage around it."""
+
     def call(*arguments, **keywords):
         started = time.process_time()
         open_stages.append([0.0])
@@ -109,6 +123,7 @@ def stopwatch(function, stage, found, open_stages):
             found[stage] += taken - inside
             if open_stages:
                 open_stages[-1][0] += taken
+
     return call
 
 

@@ -16,6 +16,7 @@ prints a Markdown table for the weights 1/j, j = 1..m. Columns:
   to the probability, which at p = 1e-12 says how many digits of the p-value quadrature leaves. (The
   relative error of sf itself is below 1e-13; `gchi2.sf_with_error` bounds it.)
 """
+
 import argparse
 import math
 import statistics
@@ -32,7 +33,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeats", type=int, default=30, help="calls per median (default 30)")
     repeats = parser.parse_args().repeats
-    print("| m | p | sf / us | sf raw / us | isf / us | Imhof / us | ratio | error of Imhof | error / p |")
+    print(
+        "| m | p | sf / us | sf raw / us | isf / us | Imhof / us | ratio | error of Imhof | error / p |"
+    )
     print("|---|---|---|---|---|---|---|---|---|")
     for m in (10, 100, 1000, 6000):
         for p in (0.05, 1e-12):
@@ -64,8 +67,10 @@ def _row(m, p, repeats):
     quantile = _median_time(lambda: gchi2.isf(p, spectrum), repeats)
     quadrature = _median_time(lambda: imhof(q, weights), 3)
     error = abs(imhof(q, weights) - gchi2.sf(q, spectrum))
-    return (f"| {m} | {p:g} | {tail:.0f} | {raw:.0f} | {quantile:.0f} | {quadrature:.0f} "
-            f"| {quadrature / tail:.0f} | {error:.1e} | {error / p:.1e} |")
+    return (
+        f"| {m} | {p:g} | {tail:.0f} | {raw:.0f} | {quantile:.0f} | {quadrature:.0f} "
+        f"| {quadrature / tail:.0f} | {error:.1e} | {error / p:.1e} |"
+    )
 
 
 def _median_time(call, repeats):

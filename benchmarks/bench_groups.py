@@ -8,6 +8,7 @@
 * power     the simulated groups again; a share of the rows of a batch is of a third kind
 * columns   means of groups with heavy tails, one cause of four columns: how often any unmoved column is called moved
 """
+
 from __future__ import annotations
 
 import os
@@ -39,7 +40,9 @@ def main() -> None:
 def columns(trials: int = 2000) -> None:
     """Draws in which a column that has not moved is called moved, without and with a moved column beside it."""
     parts = [np.array([0]), np.array([1, 2, 3]), np.array([4, 5]), np.array([6])]
-    print("\n| groups | none moved | one moved far | which is found |\n| ---: | ---: | ---: | ---: |")
+    print(
+        "\n| groups | none moved | one moved far | which is found |\n| ---: | ---: | ---: | ---: |"
+    )
     for G in (5, 19, 99):
         rng, cells = np.random.default_rng(G), []
         for away in (0.0, 200.0):
@@ -60,27 +63,59 @@ def simulated() -> None:
     rng = np.random.default_rng(0)
     kinds = rng.dirichlet(np.full(3, 0.7), size=(3, 8))  # distribution of the rows of each kind
     pool = np.concatenate([groups(kinds, 0.0, rng) for _ in range(8)])
-    circuit = pcircuit.fit_em(pcircuit.hclt(pool[:100].reshape(-1, 8), 4, [3] * 8, 1.0, rng),
-                              pool[:100].reshape(-1, 8), num_epochs=20)[0]
-    test, pool = hld.HLDTest(circuit, metric=("euclidean", "standardized", "marginals", "whitened")), pool[100:]
-    kept = group_test(test, pool.reshape(-1, 8), np.repeat(np.arange(len(pool)), ROWS), seed=0).groups
-    independent = hld.HLDTest(circuit, metric="standardized", null="exact", reference="training",
-                              training_data=pool[:1000].reshape(-1, 8), rng=0)
+    circuit = pcircuit.fit_em(
+        pcircuit.hclt(pool[:100].reshape(-1, 8), 4, [3] * 8, 1.0, rng),
+        pool[:100].reshape(-1, 8),
+        num_epochs=20,
+    )[0]
+    test, pool = (
+        hld.HLDTest(circuit, metric=("euclidean", "standardized", "marginals", "whitened")),
+        pool[100:],
+    )
+    kept = group_test(
+        test, pool.reshape(-1, 8), np.repeat(np.arange(len(pool)), ROWS), seed=0
+    ).groups
+    independent = hld.HLDTest(
+        circuit,
+        metric="standardized",
+        null="exact",
+        reference="training",
+        training_data=pool[:1000].reshape(-1, 8),
+        rng=0,
+    )
     others, metrics = kept.at(ROWS), test.calibration.metrics
     print("| groups | level | of trials | independent rows |\n| ---: | ---: | ---: | ---: |")
     plain = np.mean([independent(one).pvalue <= ALPHA for one in pool[-300:]])
     for G in (5, 20, 100, 1000):
-        found = [exchangeable_pvalue(others[c[0]], others[c[1:]], metrics).value
-                 for c in (rng.permutation(len(pool))[:G + 1] for _ in range(400))]
-        print(f"| {G} | {np.mean(np.array(found) <= ALPHA):.3f} | {len(found)} | {plain:.2f} |", flush=True)
-    print("\n| odd rows | times natural | G = 20 | G = 100 | G = 1000 |\n| ---: | ---: | ---: | ---: | ---: |")
+        found = [
+            exchangeable_pvalue(others[c[0]], others[c[1:]], metrics).value
+            for c in (rng.permutation(len(pool))[: G + 1] for _ in range(400))
+        ]
+        print(
+            f"| {G} | {np.mean(np.array(found) <= ALPHA):.3f} | {len(found)} | {plain:.2f} |",
+            flush=True,
+        )
+    print(
+        "\n| odd rows | times natural | G = 20 | G = 100 | G = 1000 |\n| ---: | ---: | ---: | ---: | ---: |"
+    )
     for share in (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6):
         shifted = np.array([test.vectors.mean(one) for one in groups(kinds, share, rng)[:100]])
         away = np.linalg.norm(shifted.mean(axis=0) - others.mean(axis=0))
-        cells = [np.mean([exchangeable_pvalue(one, others[rng.permutation(len(pool))[:G]], metrics).value <= ALPHA
-                          for one in shifted]) for G in (20, 100, 1000)]
+        cells = [
+            np.mean(
+                [
+                    exchangeable_pvalue(one, others[rng.permutation(len(pool))[:G]], metrics).value
+                    <= ALPHA
+                    for one in shifted
+                ]
+            )
+            for G in (20, 100, 1000)
+        ]
         times = away / np.sqrt(kept.covariance_at(ROWS).trace)
-        print(f"| {share:.0%} | {times:.2f} | " + " | ".join(f"{cell:.2f}" for cell in cells) + " |", flush=True)
+        print(
+            f"| {share:.0%} | {times:.2f} | " + " | ".join(f"{cell:.2f}" for cell in cells) + " |",
+            flush=True,
+        )
 
 
 def groups(kinds, share, rng) -> np.ndarray:
@@ -98,22 +133,35 @@ def real(name, table, labels, *, size=200, most=600, splits=75, fresh=4) -> None
         order = rng.permutation(values)
         places = [rng.permutation(np.flatnonzero(labels == one))[:most] for one in order]
         old = np.concatenate(places[fresh:])
-        detector = hld.HLDDetector(num_epochs=5, num_resamples=99).fit(table[old], groups=labels[old])
+        detector = hld.HLDDetector(num_epochs=5, num_resamples=99).fit(
+            table[old], groups=labels[old]
+        )
         for one in places[:fresh]:
             codes = detector.encoder_.encode(table[one[:size]])[0]
             found.append((detector.judge_(codes).pvalue, detector.test_(codes).pvalue))
     shares = (np.array(found) <= ALPHA).mean(axis=0)
-    print(f"\n{name}: {len(found)} batches, {detector.judge_.num_groups} groups: rejected at level {ALPHA} among "
-          f"groups {shares[0]:.3f}, by independent rows {shares[1]:.2f}", flush=True)
+    print(
+        f"\n{name}: {len(found)} batches, {detector.judge_.num_groups} groups: rejected at level {ALPHA} among "
+        f"groups {shares[0]:.3f}, by independent rows {shares[1]:.2f}",
+        flush=True,
+    )
 
 
 def covertype() -> tuple:
     """Ten quantitative columns; the soil type, and the wilderness area with it."""
-    with np.load(pathlib.Path(os.environ["HLD_DATA"], "covertype", "covertype.npz"), allow_pickle=False) as arrays:
+    with np.load(
+        pathlib.Path(os.environ["HLD_DATA"], "covertype", "covertype.npz"), allow_pickle=False
+    ) as arrays:
         X = arrays["X"]
-    table, area, soil = X[:, :10].astype(float), X[:, 10:14].argmax(axis=1), X[:, 14:].argmax(axis=1)
-    return (("Covertype by soil type", *large(table, soil)),
-            ("Covertype by wilderness area and soil type", *large(table, 100 * area + soil)))
+    table, area, soil = (
+        X[:, :10].astype(float),
+        X[:, 10:14].argmax(axis=1),
+        X[:, 14:].argmax(axis=1),
+    )
+    return (
+        ("Covertype by soil type", *large(table, soil)),
+        ("Covertype by wilderness area and soil type", *large(table, 100 * area + soil)),
+    )
 
 
 def census() -> tuple:
@@ -122,8 +170,10 @@ def census() -> tuple:
     with np.load(path, allow_pickle=False) as arrays:
         X = arrays["X_train"]
     table = X[:, [0, 1, 4, 5, 7, 10, 12, 19, 22, 30]]
-    return (("Census-Income by industry", *large(table, X[:, 2])),
-            ("Census-Income by occupation", *large(table, X[:, 3])))
+    return (
+        ("Census-Income by industry", *large(table, X[:, 2])),
+        ("Census-Income by occupation", *large(table, X[:, 3])),
+    )
 
 
 def large(table, labels, least=300) -> tuple:

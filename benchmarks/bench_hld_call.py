@@ -6,6 +6,7 @@ Batches of T rows drawn from the circuit, uint8, so that the test runs as it doe
 and circuit are warm.  Beside the plain test, the combination of all four metrics with drawn batches at small T, which
 is what `HLDDetector` uses.  Medians of single calls, wall clock.
 """
+
 from __future__ import annotations
 
 import sys
@@ -23,7 +24,10 @@ METRICS = ("euclidean", "standardized", "marginals", "whitened")
 
 def main():
     quick = "--quick" in sys.argv
-    print(machine() + "\n\n| V | K | T | nodes | call, us | of which unit likelihoods, us | all four metrics, us |")
+    print(
+        machine()
+        + "\n\n| V | K | T | nodes | call, us | of which unit likelihoods, us | all four metrics, us |"
+    )
     print("| ---: " * 7 + "|")
     tests = {}
     for side, K, T in SETTINGS:
@@ -34,8 +38,12 @@ def main():
         batch = pcircuit.sample(test.circuit, T, rng=0)
         repeats = 101 if quick else 1001
         call, four = (microseconds(lambda t=t, b=batch: t(b), repeats) for t in (test, combined))
-        units = microseconds(lambda t=test, b=batch: mean_node_likelihoods(t.circuit, b, nodes=t.nodes), repeats)
-        print(f"| {side * side} | {K} | {T} | {len(test.nodes):,} | {call:.0f} | {units:.0f} | {four:.0f} |")
+        units = microseconds(
+            lambda t=test, b=batch: mean_node_likelihoods(t.circuit, b, nodes=t.nodes), repeats
+        )
+        print(
+            f"| {side * side} | {K} | {T} | {len(test.nodes):,} | {call:.0f} | {units:.0f} | {four:.0f} |"
+        )
 
 
 def microseconds(function, repeats) -> float:

@@ -6,6 +6,7 @@ Ages of a normal law, rounded, beside a column that depends on them and one that
 levels or in eight bins; batches of 60 rows drift by five years, or a fifth of their rows has one age.  Shares of 100
 batches that are rejected at level 0.05, of 25 detectors.
 """
+
 from __future__ import annotations
 
 import sys
@@ -30,12 +31,27 @@ def main(detectors: int = 25, batches: int = 4) -> None:
             train = people(n, rng)
             for kind, several in found.items():
                 schema = hld.TableSchema((hld.ColumnSchema("age", kind),))
-                detector = hld.HLDDetector(num_epochs=10, num_resamples=99, schema=schema).fit(train)
-                several.append([np.mean([detector.test(people(T, rng, drift, heap)).reject for _ in range(batches)])
-                                for T, drift, heap in SHIFTS])
+                detector = hld.HLDDetector(num_epochs=10, num_resamples=99, schema=schema).fit(
+                    train
+                )
+                several.append(
+                    [
+                        np.mean(
+                            [
+                                detector.test(people(T, rng, drift, heap)).reject
+                                for _ in range(batches)
+                            ]
+                        )
+                        for T, drift, heap in SHIFTS
+                    ]
+                )
         for kind, several in found.items():
-            print(f"| {n} | {len(set(train['age'].tolist()))} | {kind} | " +
-                  " | ".join(f"{share:.2f}" for share in np.mean(several, axis=0)) + " |", flush=True)
+            print(
+                f"| {n} | {len(set(train['age'].tolist()))} | {kind} | "
+                + " | ".join(f"{share:.2f}" for share in np.mean(several, axis=0))
+                + " |",
+                flush=True,
+            )
 
 
 def people(n, rng, drift=0.0, heap=0.0) -> dict:

@@ -12,6 +12,7 @@ the E-step, nearly all of an epoch; libcirkit adds up the gradients of all batch
 The second table says how far the memory of a process of its own grows while it learns from more and more rows, beyond
 the rows themselves: flat means that it does not.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -37,18 +38,28 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--memory", nargs=2, metavar=("NAME", "SHARE"), help="print MB of one run (for the program)")
+    parser.add_argument(
+        "--memory", nargs=2, metavar=("NAME", "SHARE"), help="print MB of one run (for the program)"
+    )
     options = parser.parse_args()
     if options.memory:
         print(f"{grown(*options.memory, options.quick):.0f}")
         return
     print(machine() + f", {options.threads} threads\n")
-    print("| circuit | parameters | rows | epochs a minute | NumPy | libcirkit | over the best |\n| :--- "
-          + "| ---: " * 6 + "|")
+    print(
+        "| circuit | parameters | rows | epochs a minute | NumPy | libcirkit | over the best |\n| :--- "
+        + "| ---: " * 6
+        + "|"
+    )
     for name in NAMES:
         line_of_epochs(name, options)
-    print("\nMemory beyond the rows, MB:\n\n| circuit | " + " | ".join(f"{s:.0%} of the rows" for s in SHARES)
-          + " |\n| :--- " + "| ---: " * len(SHARES) + "|")
+    print(
+        "\nMemory beyond the rows, MB:\n\n| circuit | "
+        + " | ".join(f"{s:.0%} of the rows" for s in SHARES)
+        + " |\n| :--- "
+        + "| ---: " * len(SHARES)
+        + "|"
+    )
     for name in NAMES:
         cells = [measured(name, share, options.quick) for share in SHARES]
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
@@ -58,20 +69,34 @@ def line_of_epochs(name, options):
     """Print one line of the first table."""
     circuit, rows = circuit_and_rows(name, options.quick)
     times = []
-    fit_em(circuit, rows, num_epochs=4, n_jobs=options.threads, callback=lambda *_: times.append(time.perf_counter()))
+    fit_em(
+        circuit,
+        rows,
+        num_epochs=4,
+        n_jobs=options.threads,
+        callback=lambda *_: times.append(time.perf_counter()),
+    )
     ours = 60 / float(np.median(np.diff(times)))
-    others = {"NumPy": numpy_rate(circuit, rows), "libcirkit": libcirkit_rate(circuit, rows, options.threads)}
+    others = {
+        "NumPy": numpy_rate(circuit, rows),
+        "libcirkit": libcirkit_rate(circuit, rows, options.threads),
+    }
     best = max(rate for rate in others.values() if rate is not None)
     cells = " | ".join("-" if rate is None else f"{rate:.2f}" for rate in others.values())
-    print(f"| {circuit_name(name)} | {num_parameters(circuit):,} | {len(rows):,} | {ours:.2f} | {cells} | "
-          f"{ours / best:.1f} |", flush=True)
+    print(
+        f"| {circuit_name(name)} | {num_parameters(circuit):,} | {len(rows):,} | {ours:.2f} | {cells} | "
+        f"{ours / best:.1f} |",
+        flush=True,
+    )
 
 
 def numpy_rate(circuit, rows):
     """Epochs a minute of plain NumPy (its threads are those of BLAS), at the best of three batch sizes."""
     few = rows[:4096]
     batches = [size for size in peers.BATCHES if size <= plain_numpy.largest_batch(circuit)] or [1]
-    seconds = min(timed(lambda size=size: plain_numpy.em_epoch(circuit, few, batch=size)) for size in batches)
+    seconds = min(
+        timed(lambda size=size: plain_numpy.em_epoch(circuit, few, batch=size)) for size in batches
+    )
     return 60 / (seconds * len(rows) / len(few))
 
 
@@ -81,13 +106,16 @@ def libcirkit_rate(circuit, rows, threads):
     if peer is None:
         return None
     import torch
+
     few = peer.as_input(rows[:4096])
     epoch, _ = peer.learner(circuit)
     torch.set_num_threads(threads)
     batches = [size for size in peers.BATCHES if size <= peer.largest_batch(circuit)] or [1]
     epoch(few[:64])
-    seconds = min(timed(lambda size=size: [epoch(few[i:i + size]) for i in range(0, len(few), size)])
-                  for size in batches)
+    seconds = min(
+        timed(lambda size=size: [epoch(few[i : i + size]) for i in range(0, len(few), size)])
+        for size in batches
+    )
     return 60 / (seconds * len(rows) / len(few))
 
 
@@ -103,14 +131,16 @@ def timed(call):
 
 def measured(name, share, quick):
     """`grown` in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.bench_large", "--memory", name, str(share)] + ["--quick"] * quick
+    command = [sys.executable, "-m", "benchmarks.bench_large", "--memory", name, str(share)] + [
+        "--quick"
+    ] * quick
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def grown(name, share, quick) -> float:
     """MB by which two epochs make this process larger, kernels loaded beforehand."""
     circuit, rows = circuit_and_rows(name, quick)
-    rows = rows[:int(float(share) * len(rows))].copy()
+    rows = rows[: int(float(share) * len(rows))].copy()
     fit_em(circuit, rows[:2], num_epochs=1, n_jobs=2)
     forget_peak()
     before = memory("VmRSS")
@@ -121,12 +151,14 @@ def grown(name, share, quick) -> float:
 def circuit_and_rows(name, quick):
     """The circuit with its start values, and rows for it."""
     if name == "hclt":
-        rows = np.load(pathlib.Path(os.environ["HLD_DATA"]) / "binary" / "kdd.npz")["train"][:100_000].astype(np.uint8)
+        rows = np.load(pathlib.Path(os.environ["HLD_DATA"]) / "binary" / "kdd.npz")["train"][
+            :100_000
+        ].astype(np.uint8)
         circuit = hclt(rows, 64, 2, rng=0)
     else:
         circuit = rat_spn([2] * 784, num_units=120, depth=5, rng=0)
         rows = np.random.default_rng(0).integers(0, 2, size=(10_000, 784), dtype=np.uint8)
-    return circuit, rows[:len(rows) // 10] if quick else rows
+    return circuit, rows[: len(rows) // 10] if quick else rows
 
 
 def circuit_name(name):
@@ -136,7 +168,10 @@ def circuit_name(name):
 
 def num_parameters(circuit: Circuit) -> int:
     """Numbers in its tables."""
-    return sum((region.probs if isinstance(region, InputRegion) else region.weights).size for region in circuit.regions)
+    return sum(
+        (region.probs if isinstance(region, InputRegion) else region.weights).size
+        for region in circuit.regions
+    )
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ circuit with six columns and 33 nodes, `mixed` one with twelve columns of two to
 `--holes` and `--empty` make entries of batches missing. That by itself is a shift of what is missing, which the
 default tests as well; `--values-only` leaves that out, so that what remains should be at its level.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -36,7 +37,18 @@ import pcircuit
 ALPHAS = (0.1, 0.05, 0.01, 0.001)
 ROWS = (6, 12, 20, 40, 80, 179, 500, 1000, 3000, 10_000)
 SIZES = (1, 2, 3, 5, 10, 30, 100, 300, 1000, 3000, 10_000)
-SOURCES = ("lattice", "mixed", "adult*", "plants*", "adult", "nltcs", "plants", "accidents", "kdd", "book")
+SOURCES = (
+    "lattice",
+    "mixed",
+    "adult*",
+    "plants*",
+    "adult",
+    "nltcs",
+    "plants",
+    "accidents",
+    "kdd",
+    "book",
+)
 BATCHES, MOST_ROWS = 50, 5_000  # for one size and split
 POOL = 30_000  # fresh rows of one split
 
@@ -44,17 +56,27 @@ POOL = 30_000  # fresh rows of one split
 def main():
     """Print one row for each source, n and T."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a minute: two sources, few rows, 20 splits")
+    parser.add_argument(
+        "--quick", action="store_true", help="a minute: two sources, few rows, 20 splits"
+    )
     parser.add_argument("--sources", nargs="*", default=SOURCES)
     parser.add_argument("--rows", type=int, nargs="*", default=ROWS)
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
     parser.add_argument("--splits", type=int, default=200)
-    parser.add_argument("--holes", type=float, default=0.0, help="share of the cells of batches that go missing")
+    parser.add_argument(
+        "--holes", type=float, default=0.0, help="share of the cells of batches that go missing"
+    )
     parser.add_argument("--empty", action="store_true", help="one column of each batch is empty")
-    parser.add_argument("--train-holes", type=float, default=0.0, help="the same of the rows of the fit")
+    parser.add_argument(
+        "--train-holes", type=float, default=0.0, help="the same of the rows of the fit"
+    )
     parser.add_argument("--values-only", action="store_true", help="do not test what is missing")
-    parser.add_argument("--reference", default="auto", choices=("auto", "held-out", "training", "circuit"))
-    parser.add_argument("--metric", nargs="*", help="names of metrics; by default those of the detector")
+    parser.add_argument(
+        "--reference", default="auto", choices=("auto", "held-out", "training", "circuit")
+    )
+    parser.add_argument(
+        "--metric", nargs="*", help="names of metrics; by default those of the detector"
+    )
     parser.add_argument("--output")
     options = parser.parse_args()
     if options.quick:
@@ -80,13 +102,28 @@ def report(name, n, options) -> list:
     for T, found in rates.items():
         found = np.array(found)
         batches, rate = int(found[:, 0].sum()), found[:, 1:].mean(axis=0)
-        error = found[:, 1:].std(axis=0, ddof=1) / np.sqrt(len(found)) if len(found) > 1 else np.zeros(len(ALPHAS))
+        error = (
+            found[:, 1:].std(axis=0, ddof=1) / np.sqrt(len(found))
+            if len(found) > 1
+            else np.zeros(len(ALPHAS))
+        )
         bound = 3 * np.maximum(error, np.sqrt(np.array(ALPHAS) * (1 - np.array(ALPHAS)) / batches))
-        cells = [f"{r:.4f} +- {e:.4f}{'*' * bool(r > a + b)}"
-                 for r, e, a, b in zip(rate, error, ALPHAS, bound, strict=True)]
+        cells = [
+            f"{r:.4f} +- {e:.4f}{'*' * bool(r > a + b)}"
+            for r, e, a, b in zip(rate, error, ALPHAS, bound, strict=True)
+        ]
         print(f"| {name} | {n} | {T} | {batches} | {' | '.join(cells)} |", flush=True)
-        results.append({"source": name, "n": n, "T": T, "batches": batches, "splits": len(found),
-                        "rates": rate.tolist(), "errors": error.tolist()})
+        results.append(
+            {
+                "source": name,
+                "n": n,
+                "T": T,
+                "batches": batches,
+                "splits": len(found),
+                "rates": rate.tolist(),
+                "errors": error.tolist(),
+            }
+        )
     print(f"<!-- {name}, n = {n}: {time.perf_counter() - started:.0f} s -->", flush=True)
     return results
 
@@ -99,17 +136,30 @@ def study(name, n, split, options) -> dict:
         return {}
     table, pool = punched(drawn[:n], options.train_holes, False, rng), drawn[n:]
     metric = options.metric if options.metric else "auto"
-    detector = hld.HLDDetector(categorical=list(range(table.shape[1])), metric=metric, rng=split,
-                               reference=options.reference, missingness=not options.values_only)
+    detector = hld.HLDDetector(
+        categorical=list(range(table.shape[1])),
+        metric=metric,
+        rng=split,
+        reference=options.reference,
+        missingness=not options.values_only,
+    )
     detector.fit(as_table(table))
     rejected = {}
     for T in options.sizes:
         if len(pool) < 2 * T:
             continue
-        batches = [pool[rng.integers(0, len(pool), T) if len(pool) > 20 * T else rng.permutation(len(pool))[:T]]
-                   for _ in range(int(np.clip(MOST_ROWS // T, 1, BATCHES)))]
-        pvalues = [detector.test(as_table(punched(batch, options.holes, options.empty, rng))).pvalue
-                   for batch in batches]
+        batches = [
+            pool[
+                rng.integers(0, len(pool), T)
+                if len(pool) > 20 * T
+                else rng.permutation(len(pool))[:T]
+            ]
+            for _ in range(int(np.clip(MOST_ROWS // T, 1, BATCHES)))
+        ]
+        pvalues = [
+            detector.test(as_table(punched(batch, options.holes, options.empty, rng))).pvalue
+            for batch in batches
+        ]
         rejected[T] = np.array(pvalues)[:, None] <= np.array(ALPHAS) * (1 + 1e-12)
     return rejected
 
@@ -134,7 +184,9 @@ def rows_of(name, total, rng):
     source = source_of(name)
     if isinstance(source, pcircuit.Circuit):
         return pcircuit.sample(source, total, rng=rng)
-    return source[rng.permutation(len(source))[:total]] if 2 * (total - POOL) < len(source) else None
+    return (
+        source[rng.permutation(len(source))[:total]] if 2 * (total - POOL) < len(source) else None
+    )
 
 
 @lru_cache
@@ -154,6 +206,7 @@ def source_of(name):
 def data_set(name) -> np.ndarray:
     """All rows of a data set, or of one of its classes, as categories."""
     from .paper import datasets
+
     folder = pathlib.Path(os.environ["HLD_DATA"])
     if (folder / "binary" / f"{name}.npz").exists():
         parts = np.load(folder / "binary" / f"{name}.npz")

@@ -21,6 +21,7 @@ machine the wall-clock time is the same for the linear-time recursion and for pa
 for dense S.  MB is the largest growth of the process during one call, without the circuit (Linux only).  --figure
 writes benchmarks/figures/moments.png.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -48,7 +49,9 @@ class Sizes(NamedTuple):
     pairs: tuple
 
 
-FULL = Sizes((100, 1_000, 10_000, 100_000), (4, 8, 16), (100, 200, 400, 800, 1_600), (4, 6, 8, 12, 16))
+FULL = Sizes(
+    (100, 1_000, 10_000, 100_000), (4, 8, 16), (100, 200, 400, 800, 1_600), (4, 6, 8, 12, 16)
+)
 QUICK = Sizes((100, 300, 1_000), (4, 8), (50, 100, 200), (3, 4, 6))
 STEPS = (8, 4, 2, 1)  # of the 784 pixels every 8th, 4th, 2nd, and all
 TREES = {"chain": lambda V: np.arange(V) - 1, "balanced": lambda V: (np.arange(V) + 1) // 2 - 1}
@@ -59,15 +62,21 @@ def main():
     """Parse the command line, measure, print, and draw."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="small sizes only: some seconds")
-    parser.add_argument("--figure", action="store_true", help="also write benchmarks/figures/moments.png")
-    parser.add_argument("--operator", action="store_true", help="S times vectors, several at once and one by one")
+    parser.add_argument(
+        "--figure", action="store_true", help="also write benchmarks/figures/moments.png"
+    )
+    parser.add_argument(
+        "--operator", action="store_true", help="S times vectors, several at once and one by one"
+    )
     options = parser.parse_args()
     if options.operator:
         return operator_table()
     sizes = QUICK if options.quick else FULL
     linear = linear_table(sizes)
     others = comparison_table(sizes)
-    print_exponents({f"linear, {name}, K = {K}": times for (name, K), times in linear.items()} | others)
+    print_exponents(
+        {f"linear, {name}, K = {K}": times for (name, K), times in linear.items()} | others
+    )
     if options.figure:
         draw(linear, others)
     return None
@@ -99,14 +108,21 @@ def print_linear(name, circuit, K) -> float:
     """Measure one circuit, print its row, return the seconds."""
     seconds = median_seconds(lambda: linear_moments(circuit))
     megabytes = peak_megabytes(lambda: linear_moments(circuit))
-    print(f"| {name} | {circuit.num_variables:,} | {K} | {len(hld.select_nodes(circuit)):,} | {seconds:.4f} | "
-          f"{megabytes} |", flush=True)
+    print(
+        f"| {name} | {circuit.num_variables:,} | {K} | {len(hld.select_nodes(circuit)):,} | {seconds:.4f} | "
+        f"{megabytes} |",
+        flush=True,
+    )
     return seconds
 
 
 def comparison_table(sizes: Sizes) -> dict:
     """Print table 2; {method: {V: seconds}}."""
-    print("| V | K | nodes | linear, CPU s | dense S | ratio | pairs | ratio |\n" + "| ---: " * 8 + "|")
+    print(
+        "| V | K | nodes | linear, CPU s | dense S | ratio | pairs | ratio |\n"
+        + "| ---: " * 8
+        + "|"
+    )
     times = {"dense S, chain, K = 4": {}, "pairs, chain, K = 4": {}}
     dense_moments(latent_tree_circuit(TREES["chain"](40), 4))  # loads its kernels
     for V in sorted({*sizes.pairs, *sizes.dense}):
@@ -114,8 +130,10 @@ def comparison_table(sizes: Sizes) -> dict:
         expected = linear_moments(circuit)
         fast = median_seconds(lambda circuit=circuit: linear_moments(circuit))
         cells = []
-        for method, function, finished in (("dense S", dense_moments, sizes.dense),
-                                           ("pairs", pair_moments, sizes.pairs)):
+        for method, function, finished in (
+            ("dense S", dense_moments, sizes.dense),
+            ("pairs", pair_moments, sizes.pairs),
+        ):
             if V not in finished:
                 cells.append(" | ")
                 continue
@@ -125,7 +143,10 @@ def comparison_table(sizes: Sizes) -> dict:
             np.testing.assert_allclose(found, expected, rtol=1e-9)  # the three ways must agree
             times[f"{method}, chain, K = 4"][V] = seconds
             cells.append(f"{seconds:.3f} | {seconds / fast:,.0f}")
-        print(f"| {V} | 4 | {len(hld.select_nodes(circuit)):,} | {fast:.5f} | {' | '.join(cells)} |", flush=True)
+        print(
+            f"| {V} | 4 | {len(hld.select_nodes(circuit)):,} | {fast:.5f} | {' | '.join(cells)} |",
+            flush=True,
+        )
     print()
     return times
 
@@ -139,8 +160,11 @@ def operator_table() -> None:
             vectors = np.random.default_rng(0).standard_normal((operator.shape[0], t))
             together = median_seconds(lambda S=operator, v=vectors: S @ v) / t
             alone = median_seconds(lambda S=operator, v=vectors: [S @ one for one in v.T]) / t
-            print(f"| {V} | {K} | {operator.shape[0]:,} | {t} | {1e3 * together:.3f} | {1e3 * alone:.3f} | "
-                  f"{alone / together:.1f} |", flush=True)
+            print(
+                f"| {V} | {K} | {operator.shape[0]:,} | {t} | {1e3 * together:.3f} | {1e3 * alone:.3f} | "
+                f"{alone / together:.1f} |",
+                flush=True,
+            )
 
 
 def print_exponents(times):
@@ -175,15 +199,23 @@ def pair_moments(circuit):
     """The same by algorithm 1 of the paper: a product circuit for every pair of nodes."""
     vtree, nodes = circuit.vtree, hld.select_nodes(circuit)
     regions = circuit.nodes.region[nodes].tolist()
-    marginals = {r: pcircuit.marginalize(circuit, keep=vtree.scope(r)) for r in range(vtree.num_nodes)}
-    mean = np.array([pcircuit.overlap(marginals[r], node_circuit(circuit, n, r, marginals[r]))
-                     for n, r in zip(nodes, regions, strict=True)])
+    marginals = {
+        r: pcircuit.marginalize(circuit, keep=vtree.scope(r)) for r in range(vtree.num_nodes)
+    }
+    mean = np.array(
+        [
+            pcircuit.overlap(marginals[r], node_circuit(circuit, n, r, marginals[r]))
+            for n, r in zip(nodes, regions, strict=True)
+        ]
+    )
     S = np.empty((len(nodes), len(nodes)))
     for i, (n, r) in enumerate(zip(nodes, regions, strict=True)):
-        for j, (o, s) in enumerate(zip(nodes[:i + 1], regions[:i + 1], strict=True)):
+        for j, (o, s) in enumerate(zip(nodes[: i + 1], regions[: i + 1], strict=True)):
             top = vtree.lowest_common_ancestor(r, s)
             left, right = (node_circuit(circuit, node, top, marginals[top]) for node in (n, o))
-            S[i, j] = S[j, i] = (pcircuit.overlap(pcircuit.multiply(marginals[top], left), right) - mean[i] * mean[j])
+            S[i, j] = S[j, i] = (
+                pcircuit.overlap(pcircuit.multiply(marginals[top], left), right) - mean[i] * mean[j]
+            )
     return mean.sum(), np.trace(S), np.sum(S * S)
 
 
@@ -197,11 +229,17 @@ def node_circuit(circuit, node, top, marginal) -> Circuit:
         if s == r:
             regions.append(single_unit(region, circuit.nodes[node]))
         elif vtree.first[r] <= s < r:
-            regions.append(region if isinstance(region, InnerRegion) else InputRegion(shape.variable, region.probs))
+            regions.append(
+                region
+                if isinstance(region, InnerRegion)
+                else InputRegion(shape.variable, region.probs)
+            )
         elif isinstance(region, InputRegion):
             regions.append(InputRegion(shape.variable, np.ones((1, region.num_categories))))
         else:
-            regions.append(InnerRegion(np.zeros((1, region.products.shape[1]), dtype=int), np.ones((1, 1))))
+            regions.append(
+                InnerRegion(np.zeros((1, region.products.shape[1]), dtype=int), np.ones((1, 1)))
+            )
         if s == r and isinstance(region, InputRegion):
             regions[-1] = InputRegion(shape.variable, regions[-1].probs)
     return Circuit(marginal.vtree, regions)
@@ -272,7 +310,9 @@ def peak_megabytes(function) -> str:
 
 def _status(path, name) -> int:
     """One entry of a Linux status file, kB."""
-    return next(int(line.split()[1]) for line in path.read_text().splitlines() if line.startswith(name))
+    return next(
+        int(line.split()[1]) for line in path.read_text().splitlines() if line.startswith(name)
+    )
 
 
 def draw(linear, others):
@@ -282,12 +322,28 @@ def draw(linear, others):
     styles = {"chain": "o-", "balanced": "s--", "Chow-Liu, MNIST": "d:"}
     colors = {K: f"C{i}" for i, K in enumerate(sorted({K for _, K in linear}))}
     for (name, K), column in linear.items():
-        axes.loglog(list(column), list(column.values()), styles[name], markersize=4, color=colors[K],
-                    label=f"linear time, {name}, K = {K} (exponent {fitted_exponent(column):.2f})")
+        axes.loglog(
+            list(column),
+            list(column.values()),
+            styles[name],
+            markersize=4,
+            color=colors[K],
+            label=f"linear time, {name}, K = {K} (exponent {fitted_exponent(column):.2f})",
+        )
     for (name, column), color in zip(others.items(), ("0.4", "black"), strict=True):
-        axes.loglog(list(column), list(column.values()), marker="^", markersize=4, color=color,
-                    label=f"{name} (exponent {fitted_exponent(column):.2f})")
-    axes.set(xlabel="variables V", ylabel="CPU seconds", title="Mean, tr(S) and tr(S²) of all input and sum units")
+        axes.loglog(
+            list(column),
+            list(column.values()),
+            marker="^",
+            markersize=4,
+            color=color,
+            label=f"{name} (exponent {fitted_exponent(column):.2f})",
+        )
+    axes.set(
+        xlabel="variables V",
+        ylabel="CPU seconds",
+        title="Mean, tr(S) and tr(S²) of all input and sum units",
+    )
     figure.legend(loc="outside lower center", ncols=2, fontsize=7)
     axes.grid(True, which="major", linewidth=0.4)
     FIGURE.parent.mkdir(exist_ok=True)

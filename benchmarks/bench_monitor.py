@@ -16,6 +16,7 @@ The competitors test every 50 rows: each window of 50 rows by itself, or all row
 alpha / (number of tests) (Bonferroni: needs the end of the stream to be known), or alpha / (k (k + 1)) in test k (alpha
 spending).  Their null is the generalised chi-square law of the HLD statistic.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -42,22 +43,32 @@ def main():
     if options.detectors:
         return print_detectors(cases, *((20, 10_000) if quick else (100, 60_000)))
     streams, num_rows = (100, 2000) if quick else (2000, 10_000)
-    print(f"alpha = {ALPHA}\n\n## False alarms: {streams} streams of {num_rows:,} rows from the circuit\n")
+    print(
+        f"alpha = {ALPHA}\n\n## False alarms: {streams} streams of {num_rows:,} rows from the circuit\n"
+    )
     print("| circuit | nodes | method | streams | with alarm | share | seconds per stream |")
     print("| --- | ---: | --- | ---: | ---: | ---: | ---: |")
     for name, circuit, _, _ in cases:
         print_false_alarms(name, circuit, streams, num_rows)
     repeats, before = (20, (0, 1000)) if quick else (200, (0, 1000, 5000))
-    print(f"\n## Delay: rows from the shift to the alarm, over {repeats} streams, cut off 3000 rows after the shift\n")
-    print("| circuit | shift | rows before | method | alarms before | median delay | 90 % quantile |")
+    print(
+        f"\n## Delay: rows from the shift to the alarm, over {repeats} streams, cut off 3000 rows after the shift\n"
+    )
+    print(
+        "| circuit | shift | rows before | method | alarms before | median delay | 90 % quantile |"
+    )
     print("| --- | --- | ---: | --- | ---: | ---: | ---: |")
     for name, circuit, _, shifts in cases:
         for shift, rows in shifts.items():
             for t in before:
                 print_delays(name, circuit, (shift, rows), t, repeats)
     if os.environ.get("HLD_DATA"):
-        print(f"\n## Held-out rows: {repeats} streams of unshifted real rows, and the delay with a margin\n")
-        print("| circuit | margin | streams with alarm | rows per stream | shift | HLD of the shift | median delay |")
+        print(
+            f"\n## Held-out rows: {repeats} streams of unshifted real rows, and the delay with a margin\n"
+        )
+        print(
+            "| circuit | margin | streams with alarm | rows per stream | shift | HLD of the shift | median delay |"
+        )
         print("| --- | ---: | ---: | ---: | --- | ---: | ---: |")
         for name, circuit, held_out, shifts in cases:
             print_margins(name, circuit, held_out, shifts, repeats)
@@ -70,10 +81,15 @@ def main():
 def real_cases():
     """Name, fitted circuit, held-out rows, and rows of other classes by name."""
     from .paper import datasets
+
     cases = []
     for name, id_class, others in CASES:
-        split = datasets.split_class(datasets.load_table(name), id_class, others, datasets.Choices())
-        circuit = pcircuit.hclt(split.train, num_latents=4, num_categories=split.num_categories, rng=0)
+        split = datasets.split_class(
+            datasets.load_table(name), id_class, others, datasets.Choices()
+        )
+        circuit = pcircuit.hclt(
+            split.train, num_latents=4, num_categories=split.num_categories, rng=0
+        )
         circuit, _ = pcircuit.fit_em(circuit, split.train, num_epochs=100)
         cases.append((f"{name} {id_class}", circuit, split.held_out, split.ood))
     return cases
@@ -84,10 +100,15 @@ def synthetic_case():
     circuit, other = (pcircuit.rat_spn([3] * 16, num_units=4, depth=3, rng=seed) for seed in (0, 1))
     shifts = {}
     for share in (0.1, 0.3):
-        regions = [pcircuit.InputRegion(a.variable, (1 - share) * a.probs + share * b.probs)
-                   if isinstance(a, pcircuit.InputRegion) else a
-                   for a, b in zip(circuit.regions, other.regions, strict=False)]
-        shifts[f"{share:.0%} mixed"] = pcircuit.sample(pcircuit.Circuit(circuit.vtree, regions), 50_000, rng=2)
+        regions = [
+            pcircuit.InputRegion(a.variable, (1 - share) * a.probs + share * b.probs)
+            if isinstance(a, pcircuit.InputRegion)
+            else a
+            for a, b in zip(circuit.regions, other.regions, strict=False)
+        ]
+        shifts[f"{share:.0%} mixed"] = pcircuit.sample(
+            pcircuit.Circuit(circuit.vtree, regions), 50_000, rng=2
+        )
     return "synthetic", circuit, None, shifts
 
 
@@ -101,19 +122,28 @@ class Repeated:
         self.circuit, self.test = circuit, hld.HLDTest(circuit)
         self.nodes, self.mean = hld.select_nodes(circuit), hld.exact_moments(circuit).mean
         K, row = num_rows // WINDOW, pcircuit.sample(circuit, 1, rng=0)
-        unit = {level: self.test(row, level).threshold for level in (ALPHA, ALPHA / K)}  # at T = 1; as 1 / sqrt(T)
-        spending = np.array([self.test(row, ALPHA / (k * (k + 1))).threshold for k in range(1, K + 1)])
-        self.levels = {"uncorrected": np.full(K, unit[ALPHA]), "Bonferroni": np.full(K, unit[ALPHA / K]),
-                       "spending": spending}
+        unit = {
+            level: self.test(row, level).threshold for level in (ALPHA, ALPHA / K)
+        }  # at T = 1; as 1 / sqrt(T)
+        spending = np.array(
+            [self.test(row, ALPHA / (k * (k + 1))).threshold for k in range(1, K + 1)]
+        )
+        self.levels = {
+            "uncorrected": np.full(K, unit[ALPHA]),
+            "Bonferroni": np.full(K, unit[ALPHA / K]),
+            "spending": spending,
+        }
 
     def first_alarms(self, rows) -> dict:
         """Method -> row of its first alarm, or None."""
         deviations = hld.likelihood_vectors(self.circuit, rows, self.nodes) - self.mean
         K = len(rows) // WINDOW
-        sums = deviations[:K * WINDOW].reshape(K, WINDOW, -1).sum(axis=1)
+        sums = deviations[: K * WINDOW].reshape(K, WINDOW, -1).sum(axis=1)
         looks = np.arange(1, K + 1) * WINDOW
-        statistics = {"windows": np.linalg.norm(sums, axis=1) / np.sqrt(WINDOW),
-                      "all rows": np.linalg.norm(np.cumsum(sums, axis=0), axis=1) / np.sqrt(looks)}
+        statistics = {
+            "windows": np.linalg.norm(sums, axis=1) / np.sqrt(WINDOW),
+            "all rows": np.linalg.norm(np.cumsum(sums, axis=0), axis=1) / np.sqrt(looks),
+        }
         found = {}
         for of, values in statistics.items():
             for correction, thresholds in self.levels.items():
@@ -127,7 +157,11 @@ class Repeated:
 
 def print_false_alarms(name, circuit, streams, num_rows):
     """Rows of the first table."""
-    monitor, repeated, rng = Monitor(circuit, ALPHA), Repeated(circuit, num_rows), np.random.default_rng(1)
+    monitor, repeated, rng = (
+        Monitor(circuit, ALPHA),
+        Repeated(circuit, num_rows),
+        np.random.default_rng(1),
+    )
     alarms, others, seconds = 0, {}, 0.0
     compared = max(streams // 10, 100)
     for stream in range(streams):
@@ -140,9 +174,14 @@ def print_false_alarms(name, circuit, streams, num_rows):
             for method, row in repeated.first_alarms(rows).items():
                 others[method] = others.get(method, 0) + (row is not None)
     m = len(monitor.nodes)
-    print(f"| {name} | {m} | monitor | {streams} | {alarms} | {alarms / streams:.4f} | {seconds / streams:.3f} |")
+    print(
+        f"| {name} | {m} | monitor | {streams} | {alarms} | {alarms / streams:.4f} | {seconds / streams:.3f} |"
+    )
     for method, count in others.items():
-        print(f"| {name} | {m} | {method} | {compared} | {count} | {count / compared:.3f} | |", flush=True)
+        print(
+            f"| {name} | {m} | {method} | {compared} | {count} | {count / compared:.3f} | |",
+            flush=True,
+        )
 
 
 def print_delays(name, circuit, shift, before, repeats):
@@ -151,7 +190,9 @@ def print_delays(name, circuit, shift, before, repeats):
     monitor, repeated = Monitor(circuit, ALPHA, rng=3), Repeated(circuit, before + after)
     found = {"monitor": []}
     for _ in range(repeats):
-        rows = np.concatenate([pcircuit.sample(circuit, before, rng=rng), rng.choice(shift[1], size=after)])
+        rows = np.concatenate(
+            [pcircuit.sample(circuit, before, rng=rng), rng.choice(shift[1], size=after)]
+        )
         monitor.reset()
         found["monitor"].append(monitor.update(rows).alarm_row)
         for method, row in repeated.first_alarms(rows).items():
@@ -159,8 +200,13 @@ def print_delays(name, circuit, shift, before, repeats):
     for method, alarm_rows in found.items():
         delays = np.array([np.inf if row is None else row - before for row in alarm_rows])
         early, late = int((delays <= 0).sum()), delays[delays > 0]
-        shown = [f"{np.quantile(late, q, method='lower'):.0f}" if len(late) else "-" for q in (0.5, 0.9)]
-        print(f"| {name} | {shift[0]} | {before} | {method} | {early} | {shown[0]} | {shown[1]} |", flush=True)
+        shown = [
+            f"{np.quantile(late, q, method='lower'):.0f}" if len(late) else "-" for q in (0.5, 0.9)
+        ]
+        print(
+            f"| {name} | {shift[0]} | {before} | {method} | {early} | {shown[0]} | {shown[1]} |",
+            flush=True,
+        )
 
 
 def print_margins(name, circuit, held_out, shifts, repeats):
@@ -180,34 +226,58 @@ def print_margins(name, circuit, held_out, shifts, repeats):
                 monitor.reset()
                 row = monitor.update(rng.choice(rows, size=3000)).alarm_row
                 delays.append(np.inf if row is None else row)
-            print(f"| {name} | {margin:.4f} | {alarms} of {repeats} | {len(streamed)} | {shift} "
-                  f"| {hld.distance(circuit, rows):.3f} | {np.median(delays):.0f} |", flush=True)
+            print(
+                f"| {name} | {margin:.4f} | {alarms} of {repeats} | {len(streamed)} | {shift} "
+                f"| {hld.distance(circuit, rows):.3f} | {np.median(delays):.0f} |",
+                flush=True,
+            )
 
 
 def print_detectors(cases, repeats, num_rows):
     """The fourth table."""
-    print(f"\n## Of a detector: {repeats} detectors, each with a stream of {num_rows:,} rows of its source\n")
-    print("| source | training rows | margin | its mean | streams with alarm | shift | found | median delay |")
+    print(
+        f"\n## Of a detector: {repeats} detectors, each with a stream of {num_rows:,} rows of its source\n"
+    )
+    print(
+        "| source | training rows | margin | its mean | streams with alarm | shift | found | median delay |"
+    )
     print("| --- | ---: | --- | ---: | ---: | --- | ---: | ---: |")
     for name, circuit, _, shifts in [two_columns(), *cases]:
         for num_train in (200, 2000):
-            found = [of_detector(circuit, num_train, num_rows, shifts, seed) for seed in range(repeats)]
+            found = [
+                of_detector(circuit, num_train, num_rows, shifts, seed) for seed in range(repeats)
+            ]
             for margin in found[0]:
                 margins, alarms, delays = zip(*(one[margin] for one in found), strict=True)
                 for shift in shifts:
                     rows = np.array([delay[shift] for delay in delays], dtype=float)
-                    print(f"| {name} | {num_train:,} | {margin} | {np.mean(margins):.3f} | {sum(alarms)} of {repeats} "
-                          f"| {shift} | {np.isfinite(rows).sum()} of {repeats} | {np.median(rows):.0f} |", flush=True)
+                    print(
+                        f"| {name} | {num_train:,} | {margin} | {np.mean(margins):.3f} | {sum(alarms)} of {repeats} "
+                        f"| {shift} | {np.isfinite(rows).sum()} of {repeats} | {np.median(rows):.0f} |",
+                        flush=True,
+                    )
 
 
 def two_columns():
     """Two columns that agree in 0.58 of the rows, and in 0.68 after the shift: so few nodes that chance matters."""
+
     def agreeing(noise):
         table = np.array([[1 - noise, noise], [noise, 1 - noise]])
-        return pcircuit.Circuit(pcircuit.VTree.from_nested([0, 1]), [
-            pcircuit.InputRegion(0, table), pcircuit.InputRegion(1, table),
-            pcircuit.InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])])
-    return "two columns", agreeing(0.3), None, {"agree more": pcircuit.sample(agreeing(0.2), 50_000, rng=6)}
+        return pcircuit.Circuit(
+            pcircuit.VTree.from_nested([0, 1]),
+            [
+                pcircuit.InputRegion(0, table),
+                pcircuit.InputRegion(1, table),
+                pcircuit.InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]]),
+            ],
+        )
+
+    return (
+        "two columns",
+        agreeing(0.3),
+        None,
+        {"agree more": pcircuit.sample(agreeing(0.2), 50_000, rng=6)},
+    )
 
 
 def of_detector(circuit, num_train, num_rows, shifts, seed):
@@ -219,8 +289,12 @@ def of_detector(circuit, num_train, num_rows, shifts, seed):
     encode = lambda rows: detector.encoder_.encode(as_table(rows))[0]  # noqa: E731
     stream = encode(pcircuit.sample(circuit, num_rows, rng=rng))
     shifted = {name: encode(rng.choice(rows, size=3000)) for name, rows in shifts.items()}
-    distance = float(np.linalg.norm(detector.test_.mean[:len(detector.test_.nodes)]
-                                    - hld.exact_moments(detector.circuit_, detector.test_.nodes).mean))
+    distance = float(
+        np.linalg.norm(
+            detector.test_.mean[: len(detector.test_.nodes)]
+            - hld.exact_moments(detector.circuit_, detector.test_.nodes).mean
+        )
+    )
     found = {}
     for name, margin in (("distance of the held-out rows", distance), ("default", None)):
         monitor = hld.monitor_of(detector, ALPHA, margin)

@@ -8,6 +8,7 @@ that the level is that much more frequent, are rejected.  What is found depends 
 those learned: so there are several splits.  Means over six columns and all splits, and the largest difference of a
 column in the mean over splits.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -35,7 +36,9 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=60)
     parser.add_argument("--splits", type=int, default=5)
     args = parser.parse_args()
-    print("| table | rows | change | planned | found | planned, distance alone | largest difference of a column |")
+    print(
+        "| table | rows | change | planned | found | planned, distance alone | largest difference of a column |"
+    )
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for name in args.tables:
         found: dict = {}
@@ -45,12 +48,16 @@ def main() -> None:
             for T in SIZES:
                 for by in CHANGES:
                     edits = [hld.Edit(column, level, by) for column, level in most_frequent(train)]
-                    found.setdefault((T, by), []).append(compared(detector, held_out, edits, T, args.batches))
+                    found.setdefault((T, by), []).append(
+                        compared(detector, held_out, edits, T, args.batches)
+                    )
         for (T, by), several in found.items():
             planned, rates, alone = np.mean(several, axis=(0, 2))
             spread = np.abs(np.mean([one[0] - one[1] for one in several], axis=0)).max()
-            print(f"| {name} | {T} | {100 * by:+.0f} % | {planned:.3f} | {rates:.3f} | {alone:.3f} | {spread:.2f} |",
-                  flush=True)
+            print(
+                f"| {name} | {T} | {100 * by:+.0f} % | {planned:.3f} | {rates:.3f} | {alone:.3f} | {spread:.2f} |",
+                flush=True,
+            )
 
 
 def most_frequent(train) -> list:
@@ -67,9 +74,18 @@ def compared(detector, held_out, edits, T, batches) -> np.ndarray:
     """(3, edits) planned power, share of batches rejected, and planned power of the distance alone."""
     planned = [detector.power(edit, T) for edit in edits]
     level = shared_level(detector, T, 0.05).distance
-    alone = [power(detector.test_, alternative_of_table(detector, edit).moments, T, level) for edit in edits]
+    alone = [
+        power(detector.test_, alternative_of_table(detector, edit).moments, T, level)
+        for edit in edits
+    ]
     rows = hld.audit(detector, held_out, [T], edits, num_batches=batches).rows
-    return np.array([planned, [row.rate for row in rows if row.situation not in ("unshifted", "in order")], alone])
+    return np.array(
+        [
+            planned,
+            [row.rate for row in rows if row.situation not in ("unshifted", "in order")],
+            alone,
+        ]
+    )
 
 
 if __name__ == "__main__":

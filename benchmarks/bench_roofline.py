@@ -19,6 +19,7 @@ Operations and bytes are those of the algorithm, region by region, P products, K
 
 so that a ratio of 1 needs every look-up, rescaling and copy to be free.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -41,14 +42,24 @@ LAST_CACHE = pathlib.Path("/sys/devices/system/cpu/cpu0/cache/index3/size")
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer repeats and rows")
-    parser.add_argument("--circuits", nargs="+", choices=CIRCUITS, default=CIRCUITS, help="circuits to measure")
+    parser.add_argument(
+        "--circuits", nargs="+", choices=CIRCUITS, default=CIRCUITS, help="circuits to measure"
+    )
     options = parser.parse_args()
     peak, cache = max(fma_rate(), peak_flops()), last_cache()
     print(machine() + "\n")
-    print(f"Arithmetic {peak / 1e9:.1f} GFLOP/s (NumPy {peak_flops() / 1e9:.1f}); last cache {cache / 2 ** 20:.0f} MB; "
-          + "traffic, GB/s, by size: " + ", ".join(f"{size / 2 ** 20:g} MB {traffic_rate(size) / 1e9:.1f}"
-                      for size in (2 ** 17, 2 ** 19, 2 ** 22, 2 ** 24, 2 ** 27)) + "\n")
-    print("| circuit | K | work space, MB | evaluation, ns | bound | by | ratio | EM, ns | bound | by | ratio |")
+    print(
+        f"Arithmetic {peak / 1e9:.1f} GFLOP/s (NumPy {peak_flops() / 1e9:.1f}); last cache {cache / 2**20:.0f} MB; "
+        + "traffic, GB/s, by size: "
+        + ", ".join(
+            f"{size / 2**20:g} MB {traffic_rate(size) / 1e9:.1f}"
+            for size in (2**17, 2**19, 2**22, 2**24, 2**27)
+        )
+        + "\n"
+    )
+    print(
+        "| circuit | K | work space, MB | evaluation, ns | bound | by | ratio | EM, ns | bound | by | ratio |"
+    )
     print("| :--- " + "| ---: " * 4 + "| :--- " + "| ---: " * 3 + "| :--- | ---: |")
     for name in options.circuits:
         for K in UNITS:
@@ -64,25 +75,44 @@ def line(name, K, quick, peak, cache):
     for measured, work in ((evaluation, evaluation_work(circuit)), (epoch, em_work(circuit))):
         seconds = measured(circuit, rows, quick) / len(rows)
         operations, moved, space = work
-        bounds = {"arithmetic": operations / peak,
-                  "memory" if space > cache else "cache": moved / traffic_rate(space)}
+        bounds = {
+            "arithmetic": operations / peak,
+            "memory" if space > cache else "cache": moved / traffic_rate(space),
+        }
         bound = max(bounds, key=bounds.get)
-        cells += [f"{1e9 * seconds:,.0f}", f"{1e9 * bounds[bound]:,.0f}", bound, f"{seconds / bounds[bound]:.2f}"]
-    print(f"| {name} | {K} | {em_work(circuit)[2] / 2 ** 20:.1f} | " + " | ".join(cells) + " |", flush=True)
+        cells += [
+            f"{1e9 * seconds:,.0f}",
+            f"{1e9 * bounds[bound]:,.0f}",
+            bound,
+            f"{seconds / bounds[bound]:.2f}",
+        ]
+    print(
+        f"| {name} | {K} | {em_work(circuit)[2] / 2**20:.1f} | " + " | ".join(cells) + " |",
+        flush=True,
+    )
 
 
 def evaluation(circuit, rows, quick):
     """Seconds of processor time."""
     log_likelihood(circuit, rows[:2], n_jobs=1)
-    return median_time(lambda: log_likelihood(circuit, rows, n_jobs=1), 3 if quick else 7, least=0.05,
-                       clock=time.process_time)
+    return median_time(
+        lambda: log_likelihood(circuit, rows, n_jobs=1),
+        3 if quick else 7,
+        least=0.05,
+        clock=time.process_time,
+    )
 
 
 def epoch(circuit, rows, quick):
     """Seconds of processor time of one more epoch."""
     times = []
-    fit_em(circuit, rows, num_epochs=4 if quick else 10, n_jobs=1,
-           callback=lambda *_: times.append(time.process_time()))
+    fit_em(
+        circuit,
+        rows,
+        num_epochs=4 if quick else 10,
+        n_jobs=1,
+        callback=lambda *_: times.append(time.process_time()),
+    )
     return float(np.median(np.diff(times)))
 
 
@@ -94,10 +124,14 @@ def evaluation_work(circuit):
             moves += region.num_units
             parameters += region.probs.size
         else:
-            operations += region.num_products * (region.products.shape[1] - 1) + 2 * region.weights.size
+            operations += (
+                region.num_products * (region.products.shape[1] - 1) + 2 * region.weights.size
+            )
             moves += 2 * region.num_products + 2 * region.num_units
             parameters += region.weights.size
-    weights = sum(region.weights.size for region in circuit.regions if not isinstance(region, InputRegion))
+    weights = sum(
+        region.weights.size for region in circuit.regions if not isinstance(region, InputRegion)
+    )
     space = 8 * (stack_layout(circuit).num_values * STRIDE + parameters)
     return operations, 8 * (moves + weights / TILE_ROWS), space
 
@@ -130,8 +164,13 @@ def fma_rate() -> float:
     """Operations a second of `multiply_add`."""
     values, steps = np.ones(64), 100_000
     multiply_add(values, 0.5, 1.0, 1)
-    return 128 * steps / median_time(lambda: multiply_add(values, 0.5, 1.0, steps), 5, least=0.1,
-                                     clock=time.process_time)
+    return (
+        128
+        * steps
+        / median_time(
+            lambda: multiply_add(values, 0.5, 1.0, steps), 5, least=0.1, clock=time.process_time
+        )
+    )
 
 
 @numba.njit(fastmath=True)

@@ -7,6 +7,7 @@ rooted at its middle, with random tables.  The baseline draws one row at a time:
 binary search in the cumulative weights (made beforehand) per region.  Both use one core; times are the best
 of several runs.
 """
+
 from __future__ import annotations
 
 import time
@@ -33,10 +34,14 @@ def main():
         sample(circuit, 1, rng=0)  # makes the tables of the circuit
         seconds = best_time(lambda circuit=circuit, n=num_rows: sample(circuit, n, rng=0))
         tables = cumulative_tables(circuit)
-        loop = best_time(lambda circuit=circuit, t=tables, n=num_loop_rows: sample_by_loop(circuit, t, n, 0))
+        loop = best_time(
+            lambda circuit=circuit, t=tables, n=num_loop_rows: sample_by_loop(circuit, t, n, 0)
+        )
         rate, loop_rate = num_rows / seconds, num_loop_rows / loop
-        print(f"| {side * side} | {num_units} | {num_rows:,} | {seconds:.2f} | {rate:,.0f} "
-              f"| {loop_rate:,.0f} | {rate / loop_rate:,.0f} |")
+        print(
+            f"| {side * side} | {num_units} | {num_rows:,} | {seconds:.2f} | {rate:,.0f} "
+            f"| {loop_rate:,.0f} | {rate / loop_rate:,.0f} |"
+        )
 
 
 def best_time(function):
@@ -51,8 +56,10 @@ def best_time(function):
 
 def cumulative_tables(circuit):
     """Per region and unit, the cumulative weights or probabilities."""
-    return [np.cumsum(region.probs if isinstance(region, InputRegion) else region.weights, axis=1)
-            for region in circuit.regions]
+    return [
+        np.cumsum(region.probs if isinstance(region, InputRegion) else region.weights, axis=1)
+        for region in circuit.regions
+    ]
 
 
 def sample_by_loop(circuit, cumulative, num_rows, seed):

@@ -6,6 +6,7 @@ prints a Markdown table; --figure draws it (needs matplotlib).  Hidden Chow-Liu 
 categories on a spanning tree of a pixel grid and on a chain, whose depth is V.  A cost that is linear in V shows as a
 constant number of variables per second; CPU time of one thread.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -34,14 +35,18 @@ def main():
     for shape in ("grid", "chain"):
         for side in SIDES:
             V = side * side
-            parents = grid_tree(side, np.random.default_rng(0)) if shape == "grid" else np.arange(V) - 1
+            parents = (
+                grid_tree(side, np.random.default_rng(0)) if shape == "grid" else np.arange(V) - 1
+            )
             rates = rates_of(parents, options.quick)
             drawn.setdefault(shape, []).append((V, *rates))
             print(f"| {shape} | {V:,} | {rates[0]:.3g} | {rates[1]:.3g} |", flush=True)
     for shape, lines in drawn.items():
         V, evaluation, epoch = np.log(lines).T
-        print(f"\n{shape}: time grows as V to the power {np.polyfit(V, V - evaluation, 1)[0]:.2f} (log_likelihood) and "
-              f"{np.polyfit(V, V - epoch, 1)[0]:.2f} (epoch)")
+        print(
+            f"\n{shape}: time grows as V to the power {np.polyfit(V, V - evaluation, 1)[0]:.2f} (log_likelihood) and "
+            f"{np.polyfit(V, V - epoch, 1)[0]:.2f} (epoch)"
+        )
     if options.figure:
         draw(drawn, options.figure)
 
@@ -52,11 +57,20 @@ def rates_of(parents, quick):
     circuit = tree_circuit(parents, UNITS, np.full(V, 2))
     rows = np.random.default_rng(1).integers(0, 2, size=(ROWS, V), dtype=np.uint8)
     log_likelihood(circuit, rows, n_jobs=1)
-    evaluation = median_time(lambda: log_likelihood(circuit, rows, n_jobs=1), 5 if quick else 15, least=0.05,
-                             clock=time.process_time)
+    evaluation = median_time(
+        lambda: log_likelihood(circuit, rows, n_jobs=1),
+        5 if quick else 15,
+        least=0.05,
+        clock=time.process_time,
+    )
     times = []
-    fit_em(circuit, rows, num_epochs=9 if quick else 25, n_jobs=1,
-           callback=lambda *_: times.append(time.process_time()))
+    fit_em(
+        circuit,
+        rows,
+        num_epochs=9 if quick else 25,
+        n_jobs=1,
+        callback=lambda *_: times.append(time.process_time()),
+    )
     return ROWS * V / evaluation, ROWS * V / float(np.median(np.diff(times)))
 
 
@@ -66,10 +80,32 @@ def draw(drawn, path):
     axes = figure.add_subplot()
     for shape, dashes in (("grid", "-"), ("chain", "--")):
         V, evaluation, epoch = np.array(drawn[shape]).T
-        axes.plot(V, evaluation, dashes, marker="o", color="#0072B2", markersize=4, label=f"log_likelihood, {shape}")
-        axes.plot(V, epoch, dashes, marker="s", color="#D55E00", markersize=4, label=f"epoch of EM, {shape}")
-    axes.set(xscale="log", yscale="log", xlabel="variables V", ylabel="rows per CPU second x V",
-             title="A level line is a cost linear in V", ylim=(5e7, 3e9))
+        axes.plot(
+            V,
+            evaluation,
+            dashes,
+            marker="o",
+            color="#0072B2",
+            markersize=4,
+            label=f"log_likelihood, {shape}",
+        )
+        axes.plot(
+            V,
+            epoch,
+            dashes,
+            marker="s",
+            color="#D55E00",
+            markersize=4,
+            label=f"epoch of EM, {shape}",
+        )
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="variables V",
+        ylabel="rows per CPU second x V",
+        title="A level line is a cost linear in V",
+        ylim=(5e7, 3e9),
+    )
     axes.set_xticks([50, 100, 500, 1000, 5000], ["50", "100", "500", "1,000", "5,000"])
     axes.minorticks_off()
     axes.grid(color="0.9")

@@ -5,6 +5,7 @@ one column, so that every segment needs a law of its own.
 
     python -m benchmarks.bench_segments
 """
+
 from __future__ import annotations
 
 import time
@@ -29,8 +30,11 @@ def main() -> None:
         start = time.process_time()
         found = detector.test_by(big, labels)
         seconds = time.process_time() - start
-        print(f"| {holes:.0%} | {SEGMENTS} | {len(labels)} | {seconds:.1f} | {int(found.reject.sum())} "
-              f"| {int(found.reject[:SHIFTED].sum())} |", flush=True)
+        print(
+            f"| {holes:.0%} | {SEGMENTS} | {len(labels)} | {seconds:.1f} | {int(found.reject.sum())} "
+            f"| {int(found.reject[:SHIFTED].sum())} |",
+            flush=True,
+        )
 
 
 def table(rng: np.random.Generator, n: int, holes: float) -> dict[str, np.ndarray]:
@@ -38,8 +42,11 @@ def table(rng: np.random.Generator, n: int, holes: float) -> dict[str, np.ndarra
     kind = rng.integers(0, 3, n)
     numbers = {f"x{v}": rng.normal(kind) for v in range(3)}
     numbers["x0"][rng.random(n) < holes] = np.nan
-    return {"c": np.array(list("abcdef"))[(kind + rng.integers(0, 4, n)) % 6], "n": kind + rng.integers(0, 3, n),
-            **numbers}
+    return {
+        "c": np.array(list("abcdef"))[(kind + rng.integers(0, 4, n)) % 6],
+        "n": kind + rng.integers(0, 3, n),
+        **numbers,
+    }
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ received the answer to the last one.  The processor time that the service takes 
 runs; its inverse is what one core can serve.  Requests that are turned away (503) are counted separately.  Memory is
 the resident set of the service, read before, during and after M minutes of 16 clients.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -33,7 +34,9 @@ COLUMNS = 12
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="1.5 seconds for each setting instead of eight")
+    parser.add_argument(
+        "--quick", action="store_true", help="1.5 seconds for each setting instead of eight"
+    )
     parser.add_argument("--minutes", type=float, default=0.0, help="of memory (default: none)")
     parser.add_argument("--model", help="file of the model: read if it is there, else written")
     options = parser.parse_args()
@@ -44,13 +47,20 @@ def main():
         if not os.path.exists(model):
             hld.HLDDetector(num_epochs=20).fit(table(rng, 5000)).save(model)
         with served(model, folder) as (port, process):
-            settings = [("/v1/test?detail=verdict", 100), ("/v1/test", 100), ("/v1/test?detail=verdict", 5000),
-                        ("/v1/observe", 100), ("/healthz", 0)]
-            print("| request | rows | clients | a second | p50, ms | p99, ms | processor, ms | sent away |")
+            settings = [
+                ("/v1/test?detail=verdict", 100),
+                ("/v1/test", 100),
+                ("/v1/test?detail=verdict", 5000),
+                ("/v1/observe", 100),
+                ("/healthz", 0),
+            ]
+            print(
+                "| request | rows | clients | a second | p50, ms | p99, ms | processor, ms | sent away |"
+            )
             print("| :--- " + "| ---: " * 7 + "|")
             for path, rows in settings:
                 body = csv_of(table(rng, rows)) if rows else None
-                for count in (CLIENTS if (path, rows) == settings[0] else (1, 16, 64)):
+                for count in CLIENTS if (path, rows) == settings[0] else (1, 16, 64):
                     found = line((port, process.pid), path, body, count, seconds)
                     print(f"| `{path}` | {rows:,} | {count} | {found} |", flush=True)
             if options.minutes:
@@ -61,8 +71,12 @@ def table(rng, number) -> dict:
     """Dependent columns of a table: half of them levels, half of them numbers."""
     kind = rng.integers(0, 4, number)
     levels = np.array(["red", "green", "blue", "white", "black", "brown", "grey", "pink"])
-    return {f"x{j}": levels[(kind + rng.integers(0, 3, number)) % 8] if j % 2
-            else (kind + rng.normal(size=number)).round(3) for j in range(COLUMNS)}
+    return {
+        f"x{j}": levels[(kind + rng.integers(0, 3, number)) % 8]
+        if j % 2
+        else (kind + rng.normal(size=number)).round(3)
+        for j in range(COLUMNS)
+    }
 
 
 def csv_of(columns) -> bytes:
@@ -74,7 +88,19 @@ def csv_of(columns) -> bytes:
 @contextlib.contextmanager
 def served(model, folder):
     """The port and the process of a service."""
-    command = [sys.executable, "-m", "hld", "serve", model, "--port", "0", "--state", folder, "--watch", "0"]
+    command = [
+        sys.executable,
+        "-m",
+        "hld",
+        "serve",
+        model,
+        "--port",
+        "0",
+        "--state",
+        folder,
+        "--watch",
+        "0",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             port = int(re.search(r":(\d+)/", process.stdout.readline())[1])
@@ -87,7 +113,9 @@ def served(model, folder):
 
 def ask(connection, path, body) -> tuple:
     """Status of an answer, and its bytes."""
-    connection.request("GET" if body is None else "POST", path, body, {"Content-Type": "text/csv"} if body else {})
+    connection.request(
+        "GET" if body is None else "POST", path, body, {"Content-Type": "text/csv"} if body else {}
+    )
     answer = connection.getresponse()
     return answer.status, answer.read()
 

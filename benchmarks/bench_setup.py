@@ -6,6 +6,7 @@ Circuits: Hidden Chow-Liu trees of Adult (incomes up to 50K, K = 4) and of one M
 epochs.  Wall-clock and CPU seconds, medians of several builds after one that is not counted.  BLAS threads on a busy
 machine cost more than they bring on matrices of 81 rows: OPENBLAS_NUM_THREADS=1 gives steadier figures.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -25,9 +26,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="without K = 16")
     options = parser.parse_args()
-    print("| circuit | K | nodes | eigenvalues | wall s | CPU s | target |\n| --- |" + " ---: |" * 6)
+    print(
+        "| circuit | K | nodes | eigenvalues | wall s | CPU s | target |\n| --- |" + " ---: |" * 6
+    )
     cases = [("adult", "<=50K", 4, 15, "0.020"), ("mnist28", "3", 4, 3, "3")]
-    for name, id_class, K, repeats, target in cases + ([] if options.quick else [("mnist28", "3", 16, 1, "30")]):
+    for name, id_class, K, repeats, target in cases + (
+        [] if options.quick else [("mnist28", "3", 16, 1, "30")]
+    ):
         split = datasets.split_class(datasets.load_table(name), id_class, (), datasets.Choices())
         circuit = pcircuit.hclt(split.train, K, split.num_categories, rng=0)
         circuit, _ = pcircuit.fit_em(circuit, split.train, num_epochs=20)
@@ -39,8 +44,11 @@ def main():
                 law.threshold(level, 100)
             wall.append(time.perf_counter() - started)
             cpu.append(time.process_time() - used)
-        print(f"| {name}, {id_class} | {K} | {len(hld.select_nodes(circuit)):,} | {law.num_eigenvalues} | "
-              f"{statistics.median(wall[1:]):.3g} | {statistics.median(cpu[1:]):.3g} | {target} |", flush=True)
+        print(
+            f"| {name}, {id_class} | {K} | {len(hld.select_nodes(circuit)):,} | {law.num_eigenvalues} | "
+            f"{statistics.median(wall[1:]):.3g} | {statistics.median(cpu[1:]):.3g} | {target} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ a rate is the mean over splits, its error their deviation over the square root o
 above its level by more than three errors (or three binomial errors of as many batches).  Counts are made here with the
 encoder, which gives the counts that databases give (tests/hld/sql), so that no time goes into queries.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -64,9 +65,13 @@ def level(options):
         for T, found in rates.items():
             found = np.array(found)
             rate, error = found.mean(axis=0), found.std(axis=0, ddof=1) / len(found) ** 0.5
-            bound = 3 * np.maximum(error, np.sqrt(np.array(ALPHAS) * (1 - np.array(ALPHAS)) / found.shape[0] / BATCHES))
-            cells = [f"{r:.4f} +- {e:.4f}{'*' * bool(r > a + b)}"
-                     for r, e, a, b in zip(rate, error, ALPHAS, bound, strict=True)]
+            bound = 3 * np.maximum(
+                error, np.sqrt(np.array(ALPHAS) * (1 - np.array(ALPHAS)) / found.shape[0] / BATCHES)
+            )
+            cells = [
+                f"{r:.4f} +- {e:.4f}{'*' * bool(r > a + b)}"
+                for r, e, a, b in zip(rate, error, ALPHAS, bound, strict=True)
+            ]
             print(f"| {name} | {T} | {len(found) * BATCHES} | {' | '.join(cells)} |", flush=True)
 
 
@@ -81,9 +86,12 @@ def power(options):
             for kind, change in SHIFTS.items():
                 for T in (300, 3000):
                     for _ in range(4):
-                        batch = change(pool.iloc[rng.integers(0, len(pool), T)].reset_index(drop=True), rng)
+                        batch = change(
+                            pool.iloc[rng.integers(0, len(pool), T)].reset_index(drop=True), rng
+                        )
                         found.setdefault((kind, T), []).append(
-                            (by_counts(detector, batch).reject, detector.test(batch).reject))
+                            (by_counts(detector, batch).reject, detector.test(batch).reject)
+                        )
         for (kind, T), pairs in found.items():
             ours, rows = np.mean(pairs, axis=0)
             print(f"| {name} | {kind} | {T} | {ours:.2f} | {rows:.2f} |", flush=True)
@@ -94,13 +102,17 @@ def resampled_column(batch, rng):
     v = batch.columns[rng.integers(batch.shape[1])]
     rows = rng.random(len(batch)) < 0.3
     drawn = batch[v].to_numpy()[rng.integers(0, 10, size=len(batch))]
-    return batch.assign(**{v: np.where(rows, drawn, batch[v].to_numpy())}).astype(batch.dtypes.to_dict())
+    return batch.assign(**{v: np.where(rows, drawn, batch[v].to_numpy())}).astype(
+        batch.dtypes.to_dict()
+    )
 
 
 def shuffled_column(batch, rng):
     """One column permuted: its distribution stays, its dependence on all others goes."""
     v = batch.columns[rng.integers(batch.shape[1])]
-    return batch.assign(**{v: batch[v].to_numpy()[rng.permutation(len(batch))]}).astype(batch.dtypes.to_dict())
+    return batch.assign(**{v: batch[v].to_numpy()[rng.permutation(len(batch))]}).astype(
+        batch.dtypes.to_dict()
+    )
 
 
 def many_columns(batch, rng):
@@ -115,20 +127,30 @@ def many_columns(batch, rng):
 
 def repeated_rows(batch, rng):
     """A mixture: one row in ten becomes one of the 5 % of rows that come first in the order of the first column."""
-    order = np.argsort(batch.iloc[:, 0].astype(str).to_numpy(), kind="stable")[:max(1, len(batch) // 20)]
-    rows = np.where(rng.random(len(batch)) < 0.1, rng.choice(order, size=len(batch)), np.arange(len(batch)))
+    order = np.argsort(batch.iloc[:, 0].astype(str).to_numpy(), kind="stable")[
+        : max(1, len(batch) // 20)
+    ]
+    rows = np.where(
+        rng.random(len(batch)) < 0.1, rng.choice(order, size=len(batch)), np.arange(len(batch))
+    )
     return batch.iloc[rows]
 
 
-SHIFTS = {"one column": resampled_column, "one dependence": shuffled_column, "all columns a little": many_columns,
-          "a subgroup grows": repeated_rows}
+SHIFTS = {
+    "one column": resampled_column,
+    "one dependence": shuffled_column,
+    "all columns a little": many_columns,
+    "a subgroup grows": repeated_rows,
+}
 
 
 def fitted(name, rng, epochs):
     """A detector fitted to random rows of a source, and a table of the others."""
     table = source(name)
     order = rng.permutation(len(table))
-    detector = hld.HLDDetector(num_epochs=epochs).fit(table.iloc[order[:ROWS]].reset_index(drop=True))
+    detector = hld.HLDDetector(num_epochs=epochs).fit(
+        table.iloc[order[:ROWS]].reset_index(drop=True)
+    )
     return detector, table.iloc[order[ROWS:]].reset_index(drop=True)
 
 
@@ -136,11 +158,15 @@ def fitted(name, rng, epochs):
 def source(name):
     """A real table as a data frame."""
     import pandas as pd
+
     folder = pathlib.Path(os.environ["HLD_DATA"])
     if name == "adult":
-        return pd.read_csv(folder / "adult" / "adult.data.gz", header=None, skipinitialspace=True,
-                           na_values="?").rename(columns=str)
-    path = folder / ("census_income_kdd/census_income_kdd.npz" if name == "census" else f"binary/{name}.npz")
+        return pd.read_csv(
+            folder / "adult" / "adult.data.gz", header=None, skipinitialspace=True, na_values="?"
+        ).rename(columns=str)
+    path = folder / (
+        "census_income_kdd/census_income_kdd.npz" if name == "census" else f"binary/{name}.npz"
+    )
     with np.load(path, allow_pickle=False) as file:
         rows = np.concatenate([file[key] for key in file.files if file[key].ndim == 2])
     return pd.DataFrame(rows[:60_000], columns=[f"x{v}" for v in range(rows.shape[1])])
@@ -150,32 +176,56 @@ def by_counts(detector, batch):
     """The test by the counts of a data frame."""
     codes, report, absent, extra = detector.encoder_.encode_counting(batch)
     columns = tuple(map(counted_column, detector.encoder_.columns))
-    profile = profile_of(merged_codes(detector.encoder_.columns, codes), tuple(c.num_categories for c in columns),
-                         detector.profile_.edges)
+    profile = profile_of(
+        merged_codes(detector.encoder_.columns, codes),
+        tuple(c.num_categories for c in columns),
+        detector.profile_.edges,
+    )
     kept = np.array([not getattr(column, "merged", False) for column in columns])
-    report = EncodingReport(report.num_rows, report.num_missing, report.num_unseen * kept, report.num_out_of_range,
-                            report.num_rare, report.num_odd)
-    return judge_counts(detector, TableInDatabase(columns, profile, report, tuple(absent), tuple(extra), 0), 0.05)
+    report = EncodingReport(
+        report.num_rows,
+        report.num_missing,
+        report.num_unseen * kept,
+        report.num_out_of_range,
+        report.num_rare,
+        report.num_odd,
+    )
+    return judge_counts(
+        detector, TableInDatabase(columns, profile, report, tuple(absent), tuple(extra), 0), 0.05
+    )
 
 
 def timed(options):
     """Seconds of the counts in DuckDB, beside those of reading the same rows and testing them here."""
     import duckdb
+
     rows, V = int(options.rows), options.columns
     with tempfile.TemporaryDirectory() as folder:
         base = duckdb.connect(f"{folder}/rows.db", config={"threads": 2})
         numbers = ", ".join(f"(random() + random() + g) AS n{v}" for v in range(V // 2))
-        texts = ", ".join(f"'level ' || CAST(floor(6 * random() + 4 * g) AS INT) AS t{v}" for v in range(V - V // 2))
-        base.execute(f"CREATE TABLE rows AS SELECT {numbers}, {texts} FROM (SELECT random() AS g FROM range({rows}))")
+        texts = ", ".join(
+            f"'level ' || CAST(floor(6 * random() + 4 * g) AS INT) AS t{v}"
+            for v in range(V - V // 2)
+        )
+        base.execute(
+            f"CREATE TABLE rows AS SELECT {numbers}, {texts} FROM (SELECT random() AS g FROM range({rows}))"
+        )
         base.execute("CHECKPOINT")
-        train = base.execute("SELECT * FROM rows USING SAMPLE reservoir(20000 ROWS) REPEATABLE (1)").df()
+        train = base.execute(
+            "SELECT * FROM rows USING SAMPLE reservoir(20000 ROWS) REPEATABLE (1)"
+        ).df()
         detector = hld.HLDDetector(num_epochs=10, metric="likelihoods").fit(train)
-        for label, run in (("counts in DuckDB", lambda: hld.sql.test(detector, base, "rows")),
-                           ("rows here, in chunks", lambda: hld.judge_chunks(detector, chunks(base)))):
+        for label, run in (
+            ("counts in DuckDB", lambda: hld.sql.test(detector, base, "rows")),
+            ("rows here, in chunks", lambda: hld.judge_chunks(detector, chunks(base))),
+        ):
             wall, cpu = time.perf_counter(), time.process_time()
             result = run()
-            print(f"{label}: {rows} rows x {V} columns in {time.perf_counter() - wall:.1f} s, "
-                  f"{time.process_time() - cpu:.1f} s of processor time; p = {result.pvalue:.3g}", flush=True)
+            print(
+                f"{label}: {rows} rows x {V} columns in {time.perf_counter() - wall:.1f} s, "
+                f"{time.process_time() - cpu:.1f} s of processor time; p = {result.pvalue:.3g}",
+                flush=True,
+            )
 
 
 def chunks(base):

@@ -8,6 +8,7 @@ NumPy file; "fit and test" learns 1,000 rows of 50 columns with the defaults.  T
 "empty" for every process or "warm" from one before.  "Nowhere to write" is a container with a read-only file system and
 no home.  With ``PCIRCUIT_ENGINE=numba`` processes wait for the compiler, as all did before there was a choice.
 """
+
 from __future__ import annotations
 
 import os
@@ -31,7 +32,11 @@ table = np.random.default_rng(0).normal(size=(1100, 50))
 table[:, 1:] += table[:, :-1]
 hld.HLDDetector().fit(table[:1000]).test(table[1000:])
 """
-NOWHERE = {"NUMBA_CACHE_DIR": "/proc/none", "HOME": os.devnull, "XDG_CACHE_HOME": f"{os.devnull}/cache"}
+NOWHERE = {
+    "NUMBA_CACHE_DIR": "/proc/none",
+    "HOME": os.devnull,
+    "XDG_CACHE_HOME": f"{os.devnull}/cache",
+}
 REFUSE_NUMBA = "import sys; sys.modules['numba'] = None; "  # importing it would now fail
 
 
@@ -49,17 +54,31 @@ def main():
             return median_time(lambda: run(program, paths, folder, cache(), environment), times)
 
         bare = seconds("import numpy")
-        rows = [("import numpy", bare), ("import pcircuit", seconds("import numpy, pcircuit")),
-                ("import hld", seconds("import numpy, hld")),
-                ("test a batch, empty cache", seconds(TEST_A_BATCH, lambda: f"empty{next(fresh)}", 3)),
-                ("test a batch, nowhere to write", seconds(TEST_A_BATCH, times=3, **NOWHERE)),
-                ("fit and test, empty cache", seconds(FIT_AND_TEST, lambda: f"empty{next(fresh)}", 3))]
+        rows = [
+            ("import numpy", bare),
+            ("import pcircuit", seconds("import numpy, pcircuit")),
+            ("import hld", seconds("import numpy, hld")),
+            ("test a batch, empty cache", seconds(TEST_A_BATCH, lambda: f"empty{next(fresh)}", 3)),
+            ("test a batch, nowhere to write", seconds(TEST_A_BATCH, times=3, **NOWHERE)),
+            ("fit and test, empty cache", seconds(FIT_AND_TEST, lambda: f"empty{next(fresh)}", 3)),
+        ]
         if "--compiler" in sys.argv:
-            rows.append(("test a batch, empty cache, PCIRCUIT_ENGINE=numba",
-                         seconds(TEST_A_BATCH, lambda: f"empty{next(fresh)}", 1, PCIRCUIT_ENGINE="numba")))
+            rows.append(
+                (
+                    "test a batch, empty cache, PCIRCUIT_ENGINE=numba",
+                    seconds(
+                        TEST_A_BATCH, lambda: f"empty{next(fresh)}", 1, PCIRCUIT_ENGINE="numba"
+                    ),
+                )
+            )
         run(TEST_A_BATCH, paths, folder, "warm", {"PCIRCUIT_ENGINE": "numba"})
-        rows += [("test a batch, warm cache", seconds(TEST_A_BATCH)),
-                 ("test a batch, PCIRCUIT_ENGINE=numpy", seconds(REFUSE_NUMBA + TEST_A_BATCH, PCIRCUIT_ENGINE="numpy"))]
+        rows += [
+            ("test a batch, warm cache", seconds(TEST_A_BATCH)),
+            (
+                "test a batch, PCIRCUIT_ENGINE=numpy",
+                seconds(REFUSE_NUMBA + TEST_A_BATCH, PCIRCUIT_ENGINE="numpy"),
+            ),
+        ]
     for name, taken in rows:
         print(f"| {name} | {taken:.2f} | {taken - bare:.2f} |")
 

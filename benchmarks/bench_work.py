@@ -7,6 +7,7 @@ multiplications of matrix products for mixtures over a continuous variable, of w
 should take about the same time: the table has 1e9 units a second of the processor, one thread, kernels compiled
 beforehand.  Two epochs of a continuous mixture are what a fit of three takes longer than one of one.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -35,12 +36,16 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=list(PUBLISHED), choices=list(PUBLISHED))
     options = parser.parse_args()
     pcircuit.warm_up()
-    point_rate(np.eye(300, 3, dtype=np.int8), np.eye(3, dtype=np.int8))  # what is imported at the first call
+    point_rate(
+        np.eye(300, 3, dtype=np.int8), np.eye(3, dtype=np.int8)
+    )  # what is imported at the first call
     print(machine() + "\n")
     heads = ["set", "rows x columns", *(f"EM, K = {K}" for K in STATES), "continuous"]
     print(f"| {' | '.join(heads)} |\n| :--- | :--- |" + " ---: |" * (len(heads) - 2), flush=True)
     for name in options.sets:
-        with np.load(pathlib.Path(os.environ["HLD_DATA"], "binary", f"{name}.npz"), allow_pickle=False) as parts:
+        with np.load(
+            pathlib.Path(os.environ["HLD_DATA"], "binary", f"{name}.npz"), allow_pickle=False
+        ) as parts:
             train, valid = parts["train"], parts["valid"]
         rates = [em_rate(train, K) for K in STATES] + [point_rate(train, valid)]
         cells = [name, f"{len(train):,} x {train.shape[1]}", *(f"{rate:.1f}" for rate in rates)]
@@ -64,8 +69,14 @@ def point_rate(table: np.ndarray, held: np.ndarray) -> float:
     seconds = {}
     for epochs in (1, 3):
         start = time.process_time()
-        continuous_mixture(table.astype(np.int16), held.astype(np.int16), np.full(table.shape[1], 2), points,
-                           np.random.default_rng(0), num_epochs=epochs)
+        continuous_mixture(
+            table.astype(np.int16),
+            held.astype(np.int16),
+            np.full(table.shape[1], 2),
+            points,
+            np.random.default_rng(0),
+            num_epochs=epochs,
+        )
         seconds[epochs] = time.process_time() - start
     both = 2 * work_of_points(points, len(table), len(held), table.shape[1])
     return both / MULTIPLICATIONS / (seconds[3] - seconds[1]) / 1e9

@@ -11,6 +11,7 @@ Published values: "mix" is the mixture of four Hidden Chow-Liu trees with 12 sta
 mean of five seeds at the best validation epoch, computed from the authors' logs; the others as printed by their authors
 (Strudel, LearnPSDD and XPC as ensembles), collected by Geh (2022, master's thesis).
 """
+
 from __future__ import annotations
 
 import argparse
@@ -22,16 +23,30 @@ import numpy as np
 
 import pcircuit
 
-NAMES = ("nltcs", "msnbc", "kdd", "plants", "audio", "jester", "netflix", "accidents", "dna", "book")
+NAMES = (
+    "nltcs",
+    "msnbc",
+    "kdd",
+    "plants",
+    "audio",
+    "jester",
+    "netflix",
+    "accidents",
+    "dna",
+    "book",
+)
 STATES = (4, 12, 32)
 PUBLISHED = {  # mix of 4 HCLTs, LearnSPN, Strudel, LearnPSDD, XPC, Prometheus
-    "nltcs": (-5.999, -6.11, -6.06, -5.99, -6.05, -6.01), "msnbc": (-6.058, -6.11, -6.04, -6.04, -6.18, -6.04),
-    "kdd": (-2.141, -2.18, -2.13, -2.11, -2.15, -2.12), "plants": (-14.265, -12.97, -12.98, -13.02, -14.19, -12.81),
+    "nltcs": (-5.999, -6.11, -6.06, -5.99, -6.05, -6.01),
+    "msnbc": (-6.058, -6.11, -6.04, -6.04, -6.18, -6.04),
+    "kdd": (-2.141, -2.18, -2.13, -2.11, -2.15, -2.12),
+    "plants": (-14.265, -12.97, -12.98, -13.02, -14.19, -12.81),
     "audio": (-39.768, -40.50, -41.50, -39.94, -40.91, -39.80),
     "jester": (-52.376, -75.98, -55.03, -51.29, -53.43, -52.80),
     "netflix": (-56.248, -57.02, -58.69, -55.71, -57.58, -56.47),
     "accidents": (-26.736, -30.03, -28.73, -30.16, -31.02, -27.91),
-    "dna": (-79.051, -82.52, -86.22, -88.01, -86.61, -84.45), "book": (-33.534, -35.88, -34.99, -34.97, -34.75, -34.40),
+    "dna": (-79.051, -82.52, -86.22, -88.01, -86.61, -84.45),
+    "book": (-33.534, -35.88, -34.99, -34.97, -34.75, -34.40),
 }
 
 
@@ -43,9 +58,13 @@ def main():
     options = parser.parse_args()
     folder = pathlib.Path(os.environ["HLD_DATA"]) / "binary"
     states, epochs = (STATES[:1], 20) if options.quick else (STATES, 200)
-    print("| set | " + " | ".join(f"CLT a={a}" for a in (0.01, 0.1, 1)) + " | "
-          + " | ".join(f"HCLT K={K} (s)" for K in states)
-          + " | mix of 4 HCLTs | LearnSPN | Strudel | LearnPSDD | XPC | Prometheus |")
+    print(
+        "| set | "
+        + " | ".join(f"CLT a={a}" for a in (0.01, 0.1, 1))
+        + " | "
+        + " | ".join(f"HCLT K={K} (s)" for K in states)
+        + " | mix of 4 HCLTs | LearnSPN | Strudel | LearnPSDD | XPC | Prometheus |"
+    )
     print("|" + " --- |" * (10 + len(states)))
     for name in options.sets:
         parts = np.load(folder / f"{name}.npz")
@@ -53,8 +72,14 @@ def main():
         for K in states:
             started = time.perf_counter()
             cells.append(f"{hidden(parts, K, epochs):.3f} ({time.perf_counter() - started:.0f})")
-        print(f"| {name} | " + " | ".join(cells) + " | " + " | ".join(f"{v:.2f}" for v in PUBLISHED[name]) + " |",
-              flush=True)
+        print(
+            f"| {name} | "
+            + " | ".join(cells)
+            + " | "
+            + " | ".join(f"{v:.2f}" for v in PUBLISHED[name])
+            + " |",
+            flush=True,
+        )
 
 
 def trees(parts, per_cell: float) -> float:
@@ -71,7 +96,9 @@ def hidden(parts, K: int, epochs: int) -> float:
     for _ in range(0, epochs, 10):
         circuit, _ = pcircuit.fit_em(circuit, rows, weights=counts, num_epochs=10, pseudocount=0.1)
         score = pcircuit.log_likelihood(circuit, parts["valid"]).mean()
-        best, best_score, misses = (circuit, score, 0) if score > best_score else (best, best_score, misses + 1)
+        best, best_score, misses = (
+            (circuit, score, 0) if score > best_score else (best, best_score, misses + 1)
+        )
         if misses == 2:
             break
     return pcircuit.log_likelihood(best, parts["test"]).mean()

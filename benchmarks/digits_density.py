@@ -10,6 +10,7 @@ Published, all with 784 x 256: Juice's notebook, an HCLT of 32 states and 6,980,
 without a size), pruned and grown 1.14 (Dang, Liu and Van den Broeck, NeurIPS 2022), RAT-SPN 1.67, cirkit's notebooks
 with 25,657,730 parameters 1.252, and 1.187 with weights given by a network; not tractable: IDF 1.90, BitSwap 1.27.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -36,8 +37,11 @@ def main():
     options = parser.parse_args()
     rows, test = digits("train"), digits("t10k")
     print(machine() + "\n")
-    print("| states | parameters | passes | training, bits per pixel | held out | test | tree, s | EM, s |\n"
-          + "| ---: " * 8 + "|")
+    print(
+        "| states | parameters | passes | training, bits per pixel | held out | test | tree, s | EM, s |\n"
+        + "| ---: " * 8
+        + "|"
+    )
     for num_latents in options.states:
         line(num_latents, rows[:-HELD], rows[-HELD:], test, options)
 
@@ -48,12 +52,24 @@ def line(num_latents, rows, held, test, options):
     tree = pcircuit.chow_liu_tree(rows[:HELD], num_categories=256)
     circuit = pcircuit.hclt(rows[:HELD], num_latents, 256, rng=0, tree=tree)
     begun = time.perf_counter()
-    circuit, _ = pcircuit.fit_em(circuit, rows, num_epochs=options.passes, pseudocount=options.pseudocount,
-                                 batch_size=options.batch, rng=0)
+    circuit, _ = pcircuit.fit_em(
+        circuit,
+        rows,
+        num_epochs=options.passes,
+        pseudocount=options.pseudocount,
+        batch_size=options.batch,
+        rng=0,
+    )
     seconds = time.perf_counter() - begun
-    means = [bits(pcircuit.log_likelihood(circuit, some).mean()) for some in (rows[:HELD], held, test)]
-    print(f"| {num_latents} | {num_parameters(circuit):,} | {options.passes} | "
-          + " | ".join(f"{mean:.3f}" for mean in means) + f" | {begun - clock:.0f} | {seconds:.0f} |", flush=True)
+    means = [
+        bits(pcircuit.log_likelihood(circuit, some).mean()) for some in (rows[:HELD], held, test)
+    ]
+    print(
+        f"| {num_latents} | {num_parameters(circuit):,} | {options.passes} | "
+        + " | ".join(f"{mean:.3f}" for mean in means)
+        + f" | {begun - clock:.0f} | {seconds:.0f} |",
+        flush=True,
+    )
 
 
 def bits(mean):
@@ -70,8 +86,10 @@ def digits(name):
 
 def num_parameters(circuit):
     """Numbers in its tables."""
-    return sum((region.probs if isinstance(region, pcircuit.InputRegion) else region.weights).size
-               for region in circuit.regions)
+    return sum(
+        (region.probs if isinstance(region, pcircuit.InputRegion) else region.weights).size
+        for region in circuit.regions
+    )
 
 
 if __name__ == "__main__":

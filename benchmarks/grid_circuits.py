@@ -9,14 +9,23 @@ Three kinds of circuit, named by kind and number of variables:
 Speed does not depend on the values.  Arithmetic per row: a multiplication per product and child, and a multiplication
 and an addition per weight.
 """
+
 from __future__ import annotations
 
 import numpy as np
 
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
-GRIDS = {"bin49": (7, 2), "bin784": (28, 2), "byte49": (7, 256), "byte784": (28, 256)}  # side, categories
-TABLES = {"cat14": (14, 5), "cat42": (42, 25)}  # variables, seed of a tree of which half the variables have children
+GRIDS = {
+    "bin49": (7, 2),
+    "bin784": (28, 2),
+    "byte49": (7, 256),
+    "byte784": (28, 256),
+}  # side, categories
+TABLES = {
+    "cat14": (14, 5),
+    "cat42": (42, 25),
+}  # variables, seed of a tree of which half the variables have children
 CIRCUITS, UNITS = ("bin49", "bin784", "cat14", "cat42", "byte49", "byte784"), (4, 16, 64)
 
 
@@ -42,7 +51,9 @@ def batch_of(name: str, num_units: int, quick: bool) -> int:
 
 def circuit_and_rows(side: int, num_units: int, num_categories: int, num_rows: int):
     """A circuit over side x side variables, and rows for it in the smallest unsigned dtype."""
-    rows = np.random.default_rng(1).integers(0, num_categories, size=(num_rows, side * side), dtype=np.uint8)
+    rows = np.random.default_rng(1).integers(
+        0, num_categories, size=(num_rows, side * side), dtype=np.uint8
+    )
     parents = grid_tree(side, np.random.default_rng(0))
     return tree_circuit(parents, num_units, np.full(side * side, num_categories)), rows
 
@@ -65,6 +76,7 @@ def tree_circuit(parents, num_units: int, categories):
 def grid_tree(side: int, rng):
     """(V,) parents in the grid's least spanning tree for random edge lengths, rooted at the middle pixel."""
     from scipy.sparse.csgraph import minimum_spanning_tree
+
     pixel = np.arange(side * side).reshape(side, side)
     left = np.concatenate([pixel[:, :-1].ravel(), pixel[:-1].ravel()])
     right = np.concatenate([pixel[:, 1:].ravel(), pixel[1:].ravel()])
@@ -75,6 +87,7 @@ def grid_tree(side: int, rng):
 def recursive_tree(num_variables: int, rng):
     """(V,) parents in a tree whose vertices join a random earlier one each, rooted at its centre."""
     from scipy.sparse.csgraph import shortest_path
+
     joined = [int(rng.integers(0, v)) for v in range(1, num_variables)]
     tree = _graph(joined, np.arange(1, num_variables), np.ones(num_variables - 1), num_variables)
     return _parents(tree, int(shortest_path(tree, directed=False).max(axis=1).argmin()))
@@ -83,6 +96,7 @@ def recursive_tree(num_variables: int, rng):
 def _graph(left, right, lengths, num_vertices):
     """Sparse matrix of a graph; 32-bit indices, which all versions of SciPy's graph routines take."""
     from scipy.sparse import coo_array
+
     ends = np.asarray(left, dtype=np.int32), np.asarray(right, dtype=np.int32)
     return coo_array((lengths, ends), shape=(num_vertices, num_vertices)).tocsr()
 
@@ -90,6 +104,7 @@ def _graph(left, right, lengths, num_vertices):
 def _parents(tree, root):
     """(V,) parents when a tree is rooted at `root`, -1 there."""
     from scipy.sparse.csgraph import breadth_first_order
+
     parents = breadth_first_order(tree, root, directed=False)[1].astype(np.int64)
     parents[root] = -1
     return parents

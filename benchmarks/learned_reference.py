@@ -12,6 +12,7 @@ reference="circuit", null="auto", metric=...)`` tests batches drawn from the hel
 batch, with the metrics euclidean, standardized, marginals and whitened together. Batches of one set share its circuit,
 so rates differ between sets by far more than their binomial error.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -36,8 +37,12 @@ def main():
     parser.add_argument("--size", type=int, default=1000)
     parser.add_argument("--batches", type=int, default=200)
     options = parser.parse_args()
-    print(f"| set | training rows | held-out log-likelihood, K = 4 | learned (K) | rejected at 0.05, T = "
-          f"{options.size}: K = 4 | learned | learned, EM to the end | seconds |\n" + "| --- " * 8 + "|")
+    print(
+        f"| set | training rows | held-out log-likelihood, K = 4 | learned (K) | rejected at 0.05, T = "
+        f"{options.size}: K = 4 | learned | learned, EM to the end | seconds |\n"
+        + "| --- " * 8
+        + "|"
+    )
     rates = []
     for name, id_class in CELLS:
         if options.sets and name not in options.sets and id_class not in options.sets:
@@ -52,15 +57,20 @@ def main():
         rejected = [rate(circuit, len(train), batches) for circuit in (four, found, ended)]
         means = [pcircuit.log_likelihood(circuit, held_out).mean() for circuit in (four, found)]
         rates.append(rejected)
-        print(f"| {name} {id_class} | {len(train):,} | {means[0]:.3f} | {means[1]:.3f} ({num_latents}) | "
-              f"{' | '.join(f'{one:.3f}' for one in rejected)} | {time.process_time() - started:.0f} |", flush=True)
+        print(
+            f"| {name} {id_class} | {len(train):,} | {means[0]:.3f} | {means[1]:.3f} ({num_latents}) | "
+            f"{' | '.join(f'{one:.3f}' for one in rejected)} | {time.process_time() - started:.0f} |",
+            flush=True,
+        )
     print("| mean | | | | " + " | ".join(f"{one:.3f}" for one in np.mean(rates, axis=0)) + " | |")
 
 
 def batches_of(rows, options) -> list:
     """Batches of held-out rows."""
     rng = np.random.default_rng(1)
-    return [rows[rng.choice(len(rows), options.size, replace=False)] for _ in range(options.batches)]
+    return [
+        rows[rng.choice(len(rows), options.size, replace=False)] for _ in range(options.batches)
+    ]
 
 
 def four_states(train, categories) -> pcircuit.Circuit:
@@ -71,14 +81,18 @@ def four_states(train, categories) -> pcircuit.Circuit:
 
 def learned(train, categories) -> tuple:
     """The best single circuit of `pcircuit.learn`, and its number of states."""
-    found = pcircuit.learn(train, num_categories=categories, search=pcircuit.LearnSearch(num_trees=1))
+    found = pcircuit.learn(
+        train, num_categories=categories, search=pcircuit.LearnSearch(num_trees=1)
+    )
     best = max(found.trials, key=lambda trial: trial.best)
     return found.circuit, best.num_latents
 
 
 def rate(circuit, num_train, batches) -> float:
     """The share of batches with p <= 0.05."""
-    test = hld.HLDTest(circuit, metric=METRICS, null="auto", reference="circuit", num_train=num_train, rng=2)
+    test = hld.HLDTest(
+        circuit, metric=METRICS, null="auto", reference="circuit", num_train=num_train, rng=2
+    )
     return float(np.mean([test(batch).pvalue <= 0.05 for batch in batches]))
 
 

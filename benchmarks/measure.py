@@ -1,4 +1,5 @@
 """Medians, the machine and its peak, for all benchmarks of speed."""
+
 from __future__ import annotations
 
 import os
@@ -24,20 +25,25 @@ def median_time(function, repeats, *, least=0.0, clock=time.perf_counter) -> flo
 def machine() -> str:
     """One line about the processor, the versions and how busy the machine is."""
     import numba
+
     model = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
-            model = next(line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
+            model = next(
+                line.split(":", 1)[1].strip() for line in file if line.startswith("model name")
+            )
     except (OSError, StopIteration):
         pass
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    return (f"{model}, {cores} cores{load}; Python {platform.python_version()}, NumPy {np.__version__}, "
-            f"Numba {numba.__version__}")
+    return (
+        f"{model}, {cores} cores{load}; Python {platform.python_version()}, NumPy {np.__version__}, "
+        f"Numba {numba.__version__}"
+    )
 
 
 def peak_flops() -> float:
     """Floating-point operations per second of CPU time in a large float64 matrix product of NumPy."""
     matrix = np.random.default_rng(0).random((1500, 1500))
     matrix @ matrix
-    return 2 * 1500 ** 3 / median_time(lambda: matrix @ matrix, 5, clock=time.process_time)
+    return 2 * 1500**3 / median_time(lambda: matrix @ matrix, 5, clock=time.process_time)

@@ -7,6 +7,7 @@ is where the work is; one that is visited often for the same thing would be a de
     python -m benchmarks.module_visits            a table in Markdown, room by room in the order of the first visits
     python -m benchmarks.module_visits --files    the same, file by file
 """
+
 from __future__ import annotations
 
 import argparse
@@ -55,8 +56,12 @@ class Trace:
 def mixed_table(num_rows, rng):
     """Three whole-numbered, two continuous columns that depend on one hidden cause."""
     cause = rng.integers(0, 3, size=num_rows)
-    return np.column_stack([*(cause + rng.integers(0, 2, size=num_rows) for _ in range(3)),
-                            *(cause + rng.normal(size=num_rows) for _ in range(2))])
+    return np.column_stack(
+        [
+            *(cause + rng.integers(0, 2, size=num_rows) for _ in range(3)),
+            *(cause + rng.normal(size=num_rows) for _ in range(2)),
+        ]
+    )
 
 
 def room(name):
@@ -67,28 +72,40 @@ def room(name):
 
 def main(arguments=None) -> int:
     """Print the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.module_visits", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.module_visits", description=__doc__.split("\n")[0]
+    )
     parser.add_argument("--rows", type=int, default=400)
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--files", action="store_true")
     asked = parser.parse_args(arguments)
     rng = np.random.default_rng(0)
     table, batch = mixed_table(asked.rows, rng), mixed_table(50, rng)
-    hld.HLDDetector(num_epochs=1).fit(table).test(batch)  # so that nothing is imported or compiled in between
+    hld.HLDDetector(num_epochs=1).fit(table).test(
+        batch
+    )  # so that nothing is imported or compiled in between
     with Trace() as fit:
         detector = hld.HLDDetector(num_epochs=asked.epochs).fit(table)
     with Trace() as test:
         detector.test(batch)
-    print(f"{asked.rows} rows of {table.shape[1]} columns, {asked.epochs} epochs, a batch of {len(batch)} rows\n")
-    print("| " + ("file" if asked.files else "room") + " | files | visits of `fit` | files | visits of `test` |")
+    print(
+        f"{asked.rows} rows of {table.shape[1]} columns, {asked.epochs} epochs, a batch of {len(batch)} rows\n"
+    )
+    print(
+        "| "
+        + ("file" if asked.files else "room")
+        + " | files | visits of `fit` | files | visits of `test` |"
+    )
     print("| --- | ---: | ---: | ---: | ---: |")
     groups = {}
     for name in dict.fromkeys([*fit.visits, *test.visits]):
         groups.setdefault(name if asked.files else room(name), []).append(name)
     groups["together"] = list({**fit.visits, **test.visits})
     for group, names in groups.items():
-        counts = [(sum(name in trace.visits for name in names), sum(trace.visits[name] for name in names))
-                  for trace in (fit, test)]
+        counts = [
+            (sum(name in trace.visits for name in names), sum(trace.visits[name] for name in names))
+            for trace in (fit, test)
+        ]
         print(f"| {group} | " + " | ".join(str(count) for pair in counts for count in pair) + " |")
     return 0
 

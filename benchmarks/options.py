@@ -19,6 +19,7 @@ binomial error.
 as reference, and a circuit learned from the others.
 `mmd` is `hld.MMDTest`; from T = 200 on with its spectral null, and with fewer trials.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -56,7 +57,10 @@ MMD_ROWS = 60_000  # rows of all batches of MMD for one population and T
 SPECTRAL_FROM = 200
 TABULAR = [(name, id_class) for name in datasets.TABULAR for id_class in datasets.ID_CLASSES[name]]
 DIGITS = [("mnist7", digit) for digit in "0358"]
-BINARY = [("binary", name) for name in ("nltcs", "plants", "audio", "jester", "netflix", "accidents", "dna")]
+BINARY = [
+    ("binary", name)
+    for name in ("nltcs", "plants", "audio", "jester", "netflix", "accidents", "dna")
+]
 
 
 def main():
@@ -72,10 +76,17 @@ def main():
     options = parser.parse_args()
     if options.report:
         from .options_report import report
+
         return print(report(json.loads(pathlib.Path(options.report[1]).read_text())))
     sizes, trials = ((1, 10, 50, 200), 100) if options.quick else (options.sizes, options.trials)
-    cells = [cell for cell in TABULAR + DIGITS + BINARY if not options.datasets or cell[0] in options.datasets]
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one thread in each process, which inherits it
+    cells = [
+        cell
+        for cell in TABULAR + DIGITS + BINARY
+        if not options.datasets or cell[0] in options.datasets
+    ]
+    os.environ.setdefault(
+        "OPENBLAS_NUM_THREADS", "1"
+    )  # one thread in each process, which inherits it
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
         futures = [pool.submit(study, name, id_class, sizes, trials) for name, id_class in cells]
         results = []
@@ -87,6 +98,7 @@ def main():
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(run))
     from .options_report import report
+
     return print(report(run))
 
 
@@ -97,9 +109,16 @@ def study(name, id_class, sizes, trials) -> dict:
     circuit = pcircuit.hclt(train, 4, categories, PSEUDOCOUNT, rng=0)
     circuit, _ = pcircuit.fit_em(circuit, train, num_epochs=100, pseudocount=PSEUDOCOUNT)
     rng = np.random.default_rng(1)
-    populations = {"model": pcircuit.sample(circuit, 200_000, rng=rng), "held-out": held_out, **shifted}
-    batches = {(key, T): [rng.choice(len(rows), T, replace=len(rows) < 2 * T) for _ in range(trials)]
-               for key, rows in populations.items() for T in sizes}
+    populations = {
+        "model": pcircuit.sample(circuit, 200_000, rng=rng),
+        "held-out": held_out,
+        **shifted,
+    }
+    batches = {
+        (key, T): [rng.choice(len(rows), T, replace=len(rows) < 2 * T) for _ in range(trials)]
+        for key, rows in populations.items()
+        for T in sizes
+    }
     counts, means = {}, None
     for option, arguments in OPTIONS.items():
         if option == "mmd":
@@ -108,21 +127,42 @@ def study(name, id_class, sizes, trials) -> dict:
         if option == "default":
             detector = hld.HLDDetector(categorical=list(range(train.shape[1]))).fit(train)
             encoded = {key: detector.encoder_.encode(rows)[0] for key, rows in populations.items()}
-            test, option_means = detector.test_, batch_means(detector.test_.vectors, encoded, batches)
+            test, option_means = (
+                detector.test_,
+                batch_means(detector.test_.vectors, encoded, batches),
+            )
             fitted = len(train) if test.num_train == len(train) else len(train) - test.num_train
         else:
-            means = batch_means(RowVectors(circuit, hld.select_nodes(circuit)), populations, batches) \
-                if means is None else means
-            more = {"training_data": train} if "reference" in arguments else {"num_train": len(train)}
-            test = hld.HLDTest(circuit, rng=2, **arguments, **({} if option in ("paper", "exact") else more))
+            means = (
+                batch_means(RowVectors(circuit, hld.select_nodes(circuit)), populations, batches)
+                if means is None
+                else means
+            )
+            more = (
+                {"training_data": train} if "reference" in arguments else {"num_train": len(train)}
+            )
+            test = hld.HLDTest(
+                circuit, rng=2, **arguments, **({} if option in ("paper", "exact") else more)
+            )
             option_means = means
         counts[option] = {}
         for (key, T), vectors in option_means.items():
             pvalues = np.array([test.judge(vector, T).pvalue for vector in vectors])
-            counts[option].setdefault(key, {})[str(T)] = [trials, *(int((pvalues <= a).sum()) for a in ALPHAS)]
-    return {"dataset": name, "class": id_class, "train": len(train), "pool": len(held_out), "learned": fitted,
-            "pools": {key: len(rows) for key, rows in populations.items()},
-            "nodes": len(hld.select_nodes(circuit)), "counts": counts, "seconds": time.perf_counter() - started}
+            counts[option].setdefault(key, {})[str(T)] = [
+                trials,
+                *(int((pvalues <= a).sum()) for a in ALPHAS),
+            ]
+    return {
+        "dataset": name,
+        "class": id_class,
+        "train": len(train),
+        "pool": len(held_out),
+        "learned": fitted,
+        "pools": {key: len(rows) for key, rows in populations.items()},
+        "nodes": len(hld.select_nodes(circuit)),
+        "counts": counts,
+        "seconds": time.perf_counter() - started,
+    }
 
 
 def batch_means(vectors, populations, batches) -> dict:
@@ -142,21 +182,30 @@ def mmd_counts(circuit, populations, batches) -> dict:
     counts = {}
     for (key, T), drawn in batches.items():
         test = tests["spectral" if T >= SPECTRAL_FROM else "monte-carlo"]
-        drawn = drawn[:max(MMD_ROWS // T, 20)]
+        drawn = drawn[: max(MMD_ROWS // T, 20)]
         pvalues = np.array([test(populations[key][index]).pvalue for index in drawn])
-        counts.setdefault(key, {})[str(T)] = [len(drawn), *(int((pvalues <= alpha).sum()) for alpha in ALPHAS)]
+        counts.setdefault(key, {})[str(T)] = [
+            len(drawn),
+            *(int((pvalues <= alpha).sum()) for alpha in ALPHAS),
+        ]
     return counts
 
 
 def pools(name, id_class):
     """Training rows, held-out rows, shifted rows by name, numbers of categories."""
     if name != "binary":
-        split = datasets.split_class(datasets.load_table(name), id_class, datasets.PAIRS[name][id_class][:3],
-                                     datasets.Choices())
+        split = datasets.split_class(
+            datasets.load_table(name),
+            id_class,
+            datasets.PAIRS[name][id_class][:3],
+            datasets.Choices(),
+        )
         return split.train, split.held_out, split.ood, split.num_categories
     parts = np.load(pathlib.Path(os.environ["HLD_DATA"]) / "binary" / f"{id_class}.npz")
     rows = np.concatenate([parts["train"], parts["valid"], parts["test"]])
-    on = int(np.argmin(np.abs(rows.mean(axis=0) - 0.3)))  # a variable that is 1 in about a third of the rows
+    on = int(
+        np.argmin(np.abs(rows.mean(axis=0) - 0.3))
+    )  # a variable that is 1 in about a third of the rows
     rest = np.delete(rows, on, axis=1)
     normal = rest[rows[:, on] == 0]
     normal = normal[np.random.default_rng(0).permutation(len(normal))]

@@ -4,6 +4,7 @@ An epoch of EM is its own: one pass forward and backward over the rows and a ste
 in single precision; all products must take unit p of every child.  It cuts values off at exp(-708.4)
 (https://github.com/april-tools/cirkit/issues/416), so rows less likely than that are beyond it.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -47,7 +48,9 @@ def learner(circuit):
 def largest_batch(circuit) -> int:
     """Rows of an epoch whose gradients stay below 2 GB."""
     units = sum(region.num_units for region in circuit.regions)
-    categories = sum(region.num_categories for region in circuit.regions if isinstance(region, InputRegion))
+    categories = sum(
+        region.num_categories for region in circuit.regions if isinstance(region, InputRegion)
+    )
     return int(2e9 / (40 * units + 20 * categories))
 
 
@@ -57,30 +60,42 @@ def _compiled(circuit, learnable):
     layers, inputs, shown = [], {}, []
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
-            layer = CategoricalLayer(Scope([region.variable]), region.num_units, num_categories=region.num_categories,
-                                     probs=_parameter(region.probs, learnable))
+            layer = CategoricalLayer(
+                Scope([region.variable]),
+                region.num_units,
+                num_categories=region.num_categories,
+                probs=_parameter(region.probs, learnable),
+            )
             layers.append(layer)
         else:
             children = [shown[c] for c in circuit.vtree.children(r).tolist()]
             product = HadamardLayer(region.num_products, arity=len(children))
-            layer = SumLayer(region.num_products, region.num_units, weight=_parameter(region.weights, learnable))
+            layer = SumLayer(
+                region.num_products, region.num_units, weight=_parameter(region.weights, learnable)
+            )
             inputs |= {product: children, layer: [product]}
             layers += [product, layer]
         shown.append(layer)
     return PipelineContext(backend="torch", semiring="lse-sum", fold=True, optimize=True).compile(
-        SymbolicCircuit(layers, inputs, [shown[-1]]))
+        SymbolicCircuit(layers, inputs, [shown[-1]])
+    )
 
 
 def _evaluation(module):
     """A function of the input that returns log-likelihoods."""
+
     def evaluate(rows):
         with torch.no_grad():
             return module(rows).flatten().numpy()
+
     return evaluate
 
 
 def _parameter(values, learnable):
     """A symbolic parameter."""
     values = np.array(values, order="C")
-    return Parameter.from_input(TensorParameter(*values.shape, initializer=ConstantTensorInitializer(values),
-                                                learnable=learnable))
+    return Parameter.from_input(
+        TensorParameter(
+            *values.shape, initializer=ConstantTensorInitializer(values), learnable=learnable
+        )
+    )

@@ -4,6 +4,7 @@ An epoch of EM is one step of its own `expectation_maximization` on all rows.  I
 forms a (rows, products, sums) tensor in every sum, which `largest_batch` limits; all products must take unit p of
 every child.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -40,7 +41,9 @@ def learner(circuit):
 
 def largest_batch(circuit) -> int:
     """Rows of an epoch that stay below 2 GB: about nine single-precision numbers a row and weight."""
-    weights = sum(region.weights.size for region in circuit.regions if not isinstance(region, InputRegion))
+    weights = sum(
+        region.weights.size for region in circuit.regions if not isinstance(region, InputRegion)
+    )
     return int(2e9 / (36 * weights))
 
 
@@ -50,18 +53,25 @@ def _module(circuit):
     shown = []
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
-            module = Categorical(region.variable, region.num_units, K=region.num_categories, validate_args=False)
+            module = Categorical(
+                region.variable, region.num_units, K=region.num_categories, validate_args=False
+            )
             module.probs = torch.tensor(region.probs[None, :, None], dtype=torch.float32)
         else:
             product = ElementwiseProduct([shown[c] for c in circuit.vtree.children(r).tolist()])
-            module = Sum(product, weights=torch.tensor(region.weights.T[None, :, :, None], dtype=torch.float32))
+            module = Sum(
+                product,
+                weights=torch.tensor(region.weights.T[None, :, :, None], dtype=torch.float32),
+            )
         shown.append(module)
     return shown[-1]
 
 
 def _evaluation(module):
     """A function of the input that returns log-likelihoods."""
+
     def evaluate(rows):
         with torch.no_grad():
             return module.log_likelihood(rows).flatten().numpy()
+
     return evaluate

@@ -6,6 +6,7 @@ Before it is measured, each has to agree with `pcircuit` to 1e-4 relative (the l
 its log-likelihoods, and for learning those after one epoch of EM.  A rate is None where the library is not installed,
 where one row would not fit in memory, or where values lie below the least it can represent (`LOWEST`).
 """
+
 from __future__ import annotations
 
 import time
@@ -28,8 +29,13 @@ def likelihood_rates(circuit, rows, *, quick) -> dict:
     """Rows per CPU second of the log-likelihood by peer."""
     few = rows[:256]
     want = log_likelihood(circuit, few)
-    rates = {"NumPy": best_rate(lambda some: plain_numpy.log_likelihood(circuit, some, batch=len(some)),
-                                rows[:plain_numpy.largest_batch(circuit)], quick)}
+    rates = {
+        "NumPy": best_rate(
+            lambda some: plain_numpy.log_likelihood(circuit, some, batch=len(some)),
+            rows[: plain_numpy.largest_batch(circuit)],
+            quick,
+        )
+    }
     np.testing.assert_allclose(plain_numpy.log_likelihood(circuit, few), want, rtol=1e-10)
     for name in PEERS[1:]:
         peer = module_of(name)
@@ -43,8 +49,13 @@ def likelihood_rates(circuit, rows, *, quick) -> dict:
 
 def em_rates(circuit, rows, *, quick) -> dict:
     """Rows per CPU second of an epoch of EM by peer."""
-    rates = {"NumPy": best_rate(lambda some: plain_numpy.em_epoch(circuit, some, batch=len(some)),
-                                rows[:plain_numpy.largest_batch(circuit)], quick)}
+    rates = {
+        "NumPy": best_rate(
+            lambda some: plain_numpy.em_epoch(circuit, some, batch=len(some)),
+            rows[: plain_numpy.largest_batch(circuit)],
+            quick,
+        )
+    }
     least = log_likelihood(circuit, rows[:256]).min()
     for name in PEERS[1:]:
         peer = module_of(name)
@@ -52,7 +63,7 @@ def em_rates(circuit, rows, *, quick) -> dict:
         if peer is not None and least > peer.LOWEST and peer.largest_batch(circuit) > 0:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # torch on the memory layout of SPFlow's gradients
-                rates[name] = _em_rate(peer, circuit, rows[:peer.largest_batch(circuit)], quick)
+                rates[name] = _em_rate(peer, circuit, rows[: peer.largest_batch(circuit)], quick)
     return rates
 
 
@@ -89,8 +100,12 @@ def best_rate(function, rows, quick, *, as_input=np.asarray) -> float:
         function(some)
         slow = time.process_time() - start > SLOW
         repeats = 3 if quick or slow else 7
-        rate = batch / median_time(lambda s=some: function(s), repeats, least=0.05 if quick else 0.2,
-                                   clock=time.process_time)
+        rate = batch / median_time(
+            lambda s=some: function(s),
+            repeats,
+            least=0.05 if quick else 0.2,
+            clock=time.process_time,
+        )
         if slow or rate < best:
             return max(rate, best)
         best = rate

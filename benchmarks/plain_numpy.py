@@ -4,6 +4,7 @@ A fair baseline, not a slow one: values of a region are a (units, rows) array, r
 tables are looked up by one indexing operation per variable; sums are BLAS products; what is no longer needed is
 freed; and flows into tables are added up by whichever of three ways is fastest for their size.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -15,9 +16,9 @@ def log_likelihood(circuit, data, *, batch=1024) -> np.ndarray:
     """(N,) natural log-likelihoods."""
     result = np.empty(len(data))
     for start in range(0, len(data), batch):
-        rows = data[start:start + batch]
+        rows = data[start : start + batch]
         shown, _, shift = _upward(circuit, rows, keep=False)
-        result[start:start + batch] = np.log(shown[-1][0]) + shift
+        result[start : start + batch] = np.log(shown[-1][0]) + shift
     return result
 
 
@@ -25,7 +26,7 @@ def em_epoch(circuit, data, *, batch=1024) -> list:
     """Expected flows of one full-batch epoch, as one array per region: the E-step, which is nearly all of EM."""
     flows = [0.0] * len(circuit.regions)
     for start in range(0, len(data), batch):
-        rows = data[start:start + batch]
+        rows = data[start : start + batch]
         shown, products, _ = _upward(circuit, rows, keep=True)
         flow = [None] * len(shown)
         flow[-1] = np.ones((1, len(rows)))
@@ -66,7 +67,9 @@ def _upward(circuit, rows, keep):
         for a, c in enumerate(children):
             units = region.products[:, a]
             factor = shown[c] if _is_all(units, shown[c]) else shown[c][units]
-            product = factor.copy() if product is None else np.multiply(product, factor, out=product)
+            product = (
+                factor.copy() if product is None else np.multiply(product, factor, out=product)
+            )
             if not keep:
                 shown[c] = None
         top = product.max(axis=0)
@@ -89,6 +92,9 @@ def _by_category(flow, column, num_categories):
     if len(flow) <= 8:
         return np.array([np.bincount(column, unit, minlength=num_categories) for unit in flow])
     from scipy.sparse import csr_array
-    one_hot = csr_array((np.ones(len(column)), column.astype(np.int32), np.arange(len(column) + 1)),
-                        shape=(len(column), num_categories))
+
+    one_hot = csr_array(
+        (np.ones(len(column)), column.astype(np.int32), np.arange(len(column) + 1)),
+        shape=(len(column), num_categories),
+    )
     return flow @ one_hot

@@ -2,6 +2,7 @@
 
 Without the folder, rows of the same shape are drawn at random, and the name in the tables ends in "-like".
 """
+
 from __future__ import annotations
 
 import os
@@ -28,7 +29,9 @@ def covertype():
         values, classes = arrays["X"], arrays["y"]
     is_numeric = np.arange(values.shape[1]) < 10
     labels = np.array(datasets.COVER_TYPES)[classes.astype(int) - 1]
-    table = datasets.Table(values.astype(np.float32), is_numeric, labels, np.where(is_numeric, 0, 2))
+    table = datasets.Table(
+        values.astype(np.float32), is_numeric, labels, np.where(is_numeric, 0, 2)
+    )
     return "Covertype, lodgepole", _training_half(table, "lodgepole")
 
 

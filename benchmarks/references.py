@@ -6,6 +6,7 @@ For each data set and number of rows n: `splits` random choices of n training ro
 batches of fresh rows and of shifted ones. Many splits and few batches of each, since an error of the reference is
 shared by all batches of a split. This table is the reason why `reference="auto"` holds half of the rows out.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -16,8 +17,16 @@ import hld
 
 from .options import pools
 
-CELLS = (("binary", "dna"), ("binary", "accidents"), ("binary", "jester"), ("binary", "netflix"), ("binary", "plants"),
-         ("adult", ">50K"), ("mnist7", "3"), ("covertype", "ponderosa"))
+CELLS = (
+    ("binary", "dna"),
+    ("binary", "accidents"),
+    ("binary", "jester"),
+    ("binary", "netflix"),
+    ("binary", "plants"),
+    ("adult", ">50K"),
+    ("mnist7", "3"),
+    ("covertype", "ponderosa"),
+)
 REFERENCES = ("circuit", "training", "held-out")
 ROWS = (200, 1000, 5000)
 FRESH = 1000  # rows that must be left for the largest batches
@@ -33,7 +42,13 @@ def main():
     options = parser.parse_args()
     columns = [f"{kind}, T = {T}" for kind, sizes in SIZES.items() for T in sizes]
     print("Rejections at level 0.05:", " / ".join(REFERENCES), "\n")
-    print("| data | n | n / nodes | " + " | ".join(columns) + " |\n" + "|---" * (3 + len(columns)) + "|")
+    print(
+        "| data | n | n / nodes | "
+        + " | ".join(columns)
+        + " |\n"
+        + "|---" * (3 + len(columns))
+        + "|"
+    )
     for name, id_class in CELLS:
         if options.datasets and name not in options.datasets and id_class not in options.datasets:
             continue
@@ -41,8 +56,12 @@ def main():
         rows, shifted = np.concatenate([train, held_out]), np.concatenate(list(shifted.values()))
         for n in sorted({min(n, len(rows) - FRESH) for n in ROWS}):
             nodes, rates = study(rows, shifted, n, options.splits)
-            print(f"| {id_class if name == 'binary' else f'{name} {id_class}'} | {n} | {n / nodes:.1f} | "
-                  + " | ".join(" / ".join(f"{rate:.3f}" for rate in cell) for cell in rates) + " |", flush=True)
+            print(
+                f"| {id_class if name == 'binary' else f'{name} {id_class}'} | {n} | {n / nodes:.1f} | "
+                + " | ".join(" / ".join(f"{rate:.3f}" for rate in cell) for cell in rates)
+                + " |",
+                flush=True,
+            )
 
 
 def study(rows, shifted, n, splits):
@@ -59,10 +78,16 @@ def study(rows, shifted, n, splits):
             for kind, pool in (("fresh rows", rows[order[n:]]), ("shifted rows", shifted)):
                 for T in SIZES[kind]:
                     batches = min(BATCHES, max(4 * len(pool) // T, 1))
-                    found = [detector.test(pool[rng.choice(len(pool), T, replace=False)]).reject
-                             for _ in range(batches)]
-                    counts.setdefault((kind, T), {}).setdefault(reference, []).append(np.mean(found))
-    return nodes, [[float(np.mean(counts[key][reference])) for reference in REFERENCES] for key in counts]
+                    found = [
+                        detector.test(pool[rng.choice(len(pool), T, replace=False)]).reject
+                        for _ in range(batches)
+                    ]
+                    counts.setdefault((kind, T), {}).setdefault(reference, []).append(
+                        np.mean(found)
+                    )
+    return nodes, [
+        [float(np.mean(counts[key][reference])) for reference in REFERENCES] for key in counts
+    ]
 
 
 if __name__ == "__main__":

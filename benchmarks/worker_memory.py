@@ -5,6 +5,7 @@
 The batch is drawn from the model.  Resident memory counts shared pages in full, the proportional set counts them in
 shares, and private memory is what one more worker costs.  Linux only.
 """
+
 from __future__ import annotations
 
 import multiprocessing
@@ -21,7 +22,9 @@ def main():
     detector = hld.load(path)
     batch = detector.sample(1000, rng=0)
     detector.test(batch)
-    print("| worker | resident, MB | proportional, MB | private, MB |\n| :--- | ---: | ---: | ---: |")
+    print(
+        "| worker | resident, MB | proportional, MB | private, MB |\n| :--- | ---: | ---: | ---: |"
+    )
     print(f"| the first process | {line(os.getpid())} |")
     for kind, argument in (("fork", detector), ("spawn", path)):
         context = multiprocessing.get_context(kind)
@@ -49,8 +52,11 @@ def work(model, batch, ready, stop):
 def line(pid) -> str:
     """Resident, proportional and private memory of a process in megabytes."""
     with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
-        sizes = {name: int(rest.split()[0]) / 1024 for name, _, rest in (one.partition(":") for one in file)
-                 if rest.strip().endswith("kB")}
+        sizes = {
+            name: int(rest.split()[0]) / 1024
+            for name, _, rest in (one.partition(":") for one in file)
+            if rest.strip().endswith("kB")
+        }
     return f"{sizes['Rss']:.0f} | {sizes['Pss']:.0f} | {sizes['Private_Clean'] + sizes['Private_Dirty']:.0f}"
 
 

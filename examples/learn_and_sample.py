@@ -1,4 +1,5 @@
 """Learn structure and parameters, evaluate rows with missing values, complete them, and draw new ones."""
+
 import numpy as np
 from sklearn.datasets import load_digits
 
@@ -12,8 +13,10 @@ train, fresh = threes[:120], threes[120:]
 start = pcircuit.hclt(train, num_latents=4, rng=0)  # the tree of the variables, random parameters
 circuit, history = pcircuit.fit_em(start, train, num_epochs=15, pseudocount=1.0)
 print(circuit)
-print(f"training rows: {history[0]:.2f} -> {history[-1]:.2f} nats a row;",
-      f"fresh rows: {pcircuit.log_likelihood(circuit, fresh).mean():.2f}")
+print(
+    f"training rows: {history[0]:.2f} -> {history[-1]:.2f} nats a row;",
+    f"fresh rows: {pcircuit.log_likelihood(circuit, fresh).mean():.2f}",
+)
 
 # the lower half is missing: its marginal likelihood is exact, and so is a draw of it given the upper half
 upper = fresh[:1].copy()
@@ -29,5 +32,7 @@ def draw(row):
 
 
 print("a fresh one, its upper half completed, and one that is drawn anew:")
-for lines in zip(draw(fresh[0]), draw(completed[0]), draw(pcircuit.sample(circuit, 1, rng=2)[0]), strict=True):
+for lines in zip(
+    draw(fresh[0]), draw(completed[0]), draw(pcircuit.sample(circuit, 1, rng=2)[0]), strict=True
+):
     print("   ".join(lines))

@@ -3,6 +3,7 @@
 Repeating a test after every row would raise a false alarm sooner or later; the monitor's probability of ever raising
 one is at most alpha.
 """
+
 import pathlib
 import tempfile
 

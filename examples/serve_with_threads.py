@@ -3,6 +3,7 @@
 A fitted detector does not change in use, so threads share it without locks; kernels and matrix products release the
 interpreter lock.  The same batch gets the same p-value whichever thread asks.
 """
+
 import concurrent.futures
 import pathlib
 import tempfile
@@ -27,7 +28,10 @@ class DriftCheck:
         """The answer to one request."""
         try:
             result = self.detector.test(batch, alpha)
-        except (TypeError, ValueError) as error:  # one sentence that names what is wrong with the batch
+        except (
+            TypeError,
+            ValueError,
+        ) as error:  # one sentence that names what is wrong with the batch
             return {"status": 400, "error": str(error)}
         with self.lock:
             self.shifted += result.reject
@@ -38,7 +42,9 @@ def orders(num_rows, rng, scale=1.0):
     """Rows of a shop: weekday, basket size, amount."""
     weekday = rng.integers(0, 7, size=num_rows)
     basket = 1 + rng.poisson(2 + (weekday >= 5), size=num_rows)
-    return np.column_stack([weekday, basket, np.round(basket * rng.gamma(4, 5 * scale, size=num_rows), 2)])
+    return np.column_stack(
+        [weekday, basket, np.round(basket * rng.gamma(4, 5 * scale, size=num_rows), 2)]
+    )
 
 
 if __name__ == "__main__":
@@ -47,7 +53,10 @@ if __name__ == "__main__":
         model = pathlib.Path(folder, "orders.hld")
         hld.HLDDetector(num_epochs=10).fit(orders(600, rng)).save(model)
         check = DriftCheck(model)
-    requests = [orders(100, rng) for _ in range(6)] + [orders(100, rng, scale=2.0), np.zeros((5, 2))]
+    requests = [orders(100, rng) for _ in range(6)] + [
+        orders(100, rng, scale=2.0),
+        np.zeros((5, 2)),
+    ]
     with concurrent.futures.ThreadPoolExecutor(max_workers=4) as pool:
         for answer in pool.map(check.handle, requests):
             print(answer)

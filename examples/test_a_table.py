@@ -1,4 +1,5 @@
 """Learn the distribution of a table and ask of later batches whether they still follow it."""
+
 import pathlib
 import tempfile
 

@@ -2,6 +2,7 @@
 
 Names are loaded when they are first used, so ``import hld`` costs little more than NumPy.
 """
+
 import importlib
 from typing import TYPE_CHECKING
 
@@ -57,22 +58,41 @@ _HOME = {
     "likelihood_vectors": "vectors.hlv",
     "distance": "vectors.distances",
     "HLDTest": "testing.goodness_of_fit",
-    "BatchesResult": "testing.many_batches", "test_batches": "testing.many_batches",
+    "BatchesResult": "testing.many_batches",
+    "test_batches": "testing.many_batches",
     "HLDResult": "results.result",
     "HLDDetector": "detector",
-    "load": "model_files", "save": "model_files", "judge_chunks": "chunks",
-    "Monitor": "monitoring.monitor", "MonitorResult": "monitoring.monitor", "monitor_of": "monitoring.margins.of_test",
-    "MMDResult": "baselines.mmd", "MMDTest": "baselines.mmd", "mmd_squared": "baselines.mmd",
-    "BatchSummary": "summaries.summary", "arrow_summarizer": "summaries.of_batches",
-    "AuditResult": "auditing.audit", "audit": "auditing.audit",
-    "Edit": "planning.alternatives", "Plan": "planning.of_tables", "plan": "planning.of_tables",
-    "Distances": "comparing.distances", "distances": "comparing.distances",
-    "TwoSampleResult": "comparing.two_sample", "two_sample": "comparing.two_sample",
-    "TableEncoder": "schemas.encoder", "fit_encoder": "schemas.encoder",
-    "TableSchema": "schemas.schema", "ColumnSchema": "schemas.schema", "learn_schema": "schemas.learn_schema",
-    "calendar_columns": "schemas.learn_schema", "DataQuality": "schemas.quality",
-    "StreamMonitor": "streams.stream_monitor", "StreamResult": "streams.stream_monitor",
-    "LabelShift": "conditional.label_shift", "label_shift": "conditional.label_shift",
+    "load": "model_files",
+    "save": "model_files",
+    "judge_chunks": "chunks",
+    "Monitor": "monitoring.monitor",
+    "MonitorResult": "monitoring.monitor",
+    "monitor_of": "monitoring.margins.of_test",
+    "MMDResult": "baselines.mmd",
+    "MMDTest": "baselines.mmd",
+    "mmd_squared": "baselines.mmd",
+    "BatchSummary": "summaries.summary",
+    "arrow_summarizer": "summaries.of_batches",
+    "AuditResult": "auditing.audit",
+    "audit": "auditing.audit",
+    "Edit": "planning.alternatives",
+    "Plan": "planning.of_tables",
+    "plan": "planning.of_tables",
+    "Distances": "comparing.distances",
+    "distances": "comparing.distances",
+    "TwoSampleResult": "comparing.two_sample",
+    "two_sample": "comparing.two_sample",
+    "TableEncoder": "schemas.encoder",
+    "fit_encoder": "schemas.encoder",
+    "TableSchema": "schemas.schema",
+    "ColumnSchema": "schemas.schema",
+    "learn_schema": "schemas.learn_schema",
+    "calendar_columns": "schemas.learn_schema",
+    "DataQuality": "schemas.quality",
+    "StreamMonitor": "streams.stream_monitor",
+    "StreamResult": "streams.stream_monitor",
+    "LabelShift": "conditional.label_shift",
+    "label_shift": "conditional.label_shift",
 }
 _FROM_PCIRCUIT = ("Moments", "exact_moments", "select_nodes")
 _MODULES = ("baselines", "gchi2", "plots")
@@ -80,6 +100,7 @@ __all__ = sorted([*_HOME, *_FROM_PCIRCUIT, *_MODULES])
 __version__ = pcircuit.__version__
 
 if not TYPE_CHECKING:  # who checks types would believe in any name
+
     def __getattr__(name: str) -> object:
         if name in _MODULES:
             return importlib.import_module(f"hld.{name}")

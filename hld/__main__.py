@@ -1,4 +1,5 @@
 """``python -m hld``: the command line, see `hld.command.parser`."""
+
 import sys
 
 from hld.command.parser import main

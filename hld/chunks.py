@@ -1,4 +1,5 @@
 """Testing a batch that comes in chunks, such as a file larger than memory."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -61,8 +62,10 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.
     if not isinstance(chunks, Iterable):
         raise TypeError(f"`chunks` must be a sequence of tables, found {chunks!r}")
     if _is_one_table(chunks):
-        raise TypeError(f"`chunks` must be a sequence of tables, found one ({type(chunks).__name__}): give it in a "
-                        "list, or its parts")
+        raise TypeError(
+            f"`chunks` must be a sequence of tables, found one ({type(chunks).__name__}): give it in a "
+            "list, or its parts"
+        )
     alpha = pcircuit.check_fraction(alpha, "alpha")
     if detector.judge_ is not detector.test_:
         return _judge_whole(detector, chunks, alpha)
@@ -74,8 +77,11 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.
 
 def _is_one_table(chunks: Any) -> bool:
     """Whether what should be several tables is one, of which the names or the rows would be taken for tables."""
-    return (hasattr(chunks, "columns") or isinstance(chunks, (str, bytes, Mapping))
-            or getattr(chunks, "ndim", 3) < 3)
+    return (
+        hasattr(chunks, "columns")
+        or isinstance(chunks, (str, bytes, Mapping))
+        or getattr(chunks, "ndim", 3) < 3
+    )
 
 
 def check_detector(detector: Any) -> None:
@@ -97,7 +103,9 @@ def check_detector(detector: Any) -> None:
     check_fitted(detector)
 
 
-def facts_of_chunks(detector: HLDDetector, chunks: Iterable[Any], part: int = 0) -> ChunkFacts | None:
+def facts_of_chunks(
+    detector: HLDDetector, chunks: Iterable[Any], part: int = 0
+) -> ChunkFacts | None:
     """What a test needs of a part of the rows.
 
     Parameters
@@ -127,7 +135,11 @@ def facts_of_chunks(detector: HLDDetector, chunks: Iterable[Any], part: int = 0)
         counts = _added(counts, batch_profile(detector, codes))
         found = _added(found, report)
         absent, extra = absent & set(not_there), extra | set(new)
-    return None if found is None else ChunkFacts(sums.totals(), counts, found, frozenset(absent), frozenset(extra))
+    return (
+        None
+        if found is None
+        else ChunkFacts(sums.totals(), counts, found, frozenset(absent), frozenset(extra))
+    )
 
 
 def judge_facts(detector: HLDDetector, facts: ChunkFacts, alpha: float) -> HLDResult:
@@ -146,11 +158,22 @@ def judge_facts(detector: HLDDetector, facts: ChunkFacts, alpha: float) -> HLDRe
     HLDResult
     """
     sums = RowSums.of(detector.test_, facts.rows)
-    quality = data_quality(detector.encoder_.columns, detector.schema_.trained, facts.report, set(facts.absent),
-                           sorted(facts.extra), kept=detector.new_values_, tolerance=detector.tolerance,
-                           is_tested=detector.missingness)
-    result = with_quality(lambda level: detector.test_.judge_sums(sums, level), quality, alpha,
-                          largest_of(detector, facts.counts))
+    quality = data_quality(
+        detector.encoder_.columns,
+        detector.schema_.trained,
+        facts.report,
+        set(facts.absent),
+        sorted(facts.extra),
+        kept=detector.new_values_,
+        tolerance=detector.tolerance,
+        is_tested=detector.missingness,
+    )
+    result = with_quality(
+        lambda level: detector.test_.judge_sums(sums, level),
+        quality,
+        alpha,
+        largest_of(detector, facts.counts),
+    )
     return replace(result, evidence=evidence_of(detector, facts.counts, quality))
 
 
@@ -176,8 +199,13 @@ class ChunkFacts:
 
     def __add__(self, other: ChunkFacts) -> ChunkFacts:
         """Those of both, this one's rows first."""
-        return ChunkFacts(self.rows + other.rows, _added(self.counts, other.counts), self.report + other.report,
-                          self.absent & other.absent, self.extra | other.extra)
+        return ChunkFacts(
+            self.rows + other.rows,
+            _added(self.counts, other.counts),
+            self.report + other.report,
+            self.absent & other.absent,
+            self.extra | other.extra,
+        )
 
 
 def _added(first: Any, second: Any) -> Any:
@@ -201,8 +229,15 @@ def _judge_whole(detector: HLDDetector, chunks: Iterable[Any], alpha: float) -> 
     if total is None:
         raise ValueError("`chunks` has no table: at least one is needed")
     warn_of_several(groups, stacklevel=3)
-    quality = data_quality(detector.encoder_.columns, detector.schema_.trained, total, absent, sorted(extra),
-                           tolerance=detector.tolerance, is_tested=False)
+    quality = data_quality(
+        detector.encoder_.columns,
+        detector.schema_.trained,
+        total,
+        absent,
+        sorted(extra),
+        tolerance=detector.tolerance,
+        is_tested=False,
+    )
     rows = np.concatenate(codes)
     result = with_quality(lambda level: detector.judge_(rows, level), quality, alpha)
     counts = batch_profile(detector, rows)

@@ -8,6 +8,7 @@ What happens to odd values is decided once and visible in `schema_` and `describ
 quantiles, levels that training does not show get a category of their own, rows with holes are compared in all that they
 show, and as many holes as in training are no evidence (`hld.schemas.counts.missingness`).
 """
+
 from __future__ import annotations
 
 import inspect
@@ -21,7 +22,13 @@ import numpy as np
 import pcircuit
 from hld.answers.table_facts import batch_profile, evidence_of
 from hld.detector_options import check_options
-from hld.detector_parts import batch_as_named, describe, judge_table_summary, warn_of_several, with_groups
+from hld.detector_parts import (
+    batch_as_named,
+    describe,
+    judge_table_summary,
+    warn_of_several,
+    with_groups,
+)
 from hld.detector_questions import DetectorQuestions
 from hld.estimator import check_fitted, feature_names, sklearn_tags
 from hld.files.detector import detector_parts, read_parts
@@ -141,21 +148,50 @@ class HLDDetector(DetectorQuestions):
     True
     """
 
-    def __init__(self, num_latents: int = 4, num_epochs: int = 100, pseudocount: float = 1.0, num_bins: int = 8,
-                 max_categories: int = 64, *, categorical: Any = None, continuous: Any = None, schema: Any = None,
-                 covariates: Any = None, missingness: bool = True, kinds: Sequence[str] = ("input", "sum"),
-                 metric: Any = "auto", null: str = "auto", reference: str = "auto", estimation_error: bool = True,
-                 tolerance: float = 0.0, num_resamples: int = 999, rng: int | np.random.Generator | None = 0) -> None:
+    def __init__(
+        self,
+        num_latents: int = 4,
+        num_epochs: int = 100,
+        pseudocount: float = 1.0,
+        num_bins: int = 8,
+        max_categories: int = 64,
+        *,
+        categorical: Any = None,
+        continuous: Any = None,
+        schema: Any = None,
+        covariates: Any = None,
+        missingness: bool = True,
+        kinds: Sequence[str] = ("input", "sum"),
+        metric: Any = "auto",
+        null: str = "auto",
+        reference: str = "auto",
+        estimation_error: bool = True,
+        tolerance: float = 0.0,
+        num_resamples: int = 999,
+        rng: int | np.random.Generator | None = 0,
+    ) -> None:
         self.num_latents, self.num_epochs, self.pseudocount = num_latents, num_epochs, pseudocount
         self.num_bins, self.max_categories = num_bins, max_categories
         self.categorical, self.continuous, self.schema = categorical, continuous, schema
         self.covariates, self.missingness = covariates, missingness
         self.kinds, self.metric, self.null, self.reference = kinds, metric, null, reference
-        self.tolerance, self.num_resamples, self.estimation_error = tolerance, num_resamples, estimation_error
+        self.tolerance, self.num_resamples, self.estimation_error = (
+            tolerance,
+            num_resamples,
+            estimation_error,
+        )
         self.rng = rng
 
-    def fit(self, table: Any, y: Any = None, *, groups: Any = None, order: str | None = None, progress: bool = False,
-            learner: Any = None) -> HLDDetector:
+    def fit(
+        self,
+        table: Any,
+        y: Any = None,
+        *,
+        groups: Any = None,
+        order: str | None = None,
+        progress: bool = False,
+        learner: Any = None,
+    ) -> HLDDetector:
         """Learn the distribution of a table.
 
         Parameters
@@ -198,7 +234,9 @@ class HLDDetector(DetectorQuestions):
         check_options(self.get_params())
         if learner is not None and not callable(learner):
             raise TypeError(f"`learner` must be a function, found {type(learner).__name__}")
-        return self._take_over(learn_detector(self.get_params(), table, groups, order, progress, learner))
+        return self._take_over(
+            learn_detector(self.get_params(), table, groups, order, progress, learner)
+        )
 
     def test(self, batch: Any, alpha: float = 0.05) -> HLDResult:
         """Test whether a batch follows the distribution of the training table.
@@ -235,16 +273,26 @@ class HLDDetector(DetectorQuestions):
         alpha = pcircuit.check_fraction(alpha, "alpha")
         if isinstance(batch, BatchSummary):
             return judge_table_summary(self, batch, alpha)
-        alone = self.judge_ is self.test_  # shares and counts are tested as those of independent rows
+        alone = (
+            self.judge_ is self.test_
+        )  # shares and counts are tested as those of independent rows
         with batch_as_named():
             batch, groups = with_groups(self, batch)
-            rows, quality = self.encoder_.check(batch, self.schema_.trained, self.tolerance,
-                                                kept=self.new_values_ if alone else None,
-                                                is_tested=self.missingness and alone)
+            rows, quality = self.encoder_.check(
+                batch,
+                self.schema_.trained,
+                self.tolerance,
+                kept=self.new_values_ if alone else None,
+                is_tested=self.missingness and alone,
+            )
         warn_of_several(groups, stacklevel=2)
         counts = batch_profile(self, rows)
-        result = with_quality(lambda level: self.judge_(rows, level), quality, alpha,
-                              largest_of(self, counts) if alone else {})
+        result = with_quality(
+            lambda level: self.judge_(rows, level),
+            quality,
+            alpha,
+            largest_of(self, counts) if alone else {},
+        )
         return replace(result, evidence=evidence_of(self, counts, quality, result.column_pvalues))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -272,9 +320,17 @@ class HLDDetector(DetectorQuestions):
         200
         """
         check_fitted(self)
-        fitted = {"schema": self.schema_, "test": self.test_, "judge": self.judge_, "history": self.history_,
-                  "num_train": self.num_train_, "offset": self.offset_, "profile": self.profile_,
-                  "values": self.values_, "new_values": self.new_values_}
+        fitted = {
+            "schema": self.schema_,
+            "test": self.test_,
+            "judge": self.judge_,
+            "history": self.history_,
+            "num_train": self.num_train_,
+            "offset": self.offset_,
+            "profile": self.profile_,
+            "values": self.values_,
+            "new_values": self.new_values_,
+        }
         pcircuit.write_archive(path, *detector_parts(self.get_params(), fitted))
 
     @classmethod
@@ -300,8 +356,11 @@ class HLDDetector(DetectorQuestions):
         -------
         dict of str to object
         """
-        return {name: getattr(self, name) for name in inspect.signature(type(self).__init__).parameters
-                if name != "self"}
+        return {
+            name: getattr(self, name)
+            for name in inspect.signature(type(self).__init__).parameters
+            if name != "self"
+        }
 
     def set_params(self, **params: Any) -> HLDDetector:
         """Change constructor parameters; takes effect at the next `fit`.
@@ -324,7 +383,9 @@ class HLDDetector(DetectorQuestions):
         known = self.get_params()
         for name, value in params.items():
             if name not in known:
-                raise ValueError(f"`{name}` is not a parameter of HLDDetector, expected one of {', '.join(known)}")
+                raise ValueError(
+                    f"`{name}` is not a parameter of HLDDetector, expected one of {', '.join(known)}"
+                )
             setattr(self, name, value)
         return self
 
@@ -335,9 +396,19 @@ class HLDDetector(DetectorQuestions):
     def _take_over(self, fitted: dict[str, Any]) -> HLDDetector:
         """Become fitted: with what `fit` computed, or what a file held."""
         self.schema_, self.encoder_ = fitted["schema"], fitted["schema"].encoder()
-        self.test_, self.judge_, self.circuit_ = fitted["test"], fitted["judge"], fitted["test"].circuit
-        self.history_, self.num_train_, self.offset_ = fitted["history"], fitted["num_train"], fitted["offset"]
-        self.profile_, self.values_, self.new_values_ = (fitted[name] for name in ("profile", "values", "new_values"))
+        self.test_, self.judge_, self.circuit_ = (
+            fitted["test"],
+            fitted["judge"],
+            fitted["test"].circuit,
+        )
+        self.history_, self.num_train_, self.offset_ = (
+            fitted["history"],
+            fitted["num_train"],
+            fitted["offset"],
+        )
+        self.profile_, self.values_, self.new_values_ = (
+            fitted[name] for name in ("profile", "values", "new_values")
+        )
         self.n_features_in_, names = len(self.schema_.table_names), feature_names(self.schema_)
         if names is not None:
             self.feature_names_in_ = names

@@ -1,4 +1,5 @@
 """The options of a detector, checked before anything is learned: a fit may take minutes."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -27,22 +28,35 @@ def check_options(options: Mapping[str, Any]) -> None:
     Traceback (most recent call last):
     ValueError: `null` must be one of 'exact', 'normal', 'monte-carlo', 'auto', found 'foo'
     """
-    for name, least in (("num_latents", 1), ("num_epochs", 0), ("num_bins", 2), ("max_categories", 2),
-                        ("num_resamples", 1)):
+    for name, least in (
+        ("num_latents", 1),
+        ("num_epochs", 0),
+        ("num_bins", 2),
+        ("max_categories", 2),
+        ("num_resamples", 1),
+    ):
         pcircuit.check_whole_number(options[name], name, least)
     for name in ("pseudocount", "tolerance"):
         pcircuit.check_number(options[name], name, least=0)
-    if isinstance(options["kinds"], Iterator):  # which can be read once, and options are read again and again
-        raise TypeError(f"`kinds` is {options['kinds']!r}, expected a sequence of kinds: give a list")
+    if isinstance(
+        options["kinds"], Iterator
+    ):  # which can be read once, and options are read again and again
+        raise TypeError(
+            f"`kinds` is {options['kinds']!r}, expected a sequence of kinds: give a list"
+        )
     pcircuit.check_kinds(options["kinds"])
     _check_metric(options["metric"])
     pcircuit.check_choice(options["null"], "null", tuple(NULLS))
     pcircuit.check_choice(options["reference"], "reference", REFERENCES)
     if options["null"] in ON_DEMAND and options["reference"] != "circuit":
-        raise ValueError(f"`null` {options['null']!r} draws from the circuit: use null='auto', or reference='circuit', "
-                         f"found reference={options['reference']!r}")
+        raise ValueError(
+            f"`null` {options['null']!r} draws from the circuit: use null='auto', or reference='circuit', "
+            f"found reference={options['reference']!r}"
+        )
     if options["null"] in OF_ONE_METRIC and _num_names(options["metric"]) > 1:
-        raise ValueError(f"`null` {options['null']!r} needs a single `metric`, found metric={options['metric']!r}")
+        raise ValueError(
+            f"`null` {options['null']!r} needs a single `metric`, found metric={options['metric']!r}"
+        )
     pcircuit.check_flag(options["estimation_error"], "estimation_error")
     pcircuit.check_flag(options["missingness"], "missingness")
     if not isinstance(options["schema"], TableSchema | None):
@@ -61,8 +75,10 @@ def _check_metric(metric: str) -> None:
     """Raise unless `metric` is a combination, names of metrics, or positive numbers, whose count is not known yet."""
     if isinstance(metric, str) and metric in COMBINATIONS:
         return
-    expected = (f"'auto', 'likelihoods', one of {', '.join(map(repr, METRICS))}, several different ones, or positive "
-                "node weights")
+    expected = (
+        f"'auto', 'likelihoods', one of {', '.join(map(repr, METRICS))}, several different ones, or positive "
+        "node weights"
+    )
     if names_in(metric, expected) is None:
         weights = pcircuit.check_numbers(metric, "metric", expected, above=0)
         if weights.ndim != 1 or not weights.size:

@@ -1,4 +1,5 @@
 """How a detector judges a summary, reports on batches and describes itself: parts of `HLDDetector`."""
+
 from __future__ import annotations
 
 import warnings
@@ -18,8 +19,11 @@ from hld.tables.factored import whole_cells
 from hld.tables.shown_names import listed
 from hld.tables.single_cells import is_missing
 
-MISSING = {"complete": "drawn from the circuit given the rest of the row", "exact": "summed out",
-           "available": "each node is compared by the rows that show its whole scope"}
+MISSING = {
+    "complete": "drawn from the circuit given the rest of the row",
+    "exact": "summed out",
+    "available": "each node is compared by the rows that show its whole scope",
+}
 MOST_NAMED = 3  # groups in a warning
 
 
@@ -45,8 +49,10 @@ def judge_table_summary(detector: Any, summary: BatchSummary, alpha: float) -> H
     """
     check_summary(summary, "batch")
     if detector.judge_ is not detector.test_:
-        raise ValueError("`batch` is a summary, which holds what independent rows need: this detector judges groups, a "
-                         "series, or rows given covariates, and needs the rows")
+        raise ValueError(
+            "`batch` is a summary, which holds what independent rows need: this detector judges groups, a "
+            "series, or rows given covariates, and needs the rows"
+        )
     summary, quality, evidence = facts_of(detector, summary)
     if quality is None:
         return detector.test_(summary, alpha)
@@ -93,9 +99,13 @@ def warn_of_several(groups: set[str], stacklevel: int) -> None:
     """
     if len(groups) > 1:
         names = listed(sorted(groups), MOST_NAMED)
-        warnings.warn(f"`batch` has rows of {len(groups)} groups ({names}), and is tested as one group: their mean "
-                      "varies less than that of one, and a shift in one of them is thinned by the others. Test each by "
-                      "itself (`detector.test_by`, `hld test --by`)", UserWarning, stacklevel=stacklevel + 1)
+        warnings.warn(
+            f"`batch` has rows of {len(groups)} groups ({names}), and is tested as one group: their mean "
+            "varies less than that of one, and a shift in one of them is thinned by the others. Test each by "
+            "itself (`detector.test_by`, `hld test --by`)",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def batch_as_named() -> AbstractContextManager[None]:
@@ -105,15 +115,29 @@ def batch_as_named() -> AbstractContextManager[None]:
 
 def describe(detector: Any) -> str:
     """The columns of a fitted detector and how each is treated, the circuit, and the test."""
-    left_out = [f"{column.name!r}: left out, {column.note or 'as the schema says'}" for column in
-                detector.schema_.left_out]
+    left_out = [
+        f"{column.name!r}: left out, {column.note or 'as the schema says'}"
+        for column in detector.schema_.left_out
+    ]
     is_own = detector.judge_ is detector.test_
-    return "\n".join([
-        f"HLDDetector fitted to {detector.num_train_} rows, mean log-likelihood {detector.history_[-1]:.4f}",
-        detector.encoder_.describe(), *left_out,
-        *([] if is_own else ["against independent rows (`test_`), which is not how `test` judges (see below):"]),
-        detector.test_.describe(), *_kept_rows(detector), *([] if is_own else [detector.judge_.describe()]),
-        f"missing values: {MISSING[detector.test_.missing]}; {_tested_shares(detector)}"])
+    return "\n".join(
+        [
+            f"HLDDetector fitted to {detector.num_train_} rows, mean log-likelihood {detector.history_[-1]:.4f}",
+            detector.encoder_.describe(),
+            *left_out,
+            *(
+                []
+                if is_own
+                else [
+                    "against independent rows (`test_`), which is not how `test` judges (see below):"
+                ]
+            ),
+            detector.test_.describe(),
+            *_kept_rows(detector),
+            *([] if is_own else [detector.judge_.describe()]),
+            f"missing values: {MISSING[detector.test_.missing]}; {_tested_shares(detector)}",
+        ]
+    )
 
 
 def _kept_rows(detector: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 Each method checks that the detector is fitted and hands on to the function that it names.
 """
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -30,8 +31,15 @@ class DetectorQuestions:
     test_: Any
     values_: Any
 
-    def test_by(self, table: Any, by: Any, alpha: float = 0.05, *, every: str | None = None,
-                procedure: str = "bh") -> SegmentsResult:
+    def test_by(
+        self,
+        table: Any,
+        by: Any,
+        alpha: float = 0.05,
+        *,
+        every: str | None = None,
+        procedure: str = "bh",
+    ) -> SegmentsResult:
         """Test each segment of a table, with false discovery control: see `hld.answers.segments`.
 
         Parameters
@@ -69,15 +77,32 @@ class DetectorQuestions:
         (('a', 'b', 'c'), [False, False, True])
         """
         from hld.answers.segments import judge_segments
+
         check_fitted(self)
         alpha = pcircuit.check_fraction(alpha, "alpha")
-        return judge_segments(self, lambda rows, quality: with_quality(
-            lambda level: self.judge_(rows, level), quality, alpha,
-            largest_of(self, batch_profile(self, rows)) if self.judge_ is self.test_ else {}),
-            table, by, alpha, every=every, procedure=procedure)
+        return judge_segments(
+            self,
+            lambda rows, quality: with_quality(
+                lambda level: self.judge_(rows, level),
+                quality,
+                alpha,
+                largest_of(self, batch_profile(self, rows)) if self.judge_ is self.test_ else {},
+            ),
+            table,
+            by,
+            alpha,
+            every=every,
+            procedure=procedure,
+        )
 
-    def summarize(self, table: Any, *, epsilon: Any = None, delta: Any = 1e-6,
-                  rng: int | np.random.Generator | None = None) -> Any:
+    def summarize(
+        self,
+        table: Any,
+        *,
+        epsilon: Any = None,
+        delta: Any = 1e-6,
+        rng: int | np.random.Generator | None = None,
+    ) -> Any:
         """A few sums over the rows of a table, which add up and can be tested in their place.
 
         Parameters
@@ -208,7 +233,9 @@ class DetectorQuestions:
         """
         check_fitted(self)
         with width_as_expected():
-            return pcircuit.log_likelihood(self.circuit_, self.encoder_.encode(table, ignore_extra=True)[0])
+            return pcircuit.log_likelihood(
+                self.circuit_, self.encoder_.encode(table, ignore_extra=True)[0]
+            )
 
     def decision_function(self, table: Any) -> np.ndarray:
         """`score_samples` less `offset_`: negative for the rows that `predict` calls odd.
@@ -246,8 +273,13 @@ class DetectorQuestions:
         """
         return predictions(self, table)[1]
 
-    def sample(self, num_samples: int, *, where: str | None = None,
-               rng: int | np.random.Generator | None = None) -> Any:
+    def sample(
+        self,
+        num_samples: int,
+        *,
+        where: str | None = None,
+        rng: int | np.random.Generator | None = None,
+    ) -> Any:
         """Rows drawn from the circuit, numbers inside their bins and types kept.
 
         Parameters
@@ -277,7 +309,9 @@ class DetectorQuestions:
         ((20, 2), {2})
         """
         check_fitted(self)
-        return draw_rows(self.circuit_, self.encoder_.columns, self.values_, num_samples, where=where, rng=rng)
+        return draw_rows(
+            self.circuit_, self.encoder_.columns, self.values_, num_samples, where=where, rng=rng
+        )
 
     def probability(self, where: str) -> float:
         """Probability of a condition under the circuit, exactly.

@@ -4,6 +4,7 @@ Nothing is inherited and nothing imported unless scikit-learn asks: tags are mad
 `__sklearn_tags__`, and the error for an unfitted estimator is scikit-learn's own once that has been imported.  A
 detector has nothing to transform, so there is no ``set_output``.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -41,8 +42,10 @@ def width_as_expected() -> Iterator[None]:
         found = WIDTH.match(str(error))
         if not found:
             raise
-        raise ValueError(f"{error}: X has {found[1]} features, but HLDDetector is expecting {found[2]} features as "
-                         "input") from None
+        raise ValueError(
+            f"{error}: X has {found[1]} features, but HLDDetector is expecting {found[2]} features as "
+            "input"
+        ) from None
 
 
 def row_offset(scores: np.ndarray) -> float:
@@ -86,8 +89,10 @@ def predictions(detector: Any, table: Any) -> tuple[Any, ...]:
     """
     scores = detector.score_samples(table)
     if detector.offset_ is None:
-        raise ValueError("`offset_` is not known, as the model file is of an older format: fit the detector "
-                         "again, or use `score_samples`")
+        raise ValueError(
+            "`offset_` is not known, as the model file is of an older format: fit the detector "
+            "again, or use `score_samples`"
+        )
     with np.errstate(invalid="ignore"):
         differences = np.where(np.isneginf(scores), -np.inf, scores - detector.offset_)
     return differences, np.where(differences < 0, -1, 1)
@@ -101,5 +106,10 @@ def feature_names(schema: Any) -> np.ndarray | None:
 def sklearn_tags() -> Any:
     """The tags of an outlier detector that takes tables of anything, with holes."""
     from sklearn.utils import InputTags, Tags, TargetTags
-    return Tags(estimator_type="outlier_detector", target_tags=TargetTags(required=False), requires_fit=True,
-                input_tags=InputTags(two_d_array=True, categorical=True, string=True, allow_nan=True))
+
+    return Tags(
+        estimator_type="outlier_detector",
+        target_tags=TargetTags(required=False),
+        requires_fit=True,
+        input_tags=InputTags(two_d_array=True, categorical=True, string=True, allow_nan=True),
+    )

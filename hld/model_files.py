@@ -1,4 +1,5 @@
 """Fitted detectors as files: one archive without pickle, written whole or not at all (`docs/file-format.md`)."""
+
 from __future__ import annotations
 
 import os
@@ -38,8 +39,10 @@ def save(detector: Any, path: str | os.PathLike[str]) -> None:
     True
     """
     if not isinstance(detector, HLDDetector):
-        raise TypeError(f"`detector` must be an HLDDetector, found {type(detector).__name__}; save circuits with "
-                        "pcircuit.save")
+        raise TypeError(
+            f"`detector` must be an HLDDetector, found {type(detector).__name__}; save circuits with "
+            "pcircuit.save"
+        )
     detector.save(path)
 
 

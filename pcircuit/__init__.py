@@ -2,6 +2,7 @@
 
 Names are loaded when they are first used, so ``import pcircuit`` costs little more than NumPy.
 """
+
 import importlib
 import sys
 from typing import TYPE_CHECKING
@@ -74,7 +75,9 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.learning.m_step import maximize as maximize
     from pcircuit.learning.mixture_em import fit_mixture as fit_mixture
     from pcircuit.learning.random_tensorized import rat_spn as rat_spn
-    from pcircuit.moments.expected_units import expected_node_likelihoods as expected_node_likelihoods
+    from pcircuit.moments.expected_units import (
+        expected_node_likelihoods as expected_node_likelihoods,
+    )
     from pcircuit.moments.means import means_cost as means_cost
     from pcircuit.moments.means import unit_means as unit_means
     from pcircuit.moments.moments import Moments as Moments
@@ -125,78 +128,136 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.vtree import VTree as VTree
 
 _HOME = {
-    "Circuit": "circuit", "check_distribution": "circuit", "Mixture": "circuit_mixture",
-    "InputRegion": "regions", "InnerRegion": "regions", "StructureError": "regions",
+    "Circuit": "circuit",
+    "check_distribution": "circuit",
+    "Mixture": "circuit_mixture",
+    "InputRegion": "regions",
+    "InnerRegion": "regions",
+    "StructureError": "regions",
     "VTree": "vtree",
-    "check_choice": "arguments", "check_flag": "arguments", "check_fraction": "arguments",
-    "check_generator": "arguments", "check_seed": "arguments",
-    "check_integers": "arrays", "check_number": "arguments", "check_numbers": "arrays",
+    "check_choice": "arguments",
+    "check_flag": "arguments",
+    "check_fraction": "arguments",
+    "check_generator": "arguments",
+    "check_seed": "arguments",
+    "check_integers": "arrays",
+    "check_number": "arguments",
+    "check_numbers": "arrays",
     "check_whole_number": "arguments",
-
-    "check_evidence": "evidence", "engine_is_numpy": "engine",
-    "check_kinds": "inference.node_selection", "check_node_weights": "inference.node_selection",
-    "check_nodes": "inference.node_selection", "select_nodes": "inference.node_selection",
-    "rounding_errors": "moments.rounding", "without_rounding": "moments.rounding",
-    "compile_kernel": "startup.warm_up", "warm_up": "startup.warm_up",
+    "check_evidence": "evidence",
+    "engine_is_numpy": "engine",
+    "check_kinds": "inference.node_selection",
+    "check_node_weights": "inference.node_selection",
+    "check_nodes": "inference.node_selection",
+    "select_nodes": "inference.node_selection",
+    "rounding_errors": "moments.rounding",
+    "without_rounding": "moments.rounding",
+    "compile_kernel": "startup.warm_up",
+    "warm_up": "startup.warm_up",
     "log_likelihood": "inference.likelihood",
-    "mean_node_likelihoods": "inference.unit_likelihoods", "node_likelihoods": "inference.unit_likelihoods",
+    "mean_node_likelihoods": "inference.unit_likelihoods",
+    "node_likelihoods": "inference.unit_likelihoods",
     "expected_node_likelihoods": "moments.expected_units",
-    "Flows": "inference.flows", "expected_flows": "inference.flows",
-    "mean_score": "inference.scores", "scores": "inference.scores",
+    "Flows": "inference.flows",
+    "expected_flows": "inference.flows",
+    "mean_score": "inference.scores",
+    "scores": "inference.scores",
     "sample": "inference.sampling",
-    "multiply": "operations.products", "overlap": "operations.products",
+    "multiply": "operations.products",
+    "overlap": "operations.products",
     "marginalize": "operations.marginals",
-    "chow_liu_circuit": "learning.chow_liu", "chow_liu_tree": "learning.chow_liu",
+    "chow_liu_circuit": "learning.chow_liu",
+    "chow_liu_tree": "learning.chow_liu",
     "hclt": "learning.hidden_chow_liu",
-    "learn": "learning.choosing.learn", "Learned": "learning.choosing.learned",
+    "learn": "learning.choosing.learn",
+    "Learned": "learning.choosing.learned",
     "LearnSearch": "learning.choosing.search",
-    "fit_mixture": "learning.mixture_em", "maximize": "learning.m_step",
+    "fit_mixture": "learning.mixture_em",
+    "maximize": "learning.m_step",
     "rat_spn": "learning.random_tensorized",
-    "fit_em": "learning.em", "EMSteps": "learning.em_options", "EMWatch": "learning.em_options",
-    "means_cost": "moments.means", "unit_means": "moments.means",
-    "Moments": "moments.moments", "exact_moments": "moments.moments",
+    "fit_em": "learning.em",
+    "EMSteps": "learning.em_options",
+    "EMWatch": "learning.em_options",
+    "means_cost": "moments.means",
+    "unit_means": "moments.means",
+    "Moments": "moments.moments",
+    "exact_moments": "moments.moments",
     "unit_masses": "inference.masses",
-    "check_header": "files.archive", "read_archive": "files.archive", "read_object": "files.archive",
+    "check_header": "files.archive",
+    "read_archive": "files.archive",
+    "read_object": "files.archive",
     "write_archive": "files.archive",
-    "check_names": "files.contents", "finite_array": "files.contents", "saved_count": "files.contents",
-    "saved_number": "files.contents", "under_prefix": "files.contents", "with_prefix": "files.contents",
-    "from_arrays": "files.circuit_file", "load": "files.circuit_file", "save": "files.circuit_file",
-    "to_arrays": "files.circuit_file", "replace_file": "files.whole_file",
-    "save_mixture": "files.mixture_file", "load_mixture": "files.mixture_file",
-    "read_psdd": "formats.psdd", "write_psdd": "formats.psdd",
-    "read_vtree": "formats.vtree_file", "write_vtree": "formats.vtree_file",
-    "read_jpc": "formats.jpc", "write_jpc": "formats.jpc",
-    "read_spn": "formats.spn", "write_spn": "formats.spn",
+    "check_names": "files.contents",
+    "finite_array": "files.contents",
+    "saved_count": "files.contents",
+    "saved_number": "files.contents",
+    "under_prefix": "files.contents",
+    "with_prefix": "files.contents",
+    "from_arrays": "files.circuit_file",
+    "load": "files.circuit_file",
+    "save": "files.circuit_file",
+    "to_arrays": "files.circuit_file",
+    "replace_file": "files.whole_file",
+    "save_mixture": "files.mixture_file",
+    "load_mixture": "files.mixture_file",
+    "read_psdd": "formats.psdd",
+    "write_psdd": "formats.psdd",
+    "read_vtree": "formats.vtree_file",
+    "write_vtree": "formats.vtree_file",
+    "read_jpc": "formats.jpc",
+    "write_jpc": "formats.jpc",
+    "read_spn": "formats.spn",
+    "write_spn": "formats.spn",
     "read_jlc": "formats.logic",
     "read_uai": "formats.uai",
     "write_dot": "formats.dot",
-    "describe": "pictures.description", "plot_circuit": "pictures.circuits", "write_html": "pictures.circuits",
-    "plot_learning": "pictures.learning", "write_learning_html": "pictures.learning",
-    "plot_covariance": "pictures.moments", "plot_eigenvalues": "pictures.moments",
+    "describe": "pictures.description",
+    "plot_circuit": "pictures.circuits",
+    "write_html": "pictures.circuits",
+    "plot_learning": "pictures.learning",
+    "write_learning_html": "pictures.learning",
+    "plot_covariance": "pictures.moments",
+    "plot_eigenvalues": "pictures.moments",
     "plot_vtree": "pictures.vtrees",
-    "condition": "operations.conditions", "log_probability": "operations.conditions",
+    "condition": "operations.conditions",
+    "log_probability": "operations.conditions",
     "normalize": "operations.conditions",
-    "marginal_tables": "operations.tables", "pairwise_tables": "operations.tables",
-    "covariance": "operations.functions", "expectation": "operations.functions",
-    "sum_indicator": "operations.functions", "variance": "operations.functions",
-    "linear_moments": "operations.linear_functions", "sum_distribution": "operations.linear_functions",
-    "Properties": "operations.properties", "properties": "operations.properties", "prune": "operations.properties",
-    "Estimate": "operations.entropy", "cross_entropy": "operations.entropy", "entropy": "operations.entropy",
-    "kl_divergence": "operations.entropy", "mutual_information": "operations.entropy",
-    "mixture": "operations.mixtures", "power": "operations.mixtures",
-    "MostProbableState": "operations.most_probable", "most_probable_state": "operations.most_probable",
-    "latent_posterior": "operations.explanations", "shapley_values": "operations.explanations",
+    "marginal_tables": "operations.tables",
+    "pairwise_tables": "operations.tables",
+    "covariance": "operations.functions",
+    "expectation": "operations.functions",
+    "sum_indicator": "operations.functions",
+    "variance": "operations.functions",
+    "linear_moments": "operations.linear_functions",
+    "sum_distribution": "operations.linear_functions",
+    "Properties": "operations.properties",
+    "properties": "operations.properties",
+    "prune": "operations.properties",
+    "Estimate": "operations.entropy",
+    "cross_entropy": "operations.entropy",
+    "entropy": "operations.entropy",
+    "kl_divergence": "operations.entropy",
+    "mutual_information": "operations.entropy",
+    "mixture": "operations.mixtures",
+    "power": "operations.mixtures",
+    "MostProbableState": "operations.most_probable",
+    "most_probable_state": "operations.most_probable",
+    "latent_posterior": "operations.explanations",
+    "shapley_values": "operations.explanations",
 }
 __all__ = sorted(_HOME)
 __version__ = "0.1.0"
 
 if not TYPE_CHECKING:  # who checks types would believe in any name
+
     def __getattr__(name: str) -> object:
         if name not in _HOME:
             raise AttributeError(f"module 'pcircuit' has no attribute {name!r}")
         value = getattr(importlib.import_module(f"pcircuit.{_HOME[name]}"), name)
         globals()[name] = value
-        if "pcircuit.circuit" in sys.modules:  # no name that has to do with circuits can be had without it
+        if (
+            "pcircuit.circuit" in sys.modules
+        ):  # no name that has to do with circuits can be had without it
             importlib.import_module("pcircuit.startup.methods").attach()
         return value
 

@@ -1,4 +1,5 @@
 """``python -m pcircuit convert A B``: convert circuits between file formats, recognised by their extensions."""
+
 from __future__ import annotations
 
 import argparse
@@ -48,15 +49,27 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> _Parser:
     """The command and its arguments."""
-    parser = _Parser(prog="python -m pcircuit", description="Circuits as files of several programs.")
+    parser = _Parser(
+        prog="python -m pcircuit", description="Circuits as files of several programs."
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     text = "read a circuit in one format and write it in another"
-    convert = commands.add_parser("convert", epilog=FORMATS, help=text, description=f"{text.capitalize()}.")
-    convert.add_argument("source", type=pathlib.Path, help="file to read; its extension names the format")
-    convert.add_argument("target", type=pathlib.Path, help="file to write; its extension names the format")
-    convert.add_argument("--vtree", type=pathlib.Path, help="the .vtree file that belongs to the source; if there is "
-                         "none yet, or the source has none, that of a target that is a .psdd file (by default the "
-                         "target with the ending .vtree)")
+    convert = commands.add_parser(
+        "convert", epilog=FORMATS, help=text, description=f"{text.capitalize()}."
+    )
+    convert.add_argument(
+        "source", type=pathlib.Path, help="file to read; its extension names the format"
+    )
+    convert.add_argument(
+        "target", type=pathlib.Path, help="file to write; its extension names the format"
+    )
+    convert.add_argument(
+        "--vtree",
+        type=pathlib.Path,
+        help="the .vtree file that belongs to the source; if there is "
+        "none yet, or the source has none, that of a target that is a .psdd file (by default the "
+        "target with the ending .vtree)",
+    )
     return parser
 
 
@@ -66,13 +79,16 @@ def _say(text: str) -> None:
         print(text, end="", flush=True)
     except OSError as error:
         error.filename = "standard output"
-        with contextlib.suppress(OSError, ValueError):  # Python would try again when it ends, and change the status
+        with contextlib.suppress(
+            OSError, ValueError
+        ):  # Python would try again when it ends, and change the status
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise
 
 
-def _trees(source: pathlib.Path, target: pathlib.Path, vtree: pathlib.Path | None
-           ) -> tuple[pathlib.Path | None, pathlib.Path]:
+def _trees(
+    source: pathlib.Path, target: pathlib.Path, vtree: pathlib.Path | None
+) -> tuple[pathlib.Path | None, pathlib.Path]:
     """The .vtree file to read the source with, if any, and the one to write with a target that is a .psdd file.
 
     Never the same: other ids in the file would part it from the source.
@@ -81,32 +97,55 @@ def _trees(source: pathlib.Path, target: pathlib.Path, vtree: pathlib.Path | Non
     if vtree is None or source.suffix not in WITH_VTREE or (is_pair and not vtree.exists()):
         return None, vtree or beside
     in_place = target.exists() and source.exists() and target.samefile(source)
-    if is_pair and source.suffix == ".psdd" and not in_place and beside.exists() and beside.samefile(vtree):
-        raise ValueError(f"{str(vtree)!r} is the v-tree file of the source and would be replaced by the target's: "
-                         "give the target another name")
+    if (
+        is_pair
+        and source.suffix == ".psdd"
+        and not in_place
+        and beside.exists()
+        and beside.samefile(vtree)
+    ):
+        raise ValueError(
+            f"{str(vtree)!r} is the v-tree file of the source and would be replaced by the target's: "
+            "give the target another name"
+        )
     return vtree, beside
 
 
 def _read(path: pathlib.Path, vtree: pathlib.Path | None) -> Any:
     """The circuit of a file."""
     import pcircuit
+
     readers: dict[str, Callable[..., Any]] = {
-        ".pc": pcircuit.load, ".psdd": pcircuit.read_psdd, ".jpc": pcircuit.read_jpc, ".spn": pcircuit.read_spn,
-        ".jlc": pcircuit.read_jlc, ".uai": pcircuit.read_uai}
+        ".pc": pcircuit.load,
+        ".psdd": pcircuit.read_psdd,
+        ".jpc": pcircuit.read_jpc,
+        ".spn": pcircuit.read_spn,
+        ".jlc": pcircuit.read_jlc,
+        ".uai": pcircuit.read_uai,
+    }
     if path.suffix not in readers:
-        raise ValueError(f"{str(path)!r} has the ending {path.suffix!r}, expected one of {', '.join(readers)}")
+        raise ValueError(
+            f"{str(path)!r} has the ending {path.suffix!r}, expected one of {', '.join(readers)}"
+        )
     return readers[path.suffix](path) if vtree is None else readers[path.suffix](path, vtree)
 
 
 def _write(circuit: Any, path: pathlib.Path, vtree: pathlib.Path) -> None:
     """The file of a circuit."""
     import pcircuit
+
     writers: dict[str, Callable[..., Any]] = {
-        ".pc": pcircuit.save, ".jpc": pcircuit.write_jpc, ".spn": pcircuit.write_spn, ".dot": pcircuit.write_dot,
+        ".pc": pcircuit.save,
+        ".jpc": pcircuit.write_jpc,
+        ".spn": pcircuit.write_spn,
+        ".dot": pcircuit.write_dot,
         ".vtree": lambda circuit, path: pcircuit.write_vtree(circuit.vtree, path),
-        ".psdd": lambda circuit, path: pcircuit.write_psdd(circuit, path, vtree)}
+        ".psdd": lambda circuit, path: pcircuit.write_psdd(circuit, path, vtree),
+    }
     if path.suffix not in writers:
-        raise ValueError(f"{str(path)!r} has the ending {path.suffix!r}, expected one of {', '.join(writers)}")
+        raise ValueError(
+            f"{str(path)!r} has the ending {path.suffix!r}, expected one of {', '.join(writers)}"
+        )
     writers[path.suffix](circuit, path)
 
 

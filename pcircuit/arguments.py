@@ -17,6 +17,7 @@ the wrong kind is a TypeError, a value of the right kind but out of range a Valu
 
 Arrays of numbers are checked in `pcircuit.arrays`, and what may be missing, evidence, in `pcircuit.evidence`.
 """
+
 from __future__ import annotations
 
 import math
@@ -31,16 +32,25 @@ from numpy.typing import NDArray
 
 
 @overload
-def check_whole_number(value: object, name: str, least: int | None = None, most: int | None = None) -> int: ...
+def check_whole_number(
+    value: object, name: str, least: int | None = None, most: int | None = None
+) -> int: ...
 
 
 @overload
-def check_whole_number(value: object, name: str, least: int | None = None, most: int | None = None, *,
-                       none: str) -> int | None: ...
+def check_whole_number(
+    value: object, name: str, least: int | None = None, most: int | None = None, *, none: str
+) -> int | None: ...
 
 
-def check_whole_number(value: object, name: str, least: int | None = None, most: int | None = None, *,
-                       none: str | None = None) -> int | None:
+def check_whole_number(
+    value: object,
+    name: str,
+    least: int | None = None,
+    most: int | None = None,
+    *,
+    none: str | None = None,
+) -> int | None:
     """`value` as an int, refused unless it is a whole number in a range.
 
     Parameters
@@ -84,12 +94,23 @@ def check_whole_number(value: object, name: str, least: int | None = None, most:
         wrong: type[Exception] = ValueError
     except TypeError:
         wrong, number = TypeError, value  # type: ignore[assignment]
-    expected = "a whole number" + bounds(least, None, most, None) + (f", or None for {none}" if none else "")
+    expected = (
+        "a whole number"
+        + bounds(least, None, most, None)
+        + (f", or None for {none}" if none else "")
+    )
     raise wrong(f"`{name}` must be {expected}, found {shown(number)}")
 
 
-def check_number(value: object, name: str, *, least: float | None = None, above: float | None = None,
-                 most: float | None = None, below: float | None = None) -> float:
+def check_number(
+    value: object,
+    name: str,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+    below: float | None = None,
+) -> float:
     """`value` as a float, refused unless it is a finite real number in an interval.
 
     Parameters
@@ -118,7 +139,11 @@ def check_number(value: object, name: str, *, least: float | None = None, above:
     Traceback (most recent call last):
     ValueError: `margin` must be a finite number of at least 0, found -1
     """
-    if isinstance(value, np.ndarray) and value.ndim == 0 and not isinstance(value, np.ma.MaskedArray):
+    if (
+        isinstance(value, np.ndarray)
+        and value.ndim == 0
+        and not isinstance(value, np.ma.MaskedArray)
+    ):
         value = value[()]
     wrong: type[Exception] = TypeError
     if is_real(value) and not isinstance(value, bool):
@@ -127,10 +152,17 @@ def check_number(value: object, name: str, *, least: float | None = None, above:
             number = float(value)  # type: ignore[arg-type]
         except OverflowError:
             number = math.inf
-        if math.isfinite(number) and (least is None or number >= least) and (above is None or number > above) and (
-                most is None or number <= most) and (below is None or number < below):
+        if (
+            math.isfinite(number)
+            and (least is None or number >= least)
+            and (above is None or number > above)
+            and (most is None or number <= most)
+            and (below is None or number < below)
+        ):
             return number
-    raise wrong(f"`{name}` must be a finite number{bounds(least, above, most, below)}, found {shown(value)}")
+    raise wrong(
+        f"`{name}` must be a finite number{bounds(least, above, most, below)}, found {shown(value)}"
+    )
 
 
 def check_fraction(value: object, name: str) -> float:
@@ -254,8 +286,10 @@ def check_generator(rng: object, name: str = "rng") -> np.random.Generator:
             return np.random.default_rng(rng)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
         wrong = type(error) if type(error) is ValueError else TypeError
-    raise wrong(f"`{name}` must be a seed (a whole number of at least 0) or a numpy.random.Generator, found "
-                f"{shown(rng)}")
+    raise wrong(
+        f"`{name}` must be a seed (a whole number of at least 0) or a numpy.random.Generator, found "
+        f"{shown(rng)}"
+    )
 
 
 def check_seed(rng: object, name: str = "rng") -> int:
@@ -283,7 +317,7 @@ def check_seed(rng: object, name: str = "rng") -> int:
     >>> check_seed(7) == check_seed(np.random.default_rng(7)) != check_seed(8)
     True
     """
-    return int(check_generator(rng, name).integers(2 ** 53))
+    return int(check_generator(rng, name).integers(2**53))
 
 
 # -- what a sentence says: a value, its place, an interval ----------------------------------------------------
@@ -304,7 +338,9 @@ def shown(value: object) -> str:
     try:
         text = reprlib.repr(value)
         return " ".join(text.split()) if "\n" in text else text  # a table has several
-    except ValueError:  # integers of more than some thousand digits, which Python does not write out
+    except (
+        ValueError
+    ):  # integers of more than some thousand digits, which Python does not write out
         return "a number of thousands of digits"
 
 
@@ -320,7 +356,9 @@ def at(place: tuple[int, ...]) -> str:
     return f" at position {', '.join(map(str, place))}" if place else ""
 
 
-def bounds(least: float | None, above: float | None, most: float | None, below: float | None) -> str:
+def bounds(
+    least: float | None, above: float | None, most: float | None, below: float | None
+) -> str:
     """The interval in words.
 
     Parameters
@@ -333,8 +371,16 @@ def bounds(least: float | None, above: float | None, most: float | None, below: 
     str
         Such as " of at least 1 and below 2", with a leading blank; empty without ends.
     """
-    ends = [f"{words} {end}" for words, end in (("at least", least), ("above", above), ("at most", most),
-                                                ("below", below)) if end is not None]
+    ends = [
+        f"{words} {end}"
+        for words, end in (
+            ("at least", least),
+            ("above", above),
+            ("at most", most),
+            ("below", below),
+        )
+        if end is not None
+    ]
     if not ends:
         return ""
     return (" of " if ends[0].startswith("at") else " ") + " and ".join(ends)

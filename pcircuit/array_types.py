@@ -1,4 +1,5 @@
 """Names for the types of arrays in annotations.  Shapes are given in docstrings: NumPy's types do not carry them."""
+
 from __future__ import annotations
 
 from typing import Any, TypeAlias

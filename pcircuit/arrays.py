@@ -8,6 +8,7 @@
 When memory runs out, a MemoryError says what did not fit, how large it is, and what would fit.  Only results can be
 that large: intermediate arrays are cut into blocks of fixed size.
 """
+
 from __future__ import annotations
 
 import math
@@ -27,9 +28,17 @@ UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 MOST_BITS = 1000  # of a size that is written out: larger ones are not even floats
 
 
-def check_numbers(values: ArrayLike, name: str, expected: str, shape: tuple[int, ...] | None = None, *,
-                  least: float | None = None, above: float | None = None, most: float | None = None,
-                  finite: bool = True) -> NDArray[np.float64]:
+def check_numbers(
+    values: ArrayLike,
+    name: str,
+    expected: str,
+    shape: tuple[int, ...] | None = None,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+    finite: bool = True,
+) -> NDArray[np.float64]:
     """`values` as an array of doubles, refused unless all are finite real numbers in an interval.
 
     Parameters
@@ -76,14 +85,17 @@ def check_numbers(values: ArrayLike, name: str, expected: str, shape: tuple[int,
     if array.dtype != np.float64 or not array.dtype.isnative:
         with np.errstate(over="ignore"):  # becomes infinite and is refused
             numbers = array.astype(np.float64)
-    if numbers.size and not _inside(numbers.min(), numbers.max(), least, above, most):  # false for a NaN
+    if numbers.size and not _inside(
+        numbers.min(), numbers.max(), least, above, most
+    ):  # false for a NaN
         place = next(i for i, x in np.ndenumerate(numbers) if not _inside(x, x, least, above, most))
         raise ValueError(f"`{name}` must be {expected}, found {array[place]!s}{at(place)}")
     return numbers
 
 
-def check_integers(values: ArrayLike, name: str, expected: str, least: int | None = None,
-                   most: int | None = None) -> NDArray[np.int64]:
+def check_integers(
+    values: ArrayLike, name: str, expected: str, least: int | None = None, most: int | None = None
+) -> NDArray[np.int64]:
     """`values` as an array of int64, refused unless all are whole numbers in a range.
 
     Parameters
@@ -119,15 +131,21 @@ def check_integers(values: ArrayLike, name: str, expected: str, least: int | Non
         array = _whole_numbers(values, array)
     if array.dtype.kind not in "iu":
         if array.size and array.dtype.kind != "O":
-            hint = ": turn a mask into numbers with np.flatnonzero" if array.dtype.kind == "b" else ""
-            raise TypeError(f"`{name}` must be {expected}, found {array.dtype} instead of integers{hint}")
+            hint = (
+                ": turn a mask into numbers with np.flatnonzero" if array.dtype.kind == "b" else ""
+            )
+            raise TypeError(
+                f"`{name}` must be {expected}, found {array.dtype} instead of integers{hint}"
+            )
         for place, entry in np.ndenumerate(array):
             if not _is_whole_number(entry):
                 raise TypeError(f"`{name}` must be {expected}, found {shown(entry)}{at(place)}")
     least, most = INT64.min if least is None else least, INT64.max if most is None else most
     if array.size and (array.min() < least or array.max() > most):
         place = first(np.asarray((array < least) | (array > most), dtype=bool))
-        raise ValueError(f"`{name}` must be {expected}, found {shown(int(array[place]))}{at(place)}")
+        raise ValueError(
+            f"`{name}` must be {expected}, found {shown(int(array[place]))}{at(place)}"
+        )
     return array.astype(np.int64, copy=False)
 
 
@@ -158,10 +176,14 @@ def as_array(values: object, name: str, expected: str) -> np.ndarray:
     if type(values) is np.ndarray:
         return values
     if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
-        raise TypeError(f"`{name}` must be {expected}, found masked entries: nothing is known about them, leave "
-                        "them out")
+        raise TypeError(
+            f"`{name}` must be {expected}, found masked entries: nothing is known about them, leave "
+            "them out"
+        )
     if hasattr(values, "tocsr"):
-        raise TypeError(f"`{name}` must be {expected}, found a sparse {type(values).__name__}: give `.toarray()` of it")
+        raise TypeError(
+            f"`{name}` must be {expected}, found a sparse {type(values).__name__}: give `.toarray()` of it"
+        )
     values = without_masks(values)
     try:
         return np.asarray(values)
@@ -175,9 +197,14 @@ def without_masks(values: object) -> object:
         return values
     if not any(isinstance(part, (np.ma.MaskedArray, list, tuple)) for part in values):
         return values
-    return [None if part is np.ma.masked else without_masks(part) if not isinstance(part, np.ma.MaskedArray)
-            else np.where(np.ma.getmaskarray(part), None, part.data)  # type: ignore[call-overload]
-            for part in values]
+    return [
+        None
+        if part is np.ma.masked
+        else without_masks(part)
+        if not isinstance(part, np.ma.MaskedArray)
+        else np.where(np.ma.getmaskarray(part), None, part.data)  # type: ignore[call-overload]
+        for part in values
+    ]
 
 
 @contextmanager
@@ -254,10 +281,17 @@ def _whole_numbers(values: list[Any] | tuple[Any, ...], array: NDArray[Any]) -> 
     return entries if entries.size and all(map(_is_whole_number, entries.flat)) else array
 
 
-def _inside(smallest: float, largest: float, least: float | None, above: float | None, most: float | None) -> bool:
+def _inside(
+    smallest: float, largest: float, least: float | None, above: float | None, most: float | None
+) -> bool:
     """Whether numbers from `smallest` to `largest` are finite and in an interval."""
-    return bool(-math.inf < smallest and largest < math.inf and (least is None or smallest >= least)
-                and (above is None or smallest > above) and (most is None or largest <= most))
+    return bool(
+        -math.inf < smallest
+        and largest < math.inf
+        and (least is None or smallest >= least)
+        and (above is None or smallest > above)
+        and (most is None or largest <= most)
+    )
 
 
 def _numbers_of_objects(array: np.ndarray, name: str, expected: str) -> np.ndarray:

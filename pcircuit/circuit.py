@@ -16,6 +16,7 @@ smooth (a sum mixes products of one region) and structured-decomposable (product
 Units are numbered ("node ids" of the HLD paper) region by region in post-order, inside a region products
 before sums.  `Circuit.nodes` lists them.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -80,7 +81,9 @@ class Circuit(Immutable):
     _cache: dict[str, Any] = field(init=False, default_factory=dict)  # what `derived` has made
 
     if TYPE_CHECKING:  # what may be given; the fields say what is kept
+
         def __init__(self, vtree: VTree, regions: Iterable[InputRegion | InnerRegion]) -> None: ...
+
         # `pcircuit.startup.methods` hangs them on; here they are named for editors and type checkers
         log_likelihood = pcircuit.log_likelihood
         node_likelihoods = pcircuit.node_likelihoods
@@ -116,8 +119,10 @@ class Circuit(Immutable):
 
     def __post_init__(self) -> None:
         if not is_listing(self.regions):
-            raise TypeError(f"`regions` must be a sequence of regions, one per v-tree node, found "
-                            f"{type(self.regions).__name__}")
+            raise TypeError(
+                f"`regions` must be a sequence of regions, one per v-tree node, found "
+                f"{type(self.regions).__name__}"
+            )
         object.__setattr__(self, "regions", tuple(self.regions))
         check_regions(self.vtree, self.regions)
 
@@ -176,8 +181,10 @@ class Circuit(Immutable):
         Of sparse weights those that are stored count, zeros among them.  Not the degrees of freedom, which are one less
         for each row that sums to one.
         """
-        return sum(region.probs.size if isinstance(region, InputRegion) else region.num_weights
-                   for region in self.regions)
+        return sum(
+            region.probs.size if isinstance(region, InputRegion) else region.num_weights
+            for region in self.regions
+        )
 
     @cached_property
     def is_normalized(self) -> bool:
@@ -197,8 +204,15 @@ class Circuit(Immutable):
         Fields: ``kind`` ("input", "product" or "sum"), ``region``, ``unit`` (number among the units of its kind
         in the region) and ``scope_size``.
         """
-        table = np.recarray(self.num_nodes, dtype=[("kind", "U7"), ("region", np.int64), ("unit", np.int64),
-                                                   ("scope_size", np.int64)])
+        table = np.recarray(
+            self.num_nodes,
+            dtype=[
+                ("kind", "U7"),
+                ("region", np.int64),
+                ("unit", np.int64),
+                ("scope_size", np.int64),
+            ],
+        )
         sizes = np.array([region.num_nodes for region in self.regions])
         shown = np.array([region.num_units for region in self.regions])
         is_input = np.repeat([isinstance(region, InputRegion) for region in self.regions], sizes)
@@ -232,7 +246,9 @@ class Circuit(Immutable):
             If there is no such unit; negative numbers do not count from the end.
         """
         if not 0 <= check_whole_number(node_id, "node_id") < self.num_nodes:
-            raise IndexError(f"`node_id` {node_id} does not exist: node ids are 0..{self.num_nodes - 1}")
+            raise IndexError(
+                f"`node_id` {node_id} does not exist: node ids are 0..{self.num_nodes - 1}"
+            )
         return self.vtree.scope(int(np.searchsorted(self.offsets, node_id, side="right")) - 1)
 
     def __eq__(self, other: object) -> bool:
@@ -243,8 +259,10 @@ class Circuit(Immutable):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return (f"Circuit({self.num_variables} variables, {self.num_regions} regions, {self.num_units} units, "
-                f"{self.num_parameters} parameters{'' if self.is_normalized else ', not normalised'})")
+        return (
+            f"Circuit({self.num_variables} variables, {self.num_regions} regions, {self.num_units} units, "
+            f"{self.num_parameters} parameters{'' if self.is_normalized else ', not normalised'})"
+        )
 
 
 def check_circuit(circuit: object, name: str = "circuit") -> None:
@@ -294,8 +312,10 @@ def check_distribution(circuit: Circuit, name: str = "circuit") -> Circuit:
     """
     check_circuit(circuit, name)
     if not circuit.is_normalized:
-        raise StructureError(f"`{name}` is not normalised, so it is not a distribution: "
-                             f"`pcircuit.normalize({name})` makes it one")
+        raise StructureError(
+            f"`{name}` is not normalised, so it is not a distribution: "
+            f"`pcircuit.normalize({name})` makes it one"
+        )
     return circuit
 
 
@@ -319,8 +339,13 @@ def derived(circuit: Circuit, name: str, make: Callable[[], T]) -> T:
     return circuit._cache.setdefault(name, make()) if value is None else value
 
 
-def with_regions(circuit: Circuit, regions: Iterable[InputRegion | InnerRegion], new: dict[str, Any],
-                 kept: Iterable[str], is_normalized: bool) -> Circuit:
+def with_regions(
+    circuit: Circuit,
+    regions: Iterable[InputRegion | InnerRegion],
+    new: dict[str, Any],
+    kept: Iterable[str],
+    is_normalized: bool,
+) -> Circuit:
     """The circuit with regions of the same structure that need no check.
 
     Parameters
@@ -340,11 +365,18 @@ def with_regions(circuit: Circuit, regions: Iterable[InputRegion | InnerRegion],
     Circuit
     """
     cache = {name: circuit._cache[name] for name in kept if name in circuit._cache} | new
-    known = {name: circuit.__dict__[name] for name in ("num_categories", "offsets", "num_parameters")
-             if name in circuit.__dict__} | {"is_normalized": is_normalized}
+    known = {
+        name: circuit.__dict__[name]
+        for name in ("num_categories", "offsets", "num_parameters")
+        if name in circuit.__dict__
+    } | {"is_normalized": is_normalized}
     return unchecked(Circuit, vtree=circuit.vtree, regions=tuple(regions), _cache=cache, **known)
 
 
 def _row_sums(region: InputRegion | InnerRegion) -> Floats:
     """(K,) sums of the probabilities or weights of a region; infinite where they overflow."""
-    return region.probs.sum(axis=1) if isinstance(region, InputRegion) else np.asarray(region.weights.sum(axis=1))
+    return (
+        region.probs.sum(axis=1)
+        if isinstance(region, InputRegion)
+        else np.asarray(region.weights.sum(axis=1))
+    )

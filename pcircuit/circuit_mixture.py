@@ -9,6 +9,7 @@ over the circuits: likelihoods, evidence with missing entries, samples, also con
 (overlaps, covariances of unit likelihoods and the test built on them) needs one v-tree: these functions take a
 `Circuit` and refuse a `Mixture`.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -87,16 +88,21 @@ class Mixture(Immutable):
 
     def __init__(self, circuits: Iterable[Circuit], weights: ArrayLike | None = None) -> None:
         if isinstance(circuits, Circuit) or not is_listing(circuits):
-            raise TypeError(f"`circuits` must be a sequence of circuits, found {type(circuits).__name__}")
-        members = tuple(check_distribution(circuit, f"circuits[{m}]") for m, circuit in enumerate(circuits))
+            raise TypeError(
+                f"`circuits` must be a sequence of circuits, found {type(circuits).__name__}"
+            )
+        members = tuple(
+            check_distribution(circuit, f"circuits[{m}]") for m, circuit in enumerate(circuits)
+        )
         if not members:
             raise ValueError("`circuits` is empty: a mixture needs at least one")
         for m, circuit in enumerate(members):
             if not np.array_equal(circuit.num_categories, members[0].num_categories):
-                raise ValueError(f"`circuits` must have the same variables and numbers of categories, "
-                                 f"number {m} beside number 0, found {circuit.num_variables} and "
-                                 f"{members[0].num_variables} variables"
-                                 + _first_difference(circuit, members[0]))
+                raise ValueError(
+                    f"`circuits` must have the same variables and numbers of categories, "
+                    f"number {m} beside number 0, found {circuit.num_variables} and "
+                    f"{members[0].num_variables} variables" + _first_difference(circuit, members[0])
+                )
         object.__setattr__(self, "circuits", members)
         object.__setattr__(self, "weights", _checked_weights(weights, len(members)))
 
@@ -124,8 +130,10 @@ class Mixture(Immutable):
 
     def __repr__(self) -> str:
         count = len(self.circuits)
-        return (f"Mixture({count} circuit{'s' * (count != 1)}, {self.num_variables} variables, "
-                f"{self.num_parameters} parameters)")
+        return (
+            f"Mixture({count} circuit{'s' * (count != 1)}, {self.num_variables} variables, "
+            f"{self.num_parameters} parameters)"
+        )
 
 
 def check_mixture(mixture: object) -> None:
@@ -158,13 +166,17 @@ def _checked_weights(weights: ArrayLike | None, count: int) -> Floats:
         shares = np.full(count, 1 / count)
     else:
         expected = f"{count} finite numbers of at least 0 with sum 1, one for each circuit"
-        shares = np.array(check_numbers(weights, "weights", expected, (count,), least=0), dtype=np.float64)
+        shares = np.array(
+            check_numbers(weights, "weights", expected, (count,), least=0), dtype=np.float64
+        )
         with np.errstate(over="ignore"):
             total = shares.sum()
         if abs(total - 1) > SUM_TOLERANCE:
             advice = ": divide them by it" if 0 < total < np.inf else ""
             raise ValueError(f"`weights` must be {expected}, found the sum {total:.12g}{advice}")
-        if abs(total - 1) > count * np.finfo(np.float64).eps:  # weights that were divided once stay as they are
+        if (
+            abs(total - 1) > count * np.finfo(np.float64).eps
+        ):  # weights that were divided once stay as they are
             shares /= total
     shares.setflags(write=False)
     return shares

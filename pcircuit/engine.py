@@ -11,6 +11,7 @@ variable ``PCIRCUIT_ENGINE`` says which of them runs:
 Both give the same results up to rounding, and draw the same random numbers.  Compiled code is kept on disk where a
 folder is writable (Numba's cache, ``NUMBA_CACHE_DIR``), so that a process compiles only what no earlier process has.
 """
+
 from __future__ import annotations
 
 import os
@@ -24,10 +25,12 @@ _within: ContextVar[str | None] = ContextVar("engine", default=None)
 
 
 def chosen_engine() -> str:
-    """"numpy", "numba" or "auto": what ``PCIRCUIT_ENGINE`` says, or who called within `engine_set_to`."""
+    """The engine, "numpy", "numba" or "auto": what ``PCIRCUIT_ENGINE`` says, or who called within `engine_set_to`."""
     engine = _within.get() or os.environ.get(ENGINE_VARIABLE) or AUTO
     if engine not in ENGINES:
-        raise ValueError(f"environment variable {ENGINE_VARIABLE} is {engine!r}, expected 'auto', 'numpy' or 'numba'")
+        raise ValueError(
+            f"environment variable {ENGINE_VARIABLE} is {engine!r}, expected 'auto', 'numpy' or 'numba'"
+        )
     return engine
 
 

@@ -12,6 +12,7 @@ and in each of the latter three -1 as well.  Nothing else is turned into a categ
 of any dtype, byte order and memory layout will do; unless they have to be read in another form, the array is neither
 copied nor modified.  Unsigned dtypes simply cannot hold a missing value: 2**64 - 1 is a number, not -1.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -100,7 +101,9 @@ def check_row(circuit: Circuit, row: ArrayLike, name: str = "row") -> NDArray[np
     check_circuit(circuit)
     array = integer_entries(row, name)
     if array.ndim != 1:
-        raise ValueError(f"`{name}` must be one row of {circuit.num_variables} categories, found shape {array.shape}")
+        raise ValueError(
+            f"`{name}` must be one row of {circuit.num_variables} categories, found shape {array.shape}"
+        )
     return np.array(check_evidence(circuit, array[None], name=name)[0], dtype=np.int64)
 
 
@@ -127,9 +130,15 @@ def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> E
     check_circuit(circuit)
     array = integer_entries(data, name)
     if array.ndim != 2 or array.shape[1] != circuit.num_variables:
-        hint = f": give one row as {name}[None, :]" if array.ndim == 1 and len(array) == circuit.num_variables else ""
-        raise ValueError(f"`{name}` must have shape (N, {circuit.num_variables}), one column per variable, "
-                         f"found {array.shape}{hint}")
+        hint = (
+            f": give one row as {name}[None, :]"
+            if array.ndim == 1 and len(array) == circuit.num_variables
+            else ""
+        )
+        raise ValueError(
+            f"`{name}` must have shape (N, {circuit.num_variables}), one column per variable, "
+            f"found {array.shape}{hint}"
+        )
     return array
 
 
@@ -153,9 +162,15 @@ def refuse_out_of_range(circuit: Circuit, data: Evidence, name: str = "data") ->
         return
     row, column = first((data < MISSING) | (data >= categories))
     wraps = data.dtype.kind == "u" and data[row, column] == np.iinfo(data.dtype).max
-    hint = ": NumPy makes it of -1 in an unsigned type, that of drawn rows, so convert these first" if wraps else ""
-    raise ValueError(f"`{name}` holds {data[row, column]} at row {row}, column {column}, expected a category "
-                     f"0..{categories[column] - 1}, or -1 for a missing value{hint}")
+    hint = (
+        ": NumPy makes it of -1 in an unsigned type, that of drawn rows, so convert these first"
+        if wraps
+        else ""
+    )
+    raise ValueError(
+        f"`{name}` holds {data[row, column]} at row {row}, column {column}, expected a category "
+        f"0..{categories[column] - 1}, or -1 for a missing value{hint}"
+    )
 
 
 def integer_entries(data: object, name: str = "data") -> Evidence:
@@ -186,7 +201,9 @@ def integer_entries(data: object, name: str = "data") -> Evidence:
     try:
         array = np.asarray(data)
     except ValueError:
-        raise ValueError(f"`{name}` must have shape (N, V), found rows of different lengths") from None
+        raise ValueError(
+            f"`{name}` must have shape (N, V), found rows of different lengths"
+        ) from None
     kind = array.dtype.kind
     if kind in "iu":
         return _native(array, name)
@@ -196,8 +213,10 @@ def integer_entries(data: object, name: str = "data") -> Evidence:
         return _whole(array, name)
     if kind == "O" or array.size == 0:
         return _of_objects(array, name)
-    raise TypeError(f"`{name}` must hold integers (categories 0, 1, ..., and -1 for missing), found {array.dtype}: "
-                    "encode it first")
+    raise TypeError(
+        f"`{name}` must hold integers (categories 0, 1, ..., and -1 for missing), found {array.dtype}: "
+        "encode it first"
+    )
 
 
 def row_weights(weights: ArrayLike | None, num_rows: int) -> Floats:
@@ -230,7 +249,9 @@ def _unmasked(data: np.ma.MaskedArray[Any, Any], name: str) -> Evidence:
     if data.dtype.kind not in "biufO" or not np.ma.getmaskarray(data).any():
         return integer_entries(data.data, name)
     codes = integer_entries(data.filled(0), name)
-    codes = codes.astype(np.result_type(codes.dtype, np.int8), copy=True)  # a signed type that holds the values too
+    codes = codes.astype(
+        np.result_type(codes.dtype, np.int8), copy=True
+    )  # a signed type that holds the values too
     codes[np.ma.getmaskarray(data)] = MISSING
     return codes
 
@@ -243,14 +264,21 @@ def _of_sparse(data: Any, name: str) -> Evidence:
     table.sum_duplicates()
     stored = integer_entries(table.data, name)
     lowest, highest = int(stored.min(initial=0)), int(stored.max(initial=0))
-    table.data = stored.astype(next(kind for kind in (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int64)
-                                    if np.iinfo(kind).min <= lowest and highest <= np.iinfo(kind).max))
+    table.data = stored.astype(
+        next(
+            kind
+            for kind in (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int64)
+            if np.iinfo(kind).min <= lowest and highest <= np.iinfo(kind).max
+        )
+    )
     try:
         return np.asarray(table.toarray())
     except MemoryError:
         size = table.shape[0] * table.shape[1] * table.dtype.itemsize
-        raise MemoryError(f"`{name}` is sparse and takes {size} bytes when filled up with zeros: give fewer rows at a "
-                          "time") from None
+        raise MemoryError(
+            f"`{name}` is sparse and takes {size} bytes when filled up with zeros: give fewer rows at a "
+            "time"
+        ) from None
 
 
 def _native(array: NDArray[Any], name: str) -> Evidence:
@@ -259,10 +287,12 @@ def _native(array: NDArray[Any], name: str) -> Evidence:
         array = array.astype(array.dtype.newbyteorder("="))
     if array.dtype != np.uint64:
         return array
-    if array.size and int(array.max()) >= 2 ** 63:
-        place = first(array >= 2 ** 63)
-        raise ValueError(f"`{name}` holds {array[place]}{at(place)}, which is no category; in an unsigned type -1 "
-                         "cannot mark a missing value")
+    if array.size and int(array.max()) >= 2**63:
+        place = first(array >= 2**63)
+        raise ValueError(
+            f"`{name}` holds {array[place]}{at(place)}, which is no category; in an unsigned type -1 "
+            "cannot mark a missing value"
+        )
     return array.view(np.int64)
 
 
@@ -271,7 +301,7 @@ def _whole(array: NDArray[Any], name: str) -> Ints:
     if array.dtype.itemsize < 4:
         array = array.astype(np.float32)  # half precision cannot hold the limit
     is_missing = np.isnan(array)
-    wrong = ~(is_missing | ((array == np.floor(array)) & (np.abs(array) < 2.0 ** 63)))
+    wrong = ~(is_missing | ((array == np.floor(array)) & (np.abs(array) < 2.0**63)))
     if wrong.any():
         place = first(wrong)
         raise ValueError(f"`{name}` holds {array[place]}{at(place)}, {FLOATS}")
@@ -301,5 +331,5 @@ def _code_of_object(entry: object) -> int | None:
     if entry != entry:
         return MISSING
     number: Any = entry
-    is_whole = -2 ** 63 <= number < 2 ** 63 and int(number) == number
+    is_whole = -(2**63) <= number < 2**63 and int(number) == number
     return int(number) if is_whole else None

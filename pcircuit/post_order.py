@@ -9,6 +9,7 @@ it for good, which is after everything below.  The walk keeps its own stack, so 
     numbered_by_cuts    the same for an order of the variables that is cut in two again and again
     numbered_tree       the same for a tree whose nodes are the variables themselves
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -33,16 +34,20 @@ def check_leaves(nested: Any) -> None:
         elif not isinstance(node, (list, tuple)):
             leaves.append(_leaf(node))
         elif not node or id(node) in above:
-            raise ValueError(f"`nested` holds {'a list that contains itself' if node else 'an empty list'}: an inner "
-                             "v-tree node needs at least one child")
+            raise ValueError(
+                f"`nested` holds {'a list that contains itself' if node else 'an empty list'}: an inner "
+                "v-tree node needs at least one child"
+            )
         else:
             above.add(id(node))
             stack.append((node, True))
             stack.extend((child, False) for child in node)
     missing = sorted(set(range(len(leaves))) - set(leaves))
     if missing:
-        raise ValueError(f"`nested` has {len(leaves)} leaves: they must be the variables 0..{len(leaves) - 1}, each "
-                         f"once, but {missing[0]} is not among them")
+        raise ValueError(
+            f"`nested` has {len(leaves)} leaves: they must be the variables 0..{len(leaves) - 1}, each "
+            f"once, but {missing[0]} is not among them"
+        )
 
 
 def _leaf(node: Any) -> int:
@@ -50,8 +55,9 @@ def _leaf(node: Any) -> int:
     try:
         return check_whole_number(node, "nested", 0)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"`nested` must hold variables, whole numbers of at least 0, found {shown(node)}"
-                          ) from None
+        raise type(error)(
+            f"`nested` must hold variables, whole numbers of at least 0, found {shown(node)}"
+        ) from None
 
 
 def numbered(root: Any, expand: Callable[[Any], Sequence[Any] | None]) -> tuple[Ints, Ints]:
@@ -75,7 +81,9 @@ def numbered(root: Any, expand: Callable[[Any], Sequence[Any] | None]) -> tuple[
     """
     parents: list[int] = []
     variables: list[int] = []
-    stack: list[Any] = [(root, None, None)]  # (node, children still to visit, numbers of the finished children)
+    stack: list[Any] = [
+        (root, None, None)
+    ]  # (node, children still to visit, numbers of the finished children)
     while stack:
         node, todo, done = stack[-1]
         if todo is None:
@@ -93,8 +101,13 @@ def numbered(root: Any, expand: Callable[[Any], Sequence[Any] | None]) -> tuple[
     return np.array(parents), np.array(variables)
 
 
-def _append(parents: list[int], variables: list[int], stack: list[Any], variable: int,
-            children: Sequence[int]) -> None:
+def _append(
+    parents: list[int],
+    variables: list[int],
+    stack: list[Any],
+    variable: int,
+    children: Sequence[int],
+) -> None:
     """Give the finished node the next number, attach its children, report it to the node waiting above."""
     number = len(parents)
     parents.append(-1)
@@ -119,6 +132,7 @@ def numbered_by_cuts(order: Ints, cut: Callable[[int], int]) -> tuple[Ints, Ints
     -------
     parents, variables : (2 V - 1,) int arrays
     """
+
     def expand(node: Any) -> list[Any] | None:
         if isinstance(node, int):
             return None
@@ -152,8 +166,10 @@ def numbered_tree(parent: Ints) -> tuple[Ints, Ints]:
     """
     roots = np.flatnonzero(parent == -1)
     if len(roots) != 1 or parent.min() < -1 or parent.max() >= len(parent):
-        raise ValueError(f"`parent` must hold one -1 (the root) and else variables 0..{len(parent) - 1}, "
-                         f"found {len(roots)} roots and values {parent.min()}..{parent.max()}")
+        raise ValueError(
+            f"`parent` must hold one -1 (the root) and else variables 0..{len(parent) - 1}, "
+            f"found {len(roots)} roots and values {parent.min()}..{parent.max()}"
+        )
     root = int(roots[0])
     children: list[list[int]] = [[] for _ in parent]
     for v, p in enumerate(parent.tolist()):
@@ -161,7 +177,9 @@ def numbered_tree(parent: Ints) -> tuple[Ints, Ints]:
             children[p].append(v)
     _check_acyclic(children, root)
 
-    def expand(node: Any) -> list[Any] | None:  # (v,) is the inner node of variable v, v itself its leaf
+    def expand(
+        node: Any,
+    ) -> list[Any] | None:  # (v,) is the inner node of variable v, v itself its leaf
         if isinstance(node, Integral):
             return None
         return [(c,) if children[c] else c for c in children[node[0]]] + [node[0]]
@@ -176,5 +194,7 @@ def _check_acyclic(children: list[list[int]], root: int) -> None:
         reached += 1
         stack.extend(children[stack.pop()])
     if reached != len(children):
-        raise ValueError(f"`parent` has a cycle: {len(children) - reached} of {len(children)} variables are not "
-                         "connected to the root")
+        raise ValueError(
+            f"`parent` has a cycle: {len(children) - reached} of {len(children)} variables are not "
+            "connected to the root"
+        )

@@ -2,6 +2,7 @@
 
 See `pcircuit.circuit` for what regions are for.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from pcircuit.array_types import Floats, Ints, Weights
 from pcircuit.arrays import check_integers, check_numbers
 from pcircuit.immutable import Immutable
 
-MOST_UNITS = 2 ** 31  # in one region
+MOST_UNITS = 2**31  # in one region
 PRODUCTS = f"a non-empty (P, A) array of unit indices from 0 to {MOST_UNITS - 1}"
 
 
@@ -51,10 +52,15 @@ class InputRegion(Immutable):
     probs: Floats
 
     if TYPE_CHECKING:  # what may be given; the fields say what is kept
+
         def __init__(self, variable: int, probs: ArrayLike) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variable", _refused_as_structure(check_whole_number, self.variable, "variable", 0))
+        object.__setattr__(
+            self,
+            "variable",
+            _refused_as_structure(check_whole_number, self.variable, "variable", 0),
+        )
         object.__setattr__(self, "probs", _weights_array(self.probs, "probs"))
 
     @property
@@ -109,22 +115,30 @@ class InnerRegion(Immutable):
     weights: Weights
 
     if TYPE_CHECKING:  # what may be given; the fields say what is kept
+
         def __init__(self, products: ArrayLike, weights: Weights) -> None: ...
 
     def __post_init__(self) -> None:
         products = self.products
         if not _is_right(products, np.int64, MOST_UNITS):
-            products = _refused_as_structure(check_integers, products, "products", PRODUCTS, 0, MOST_UNITS - 1)
+            products = _refused_as_structure(
+                check_integers, products, "products", PRODUCTS, 0, MOST_UNITS - 1
+            )
             if products.ndim != 2 or products.size == 0:
                 raise StructureError(f"`products` must be {PRODUCTS}, found shape {products.shape}")
         products = np.array(products, order="C")
         products.flags.writeable = False
         object.__setattr__(self, "products", products)
-        weights = (_csr_weights(self.weights) if hasattr(self.weights, "tocsr")
-                   else _weights_array(self.weights, "weights"))
+        weights = (
+            _csr_weights(self.weights)
+            if hasattr(self.weights, "tocsr")
+            else _weights_array(self.weights, "weights")
+        )
         if weights.shape[1] != len(products):
-            raise StructureError(f"`weights` has {weights.shape[1]} columns but `products` {len(products)} rows: "
-                                 "they must agree, one per product unit")
+            raise StructureError(
+                f"`weights` has {weights.shape[1]} columns but `products` {len(products)} rows: "
+                "they must agree, one per product unit"
+            )
         object.__setattr__(self, "weights", weights)
 
     @property
@@ -227,14 +241,19 @@ class InnerRegion(Immutable):
         """`k` as an int, refused unless it is a sum unit (negative numbers do not wrap around)."""
         k = check_whole_number(k, "k")
         if not 0 <= k < self.num_units:
-            raise IndexError(f"`k` {k} does not exist: the sum units of the region are 0..{self.num_units - 1}")
+            raise IndexError(
+                f"`k` {k} does not exist: the sum units of the region are 0..{self.num_units - 1}"
+            )
         return k
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, InnerRegion):
             return NotImplemented
-        alike = (self.weights.shape == other.weights.shape and np.array_equal(self.products, other.products)
-                 and self.is_sparse == other.is_sparse)
+        alike = (
+            self.weights.shape == other.weights.shape
+            and np.array_equal(self.products, other.products)
+            and self.is_sparse == other.is_sparse
+        )
         if alike and self.is_sparse:  # their dense form may not fit the memory
             return bool((self.weights != other.weights).nnz == 0)
         return alike and np.array_equal(self.weights, other.weights)
@@ -243,8 +262,10 @@ class InnerRegion(Immutable):
 
     def __repr__(self) -> str:
         sums = f"{self.num_units} sum{'s' if self.num_units > 1 else ''}"
-        return (f"InnerRegion({self.products.shape[1]} children, {self.num_products} products, {sums}"
-                f"{', sparse' if self.is_sparse else ''})")
+        return (
+            f"InnerRegion({self.products.shape[1]} children, {self.num_products} products, {sums}"
+            f"{', sparse' if self.is_sparse else ''})"
+        )
 
 
 def _weights_array(values: Any, name: str) -> Floats:
@@ -261,18 +282,30 @@ def _weights_array(values: Any, name: str) -> Floats:
 
 def _is_right(values: object, dtype: type[np.generic], end: float) -> bool:
     """Whether `values` is a plain table of numbers from 0 to below `end`; circuits may have thousands of small ones."""
-    return (type(values) is np.ndarray and values.dtype == dtype and values.ndim == 2 and values.size > 0
-            and bool(np.minimum.reduce(values, axis=None) >= 0 and np.maximum.reduce(values, axis=None) < end))
+    return (
+        type(values) is np.ndarray
+        and values.dtype == dtype
+        and values.ndim == 2
+        and values.size > 0
+        and bool(
+            np.minimum.reduce(values, axis=None) >= 0 and np.maximum.reduce(values, axis=None) < end
+        )
+    )
 
 
 def _csr_weights(weights: Any) -> Any:
     """A scipy.sparse array as a canonical read-only CSR array of non-negative finite float64."""
     import scipy.sparse
+
     if weights.dtype.kind not in "biuf":
-        raise StructureError(f"`weights` must be a sparse array of real numbers, found {weights.dtype}")
+        raise StructureError(
+            f"`weights` must be a sparse array of real numbers, found {weights.dtype}"
+        )
     try:
         csr = scipy.sparse.csr_array(weights, dtype=np.float64, copy=True)
-        csr.check_format(full_check=True)  # indices beyond the columns would be read from anywhere in memory
+        csr.check_format(
+            full_check=True
+        )  # indices beyond the columns would be read from anywhere in memory
     except ValueError as error:
         raise StructureError(f"`weights` is not a well-formed sparse array: {error}") from None
     csr.sum_duplicates()

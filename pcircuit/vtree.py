@@ -15,6 +15,7 @@ those of later ones, the root last.  This numbering has three advantages.
 Any two scopes are equal, nested or disjoint (the scope trichotomy of the HLD paper, appendix B), because any
 two intervals ``first[r]..r`` are.
 """
+
 from __future__ import annotations
 
 import zlib
@@ -78,18 +79,23 @@ class VTree(VTreeQuestions, Immutable):
     _num_leaves_to: Ints = field(init=False)
 
     if TYPE_CHECKING:  # what may be given; the fields say what is kept
+
         def __init__(self, parents: ArrayLike, variables: ArrayLike) -> None: ...
 
     def __post_init__(self) -> None:
         parents = _int_vector(self.parents, "parents")
         variables = _int_vector(self.variables, "variables")
         if len(parents) != len(variables):
-            raise ValueError(f"`parents` has {len(parents)} entries and `variables` {len(variables)}: "
-                             "give one of each per node")
+            raise ValueError(
+                f"`parents` has {len(parents)} entries and `variables` {len(variables)}: "
+                "give one of each per node"
+            )
         first = _checked_first(parents, variables)
         counts = np.bincount(parents[:-1], minlength=len(parents))
         derived = {
-            "parents": parents, "variables": variables, "first": first,
+            "parents": parents,
+            "variables": variables,
+            "first": first,
             "_child_start": np.concatenate([[0], np.cumsum(counts)]),
             "_child_list": np.argsort(parents, kind="stable")[1:],  # the root's -1 sorts first
             "_leaves": np.flatnonzero(variables >= 0),
@@ -125,7 +131,9 @@ class VTree(VTreeQuestions, Immutable):
         array([0, 2])
         """
         check_leaves(nested)
-        return cls(*numbered(nested, lambda node: node if isinstance(node, (list, tuple)) else None))
+        return cls(
+            *numbered(nested, lambda node: node if isinstance(node, (list, tuple)) else None)
+        )
 
     @classmethod
     def from_tree(cls, parent: ArrayLike) -> VTree:
@@ -184,7 +192,9 @@ class VTree(VTreeQuestions, Immutable):
         >>> VTree.balanced(5)
         VTree.from_nested([[[0, 1], 2], [3, 4]])
         """
-        return cls(*numbered_by_cuts(np.arange(_checked_size(num_variables)), lambda n: (n + 1) // 2))
+        return cls(
+            *numbered_by_cuts(np.arange(_checked_size(num_variables)), lambda n: (n + 1) // 2)
+        )
 
     @classmethod
     def right_linear(cls, num_variables: int) -> VTree:
@@ -245,7 +255,9 @@ class VTree(VTreeQuestions, Immutable):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, VTree):
             return NotImplemented
-        return np.array_equal(self.parents, other.parents) and np.array_equal(self.variables, other.variables)
+        return np.array_equal(self.parents, other.parents) and np.array_equal(
+            self.variables, other.variables
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -253,7 +265,9 @@ class VTree(VTreeQuestions, Immutable):
         if self.num_nodes <= SHOWN_NODES:
             return f"VTree.from_nested({self.to_nested()})"
         digest = zlib.crc32(self.variables.tobytes(), zlib.crc32(self.parents.tobytes()))
-        return f"VTree({self.num_variables} variables, {self.num_nodes} nodes, checksum {digest:08x})"
+        return (
+            f"VTree({self.num_variables} variables, {self.num_nodes} nodes, checksum {digest:08x})"
+        )
 
 
 def check_vtree(vtree: object) -> None:
@@ -269,7 +283,9 @@ def check_vtree(vtree: object) -> None:
         If it is anything else.
     """
     if not isinstance(vtree, VTree):
-        raise TypeError(f"`vtree` must be a pcircuit.VTree, found {type(vtree).__name__}: a circuit has it as `.vtree`")
+        raise TypeError(
+            f"`vtree` must be a pcircuit.VTree, found {type(vtree).__name__}: a circuit has it as `.vtree`"
+        )
 
 
 def _int_vector(values: ArrayLike, name: str) -> Ints:
@@ -286,25 +302,35 @@ def _checked_first(parents: Ints, variables: Ints) -> Ints:
     """First node at or below each node; raises unless the arrays are a post-order v-tree."""
     R = len(parents)
     if parents[-1] != -1 or (parents[:-1] <= np.arange(R - 1)).any() or parents.max() >= R:
-        raise ValueError("`parents` is not a post-order numbering: every node but the last (the root, -1) needs a "
-                         "parent with a larger number")
+        raise ValueError(
+            "`parents` is not a post-order numbering: every node but the last (the root, -1) needs a "
+            "parent with a larger number"
+        )
     leaf_variables = np.sort(variables[variables >= 0])
     if variables.min() < -1 or not np.array_equal(leaf_variables, np.arange(len(leaf_variables))):
-        raise ValueError("`variables` must name each variable 0..V-1 at exactly one leaf and be -1 at inner nodes")
+        raise ValueError(
+            "`variables` must name each variable 0..V-1 at exactly one leaf and be -1 at inner nodes"
+        )
     first = np.empty(R, dtype=np.int64)
     open_subtrees: list[int] = []  # roots of the finished subtrees that still wait for their parent
-    for r, (is_leaf, parent_list) in enumerate(zip((variables >= 0).tolist(), parents.tolist(), strict=True)):
+    for r, (is_leaf, parent_list) in enumerate(
+        zip((variables >= 0).tolist(), parents.tolist(), strict=True)
+    ):
         arity = 0
         first[r] = r
         while open_subtrees and parents[open_subtrees[-1]] == r:
             first[r] = first[open_subtrees.pop()]
             arity += 1
         if is_leaf == (arity > 0):
-            raise ValueError(f"`variables` has {variables[r]} at node {r}, which has {arity} children in post-order: "
-                             "a leaf has a variable and no children, an inner node -1 and at least one")
+            raise ValueError(
+                f"`variables` has {variables[r]} at node {r}, which has {arity} children in post-order: "
+                "a leaf has a variable and no children, an inner node -1 and at least one"
+            )
         if open_subtrees and parents[open_subtrees[-1]] < parent_list != -1:
-            raise ValueError(f"`parents` is not a post-order numbering: node {open_subtrees[-1]} must be attached "
-                             f"to its parent {parents[open_subtrees[-1]]} before node {r}")
+            raise ValueError(
+                f"`parents` is not a post-order numbering: node {open_subtrees[-1]} must be attached "
+                f"to its parent {parents[open_subtrees[-1]]} before node {r}"
+            )
         open_subtrees.append(r)
     return first
 
@@ -312,6 +338,9 @@ def _checked_first(parents: Ints, variables: Ints) -> Ints:
 def _checked_size(num_variables: int) -> int:
     """`num_variables` as an int, refused below one and where the v-tree would not fit into memory."""
     num_variables = check_whole_number(num_variables, "num_variables", 1)
-    check_memory(f"a v-tree of {shown(num_variables)} variables", BYTES_PER_VARIABLE * num_variables,
-                 "give fewer `num_variables`")
+    check_memory(
+        f"a v-tree of {shown(num_variables)} variables",
+        BYTES_PER_VARIABLE * num_variables,
+        "give fewer `num_variables`",
+    )
     return num_variables

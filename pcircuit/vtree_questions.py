@@ -10,6 +10,7 @@ from them:
 So no method walks through a subtree: "is s below r" is two comparisons, a scope is a slice, and the numbers of all
 nodes come from differences of running counts.  Only `lowest_common_ancestor` climbs, and `to_nested` visits all.
 """
+
 from __future__ import annotations
 
 from itertools import pairwise
@@ -94,7 +95,7 @@ class VTreeQuestions:
         (array([2, 3]), array([], dtype=int64))
         """
         r = self._checked(r)
-        return self._child_list[self._child_start[r]:self._child_start[r + 1]]
+        return self._child_list[self._child_start[r] : self._child_start[r + 1]]
 
     def child_lists(self) -> list[list[int]]:
         """Children of every node, for loops: entry r is ``children(r)`` as a list.
@@ -307,5 +308,7 @@ class VTreeQuestions:
         """`r` as an int, refused unless it is a node (negative numbers do not wrap around)."""
         r = check_whole_number(r, "r")
         if not 0 <= r < len(self.parents):
-            raise IndexError(f"v-tree node {r} does not exist: nodes are 0..{len(self.parents) - 1}")
+            raise IndexError(
+                f"v-tree node {r} does not exist: nodes are 0..{len(self.parents) - 1}"
+            )
         return r

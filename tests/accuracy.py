@@ -8,6 +8,7 @@ is, and the circuit where it happened.  A slice of the same circuits runs as a t
 Both engines are measured.  The reference has no 80-bit numbers in it (`wide`), so the table is about this machine's
 doubles and nothing else; moments of every hundredth small circuit are checked with rational numbers, too.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -36,8 +37,8 @@ from hld.monitoring.bounds import unit_bounds
 from pcircuit.inference.likelihood import upward
 from pcircuit.inference.ranges import may_overflow
 
-LEAST = 2.0 ** -960  # smaller likelihoods may underflow on the way
-BEHIND = 2.0 ** -160  # a product so far behind the best one of its region may be given as 0
+LEAST = 2.0**-960  # smaller likelihoods may underflow on the way
+BEHIND = 2.0**-160  # a product so far behind the best one of its region may be given as 0
 LOG_2 = float(np.log(2.0))
 HALF = 0.5  # pseudocount of the step of EM
 BLOCK = 100  # circuits of one piece of work
@@ -55,7 +56,9 @@ class Measure:
 
 def measured(quantity, relative_to, errors, bounds) -> Measure:
     """A Measure from arrays of errors and of their bounds."""
-    errors, bounds = np.broadcast_arrays(np.asarray(errors, dtype=float), np.asarray(bounds, dtype=float))
+    errors, bounds = np.broadcast_arrays(
+        np.asarray(errors, dtype=float), np.asarray(bounds, dtype=float)
+    )
     if not errors.size:
         return Measure(quantity, relative_to, 0.0, 0.0)
     share = np.divide(errors, bounds, out=np.where(errors > 0, np.inf, 0.0), where=bounds > 0)
@@ -84,10 +87,16 @@ class Expected:
         self.weights, self.ones = 1.0 + np.arange(len(data)), np.ones(len(data))
         self.shown, self.products = wide_queries.unit_values(circuit, data)
         _, _, exponents, self.suspect = upward(circuit, data)
-        self.suspect = self.suspect | may_overflow(circuit)  # then every row is evaluated by logarithms
-        self.powers = np.abs(np.array(exponents)).max(axis=0) if len(exponents) else np.zeros(len(data))
+        self.suspect = self.suspect | may_overflow(
+            circuit
+        )  # then every row is evaluated by logarithms
+        self.powers = (
+            np.abs(np.array(exponents)).max(axis=0) if len(exponents) else np.zeros(len(data))
+        )
         sizes = wide_queries.in_node_order(self.shown, self.products).log2_size()
-        self.depth = np.where(sizes > -1e15, np.abs(sizes), 0).max(axis=0) * LOG_2  # largest |log| of a unit
+        self.depth = (
+            np.where(sizes > -1e15, np.abs(sizes), 0).max(axis=0) * LOG_2
+        )  # largest |log| of a unit
         self.nodes = _chosen_nodes(circuit)
         self._moments, self._kept = None, {}
 
@@ -117,22 +126,41 @@ def log_likelihood(e: Expected):
     found = pcircuit.log_likelihood(e.circuit, e.data)
     logs = e.shown[-1][0].logs()
     impossible = np.array([not log.is_finite() for log in logs])
-    errors = np.array([0.0 if not log.is_finite() else float(abs(Decimal(float(x)) - log))
-                       for x, log in zip(found, logs, strict=True)])
+    errors = np.array(
+        [
+            0.0 if not log.is_finite() else float(abs(Decimal(float(x)) - log))
+            for x, log in zip(found, logs, strict=True)
+        ]
+    )
     errors[impossible & (found != -np.inf)] = np.inf
     size = np.array([float(log) if log.is_finite() else 0.0 for log in logs])
-    roundings = e.counted.units[-1] * np.where(e.suspect, 2 + e.depth, 1) + 2 * np.abs(size) + 4 * LOG_2 * e.powers + 1
-    yield measured("log-likelihood", "max(1, |log p|)", errors / np.maximum(1, np.abs(size)),
-                   bound(roundings) / np.maximum(1, np.abs(size)))
+    roundings = (
+        e.counted.units[-1] * np.where(e.suspect, 2 + e.depth, 1)
+        + 2 * np.abs(size)
+        + 4 * LOG_2 * e.powers
+        + 1
+    )
+    yield measured(
+        "log-likelihood",
+        "max(1, |log p|)",
+        errors / np.maximum(1, np.abs(size)),
+        bound(roundings) / np.maximum(1, np.abs(size)),
+    )
 
 
 def unit_likelihoods(e: Expected):
     """Each unit relative to itself, and products that are far behind relative to the best of their region."""
     table = pcircuit.node_likelihoods(e.circuit, e.data).T
     mean = pcircuit.mean_node_likelihoods(e.circuit, e.data)
-    expected, routes = wide_queries.in_node_order(e.shown, e.products), np.where(e.suspect, 2 + e.depth, 1)
+    expected, routes = (
+        wide_queries.in_node_order(e.shown, e.products),
+        np.where(e.suspect, 2 + e.depth, 1),
+    )
     regions, is_product = e.circuit.nodes.region, e.circuit.nodes.kind == "product"
-    roundings = np.where(is_product, e.counted.products[regions], e.counted.units[regions])[:, None] * routes
+    roundings = (
+        np.where(is_product, e.counted.products[regions], e.counted.units[regions])[:, None]
+        * routes
+    )
     best = np.zeros(table.shape)
     values = expected.to_double()
     for r in np.unique(regions[is_product]):
@@ -147,13 +175,22 @@ def unit_likelihoods(e: Expected):
         lost = np.abs(table - values)[behind] / np.maximum(best[behind], LEAST)
         yield measured("products far behind", "best of the region", lost, BEHIND)
     least = ~usual & ~behind & finite
-    yield measured("units below 2**-960", "2**-960", np.abs(table - values)[least] / LEAST, bound(roundings)[least])
+    yield measured(
+        "units below 2**-960",
+        "2**-960",
+        np.abs(table - values)[least] / LEAST,
+        bound(roundings)[least],
+    )
     yield measured("units above the doubles", "(inf)", (table[~finite] != np.inf) * np.inf, 1.0)
     if finite.all():
         summed = expected.sum(axis=1) / float(len(e.data))
         large = (summed.to_double() >= LEAST) & ~behind.any(axis=1)
-        yield measured("mean unit likelihoods", "each", relative_errors(mean, summed)[large],
-                       bound(roundings.max(axis=1) + len(e.data) + 1)[large])
+        yield measured(
+            "mean unit likelihoods",
+            "each",
+            relative_errors(mean, summed)[large],
+            bound(roundings.max(axis=1) + len(e.data) + 1)[large],
+        )
 
 
 def expected_flows(e: Expected):
@@ -169,10 +206,17 @@ def expected_flows(e: Expected):
         if not isinstance(region, pcircuit.InputRegion) and region.is_sparse:
             rows = np.repeat(np.arange(region.num_units), np.diff(region.weights.indptr))
             expected = expected[rows * region.num_products + region.weights.indices]
-        scale = np.maximum(expected.to_double(), 2.0 ** -60 * weights.sum())
+        scale = np.maximum(expected.to_double(), 2.0**-60 * weights.sum())
         errors.append(relative_errors(found.ravel(), expected, Wide.of(scale)))
-        bounds.append(np.full(len(scale), bound(e.counted.flows[r] * routes + len(e.data)) + 2.0 ** -52))
-    yield measured("expected flows", "max(each, 2**-60 of all rows)", np.concatenate(errors), np.concatenate(bounds))
+        bounds.append(
+            np.full(len(scale), bound(e.counted.flows[r] * routes + len(e.data)) + 2.0**-52)
+        )
+    yield measured(
+        "expected flows",
+        "max(each, 2**-60 of all rows)",
+        np.concatenate(errors),
+        np.concatenate(bounds),
+    )
 
 
 def em_step(e: Expected):
@@ -188,10 +232,17 @@ def em_step(e: Expected):
             continue  # CSR spreads the pseudocount over stored entries only; their flows are checked above
         table = region.probs if isinstance(region, pcircuit.InputRegion) else region.weights
         errors.append(relative_errors(table, expected).ravel())
-        bounds.append(np.full(table.size, bound(2 * (e.counted.flows[r] * routes + len(e.data)) + table.shape[1] + 5)
-                              + 2.0 ** -52))
+        bounds.append(
+            np.full(
+                table.size,
+                bound(2 * (e.counted.flows[r] * routes + len(e.data)) + table.shape[1] + 5)
+                + 2.0**-52,
+            )
+        )
     if errors:
-        yield measured("parameters after a step of EM", "each", np.concatenate(errors), np.concatenate(bounds))
+        yield measured(
+            "parameters after a step of EM", "each", np.concatenate(errors), np.concatenate(bounds)
+        )
 
 
 def products(e: Expected):
@@ -207,7 +258,7 @@ def products(e: Expected):
         yield _log_measure("overlap of three, log", found, log_triple, 2 * e.counted.triples[-1])
     square = pcircuit.multiply(e.circuit, e.circuit)
     smallest = min(table[table > 0].min(initial=1.0) for table in _parameters(e.circuit))
-    if smallest > 2.0 ** -500 and max(table.max() for table in _parameters(e.circuit)) < 2.0 ** 500:
+    if smallest > 2.0**-500 and max(table.max() for table in _parameters(e.circuit)) < 2.0**500:
         found = pcircuit.log_likelihood(square, e.data[:4])
         rows = (e.data[:4] >= 0).all(axis=1)
         logs = e.shown[-1][0].logs()
@@ -238,37 +289,69 @@ def moments(e: Expected):
     exact = pcircuit.exact_moments(e.circuit, e.nodes)
     regions = e.circuit.nodes.region[e.nodes]
     large = mean.to_double() >= LEAST
-    yield measured("mean of units", "each", relative_errors(exact.mean, mean)[large],
-                   bound(e.counted.mean[regions])[large])
+    yield measured(
+        "mean of units",
+        "each",
+        relative_errors(exact.mean, mean)[large],
+        bound(e.counted.mean[regions])[large],
+    )
     root = square_root(second)
     m = np.arange(len(e.nodes))
     variances, limit = covariance[m, m], bound(e.counted.covariance)
-    yield measured("variances", "E[l^2]", relative_errors(exact.diagonal(), variances, _floored(second)), limit)
+    yield measured(
+        "variances", "E[l^2]", relative_errors(exact.diagonal(), variances, _floored(second)), limit
+    )
     itself = _floored(variances)
-    yield measured("variances", "each (no bound)", relative_errors(exact.diagonal(), variances, itself), np.inf)
+    yield measured(
+        "variances", "each (no bound)", relative_errors(exact.diagonal(), variances, itself), np.inf
+    )
     frobenius = square_root((covariance * covariance).sum(axis=0).sum(axis=0).reshape(1))
-    yield measured("trace", "sum of E[l^2]",
-                   relative_errors(np.array([exact.trace]), _total(variances), _floored(_total(second))), limit)
+    yield measured(
+        "trace",
+        "sum of E[l^2]",
+        relative_errors(np.array([exact.trace]), _total(variances), _floored(_total(second))),
+        limit,
+    )
     if len(e.nodes) <= 400:
         scale = _floored(root.reshape(-1, 1) * root.reshape(1, -1))
-        yield measured("covariance", "sqrt(E[l_i^2] E[l_j^2])",
-                       relative_errors(exact.covariance(), covariance, scale), limit)
+        yield measured(
+            "covariance",
+            "sqrt(E[l_i^2] E[l_j^2])",
+            relative_errors(exact.covariance(), covariance, scale),
+            limit,
+        )
         deviation = square_root(_clipped(itself))
         scale = _floored(deviation.reshape(-1, 1) * deviation.reshape(1, -1))
-        yield measured("covariance", "sqrt(S_ii S_jj) (no bound)",
-                       relative_errors(exact.covariance(), covariance, scale), np.inf)
+        yield measured(
+            "covariance",
+            "sqrt(S_ii S_jj) (no bound)",
+            relative_errors(exact.covariance(), covariance, scale),
+            np.inf,
+        )
         v = np.random.default_rng(0).standard_normal(len(e.nodes))
         product = covariance @ v.reshape(-1, 1)
         size = _floored(root * (root * np.abs(v)).sum(axis=0))
-        yield measured("operator, S v", "sqrt(E[l_i^2]) sum_j sqrt(E[l_j^2]) |v_j|",
-                       relative_errors(exact.operator() @ v, product.reshape(-1), size), 3 * limit)
+        yield measured(
+            "operator, S v",
+            "sqrt(E[l_i^2]) sum_j sqrt(E[l_j^2]) |v_j|",
+            relative_errors(exact.operator() @ v, product.reshape(-1), size),
+            3 * limit,
+        )
         if max(region.num_units for region in e.circuit.regions) <= 8:
             squares = np.array([exact.trace_sq])
             scale = frobenius * _total(second)
-            yield measured("trace of the square", "|S|_F sum of E[l^2]",
-                           relative_errors(squares, frobenius * frobenius, _floored(scale)), 3 * limit)
-            yield measured("trace of the square", "itself (no bound)",
-                           relative_errors(squares, frobenius * frobenius, _floored(frobenius * frobenius)), np.inf)
+            yield measured(
+                "trace of the square",
+                "|S|_F sum of E[l^2]",
+                relative_errors(squares, frobenius * frobenius, _floored(scale)),
+                3 * limit,
+            )
+            yield measured(
+                "trace of the square",
+                "itself (no bound)",
+                relative_errors(squares, frobenius * frobenius, _floored(frobenius * frobenius)),
+                np.inf,
+            )
 
 
 def rational(e: Expected) -> Measure:
@@ -282,7 +365,9 @@ def rational(e: Expected) -> Measure:
         for j in nodes:
             size = max((second[i] * second[j]) ** 0.5, LEAST)
             worst = max(worst, abs(float(fraction(Wide.of(dense[i, j])) - covariance[i][j])) / size)
-    return measured("covariance, by rationals", "sqrt(E[l_i^2] E[l_j^2])", worst, bound(e.counted.covariance))
+    return measured(
+        "covariance, by rationals", "sqrt(E[l_i^2] E[l_j^2])", worst, bound(e.counted.covariance)
+    )
 
 
 def distances(e: Expected):
@@ -290,13 +375,20 @@ def distances(e: Expected):
     if not e.circuit.is_normalized or max(region.num_units for region in e.circuit.regions) > 20:
         return
     other = e.once(_neighbour, e.circuit)
-    means = [e.once(wide_queries.mean_vector, e.circuit, source)[e.nodes] for source in (e.circuit, other)]
+    means = [
+        e.once(wide_queries.mean_vector, e.circuit, source)[e.nodes]
+        for source in (e.circuit, other)
+    ]
     difference = means[0] - means[1]
     norms = [square_root((v * v).sum(axis=0).reshape(1)) for v in (difference, *means)]
     roundings = float(max(count(c).mean.max() for c in (e.circuit, other))) + len(e.nodes) + 3
     found = np.array([hld.distance(e.circuit, other, nodes=e.nodes)])
-    yield measured("distance", "|mean| + |other mean|", relative_errors(found, norms[0], _floored(norms[1] + norms[2])),
-                   bound(roundings))
+    yield measured(
+        "distance",
+        "|mean| + |other mean|",
+        relative_errors(found, norms[0], _floored(norms[1] + norms[2])),
+        bound(roundings),
+    )
 
 
 def monitor_bounds(e: Expected):
@@ -306,12 +398,25 @@ def monitor_bounds(e: Expected):
     found, expected = unit_bounds(e.circuit), e.once(wide_queries.unit_bounds, e.circuit)
     regions = e.circuit.nodes.region
     usual = (expected.to_double() >= LEAST) & (expected.to_double() < np.inf)
-    yield measured("monitor's bounds of units", "each", relative_errors(found, expected)[usual],
-                   bound(e.counted.units[regions])[usual])
+    yield measured(
+        "monitor's bounds of units",
+        "each",
+        relative_errors(found, expected)[usual],
+        bound(e.counted.units[regions])[usual],
+    )
 
 
-QUERIES = (log_likelihood, unit_likelihoods, expected_flows, em_step, products, marginals, moments, distances,
-           monitor_bounds)
+QUERIES = (
+    log_likelihood,
+    unit_likelihoods,
+    expected_flows,
+    em_step,
+    products,
+    marginals,
+    moments,
+    distances,
+    monitor_bounds,
+)
 
 
 def _chosen_nodes(circuit):
@@ -328,13 +433,21 @@ def _log_measure(quantity, found, log, roundings) -> Measure:
         return measured(quantity, "max(1, |log|)", 0.0 if found == -np.inf else np.inf, 1.0)
     size = max(1.0, abs(float(log)))
     error = float(abs(Decimal(float(found)) - log)) if np.isfinite(found) else np.inf
-    return measured(quantity, "max(1, |log|)", error / size, bound(roundings + 4 * abs(float(log)) + 2) / size)
+    return measured(
+        quantity, "max(1, |log|)", error / size, bound(roundings + 4 * abs(float(log)) + 2) / size
+    )
 
 
 def _parameters(circuit):
     """The stored numbers of each region."""
-    return [region.probs if isinstance(region, pcircuit.InputRegion) else region.weights.data if region.is_sparse
-            else region.weights for region in circuit.regions]
+    return [
+        region.probs
+        if isinstance(region, pcircuit.InputRegion)
+        else region.weights.data
+        if region.is_sparse
+        else region.weights
+        for region in circuit.regions
+    ]
 
 
 def _values_of_even_columns(circuit, data):
@@ -351,9 +464,17 @@ def _moments_of_all(circuit):
 
 def _neighbour(circuit):
     """The circuit with its input rows mixed with uniform ones."""
-    return pcircuit.Circuit(circuit.vtree, [
-        pcircuit.InputRegion(region.variable, 0.75 * region.probs + 0.25 / region.num_categories)
-        if isinstance(region, pcircuit.InputRegion) else region for region in circuit.regions])
+    return pcircuit.Circuit(
+        circuit.vtree,
+        [
+            pcircuit.InputRegion(
+                region.variable, 0.75 * region.probs + 0.25 / region.num_categories
+            )
+            if isinstance(region, pcircuit.InputRegion)
+            else region
+            for region in circuit.regions
+        ],
+    )
 
 
 def _total(values) -> Wide:
@@ -362,15 +483,24 @@ def _total(values) -> Wide:
 
 def _clipped(values) -> Wide:
     """Non-negative numbers: a variance of the reference may be -1e-33."""
-    return Wide(*(np.where(values.high > 0, part, zero)
-                  for part, zero in zip(values._parts(), Wide.of(0.0)._parts(), strict=True)))
+    return Wide(
+        *(
+            np.where(values.high > 0, part, zero)
+            for part, zero in zip(values._parts(), Wide.of(0.0)._parts(), strict=True)
+        )
+    )
 
 
 def _floored(values) -> Wide:
     """No scale below 2**-960."""
     floor = power_of_two(np.full(values.shape, -960))
     small = values.log2_size() < -960
-    return Wide(*(np.where(small, low, part) for part, low in zip(values._parts(), floor._parts(), strict=True)))
+    return Wide(
+        *(
+            np.where(small, low, part)
+            for part, low in zip(values._parts(), floor._parts(), strict=True)
+        )
+    )
 
 
 @contextmanager
@@ -397,8 +527,18 @@ def block(first, last, engines, folder):
         family, circuit = odd_circuits.draw(number)
         found["families"][family] = found["families"].get(family, 0) + 1
         for engine, result in measure(circuit, number, engines=engines):
-            merge(found, {"worst": {(key := f"{result.quantity} | {result.relative_to}"):
-                                    [result.error, f"{number} ({family}, {engine})"]}, "shares": {key: result.share}})
+            merge(
+                found,
+                {
+                    "worst": {
+                        (key := f"{result.quantity} | {result.relative_to}"): [
+                            result.error,
+                            f"{number} ({family}, {engine})",
+                        ]
+                    },
+                    "shares": {key: result.share},
+                },
+            )
     if path is not None:
         path.write_text(json.dumps(found), encoding="utf-8")
     return found
@@ -421,7 +561,9 @@ def main():
     parser.add_argument("--first", type=int, default=0, help="number of the first circuit")
     parser.add_argument("--engines", nargs="+", default=ENGINES, choices=ENGINES)
     parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--keep", type=pathlib.Path, help="folder of what is done: a run goes on from there")
+    parser.add_argument(
+        "--keep", type=pathlib.Path, help="folder of what is done: a run goes on from there"
+    )
     options = parser.parse_args()
     if options.keep is not None:
         options.keep.mkdir(parents=True, exist_ok=True)
@@ -429,11 +571,16 @@ def main():
     starts = range(options.first, end, BLOCK)
     found = {"worst": {}, "shares": {}, "families": {}}
     with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
-        for one in pool.starmap(block, [(first, min(first + BLOCK, end), options.engines, options.keep)
-                                        for first in starts], chunksize=1):
+        for one in pool.starmap(
+            block,
+            [(first, min(first + BLOCK, end), options.engines, options.keep) for first in starts],
+            chunksize=1,
+        ):
             merge(found, one)
-    print(f"{options.circuits} circuits ({', '.join(f'{n} {name}' for name, n in found['families'].items())}), "
-          f"{time.perf_counter() - started:.0f} s\n")
+    print(
+        f"{options.circuits} circuits ({', '.join(f'{n} {name}' for name, n in found['families'].items())}), "
+        f"{time.perf_counter() - started:.0f} s\n"
+    )
     print("| quantity | relative to | worst error | largest share of its bound | worst circuit |")
     print("| --- | --- | --- | --- | --- |")
     for key, (error, where) in found["worst"].items():

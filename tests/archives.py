@@ -1,4 +1,5 @@
 """Archives taken apart and put together again, with right checksums whatever they hold."""
+
 import io
 import re
 import struct

@@ -4,6 +4,7 @@ A test with a fixed seed passes or fails for good; a right program leaves the tw
 The rejections of an exact test of level alpha in independent trials are binomial.  A test by B drawn batches has, given
 these, a level that is Beta(k, B + 1 - k) with k = alpha (B + 1), so its rejections are beta-binomial.
 """
+
 from __future__ import annotations
 
 from scipy.stats import betabinom, binom

@@ -3,6 +3,7 @@
 The browser is spoken to in its own protocol (Chrome DevTools Protocol), JSON messages that end with a zero byte, over
 two pipes that it finds as its descriptors 3 and 4; no driver and no port are needed.
 """
+
 import contextlib
 import json
 import os
@@ -12,7 +13,9 @@ import subprocess
 import sys
 import time
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 # gives the pipes the numbers that the browser looks at, then becomes the browser
 HAND_OVER = """
 import fcntl, os, sys
@@ -29,7 +32,9 @@ class Page:
     def __init__(self, write, read):
         self._write, self._read, self._rest, self._count, self.events = write, read, b"", 0, []
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for part in ("Page", "Runtime", "Network", "Accessibility", "DOM", "Log"):
             self.send(f"{part}.enable")
 
@@ -56,7 +61,9 @@ class Page:
 
     def run(self, script):
         """The value of an expression in the page."""
-        found = self.send("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        found = self.send(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 
@@ -64,7 +71,9 @@ class Page:
         """Wait for an expression to be true."""
         end = time.monotonic() + seconds
         while not self.run(f"!!({script})"):
-            assert time.monotonic() < end, f"{script} did not become true: {self.run('document.body.innerText')}"
+            assert time.monotonic() < end, (
+                f"{script} did not become true: {self.run('document.body.innerText')}"
+            )
             time.sleep(0.02)
 
     def press(self, key):
@@ -73,7 +82,14 @@ class Page:
         text = {"Enter": "\r", " ": " "}.get(key)
         for kind in ("keyDown", "keyUp"):
             more = {"text": text} if text and kind == "keyDown" else {}
-            self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **more)
+            self.send(
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                code=key,
+                windowsVirtualKeyCode=code,
+                **more,
+            )
 
     def write(self, text):
         """Type a text into what has the focus."""
@@ -82,25 +98,35 @@ class Page:
     def requests(self):
         """Addresses that the page has asked for."""
         self.run("1")
-        return [event["params"]["request"]["url"] for event in self.events
-                if event.get("method") == "Network.requestWillBeSent"]
+        return [
+            event["params"]["request"]["url"]
+            for event in self.events
+            if event.get("method") == "Network.requestWillBeSent"
+        ]
 
     def complaints(self):
         """What the browser had to complain of: errors, broken policies."""
         self.run("1")
-        return [event["params"] for event in self.events if event.get("method") in ("Log.entryAdded",
-                                                                                    "Runtime.exceptionThrown")]
+        return [
+            event["params"]
+            for event in self.events
+            if event.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown")
+        ]
 
     def spoken(self):
         """What a screen reader is told: (role, name) of everything on the page."""
         nodes = self.send("Accessibility.getFullAXTree")["nodes"]
-        return [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]]
+        return [
+            (node["role"]["value"], node.get("name", {}).get("value", ""))
+            for node in nodes
+            if not node["ignored"]
+        ]
 
     def _next(self):
         """The next message."""
         while b"\0" not in self._rest:
             assert select.select([self._read], [], [], 60)[0], "the browser does not answer"
-            part = os.read(self._read, 2 ** 16)
+            part = os.read(self._read, 2**16)
             assert part, "the browser has ended"
             self._rest += part
         message, _, self._rest = self._rest.partition(b"\0")
@@ -111,17 +137,38 @@ class Page:
 def browser(folder, *, width=1000, dark=False):
     """A page of a browser of its own, which ends with the block."""
     (theirs_in, write), (read, theirs_out) = os.pipe(), os.pipe()
-    command = [sys.executable, "-S", "-c", HAND_OVER, str(theirs_in), str(theirs_out), CHROMIUM, "--headless",
-               "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe",
-               f"--user-data-dir={folder}", f"--window-size={width},900", "--no-first-run", "about:blank"]
-    with subprocess.Popen(command, pass_fds=(theirs_in, theirs_out), stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL) as run:
+    command = [
+        sys.executable,
+        "-S",
+        "-c",
+        HAND_OVER,
+        str(theirs_in),
+        str(theirs_out),
+        CHROMIUM,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--remote-debugging-pipe",
+        f"--user-data-dir={folder}",
+        f"--window-size={width},900",
+        "--no-first-run",
+        "about:blank",
+    ]
+    with subprocess.Popen(
+        command,
+        pass_fds=(theirs_in, theirs_out),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as run:
         try:
             os.close(theirs_in)
             os.close(theirs_out)
             page = Page(write, read)
-            page.send("Emulation.setEmulatedMedia", features=[
-                {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+            page.send(
+                "Emulation.setEmulatedMedia",
+                features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+            )
             yield page
         finally:
             run.kill()

@@ -1,4 +1,5 @@
 """What tests of the command line share: tables, the command in this process, and the check of its JSON."""
+
 import io
 import json
 import pathlib
@@ -16,9 +17,13 @@ SCHEMAS = pathlib.Path(__file__).resolve().parents[1] / "docs" / "json"
 def rows(rng, number, shift=0.0):
     """Three columns that depend on one another; a level of the first looks like HTML."""
     kind = rng.integers(0, 3, number)
-    return pd.DataFrame({"colour": np.array(["red", "green", "<b>blue"])[kind],
-                         "visits": kind + rng.integers(0, 2, number),
-                         "income": (rng.normal(3 * kind) + shift).round(2)})
+    return pd.DataFrame(
+        {
+            "colour": np.array(["red", "green", "<b>blue"])[kind],
+            "visits": kind + rng.integers(0, 2, number),
+            "income": (rng.normal(3 * kind) + shift).round(2),
+        }
+    )
 
 
 def rows_with_gaps(rng, number, shifted=False):
@@ -26,17 +31,28 @@ def rows_with_gaps(rng, number, shifted=False):
     kind = rng.integers(0, 3, size=number)
     member = np.where(rng.random(number) < 0.8, kind == 1, kind != 1)
     income = rng.normal(3 * kind, 1.0) + 6 * shifted
-    table = pd.DataFrame({"colour": np.array(["red", "green", "blue"])[kind], "member": member.astype(object),
-                          "visits": np.minimum(kind + rng.integers(0, 2, size=number), 3).astype(object),
-                          "income": income.round(3)})
+    table = pd.DataFrame(
+        {
+            "colour": np.array(["red", "green", "blue"])[kind],
+            "member": member.astype(object),
+            "visits": np.minimum(kind + rng.integers(0, 2, size=number), 3).astype(object),
+            "income": income.round(3),
+        }
+    )
     return table.mask(rng.random(table.shape) < 0.03)
 
 
 def amounts(number, seed):
     """Nine amounts in ten are 0; the others have a decimal comma."""
     rng = np.random.default_rng(seed)
-    return pd.DataFrame({"amount": np.where(rng.random(number) < 0.9, 0.0, rng.gamma(2, 20, number).round(2) + 0.01),
-                         "k": rng.integers(0, 3, number)})
+    return pd.DataFrame(
+        {
+            "amount": np.where(
+                rng.random(number) < 0.9, 0.0, rng.gamma(2, 20, number).round(2) + 0.01
+            ),
+            "k": rng.integers(0, 3, number),
+        }
+    )
 
 
 def runner(folder, monkeypatch, capsys):
@@ -48,9 +64,10 @@ def runner(folder, monkeypatch, capsys):
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
         try:
             status = main(list(argv))
-        except SystemExit as leaving:           # argparse
+        except SystemExit as leaving:  # argparse
             status = leaving.code
         return (status, *capsys.readouterr())
+
     return call
 
 

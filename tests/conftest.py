@@ -1,4 +1,5 @@
 """Fixtures of all tests, the hypothesis profile, and the rule for tests that `pytest` alone leaves out."""
+
 import os
 import pathlib
 import random
@@ -14,10 +15,26 @@ from engines import HAS_NUMBA, WITHOUT_NUMBA
 import pcircuit
 
 # tests whose results depend on floating-point arithmetic: `python -m tests.matrix` runs them as on other machines
-NUMERICAL = tuple(f"tests/{name}" for name in (
-    "pcircuit/compiled", "pcircuit/inference", "pcircuit/learning", "pcircuit/moments", "pcircuit/operations",
-    "pcircuit/test_accuracy", "hld/baselines", "hld/gchi2", "hld/metrics", "hld/monitoring", "hld/nulls",
-    "hld/references", "hld/results", "hld/testing", "hld/vectors"))
+NUMERICAL = tuple(
+    f"tests/{name}"
+    for name in (
+        "pcircuit/compiled",
+        "pcircuit/inference",
+        "pcircuit/learning",
+        "pcircuit/moments",
+        "pcircuit/operations",
+        "pcircuit/test_accuracy",
+        "hld/baselines",
+        "hld/gchi2",
+        "hld/metrics",
+        "hld/monitoring",
+        "hld/nulls",
+        "hld/references",
+        "hld/results",
+        "hld/testing",
+        "hld/vectors",
+    )
+)
 
 BLAS_THREADS = "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"
 QUICK = "not thorough"  # what `pytest` alone selects; files and tests that are named run whole
@@ -43,21 +60,31 @@ class _WithoutKernels:
 
 
 def pytest_configure(config):
-    if "PYTEST_XDIST_WORKER" in os.environ and not config.option.markexpr:  # workers parse the command line anew
+    if (
+        "PYTEST_XDIST_WORKER" in os.environ and not config.option.markexpr
+    ):  # workers parse the command line anew
         config.option.markexpr = os.environ.get(SELECTED, "")
     if HAS_NUMBA:
         return
     if os.environ.get("PCIRCUIT_ENGINE") != "numpy":
-        raise pytest.UsageError("Numba is not installed: run PCIRCUIT_ENGINE=numpy python -m pytest, or install it")
+        raise pytest.UsageError(
+            "Numba is not installed: run PCIRCUIT_ENGINE=numpy python -m pytest, or install it"
+        )
     config.pluginmanager.register(_WithoutKernels())
 
 
 def pytest_report_header(config):
-    return "left out: tests marked thorough (python -m pytest -m thorough)" if config.option.markexpr == QUICK else None
+    return (
+        "left out: tests marked thorough (python -m pytest -m thorough)"
+        if config.option.markexpr == QUICK
+        else None
+    )
 
 
 def pytest_addoption(parser):
-    parser.addoption("--shuffle", metavar="SEED", help="run the files, and the tests in each, in a random order")
+    parser.addoption(
+        "--shuffle", metavar="SEED", help="run the files, and the tests in each, in a random order"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at its options
@@ -66,13 +93,30 @@ def pytest_cmdline_main(config):
 
     The latter where pytest-xdist is installed and no -n given.
     """
-    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and "PYTEST_XDIST_WORKER" not in os.environ
+    whole = (
+        config.args_source is pytest.Config.ArgsSource.TESTPATHS
+        and "PYTEST_XDIST_WORKER" not in os.environ
+    )
     if whole and not config.option.markexpr:
         config.option.markexpr = os.environ[SELECTED] = QUICK
-    alone = config.getoption("collectonly") or config.getoption("usepdb") or config.getoption("-m") == "slow"
-    if whole and not alone and config.pluginmanager.hasplugin("xdist") and config.option.numprocesses is None:
-        config.option.numprocesses, config.option.dist = min(os.cpu_count() or 1, MOST_PROCESSES), "worksteal"
-        for name in BLAS_THREADS:  # the workers' own: with as many as cores in each they wait for one another
+    alone = (
+        config.getoption("collectonly")
+        or config.getoption("usepdb")
+        or config.getoption("-m") == "slow"
+    )
+    if (
+        whole
+        and not alone
+        and config.pluginmanager.hasplugin("xdist")
+        and config.option.numprocesses is None
+    ):
+        config.option.numprocesses, config.option.dist = (
+            min(os.cpu_count() or 1, MOST_PROCESSES),
+            "worksteal",
+        )
+        for name in (
+            BLAS_THREADS
+        ):  # the workers' own: with as many as cores in each they wait for one another
             os.environ.setdefault(name, "1")
 
 
@@ -84,21 +128,34 @@ def pytest_sessionstart(session):
     """
     if pcircuit.engine_is_numpy() or session.config.getoption("collectonly"):
         return
-    reporter, started = session.config.pluginmanager.getplugin("terminalreporter"), time.perf_counter()
+    reporter, started = (
+        session.config.pluginmanager.getplugin("terminalreporter"),
+        time.perf_counter(),
+    )
     several = _is_to_start_workers(session)
     others = subprocess.Popen([sys.executable, "-W", "ignore", "-c", MOMENTS]) if several else None
-    pcircuit.warm_up(report=None if reporter is None else lambda name: reporter.write_line(
-        f"kernels of {name}: compiled if the cache has none, a minute at the most"))
+    pcircuit.warm_up(
+        report=None
+        if reporter is None
+        else lambda name: reporter.write_line(
+            f"kernels of {name}: compiled if the cache has none, a minute at the most"
+        )
+    )
     if others is not None:
         others.wait()
     if reporter is not None:
-        reporter.write_line(f"kernels ready after {time.perf_counter() - started:.0f} s; tests of single kernels "
-                            "compile further ones")
+        reporter.write_line(
+            f"kernels ready after {time.perf_counter() - started:.0f} s; tests of single kernels "
+            "compile further ones"
+        )
 
 
 def _is_to_start_workers(session):
     """Whether this process is the one that starts those that run the tests."""
-    return bool(getattr(session.config.option, "numprocesses", None)) and "PYTEST_XDIST_WORKER" not in os.environ
+    return (
+        bool(getattr(session.config.option, "numprocesses", None))
+        and "PYTEST_XDIST_WORKER" not in os.environ
+    )
 
 
 def pytest_collection_modifyitems(config, items):
@@ -110,7 +167,9 @@ def pytest_collection_modifyitems(config, items):
         _shuffle(items, random.Random(seed))
     if "slow" in config.getoption("-m"):
         return
-    skip = pytest.mark.skip(reason="a slow statistical study: run it with `python -m pytest -m slow`")
+    skip = pytest.mark.skip(
+        reason="a slow statistical study: run it with `python -m pytest -m slow`"
+    )
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(skip)

@@ -1,4 +1,5 @@
 """Rows that depend on one another: of groups that each mix two laws in their own way, and of series with a memory."""
+
 import numpy as np
 import zoo
 
@@ -28,7 +29,7 @@ def markov(circuit, n, stay, rng, trials=1):
 def variance_ratio(T, stay):
     """T Var(mean) / Var(row) for correlations stay^h."""
     h = np.arange(1, T)
-    return 1 + 2 * ((1 - h / T) * stay ** h).sum()
+    return 1 + 2 * ((1 - h / T) * stay**h).sum()
 
 
 def uneven(n, stays, rng):

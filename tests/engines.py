@@ -1,4 +1,5 @@
 """Which engines a test can run: both, or NumPy alone where Numba is not installed."""
+
 import importlib.util
 
 import pytest

@@ -1,4 +1,5 @@
 """What an epoch of EM costs in a search, by the definition: n K (S K + 6 V)."""
+
 import numpy as np
 
 from pcircuit import chow_liu_tree

@@ -1,4 +1,5 @@
 """Figures that pyplot does not know, drawn to pixels."""
+
 import warnings
 
 import matplotlib
@@ -17,6 +18,7 @@ def new_axes():
 def drawn(ax):
     """Pixels (height, width, 4) of the figure; a layout that does not fit is a warning, hence an error."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+
     canvas = FigureCanvasAgg(ax.figure)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

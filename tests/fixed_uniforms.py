@@ -1,4 +1,5 @@
 """A generator of random numbers that are all one, for the ends of what a draw can be."""
+
 import numpy as np
 
 

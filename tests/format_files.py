@@ -1,4 +1,5 @@
 """What the tests of all formats share: circuits that every format holds, and equality of all their values."""
+
 import naive
 import numpy as np
 
@@ -12,7 +13,9 @@ def same_values(circuit, other):
     holes = np.where(np.random.default_rng(0).random(rows.shape) < 0.4, -1, rows)
     for table in (rows, holes):
         expected = np.exp(naive.log_likelihood(circuit, table))
-        np.testing.assert_allclose(np.exp(naive.log_likelihood(other, table)), expected, rtol=1e-12, atol=1e-300)
+        np.testing.assert_allclose(
+            np.exp(naive.log_likelihood(other, table)), expected, rtol=1e-12, atol=1e-300
+        )
 
 
 def read_text(tmp_path, text, reader, name="a"):

@@ -1,4 +1,5 @@
 """Archives with right checksums and any contents: what the fuzzer writes, whether or not a writer ever would."""
+
 from __future__ import annotations
 
 import json
@@ -24,8 +25,19 @@ def pack(members: dict) -> bytes:
     parts, directory, place = [], [], 0
     for name, data in members.items():
         encoded = name.encode("utf-8", "replace")
-        sizes = struct.pack("<5H3L2H", 20, 0x800 * (not name.isascii()), 0, 0, 33, zlib.crc32(data), len(data),
-                            len(data), len(encoded), 0)
+        sizes = struct.pack(
+            "<5H3L2H",
+            20,
+            0x800 * (not name.isascii()),
+            0,
+            0,
+            33,
+            zlib.crc32(data),
+            len(data),
+            len(data),
+            len(encoded),
+            0,
+        )
         parts += [b"PK\x03\x04", sizes, encoded, data]
         rest = struct.pack("<3H2L", 0, 0, 0, 0o644 << 16, place)
         directory += [b"PK\x01\x02", struct.pack("<H", 0x314), sizes, rest, encoded]

@@ -1,9 +1,10 @@
 """What an object that was read from a file must do to be right: the oracles of `fuzz_files`.
 
-    circuit     every array is the one of the file; likelihoods, means and samples are those of enumeration
-    monitor     every bet is fair, nothing becomes NaN, and the monitor survives being saved
-    detector    p-values are those that follow from the parts, by other ways, and all methods agree with each other
+circuit     every array is the one of the file; likelihoods, means and samples are those of enumeration
+monitor     every bet is fair, nothing becomes NaN, and the monitor survives being saved
+detector    p-values are those that follow from the parts, by other ways, and all methods agree with each other
 """
+
 from __future__ import annotations
 
 import io
@@ -53,8 +54,17 @@ class Kind:
 def circuits() -> Kind:
     """Circuits of the zoo, also unnormalised ones."""
     models = [*zoo.circuits().values(), *zoo.unnormalized_circuits().values()]
-    header = {"format": "pcircuit.circuit", "version": 1, "provenance": {"data": "none", "rows": [1, 2]}}
-    return Kind("circuit", [(header, pcircuit.to_arrays(model)) for model in models], read_circuit, check_circuit)
+    header = {
+        "format": "pcircuit.circuit",
+        "version": 1,
+        "provenance": {"data": "none", "rows": [1, 2]},
+    }
+    return Kind(
+        "circuit",
+        [(header, pcircuit.to_arrays(model)) for model in models],
+        read_circuit,
+        check_circuit,
+    )
 
 
 def read_circuit(file):
@@ -103,14 +113,24 @@ def monitors() -> Kind:
     """Monitors of the zoo: new, after some rows, after many, alarmed, with a margin, with incomplete rows."""
     found, rng = [], np.random.default_rng(5)
     for name, options, num_rows in [
-            ("two_coins", {}, 0), ("two_coins", {"margin": 0.01}, 40), ("hclt_like", {"alpha": 0.01}, 15),
-            ("hclt_like", {"margin": 0.003}, 100), ("hclt_like", {}, 17), ("mixed_categories", {}, 50),
-            ("irregular_csr", {"alpha": 1e-9}, 200), ("irregular_csr", {"margin": 0.1}, 33), ("zero_rows", {}, 20),
-            ("deterministic", {}, 64), ("one_region", {}, 30), ("unary", {}, 70)]:
+        ("two_coins", {}, 0),
+        ("two_coins", {"margin": 0.01}, 40),
+        ("hclt_like", {"alpha": 0.01}, 15),
+        ("hclt_like", {"margin": 0.003}, 100),
+        ("hclt_like", {}, 17),
+        ("mixed_categories", {}, 50),
+        ("irregular_csr", {"alpha": 1e-9}, 200),
+        ("irregular_csr", {"margin": 0.1}, 33),
+        ("zero_rows", {}, 20),
+        ("deterministic", {}, 64),
+        ("one_region", {}, 30),
+        ("unary", {}, 70),
+    ]:
         circuit = zoo.circuits()[name]
         monitor = hld.Monitor(circuit, rng=len(found), **options)
-        rows = (random_rows if len(found) % 2 else lambda c, n, rng: pcircuit.sample(c, n, rng=rng))(
-            circuit, num_rows, rng).astype(int)
+        rows = (
+            random_rows if len(found) % 2 else lambda c, n, rng: pcircuit.sample(c, n, rng=rng)
+        )(circuit, num_rows, rng).astype(int)
         if len(found) % 3:
             rows[::7, 0] = -1
         monitor.update(rows)
@@ -120,7 +140,9 @@ def monitors() -> Kind:
 
 def read_monitor(file):
     """The monitor in an open file."""
-    return hld.Monitor.from_parts(*archive.read_members(file, monitor_file.FORMAT, monitor_file.VERSION))
+    return hld.Monitor.from_parts(
+        *archive.read_members(file, monitor_file.FORMAT, monitor_file.VERSION)
+    )
 
 
 def check_monitor(monitor, rng):
@@ -160,8 +182,10 @@ def check_result(result, monitor):
     assert np.isfinite(result.log_e_values).all()
     assert np.isfinite(result.log_e_value)
     assert result.pvalue <= np.exp(-max(result.log_e_value, 0)) * (1 + 1e-9)
-    assert result.alarm == (result.pvalue <= monitor.alpha * (1 + 1e-9)) or abs(
-        result.pvalue / monitor.alpha - 1) < 2e-9  # the width of the comparison before, and its rounding
+    assert (
+        result.alarm == (result.pvalue <= monitor.alpha * (1 + 1e-9))
+        or abs(result.pvalue / monitor.alpha - 1) < 2e-9
+    )  # the width of the comparison before, and its rounding
     assert result.alarm == (result.alarm_row is not None)
     assert result.alarm_row is None or 1 <= result.alarm_row <= result.num_rows
 
@@ -186,14 +210,35 @@ def detectors() -> Kind:
     table[:, 0] = np.array(["a", "b\x1b", "c"])[shape]
     table[:, 1] = rng.normal(3 * shape, 1)
     table[:, 2] = rng.random(90) < 0.5
-    table[:, 3] = [10 ** 25 + one for one in shape.tolist()]
+    table[:, 3] = [10**25 + one for one in shape.tolist()]
     for options in [
-            {}, {"reference": "training"}, {"reference": "circuit"}, {"metric": "euclidean", "null": "exact"},
-            {"metric": "standardized", "null": "normal", "reference": "circuit"}, {"metric": "marginals"},
-            {"metric": "whitened", "null": "monte-carlo", "reference": "circuit", "tolerance": 0.1},
-            {"metric": ("euclidean", "whitened"), "null": "exact", "reference": "circuit", "rng": 2 ** 80},
-            {"metric": "euclidean", "reference": "circuit", "estimation_error": False, "kinds": ("input", "product")}]:
-        settings = {"num_latents": 2, "num_epochs": 3, "num_resamples": 39, "num_bins": 3, **options}
+        {},
+        {"reference": "training"},
+        {"reference": "circuit"},
+        {"metric": "euclidean", "null": "exact"},
+        {"metric": "standardized", "null": "normal", "reference": "circuit"},
+        {"metric": "marginals"},
+        {"metric": "whitened", "null": "monte-carlo", "reference": "circuit", "tolerance": 0.1},
+        {
+            "metric": ("euclidean", "whitened"),
+            "null": "exact",
+            "reference": "circuit",
+            "rng": 2**80,
+        },
+        {
+            "metric": "euclidean",
+            "reference": "circuit",
+            "estimation_error": False,
+            "kinds": ("input", "product"),
+        },
+    ]:
+        settings = {
+            "num_latents": 2,
+            "num_epochs": 3,
+            "num_resamples": 39,
+            "num_bins": 3,
+            **options,
+        }
         detector = hld.HLDDetector(**settings).fit(table)
         found.append(parts_of(detector))
     for file in sorted(FIXTURES.glob("detector-v1-*.hld")):
@@ -204,16 +249,27 @@ def detectors() -> Kind:
 
 def parts_of(detector):
     """Header and arrays of a detector."""
-    return detector_file.detector_parts(detector.get_params(), {
-        "schema": detector.schema_, "offset": detector.offset_, "test": detector.test_, "judge": detector.judge_,
-        "history": detector.history_,
-        "num_train": detector.num_train_, "profile": detector.profile_, "values": detector.values_,
-        "new_values": detector.new_values_})
+    return detector_file.detector_parts(
+        detector.get_params(),
+        {
+            "schema": detector.schema_,
+            "offset": detector.offset_,
+            "test": detector.test_,
+            "judge": detector.judge_,
+            "history": detector.history_,
+            "num_train": detector.num_train_,
+            "profile": detector.profile_,
+            "values": detector.values_,
+            "new_values": detector.new_values_,
+        },
+    )
 
 
 def read_detector(file):
     """The detector in an open file."""
-    return HLDDetector.from_parts(*archive.read_members(file, detector_file.FORMAT, detector_file.FORMAT_VERSION))
+    return HLDDetector.from_parts(
+        *archive.read_members(file, detector_file.FORMAT, detector_file.FORMAT_VERSION)
+    )
 
 
 def check_detector(detector, rng):
@@ -259,14 +315,21 @@ def check_verdict(result, test):
     else:
         assert abs(result.statistic + np.log10(max(result.pvalue, 1e-300))) < 1e-9
     null = parts.null.null_for(T) if isinstance(parts.null, SwitchedNull) else parts.null
-    by_law = parts.kept is None and not isinstance(null, AutoNull)  # else draws and the batch's own rows have a say
-    for i, (distance, pvalue) in enumerate(zip(distances, result.pvalues, strict=True)) if by_law else ():
+    by_law = parts.kept is None and not isinstance(
+        null, AutoNull
+    )  # else draws and the batch's own rows have a say
+    for i, (distance, pvalue) in (
+        enumerate(zip(distances, result.pvalues, strict=True)) if by_law else ()
+    ):
         left = max(distance - parts.margins[i], 0.0) if distance > 2 * round_offs[i] else 0.0
-        low, high = (expected_pvalue(null, i, left ** 2 / result.inflation * factor, T) for factor in (1.0001, 0.9999))
+        low, high = (
+            expected_pvalue(null, i, left**2 / result.inflation * factor, T)
+            for factor in (1.0001, 0.9999)
+        )
         assert low - 1e-6 <= pvalue <= high + 1e-6, (pvalue, low, high)
     found = result.localize(top=3)
     assert str(found)
-    total = (result.deltas ** 2).sum()
+    total = (result.deltas**2).sum()
     assert abs(found.variable_scores.sum() - total) <= 1e-9 * total
 
 
@@ -277,11 +340,23 @@ def expected_pvalue(null, i, squared, T) -> float:
     if isinstance(null, LimitLaw):
         v = max(1 + null.excess / T, 0.1) if null.spectrum.scale else 1.0
         kept = null.eigenvalues > 0
-        return float(gchi2.sf(squared * T, gchi2.prepare(null.eigenvalues[kept] * v, null.multiplicities[kept] / v))
-                     ) if kept.any() else float(squared <= 0)
+        return (
+            float(
+                gchi2.sf(
+                    squared * T,
+                    gchi2.prepare(null.eigenvalues[kept] * v, null.multiplicities[kept] / v),
+                )
+            )
+            if kept.any()
+            else float(squared <= 0)
+        )
     if isinstance(null, NormalLaw):
         spread = np.sqrt(2 * null.trace_sq)
-        return float(norm.sf((squared * T - null.trace) / spread)) if spread else float(squared * T <= null.trace)
+        return (
+            float(norm.sf((squared * T - null.trace) / spread))
+            if spread
+            else float(squared * T <= null.trace)
+        )
     value = 0.0
     for share, batches, factor in null.at(T):
         drawn = batches.squared[:, i]

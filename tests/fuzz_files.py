@@ -11,6 +11,7 @@ give an object that is right in every method: `fuzz_checks` says what that means
 Files that fail are kept in the folder of `--keep` and the exit status is 1.  A fixed part runs with the tests
 (`tests/test_fuzz_files.py`).  Everything happens in memory.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -30,17 +31,113 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[i]) for i in (1, 0)
 
 from fuzz_archives import RAW, members_of, pack  # noqa: E402
 
-TOKENS = ["NaN", "Infinity", "-Infinity", "1e999", "-1e400", "1" * 21, "1" * 5000, "0." + "3" * 60, "1e-400", "-0",
-          "[" * 40 + "]" * 40, "[" * 5000, '{"a":1,"a":2}', '"\\ud800"', "tru", "'a'", "01", "/**/1", '"\x00"', "1.0e5"]
+TOKENS = [
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    "1e999",
+    "-1e400",
+    "1" * 21,
+    "1" * 5000,
+    "0." + "3" * 60,
+    "1e-400",
+    "-0",
+    "[" * 40 + "]" * 40,
+    "[" * 5000,
+    '{"a":1,"a":2}',
+    '"\\ud800"',
+    "tru",
+    "'a'",
+    "01",
+    "/**/1",
+    '"\x00"',
+    "1.0e5",
+]
 VALUES = [
-    None, True, False, 0, -1, 1, 2, 3, 7, 10**6, 10**7, 10**8, 2**31, 2**53, 2**53 + 1, 2**63, 2**64 - 1, -2**63,
-    0.5, 1.5, -0.5, -0.0, 1e-3, 1e-9, 1e-300, 5e-324, 1e300, 1.7e308, -1e300, 0.999999999, 1.000001,
-    "", "nan", "inf", "-inf", "0x0", "0x1", "0x1p+0", "-0x1p-3", "0x1p+1000", "0x" + "f" * 33, "x", "auto", "exact",
-    "normal", "monte-carlo", "circuit", "training", "euclidean", "whitened", "\x1b[31m", "a" * 3000,
-    [], {}, [[]], {"a": 1}, [None], [0.5, 0.5], [1, 2, 3], list(range(50)), ["int", 1], ["float", "nan"], ["str", "a"]]
-NUMBERS = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-300, 5e-324, 1e-17, 1e-9, 1e9, 1e154, 1e300,
-           1.7e308]
-INTEGERS = [0, 1, 2, 3, -1, -2, 5, 9, 100, 2**31 - 1, 2**31, 2**53, 2**62, 2**63 - 1, -2**63]
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2,
+    3,
+    7,
+    10**6,
+    10**7,
+    10**8,
+    2**31,
+    2**53,
+    2**53 + 1,
+    2**63,
+    2**64 - 1,
+    -(2**63),
+    0.5,
+    1.5,
+    -0.5,
+    -0.0,
+    1e-3,
+    1e-9,
+    1e-300,
+    5e-324,
+    1e300,
+    1.7e308,
+    -1e300,
+    0.999999999,
+    1.000001,
+    "",
+    "nan",
+    "inf",
+    "-inf",
+    "0x0",
+    "0x1",
+    "0x1p+0",
+    "-0x1p-3",
+    "0x1p+1000",
+    "0x" + "f" * 33,
+    "x",
+    "auto",
+    "exact",
+    "normal",
+    "monte-carlo",
+    "circuit",
+    "training",
+    "euclidean",
+    "whitened",
+    "\x1b[31m",
+    "a" * 3000,
+    [],
+    {},
+    [[]],
+    {"a": 1},
+    [None],
+    [0.5, 0.5],
+    [1, 2, 3],
+    list(range(50)),
+    ["int", 1],
+    ["float", "nan"],
+    ["str", "a"],
+]
+NUMBERS = [
+    np.nan,
+    np.inf,
+    -np.inf,
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    2.0,
+    1e-300,
+    5e-324,
+    1e-17,
+    1e-9,
+    1e9,
+    1e154,
+    1e300,
+    1.7e308,
+]
+INTEGERS = [0, 1, 2, 3, -1, -2, 5, 9, 100, 2**31 - 1, 2**31, 2**53, 2**62, 2**63 - 1, -(2**63)]
 TYPES = ["?", "i1", "u1", "<i2", "<i4", ">i4", "<i8", "<u8", "<f2", "<f4", ">f8", "<f8"]
 
 
@@ -65,7 +162,13 @@ def crafted(rng, parts, others) -> bytes:
 def places(value, path=()) -> list:
     """Paths to all values in nested dicts and lists."""
     found = []
-    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    entries = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, entry in entries:
         found += [(*path, key), *places(entry, (*path, key))]
     return found
@@ -139,7 +242,7 @@ def change_arrays(rng, arrays, other):
         arrays[name], arrays[partner] = arrays[partner], arrays[name]
     elif kind <= 4:
         shared = [one for one in names if one in other]
-        for i in rng.permutation(len(shared))[:rng.integers(1, 4)]:
+        for i in rng.permutation(len(shared))[: rng.integers(1, 4)]:
             arrays[shared[i]] = other[shared[i]]
     elif kind == 5:  # all of one part of another model, its circuit for instance
         prefix = name.partition(".")[0]
@@ -164,9 +267,25 @@ def reshaped(rng, array):
     """The array with more or fewer entries or dimensions."""
     size = array.size
     flat = array.ravel()
-    options = [array[None], array.T, flat, flat[:0], flat[:-1], np.append(flat, flat[-1:]), np.tile(array, 2),
-               array[:0], flat[:1].reshape(()) if size else flat, flat.reshape(-1, 1), np.asfortranarray(array),
-               array[:-1], np.concatenate([array, array[-1:]])] if array.ndim else [array[None], np.repeat(array, 3)]
+    options = (
+        [
+            array[None],
+            array.T,
+            flat,
+            flat[:0],
+            flat[:-1],
+            np.append(flat, flat[-1:]),
+            np.tile(array, 2),
+            array[:0],
+            flat[:1].reshape(()) if size else flat,
+            flat.reshape(-1, 1),
+            np.asfortranarray(array),
+            array[:-1],
+            np.concatenate([array, array[-1:]]),
+        ]
+        if array.ndim
+        else [array[None], np.repeat(array, 3)]
+    )
     return np.asarray(options[rng.integers(len(options))])
 
 
@@ -179,7 +298,10 @@ def altered(rng, array):
     pool = NUMBERS if array.dtype.kind == "f" else INTEGERS
     if kind <= 3:
         value = pool[rng.integers(len(pool))]
-        if array.dtype.kind in "iu" and not np.iinfo(array.dtype).min <= value <= np.iinfo(array.dtype).max:
+        if (
+            array.dtype.kind in "iu"
+            and not np.iinfo(array.dtype).min <= value <= np.iinfo(array.dtype).max
+        ):
             array = array.astype(np.int64)
             flat = array.reshape(-1)
         flat[rng.integers(flat.size) if kind <= 2 else slice(None)] = value
@@ -189,7 +311,7 @@ def altered(rng, array):
     if kind == 5:
         return -array if array.dtype.kind in "if" else array
     if kind == 6:
-        return np.sort(flat)[::rng.choice([-1, 1])].reshape(array.shape)
+        return np.sort(flat)[:: rng.choice([-1, 1])].reshape(array.shape)
     if kind == 7:
         i, j = rng.integers(flat.size, size=2)
         flat[i] = flat[j]
@@ -198,7 +320,9 @@ def altered(rng, array):
         if kind == 8 and array.dtype.kind == "f":
             return array * rng.choice([0.5, 2, 1 + 1e-12, 1 + 1e-6, 1e-6, 1e6, 1e300])
         if array.dtype.kind == "f":
-            flat[rng.integers(flat.size)] *= rng.choice([0.5, 2, 1 + 1e-12, 1 + 1e-6, 0, -1, 1 + 1e-9])
+            flat[rng.integers(flat.size)] *= rng.choice(
+                [0.5, 2, 1 + 1e-12, 1 + 1e-6, 0, -1, 1 + 1e-9]
+            )
         else:
             flat[rng.integers(flat.size)] += rng.choice([-1, 1]).astype(array.dtype)
     return array
@@ -212,7 +336,9 @@ def damaged(rng, parts, others) -> bytes:
     members = members_of(*parts)
     if rng.random() < 0.5:
         name = list(members)[rng.integers(len(members))]
-        members[name] = changed_bytes(rng, members[name], pack(members_of(*others[rng.integers(len(others))])))
+        members[name] = changed_bytes(
+            rng, members[name], pack(members_of(*others[rng.integers(len(others))]))
+        )
         return pack(members)
     data = pack(members)
     if rng.random() < 0.4:
@@ -233,14 +359,16 @@ def changed_bytes(rng, data: bytes, other: bytes) -> bytes:
         elif kind == 2:
             data[i] = int(rng.choice([0, 255, 40, 44, 34, 45, 57, 48]))
         elif kind == 3:
-            del data[i:i + int(rng.integers(1, 9))]
+            del data[i : i + int(rng.integers(1, 9))]
         elif kind == 4:
             data[i:i] = rng.bytes(int(rng.integers(1, 9)))
         elif kind == 5:
-            data[i:i + 4] = struct.pack("<I", int(rng.choice([0, 1, 2**31, 2**32 - 1, rng.integers(2**32)])))
+            data[i : i + 4] = struct.pack(
+                "<I", int(rng.choice([0, 1, 2**31, 2**32 - 1, rng.integers(2**32)]))
+            )
         else:
             j = int(rng.integers(len(other)))
-            data[i:i + 50] = other[j:j + 50]
+            data[i : i + 50] = other[j : j + 50]
     return bytes(data)
 
 
@@ -301,14 +429,25 @@ def main(arguments=None) -> int:
     parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path("fuzz-failures"))
     chosen = parser.parse_args(arguments)
     from fuzz_checks import KINDS
+
     kinds = [KINDS[name]() for name in chosen.kinds.split(",")]
     chosen.keep.mkdir(exist_ok=True)
     total, started, step = collections.Counter(), time.monotonic(), 2000
     for start in range(chosen.start, chosen.start + chosen.files, step):
         stop = min(start + step, chosen.start + chosen.files)
-        total += run(kinds, start, stop, chosen.seed, chosen.keep, report=lambda line: print(line, flush=True))
-        print(f"{stop} files of each kind, {time.monotonic() - started:.0f} s: "
-              + ", ".join(f"{' '.join(key)} {count}" for key, count in sorted(total.items())), flush=True)
+        total += run(
+            kinds,
+            start,
+            stop,
+            chosen.seed,
+            chosen.keep,
+            report=lambda line: print(line, flush=True),
+        )
+        print(
+            f"{stop} files of each kind, {time.monotonic() - started:.0f} s: "
+            + ", ".join(f"{' '.join(key)} {count}" for key, count in sorted(total.items())),
+            flush=True,
+        )
     return int(any(result == "FAILED" for _, _, result in total))
 
 

@@ -2,6 +2,7 @@
 
 They are so small that the kernels may also run as plain Python (NUMBA_DISABLE_JIT=1).
 """
+
 import numpy as np
 import scipy.sparse
 import zoo
@@ -27,7 +28,9 @@ def chain(V, rare, *, zeros=False, sparse=False, units=2):
         if zeros and K > 1:
             weights[0] = np.eye(units)[0]
         products = np.repeat(np.arange(units)[:, None], 2, axis=1)
-        regions.append(InnerRegion(products, scipy.sparse.csr_array(weights) if sparse else weights))
+        regions.append(
+            InnerRegion(products, scipy.sparse.csr_array(weights) if sparse else weights)
+        )
     return Circuit(vtree, regions)
 
 
@@ -48,13 +51,19 @@ def hub(V, rare, *, weights, last=True):
 MIXING = [[0.5, 0.3, 0.2], [0.1, 0.8, 0.1], [0.25, 0.25, 0.5]]
 ONE_HOT = [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.0, 0.0, 1.0]]
 CIRCUITS = {
-    "chain": chain(6, RARE), "chain, zero weights": chain(6, RARE, zeros=True), "chain, risky": chain(5, RARER),
-    "chain, risky, zero weights": chain(5, RARER, zeros=True), "chain, sparse": chain(6, RARE, zeros=True, sparse=True),
+    "chain": chain(6, RARE),
+    "chain, zero weights": chain(6, RARE, zeros=True),
+    "chain, risky": chain(5, RARER),
+    "chain, risky, zero weights": chain(5, RARER, zeros=True),
+    "chain, sparse": chain(6, RARE, zeros=True, sparse=True),
     "chain, five units": chain(4, RARE, units=5),
-    "hub": hub(6, RARE, weights=MIXING), "hub, zero weights": hub(6, RARE, weights=ONE_HOT),
-    "hub, risky": hub(5, RARER, weights=MIXING), "hub, risky, zero weights": hub(5, RARER, weights=ONE_HOT),
+    "hub": hub(6, RARE, weights=MIXING),
+    "hub, zero weights": hub(6, RARE, weights=ONE_HOT),
+    "hub, risky": hub(5, RARER, weights=MIXING),
+    "hub, risky, zero weights": hub(5, RARER, weights=ONE_HOT),
     "hub, sparse": hub(6, RARE, weights=scipy.sparse.csr_array(ONE_HOT)),
-    **zoo.circuits(), **{f"unnormalized {name}": c for name, c in zoo.unnormalized_circuits().items()},
+    **zoo.circuits(),
+    **{f"unnormalized {name}": c for name, c in zoo.unnormalized_circuits().items()},
 }
 
 

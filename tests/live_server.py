@@ -1,4 +1,5 @@
 """A service on a free port, in a thread of this process or in a process of its own, and a client for it."""
+
 import contextlib
 import http.client
 import io
@@ -22,9 +23,13 @@ IDLE = 5.0  # seconds after which a connection is opened anew: the service close
 def orders(rng, number, shift=0.0):
     """Rows of a small table of three columns."""
     kind = rng.integers(0, 3, number)
-    return pd.DataFrame({"colour": np.array(["red", "green", "<b>blue"])[kind],
-                         "visits": kind + rng.integers(0, 2, number),
-                         "income": (rng.normal(3 * kind) + shift).round(2)})
+    return pd.DataFrame(
+        {
+            "colour": np.array(["red", "green", "<b>blue"])[kind],
+            "visits": kind + rng.integers(0, 2, number),
+            "income": (rng.normal(3 * kind) + shift).round(2),
+        }
+    )
 
 
 def csv_bytes(frame):
@@ -36,6 +41,7 @@ def parquet(frame, **options):
     """A frame as a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet
+
     file = io.BytesIO()
     pyarrow.parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), file, **options)
     return file.getvalue()
@@ -45,6 +51,7 @@ def arrow(frame, new=None, options=None):
     """A frame as an Arrow stream, or as `new` writes it."""
     import pyarrow as pa
     import pyarrow.ipc
+
     new = new or pa.ipc.new_stream
     file, table = io.BytesIO(), pa.Table.from_pandas(frame, preserve_index=False)
     with new(file, table.schema, options=options) as writer:
@@ -55,12 +62,19 @@ def arrow(frame, new=None, options=None):
 def bodies(frame):
     """The same table in every form, with its media type."""
     import pyarrow as pa
+
     plain = json.loads(frame.to_json(orient="records"))
-    return {"csv": (csv_bytes(frame), "text/csv"), "parquet": (parquet(frame), "application/vnd.apache.parquet"),
-            "stream": (arrow(frame), "application/vnd.apache.arrow.stream"),
-            "file": (arrow(frame, pa.ipc.new_file), "application/vnd.apache.arrow.file"),
-            "rows": (json.dumps({"rows": plain}).encode(), "application/json"),
-            "columns": (json.dumps({"columns": frame.to_dict("list")}).encode(), "application/json; charset=utf-8")}
+    return {
+        "csv": (csv_bytes(frame), "text/csv"),
+        "parquet": (parquet(frame), "application/vnd.apache.parquet"),
+        "stream": (arrow(frame), "application/vnd.apache.arrow.stream"),
+        "file": (arrow(frame, pa.ipc.new_file), "application/vnd.apache.arrow.file"),
+        "rows": (json.dumps({"rows": plain}).encode(), "application/json"),
+        "columns": (
+            json.dumps({"columns": frame.to_dict("list")}).encode(),
+            "application/json; charset=utf-8",
+        ),
+    }
 
 
 class Client:
@@ -68,7 +82,13 @@ class Client:
 
     def __init__(self, address, token=None):
         parts = urlsplit(address)
-        self.host, self.port, self.token, self._line, self._used = parts.hostname, parts.port, token, None, 0.0
+        self.host, self.port, self.token, self._line, self._used = (
+            parts.hostname,
+            parts.port,
+            token,
+            None,
+            0.0,
+        )
 
     def ask(self, method, path, body=None, kind=None, headers=(), **parameters):
         """Status, headers and bytes of an answer."""
@@ -80,7 +100,9 @@ class Client:
         if self.token is not None:
             sent.setdefault("Authorization", f"Bearer {self.token}")
         try:
-            self._line.request(method, path + (f"?{urlencode(parameters)}" if parameters else ""), body, sent)
+            self._line.request(
+                method, path + (f"?{urlencode(parameters)}" if parameters else ""), body, sent
+            )
             answer = self._line.getresponse()
             content = answer.read()
         except (OSError, http.client.HTTPException):
@@ -111,6 +133,7 @@ def served(paths, *, token=None, limits=None, watch_seconds=0.0, **options):
     from hld.serve.limits import Limits
     from hld.serve.models import Models
     from hld.serve.server import address_of, opened_socket, server_of
+
     service = Service(Models(paths, **options), limits or Limits(workers=2), token)
     server = server_of(service, watch_seconds)
     with opened_socket("127.0.0.1", 0) as listening:
@@ -128,9 +151,16 @@ def served(paths, *, token=None, limits=None, watch_seconds=0.0, **options):
 @contextlib.contextmanager
 def process(*arguments, environment=()):
     """``hld serve`` in a process of its own, and its address; killed in the end if it still runs."""
-    variables = {**os.environ, "PYTHONPATH": str(ROOT), "PCIRCUIT_ENGINE": "numpy", **dict(environment)}
+    variables = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "PCIRCUIT_ENGINE": "numpy",
+        **dict(environment),
+    }
     command = [sys.executable, "-m", "hld", "serve", "--port", "0", *map(str, arguments)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables) as run:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables
+    ) as run:
         try:
             line = run.stdout.readline()
             found = re.search(r"http://\S+", line)

@@ -17,6 +17,7 @@ A setting is a few environment variables:
 
 Exit status 0 if the tests pass under all of them.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -53,21 +54,39 @@ def main(arguments=None) -> int:
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     settings = all_settings()
-    parser = argparse.ArgumentParser(prog="python -m tests.matrix", description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", choices=[*settings, []], metavar="setting", help=", ".join(settings))
-    parser.add_argument("--whole", action="store_true", help="the whole suite, not the numerical tests only")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.matrix", description=__doc__.split("\n")[0]
+    )
+    parser.add_argument(
+        "names", nargs="*", choices=[*settings, []], metavar="setting", help=", ".join(settings)
+    )
+    parser.add_argument(
+        "--whole", action="store_true", help="the whole suite, not the numerical tests only"
+    )
     asked = parser.parse_args(arguments[:cut])
     selection = ["-m", "thorough or not slow"] if asked.whole else ["-m", "numerical and not slow"]
     table = []
     for name in asked.names or settings:
         environment, options = settings[name]
-        print(f"== {name}: {' '.join(f'{key}={value}' for key, value in environment.items())}", flush=True)
+        print(
+            f"== {name}: {' '.join(f'{key}={value}' for key, value in environment.items())}",
+            flush=True,
+        )
         started = time.perf_counter()
-        status = subprocess.run([sys.executable, "-m", "pytest", "-q", *selection, *options, *arguments[cut + 1:]],
-                                cwd=ROOT, env={**os.environ, **environment}, check=False).returncode
+        status = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", *selection, *options, *arguments[cut + 1 :]],
+            cwd=ROOT,
+            env={**os.environ, **environment},
+            check=False,
+        ).returncode
         table.append((name, status, time.perf_counter() - started, blas_core(environment)))
-    print("\n" + "\n".join(f"{name:<16} {'passed' if status == 0 else 'FAILED':<8} {seconds:7.0f} s   BLAS {core}"
-                           for name, status, seconds, core in table))
+    print(
+        "\n"
+        + "\n".join(
+            f"{name:<16} {'passed' if status == 0 else 'FAILED':<8} {seconds:7.0f} s   BLAS {core}"
+            for name, status, seconds, core in table
+        )
+    )
     return int(any(status for _, status, _, _ in table))
 
 
@@ -90,8 +109,13 @@ def blas_core(environment) -> str:
 
 def _output(program, environment) -> str:
     """What a Python program prints in a new process."""
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False,
-                            env={**os.environ, **environment})
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+    )
     return result.stdout.strip()
 
 

@@ -6,6 +6,7 @@ Where the suite has been measured (`measured`), first those that run the line of
 `SECONDS` of them, more if asked to look widely.  Then, and for kernels, whose lines no tracer sees, a list of runs by
 the name of the file: its examples, the tests with its name, those of its room.
 """
+
 from __future__ import annotations
 
 import json
@@ -23,7 +24,9 @@ MOST_SECONDS = 300.0
 KERNELS = "numba, interpreted"
 NOT_NUMBA = ["-k", "not numba"]
 DIGITS = "keep_their_digits or stack_of_the_kernel"
-MOMENTS = "numba and not blocks and not learned and not threads and not every_single and not subsets"
+MOMENTS = (
+    "numba and not blocks and not learned and not threads and not every_single and not subsets"
+)
 
 
 class Measured:
@@ -47,18 +50,27 @@ class Measured:
 
         A module stands for tests that share what was set up for the first of them; it comes after single tests.
         """
-        lines = [line.strip() for line in source[:mutation.start].splitlines()]
+        lines = [line.strip() for line in source[: mutation.start].splitlines()]
         last = mutation.line if mutation.line else lines[-1]
         for line in [last, *reversed(lines[:-1])]:
             if self.tests[mutation.path][line]:
-                return sorted(self.tests[mutation.path][line], key=lambda test: ("::" not in test, self.seconds[test]))
+                return sorted(
+                    self.tests[mutation.path][line],
+                    key=lambda test: ("::" not in test, self.seconds[test]),
+                )
             if line.startswith("def "):
                 break
         return []
 
 
-def runs(mutation: Mutation, source: str, measured: Measured, root: pathlib.Path = ROOT, *,
-         wide: bool = False) -> list[tuple[str, list[str]]]:
+def runs(
+    mutation: Mutation,
+    source: str,
+    measured: Measured,
+    root: pathlib.Path = ROOT,
+    *,
+    wide: bool = False,
+) -> list[tuple[str, list[str]]]:
     """(environment, arguments of pytest) of the runs for one bug in the checkout at `root`, in their order."""
     is_kernel = "/compiled/" in mutation.path or mutation.path.endswith("/kernel.py")
     tests = [] if is_kernel else measured.of(mutation, source)
@@ -73,7 +85,9 @@ def runs(mutation: Mutation, source: str, measured: Measured, root: pathlib.Path
     return [("numpy", [*taken, *NOT_NUMBA]), *plan(mutation.path, root, wide=wide)]
 
 
-def plan(path: str, root: pathlib.Path = ROOT, *, wide: bool = False) -> list[tuple[str, list[str]]]:
+def plan(
+    path: str, root: pathlib.Path = ROOT, *, wide: bool = False
+) -> list[tuple[str, list[str]]]:
     """(environment, arguments of pytest) of the runs for one source file, narrow ones first; `wide` adds packages.
 
     In one run: the examples, the tests with the name of the file, then those of its room that name most of what it
@@ -86,11 +100,18 @@ def plan(path: str, root: pathlib.Path = ROOT, *, wide: bool = False) -> list[tu
     mirror = [f"{folder}/test_{name}.py"] if (root / folder / f"test_{name}.py").exists() else []
     inner = ["tests/pcircuit/compiled"]
     if rooms[:2] == ["moments", "compiled"]:
-        return [(KERNELS, mirror), *[(KERNELS, [f"tests/pcircuit/moments/test_{name}.py", "-k", selected])
-                                     for name, selected in (("moments_scale", DIGITS), ("moments", MOMENTS))]]
+        return [
+            (KERNELS, mirror),
+            *[
+                (KERNELS, [f"tests/pcircuit/moments/test_{name}.py", "-k", selected])
+                for name, selected in (("moments_scale", DIGITS), ("moments", MOMENTS))
+            ],
+        ]
     if "compiled" in rooms or (name == "kernel" and package == "pcircuit"):
         learning = ["tests/pcircuit/learning/test_em.py", "-k", "compiled or zero"]
-        found = [("numpy" if name == "jit" else KERNELS, [test]) for test in mirror]  # the former is about compiling
+        found = [
+            ("numpy" if name == "jit" else KERNELS, [test]) for test in mirror
+        ]  # the former is about compiling
         return found if found and not wide else [*found, (KERNELS, inner), (KERNELS, learning)]
     if name == "kernel":
         return [(KERNELS, mirror), (KERNELS, [str(folder)])]
@@ -100,9 +121,14 @@ def plan(path: str, root: pathlib.Path = ROOT, *, wide: bool = False) -> list[tu
         folder = pathlib.PurePath("tests", package, "command")
     others = [file for file in nearest(path, folder, root) if file not in mirror]
     elsewhere = importers(path, package, folder, root)
-    found = [("numpy", [path, *mirror, *others, *NOT_NUMBA]), *[("numpy", [*elsewhere, *NOT_NUMBA])] * bool(elsewhere)]
+    found = [
+        ("numpy", [path, *mirror, *others, *NOT_NUMBA]),
+        *[("numpy", [*elsewhere, *NOT_NUMBA])] * bool(elsewhere),
+    ]
     if wide:
-        found += [(KERNELS, inner)] if package == "pcircuit" and rooms in (["inference"], []) else []
+        found += (
+            [(KERNELS, inner)] if package == "pcircuit" and rooms in (["inference"], []) else []
+        )
         found.append(("numpy", [f"tests/{package}", *NOT_NUMBA]))
     return found
 
@@ -110,19 +136,27 @@ def plan(path: str, root: pathlib.Path = ROOT, *, wide: bool = False) -> list[tu
 def importers(path: str, package: str, folder: pathlib.PurePath, root: pathlib.Path) -> list[str]:
     """The files of tests outside of a folder that import from a source file."""
     statement = f"from {path.removesuffix('.py').replace('/', '.')} import"
-    return [str(file) for file, text in _texts(root, package) if statement in text and folder not in file.parents]
+    return [
+        str(file)
+        for file, text in _texts(root, package)
+        if statement in text and folder not in file.parents
+    ]
 
 
 @cache
 def _texts(root: pathlib.Path, package: str) -> list[tuple[pathlib.Path, str]]:
     """The files of tests of a package, from the root, with what they say."""
-    return [(file.relative_to(root), file.read_text(encoding="utf-8"))
-            for file in sorted((root / "tests" / package).glob("**/test_*.py"))]
+    return [
+        (file.relative_to(root), file.read_text(encoding="utf-8"))
+        for file in sorted((root / "tests" / package).glob("**/test_*.py"))
+    ]
 
 
 def nearest(path: str, folder: pathlib.PurePath, root: pathlib.Path) -> list[str]:
     """The files of a folder of tests, those first that name most of what a source file defines."""
-    names = set(re.findall(r"^(?:def|class) (\w+)", (root / path).read_text(encoding="utf-8"), re.MULTILINE))
+    names = set(
+        re.findall(r"^(?:def|class) (\w+)", (root / path).read_text(encoding="utf-8"), re.MULTILINE)
+    )
     names.add(pathlib.PurePath(path).stem)
     pattern = "test_*.py" if folder.parts[2:] == () else "**/test_*.py"
     count = {}
@@ -136,7 +170,11 @@ def main() -> None:
     """Print the files of the tests of each source file that is named."""
     for path in sys.argv[1:]:
         for _, arguments in plan(pathlib.Path(path).resolve().relative_to(ROOT).as_posix()):
-            print("\n".join(one for one in arguments if one.endswith(".py") or one.startswith("tests/")))
+            print(
+                "\n".join(
+                    one for one in arguments if one.endswith(".py") or one.startswith("tests/")
+                )
+            )
 
 
 if __name__ == "__main__":

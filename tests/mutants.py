@@ -16,6 +16,7 @@ since Numba's cache does not see that a function which another one calls has cha
 What was found is also written to `benchmarks/results/mutants.json`.
 Bugs that no test can notice, because results stay the same, are listed with the reason in `mutants_equivalent.json`.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -46,20 +47,34 @@ QUICK_SECONDS, CPU_SECONDS = 40, 240  # of one run of tests, if it is not wide a
 CONFIRM = 20  # bugs after which the tests that noticed them are run without
 PATIENCE = 8  # seconds on the wall for one of the processor, before a run counts as stuck
 MEMORY = 12 << 30  # bytes of addresses
-BROWSER = ("tests/hld/serve/test_page.py", "tests/hld/reports/test_pages.py::test_a_browser_lays_pages_out",
-           "tests/hld/reports/test_pages.py::test_pages_are_printed_on_white_and_nothing_is_cut",
-           "tests/hld/reports/test_pages.py::test_the_browser_finds_what_is_too_wide_and_too_pale")
+BROWSER = (
+    "tests/hld/serve/test_page.py",
+    "tests/hld/reports/test_pages.py::test_a_browser_lays_pages_out",
+    "tests/hld/reports/test_pages.py::test_pages_are_printed_on_white_and_nothing_is_cut",
+    "tests/hld/reports/test_pages.py::test_the_browser_finds_what_is_too_wide_and_too_pale",
+)
 # ... which are left out: a browser reserves more addresses than that
-ENVIRONMENTS = {"numpy": {"PCIRCUIT_ENGINE": "numpy"}, KERNELS: {"NUMBA_DISABLE_JIT": "1", "PCIRCUIT_ENGINE": "numba"}}
+ENVIRONMENTS = {
+    "numpy": {"PCIRCUIT_ENGINE": "numpy"},
+    KERNELS: {"NUMBA_DISABLE_JIT": "1", "PCIRCUIT_ENGINE": "numba"},
+}
 
 # (file, text that occurs in it once, what it becomes): found by hand, not by chance
 PLANTED = [
     ("pcircuit/compiled/upward.py", "e = r if per_region else 0", "e = 0"),
     ("pcircuit/compiled/upward.py", "        if packed.check_sums[r]:\n", "        if False:\n"),
-    ("pcircuit/compiled/upward.py", "x if x != 0.0 or risky else np.inf", "x if x != 0.0 else np.inf"),
+    (
+        "pcircuit/compiled/upward.py",
+        "x if x != 0.0 or risky else np.inf",
+        "x if x != 0.0 else np.inf",
+    ),
     ("hld/gchi2/tails.py", "0.0 + math.log1p(-tail.value)", "0.0 + math.log(1.0 - tail.value)"),
     ("hld/gchi2/quantiles.py", "<= 1e-5 and", "<= 1e-1 and"),
-    ("hld/gchi2/saddle_contour.py", "_STEP = math.pi / 3.0, 2.0, 0.07", "_STEP = math.pi / 3.0, 2.0, 0.2"),
+    (
+        "hld/gchi2/saddle_contour.py",
+        "_STEP = math.pi / 3.0, 2.0, 0.07",
+        "_STEP = math.pi / 3.0, 2.0, 0.2",
+    ),
     ("pcircuit/circuit.py", "NORMALIZED_TOLERANCE = 1e-9", "NORMALIZED_TOLERANCE = 1e-3"),
     ("pcircuit/operations/products.py", "RANGE = 1000", "RANGE = 1100"),
     ("pcircuit/inference/ranges.py", "HIGHEST = 960.0", "HIGHEST = 1100.0"),
@@ -88,13 +103,16 @@ def planted(root: pathlib.Path, path: str, old: str, new: str) -> Mutation:
     """A bug of `PLANTED`; its text must occur once."""
     source = (root / path).read_text(encoding="utf-8")
     if source.count(old) != 1:
-        raise ValueError(f"{path} holds {old!r} {source.count(old)} times, expected once: bring the list up to date")
+        raise ValueError(
+            f"{path} holds {old!r} {source.count(old)} times, expected once: bring the list up to date"
+        )
     start = source.index(old)
     return Mutation(path, "by hand", old.strip(), f"-> {new.strip()}", start, start + len(old), new)
 
 
-def run(copy: pathlib.Path, environment: str, arguments: list[str], log: pathlib.Path,
-        seconds: int) -> str:
+def run(
+    copy: pathlib.Path, environment: str, arguments: list[str], log: pathlib.Path, seconds: int
+) -> str:
     """Run tests in a child of this process: "passed", "failed" or "time is up"."""
     pid = os.fork()
     if pid == 0:
@@ -121,14 +139,33 @@ def _run_tests(copy, environment, arguments, log, seconds):
         os.dup2(out, 2)
         os.chdir(copy)
         os.environ.update(ENVIRONMENTS[environment], PYTHONPATH=str(copy))
-        sys.path[:] = [entry for entry in sys.path if entry not in ("", str(ROOT), str(ROOT / "tests"))]
+        sys.path[:] = [
+            entry for entry in sys.path if entry not in ("", str(ROOT), str(ROOT / "tests"))
+        ]
         import numba
+
         numba.config.DISABLE_JIT = environment == KERNELS
         import pytest
-        code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist",
-                            "-p", "no:pytest_cov", "-W", "ignore::RuntimeWarning",
-                            "-W", "ignore::pytest.PytestAssertRewriteWarning",
-                            *arguments])
+
+        code = pytest.main(
+            [
+                "-x",
+                "-q",
+                "-p",
+                "no:cacheprovider",
+                "-p",
+                "no:randomly",
+                "-p",
+                "no:xdist",
+                "-p",
+                "no:pytest_cov",
+                "-W",
+                "ignore::RuntimeWarning",
+                "-W",
+                "ignore::pytest.PytestAssertRewriteWarning",
+                *arguments,
+            ]
+        )
         os._exit(int(code))
     except BaseException as error:
         print(repr(error))
@@ -143,7 +180,10 @@ class Work:
         self.results, self.log = folder / "results.jsonl", folder / "last.log"
         folder.mkdir(parents=True, exist_ok=True)
         self.known = {}  # outcomes
-        self.broken, self.sound = set(BROWSER), set()  # tests that fail without a bug; those that were seen to pass
+        self.broken, self.sound = (
+            set(BROWSER),
+            set(),
+        )  # tests that fail without a bug; those that were seen to pass
         if self.results.exists():
             for line in self.results.read_text(encoding="utf-8").splitlines():
                 entry = json.loads(line)
@@ -153,11 +193,24 @@ class Work:
         """Copy the checkout as it is now."""
         shutil.rmtree(self.copy, ignore_errors=True)
         usual = shutil.ignore_patterns(".git", "__pycache__", ".pytest_cache", "*.egg-info")
-        shutil.copytree(ROOT, self.copy, ignore=lambda folder, names: (
-            {"results", "figures"} if folder == str(ROOT / "benchmarks") else usual(folder, names)))
-        for package in ("pcircuit", "hld"):  # by their text: what was compiled with a bug is not used without it
-            compileall.compile_dir(self.copy / package, quiet=1,
-                                   invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
+        shutil.copytree(
+            ROOT,
+            self.copy,
+            ignore=lambda folder, names: (
+                {"results", "figures"}
+                if folder == str(ROOT / "benchmarks")
+                else usual(folder, names)
+            ),
+        )
+        for package in (
+            "pcircuit",
+            "hld",
+        ):  # by their text: what was compiled with a bug is not used without it
+            compileall.compile_dir(
+                self.copy / package,
+                quiet=1,
+                invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH,
+            )
 
     def deselected(self):
         """Options that leave out the tests that fail anyway."""
@@ -185,15 +238,27 @@ def judge(work: Work, mutation: Mutation, measured: Measured, *, wide: bool = Fa
             target.write_text(source, encoding="utf-8")
         if result == "failed":
             by, where = (*failures(work.log), "nothing can be imported")[0], environment
-            if not failures(work.log) and run(work.copy, environment, [*arguments, "--collect-only"], work.log,
-                                              seconds) != "passed":
+            if (
+                not failures(work.log)
+                and run(work.copy, environment, [*arguments, "--collect-only"], work.log, seconds)
+                != "passed"
+            ):
                 raise RuntimeError(f"no tests run, with a bug or without: see {work.log}")
-        elif result == "time is up" and wide and run(work.copy, environment, arguments, work.log, seconds) == "passed":
+        elif (
+            result == "time is up"
+            and wide
+            and run(work.copy, environment, arguments, work.log, seconds) == "passed"
+        ):
             by = result
         if by:
             break
-    return {"key": mutation.key, "outcome": "caught" if by else "survived", "by": by[:200], "where": where,
-            "seconds": round(time.perf_counter() - started, 1)}
+    return {
+        "key": mutation.key,
+        "outcome": "caught" if by else "survived",
+        "by": by[:200],
+        "where": where,
+        "seconds": round(time.perf_counter() - started, 1),
+    }
 
 
 def confirm(work: Work, entries: list[dict]) -> list[dict]:
@@ -201,8 +266,15 @@ def confirm(work: Work, entries: list[dict]) -> list[dict]:
     doubtful = []
     for environment in ENVIRONMENTS:
         mine = [entry for entry in entries if entry["where"] == environment]
-        tests = sorted({entry["by"] for entry in mine if "tests" in entry["by"] or "::" in entry["by"]} - work.sound)
-        if tests and run(work.copy, environment, [*tests, "--maxfail=1000"], work.log, CPU_SECONDS) != "passed":
+        tests = sorted(
+            {entry["by"] for entry in mine if "tests" in entry["by"] or "::" in entry["by"]}
+            - work.sound
+        )
+        if (
+            tests
+            and run(work.copy, environment, [*tests, "--maxfail=1000"], work.log, CPU_SECONDS)
+            != "passed"
+        ):
             work.broken |= set(failures(work.log))
             print(f"left out, since they fail without a bug: {sorted(work.broken)}", flush=True)
         work.sound |= set(tests) - work.broken
@@ -213,7 +285,11 @@ def confirm(work: Work, entries: list[dict]) -> list[dict]:
 def failures(log: pathlib.Path) -> list[str]:
     """The tests that failed in a run, by its last lines."""
     lines = log.read_text(errors="replace").splitlines()
-    return [line.partition(" ")[2].partition(" - ")[0] for line in lines if line.startswith(("FAILED ", "ERROR "))]
+    return [
+        line.partition(" ")[2].partition(" - ")[0]
+        for line in lines
+        if line.startswith(("FAILED ", "ERROR "))
+    ]
 
 
 def report(work: Work, bugs: list[Mutation]) -> None:
@@ -228,27 +304,42 @@ def report(work: Work, bugs: list[Mutation]) -> None:
         kind = 0 if not survived else 1 if bug.key in reasons else 2
         rooms[str(pathlib.PurePath(bug.path).parent)][kind] += 1
         if survived:
-            survivors.append(bug.key + ("   [equivalent: " + reasons[bug.key] + "]" if bug.key in reasons else ""))
+            survivors.append(
+                bug.key
+                + ("   [equivalent: " + reasons[bug.key] + "]" if bug.key in reasons else "")
+            )
     print("| room | caught | equivalent | survived |\n| --- | --- | --- | --- |")
     for room, counts in sorted(rooms.items()):
         print(f"| {room} | " + " | ".join(map(str, counts)) + " |")
     caught, equal, survived = (sum(counts[i] for counts in rooms.values()) for i in range(3))
     total = caught + survived
     print(f"| all | {caught} | {equal} | {survived} |\n")
-    print(f"{caught} of {total} bugs that change a result are caught: {100 * caught / max(total, 1):.1f} %\n")
+    print(
+        f"{caught} of {total} bugs that change a result are caught: {100 * caught / max(total, 1):.1f} %\n"
+    )
     print("\n".join(survivors))
 
 
 def main():
     """Plant bugs until all have been judged."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--work", type=pathlib.Path, required=True, help="folder for the copy and the results")
-    parser.add_argument("--measured", type=pathlib.Path, help="folder in which `covered` kept the tests of each line")
+    parser.add_argument(
+        "--work", type=pathlib.Path, required=True, help="folder for the copy and the results"
+    )
+    parser.add_argument(
+        "--measured",
+        type=pathlib.Path,
+        help="folder in which `covered` kept the tests of each line",
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="only files whose path holds this")
     parser.add_argument("--again", action="store_true", help="try the survivors once more, first")
-    parser.add_argument("--wide", action="store_true", help="run all tests of the package in the end")
-    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no further bug after so long")
+    parser.add_argument(
+        "--wide", action="store_true", help="run all tests of the package in the end"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=math.inf, help="begin no further bug after so long"
+    )
     parser.add_argument("--report", action="store_true", help="print what has been found and stop")
     options = parser.parse_args()
     work = Work(options.work)
@@ -266,6 +357,7 @@ def judge_all(work: Work, options) -> None:
     import pytest  # noqa: F401
     import scipy.sparse.linalg
     import scipy.stats  # noqa: F401
+
     with contextlib.suppress(ImportError):
         import hypothesis  # noqa: F401
         import matplotlib.pyplot  # noqa: F401
@@ -273,12 +365,18 @@ def judge_all(work: Work, options) -> None:
         import pyarrow.csv  # noqa: F401
     work.renew()
     bugs = [bug for bug in chosen(options.seed, work.copy) if options.only in bug.path]
-    random.Random(options.seed).shuffle(bugs)  # so that those judged by then are spread over both packages
+    random.Random(options.seed).shuffle(
+        bugs
+    )  # so that those judged by then are spread over both packages
     end, measured = time.monotonic() + 60 * options.minutes, Measured(options.measured)
     outcomes = {"caught", *(() if options.again else ("survived",))}
     reasons = json.loads(EQUIVALENT.read_text(encoding="utf-8"))
-    left = [bug for bug in bugs if work.known.get(bug.key, {}).get("outcome") not in outcomes
-            and not (bug.key in work.known and bug.key in reasons)]
+    left = [
+        bug
+        for bug in bugs
+        if work.known.get(bug.key, {}).get("outcome") not in outcomes
+        and not (bug.key in work.known and bug.key in reasons)
+    ]
     left.sort(key=lambda bug: bug.key not in work.known)  # survivors first
     while left and time.monotonic() < end:
         batch, left = left[:CONFIRM], left[CONFIRM:]
@@ -288,7 +386,9 @@ def judge_all(work: Work, options) -> None:
     report(work, bugs)
 
 
-def judge_batch(work: Work, bugs: list[Mutation], measured: Measured, end: float, *, wide: bool) -> None:
+def judge_batch(
+    work: Work, bugs: list[Mutation], measured: Measured, end: float, *, wide: bool
+) -> None:
     """Plant some bugs; those that a test noticed which fails anyway once more, without it."""
     while bugs:
         entries = []
@@ -297,7 +397,10 @@ def judge_batch(work: Work, bugs: list[Mutation], measured: Measured, end: float
                 break
             entries.append(judge(work, bug, measured, wide=wide))
             entry = entries[-1]
-            print(f"{entry['outcome']:8} {entry['seconds']:6.1f} s  {bug.key}  {entry['by']}", flush=True)
+            print(
+                f"{entry['outcome']:8} {entry['seconds']:6.1f} s  {bug.key}  {entry['by']}",
+                flush=True,
+            )
         again = {entry["key"] for entry in confirm(work, entries)}
         for entry in entries:
             if entry["key"] not in again:
@@ -307,9 +410,15 @@ def judge_batch(work: Work, bugs: list[Mutation], measured: Measured, end: float
 
 def record(work: Work, bugs: list[Mutation]) -> None:
     """Write what is known of these bugs to the results of the repository."""
-    found = [work.known[bug.key] for bug in sorted(bugs, key=lambda bug: bug.key) if bug.key in work.known]
+    found = [
+        work.known[bug.key]
+        for bug in sorted(bugs, key=lambda bug: bug.key)
+        if bug.key in work.known
+    ]
     RECORD.parent.mkdir(parents=True, exist_ok=True)
-    RECORD.write_text("[\n" + ",\n".join(json.dumps(entry) for entry in found) + "\n]\n", encoding="utf-8")
+    RECORD.write_text(
+        "[\n" + ",\n".join(json.dumps(entry) for entry in found) + "\n]\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

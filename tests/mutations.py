@@ -8,21 +8,61 @@
 Left alone are docstrings, annotations, messages, decorators, and constants at the top of a module, most of which only
 say how much work is done at a time; those that decide something are in the list of `mutants`.
 """
+
 from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
 
-COMPARE = {ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"),
-           ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="), ast.In: ("in", "not in"), ast.NotIn: ("not in", "in"),
-           ast.Is: ("is", "is not"), ast.IsNot: ("is not", "is")}
-ARITHMETIC = {ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div: ("/", "*"),
-              ast.FloorDiv: ("//", "/"), ast.Mod: ("%", "*"), ast.Pow: ("**", "*"), ast.BitAnd: ("&", "|"),
-              ast.BitOr: ("|", "&"), ast.LShift: ("<<", ">>"), ast.RShift: (">>", "<<")}
-NAMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "log1p": "log", "expm1": "exp",
-         "any": "all", "all": "any", "zeros": "ones", "ones": "zeros", "argmax": "argmin", "argmin": "argmax",
-         "floor": "ceil", "ceil": "floor", "searchsorted": "digitize", "cumsum": "cumprod", "sqrt": "abs",
-         "flatnonzero": "atleast_1d", "sort": "asarray", "argsort": "asarray", "reversed": "list", "abs": "float"}
+COMPARE = {
+    ast.Lt: ("<", "<="),
+    ast.LtE: ("<=", "<"),
+    ast.Gt: (">", ">="),
+    ast.GtE: (">=", ">"),
+    ast.Eq: ("==", "!="),
+    ast.NotEq: ("!=", "=="),
+    ast.In: ("in", "not in"),
+    ast.NotIn: ("not in", "in"),
+    ast.Is: ("is", "is not"),
+    ast.IsNot: ("is not", "is"),
+}
+ARITHMETIC = {
+    ast.Add: ("+", "-"),
+    ast.Sub: ("-", "+"),
+    ast.Mult: ("*", "/"),
+    ast.Div: ("/", "*"),
+    ast.FloorDiv: ("//", "/"),
+    ast.Mod: ("%", "*"),
+    ast.Pow: ("**", "*"),
+    ast.BitAnd: ("&", "|"),
+    ast.BitOr: ("|", "&"),
+    ast.LShift: ("<<", ">>"),
+    ast.RShift: (">>", "<<"),
+}
+NAMES = {
+    "min": "max",
+    "max": "min",
+    "minimum": "maximum",
+    "maximum": "minimum",
+    "log1p": "log",
+    "expm1": "exp",
+    "any": "all",
+    "all": "any",
+    "zeros": "ones",
+    "ones": "zeros",
+    "argmax": "argmin",
+    "argmin": "argmax",
+    "floor": "ceil",
+    "ceil": "floor",
+    "searchsorted": "digitize",
+    "cumsum": "cumprod",
+    "sqrt": "abs",
+    "flatnonzero": "atleast_1d",
+    "sort": "asarray",
+    "argsort": "asarray",
+    "reversed": "list",
+    "abs": "float",
+}
 SKIPPED = {"repr", "print", "warn", "debug", "info"}  # calls whose loss shows in no result
 
 
@@ -42,11 +82,13 @@ class Mutation:
     @property
     def key(self) -> str:
         """What names the mutation as long as its line is not edited."""
-        return f"{self.path} :: {self.function} :: {self.line} :: {self.change} :: {self.occurrence}"
+        return (
+            f"{self.path} :: {self.function} :: {self.line} :: {self.change} :: {self.occurrence}"
+        )
 
     def apply(self, source: str) -> str:
         """The source with the bug in it."""
-        return source[:self.start] + self.text + source[self.stop:]
+        return source[: self.start] + self.text + source[self.stop :]
 
     def is_syntax(self, source: str) -> bool:
         """Whether the source with the bug in it can be parsed."""
@@ -66,7 +108,9 @@ def mutations(path: str, source: str) -> list[Mutation]:
     for m in sorted(finder.found, key=lambda m: (m.start, m.change)):
         same = (m.function, m.line, m.change)
         counted[same] = counted.get(same, -1) + 1
-        numbered.append(Mutation(m.path, m.function, m.line, m.change, m.start, m.stop, m.text, counted[same]))
+        numbered.append(
+            Mutation(m.path, m.function, m.line, m.change, m.start, m.stop, m.text, counted[same])
+        )
     return numbered
 
 
@@ -74,7 +118,13 @@ class _Finder(ast.NodeVisitor):
     """Collects mutations while walking over a tree."""
 
     def __init__(self, path, source):
-        self.path, self.source, self.lines, self.found, self.scope = path, source, source.splitlines(True), [], []
+        self.path, self.source, self.lines, self.found, self.scope = (
+            path,
+            source,
+            source.splitlines(True),
+            [],
+            [],
+        )
         self.offsets = [0]
         for line in self.lines:
             self.offsets.append(self.offsets[-1] + len(line))
@@ -149,8 +199,11 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_BinOp(self, node):
-        is_text = any(isinstance(side, (ast.JoinedStr, ast.List, ast.Tuple)) or (
-            isinstance(side, ast.Constant) and isinstance(side.value, str)) for side in (node.left, node.right))
+        is_text = any(
+            isinstance(side, (ast.JoinedStr, ast.List, ast.Tuple))
+            or (isinstance(side, ast.Constant) and isinstance(side.value, str))
+            for side in (node.left, node.right)
+        )
         if type(node.op) in ARITHMETIC and not is_text:
             self._between(node.left, node.right, *ARITHMETIC[type(node.op)], node)
         self.generic_visit(node)
@@ -165,15 +218,24 @@ class _Finder(ast.NodeVisitor):
         if isinstance(node.op, (ast.Not, ast.USub)) and not isinstance(node.operand, ast.Constant):
             start, stop = self._place(node)
             inner = self.source[slice(*self._place(node.operand))]
-            self._add(node, "not left out" if isinstance(node.op, ast.Not) else "sign left out", start, stop,
-                      f"({inner})")
+            self._add(
+                node,
+                "not left out" if isinstance(node.op, ast.Not) else "sign left out",
+                start,
+                stop,
+                f"({inner})",
+            )
         self.generic_visit(node)
 
     def visit_Constant(self, node):
         if isinstance(node.value, bool):
-            self._add(node, f"{node.value} -> {not node.value}", *self._place(node), str(not node.value))
+            self._add(
+                node, f"{node.value} -> {not node.value}", *self._place(node), str(not node.value)
+            )
         elif isinstance(node.value, int):
-            self._add(node, f"{node.value} -> {node.value + 1}", *self._place(node), str(node.value + 1))
+            self._add(
+                node, f"{node.value} -> {node.value + 1}", *self._place(node), str(node.value + 1)
+            )
         elif isinstance(node.value, float):
             new = 2 * node.value if node.value else 1.0
             self._add(node, f"{node.value!r} -> {new!r}", *self._place(node), repr(new))
@@ -210,12 +272,16 @@ class _Finder(ast.NodeVisitor):
 
     def _add(self, node, change, start, stop, text):
         line = self.lines[node.lineno - 1].strip()
-        self.found.append(Mutation(self.path, ".".join(self.scope), line, change, start, stop, text))
+        self.found.append(
+            Mutation(self.path, ".".join(self.scope), line, change, start, stop, text)
+        )
 
     def _place(self, node):
         """Offsets of a node in the text; columns are counted in bytes."""
+
         def offset(line, column):
             return self.offsets[line - 1] + len(self.lines[line - 1].encode()[:column].decode())
+
         return offset(node.lineno, node.col_offset), offset(node.end_lineno, node.end_col_offset)
 
 

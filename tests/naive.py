@@ -9,6 +9,7 @@ domain.  Only the data types of pcircuit are used: no packed form, no scaling, n
     flows, topdown_mass                  which units and edges a sample uses
     overlap, hlv_moments                 sums over all states
 """
+
 import itertools
 
 import numpy as np
@@ -20,7 +21,9 @@ MISSING = -1
 
 def states(circuit):
     """(S, V) all joint states in lexicographic order: the last variable changes fastest."""
-    return np.array(list(itertools.product(*[range(C) for C in circuit.num_categories])), dtype=np.int64)
+    return np.array(
+        list(itertools.product(*[range(C) for C in circuit.num_categories])), dtype=np.int64
+    )
 
 
 def values(circuit):
@@ -30,7 +33,9 @@ def values(circuit):
 
 def completions(circuit, row):
     """(S, V) all joint states that agree with the observed entries of one row."""
-    choices = [range(C) if x == MISSING else [x] for x, C in zip(row, circuit.num_categories, strict=True)]
+    choices = [
+        range(C) if x == MISSING else [x] for x, C in zip(row, circuit.num_categories, strict=True)
+    ]
     return np.array(list(itertools.product(*choices)), dtype=np.int64)
 
 
@@ -71,8 +76,10 @@ def flows(circuit, data, weights=None):
     """
     data = np.asarray(data)
     weights = np.ones(len(data)) if weights is None else np.asarray(weights, dtype=float)
-    total = [np.zeros(region.probs.shape if isinstance(region, InputRegion) else region.weights.shape)
-             for region in circuit.regions]
+    total = [
+        np.zeros(region.probs.shape if isinstance(region, InputRegion) else region.weights.shape)
+        for region in circuit.regions
+    ]
     for row, weight in zip(data, weights, strict=True):
         full = completions(circuit, row)
         p = likelihood(circuit, full)
@@ -147,7 +154,9 @@ def _flows_of_complete_rows(circuit, rows, weights):
             continue
         products, sums = blocks[r]
         joint = region.dense_weights() * products[:, None, :]  # (n, k, p): weight times product
-        choice = np.divide(joint, sums[:, :, None], out=np.zeros_like(joint), where=sums[:, :, None] > 0)
+        choice = np.divide(
+            joint, sums[:, :, None], out=np.zeros_like(joint), where=sums[:, :, None] > 0
+        )
         edges = reached[r][:, :, None] * choice
         used[r] = edges.sum(axis=0)
         for a, child in enumerate(circuit.vtree.children(r)):

@@ -4,6 +4,7 @@ Most are so small that all their states can be enumerated; a few are as large as
 ones that make arithmetic fail: probabilities of 1e-300 beside others of 1, a state of probability 4e-16, rows that
 differ in their last digits, zeros, sums far from one.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -13,24 +14,32 @@ import zoo
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
 MOST_STATES = 256  # of the small families
-RARE = 2.0 ** -51  # 4.4e-16: one minus it is a double
+RARE = 2.0**-51  # 4.4e-16: one minus it is a double
 
 
 def small(rng, **options):
     """A circuit of at most six variables and four units, as `zoo.random_circuit` draws them."""
-    return zoo.random_circuit(rng, num_variables=int(rng.integers(1, 8) if rng.random() < 0.1 else rng.integers(2, 7)),
-                              max_units=int(rng.integers(1, 5)), max_categories=2 if rng.random() < 0.5 else 3,
-                              **options)
+    return zoo.random_circuit(
+        rng,
+        num_variables=int(rng.integers(1, 8) if rng.random() < 0.1 else rng.integers(2, 7)),
+        max_units=int(rng.integers(1, 5)),
+        max_categories=2 if rng.random() < 0.5 else 3,
+        **options,
+    )
 
 
 def tiny(rng):
     """Probabilities and weights down to 1e-300, one of order 1 in each row."""
-    return _refilled(small(rng, nary=True), rng, lambda shape: 10.0 ** -rng.uniform(0, 300, shape) * (
-        rng.random(shape) < 0.9))
+    return _refilled(
+        small(rng, nary=True),
+        rng,
+        lambda shape: 10.0 ** -rng.uniform(0, 300, shape) * (rng.random(shape) < 0.9),
+    )
 
 
 def all_tiny(rng):
     """As `tiny`, and half of the categories so improbable under every unit that whole rows are."""
+
     def rows(shape):
         table = 10.0 ** -rng.uniform(0, 1, shape)
         table[:, rng.random(shape[1]) < 0.5] *= 10.0 ** -rng.uniform(100, 300)
@@ -41,13 +50,19 @@ def all_tiny(rng):
 
 def rare_state(rng):
     """One state of probability 4e-16, or a little more, under each input unit; plain weights."""
-    return _refilled(small(rng, nary=True), rng, lambda shape: rng.gamma(1.0, size=shape) + 0.1,
-                     inputs=lambda K, C: _nearly_one_hot(rng, K, C))
+    return _refilled(
+        small(rng, nary=True),
+        rng,
+        lambda shape: rng.gamma(1.0, size=shape) + 0.1,
+        inputs=lambda K, C: _nearly_one_hot(rng, K, C),
+    )
 
 
 def rare_everywhere(rng):
     """The same with weights of that kind, too."""
-    return _refilled(small(rng, sparse=rng.random() < 0.3), rng, lambda shape: _nearly_one_hot(rng, *shape))
+    return _refilled(
+        small(rng, sparse=rng.random() < 0.3), rng, lambda shape: _nearly_one_hot(rng, *shape)
+    )
 
 
 def nearly_alike(rng):
@@ -58,8 +73,15 @@ def nearly_alike(rng):
 
 def medium(rng):
     """Thirty to fifty variables: too many states to enumerate, few enough units for a dense covariance."""
-    return zoo.random_circuit(rng, num_variables=int(rng.integers(30, 51)), max_units=3, max_categories=4,
-                              sparse=rng.random() < 0.5, nary=rng.random() < 0.5, zeros=rng.random() < 0.3)
+    return zoo.random_circuit(
+        rng,
+        num_variables=int(rng.integers(30, 51)),
+        max_units=3,
+        max_categories=4,
+        sparse=rng.random() < 0.5,
+        nary=rng.random() < 0.5,
+        zeros=rng.random() < 0.3,
+    )
 
 
 def many_units(rng):
@@ -81,10 +103,14 @@ def many_children(rng):
     V, K = int(rng.integers(100, 1001)), int(rng.integers(2, 5))
     tables = _shares(10.0 ** -rng.uniform(0, 6 if rng.random() < 0.5 else 250, (V, K, 2)))
     regions = [InputRegion(v, tables[v]) for v in range(V)]
-    hub = InnerRegion(np.repeat(np.arange(K)[:, None], V, axis=1), _shares(rng.gamma(1.0, size=(2, K)) + 1e-3))
+    hub = InnerRegion(
+        np.repeat(np.arange(K)[:, None], V, axis=1), _shares(rng.gamma(1.0, size=(2, K)) + 1e-3)
+    )
     last = InputRegion(V, _shares(rng.gamma(1.0, size=(2, 2)) + 1e-3))
-    return Circuit(VTree.from_nested([list(range(V)), V]),
-                   [*regions, hub, last, InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])])
+    return Circuit(
+        VTree.from_nested([list(range(V)), V]),
+        [*regions, hub, last, InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])],
+    )
 
 
 def many_variables(rng, V=None):
@@ -95,8 +121,11 @@ def many_variables(rng, V=None):
     regions = []
     for r, variable in enumerate(vtree.variables.tolist()):
         table = stock[rng.integers(50)]
-        regions.append(InputRegion(variable, table) if variable >= 0 else
-                       InnerRegion([[0, 0], [1, 1]], table[:1] if r == vtree.root else table))
+        regions.append(
+            InputRegion(variable, table)
+            if variable >= 0
+            else InnerRegion([[0, 0], [1, 1]], table[:1] if r == vtree.root else table)
+        )
     return Circuit(vtree, regions)
 
 
@@ -104,10 +133,17 @@ def unnormalized(rng):
     """Rows whose sums are anything between 1e-100 and 1e+100."""
     circuit = small(rng, zeros=rng.random() < 0.3, nary=True)
     size = float(rng.choice([1, 20, 100]))
-    regions = [InputRegion(region.variable, region.probs * 10.0 ** rng.uniform(-size, size, (region.num_units, 1)))
-               if isinstance(region, InputRegion) else
-               InnerRegion(region.products, region.weights * 10.0 ** rng.uniform(-size, size, (region.num_units, 1)))
-               for region in circuit.regions]
+    regions = [
+        InputRegion(
+            region.variable, region.probs * 10.0 ** rng.uniform(-size, size, (region.num_units, 1))
+        )
+        if isinstance(region, InputRegion)
+        else InnerRegion(
+            region.products,
+            region.weights * 10.0 ** rng.uniform(-size, size, (region.num_units, 1)),
+        )
+        for region in circuit.regions
+    ]
     return Circuit(circuit.vtree, regions)
 
 
@@ -116,11 +152,17 @@ SMALL = {
     "sparse": lambda rng: small(rng, sparse=True),
     "n-ary": lambda rng: small(rng, nary=True, sparse=rng.random() < 0.3),
     "zeros": lambda rng: small(rng, zeros=True, sparse=rng.random() < 0.3),
-    "tiny": tiny, "all tiny": all_tiny, "rare state": rare_state, "rare everywhere": rare_everywhere,
-    "nearly alike": nearly_alike, "unnormalized": unnormalized,
+    "tiny": tiny,
+    "all tiny": all_tiny,
+    "rare state": rare_state,
+    "rare everywhere": rare_everywhere,
+    "nearly alike": nearly_alike,
+    "unnormalized": unnormalized,
 }
 LARGE = {  # family: circuits with this remainder when their number is divided by that
-    "medium": (medium, 9, 200), "many units": (many_units, 18, 500), "many children": (many_children, 27, 400),
+    "medium": (medium, 9, 200),
+    "many units": (many_units, 18, 500),
+    "many children": (many_children, 27, 400),
     "many variables": (many_variables, 36, 1500),
 }
 
@@ -143,7 +185,7 @@ def rows_for(circuit, rng, N):
     data = rng.integers(0, circuit.num_categories, size=(N, circuit.num_variables))
     leaf = circuit.vtree.leaf_of().tolist()
     likely = np.array([int(circuit.regions[r].probs.max(axis=0).argmax()) for r in leaf])
-    data[N // 2:] = np.where(rng.random((N - N // 2, len(likely))) < 0.9, likely, data[N // 2:])
+    data[N // 2 :] = np.where(rng.random((N - N // 2, len(likely))) < 0.9, likely, data[N // 2 :])
     data[::3][rng.random(data[::3].shape) < 0.3] = -1
     data[-1] = -1
     return data
@@ -155,10 +197,18 @@ def _refilled(circuit, rng, rows, inputs=None):
     for region in circuit.regions:
         if isinstance(region, InputRegion):
             K, C = region.probs.shape
-            regions.append(InputRegion(region.variable, _shares(rows((K, C)) if inputs is None else inputs(K, C))))
+            regions.append(
+                InputRegion(
+                    region.variable, _shares(rows((K, C)) if inputs is None else inputs(K, C))
+                )
+            )
             continue
         weights = _shares(rows(region.weights.shape))
-        regions.append(InnerRegion(region.products, scipy.sparse.csr_array(weights) if region.is_sparse else weights))
+        regions.append(
+            InnerRegion(
+                region.products, scipy.sparse.csr_array(weights) if region.is_sparse else weights
+            )
+        )
     return Circuit(circuit.vtree, regions)
 
 
@@ -171,7 +221,7 @@ def _shares(rows):
 
 def _nearly_one_hot(rng, K, C):
     """Rows with one entry of nearly 1; the others are small multiples of 4e-16, so that sums are exact."""
-    table = RARE * rng.integers(0, 3, (K, C)) * rng.choice([1.0, 2.0 ** 10, 2.0 ** 30], (K, 1))
+    table = RARE * rng.integers(0, 3, (K, C)) * rng.choice([1.0, 2.0**10, 2.0**30], (K, 1))
     column = rng.integers(0, C, K)
     table[np.arange(K), column] = 0.0
     table[np.arange(K), column] = 1 - table.sum(axis=1)

@@ -1,4 +1,5 @@
 """Random tables, and counts and mutual information of their pairs by loops."""
+
 import itertools
 
 import numpy as np
@@ -32,9 +33,13 @@ def naive_information(data, categories, pseudocount, weights=None):
     V = len(categories)
     information = np.zeros((V, V))
     for i, j in itertools.combinations(range(V), 2):
-        joint = naive_counts(data, categories, i, j, weights) + pseudocount / (categories[i] * categories[j])
+        joint = naive_counts(data, categories, i, j, weights) + pseudocount / (
+            categories[i] * categories[j]
+        )
         if joint.sum() > 0:
             p = joint / joint.sum()
             apart = np.outer(p.sum(axis=1), p.sum(axis=0))
-            information[i, j] = information[j, i] = np.sum(p[p > 0] * np.log(p[p > 0] / apart[p > 0]))
+            information[i, j] = information[j, i] = np.sum(
+                p[p > 0] * np.log(p[p > 0] / apart[p > 0])
+            )
     return information

@@ -1,4 +1,5 @@
 """Parts of pictures: shapes of one kind in a scene, and a row whose flow can be drawn."""
+
 import pcircuit
 from pcircuit.pictures.scene import Box, Text
 

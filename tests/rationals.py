@@ -1,4 +1,5 @@
 """Exact rational arithmetic: moments and overlaps of small circuits, over all states with Python's fractions."""
+
 from __future__ import annotations
 
 import math
@@ -21,18 +22,36 @@ def exact_moments(circuit, nodes):
     p = [row[-1] for row in values]
     columns = [[row[j] for row in values] for j in nodes]
     means = [sum(a * b for a, b in zip(p, column, strict=True)) for column in columns]
-    centred = [[value - mean for value in column] for column, mean in zip(columns, means, strict=True)]
-    return means, [[sum(a * b * c for a, b, c in zip(p, left, right, strict=True)) for right in centred]
-                   for left in centred]
+    centred = [
+        [value - mean for value in column] for column, mean in zip(columns, means, strict=True)
+    ]
+    return means, [
+        [sum(a * b * c for a, b, c in zip(p, left, right, strict=True)) for right in centred]
+        for left in centred
+    ]
 
 
 def log_overlap(*circuits):
     """Natural logarithm of the sum over all states of the product of circuits; -inf for zero."""
-    tables = [[[[Fraction(x) for x in row] for row in (region.probs if isinstance(region, InputRegion)
-                                                       else region.dense_weights()).tolist()]
-               for region in circuit.regions] for circuit in circuits]
-    total = sum(math.prod(_values(circuit, table, state)[-1] for circuit, table in zip(circuits, tables, strict=True))
-                for state in naive.states(circuits[0]))
+    tables = [
+        [
+            [
+                [Fraction(x) for x in row]
+                for row in (
+                    region.probs if isinstance(region, InputRegion) else region.dense_weights()
+                ).tolist()
+            ]
+            for region in circuit.regions
+        ]
+        for circuit in circuits
+    ]
+    total = sum(
+        math.prod(
+            _values(circuit, table, state)[-1]
+            for circuit, table in zip(circuits, tables, strict=True)
+        )
+        for state in naive.states(circuits[0])
+    )
     if total == 0:
         return -math.inf
     bits = total.numerator.bit_length() - total.denominator.bit_length()
@@ -43,7 +62,9 @@ def fraction(number: Wide) -> Fraction:
     """A single wide number as a fraction."""
     if number.high == 0:
         return Fraction(0)
-    return (Fraction(float(number.high)) + Fraction(float(number.low))) * Fraction(2) ** int(number.exponent)
+    return (Fraction(float(number.high)) + Fraction(float(number.low))) * Fraction(2) ** int(
+        number.exponent
+    )
 
 
 def _values(circuit, tables, state):
@@ -60,6 +81,8 @@ def _values(circuit, tables, state):
                     value *= shown[child][unit]
                 products.append(value)
             values += products
-            shown.append([sum(w * value for w, value in zip(row, products, strict=True)) for row in table])
+            shown.append(
+                [sum(w * value for w, value in zip(row, products, strict=True)) for row in table]
+            )
         values += shown[-1]
     return values

@@ -12,6 +12,7 @@
 
 Needs a network or a full pip cache, for the dependencies.  Exit status 0 if all went well; nothing is uploaded.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -30,9 +31,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGES = ("hld", "pcircuit")
 NEVER = re.compile(r"__pycache__|\.(pyc|nbi|nbc)$")
 BY_THE_BUILD = re.compile(r"\.egg-info/|^build/|^dist/")  # in the copied tree
-SELECTION = ("tests/pcircuit/files/test_circuit_file.py", "tests/pcircuit/test_arguments.py",
-             "tests/pcircuit/operations/test_conditions.py", "tests/hld/files", "tests/hld/schemas/test_columns.py",
-             "tests/hld/command/console/test_csv_files.py")
+SELECTION = (
+    "tests/pcircuit/files/test_circuit_file.py",
+    "tests/pcircuit/test_arguments.py",
+    "tests/pcircuit/operations/test_conditions.py",
+    "tests/hld/files",
+    "tests/hld/schemas/test_columns.py",
+    "tests/hld/command/console/test_csv_files.py",
+)
 BUILD = """
 import setuptools.build_meta as backend, sys
 print("built", getattr(backend, "build_" + sys.argv[1])(sys.argv[2]))
@@ -57,15 +63,23 @@ for package in (hld, pcircuit):
 
 def main(arguments=None) -> int:
     """Build, look, install, test."""
-    parser = argparse.ArgumentParser(prog="python -m tests.release", description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.release", description=__doc__.split("\n\n")[0]
+    )
     parser.add_argument("--whole", action="store_true", help="all quick tests, not a selection")
-    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "dist", help="folder of the built files")
+    parser.add_argument(
+        "--out", type=pathlib.Path, default=ROOT / "dist", help="folder of the built files"
+    )
     asked = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as name:
         work = pathlib.Path(name)
         sdist, unpacked = build_sdist(work)
         wheel = build(work, "wheel", unpacked)
-        files = {path.relative_to(work / "tree").as_posix() for path in (work / "tree").rglob("*") if path.is_file()}
+        files = {
+            path.relative_to(work / "tree").as_posix()
+            for path in (work / "tree").rglob("*")
+            if path.is_file()
+        }
         check_sdist(unpacked, files)
         check_wheel(wheel, files)
         test_sdist(work, sdist, unpacked, () if asked.whole else SELECTION)
@@ -84,11 +98,22 @@ def say(text) -> None:
 
 def run(*command, cwd, **environment) -> str:
     """The output of a command outside of this tree; SystemExit where it fails."""
-    outside = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
-    done = subprocess.run([str(part) for part in command], cwd=cwd, env={**outside, **environment}, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    outside = {
+        key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")
+    }
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**outside, **environment},
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     if done.returncode:
-        raise SystemExit(f"{' '.join(map(str, command))}: exit status {done.returncode}\n{done.stdout}")
+        raise SystemExit(
+            f"{' '.join(map(str, command))}: exit status {done.returncode}\n{done.stdout}"
+        )
     return done.stdout
 
 
@@ -103,14 +128,18 @@ def fresh(work, name) -> pathlib.Path:
 
 def build_sdist(work) -> tuple:
     """The source distribution of a clean copy of this tree, and the folder that it unpacks to."""
-    for name in run("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT).splitlines():
+    for name in run(
+        "git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT
+    ).splitlines():
         if (ROOT / name).is_file():
             target = work / "tree" / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, target)
     sdist = build(work, "sdist", work / "tree")
     with tarfile.open(sdist) as archive:
-        archive.extractall(work / "unpacked", **({"filter": "data"} if sys.version_info >= (3, 12) else {}))
+        archive.extractall(
+            work / "unpacked", **({"filter": "data"} if sys.version_info >= (3, 12) else {})
+        )
     return sdist, next((work / "unpacked").iterdir())
 
 
@@ -120,10 +149,23 @@ def build(work, kind, tree) -> pathlib.Path:
     is_new = not (work / "builder").exists()
     python = fresh(work, "builder")
     if is_new:
-        requires = re.search(r"requires = \[(.*?)\]", (ROOT / "pyproject.toml").read_text(encoding="utf-8")).group(1)
-        run(python, "-m", "pip", "install", "-q", *re.findall(r'"(.*?)"', requires), "wheel", cwd=work)
+        requires = re.search(
+            r"requires = \[(.*?)\]", (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+        ).group(1)
+        run(
+            python,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            *re.findall(r'"(.*?)"', requires),
+            "wheel",
+            cwd=work,
+        )
     built = run(python, "-c", BUILD, kind, work, cwd=tree).splitlines()
-    return work / next(line for line in reversed(built) if line.startswith("built ")).removeprefix("built ")
+    return work / next(line for line in reversed(built) if line.startswith("built ")).removeprefix(
+        "built "
+    )
 
 
 # -- looking -------------------------------------------------------------------------------------------------------
@@ -132,7 +174,9 @@ def build(work, kind, tree) -> pathlib.Path:
 def check_sdist(unpacked, files) -> None:
     """Every file of the tree is in it, and what is compiled or cached is not."""
     held = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
-    missing = sorted(name for name in files - held - {".gitignore"} if not BY_THE_BUILD.search(name))
+    missing = sorted(
+        name for name in files - held - {".gitignore"} if not BY_THE_BUILD.search(name)
+    )
     odd = sorted(name for name in held if NEVER.search(name))
     if missing or odd:
         raise SystemExit(f"the source distribution lacks {missing} and holds {odd}")
@@ -145,14 +189,30 @@ def check_wheel(wheel, files) -> None:
         held = set(archive.namelist())
         metadata = next(name for name in held if name.endswith(".dist-info/METADATA"))
         declared = email.message_from_bytes(archive.read(metadata))
-    expected = {name for name in files if name.startswith(tuple(f"{package}/" for package in PACKAGES))}
+    expected = {
+        name for name in files if name.startswith(tuple(f"{package}/" for package in PACKAGES))
+    }
     found = {name for name in held if ".dist-info/" not in name}
     if found != expected:
-        raise SystemExit(f"the wheel lacks {sorted(expected - found)} and holds {sorted(found - expected)}")
-    version = re.search(r'__version__ = "(.*)"', (ROOT / "pcircuit" / "__init__.py").read_text("utf-8")).group(1)
-    needs = {re.match(r"[\w-]+", line).group() for line in declared.get_all("Requires-Dist") if "extra ==" not in line}
-    if declared["Version"] != version or needs != {"numpy", "scipy", "numba"} or not declared.get_payload().strip():
-        raise SystemExit(f"the wheel declares version {declared['Version']} and needs {needs}, expected {version}")
+        raise SystemExit(
+            f"the wheel lacks {sorted(expected - found)} and holds {sorted(found - expected)}"
+        )
+    version = re.search(
+        r'__version__ = "(.*)"', (ROOT / "pcircuit" / "__init__.py").read_text("utf-8")
+    ).group(1)
+    needs = {
+        re.match(r"[\w-]+", line).group()
+        for line in declared.get_all("Requires-Dist")
+        if "extra ==" not in line
+    }
+    if (
+        declared["Version"] != version
+        or needs != {"numpy", "scipy", "numba"}
+        or not declared.get_payload().strip()
+    ):
+        raise SystemExit(
+            f"the wheel declares version {declared['Version']} and needs {needs}, expected {version}"
+        )
     say(f"the wheel holds {len(found)} files, version {version}")
 
 
@@ -168,7 +228,9 @@ def test_sdist(work, sdist, unpacked, selection) -> None:
     if selection:  # so that only what is installed can be imported
         for package in PACKAGES:
             shutil.rmtree(unpacked / package)
-    engine = {"PCIRCUIT_ENGINE": "numpy"} if selection else {}  # compiling the kernels takes minutes
+    engine = (
+        {"PCIRCUIT_ENGINE": "numpy"} if selection else {}
+    )  # compiling the kernels takes minutes
     said = run(python, "-m", "pytest", "-q", *selection, cwd=unpacked, **engine)
     say(said.splitlines()[-1])
 

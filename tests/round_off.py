@@ -15,6 +15,7 @@ of each region (`drift`) counts as roundings of its parameters.
 
 References: Higham (2002), Accuracy and Stability of Numerical Algorithms, second edition, chapters 3 and 4.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ import wide_queries
 
 from pcircuit import InputRegion
 
-UNIT = 2.0 ** -53
+UNIT = 2.0**-53
 CENTRED = 8  # three terms to a step, each a product of numbers with errors of its own, and one more to choose between
 
 
@@ -59,7 +60,11 @@ def count(circuit) -> Roundings:
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
             C = region.num_categories
-            units[r], pairs[r], triples[r] = C, C + 1, C + 2  # the likelihood of a missing value is a sum
+            units[r], pairs[r], triples[r] = (
+                C,
+                C + 1,
+                C + 2,
+            )  # the likelihood of a missing value is a sum
             continue
         P, times = region.num_products, len(children[r]) - 1
         products[r] = units[children[r]].sum() + times

@@ -1,4 +1,5 @@
 """What the tests of learned and drawn structures share."""
+
 import naive
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ from pcircuit import InputRegion
 
 def counts(circuit):
     """Number of input, sum and product units."""
-    return tuple(int(np.count_nonzero(circuit.nodes.kind == kind)) for kind in ("input", "sum", "product"))
+    return tuple(
+        int(np.count_nonzero(circuit.nodes.kind == kind)) for kind in ("input", "sum", "product")
+    )
 
 
 def assert_elementwise(circuit, num_units):

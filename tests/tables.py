@@ -1,4 +1,5 @@
 """Tables for the tests of the encoder: cells of every type, kept as they are."""
+
 import json
 import math
 
@@ -7,9 +8,16 @@ import pandas as pd
 from hypothesis import strategies as st
 
 TEXT = st.text(max_size=4)
-CELL = (st.integers(-5, 5) | st.floats(-4, 4, width=16) | st.booleans() | TEXT
-        | st.sampled_from([None, math.nan, np.nan, pd.NA, pd.NaT]))
-ROWS = st.integers(1, 3).flatmap(lambda v: st.lists(st.tuples(*[CELL] * v), min_size=1, max_size=12))
+CELL = (
+    st.integers(-5, 5)
+    | st.floats(-4, 4, width=16)
+    | st.booleans()
+    | TEXT
+    | st.sampled_from([None, math.nan, np.nan, pd.NA, pd.NaT])
+)
+ROWS = st.integers(1, 3).flatmap(
+    lambda v: st.lists(st.tuples(*[CELL] * v), min_size=1, max_size=12)
+)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
@@ -43,8 +51,14 @@ def mixed_table(N, seed=0, *, shift=False):
     city = rng.choice(["Oslo", "Lima", "Pune"], size=N, p=[0.5, 0.3, 0.2])
     base = np.select([city == "Oslo", city == "Lima"], [0.0, 5.0], 9.0)
     heat = base + rng.normal(size=N)
-    frame = pd.DataFrame({"city": city, "heat": heat,
-                          "rain": rng.random(N) < (0.9 if shift else 0.3), "visits": rng.poisson(2, size=N)})
+    frame = pd.DataFrame(
+        {
+            "city": city,
+            "heat": heat,
+            "rain": rng.random(N) < (0.9 if shift else 0.3),
+            "visits": rng.poisson(2, size=N),
+        }
+    )
     frame.loc[rng.random(N) < 0.1, "heat"] = np.nan
     frame.loc[rng.random(N) < 0.05, "city"] = None
     return frame

@@ -1,4 +1,5 @@
 """The adapters in examples/adapters: each runs where its program is installed, and says what it should."""
+
 import json
 import os
 import pathlib
@@ -21,9 +22,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "examples" / "adapters"
 SCRIPTS = {  # what each needs, and what it prints
     "river_detector.py": ("river", [r"^drift at row 1[01]\d\d$"]),
-    "mlflow_model.py": ("mlflow.pyfunc", [r"^calm: \{'shift': False", r"^moved: \{'shift': True.*'columns': 'size'"]),
+    "mlflow_model.py": (
+        "mlflow.pyfunc",
+        [r"^calm: \{'shift': False", r"^moved: \{'shift': True.*'columns': 'size'"],
+    ),
     "sklearn_gate.py": ("sklearn", [r"accuracy on a calm batch: 0\.\d", r"^stopped: shift: p "]),
-    "pandera_check.py": ("pandera.pandas", [r"^calm: 500 rows pass$", r"^mixed up: .*does not follow"]),
+    "pandera_check.py": (
+        "pandera.pandas",
+        [r"^calm: 500 rows pass$", r"^mixed up: .*does not follow"],
+    ),
 }
 
 
@@ -31,10 +38,21 @@ SCRIPTS = {  # what each needs, and what it prints
 def test_adapters_run(name, tmp_path):
     module, patterns = SCRIPTS[name]
     pytest.importorskip(module)
-    environment = {**os.environ, "PCIRCUIT_ENGINE": "numpy", "PYTHONPATH": str(ROOT),
-                   "MLFLOW_TRACKING_URI": str(tmp_path)}
-    run = subprocess.run([sys.executable, "-W", "ignore", str(FOLDER / name)], cwd=tmp_path, capture_output=True,
-                         text=True, timeout=300, env=environment, check=False)
+    environment = {
+        **os.environ,
+        "PCIRCUIT_ENGINE": "numpy",
+        "PYTHONPATH": str(ROOT),
+        "MLFLOW_TRACKING_URI": str(tmp_path),
+    }
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", str(FOLDER / name)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=environment,
+        check=False,
+    )
     assert run.returncode == 0, run.stderr
     for pattern in patterns:
         assert re.search(pattern, run.stdout, re.MULTILINE), f"{pattern!r} is not in\n{run.stdout}"
@@ -47,22 +65,30 @@ def shop(tmp_path_factory):
     hld.HLDDetector(num_epochs=5, num_latents=3).fit(orders(rng, 800)).save(folder / "orders.hld")
     (folder / "calm.csv").write_bytes(csv_bytes(orders(rng, 300)))
     (folder / "moved.csv").write_bytes(csv_bytes(orders(rng, 300, 5.0)))
-    (folder / "hld").write_text(f"#!/bin/sh\nexec {shlex.quote(sys.executable)} -m hld \"$@\"\n")
+    (folder / "hld").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m hld "$@"\n')
     (folder / "hld").chmod(0o755)
     return folder
 
 
 def run_in(shop, *command):
-    environment = {**os.environ, "PATH": f"{shop}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT),
-                   "PCIRCUIT_ENGINE": "numpy"}
-    return subprocess.run(command, cwd=shop, capture_output=True, text=True, timeout=120, env=environment, check=False)
+    environment = {
+        **os.environ,
+        "PATH": f"{shop}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "PCIRCUIT_ENGINE": "numpy",
+    }
+    return subprocess.run(
+        command, cwd=shop, capture_output=True, text=True, timeout=120, env=environment, check=False
+    )
 
 
 @pytest.mark.skipif(shutil.which("sh") is None, reason="needs a shell")
 def test_the_nightly_job_speaks_of_shifts_only(shop):
     pytest.importorskip("pandas")
-    calm, moved, wrong = (run_in(shop, "sh", str(FOLDER / "nightly.sh"), "orders.hld", name, ".")
-                          for name in ("calm.csv", "moved.csv", "nothing.csv"))
+    calm, moved, wrong = (
+        run_in(shop, "sh", str(FOLDER / "nightly.sh"), "orders.hld", name, ".")
+        for name in ("calm.csv", "moved.csv", "nothing.csv")
+    )
     assert (calm.returncode, calm.stdout, calm.stderr) == (0, "", "")
     assert (moved.returncode, moved.stderr) == (0, "")
     assert moved.stdout.startswith("Shift found in moved.csv\nshift: p ")
@@ -88,15 +114,27 @@ def test_the_tasks_of_the_dag(shop, monkeypatch):
         def __rshift__(self, other):
             return other
 
-    names = ["airflow.providers", "airflow.providers.standard", "airflow.providers.standard.operators"]
+    names = [
+        "airflow.providers",
+        "airflow.providers.standard",
+        "airflow.providers.standard.operators",
+    ]
     for name in ("airflow", *names, "airflow.providers.standard.operators.bash"):
         monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-    sys.modules["airflow"].DAG = sys.modules["airflow.providers.standard.operators.bash"].BashOperator = Anything
+    sys.modules["airflow"].DAG = sys.modules[
+        "airflow.providers.standard.operators.bash"
+    ].BashOperator = Anything
     text = (FOLDER / "airflow_dag.py").read_text(encoding="utf-8")
     exec(compile(text, "airflow_dag.py", "exec"), {"__name__": "dag"})
-    command = tasks[1]["bash_command"].replace("{{ params.model }}", "orders.hld").replace("{{ params.folder }}", ".")
-    statuses = [run_in(shop, "sh", "-c", command.replace("{{ ds }}", day)).returncode
-                for day in ("calm", "moved", "none")]
+    command = (
+        tasks[1]["bash_command"]
+        .replace("{{ params.model }}", "orders.hld")
+        .replace("{{ params.folder }}", ".")
+    )
+    statuses = [
+        run_in(shop, "sh", "-c", command.replace("{{ ds }}", day)).returncode
+        for day in ("calm", "moved", "none")
+    ]
     assert statuses == [0, tasks[1]["skip_on_exit_code"], 2]
 
 
@@ -116,9 +154,13 @@ def metrics_of_a_service(shop):
 def test_rules_and_dashboard_ask_for_numbers_that_are_there(shop):
     yaml = pytest.importorskip("yaml")
     known = metrics_of_a_service(shop)
-    rules = yaml.safe_load((FOLDER / "prometheus-rules.yml").read_text(encoding="utf-8"))["groups"][0]["rules"]
+    rules = yaml.safe_load((FOLDER / "prometheus-rules.yml").read_text(encoding="utf-8"))["groups"][
+        0
+    ]["rules"]
     board = json.loads((FOLDER / "grafana-dashboard.json").read_text(encoding="utf-8"))
-    asked = [rule["expr"] for rule in rules] + [one["expr"] for panel in board["panels"] for one in panel["targets"]]
+    asked = [rule["expr"] for rule in rules] + [
+        one["expr"] for panel in board["panels"] for one in panel["targets"]
+    ]
     names = set(re.findall(r"\b(?:hld|process)_[a-z_]+", " ".join(asked)))
     assert len(names) >= 12
     assert names <= known
@@ -127,9 +169,18 @@ def test_rules_and_dashboard_ask_for_numbers_that_are_there(shop):
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool")
 def test_alerts_fire_when_they_should():
-    for command in (["check", "rules", "prometheus-rules.yml"], ["test", "rules", "prometheus-rules-test.yml"]):
-        run = subprocess.run(["promtool", *command], cwd=FOLDER, capture_output=True, text=True, timeout=60,
-                             check=False)
+    for command in (
+        ["check", "rules", "prometheus-rules.yml"],
+        ["test", "rules", "prometheus-rules-test.yml"],
+    ):
+        run = subprocess.run(
+            ["promtool", *command],
+            cwd=FOLDER,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
         assert run.returncode == 0, run.stdout + run.stderr
 
 
@@ -144,6 +195,7 @@ def test_rows_of_a_stream_need_not_have_all_keys(monkeypatch):
     pytest.importorskip("river")
     monkeypatch.syspath_prepend(str(FOLDER))
     from river_detector import TableDrift
+
     rng = np.random.default_rng(0)
     table = orders(rng, 400)
     detector = hld.HLDDetector(num_latents=2, num_epochs=2).fit(table)
@@ -154,8 +206,11 @@ def test_rows_of_a_stream_need_not_have_all_keys(monkeypatch):
         odd[at]["other"] = 1
         for row in odd:
             drift.update(row)
-        expected = hld.monitor_of(detector, drift.alpha).update(detector.encoder_.encode(
-            table[:20].assign(visits=table["visits"][:20].where(np.arange(20) != at)))[0])
+        expected = hld.monitor_of(detector, drift.alpha).update(
+            detector.encoder_.encode(
+                table[:20].assign(visits=table["visits"][:20].where(np.arange(20) != at))
+            )[0]
+        )
         found = drift.monitor.update(np.zeros((0, 3), dtype=int))
         assert (found.num_rows, found.num_missing, found.e_value) == (20, 1, expected.e_value)
 
@@ -164,6 +219,7 @@ def test_river_counts_a_cell_of_another_type_as_a_batch_does(monkeypatch):
     pytest.importorskip("river")
     monkeypatch.syspath_prepend(str(FOLDER))
     from river_detector import TableDrift
+
     table = orders(np.random.default_rng(0), 400)
     detector = hld.HLDDetector(num_latents=2, num_epochs=2).fit(table)
     drift = TableDrift(detector)
@@ -178,11 +234,18 @@ def days():
     """A table of days, and detectors of groups, of a series, and given a covariate."""
     pandas, rng = pytest.importorskip("pandas"), np.random.default_rng(0)
     mood = rng.normal(size=60).repeat(20)
-    table = pandas.DataFrame({"day": np.arange(60).repeat(20), "a": rng.normal(mood), "b": rng.normal(mood)})
-    small, rows = {"num_latents": 2, "num_epochs": 2, "num_bins": 3, "num_resamples": 99}, table[["a", "b"]]
-    return table, [hld.HLDDetector(**small).fit(table, groups="day"),
-                   hld.HLDDetector(**small).fit(quick(pandas), order="time"),
-                   hld.HLDDetector(covariates=["a"], **small).fit(rows)]
+    table = pandas.DataFrame(
+        {"day": np.arange(60).repeat(20), "a": rng.normal(mood), "b": rng.normal(mood)}
+    )
+    small, rows = (
+        {"num_latents": 2, "num_epochs": 2, "num_bins": 3, "num_resamples": 99},
+        table[["a", "b"]],
+    )
+    return table, [
+        hld.HLDDetector(**small).fit(table, groups="day"),
+        hld.HLDDetector(**small).fit(quick(pandas), order="time"),
+        hld.HLDDetector(covariates=["a"], **small).fit(rows),
+    ]
 
 
 def quick(pandas):
@@ -219,7 +282,9 @@ def test_pandera_tests_each_group_of_a_frame(days, monkeypatch):
 
 def test_the_gate_hands_on_groups(days, monkeypatch):
     pytest.importorskip("sklearn")
-    gate = adapter("sklearn_gate", monkeypatch).DriftGate(detector=hld.HLDDetector(num_latents=2, num_epochs=2))
+    gate = adapter("sklearn_gate", monkeypatch).DriftGate(
+        detector=hld.HLDDetector(num_latents=2, num_epochs=2)
+    )
     assert gate.fit(days[0], groups="day").detector_.judge_.kind == "groups"
     assert len(gate.fit_transform(quick(pytest.importorskip("pandas")), order="time")) == 1200
     assert gate.detector_.judge_.kind == "time"

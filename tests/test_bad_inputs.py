@@ -1,4 +1,5 @@
 """Every public function refuses every bad input with one sentence that names the argument; the page says with which."""
+
 import functools
 import inspect
 import itertools
@@ -13,13 +14,35 @@ import hld
 import pcircuit
 
 PAGE = pathlib.Path(__file__).resolve().parents[1] / "docs" / "bad-inputs.md"
-CASES = {function: list(group) for function, group in
-         itertools.groupby(sorted(bad_inputs.cases()), key=lambda case: case[0])}
+CASES = {
+    function: list(group)
+    for function, group in itertools.groupby(sorted(bad_inputs.cases()), key=lambda case: case[0])
+}
 # functions without an argument that could be bad, or whose argument is a file that is examined elsewhere
-ELSEWHERE = {"engine_is_numpy", "warm_up", "read_archive", "write_archive", "replace_file", "check_choice",
-             "check_flag", "check_fraction", "check_generator", "check_header", "check_integers", "check_names",
-             "check_number", "check_numbers", "check_seed", "check_whole_number", "finite_array", "read_object",
-             "saved_count", "saved_number", "under_prefix", "with_prefix"}
+ELSEWHERE = {
+    "engine_is_numpy",
+    "warm_up",
+    "read_archive",
+    "write_archive",
+    "replace_file",
+    "check_choice",
+    "check_flag",
+    "check_fraction",
+    "check_generator",
+    "check_header",
+    "check_integers",
+    "check_names",
+    "check_number",
+    "check_numbers",
+    "check_seed",
+    "check_whole_number",
+    "finite_array",
+    "read_object",
+    "saved_count",
+    "saved_number",
+    "under_prefix",
+    "with_prefix",
+}
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +63,12 @@ def test_one_sentence_names_the_argument(function, outcome):
         assert isinstance(error, (TypeError, ValueError, OSError)), f"{call} -> {error!r}"
         text = str(error)
         # a detector's batch is a table to its encoder
-        named = [f"`{argument}`", f"`{argument}["] + ["`table`"] * (argument == "batch" and function == "detector.test")
-        assert isinstance(error, OSError) or any(name in text for name in named), f"{call} -> {text}"
+        named = [f"`{argument}`", f"`{argument}["] + ["`table`"] * (
+            argument == "batch" and function == "detector.test"
+        )
+        assert isinstance(error, OSError) or any(name in text for name in named), (
+            f"{call} -> {text}"
+        )
         assert "\n" not in text, call
         assert " at 0x" not in text, call
         assert len(text) < 330, call
@@ -58,7 +85,9 @@ def test_the_docstring_says_which_exceptions_bad_inputs_raise(function, names, o
     said = {name.strip().rpartition(".")[2] for head in heads for name in head.split(",")}
     for _, _, _, _, call in CASES[function]:
         error = outcome(call)
-        assert said & {one.__name__ for one in type(error).__mro__}, f"{call} -> {error!r}, not among {sorted(said)}"
+        assert said & {one.__name__ for one in type(error).__mro__}, (
+            f"{call} -> {error!r}, not among {sorted(said)}"
+        )
 
 
 def test_every_public_function_is_in_the_list():
@@ -76,7 +105,8 @@ def parameters(function):
 
 def test_the_page_is_up_to_date():
     assert PAGE.read_text(encoding="utf-8") == bad_inputs.page(), (
-        "write it again: python tests/bad_inputs.py > docs/bad-inputs.md")
+        "write it again: python tests/bad_inputs.py > docs/bad-inputs.md"
+    )
 
 
 @pytest.mark.parametrize("option", bad_inputs.DETECTOR)
@@ -89,16 +119,29 @@ def test_wrong_options_are_refused_before_anything_is_learned(option, names, mon
     kind = bad_inputs.DETECTOR[option]
     for value in bad_inputs.KINDS[kind] if isinstance(kind, str) else kind:
         with pytest.raises((TypeError, ValueError), match=f"`{option}`"):
-            hld.HLDDetector(**{option: eval(value, dict(names))}).fit(np.tile([[0, 1], [1, 0]], (20, 1)))
+            hld.HLDDetector(**{option: eval(value, dict(names))}).fit(
+                np.tile([[0, 1], [1, 0]], (20, 1))
+            )
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    ({"null": "monte-carlo"}, r"`null` 'monte-carlo' draws from the circuit"),
-    ({"null": "monte-carlo", "reference": "held-out"}, r"`null` 'monte-carlo' draws from the circuit"),
-    ({"null": "normal"}, "`null` 'normal' needs a single `metric`"),
-    ({"null": "normal", "metric": ["euclidean", "whitened"]}, "`null` 'normal' needs a single `metric`"),
-])
-def test_options_that_contradict_each_other_are_refused_before_anything_is_learned(options, message, monkeypatch):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"null": "monte-carlo"}, r"`null` 'monte-carlo' draws from the circuit"),
+        (
+            {"null": "monte-carlo", "reference": "held-out"},
+            r"`null` 'monte-carlo' draws from the circuit",
+        ),
+        ({"null": "normal"}, "`null` 'normal' needs a single `metric`"),
+        (
+            {"null": "normal", "metric": ["euclidean", "whitened"]},
+            "`null` 'normal' needs a single `metric`",
+        ),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused_before_anything_is_learned(
+    options, message, monkeypatch
+):
     monkeypatch.setattr(pcircuit, "fit_em", None)
     with pytest.raises(ValueError, match=message):
         hld.HLDDetector(**options).fit(np.tile([[0, 1], [1, 0]], (20, 1)))

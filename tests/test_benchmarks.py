@@ -1,4 +1,5 @@
 """Benchmarks are run by hand, and rarely: what they take from the packages must not be gone when somebody runs one."""
+
 from __future__ import annotations
 
 import ast
@@ -22,30 +23,42 @@ OURS = ("pcircuit", "hld", "benchmarks", "tests")
 @pytest.mark.parametrize("program", PROGRAMS, ids=str)
 def test_what_a_benchmark_imports_of_us_is_there(program):
     package = ".".join(program.parent.parts)
-    missing = [f"{module}.{name}" for module, name in imports_of(ROOT / program, package) if not there(module, name)]
+    missing = [
+        f"{module}.{name}"
+        for module, name in imports_of(ROOT / program, package)
+        if not there(module, name)
+    ]
     assert not missing
 
 
 def test_functions_that_the_benchmark_of_fitting_times_are_there():
     from benchmarks.bench_fit import STAGES, resolve
+
     assert all(callable(getattr(*resolve(name))) for names in STAGES.values() for name in names)
 
 
 def test_least_loss_of_any_test_against_two_special_ones_is_the_integral():
     from benchmarks.power.regret import ALPHA, best_power, least_regret
+
     mu, draws = 2.0, 100_000
 
     def rejected(c, shift):  # P(exp(mu x) + exp(mu y) > c) with x ~ N(shift, 1) and y ~ N(0, 1)
         def inside(x):
             return norm.pdf(x - shift) * norm.cdf(np.log(c - np.exp(mu * x)) / mu)
+
         return 1 - quad(inside, -8, np.log(c) / mu, limit=200)[0]
 
     def loss(level):
         return best_power(mu) - rejected(brentq(lambda c: rejected(c, 0.0) - level, 10, 1e4), mu)
 
     power = best_power(mu) - loss(ALPHA)
-    chance = at_most(draws, power) / draws - power  # of the draws that count, beside those that set the quantile
-    least, most = loss(at_most(draws, ALPHA) / draws) - chance, loss(at_least(draws, ALPHA) / draws) + chance
+    chance = (
+        at_most(draws, power) / draws - power
+    )  # of the draws that count, beside those that set the quantile
+    least, most = (
+        loss(at_most(draws, ALPHA) / draws) - chance,
+        loss(at_least(draws, ALPHA) / draws) + chance,
+    )
     assert least <= least_regret(2, mu, draws) <= most
     assert least_regret(1, mu, draws) == pytest.approx(0.0, abs=2 * chance)
 
@@ -54,7 +67,9 @@ def imports_of(path, package):
     """(module, name) of every import of our own packages in a file, also inside functions; name None for a module."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, None) for alias in node.names if alias.name.split(".")[0] in OURS)
+            yield from (
+                (alias.name, None) for alias in node.names if alias.name.split(".")[0] in OURS
+            )
         if isinstance(node, ast.ImportFrom):
             module = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
             if module.split(".")[0] in OURS:
@@ -65,7 +80,11 @@ def there(module, name):
     """Whether a module has a name; benchmarks, which may need what is not installed, are looked up without running."""
     if module.startswith("benchmarks"):
         return is_written(module, name)
-    return hasattr(importlib.import_module(module), name) if name else importlib.util.find_spec(module) is not None
+    return (
+        hasattr(importlib.import_module(module), name)
+        if name
+        else importlib.util.find_spec(module) is not None
+    )
 
 
 def is_written(module, name):

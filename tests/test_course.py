@@ -1,4 +1,5 @@
 """The course: notebooks are those of their sources, and every cell runs, the solutions of the exercises included."""
+
 import contextlib
 import importlib.util
 import io
@@ -22,8 +23,11 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 def code_of(path):
     """The code cells of a notebook, those lines blank that are not Python."""
-    return ["".join(cell["source"]) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
-            if cell["cell_type"] == "code"]
+    return [
+        "".join(cell["source"])
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+        if cell["cell_type"] == "code"
+    ]
 
 
 def test_there_are_twelve_in_order():
@@ -34,7 +38,9 @@ def test_there_are_twelve_in_order():
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_are_made_from_their_sources(path):
     source = path.with_suffix(".py").read_text(encoding="utf-8")
-    assert path.read_text(encoding="utf-8") == make_notebooks.notebook(source)  # run docs/course/make_notebooks.py
+    assert path.read_text(encoding="utf-8") == make_notebooks.notebook(
+        source
+    )  # run docs/course/make_notebooks.py
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -55,6 +61,7 @@ def test_notebooks_have_the_parts_of_a_lesson(path):
 def test_notebooks_run_on_the_numpy_engine(path, monkeypatch):
     pytest.importorskip("sklearn")
     from matplotlib import pyplot
+
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
     names = {"__name__": "lesson"}
     try:
@@ -69,6 +76,7 @@ def test_notebooks_run_on_the_numpy_engine(path, monkeypatch):
 def test_missing_pixels_are_grey_and_others_black_or_white(monkeypatch):
     pytest.importorskip("sklearn")
     from matplotlib import colors, pyplot
+
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
     names = {"__name__": "lesson"}
     exec(code_of(FOLDER / "06_sampling_and_conditioning.ipynb")[0], names)

@@ -1,4 +1,5 @@
 """The site's pages: their code runs, their links lead somewhere, and each of them is in the menu."""
+
 import contextlib
 import importlib.util
 import io
@@ -16,9 +17,16 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 RUN = [page for page in PAGES if page.startswith(("tutorials/", "how-to/")) or page == "index.md"]
-MADE = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md",
-        "reference/pcircuit.md": "pcircuit/__init__.py", "reference/hld.md": "hld/__init__.py",
-        **{f"course/{path.stem}.md": f"docs/course/{path.name}" for path in (DOCS / "course").glob("[0-9]*.py")}}
+MADE = {
+    "contributing.md": "CONTRIBUTING.md",
+    "changelog.md": "CHANGELOG.md",
+    "reference/pcircuit.md": "pcircuit/__init__.py",
+    "reference/hld.md": "hld/__init__.py",
+    **{
+        f"course/{path.stem}.md": f"docs/course/{path.name}"
+        for path in (DOCS / "course").glob("[0-9]*.py")
+    },
+}
 
 
 @pytest.mark.thorough
@@ -26,9 +34,12 @@ MADE = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md",
 def test_the_code_of_pages_runs(page, tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
     from matplotlib import pyplot
+
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
-    blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
+    blocks = re.findall(
+        r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL
+    )
     if not blocks:
         pytest.skip("no Python on this page")
     names = {}
@@ -46,7 +57,9 @@ def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if re.match(r"https?:|mailto:|#", target):
             continue
-        assert (DOCS / page).parent.joinpath(target.partition("#")[0]).exists(), target  # also where nothing was built
+        assert (DOCS / page).parent.joinpath(target.partition("#")[0]).exists(), (
+            target
+        )  # also where nothing was built
 
 
 def test_links_to_what_the_site_makes_lead_to_it_there():
@@ -57,7 +70,8 @@ def test_links_to_what_the_site_makes_lead_to_it_there():
     text = "[a](../hld/__init__.py) [b](course/09_the_test.ipynb) [c](01_x.ipynb){ .md-button } [d](../CHANGELOG.md)"
     page = types.SimpleNamespace(file=types.SimpleNamespace(src_uri="index.md"))
     assert hooks.on_page_markdown(text, page, None, None) == (
-        "[a](reference/hld.md) [b](course/09_the_test.md) [c](01_x.ipynb){ .md-button } [d](changelog.md)")
+        "[a](reference/hld.md) [b](course/09_the_test.md) [c](01_x.ipynb){ .md-button } [d](changelog.md)"
+    )
     assert {*hooks.OUTSIDE.values(), *hooks.LISTED.values()} <= set(MADE)
 
 
@@ -72,15 +86,22 @@ def test_what_the_site_makes_is_made_of_files_that_there_are():
 
 def test_cells_of_tables_wrap():
     sheet = (DOCS / "site" / "calm.css").read_text(encoding="utf-8")
-    assert "max-content" not in sheet  # would make each cell one line, and tables four times as wide as the page
+    assert (
+        "max-content" not in sheet
+    )  # would make each cell one line, and tables four times as wide as the page
 
 
 def test_a_search_finds_words_in_quotes_and_brackets():
-    found = re.search(r"^      separator: '(.*)'$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    found = re.search(
+        r"^      separator: '(.*)'$",
+        (ROOT / "mkdocs.yml").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
     separator = re.compile(found[1].replace("''", "'"))
     text = '<code>"whitened"</code> (alpha=0.05), hld.HLDTest: log_likelihood; `two-sample` d &lt; &quot;ridge&quot;'
     assert {"whitened", "alpha", "0.05", "HLDTest", "log_likelihood", "sample", "ridge"} <= set(
-        separator.split(re.sub("<[^>]+>", " ", text)))
+        separator.split(re.sub("<[^>]+>", " ", text))
+    )
 
 
 @pytest.mark.slow
@@ -88,12 +109,21 @@ def test_the_site_builds_without_a_warning(tmp_path):
     for module in ("mkdocs", "material", "mkdocstrings", "latex2mathml"):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"{module} is not installed: pip install -e .[docs]")
-    run = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(tmp_path / "site")], cwd=ROOT,
-                         capture_output=True, text=True, timeout=900)
+    run = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(tmp_path / "site")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
     assert run.returncode == 0, run.stderr
-    lesson = (tmp_path / "site" / "course" / "01_tables_and_vtrees" / "index.html").read_text(encoding="utf-8")
+    lesson = (tmp_path / "site" / "course" / "01_tables_and_vtrees" / "index.html").read_text(
+        encoding="utf-8"
+    )
     assert "<math" in lesson
     assert "malignant: 0.373" in lesson
     for path in (tmp_path / "site").rglob("*.html"):
-        loaded = re.findall(r"<(?:script|img|iframe)[^>]+src=\"(https?:[^\"]+)", path.read_text(encoding="utf-8"))
+        loaded = re.findall(
+            r"<(?:script|img|iframe)[^>]+src=\"(https?:[^\"]+)", path.read_text(encoding="utf-8")
+        )
         assert loaded == [], path

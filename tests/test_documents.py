@@ -1,4 +1,5 @@
 """The documents say what is there: links, files, functions, rooms, and code that runs."""
+
 import ast
 import pathlib
 import re
@@ -17,12 +18,26 @@ from benchmarks.module_visits import Trace, mixed_table
 
 matplotlib.use("Agg")
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-FOLDERS = (".", "docs", "docs/course", "docs/how-to", "docs/tutorials", "benchmarks", "benchmarks/paper", "examples")
+FOLDERS = (
+    ".",
+    "docs",
+    "docs/course",
+    "docs/how-to",
+    "docs/tutorials",
+    "benchmarks",
+    "benchmarks/paper",
+    "examples",
+)
 PAGES = sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.md"))
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-PATH = re.compile(r"`((?:pcircuit|hld|tests|docs|benchmarks|examples)/[\w./-]*\w\.(?:py|md|json|txt))`")
-TO_BE_WRITTEN = {"hld/metrics/wide.py", "pcircuit/operations/odds.py"}  # by who follows a worked example
+PATH = re.compile(
+    r"`((?:pcircuit|hld|tests|docs|benchmarks|examples)/[\w./-]*\w\.(?:py|md|json|txt))`"
+)
+TO_BE_WRITTEN = {
+    "hld/metrics/wide.py",
+    "pcircuit/operations/odds.py",
+}  # by who follows a worked example
 RUN_ELSEWHERE = {"README.md": "tests/test_readme.py", "extending.md": "tests/hld/test_extending.py"}
 SITE = {"docs/tutorials", "docs/how-to"}  # whose code tests/test_docs.py runs
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -55,10 +70,14 @@ def test_links_lead_somewhere(page):
             assert anchor in anchors(path.read_text(encoding="utf-8")), f"{target}: no such heading"
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=name_of)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=name_of
+)
 def test_files_that_are_named_exist(page):
     named = PATH.findall(page.read_text(encoding="utf-8"))
-    assert [name for name in named if not (ROOT / name).exists() and name not in TO_BE_WRITTEN] == []
+    assert [
+        name for name in named if not (ROOT / name).exists() and name not in TO_BE_WRITTEN
+    ] == []
 
 
 def commands():
@@ -69,8 +88,13 @@ def commands():
 
 @pytest.mark.parametrize("command", commands())
 def test_programs_among_the_tests_start(command):
-    run = subprocess.run([sys.executable, *command.split(), "--help"], cwd=ROOT, capture_output=True, text=True,
-                         check=False)
+    run = subprocess.run(
+        [sys.executable, *command.split(), "--help"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert run.returncode == 0, run.stderr
     assert run.stdout.startswith("usage:")
 
@@ -81,7 +105,11 @@ def test_there_are_programs_among_the_tests():
 
 def blocks(page):
     """The Python code of a page, block by block."""
-    return [code for language, code in CODE.findall(page.read_text(encoding="utf-8")) if language == "python"]
+    return [
+        code
+        for language, code in CODE.findall(page.read_text(encoding="utf-8"))
+        if language == "python"
+    ]
 
 
 @pytest.mark.thorough
@@ -107,17 +135,24 @@ def test_python_code_runs(page, tmp_path, monkeypatch):
 
 def table_rows(text, head):
     """The cells of the rows below the head of a table in Markdown."""
-    lines = text[text.index(f"| {head} |"):].splitlines()[2:]
-    rows = lines[:next((i for i, line in enumerate(lines) if not line.startswith("|")), len(lines))]
+    lines = text[text.index(f"| {head} |") :].splitlines()[2:]
+    rows = lines[
+        : next((i for i, line in enumerate(lines) if not line.startswith("|")), len(lines))
+    ]
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
 
 
 @pytest.mark.parametrize("package", ROOMS)
 def test_rooms_and_arrows_are_those_that_are_checked(package):
     rows = table_rows(ARCHITECTURE, f"room of `{package}`")
-    said = {room.strip("`"): {name.strip() for name in below.split(",") if name.strip()} for room, _, below in rows}
+    said = {
+        room.strip("`"): {name.strip() for name in below.split(",") if name.strip()}
+        for room, _, below in rows
+    }
     for room, below in ROOMS[package].items():  # what does not hold is said as the row that would
-        assert said.get(room) == below, f"docs/architecture.md needs: | {room} | ... | {', '.join(sorted(below))} |"
+        assert said.get(room) == below, (
+            f"docs/architecture.md needs: | {room} | ... | {', '.join(sorted(below))} |"
+        )
     assert set(said) == set(ROOMS[package])
 
 
@@ -136,15 +171,23 @@ def test_the_page_answers_twenty_questions_and_more():
 
 
 def test_the_way_of_a_table_names_what_is_there():
-    text = ARCHITECTURE[ARCHITECTURE.index("**The way of a table"):ARCHITECTURE.index("**Where to add")]
-    named = re.findall(r"`((?:tables|schemas|references|nulls|metrics|vectors|testing|results)(?:\.\w+)*)`", text)
+    text = ARCHITECTURE[
+        ARCHITECTURE.index("**The way of a table") : ARCHITECTURE.index("**Where to add")
+    ]
+    named = re.findall(
+        r"`((?:tables|schemas|references|nulls|metrics|vectors|testing|results)(?:\.\w+)*)`", text
+    )
     assert len(named) >= 6
     for dotted in named:
         *folders, last = dotted.split(".")
         path = ROOT.joinpath("hld", *folders)
         if path.joinpath(f"{last}.py").exists() or path.joinpath(last).is_dir():
             continue
-        assert re.search(rf"^(def|class) {last}\b", path.with_suffix(".py").read_text(encoding="utf-8"), re.MULTILINE)
+        assert re.search(
+            rf"^(def|class) {last}\b",
+            path.with_suffix(".py").read_text(encoding="utf-8"),
+            re.MULTILINE,
+        )
 
 
 def test_from_a_table_to_a_verdict_nothing_is_done_twice(monkeypatch):
@@ -154,8 +197,12 @@ def test_from_a_table_to_a_verdict_nothing_is_done_twice(monkeypatch):
         detector = hld.HLDDetector(num_epochs=1).fit(table)
     with Trace() as test:
         detector.test(table[:5])
-    once = [("hld/tables/cells.py", "_as_array"), ("pcircuit/learning/chow_liu.py", "chow_liu_tree"),
-            ("pcircuit/learning/hidden_chow_liu.py", "hclt"), ("pcircuit/learning/em.py", "fit_em")]
+    once = [
+        ("hld/tables/cells.py", "_as_array"),
+        ("pcircuit/learning/chow_liu.py", "chow_liu_tree"),
+        ("pcircuit/learning/hidden_chow_liu.py", "hclt"),
+        ("pcircuit/learning/em.py", "fit_em"),
+    ]
     assert [fit.calls[call] for call in once] == [1, 1, 1, 1]
     evidence = "pcircuit/evidence.py", "check_evidence"
     assert fit.calls[evidence] == 2  # the rows that EM learns from, and those of the reference
@@ -165,31 +212,50 @@ def test_from_a_table_to_a_verdict_nothing_is_done_twice(monkeypatch):
 
 # -- docs/file-format.md -----------------------------------------------------------------------------------------
 
-FILES = [({}, {}), ({"reference": "circuit"}, {}), ({"covariates": ["x0"]}, {}), ({}, {"order": "time"}),
-         ({}, {"groups": np.arange(200) // 10})]
+FILES = [
+    ({}, {}),
+    ({"reference": "circuit"}, {}),
+    ({"covariates": ["x0"]}, {}),
+    ({}, {"order": "time"}),
+    ({}, {"groups": np.arange(200) // 10}),
+]
 
 
-@pytest.mark.parametrize(("options", "fitting"), FILES, ids=["held-out", "circuit", "covariates", "time", "groups"])
+@pytest.mark.parametrize(
+    ("options", "fitting"), FILES, ids=["held-out", "circuit", "covariates", "time", "groups"]
+)
 @pytest.mark.filterwarnings("ignore:`groups` leaves")
 def test_the_arrays_of_detectors_are_those_of_the_page(options, fitting, tmp_path, monkeypatch):
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
     text = (ROOT / "docs" / "file-format.md").read_text(encoding="utf-8")
-    rows = table_rows(text[text.index("## Detectors"):], "array")
-    named = [re.sub(r"\b[IJ]\b", r"\\d+", name.replace(".", r"\.").replace("*", ".+"))
-             for row in rows for name in re.findall(r"`([\w.*]+)`", row[0])]
+    rows = table_rows(text[text.index("## Detectors") :], "array")
+    named = [
+        re.sub(r"\b[IJ]\b", r"\\d+", name.replace(".", r"\.").replace("*", ".+"))
+        for row in rows
+        for name in re.findall(r"`([\w.*]+)`", row[0])
+    ]
     rng = np.random.default_rng(0)
     table = np.where(rng.random((200, 5)) < 0.1, np.nan, mixed_table(200, rng))
-    hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=19, **options).fit(table, **fitting).save(tmp_path / "x")
+    hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=19, **options).fit(
+        table, **fitting
+    ).save(tmp_path / "x")
     with zipfile.ZipFile(tmp_path / "x") as archive:
         found = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-    assert [name for name in found if not any(re.fullmatch(pattern, name) for pattern in named)] == []
+    assert [
+        name for name in found if not any(re.fullmatch(pattern, name) for pattern in named)
+    ] == []
 
 
 def test_the_formats_of_archives_are_those_of_the_page():
     text = (ROOT / "docs" / "file-format.md").read_text(encoding="utf-8")
-    sources = [path.read_text(encoding="utf-8") for package in ("hld", "pcircuit")
-               for path in (ROOT / package).rglob("*.py")]
-    written = re.findall(r'^FORMAT, \w+ = "((?:hld|pcircuit)\.\w+)", (\d+)', "\n".join(sources), re.MULTILINE)
+    sources = [
+        path.read_text(encoding="utf-8")
+        for package in ("hld", "pcircuit")
+        for path in (ROOT / package).rglob("*.py")
+    ]
+    written = re.findall(
+        r'^FORMAT, \w+ = "((?:hld|pcircuit)\.\w+)", (\d+)', "\n".join(sources), re.MULTILINE
+    )
     newest, name = {}, ""
     for row in table_rows(text, "format"):
         name = row[0].strip("`") or name

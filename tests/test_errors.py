@@ -6,6 +6,7 @@
 
 What reads files speaks of parts of a file instead of arguments (`READERS`), and its caller puts the file's name first.
 """
+
 import ast
 import re
 
@@ -13,16 +14,43 @@ import pytest
 from test_layers import PATHS, nodes
 
 # rooms and modules that read what is saved, or what is typed in a shell
-READERS = ("pcircuit/files/", "pcircuit/formats/", "pcircuit/__main__.py", "pcircuit/engine.py", "hld/files/",
-           "hld/table_files/", "hld/command/", "hld/model_files.py", "hld/monitoring/monitor",
-           "hld/nulls/", "hld/references/kept_rows.py", "hld/vectors/linear_maps.py",
-           "hld/vectors/windows.py", "hld/vectors/bounded.py",
-           "hld/schemas/columns.py", "hld/schemas/encoder_json.py", "hld/schemas/schema_json.py",
-           "hld/schemas/counts/new_values.py", "hld/answers/profile.py", "hld/synthetic/values.py", "hld/summaries/",
-           "hld/conditional/contents.py", "hld/references/groups.py", "hld/references/stretches.py",
-           "hld/streams/stream_file.py", "hld/serve/", "hld/dask/", "hld/sql/", "hld/auditing/", "hld/planning/",
-           "hld/comparing/", "hld/export/")
-ADVICE = re.compile(r"\bmust\b|\bexpected\b|\bfound\b|\bneeds?\b|: |; |\bonly\b|, so |, for which |, \{\}$")
+READERS = (
+    "pcircuit/files/",
+    "pcircuit/formats/",
+    "pcircuit/__main__.py",
+    "pcircuit/engine.py",
+    "hld/files/",
+    "hld/table_files/",
+    "hld/command/",
+    "hld/model_files.py",
+    "hld/monitoring/monitor",
+    "hld/nulls/",
+    "hld/references/kept_rows.py",
+    "hld/vectors/linear_maps.py",
+    "hld/vectors/windows.py",
+    "hld/vectors/bounded.py",
+    "hld/schemas/columns.py",
+    "hld/schemas/encoder_json.py",
+    "hld/schemas/schema_json.py",
+    "hld/schemas/counts/new_values.py",
+    "hld/answers/profile.py",
+    "hld/synthetic/values.py",
+    "hld/summaries/",
+    "hld/conditional/contents.py",
+    "hld/references/groups.py",
+    "hld/references/stretches.py",
+    "hld/streams/stream_file.py",
+    "hld/serve/",
+    "hld/dask/",
+    "hld/sql/",
+    "hld/auditing/",
+    "hld/planning/",
+    "hld/comparing/",
+    "hld/export/",
+)
+ADVICE = re.compile(
+    r"\bmust\b|\bexpected\b|\bfound\b|\bneeds?\b|: |; |\bonly\b|, so |, for which |, \{\}$"
+)
 
 
 def text(node):
@@ -30,15 +58,24 @@ def text(node):
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else None
     if isinstance(node, ast.JoinedStr):
-        return "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        return "".join(
+            part.value if isinstance(part, ast.Constant) else "{}" for part in node.values
+        )
     if isinstance(node, ast.BinOp):
         return (text(node.left) or "{}") + (text(node.right) or "{}")
     return None
 
 
-SENTENCES = [(path, node.lineno, text(node.exc.args[0])) for path in PATHS for node in nodes(path)
-             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args
-             and ast.unparse(node.exc.func) in ("ValueError", "TypeError") and text(node.exc.args[0])]
+SENTENCES = [
+    (path, node.lineno, text(node.exc.args[0]))
+    for path in PATHS
+    for node in nodes(path)
+    if isinstance(node, ast.Raise)
+    and isinstance(node.exc, ast.Call)
+    and node.exc.args
+    and ast.unparse(node.exc.func) in ("ValueError", "TypeError")
+    and text(node.exc.args[0])
+]
 OF_ARGUMENTS = [row for row in SENTENCES if not row[0].as_posix().startswith(READERS)]
 
 
@@ -52,7 +89,12 @@ def test_there_are_sentences():
 
 
 def test_they_are_one_sentence_without_a_full_stop():
-    assert where(row for row in SENTENCES if re.search(r"\n|\.$|\. [A-Z]|; expected|^[A-Z][a-z]", row[2])) == []
+    assert (
+        where(
+            row for row in SENTENCES if re.search(r"\n|\.$|\. [A-Z]|; expected|^[A-Z][a-z]", row[2])
+        )
+        == []
+    )
 
 
 def test_they_name_the_argument_first():
@@ -64,6 +106,8 @@ def test_they_say_what_is_expected_or_what_to_do():
     assert where(row for row in OF_ARGUMENTS if not ADVICE.search(row[2])) == []
 
 
-@pytest.mark.parametrize(("said", "is_right"), [("`alpha` must be below 1, found 2", True), ("alpha is wrong", False)])
+@pytest.mark.parametrize(
+    ("said", "is_right"), [("`alpha` must be below 1, found 2", True), ("alpha is wrong", False)]
+)
 def test_the_rule_tells_sentences_apart(said, is_right):
     assert bool(re.match("`", said) and ADVICE.search(said)) == is_right

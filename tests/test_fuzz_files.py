@@ -1,11 +1,19 @@
 """A fixed part of the files of `fuzz_files`, and that its oracles notice what is wrong."""
+
 import dataclasses
 import io
 
 import numpy as np
 import pytest
 from fuzz_archives import members_of, npy, pack
-from fuzz_checks import KINDS, check_circuit, check_detector, check_fairness, read_detector, read_monitor
+from fuzz_checks import (
+    KINDS,
+    check_circuit,
+    check_detector,
+    check_fairness,
+    read_detector,
+    read_monitor,
+)
 from fuzz_files import crafted, damaged, main, outcome, run
 
 import pcircuit
@@ -42,12 +50,23 @@ def test_files_as_they_were_written_are_accepted(kind):
 
 def test_equal_numbers_give_equal_files(kind):
     for change in (crafted, damaged):
-        first, second = (change(np.random.default_rng(7), kind.parts[0], kind.parts) for _ in range(2))
+        first, second = (
+            change(np.random.default_rng(7), kind.parts[0], kind.parts) for _ in range(2)
+        )
         assert first == second
 
 
-@pytest.mark.parametrize("array", [np.arange(6.0).reshape(2, 3), np.asfortranarray(np.ones((2, 3))), np.array(1),
-                                   np.zeros((0, 3), dtype=">i4"), np.array([True]), np.ones(2, np.float16)])
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6.0).reshape(2, 3),
+        np.asfortranarray(np.ones((2, 3))),
+        np.array(1),
+        np.zeros((0, 3), dtype=">i4"),
+        np.array([True]),
+        np.ones(2, np.float16),
+    ],
+)
 def test_arrays_are_written_as_numpy_writes_them(array):
     back = np.load(io.BytesIO(npy(array)))
     assert back.dtype == array.dtype
@@ -95,12 +114,22 @@ def test_the_command_keeps_what_fails(tmp_path, monkeypatch, capsys):
     assert main(["40", "--kinds", "circuit", "--keep", str(tmp_path / "none")]) == 0
 
 
-@pytest.mark.parametrize(("fourth", "farthest", "message"), [
-    (1.7e308, 1.7e308, "at most 1e\\+140"), (5.0, 2.0, "not those of"), (1e-9, 2.0, "not those of")])
+@pytest.mark.parametrize(
+    ("fourth", "farthest", "message"),
+    [
+        (1.7e308, 1.7e308, "at most 1e\\+140"),
+        (5.0, 2.0, "not those of"),
+        (1e-9, 2.0, "not those of"),
+    ],
+)
 def test_distances_of_reference_rows_that_cannot_be(fourth, farthest, message):
     header, arrays = KINDS["detector"]().parts[0]
-    names = {name.rpartition(".")[2]: name for name in arrays if name.endswith((".fourth", ".farthest"))}
-    arrays = arrays | {names["fourth"]: np.full_like(arrays[names["fourth"]], fourth),
-                       names["farthest"]: np.full_like(arrays[names["farthest"]], farthest)}
+    names = {
+        name.rpartition(".")[2]: name for name in arrays if name.endswith((".fourth", ".farthest"))
+    }
+    arrays = arrays | {
+        names["fourth"]: np.full_like(arrays[names["fourth"]], fourth),
+        names["farthest"]: np.full_like(arrays[names["farthest"]], farthest),
+    }
     with pytest.raises(ValueError, match=message):
         read_detector(io.BytesIO(pack(members_of(header, arrays))))

@@ -1,4 +1,5 @@
 """The order of the source: who may import whom and when, what is private, and what no file contains."""
+
 import ast
 import functools
 import pathlib
@@ -13,10 +14,30 @@ import pcircuit
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGES = {"pcircuit": pcircuit, "hld": hld}
-HEAVY = {"numba", "scipy", "pandas", "rich", "matplotlib", "sklearn", "pooch", "starlette", "uvicorn",
-         "prometheus_client", "pyarrow", "dask", "distributed", "duckdb", "ibis", "psycopg"}
+HEAVY = {
+    "numba",
+    "scipy",
+    "pandas",
+    "rich",
+    "matplotlib",
+    "sklearn",
+    "pooch",
+    "starlette",
+    "uvicorn",
+    "prometheus_client",
+    "pyarrow",
+    "dask",
+    "distributed",
+    "duckdb",
+    "ibis",
+    "psycopg",
+}
 UNSAFE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
-PATHS = [path.relative_to(ROOT) for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+PATHS = [
+    path.relative_to(ROOT)
+    for package in PACKAGES
+    for path in sorted((ROOT / package).rglob("*.py"))
+]
 # who may import whom: room -> rooms, in each package; a room is a folder, "core" what lies beside the folders; a large
 # room has rooms of its own, "command.console" that of the folder hld/command/console
 CORE = "core"
@@ -30,13 +51,26 @@ ROOMS = {
         "learning": {CORE, "inference", "compiled", "compiled.engines", "pictures"},
         "learning.products": {CORE},
         "learning.continuous": {CORE, "learning.products"},
-        "learning.choosing": {CORE, "compiled", "inference", "learning", "learning.continuous",
-                              "learning.products", "pictures"},
+        "learning.choosing": {
+            CORE,
+            "compiled",
+            "inference",
+            "learning",
+            "learning.continuous",
+            "learning.products",
+            "pictures",
+        },
         "moments": {CORE, "compiled", "compiled.engines", "inference"},
         "files": {CORE},
         "formats": {CORE, "files"},
         "pictures": {CORE, "inference", "moments", "files"},
-        "startup": {CORE, "compiled", "inference", "learning", "moments"},  # and, when a method is called, all
+        "startup": {
+            CORE,
+            "compiled",
+            "inference",
+            "learning",
+            "moments",
+        },  # and, when a method is called, all
     },
     "hld": {
         "tables": set(),
@@ -46,56 +80,186 @@ ROOMS = {
         "answers.dependences": set(),
         "answers": {"tables", "schemas", "synthetic", "plots", "answers.dependences"},
         "plots": set(),
-        "results": {"nulls", "schemas", "answers", "answers.dependences", "plots", "vectors", "gchi2"},
+        "results": {
+            "nulls",
+            "schemas",
+            "answers",
+            "answers.dependences",
+            "plots",
+            "vectors",
+            "gchi2",
+        },
         "vectors": set(),
         "gchi2": set(),
         "references": {"vectors"},
         "metrics": {"references", "vectors"},
         "nulls.ranks": {"references", "gchi2"},
         "nulls": {"nulls.ranks", "references", "gchi2", "vectors"},
-        "planning": {"tables", "results", "schemas", "answers", "vectors", "references", "nulls", "nulls.ranks",
-                     "gchi2"},
-        "summaries": {"tables", "schemas", "answers", "vectors", "gchi2", "references", "nulls.ranks"},
+        "planning": {
+            "tables",
+            "results",
+            "schemas",
+            "answers",
+            "vectors",
+            "references",
+            "nulls",
+            "nulls.ranks",
+            "gchi2",
+        },
+        "summaries": {
+            "tables",
+            "schemas",
+            "answers",
+            "vectors",
+            "gchi2",
+            "references",
+            "nulls.ranks",
+        },
         "monitoring": {"vectors"},
         "monitoring.margins": {"monitoring", "nulls", "gchi2"},
         "baselines": {"nulls", "nulls.ranks", "gchi2", "vectors"},
-        "testing": {"answers", "vectors", "references", "metrics", "nulls", "nulls.ranks",
-                    "results", "planning", "summaries"},
-        "conditional": {"tables", "vectors", "nulls", "nulls.ranks", "gchi2", "answers", "results",
-                        "testing", "variation"},
+        "testing": {
+            "answers",
+            "vectors",
+            "references",
+            "metrics",
+            "nulls",
+            "nulls.ranks",
+            "results",
+            "planning",
+            "summaries",
+        },
+        "conditional": {
+            "tables",
+            "vectors",
+            "nulls",
+            "nulls.ranks",
+            "gchi2",
+            "answers",
+            "results",
+            "testing",
+            "variation",
+        },
         "variation": {"tables", "answers", "vectors", "references", "nulls", "results", "testing"},
         "streams": {"tables", "schemas", "answers"},
         CORE: {"tables", "schemas", "metrics", "nulls", "results", "summaries"},
-        "files": {"schemas", "answers", "synthetic", "references", "vectors", "nulls", "metrics", "testing",
-                  "variation", "conditional", CORE},
-        "fitting": {"tables", "schemas", "answers", "metrics", "results", "testing", "variation", "conditional",
-                    "files", CORE},
+        "files": {
+            "schemas",
+            "answers",
+            "synthetic",
+            "references",
+            "vectors",
+            "nulls",
+            "metrics",
+            "testing",
+            "variation",
+            "conditional",
+            CORE,
+        },
+        "fitting": {
+            "tables",
+            "schemas",
+            "answers",
+            "metrics",
+            "results",
+            "testing",
+            "variation",
+            "conditional",
+            "files",
+            CORE,
+        },
         "detector_questions": {"answers", "synthetic", "summaries", "planning", "results", CORE},
-        "detector": {"detector_questions", "answers", "summaries", "results", "files", "fitting", CORE},
+        "detector": {
+            "detector_questions",
+            "answers",
+            "summaries",
+            "results",
+            "files",
+            "fitting",
+            CORE,
+        },
         "auditing": {"tables", "answers", "planning"},
-        "comparing": {"nulls", "nulls.ranks", "references", "summaries", "testing", "plots", "detector"},
+        "comparing": {
+            "nulls",
+            "nulls.ranks",
+            "references",
+            "summaries",
+            "testing",
+            "plots",
+            "detector",
+        },
         "model_files": {"detector", "files"},
         "chunks": {"detector", "schemas", "answers", "results", "testing", CORE},
         "reports": {"answers", "synthetic", "tables", "testing"},
         "export": {"nulls"},
         "dask": {"chunks", "detector", "results", "summaries"},
         "sql": {"tables", "schemas", "answers", "results", "detector"},
-        "serve": {"tables", "chunks", "model_files", "detector", "answers", "summaries", "table_files", "reports",
-                  "monitoring", "monitoring.margins", "testing"},
+        "serve": {
+            "tables",
+            "chunks",
+            "model_files",
+            "detector",
+            "answers",
+            "summaries",
+            "table_files",
+            "reports",
+            "monitoring",
+            "monitoring.margins",
+            "testing",
+        },
         "command.console": {"answers", "chunks", "table_files", "tables", "results", "schemas"},
-        "command.models": {"tables", "command.console", "answers", "detector", "export", "model_files", "planning",
-                           "plots", "reports", "schemas", "table_files", "testing"},
-        "command.batches": {"command.console", "answers", "auditing", "model_files", "monitoring", "monitoring.margins",
-                            "plots", "reports", "results", "schemas", "serve", "streams", "summaries", "table_files",
-                            "sql"},
-        "command": {"command.console", "command.models", "command.batches", "detector", "monitoring", "streams"},
+        "command.models": {
+            "tables",
+            "command.console",
+            "answers",
+            "detector",
+            "export",
+            "model_files",
+            "planning",
+            "plots",
+            "reports",
+            "schemas",
+            "table_files",
+            "testing",
+        },
+        "command.batches": {
+            "command.console",
+            "answers",
+            "auditing",
+            "model_files",
+            "monitoring",
+            "monitoring.margins",
+            "plots",
+            "reports",
+            "results",
+            "schemas",
+            "serve",
+            "streams",
+            "summaries",
+            "table_files",
+            "sql",
+        },
+        "command": {
+            "command.console",
+            "command.models",
+            "command.batches",
+            "detector",
+            "monitoring",
+            "streams",
+        },
         "__main__": {"command"},
     },
 }
 # modules beside the folders that are a floor of their own
 TOP = {"hld.__main__", "hld.detector", "hld.detector_questions", "hld.model_files", "hld.chunks"}
-NUMBA = {"pcircuit/compiled", "pcircuit/inference/compiled", "pcircuit/moments/compiled", "pcircuit/learning/compiled",
-         "hld/monitoring/kernel.py", "hld/streams/kernel.py"}
+NUMBA = {
+    "pcircuit/compiled",
+    "pcircuit/inference/compiled",
+    "pcircuit/moments/compiled",
+    "pcircuit/learning/compiled",
+    "hld/monitoring/kernel.py",
+    "hld/streams/kernel.py",
+}
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 
 
@@ -125,16 +289,18 @@ def nodes(path):
 @functools.cache
 def imports(path, *, at_import_only=False):
     """(line, dotted name) of what a file imports, ``from a import b`` as a.b, relative names absolute."""
-    package = [*module_name(path).split("."), ""][:len(path.parts) - 1]
+    package = [*module_name(path).split("."), ""][: len(path.parts) - 1]
 
     def visit(node):
-        if at_import_only and (isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-                               or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))):
+        if at_import_only and (
+            isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
+        ):
             return
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         if isinstance(node, ast.ImportFrom):
-            base = package[:len(package) - node.level + 1] if node.level else []
+            base = package[: len(package) - node.level + 1] if node.level else []
             stem = [*base, *([node.module] if node.module else [])]
             yield from ((node.lineno, ".".join([*stem, alias.name])) for alias in node.names)
         for child in ast.iter_child_nodes(node):
@@ -149,7 +315,11 @@ def imported_modules(path, **options):
     found = set()
     for _, name in imports(path, **options):
         owner, _, attribute = name.partition(".")
-        name = f"{owner}.{PACKAGES[package]._HOME.get(attribute, attribute)}" if owner == package else ""
+        name = (
+            f"{owner}.{PACKAGES[package]._HOME.get(attribute, attribute)}"
+            if owner == package
+            else ""
+        )
         while name and name not in MODULES:
             name = name.rpartition(".")[0]
         found |= {name} & set(MODULES)
@@ -161,9 +331,14 @@ def is_kernel(path):
     """Whether a file imports Numba at its top, so that it may be imported only when first called."""
     if not re.search("numba|jit|inlined|compile_kernel", (ROOT / path).read_text(encoding="utf-8")):
         return False  # without parsing it
-    return any(name.partition(".")[0] == "numba" for _, name in imports(path, at_import_only=True)) or any(
-        isinstance(node, ast.FunctionDef) and {"jit", "inlined", "compile_kernel", "pcircuit.compile_kernel"}
-        & {ast.unparse(d) for d in node.decorator_list} for node in nodes(path))
+    return any(
+        name.partition(".")[0] == "numba" for _, name in imports(path, at_import_only=True)
+    ) or any(
+        isinstance(node, ast.FunctionDef)
+        and {"jit", "inlined", "compile_kernel", "pcircuit.compile_kernel"}
+        & {ast.unparse(d) for d in node.decorator_list}
+        for node in nodes(path)
+    )
 
 
 def test_numba_is_imported_in_the_compiled_rooms_only():
@@ -178,7 +353,9 @@ def test_the_trees_are_found():
 
 def test_relative_imports_are_understood():
     assert "pcircuit.vtree" in imported_modules(pathlib.Path("pcircuit/circuit.py"))
-    assert "pcircuit.vtree.VTree" in {name for _, name in imports(pathlib.Path("pcircuit/circuit.py"))}
+    assert "pcircuit.vtree.VTree" in {
+        name for _, name in imports(pathlib.Path("pcircuit/circuit.py"))
+    }
 
 
 def test_imports_inside_functions_are_told_apart():
@@ -218,7 +395,9 @@ def test_rooms_import_only_the_rooms_below(name):
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_room_says_what_it_is_for(package):
-    folders = {path.parent.relative_to(ROOT / package) for path in (ROOT / package).glob("*/__init__.py")}
+    folders = {
+        path.parent.relative_to(ROOT / package) for path in (ROOT / package).glob("*/__init__.py")
+    }
     rooms = set(ROOMS[package]) - {CORE} - {name.partition(".")[2] for name in TOP}
     assert folders == {pathlib.Path(room) for room in rooms if "." not in room}
     for room in rooms:
@@ -228,23 +407,34 @@ def test_every_room_says_what_it_is_for(package):
 @pytest.mark.parametrize("path", [path for path in PATHS if path.parts[0] == "pcircuit"], ids=str)
 def test_pcircuit_does_not_know_hld(path):
     assert [(line, name) for line, name in imports(path) if name.partition(".")[0] == "hld"] == []
-    assert not re.search(r"\bhld\.|import_module\(.*hld", ast.unparse(without_docstrings(tree(path))))
+    assert not re.search(
+        r"\bhld\.|import_module\(.*hld", ast.unparse(without_docstrings(tree(path)))
+    )
 
 
 @pytest.mark.parametrize("path", [path for path in PATHS if path.parts[0] == "hld"], ids=str)
 def test_hld_uses_public_names_of_pcircuit_only(path):
     names = {"__version__", *pcircuit.__all__}
     allowed = {"pcircuit", *(f"pcircuit.{name}" for name in names)}
-    wrong = [(line, name) for line, name in imports(path) if name.partition(".")[0] == "pcircuit"
-             and name not in allowed]
+    wrong = [
+        (line, name)
+        for line, name in imports(path)
+        if name.partition(".")[0] == "pcircuit" and name not in allowed
+    ]
     for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pcircuit."):
             wrong.append((node.lineno, node.module))
-        if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "pcircuit" \
-                and node.attr not in names:
+        if (
+            isinstance(node, ast.Attribute)
+            and getattr(node.value, "id", "") == "pcircuit"
+            and node.attr not in names
+        ):
             wrong.append((node.lineno, f"pcircuit.{node.attr}"))
-        if isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func) \
-                and "pcircuit" in ast.unparse(node):
+        if (
+            isinstance(node, ast.Call)
+            and "import_module" in ast.unparse(node.func)
+            and "pcircuit" in ast.unparse(node)
+        ):
             wrong.append((node.lineno, ast.unparse(node)))
     assert wrong == []
 
@@ -257,7 +447,10 @@ def private_members(package):
             continue
         for owner in [node for node in nodes(path) if isinstance(node, ast.ClassDef)]:
             for node in ast.walk(owner):
-                names = [getattr(node, "name", None), getattr(getattr(node, "target", None), "id", None)]
+                names = [
+                    getattr(node, "name", None),
+                    getattr(getattr(node, "target", None), "id", None),
+                ]
                 if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
                     names.append(node.attr)
                 found |= {name for name in names if name and re.match("_[^_]", name)}
@@ -267,24 +460,42 @@ def private_members(package):
 def test_hld_uses_public_members_of_pcircuit_only():
     private, own = private_members("pcircuit"), private_members("hld")
     assert {"_cache", "_child_start", "_leaves"} <= private
-    wrong = [f"{path}:{node.lineno}: {ast.unparse(node)}" for path in PATHS
-             if path.parts[0] == "hld" for node in nodes(path)
-             if isinstance(node, ast.Attribute) and node.attr in private
-             and (node.attr not in own or re.search(r"(circuit|tree|region)\w*$", ast.unparse(node.value)))]
+    wrong = [
+        f"{path}:{node.lineno}: {ast.unparse(node)}"
+        for path in PATHS
+        if path.parts[0] == "hld"
+        for node in nodes(path)
+        if isinstance(node, ast.Attribute)
+        and node.attr in private
+        and (
+            node.attr not in own or re.search(r"(circuit|tree|region)\w*$", ast.unparse(node.value))
+        )
+    ]
     assert wrong == []
 
 
 @pytest.mark.parametrize("path", PATHS, ids=str)
 def test_private_names_stay_in_their_module(path):
     # of functions and constants: a class may keep state in private fields that its module's functions read
-    wrong = [f"line {line}: {name}" for line, name in imports(path)
-             if re.match("_[^_]", name.rpartition(".")[2]) and name.partition(".")[0] in PACKAGES]
-    modules = {alias.asname or alias.name for node in nodes(path)
-               if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names
-               if f"{getattr(node, 'module', '')}.{alias.name}" in MODULES or alias.name in MODULES}
-    wrong += [f"line {node.lineno}: {ast.unparse(node)}" for node in nodes(path)
-              if isinstance(node, ast.Attribute) and re.match("_[^_]", node.attr)
-              and ast.unparse(node.value) in modules]
+    wrong = [
+        f"line {line}: {name}"
+        for line, name in imports(path)
+        if re.match("_[^_]", name.rpartition(".")[2]) and name.partition(".")[0] in PACKAGES
+    ]
+    modules = {
+        alias.asname or alias.name
+        for node in nodes(path)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for alias in node.names
+        if f"{getattr(node, 'module', '')}.{alias.name}" in MODULES or alias.name in MODULES
+    }
+    wrong += [
+        f"line {node.lineno}: {ast.unparse(node)}"
+        for node in nodes(path)
+        if isinstance(node, ast.Attribute)
+        and re.match("_[^_]", node.attr)
+        and ast.unparse(node.value) in modules
+    ]
     assert wrong == []
 
 
@@ -294,21 +505,31 @@ def test_private_names_stay_in_their_module(path):
 @pytest.mark.parametrize("path", PATHS, ids=str)
 def test_nothing_heavy_is_imported_at_module_level(path):
     allowed = {"numba", "scipy"} if is_kernel(path) else set()
-    heavy = [(line, name) for line, name in imports(path, at_import_only=True)
-             if name.partition(".")[0] in HEAVY - allowed]
+    heavy = [
+        (line, name)
+        for line, name in imports(path, at_import_only=True)
+        if name.partition(".")[0] in HEAVY - allowed
+    ]
     assert heavy == []
 
 
 @pytest.mark.parametrize("path", [path for path in PATHS if not is_kernel(path)], ids=str)
 def test_kernel_modules_are_imported_when_first_used(path):
-    assert [name for name in imported_modules(path, at_import_only=True) if is_kernel(MODULES[name])] == []
+    assert [
+        name for name in imported_modules(path, at_import_only=True) if is_kernel(MODULES[name])
+    ] == []
 
 
-@pytest.mark.parametrize("code", ["", *(f"[getattr({p}, name) for name in {p}.__all__]" for p in PACKAGES)],
-                         ids=["import", "all of pcircuit", "all of hld"])
+@pytest.mark.parametrize(
+    "code",
+    ["", *(f"[getattr({p}, name) for name in {p}.__all__]" for p in PACKAGES)],
+    ids=["import", "all of pcircuit", "all of hld"],
+)
 def test_importing_both_packages_imports_nothing_heavy(code):
     script = f"import pcircuit, hld, sys\n{code}\nprint(*sorted({HEAVY!r} & set(sys.modules)))"
-    run = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    run = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
     assert (run.stdout.split(), run.stderr, run.returncode) == ([], "", 0)
 
 
@@ -328,8 +549,13 @@ def without_docstrings(given):
 def test_the_library_does_not_print(path):
     if path.parts[1] in ("command", "__main__.py"):
         return  # the command lines
-    calls = [node.lineno for node in nodes(path)
-             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"]
+    calls = [
+        node.lineno
+        for node in nodes(path)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "print"
+    ]
     assert calls == []
 
 
@@ -343,4 +569,6 @@ def test_nothing_is_pickled_or_evaluated(path):
         name = ast.unparse(node.func)
         assert options.get("allow_pickle", "False") == "False", f"line {node.lineno}"
         assert name not in {"eval", "exec"}, f"line {node.lineno}"
-        assert name not in {"np.load", "numpy.load"} or "allow_pickle" in options, f"line {node.lineno}"
+        assert name not in {"np.load", "numpy.load"} or "allow_pickle" in options, (
+            f"line {node.lineno}"
+        )

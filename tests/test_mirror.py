@@ -1,4 +1,5 @@
 """The tests mirror the packages: each module has a file of tests with its name, in the folder of its room."""
+
 import pathlib
 
 import pytest
@@ -24,7 +25,9 @@ def test_each_module_has_a_file_of_tests_with_its_name(package):
 
 def test_a_file_of_tests_with_the_name_of_a_module_stands_in_its_room():
     rooms = {module.parent for module in modules()}
-    folders = {file.parent.relative_to(ROOT / "tests") for file in (ROOT / "tests").rglob("test_*.py")}
+    folders = {
+        file.parent.relative_to(ROOT / "tests") for file in (ROOT / "tests").rglob("test_*.py")
+    }
     assert folders - {pathlib.Path()} <= rooms
 
 

@@ -1,4 +1,5 @@
 """The bugs that are planted: what a mutation is, and that the list of those chosen by hand is up to date."""
+
 import json
 import pathlib
 
@@ -26,24 +27,46 @@ def f(x, y: int = 3):
 
 
 def changes(source):
-    return {(m.line, m.change): m.apply(source) for m in mutations("f.py", source) if m.is_syntax(source)}
+    return {
+        (m.line, m.change): m.apply(source)
+        for m in mutations("f.py", source)
+        if m.is_syntax(source)
+    }
 
 
 def test_what_is_changed_and_what_is_left_alone():
     found = changes(SOURCE)
     assert {change for _, change in found} == {
-        "3 -> 4", "condition turned around", "< -> <=", "and -> or", "not left out", "raise left out", "* -> /",
-        "sign left out", "2.5 -> 5.0", "assignment left out", "0 -> 1", "max -> min", "call left out", "+= -> -=",
-        "1 -> 2"}
+        "3 -> 4",
+        "condition turned around",
+        "< -> <=",
+        "and -> or",
+        "not left out",
+        "raise left out",
+        "* -> /",
+        "sign left out",
+        "2.5 -> 5.0",
+        "assignment left out",
+        "0 -> 1",
+        "max -> min",
+        "call left out",
+        "+= -> -=",
+        "1 -> 2",
+    }
     assert "if x <= y and not y:" in found["if x < y and not y:", "< -> <="]
-    assert "        pass\n    total" in found['raise ValueError(f"{x + 1} is wrong")', "raise left out"]
+    assert (
+        "        pass\n    total"
+        in found['raise ValueError(f"{x + 1} is wrong")', "raise left out"]
+    )
     assert "if not (x < y and not y):" in found["if x < y and not y:", "condition turned around"]
     assert "    x[0] = min(total, y)\n" in found["x[0] = max(total, y)", "max -> min"]
     assert "(x) * 2.5" in found["total = -x * 2.5", "sign left out"]
 
 
 def test_columns_are_counted_in_characters():
-    assert changes('def f(x):\n    return ("ä", x < 1)\n')['return ("ä", x < 1)', "< -> <="].endswith("x <= 1)\n")
+    assert changes('def f(x):\n    return ("ä", x < 1)\n')[
+        'return ("ä", x < 1)', "< -> <="
+    ].endswith("x <= 1)\n")
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,5 @@
 """The judge is judged: values computed by hand, and identities that hold for every circuit."""
+
 import naive
 import numpy as np
 import pytest
@@ -18,12 +19,16 @@ def close(actual, expected):
 
 def shared_unit():
     """Three binary variables; sum unit 0 over {0, 1} is used by two of the three products of the root."""
-    return Circuit(VTree.from_nested([[0, 1], 2]), [
-        InputRegion(0, [[0.5, 0.5], [0.25, 0.75]]),
-        InputRegion(1, [[0.5, 0.5]]),
-        InnerRegion([[0, 0], [1, 0]], [[1.0, 0.0], [0.4, 0.6]]),
-        InputRegion(2, [[1.0, 0.0], [0.0, 1.0]]),
-        InnerRegion([[0, 0], [0, 1], [1, 1]], [[0.5, 0.3, 0.2]])])
+    return Circuit(
+        VTree.from_nested([[0, 1], 2]),
+        [
+            InputRegion(0, [[0.5, 0.5], [0.25, 0.75]]),
+            InputRegion(1, [[0.5, 0.5]]),
+            InnerRegion([[0, 0], [1, 0]], [[1.0, 0.0], [0.4, 0.6]]),
+            InputRegion(2, [[1.0, 0.0], [0.0, 1.0]]),
+            InnerRegion([[0, 0], [0, 1], [1, 1]], [[0.5, 0.3, 0.2]]),
+        ],
+    )
 
 
 # -- values computed by hand ---------------------------------------------------------------------------------
@@ -31,8 +36,14 @@ def shared_unit():
 
 def test_states_are_in_lexicographic_order():
     assert naive.states(zoo.two_coins()).tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
-    mixed = Circuit(VTree.from_nested([1, 0]), [  # columns are variables, not leaves in post-order
-        InputRegion(1, [[1.0]]), InputRegion(0, [[0.5, 0.25, 0.25]]), InnerRegion([[0, 0]], [[1.0]])])
+    mixed = Circuit(
+        VTree.from_nested([1, 0]),
+        [  # columns are variables, not leaves in post-order
+            InputRegion(1, [[1.0]]),
+            InputRegion(0, [[0.5, 0.25, 0.25]]),
+            InnerRegion([[0, 0]], [[1.0]]),
+        ],
+    )
     assert naive.states(mixed).tolist() == [[0, 0], [1, 0], [2, 0]]
 
 
@@ -50,8 +61,10 @@ def test_likelihood_of_two_coins():
 
 
 def test_node_values_of_two_coins():
-    close(naive.node_values(zoo.two_coins(), [[0, 1], [1, -1]]),
-          [[0.9, 0.2, 0.3, 0.6, 0.27, 0.12, 0.1575], [0.1, 0.8, 1.0, 1.0, 0.1, 0.8, 0.625]])
+    close(
+        naive.node_values(zoo.two_coins(), [[0, 1], [1, -1]]),
+        [[0.9, 0.2, 0.3, 0.6, 0.27, 0.12, 0.1575], [0.1, 0.8, 1.0, 1.0, 0.1, 0.8, 0.625]],
+    )
 
 
 def test_log_likelihood_of_an_impossible_row_is_minus_infinity():
@@ -71,7 +84,9 @@ def test_flows_of_two_coins():
 def test_flows_add_up_over_weighted_rows():
     coins = zoo.two_coins()
     both = naive.flows(coins, [[0, -1], [0, 0]], weights=[2.0, 0.5])
-    for total, a, b in zip(both, naive.flows(coins, [[0, -1]]), naive.flows(coins, [[0, 0]]), strict=True):
+    for total, a, b in zip(
+        both, naive.flows(coins, [[0, -1]]), naive.flows(coins, [[0, 0]]), strict=True
+    ):
         close(total, 2 * a + 0.5 * b)
 
 
@@ -90,8 +105,10 @@ def test_rows_of_likelihood_zero_have_no_flow():
 
 def test_topdown_mass():
     close(naive.topdown_mass(zoo.two_coins()), [0.25, 0.75, 0.25, 0.75, 0.25, 0.75, 1.0])
-    close(naive.topdown_mass(shared_unit()),
-          [0.88, 0.12, 1.0, 0.88, 0.12, 0.8, 0.2, 0.5, 0.5, 0.5, 0.3, 0.2, 1.0])
+    close(
+        naive.topdown_mass(shared_unit()),
+        [0.88, 0.12, 1.0, 0.88, 0.12, 0.8, 0.2, 0.5, 0.5, 0.5, 0.3, 0.2, 1.0],
+    )
 
 
 def test_overlap_of_two_coins():
@@ -105,9 +122,14 @@ def test_hlv_moments_of_two_coins():
     mean, covariance = naive.hlv_moments(zoo.two_coins(), [0, 1, 2])
     variance, joint = 0.375 * 0.625, 0.2175 - 0.375 * 0.475
     close(mean, [0.4, 0.575, 0.7 * 0.475 + 0.3 * 0.525])
-    close(covariance, [[0.8**2 * variance, -0.8 * 0.6 * variance, 0.8 * 0.4 * joint],
-                       [-0.8 * 0.6 * variance, 0.6**2 * variance, -0.6 * 0.4 * joint],
-                       [0.8 * 0.4 * joint, -0.6 * 0.4 * joint, 0.4**2 * 0.475 * 0.525]])
+    close(
+        covariance,
+        [
+            [0.8**2 * variance, -0.8 * 0.6 * variance, 0.8 * 0.4 * joint],
+            [-0.8 * 0.6 * variance, 0.6**2 * variance, -0.6 * 0.4 * joint],
+            [0.8 * 0.4 * joint, -0.6 * 0.4 * joint, 0.4**2 * 0.475 * 0.525],
+        ],
+    )
 
 
 # -- identities ----------------------------------------------------------------------------------------------
@@ -127,7 +149,9 @@ def test_zoo_is_small_normalised_and_repeatable(name):
 def test_zoo_has_what_its_names_say():
     kinds = zoo.circuits()
     assert set(kinds["mixed_categories"].num_categories) == {1, 2, 3, 4, 5, 7}
-    assert (naive.likelihood(kinds["deterministic"], naive.states(kinds["deterministic"])) == 0).sum() == 9
+    assert (
+        naive.likelihood(kinds["deterministic"], naive.states(kinds["deterministic"])) == 0
+    ).sum() == 9
     assert (naive.likelihood(kinds["zero_rows"], naive.states(kinds["zero_rows"])) == 0).sum() == 40
     assert (naive.topdown_mass(kinds["zero_rows"]) == 0).any()
     assert any(getattr(region, "is_sparse", False) for region in kinds["irregular_csr"].regions)
@@ -139,14 +163,18 @@ def test_zoo_has_what_its_names_say():
 def test_a_missing_entry_is_the_sum_over_its_completions(name, rng):
     circuit = ALL[name]
     x = naive.states(circuit)
-    for row in np.where(rng.random((5, circuit.num_variables)) < 0.5, -1, x[rng.integers(0, len(x), size=5)]):
+    for row in np.where(
+        rng.random((5, circuit.num_variables)) < 0.5, -1, x[rng.integers(0, len(x), size=5)]
+    ):
         complete = naive.completions(circuit, row)
         close(naive.likelihood(circuit, row[None]), naive.likelihood(circuit, complete).sum())
         for node in range(circuit.num_nodes):  # a unit sees its scope only
             inside = np.isin(np.arange(circuit.num_variables), circuit.scope(node))
             distinct = naive.completions(circuit, np.where(inside, row, 0))
-            close(naive.node_values(circuit, row[None])[0, node],
-                  naive.node_values(circuit, distinct)[:, node].sum())
+            close(
+                naive.node_values(circuit, row[None])[0, node],
+                naive.node_values(circuit, distinct)[:, node].sum(),
+            )
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -154,7 +182,9 @@ def test_a_flow_is_the_share_of_likelihood_lost_without_the_edge(name, rng):
     # the root is affine in each single weight: (p - p without it) / p is the posterior use of the edge
     circuit = ALL[name]
     x = naive.states(circuit)
-    rows = np.where(rng.random((3, circuit.num_variables)) < 0.4, -1, x[rng.integers(0, len(x), size=3)])
+    rows = np.where(
+        rng.random((3, circuit.num_variables)) < 0.4, -1, x[rng.integers(0, len(x), size=3)]
+    )
     flows = naive.flows(circuit, rows)
     p = naive.likelihood(circuit, rows)
     for r, region in enumerate(circuit.regions):
@@ -162,9 +192,12 @@ def test_a_flow_is_the_share_of_likelihood_lost_without_the_edge(name, rng):
         for entry in np.ndindex(table.shape):
             without = table.copy()
             without[entry] = 0.0
-            changed = (InputRegion(region.variable, without) if isinstance(region, InputRegion)
-                       else InnerRegion(region.products, without))
-            regions = [*circuit.regions[:r], changed, *circuit.regions[r + 1:]]
+            changed = (
+                InputRegion(region.variable, without)
+                if isinstance(region, InputRegion)
+                else InnerRegion(region.products, without)
+            )
+            regions = [*circuit.regions[:r], changed, *circuit.regions[r + 1 :]]
             lost = p - naive.likelihood(Circuit(circuit.vtree, regions), rows)
             expected = np.divide(lost, p, out=np.zeros_like(p), where=p > 0).sum()
             assert_allclose(flows[r][entry], expected, rtol=1e-12, atol=1e-14)
@@ -179,7 +212,7 @@ def test_random_circuits_are_distributions(circuit):
     close(naive.overlap(circuit, circuit), np.sum(p**2))
     mean, covariance = naive.hlv_moments(circuit, [circuit.num_nodes - 1])
     close(mean, [np.sum(p**2)])
-    assert_allclose(covariance, [[np.sum(p**3) - np.sum(p**2)**2]], rtol=1e-9, atol=1e-14)
+    assert_allclose(covariance, [[np.sum(p**3) - np.sum(p**2) ** 2]], rtol=1e-9, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", zoo.circuits())
@@ -188,7 +221,10 @@ def test_topdown_mass_passes_on_to_the_children(name):
     mass, offsets = naive.topdown_mass(circuit), circuit.offsets
     assert mass[-1] == pytest.approx(1.0, rel=1e-12)
     for r, region in enumerate(circuit.regions):
-        shown = mass[offsets[r + 1] - region.num_units:offsets[r + 1]]
+        shown = mass[offsets[r + 1] - region.num_units : offsets[r + 1]]
         close(shown.sum(), 1.0)  # a sample enters each region once
         if isinstance(region, InnerRegion):
-            close(mass[offsets[r]:offsets[r] + region.num_products], region.dense_weights().T @ shown)
+            close(
+                mass[offsets[r] : offsets[r] + region.num_products],
+                region.dense_weights().T @ shown,
+            )

@@ -1,4 +1,5 @@
 """The data sets of the study: rows, columns, archives, bins and divisions."""
+
 import gzip
 import hashlib
 import io
@@ -22,8 +23,18 @@ pytestmark = pytest.mark.thorough
 COUNTS = {
     "adult": (14, {"<=50K": 37_155, ">50K": 11_687}),
     "connect4": (42, {"win": 44_473, "loss": 16_635, "draw": 6_449}),
-    "covertype": (10, {"spruce/fir": 211_840, "lodgepole": 283_301, "ponderosa": 35_754, "cottonwood": 2_747,
-                       "aspen": 9_493, "Douglas fir": 17_367, "krummholz": 20_510}),
+    "covertype": (
+        10,
+        {
+            "spruce/fir": 211_840,
+            "lodgepole": 283_301,
+            "ponderosa": 35_754,
+            "cottonwood": 2_747,
+            "aspen": 9_493,
+            "Douglas fir": 17_367,
+            "krummholz": 20_510,
+        },
+    ),
     "census": (34, {"<50K": 280_717, ">=50K": 18_568}),
 }
 
@@ -46,16 +57,28 @@ def test_sensorless_is_partial_and_says_so(data_folder):
     assert np.sum(table.labels == "healthy") == 5_319
     assert "partial" in table.remark
     stand_in = table.labels[table.bin_rows]
-    assert np.unique(stand_in, return_counts=True)[1].tolist() == [200] * 11  # balanced, as the full set is
-    head = np.ascontiguousarray(table.values[:archives.SENSORLESS_HEAD[0]])
+    assert (
+        np.unique(stand_in, return_counts=True)[1].tolist() == [200] * 11
+    )  # balanced, as the full set is
+    head = np.ascontiguousarray(table.values[: archives.SENSORLESS_HEAD[0]])
     assert hashlib.sha256(head.tobytes()).hexdigest() == archives.SENSORLESS_HEAD[1]
 
 
 def test_digits(data_folder):
     table = datasets.load_table("mnist7")
     assert table.values.shape == (70_000, 49)
-    assert np.bincount(table.labels.astype(int)).tolist() == [6903, 7877, 6990, 7141, 6824, 6313, 6876, 7293, 6825,
-                                                              6958]
+    assert np.bincount(table.labels.astype(int)).tolist() == [
+        6903,
+        7877,
+        6990,
+        7141,
+        6824,
+        6313,
+        6876,
+        7293,
+        6825,
+        6958,
+    ]
     split = datasets.split_class(table, "3", ("5",), datasets.Choices())
     assert (len(split.train), len(split.held_out), split.ood["5"].shape) == (3570, 3571, (6313, 49))
     assert set(np.unique(split.train)) == {0, 1}
@@ -69,7 +92,11 @@ def test_unit_counts_pin_the_columns_down(data_folder):
         kinds = pcircuit.hclt(split.train[:20_000], 4, split.num_categories).nodes.kind.tolist()
         assert (kinds.count("input"), kinds.count("sum")) == (inputs, sums)
     split = datasets.split_class(datasets.load_table("adult"), ">50K", (), datasets.Choices())
-    for K, units in ((4, 101), (8, 201), (16, 401)):  # the capacity sweep has one inner variable less
+    for K, units in (
+        (4, 101),
+        (8, 201),
+        (16, 401),
+    ):  # the capacity sweep has one inner variable less
         assert pcircuit.hclt(split.train, K, split.num_categories).num_nodes == units
 
 
@@ -89,19 +116,29 @@ def test_quantile_bins_are_balanced_and_codes_fit():
 
 def test_split_is_a_partition_and_follows_its_seed():
     table = small_table()
-    first, again, other = (datasets.split_class(table, "<=50K", (), datasets.Choices(split_seed=s)) for s in (0, 0, 1))
+    first, again, other = (
+        datasets.split_class(table, "<=50K", (), datasets.Choices(split_seed=s)) for s in (0, 0, 1)
+    )
     assert len(first.train) == len(first.held_out) == 30
     assert np.array_equal(first.train, again.train)
     assert not np.array_equal(first.train, other.train)
-    whole = datasets.encode(table, table.labels == "<=50K", datasets.cut_points(table, slice(None), datasets.Choices()),
-                            datasets.Choices())
+    whole = datasets.encode(
+        table,
+        table.labels == "<=50K",
+        datasets.cut_points(table, slice(None), datasets.Choices()),
+        datasets.Choices(),
+    )
     joined = np.concatenate([first.train, first.held_out])
-    assert np.array_equal(np.sort(joined.view([("", joined.dtype)] * 4), axis=0),
-                          np.sort(np.ascontiguousarray(whole).view([("", whole.dtype)] * 4), axis=0))
+    assert np.array_equal(
+        np.sort(joined.view([("", joined.dtype)] * 4), axis=0),
+        np.sort(np.ascontiguousarray(whole).view([("", whole.dtype)] * 4), axis=0),
+    )
 
 
 def test_constant_columns_keep_two_categories():
-    table = datasets.Table(np.zeros((10, 1)), np.array([True]), np.repeat(["a"], 10), np.zeros(1, int))
+    table = datasets.Table(
+        np.zeros((10, 1)), np.array([True]), np.repeat(["a"], 10), np.zeros(1, int)
+    )
     split = datasets.split_class(table, "a", (), datasets.Choices())
     assert split.num_categories == (2,)
     assert split.train.max() == 0
@@ -115,7 +152,9 @@ def test_archive_of_adult_is_parsed_as_the_local_copy(data_folder, monkeypatch, 
 
     def retrieve(url, known_hash, fname, path):
         found = hashlib.md5((tmp_path / fname).read_bytes()).hexdigest()
-        assert known_hash == f"md5:{found}"  # the checksum that is asked for is that of the published file
+        assert (
+            known_hash == f"md5:{found}"
+        )  # the checksum that is asked for is that of the published file
         return tmp_path / fname
 
     monkeypatch.setattr(pooch, "retrieve", retrieve)
@@ -140,26 +179,39 @@ def uci_text(num_columns, classes):
 
 def small_archives():
     """Archives with a few rows in the format of the published ones, and their rows of each class."""
-    classes = {"adult.data": ["<=50K", "<=50K", ">50K"], "adult.test": ["<=50K.", ">50K."],
-               "connect-4.data": ["win", "win", "loss"], "covtype.data": ["1", "2", "2"],
-               "census-income.data": ["- 50000.", "50000+."], "census-income.test": ["- 50000."],
-               "Sensorless_drive_diagnosis.txt": ["1", "1", "2"], "train-labels": [3, 3, 5], "t10k-labels": [5]}
+    classes = {
+        "adult.data": ["<=50K", "<=50K", ">50K"],
+        "adult.test": ["<=50K.", ">50K."],
+        "connect-4.data": ["win", "win", "loss"],
+        "covtype.data": ["1", "2", "2"],
+        "census-income.data": ["- 50000.", "50000+."],
+        "census-income.test": ["- 50000."],
+        "Sensorless_drive_diagnosis.txt": ["1", "1", "2"],
+        "train-labels": [3, 3, 5],
+        "t10k-labels": [5],
+    }
     zipped = io.BytesIO()
     with zipfile.ZipFile(zipped, "w") as archive:
         for name in ("census-income.data", "census-income.test"):
             archive.writestr(f"folder/{name}", uci_text(41, classes[name]))
-    files = {"adult.data": uci_text(14, classes["adult.data"]) + b"\n",
-             "adult.test": b"|1x3 Cross validator\n" + uci_text(14, classes["adult.test"]),
-             "connect-4.data.Z": gzip.compress(uci_text(42, classes["connect-4.data"])),
-             "covtype.data.gz": gzip.compress(uci_text(54, classes["covtype.data"])),
-             "census.zip": zipped.getvalue(),
-             "sensorless.txt": uci_text(48, classes["Sensorless_drive_diagnosis.txt"]).replace(b",", b"")}
+    files = {
+        "adult.data": uci_text(14, classes["adult.data"]) + b"\n",
+        "adult.test": b"|1x3 Cross validator\n" + uci_text(14, classes["adult.test"]),
+        "connect-4.data.Z": gzip.compress(uci_text(42, classes["connect-4.data"])),
+        "covtype.data.gz": gzip.compress(uci_text(54, classes["covtype.data"])),
+        "census.zip": zipped.getvalue(),
+        "sensorless.txt": uci_text(48, classes["Sensorless_drive_diagnosis.txt"]).replace(
+            b",", b""
+        ),
+    }
     for part in ("train", "t10k"):
         digits = classes[f"{part}-labels"]
         files[f"{part}-labels-idx1-ubyte.gz"] = gzip.compress(bytes(8) + bytes(digits))
         files[f"{part}-images-idx3-ubyte.gz"] = gzip.compress(bytes(16 + 784 * len(digits)))
-    return files, {name: Counter(int(label) if str(label).isdigit() else label.rstrip(".") for label in labels)
-                   for name, labels in classes.items()}
+    return files, {
+        name: Counter(int(label) if str(label).isdigit() else label.rstrip(".") for label in labels)
+        for name, labels in classes.items()
+    }
 
 
 @pytest.fixture
@@ -170,7 +222,9 @@ def small_archive_files(monkeypatch):
     head = np.loadtxt(io.BytesIO(files["sensorless.txt"]))[:2, :48].tobytes()
     monkeypatch.setattr(archives, "_fetch", files.__getitem__)
     monkeypatch.setattr(archives, "CLASS_ROWS", counts)
-    monkeypatch.setattr(archives, "CONTENTS", {"connect-4.data": hashlib.sha256(unpacked).hexdigest()})
+    monkeypatch.setattr(
+        archives, "CONTENTS", {"connect-4.data": hashlib.sha256(unpacked).hexdigest()}
+    )
     monkeypatch.setattr(archives, "SENSORLESS_HEAD", (2, hashlib.sha256(head).hexdigest()))
     return files
 
@@ -178,7 +232,12 @@ def small_archive_files(monkeypatch):
 def test_small_archives_are_parsed(small_archive_files):
     tables = {name: load() for name, load in datasets.DOWNLOADED.items()}
     assert {name: table.values.shape for name, table in tables.items()} == {
-        "adult": (5, 14), "connect4": (3, 42), "covertype": (3, 10), "census": (3, 34), "sensorless": (3, 48)}
+        "adult": (5, 14),
+        "connect4": (3, 42),
+        "covertype": (3, 10),
+        "census": (3, 34),
+        "sensorless": (3, 48),
+    }
     assert tables["adult"].labels.tolist() == ["<=50K", "<=50K", ">50K", "<=50K", ">50K"]
     assert tables["covertype"].labels.tolist() == ["spruce/fir", "lodgepole", "lodgepole"]
     assert tables["sensorless"].labels.tolist() == ["healthy", "healthy", "fault-02"]
@@ -187,38 +246,111 @@ def test_small_archives_are_parsed(small_archive_files):
     assert digits.tolist() == [3, 3, 5, 5]
 
 
-@pytest.mark.parametrize(("loader", "changed", "found", "expected"), [
-    ("adult", "adult.test", r"adult\.test .* 2 rows \(<=50K: 1, >50K: 1\)", r"2 rows \(<=50K: 2\)"),
-    ("connect4", "connect-4.data", r"connect-4\.data .* 3 rows \(loss: 1, win: 2\)", r"4 rows \(win: 4\)"),
-    ("covertype", "covtype.data", r"covtype\.data .* 3 rows \(1: 1, 2: 2\)", r"3 rows \(1: 3\)"),
-    ("census", "census-income.data", r"census-income\.data .* 2 rows \(- 50000: 1, 50000\+: 1\)",
-     r"1 rows \(50000\+: 1\)"),
-    ("census", "census-income.test", r"census-income\.test .* 1 rows \(- 50000: 1\)", r"2 rows \(- 50000: 2\)"),
-    ("sensorless", "Sensorless_drive_diagnosis.txt", r"Sensorless.* 3 rows \(1\.0: 2, 2\.0: 1\)",
-     r"2 rows \(1: 1, 2: 1\)"),
-    ("mnist", "t10k-labels", r"t10k-labels .* 1 rows \(5: 1\)", r"2 rows \(5: 2\)"),
-])
-def test_archives_with_other_rows_are_refused(loader, changed, found, expected, small_archive_files, monkeypatch):
+@pytest.mark.parametrize(
+    ("loader", "changed", "found", "expected"),
+    [
+        (
+            "adult",
+            "adult.test",
+            r"adult\.test .* 2 rows \(<=50K: 1, >50K: 1\)",
+            r"2 rows \(<=50K: 2\)",
+        ),
+        (
+            "connect4",
+            "connect-4.data",
+            r"connect-4\.data .* 3 rows \(loss: 1, win: 2\)",
+            r"4 rows \(win: 4\)",
+        ),
+        (
+            "covertype",
+            "covtype.data",
+            r"covtype\.data .* 3 rows \(1: 1, 2: 2\)",
+            r"3 rows \(1: 3\)",
+        ),
+        (
+            "census",
+            "census-income.data",
+            r"census-income\.data .* 2 rows \(- 50000: 1, 50000\+: 1\)",
+            r"1 rows \(50000\+: 1\)",
+        ),
+        (
+            "census",
+            "census-income.test",
+            r"census-income\.test .* 1 rows \(- 50000: 1\)",
+            r"2 rows \(- 50000: 2\)",
+        ),
+        (
+            "sensorless",
+            "Sensorless_drive_diagnosis.txt",
+            r"Sensorless.* 3 rows \(1\.0: 2, 2\.0: 1\)",
+            r"2 rows \(1: 1, 2: 1\)",
+        ),
+        ("mnist", "t10k-labels", r"t10k-labels .* 1 rows \(5: 1\)", r"2 rows \(5: 2\)"),
+    ],
+)
+def test_archives_with_other_rows_are_refused(
+    loader, changed, found, expected, small_archive_files, monkeypatch
+):
     """As if the published numbers were others: too many rows, too few, or as many in other classes."""
-    counts = {"adult.test": {"<=50K": 2}, "connect-4.data": {"win": 4}, "covtype.data": {1: 3},
-              "census-income.data": {"50000+": 1}, "census-income.test": {"- 50000": 2},
-              "Sensorless_drive_diagnosis.txt": {1: 1, 2: 1}, "t10k-labels": {5: 2}}[changed]
+    counts = {
+        "adult.test": {"<=50K": 2},
+        "connect-4.data": {"win": 4},
+        "covtype.data": {1: 3},
+        "census-income.data": {"50000+": 1},
+        "census-income.test": {"- 50000": 2},
+        "Sensorless_drive_diagnosis.txt": {1: 1, 2: 1},
+        "t10k-labels": {5: 2},
+    }[changed]
     monkeypatch.setitem(archives.CLASS_ROWS, changed, counts)
-    with pytest.raises(OSError, match=f"{found}, expected {expected}; delete it .* or set .*HLD_DATA"):
+    with pytest.raises(
+        OSError, match=f"{found}, expected {expected}; delete it .* or set .*HLD_DATA"
+    ):
         getattr(archives, loader)()
 
 
-@pytest.mark.parametrize(("loader", "name", "change", "match"), [
-    ("adult", "adult.data", lambda file: file.replace(b"1, ", b"", 1), r"lines of \[14, 15\] columns, expected 15"),
-    ("connect4", "connect-4.data.Z", lambda file: b"<html>", "something that gzip cannot unpack"),
-    ("covertype", "covtype.data.gz", lambda file: gzip.compress(b"<html>"), "covtype.data .*not a table of numbers"),
-    ("census", "census.zip", lambda file: b"<html>", "found something else, expected a zip file"),
-    ("sensorless", "sensorless.txt", lambda file: b"<html>", "not a table of numbers"),
-    ("sensorless", "sensorless.txt", lambda file: b"1 2 3\n", "found 3 columns, expected 49"),
-    ("sensorless", "sensorless.txt", lambda file: file.replace(b"1", b"7", 1), r"first 2 rows\) .* found SHA-256"),
-    ("mnist", "train-images-idx3-ubyte.gz", lambda file: gzip.compress(bytes(16 + 784)),
-     "train-images .* found 784 pixels, expected 28 x 28 for each of 3 digits"),
-])
+@pytest.mark.parametrize(
+    ("loader", "name", "change", "match"),
+    [
+        (
+            "adult",
+            "adult.data",
+            lambda file: file.replace(b"1, ", b"", 1),
+            r"lines of \[14, 15\] columns, expected 15",
+        ),
+        (
+            "connect4",
+            "connect-4.data.Z",
+            lambda file: b"<html>",
+            "something that gzip cannot unpack",
+        ),
+        (
+            "covertype",
+            "covtype.data.gz",
+            lambda file: gzip.compress(b"<html>"),
+            "covtype.data .*not a table of numbers",
+        ),
+        (
+            "census",
+            "census.zip",
+            lambda file: b"<html>",
+            "found something else, expected a zip file",
+        ),
+        ("sensorless", "sensorless.txt", lambda file: b"<html>", "not a table of numbers"),
+        ("sensorless", "sensorless.txt", lambda file: b"1 2 3\n", "found 3 columns, expected 49"),
+        (
+            "sensorless",
+            "sensorless.txt",
+            lambda file: file.replace(b"1", b"7", 1),
+            r"first 2 rows\) .* found SHA-256",
+        ),
+        (
+            "mnist",
+            "train-images-idx3-ubyte.gz",
+            lambda file: gzip.compress(bytes(16 + 784)),
+            "train-images .* found 784 pixels, expected 28 x 28 for each of 3 digits",
+        ),
+    ],
+)
 def test_broken_archives_are_refused(loader, name, change, match, small_archive_files):
     small_archive_files[name] = change(small_archive_files[name])
     with pytest.raises(OSError, match=match):
@@ -226,24 +358,36 @@ def test_broken_archives_are_refused(loader, name, change, match, small_archive_
 
 
 def test_published_rows_are_those_of_the_whole_data_sets():
-    totals = {"adult": 48_842, "connect-4": 67_557, "covtype": 581_012, "census": 299_285, "Sensorless": 58_509,
-              "train": 60_000, "t10k": 10_000}
+    totals = {
+        "adult": 48_842,
+        "connect-4": 67_557,
+        "covtype": 581_012,
+        "census": 299_285,
+        "Sensorless": 58_509,
+        "train": 60_000,
+        "t10k": 10_000,
+    }
     for prefix, total in totals.items():
         files = [counts for name, counts in archives.CLASS_ROWS.items() if name.startswith(prefix)]
         assert sum(sum(counts.values()) for counts in files) == total
     assert sum(archives.CLASS_ROWS["census-income.data"].values()) == 199_523
     assert sum(archives.CLASS_ROWS["adult.data"].values()) == 32_561
     with pytest.raises(OSError, match=r"found 20 rows \(0: 1, .*, 11: 1, \.\.\.\), expected"):
-        archives._check_classes("covtype.data", np.arange(20))  # a table without classes does not fill the screen
+        archives._check_classes(
+            "covtype.data", np.arange(20)
+        )  # a table without classes does not fill the screen
 
 
 def test_census_columns(small_archive_files):
     """The weight is left out, codes follow the labels, and the income is told from its text."""
     cells = [["1", " a"][v not in archives.CENSUS_NUMERIC] for v in range(40)]
-    before, after = cells[1:archives.CENSUS_WEIGHT], cells[archives.CENSUS_WEIGHT:]
+    before, after = cells[1 : archives.CENSUS_WEIGHT], cells[archives.CENSUS_WEIGHT :]
     zipped = io.BytesIO()
     with zipfile.ZipFile(zipped, "w") as archive:
-        for name, rows in (("data", (("17", " - 50000."), ("63", " 50000+."))), ("test", (("5", " - 50000."),))):
+        for name, rows in (
+            ("data", (("17", " - 50000."), ("63", " 50000+."))),
+            ("test", (("5", " - 50000."),)),
+        ):
             lines = [", ".join([age, *before, "1700.09", *after, last]) for age, last in rows]
             archive.writestr(f"census-income.{name}", "\n".join([*lines, ""]))
     small_archive_files["census.zip"] = zipped.getvalue()

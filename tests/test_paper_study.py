@@ -1,4 +1,5 @@
 """The study of the paper's experiments: its cells, that it resumes, its errors and its rates."""
+
 import json
 from dataclasses import replace
 
@@ -21,13 +22,25 @@ from hld.baselines.peers import rejection_threshold
 
 pytestmark = pytest.mark.thorough
 
-TINY = settings.Settings(trials=12, batch_sizes=(1, 8), long_sizes=(16,), epochs=3, pool_rows=400, null_trials=59,
-                         mmd_trials=6, mmd_null=((8, 29), (16, 19)), mmd_long_trials=4, node_sets=("leaf", "leaf+sum"))
+TINY = settings.Settings(
+    trials=12,
+    batch_sizes=(1, 8),
+    long_sizes=(16,),
+    epochs=3,
+    pool_rows=400,
+    null_trials=59,
+    mmd_trials=6,
+    mmd_null=((8, 29), (16, 19)),
+    mmd_long_trials=4,
+    node_sets=("leaf", "leaf+sum"),
+)
 
 
 def tiny_cell(**changes):
     """A cell on `small_table`, which stands for Adult."""
-    return settings.Cell("tiny", "adult", "<=50K", "hclt-2", replace(TINY, **changes), (">50K", "other"))
+    return settings.Cell(
+        "tiny", "adult", "<=50K", "hclt-2", replace(TINY, **changes), (">50K", "other")
+    )
 
 
 # -- cells -----------------------------------------------------------------------------------------------------
@@ -37,19 +50,39 @@ def test_a_cell_from_data_to_counts():
     result = protocol.run_cell(tiny_cell(), small_table())
     assert json.loads(json.dumps(result)) == result  # plain values
     assert result["rows"] == {"train": 30, "model": 200, "data": 30, ">50K": 60, "other": 60}
-    assert result["batch_sizes"] == {"model": [1, 8, 16], "data": [1, 8, 16], ">50K": [1, 8], "other": [1, 8]}
+    assert result["batch_sizes"] == {
+        "model": [1, 8, 16],
+        "data": [1, 8, 16],
+        ">50K": [1, 8],
+        "other": [1, 8],
+    }
     assert len(result["history"]) == 4
     for population, counts in result["rejections"].items():
-        for method in ("HLD/leaf+sum/normal", "HLD/leaf/exact", "RootLL", "Typicality", "TDI", "MMD"):
+        for method in (
+            "HLD/leaf+sum/normal",
+            "HLD/leaf/exact",
+            "RootLL",
+            "Typicality",
+            "TDI",
+            "MMD",
+        ):
             assert len(counts[method]) == len(result["batch_sizes"][population])
             assert all(0 <= c <= 12 for row in counts[method] for c in row)
-            assert all(row == sorted(row, reverse=True) for row in counts[method])  # levels 0.1, 0.05, 0.01
+            assert all(
+                row == sorted(row, reverse=True) for row in counts[method]
+            )  # levels 0.1, 0.05, 0.01
     assert result["rejections"]["data"]["MMD trials"] == [6, 6, 4]
-    assert np.shape(result["errors"]["data"]["MMD"]) == np.shape(result["rejections"]["data"]["MMD"]) == (3, 3)
+    assert (
+        np.shape(result["errors"]["data"]["MMD"])
+        == np.shape(result["rejections"]["data"]["MMD"])
+        == (3, 3)
+    )
     assert "HLD/leaf/exact" not in result["errors"]["data"]  # nothing was drawn for its threshold
     assert set(result["errors"]["ood"]) == set(result["rejections"]["other"]) - {"MMD trials"}
     assert set(result["errors"]) == {"model", "data", ">50K", "other", "ood"}
-    assert result["rejections"]["other"]["HLD/leaf+sum/exact"][1][0] == 12  # three standard deviations away
+    assert (
+        result["rejections"]["other"]["HLD/leaf+sum/exact"][1][0] == 12
+    )  # three standard deviations away
     again = protocol.run_cell(tiny_cell(), small_table())
     assert again["rejections"] == result["rejections"]
     assert protocol.run_cell(tiny_cell(seed=1), small_table())["rejections"] != result["rejections"]
@@ -57,8 +90,15 @@ def test_a_cell_from_data_to_counts():
 
 def test_level_of_a_cell():
     """Batches from the circuit are rejected at the nominal rate, within binomial bounds of probability 1e-6."""
-    cell = tiny_cell(trials=400, batch_sizes=(50,), long_sizes=(), mmd_trials=0, pool_rows=40_000, null_trials=1999,
-                     alphas=(0.1,))
+    cell = tiny_cell(
+        trials=400,
+        batch_sizes=(50,),
+        long_sizes=(),
+        mmd_trials=0,
+        pool_rows=40_000,
+        null_trials=1999,
+        alphas=(0.1,),
+    )
     result = protocol.run_cell(replace(cell, architecture="rat-1-3"), small_table())
     for method in ("RootLL", "Typicality", "TDI", "HLD/leaf+sum/exact"):
         count = result["rejections"]["model"][method][0][0]
@@ -85,7 +125,9 @@ def test_runs_resume(monkeypatch, tmp_path, capsys):
     assert runner.run_cells([changed], 1, tmp_path) == 0
     assert store.read(changed, tmp_path)["settings"]["trials"] == 13
     assert sorted(p.name for p in (tmp_path / "tiny").iterdir()) == [
-        "adult--belowor50K--hclt-2.json", "adult--belowor50K--rat-1-2.json"]  # nothing temporary is left
+        "adult--belowor50K--hclt-2.json",
+        "adult--belowor50K--rat-1-2.json",
+    ]  # nothing temporary is left
 
 
 def test_a_failed_cell_does_not_end_the_run(monkeypatch, tmp_path, capsys):
@@ -99,12 +141,18 @@ def test_a_failed_cell_does_not_end_the_run(monkeypatch, tmp_path, capsys):
 def test_report_of_a_tiny_study(monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
     from benchmarks.paper.report import write_report
+
     monkeypatch.setattr(datasets, "load_table", lambda name: small_table())
     runner.run_cells([replace(tiny_cell(), group="quick", architecture="hclt-4")], 1, tmp_path)
     folder = write_report("quick", tmp_path)
     text = (tmp_path / "quick-report" / "tables.md").read_text()
     assert folder.endswith("quick-report")
-    for heading in ("Tabular data sets, 2 pairs", "Node sets: Adult", "FPR_data at alpha = 0.01", "HCLT capacity"):
+    for heading in (
+        "Tabular data sets, 2 pairs",
+        "Node sets: Adult",
+        "FPR_data at alpha = 0.01",
+        "HCLT capacity",
+    ):
         assert heading in text
     assert "(.037 ± 0.02)" in text  # the paper's FPR_data of HLD at T = 1, which is measured
     assert "(.178 ± 0.08)" not in text  # at T = 1000, which is not
@@ -116,18 +164,30 @@ def test_report_of_a_tiny_study(monkeypatch, tmp_path):
 def test_profiles():
     default, full, quick = (settings.profile_cells(name) for name in ("default", "full", "quick"))
     first = [cell for cell in default if cell.run == 0]
-    assert sum(len(cell.ood_classes) for cell in first if cell.dataset in datasets.TABULAR
-               and cell.architecture == "hclt-4") == 21
+    assert (
+        sum(
+            len(cell.ood_classes)
+            for cell in first
+            if cell.dataset in datasets.TABULAR and cell.architecture == "hclt-4"
+        )
+        == 21
+    )
     assert sum(len(cell.ood_classes) for cell in default if cell.dataset == "mnist7") == 90
-    assert {cell.architecture for cell in default if cell.dataset == "adult"} == {"hclt-4", *settings.SWEEP}
+    assert {cell.architecture for cell in default if cell.dataset == "adult"} == {
+        "hclt-4",
+        *settings.SWEEP,
+    }
     assert {cell.name for cell in full} - {cell.name for cell in default} == {
-        f"mnist28--{digit}--hclt-4" for digit in range(10)}
+        f"mnist28--{digit}--hclt-4" for digit in range(10)
+    }
     for cells in (default, full, quick, settings.variant_cells()):
         names = [(cell.group, cell.name) for cell in cells]
         assert len(set(names)) == len(names)
     assert all(cell.settings.trials == 500 for cell in default)
     assert all(cell.settings.mmd_rows == "one-hot" for cell in default)
-    assert {cell.settings.choices.pixel_threshold for cell in full if cell.dataset in datasets.IMAGES} == {64.0}
+    assert {
+        cell.settings.choices.pixel_threshold for cell in full if cell.dataset in datasets.IMAGES
+    } == {64.0}
     assert all(cell.group == "quick" for cell in quick)
 
 
@@ -135,7 +195,9 @@ def test_repetitions_have_splits_and_starts_of_their_own():
     cells = settings.profile_cells("default")
     runs = [cell for cell in cells if cell.dataset == "sensorless"]
     assert [cell.run for cell in runs] == list(range(settings.SENSORLESS_RUNS))
-    assert [cell.settings.choices.split_seed for cell in runs] == list(range(settings.SENSORLESS_RUNS))
+    assert [cell.settings.choices.split_seed for cell in runs] == list(
+        range(settings.SENSORLESS_RUNS)
+    )
     assert [cell.settings.model_seed for cell in runs] == list(range(settings.SENSORLESS_RUNS))
     assert len({cell.name for cell in runs}) == len(runs)
     rat = [cell for cell in cells if cell.architecture == "rat-2-4" and cell.id_class == ">50K"]
@@ -162,12 +224,18 @@ def test_threshold_variance_is_that_of_bootstrap_samples():
     """Variance of the rate over 20,000 bootstrap nulls, whose own standard error is about sqrt(2 / 20,000) = 1 %."""
     rng = np.random.default_rng(1)
     null, statistics = np.sort(rng.normal(size=99)), rng.normal(1.5, 1, size=400)
-    drawn = [np.mean(statistics > rejection_threshold(np.sort(rng.choice(null, 99)), 0.1))
-             for _ in range(20_000)]
+    drawn = [
+        np.mean(statistics > rejection_threshold(np.sort(rng.choice(null, 99)), 0.1))
+        for _ in range(20_000)
+    ]
     kurtosis = np.mean((drawn - np.mean(drawn)) ** 4) / np.var(drawn) ** 2
     error = np.sqrt((kurtosis - 1) / 20_000)
-    assert errors.threshold_variance(statistics, null, 0.1) == pytest.approx(np.var(drawn), rel=5 * error)
-    assert errors.threshold_variance(statistics, null, 0.005) == 0  # 99 null statistics never reject at 0.005
+    assert errors.threshold_variance(statistics, null, 0.1) == pytest.approx(
+        np.var(drawn), rel=5 * error
+    )
+    assert (
+        errors.threshold_variance(statistics, null, 0.005) == 0
+    )  # 99 null statistics never reject at 0.005
     assert errors.threshold_variance(np.full(9, 99.0), null, 0.1) < 1e-20  # beyond every threshold
 
 
@@ -179,7 +247,9 @@ def test_errors_of_a_mean_over_populations_that_share_trials():
     np.testing.assert_allclose(one, np.sqrt(rate * (1 - rate) / 500))  # binomial
     same = errors.errors_of_mean([errors.Outcome(rejected)] * 4, (0.1, 0.05))
     np.testing.assert_allclose(same, one)  # four times the same trials say no more than once
-    apart = errors.errors_of_mean([errors.Outcome(rejected), errors.Outcome(~rejected)], (0.1, 0.05))
+    apart = errors.errors_of_mean(
+        [errors.Outcome(rejected), errors.Outcome(~rejected)], (0.1, 0.05)
+    )
     np.testing.assert_allclose(apart, 0, atol=1e-12)
 
 
@@ -187,7 +257,10 @@ def test_errors_of_a_mean_over_populations_that_share_trials():
 
 
 def test_means_over_pairs_and_data_sets():
-    a = [rates.Rate("a", "x", "p", 0.2, 0.03), rates.Rate("a", "x", "q", 0.4, 0.03)]  # 0.03: of their mean
+    a = [
+        rates.Rate("a", "x", "p", 0.2, 0.03),
+        rates.Rate("a", "x", "q", 0.4, 0.03),
+    ]  # 0.03: of their mean
     b = [rates.Rate("b", "x", "p", 0.9, 0.04)]
     pairs, sets = rates.mean_rate(a + b), rates.mean_rate(a + b, "datasets")
     assert pairs.mean == pytest.approx(0.5)
@@ -202,22 +275,45 @@ def test_means_over_pairs_and_data_sets():
 
 def small_result(run=0, count=30, **changes):
     """A stored result with one level, one batch size and two OOD classes."""
-    rejections = {name: {"HLD/leaf+sum/normal": [[value]], "MMD": [[value]], "MMD trials": [50]}
-                  for name, value in (("model", 5), ("data", count), ("a", count), ("b", 40))}
-    return {"dataset": "adult", "id_class": "x", "architecture": "hclt-4", "run": run,
-            "settings": {"trials": 100, "alphas": [0.05]}, "batch_sizes": {name: [10] for name in rejections},
-            "rejections": rejections, "errors": {"model": {}, "data": {"MMD": [[0.07]]}, "ood": {
-                "HLD/leaf+sum/normal": [[0.02]], "MMD": [[0.05]]}}} | changes
+    rejections = {
+        name: {"HLD/leaf+sum/normal": [[value]], "MMD": [[value]], "MMD trials": [50]}
+        for name, value in (("model", 5), ("data", count), ("a", count), ("b", 40))
+    }
+    return {
+        "dataset": "adult",
+        "id_class": "x",
+        "architecture": "hclt-4",
+        "run": run,
+        "settings": {"trials": 100, "alphas": [0.05]},
+        "batch_sizes": {name: [10] for name in rejections},
+        "rejections": rejections,
+        "errors": {
+            "model": {},
+            "data": {"MMD": [[0.07]]},
+            "ood": {"HLD/leaf+sum/normal": [[0.02]], "MMD": [[0.05]]},
+        },
+    } | changes
 
 
 def test_rates_of_one_run_and_of_several():
     found = rates.rates([small_result()], "ood", "HLD", 10)
-    assert [(rate.population, rate.value, rate.error) for rate in found] == [("a", 0.3, 0.02), ("b", 0.4, 0.02)]
-    assert [rate.value for rate in rates.rates([small_result()], "ood", "MMD", 10)] == [0.6, 0.8]  # of 50 trials
-    model, data = (rates.mean_rate(rates.rates([small_result()], kind, "HLD", 10)) for kind in ("model", "data"))
+    assert [(rate.population, rate.value, rate.error) for rate in found] == [
+        ("a", 0.3, 0.02),
+        ("b", 0.4, 0.02),
+    ]
+    assert [rate.value for rate in rates.rates([small_result()], "ood", "MMD", 10)] == [
+        0.6,
+        0.8,
+    ]  # of 50 trials
+    model, data = (
+        rates.mean_rate(rates.rates([small_result()], kind, "HLD", 10))
+        for kind in ("model", "data")
+    )
     assert (model.mean, model.error) == (0.05, pytest.approx(np.sqrt(0.05 * 0.95 / 100)))
     assert (data.mean, data.error) == (0.3, pytest.approx(np.sqrt(0.3 * 0.7 / 100)))
-    assert rates.mean_rate(rates.rates([small_result()], "data", "MMD", 10)).error == pytest.approx(0.07)
+    assert rates.mean_rate(rates.rates([small_result()], "data", "MMD", 10)).error == pytest.approx(
+        0.07
+    )
     runs = [small_result(), small_result(1, 50), small_result(2, 70)]
     mean = rates.mean_rate(rates.rates(runs, "ood", "HLD", 10))
     assert mean.mean == pytest.approx((0.5 + 0.4) / 2)

@@ -3,6 +3,7 @@
 P and Q range over arbitrary distributions on the states, not over circuits: the statements are about distributions.  A
 distribution with rational weights is also a table with repeated rows, which `hld.distance` takes.
 """
+
 import itertools
 
 import naive
@@ -75,7 +76,9 @@ def test_distance_zero_without_equality():
     inputs = hld.select_nodes(circuit, ("input",))
     assert hld.distance(circuit, agree, independent, nodes=inputs) == pytest.approx(0, abs=1e-15)
     assert hld.distance(circuit, agree, independent) > 0.01
-    circuit = CIRCUITS["hclt_like"]  # 729 states: all 30 nodes together cannot see everything either
+    circuit = CIRCUITS[
+        "hclt_like"
+    ]  # 729 states: all 30 nodes together cannot see everything either
     L, p = likelihoods(circuit), naive.likelihood(circuit, naive.states(circuit))
     direction = invisible(L, np.random.default_rng(0))
     q = p + direction * (p / np.maximum(np.abs(direction), 1e-300)).min()
@@ -105,8 +108,13 @@ def test_integral_probability_metric_identity(name, rng):
     d, difference = hld.distance(circuit, x, y), (p - q) @ L
     witness = L @ (difference / np.linalg.norm(difference))  # f_a on all states
     assert p @ witness - q @ witness == pytest.approx(d, rel=EXACT)
-    directions = np.vstack([np.eye(L.shape[1]), rng.normal(size=(300, L.shape[1])),
-                            difference + 0.01 * np.linalg.norm(difference) * rng.normal(size=(300, L.shape[1]))])
+    directions = np.vstack(
+        [
+            np.eye(L.shape[1]),
+            rng.normal(size=(300, L.shape[1])),
+            difference + 0.01 * np.linalg.norm(difference) * rng.normal(size=(300, L.shape[1])),
+        ]
+    )
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     gaps = np.abs((p - q) @ (L @ directions.T))
     assert (gaps <= d * (1 + EXACT)).all()
@@ -124,10 +132,18 @@ def test_total_variation_bounds_each_coordinate(name, rng):
 
 def test_the_total_variation_bound_is_attained():
     """Nodes that tell the two states of a coin apart: each coordinate differs by TV = 1, and d^2 = m TV^2."""
-    circuit = Circuit(VTree.from_nested([0, 1]), [
-        InputRegion(0, [[1.0, 0.0], [0.0, 1.0]]), InputRegion(1, [[1.0]]), InnerRegion([[0, 0], [1, 0]], [[0.5, 0.5]])])
+    circuit = Circuit(
+        VTree.from_nested([0, 1]),
+        [
+            InputRegion(0, [[1.0, 0.0], [0.0, 1.0]]),
+            InputRegion(1, [[1.0]]),
+            InnerRegion([[0, 0], [1, 0]], [[0.5, 0.5]]),
+        ],
+    )
     inputs = hld.select_nodes(circuit, ("input",))[:2]
-    assert hld.distance(circuit, [[0, 0]], [[1, 0]], nodes=inputs) == pytest.approx(np.sqrt(2), rel=EXACT)
+    assert hld.distance(circuit, [[0, 0]], [[1, 0]], nodes=inputs) == pytest.approx(
+        np.sqrt(2), rel=EXACT
+    )
 
 
 @pytest.mark.parametrize("name", CIRCUITS)
@@ -167,7 +183,10 @@ def unit_scopes(circuit):
             continue
         products = []
         for units in region.products:
-            factors = [shown[child][unit] for child, unit in zip(circuit.vtree.children(r), units, strict=True)]
+            factors = [
+                shown[child][unit]
+                for child, unit in zip(circuit.vtree.children(r), units, strict=True)
+            ]
             products.append(frozenset().union(*factors))
             assert len(products[-1]) == sum(map(len, factors))  # decomposable
         sums = []
@@ -194,29 +213,45 @@ def test_scope_trichotomy_of_all_units(circuit):
 def test_first_two_moments_of_the_statistic(name):
     """E d^2 = tr(S) / T;  Var d^2 = 2 tr(S^2) / T^2 + (E|Y|^4 - tr(S)^2 - 2 tr(S^2)) / T^3, over all batches."""
     circuit = CIRCUITS[name]
-    moments, p, L = hld.exact_moments(circuit), naive.likelihood(circuit, naive.states(circuit)), likelihoods(circuit)
+    moments, p, L = (
+        hld.exact_moments(circuit),
+        naive.likelihood(circuit, naive.states(circuit)),
+        likelihoods(circuit),
+    )
     p, Y = p[p > 0], L[p > 0] - moments.mean
-    fourth = p @ np.sum(Y ** 2, axis=1) ** 2
+    fourth = p @ np.sum(Y**2, axis=1) ** 2
     for T in (1, 2, 3):
         batches = np.array(list(itertools.product(range(len(p)), repeat=T)))
         chance = p[batches].prod(axis=1)
         squared = np.sum(Y[batches].mean(axis=1) ** 2, axis=1)
         mean = chance @ squared
         assert mean == pytest.approx(moments.trace / T, rel=EXACT)
-        rest = (fourth - moments.trace ** 2 - 2 * moments.trace_sq) / T ** 3
-        assert chance @ (squared - mean) ** 2 == pytest.approx(2 * moments.trace_sq / T ** 2 + rest, rel=1e-9)
+        rest = (fourth - moments.trace**2 - 2 * moments.trace_sq) / T**3
+        assert chance @ (squared - mean) ** 2 == pytest.approx(
+            2 * moments.trace_sq / T**2 + rest, rel=1e-9
+        )
 
 
 def test_limit_law_on_a_small_circuit():
     """Exact law of T d^2 over all counts of four states against the weighted sum of chi-squares: it gets closer."""
     circuit = CIRCUITS["two_coins"]
     moments, p = hld.exact_moments(circuit), naive.likelihood(circuit, naive.states(circuit))
-    law, Y = hld.gchi2.prepare(np.maximum(moments.eigenvalues(), 0.0)), likelihoods(circuit) - moments.mean
+    law, Y = (
+        hld.gchi2.prepare(np.maximum(moments.eigenvalues(), 0.0)),
+        likelihoods(circuit) - moments.mean,
+    )
     quantiles = [hld.gchi2.isf(alpha, law) for alpha in (0.5, 0.2, 0.1, 0.05, 0.01)]
     largest = []
     for T in (8, 32, 128):
-        bars = np.array(list(itertools.combinations(range(T + 3), 3)))  # all counts of four states that sum to T
-        counts = np.diff(np.column_stack([np.full(len(bars), -1), bars, np.full(len(bars), T + 3)]), axis=1) - 1
+        bars = np.array(
+            list(itertools.combinations(range(T + 3), 3))
+        )  # all counts of four states that sum to T
+        counts = (
+            np.diff(
+                np.column_stack([np.full(len(bars), -1), bars, np.full(len(bars), T + 3)]), axis=1
+            )
+            - 1
+        )
         chance = multinomial.pmf(counts, T, p)
         assert chance.sum() == pytest.approx(1, rel=1e-9)
         squared = np.sum((counts @ Y) ** 2, axis=1) / T
@@ -239,7 +274,9 @@ def operands(circuit, node, other=None):
     return [marginal, *(node_circuit(circuit, n, top, marginal) for n in nodes)]
 
 
-@pytest.mark.parametrize("name", ["two_coins", "irregular_csr", "zero_rows", "nary", "single_units"])
+@pytest.mark.parametrize(
+    "name", ["two_coins", "irregular_csr", "zero_rows", "nary", "single_units"]
+)
 def test_algorithm_1_gives_the_exact_moments(name, rng):
     """Marginals times nodes, summed, one product circuit for every entry: what the recursion and enumeration say."""
     circuit = CIRCUITS[name]
@@ -252,7 +289,7 @@ def test_algorithm_1_gives_the_exact_moments(name, rng):
         p, n = operands(circuit, node)
         assert pcircuit.overlap(p, n) == pytest.approx(mean[i], rel=EXACT)
         assert moments.mean[i] == pytest.approx(mean[i], rel=EXACT)
-        for j, other in enumerate(nodes[:i + 1]):
+        for j, other in enumerate(nodes[: i + 1]):
             p, n, o = operands(circuit, node, other)
             entry = pcircuit.overlap(pcircuit.multiply(p, n), o) - mean[i] * mean[j]
             assert entry == pytest.approx(S[i, j], abs=1e-13)
@@ -267,19 +304,32 @@ def test_sizes_of_product_circuits(circuit, data):
     once = pcircuit.multiply(p, n)
     twice = pcircuit.multiply(once, o)
     by_region = [np.bincount(c.nodes.region, minlength=p.vtree.num_nodes) for c in (p, n, o)]
-    assert once.num_nodes <= (by_region[0] * by_region[1]).sum() <= circuit.num_nodes ** 2
-    assert twice.num_nodes <= np.prod(by_region, axis=0).sum() <= circuit.num_nodes ** 3
+    assert once.num_nodes <= (by_region[0] * by_region[1]).sum() <= circuit.num_nodes**2
+    assert twice.num_nodes <= np.prod(by_region, axis=0).sum() <= circuit.num_nodes**3
 
 
 def test_edges_of_product_circuits():
     """Edges multiply as nodes do: between dense regions a product circuit has more edges than N^2."""
     K, rng = 6, np.random.default_rng(0)
     dense = rng.dirichlet(np.ones(K), size=K)
-    circuit = Circuit(VTree.from_nested([[0, 1], 2]), [
-        InputRegion(0, dense), InputRegion(1, dense), InnerRegion(np.tile(np.arange(K)[:, None], 2), dense),
-        InputRegion(2, dense), InnerRegion(np.tile(np.arange(K)[:, None], 2), dense[:1])])
+    circuit = Circuit(
+        VTree.from_nested([[0, 1], 2]),
+        [
+            InputRegion(0, dense),
+            InputRegion(1, dense),
+            InnerRegion(np.tile(np.arange(K)[:, None], 2), dense),
+            InputRegion(2, dense),
+            InnerRegion(np.tile(np.arange(K)[:, None], 2), dense[:1]),
+        ],
+    )
     product = pcircuit.multiply(circuit, circuit)
-    edges = [sum(np.count_nonzero(region.dense_weights()) for region in c.regions if isinstance(region, InnerRegion))
-             for c in (circuit, product)]
-    assert edges == [K ** 2 + K, K ** 4 + K ** 2]
-    assert product.num_nodes <= circuit.num_nodes ** 2 < 2 * edges[1]
+    edges = [
+        sum(
+            np.count_nonzero(region.dense_weights())
+            for region in c.regions
+            if isinstance(region, InnerRegion)
+        )
+        for c in (circuit, product)
+    ]
+    assert edges == [K**2 + K, K**4 + K**2]
+    assert product.num_nodes <= circuit.num_nodes**2 < 2 * edges[1]

@@ -1,4 +1,5 @@
 """Threads, processes and signals: the same bits everywhere, no deadlock after a fork, nothing half done by Ctrl-C."""
+
 import os
 import signal
 import subprocess
@@ -38,9 +39,14 @@ def answers(n_jobs=2):
 
 def run(program, timeout=200, **environment):
     """Output lines of a program after SHARED in a new process, under the engine of the test; it must end by itself."""
-    result = subprocess.run([sys.executable, "-c", SHARED + textwrap.dedent(program)], capture_output=True, text=True,
-                            timeout=timeout, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
-                            check=False)
+    result = subprocess.run(
+        [sys.executable, "-c", SHARED + textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
+        check=False,
+    )
     assert result.returncode == 0, result.stderr
     return result.stdout.split("\n")[:-1]
 
@@ -65,7 +71,9 @@ def test_several_processes_compute_the_same_bits(engine, method, number, tmp_pat
     if method == "fork" and not hasattr(os, "fork"):
         pytest.skip("no fork on this system")
     script = tmp_path / "work.py"
-    script.write_text(SHARED + textwrap.dedent(f"""
+    script.write_text(
+        SHARED
+        + textwrap.dedent(f"""
         def work(i):
             return answers(1 + i % 2)
 
@@ -74,9 +82,17 @@ def test_several_processes_compute_the_same_bits(engine, method, number, tmp_pat
             expected = answers()
             with multiprocessing.get_context("{method}").Pool({number}) as pool:
                 print(set(pool.map(work, range({number}), chunksize=1)) == {{expected}})
-    """), encoding="utf-8")
-    result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300, check=False,
-                            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"})
+    """),
+        encoding="utf-8",
+    )
+    result = subprocess.run(
+        [sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"},
+    )
     assert result.stdout == "True\n", result.stderr
 
 
@@ -130,13 +146,18 @@ INTERRUPT = """
 @pytest.mark.parametrize("delay", [0.3, 0.45])
 def test_ctrl_c_inside_fit_em(engine, delay):
     """No thread is left running, the circuit is as it was, and the next fit is right."""
-    lines = run(INTERRUPT.format(delay=delay, call="pcircuit.fit_em(circuit, rows, num_epochs=10**6, n_jobs=2)"))
+    lines = run(
+        INTERRUPT.format(
+            delay=delay, call="pcircuit.fit_em(circuit, rows, num_epochs=10**6, n_jobs=2)"
+        )
+    )
     assert lines == ["interrupted []", "True True"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGINT of POSIX")
 def test_ctrl_c_inside_a_monitor_leaves_it_as_it_was():
-    lines = run("""
+    lines = run(
+        """
         import time
         monitor, same = Monitor(circuit, rng=4), Monitor(circuit, rng=4)
         holes = np.where(rng.random(rows.shape) < 0.1, -1, rows)
@@ -153,12 +174,16 @@ def test_ctrl_c_inside_a_monitor_leaves_it_as_it_was():
             print("interrupted", monitor.num_rows)
         one, other = monitor.update(holes[50:80]), same.update(holes[50:80])
         print(one.to_dict() == other.to_dict(), (one.log_e_values == other.log_e_values).all())
-    """, PCIRCUIT_ENGINE="numpy")
+    """,
+        PCIRCUIT_ENGINE="numpy",
+    )
     assert lines == ["interrupted 50", "True True"]
 
 
 def test_signals_are_left_alone():
     """The library installs no handler of its own."""
-    assert run("answers(); print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)",
-               PCIRCUIT_ENGINE="numpy") == ["True"]
+    assert run(
+        "answers(); print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)",
+        PCIRCUIT_ENGINE="numpy",
+    ) == ["True"]
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

@@ -1,4 +1,5 @@
 """What every public name owes its reader: a docstring, its parameters in order, an example that runs."""
+
 import inspect
 import re
 import types
@@ -19,9 +20,11 @@ def section(docstring, title):
     lines = inspect.cleandoc(docstring or "").splitlines()
     for i in range(len(lines) - 1):
         if lines[i] == title and re.fullmatch("-{3,}", lines[i + 1]):
-            rest = lines[i + 2:]
-            ends = [j for j in range(len(rest) - 1) if rest[j] and re.fullmatch("-{3,}", rest[j + 1])]
-            return rest[:ends[0]] if ends else rest
+            rest = lines[i + 2 :]
+            ends = [
+                j for j in range(len(rest) - 1) if rest[j] and re.fullmatch("-{3,}", rest[j + 1])
+            ]
+            return rest[: ends[0]] if ends else rest
     return None
 
 
@@ -48,8 +51,13 @@ def public_functions():
         except (ImportError, AttributeError):
             continue  # test_public_names_exist says it
         if isinstance(thing, types.ModuleType):
-            found |= {f"{name}.{key}": value for key, value in vars(thing).items()
-                      if inspect.isfunction(value) and value.__module__.startswith(thing.__name__) and key[0] != "_"}
+            found |= {
+                f"{name}.{key}": value
+                for key, value in vars(thing).items()
+                if inspect.isfunction(value)
+                and value.__module__.startswith(thing.__name__)
+                and key[0] != "_"
+            }
         elif inspect.isfunction(thing):
             found[name] = thing
     return found
@@ -109,15 +117,27 @@ def test_docstrings_of_classes_list_the_parameters_of_the_signature(name):
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_attributes_of_classes_are_described(name):
-    lines = section(resolve(name).__doc__, "Attributes") or [] if inspect.isclass(resolve(name)) else []
+    lines = (
+        section(resolve(name).__doc__, "Attributes") or [] if inspect.isclass(resolve(name)) else []
+    )
     heads = [i for i, line in enumerate(lines) if line and not line.startswith(" ")]
-    assert [lines[i] for i in heads if not lines[i + 1:i + 2] or not lines[i + 1].startswith(" ")] == []
+    assert [
+        lines[i] for i in heads if not lines[i + 1 : i + 2] or not lines[i + 1].startswith(" ")
+    ] == []
 
 
-@pytest.mark.parametrize("key", sorted(key for key in vars(resolve("hld.HLDTest")(pcircuit.rat_spn([2] * 4, rng=0)))
-                                       if key[0] != "_"))
+@pytest.mark.parametrize(
+    "key",
+    sorted(
+        key
+        for key in vars(resolve("hld.HLDTest")(pcircuit.rat_spn([2] * 4, rng=0)))
+        if key[0] != "_"
+    ),
+)
 def test_what_a_test_keeps_is_described(key):
-    heads = [line.partition(" :")[0] for line in section(resolve("hld.HLDTest").__doc__, "Attributes")]
+    heads = [
+        line.partition(" :")[0] for line in section(resolve("hld.HLDTest").__doc__, "Attributes")
+    ]
     assert key in [name.strip() for head in heads for name in head.split(",")]
 
 

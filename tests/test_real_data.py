@@ -5,6 +5,7 @@ null, level 0.05, 500 trials) reports detection rates of 0.968 +- 0.010 on Adult
 and 1.000 at T = 50 and T = 100, where +- is the standard deviation over pairs.  Allowed here: five of these below the
 mean, and a binomial deviation that happens once in 2e6.
 """
+
 import numpy as np
 import pytest
 import real_tables
@@ -70,7 +71,9 @@ def test_holes_evaluated_as_if_complete_look_like_a_shift(adult, rng):
     assert (np.concatenate(batches) < 0).any()
     careless = hld.HLDTest(circuit, num_train=len(train))
     exact = hld.HLDTest(circuit, num_train=len(train), missing="exact")
-    means = [pcircuit.mean_node_likelihoods(circuit, batch, nodes=careless.nodes) for batch in batches]
+    means = [
+        pcircuit.mean_node_likelihoods(circuit, batch, nodes=careless.nodes) for batch in batches
+    ]
     assert sum(careless.judge(mean, 1000).reject for mean in means) >= 18
     for test in (careless, exact):  # completed, or with the null of its holes
         assert sum(test(batch).reject for batch in batches) <= at_most(20, 0.1)

@@ -1,4 +1,5 @@
 """A new process: what is imported when, with every cache empty, damaged, unwritable, or with no compiler at all."""
+
 import os
 import pathlib
 import shutil
@@ -26,8 +27,13 @@ print("numba" in sys.modules)
 def run(program, cache=None, **environment):
     """Output lines of a program in a new process, with its own compilation cache if asked; it must print no warning."""
     own = {} if cache is None else {"NUMBA_CACHE_DIR": str(cache)}
-    result = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True,
-                            env={**os.environ, **own, **environment})
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **own, **environment},
+    )
     assert result.stderr == ""
     return result.stdout.split("\n")[:-1]
 
@@ -72,8 +78,16 @@ except ModuleNotFoundError as error:
     print(error.name, "install Numba, or set the environment variable PCIRCUIT_ENGINE=numpy" in str(error))
 """
     environment = {key: value for key, value in os.environ.items() if key != "PCIRCUIT_ENGINE"}
-    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True,
-                          env=environment).stdout == "numba True\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment,
+        ).stdout
+        == "numba True\n"
+    )
 
 
 def test_without_numba_and_without_a_choice_small_work_is_done():
@@ -81,8 +95,16 @@ def test_without_numba_and_without_a_choice_small_work_is_done():
     program = EVERY_ROOM
     for needs_kernels in ("pcircuit.warm_up()", ", hld.Monitor(circuit, rng=0).update(rows).alarm"):
         program = program.replace(needs_kernels, "")
-    assert subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True,
-                          env=environment).stdout == "False\nFalse\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-W", "error", "-c", program],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment,
+        ).stdout
+        == "False\nFalse\n"
+    )
 
 
 def test_a_first_process_compiles_nothing_for_a_small_table(tmp_path):
@@ -94,8 +116,16 @@ import numpy as np, hld
 rows = np.random.default_rng(0).integers(0, 4, size=(200, 8))
 print(hld.HLDDetector(num_epochs=20).fit(rows).test(rows[:50]).reject, "numba" in sys.modules)
 """
-    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True,
-                          env={**environment, "NUMBA_CACHE_DIR": str(tmp_path)}).stdout == "False False\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**environment, "NUMBA_CACHE_DIR": str(tmp_path)},
+        ).stdout
+        == "False False\n"
+    )
     assert not list(tmp_path.iterdir())
 
 
@@ -115,8 +145,11 @@ for call in (lambda: pcircuit.log_likelihood(circuit, [[0] * 4]), lambda: pcircu
 
 @needs_numba
 def test_the_numpy_engine_never_imports_numba_and_agrees():
-    plain = run("import sys; sys.modules['numba'] = None\n" + TEST_A_BATCH.replace('"numba" in sys.modules', "'no'"),
-                PCIRCUIT_ENGINE="numpy")
+    plain = run(
+        "import sys; sys.modules['numba'] = None\n"
+        + TEST_A_BATCH.replace('"numba" in sys.modules', "'no'"),
+        PCIRCUIT_ENGINE="numpy",
+    )
     assert plain == [*run(TEST_A_BATCH, PCIRCUIT_ENGINE="numba")[:1], "no"]
 
 
@@ -134,7 +167,9 @@ def tiny_kernel(tmp_path):
     """Function that runs a kernel, which takes a second to compile, in a new process with a given cache folder."""
     (tmp_path / "twice_kernel.py").write_text(KERNEL, encoding="utf-8")
     path = os.pathsep.join([str(tmp_path), *sys.path])
-    return lambda cache: run("from twice_kernel import twice; print(twice(21))", cache, PYTHONPATH=path)
+    return lambda cache: run(
+        "from twice_kernel import twice; print(twice(21))", cache, PYTHONPATH=path
+    )
 
 
 @needs_numba
@@ -154,17 +189,33 @@ def test_a_second_process_compiles_nothing_and_a_damaged_cache_does_no_harm(tmp_
 def test_a_read_only_installation_without_a_home_works(tmp_path):
     """No folder can take the cache: neither the one of the source, nor the one of the user.  So nothing is written."""
     root = pathlib.Path(pcircuit.__file__).parents[1]
-    shutil.copytree(root / "pcircuit", tmp_path / "pcircuit", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        root / "pcircuit", tmp_path / "pcircuit", ignore=shutil.ignore_patterns("__pycache__")
+    )
     (tmp_path / "twice_kernel.py").write_text(KERNEL, encoding="utf-8")
     for folder in [tmp_path, *(path for path in tmp_path.rglob("*") if path.is_dir())]:
         (folder / "__pycache__").touch()  # a file in its place: also root cannot make the folder
     before = sorted(tmp_path.rglob("*"))
-    environment = {key: value for key, value in os.environ.items() if key not in ("NUMBA_CACHE_DIR", "PCIRCUIT_ENGINE")}
-    environment |= {"HOME": os.devnull, "XDG_CACHE_HOME": f"{os.devnull}/cache", "PYTHONPATH": str(tmp_path),
-                    "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {
+        key: value
+        for key, value in os.environ.items()
+        if key not in ("NUMBA_CACHE_DIR", "PCIRCUIT_ENGINE")
+    }
+    environment |= {
+        "HOME": os.devnull,
+        "XDG_CACHE_HOME": f"{os.devnull}/cache",
+        "PYTHONPATH": str(tmp_path),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     program = "from twice_kernel import twice; import pcircuit; print(twice(21), pcircuit.__file__)"
-    result = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True,
-                            env=environment, cwd=tmp_path)
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+        cwd=tmp_path,
+    )
     assert result.stdout == f"42 {tmp_path / 'pcircuit' / '__init__.py'}\n"
     assert result.stderr == ""
     assert sorted(tmp_path.rglob("*")) == before
@@ -192,13 +243,27 @@ while len(list(folder.iterdir())) < 4:
 print(twice(21), twice(1.5))
 print(sum(twice.stats.cache_hits.values()) == 2)
 """
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
-                   "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    environment = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path]),
+    }
     environment.pop("PCIRCUIT_ENGINE", None)
     command = [sys.executable, "-W", "error", "-c", program]
-    four = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=tmp_path,
-                             env=environment) for _ in range(4)]
+    four = [
+        subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=tmp_path,
+            env=environment,
+        )
+        for _ in range(4)
+    ]
     for process in four:
         assert process.communicate(timeout=120)[0].startswith("42 3.0")
-    fifth = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=True)
+    fifth = subprocess.run(
+        command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=True
+    )
     assert fifth.stdout == "42 3.0\nTrue\n"

@@ -1,4 +1,5 @@
 """Types: the public modules are strictly typed, and type checkers see the names that are loaded when first used."""
+
 import ast
 import importlib.util
 import pathlib
@@ -23,7 +24,11 @@ reveal_type(pcircuit.exact_moments(fitted).trace)
 pcircuit.Circuit(pcircuit.VTree([-1], [0]), [pcircuit.InputRegion(0, [[0.5, 0.5]])])
 """
 REVEALED = ["pcircuit.circuit.Circuit", "numpy.ndarray", "float"]
-WRONG = ["pcircuit.no_such_name", "pcircuit.hclt([[0]], num_latents='two')", "pcircuit.fit_em(1, [[0]])"]
+WRONG = [
+    "pcircuit.no_such_name",
+    "pcircuit.hclt([[0]], num_latents='two')",
+    "pcircuit.fit_em(1, [[0]])",
+]
 
 
 @pytest.mark.slow  # a minute for the types of NumPy; a step of its own in .ci/run
@@ -36,10 +41,27 @@ def test_the_packages_their_lazy_names_and_wrong_uses(tmp_path, pytestconfig):
     (tmp_path / "use.py").write_text(USE)
     for i, line in enumerate(WRONG):
         (tmp_path / f"wrong_{i}.py").write_text(f"import pcircuit\n{line}\n")
-    cache = pytestconfig.cache.mkdir("mypy") if hasattr(pytestconfig, "cache") else tmp_path / "cache"
-    run = subprocess.run([sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir",
-                          str(cache), "pcircuit", "hld", *map(str, sorted(tmp_path.glob("*.py")))],
-                         cwd=ROOT, capture_output=True, text=True, timeout=600)
+    cache = (
+        pytestconfig.cache.mkdir("mypy") if hasattr(pytestconfig, "cache") else tmp_path / "cache"
+    )
+    run = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "mypy",
+            "--config-file",
+            str(ROOT / "pyproject.toml"),
+            "--cache-dir",
+            str(cache),
+            "pcircuit",
+            "hld",
+            *map(str, sorted(tmp_path.glob("*.py"))),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert run.stderr == ""
     lines = run.stdout.splitlines()
     assert [line for line in lines if line.startswith(("pcircuit", "hld"))] == []
@@ -56,7 +78,11 @@ def test_the_packages_their_lazy_names_and_wrong_uses(tmp_path, pytestconfig):
 @pytest.mark.parametrize("package", [pcircuit, hld], ids=lambda package: package.__name__)
 def test_names_for_type_checkers_are_those_loaded_when_first_used(package):
     tree = ast.parse(pathlib.Path(package.__file__).read_text(encoding="utf-8"))
-    block = next(node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
+    block = next(
+        node
+        for node in tree.body
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    )
     declared = {alias.asname: node.module for node in block.body for alias in node.names}
     lazy = {name: f"{package.__name__}.{home}" for name, home in package._HOME.items()}
     assert {name: lazy.get(name, declared[name]) for name in declared} == declared

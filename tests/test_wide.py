@@ -1,4 +1,5 @@
 """The wide numbers themselves, against rational arithmetic."""
+
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -25,7 +26,7 @@ def test_products_and_quotients(a, b):
 
 @given(LISTS, st.lists(st.integers(-5000, 5000), min_size=9, max_size=9))
 def test_sums_lose_only_what_cancels(values, exponents):
-    exponents = exponents[:len(values)]
+    exponents = exponents[: len(values)]
     terms = [Fraction(v) * Fraction(2) ** e for v, e in zip(values, exponents, strict=True)]
     wide = Wide.of(values) * power_of_two(exponents)
     size = sum(map(abs, terms))
@@ -41,16 +42,23 @@ def test_roots_and_logarithms(value, exponent):
     with localcontext() as context:
         context.prec = 45
         expected = Decimal(value).ln() + exponent * Decimal(2).ln()
-        assert abs(Wide(*(part[None] for part in wide._parts())).logs()[0] - expected) <= Decimal("1e-38")
+        assert abs(Wide(*(part[None] for part in wide._parts())).logs()[0] - expected) <= Decimal(
+            "1e-38"
+        )
 
 
 def test_matrix_products_of_extreme_numbers():
     rng = np.random.default_rng(0)
-    left, right = rng.uniform(size=(3, 4)) * 10.0 ** rng.integers(-300, 1, (3, 4)), rng.uniform(size=(4, 2))
+    left, right = (
+        rng.uniform(size=(3, 4)) * 10.0 ** rng.integers(-300, 1, (3, 4)),
+        rng.uniform(size=(4, 2)),
+    )
     product = Wide.of(left) @ Wide.of(right)
     for i in range(3):
         for j in range(2):
-            expected = sum(Fraction(a) * Fraction(b) for a, b in zip(left[i], right[:, j], strict=True))
+            expected = sum(
+                Fraction(a) * Fraction(b) for a, b in zip(left[i], right[:, j], strict=True)
+            )
             assert abs(fraction(product[i, j]) - expected) <= ROUND_OFF * expected
 
 
@@ -64,5 +72,9 @@ def test_doubles_come_back_and_overflow_is_infinite():
 
 def test_relative_errors_of_zero():
     zero = Wide.of(np.array([0.0, 0.0, 2.0]))
-    assert relative_errors(np.array([0.0, 1e-300, 2.0 + 2.0 ** -51]), zero).tolist() == [0.0, np.inf, 2.0 ** -52]
+    assert relative_errors(np.array([0.0, 1e-300, 2.0 + 2.0**-51]), zero).tolist() == [
+        0.0,
+        np.inf,
+        2.0**-52,
+    ]
     assert relative_errors(np.array([0.5]), zero[:1], Wide.of([2.0]))[0] == pytest.approx(0.25)

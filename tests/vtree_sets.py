@@ -1,11 +1,14 @@
 """V-trees written as nested lists, and what is below their nodes as sets, found by following parents."""
+
 from hypothesis import strategies as st
 
 
 @st.composite
 def nested_lists(draw):
     """V-trees written as nested lists: any arity from 2 to 4, variables in any order."""
-    shape = draw(st.recursive(st.none(), lambda s: st.lists(s, min_size=2, max_size=4), max_leaves=12))
+    shape = draw(
+        st.recursive(st.none(), lambda s: st.lists(s, min_size=2, max_size=4), max_leaves=12)
+    )
     count = _count_leaves(shape)
     order = iter(draw(st.permutations(range(count))))
     return _label(shape, order)

@@ -12,6 +12,7 @@ References: Dekker (1971), A floating-point technique for extending the availabl
 Knuth (1998), The Art of Computer Programming 2, section 4.2.2; Hida, Li and Bailey (2001), Algorithms for
 quad-double precision floating point arithmetic, ARITH-15.
 """
+
 from __future__ import annotations
 
 from decimal import Decimal, localcontext
@@ -20,7 +21,7 @@ import numpy as np
 
 NOTHING = -(1 << 60)  # exponent of zero, which so never sets a scale
 FAR = 300  # powers of two between terms of a sum beyond which the smaller one is nothing
-SPLITTER = 2.0 ** 27 + 1
+SPLITTER = 2.0**27 + 1
 MOST_TERMS = 1 << 21  # numbers in a temporary array of `matmul`
 DIGITS = 45  # of logarithms
 
@@ -61,14 +62,20 @@ class Wide:
     def __mul__(self, other):
         other = _as_wide(other)
         high, low = _two_product(self.high, other.high)
-        return _normalized(high, low + (self.high * other.low + self.low * other.high), self.exponent + other.exponent)
+        return _normalized(
+            high,
+            low + (self.high * other.low + self.low * other.high),
+            self.exponent + other.exponent,
+        )
 
     __rmul__ = __mul__
 
     def __add__(self, other):
         other = _as_wide(other)
         exponent = np.maximum(self.exponent, other.exponent)
-        return _normalized(*_add_pairs(*_shifted(self, exponent), *_shifted(other, exponent)), exponent)
+        return _normalized(
+            *_add_pairs(*_shifted(self, exponent), *_shifted(other, exponent)), exponent
+        )
 
     __radd__ = __add__
 
@@ -99,17 +106,29 @@ class Wide:
             first, second = (*before, slice(0, n // 2)), (*before, slice(n // 2, n // 2 * 2))
             pairs = _add_pairs(high[first], low[first], high[second], low[second])
             rest = (*before, slice(n // 2 * 2, n))
-            high, low = (np.concatenate([pairs[0], high[rest]], axis), np.concatenate([pairs[1], low[rest]], axis)
-                         ) if n % 2 else pairs
+            high, low = (
+                (
+                    np.concatenate([pairs[0], high[rest]], axis),
+                    np.concatenate([pairs[1], low[rest]], axis),
+                )
+                if n % 2
+                else pairs
+            )
         only = (*before, 0)
-        return _normalized(high[only], low[only], exponent[only]) if n else Wide.of(np.zeros(exponent[only].shape))
+        return (
+            _normalized(high[only], low[only], exponent[only])
+            if n
+            else Wide.of(np.zeros(exponent[only].shape))
+        )
 
     def __matmul__(self, other):
         """(K, P) @ (P, n), in blocks of rows."""
         other = _as_wide(other)
         step = max(1, MOST_TERMS // max(other.high.size, 1))
-        blocks = [(self[start:start + step, :, None] * other[None]).sum(axis=1)
-                  for start in range(0, len(self), step)]
+        blocks = [
+            (self[start : start + step, :, None] * other[None]).sum(axis=1)
+            for start in range(0, len(self), step)
+        ]
         return concatenate(blocks, axis=0)
 
     def __rmatmul__(self, other):
@@ -124,15 +143,21 @@ class Wide:
     def log2_size(self) -> np.ndarray:
         """log2 of the absolute values, to a few digits; about -2**60 for zero."""
         with np.errstate(divide="ignore"):
-            return np.where(self.high == 0, float(NOTHING), np.log2(np.abs(self.high)) + self.exponent)
+            return np.where(
+                self.high == 0, float(NOTHING), np.log2(np.abs(self.high)) + self.exponent
+            )
 
     def logs(self) -> list:
         """Natural logarithms of a one-dimensional array of non-negative numbers, as Decimals of 45 digits."""
         with localcontext() as context:
             context.prec = DIGITS
             ln_2 = Decimal(2).ln()
-            return [(Decimal(float(h)) + Decimal(float(l))).ln() + int(e) * ln_2 if h > 0 else Decimal("-Infinity")
-                    for h, l, e in zip(self.high, self.low, self.exponent, strict=True)]
+            return [
+                (Decimal(float(h)) + Decimal(float(l))).ln() + int(e) * ln_2
+                if h > 0
+                else Decimal("-Infinity")
+                for h, l, e in zip(self.high, self.low, self.exponent, strict=True)
+            ]
 
     def _parts(self):
         return self.high, self.low, self.exponent
@@ -140,7 +165,12 @@ class Wide:
 
 def concatenate(arrays, axis=0) -> Wide:
     """Wide arrays one after the other."""
-    return Wide(*(np.concatenate(parts, axis=axis) for parts in zip(*(a._parts() for a in arrays), strict=True)))
+    return Wide(
+        *(
+            np.concatenate(parts, axis=axis)
+            for parts in zip(*(a._parts() for a in arrays), strict=True)
+        )
+    )
 
 
 def stack(arrays) -> Wide:
@@ -157,7 +187,9 @@ def power_of_two(exponents) -> Wide:
 def square_root(values: Wide) -> Wide:
     """Square roots of non-negative numbers, by one step of Heron's rule from those of doubles."""
     half = np.where(values.high == 0, 0, values.exponent // 2)
-    rest = Wide(values.high, values.low, np.where(values.high == 0, NOTHING, values.exponent - 2 * half))
+    rest = Wide(
+        values.high, values.low, np.where(values.high == 0, NOTHING, values.exponent - 2 * half)
+    )
     start = Wide.of(np.sqrt(rest.to_double()))
     return (start + rest / start) * 0.5 * power_of_two(half)
 

@@ -11,6 +11,7 @@ Plain recursions as the formulas say, region by region: no rescaling, no centred
 Moments are those of a distribution, so their tables are divided by their row sums first: a row that sums to one only
 up to rounding is the distribution next to it.
 """
+
 from __future__ import annotations
 
 import itertools
@@ -23,15 +24,19 @@ from pcircuit import InputRegion
 
 def tables_of(circuit, *, normalized=False) -> list:
     """Per region (K, C) probabilities or dense (K, P) weights; divided by their row sums if `normalized`."""
-    tables = [Wide.of(region.probs if isinstance(region, InputRegion) else region.dense_weights())
-              for region in circuit.regions]
+    tables = [
+        Wide.of(region.probs if isinstance(region, InputRegion) else region.dense_weights())
+        for region in circuit.regions
+    ]
     return [table / table.sum(axis=1).reshape(-1, 1) for table in tables] if normalized else tables
 
 
 def unit_values(circuit, data, *, normalized=False):
     """Per region the shown units (K, N) and the products (P, N), None at leaves; missing values summed over."""
     shown, products = [], []
-    for r, (region, table) in enumerate(zip(circuit.regions, tables_of(circuit, normalized=normalized), strict=True)):
+    for r, (region, table) in enumerate(
+        zip(circuit.regions, tables_of(circuit, normalized=normalized), strict=True)
+    ):
         if isinstance(region, InputRegion):
             full = concatenate([table, table.sum(axis=1).reshape(-1, 1)], axis=1)
             shown.append(full[:, np.asarray(data)[:, region.variable]])  # -1 is the last column
@@ -48,7 +53,9 @@ def unit_values(circuit, data, *, normalized=False):
 
 def in_node_order(shown, products) -> Wide:
     """(number of units, N) values of all units, products before sums."""
-    return concatenate([part for pair in zip(products, shown, strict=True) for part in pair if part is not None])
+    return concatenate(
+        [part for pair in zip(products, shown, strict=True) for part in pair if part is not None]
+    )
 
 
 def flows(circuit, data, weights):
@@ -77,8 +84,14 @@ def em_step(circuit, data, weights, pseudocount) -> list:
         total = used.sum(axis=1).reshape(-1, 1) + pseudocount
         share = (used + Wide.of(pseudocount) / Wide.of(float(table.shape[1]))) / total
         reached = total.high > 0
-        parameters.append(Wide(*(np.where(reached, new, old)
-                                 for new, old in zip(share._parts(), table._parts(), strict=True))))
+        parameters.append(
+            Wide(
+                *(
+                    np.where(reached, new, old)
+                    for new, old in zip(share._parts(), table._parts(), strict=True)
+                )
+            )
+        )
     return parameters
 
 
@@ -128,11 +141,14 @@ def unit_masses(circuit, tables) -> list:
     shown[-1] = Wide.of(np.ones(1))
     for r in range(len(circuit.regions) - 1, -1, -1):
         region, children = circuit.regions[r], circuit.vtree.children(r).tolist()
-        products = (tables[r].transpose(1, 0) @ shown[r].reshape(-1, 1)).reshape(-1) if children else None
+        products = (
+            (tables[r].transpose(1, 0) @ shown[r].reshape(-1, 1)).reshape(-1) if children else None
+        )
         masses[r] = shown[r], products
         for a, c in enumerate(children):
-            shown[c] = _gathered(products.reshape(-1, 1), region.products[:, a], circuit.regions[c].num_units
-                                 ).reshape(-1)
+            shown[c] = _gathered(
+                products.reshape(-1, 1), region.products[:, a], circuit.regions[c].num_units
+            ).reshape(-1)
     return masses
 
 
@@ -155,7 +171,9 @@ def unit_bounds(circuit) -> Wide:
 
 def states(circuit) -> np.ndarray:
     """(S, V) all joint states."""
-    return np.array(list(itertools.product(*[range(C) for C in circuit.num_categories])), dtype=np.int64)
+    return np.array(
+        list(itertools.product(*[range(C) for C in circuit.num_categories])), dtype=np.int64
+    )
 
 
 def moments_by_states(circuit, nodes):
@@ -176,7 +194,7 @@ def moments_by_regions(circuit, nodes):
     for r, region in enumerate(circuit.regions):
         (q, qp), W = masses[r], tables[r]
         P = region.num_nodes - region.num_units
-        first, end = circuit.offsets[r:r + 2].tolist()
+        first, end = circuit.offsets[r : r + 2].tolist()
         own = {place[node]: node - first for node in range(first, end) if node in place}
         products = {j: i for j, i in own.items() if i < P}
         sums = {j: i - P for j, i in own.items() if i >= P}
@@ -193,14 +211,22 @@ def moments_by_regions(circuit, nodes):
         mean.fill(ids, [0], (q.reshape(1, -1) @ d).reshape(-1, 1))
         open_forms[r] = form
     mean, second = mean.wide().reshape(-1), seconds.wide()
-    return mean, second - mean.reshape(-1, 1) * mean.reshape(1, -1), second[np.arange(m), np.arange(m)]
+    return (
+        mean,
+        second - mean.reshape(-1, 1) * mean.reshape(1, -1),
+        second[np.arange(m), np.arange(m)],
+    )
 
 
 class _Blocks:
     """A wide matrix that is filled block by block."""
 
     def __init__(self, rows, columns):
-        self.parts = np.zeros((rows, columns)), np.zeros((rows, columns)), np.zeros((rows, columns), dtype=np.int64)
+        self.parts = (
+            np.zeros((rows, columns)),
+            np.zeros((rows, columns)),
+            np.zeros((rows, columns), dtype=np.int64),
+        )
 
     def fill(self, rows, columns, block: Wide) -> None:
         for whole, part in zip(self.parts, block._parts(), strict=True):
@@ -221,8 +247,10 @@ def _with_own(second, third, columns, own):
 
 def _of_products(region, qp, below, seconds):
     """Second, third and columns of the products, from those of the children; fills what meets here."""
-    gathered = [(second[np.ix_(u, u)], third[np.ix_(u, u, u)], ids, d[u], v[np.ix_(u, u)])
-                for u, (second, third, (ids, d, v)) in zip(region.products.T, below, strict=True)]
+    gathered = [
+        (second[np.ix_(u, u)], third[np.ix_(u, u, u)], ids, d[u], v[np.ix_(u, u)])
+        for u, (second, third, (ids, d, v)) in zip(region.products.T, below, strict=True)
+    ]
     second, third, all_ids, all_d, all_v = None, None, [], [], []
     for c, (of_child, third_of_child, ids, d, v) in enumerate(gathered):
         second = of_child if second is None else second * of_child
@@ -254,7 +282,7 @@ def _fill_nested(seconds, own, masses, form) -> None:
     """E[l_i l_j] = sum_a mass_a V[a, i, j] for own units i and all columns j."""
     _, _, (ids, _, v) = form
     for j, unit in own.items():
-        row = (masses.reshape(1, -1) @ v[:, unit])
+        row = masses.reshape(1, -1) @ v[:, unit]
         seconds.fill([j], ids, row)
         seconds.fill(ids, [j], row.transpose(1, 0))
 

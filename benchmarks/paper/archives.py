@@ -12,6 +12,7 @@ Three things are checked, and a file that fails one is refused with an OSError:
 For Census-Income neither checksum is known, so its rows and classes are checked instead.  pooch keeps what it
 downloaded in its cache, so a second call downloads nothing.
 """
+
 from __future__ import annotations
 
 import gzip
@@ -27,19 +28,40 @@ import numpy as np
 UCI = "https://archive.ics.uci.edu/"
 MNIST_MIRROR = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 FILES = {  # url and checksum of the archive, None where the archive is packed anew from time to time
-    "adult.data": (UCI + "ml/machine-learning-databases/adult/adult.data", "md5:5d7c39d7b8804f071cdd1f2a7c460872"),
-    "adult.test": (UCI + "ml/machine-learning-databases/adult/adult.test", "md5:35238206dfdf7f1fe215bbb874adecdc"),
+    "adult.data": (
+        UCI + "ml/machine-learning-databases/adult/adult.data",
+        "md5:5d7c39d7b8804f071cdd1f2a7c460872",
+    ),
+    "adult.test": (
+        UCI + "ml/machine-learning-databases/adult/adult.test",
+        "md5:35238206dfdf7f1fe215bbb874adecdc",
+    ),
     "connect-4.data.Z": (UCI + "ml/machine-learning-databases/connect-4/connect-4.data.Z", None),
-    "covtype.data.gz": ("https://ndownloader.figshare.com/files/5976039",
-                        "sha256:614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771"),
+    "covtype.data.gz": (
+        "https://ndownloader.figshare.com/files/5976039",
+        "sha256:614360d0257557dd1792834a85a1cdebfadc3c4f30b011d56afee7ffb5b15771",
+    ),
     "census.zip": (UCI + "static/public/117/census+income+kdd.zip", None),
-    "sensorless.txt": (UCI + "ml/machine-learning-databases/00325/Sensorless_drive_diagnosis.txt", None),
-    "train-images-idx3-ubyte.gz": (MNIST_MIRROR + "train-images-idx3-ubyte.gz",
-                                   "md5:f68b3c2dcbeaaa9fbdd348bbdeb94873"),
-    "train-labels-idx1-ubyte.gz": (MNIST_MIRROR + "train-labels-idx1-ubyte.gz",
-                                   "md5:d53e105ee54ea40749a09fcbcd1e9432"),
-    "t10k-images-idx3-ubyte.gz": (MNIST_MIRROR + "t10k-images-idx3-ubyte.gz", "md5:9fb629c4189551a2d022fa330f9573f3"),
-    "t10k-labels-idx1-ubyte.gz": (MNIST_MIRROR + "t10k-labels-idx1-ubyte.gz", "md5:ec29112dd5afa0611ce80d1b7f02629c"),
+    "sensorless.txt": (
+        UCI + "ml/machine-learning-databases/00325/Sensorless_drive_diagnosis.txt",
+        None,
+    ),
+    "train-images-idx3-ubyte.gz": (
+        MNIST_MIRROR + "train-images-idx3-ubyte.gz",
+        "md5:f68b3c2dcbeaaa9fbdd348bbdeb94873",
+    ),
+    "train-labels-idx1-ubyte.gz": (
+        MNIST_MIRROR + "train-labels-idx1-ubyte.gz",
+        "md5:d53e105ee54ea40749a09fcbcd1e9432",
+    ),
+    "t10k-images-idx3-ubyte.gz": (
+        MNIST_MIRROR + "t10k-images-idx3-ubyte.gz",
+        "md5:9fb629c4189551a2d022fa330f9573f3",
+    ),
+    "t10k-labels-idx1-ubyte.gz": (
+        MNIST_MIRROR + "t10k-labels-idx1-ubyte.gz",
+        "md5:ec29112dd5afa0611ce80d1b7f02629c",
+    ),
 }
 CONTENTS = {"connect-4.data": "063152e6eadbb424c7ef4645df76e493a43812edd9c992400983da4fa54f8cba"}
 CLASS_ROWS = {  # rows of each class, as their documentation has them, file by file
@@ -53,9 +75,20 @@ CLASS_ROWS = {  # rows of each class, as their documentation has them, file by f
     "train-labels": dict(enumerate((5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949))),
     "t10k-labels": dict(enumerate((980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009))),
 }
-CENSUS_NUMERIC = (0, 5, 16, 17, 18, 29, 38)  # of the 40 columns that remain without the instance weight
+CENSUS_NUMERIC = (
+    0,
+    5,
+    16,
+    17,
+    18,
+    29,
+    38,
+)  # of the 40 columns that remain without the instance weight
 CENSUS_WEIGHT = 24  # its position among the 41 columns of the file
-SENSORLESS_HEAD = (5_748, "be4dafa375a7dcb9385d3a39d6b25f72c20d09f8ff7a6dd83c7817364fbdba1e")  # of float64 values
+SENSORLESS_HEAD = (
+    5_748,
+    "be4dafa375a7dcb9385d3a39d6b25f72c20d09f8ff7a6dd83c7817364fbdba1e",
+)  # of float64 values
 SHOWN_CLASSES = 12  # in an error
 
 
@@ -73,9 +106,13 @@ def connect4():
     packed = _fetch("connect-4.data.Z")
     program = shutil.which("gzip")
     if program is None:
-        raise OSError("connect-4.data.Z needs the program gzip to be unpacked: install it, or set HLD_DATA")
+        raise OSError(
+            "connect-4.data.Z needs the program gzip to be unpacked: install it, or set HLD_DATA"
+        )
     unpacked = subprocess.run([program, "-dc"], input=packed, capture_output=True, check=False)
-    _check(unpacked.returncode == 0, name, "something that gzip cannot unpack", "a file of `compress`")
+    _check(
+        unpacked.returncode == 0, name, "something that gzip cannot unpack", "a file of `compress`"
+    )
     _check_digest(name, unpacked.stdout, CONTENTS[name])
     lines = unpacked.stdout.decode().splitlines()
     _rows(name, lines, 43)
@@ -84,8 +121,13 @@ def connect4():
 
 def covertype():
     """(581012, 10) quantitative columns and (581012,) classes 1..7."""
-    rows = _numbers("covtype.data", gzip.decompress(_fetch("covtype.data.gz")), delimiter=",", dtype=np.int16,
-                    usecols=(*range(10), 54))
+    rows = _numbers(
+        "covtype.data",
+        gzip.decompress(_fetch("covtype.data.gz")),
+        delimiter=",",
+        dtype=np.int16,
+        usecols=(*range(10), 54),
+    )
     _check_classes("covtype.data", rows[:, 10])
     return rows[:, :10], rows[:, 10]
 
@@ -118,7 +160,9 @@ def sensorless():
     _check(rows.shape[1] == 49, name, f"{rows.shape[1]} columns", "49")
     _check_classes(name, rows[:, 48])
     count, digest = SENSORLESS_HEAD
-    _check_digest(f"{name} (first {count} rows)", np.ascontiguousarray(rows[:count, :48]).tobytes(), digest)
+    _check_digest(
+        f"{name} (first {count} rows)", np.ascontiguousarray(rows[:count, :48]).tobytes(), digest
+    )
     return rows[:, :48], rows[:, 48].astype(int)
 
 
@@ -126,20 +170,42 @@ def mnist():
     """(70000, 28, 28) uint8 images and (70000,) digits, training rows first."""
     images, digits = [], []
     for part in ("train", "t10k"):
-        images.append(np.frombuffer(gzip.decompress(_fetch(f"{part}-images-idx3-ubyte.gz")), np.uint8, offset=16))
-        digits.append(np.frombuffer(gzip.decompress(_fetch(f"{part}-labels-idx1-ubyte.gz")), np.uint8, offset=8))
+        images.append(
+            np.frombuffer(
+                gzip.decompress(_fetch(f"{part}-images-idx3-ubyte.gz")), np.uint8, offset=16
+            )
+        )
+        digits.append(
+            np.frombuffer(
+                gzip.decompress(_fetch(f"{part}-labels-idx1-ubyte.gz")), np.uint8, offset=8
+            )
+        )
         _check_classes(f"{part}-labels", digits[-1])
-        _check(images[-1].size == 784 * digits[-1].size, f"{part}-images", f"{images[-1].size:,} pixels",
-               f"28 x 28 for each of {digits[-1].size:,} digits")
+        _check(
+            images[-1].size == 784 * digits[-1].size,
+            f"{part}-images",
+            f"{images[-1].size:,} pixels",
+            f"28 x 28 for each of {digits[-1].size:,} digits",
+        )
     return np.concatenate(images).reshape(-1, 28, 28), np.concatenate(digits)
 
 
 def _rows(name, lines, num_columns) -> list:
     """Cells of the lines of a file of UCI, without blank lines and comments; the class is the last cell."""
-    rows = [[sys.intern(cell.strip()) for cell in line.rstrip(". \r").split(",")]  # millions of cells, few words
-            for line in lines if line.strip() and not line.startswith("|")]
+    rows = [
+        [
+            sys.intern(cell.strip()) for cell in line.rstrip(". \r").split(",")
+        ]  # millions of cells, few words
+        for line in lines
+        if line.strip() and not line.startswith("|")
+    ]
     lengths = {len(row) for row in rows}
-    _check(lengths == {num_columns}, name, f"lines of {sorted(lengths)} columns", f"{num_columns} in every line")
+    _check(
+        lengths == {num_columns},
+        name,
+        f"lines of {sorted(lengths)} columns",
+        f"{num_columns} in every line",
+    )
     _check_classes(name, [row[-1] for row in rows])
     return rows
 
@@ -157,8 +223,10 @@ def _fetch(name) -> bytes:
     try:
         import pooch
     except ImportError as error:
-        raise ImportError("downloading data needs pooch (pip install 'hld[data]'); with local copies, set the "
-                          "environment variable HLD_DATA to their folder instead") from error
+        raise ImportError(
+            "downloading data needs pooch (pip install 'hld[data]'); with local copies, set the "
+            "environment variable HLD_DATA to their folder instead"
+        ) from error
     url, checksum = FILES[name]
     path = pooch.retrieve(url, known_hash=checksum, fname=name, path=pooch.os_cache("hld-paper"))
     with open(path, "rb") as file:
@@ -173,6 +241,7 @@ def _member(archive, name) -> str:
         if entry.endswith(name + ".gz"):
             return gzip.decompress(archive.read(entry)).decode()
     import tarfile
+
     for entry in archive.namelist():
         if entry.endswith((".tar.gz", ".tgz")):
             with tarfile.open(fileobj=io.BytesIO(archive.read(entry))) as inner:
@@ -209,6 +278,8 @@ def _check(good, name, found, expected):
 
 def _refusal(name, found, expected) -> OSError:
     """The error for a file that is not the published one."""
-    return OSError(f"{name} is not the published file: found {found}, expected {expected}; delete it from the folder "
-                   "hld-paper of pooch's cache and try again, or set the environment variable HLD_DATA to a folder "
-                   "with local copies")
+    return OSError(
+        f"{name} is not the published file: found {found}, expected {expected}; delete it from the folder "
+        "hld-paper of pooch's cache and try again, or set the environment variable HLD_DATA to a folder "
+        "with local copies"
+    )

@@ -7,6 +7,7 @@
 Verdicts are computed.  Of a sentence: "holds", "in part", "fails".  Of a row: "agrees", "differs", or which of its
 numbers agree: within a `tolerance` and three of our standard errors.  Where we have nothing to compare: "not done".
 """
+
 from __future__ import annotations
 
 from collections import Counter
@@ -34,7 +35,13 @@ def all_claims(findings) -> dict:
     from .claims_rows import row_claims
     from .claims_tabular import tabular_claims
     from .claims_theory import theory_claims
-    return {**theory_claims(findings), **tabular_claims(findings), **image_claims(findings), **row_claims(findings)}
+
+    return {
+        **theory_claims(findings),
+        **tabular_claims(findings),
+        **image_claims(findings),
+        **row_claims(findings),
+    }
 
 
 def judged(*conditions) -> str:
@@ -54,8 +61,11 @@ def sizes_text(found) -> str:
 
 def agreement(names, theirs, ours, kind) -> tuple:
     """Verdict of a row and its detail: which of the named means agree with the printed numbers."""
-    compared = [(name, abs(mean.mean - value) <= tolerance(kind, value) + STANDARD_ERRORS * mean.error)
-                for name, value, mean in zip(names, theirs, ours, strict=True) if mean is not None]
+    compared = [
+        (name, abs(mean.mean - value) <= tolerance(kind, value) + STANDARD_ERRORS * mean.error)
+        for name, value, mean in zip(names, theirs, ours, strict=True)
+        if mean is not None
+    ]
     if not compared:
         return NOT_DONE, ""
     good = [name for name, agrees in compared if agrees]
@@ -84,7 +94,11 @@ def summary_table(groups) -> str:
     lines = ["| | " + " | ".join(columns) + " |", "| --- |" + " ---: |" * len(columns)]
     for heading, claims in groups.items():
         counts = Counter(claim.verdict for claim in claims)
-        lines.append(f"| {heading.partition(':')[0]} | " + " | ".join(str(counts[c] or "") for c in columns) + " |")
+        lines.append(
+            f"| {heading.partition(':')[0]} | "
+            + " | ".join(str(counts[c] or "") for c in columns)
+            + " |"
+        )
     return "\n".join(lines) + "\n"
 
 

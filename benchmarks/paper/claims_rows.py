@@ -4,6 +4,7 @@ A row of rates has the numbers of all its columns; it agrees as `claims.agreemen
 has them: over data sets for false positives, over pairs for detection.  The two pairs of alpha tables have the
 captions that fit their numbers; the paper's are exchanged.
 """
+
 from __future__ import annotations
 
 from . import datasets
@@ -15,33 +16,52 @@ from .tables import NAMES
 
 KINDS = {"model": "FPR_model", "data": "FPR_data", "ood": "detection"}
 COMPOSITION = {  # columns, rows of the ID class, of its halves
-    ("adult", "<=50K"): (14, 37_155, 18_577, 18_578), ("adult", ">50K"): (14, 11_687, 5_843, 5_844),
-    ("connect4", "win"): (42, 44_473, 22_236, 22_237), ("connect4", "loss"): (42, 16_635, 8_317, 8_318),
+    ("adult", "<=50K"): (14, 37_155, 18_577, 18_578),
+    ("adult", ">50K"): (14, 11_687, 5_843, 5_844),
+    ("connect4", "win"): (42, 44_473, 22_236, 22_237),
+    ("connect4", "loss"): (42, 16_635, 8_317, 8_318),
     ("covertype", "lodgepole"): (54, 283_301, 141_650, 141_651),
     ("covertype", "ponderosa"): (54, 35_754, 17_877, 17_877),
-    ("census", "<50K"): (40, 280_717, 140_358, 140_359), ("census", ">=50K"): (40, 18_568, 9_284, 9_284),
-    ("sensorless", "healthy"): (48, 5_319, 2_659, 2_660)}
+    ("census", "<50K"): (40, 280_717, 140_358, 140_359),
+    ("census", ">=50K"): (40, 18_568, 9_284, 9_284),
+    ("sensorless", "healthy"): (48, 5_319, 2_659, 2_660),
+}
 
 
 def row_claims(findings) -> dict:
     """{heading: claims}, one claim for each printed row."""
-    groups = {"Rows of the table of pairs: columns; rows of the ID class, of its halves": _composition(findings)}
+    groups = {
+        "Rows of the table of pairs: columns; rows of the ID class, of its halves": _composition(
+            findings
+        )
+    }
     columns = " ".join(paper.METHODS)
     for dataset, name in (("tabular", "table 1, tabular data"), ("mnist7", "table 2, MNIST 7 x 7")):
         groups[f"Rows of {name}, alpha = 0.05: {columns}"] = [
             _rates_row(findings, dataset, kind, T, printed, paper.METHODS, 0.05)
-            for kind, table in paper.MAIN[dataset].items() for T, printed in table.items()]
+            for kind, table in paper.MAIN[dataset].items()
+            for T, printed in table.items()
+        ]
     for alpha in (0.01, 0.1):
-        rows = [_rates_row(findings, "tabular", kind, T, printed, paper.ALPHA_METHODS, alpha)
-                for kind, caption in (("model", "data"), ("data", "model"))
-                for T, printed in paper.ALPHA[alpha, caption].items()]
+        rows = [
+            _rates_row(findings, "tabular", kind, T, printed, paper.ALPHA_METHODS, alpha)
+            for kind, caption in (("model", "data"), ("data", "model"))
+            for T, printed in paper.ALPHA[alpha, caption].items()
+        ]
         groups[f"Rows of the tables at alpha = {alpha}: {' '.join(paper.ALPHA_METHODS)}"] = rows
     sizes = ", ".join(map(str, paper.ABLATION_SIZES))
     groups[f"Rows of the tables of node sets, detection: dimension; T = {sizes}"] = [
-        *_node_rows(findings, "mean"), *(row for dataset in datasets.TABULAR for row in _node_rows(findings, dataset))]
+        *_node_rows(findings, "mean"),
+        *(row for dataset in datasets.TABULAR for row in _node_rows(findings, dataset)),
+    ]
     sizes = ", ".join(map(str, paper.SWEEP_SIZES))
-    groups[f"Rows of the sweeps on Adult, ID class >50K: units; log-likelihood; detection at T = {sizes}"] = [
-        _sweep_row(findings, key, row) for table in (paper.CAPACITY, paper.RAT) for key, row in table.items()]
+    groups[
+        f"Rows of the sweeps on Adult, ID class >50K: units; log-likelihood; detection at T = {sizes}"
+    ] = [
+        _sweep_row(findings, key, row)
+        for table in (paper.CAPACITY, paper.RAT)
+        for key, row in table.items()
+    ]
     return groups
 
 
@@ -53,12 +73,24 @@ def _composition(findings) -> list:
         if not results:
             continue
         rows = results[0]["rows"]
-        ours = results[0]["num_variables"], rows["train"] + rows["data"], rows["train"], rows["data"]
+        ours = (
+            results[0]["num_variables"],
+            rows["train"] + rows["data"],
+            rows["train"],
+            rows["data"],
+        )
         detail = "" if ours[0] == printed[0] else "rows; columns by the unit counts"
         same = ours[1:] == printed[1:]
         remark = f" ({results[0]['remark']})" if results[0]["remark"] else ""
-        claims.append(Claim(f"{NAMES[dataset]}, `{id_class}`", _counts(printed), _counts(ours) + remark,
-                            AGREES if same and not detail else "in part" if same else DIFFERS, detail))
+        claims.append(
+            Claim(
+                f"{NAMES[dataset]}, `{id_class}`",
+                _counts(printed),
+                _counts(ours) + remark,
+                AGREES if same and not detail else "in part" if same else DIFFERS,
+                detail,
+            )
+        )
     return claims
 
 
@@ -81,17 +113,29 @@ def _node_rows(findings, dataset) -> list:
     claims = []
     for name, (dim, printed) in paper.ABLATION[dataset].items():
         theirs = [printed[T][0] for T in paper.ABLATION_SIZES]
-        ours = [mean_rate(rates(results, "ood", f"HLD/{name}/normal", T), "datasets") for T in paper.ABLATION_SIZES]
+        ours = [
+            mean_rate(rates(results, "ood", f"HLD/{name}/normal", T), "datasets")
+            for T in paper.ABLATION_SIZES
+        ]
         verdict, detail = agreement([f"T = {T}" for T in paper.ABLATION_SIZES], theirs, ours, "ood")
         dims = [result["dims"][name] for result in results] if results else [0]
         if dataset == "mean":
-            by_set = [[r["dims"][name] for r in results if r["dataset"] == d] for d in datasets.TABULAR]
+            by_set = [
+                [r["dims"][name] for r in results if r["dataset"] == d] for d in datasets.TABULAR
+            ]
             shown = f"{sum(max(dims, default=0) for dims in by_set) / len(by_set):.0f}"
         else:
             shown = span(dims, 0)
         title = "mean over data sets" if dataset == "mean" else NAMES[dataset]
-        claims.append(Claim(f"{title}, {name}", f"{dim}; {listed(theirs)}", f"{shown}; {_means(ours)}", verdict,
-                            detail))
+        claims.append(
+            Claim(
+                f"{title}, {name}",
+                f"{dim}; {listed(theirs)}",
+                f"{shown}; {_means(ours)}",
+                verdict,
+                detail,
+            )
+        )
     return claims
 
 
@@ -102,12 +146,19 @@ def _sweep_row(findings, architecture, row) -> Claim:
     theirs = [detection[T] for T in paper.SWEEP_SIZES]
     ours = [findings.sweep(architecture, ">50K", T) for T in paper.SWEEP_SIZES]
     if not results:
-        return Claim(architecture, f"{units}; {log_likelihood:.2f}; {listed(theirs)}", "-", NOT_DONE)
+        return Claim(
+            architecture, f"{units}; {log_likelihood:.2f}; {listed(theirs)}", "-", NOT_DONE
+        )
     verdict, detail = agreement([f"T = {T}" for T in paper.SWEEP_SIZES], theirs, ours, "ood")
     found = span([sum(result["units"].values()) for result in results], 0)
     fits = span([result["history"][-1] for result in results], 2)
-    return Claim(architecture, f"{units}; {log_likelihood:.2f}; {listed(theirs)}", f"{found}; {fits}; {_means(ours)}",
-                 verdict, detail)
+    return Claim(
+        architecture,
+        f"{units}; {log_likelihood:.2f}; {listed(theirs)}",
+        f"{found}; {fits}; {_means(ours)}",
+        verdict,
+        detail,
+    )
 
 
 def _means(means) -> str:

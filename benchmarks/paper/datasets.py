@@ -16,6 +16,7 @@ paper's own unit counts settle it:
 
 Files come from the folder named by the environment variable HLD_DATA, else from the original archives (`archives`).
 """
+
 from __future__ import annotations
 
 import gzip
@@ -30,17 +31,42 @@ from . import archives
 
 TABULAR = ("adult", "connect4", "covertype", "census", "sensorless")
 IMAGES = ("mnist7", "mnist28")
-ID_CLASSES = {"adult": ("<=50K", ">50K"), "connect4": ("win", "loss"), "covertype": ("lodgepole", "ponderosa"),
-              "census": ("<50K", ">=50K"), "sensorless": ("healthy",),
-              "mnist7": tuple("0123456789"), "mnist28": tuple("0123456789")}
-PAIRS = {"adult": {"<=50K": (">50K",), ">50K": ("<=50K",)},
-         "connect4": {"win": ("loss", "draw"), "loss": ("win",)},
-         "covertype": {"lodgepole": ("aspen", "spruce/fir"), "ponderosa": ("cottonwood", "Douglas fir")},
-         "census": {"<50K": (">=50K",), ">=50K": ("<50K",)},
-         "sensorless": {"healthy": tuple(f"fault-{k:02}" for k in range(2, 12))},
-         **{name: {d: tuple(e for e in "0123456789" if e != d) for d in "0123456789"} for name in IMAGES}}
-COVER_TYPES = ("spruce/fir", "lodgepole", "ponderosa", "cottonwood", "aspen", "Douglas fir", "krummholz")
-CENSUS_NUMERIC_LEFT_OUT = (5, 16, 17, 18, 29, 38)  # positions among the 40 columns without the instance weight
+ID_CLASSES = {
+    "adult": ("<=50K", ">50K"),
+    "connect4": ("win", "loss"),
+    "covertype": ("lodgepole", "ponderosa"),
+    "census": ("<50K", ">=50K"),
+    "sensorless": ("healthy",),
+    "mnist7": tuple("0123456789"),
+    "mnist28": tuple("0123456789"),
+}
+PAIRS = {
+    "adult": {"<=50K": (">50K",), ">50K": ("<=50K",)},
+    "connect4": {"win": ("loss", "draw"), "loss": ("win",)},
+    "covertype": {"lodgepole": ("aspen", "spruce/fir"), "ponderosa": ("cottonwood", "Douglas fir")},
+    "census": {"<50K": (">=50K",), ">=50K": ("<50K",)},
+    "sensorless": {"healthy": tuple(f"fault-{k:02}" for k in range(2, 12))},
+    **{
+        name: {d: tuple(e for e in "0123456789" if e != d) for d in "0123456789"} for name in IMAGES
+    },
+}
+COVER_TYPES = (
+    "spruce/fir",
+    "lodgepole",
+    "ponderosa",
+    "cottonwood",
+    "aspen",
+    "Douglas fir",
+    "krummholz",
+)
+CENSUS_NUMERIC_LEFT_OUT = (
+    5,
+    16,
+    17,
+    18,
+    29,
+    38,
+)  # positions among the 40 columns without the instance weight
 
 
 @dataclass(frozen=True)
@@ -130,15 +156,22 @@ def split_class(table: Table, id_class: str, ood_classes, choices: Choices) -> S
     """Cut the ID pool in halves at random, and turn all rows that are needed into categories."""
     pool = np.flatnonzero(table.labels == id_class)
     pool = pool[np.random.default_rng(choices.split_seed).permutation(len(pool))]
-    train, held_out = pool[:len(pool) // 2], pool[len(pool) // 2:]
+    train, held_out = pool[: len(pool) // 2], pool[len(pool) // 2 :]
     every_row = slice(None) if table.bin_rows is None else table.bin_rows
     cut_rows = train if choices.bin_rows == "train" else every_row
     cuts = cut_points(table, cut_rows, choices)
-    categories = tuple(len(c) + 1 if numeric else int(n)
-                       for c, numeric, n in zip(cuts, table.is_numeric, table.num_levels, strict=True))
+    categories = tuple(
+        len(c) + 1 if numeric else int(n)
+        for c, numeric, n in zip(cuts, table.is_numeric, table.num_levels, strict=True)
+    )
     rows = {ood: np.flatnonzero(table.labels == ood) for ood in ood_classes}
-    return Split(encode(table, train, cuts, choices), encode(table, held_out, cuts, choices),
-                 {ood: encode(table, index, cuts, choices) for ood, index in rows.items()}, categories, table.remark)
+    return Split(
+        encode(table, train, cuts, choices),
+        encode(table, held_out, cuts, choices),
+        {ood: encode(table, index, cuts, choices) for ood, index in rows.items()},
+        categories,
+        table.remark,
+    )
 
 
 def cut_points(table: Table, rows, choices: Choices) -> list:
@@ -152,7 +185,9 @@ def cut_points(table: Table, rows, choices: Choices) -> list:
         if choices.bin_rule == "uniform":
             points = np.linspace(column.min(), column.max(), choices.num_bins + 1)[1:-1]
         else:
-            points = np.quantile(column, np.arange(1, choices.num_bins) / choices.num_bins, method="higher")
+            points = np.quantile(
+                column, np.arange(1, choices.num_bins) / choices.num_bins, method="higher"
+            )
         points = np.unique(points)
         points = points[points > column.min()]
         cuts.append(points if len(points) else np.nextafter([column.min()], np.inf))
@@ -166,14 +201,20 @@ def encode(table: Table, rows, cuts, choices: Choices) -> np.ndarray:
         return (values >= choices.pixel_threshold).astype(np.uint8)
     codes = np.empty(values.shape, np.uint8)
     for v, points in enumerate(cuts):
-        codes[:, v] = values[:, v] if points is None else np.searchsorted(points, values[:, v], side="right")
+        codes[:, v] = (
+            values[:, v] if points is None else np.searchsorted(points, values[:, v], side="right")
+        )
     return codes
 
 
 def table_of_texts(fields, numeric, labels) -> Table:
     """A table from text columns: (N, V) str `fields`, positions `numeric` parsed, the others numbered by label."""
     V = fields.shape[1]
-    values, levels, is_numeric = np.empty(fields.shape), np.zeros(V, int), np.isin(np.arange(V), numeric)
+    values, levels, is_numeric = (
+        np.empty(fields.shape),
+        np.zeros(V, int),
+        np.isin(np.arange(V), numeric),
+    )
     for v in range(V):
         if is_numeric[v]:
             values[:, v] = fields[:, v].astype(float)
@@ -185,7 +226,9 @@ def table_of_texts(fields, numeric, labels) -> Table:
 
 def adult_table(train, test) -> Table:
     """Adult from the lines of its two files: 14 columns, six numeric, "?" one more label."""
-    fields = np.char.strip(np.array([line.split(",") for line in [*train, *test] if line.count(",") == 14]))
+    fields = np.char.strip(
+        np.array([line.split(",") for line in [*train, *test] if line.count(",") == 14])
+    )
     labels = np.char.strip(fields[:, 14], ".")
     return table_of_texts(fields[:, :14], (0, 2, 4, 10, 11, 12), labels)
 
@@ -212,7 +255,9 @@ def census_table(values, is_numeric, num_levels, is_rich) -> Table:
 def sensorless_table(values, classes, remark="", bin_rows=None) -> Table:
     """Sensorless from its 48 columns and the classes 1..11, the first of them healthy."""
     labels = np.array(["healthy", *PAIRS["sensorless"]["healthy"]])[np.asarray(classes, int) - 1]
-    return Table(np.asarray(values, float), np.ones(48, bool), labels, np.zeros(48, int), remark, bin_rows)
+    return Table(
+        np.asarray(values, float), np.ones(48, bool), labels, np.zeros(48, int), remark, bin_rows
+    )
 
 
 def _local_lines(path):
@@ -227,11 +272,15 @@ def _local_covertype(folder) -> Table:
 
 
 def _local_census(folder) -> Table:
-    with np.load(folder / "census_income_kdd" / "census_income_kdd.npz", allow_pickle=False) as arrays:
+    with np.load(
+        folder / "census_income_kdd" / "census_income_kdd.npz", allow_pickle=False
+    ) as arrays:
         values = np.concatenate([arrays["X_train"], arrays["X_test"]]).astype(float)
         rich = np.concatenate([arrays["y_train"], arrays["y_test"]]) == 1
         numeric = ~arrays["is_categorical"].astype(bool)
-        levels = np.array([0 if numeric[v] else max(len(arrays[f"cat_{v:02}"]), 2) for v in range(40)])
+        levels = np.array(
+            [0 if numeric[v] else max(len(arrays[f"cat_{v:02}"]), 2) for v in range(40)]
+        )
     return census_table(values, numeric, levels, rich)
 
 
@@ -242,11 +291,15 @@ def _local_sensorless(folder) -> Table:
     """
     with np.load(folder / "sensorless" / "sensorless_partial.npz", allow_pickle=False) as arrays:
         new = arrays["row_sample"] >= len(arrays["y_first"])
-        sampled = np.concatenate([arrays["row_sample"][~new], len(arrays["y_first"]) + np.arange(new.sum())])
+        sampled = np.concatenate(
+            [arrays["row_sample"][~new], len(arrays["y_first"]) + np.arange(new.sum())]
+        )
         values = np.concatenate([arrays["X_first_48"], arrays["X_sample_48"][new]])
         classes = np.concatenate([arrays["y_first"], arrays["y_sample"][new]])
-    remark = (f"partial: class 1 (the ID class) complete, of the OOD classes {np.sum(classes > 1)} rows in all, "
-              f"{np.bincount(classes)[2:].min()} to {np.bincount(classes)[2:].max()} each, instead of 5,319")
+    remark = (
+        f"partial: class 1 (the ID class) complete, of the OOD classes {np.sum(classes > 1)} rows in all, "
+        f"{np.bincount(classes)[2:].min()} to {np.bincount(classes)[2:].max()} each, instead of 5,319"
+    )
     return sensorless_table(values, classes, remark, sampled)
 
 
@@ -261,11 +314,21 @@ def _local_mnist(folder):
     return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
 
-LOCAL = {"adult": lambda folder: adult_table(*[_local_lines(folder / "adult" / f"adult.{part}.gz")
-                                               for part in ("data", "test")]),
-         "connect4": lambda folder: connect4_table(_local_lines(folder / "connect4" / "connect-4.data.gz")),
-         "covertype": _local_covertype, "census": _local_census, "sensorless": _local_sensorless}
-DOWNLOADED = {"adult": lambda: adult_table(*archives.adult()), "connect4": lambda: connect4_table(archives.connect4()),
-              "covertype": lambda: covertype_table(*archives.covertype()),
-              "census": lambda: census_table(*archives.census()),
-              "sensorless": lambda: sensorless_table(*archives.sensorless())}
+LOCAL = {
+    "adult": lambda folder: adult_table(
+        *[_local_lines(folder / "adult" / f"adult.{part}.gz") for part in ("data", "test")]
+    ),
+    "connect4": lambda folder: connect4_table(
+        _local_lines(folder / "connect4" / "connect-4.data.gz")
+    ),
+    "covertype": _local_covertype,
+    "census": _local_census,
+    "sensorless": _local_sensorless,
+}
+DOWNLOADED = {
+    "adult": lambda: adult_table(*archives.adult()),
+    "connect4": lambda: connect4_table(archives.connect4()),
+    "covertype": lambda: covertype_table(*archives.covertype()),
+    "census": lambda: census_table(*archives.census()),
+    "sensorless": lambda: sensorless_table(*archives.sensorless()),
+}

@@ -16,6 +16,7 @@ if at least k draws are among the first j, so the bootstrap threshold is x_j wit
 
 The closed-form and the exact null of HLD are not drawn and have the first part only.
 """
+
 from __future__ import annotations
 
 from functools import lru_cache
@@ -54,7 +55,9 @@ def threshold_variance(statistics, null, alpha) -> float:
     positions, weights = bootstrap_weights(len(null), alpha)
     if not len(positions):
         return 0.0
-    rates = 1 - np.searchsorted(np.sort(statistics), above_ties(null[positions]), side="right") / len(statistics)
+    rates = 1 - np.searchsorted(
+        np.sort(statistics), above_ties(null[positions]), side="right"
+    ) / len(statistics)
     return float(weights @ (rates - weights @ rates) ** 2)
 
 
@@ -67,7 +70,10 @@ def above_ties(threshold):
 def bootstrap_weights(num_null, alpha):
     """Positions in the sorted null that the threshold of a bootstrap sample can have, and their probabilities."""
     from scipy.stats import binom
-    allowed = int(np.floor(alpha * (1 + num_null) + 1e-9)) - 1  # null statistics that may exceed a rejected one
+
+    allowed = (
+        int(np.floor(alpha * (1 + num_null) + 1e-9)) - 1
+    )  # null statistics that may exceed a rejected one
     if allowed < 0:
         return np.empty(0, int), np.empty(0)  # too few to reject at all, in every bootstrap sample
     at_most = binom.sf(num_null - 1 - allowed, num_null, np.arange(num_null + 1) / num_null)

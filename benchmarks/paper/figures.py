@@ -9,6 +9,7 @@ image of the OOD class, share of each pixel in the squared statistic (`hld.resul
 the TOP nodes with the largest contribution have the pixel in their scope, nodes of more than LARGEST_SCOPE pixels left
 out: they hold most of the image.
 """
+
 from __future__ import annotations
 
 from functools import cache
@@ -44,8 +45,12 @@ def training_curve(results, path) -> None:
         color = f"C{(datasets.TABULAR + datasets.IMAGES).index(dataset)}"
         for number, result in enumerate(r for r in results if r["dataset"] == dataset):
             history = np.array(result["history"])
-            ax.plot((history - history[0]) / (history[-1] - history[0]), color=color, linewidth=1,
-                    label=dataset if number == 0 else None)
+            ax.plot(
+                (history - history[0]) / (history[-1] - history[0]),
+                color=color,
+                linewidth=1,
+                label=dataset if number == 0 else None,
+            )
     ax.set(xlabel="EM epoch", ylabel="share of the gain in log-likelihood", ylim=(0.5, 1.02))
     ax.legend(frameon=False, fontsize="small")
     figure.savefig(path, dpi=110)
@@ -77,10 +82,17 @@ def localisation(path) -> None:
         counts = np.zeros(circuit.num_variables)
         for node in [node for node in found.nodes if len(node.scope) <= LARGEST_SCOPE][:TOP]:
             counts[list(node.scope)] += 1
-        pictures = (split.train.mean(axis=0), split.ood[ood].mean(axis=0), found.variable_scores, counts)
+        pictures = (
+            split.train.mean(axis=0),
+            split.ood[ood].mean(axis=0),
+            found.variable_scores,
+            counts,
+        )
         titles = (f"ID {id_class}", f"OOD {ood}", "share of d²", f"scopes of the top {TOP}")
         for column, (values, title) in enumerate(zip(pictures, titles, strict=True)):
-            _picture(axes[row, column], values.reshape(28, 28), "gray_r" if column < 2 else "cividis")
+            _picture(
+                axes[row, column], values.reshape(28, 28), "gray_r" if column < 2 else "cividis"
+            )
             axes[row, column].set_title(title, fontsize="small")
     figure.savefig(path, dpi=110)
 
@@ -89,7 +101,9 @@ def localisation(path) -> None:
 def _digit(digit):
     """Split and fitted circuit of an ID digit at 28 x 28, those of the study."""
     settings = Settings(choices=IMAGE_CHOICES)
-    split = datasets.split_class(_images(), digit, datasets.PAIRS["mnist28"][digit], settings.choices)
+    split = datasets.split_class(
+        _images(), digit, datasets.PAIRS["mnist28"][digit], settings.choices
+    )
     return split, fit_cell("hclt-4", split.train, split.num_categories, settings)[0]
 
 

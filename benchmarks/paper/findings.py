@@ -3,6 +3,7 @@
 `Findings` picks results by data set and takes means as the paper's captions have them: false-positive rates belong to
 circuits, and their means go over data sets; detection rates belong to pairs, and theirs go over pairs.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -24,8 +25,13 @@ class Findings:
     def of(self, dataset, architecture=MAIN_CIRCUIT, id_class=None) -> list:
         """Results of a data set, or of all "tabular" ones."""
         names = datasets.TABULAR if dataset == "tabular" else (dataset,)
-        return [result for result in self.results if result["dataset"] in names
-                and result["architecture"] == architecture and id_class in (None, result["id_class"])]
+        return [
+            result
+            for result in self.results
+            if result["dataset"] in names
+            and result["architecture"] == architecture
+            and id_class in (None, result["id_class"])
+        ]
 
     def mean(self, dataset, kind, method, T, alpha=0.05, over=None) -> Mean | None:
         """Mean rate of a data set; None where nothing was measured."""
@@ -46,7 +52,9 @@ class Findings:
 
     def sweep(self, architecture, id_class, T) -> Mean | None:
         """Detection rate of HLD on Adult with another circuit, mean over its runs."""
-        return mean_rate(rates(self.of("adult", architecture, id_class), "ood", "HLD/leaf+sum/normal", T))
+        return mean_rate(
+            rates(self.of("adult", architecture, id_class), "ood", "HLD/leaf+sum/normal", T)
+        )
 
     def pairs(self, dataset, T, methods) -> list:
         """Detection rates of the methods, pair by pair."""
@@ -55,8 +63,10 @@ class Findings:
 
     def per_circuit(self, dataset, kind, method, T) -> dict:
         """Rates of the circuits of a data set: {ID class: mean over pairs and runs}."""
-        return {runs[0]["id_class"]: mean_rate(rates(runs, kind, method, T)).mean
-                for runs in circuits(self.of(dataset)).values()}
+        return {
+            runs[0]["id_class"]: mean_rate(rates(runs, kind, method, T)).mean
+            for runs in circuits(self.of(dataset)).values()
+        }
 
 
 def training_share(result, epoch) -> float:
@@ -69,7 +79,9 @@ def short(value, digits=3) -> str:
     """`.284`, `1.000`; a dash for NaN."""
     if value != value:
         return "-"
-    return f"{round(float(value), 12):.{digits}f}".removeprefix("0")  # a tie is one, however a mean was rounded
+    return f"{round(float(value), 12):.{digits}f}".removeprefix(
+        "0"
+    )  # a tie is one, however a mean was rounded
 
 
 def listed(values, digits=3) -> str:

@@ -15,6 +15,7 @@ and within one batch half of the pairs.
 
     OPENBLAS_NUM_THREADS=1 python -m benchmarks.paper.kernels     milliseconds for two batches of 1,000 rows
 """
+
 from __future__ import annotations
 
 import functools
@@ -43,7 +44,7 @@ def pack_rows(codes, num_categories) -> np.ndarray:
     packed = np.zeros((len(codes), digits, 8 * words), np.uint8)
     for digit in range(digits):
         bits = np.packbits((codes >> digit & 1).astype(bool), axis=1)
-        packed[:, digit, :bits.shape[1]] = bits
+        packed[:, digit, : bits.shape[1]] = bits
     return packed.view(np.uint64)
 
 
@@ -59,8 +60,10 @@ def median_difference(packed) -> float:
 
 def _means_of_numbers(first, first_index, second, second_index, gamma):
     """gamma ||x - y||^2 = (2 |gamma| x, gamma |x|^2, 1) . (y, 1, gamma |y|^2), in single precision."""
-    left = np.column_stack([-2 * gamma * first, gamma * (first ** 2).sum(axis=1), np.ones(len(first))])
-    right = np.column_stack([second, np.ones(len(second)), gamma * (second ** 2).sum(axis=1)])
+    left = np.column_stack(
+        [-2 * gamma * first, gamma * (first**2).sum(axis=1), np.ones(len(first))]
+    )
+    right = np.column_stack([second, np.ones(len(second)), gamma * (second**2).sum(axis=1)])
     left, right = left.astype(np.float32), right.astype(np.float32)
     pairs = np.empty((first_index.shape[1], second_index.shape[1]), np.float32)
     means = np.empty(len(first_index))
@@ -92,16 +95,21 @@ def _counts(first, first_index, second, second_index):
 def _counter(digits):
     """The compiled loop; Numba is imported when it is first needed."""
     import numba
+
     return numba.njit(nogil=True, cache=True)(make_counter(digits))
 
 
 def make_counter(digits):
     """The loop for rows of so many digits: a number that the compiler knows, so that it unrolls the loop over them."""
+
     def count_differences(first, first_index, second, second_index, within, counts):
         """Add to counts (trials, 64 words + 1) how often rows differ in so many columns; `within` for pairs j < i."""
         trials, num_columns = second_index.shape
         words = first.shape[2]
-        columns, distance = np.empty((digits, words, num_columns), np.uint64), np.empty(num_columns, np.uint64)
+        columns, distance = (
+            np.empty((digits, words, num_columns), np.uint64),
+            np.empty(num_columns, np.uint64),
+        )
         for trial in range(trials):
             for j in range(num_columns):
                 columns[:, :, j] = second[second_index[trial, j]]
@@ -109,34 +117,48 @@ def make_counter(digits):
                 row, stop = first[first_index[trial, i]], i if within else num_columns
                 distance[:stop] = 0
                 for w in range(words):
-                    for j in range(stop):  # contiguous in j, so that the compiler makes it a vector loop
+                    for j in range(
+                        stop
+                    ):  # contiguous in j, so that the compiler makes it a vector loop
                         bits = row[0, w] ^ columns[0, w, j]
                         for d in range(1, digits):
                             bits |= row[d, w] ^ columns[d, w, j]
                         bits -= (bits >> np.uint64(1)) & np.uint64(PAIRS)
-                        bits = (bits & np.uint64(QUADS)) + ((bits >> np.uint64(2)) & np.uint64(QUADS))
+                        bits = (bits & np.uint64(QUADS)) + (
+                            (bits >> np.uint64(2)) & np.uint64(QUADS)
+                        )
                         bits = (bits + (bits >> np.uint64(4))) & np.uint64(NIBBLES)
                         distance[j] += (bits * np.uint64(BYTES)) >> np.uint64(56)
                 for j in range(stop):
                     counts[trial, distance[j]] += 1
+
     return count_differences
 
 
 def main():
     """Print what two batches of 1,000 rows cost."""
     from benchmarks.measure import median_time
+
     rng = np.random.default_rng(0)
     index = rng.integers(0, 5000, (1, 1000))
     for num_variables, categories in ((49, 2), (784, 2), (48, 10), (34, 52)):
         codes = rng.integers(0, categories, (5000, num_variables))
-        one_hot = np.concatenate([codes[:, v, None] == np.arange(categories) for v in range(num_variables)], axis=1)
+        one_hot = np.concatenate(
+            [codes[:, v, None] == np.arange(categories) for v in range(num_variables)], axis=1
+        )
         times = []
-        for form in (pack_rows(codes, [categories]), codes.astype(np.float64), one_hot.astype(np.float64)):
+        for form in (
+            pack_rows(codes, [categories]),
+            codes.astype(np.float64),
+            one_hot.astype(np.float64),
+        ):
             few = form[index[0]], np.arange(1000)[None]
             mean_kernels(*few, *few, -0.1)
             times.append(1e3 * median_time(lambda few=few: mean_kernels(*few, *few, -0.1), 21))
-        print(f"{num_variables} columns of {categories} categories: {times[0]:.2f} ms by counting, {times[1]:.2f} ms "
-              f"as numbers, {times[2]:.2f} ms as one-hot numbers")
+        print(
+            f"{num_variables} columns of {categories} categories: {times[0]:.2f} ms by counting, {times[1]:.2f} ms "
+            f"as numbers, {times[2]:.2f} ms as one-hot numbers"
+        )
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ was drawn from.
 The thresholds of the last four are order statistics of pairs of batches drawn from the circuit, such that
 (1 + #{null >= statistic}) / (1 + B) <= alpha is the same as statistic > threshold, as in `hld.baselines`.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -23,7 +24,10 @@ from .errors import Outcome, above_ties
 from .kernels import mean_kernels, median_difference, pack_rows
 from .settings import NODE_SETS
 
-BANDWIDTH_ROWS, CODE_BANDWIDTH_ROWS = 10_000, 1000  # differing columns are counted, distances of numbers held
+BANDWIDTH_ROWS, CODE_BANDWIDTH_ROWS = (
+    10_000,
+    1000,
+)  # differing columns are counted, distances of numbers held
 MAX_FULL_SPECTRUM, NUM_LEADING = 1500, 128  # nodes, eigenvalues
 INDEX_BLOCK = 4_000_000  # indices drawn at a time
 SCALARS = {"RootLL": "log_likelihood", "TDI": "log_std", "TDI variation": "variation"}
@@ -76,7 +80,10 @@ class ScalarNulls:
                 for score, means in parts.items():
                     means.append(self.pool.scores[score][index].mean(axis=2))
             means = {score: np.concatenate(blocks) for score, blocks in parts.items()}
-            null = {name: np.sort(distances(means[score][:, 0], means[score][:, 1])) for name, score in SCALARS.items()}
+            null = {
+                name: np.sort(distances(means[score][:, 0], means[score][:, 1]))
+                for name, score in SCALARS.items()
+            }
             null["Typicality"] = np.sort(distances(-means["log_likelihood"][:, 1], self.entropy))
             self.drawn[T] = null
         return self.drawn[T]
@@ -101,7 +108,9 @@ class MMDBatches:
         self.seed = seed
         if encoding not in ("codes", "one-hot"):
             raise ValueError(f"`mmd_rows` must be 'codes' or 'one-hot', found {encoding!r}")
-        if encoding == "one-hot" or max(num_categories) == 2:  # the same kernel for rows of zeros and ones
+        if (
+            encoding == "one-hot" or max(num_categories) == 2
+        ):  # the same kernel for rows of zeros and ones
             self.rows = lambda codes: pack_rows(codes, num_categories)
             self.gamma = -0.5 / median_difference(self.rows(reference_codes[:BANDWIDTH_ROWS]))
         else:
@@ -119,19 +128,26 @@ class MMDBatches:
             rng = np.random.default_rng([*self.seed, T, 1])
             first = rng.integers(0, len(self.reference), (null_trials, T))
             second = rng.integers(0, len(self.null_rows), (null_trials, T))
-            statistics = (mean_kernels(self.reference, first, self.reference, first, self.gamma)
-                          + mean_kernels(self.null_rows, second, self.null_rows, second, self.gamma)
-                          - 2 * mean_kernels(self.reference, first, self.null_rows, second, self.gamma))
+            statistics = (
+                mean_kernels(self.reference, first, self.reference, first, self.gamma)
+                + mean_kernels(self.null_rows, second, self.null_rows, second, self.gamma)
+                - 2 * mean_kernels(self.reference, first, self.null_rows, second, self.gamma)
+            )
             self.drawn[T] = np.sort(statistics)
         return self.drawn[T]
 
     def rejections(self, codes, reference_index, index, T, alphas, null_trials):
         """Outcome of batches `index` (trials, T) of `codes` against the reference batches, the same for each T."""
         if T not in self.kept:
-            self.kept[T] = mean_kernels(self.reference, reference_index, self.reference, reference_index, self.gamma)
+            self.kept[T] = mean_kernels(
+                self.reference, reference_index, self.reference, reference_index, self.gamma
+            )
         rows = self.rows(codes)
-        statistics = (self.kept[T] + mean_kernels(rows, index, rows, index, self.gamma)
-                      - 2 * mean_kernels(self.reference, reference_index, rows, index, self.gamma))
+        statistics = (
+            self.kept[T]
+            + mean_kernels(rows, index, rows, index, self.gamma)
+            - 2 * mean_kernels(self.reference, reference_index, rows, index, self.gamma)
+        )
         return compare(statistics, self.null(T, null_trials), alphas)
 
 
@@ -142,15 +158,20 @@ def null_quantiles(moments, alphas) -> dict:
     sum of squares.
     """
     from scipy.special import ndtri
+
     if len(moments.nodes) <= MAX_FULL_SPECTRUM:
         values, counts = np.maximum(moments.eigenvalues(), 0.0), None
     else:
         values = np.maximum(moments.eigenvalues(NUM_LEADING), 0.0)
-        c1, c2 = moments.trace - values.sum(), moments.trace_sq - (values ** 2).sum()
-        values, counts = np.append(values, c2 / c1), np.append(np.ones(NUM_LEADING), c1 ** 2 / c2)
+        c1, c2 = moments.trace - values.sum(), moments.trace_sq - (values**2).sum()
+        values, counts = np.append(values, c2 / c1), np.append(np.ones(NUM_LEADING), c1**2 / c2)
     law = hld.gchi2.prepare(values, counts)
-    return {"normal": [float(moments.trace - ndtri(alpha) * np.sqrt(2 * moments.trace_sq)) for alpha in alphas],
-            "exact": [float(hld.gchi2.isf(alpha, law)) for alpha in alphas]}
+    return {
+        "normal": [
+            float(moments.trace - ndtri(alpha) * np.sqrt(2 * moments.trace_sq)) for alpha in alphas
+        ],
+        "exact": [float(hld.gchi2.isf(alpha, law)) for alpha in alphas],
+    }
 
 
 def trial_means(values, index) -> np.ndarray:

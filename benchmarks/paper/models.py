@@ -5,6 +5,7 @@
 
 Everything runs in one thread: the study has one process for each CPU.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -34,14 +35,23 @@ def fit_cell(architecture, train, num_categories, settings):
     kind, *numbers = architecture.split("-")
     numbers = [int(number) for number in numbers]
     if kind == "hclt":
-        start = pcircuit.hclt(train, numbers[0], num_categories, settings.tree_pseudocount, settings.model_seed)
+        start = pcircuit.hclt(
+            train, numbers[0], num_categories, settings.tree_pseudocount, settings.model_seed
+        )
     elif kind == "rat":
         depth, num_units = numbers
         start = pcircuit.rat_spn(num_categories, num_units, depth, settings.model_seed)
     else:
         raise ValueError(f"`architecture` must be 'hclt-K' or 'rat-D-K', found {architecture!r}")
-    return pcircuit.fit_em(start, train, num_epochs=settings.epochs, pseudocount=settings.pseudocount,
-                           batch_size=settings.em_batch_size, rng=settings.model_seed, n_jobs=1)
+    return pcircuit.fit_em(
+        start,
+        train,
+        num_epochs=settings.epochs,
+        pseudocount=settings.pseudocount,
+        batch_size=settings.em_batch_size,
+        rng=settings.model_seed,
+        n_jobs=1,
+    )
 
 
 def selected_nodes(circuit, node_sets) -> np.ndarray:
@@ -56,7 +66,9 @@ def row_scores(circuit, codes, settings, nodes=None) -> Scored:
     log_std = dropout_scores(circuit, codes, rate=settings.dropout_rate)
     scores["log_std"] = log_std
     log_p = scores["log_likelihood"]
-    with np.errstate(invalid="ignore"):  # ln c = ln std - ln p; impossible rows are infinitely uncertain
+    with np.errstate(
+        invalid="ignore"
+    ):  # ln c = ln std - ln p; impossible rows are infinitely uncertain
         scores["variation"] = np.where(np.isneginf(log_p), np.inf, log_std - log_p)
     vectors = None
     if nodes is not None:

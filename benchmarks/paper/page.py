@@ -7,6 +7,7 @@
 `BLOCKS` maps names to what stands there.  Everything else on the page is prose without measured numbers, and
 `tests/test_paper_claims.py` checks that each block is what the stored results say.
 """
+
 from __future__ import annotations
 
 import pathlib
@@ -21,7 +22,10 @@ from .settings import NODE_SETS
 from .tables import NAMES
 
 PAGE = pathlib.Path(__file__).parent / "README.md"
-MARK = re.compile(r"(<!-- begin (\w+): python -m benchmarks\.paper report -->\n\n)(.*?)(\n<!-- end \2 -->)", re.DOTALL)
+MARK = re.compile(
+    r"(<!-- begin (\w+): python -m benchmarks\.paper report -->\n\n)(.*?)(\n<!-- end \2 -->)",
+    re.DOTALL,
+)
 VARIANT_DATA = ("adult", "connect4", "sensorless")
 KINDS = {"model": "FPR_model", "data": "FPR_data", "ood": "detection"}
 SIZES = (1, 10, 50, 100, 200, 500, 1000)
@@ -45,21 +49,45 @@ def main_rows(findings, dataset, methods) -> str:
         for method in methods:
             printed = paper.MAIN.get(dataset, {}).get(kind)
             if printed:
-                rows.append([f"{title}, {method}, paper", *[short(printed[T][method][0]) for T in SIZES]])
-            rows.append([f"{title}, {method}, ours", *[short(findings.value(dataset, kind, method, T)) for T in SIZES]])
+                rows.append(
+                    [f"{title}, {method}, paper", *[short(printed[T][method][0]) for T in SIZES]]
+                )
+            rows.append(
+                [
+                    f"{title}, {method}, ours",
+                    *[short(findings.value(dataset, kind, method, T)) for T in SIZES],
+                ]
+            )
     return _table(["T", *SIZES], rows)
 
 
 def tabular(findings) -> str:
     """HLD and MMD at all sizes, and HLD without Sensorless, whose single circuit decides the means."""
     others = [result for result in findings.of("tabular") if result["dataset"] != "sensorless"]
-    rows = [f"| FPR_data, {name} without Sensorless, ours | "
-            + " | ".join(short(mean_rate(rates(others, "data", method, T), "datasets").mean) for T in SIZES) + " |"
-            for name, method in (("HLD", "HLD"), ("MMD", "MMD"), ("HLD exact null, 1 + T/n,", "HLD exact, 1+T/n"))]
-    means = [findings.mean("tabular", kind, method, T) for kind in KINDS for method in ("HLD", "MMD") for T in SIZES]
-    return (main_rows(findings, "tabular", ("HLD", "MMD")) + "\n".join(rows)
-            + f"\n\nStandard errors are at most {short(max(m.error for m in means))}, those of splits and starts of "
-            "Sensorless among them.\n")
+    rows = [
+        f"| FPR_data, {name} without Sensorless, ours | "
+        + " | ".join(
+            short(mean_rate(rates(others, "data", method, T), "datasets").mean) for T in SIZES
+        )
+        + " |"
+        for name, method in (
+            ("HLD", "HLD"),
+            ("MMD", "MMD"),
+            ("HLD exact null, 1 + T/n,", "HLD exact, 1+T/n"),
+        )
+    ]
+    means = [
+        findings.mean("tabular", kind, method, T)
+        for kind in KINDS
+        for method in ("HLD", "MMD")
+        for T in SIZES
+    ]
+    return (
+        main_rows(findings, "tabular", ("HLD", "MMD"))
+        + "\n".join(rows)
+        + f"\n\nStandard errors are at most {short(max(m.error for m in means))}, those of splits and starts of "
+        "Sensorless among them.\n"
+    )
 
 
 def repetitions(findings) -> str:
@@ -69,7 +97,9 @@ def repetitions(findings) -> str:
     for method in ("HLD", "HLD exact, 1+T/n", "MMD", "RootLL", "Typicality", "TDI"):
         runs = [run_means(results, "data", method, T) for T in (100, 200, 500, 1000)]
         rows.append([method, *[f"{short(sum(r) / len(r))} ({span(r)})" for r in runs]])
-    return (_table([f"FPR_data, {len(results)} splits and starts: mean (range)", 100, 200, 500, 1000], rows))
+    return _table(
+        [f"FPR_data, {len(results)} splits and starts: mean (range)", 100, 200, 500, 1000], rows
+    )
 
 
 def node_sets(findings) -> str:
@@ -80,7 +110,9 @@ def node_sets(findings) -> str:
         cells = []
         for T in paper.ABLATION_SIZES:
             mean = sum(table[T][0] for table in single) / len(single)
-            theirs = paper.ABLATION["mean"][name][1][T][0] if name in paper.ABLATION["mean"] else mean
+            theirs = (
+                paper.ABLATION["mean"][name][1][T][0] if name in paper.ABLATION["mean"] else mean
+            )
             ours = findings.mean("tabular", "ood", f"HLD/{name}/normal", T, over="datasets")
             cells.append(f"{short(ours.mean)} ({short(theirs)})")
         rows.append([name, *cells])
@@ -95,35 +127,61 @@ def levels(findings) -> str:
         for method in ("HLD", "MMD", "RootLL"):
             printed = [paper.ALPHA[alpha, "model"][T][method][0] for T in LONG_SIZES]
             ours = [findings.value("tabular", "data", method, T, alpha) for T in LONG_SIZES]
-            rest = [mean_rate(rates(without, "data", method, T, alpha), "datasets").mean for T in LONG_SIZES]
-            rows += [[alpha, f"{method}, paper", *map(short, printed)], ["", "ours", *map(short, ours)],
-                     ["", "ours without Sensorless", *map(short, rest)]]
+            rest = [
+                mean_rate(rates(without, "data", method, T, alpha), "datasets").mean
+                for T in LONG_SIZES
+            ]
+            rows += [
+                [alpha, f"{method}, paper", *map(short, printed)],
+                ["", "ours", *map(short, ours)],
+                ["", "ours without Sensorless", *map(short, rest)],
+            ]
     return _table(["alpha", "FPR_data", *[f"T = {T}" for T in LONG_SIZES]], rows)
 
 
 def variants(findings) -> str:
     """One choice changed at a time; in each cell Adult / Connect-4 / Sensorless."""
-    wanted = (("ood", "HLD", 10), ("ood", "HLD", 100), ("data", "HLD", 1000), ("data", "RootLL", 1000),
-              ("data", "Typicality", 1000))
+    wanted = (
+        ("ood", "HLD", 10),
+        ("ood", "HLD", 100),
+        ("data", "HLD", 1000),
+        ("data", "RootLL", 1000),
+        ("data", "Typicality", 1000),
+    )
     rows = []
     for name, part in _variants(findings, VARIANT_DATA).items():
-        cells = [" / ".join(short(part.value(dataset, kind, method, T)) for dataset in VARIANT_DATA)
-                 for kind, method, T in wanted]
+        cells = [
+            " / ".join(short(part.value(dataset, kind, method, T)) for dataset in VARIANT_DATA)
+            for kind, method, T in wanted
+        ]
         rows.append([name, *cells])
-    return _table(["variant", *[f"{KINDS[kind]}, {method}, T = {T}" for kind, method, T in wanted]], rows)
+    return _table(
+        ["variant", *[f"{KINDS[kind]}, {method}, T = {T}" for kind, method, T in wanted]], rows
+    )
 
 
 def pixels(findings) -> str:
     """Thresholds of the pixels at 7 x 7."""
-    wanted = (("ood", "HLD", 10), ("ood", "RootLL", 10), ("ood", "Typicality", 10), ("data", "HLD", 1000),
-              ("data", "RootLL", 1000))
-    rows = [[f"{part.results[0]['settings']['choices']['pixel_threshold']:g}",
-             *[short(part.value("mnist7", kind, method, T)) for kind, method, T in wanted]]
-            for part in _variants(findings, ("mnist7",)).values()]
+    wanted = (
+        ("ood", "HLD", 10),
+        ("ood", "RootLL", 10),
+        ("ood", "Typicality", 10),
+        ("data", "HLD", 1000),
+        ("data", "RootLL", 1000),
+    )
+    rows = [
+        [
+            f"{part.results[0]['settings']['choices']['pixel_threshold']:g}",
+            *[short(part.value("mnist7", kind, method, T)) for kind, method, T in wanted],
+        ]
+        for part in _variants(findings, ("mnist7",)).values()
+    ]
     rows.sort(key=lambda row: float(row[0]))
     printed = [short(paper.MAIN["mnist7"][kind][T][method][0]) for kind, method, T in wanted]
-    return _table(["threshold", *[f"{KINDS[kind]}, {method}, T = {T}" for kind, method, T in wanted]],
-                  [*rows, ["paper", *printed]])
+    return _table(
+        ["threshold", *[f"{KINDS[kind]}, {method}, T = {T}" for kind, method, T in wanted]],
+        [*rows, ["paper", *printed]],
+    )
 
 
 def codes(findings) -> str:
@@ -132,8 +190,12 @@ def codes(findings) -> str:
     rows = []
     for kind, T in (("ood", 10), ("ood", 50), ("data", 500), ("data", 1000)):
         for name, source in (("one-hot", findings), ("codes", part)):
-            rows.append([f"{KINDS[kind]}, T = {T}, {name}",
-                         *[short(source.value(dataset, kind, "MMD", T)) for dataset in datasets.TABULAR]])
+            rows.append(
+                [
+                    f"{KINDS[kind]}, T = {T}, {name}",
+                    *[short(source.value(dataset, kind, "MMD", T)) for dataset in datasets.TABULAR],
+                ]
+            )
     return _table(["MMD", *[NAMES[dataset] for dataset in datasets.TABULAR]], rows)
 
 
@@ -149,10 +211,13 @@ def _variants(findings, names) -> dict:
 
 def cost(findings) -> str:
     """CPU seconds by part of the study."""
-    parts = {"tabular circuits, 21 pairs, T to 2500": findings.of("tabular"),
-             "MNIST 7 x 7, 90 pairs": findings.of("mnist7"), "MNIST 28 x 28, 90 pairs": findings.of("mnist28"),
-             "sweep circuits": [r for r in findings.results if r["architecture"] != "hclt-4"],
-             "variants": [r for results in findings.variants.values() for r in results]}
+    parts = {
+        "tabular circuits, 21 pairs, T to 2500": findings.of("tabular"),
+        "MNIST 7 x 7, 90 pairs": findings.of("mnist7"),
+        "MNIST 28 x 28, 90 pairs": findings.of("mnist28"),
+        "sweep circuits": [r for r in findings.results if r["architecture"] != "hclt-4"],
+        "variants": [r for results in findings.variants.values() for r in results],
+    }
     rows = []
     for name, results in parts.items():
         if results:
@@ -164,11 +229,19 @@ def cost(findings) -> str:
 
 
 BLOCKS = {
-    "summary": lambda findings: summary_table(all_claims(findings)), "tabular": tabular, "repetitions": repetitions,
-    "nodes": node_sets, "levels": levels, "variants": variants, "pixels": pixels, "codes": codes,
+    "summary": lambda findings: summary_table(all_claims(findings)),
+    "tabular": tabular,
+    "repetitions": repetitions,
+    "nodes": node_sets,
+    "levels": levels,
+    "variants": variants,
+    "pixels": pixels,
+    "codes": codes,
     "cost": cost,
     "mnist7": lambda findings: main_rows(findings, "mnist7", ("HLD", "MMD")),
-    "mnist28": lambda findings: main_rows(findings, "mnist28", (*paper.METHODS, "HLD exact, 1+T/n")),
+    "mnist28": lambda findings: main_rows(
+        findings, "mnist28", (*paper.METHODS, "HLD exact, 1+T/n")
+    ),
     "claims": lambda findings: claims_table(all_claims(findings)),
 }
 

@@ -8,6 +8,7 @@ pairs of digits and MNIST 28 x 28 are empty in the paper's source; what the text
     ABLATION       {data set: {node set: (dim, {T: (mean, sd)})}}, "mean" without sd
     CAPACITY, RAT  {architecture: (units, log-likelihood, {T: detection rate})}
 """
+
 from __future__ import annotations
 
 METHODS = ("HLD", "MMD", "RootLL", "Typicality", "TDI")
@@ -15,10 +16,15 @@ ALPHA_METHODS = ("HLD", "MMD", "RootLL", "TDI", "Typicality")
 ABLATION_SIZES = (1, 10, 50, 100)
 SWEEP_SIZES = (10, 50, 100, 200)
 TEXT_ONLY = {  # (data set, population, T, method): value, from the running text
-    ("sensorless", "data", 1000, "HLD"): 0.351, ("sensorless", "data", 1000, "MMD"): 1.00,
-    ("sensorless", "data", 1000, "Typicality"): 0.741, ("connect4", "ood", 1000, "RootLL"): 0.34,
-    ("connect4", "ood", 1000, "Typicality"): 0.34, ("connect4", "ood", 1000, "TDI"): 0.34,
-    ("connect4", "ood", 1000, "HLD"): 1.00, ("mnist28", "data", 1000, "HLD"): 0.823}
+    ("sensorless", "data", 1000, "HLD"): 0.351,
+    ("sensorless", "data", 1000, "MMD"): 1.00,
+    ("sensorless", "data", 1000, "Typicality"): 0.741,
+    ("connect4", "ood", 1000, "RootLL"): 0.34,
+    ("connect4", "ood", 1000, "Typicality"): 0.34,
+    ("connect4", "ood", 1000, "TDI"): 0.34,
+    ("connect4", "ood", 1000, "HLD"): 1.00,
+    ("mnist28", "data", 1000, "HLD"): 0.823,
+}
 
 
 def _with_sd(text, methods) -> dict:
@@ -34,7 +40,9 @@ def _with_sd(text, methods) -> dict:
 def _populations(text) -> dict:
     """The three blocks of a main table."""
     names = ("model", "data", "ood")
-    return {name: _with_sd(block, METHODS) for name, block in zip(names, text.split("--"), strict=True)}
+    return {
+        name: _with_sd(block, METHODS) for name, block in zip(names, text.split("--"), strict=True)
+    }
 
 
 def _ablation(text) -> dict:
@@ -43,7 +51,11 @@ def _ablation(text) -> dict:
     for line in text.strip().splitlines():
         name, dim, *numbers = line.split()
         values = [float(number) for number in numbers]
-        pairs = zip(values[::2], values[1::2], strict=True) if len(values) == 8 else [(v, None) for v in values]
+        pairs = (
+            zip(values[::2], values[1::2], strict=True)
+            if len(values) == 8
+            else [(v, None) for v in values]
+        )
         table[name] = int(dim), dict(zip(ABLATION_SIZES, pairs, strict=True))
     return table
 
@@ -109,7 +121,8 @@ MAIN = {
 1000 1.00 .00 1.00 .00 .983 .11 .987 .09 .984 .11"""),
 }
 ALPHA = {
-    (0.01, "data"): _with_sd("""
+    (0.01, "data"): _with_sd(
+        """
 1 0.027 0.026 0.004 0.003 0.010 0.003 0.011 0.004 0.008 0.005
 10 0.029 0.004 0.010 0.003 0.011 0.002 0.011 0.001 0.010 0.002
 50 0.031 0.001 0.010 0.001 0.010 0.002 0.009 0.002 0.010 0.001
@@ -119,8 +132,11 @@ ALPHA = {
 1000 0.029 0.005 0.010 0.004 0.012 0.002 0.012 0.002 0.010 0.004
 1500 0.029 0.003 0.009 0.003 0.009 0.002 0.008 0.002 0.012 0.002
 2000 0.030 0.004 0.008 0.002 0.014 0.003 0.014 0.003 0.011 0.005
-2500 0.028 0.005 0.011 0.001 0.011 0.003 0.012 0.004 0.011 0.002""", ALPHA_METHODS),
-    (0.01, "model"): _with_sd("""
+2500 0.028 0.005 0.011 0.001 0.011 0.003 0.012 0.004 0.011 0.002""",
+        ALPHA_METHODS,
+    ),
+    (0.01, "model"): _with_sd(
+        """
 1 0.015 0.020 0.002 0.001 0.008 0.005 0.008 0.005 0.007 0.006
 10 0.027 0.004 0.032 0.002 0.024 0.008 0.029 0.008 0.021 0.007
 50 0.027 0.002 0.033 0.002 0.040 0.005 0.040 0.004 0.031 0.010
@@ -130,8 +146,11 @@ ALPHA = {
 1000 0.090 0.057 0.217 0.125 0.285 0.198 0.278 0.197 0.378 0.403
 1500 0.192 0.108 0.233 0.114 0.294 0.312 0.290 0.317 0.445 0.420
 2000 0.284 0.159 0.352 0.099 0.374 0.377 0.366 0.384 0.493 0.446
-2500 0.394 0.210 0.423 0.107 0.423 0.404 0.413 0.412 0.523 0.462""", ALPHA_METHODS),
-    (0.1, "data"): _with_sd("""
+2500 0.394 0.210 0.423 0.107 0.423 0.404 0.413 0.412 0.523 0.462""",
+        ALPHA_METHODS,
+    ),
+    (0.1, "data"): _with_sd(
+        """
 1 0.111 0.062 0.055 0.034 0.093 0.009 0.094 0.010 0.100 0.006
 10 0.096 0.001 0.099 0.010 0.097 0.010 0.096 0.011 0.100 0.010
 50 0.102 0.010 0.099 0.009 0.095 0.011 0.095 0.013 0.098 0.017
@@ -141,8 +160,11 @@ ALPHA = {
 1000 0.097 0.012 0.099 0.008 0.097 0.013 0.095 0.012 0.094 0.010
 1500 0.102 0.009 0.089 0.011 0.105 0.008 0.105 0.007 0.101 0.008
 2000 0.109 0.014 0.098 0.012 0.106 0.005 0.106 0.004 0.101 0.008
-2500 0.102 0.009 0.106 0.012 0.104 0.015 0.103 0.015 0.101 0.011""", ALPHA_METHODS),
-    (0.1, "model"): _with_sd("""
+2500 0.102 0.009 0.106 0.012 0.104 0.015 0.103 0.015 0.101 0.011""",
+        ALPHA_METHODS,
+    ),
+    (0.1, "model"): _with_sd(
+        """
 1 0.078 0.046 0.049 0.029 0.080 0.034 0.080 0.034 0.075 0.047
 10 0.089 0.007 0.103 0.005 0.093 0.035 0.092 0.035 0.086 0.053
 50 0.097 0.010 0.121 0.010 0.100 0.019 0.100 0.021 0.089 0.057
@@ -152,7 +174,9 @@ ALPHA = {
 1000 0.279 0.095 0.661 0.119 0.417 0.313 0.406 0.323 0.533 0.376
 1500 0.418 0.169 0.653 0.126 0.501 0.361 0.484 0.375 0.582 0.390
 2000 0.517 0.228 0.643 0.116 0.545 0.369 0.517 0.396 0.635 0.375
-2500 0.621 0.268 0.664 0.118 0.673 0.381 0.640 0.407 0.659 0.374""", ALPHA_METHODS),
+2500 0.621 0.268 0.664 0.118 0.673 0.381 0.640 0.407 0.659 0.374""",
+        ALPHA_METHODS,
+    ),
 }
 ABLATION = {
     "mean": _ablation("""

@@ -14,6 +14,7 @@ Likelihood vectors and scores of the pools are computed once, so that a trial is
 finite: batches come from it with replacement (`Settings.replacement`), and what is measured is the rate for the pool's
 empirical distribution.
 """
+
 from __future__ import annotations
 
 import time
@@ -48,14 +49,23 @@ def run_cell(cell, table=None) -> dict:
         clock.note("scores")
         outcomes[name] = study.population(name, pool, sizes)
     kinds = circuit.nodes.kind
-    return {"dataset": cell.dataset, "id_class": cell.id_class, "architecture": cell.architecture, "run": cell.run,
-            "settings": settings.to_dict(), "remark": split.remark, "num_variables": circuit.num_variables,
-            "units": {kind: int((kinds == kind).sum()) for kind in ("input", "sum", "product")},
-            "dims": study.laws.dims, "rows": {"train": len(split.train), **{k: len(v) for k, v in populations.items()}},
-            "history": [round(float(value), 4) for value in history],
-            "mean_log_likelihood": {k: round(v, 4) for k, v in means.items()},
-            **counts_and_errors(outcomes, settings.alphas),
-            "seconds": clock.rounded(), "cpu_seconds": round(time.process_time() - cpu, 2)}
+    return {
+        "dataset": cell.dataset,
+        "id_class": cell.id_class,
+        "architecture": cell.architecture,
+        "run": cell.run,
+        "settings": settings.to_dict(),
+        "remark": split.remark,
+        "num_variables": circuit.num_variables,
+        "units": {kind: int((kinds == kind).sum()) for kind in ("input", "sum", "product")},
+        "dims": study.laws.dims,
+        "rows": {"train": len(split.train), **{k: len(v) for k, v in populations.items()}},
+        "history": [round(float(value), 4) for value in history],
+        "mean_log_likelihood": {k: round(v, 4) for k, v in means.items()},
+        **counts_and_errors(outcomes, settings.alphas),
+        "seconds": clock.rounded(),
+        "cpu_seconds": round(time.process_time() - cpu, 2),
+    }
 
 
 def counts_and_errors(outcomes, alphas) -> dict:
@@ -82,8 +92,11 @@ def counts_and_errors(outcomes, alphas) -> dict:
         for method in ood[0][T]:
             same = [by_size[T][method] for by_size in ood if T in by_size]
             errors["ood"].setdefault(method, []).append(_rounded(errors_of_mean(same, alphas)))
-    return {"batch_sizes": {name: list(by_size) for name, by_size in outcomes.items()}, "rejections": rejections,
-            "errors": errors}
+    return {
+        "batch_sizes": {name: list(by_size) for name, by_size in outcomes.items()},
+        "rejections": rejections,
+        "errors": errors,
+    }
 
 
 def _rounded(values) -> list:
@@ -116,16 +129,25 @@ class _Study:
         self.settings, self.clock = settings, clock
         self.seed = [settings.seed, zlib.crc32(cell.name.encode())]
         self.nodes = selected_nodes(circuit, settings.node_sets)
-        self.laws = HLDLaws(circuit, self.nodes, settings.node_sets, settings.alphas, len(split.train))
+        self.laws = HLDLaws(
+            circuit, self.nodes, settings.node_sets, settings.alphas, len(split.train)
+        )
         clock.note("moments")
-        rows = pcircuit.sample(circuit, settings.pool_rows, rng=np.random.default_rng([*self.seed, 1]))
+        rows = pcircuit.sample(
+            circuit, settings.pool_rows, rng=np.random.default_rng([*self.seed, 1])
+        )
         rows = rows.astype(np.uint8)
-        reference, self.model_pool = rows[:len(rows) // 2], rows[len(rows) // 2:]
+        reference, self.model_pool = rows[: len(rows) // 2], rows[len(rows) // 2 :]
         clock.note("sampling")
         self.reference = row_scores(circuit, reference, settings)
         self.scalars = ScalarNulls(self.reference, settings.null_trials, [*self.seed, 2])
-        self.mmd = MMDBatches(reference, self.model_pool, split.num_categories, settings.mmd_rows,
-                              [*self.seed, 3]) if settings.mmd_trials else None
+        self.mmd = (
+            MMDBatches(
+                reference, self.model_pool, split.num_categories, settings.mmd_rows, [*self.seed, 3]
+            )
+            if settings.mmd_trials
+            else None
+        )
         self.reference_index = {}
         clock.note("scores")
 
@@ -137,18 +159,36 @@ class _Study:
             if not settings.replacement and len(pool.codes) < T:
                 continue
             rng = np.random.default_rng([*self.seed, 4, zlib.crc32(name.encode()), T])
-            index = draw_batches(rng, len(pool.codes), settings.trials, T, replacement=settings.replacement)
+            index = draw_batches(
+                rng, len(pool.codes), settings.trials, T, replacement=settings.replacement
+            )
             found[T] = self.laws.rejections(trial_means(pool.vectors, index), T)
             self.clock.note("HLD")
             reference = self._reference(T)
-            found[T].update(self.scalars.rejections(
-                {score: trial_means(values, reference) for score, values in self.reference.scores.items()},
-                {score: trial_means(values, index) for score, values in pool.scores.items()}, T, settings.alphas))
+            found[T].update(
+                self.scalars.rejections(
+                    {
+                        score: trial_means(values, reference)
+                        for score, values in self.reference.scores.items()
+                    },
+                    {score: trial_means(values, index) for score, values in pool.scores.items()},
+                    T,
+                    settings.alphas,
+                )
+            )
             self.clock.note("scalars")
-            mmd_trials = settings.mmd_long_trials if T in settings.long_sizes else settings.mmd_trials
+            mmd_trials = (
+                settings.mmd_long_trials if T in settings.long_sizes else settings.mmd_trials
+            )
             if mmd_trials:
-                found[T]["MMD"] = self.mmd.rejections(pool.codes, reference[:mmd_trials], index[:mmd_trials], T,
-                                                      settings.alphas, settings.mmd_null_trials(T))
+                found[T]["MMD"] = self.mmd.rejections(
+                    pool.codes,
+                    reference[:mmd_trials],
+                    index[:mmd_trials],
+                    T,
+                    settings.alphas,
+                    settings.mmd_null_trials(T),
+                )
                 self.clock.note("MMD")
         return found
 
@@ -156,7 +196,9 @@ class _Study:
         """(trials, T) indices of the reference batches."""
         if T not in self.reference_index:
             rng = np.random.default_rng([*self.seed, 5, T])
-            self.reference_index[T] = rng.integers(0, len(self.reference.codes), (self.settings.trials, T))
+            self.reference_index[T] = rng.integers(
+                0, len(self.reference.codes), (self.settings.trials, T)
+            )
         return self.reference_index[T]
 
 

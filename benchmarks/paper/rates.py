@@ -10,13 +10,18 @@ over pairs counts them once for each pair, as in the paper.  Besides the mean th
                    error over its runs; else that of its trials and its threshold (`errors`), and what another split or
                    start would change is not in it
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
 
-HLD_NORMAL, HLD_EXACT, HLD_TRAINED = "HLD/leaf+sum/normal", "HLD/leaf+sum/exact", "HLD/leaf+sum/exact, 1+T/n"
+HLD_NORMAL, HLD_EXACT, HLD_TRAINED = (
+    "HLD/leaf+sum/normal",
+    "HLD/leaf+sum/exact",
+    "HLD/leaf+sum/exact, 1+T/n",
+)
 COLUMNS = {"HLD": HLD_NORMAL, "HLD exact": HLD_EXACT, "HLD exact, 1+T/n": HLD_TRAINED}
 
 
@@ -44,12 +49,21 @@ def rates(results, kind, method, T, alpha=0.05) -> list:
     found = []
     for runs in circuits(results).values():
         pairs = ood_classes(runs[0])
-        table = [[_rate(run, name if kind == "ood" else kind, method, T, alpha) for name in pairs] for run in runs]
+        table = [
+            [_rate(run, name if kind == "ood" else kind, method, T, alpha) for name in pairs]
+            for run in runs
+        ]
         table = np.array([row for row in table if None not in row], float)
         if len(table) and pairs:
-            error = _error_of_runs(table) if len(table) > 1 else _stored_error(runs[0], kind, method, T, alpha)
-            found += [Rate(runs[0]["dataset"], runs[0]["id_class"], name, float(value), error)
-                      for name, value in zip(pairs, table.mean(axis=0), strict=True)]
+            error = (
+                _error_of_runs(table)
+                if len(table) > 1
+                else _stored_error(runs[0], kind, method, T, alpha)
+            )
+            found += [
+                Rate(runs[0]["dataset"], runs[0]["id_class"], name, float(value), error)
+                for name, value in zip(pairs, table.mean(axis=0), strict=True)
+            ]
     return found
 
 
@@ -59,30 +73,42 @@ def mean_rate(found, over="pairs") -> Mean | None:
         return None
     datasets = sorted({rate.dataset for rate in found})
     sizes = {name: sum(rate.dataset == name for rate in found) for name in datasets}
-    weight = {name: 1 / len(found) if over == "pairs" else 1 / (len(datasets) * sizes[name]) for name in datasets}
+    weight = {
+        name: 1 / len(found) if over == "pairs" else 1 / (len(datasets) * sizes[name])
+        for name in datasets
+    }
     mean = sum(weight[rate.dataset] * rate.value for rate in found)
     if over == "pairs":
         spread = np.std([rate.value for rate in found])
     else:
-        spread = np.std([np.mean([rate.value for rate in found if rate.dataset == name]) for name in datasets])
+        spread = np.std(
+            [np.mean([rate.value for rate in found if rate.dataset == name]) for name in datasets]
+        )
     errors: dict = {}
     for rate in found:
         circuit = rate.dataset, rate.id_class
         errors[circuit] = errors.get(circuit, 0.0) + weight[rate.dataset] * rate.error
-    return Mean(float(mean), float(spread), float(np.sqrt(sum(error ** 2 for error in errors.values()))))
+    return Mean(
+        float(mean), float(spread), float(np.sqrt(sum(error**2 for error in errors.values())))
+    )
 
 
 def run_means(results, kind, method, T) -> list:
     """Mean over the pairs of a circuit, for each of its runs; `results` are runs of one cell."""
-    return [mean.mean for run in results
-            if (mean := mean_rate(rates([run], kind, method, T))) is not None]
+    return [
+        mean.mean
+        for run in results
+        if (mean := mean_rate(rates([run], kind, method, T))) is not None
+    ]
 
 
 def circuits(results) -> dict:
     """Results by circuit: {(data set, ID class, architecture): runs}."""
     found: dict = {}
     for result in sorted(results, key=lambda result: result["run"]):
-        found.setdefault((result["dataset"], result["id_class"], result["architecture"]), []).append(result)
+        found.setdefault(
+            (result["dataset"], result["id_class"], result["architecture"]), []
+        ).append(result)
     return dict(sorted(found.items()))
 
 
@@ -111,7 +137,12 @@ def _rate(result, population, method, T, alpha):
     """The rate of one cell, or None."""
     counts = result["rejections"][population].get(method)
     sizes = result["batch_sizes"][population]
-    if counts is None or T not in sizes or sizes.index(T) >= len(counts) or alpha not in result["settings"]["alphas"]:
+    if (
+        counts is None
+        or T not in sizes
+        or sizes.index(T) >= len(counts)
+        or alpha not in result["settings"]["alphas"]
+    ):
         return None
     position = sizes.index(T)
     trials = result["settings"]["trials"]

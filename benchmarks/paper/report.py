@@ -7,6 +7,7 @@
 Results of variants are a section of tables.md.  The report of the whole study also writes the numbers on the page
 README.md (`page`).
 """
+
 from __future__ import annotations
 
 import pathlib
@@ -32,11 +33,19 @@ def write_report(group="study", folder=None) -> str:
     """Write the report of a group of results; returns where it is."""
     results = store.read_group(group, folder)
     if not results:
-        raise SystemExit(f"there are no results in group {group!r}: run `python -m benchmarks.paper` first")
+        raise SystemExit(
+            f"there are no results in group {group!r}: run `python -m benchmarks.paper` first"
+        )
     target = (store.FOLDER if folder is None else pathlib.Path(folder)) / f"{group}-report"
     target.mkdir(parents=True, exist_ok=True)
-    variants = {path.name: store.read_group(f"variants/{path.name}", folder)
-                for path in sorted((target.parent / "variants").glob("*"))} if group == "study" else {}
+    variants = (
+        {
+            path.name: store.read_group(f"variants/{path.name}", folder)
+            for path in sorted((target.parent / "variants").glob("*"))
+        }
+        if group == "study"
+        else {}
+    )
     (target / "tables.md").write_text(_tables(results, group, variants))
     main = [result for result in results if result["architecture"] == "hclt-4"]
     (target / "pairs.md").write_text("# Pair by pair, alpha = 0.05\n\n" + tables.pair_tables(main))
@@ -48,26 +57,48 @@ def write_report(group="study", folder=None) -> str:
 
 def _tables(results, group, variants) -> str:
     """The text of tables.md."""
-    main = {name: [r for r in results if r["dataset"] == name and r["architecture"] == "hclt-4"]
-            for name in (*datasets.TABULAR, *datasets.IMAGES)}
+    main = {
+        name: [r for r in results if r["dataset"] == name and r["architecture"] == "hclt-4"]
+        for name in (*datasets.TABULAR, *datasets.IMAGES)
+    }
     tabular = [result for name in datasets.TABULAR for result in main[name]]
     settings = (tabular or results)[0]["settings"]
-    parts = [INTRODUCTION.format(option=" --quick" if group == "quick" else "", group=group, trials=settings["trials"],
-                                 mmd=_mmd_text(settings), seed=settings["seed"],
-                                 replacement="with" if settings["replacement"] else "without")]
-    remarks = sorted({f"{tables.NAMES[r['dataset']]}: {r['remark']}." for r in results if r["remark"]})
+    parts = [
+        INTRODUCTION.format(
+            option=" --quick" if group == "quick" else "",
+            group=group,
+            trials=settings["trials"],
+            mmd=_mmd_text(settings),
+            seed=settings["seed"],
+            replacement="with" if settings["replacement"] else "without",
+        )
+    ]
+    remarks = sorted(
+        {f"{tables.NAMES[r['dataset']]}: {r['remark']}." for r in results if r["remark"]}
+    )
     parts.append("\n".join(remarks) + "\n")
     if tabular:
         parts += _tabular_parts(tabular, main)
     for name in datasets.IMAGES:
         if main[name]:
-            parts += [f"## {tables.NAMES[name]}, {num_pairs(main[name])} pairs, "
-                      "alpha = 0.05\n", tables.detection_table(main[name], printed=paper.MAIN.get(name))]
-    parts += ["## Sweeps on Adult: HLD, alpha = 0.05\n", "The paper's rows give no ID class.\n", "### HCLT capacity\n",
-              tables.sweep_table(results, paper.CAPACITY), "### RAT-SPN\n", tables.sweep_table(results, paper.RAT)]
+            parts += [
+                f"## {tables.NAMES[name]}, {num_pairs(main[name])} pairs, alpha = 0.05\n",
+                tables.detection_table(main[name], printed=paper.MAIN.get(name)),
+            ]
+    parts += [
+        "## Sweeps on Adult: HLD, alpha = 0.05\n",
+        "The paper's rows give no ID class.\n",
+        "### HCLT capacity\n",
+        tables.sweep_table(results, paper.CAPACITY),
+        "### RAT-SPN\n",
+        tables.sweep_table(results, paper.RAT),
+    ]
     parts += ["## Values that the paper gives in its text only\n", _text_only(main)]
     if variants:
-        parts += ["## One choice changed at a time, 200 trials, alpha = 0.05\n", tables.variant_table(variants)]
+        parts += [
+            "## One choice changed at a time, 200 trials, alpha = 0.05\n",
+            tables.variant_table(variants),
+        ]
     parts += ["## Circuits and seconds\n", tables.model_table(results)]
     return "\n".join(parts)
 
@@ -75,37 +106,56 @@ def _tables(results, group, variants) -> str:
 def _mmd_text(settings) -> str:
     """In how far MMD has other numbers of trials."""
     trials, short, long = settings["trials"], settings["mmd_trials"], settings["mmd_long_trials"]
-    return "" if trials == short == long else f" (MMD {short}; at T of 1500 and more {long or 'none'})"
+    return (
+        "" if trials == short == long else f" (MMD {short}; at T of 1500 and more {long or 'none'})"
+    )
 
 
 def _tabular_parts(tabular, main) -> list:
     """Sections on the tabular data sets."""
-    parts = ["## Pairs\n", tables.composition_table(tabular),
-             f"## Tabular data sets, {num_pairs(tabular)} pairs, alpha = 0.05, mean over pairs\n",
-             tables.detection_table(tabular, printed=paper.MAIN["tabular"]),
-             "## The same, mean over data sets\n",
-             tables.detection_table(tabular, printed=paper.MAIN["tabular"], over="datasets", methods=paper.METHODS),
-             "## Node sets: detection rate, mean over data sets\n",
-             tables.ablation_table(tabular, {**paper.ABLATION["mean"], **_paper_leaf_mean()}, over="datasets"),
-             "`leaf`, `sum` and `prod` are not in the paper's table: their paper values here are means of its five "
-             "tables of single data sets.\n"]
+    parts = [
+        "## Pairs\n",
+        tables.composition_table(tabular),
+        f"## Tabular data sets, {num_pairs(tabular)} pairs, alpha = 0.05, mean over pairs\n",
+        tables.detection_table(tabular, printed=paper.MAIN["tabular"]),
+        "## The same, mean over data sets\n",
+        tables.detection_table(
+            tabular, printed=paper.MAIN["tabular"], over="datasets", methods=paper.METHODS
+        ),
+        "## Node sets: detection rate, mean over data sets\n",
+        tables.ablation_table(
+            tabular, {**paper.ABLATION["mean"], **_paper_leaf_mean()}, over="datasets"
+        ),
+        "`leaf`, `sum` and `prod` are not in the paper's table: their paper values here are means of its five "
+        "tables of single data sets.\n",
+    ]
     for name in datasets.TABULAR:
         if main[name]:
-            parts += [f"### Node sets: {tables.NAMES[name]}\n",
-                      tables.ablation_table(main[name], paper.ABLATION.get(name, {}))]
+            parts += [
+                f"### Node sets: {tables.NAMES[name]}\n",
+                tables.ablation_table(main[name], paper.ABLATION.get(name, {})),
+            ]
     for alpha in (0.01, 0.1):
         for kind in ("model", "data"):
             caption = {"model": "data", "data": "model"}[kind]  # the paper's captions are exchanged
-            parts += [f"## {tables.POPULATIONS[kind]} at alpha = {alpha}, mean over data sets\n",
-                      f"The paper's values are those of its table captioned FPR_{caption}: the captions of the two "
-                      "are exchanged.\n", tables.alpha_table(tabular, kind, alpha, paper.ALPHA[alpha, caption])]
+            parts += [
+                f"## {tables.POPULATIONS[kind]} at alpha = {alpha}, mean over data sets\n",
+                f"The paper's values are those of its table captioned FPR_{caption}: the captions of the two "
+                "are exchanged.\n",
+                tables.alpha_table(tabular, kind, alpha, paper.ALPHA[alpha, caption]),
+            ]
     for name in datasets.TABULAR:
         if main[name]:
-            parts += [f"## {tables.NAMES[name]}, alpha = 0.05\n", tables.detection_table(main[name])]
+            parts += [
+                f"## {tables.NAMES[name]}, alpha = 0.05\n",
+                tables.detection_table(main[name]),
+            ]
     if main["sensorless"]:
         for kind, title in tables.POPULATIONS.items():
-            parts += [f"## Sensorless, {title}: mean and range over {len(main['sensorless'])} splits and starts\n",
-                      tables.repetition_table(main["sensorless"], kind)]
+            parts += [
+                f"## Sensorless, {title}: mean and range over {len(main['sensorless'])} splits and starts\n",
+                tables.repetition_table(main["sensorless"], kind),
+            ]
     return parts
 
 
@@ -114,7 +164,10 @@ def _paper_leaf_mean() -> dict:
     found = {}
     for name in ("leaf", "sum", "prod"):
         columns = [paper.ABLATION[dataset][name] for dataset in datasets.TABULAR]
-        found[name] = ("-", {T: (sum(c[1][T][0] for c in columns) / 5, None) for T in paper.ABLATION_SIZES})
+        found[name] = (
+            "-",
+            {T: (sum(c[1][T][0] for c in columns) / 5, None) for T in paper.ABLATION_SIZES},
+        )
     return found
 
 
@@ -123,5 +176,14 @@ def _text_only(main) -> str:
     rows = []
     for (dataset, kind, T, method), value in paper.TEXT_ONLY.items():
         ours = mean_rate(rates(main.get(dataset, []), kind, method, T, 0.05))
-        rows.append([tables.NAMES[dataset], tables.POPULATIONS[kind], T, method, tables.cell_text(ours), value])
+        rows.append(
+            [
+                tables.NAMES[dataset],
+                tables.POPULATIONS[kind],
+                T,
+                method,
+                tables.cell_text(ours),
+                value,
+            ]
+        )
     return tables.markdown(["data set", "rate", "T", "method", "ours", "paper"], rows)

@@ -2,6 +2,7 @@
 
 Processes are started afresh (not forked: NumPy and Numba keep threads), one cell at a time each.
 """
+
 from __future__ import annotations
 
 import sys
@@ -20,8 +21,10 @@ def run_cells(cells, jobs=1, folder=None) -> int:
     for done, (cell, outcome) in enumerate(_outcomes(waiting, jobs, folder), 1):
         elapsed = time.perf_counter() - start
         failed += outcome is not None and outcome.startswith("failed")
-        say(f"[{done}/{len(waiting)}] {cell.group}/{cell.name}: {outcome}; {elapsed:.0f} s so far, about "
-            f"{elapsed / done * (len(waiting) - done):.0f} s to go")
+        say(
+            f"[{done}/{len(waiting)}] {cell.group}/{cell.name}: {outcome}; {elapsed:.0f} s so far, about "
+            f"{elapsed / done * (len(waiting) - done):.0f} s to go"
+        )
     return failed
 
 
@@ -48,7 +51,9 @@ def run_and_store(cell, folder=None) -> str:
         store.write(cell, result, folder)
     except (ValueError, OSError, ImportError, MemoryError) as error:
         return f"failed: {type(error).__name__}: {error}"
-    return ", ".join(f"{phase} {seconds:.1f}" for phase, seconds in result["seconds"].items() if seconds >= 0.1)
+    return ", ".join(
+        f"{phase} {seconds:.1f}" for phase, seconds in result["seconds"].items() if seconds >= 0.1
+    )
 
 
 def say(text):

@@ -9,6 +9,7 @@ share it.  A *profile* is a list of cells with settings:
 
 `VARIANTS` change one choice at a time that the paper leaves open.
 """
+
 from __future__ import annotations
 
 import json
@@ -18,12 +19,20 @@ from . import datasets
 from .datasets import Choices
 
 IMAGE_CHOICES = Choices(pixel_threshold=64.0)
-SENSORLESS_RUNS = 10  # splits and starts: FPR_data of HLD at T = 1000 lies between .3 and 1 over them
+SENSORLESS_RUNS = (
+    10  # splits and starts: FPR_data of HLD at T = 1000 lies between .3 and 1 over them
+)
 RAT_RUNS = 5  # random structures
 SWEEP = ("hclt-8", "hclt-16", "rat-2-4", "rat-2-8", "rat-3-4", "rat-3-8")
-NODE_SETS = {"leaf": ("input",), "sum": ("sum",), "prod": ("product",), "leaf+sum": ("input", "sum"),
-             "leaf+prod": ("input", "product"), "sum+prod": ("sum", "product"),
-             "leaf+sum+prod": ("input", "sum", "product")}
+NODE_SETS = {
+    "leaf": ("input",),
+    "sum": ("sum",),
+    "prod": ("product",),
+    "leaf+sum": ("input", "sum"),
+    "leaf+prod": ("input", "product"),
+    "sum+prod": ("sum", "product"),
+    "leaf+sum+prod": ("input", "sum", "product"),
+}
 
 
 @dataclass(frozen=True)
@@ -114,39 +123,72 @@ class Cell:
     def name(self) -> str:
         """File name without ending."""
         words = self.id_class.translate({ord("<"): "below", ord(">"): "over", ord("="): "or"})
-        return f"{self.dataset}--{words}--{self.architecture}" + (f"--run-{self.run}" if self.run else "")
+        return f"{self.dataset}--{words}--{self.architecture}" + (
+            f"--run-{self.run}" if self.run else ""
+        )
 
 
 def profile_cells(profile: str) -> list:
     """The cells of "quick", "default" or "full", the slow ones first."""
     quick = profile == "quick"
-    base = Settings(trials=100, epochs=30, pool_rows=40_000, null_trials=1999, mmd_trials=50, mmd_null=((1000, 199),),
-                    mmd_long_trials=0) if quick else Settings()
+    base = (
+        Settings(
+            trials=100,
+            epochs=30,
+            pool_rows=40_000,
+            null_trials=1999,
+            mmd_trials=50,
+            mmd_null=((1000, 199),),
+            mmd_long_trials=0,
+        )
+        if quick
+        else Settings()
+    )
     tabular = replace(base, long_sizes=(1500, 2000, 2500), node_sets=tuple(NODE_SETS))
     image = replace(base, choices=IMAGE_CHOICES)
     digits = ("0", "6", "7") if quick else datasets.ID_CLASSES["mnist7"]
-    sweep = replace(base, batch_sizes=(10, 50, 100, 200), mmd_trials=0, node_sets=("leaf+sum", "leaf+sum+prod"))
+    sweep = replace(
+        base, batch_sizes=(10, 50, 100, 200), mmd_trials=0, node_sets=("leaf+sum", "leaf+sum+prod")
+    )
     group = "quick" if quick else "study"
-    cells = [_cell(group, name, id_class, "hclt-4", tabular) for name in ("census", "covertype", "connect4",
-                                                                          "sensorless", "adult")
-             for id_class in datasets.ID_CLASSES[name]]
+    cells = [
+        _cell(group, name, id_class, "hclt-4", tabular)
+        for name in ("census", "covertype", "connect4", "sensorless", "adult")
+        for id_class in datasets.ID_CLASSES[name]
+    ]
     sensorless = next(cell for cell in cells if cell.dataset == "sensorless")
     cells += [repetition(sensorless, run) for run in range(1, 2 if quick else SENSORLESS_RUNS)]
     cells += [_cell(group, "mnist7", digit, "hclt-4", image) for digit in digits]
-    cells += [_cell(group, "adult", id_class, architecture, sweep) for architecture in SWEEP
-              for id_class in datasets.ID_CLASSES["adult"]]
-    cells += [repetition(cell, run) for cell in cells if cell.architecture.startswith("rat")
-              for run in range(1, 2 if quick else RAT_RUNS)]
+    cells += [
+        _cell(group, "adult", id_class, architecture, sweep)
+        for architecture in SWEEP
+        for id_class in datasets.ID_CLASSES["adult"]
+    ]
+    cells += [
+        repetition(cell, run)
+        for cell in cells
+        if cell.architecture.startswith("rat")
+        for run in range(1, 2 if quick else RAT_RUNS)
+    ]
     if profile == "full":
-        large = replace(image, pool_rows=100_000, mmd_trials=200, mmd_null=((200, 4999), (1000, 499)))
-        cells += [_cell(group, "mnist28", digit, "hclt-4", large) for digit in datasets.ID_CLASSES["mnist28"]]
+        large = replace(
+            image, pool_rows=100_000, mmd_trials=200, mmd_null=((200, 4999), (1000, 499))
+        )
+        cells += [
+            _cell(group, "mnist28", digit, "hclt-4", large)
+            for digit in datasets.ID_CLASSES["mnist28"]
+        ]
     return cells
 
 
 def repetition(cell, run) -> Cell:
     """The cell with another split and another start of EM; MMD with fewer trials, since runs are averaged."""
-    settings = replace(cell.settings, model_seed=run, mmd_long_trials=0,
-                       choices=replace(cell.settings.choices, split_seed=run))
+    settings = replace(
+        cell.settings,
+        model_seed=run,
+        mmd_long_trials=0,
+        choices=replace(cell.settings.choices, split_seed=run),
+    )
     if settings.mmd_trials > 100:
         settings = replace(settings, mmd_trials=100, mmd_null=((200, 4999), (1000, 999)))
     return replace(cell, settings=settings, run=run)
@@ -156,11 +198,20 @@ def variant_cells() -> list:
     """Cells of all variants, without MMD but for its own variant."""
     cells = []
     for variant, (names, change) in VARIANTS.items():
-        base = Settings(trials=200, batch_sizes=(10, 100, 1000), pool_rows=100_000, null_trials=1999, mmd_trials=0,
-                        node_sets=("leaf", "sum", "leaf+sum"))
+        base = Settings(
+            trials=200,
+            batch_sizes=(10, 100, 1000),
+            pool_rows=100_000,
+            null_trials=1999,
+            mmd_trials=0,
+            node_sets=("leaf", "sum", "leaf+sum"),
+        )
         settings = change(replace(base, choices=IMAGE_CHOICES) if names == ("mnist7",) else base)
-        cells += [_cell(f"variants/{variant}", name, id_class, "hclt-4", settings)
-                  for name in names for id_class in datasets.ID_CLASSES[name]]
+        cells += [
+            _cell(f"variants/{variant}", name, id_class, "hclt-4", settings)
+            for name in names
+            for id_class in datasets.ID_CLASSES[name]
+        ]
     # one table is kept in memory; MMD is slow
     return sorted(cells, key=lambda cell: (cell.settings.mmd_trials > 0, cell.dataset, cell.group))
 
@@ -177,21 +228,34 @@ SMALL = ("adult", "connect4", "sensorless")
 NUMERIC = ("adult", "sensorless")
 VARIANTS = {
     "default": (SMALL, _setting()),
-    "bins-5": (NUMERIC, _choice(num_bins=5)), "bins-8": (NUMERIC, _choice(num_bins=8)),
-    "bins-20": (NUMERIC, _choice(num_bins=20)), "bins-uniform": (NUMERIC, _choice(bin_rule="uniform")),
+    "bins-5": (NUMERIC, _choice(num_bins=5)),
+    "bins-8": (NUMERIC, _choice(num_bins=8)),
+    "bins-20": (NUMERIC, _choice(num_bins=20)),
+    "bins-uniform": (NUMERIC, _choice(bin_rule="uniform")),
     "bins-from-train": (NUMERIC, _choice(bin_rows="train")),
-    "split-1": (SMALL, _choice(split_seed=1)), "split-2": (SMALL, _choice(split_seed=2)),
-    "start-1": (SMALL, _setting(model_seed=1)), "start-2": (SMALL, _setting(model_seed=2)),
-    "pseudocount-0.001": (SMALL, _setting(pseudocount=0.001)), "pseudocount-1": (SMALL, _setting(pseudocount=1.0)),
+    "split-1": (SMALL, _choice(split_seed=1)),
+    "split-2": (SMALL, _choice(split_seed=2)),
+    "start-1": (SMALL, _setting(model_seed=1)),
+    "start-2": (SMALL, _setting(model_seed=2)),
+    "pseudocount-0.001": (SMALL, _setting(pseudocount=0.001)),
+    "pseudocount-1": (SMALL, _setting(pseudocount=1.0)),
     "pseudocount-10": (SMALL, _setting(pseudocount=10.0)),
     "mini-batch-em": (SMALL, _setting(em_batch_size=512)),
     "tree-pseudocount-0": (SMALL, _setting(tree_pseudocount=0.0)),
     "tree-pseudocount-10": (SMALL, _setting(tree_pseudocount=10.0)),
-    "epochs-20": (SMALL, _setting(epochs=20)), "epochs-400": (SMALL, _setting(epochs=400)),
+    "epochs-20": (SMALL, _setting(epochs=20)),
+    "epochs-400": (SMALL, _setting(epochs=400)),
     "no-replacement": (SMALL, _setting(replacement=False)),
     "dropout-0.5": (SMALL, _setting(dropout_rate=0.5)),
-    "mmd-codes": (datasets.TABULAR, _setting(batch_sizes=(10, 50, 100, 500, 1000), mmd_rows="codes", mmd_trials=200,
-                                             mmd_null=((1000, 999),))),
+    "mmd-codes": (
+        datasets.TABULAR,
+        _setting(
+            batch_sizes=(10, 50, 100, 500, 1000),
+            mmd_rows="codes",
+            mmd_trials=200,
+            mmd_null=((1000, 999),),
+        ),
+    ),
     "mnist-default": (("mnist7",), _setting()),
     "mnist-threshold-half": (("mnist7",), _choice(pixel_threshold=127.5)),
     "mnist-threshold-96": (("mnist7",), _choice(pixel_threshold=96.0)),

@@ -3,6 +3,7 @@
 A file is used again if its settings are those that are asked for; otherwise the cell is run anew.  A setting that an
 older file does not have has its default there.
 """
+
 from __future__ import annotations
 
 import json

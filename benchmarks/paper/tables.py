@@ -3,6 +3,7 @@
 A cell reads ``ours ± sd [error] (paper ± sd)``: mean rejection rate, its standard deviation over pairs, its standard
 error as `rates` has it; then, where the paper has one, its value.
 """
+
 from __future__ import annotations
 
 from . import paper_values as paper
@@ -10,14 +11,23 @@ from .rates import HLD_NORMAL, circuits, mean_rate, ood_classes, rates, run_mean
 
 POPULATIONS = {"model": "FPR_model", "data": "FPR_data", "ood": "Detection rate"}
 OURS = (*paper.METHODS, "HLD exact", "HLD exact, 1+T/n", "TDI variation")
-NAMES = {"adult": "Adult", "connect4": "Connect-4", "covertype": "Covertype", "census": "Census-KDD",
-         "sensorless": "Sensorless", "mnist7": "MNIST 7 x 7", "mnist28": "MNIST 28 x 28"}
+NAMES = {
+    "adult": "Adult",
+    "connect4": "Connect-4",
+    "covertype": "Covertype",
+    "census": "Census-KDD",
+    "sensorless": "Sensorless",
+    "mnist7": "MNIST 7 x 7",
+    "mnist28": "MNIST 28 x 28",
+}
 
 
 def markdown(header, rows) -> str:
     """A Markdown table."""
     lines = ["| " + " | ".join(map(str, row)) + " |" for row in (header, *rows)]
-    return "\n".join([lines[0], "| " + " | ".join(["---:"] * len(header)) + " |", *lines[1:]]) + "\n"
+    return (
+        "\n".join([lines[0], "| " + " | ".join(["---:"] * len(header)) + " |", *lines[1:]]) + "\n"
+    )
 
 
 def cell_text(ours, theirs=None) -> str:
@@ -33,19 +43,47 @@ def detection_table(results, printed=None, over="pairs", methods=OURS) -> str:
     """The paper's table of detection results: three populations, batch sizes down, methods across."""
     parts = []
     for kind, title in POPULATIONS.items():
-        sizes = sorted({T for result in results for name, sizes in result["batch_sizes"].items() for T in sizes
-                        if (name == kind or (kind == "ood" and name not in POPULATIONS)) and T <= 1000})
-        rows = [[T, *[cell_text(mean_rate(rates(results, kind, method, T), over),
-                                ((printed or {}).get(kind, {}).get(T) or {}).get(method)) for method in methods]]
-                for T in sizes]
+        sizes = sorted(
+            {
+                T
+                for result in results
+                for name, sizes in result["batch_sizes"].items()
+                for T in sizes
+                if (name == kind or (kind == "ood" and name not in POPULATIONS)) and T <= 1000
+            }
+        )
+        rows = [
+            [
+                T,
+                *[
+                    cell_text(
+                        mean_rate(rates(results, kind, method, T), over),
+                        ((printed or {}).get(kind, {}).get(T) or {}).get(method),
+                    )
+                    for method in methods
+                ],
+            ]
+            for T in sizes
+        ]
         parts.append(f"**{title}**\n\n" + markdown(["T", *methods], rows))
     return "\n".join(parts)
 
 
 def alpha_table(results, kind, alpha, printed) -> str:
     """False-positive rates at all T up to 2500, mean over data sets."""
-    rows = [[T, *[cell_text(mean_rate(rates(results, kind, method, T, alpha), "datasets"), printed[T][method])
-                  for method in paper.ALPHA_METHODS]] for T in printed]
+    rows = [
+        [
+            T,
+            *[
+                cell_text(
+                    mean_rate(rates(results, kind, method, T, alpha), "datasets"),
+                    printed[T][method],
+                )
+                for method in paper.ALPHA_METHODS
+            ],
+        ]
+        for T in printed
+    ]
     return markdown(["T", *paper.ALPHA_METHODS], rows)
 
 
@@ -55,8 +93,13 @@ def ablation_table(results, printed, over="pairs") -> str:
     for name in results[0]["dims"]:
         dims = sorted({result["dims"][name] for result in results})  # of all circuits and runs
         paper_dim, paper_rates = printed.get(name, ("-", {}))
-        cells = [cell_text(mean_rate(rates(results, "ood", f"HLD/{name}/normal", T, 0.05), over), paper_rates.get(T))
-                 for T in paper.ABLATION_SIZES]
+        cells = [
+            cell_text(
+                mean_rate(rates(results, "ood", f"HLD/{name}/normal", T, 0.05), over),
+                paper_rates.get(T),
+            )
+            for T in paper.ABLATION_SIZES
+        ]
         rows.append([name, f"{'/'.join(map(str, dims))} ({paper_dim})", *cells])
     return markdown(["node set", "dim (paper)", *[f"T={T}" for T in paper.ABLATION_SIZES]], rows)
 
@@ -68,13 +111,31 @@ def sweep_table(results, printed) -> str:
         same = [r for r in results if r["architecture"] == architecture and r["dataset"] == "adult"]
         for runs in circuits(same).values():
             for nodes in ("leaf+sum", "leaf+sum+prod"):
-                cells = [cell_text(mean_rate(rates(runs, "ood", f"HLD/{nodes}/normal", T)), (detection[T], None))
-                         for T in paper.SWEEP_SIZES]
-                rows.append([architecture, _code(runs[0]["id_class"]), nodes,
-                             f"{_range([sum(r['units'].values()) for r in runs], 0)} ({units})",
-                             f"{_range([r['history'][-1] for r in runs], 2)} ({log_likelihood:.2f})", *cells])
-    header = ["circuit", "ID class", "node set", "units (paper)", "LL (paper)",
-              *[f"T={T}" for T in paper.SWEEP_SIZES]]
+                cells = [
+                    cell_text(
+                        mean_rate(rates(runs, "ood", f"HLD/{nodes}/normal", T)),
+                        (detection[T], None),
+                    )
+                    for T in paper.SWEEP_SIZES
+                ]
+                rows.append(
+                    [
+                        architecture,
+                        _code(runs[0]["id_class"]),
+                        nodes,
+                        f"{_range([sum(r['units'].values()) for r in runs], 0)} ({units})",
+                        f"{_range([r['history'][-1] for r in runs], 2)} ({log_likelihood:.2f})",
+                        *cells,
+                    ]
+                )
+    header = [
+        "circuit",
+        "ID class",
+        "node set",
+        "units (paper)",
+        "LL (paper)",
+        *[f"T={T}" for T in paper.SWEEP_SIZES],
+    ]
     return markdown(header, rows)
 
 
@@ -85,8 +146,17 @@ def repetition_table(results, kind) -> str:
         runs = [run_means(results, kind, method, T) for method in paper.METHODS]
         if not any(runs):
             continue
-        rows.append([T, *[f"{_short(sum(r) / len(r))} ({_short(min(r))} to {_short(max(r))})" if len(r) > 1 else "-"
-                          for r in runs]])
+        rows.append(
+            [
+                T,
+                *[
+                    f"{_short(sum(r) / len(r))} ({_short(min(r))} to {_short(max(r))})"
+                    if len(r) > 1
+                    else "-"
+                    for r in runs
+                ],
+            ]
+        )
     return markdown(["T", *paper.METHODS], rows)
 
 
@@ -96,9 +166,19 @@ def composition_table(results) -> str:
     for result in [runs[0] for runs in circuits(results).values()]:
         count = result["rows"]
         pool = count["train"] + count["data"]
-        rows += [[NAMES[result["dataset"]], _code(result["id_class"]), _code(name), result["num_variables"],
-                  f"{pool:,}", f"{count['train']:,}", f"{count['data']:,}", f"{count[name]:,}"]
-                 for name in ood_classes(result)]
+        rows += [
+            [
+                NAMES[result["dataset"]],
+                _code(result["id_class"]),
+                _code(name),
+                result["num_variables"],
+                f"{pool:,}",
+                f"{count['train']:,}",
+                f"{count['data']:,}",
+                f"{count[name]:,}",
+            ]
+            for name in ood_classes(result)
+        ]
     return markdown(["data set", "ID class", "OOD class", "V", "N_ID", "N_A", "N_B", "N_OOD"], rows)
 
 
@@ -108,12 +188,38 @@ def model_table(results) -> str:
     for result in results:
         means, seconds = result["mean_log_likelihood"], result["seconds"]
         ood = [value for name, value in means.items() if name not in ("model", "data")]
-        rows.append([NAMES[result["dataset"]], _code(result["id_class"]), result["architecture"], result["run"],
-                     sum(result["units"].values()), result["dims"]["leaf+sum"], f"{result['history'][-1]:.2f}",
-                     f"{means['data']:.2f}", f"{means['model']:.2f}", f"{min(ood):.2f} to {max(ood):.2f}",
-                     f"{seconds['fit']:.1f}", f"{seconds.get('MMD', 0):.0f}", f"{sum(seconds.values()):.0f}"])
-    header = ["data set", "ID class", "circuit", "run", "units", "HLV dim", "LL train", "LL held out", "LL own samples",
-              "LL OOD", "fit, s", "MMD, s", "all, s"]
+        rows.append(
+            [
+                NAMES[result["dataset"]],
+                _code(result["id_class"]),
+                result["architecture"],
+                result["run"],
+                sum(result["units"].values()),
+                result["dims"]["leaf+sum"],
+                f"{result['history'][-1]:.2f}",
+                f"{means['data']:.2f}",
+                f"{means['model']:.2f}",
+                f"{min(ood):.2f} to {max(ood):.2f}",
+                f"{seconds['fit']:.1f}",
+                f"{seconds.get('MMD', 0):.0f}",
+                f"{sum(seconds.values()):.0f}",
+            ]
+        )
+    header = [
+        "data set",
+        "ID class",
+        "circuit",
+        "run",
+        "units",
+        "HLV dim",
+        "LL train",
+        "LL held out",
+        "LL own samples",
+        "LL OOD",
+        "fit, s",
+        "MMD, s",
+        "all, s",
+    ]
     return markdown(header, rows)
 
 
@@ -126,7 +232,9 @@ def pair_tables(results, alpha=0.05) -> str:
             for kind, title in POPULATIONS.items():
                 for T in runs[0]["settings"]["batch_sizes"]:
                     found = [rates(runs, kind, method, T, alpha) for method in paper.METHODS]
-                    rows.append([title, T, *[_short(rate[number].value) if rate else "-" for rate in found]])
+                    rows.append(
+                        [title, T, *[_short(rate[number].value) if rate else "-" for rate in found]]
+                    )
             title = f"### {NAMES[runs[0]['dataset']]}, {_code(runs[0]['id_class'])} against {_code(name)}"
             parts.append(title + "\n\n" + markdown(["", "T", *paper.METHODS], rows))
     return "\n".join(parts)
@@ -138,18 +246,41 @@ def variant_table(groups) -> str:
     for name, results in groups.items():
         for dataset in sorted({result["dataset"] for result in results}):
             part = [result for result in results if result["dataset"] == dataset]
-            row = [name, NAMES[dataset], f"{sum(r['history'][-1] for r in part) / len(part):.2f}",
-                   "/".join(str(r["dims"]["leaf+sum"]) for r in part) if len(part) < 4 else "-"]
+            row = [
+                name,
+                NAMES[dataset],
+                f"{sum(r['history'][-1] for r in part) / len(part):.2f}",
+                "/".join(str(r["dims"]["leaf+sum"]) for r in part) if len(part) < 4 else "-",
+            ]
             for method in (HLD_NORMAL, "HLD/sum/normal"):
                 for T in (10, 100):
                     row.append(_mean_text(part, "ood", method, T))
             for method in (HLD_NORMAL, "HLD exact", "RootLL", "Typicality", "TDI", "MMD"):
                 row.append(_mean_text(part, "data", method, 1000))
-            row += [_mean_text(part, "ood", method, T) for method, T in (("RootLL", 100), ("TDI", 100), ("MMD", 10))]
+            row += [
+                _mean_text(part, "ood", method, T)
+                for method, T in (("RootLL", 100), ("TDI", 100), ("MMD", 10))
+            ]
             rows.append(row)
-    header = ["variant", "data set", "LL", "dim", "HLD power T=10", "T=100", "sum only, T=10", "T=100",
-              "FPR_data T=1000: HLD", "HLD exact", "RootLL", "Typicality", "TDI", "MMD", "power T=100: RootLL", "TDI",
-              "power T=10: MMD"]
+    header = [
+        "variant",
+        "data set",
+        "LL",
+        "dim",
+        "HLD power T=10",
+        "T=100",
+        "sum only, T=10",
+        "T=100",
+        "FPR_data T=1000: HLD",
+        "HLD exact",
+        "RootLL",
+        "Typicality",
+        "TDI",
+        "MMD",
+        "power T=100: RootLL",
+        "TDI",
+        "power T=10: MMD",
+    ]
     return markdown(header, rows)
 
 

@@ -5,6 +5,7 @@ python -m benchmarks.peers_tables tables FOLDER      writes the tables (HLD_DATA
 python -m benchmarks.peers_tables run FOLDER [NAME]  runs the jobs of all libraries, or of one
 python -m benchmarks.peers_tables page FOLDER        prints the tables of docs/peers.md
 """
+
 from __future__ import annotations
 
 import json
@@ -24,12 +25,26 @@ PACKAGES = {
     "alibi-detect": ["alibi-detect"],
     "frouros": ["frouros", "pandas"],
     "nannyml": ["nannyml", "statsmodels"],
-    "deepchecks": ["deepchecks", "anywidget", "fastparquet", "setuptools<81", "scikit-learn<1.6",
-                   "category_encoders<2.7", "numpy<2", "pandas<3"],
+    "deepchecks": [
+        "deepchecks",
+        "anywidget",
+        "fastparquet",
+        "setuptools<81",
+        "scikit-learn<1.6",
+        "category_encoders<2.7",
+        "numpy<2",
+        "pandas<3",
+    ],
 }
 # no telemetry, one thread
-SETTINGS = {"DO_NOT_TRACK": "1", "NML_DISABLE_USAGE_LOGGING": "1", "DEEPCHECKS_DISABLE_LATEST": "true",
-            "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+SETTINGS = {
+    "DO_NOT_TRACK": "1",
+    "NML_DISABLE_USAGE_LOGGING": "1",
+    "DEEPCHECKS_DISABLE_LATEST": "true",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
 
 
 def main(argv: list) -> None:
@@ -45,8 +60,15 @@ def main(argv: list) -> None:
         for name in argv[2:] or PACKAGES:
             run(folder, name)
     else:
-        print(page.text({name: json.loads((folder / f"{name}.json").read_text()) for name in PACKAGES
-                         if (folder / f"{name}.json").exists()}))
+        print(
+            page.text(
+                {
+                    name: json.loads((folder / f"{name}.json").read_text())
+                    for name in PACKAGES
+                    if (folder / f"{name}.json").exists()
+                }
+            )
+        )
 
 
 def install(folder: pathlib.Path, packages: list) -> None:
@@ -61,10 +83,19 @@ def install(folder: pathlib.Path, packages: list) -> None:
 def run(folder: pathlib.Path, name: str) -> None:
     """The jobs of one library, in its environment; what was found goes to NAME.json."""
     python, module = folder / name / "bin/python", "with_" + name.replace("-", "_")
-    done = subprocess.run([str(python), "-W", "ignore", str(HERE / "jobs.py"), module, str(folder)],
-                          capture_output=True, text=True, env={**os.environ, **SETTINGS}, check=False)
+    done = subprocess.run(
+        [str(python), "-W", "ignore", str(HERE / "jobs.py"), module, str(folder)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **SETTINGS},
+        check=False,
+    )
     lines = [line for line in done.stdout.split("\n") if line.startswith("RESULT ")]
-    found = json.loads(lines[-1].removeprefix("RESULT ")) if lines else {"error": done.stderr.strip()[-400:]}
+    found = (
+        json.loads(lines[-1].removeprefix("RESULT "))
+        if lines
+        else {"error": done.stderr.strip()[-400:]}
+    )
     found |= {"version": version(python, name), "installed_bytes": installed(folder / name)}
     (folder / f"{name}.json").write_text(json.dumps(found, indent=1))
     print(name, json.dumps(found))
@@ -73,13 +104,21 @@ def run(folder: pathlib.Path, name: str) -> None:
 def version(python: pathlib.Path, name: str) -> str:
     """The version of a library in an environment."""
     code = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))"
-    return subprocess.run([str(python), "-c", code, name], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        [str(python), "-c", code, name], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def installed(folder: pathlib.Path) -> int:
     """Bytes of the packages of an environment, without pip's own and compiled caches of Python."""
-    return sum(file.stat().st_size for file in (folder / "lib").rglob("*") if file.is_file() and not file.is_symlink()
-               and "__pycache__" not in file.parts and not {"pip", "setuptools"} & set(file.parts))
+    return sum(
+        file.stat().st_size
+        for file in (folder / "lib").rglob("*")
+        if file.is_file()
+        and not file.is_symlink()
+        and "__pycache__" not in file.parts
+        and not {"pip", "setuptools"} & set(file.parts)
+    )
 
 
 if __name__ == "__main__":

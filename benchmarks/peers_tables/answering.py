@@ -3,6 +3,7 @@
 Learns from the first file, then prints ALARM or NONE for each batch: a detector in an environment of its own that a
 program in another one can ask (`benchmarks.bench_audit`).
 """
+
 import importlib
 import sys
 import warnings

@@ -3,6 +3,7 @@
 The import of the library, `prepare` and every job are timed in processor seconds; memory is the peak of
 the process until the batches are judged, and again at the end.
 """
+
 import ast
 import importlib
 import inspect
@@ -17,7 +18,10 @@ import warnings
 
 import pandas as pd
 
-FEWEST, LONGEST = 20, 30.0  # unshifted batches at least, and seconds after which no further one is judged
+FEWEST, LONGEST = (
+    20,
+    30.0,
+)  # unshifted batches at least, and seconds after which no further one is judged
 SERVE = """
 import sys, time; start = 0.0; sys.path.insert(0, {here!r})
 import warnings; warnings.simplefilter("ignore")
@@ -32,8 +36,12 @@ def main(name: str, folder: pathlib.Path) -> dict:
     """All that is measured of one library."""
     start = time.process_time()
     peer = importlib.import_module(name)
-    found = {"import": time.process_time() - start, "missing": getattr(peer, "MISSING", {}),
-             "notes": getattr(peer, "NOTES", {}), "lines": lines(peer)}
+    found = {
+        "import": time.process_time() - start,
+        "missing": getattr(peer, "MISSING", {}),
+        "notes": getattr(peer, "NOTES", {}),
+        "lines": lines(peer),
+    }
     train = pd.read_csv(folder / "train.csv")
     start = time.process_time()
     model = peer.prepare(train)
@@ -43,10 +51,12 @@ def main(name: str, folder: pathlib.Path) -> dict:
     shifted = pd.read_csv(folder / "shifted.csv").query("batch == 0 and shift == 'ages + 5'")
     batch = shifted.drop(columns=["batch", "shift"])
     page = folder / f"{name}.html"
-    for job, run in (("report", lambda: peer.report(model, batch, page)),
-                     ("segments", lambda: peer.segments(model, pd.read_csv(folder / "days.csv"), "day")),
-                     ("stream", lambda: peer.stream(train, pd.read_csv(folder / "stream.csv"))),
-                     ("size", lambda: peer.size(model))):
+    for job, run in (
+        ("report", lambda: peer.report(model, batch, page)),
+        ("segments", lambda: peer.segments(model, pd.read_csv(folder / "days.csv"), "day")),
+        ("stream", lambda: peer.stream(train, pd.read_csv(folder / "stream.csv"))),
+        ("size", lambda: peer.size(model)),
+    ):
         if hasattr(peer, job):
             found[job] = timed(run)
     if page.exists():
@@ -63,14 +73,24 @@ def judged(peer, model, folder) -> dict:
         alarms.append(bool(peer.detect(model, rows.drop(columns="batch"))))
         if len(alarms) >= FEWEST and time.process_time() - start > LONGEST:
             break
-    found = {"seconds_a_batch": (time.process_time() - start) / len(alarms), "false_alarms": sum(alarms),
-             "num_unshifted": len(alarms), "shifts": {}}
-    named = [peer.explain(model, rows.drop(columns="batch")) for _, rows in list(unshifted.groupby("batch"))[:5]]
+    found = {
+        "seconds_a_batch": (time.process_time() - start) / len(alarms),
+        "false_alarms": sum(alarms),
+        "num_unshifted": len(alarms),
+        "shifts": {},
+    }
+    named = [
+        peer.explain(model, rows.drop(columns="batch"))
+        for _, rows in list(unshifted.groupby("batch"))[:5]
+    ]
     found["falsely_named"] = sum(map(len, named)) / len(named)
     for shift, rows in shifted.groupby("shift", sort=False):
         batches = [one.drop(columns=["batch", "shift"]) for _, one in rows.groupby("batch")]
-        found["shifts"][shift] = {"found": sum(bool(peer.detect(model, one)) for one in batches),
-                                  "of": len(batches), "named": peer.explain(model, batches[0])}
+        found["shifts"][shift] = {
+            "found": sum(bool(peer.detect(model, one)) for one in batches),
+            "of": len(batches),
+            "named": peer.explain(model, batches[0]),
+        }
     return found
 
 
@@ -90,9 +110,15 @@ def served(peer, name, model, folder) -> dict:
     try:
         peer.save(model, path)
         size = sum(one.stat().st_size for one in (path, *path.rglob("*")) if one.is_file())
-        code = SERVE.format(here=str(pathlib.Path(__file__).parent), name=name, path=str(path),
-                            batch=str(folder / "unshifted.csv"))
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+        code = SERVE.format(
+            here=str(pathlib.Path(__file__).parent),
+            name=name,
+            path=str(path),
+            batch=str(folder / "unshifted.csv"),
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True
+        )
         first, second = map(float, done.stdout.split()[-2:])
     except Exception as error:
         said = getattr(error, "stderr", "") or str(error)
@@ -106,7 +132,7 @@ def lines(peer) -> dict:
     counts = {}
     for node in ast.parse(source).body:
         if isinstance(node, ast.FunctionDef):
-            text = source.split("\n")[node.lineno:node.end_lineno]
+            text = source.split("\n")[node.lineno : node.end_lineno]
             counts[node.name] = sum(bool(line.strip()) for line in text)
     return counts
 

@@ -1,8 +1,16 @@
 """The tables of docs/peers.md from what was measured."""
+
 from __future__ import annotations
 
-JOBS = {"detect": "detect", "explain": "explain", "report": "report", "segments": "segment", "stream": "stream",
-        "serve": "serve", "size": "size"}
+JOBS = {
+    "detect": "detect",
+    "explain": "explain",
+    "report": "report",
+    "segments": "segment",
+    "stream": "stream",
+    "serve": "serve",
+    "size": "size",
+}
 
 
 def text(found: dict) -> str:
@@ -12,7 +20,9 @@ def text(found: dict) -> str:
 
 def markdown(head, rows) -> str:
     """A table."""
-    return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in (head, ["---"] * len(head), *rows))
+    return "\n".join(
+        "| " + " | ".join(map(str, row)) + " |" for row in (head, ["---"] * len(head), *rows)
+    )
 
 
 def costs(found) -> str:
@@ -23,13 +33,40 @@ def costs(found) -> str:
             rows.append([f"{name} {one['version']}", "fails", *[""] * 7])
             continue
         serve = one["serve"]
-        served = ["fails"] * 3 if "error" in serve else [
-            f"{serve['bytes'] / 1e6:.2f} MB", f"{serve['first']:.1f} s", f"{1e3 * serve['second']:.0f} ms"]
-        rows.append([f"{name} {one['version']}", f"{one['installed_bytes'] / 1e6:,.0f} MB", f"{one['import']:.1f} s",
-                     f"{one['prepare']:.1f} s", f"{1e3 * one['seconds_a_batch']:.0f} ms", f"{one['memory']} MB",
-                     *served])
-    return markdown(["library", "installed", "import", "prepare", "a batch", "peak memory", "stored",
-                     "new process, first answer", "next answer"], rows)
+        served = (
+            ["fails"] * 3
+            if "error" in serve
+            else [
+                f"{serve['bytes'] / 1e6:.2f} MB",
+                f"{serve['first']:.1f} s",
+                f"{1e3 * serve['second']:.0f} ms",
+            ]
+        )
+        rows.append(
+            [
+                f"{name} {one['version']}",
+                f"{one['installed_bytes'] / 1e6:,.0f} MB",
+                f"{one['import']:.1f} s",
+                f"{one['prepare']:.1f} s",
+                f"{1e3 * one['seconds_a_batch']:.0f} ms",
+                f"{one['memory']} MB",
+                *served,
+            ]
+        )
+    return markdown(
+        [
+            "library",
+            "installed",
+            "import",
+            "prepare",
+            "a batch",
+            "peak memory",
+            "stored",
+            "new process, first answer",
+            "next answer",
+        ],
+        rows,
+    )
 
 
 def lines(found) -> str:
@@ -40,12 +77,18 @@ def lines(found) -> str:
         if "error" in one:
             continue
         counts = one["lines"]
-        shared = sum(count for key, count in counts.items()
-                     if key not in ("detect", "explain", "report", "segments", "stream", "size", "save", "load"))
+        shared = sum(
+            count
+            for key, count in counts.items()
+            if key
+            not in ("detect", "explain", "report", "segments", "stream", "size", "save", "load")
+        )
         row = [name, shared]
         for job in JOBS:
             keys = names.get(job, [job])
-            row.append(sum(counts[key] for key in keys) if all(key in counts for key in keys) else "none")
+            row.append(
+                sum(counts[key] for key in keys) if all(key in counts for key in keys) else "none"
+            )
         rows.append(row)
     return markdown(["library", "preparation", *JOBS.values()], rows)
 
@@ -56,14 +99,24 @@ def shifts(found) -> str:
     rows = []
     for name, one in found.items():
         if "error" not in one:
-            rows.append([name, f"{one['false_alarms']} of {one['num_unshifted']}", f"{one['falsely_named']:.2f}",
-                         *(_verdicts(one["shifts"][shift]) for shift in names)])
-    return markdown(["library", "false alarms", "columns named, of an unshifted batch", *names], rows)
+            rows.append(
+                [
+                    name,
+                    f"{one['false_alarms']} of {one['num_unshifted']}",
+                    f"{one['falsely_named']:.2f}",
+                    *(_verdicts(one["shifts"][shift]) for shift in names),
+                ]
+            )
+    return markdown(
+        ["library", "false alarms", "columns named, of an unshifted batch", *names], rows
+    )
 
 
 def _verdicts(one) -> str:
     """How many batches were found, and the columns named in the first."""
-    return f"{one['found']} of {one['of']}" + (f": {', '.join(one['named'])}" if one["named"] else "")
+    return f"{one['found']} of {one['of']}" + (
+        f": {', '.join(one['named'])}" if one["named"] else ""
+    )
 
 
 def more(found) -> str:
@@ -80,9 +133,13 @@ def more(found) -> str:
             elif "error" in got:
                 cells.append("fails: " + got["error"].split("\n")[0][:80])
             else:
-                what = {"report": f"{one.get('page_bytes', 0) / 1e6:.2f} MB",
-                        "segments": ", ".join(got["result"] or []) or "no day" if job == "segments" else "",
-                        "stream": f"alarm at row {got['result']}" if got["result"] else "no alarm"}[job]
+                what = {
+                    "report": f"{one.get('page_bytes', 0) / 1e6:.2f} MB",
+                    "segments": ", ".join(got["result"] or []) or "no day"
+                    if job == "segments"
+                    else "",
+                    "stream": f"alarm at row {got['result']}" if got["result"] else "no alarm",
+                }[job]
                 cells.append(f"{what}, {got['seconds']:.1f} s")
         rows.append(cells)
     return markdown(["library", "report", "days called shifted", "stream"], rows)

@@ -3,6 +3,7 @@
 Rows of both files of Adult, shuffled, without `fnlwgt`.  The first 10,000 are for learning; the batches are of the
 other 38,842, each row in one batch only, so that unshifted ones are unshifted.
 """
+
 from __future__ import annotations
 
 import gzip
@@ -12,8 +13,23 @@ import pathlib
 import numpy as np
 import pandas as pd
 
-NAMES = ("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship",
-         "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income")
+NAMES = (
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education",
+    "education-num",
+    "marital-status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "capital-gain",
+    "capital-loss",
+    "hours-per-week",
+    "native-country",
+    "income",
+)
 NUM_TRAIN, BATCH, NUM_UNSHIFTED, NUM_SHIFTED = 10_000, 300, 100, 3
 DAYS, SHIFTED_DAYS = 10, (3, 7)
 STREAM, CHANGE = 2_000, 1_000
@@ -36,9 +52,11 @@ SHIFTS = {
     "ages + 5": lambda table, rng: table.assign(age=table["age"] + 5),
     "sexes permuted": lambda table, rng: table.assign(sex=rng.permutation(table["sex"])),
     "7 % of a new work class": lambda table, rng: table.assign(
-        workclass=np.where(rng.random(len(table)) < 0.07, "Gig-work", table["workclass"])),
-    "hours and education unpaired": lambda table, rng: table.assign(**{
-        name: rng.permutation(table[name]) for name in ("hours-per-week", "education-num")}),
+        workclass=np.where(rng.random(len(table)) < 0.07, "Gig-work", table["workclass"])
+    ),
+    "hours and education unpaired": lambda table, rng: table.assign(
+        **{name: rng.permutation(table[name]) for name in ("hours-per-week", "education-num")}
+    ),
 }
 
 
@@ -52,17 +70,17 @@ def write(folder: pathlib.Path) -> None:
     parts = []
     for shift, change in SHIFTS.items():
         for number in range(NUM_SHIFTED):
-            part = change(rest[at:at + BATCH], rng)
+            part = change(rest[at : at + BATCH], rng)
             parts.append(part.assign(batch=number, shift=shift))
             at += BATCH
     pd.concat(parts).to_csv(folder / "shifted.csv", index=False)
     parts = []
     for day in range(DAYS):
-        part = rest[at:at + 200]
+        part = rest[at : at + 200]
         part = SHIFTS["ages + 5"](part, rng) if day in SHIFTED_DAYS else part
         parts.append(part.assign(day=f"2026-03-{day + 1:02d}"))
         at += 200
     pd.concat(parts).to_csv(folder / "days.csv", index=False)
-    stream = rest[at:at + STREAM].copy()
+    stream = rest[at : at + STREAM].copy()
     stream.iloc[CHANGE:] = SHIFTS["sexes permuted"](SHIFTS["ages + 5"](stream[CHANGE:], rng), rng)
     stream.to_csv(folder / "stream.csv", index=False)

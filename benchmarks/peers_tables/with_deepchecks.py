@@ -1,12 +1,16 @@
 """The jobs with Deepchecks: a classifier that tells batch from reference, and drift scores of the columns."""
+
 import pandas as pd
 from deepchecks.tabular import Dataset
 from deepchecks.tabular.checks import FeatureDrift, MultivariateDrift
 
 MISSING = {"stream": "takes batches only", "size": "not offered"}
-NOTES = {"detect": "score of a domain classifier of at least 0.25 (default of the condition)",
-         "explain": "drift score of a column of at least 0.2 (K-S) or 0.2 (Cramer's V), the defaults of the condition",
-         "segments": "a loop by hand, one classifier a day", "save": "the reference table itself"}
+NOTES = {
+    "detect": "score of a domain classifier of at least 0.25 (default of the condition)",
+    "explain": "drift score of a column of at least 0.2 (K-S) or 0.2 (Cramer's V), the defaults of the condition",
+    "segments": "a loop by hand, one classifier a day",
+    "save": "the reference table itself",
+}
 
 
 def dataset(table):
@@ -25,7 +29,11 @@ def detect(train, batch):
 
 def explain(train, batch):
     found = FeatureDrift().run(train, dataset(batch), with_display=False).value
-    return [name for name, one in found.items() if one["Drift score"] is not None and one["Drift score"] >= 0.2]
+    return [
+        name
+        for name, one in found.items()
+        if one["Drift score"] is not None and one["Drift score"] >= 0.2
+    ]
 
 
 def report(train, batch, path):

@@ -5,8 +5,11 @@ from evidently import Report
 from evidently.presets import DataDriftPreset
 
 MISSING = {"stream": "takes batches only", "size": "not offered"}
-NOTES = {"detect": "dataset drift: more than half of the columns drift (default)",
-         "segments": "a loop by hand, one report a day", "save": "the reference table itself"}
+NOTES = {
+    "detect": "dataset drift: more than half of the columns drift (default)",
+    "segments": "a loop by hand, one report a day",
+    "save": "the reference table itself",
+}
 
 
 def prepare(train):

@@ -1,12 +1,15 @@
 """The jobs with Frouros: a test for each column, put together by hand with Bonferroni's correction."""
+
 import pickle
 
 from frouros.detectors.data_drift import ChiSquareTest, IncrementalKSTest, KSTest
 
 MISSING = {"report": "returns numbers", "size": "not offered"}
-NOTES = {"segments": "a loop by hand, one test a day, no control of false discoveries",
-         "stream": "incremental K-S test of one column, the age; window of 200 rows, alarm at p < 1e-4 by hand",
-         "detect": "one detector a column, Bonferroni's correction by hand"}
+NOTES = {
+    "segments": "a loop by hand, one test a day, no control of false discoveries",
+    "stream": "incremental K-S test of one column, the age; window of 200 rows, alarm at p < 1e-4 by hand",
+    "detect": "one detector a column, Bonferroni's correction by hand",
+}
 
 
 def prepare(train):
@@ -18,7 +21,10 @@ def prepare(train):
 
 
 def pvalues(detectors, batch):
-    return {name: detector.compare(X=batch[name].to_numpy())[0].p_value for name, detector in detectors.items()}
+    return {
+        name: detector.compare(X=batch[name].to_numpy())[0].p_value
+        for name, detector in detectors.items()
+    }
 
 
 def detect(detectors, batch):

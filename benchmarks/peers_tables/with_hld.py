@@ -1,4 +1,5 @@
 """The jobs with hld."""
+
 import hld
 
 
@@ -11,18 +12,23 @@ def detect(model, batch):
 
 
 def explain(model, batch):
-    return [column.name for column in model.test(batch).columns if column.adjusted <= 0.05]  # by Holm
+    return [
+        column.name for column in model.test(batch).columns if column.adjusted <= 0.05
+    ]  # by Holm
 
 
 def report(model, batch, path):
     from hld.reports.batch_report import batch_report
     from hld.reports.page import write_page
+
     write_page(batch_report(model, model.test(batch), batch_name="batch"), path)
 
 
 def segments(model, table, by):
     result = model.test_by(table, by)
-    return [str(one) for one, is_shifted in zip(result.labels, result.reject, strict=True) if is_shifted]
+    return [
+        str(one) for one, is_shifted in zip(result.labels, result.reject, strict=True) if is_shifted
+    ]
 
 
 def stream(train, rows):

@@ -8,6 +8,7 @@
 A cell is a data set, a kind of shift, a column and a batch size.  Each cell is written to the file when it is done, and
 a run with the same file continues where the last one ended, so that a grid can be run in pieces.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -36,8 +37,12 @@ def main():
     parser.add_argument("--tables", nargs="*", default=TABLES)
     parser.add_argument("--kinds", nargs="*", default=tuple(SHIFTS))
     parser.add_argument("--sizes", nargs="*", type=int, default=SIZES)
-    parser.add_argument("--methods", nargs="*", default=[name for name in METHODS if name not in SLOW])
-    parser.add_argument("--batches", type=int, default=100, help="shifted ones in a cell; twice as many unshifted")
+    parser.add_argument(
+        "--methods", nargs="*", default=[name for name in METHODS if name not in SLOW]
+    )
+    parser.add_argument(
+        "--batches", type=int, default=100, help="shifted ones in a cell; twice as many unshifted"
+    )
     parser.add_argument("--columns", type=int, default=2, help="columns of each data set and kind")
     parser.add_argument("--rows", type=int, default=MOST_TRAIN, help="training rows, at most")
     parser.add_argument("--quick", action="store_true", help="three tables, T = 50, 40 batches")
@@ -67,8 +72,11 @@ def key_of(cell) -> tuple:
 def study(name, options, done):
     """Cells of one data set that are not done."""
     source = load_source(name, options.rows)
-    todo = {T: [(kind, v) for kind in options.kinds for v in columns_for(kind, source, options.columns)]
-            for T in options.sizes if len(source.fresh) >= 2 * T}
+    todo = {
+        T: [(kind, v) for kind in options.kinds for v in columns_for(kind, source, options.columns)]
+        for T in options.sizes
+        if len(source.fresh) >= 2 * T
+    }
     built, shared = {}, {}
     for method in options.methods:
         for T, cells in todo.items():
@@ -79,14 +87,31 @@ def study(name, options, done):
                 built[method] = METHODS[method](source, shared)
             test = built[method]
             unshifted = [test(batch) for batch in fresh_batches(source, T, 2 * options.batches, 0)]
-            threshold = np.quantile([statistic for statistic, _ in unshifted], 1 - ALPHA, method="higher")
-            size = None if unshifted[0][1] is None else float(np.mean([p <= ALPHA for _, p in unshifted]))
+            threshold = np.quantile(
+                [statistic for statistic, _ in unshifted], 1 - ALPHA, method="higher"
+            )
+            size = (
+                None
+                if unshifted[0][1] is None
+                else float(np.mean([p <= ALPHA for _, p in unshifted]))
+            )
             for kind, v in left:
-                found = [test(batch) for batch in shifted_batches(kind, source, v, T, options.batches, 1)]
-                yield {"table": name, "kind": kind, "column": v, "T": T, "method": method, "size": size,
-                       "power": float(np.mean([statistic > threshold for statistic, _ in found])),
-                       "nominal": None if size is None else float(np.mean([p <= ALPHA for _, p in found])),
-                       "batches": options.batches}
+                found = [
+                    test(batch) for batch in shifted_batches(kind, source, v, T, options.batches, 1)
+                ]
+                yield {
+                    "table": name,
+                    "kind": kind,
+                    "column": v,
+                    "T": T,
+                    "method": method,
+                    "size": size,
+                    "power": float(np.mean([statistic > threshold for statistic, _ in found])),
+                    "nominal": None
+                    if size is None
+                    else float(np.mean([p <= ALPHA for _, p in found])),
+                    "batches": options.batches,
+                }
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ The shifts are those of `shifts.py` that move one column.  Among the batches tha
     dependence  (permuted) ... one of those of `result.largest_dependence`
     region      (permuted) ... among those of the first of `result.localize_dependences()`
 """
+
 from __future__ import annotations
 
 import warnings
@@ -46,10 +47,21 @@ def study(name, options) -> list:
             for v in columns_for(kind, source, options.columns):
                 batches = shifted_batches(kind, source, v, T, options.batches, 1)
                 results = [(batch, detector.test(batch)) for batch in batches]
-                named = [names_first(detector, source, batch, result, v, kind) for batch, result in results
-                         if result.pvalue <= ALPHA]
-                cells.append({"table": name, "kind": kind, "column": v, "T": T, "batches": len(batches),
-                              "named": named})
+                named = [
+                    names_first(detector, source, batch, result, v, kind)
+                    for batch, result in results
+                    if result.pvalue <= ALPHA
+                ]
+                cells.append(
+                    {
+                        "table": name,
+                        "kind": kind,
+                        "column": v,
+                        "T": T,
+                        "batches": len(batches),
+                        "named": named,
+                    }
+                )
     return cells
 
 
@@ -57,13 +69,22 @@ def names_first(detector, source, batch, result, v, kind) -> dict:
     """Whether each way names column v first."""
     columns = [column.name for column in detector.encoder_.columns]
     own = columns[v]
-    found = {"column": result.columns[0].name == own,
-             "by tests": int(np.argmin(column_pvalues(source, batch))) == v}
+    found = {
+        "column": result.columns[0].name == own,
+        "by tests": int(np.argmin(column_pvalues(source, batch))) == v,
+    }
     if kind == "permuted":
-        pairs, largest, regions = result.pairs, result.largest_dependence, result.localize_dependences(top=1)
+        pairs, largest, regions = (
+            result.pairs,
+            result.largest_dependence,
+            result.localize_dependences(top=1),
+        )
         named = {columns[u] for part in regions[0].parts for u in part} if regions else set()
-        found |= {"pair": bool(pairs) and own in pairs[0].names, "region": own in named,
-                  "dependence": largest is not None and v in (largest.columns or ())}
+        found |= {
+            "pair": bool(pairs) and own in pairs[0].names,
+            "region": own in named,
+            "dependence": largest is not None and v in (largest.columns or ()),
+        }
     return found
 
 
@@ -71,14 +92,30 @@ def report(cells) -> str:
     """Markdown: shares of rejecting batches, each batch alike, by kind and batch size."""
     sizes = sorted({cell["T"] for cell in cells})
     tables = list(dict.fromkeys(cell["table"] for cell in cells))
-    lines = [f"Share of rejecting batches in which the moved column is named first, T = {' / '.join(map(str, sizes))}; "
-             f"{', '.join(tables)}", "", "| shift | rejecting batches | " + " | ".join(NAMED) + " |",
-             "|---" * (2 + len(NAMED)) + "|"]
+    lines = [
+        f"Share of rejecting batches in which the moved column is named first, T = {' / '.join(map(str, sizes))}; "
+        f"{', '.join(tables)}",
+        "",
+        "| shift | rejecting batches | " + " | ".join(NAMED) + " |",
+        "|---" * (2 + len(NAMED)) + "|",
+    ]
     for kind in KINDS:
-        named = [[one for cell in cells if (cell["kind"], cell["T"]) == (kind, T) for one in cell["named"]]
-                 for T in sizes]
-        shares = [" / ".join(_share([one[way] for one in some if way in one]) for some in named) for way in NAMED]
-        lines.append(f"| {kind} | {' / '.join(str(len(some)) for some in named)} | {' | '.join(shares)} |")
+        named = [
+            [
+                one
+                for cell in cells
+                if (cell["kind"], cell["T"]) == (kind, T)
+                for one in cell["named"]
+            ]
+            for T in sizes
+        ]
+        shares = [
+            " / ".join(_share([one[way] for one in some if way in one]) for some in named)
+            for way in NAMED
+        ]
+        lines.append(
+            f"| {kind} | {' / '.join(str(len(some)) for some in named)} | {' | '.join(shares)} |"
+        )
     return "\n".join(lines)
 
 

@@ -3,6 +3,7 @@
 python -m PROGRAM --output FILE.json [--tables adult ...] [its own options]
 python -m PROGRAM report FILE.json
 """
+
 from __future__ import annotations
 
 import argparse

@@ -15,6 +15,7 @@ powers has kinds of shifts each of which one statistic alone sees, independent o
 sees them two times out of three, a test for all of them is behind one of the special ones by this much or more, in at
 least one cell.  Statistics of real tables are neither quite independent nor quite blind, so this is a yardstick there.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -27,13 +28,17 @@ SHIFTS = np.arange(1.0, 4.01, 0.25)
 
 def main():
     """Print the bound for some numbers of kinds, with the standard error of the draws."""
-    print("| kinds of shifts | largest loss at least | where a special test has power | standard error |")
+    print(
+        "| kinds of shifts | largest loss at least | where a special test has power | standard error |"
+    )
     print("|---|---|---|---|")
     for kinds in KINDS:
         found = [least_regret(kinds, mu) for mu in SHIFTS]
         i = int(np.argmax(found))
         error = np.sqrt(0.25 / DRAWS) * 2  # of the power, and of the level by c
-        print(f"| {kinds} | {found[i]:.2f} | {best_power(SHIFTS[i]):.2f} | {error:.3f} |", flush=True)
+        print(
+            f"| {kinds} | {found[i]:.2f} | {best_power(SHIFTS[i]):.2f} | {error:.3f} |", flush=True
+        )
 
 
 def least_regret(kinds, mu, draws=DRAWS, seed=0):

@@ -14,6 +14,7 @@
 The columns of a cell are chosen at random among those that the kind is for, by a seed of data set and kind; a column
 that is constant in all but 2 % of the training rows is not chosen.
 """
+
 from __future__ import annotations
 
 import zlib
@@ -37,7 +38,9 @@ def permuted(rows, other, v, rng, train):
 def margin(rows, other, v, rng, train):
     """In 30 % of the rows a level of column v drawn from all levels alike."""
     levels = np.unique(train[:, v])
-    return _with(rows, v, np.where(rng.random(len(rows)) < 0.3, rng.choice(levels, len(rows)), rows[:, v]))
+    return _with(
+        rows, v, np.where(rng.random(len(rows)) < 0.3, rng.choice(levels, len(rows)), rows[:, v])
+    )
 
 
 def drift(rows, other, v, rng, train):
@@ -47,9 +50,11 @@ def drift(rows, other, v, rng, train):
 
 def contaminated(share):
     """A share of the rows from the other class."""
+
     def shift(rows, other, v, rng, train):
         taken = rng.random(len(rows)) < share
         return np.where(taken[:, None], other[rng.integers(0, len(other), len(rows))], rows)
+
     return shift
 
 
@@ -79,10 +84,18 @@ def unseen(rows, other, v, rng, train):
     return _with(rows, v, np.where(rng.random(len(rows)) < 0.2, train[:, v].max() + 7, rows[:, v]))
 
 
-SHIFTS = {"class": (NONE, other_class), "permuted": (ANY, permuted), "margin": (NOMINAL, margin),
-          "drift": (NUMERIC, drift), "contaminated10": (NONE, contaminated(0.10)),
-          "contaminated5": (NONE, contaminated(0.05)), "swapped": (NOMINAL, swapped), "replaced": (ANY, replaced),
-          "tails": (NUMERIC, tails), "unseen": (NOMINAL, unseen)}
+SHIFTS = {
+    "class": (NONE, other_class),
+    "permuted": (ANY, permuted),
+    "margin": (NOMINAL, margin),
+    "drift": (NUMERIC, drift),
+    "contaminated10": (NONE, contaminated(0.10)),
+    "contaminated5": (NONE, contaminated(0.05)),
+    "swapped": (NOMINAL, swapped),
+    "replaced": (ANY, replaced),
+    "tails": (NUMERIC, tails),
+    "unseen": (NOMINAL, unseen),
+}
 
 
 def columns_for(kind: str, source, count: int) -> list:
@@ -90,8 +103,15 @@ def columns_for(kind: str, source, count: int) -> list:
     what = SHIFTS[kind][0]
     if what is NONE:
         return [None]
-    fits = {ANY: np.ones(len(source.is_numeric), bool), NUMERIC: source.is_numeric, NOMINAL: ~source.is_numeric}[what]
-    varies = [np.unique(column, return_counts=True)[1].max() <= (1 - RARE) * len(column) for column in source.train.T]
+    fits = {
+        ANY: np.ones(len(source.is_numeric), bool),
+        NUMERIC: source.is_numeric,
+        NOMINAL: ~source.is_numeric,
+    }[what]
+    varies = [
+        np.unique(column, return_counts=True)[1].max() <= (1 - RARE) * len(column)
+        for column in source.train.T
+    ]
     candidates = np.flatnonzero(fits & np.array(varies))
     rng = np.random.default_rng(zlib.crc32(f"{source.name} {kind}".encode()))
     return sorted(rng.permutation(candidates)[:count].tolist())
@@ -101,7 +121,10 @@ def shifted_batches(kind: str, source, v, T: int, count: int, seed: int) -> list
     """Shifted batches of T rows."""
     rng = np.random.default_rng([seed, T, zlib.crc32(f"{source.name} {kind} {v}".encode())])
     shift = SHIFTS[kind][1]
-    return [shift(_drawn(source.fresh, T, rng), source.other, v, rng, source.train) for _ in range(count)]
+    return [
+        shift(_drawn(source.fresh, T, rng), source.other, v, rng, source.train)
+        for _ in range(count)
+    ]
 
 
 def fresh_batches(source, T: int, count: int, seed: int) -> list:

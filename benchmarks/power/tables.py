@@ -4,6 +4,7 @@ Numeric columns stay numbers (the tests bin them, or do not); nominal ones are c
 split on one variable that is 1 in about 30 % of the rows: rows where it is 0 are the source, those where it is 1 the
 other class, and the variable itself is left out.
 """
+
 from __future__ import annotations
 
 import os
@@ -14,9 +15,26 @@ import numpy as np
 
 from ..paper import datasets
 
-CLASSES = {"adult": "<=50K", "connect4": "win", "covertype": "lodgepole", "census": "<50K", "sensorless": "healthy",
-           "mnist7": "3"}
-BINARY = ("nltcs", "plants", "audio", "jester", "netflix", "accidents", "dna", "kdd", "msnbc", "book")
+CLASSES = {
+    "adult": "<=50K",
+    "connect4": "win",
+    "covertype": "lodgepole",
+    "census": "<50K",
+    "sensorless": "healthy",
+    "mnist7": "3",
+}
+BINARY = (
+    "nltcs",
+    "plants",
+    "audio",
+    "jester",
+    "netflix",
+    "accidents",
+    "dna",
+    "kdd",
+    "msnbc",
+    "book",
+)
 TABLES = (*CLASSES, *BINARY)
 MOST_TRAIN, MOST_FRESH, MOST_OTHER = 4_000, 12_000, 4_000
 
@@ -47,14 +65,16 @@ def load_source(name: str, num_train: int = MOST_TRAIN) -> Source:
     values, is_other = values[order], is_other[order]
     own, other = values[~is_other], values[is_other]
     n = min(num_train, len(own) // 3)
-    return Source(name, own[:n], own[n:n + MOST_FRESH], other[:MOST_OTHER], is_numeric)
+    return Source(name, own[:n], own[n : n + MOST_FRESH], other[:MOST_OTHER], is_numeric)
 
 
 def _table(name):
     """Values, which columns are numeric, and which rows are of the other class."""
     table, own = datasets.load_table(name), CLASSES[name]
-    is_other = np.isin(table.labels, datasets.PAIRS[name][own][:1] if name != "sensorless"
-                       else datasets.PAIRS[name][own])
+    is_other = np.isin(
+        table.labels,
+        datasets.PAIRS[name][own][:1] if name != "sensorless" else datasets.PAIRS[name][own],
+    )
     kept = is_other | (table.labels == own)
     values, is_numeric = table.values[kept].astype(np.float64), table.is_numeric
     if name == "mnist7":

@@ -11,6 +11,7 @@ batches (at equal size), or what has a p-value of at most 0.05 (at nominal size,
 The tables are two halves: their names in alphabetical order, every other one, are for choosing (CHOOSING), the others
 are held back (HELD_BACK) until the choice is made.
 """
+
 from __future__ import annotations
 
 import warnings
@@ -42,66 +43,140 @@ from .tables import TABLES, load_source
 HELD_BACK, CHOOSING = sorted(TABLES)[::2], sorted(TABLES)[1::2]
 COUNTS = "counts"  # the largest difference of a single count, `hld.results.largest_count`, with a share of the level
 EVERY = (*DEFAULT, "whitened_fine", "score", "ordered")
-COMBINED = {"four": DEFAULT, "+ fine": EVERY[:5], "+ score": (*DEFAULT, "score"), "+ fine + score": EVERY[:6],
-            "+ fine + score + ordered": EVERY, COUNTS: (COUNTS,)}
-SHARES = (0.1, 0.2, 0.35, 0.5)  # of the level, for the test of counts beside all metrics but "ordered"
-COMBINED |= {f"+ fine + score + {share:.0%} counts": (*EVERY[:6], COUNTS, share) for share in SHARES}
-DEPENDENCES = "dependences"  # the largest change of a dependence, beside counts with the share of the default
-COMBINED |= {f"+ counts + {share:.0%} dependences": (*EVERY[:6], COUNTS, COUNTS_SHARE, DEPENDENCES, share)
-             for share in (0.1, 0.2, 0.3)}
+COMBINED = {
+    "four": DEFAULT,
+    "+ fine": EVERY[:5],
+    "+ score": (*DEFAULT, "score"),
+    "+ fine + score": EVERY[:6],
+    "+ fine + score + ordered": EVERY,
+    COUNTS: (COUNTS,),
+}
+SHARES = (
+    0.1,
+    0.2,
+    0.35,
+    0.5,
+)  # of the level, for the test of counts beside all metrics but "ordered"
+COMBINED |= {
+    f"+ fine + score + {share:.0%} counts": (*EVERY[:6], COUNTS, share) for share in SHARES
+}
+DEPENDENCES = (
+    "dependences"  # the largest change of a dependence, beside counts with the share of the default
+)
+COMBINED |= {
+    f"+ counts + {share:.0%} dependences": (*EVERY[:6], COUNTS, COUNTS_SHARE, DEPENDENCES, share)
+    for share in (0.1, 0.2, 0.3)
+}
 NEW = "new"  # new values, `hld.schemas.counts.new_values`, beside both; its share is the others' where nothing is new
-COMBINED |= {f"+ counts + dependences + {share:.0%} new": (*EVERY[:6], COUNTS, COUNTS_SHARE, DEPENDENCES,
-                                                           DEPENDENCES_SHARE, NEW, share)
-             for share in (0.02, 0.1, 0.2, 0.3)}
+COMBINED |= {
+    f"+ counts + dependences + {share:.0%} new": (
+        *EVERY[:6],
+        COUNTS,
+        COUNTS_SHARE,
+        DEPENDENCES,
+        DEPENDENCES_SHARE,
+        NEW,
+        share,
+    )
+    for share in (0.02, 0.1, 0.2, 0.3)
+}
 BESIDE = (COUNTS, DEPENDENCES, NEW)
 ALPHA, SIZES = 0.05, (10, 50, 200)
 
 
 def main():
     """Run tables that are not there yet, or report; three times as many unshifted batches as shifted ones in a cell."""
-    run(__doc__, study, lambda cells: f"{report(cells)}\n\n{report(cells, 'nominal')}", CHOOSING, batches=30, columns=1,
-        rows=2000)
+    run(
+        __doc__,
+        study,
+        lambda cells: f"{report(cells)}\n\n{report(cells, 'nominal')}",
+        CHOOSING,
+        batches=30,
+        columns=1,
+        rows=2000,
+    )
 
 
 def study(name, options) -> list:
     """Cells of one table."""
     source = load_source(name, options.rows)
-    nominal, numeric = (np.flatnonzero(kind).tolist() for kind in (~source.is_numeric, source.is_numeric))
+    nominal, numeric = (
+        np.flatnonzero(kind).tolist() for kind in (~source.is_numeric, source.is_numeric)
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        detector = hld.HLDDetector(categorical=nominal, continuous=numeric, metric="euclidean", null="normal")
+        detector = hld.HLDDetector(
+            categorical=nominal, continuous=numeric, metric="euclidean", null="normal"
+        )
         detector.fit(source.train)
-    half = np.random.default_rng(0).permutation(len(source.train))[:len(source.train) // 2]  # as the detector's
+    half = np.random.default_rng(0).permutation(len(source.train))[
+        : len(source.train) // 2
+    ]  # as the detector's
     circuit, encode = detector.circuit_, lambda rows: detector.encoder_.encode(rows)[0]
     nodes = pcircuit.select_nodes(circuit)
-    reference = row_reference(circuit, nodes, encode(source.train[np.sort(half)]), score_features(circuit))
+    reference = row_reference(
+        circuit, nodes, encode(source.train[np.sort(half)]), score_features(circuit)
+    )
     ascending, kept = detector.encoder_.ordered, detector.profile_
-    metrics = tuple(build_metric(metric, reference, **({"ordered": ascending} if ascending else {}))
-                    for metric in EVERY if ascending or metric != "ordered")
-    spread = squared_distances(metrics, reference.rows(PILOT_ROWS, np.random.default_rng(0))).var(axis=0)
+    metrics = tuple(
+        build_metric(metric, reference, **({"ordered": ascending} if ascending else {}))
+        for metric in EVERY
+        if ascending or metric != "ordered"
+    )
+    spread = squared_distances(metrics, reference.rows(PILOT_ROWS, np.random.default_rng(0))).var(
+        axis=0
+    )
     laws = zip(limit_laws(reference, metrics), spread.tolist(), strict=True)
-    score = score_of(tuple(law.with_excess(one) for law, one in laws))  # so corrected for T, as the detector's are
+    score = score_of(
+        tuple(law.with_excess(one) for law, one in laws)
+    )  # so corrected for T, as the detector's are
 
     def each(batches, T):
         """What is tested beside in each of B batches, and (B, q) scores of the metrics, one by one."""
-        rows, quality = zip(*(detector.encoder_.check(batch, detector.schema_.trained, kept=detector.new_values_)
-                              for batch in batches), strict=True)
+        rows, quality = zip(
+            *(
+                detector.encoder_.check(batch, detector.schema_.trained, kept=detector.new_values_)
+                for batch in batches
+            ),
+            strict=True,
+        )
         means = np.stack([reference.vectors.mean(one) for one in rows]) - reference.mean
-        scores = score(squared_distances(metrics, means) / (1 + T / reference.num_rows), T)[:, :len(metrics)]
+        scores = score(squared_distances(metrics, means) / (1 + T / reference.num_rows), T)[
+            :, : len(metrics)
+        ]
         own = [profile_of(one, detector.encoder_.num_categories, kept.edges) for one in rows]
-        beside = [{COUNTS: largest_count(kept, one, ascending), DEPENDENCES: largest_dependence(kept, one),
-                   NEW: checked.new_values} for one, checked in zip(own, quality, strict=True)]
+        beside = [
+            {
+                COUNTS: largest_count(kept, one, ascending),
+                DEPENDENCES: largest_dependence(kept, one),
+                NEW: checked.new_values,
+            }
+            for one, checked in zip(own, quality, strict=True)
+        ]
         return beside, scores
+
     cells = []
     for T in SIZES:
         unshifted = each(fresh_batches(source, T, 3 * options.batches, 0), T)
         for kind in SHIFTS:
             for v in columns_for(kind, source, options.columns):
                 found = each(shifted_batches(kind, source, v, T, options.batches, 1), T)
-                cells.append({"table": name, "kind": kind, "column": v, "T": T,
-                              "power": {label: _power(found, unshifted, chosen) for label, chosen in COMBINED.items()},
-                              "nominal": {label: float((_combined(found, chosen) <= ALPHA).mean())
-                                          for label, chosen in COMBINED.items()}})
+                cells.append(
+                    {
+                        "table": name,
+                        "kind": kind,
+                        "column": v,
+                        "T": T,
+                        "power": {
+                            label: _power(found, unshifted, chosen)
+                            for label, chosen in COMBINED.items()
+                        },
+                        "nominal": {
+                            label: float((_combined(found, chosen) <= ALPHA).mean())
+                            for label, chosen in COMBINED.items()
+                        },
+                    }
+                )
     return cells
 
 
@@ -114,25 +189,49 @@ def _power(found, unshifted, chosen) -> float:
 def _combined(batches, chosen) -> np.ndarray:
     """(B,) the harmonic mean of the scores of some metrics, and what is tested beside them with its share."""
     beside, scores = batches
-    places = [EVERY.index(name) for name in chosen if name in EVERY and EVERY.index(name) < scores.shape[1]]
+    places = [
+        EVERY.index(name)
+        for name in chosen
+        if name in EVERY and EVERY.index(name) < scores.shape[1]
+    ]
     if not places:
         return np.array([one[COUNTS].pvalue for one in beside])
     shares = {name: chosen[chosen.index(name) + 1] for name in BESIDE if name in chosen}
     together = harmonic_mean(np.maximum(scores[:, places], 1e-300))
-    return np.array([combined(p, *(replace(found[name], share=share) for name, share in shares.items()
-                                   if found[name].share)) for p, found in zip(together.tolist(), beside, strict=True)])
+    return np.array(
+        [
+            combined(
+                p,
+                *(
+                    replace(found[name], share=share)
+                    for name, share in shares.items()
+                    if found[name].share
+                ),
+            )
+            for p, found in zip(together.tolist(), beside, strict=True)
+        ]
+    )
 
 
 def report(cells, of="power") -> str:
     """Markdown: mean power by kind of shift, at equal size or (of="nominal") at the level of the p-values."""
     tables, kinds = (list(dict.fromkeys(cell[key] for cell in cells)) for key in ("table", "kind"))
     size = "equal" if of == "power" else "nominal"
-    lines = [f"Mean power at {size} size, level {ALPHA}, T = {' / '.join(map(str, SIZES))}; {', '.join(tables)}", "",
-             "| shift (cells) | " + " | ".join(COMBINED) + " |", "|---" * (1 + len(COMBINED)) + "|"]
+    lines = [
+        f"Mean power at {size} size, level {ALPHA}, T = {' / '.join(map(str, SIZES))}; {', '.join(tables)}",
+        "",
+        "| shift (cells) | " + " | ".join(COMBINED) + " |",
+        "|---" * (1 + len(COMBINED)) + "|",
+    ]
     for kind in [*kinds, "all"]:
         chosen = [cell for cell in cells if kind in (cell["kind"], "all")]
-        shown = [" / ".join(f"{np.mean([cell[of][label] for cell in chosen if cell['T'] == T]):.2f}"
-                            for T in SIZES) for label in COMBINED]
+        shown = [
+            " / ".join(
+                f"{np.mean([cell[of][label] for cell in chosen if cell['T'] == T]):.2f}"
+                for T in SIZES
+            )
+            for label in COMBINED
+        ]
         lines.append(f"| {kind} ({len(chosen)}) | " + " | ".join(shown) + " |")
     return "\n".join(lines)
 

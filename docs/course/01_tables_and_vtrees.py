@@ -15,10 +15,10 @@ from sklearn.datasets import load_breast_cancer
 import pcircuit
 
 data = load_breast_cancer()
-columns = [0, 1, 4, 7]                                   # radius, texture, smoothness, concave points
+columns = [0, 1, 4, 7]  # radius, texture, smoothness, concave points
 names = ["radius", "texture", "smoothness", "concave"]
 x = (data.data[:, columns] > np.median(data.data[:, columns], axis=0)).astype(int)
-x = np.column_stack([data.target == 0, x])               # the diagnosis first: 1 is malignant
+x = np.column_stack([data.target == 0, x])  # the diagnosis first: 1 is malignant
 names = ["malignant", *names]
 x.shape, x[:3]
 
@@ -41,9 +41,11 @@ table.sum(), (table > 0).sum()
 
 # %%
 p_malignant = table.sum(axis=(1, 2, 3, 4))
-joint = table.sum(axis=(1, 2, 3))                        # of diagnosis and concave points
+joint = table.sum(axis=(1, 2, 3))  # of diagnosis and concave points
 p_given_concave = joint[:, 1] / joint[:, 1].sum()
-print(f"malignant: {p_malignant[1]:.3f}, malignant given many concave points: {p_given_concave[1]:.3f}")
+print(
+    f"malignant: {p_malignant[1]:.3f}, malignant given many concave points: {p_given_concave[1]:.3f}"
+)
 
 # %% [markdown]
 # ## What goes wrong, and why
@@ -105,14 +107,14 @@ for r in range(vtree.num_nodes):
 
 # %%
 # Solutions
-few = table[:, 0, :, :, 0].sum(axis=(1, 2))              # 1: fix two axes, sum the others
+few = table[:, 0, :, :, 0].sum(axis=(1, 2))  # 1: fix two axes, sum the others
 answer = few[1] / few.sum()
 rows = x[(x[:, 1] == 0) & (x[:, 4] == 0)]
-assert np.isclose(answer, rows[:, 0].mean())             # counting rows says the same
-assert 2**2 + 2**3 == 12                                 # 2: instead of 32
+assert np.isclose(answer, rows[:, 0].mean())  # counting rows says the same
+assert 2**2 + 2**3 == 12  # 2: instead of 32
 
 
-def depth(tree):                                         # 3
+def depth(tree):  # 3
     levels = np.zeros(tree.num_nodes, dtype=int)
     for node in range(tree.num_nodes - 2, -1, -1):
         levels[node] = levels[tree.parent(node)] + 1

@@ -24,13 +24,21 @@ from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 # 0.4. A quarter of the days are rainy. We never see which kind of day it is.
 
 # %%
-cloud = InputRegion(0, [[0.1, 0.9],                      # unit 0: rainy days, P(clear), P(cloudy)
-                        [0.7, 0.3]])                     # unit 1: dry days
-wind = InputRegion(1, [[0.3, 0.7],
-                       [0.6, 0.4]])
-days = InnerRegion(products=[[0, 0],                     # product 0: unit 0 of cloud times unit 0 of wind
-                             [1, 1]],                    # product 1: both dry
-                   weights=[[0.25, 0.75]])               # one sum over the two products
+cloud = InputRegion(
+    0,
+    [
+        [0.1, 0.9],  # unit 0: rainy days, P(clear), P(cloudy)
+        [0.7, 0.3],
+    ],
+)  # unit 1: dry days
+wind = InputRegion(1, [[0.3, 0.7], [0.6, 0.4]])
+days = InnerRegion(
+    products=[
+        [0, 0],  # product 0: unit 0 of cloud times unit 0 of wind
+        [1, 1],
+    ],  # product 1: both dry
+    weights=[[0.25, 0.75]],
+)  # one sum over the two products
 weather = Circuit(VTree.from_nested([0, 1]), [cloud, wind, days])
 print(weather.describe())
 
@@ -78,9 +86,11 @@ ax = street.plot([1, -1, 1], names=["cloud", "wind", "umbrella"])
 print(weather.properties())
 
 # %%
-for wrong in (lambda: Circuit(weather.vtree, [cloud, wind]),
-              lambda: Circuit(weather.vtree, [cloud, wind, InnerRegion([[0, 2]], [[1.0]])]),
-              lambda: InputRegion(0, [[0.5, -0.5]])):
+for wrong in (
+    lambda: Circuit(weather.vtree, [cloud, wind]),
+    lambda: Circuit(weather.vtree, [cloud, wind, InnerRegion([[0, 2]], [[1.0]])]),
+    lambda: InputRegion(0, [[0.5, -0.5]]),
+):
     try:
         wrong()
     except ValueError as error:
@@ -108,8 +118,14 @@ print("sum over all states:", np.exp(careless.log_likelihood([[-1, -1]]))[0])
 # %%
 # Solutions
 faces = np.eye(6)
-twins = Circuit(VTree.from_nested([0, 1]), [InputRegion(0, faces), InputRegion(1, faces),
-                                            InnerRegion([[k, k] for k in range(6)], [[1 / 6] * 6])])
+twins = Circuit(
+    VTree.from_nested([0, 1]),
+    [
+        InputRegion(0, faces),
+        InputRegion(1, faces),
+        InnerRegion([[k, k] for k in range(6)], [[1 / 6] * 6]),
+    ],
+)
 assert np.isclose(np.exp(twins.log_likelihood([[3, 3]]))[0], 1 / 6)
 assert twins.log_likelihood([[3, 4]])[0] == -np.inf
 
@@ -119,8 +135,11 @@ assert np.isclose(np.exp(independent.log_likelihood([[1, 1, 1]]))[0], 0.1 * 0.5 
 
 V, K, C = 8, 3, 4
 tree = VTree.balanced(V)
-regions = [InputRegion(v, np.full((K, C), 1 / C)) if v >= 0 else
-           InnerRegion([[k, k] for k in range(K)], np.full((1 if r == tree.root else K, K), 1 / K))
-           for r, v in enumerate(tree.variables.tolist())]
+regions = [
+    InputRegion(v, np.full((K, C), 1 / C))
+    if v >= 0
+    else InnerRegion([[k, k] for k in range(K)], np.full((1 if r == tree.root else K, K), 1 / K))
+    for r, v in enumerate(tree.variables.tolist())
+]
 assert Circuit(tree, regions).num_parameters == V * K * C + (V - 2) * K * K + K
 print("all right")

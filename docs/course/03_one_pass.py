@@ -16,7 +16,9 @@ import pcircuit
 from pcircuit import InputRegion
 
 digits = load_digits()
-rows = (digits.images[:, 1:7, 1:7] > 7).reshape(len(digits.images), 36).astype(int)   # 36 pixels, black or white
+rows = (
+    (digits.images[:, 1:7, 1:7] > 7).reshape(len(digits.images), 36).astype(int)
+)  # 36 pixels, black or white
 circuit, _ = pcircuit.fit_em(pcircuit.hclt(rows[:300], num_latents=4), rows[:300], num_epochs=5)
 circuit
 
@@ -70,14 +72,16 @@ print(inspect.getsource(pcircuit.inference.likelihood.upward).split('"""')[2])
 
 # %%
 half = rows[0].copy()
-half[18:] = -1                                            # the lower half is not observed
+half[18:] = -1  # the lower half is not observed
 assert np.isclose(np.log(values(circuit, half)[-1][0]), circuit.log_likelihood([half])[0])
 
-small = pcircuit.marginalize(circuit, keep=range(8))      # eight variables are few enough to enumerate
+small = pcircuit.marginalize(circuit, keep=range(8))  # eight variables are few enough to enumerate
 states = np.array(list(np.ndindex(*[2] * 8)))
 partly = np.array([1, -1, 0, -1, -1, 1, -1, -1])
 agree = ((partly < 0) | (states == partly)).all(axis=1)
-assert np.isclose(np.exp(small.log_likelihood(states[agree])).sum(), np.exp(small.log_likelihood([partly]))[0])
+assert np.isclose(
+    np.exp(small.log_likelihood(states[agree])).sum(), np.exp(small.log_likelihood([partly]))[0]
+)
 
 # %% [markdown]
 # ## What it costs
@@ -89,7 +93,9 @@ assert np.isclose(np.exp(small.log_likelihood(states[agree])).sum(), np.exp(smal
 start = time.perf_counter()
 circuit.log_likelihood(rows)
 seconds = time.perf_counter() - start
-print(f"{circuit.num_parameters} parameters, {len(rows)} rows: {1e6 * seconds / len(rows):.1f} microseconds a row")
+print(
+    f"{circuit.num_parameters} parameters, {len(rows)} rows: {1e6 * seconds / len(rows):.1f} microseconds a row"
+)
 worst, best = np.argsort(circuit.log_likelihood(rows))[[0, -1]]
 figure, axes = plt.subplots(1, 2, figsize=(5, 2.5), layout="constrained")
 for ax, n, label in zip(axes, (best, worst), ("most likely", "least likely"), strict=True):
@@ -126,7 +132,7 @@ assert naive == -np.inf
 masked = np.repeat(rows[:1], 36, axis=0)
 np.fill_diagonal(masked, -1)
 gain = circuit.log_likelihood(masked) - circuit.log_likelihood(rows[:1])
-assert (gain >= -1e-12).all()                             # a marginal is never smaller
+assert (gain >= -1e-12).all()  # a marginal is never smaller
 print("most surprising pixels:", np.argsort(-gain)[:3].tolist())
 
 
@@ -137,7 +143,9 @@ def log_value(circuit, row):
             value, log = region.probs[:, row[region.variable]], 0.0
         else:
             children = circuit.vtree.children(r)
-            product = np.prod([shown[c][region.products[:, a]] for a, c in enumerate(children)], axis=0)
+            product = np.prod(
+                [shown[c][region.products[:, a]] for a, c in enumerate(children)], axis=0
+            )
             value, log = region.weights @ product, sum(logs[c] for c in children)
         shown.append(value / value.max())
         logs.append(log + np.log(value.max()))
@@ -145,4 +153,6 @@ def log_value(circuit, row):
 
 
 assert np.isclose(log_value(coins, row), coins.log_likelihood([row])[0])
-assert np.isclose(log_value(circuit, rows[0]), mine[0])   # where nothing underflows, it agrees with `values`
+assert np.isclose(
+    log_value(circuit, rows[0]), mine[0]
+)  # where nothing underflows, it agrees with `values`

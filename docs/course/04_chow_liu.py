@@ -14,7 +14,7 @@ import pcircuit
 
 wine = load_wine()
 thirds = np.quantile(wine.data, [1 / 3, 2 / 3], axis=0)
-rows = (wine.data[:, None, :] > thirds).sum(axis=1)       # 178 wines, 13 measurements: low, middle, high
+rows = (wine.data[:, None, :] > thirds).sum(axis=1)  # 178 wines, 13 measurements: low, middle, high
 names = [name.replace("_", " ")[:14] for name in wine.feature_names]
 rows[:3]
 
@@ -49,7 +49,7 @@ plt.figure(figsize=(5, 4), layout="constrained")
 plt.imshow(info, cmap="Blues")
 plt.xticks(range(V), names, rotation=90, fontsize=8)
 plt.yticks(range(V), names, fontsize=8)
-plt.colorbar(label="mutual information (nats)");
+plt.colorbar(label="mutual information (nats)")
 
 # %% [markdown]
 # ## The best tree
@@ -64,8 +64,10 @@ def spanning_tree(weights):
     """Edges of the maximum spanning tree."""
     inside, edges = {0}, []
     while len(inside) < len(weights):
-        u, v = max(((u, v) for u in inside for v in range(len(weights)) if v not in inside),
-                   key=lambda edge: weights[edge])
+        u, v = max(
+            ((u, v) for u in inside for v in range(len(weights)) if v not in inside),
+            key=lambda edge: weights[edge],
+        )
         inside.add(v)
         edges.append((u, v))
     return edges
@@ -111,7 +113,9 @@ shuffled = np.column_stack([rng.permutation(column) for column in rows.T])
 real, rows = rows, shuffled
 noise = [information(pair_table(u, v)) for u in range(V) for v in range(u)]
 rows = real
-print(f"information of independent columns: {np.mean(noise):.4f} nats on average, at most {np.max(noise):.4f}")
+print(
+    f"information of independent columns: {np.mean(noise):.4f} nats on average, at most {np.max(noise):.4f}"
+)
 print(f"theory, (levels - 1)^2 / 2N: {4 / (2 * len(rows)):.4f}")
 
 # %% [markdown]
@@ -122,8 +126,10 @@ print(f"theory, (levels - 1)^2 / 2N: {4 / (2 * len(rows)):.4f}")
 train, test = rows[::2], rows[1::2]
 for pseudocount in (0.001, 0.1, 1, 10, 100):
     model = pcircuit.chow_liu_circuit(train, num_categories=[3] * V, pseudocount=pseudocount)
-    print(f"{pseudocount:7}: training {model.log_likelihood(train).mean():7.3f}, "
-          f"test {model.log_likelihood(test).mean():7.3f} nats a row")
+    print(
+        f"{pseudocount:7}: training {model.log_likelihood(train).mean():7.3f}, "
+        f"test {model.log_likelihood(test).mean():7.3f} nats a row"
+    )
 
 # %% [markdown]
 # ## Exercises
@@ -142,8 +148,11 @@ for seed in range(200):
 exact = pcircuit.chow_liu_circuit(rows, num_categories=[3] * V, pseudocount=1e-9)
 frequencies = [np.bincount(column, minlength=3) / len(rows) for column in rows.T]
 entropies = sum(-(p * np.log(p)).sum() for p in frequencies)
-informations = sum(information(pair_table(v, int(p), 1e-9)) for v, p in enumerate(
-    pcircuit.chow_liu_tree(rows, num_categories=[3] * V, pseudocount=1e-9)) if p >= 0)
+informations = sum(
+    information(pair_table(v, int(p), 1e-9))
+    for v, p in enumerate(pcircuit.chow_liu_tree(rows, num_categories=[3] * V, pseudocount=1e-9))
+    if p >= 0
+)
 assert np.isclose(exact.log_likelihood(rows).mean(), informations - entropies, atol=1e-6)
 
 with_kind = np.column_stack([rows, wine.target])

@@ -15,7 +15,9 @@ import pcircuit
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
 digits = load_digits()
-rows = (digits.images[:, 2:6, 2:6] > 7).reshape(len(digits.images), 16).astype(int)    # the 16 pixels in the middle
+rows = (
+    (digits.images[:, 2:6, 2:6] > 7).reshape(len(digits.images), 16).astype(int)
+)  # the 16 pixels in the middle
 train, test = rows[:700], rows[700:1400]
 
 # %% [markdown]
@@ -32,12 +34,15 @@ train, test = rows[:700], rows[700:1400]
 pair = train[:, [1, 9]]
 rng = np.random.default_rng(0)
 w, p, q = np.array([0.5, 0.5]), rng.dirichlet([1, 1], 2), rng.dirichlet([1, 1], 2)
-start = Circuit(VTree.from_nested([0, 1]), [InputRegion(0, p), InputRegion(1, q), InnerRegion([[0, 0], [1, 1]], [w])])
+start = Circuit(
+    VTree.from_nested([0, 1]),
+    [InputRegion(0, p), InputRegion(1, q), InnerRegion([[0, 0], [1, 1]], [w])],
+)
 
 for _ in range(5):
-    terms = w * p[:, pair[:, 0]].T * q[:, pair[:, 1]].T                      # (N, 2)
-    r = terms / terms.sum(axis=1, keepdims=True)                             # E-step
-    w = r.mean(axis=0)                                                       # M-step
+    terms = w * p[:, pair[:, 0]].T * q[:, pair[:, 1]].T  # (N, 2)
+    r = terms / terms.sum(axis=1, keepdims=True)  # E-step
+    w = r.mean(axis=0)  # M-step
     p = np.array([np.bincount(pair[:, 0], r[:, k], minlength=2) for k in (0, 1)])
     q = np.array([np.bincount(pair[:, 1], r[:, k], minlength=2) for k in (0, 1)])
     p, q = p / p.sum(axis=1, keepdims=True), q / q.sum(axis=1, keepdims=True)
@@ -77,7 +82,9 @@ ax = pcircuit.plot_learning(steps, train)
 # %%
 tree = pcircuit.chow_liu_circuit(train, num_categories=[2] * 16)
 for name, model in (("Chow-Liu tree", tree), ("hidden Chow-Liu tree", circuit)):
-    print(f"{name:22} {model.num_parameters:5} parameters, test {model.log_likelihood(test).mean():8.3f} nats a row")
+    print(
+        f"{name:22} {model.num_parameters:5} parameters, test {model.log_likelihood(test).mean():8.3f} nats a row"
+    )
 assert circuit.log_likelihood(test).mean() > tree.log_likelihood(test).mean()
 
 # %% [markdown]
@@ -86,16 +93,21 @@ assert circuit.log_likelihood(test).mean() > tree.log_likelihood(test).mean()
 # This is the posterior of the hidden variable at the root, for each row. No label was used to learn it.
 
 # %%
-posterior = np.array([max(range(4), key=lambda k: flow[k]) for flow in
-                      (circuit.expected_flows(row[None]).by_region(circuit)[-1][0] for row in test[:150])])
+posterior = np.array(
+    [
+        max(range(4), key=lambda k: flow[k])
+        for flow in (
+            circuit.expected_flows(row[None]).by_region(circuit)[-1][0] for row in test[:150]
+        )
+    ]
+)
 table = np.zeros((10, 4), dtype=int)
 np.add.at(table, (digits.target[700:850], posterior), 1)
 plt.figure(figsize=(4, 3), layout="constrained")
 plt.imshow(table, cmap="Blues")
 plt.xlabel("hidden state at the root")
 plt.ylabel("digit")
-plt.yticks(range(10));
-
+plt.yticks(range(10))
 # %% [markdown]
 # ## What goes wrong, and why
 #
@@ -107,8 +119,14 @@ plt.yticks(range(10));
 # **Overfitting.** Training likelihood only grows; test likelihood need not.
 
 # %%
-equal = Circuit(start.vtree, [InputRegion(0, [[0.5, 0.5]] * 2), InputRegion(1, [[0.5, 0.5]] * 2),
-                              InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])])
+equal = Circuit(
+    start.vtree,
+    [
+        InputRegion(0, [[0.5, 0.5]] * 2),
+        InputRegion(1, [[0.5, 0.5]] * 2),
+        InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]]),
+    ],
+)
 stuck, _ = equal.fit_em(pair, num_epochs=10, pseudocount=0)
 assert np.allclose(stuck.regions[0].probs[0], stuck.regions[0].probs[1])
 
@@ -131,7 +149,9 @@ assert np.isclose(flows.sum(), len(train))
 once = steps[0].fit_em(train, num_epochs=1, pseudocount=0)[0]
 assert np.allclose(once.regions[-1].dense_weights(), flows / flows.sum())
 
-holes = np.where(np.random.default_rng(1).random(train.shape) < 0.3, np.nan, train)     # NaN is missing
+holes = np.where(
+    np.random.default_rng(1).random(train.shape) < 0.3, np.nan, train
+)  # NaN is missing
 patchy, _ = pcircuit.hclt(train, num_latents=4).fit_em(holes, num_epochs=20)
 loss = circuit.log_likelihood(test).mean() - patchy.log_likelihood(test).mean()
 print(f"30 % of the pixels missing cost {loss:.3f} nats a row")
@@ -142,4 +162,4 @@ for K in (1, 2, 8):
     model, climb = pcircuit.hclt(train, num_latents=K).fit_em(train, num_epochs=20)
     scores[K] = climb[-1], model.log_likelihood(test).mean()
     print(f"{K} hidden states: training {scores[K][0]:.3f}, test {scores[K][1]:.3f}")
-assert scores[1][0] < scores[2][0] < scores[8][0]         # K = 1 is independence
+assert scores[1][0] < scores[2][0] < scores[8][0]  # K = 1 is independence

@@ -20,10 +20,12 @@ circuit, _ = pcircuit.hclt(rows, num_latents=4).fit_em(rows, num_epochs=8)
 
 
 def show(pictures, title):
-    figure, axes = plt.subplots(1, len(pictures), figsize=(len(pictures), 1.3), layout="constrained")
+    figure, axes = plt.subplots(
+        1, len(pictures), figsize=(len(pictures), 1.3), layout="constrained"
+    )
     for ax, picture in zip(axes, pictures, strict=True):
         ax.imshow(np.ma.masked_less(np.reshape(picture, (6, 6)), 0), cmap="gray_r", vmin=0, vmax=1)
-        ax.set(xticks=[], yticks=[], facecolor="#a0a0a0")     # seen where a pixel is missing
+        ax.set(xticks=[], yticks=[], facecolor="#a0a0a0")  # seen where a pixel is missing
     figure.suptitle(title)
 
 
@@ -36,8 +38,12 @@ def show(pictures, title):
 # %%
 drawn = circuit.sample(500, rng=0)
 show(drawn[:10], "drawn from the circuit")
-print("mean log-likelihood of drawn rows:", circuit.log_likelihood(drawn).mean().round(2),
-      " of real ones:", circuit.log_likelihood(rows).mean().round(2))
+print(
+    "mean log-likelihood of drawn rows:",
+    circuit.log_likelihood(drawn).mean().round(2),
+    " of real ones:",
+    circuit.log_likelihood(rows).mean().round(2),
+)
 
 # %% [markdown]
 # ## Completing pictures
@@ -67,8 +73,7 @@ print(f"P(event) = {np.exp(circuit.log_probability(event)):.2e}")
 tables = rest.marginal_tables()
 plt.figure(figsize=(3, 2), layout="constrained")
 plt.imshow(np.reshape([table[1] for table in tables], (3, 6)), cmap="gray_r", vmin=0, vmax=1)
-plt.title("P(black) below, given above");
-
+plt.title("P(black) below, given above")
 # %% [markdown]
 # Bayes' rule, checked:
 
@@ -92,11 +97,13 @@ assert np.isclose(found.log_likelihood, small.log_likelihood(states).max())
 print(found)
 
 greedy = np.full(10, -1)
-for v in range(10):                                       # the tempting way: fix one variable after the other
+for v in range(10):  # the tempting way: fix one variable after the other
     options = np.repeat(greedy[None], 2, axis=0)
     options[:, v] = [0, 1]
     greedy = options[small.log_likelihood(options).argmax()]
-print("greedy:", small.log_likelihood([greedy])[0].round(4), " best:", round(found.log_likelihood, 4))
+print(
+    "greedy:", small.log_likelihood([greedy])[0].round(4), " best:", round(found.log_likelihood, 4)
+)
 assert small.log_likelihood([greedy])[0] < found.log_likelihood - 0.1
 
 # %% [markdown]
@@ -110,11 +117,16 @@ functions = [[0, 1]] * 36
 support, law = circuit.sum_distribution(functions)
 plt.figure(figsize=(4, 2.5), layout="constrained")
 plt.bar(support, law, color="#a9cfe6", label="circuit")
-plt.plot(support, np.bincount(rows.sum(axis=1), minlength=37) / len(rows), "o", color="#0072b2", markersize=3,
-         label="data")
+plt.plot(
+    support,
+    np.bincount(rows.sum(axis=1), minlength=37) / len(rows),
+    "o",
+    color="#0072b2",
+    markersize=3,
+    label="data",
+)
 plt.xlabel("black pixels")
-plt.legend(frameon=False);
-
+plt.legend(frameon=False)
 # %% [markdown]
 # ## Exercises
 #
@@ -127,7 +139,9 @@ plt.legend(frameon=False);
 
 # %%
 # Solutions
-many = pcircuit.sample(circuit, evidence=np.repeat(half[:1], 2000, axis=0), rng=2)[:, 18:].mean(axis=0)
+many = pcircuit.sample(circuit, evidence=np.repeat(half[:1], 2000, axis=0), rng=2)[:, 18:].mean(
+    axis=0
+)
 exact = np.array([table[1] for table in tables])
 error = np.sqrt(exact * (1 - exact) / 2000)
 assert (np.abs(many - exact) < 4.5 * error + 1e-3).all()
@@ -143,11 +157,15 @@ assert np.isclose(shares.sum(), circuit.log_likelihood([six])[0])
 print("shares of the first six pixels:", shares[:6].round(2))
 
 by_hand = np.zeros(6)
-subsets = np.array(list(np.ndindex(*[2] * 6)))            # which of the six are known
-value = circuit.log_likelihood(np.hstack([np.where(subsets == 1, rows[0, :6], -1), np.full((64, 30), -1)]))
+subsets = np.array(list(np.ndindex(*[2] * 6)))  # which of the six are known
+value = circuit.log_likelihood(
+    np.hstack([np.where(subsets == 1, rows[0, :6], -1), np.full((64, 30), -1)])
+)
 for mask, before in zip(subsets, value, strict=True):
     size = mask.sum()
-    for v in np.flatnonzero(mask == 0):                   # share of the orders in which exactly these come before v
+    for v in np.flatnonzero(mask == 0):  # share of the orders in which exactly these come before v
         after = value[(subsets == np.where(np.arange(6) == v, 1, mask)).all(axis=1)][0]
-        by_hand[v] += math.factorial(size) * math.factorial(5 - size) / math.factorial(6) * (after - before)
+        by_hand[v] += (
+            math.factorial(size) * math.factorial(5 - size) / math.factorial(6) * (after - before)
+        )
 assert np.allclose(by_hand, shares[:6])

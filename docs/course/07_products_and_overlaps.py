@@ -16,7 +16,9 @@ columns = [0, 1, 4, 6, 7, 8]
 rows = (data.data[:, columns] > np.median(data.data[:, columns], axis=0)).astype(int)
 sick, well = rows[data.target == 0], rows[data.target == 1]
 tree = pcircuit.chow_liu_tree(rows, num_categories=[2] * 6)
-start = pcircuit.hclt(rows, num_latents=3, num_categories=[2] * 6, tree=tree)        # one structure for both
+start = pcircuit.hclt(
+    rows, num_latents=3, num_categories=[2] * 6, tree=tree
+)  # one structure for both
 p, _ = start.fit_em(sick, num_epochs=10)
 q, _ = start.fit_em(well, num_epochs=10)
 states = np.array(list(np.ndindex(*[2] * 6)))
@@ -39,7 +41,7 @@ print(p)
 print(product)
 
 # %%
-few = pcircuit.marginalize(p, keep=[0, 1])                # small enough to look at
+few = pcircuit.marginalize(p, keep=[0, 1])  # small enough to look at
 ax = few.multiply(few).plot(names=["radius", "texture"])
 
 # %% [markdown]
@@ -110,9 +112,13 @@ except ValueError as error:
 # of the two it is.
 
 # %%
-print(pcircuit.kl_divergence(p, q))                       # 64 states: summed
-big_p, big_q = (pcircuit.rat_spn([4] * 12, num_units=3, depth=2, rng=0).fit_em(
-    np.random.default_rng(seed).integers(0, 4, (50, 12)), num_epochs=2)[0] for seed in (1, 2))
+print(pcircuit.kl_divergence(p, q))  # 64 states: summed
+big_p, big_q = (
+    pcircuit.rat_spn([4] * 12, num_units=3, depth=2, rng=0).fit_em(
+        np.random.default_rng(seed).integers(0, 4, (50, 12)), num_epochs=2
+    )[0]
+    for seed in (1, 2)
+)
 print(pcircuit.kl_divergence(big_p, big_q, num_samples=500, rng=0))
 
 # %% [markdown]
@@ -133,7 +139,9 @@ assert np.isclose(diversity["sick"], 1 / (P**2).sum())
 three = pcircuit.sum_indicator(p.vtree, [[0, 1]] * 6, {3})
 given_three = p.multiply(three).normalize()
 inside = states.sum(axis=1) == 3
-assert np.isclose(given_three.marginal_tables()[0][1], P[inside & (states[:, 0] == 1)].sum() / P[inside].sum())
+assert np.isclose(
+    given_three.marginal_tables()[0][1], P[inside & (states[:, 0] == 1)].sum() / P[inside].sum()
+)
 
 cosine = pcircuit.overlap(p, q) / np.sqrt(pcircuit.overlap(p, p) * pcircuit.overlap(q, q))
 assert 0 <= cosine <= 1

@@ -15,11 +15,13 @@ from sklearn.datasets import load_digits
 
 import pcircuit
 
-pcircuit.warm_up(moments=True)                            # compile now, once, not where times are taken
+pcircuit.warm_up(moments=True)  # compile now, once, not where times are taken
 digits = load_digits()
-rows = (digits.images[:, 2:5, 2:5] > 7).reshape(len(digits.images), 9).astype(int)     # nine pixels: enumerable
+rows = (
+    (digits.images[:, 2:5, 2:5] > 7).reshape(len(digits.images), 9).astype(int)
+)  # nine pixels: enumerable
 circuit, _ = pcircuit.hclt(rows, num_latents=3).fit_em(rows[:400], num_epochs=8)
-nodes = pcircuit.select_nodes(circuit)                    # inputs and sums
+nodes = pcircuit.select_nodes(circuit)  # inputs and sums
 circuit, len(nodes)
 
 # %% [markdown]
@@ -34,8 +36,10 @@ p = np.exp(circuit.log_likelihood(states))
 L = circuit.node_likelihoods(states, nodes=nodes)
 mean = p @ L
 S = (L - mean).T @ (p[:, None] * (L - mean))
-print(f"{len(states)} states, {1e3 * (time.perf_counter() - start):.1f} ms; "
-      f"36 pixels would need {2**36:.2g} states")
+print(
+    f"{len(states)} states, {1e3 * (time.perf_counter() - start):.1f} ms; "
+    f"36 pixels would need {2**36:.2g} states"
+)
 
 # %% [markdown]
 # ## 2 · Products
@@ -78,8 +82,7 @@ assert np.isclose(moments.trace_sq, (S**2).sum())
 # %%
 figure, axes = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 pcircuit.plot_covariance(moments, ax=axes[0])
-pcircuit.plot_eigenvalues(moments, ax=axes[1]);
-
+pcircuit.plot_eigenvalues(moments, ax=axes[1])
 # %% [markdown]
 # Light grey lines separate regions. Units of one region answer the same question, and vary together; brown is positive,
 # purple negative. The eigenvalues fall fast: likelihood vectors of rows live in few directions. Their effective number,
@@ -122,9 +125,9 @@ for _ in range(200):
     v = v / np.linalg.norm(v)
 assert np.isclose(v @ (S_times @ v), eigenvalues[-1])
 
-for V in (100, 200, 400, 800):                            # in smaller ones the cost of a call hides the growth
+for V in (100, 200, 400, 800):  # in smaller ones the cost of a call hides the growth
     large = pcircuit.rat_spn([2] * V, num_units=3, depth=4, rng=0)
-    large.exact_moments()                                 # what is imported at the first call is not counted
+    large.exact_moments()  # what is imported at the first call is not counted
     start = time.perf_counter()
     large.exact_moments()
     print(f"{V} variables: {1e3 * (time.perf_counter() - start):.1f} ms")

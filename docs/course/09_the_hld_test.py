@@ -18,7 +18,9 @@ from hld import plots
 data = load_breast_cancer()
 columns = [0, 1, 4, 6, 7, 8, 9, 20]
 names = [str(data.feature_names[c]) for c in columns]
-rows = (data.data[:, columns, None] > np.quantile(data.data[:, columns], [1 / 3, 2 / 3], axis=0).T).sum(axis=2)
+rows = (
+    data.data[:, columns, None] > np.quantile(data.data[:, columns], [1 / 3, 2 / 3], axis=0).T
+).sum(axis=2)
 rng = np.random.default_rng(0)
 order = rng.permutation(len(rows))
 train, rest = rows[order[:300]], rows[order[300:]]
@@ -39,14 +41,18 @@ circuit, _ = pcircuit.hclt(train, num_latents=2).fit_em(train, num_epochs=15)
 # %%
 moments = circuit.exact_moments()
 batch = circuit.sample(40, rng=1)
-d = np.linalg.norm(pcircuit.mean_node_likelihoods(circuit, batch, nodes=moments.nodes) - moments.mean)
+d = np.linalg.norm(
+    pcircuit.mean_node_likelihoods(circuit, batch, nodes=moments.nodes) - moments.mean
+)
 eigenvalues = moments.eigenvalues(len(moments.nodes))
 pvalue = hld.gchi2.sf(40 * d**2, eigenvalues)
 
 test = hld.HLDTest(circuit)
 result = test(batch)
 assert np.isclose(result.statistic, d)
-assert np.isclose(result.pvalue, pvalue, rtol=1e-2)       # the test leaves the smallest eigenvalues to two moments
+assert np.isclose(
+    result.pvalue, pvalue, rtol=1e-2
+)  # the test leaves the smallest eigenvalues to two moments
 print(result)
 
 # %%
@@ -63,7 +69,9 @@ pvalues = np.sort([test(circuit.sample(40, rng=seed)).pvalue for seed in range(2
 uniform = (np.arange(200) + 0.5) / 200
 figure, ax = plt.subplots(figsize=(4, 4), layout="constrained")
 ax.plot(uniform, pvalues, color="#0072b2")
-ax.fill_between(uniform, uniform - 1.63 / np.sqrt(200), uniform + 1.63 / np.sqrt(200), color="#d5dee7")
+ax.fill_between(
+    uniform, uniform - 1.63 / np.sqrt(200), uniform + 1.63 / np.sqrt(200), color="#d5dee7"
+)
 ax.set(xlabel="uniform", ylabel="p-value", xlim=(0, 1), ylim=(0, 1))
 rate = (pvalues <= 0.05).mean()
 print(f"{rate:.1%} of 200 batches rejected at 5 %")
@@ -91,7 +99,9 @@ ax = plots.variable_shares(where, names)
 # %%
 poor = hld.HLDTest(pcircuit.hclt(train, num_latents=1).fit_em(train, num_epochs=5)[0])
 for T in (20, 80, 269):
-    print(f"T = {T:3}: p = {test(rest[:T]).pvalue:.3f}, and with one hidden state {poor(rest[:T]).pvalue:.1e}")
+    print(
+        f"T = {T:3}: p = {test(rest[:T]).pvalue:.3f}, and with one hidden state {poor(rest[:T]).pvalue:.1e}"
+    )
 
 # %% [markdown]
 # `HLDTest` has two remedies: `num_train`, which widens the null by the estimation error of a model fitted to $n$ rows, and
@@ -118,8 +128,14 @@ assert honest(malignant).reject
 powers = []
 for share in (0.0, 0.2, 0.4, 0.6):
     k = int(60 * share)
-    hits = [test(np.concatenate([circuit.sample(60 - k, rng=s), malignant[:k]]) if k else circuit.sample(60, rng=s)).reject
-            for s in range(20)]
+    hits = [
+        test(
+            np.concatenate([circuit.sample(60 - k, rng=s), malignant[:k]])
+            if k
+            else circuit.sample(60, rng=s)
+        ).reject
+        for s in range(20)
+    ]
     powers.append(np.mean(hits))
     print(f"{share:.0%} contaminated: found in {powers[-1]:.0%} of the batches")
 assert powers[0] < 0.35

@@ -17,7 +17,9 @@ import pcircuit
 from hld import plots
 
 wine = load_wine()
-rows = (wine.data[:, :8, None] > np.quantile(wine.data[:, :8], [1 / 3, 2 / 3], axis=0).T).sum(axis=2)
+rows = (wine.data[:, :8, None] > np.quantile(wine.data[:, :8], [1 / 3, 2 / 3], axis=0).T).sum(
+    axis=2
+)
 circuit, _ = pcircuit.hclt(rows, num_latents=3).fit_em(rows, num_epochs=10)
 moments = circuit.exact_moments()
 eigenvalues = np.linalg.eigvalsh(moments.covariance())[::-1]
@@ -40,8 +42,7 @@ axes[0].set(xlabel="T d²", ylabel="density")
 axes[1].semilogy(q, exact_tail, color="#0072b2", label="exact")
 axes[1].semilogy(q, normal.sf(q), "--", color="#d55e00", label="normal")
 axes[1].set(xlabel="T d²", ylabel="probability of more", ylim=(1e-6, 1.5))
-axes[0].legend(frameon=False);
-
+axes[0].legend(frameon=False)
 # %% [markdown]
 # Two things are visible. The normal law puts mass *below zero*, where a squared distance cannot be; and its right tail
 # falls like $e^{-(q - \mathrm{tr}\,S)^2 / 4\,\mathrm{tr}\,S^2}$, the exact one only like $e^{-q/2\lambda_1}$. The p-value lives in that tail.
@@ -51,7 +52,9 @@ print(f"normal mass below zero: {normal.cdf(0):.3f}")
 for alpha in (0.1, 0.05, 0.01, 0.001):
     threshold = normal.isf(alpha)
     true = hld.gchi2.sf(threshold, eigenvalues)
-    print(f"nominal level {alpha:6}: true level {true:.4f}, {true / alpha:5.1f} times as many false alarms")
+    print(
+        f"nominal level {alpha:6}: true level {true:.4f}, {true / alpha:5.1f} times as many false alarms"
+    )
 
 # %% [markdown]
 # ## How normal is it? Count directions
@@ -63,7 +66,9 @@ for alpha in (0.1, 0.05, 0.01, 0.001):
 # %%
 effective = moments.trace**2 / moments.trace_sq
 skewness = np.sqrt(8) * (eigenvalues**3).sum() / (eigenvalues**2).sum() ** 1.5
-print(f"{len(eigenvalues)} eigenvalues, but {effective:.1f} effective directions; skewness {skewness:.2f}")
+print(
+    f"{len(eigenvalues)} eigenvalues, but {effective:.1f} effective directions; skewness {skewness:.2f}"
+)
 
 for m in (2, 10, 100, 1000):
     equal = np.ones(m)
@@ -81,8 +86,10 @@ for m in (2, 10, 100, 1000):
 # %%
 batches = [circuit.sample(100, rng=seed) for seed in range(200)]
 exact, closed = hld.HLDTest(circuit), hld.HLDTest(circuit, null="normal")
-rates = {name: np.mean([test(batch, alpha=0.01).reject for batch in batches])
-         for name, test in (("exact", exact), ("normal", closed))}
+rates = {
+    name: np.mean([test(batch, alpha=0.01).reject for batch in batches])
+    for name, test in (("exact", exact), ("normal", closed))
+}
 print("rejected at level 1 %:", {name: f"{rate:.1%}" for name, rate in rates.items()})
 ax = plots.null_law(exact, exact(batches[0], alpha=0.01))
 
@@ -102,7 +109,7 @@ ax = plots.null_law(exact, exact(batches[0], alpha=0.01))
 
 # %%
 # Solutions
-b = moments.trace**2 / moments.trace_sq                   # mean a b, variance 2 a^2 b
+b = moments.trace**2 / moments.trace_sq  # mean a b, variance 2 a^2 b
 a = moments.trace / b
 scaled = hld.gchi2.sf(a * stats.chi2(b).isf(0.01), eigenvalues)
 assert abs(scaled - 0.01) < abs(hld.gchi2.sf(normal.isf(0.01), eigenvalues) - 0.01)

@@ -28,12 +28,14 @@ test = hld.HLDTest(circuit)
 streams = [circuit.sample(400, rng=seed) for seed in range(60)]
 first_alarm = []
 for stream in streams:
-    alarms = [t for t in range(20, 401, 20) if test(stream[t - 20:t]).reject]
+    alarms = [t for t in range(20, 401, 20) if test(stream[t - 20 : t]).reject]
     first_alarm.append(alarms[0] if alarms else np.inf)
 first_alarm = np.array(first_alarm)
 for t in (20, 100, 200, 400):
-    print(f"after {t:3} rows: {(first_alarm <= t).mean():.0%} of the streams have raised a false alarm")
-assert (first_alarm <= 400).mean() > 0.3                  # 1 - 0.95^20 is 64 %
+    print(
+        f"after {t:3} rows: {(first_alarm <= t).mean():.0%} of the streams have raised a false alarm"
+    )
+assert (first_alarm <= 400).mean() > 0.3  # 1 - 0.95^20 is 64 %
 
 # %% [markdown]
 # ## Betting
@@ -52,19 +54,21 @@ assert (first_alarm <= 400).mean() > 0.3                  # 1 - 0.95^20 is 64 %
 
 # %%
 moments = circuit.exact_moments()
-j = len(moments.nodes) - 1                                # the root
+j = len(moments.nodes) - 1  # the root
 mean = moments.mean[j]
 
 
 def wealth_of(stream, direction, stake):
     values = circuit.node_likelihoods(stream, nodes=moments.nodes[[j]])[:, 0]
-    bound = mean if direction > 0 else 1 - mean           # a likelihood lies between 0 and 1
+    bound = mean if direction > 0 else 1 - mean  # a likelihood lies between 0 and 1
     return np.cumprod(1 + stake * direction * (values - mean) / bound)
 
 
 paths = np.array([wealth_of(stream, 1, 0.3) for stream in streams])
-print(f"mean wealth after 50 rows: {paths[:, 49].mean():.2f}; ever above 20: {(paths.max(axis=1) >= 20).mean():.1%} "
-      "of 60 streams (at most 5 % of all, with a standard error of 3 %)")
+print(
+    f"mean wealth after 50 rows: {paths[:, 49].mean():.2f}; ever above 20: {(paths.max(axis=1) >= 20).mean():.1%} "
+    "of 60 streams (at most 5 % of all, with a standard error of 3 %)"
+)
 assert (paths > 0).all()
 
 # %% [markdown]
@@ -74,9 +78,12 @@ assert (paths > 0).all()
 
 # %%
 monitors = [hld.Monitor(circuit, alpha=0.05, rng=0) for _ in streams[:15]]
-logs = [monitor.update(stream[:200]).log_e_values for monitor, stream in zip(monitors, streams, strict=False)]
+logs = [
+    monitor.update(stream[:200]).log_e_values
+    for monitor, stream in zip(monitors, streams, strict=False)
+]
 shifted = streams[0][:200].copy()
-shifted[100:] = rows[data.target == 0][:100]              # from row 100 on, only malignant cases
+shifted[100:] = rows[data.target == 0][:100]  # from row 100 on, only malignant cases
 outcome = hld.Monitor(circuit, alpha=0.05, rng=0).update(shifted)
 print(outcome)
 
@@ -87,12 +94,11 @@ plt.plot(outcome.log_e_values, color="#0072b2", linewidth=2, label="shift after 
 plt.axhline(np.log(20), color="#d55e00", linestyle="--", label="1 / alpha")
 plt.xlabel("row")
 plt.ylabel("ln e-value")
-plt.legend(frameon=False);
-
+plt.legend(frameon=False)
 # %%
 false_alarms = sum(monitor.update(np.empty((0, 4), dtype=int)).alarm for monitor in monitors)
 print(f"{false_alarms} false alarms in {len(monitors)} streams, looked at after every row")
-assert false_alarms <= 4                                  # binomial(15, 0.05): more with probability 6e-4
+assert false_alarms <= 4  # binomial(15, 0.05): more with probability 6e-4
 assert outcome.alarm
 assert outcome.alarm_row > 100
 
@@ -119,15 +125,21 @@ assert outcome.alarm_row > 100
 # Solutions
 for stake in (0.1, 0.5, 0.9):
     ever = np.mean([wealth_of(stream, 1, stake).max() >= 20 for stream in streams])
-    print(f"stake {stake}: {ever:.1%} of the streams ever reach 20 (of 60 streams: standard error 3 %)")
+    print(
+        f"stake {stake}: {ever:.1%} of the streams ever reach 20 (of 60 streams: standard error 3 %)"
+    )
     assert ever <= 0.05 + 3.5 * np.sqrt(0.05 * 0.95 / len(streams))
 
 whole, pieces = hld.Monitor(circuit, rng=0), hld.Monitor(circuit, rng=0)
 at_once = whole.update(streams[1][:70])
 for start in range(0, 70, 7):
-    in_pieces = pieces.update(streams[1][start:start + 7])
+    in_pieces = pieces.update(streams[1][start : start + 7])
 assert np.isclose(at_once.log_e_value, in_pieces.log_e_value, rtol=1e-9)
 
 values = [hld.Monitor(circuit, rng=seed).update(streams[2][:50]).e_value for seed in range(3)]
 assert min(values) <= np.mean(values) <= max(values)
-print("mean of e-values:", np.mean(values).round(3), "- its expectation is 1 at most; that of a maximum need not be")
+print(
+    "mean of e-values:",
+    np.mean(values).round(3),
+    "- its expectation is 1 at most; that of a maximum need not be",
+)

@@ -37,7 +37,9 @@ p = np.exp(circuit.log_likelihood(states))
 def score(circuit, row):
     """Scores of all softmax parameters of a row: sum weights and input probabilities."""
     parts = []
-    for region, flow in zip(circuit.regions, circuit.expected_flows(row[None]).by_region(circuit), strict=True):
+    for region, flow in zip(
+        circuit.regions, circuit.expected_flows(row[None]).by_region(circuit), strict=True
+    ):
         table = region.probs if isinstance(region, InputRegion) else region.dense_weights()
         parts.append((flow - table * flow.sum(axis=1, keepdims=True)).ravel())
     return np.concatenate(parts)
@@ -62,7 +64,10 @@ def nudged(circuit, k, amount):
 
 first = scores.shape[1] - circuit.regions[-1].num_products
 for k in range(circuit.regions[-1].num_products):
-    slope = (nudged(circuit, k, 1e-5).log_likelihood(states) - nudged(circuit, k, -1e-5).log_likelihood(states)) / 2e-5
+    slope = (
+        nudged(circuit, k, 1e-5).log_likelihood(states)
+        - nudged(circuit, k, -1e-5).log_likelihood(states)
+    ) / 2e-5
     assert np.allclose(slope, scores[:, first + k], atol=1e-8)
 
 # %% [markdown]
@@ -92,11 +97,19 @@ assert gradients[-1] < gradients[0]
 fisher = scores.T @ (p[:, None] * scores)
 eigenvalues = np.linalg.eigvalsh(fisher)[::-1]
 plt.figure(figsize=(5, 3), layout="constrained")
-plt.semilogy(np.arange(1, len(eigenvalues) + 1), np.maximum(eigenvalues, 1e-18), "o", color="#0072b2", markersize=4)
+plt.semilogy(
+    np.arange(1, len(eigenvalues) + 1),
+    np.maximum(eigenvalues, 1e-18),
+    "o",
+    color="#0072b2",
+    markersize=4,
+)
 plt.xlabel("eigenvalue number")
 plt.ylabel("Fisher information")
 rank = int((eigenvalues > 1e-10).sum())
-print(f"{len(eigenvalues)} parameters, rank {rank}; {len(states)} states leave room for at most {len(states) - 1}")
+print(
+    f"{len(eigenvalues)} parameters, rank {rank}; {len(states)} states leave room for at most {len(states) - 1}"
+)
 assert rank <= len(states) - 1
 
 # %% [markdown]
@@ -116,10 +129,15 @@ assert rank <= len(states) - 1
 # %%
 moments = circuit.exact_moments()
 L = circuit.node_likelihoods(states, nodes=moments.nodes)
-cross = scores.T @ (p[:, None] * (L - moments.mean))      # Cov(score, L), one row for each parameter
+cross = scores.T @ (p[:, None] * (L - moments.mean))  # Cov(score, L), one row for each parameter
 moved = nudged(circuit, 0, 0.3)
 shift = np.exp(moved.log_likelihood(states)) @ L - moments.mean
-print("predicted:", np.round(0.3 * np.linalg.norm(cross[first]), 4), " true:", np.round(np.linalg.norm(shift), 4))
+print(
+    "predicted:",
+    np.round(0.3 * np.linalg.norm(cross[first]), 4),
+    " true:",
+    np.round(np.linalg.norm(shift), 4),
+)
 assert np.isclose(0.3 * np.linalg.norm(cross[first]), np.linalg.norm(shift), rtol=0.4)
 
 # %% [markdown]
@@ -148,4 +166,4 @@ for seed in range(40):
     z = np.mean([table[tuple(row)] for row in batch.tolist()]) * np.sqrt(100 / information)
     hits += abs(z) > 1.96, test(batch).reject
 print(f"power of the score test {hits[0] / 40:.0%}, of the HLD test {hits[1] / 40:.0%}")
-assert hits[0] >= hits[1] - 4                             # on this shift the two are about equally powerful
+assert hits[0] >= hits[1] - 4  # on this shift the two are about equally powerful

@@ -3,6 +3,7 @@
 A source is a Python file in which ``# %%`` begins a cell of code and ``# %% [markdown]`` one of text.  It reads and
 changes like any other text; the notebook beside it, without outputs, is what one opens, and what the site renders.
 """
+
 from __future__ import annotations
 
 import json
@@ -36,17 +37,25 @@ def notebook(text: str) -> str:
     for i, (kind, body) in enumerate(cells(text)):
         lines = body.splitlines(keepends=True)
         extra = {"execution_count": None, "outputs": []} if kind == "code" else {}
-        entries.append({"cell_type": kind, "id": f"cell-{i:02d}", "metadata": {}, "source": lines, **extra})
+        entries.append(
+            {"cell_type": kind, "id": f"cell-{i:02d}", "metadata": {}, "source": lines, **extra}
+        )
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    whole = {"cells": entries, "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
-             "nbformat": 4, "nbformat_minor": 5}
+    whole = {
+        "cells": entries,
+        "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
 
 
 def main() -> None:
     """Write all notebooks."""
     for source in sources():
-        source.with_suffix(".ipynb").write_text(notebook(source.read_text(encoding="utf-8")), encoding="utf-8")
+        source.with_suffix(".ipynb").write_text(
+            notebook(source.read_text(encoding="utf-8")), encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

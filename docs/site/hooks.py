@@ -2,6 +2,7 @@
 
 Nothing in the built pages asks another server for anything.
 """
+
 from __future__ import annotations
 
 import importlib.util
@@ -14,15 +15,29 @@ from html import unescape
 from mkdocs.structure.files import File
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ROOMS = {"": "Circuits and evidence", "inference": "What a circuit says about rows",
-         "operations": "Questions and operations", "learning": "Where circuits come from", "moments": "Exact moments",
-         "pictures": "Pictures", "files": "Files", "formats": "Formats of other programs",
-         "checks": "For packages built on this one"}
-CORE = ("circuit", "regions", "vtree", "evidence")  # what a reader meets first; other files beside the rooms come last
+ROOMS = {
+    "": "Circuits and evidence",
+    "inference": "What a circuit says about rows",
+    "operations": "Questions and operations",
+    "learning": "Where circuits come from",
+    "moments": "Exact moments",
+    "pictures": "Pictures",
+    "files": "Files",
+    "formats": "Formats of other programs",
+    "checks": "For packages built on this one",
+}
+CORE = (
+    "circuit",
+    "regions",
+    "vtree",
+    "evidence",
+)  # what a reader meets first; other files beside the rooms come last
 OUTSIDE = {"../CONTRIBUTING.md": "contributing.md", "../CHANGELOG.md": "changelog.md"}
 LISTED = {f"../{package}/__init__.py": f"reference/{package}.md" for package in ("pcircuit", "hld")}
 LISTS = ("changelog.md", "bad-inputs.md")
-LESSON = re.compile(r"(\]\((?:[\w./]*/)?\d\d_\w+)\.ipynb\)(?!\{)")  # in the repository a notebook, here a page
+LESSON = re.compile(
+    r"(\]\((?:[\w./]*/)?\d\d_\w+)\.ipynb\)(?!\{)"
+)  # in the repository a notebook, here a page
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 
 
@@ -35,11 +50,16 @@ def on_config(config):
 def on_files(files, config):
     """Pages that are made: the course, the reference, and what lies outside the folder."""
     from lessons import page_of_lesson
-    spec = importlib.util.spec_from_file_location("make_notebooks", ROOT / "docs" / "course" / "make_notebooks.py")
+
+    spec = importlib.util.spec_from_file_location(
+        "make_notebooks", ROOT / "docs" / "course" / "make_notebooks.py"
+    )
     lessons = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(lessons)
     for source in lessons.sources():
-        text, pictures = page_of_lesson(source.stem, lessons.cells(source.read_text(encoding="utf-8")))
+        text, pictures = page_of_lesson(
+            source.stem, lessons.cells(source.read_text(encoding="utf-8"))
+        )
         files.append(File.generated(config, f"course/{source.stem}.md", content=text))
         for name, content in pictures.items():
             files.append(File.generated(config, f"course/{name}", content=content))
@@ -48,7 +68,9 @@ def on_files(files, config):
     for outside, inside in OUTSIDE.items():
         path = ROOT / outside[3:]
         if path.exists():
-            files.append(File.generated(config, inside, content=moved(path.read_text(encoding="utf-8"))))
+            files.append(
+                File.generated(config, inside, content=moved(path.read_text(encoding="utf-8")))
+            )
     for path in sorted((ROOT / "benchmarks" / "figures").glob("*.png")):
         files.append(File.generated(config, f"figures/{path.name}", content=path.read_bytes()))
     return files
@@ -67,10 +89,13 @@ def on_page_markdown(markdown, page, config, files):
 def on_page_content(html, page, **context):
     """Formulas as MathML, which browsers draw by themselves; lists that have every word come last in a search."""
     from latex2mathml.converter import convert
+
     if page.file.src_uri in LISTS:
         page.meta["search"] = {"boost": 0.2}
-    return FORMULA.sub(lambda found: convert(unescape(found[3]), display="inline" if found[2] == "(" else "block"),
-                       html)
+    return FORMULA.sub(
+        lambda found: convert(unescape(found[3]), display="inline" if found[2] == "(" else "block"),
+        html,
+    )
 
 
 def reference(package: str) -> str:
@@ -80,21 +105,40 @@ def reference(package: str) -> str:
     homes = {name: module._HOME[name] for name in module.__all__ if name in module._HOME}
     titles = ROOMS if package == "pcircuit" else {"": "All names"}
     for room, title in titles.items():
-        inside = [name for name, home in homes.items()
-                  if package == "hld" or home.partition(".")[0] == room or room == _beside(home)]
+        inside = [
+            name
+            for name, home in homes.items()
+            if package == "hld" or home.partition(".")[0] == room or room == _beside(home)
+        ]
         lines += [f"## {title}", ""]
         for name in sorted(inside, key=lambda name: (name[0].islower(), name)):
             is_class = isinstance(getattr(module, name), type)
-            members = ("\n        members: null\n        inherited_members: true\n        filters: ['!^_']" if is_class
-                       else "")
-            lines += [f"::: {package}.{homes[name]}.{name}", f"    options:\n        heading_level: 3{members}", ""]
+            members = (
+                "\n        members: null\n        inherited_members: true\n        filters: ['!^_']"
+                if is_class
+                else ""
+            )
+            lines += [
+                f"::: {package}.{homes[name]}.{name}",
+                f"    options:\n        heading_level: 3{members}",
+                "",
+            ]
     for name in getattr(module, "_MODULES", ()):
         part = importlib.import_module(f"{package}.{name}")
         lines += [f"## {package}.{name}", "", part.__doc__.strip().splitlines()[0], ""]
-        own = [key for key, value in vars(part).items() if callable(value) and not key.startswith("_")
-               and getattr(value, "__module__", "").startswith(package)]
+        own = [
+            key
+            for key, value in vars(part).items()
+            if callable(value)
+            and not key.startswith("_")
+            and getattr(value, "__module__", "").startswith(package)
+        ]
         for key in own:
-            lines += [f"::: {getattr(part, key).__module__}.{key}", "    options:\n        heading_level: 3", ""]
+            lines += [
+                f"::: {getattr(part, key).__module__}.{key}",
+                "    options:\n        heading_level: 3",
+                "",
+            ]
     return "\n".join(lines)
 
 

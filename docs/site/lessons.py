@@ -1,4 +1,5 @@
 """A lesson as a page: its cells run, what they print and draw below them."""
+
 from __future__ import annotations
 
 import ast
@@ -12,8 +13,10 @@ OUTPUT = '\n<div class="output" markdown>\n\n```text\n{}\n```\n\n</div>\n'
 def page_of_lesson(stem: str, cells: list[tuple[str, str]]) -> tuple[str, dict[str, bytes]]:
     """The text of the page, and its pictures by name."""
     import matplotlib
+
     matplotlib.use("Agg")
     from matplotlib import pyplot
+
     os.environ["PCIRCUIT_ENGINE"] = "numpy"
     quick = "DOCS_WITHOUT_RUNNING" in os.environ  # while one writes pages
     names: dict[str, object] = {"__name__": "lesson"}
@@ -33,7 +36,7 @@ def page_of_lesson(stem: str, cells: list[tuple[str, str]]) -> tuple[str, dict[s
             buffer = io.BytesIO()
             pyplot.figure(number).savefig(buffer, dpi=110, metadata={"Software": None})
             pictures[name] = buffer.getvalue()
-            parts.append(f'\n![A picture that the cell above draws]({name}){{ .figure }}\n')
+            parts.append(f"\n![A picture that the cell above draws]({name}){{ .figure }}\n")
         pyplot.close("all")
     return "\n".join(parts), pictures
 
@@ -45,7 +48,11 @@ def run(code: str, names: dict[str, object], label: str) -> str:
     last = tree.body.pop() if shows else None
     with contextlib.redirect_stdout(io.StringIO()) as out:
         exec(compile(tree, label, "exec"), names)
-        value = None if last is None else eval(compile(ast.Expression(last.value), label, "eval"), names)
+        value = (
+            None
+            if last is None
+            else eval(compile(ast.Expression(last.value), label, "eval"), names)
+        )
         if value is not None and not type(value).__module__.startswith("matplotlib"):
             print(repr(value))
     return out.getvalue()

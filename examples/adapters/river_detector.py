@@ -4,6 +4,7 @@ River's own detectors watch one number, mostly the error of a model, and need la
 rows against what was learned from a reference table, and its bound on false alarms holds over the whole stream
 (`hld.monitor_of` says for which rows).
 """
+
 import numpy as np
 import river.base
 
@@ -25,8 +26,10 @@ class TableDrift(river.base.DriftDetector):
     def __init__(self, detector, alpha=0.01, batch=20):
         super().__init__()
         if detector.judge_ is not detector.test_:
-            raise ValueError("`detector` judges groups, a series, or rows given covariates, expected one of "
-                             "independent rows: test whole batches with `detector.test`")
+            raise ValueError(
+                "`detector` judges groups, a series, or rows given covariates, expected one of "
+                "independent rows: test whole batches with `detector.test`"
+            )
         self.detector, self.alpha, self.batch = detector, alpha, batch
         self.monitor = hld.monitor_of(detector, alpha)
         self._reset()
@@ -47,7 +50,9 @@ class TableDrift(river.base.DriftDetector):
             encoder = self.detector.encoder_
             table = {name: [row.get(name) for row in self.rows] for name in encoder.table_names}
             self.rows = []
-            codes = encoder.encode_counting(table)[0]  # a text among numbers is a missing cell, as in batches
+            codes = encoder.encode_counting(table)[
+                0
+            ]  # a text among numbers is a missing cell, as in batches
             self._drift_detected = self.monitor.update(codes).alarm
 
 
@@ -57,7 +62,11 @@ if __name__ == "__main__":
     def order(scale=1.0):
         """A row of a shop."""
         size = int(rng.poisson(3))
-        return {"weekday": int(rng.integers(7)), "size": size, "amount": float((1 + size) * rng.gamma(4, 5 * scale))}
+        return {
+            "weekday": int(rng.integers(7)),
+            "size": size,
+            "amount": float((1 + size) * rng.gamma(4, 5 * scale)),
+        }
 
     orders = [order() for _ in range(2000)]
     training = {name: [row[name] for row in orders] for name in orders[0]}

@@ -3,6 +3,7 @@
 The step learns the distribution of the table that the pipeline is fitted to, and lets rows through as they are.  A
 batch that has shifted stops the prediction, or only marks it.
 """
+
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.linear_model import LogisticRegression

@@ -21,6 +21,7 @@ Columns are in the order of their p-values.  Where a batch is rejected and no co
 that most likely moved by the dependences that changed and those that stayed: exchanged levels may leave the
 frequencies as they were (`hld.answers.dependences.likeliest_column`).
 """
+
 from __future__ import annotations
 
 import collections
@@ -107,26 +108,45 @@ class ColumnShift:
         """How the column moved, in words."""
         expected, observed = self.beyond or (0.0, 0.0)
         is_most = observed - expected > np.abs(self.observed - self.expected).max(initial=0.0)
-        changes = [f"{visible(self.labels[k])} {from_to(self.expected[k], self.observed[k])}"
-                   for k in self.largest_changes(SHOWN_CHANGES - is_most)]
+        changes = [
+            f"{visible(self.labels[k])} {from_to(self.expected[k], self.observed[k])}"
+            for k in self.largest_changes(SHOWN_CHANGES - is_most)
+        ]
         if is_most:
             changes.insert(0, f"beyond the training range {from_to(expected, observed)}")
-        return ", ".join(part for part in (self.direction, "; ".join(changes)) if part) or "as expected"
+        return (
+            ", ".join(part for part in (self.direction, "; ".join(changes)) if part)
+            or "as expected"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values."""
         known = self.pvalue == self.pvalue
-        return {"name": self.name, "kind": self.kind, "pvalue": self.pvalue if known else None,
-                "adjusted_pvalue": self.adjusted if known else None,
-                "difference": self.difference, "direction": self.direction, "above": self.above,
-                "beyond_range": None if self.beyond is None else list(self.beyond),
-                "levels": [{"label": label, "expected": float(a), "observed": float(b)}
-                           for label, a, b in zip(self.labels, self.expected, self.observed, strict=True)]}
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "pvalue": self.pvalue if known else None,
+            "adjusted_pvalue": self.adjusted if known else None,
+            "difference": self.difference,
+            "direction": self.direction,
+            "above": self.above,
+            "beyond_range": None if self.beyond is None else list(self.beyond),
+            "levels": [
+                {"label": label, "expected": float(a), "observed": float(b)}
+                for label, a, b in zip(self.labels, self.expected, self.observed, strict=True)
+            ],
+        }
 
 
-def column_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: Profile, seed: int,
-                  tests: np.ndarray | None = None, new: Sequence[NewValues | None] | None = None,
-                  missing: Sequence[float | None] | None = None) -> tuple[Any, ...]:
+def column_shifts(
+    columns: tuple[LevelColumn, ...],
+    reference: Profile,
+    batch: Profile,
+    seed: int,
+    tests: np.ndarray | None = None,
+    new: Sequence[NewValues | None] | None = None,
+    missing: Sequence[float | None] | None = None,
+) -> tuple[Any, ...]:
     """How each column moved, the smallest p-value first.
 
     Parameters
@@ -156,14 +176,27 @@ def column_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: P
     pairs = list(zip(reference.counts, batch.counts, strict=True))
     new = new or [None] * len(columns)
     if tests is None:
-        pvalues = [homogeneity_pvalue(expected, observed, np.random.default_rng([seed, v]))
-                   for v, (expected, observed) in enumerate(pairs)]
-        pvalues = [_together(p, None if one is None else one.pvalue, hole)
-                   for p, one, hole in zip(pvalues, new, missing or [None] * len(columns), strict=True)]
+        pvalues = [
+            homogeneity_pvalue(expected, observed, np.random.default_rng([seed, v]))
+            for v, (expected, observed) in enumerate(pairs)
+        ]
+        pvalues = [
+            _together(p, None if one is None else one.pvalue, hole)
+            for p, one, hole in zip(pvalues, new, missing or [None] * len(columns), strict=True)
+        ]
         tests = np.array([pvalues, holm(pvalues)])
-    shifts = [_shift(column, expected, observed, float(p), float(q), one) for column, (expected, observed), (p, q), one
-              in zip(columns, pairs, tests.T.tolist(), new, strict=True)]
-    return tuple(sorted(shifts, key=lambda one: (np.isnan(one.pvalue), np.nan_to_num(one.pvalue), -one.difference)))
+    shifts = [
+        _shift(column, expected, observed, float(p), float(q), one)
+        for column, (expected, observed), (p, q), one in zip(
+            columns, pairs, tests.T.tolist(), new, strict=True
+        )
+    ]
+    return tuple(
+        sorted(
+            shifts,
+            key=lambda one: (np.isnan(one.pvalue), np.nan_to_num(one.pvalue), -one.difference),
+        )
+    )
 
 
 def _together(*pvalues: float | None) -> float:
@@ -172,16 +205,33 @@ def _together(*pvalues: float | None) -> float:
     return min(1.0, len(known) * min(known))
 
 
-def _shift(column: LevelColumn, expected: np.ndarray, observed: np.ndarray, pvalue: float,
-           adjusted: float, new: NewValues | None) -> ColumnShift:
+def _shift(
+    column: LevelColumn,
+    expected: np.ndarray,
+    observed: np.ndarray,
+    pvalue: float,
+    adjusted: float,
+    new: NewValues | None,
+) -> ColumnShift:
     """How a column with counts (C + 1,) moved."""
     a, b = expected / max(expected.sum(), 1), observed / max(observed.sum(), 1)
     labels = labels_of(column)
     ordered = is_ordered(column)
-    levels = [k for k in range(len(labels) - 1) if labels[k] not in (UNSEEN, RARE)] if ordered else []
-    return ColumnShift(column.name, column.kind, labels, a, b, float(np.abs(a - b).sum() / 2), pvalue, adjusted,
-                       _above(expected[:-1], observed[:-1], levels) if ordered else None,
-                       (new.expected, new.observed) if new is not None and hasattr(column, "edges") else None)
+    levels = (
+        [k for k in range(len(labels) - 1) if labels[k] not in (UNSEEN, RARE)] if ordered else []
+    )
+    return ColumnShift(
+        column.name,
+        column.kind,
+        labels,
+        a,
+        b,
+        float(np.abs(a - b).sum() / 2),
+        pvalue,
+        adjusted,
+        _above(expected[:-1], observed[:-1], levels) if ordered else None,
+        (new.expected, new.observed) if new is not None and hasattr(column, "edges") else None,
+    )
 
 
 def is_ordered(column: LevelColumn) -> bool:
@@ -201,13 +251,17 @@ def labels_of(column: Any) -> tuple[Any, ...]:
     """
     edges = getattr(column, "edges", None)
     if edges is None:
-        others = (*column.values(UNSEEN, RARE)[len(column.levels):], MISSING)
+        others = (*column.values(UNSEEN, RARE)[len(column.levels) :], MISSING)
         return (*level_texts(column.levels, others), *others)
     if not edges:
         return ("all numbers", MISSING)
     marks = edge_texts(column, edges)
-    return (f"< {marks[0]}", *(f"{a} to {b}" for a, b in pairwise(marks)), f">= {marks[-1]}",
-            MISSING)
+    return (
+        f"< {marks[0]}",
+        *(f"{a} to {b}" for a, b in pairwise(marks)),
+        f">= {marks[-1]}",
+        MISSING,
+    )
 
 
 def level_texts(levels: Sequence[Any], others: Iterable[str]) -> tuple[str, ...]:
@@ -229,7 +283,10 @@ def level_texts(levels: Sequence[Any], others: Iterable[str]) -> tuple[str, ...]
     ('1', "'1'", 'a', "'(unseen)'")
     """
     count = collections.Counter([*map(str, levels), *others])
-    return tuple(repr(level) if isinstance(level, str) and count[level] > 1 else str(level) for level in levels)
+    return tuple(
+        repr(level) if isinstance(level, str) and count[level] > 1 else str(level)
+        for level in levels
+    )
 
 
 def percent(share: float) -> str:
@@ -280,7 +337,9 @@ def from_to(first: float, second: float) -> str:
     is_close = texts[0] == texts[1] and first != second
     for digits in range(1, MOST_DIGITS + 1) if is_close else ():
         longer = f"{100 * first:.{digits}f}%", f"{100 * second:.{digits}f}%"
-        if longer[0] != longer[1] and (max(first, second) >= 1 or not any(one.startswith("100") for one in longer)):
+        if longer[0] != longer[1] and (
+            max(first, second) >= 1 or not any(one.startswith("100") for one in longer)
+        ):
             return " -> ".join(longer)
     return " -> ".join(texts)
 
@@ -309,7 +368,9 @@ def _above(expected: np.ndarray, observed: np.ndarray, levels: list[int]) -> flo
     a, b = expected[levels], observed[levels]
     if not a.sum() or not b.sum():
         return None
-    placed = float(a.sum() / expected.sum() * (b.sum() / observed.sum()))  # share of pairs with two known places
+    placed = float(
+        a.sum() / expected.sum() * (b.sum() / observed.sum())
+    )  # share of pairs with two known places
     a, b = a / a.sum(), b / b.sum()
     above = float(b @ (np.cumsum(a) - a / 2))
     may_turn = placed * above < 0.5 if above > 0.5 else 1 - placed * (1 - above) > 0.5

@@ -2,6 +2,7 @@
 
 The shifts of columns and pairs are computed on first use, because most results are never asked for them.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -63,23 +64,41 @@ class Evidence:
         tests = None if self.tests is None else self.tests[:, shown]
         new = None if self.new is None else tuple(self.new[v] for v in shown)
         missing = None if self.missing is None else tuple(self.missing[v] for v in shown)
-        return Evidence(tuple(self.fitted[v] for v in shown), self.reference.of_columns(shown),
-                        self.batch.of_columns(shown), self.num_unseen[shown], self.num_out_of_range[shown], self.seed,
-                        tests, new, self.are_chosen, missing,
-                        tuple(v if self.numbers is None else self.numbers[v] for v in shown))
+        return Evidence(
+            tuple(self.fitted[v] for v in shown),
+            self.reference.of_columns(shown),
+            self.batch.of_columns(shown),
+            self.num_unseen[shown],
+            self.num_out_of_range[shown],
+            self.seed,
+            tests,
+            new,
+            self.are_chosen,
+            missing,
+            tuple(v if self.numbers is None else self.numbers[v] for v in shown),
+        )
 
     @cached_property
     def columns(self) -> tuple[Any, ...]:
         """A `ColumnShift` for each column, the smallest p-value first."""
-        return column_shifts(self.fitted, self.reference, self.batch, self.seed, self.tests, self.new,
-                             self.missing)
+        return column_shifts(
+            self.fitted, self.reference, self.batch, self.seed, self.tests, self.new, self.missing
+        )
 
     def moved_first(self, alpha: float) -> tuple[Any, ...]:
         """The columns of a batch that is rejected at level alpha: the likeliest first if none moved by itself."""
-        if not self.columns or self.columns[0].adjusted <= alpha or not (self.pairs or self.associations):
+        if (
+            not self.columns
+            or self.columns[0].adjusted <= alpha
+            or not (self.pairs or self.associations)
+        ):
             return self.columns
-        return likeliest_first(self.columns, self.pairs, (self.reference.num_rows, self.batch.num_rows),
-                               self.associations)
+        return likeliest_first(
+            self.columns,
+            self.pairs,
+            (self.reference.num_rows, self.batch.num_rows),
+            self.associations,
+        )
 
     @cached_property
     def associations(self) -> tuple[Any, ...]:
@@ -87,8 +106,10 @@ class Evidence:
         if self.tests is not None:
             return ()
         edges = self.reference.edges.tolist()
-        return tuple((tuple(self.fitted[v].name for v in edges[e]), pvalue, lost)
-                     for e, pvalue, lost in changes_of_associations(self.reference, self.batch))
+        return tuple(
+            (tuple(self.fitted[v].name for v in edges[e]), pvalue, lost)
+            for e, pvalue, lost in changes_of_associations(self.reference, self.batch)
+        )
 
     @cached_property
     def pairs(self) -> tuple[Any, ...]:
@@ -112,12 +133,21 @@ class Evidence:
         """
         if self.reference.associations is None:
             return False
-        e = [[self.fitted[v].name for v in edge] for edge in self.reference.edges.tolist()].index(names)
+        e = [[self.fitted[v].name for v in edge] for edge in self.reference.edges.tolist()].index(
+            names
+        )
         return are_opposed(self.reference.associations[e], self.batch.pairs[e])
 
     def odd_cells(self) -> list[Any]:
         """(name, missing, unseen, out of range) of each column that has such cells."""
-        counts = zip(self.fitted, self.batch.counts, self.num_unseen.tolist(), self.num_out_of_range.tolist(),
-                     strict=True)
-        odd = [(column.name, int(own[-1]), unseen, beyond) for column, own, unseen, beyond in counts]
+        counts = zip(
+            self.fitted,
+            self.batch.counts,
+            self.num_unseen.tolist(),
+            self.num_out_of_range.tolist(),
+            strict=True,
+        )
+        odd = [
+            (column.name, int(own[-1]), unseen, beyond) for column, own, unseen, beyond in counts
+        ]
         return [one for one in odd if any(one[1:])]

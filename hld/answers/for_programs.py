@@ -2,6 +2,7 @@
 
 JSON has no NaN, no infinities and no NumPy arrays.
 """
+
 from __future__ import annotations
 
 import math
@@ -25,10 +26,22 @@ def columns_frame(columns: Any) -> Any:
     ImportError
         If pandas is missing.
     """
-    rows = [{"column": one.name, "kind": one.kind, "pvalue": one.pvalue, "adjusted_pvalue": one.adjusted,
-             "difference": one.difference, "direction": one.direction, "description": one.describe()}
-            for one in columns]
-    return data_frame(rows, ["column", "kind", "pvalue", "adjusted_pvalue", "difference", "direction", "description"])
+    rows = [
+        {
+            "column": one.name,
+            "kind": one.kind,
+            "pvalue": one.pvalue,
+            "adjusted_pvalue": one.adjusted,
+            "difference": one.difference,
+            "direction": one.direction,
+            "description": one.describe(),
+        }
+        for one in columns
+    ]
+    return data_frame(
+        rows,
+        ["column", "kind", "pvalue", "adjusted_pvalue", "difference", "direction", "description"],
+    )
 
 
 def data_frame(values: Any, names: list[str] | None = None) -> Any:
@@ -48,7 +61,9 @@ def data_frame(values: Any, names: list[str] | None = None) -> Any:
     try:
         import pandas
     except ImportError:
-        raise ImportError("a data frame needs pandas, which is not installed: pip install 'hld[cli]'") from None
+        raise ImportError(
+            "a data frame needs pandas, which is not installed: pip install 'hld[cli]'"
+        ) from None
     return pandas.DataFrame(values, columns=names)
 
 
@@ -84,5 +99,11 @@ def _times(value: Any) -> Any:
     import numpy as np  # the command line writes its help without it
 
     from hld.tables.times import times_as_objects
-    is_finer = isinstance(value.dtype, np.dtype) and np.datetime_data(value.dtype)[0] in ("ns", "ps", "fs", "as")
+
+    is_finer = isinstance(value.dtype, np.dtype) and np.datetime_data(value.dtype)[0] in (
+        "ns",
+        "ps",
+        "fs",
+        "as",
+    )
     return times_as_objects(np.asarray(value)) if is_finer else value

@@ -24,6 +24,7 @@ spread within that group is tested separately: given the group's total the count
 p-value is found by drawing: 999 draws, and 9,999 if fewer than ten of the first are as extreme; below what so many
 draws can show, by exact tails.  The smaller of the two p-values is doubled (Bonferroni).
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -36,7 +37,7 @@ BEYOND_DRAWS = 1e-5  # below which exact tails decide where counts are small
 DRAWS, MORE_DRAWS, ENOUGH = 999, 9_999, 10
 NEARLY_NORMAL = 1000.0  # variance of a count beyond which its tails are not computed
 SMALLEST = 1e-300  # p-values that are added up are at least this
-LARGEST = 10 ** 9  # pooled rows that NumPy's sampler takes
+LARGEST = 10**9  # pooled rows that NumPy's sampler takes
 
 
 def homogeneity_pvalue(reference: np.ndarray, batch: np.ndarray, rng: np.random.Generator) -> float:
@@ -83,7 +84,10 @@ def homogeneity_pvalue(reference: np.ndarray, batch: np.ndarray, rng: np.random.
     size = max(int(sparse.sum()), int(np.searchsorted(np.cumsum(least[order]), LEAST_EXPECTED)) + 1)
     group = order[:size]
     rest = np.setdiff1d(np.arange(len(batch)), group)
-    between = _law(np.append(reference[rest], reference[group].sum()), np.append(batch[rest], batch[group].sum()))
+    between = _law(
+        np.append(reference[rest], reference[group].sum()),
+        np.append(batch[rest], batch[group].sum()),
+    )
     if size == 1:
         return between
     within = 1.0 if between < BEYOND_DRAWS else _within(reference[group], batch[group], rng)
@@ -110,6 +114,7 @@ def partition_pvalue(reference: np.ndarray, batch: np.ndarray) -> float:
     0.034965
     """
     from scipy.special import chdtrc, chdtri
+
     pooled, part = reference + batch, 0.5 if len(batch) > 2 else 1.0
     order = np.argsort(pooled, kind="stable")
     total, N, T = 0.0, int(pooled.sum()), int(batch.sum())
@@ -133,8 +138,12 @@ def _two_sided(N: int, K: int, T: int, j: int, part: float) -> float:
         K, j = N - K, T - j
     if j * N == K * T:
         return 1.0
-    below, left = divmod(2 * K * T - j * N, N)  # what is as far on the other side, 2 E J - j, rounded down
-    return min(1.0, _beyond(N, K, T, j, part) + _beyond(N, N - K, T, T - below, 1.0 if left else part))
+    below, left = divmod(
+        2 * K * T - j * N, N
+    )  # what is as far on the other side, 2 E J - j, rounded down
+    return min(
+        1.0, _beyond(N, K, T, j, part) + _beyond(N, N - K, T, T - below, 1.0 if left else part)
+    )
 
 
 def _beyond(N: int, K: int, T: int, j: int, part: float) -> float:
@@ -146,9 +155,12 @@ def _beyond(N: int, K: int, T: int, j: int, part: float) -> float:
 def _law(reference: np.ndarray, batch: np.ndarray) -> float:
     """By the chi-square law, and where that is not exact enough, not below the test by exact tails."""
     from scipy.special import chdtrc
+
     if len(batch) < 2:
         return 1.0
-    found = float(chdtrc(len(batch) - 1, _pearson(reference + batch, batch[None], int(batch.sum()))[0]))
+    found = float(
+        chdtrc(len(batch) - 1, _pearson(reference + batch, batch[None], int(batch.sum()))[0])
+    )
     is_near = found >= APPROXIMATE and len(batch) > 2
     return found if is_near else max(found, partition_pvalue(reference, batch))
 
@@ -183,4 +195,4 @@ def _pearson(pooled: np.ndarray, batches: np.ndarray, T: int) -> np.ndarray:
     """(B,) Pearson's statistic of batches (B, K) of T rows out of pooled counts (K,)."""
     N = pooled.sum()
     share, rest = pooled * (T / N), pooled * ((N - T) / N)
-    return ((batches - share) ** 2 @ (1 / share + 1 / rest))
+    return (batches - share) ** 2 @ (1 / share + 1 / rest)

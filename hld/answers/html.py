@@ -2,6 +2,7 @@
 
 Names of columns and levels are text from outside: everything goes through `escaped`, and nothing is fetched.
 """
+
 from __future__ import annotations
 
 import html
@@ -17,10 +18,21 @@ from hld.tables.shown_names import printable
 if TYPE_CHECKING:
     from hld.answers.column_shifts import ColumnShift
 
-WIDTH, ROW, LABEL = 420, 26, 150  # of a histogram in SVG units: width, height of a level, room for labels
+WIDTH, ROW, LABEL = (
+    420,
+    26,
+    150,
+)  # of a histogram in SVG units: width, height of a level, room for labels
 GAP = 8  # between a label and its bars
-LETTER, CAPITAL, IDEOGRAPH = 7.7, 9.5, 12.5  # widths of letters of DejaVu Sans, a wide font, at most but for these:
-NARROW, WIDE = dict.fromkeys("!'(),-./:;IJ[\\]`fijlrt| ", 4.9), dict.fromkeys("#%&+<=>@MW^mw~", 12.0)
+LETTER, CAPITAL, IDEOGRAPH = (
+    7.7,
+    9.5,
+    12.5,
+)  # widths of letters of DejaVu Sans, a wide font, at most but for these:
+NARROW, WIDE = (
+    dict.fromkeys("!'(),-./:;IJ[\\]`fijlrt| ", 4.9),
+    dict.fromkeys("#%&+<=>@MW^mw~", 12.0),
+)
 SQUEEZED = 0.85  # least share of its natural width to which a label is set
 
 
@@ -59,10 +71,13 @@ def histogram(column: ColumnShift) -> str:
             f"{_label(label, y + 16)}"
             f'<rect class="expected" x="{LABEL}" y="{y + 4}" width="{max(a / most * reach, 0.6):.1f}" height="8"/>'
             f'<rect class="observed" x="{LABEL}" y="{y + 13}" width="{max(b / most * reach, 0.6):.1f}" height="8"/>'
-            f'<text class="value" x="{WIDTH}" y="{y + 16}" text-anchor="end">{percent(a)} → {percent(b)}</text>')
+            f'<text class="value" x="{WIDTH}" y="{y + 16}" text-anchor="end">{percent(a)} → {percent(b)}</text>'
+        )
     height = ROW * len(shown) + 4
-    return (f'<svg class="histogram" viewBox="0 0 {WIDTH} {height}" role="img" '
-            f'aria-label="expected and observed shares of {escaped(column.name)}">{"".join(parts)}</svg>')
+    return (
+        f'<svg class="histogram" viewBox="0 0 {WIDTH} {height}" role="img" '
+        f'aria-label="expected and observed shares of {escaped(column.name)}">{"".join(parts)}</svg>'
+    )
 
 
 def _label(label: str, y: int) -> str:
@@ -74,8 +89,10 @@ def _label(label: str, y: int) -> str:
     while most < len(text) and width + widths[most] <= room / SQUEEZED:
         most, width = most + 1, width + widths[most]
     closer = f' textLength="{room}" lengthAdjust="spacingAndGlyphs"' if width > room else ""
-    return (f'<text class="label" x="{room}" y="{y}" text-anchor="end"{closer}>{escaped(shortened(text, most))}'
-            f"<title>{escaped(label)}</title></text>")
+    return (
+        f'<text class="label" x="{room}" y="{y}" text-anchor="end"{closer}>{escaped(shortened(text, most))}'
+        f"<title>{escaped(label)}</title></text>"
+    )
 
 
 def _width(letter: str) -> float:
@@ -102,9 +119,13 @@ def columns_table(columns: list[ColumnShift], alpha: float) -> str:
     rows = "".join(
         f'<tr class="{"moved" if one.adjusted <= alpha else "calm"}"><th scope="row">{escaped(one.name)}</th>'
         f"<td>{escaped(p_text(one.adjusted, alpha))}</td><td>{percent(one.difference)}</td>"
-        f"<td>{escaped(one.describe())}</td></tr>" for one in columns)
-    return ("<table><thead><tr><th>column</th><th>adjusted p</th><th>rows that differ</th>"
-            f"<th>expected -&gt; observed</th></tr></thead><tbody>{rows}</tbody></table>")
+        f"<td>{escaped(one.describe())}</td></tr>"
+        for one in columns
+    )
+    return (
+        "<table><thead><tr><th>column</th><th>adjusted p</th><th>rows that differ</th>"
+        f"<th>expected -&gt; observed</th></tr></thead><tbody>{rows}</tbody></table>"
+    )
 
 
 def notebook_view(result: Any) -> str:

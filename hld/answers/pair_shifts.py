@@ -25,6 +25,7 @@ Cramer's V of the two grouped tables measures the strength of the dependence, fr
 the other).  It has no sign; where both columns have an order, the correlation of the numbers of their groups has one,
 and tells a dependence that was reversed.
 """
+
 from __future__ import annotations
 
 import math
@@ -88,8 +89,10 @@ class PairShift:
         place = self._clearest_cell()
         if place is None:
             return self._how()
-        return (f"{self._how()}; {visible(self.labels[0][place[0]])} with {visible(self.labels[1][place[1]])} "
-                f"{from_to(self.expected_table[place], self.observed_table[place])}")
+        return (
+            f"{self._how()}; {visible(self.labels[0][place[0]])} with {visible(self.labels[1][place[1]])} "
+            f"{from_to(self.expected_table[place], self.observed_table[place])}"
+        )
 
     def _clearest_cell(self) -> tuple[int, int] | None:
         """The cell that changed most; where its shares look alike, the one that changed most for its size, or none."""
@@ -102,24 +105,41 @@ class PairShift:
 
     def _how(self) -> str:
         """Reversed, weaker or stronger, and by how much."""
-        if self.correlations is not None and min(self.correlations) < -CLEAR and max(self.correlations) > CLEAR:
+        if (
+            self.correlations is not None
+            and min(self.correlations) < -CLEAR
+            and max(self.correlations) > CLEAR
+        ):
             return "reversed, correlation {:.2f} -> {:.2f}".format(*self.correlations)
         if f"{self.expected:.2f}" == f"{self.observed:.2f}":
-            return f"as strong as before ({self.observed:.2f})" + ", but between other values" * (self.pvalue < LIKELY)
+            return f"as strong as before ({self.observed:.2f})" + ", but between other values" * (
+                self.pvalue < LIKELY
+            )
         change = "weaker" if self.observed < self.expected else "stronger"
         return f"{change}, {self.expected:.2f} -> {self.observed:.2f}"
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values."""
-        return {"columns": list(self.names), "expected_association": self.expected,
-                "observed_association": self.observed, "pvalue": self.pvalue, "adjusted_pvalue": self.adjusted,
-                "labels": [list(one) for one in self.labels], "expected": self.expected_table.tolist(),
-                "observed": self.observed_table.tolist(),
-                "correlations": None if self.correlations is None else list(self.correlations)}
+        return {
+            "columns": list(self.names),
+            "expected_association": self.expected,
+            "observed_association": self.observed,
+            "pvalue": self.pvalue,
+            "adjusted_pvalue": self.adjusted,
+            "labels": [list(one) for one in self.labels],
+            "expected": self.expected_table.tolist(),
+            "observed": self.observed_table.tolist(),
+            "correlations": None if self.correlations is None else list(self.correlations),
+        }
 
 
-def pair_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: Profile, *,
-                are_chosen: bool = False) -> tuple[Any, ...]:
+def pair_shifts(
+    columns: tuple[LevelColumn, ...],
+    reference: Profile,
+    batch: Profile,
+    *,
+    are_chosen: bool = False,
+) -> tuple[Any, ...]:
     """Whether the dependence along each edge changed, the smallest p-value first.
 
     Parameters
@@ -143,43 +163,66 @@ def pair_shifts(columns: tuple[LevelColumn, ...], reference: Profile, batch: Pro
     Holland (1975), Discrete Multivariate Analysis; Cramer (1946), Mathematical Methods of Statistics, section 21.9.
     """
     found = _compared(columns, reference, batch)
-    adjusted = holm([one["pvalue"] for one in found], math.comb(len(columns), 2) if are_chosen else 0)
+    adjusted = holm(
+        [one["pvalue"] for one in found], math.comb(len(columns), 2) if are_chosen else 0
+    )
     shifts = [PairShift(adjusted=float(q), **one) for one, q in zip(found, adjusted, strict=True)]
     return tuple(sorted(shifts, key=lambda one: (one.pvalue, -abs(one.observed - one.expected))))
 
 
-def _compared(columns: tuple[LevelColumn, ...], reference: Profile, batch: Profile) -> list[dict[str, Any]]:
+def _compared(
+    columns: tuple[LevelColumn, ...], reference: Profile, batch: Profile
+) -> list[dict[str, Any]]:
     """Fields of a PairShift for each edge with something to compare; tables of one shape are fitted together."""
     groups: dict[int, Any] = {}
     by_shape: dict[tuple[int, ...], list[int]] = {}
-    for e, ((u, v), R, B) in enumerate(zip(reference.edges.tolist(), reference.pairs, batch.pairs, strict=True)):
-        most, total = min(MOST_GROUPS, math.isqrt(int(min(R.sum(), B.sum())) // ROWS_PER_CELL)), R + B
+    for e, ((u, v), R, B) in enumerate(
+        zip(reference.edges.tolist(), reference.pairs, batch.pairs, strict=True)
+    ):
+        most, total = (
+            min(MOST_GROUPS, math.isqrt(int(min(R.sum(), B.sum())) // ROWS_PER_CELL)),
+            R + B,
+        )
         if most >= 2:
-            sides = _groups(columns[u], total.sum(axis=1), most), _groups(columns[v], total.sum(axis=0), most)
+            sides = (
+                _groups(columns[u], total.sum(axis=1), most),
+                _groups(columns[v], total.sum(axis=0), most),
+            )
             if min(len(labels) for _, labels in sides) >= 2:
                 groups[e] = (columns[u], columns[v]), sides
                 by_shape.setdefault(R.shape, []).append(e)
     found: dict[int, dict[str, Any]] = {}
     for shape, edges in by_shape.items():
         step = max(TOGETHER // math.prod(shape), 1)
-        for some in (edges[i:i + step] for i in range(0, len(edges), step)):
-            tables = np.array([[reference.pairs[e], batch.pairs[e]] for e in some], dtype=np.float64)
+        for some in (edges[i : i + step] for i in range(0, len(edges), step)):
+            tables = np.array(
+                [[reference.pairs[e], batch.pairs[e]] for e in some], dtype=np.float64
+            )
             for e, both, expected in zip(some, tables, fitted(tables), strict=True):
                 pair, sides = groups[e]
                 found[e] = _comparison(pair, sides, both, expected)
     return [found[e] for e in sorted(found)]
 
 
-def _comparison(pair: tuple[LevelColumn, LevelColumn], groups: Any, tables: np.ndarray,
-                E: np.ndarray) -> dict[str, Any]:
+def _comparison(
+    pair: tuple[LevelColumn, LevelColumn], groups: Any, tables: np.ndarray, E: np.ndarray
+) -> dict[str, Any]:
     """Fields of a PairShift of two columns with groups and labels, pair tables (2, a, b) and expected counts E."""
     (rows, row_labels), (cols, col_labels) = groups
     spread = np.divide(E[0] * E[1], E[0] + E[1], out=np.zeros_like(E[0]), where=E[0] + E[1] > 0)
     R, B, expected, spread = (_grouped(one, rows, cols) for one in (*tables, E[1], spread))
-    return {"names": (pair[0].name, pair[1].name), "expected": cramers_v(R), "observed": cramers_v(B),
-            "pvalue": _pvalue(B - expected, spread), "labels": (row_labels, col_labels),
-            "expected_table": as_in_reference(R, B), "observed_table": B / B.sum(),
-            "correlations": _correlations(pair, tables, rows, cols) if all(map(is_ordered, pair)) else None}
+    return {
+        "names": (pair[0].name, pair[1].name),
+        "expected": cramers_v(R),
+        "observed": cramers_v(B),
+        "pvalue": _pvalue(B - expected, spread),
+        "labels": (row_labels, col_labels),
+        "expected_table": as_in_reference(R, B),
+        "observed_table": B / B.sum(),
+        "correlations": _correlations(pair, tables, rows, cols)
+        if all(map(is_ordered, pair))
+        else None,
+    }
 
 
 def as_in_reference(R: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -208,7 +251,9 @@ def as_in_reference(R: np.ndarray, B: np.ndarray) -> np.ndarray:
         before = found
         for k in (1, 0):
             own = found.sum(axis=k, keepdims=True)
-            found = found * np.divide(shares.sum(axis=k, keepdims=True), own, out=np.zeros_like(own), where=own > 0)
+            found = found * np.divide(
+                shares.sum(axis=k, keepdims=True), own, out=np.zeros_like(own), where=own > 0
+            )
         if np.abs(found - before).max() <= CLOSE:
             break
     return found
@@ -217,8 +262,12 @@ def as_in_reference(R: np.ndarray, B: np.ndarray) -> np.ndarray:
 def _pvalue(difference: np.ndarray, spread: np.ndarray) -> float:
     """By the chi-square law, from differences (a, b) and their variances."""
     from scipy.special import chdtrc
+
     freedom = (spread.shape[0] - 1) * (spread.shape[1] - 1)
-    usual, careful = (float(chdtrc(freedom, (difference ** 2 / np.maximum(spread, least)).sum())) for least in SPREADS)
+    usual, careful = (
+        float(chdtrc(freedom, (difference**2 / np.maximum(spread, least)).sum()))
+        for least in SPREADS
+    )
     return usual if usual >= APPROXIMATE else max(careful, usual)
 
 
@@ -262,19 +311,26 @@ def cramers_v(table: np.ndarray) -> float:
     return float(np.sqrt(((table - expected) ** 2 / expected).sum() / N / (min(table.shape) - 1)))
 
 
-def _correlations(pair: tuple[LevelColumn, LevelColumn], tables: np.ndarray, rows: np.ndarray,
-                  cols: np.ndarray) -> tuple[float, float] | None:
+def _correlations(
+    pair: tuple[LevelColumn, LevelColumn], tables: np.ndarray, rows: np.ndarray, cols: np.ndarray
+) -> tuple[float, float] | None:
     """Of both tables (2, a, b) in groups, without unseen whole numbers; None where a side has no other rows."""
     ends = [None if hasattr(column, "edges") else -1 for column in pair]
-    placed = [_grouped(one[:ends[0], :ends[1]], rows[:ends[0]], cols[:ends[1]]) for one in tables]
-    return (_correlation(placed[0]), _correlation(placed[1])) if all(one.any() for one in placed) else None
+    placed = [
+        _grouped(one[: ends[0], : ends[1]], rows[: ends[0]], cols[: ends[1]]) for one in tables
+    ]
+    return (
+        (_correlation(placed[0]), _correlation(placed[1]))
+        if all(one.any() for one in placed)
+        else None
+    )
 
 
 def _correlation(table: np.ndarray) -> float:
     """Correlation of the row and the column number of the rows of a pair table (a, b); 0 where one is constant."""
     p, i, j = table / table.sum(), np.arange(table.shape[0]), np.arange(table.shape[1])
     i, j = i - p.sum(axis=1) @ i, j - p.sum(axis=0) @ j
-    spread = math.sqrt((p.sum(axis=1) @ i ** 2) * (p.sum(axis=0) @ j ** 2))
+    spread = math.sqrt((p.sum(axis=1) @ i**2) * (p.sum(axis=0) @ j**2))
     return float(i @ p @ j) / spread if spread > 0 else 0.0
 
 
@@ -288,7 +344,11 @@ def _groups(column: LevelColumn, totals: np.ndarray, most: int) -> tuple[Any, ..
     groups = np.zeros(C, dtype=np.int64)
     if is_ordered(column):
         middle = ((np.cumsum(totals) - totals / 2) / max(totals.sum(), 1))[used]
-        own = np.minimum((middle * most).astype(np.int64), most - 1) if len(used) > most else np.arange(len(used))
+        own = (
+            np.minimum((middle * most).astype(np.int64), most - 1)
+            if len(used) > most
+            else np.arange(len(used))
+        )
         groups = own[np.minimum(np.searchsorted(used, np.arange(C)), len(used) - 1)]
     else:
         order = used[np.argsort(-totals[used], kind="stable")]

@@ -1,4 +1,5 @@
 """A picture of a result: the frequencies of its columns, expected and observed, side by side."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,7 @@ def draw_columns(figure: Any, columns: Any, top: int) -> Any:
     panels = np.atleast_1d(figure.subplots(-(-len(shown) // across), across)).ravel()
     for ax, column in zip(panels, shown, strict=False):
         _draw(ax, column)
-    for ax in panels[len(shown):]:
+    for ax in panels[len(shown) :]:
         ax.set_visible(False)
     panels[0].legend(loc="best", fontsize="x-small", frameon=False)
     return figure
@@ -88,7 +89,9 @@ def draw_segments(result: Any, ax: Any = None) -> Any:
         If matplotlib is missing.
     """
     ax = axes(ax)
-    by, first, last = (shortened(text, LONGEST) for text in (result.by, result.labels[0], result.labels[-1]))
+    by, first, last = (
+        shortened(text, LONGEST) for text in (result.by, result.labels[0], result.labels[-1])
+    )
     ax.set_xlabel(f"segment of {by}, {first} to {last}", parse_math=False)
     ax.set_ylabel("adjusted p-value")
     return draw_pvalues(ax, result.adjusted, result.reject, result.alpha)
@@ -99,13 +102,28 @@ def _draw(ax: Any, column: Any) -> None:
     shown = shown_levels(column)
     place = np.arange(len(shown))
     ax.bar(place - 0.2, 100 * column.expected[shown], 0.4, color=EXPECTED_COLOUR, label="expected")
-    ax.bar(place + 0.2, 100 * column.observed[shown], 0.4, color=BLUE, hatch="//", edgecolor="white",
-           linewidth=0, label="observed")
+    ax.bar(
+        place + 0.2,
+        100 * column.observed[shown],
+        0.4,
+        color=BLUE,
+        hatch="//",
+        edgecolor="white",
+        linewidth=0,
+        label="observed",
+    )
     labels = [shortened(column.labels[k], LONGEST) for k in shown]
     ax.set_xticks(place, labels, rotation=40, ha="right", fontsize="x-small", parse_math=False)
-    known = f"adjusted p = {column.adjusted:.2g}" if column.adjusted else "adjusted p < 1e-300"  # rounded to 0
+    known = (
+        f"adjusted p = {column.adjusted:.2g}" if column.adjusted else "adjusted p < 1e-300"
+    )  # rounded to 0
     said = "not tested" if column.adjusted != column.adjusted else known
-    ax.set_title(f"{shortened(column.name, LONGEST_NAME)}, {said}", loc="left", fontsize="small", parse_math=False)
+    ax.set_title(
+        f"{shortened(column.name, LONGEST_NAME)}, {said}",
+        loc="left",
+        fontsize="small",
+        parse_math=False,
+    )
     ax.set_ylabel("% of rows", fontsize="x-small")
     ax.tick_params(axis="y", labelsize="x-small")
     plain_frame(ax)

@@ -8,6 +8,7 @@ A p-value says that a batch departs; its counts say how.  For N rows of codes a 
 for the edges of a tree over the columns, the Chow-Liu tree of the training rows: these pairs are the most strongly
 dependent.  Profiles of parts of a table add up.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -17,11 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-MOST_ROWS = 2 ** 53
+MOST_ROWS = 2**53
 LAWS = (2, 4)  # moments of the distances of counts: by columns, by pairs
 MOST_ASSOCIATED = 2000.0  # logarithms of ratios of doubles are smaller
 MOST_CELLS = 2_000_000  # of all pair tables together; pairs beyond are left out
-BLOCK_CELLS, LEAST_ROWS, MOST_ROWS_AT_ONCE = 2 ** 22, 2 ** 10, 2 ** 12  # codes counted at a time, and their rows
+BLOCK_CELLS, LEAST_ROWS, MOST_ROWS_AT_ONCE = (
+    2**22,
+    2**10,
+    2**12,
+)  # codes counted at a time, and their rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,24 +59,39 @@ class Profile:
 
     def __add__(self, other: Profile) -> Profile:
         """The profile of both tables together."""
-        return Profile(self.num_rows + other.num_rows,
-                       tuple(a + b for a, b in zip(self.counts, other.counts, strict=True)), self.edges,
-                       tuple(a + b for a, b in zip(self.pairs, other.pairs, strict=True)))
+        return Profile(
+            self.num_rows + other.num_rows,
+            tuple(a + b for a, b in zip(self.counts, other.counts, strict=True)),
+            self.edges,
+            tuple(a + b for a, b in zip(self.pairs, other.pairs, strict=True)),
+        )
 
     def of_columns(self, shown: list[int]) -> Profile:
         """The profile of some of the columns, ascending, and of their pairs; without laws, which are of all columns."""
         inner = np.isin(self.edges, shown).all(axis=1)
         kept = np.flatnonzero(inner).tolist()
-        return Profile(self.num_rows, tuple(self.counts[v] for v in shown), np.searchsorted(shown, self.edges[inner]),
-                       tuple(self.pairs[e] for e in kept), None,
-                       None if self.associations is None else tuple(self.associations[e] for e in kept))
+        return Profile(
+            self.num_rows,
+            tuple(self.counts[v] for v in shown),
+            np.searchsorted(shown, self.edges[inner]),
+            tuple(self.pairs[e] for e in kept),
+            None,
+            None if self.associations is None else tuple(self.associations[e] for e in kept),
+        )
 
     def to_arrays(self) -> dict[str, Any]:
         """Flat arrays for a file."""
-        arrays = {"counts": np.concatenate(self.counts), "edges": self.edges,
-                  "pairs": np.concatenate([np.zeros(0, np.int64), *(table.ravel() for table in self.pairs)])}
+        arrays = {
+            "counts": np.concatenate(self.counts),
+            "edges": self.edges,
+            "pairs": np.concatenate(
+                [np.zeros(0, np.int64), *(table.ravel() for table in self.pairs)]
+            ),
+        }
         if self.associations is not None:
-            arrays["associations"] = np.concatenate([np.zeros(0), *(table.ravel() for table in self.associations)])
+            arrays["associations"] = np.concatenate(
+                [np.zeros(0), *(table.ravel() for table in self.associations)]
+            )
         return arrays if self.laws is None else arrays | {"laws": self.laws}
 
     @classmethod
@@ -80,7 +100,9 @@ class Profile:
         sizes, V = [C + 1 for C in num_categories], len(num_categories)
         totals, edges = _whole(arrays, "counts", (sum(sizes),)), _whole(arrays, "edges", (None, 2))
         if len(edges) >= max(V, 1) or (edges >= V).any() or (edges[:, 0] == edges[:, 1]).any():
-            raise ValueError(f"the edges of a profile must be less than {V} pairs of different columns")
+            raise ValueError(
+                f"the edges of a profile must be less than {V} pairs of different columns"
+            )
         shapes = [(num_categories[u], num_categories[v]) for u, v in edges.tolist()]
         if sum(a * b for a, b in shapes) > MOST_CELLS:
             raise ValueError(f"the pair tables of a profile must have at most {MOST_CELLS} cells")
@@ -88,12 +110,19 @@ class Profile:
         counts = tuple(np.split(totals, np.cumsum(sizes)[:-1]))
         pairs = _tables(cells, shapes)
         num_rows = _total(counts[0])
-        if not 0 < num_rows <= MOST_ROWS or any(_total(one) != num_rows for one in counts) \
-                or any(_total(one.ravel()) > num_rows for one in pairs):
+        if (
+            not 0 < num_rows <= MOST_ROWS
+            or any(_total(one) != num_rows for one in counts)
+            or any(_total(one.ravel()) > num_rows for one in pairs)
+        ):
             raise ValueError("the counts of a profile must be of the same rows in every column")
         laws = _laws(arrays["laws"]) if "laws" in arrays else None
-        found = _associations(arrays["associations"], len(cells)) if "associations" in arrays else None
-        return cls(num_rows, counts, edges, pairs, laws, None if found is None else _tables(found, shapes))
+        found = (
+            _associations(arrays["associations"], len(cells)) if "associations" in arrays else None
+        )
+        return cls(
+            num_rows, counts, edges, pairs, laws, None if found is None else _tables(found, shapes)
+        )
 
 
 def profile_of(codes: np.ndarray, num_categories: tuple[int, ...], edges: ArrayLike) -> Profile:
@@ -125,17 +154,21 @@ def profile_of(codes: np.ndarray, num_categories: tuple[int, ...], edges: ArrayL
     """
     edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
     counts = [np.zeros(C + 1, dtype=np.int64) for C in num_categories]
-    pairs = [np.zeros((num_categories[u], num_categories[v]), dtype=np.int64) for u, v in edges.tolist()]
+    pairs = [
+        np.zeros((num_categories[u], num_categories[v]), dtype=np.int64) for u, v in edges.tolist()
+    ]
     step = int(np.clip(BLOCK_CELLS // len(counts), LEAST_ROWS, MOST_ROWS_AT_ONCE))
     for start in range(0, len(codes), step):
-        block = np.ascontiguousarray(codes[start:start + step].T)
+        block = np.ascontiguousarray(codes[start : start + step].T)
         for count, column in zip(counts, block, strict=True):
             _count(column, count)
         for table, (u, v) in zip(pairs, edges.tolist(), strict=True):
             if table.size <= MOST_ROWS_AT_ONCE:
                 _count_pairs(block[u], block[v], table)
     for table, (u, v) in zip(pairs, edges.tolist(), strict=True):
-        if table.size > MOST_ROWS_AT_ONCE:  # to add such a table for each block would take longer than to count it
+        if (
+            table.size > MOST_ROWS_AT_ONCE
+        ):  # to add such a table for each block would take longer than to count it
             _count_pairs(codes[:, u], codes[:, v], table)
     return Profile(len(codes), tuple(counts), edges, tuple(pairs))
 
@@ -191,30 +224,49 @@ def _total(counts: np.ndarray) -> int:
 def _tables(cells: np.ndarray, shapes: list[tuple[int, int]]) -> tuple[np.ndarray, ...]:
     """Tables of given shapes, from all their cells."""
     ends = np.cumsum([a * b for a, b in shapes])
-    return tuple(cells[end - a * b:end].reshape(a, b) for (a, b), end in zip(shapes, ends.tolist(), strict=True))
+    return tuple(
+        cells[end - a * b : end].reshape(a, b)
+        for (a, b), end in zip(shapes, ends.tolist(), strict=True)
+    )
 
 
 def _associations(array: np.ndarray, size: int) -> np.ndarray:
     """Associations of a file, if they may be such."""
-    if array.dtype != np.float64 or array.shape != (size,) or not (np.abs(array) <= MOST_ASSOCIATED).all():
-        raise ValueError(f"'associations' of a profile must be {size} numbers of at most {MOST_ASSOCIATED:g} in size, "
-                         f"found shape {array.shape} of {array.dtype}")
+    if (
+        array.dtype != np.float64
+        or array.shape != (size,)
+        or not (np.abs(array) <= MOST_ASSOCIATED).all()
+    ):
+        raise ValueError(
+            f"'associations' of a profile must be {size} numbers of at most {MOST_ASSOCIATED:g} in size, "
+            f"found shape {array.shape} of {array.dtype}"
+        )
     return array
 
 
 def _laws(array: np.ndarray) -> np.ndarray:
     """Moments of a file, if they may be such."""
-    if array.dtype != np.float64 or array.shape != LAWS or not (np.isfinite(array) & (array >= 0)).all():
-        raise ValueError(f"'laws' of a profile must be finite numbers of at least 0 of shape {LAWS}, found shape "
-                         f"{array.shape} of {array.dtype}")
+    if (
+        array.dtype != np.float64
+        or array.shape != LAWS
+        or not (np.isfinite(array) & (array >= 0)).all()
+    ):
+        raise ValueError(
+            f"'laws' of a profile must be finite numbers of at least 0 of shape {LAWS}, found shape "
+            f"{array.shape} of {array.dtype}"
+        )
     return array
 
 
 def _whole(arrays: dict[str, np.ndarray], name: str, shape: tuple[Any, ...]) -> np.ndarray:
     """An array of counts or positions, of a shape (None is any length)."""
     array = arrays[name]
-    fits = array.ndim == len(shape) and all(a in (None, b) for a, b in zip(shape, array.shape, strict=True))
+    fits = array.ndim == len(shape) and all(
+        a in (None, b) for a, b in zip(shape, array.shape, strict=True)
+    )
     if not fits or array.dtype != np.int64 or array.min(initial=0) < 0:
-        raise ValueError(f"{name!r} of a profile must be whole numbers of at least 0 of shape {shape}, found shape "
-                         f"{array.shape} of {array.dtype}")
+        raise ValueError(
+            f"{name!r} of a profile must be whole numbers of at least 0 of shape {shape}, found shape "
+            f"{array.shape} of {array.dtype}"
+        )
     return array

@@ -3,6 +3,7 @@
 Labels ascend: numbers as numbers, also those within texts, so that "day 9" is before "day 10", and texts all of which
 are dates, or all durations, as such, so that "10:00:00" is before "1 day, 0:00:00".  Missing cells are the last.
 """
+
 from __future__ import annotations
 
 import re
@@ -40,7 +41,9 @@ def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
         Missing cells are a segment of their own, the last.
     """
     cells = whole_cells(cells)
-    cells = times_as_objects(cells) if cells.dtype.kind in "mM" else cells  # nanoseconds would become plain numbers
+    cells = (
+        times_as_objects(cells) if cells.dtype.kind in "mM" else cells
+    )  # nanoseconds would become plain numbers
     if cells.dtype.kind in "biu" and every is None:
         distinct, groups = np.unique(cells, return_inverse=True)
         return groups, tuple(map(str, distinct.tolist()))
@@ -53,7 +56,15 @@ def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
             value = value if every is None else period_of(value, every, name)
         numbers[i] = found.setdefault((value, isinstance(value, bool)), len(found))  # true equals 1
     times = _times([value for value, _ in found if isinstance(value, str)])
-    keys = sorted(found, key=lambda key: (key[0] is None, isinstance(key[0], str), _place(key[0], times), not key[1]))
+    keys = sorted(
+        found,
+        key=lambda key: (
+            key[0] is None,
+            isinstance(key[0], str),
+            _place(key[0], times),
+            not key[1],
+        ),
+    )
     position = np.empty(len(keys), dtype=np.int64)
     position[[found[key] for key in keys]] = np.arange(len(keys))
     return position[numbers], _labels([value for value, _ in keys])
@@ -64,9 +75,13 @@ def _labels(values: list[Any]) -> tuple[str, ...]:
 
     Whole numbers are written as such, also where missing ones among them have made floats of them.
     """
-    if all(value.is_integer() and abs(value) < 2 ** 53 for value in values if isinstance(value, float)):
+    if all(
+        value.is_integer() and abs(value) < 2**53 for value in values if isinstance(value, float)
+    ):
         values = [int(value) if isinstance(value, float) else value for value in values]
-    known = iter(level_texts([value for value in values if value is not None], [MISSING] * (None in values)))
+    known = iter(
+        level_texts([value for value in values if value is not None], [MISSING] * (None in values))
+    )
     return tuple(MISSING if value is None else next(known) for value in values)
 
 
@@ -95,7 +110,9 @@ def group_numbers(cells: Any, name: str) -> np.ndarray:
     """
     missing = sum(map(is_missing, whole_cells(cells).tolist()))
     if missing:
-        raise ValueError(f"`groups` has {missing} rows without a group: leave them out, or give them one")
+        raise ValueError(
+            f"`groups` has {missing} rows without a group: leave them out, or give them one"
+        )
     return np.asarray(numbered(cells, None, name)[0])
 
 

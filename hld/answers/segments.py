@@ -16,6 +16,7 @@ covariate (`HLDDetector(covariates=...)`), which stays visible: then a segment i
 The p-value of a segment is the one that `HLDDetector.test` gives for its rows alone, without the grouping column:
 distance, missing values, new values, single counts and dependences share the level as they do there.
 """
+
 from __future__ import annotations
 
 import reprlib
@@ -81,23 +82,54 @@ class SegmentsResult:
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values, ready for JSON, with the columns that moved in shifted segments."""
         segments = [
-            {"label": label, "num_rows": int(T), "pvalue": float(p), "adjusted_pvalue": float(q),
-             "reject": bool(called), "effect": result.effect, "columns": _moved(result) if called else []}
-            for label, T, p, q, called, result in zip(self.labels, self.num_rows, self.pvalues, self.adjusted,
-                                                      self.reject, self.results, strict=True)]
-        return {"by": self.by, "alpha": self.alpha, "procedure": self.procedure, "num_segments": len(self.labels),
-                "num_shifted": int(self.reject.sum()), "reject": bool(self.reject.any()), "segments": segments}
+            {
+                "label": label,
+                "num_rows": int(T),
+                "pvalue": float(p),
+                "adjusted_pvalue": float(q),
+                "reject": bool(called),
+                "effect": result.effect,
+                "columns": _moved(result) if called else [],
+            }
+            for label, T, p, q, called, result in zip(
+                self.labels,
+                self.num_rows,
+                self.pvalues,
+                self.adjusted,
+                self.reject,
+                self.results,
+                strict=True,
+            )
+        ]
+        return {
+            "by": self.by,
+            "alpha": self.alpha,
+            "procedure": self.procedure,
+            "num_segments": len(self.labels),
+            "num_shifted": int(self.reject.sum()),
+            "reject": bool(self.reject.any()),
+            "segments": segments,
+        }
 
     def to_frame(self) -> Any:
         """One row per segment as a pandas data frame, in the order of the labels; ImportError without pandas."""
         from hld.answers.for_programs import data_frame
-        return data_frame({"segment": self.labels, "rows": self.num_rows, "pvalue": self.pvalues,
-                           "adjusted_pvalue": self.adjusted, "shift": self.reject,
-                           "effect": [result.effect for result in self.results]})
+
+        return data_frame(
+            {
+                "segment": self.labels,
+                "rows": self.num_rows,
+                "pvalue": self.pvalues,
+                "adjusted_pvalue": self.adjusted,
+                "shift": self.reject,
+                "effect": [result.effect for result in self.results],
+            }
+        )
 
     def plot(self, ax: Any = None) -> Any:
         """The adjusted p-values of the segments in order, on a logarithmic axis of matplotlib; by default a new one."""
         from hld.answers.picture import draw_segments
+
         return draw_segments(self, ax)
 
     def __str__(self) -> str:
@@ -106,18 +138,30 @@ class SegmentsResult:
         for i in order[:LISTED].tolist():
             moved = ", ".join(map(in_one_line, _moved(self.results[i])[:3]))
             label, p = visible(self.labels[i]), p_text(float(self.adjusted[i]), self.alpha)
-            lines.append(f"  {label}  adjusted {p}  {self.num_rows[i]} row{'s' * int(self.num_rows[i] != 1)}  "
-                         f"effect size {self.results[i].effect:.2g}{'  ' + moved if moved else ''}")
+            lines.append(
+                f"  {label}  adjusted {p}  {self.num_rows[i]} row{'s' * int(self.num_rows[i] != 1)}  "
+                f"effect size {self.results[i].effect:.2g}{'  ' + moved if moved else ''}"
+            )
         return "\n".join(lines + [f"  and {len(order) - LISTED} more"] * (len(order) > LISTED))
 
     def __repr__(self) -> str:
         name = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}[self.procedure]
-        return (f"{int(self.reject.sum())} of {len(self.labels)} segments of {in_one_line(self.by)} shifted "
-                f"(false discovery rate {self.alpha:g}, {name})")
+        return (
+            f"{int(self.reject.sum())} of {len(self.labels)} segments of {in_one_line(self.by)} shifted "
+            f"(false discovery rate {self.alpha:g}, {name})"
+        )
 
 
-def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: list[str] | str, alpha: float, *,
-                   every: str | None = None, procedure: Any = "bh") -> SegmentsResult:
+def judge_segments(
+    detector: Any,
+    judge: Callable[..., Any],
+    table: Any,
+    by: list[str] | str,
+    alpha: float,
+    *,
+    every: str | None = None,
+    procedure: Any = "bh",
+) -> SegmentsResult:
     """Test each segment of a table.
 
     Parameters
@@ -161,16 +205,24 @@ def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: lis
         pcircuit.check_choice(every, "every", tuple(PERIODS))
     encoder, read = detector.encoder_, read_table(table)
     columns, cells, name = split_off(read, by, encoder)
-    known = name if columns is read and isinstance(by, (str, int, np.integer)) else None  # to the model
+    known = (
+        name if columns is read and isinstance(by, (str, int, np.integer)) else None
+    )  # to the model
     if not columns.num_rows:
         raise ValueError("`table` has no rows: give at least one")
     marks = np.zeros((columns.num_rows, len(encoder.columns)), dtype=np.uint8)
     codes, _, absent, extra = encoder.encode_counting(columns, marks)
     parts = {one.name for one in encoder.derived if one.source == known}
-    given = getattr(detector.judge_, "given", np.zeros(len(encoder.names), dtype=bool))  # covariates may move
-    hidden = [v for v, one in enumerate(encoder.names) if (one == known or one in parts) and not given[v]]
+    given = getattr(
+        detector.judge_, "given", np.zeros(len(encoder.names), dtype=bool)
+    )  # covariates may move
+    hidden = [
+        v for v, one in enumerate(encoder.names) if (one == known or one in parts) and not given[v]
+    ]
     if len(hidden) == len(encoder.names):
-        raise ValueError(f"`by` is {name!r}, and the model knows nothing else: group by a column that it does not know")
+        raise ValueError(
+            f"`by` is {name!r}, and the model knows nothing else: group by a column that it does not know"
+        )
     if hidden:
         codes = codes.astype(np.int32) if codes.dtype.kind == "u" else codes.copy()
         codes[:, hidden] = -1
@@ -179,33 +231,63 @@ def judge_segments(detector: Any, judge: Callable[..., Any], table: Any, by: lis
     codes, starts = codes[order], np.cumsum(sizes) - sizes
     rows = np.split(codes, starts[1:])
     reports = reports_of_parts(encoder.columns, codes, marks[order], starts)
-    results = [judge(one, _quality(detector, report, hidden, absent, extra))
-               for one, report in zip(rows, reports, strict=True)]
+    results = [
+        judge(one, _quality(detector, report, hidden, absent, extra))
+        for one, report in zip(rows, reports, strict=True)
+    ]
     pvalues = np.array([result.pvalue for result in results])
     adjusted = ADJUST[procedure](pvalues)  # type: ignore[arg-type]
     called = adjusted <= alpha
     shown = [v for v in range(len(encoder.names)) if v not in hidden]
-    for i in [i for i in np.argsort(adjusted, kind="stable").tolist() if called[i]][:MOST_EXPLAINED]:
-        evidence = evidence_of(detector, batch_profile(detector, rows[i]), results[i].data_quality,
-                               results[i].column_pvalues)
-        results[i] = replace(results[i], evidence=None if evidence is None else evidence.of_columns(shown))
-    return SegmentsResult(name, labels, sizes, tuple(results), pvalues, adjusted, called, alpha, procedure)
+    for i in [i for i in np.argsort(adjusted, kind="stable").tolist() if called[i]][
+        :MOST_EXPLAINED
+    ]:
+        evidence = evidence_of(
+            detector,
+            batch_profile(detector, rows[i]),
+            results[i].data_quality,
+            results[i].column_pvalues,
+        )
+        results[i] = replace(
+            results[i], evidence=None if evidence is None else evidence.of_columns(shown)
+        )
+    return SegmentsResult(
+        name, labels, sizes, tuple(results), pvalues, adjusted, called, alpha, procedure
+    )
 
 
-def _quality(detector: Any, report: EncodingReport, hidden: list[int], absent: list[str],
-             extra: list[str]) -> DataQuality:
+def _quality(
+    detector: Any, report: EncodingReport, hidden: list[int], absent: list[str], extra: list[str]
+) -> DataQuality:
     """The data quality of one segment and its tests, without the columns that are hidden from it."""
-    alone, trained, kept = detector.judge_ is detector.test_, detector.schema_.trained, detector.new_values_
+    alone, trained, kept = (
+        detector.judge_ is detector.test_,
+        detector.schema_.trained,
+        detector.new_values_,
+    )
     columns = detector.encoder_.columns
     if hidden:
         shown = [v for v in range(len(columns)) if v not in hidden]
         columns = tuple(columns[v] for v in shown)
         trained = None if trained is None else (trained[0], [trained[1][v] for v in shown])
         kept = None if kept is None else KeptValues(kept.shown[shown], kept.new[shown])
-        report = EncodingReport(report.num_rows, *(getattr(report, name)[shown] for name in (
-            "num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")))
-    return data_quality(columns, trained, report, absent, extra, kept=kept if alone else None,
-                        tolerance=detector.tolerance, is_tested=detector.missingness and alone)
+        report = EncodingReport(
+            report.num_rows,
+            *(
+                getattr(report, name)[shown]
+                for name in ("num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")
+            ),
+        )
+    return data_quality(
+        columns,
+        trained,
+        report,
+        absent,
+        extra,
+        kept=kept if alone else None,
+        tolerance=detector.tolerance,
+        is_tested=detector.missingness and alone,
+    )
 
 
 def _moved(result: Any) -> list[Any]:
@@ -213,7 +295,9 @@ def _moved(result: Any) -> list[Any]:
     return [one.name for one in result.columns if one.adjusted <= result.alpha]
 
 
-def split_off(columns: Columns, by: Any, encoder: Any = None, argument: str = "by") -> tuple[Any, ...]:
+def split_off(
+    columns: Columns, by: Any, encoder: Any = None, argument: str = "by"
+) -> tuple[Any, ...]:
     """The table without the column to group by (unless the encoder reads it), that column (N,), and its name.
 
     Parameters
@@ -239,12 +323,18 @@ def split_off(columns: Columns, by: Any, encoder: Any = None, argument: str = "b
         An unknown column, or another number of labels.
     """
     if not isinstance(by, (str, int, np.integer)) or isinstance(by, bool):
-        by = unmasked(by) if isinstance(by, np.ma.MaskedArray) else whole_cells(exact_column(by, argument))
+        by = (
+            unmasked(by)
+            if isinstance(by, np.ma.MaskedArray)
+            else whole_cells(exact_column(by, argument))
+        )
         labels = np.asarray(by, dtype=object) if isinstance(by, (list, tuple)) else np.asarray(by)
         if labels.shape != (columns.num_rows,):
             found = f"has shape {labels.shape}" if labels.ndim else f"is {reprlib.repr(by)}"
-            raise ValueError(f"`{argument}` {found}, expected a column, or {columns.num_rows} labels, one for each row "
-                             f"of `table`{'' if labels.ndim else ', in a list'}")
+            raise ValueError(
+                f"`{argument}` {found}, expected a column, or {columns.num_rows} labels, one for each row "
+                f"of `table`{'' if labels.ndim else ', in a list'}"
+            )
         return columns, labels, "labels"
     own = own_names(columns, encoder)
     names = columns.names or tuple(name or f"x{v}" for v, name in enumerate(own))

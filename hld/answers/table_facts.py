@@ -1,4 +1,5 @@
 """What a detector keeps of its training table besides the circuit (counts, quantiles), and what it keeps of a batch."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,13 @@ if TYPE_CHECKING:
     from hld.tables.cells import Columns
 
 
-def table_facts(encoder: TableEncoder, columns: Columns, rows: np.ndarray, reference: np.ndarray,
-                tree: np.ndarray) -> dict[str, Any]:
+def table_facts(
+    encoder: TableEncoder,
+    columns: Columns,
+    rows: np.ndarray,
+    reference: np.ndarray,
+    tree: np.ndarray,
+) -> dict[str, Any]:
     """Counts of the reference rows ("profile") and quantiles of the rows learned from ("values").
 
     Parameters
@@ -38,10 +44,14 @@ def table_facts(encoder: TableEncoder, columns: Columns, rows: np.ndarray, refer
     """
     edges = tree_edges(tree, encoder.num_categories)
     cells = cells_by_name(encoder, columns)
-    numbers = [numbers_of(column, cells[column.name])[rows] if is_binned(column) else None
-               for column in encoder.columns]
-    return {"profile": profile_of(reference, encoder.num_categories, edges),
-            "values": value_tables(encoder.columns, numbers)}
+    numbers = [
+        numbers_of(column, cells[column.name])[rows] if is_binned(column) else None
+        for column in encoder.columns
+    ]
+    return {
+        "profile": profile_of(reference, encoder.num_categories, edges),
+        "values": value_tables(encoder.columns, numbers),
+    }
 
 
 def cells_by_name(encoder: TableEncoder, columns: Columns) -> dict[str, Any]:
@@ -85,7 +95,11 @@ def as_table(encoder: TableEncoder, cells: np.ndarray) -> Any:
     names = (*encoder.table_names, *(one.name for one in encoder.derived))
     whole = np.full((len(cells), len(names)), None, dtype=object)
     whole[:, [names.index(name) for name in encoder.names]] = cells
-    return {name: whole[:, v] for v, name in enumerate(names)} if encoder.by_name or encoder.derived else whole
+    return (
+        {name: whole[:, v] for v, name in enumerate(names)}
+        if encoder.by_name or encoder.derived
+        else whole
+    )
 
 
 def numbers_of(column: BinColumn, cells: np.ndarray) -> np.ndarray:
@@ -106,7 +120,11 @@ def numbers_of(column: BinColumn, cells: np.ndarray) -> np.ndarray:
         Cells that are neither.
     """
     cells = whole_cells(cells)
-    return as_seconds(cells, column.kind)[0] if column.kind in TIMES else as_numbers(cells, column.name)
+    return (
+        as_seconds(cells, column.kind)[0]
+        if column.kind in TIMES
+        else as_numbers(cells, column.name)
+    )
 
 
 def batch_profile(detector: Any, codes: np.ndarray) -> Profile | None:
@@ -127,8 +145,12 @@ def batch_profile(detector: Any, codes: np.ndarray) -> Profile | None:
     return profile_of(codes, detector.encoder_.num_categories, detector.profile_.edges)
 
 
-def evidence_of(detector: Any, batch: Profile | None, quality: DataQuality | None = None,
-                tests: np.ndarray | None = None) -> Evidence | None:
+def evidence_of(
+    detector: Any,
+    batch: Profile | None,
+    quality: DataQuality | None = None,
+    tests: np.ndarray | None = None,
+) -> Evidence | None:
     """Counts of a batch beside those of the reference; None for model files without counts.
 
     `quality` is a `hld.DataQuality` of the batch; columns that it leaves out have no odd cells.
@@ -150,25 +172,56 @@ def evidence_of(detector: Any, batch: Profile | None, quality: DataQuality | Non
     """
     if batch is None or (tests is None and detector.judge_ is not detector.test_):
         return None
-    encoder, found = detector.encoder_, {} if quality is None else {one.name: one for one in quality.columns}
-    unseen, out_of_range = (np.array([getattr(found.get(own), name, 0) for own in encoder.names], np.int64)
-                            for name in ("num_unseen", "num_out_of_range"))
+    encoder, found = (
+        detector.encoder_,
+        {} if quality is None else {one.name: one for one in quality.columns},
+    )
+    unseen, out_of_range = (
+        np.array([getattr(found.get(own), name, 0) for own in encoder.names], np.int64)
+        for name in ("num_unseen", "num_out_of_range")
+    )
     seed = detector.test_.settings.seed
     kept = detector.new_values_
-    new = None if quality is None or kept is None else tuple(
-        _new_values(found.get(name), int(kept.new[v]), int(detector.profile_.counts[v].sum()), quality.num_rows)
-        for v, name in enumerate(encoder.names))
-    missing = None if quality is None else tuple(_missing(found.get(name)) for name in encoder.names)
-    return Evidence(encoder.columns, detector.profile_, batch, unseen, out_of_range, seed, tests, new,
-                    are_chosen=kept is None, missing=missing)
+    new = (
+        None
+        if quality is None or kept is None
+        else tuple(
+            _new_values(
+                found.get(name),
+                int(kept.new[v]),
+                int(detector.profile_.counts[v].sum()),
+                quality.num_rows,
+            )
+            for v, name in enumerate(encoder.names)
+        )
+    )
+    missing = (
+        None if quality is None else tuple(_missing(found.get(name)) for name in encoder.names)
+    )
+    return Evidence(
+        encoder.columns,
+        detector.profile_,
+        batch,
+        unseen,
+        out_of_range,
+        seed,
+        tests,
+        new,
+        are_chosen=kept is None,
+        missing=missing,
+    )
 
 
 def _missing(found: ColumnQuality | None) -> float | None:
     """The p-value of the share of missing cells of a column, where it is tested and any are missing."""
-    return found.pvalue if found is not None and (found.num_missing or found.train_missing) else None
+    return (
+        found.pvalue if found is not None and (found.num_missing or found.train_missing) else None
+    )
 
 
-def _new_values(found: ColumnQuality | None, before: int, kept_rows: int, num_rows: int) -> NewValues | None:
+def _new_values(
+    found: ColumnQuality | None, before: int, kept_rows: int, num_rows: int
+) -> NewValues | None:
     """The test of the new values of a column, where they are tested and the batch or the reference has any.
 
     Their shares are of all rows, as those of levels and bins are, with which they are shown.

@@ -1,4 +1,5 @@
 """Results in words."""
+
 from __future__ import annotations
 
 import math
@@ -37,8 +38,11 @@ def p_text(pvalue: float, level: float | None = None) -> str:
     if pvalue != pvalue:
         return "not tested"
     digits = DIGITS
-    while level is not None and digits < MOST_DIGITS and (
-            float(f"{pvalue:.{digits}g}") <= level) != (pvalue <= level):
+    while (
+        level is not None
+        and digits < MOST_DIGITS
+        and (float(f"{pvalue:.{digits}g}") <= level) != (pvalue <= level)
+    ):
         digits += 1
     return f"p = {pvalue:.{digits}g}" if pvalue > LEAST_SHOWN else f"p < {LEAST_SHOWN:g}"
 
@@ -66,14 +70,18 @@ def least_text(pvalue: float) -> str:
 
 def headline(result: Any) -> str:
     """Verdict, p-value and effect size in one line."""
-    found = [f"{'shift' if result.reject else 'no shift'}: {p_text(result.pvalue, result.alpha)} at level "
-             f"{result.alpha:g}, "
-             f"{result.num_samples} row{'s' * (result.num_samples != 1)}"]
+    found = [
+        f"{'shift' if result.reject else 'no shift'}: {p_text(result.pvalue, result.alpha)} at level "
+        f"{result.alpha:g}, "
+        f"{result.num_samples} row{'s' * (result.num_samples != 1)}"
+    ]
     if len(result.pvalues) == 1 and result.context is None:
         found.append(f"distance {result.statistic:.4g} (threshold {result.threshold:.4g})")
     between = result.effect_interval
-    found.append(f"effect size {result.effect:.2g}" + ("" if between is None else
-                                                       f" (95 % between {between[0]:.2g} and {between[1]:.2g})"))
+    found.append(
+        f"effect size {result.effect:.2g}"
+        + ("" if between is None else f" (95 % between {between[0]:.2g} and {between[1]:.2g})")
+    )
     return ", ".join(found)
 
 
@@ -107,7 +115,9 @@ def procedure_of(result: Any) -> str:
     return "Holm" if result.context is None else result.context.procedure
 
 
-def column_lines(columns: tuple[ColumnShift, ...], alpha: float, procedure: str = "Holm") -> list[Any]:
+def column_lines(
+    columns: tuple[ColumnShift, ...], alpha: float, procedure: str = "Holm"
+) -> list[Any]:
     """Lines about the columns that moved.
 
     Parameters
@@ -125,16 +135,35 @@ def column_lines(columns: tuple[ColumnShift, ...], alpha: float, procedure: str 
     """
     moved = [one for one in columns if one.adjusted <= alpha]
     tested = [one for one in columns if one.adjusted == one.adjusted]
-    free = [f"{in_one_line(one.name)} is a covariate and not tested: {one.describe()}" for one in columns
-            if one.adjusted != one.adjusted]
+    free = [
+        f"{in_one_line(one.name)} is a covariate and not tested: {one.describe()}"
+        for one in columns
+        if one.adjusted != one.adjusted
+    ]
     if not moved:
         number = f"{len(tested)} columns" if len(tested) != 1 else "1 column"
-        return [f"no column moved by itself at level {alpha:g} (p-values adjusted for {number}, {procedure})",
-                *free[:MOST_LINES], *_more(free)]
-    rows = [(in_one_line(one.name), p_text(one.adjusted, alpha), f"{percent(one.difference)} of rows", one.describe())
-            for one in moved[:MOST_LINES]]
-    return [f"{len(moved)} of {len(tested)} columns moved (p-values adjusted, {procedure}; share of rows that differ; "
-            "expected -> observed):", *_aligned(rows), *_more(moved), *free[:MOST_LINES], *_more(free)]
+        return [
+            f"no column moved by itself at level {alpha:g} (p-values adjusted for {number}, {procedure})",
+            *free[:MOST_LINES],
+            *_more(free),
+        ]
+    rows = [
+        (
+            in_one_line(one.name),
+            p_text(one.adjusted, alpha),
+            f"{percent(one.difference)} of rows",
+            one.describe(),
+        )
+        for one in moved[:MOST_LINES]
+    ]
+    return [
+        f"{len(moved)} of {len(tested)} columns moved (p-values adjusted, {procedure}; share of rows that differ; "
+        "expected -> observed):",
+        *_aligned(rows),
+        *_more(moved),
+        *free[:MOST_LINES],
+        *_more(free),
+    ]
 
 
 def familiar_lines(columns: tuple[ColumnShift, ...], alpha: float) -> list[str]:
@@ -162,8 +191,10 @@ def familiar_lines(columns: tuple[ColumnShift, ...], alpha: float) -> list[str]:
             found.append(in_one_line(one.name))
     if not found:
         return []
-    return [f"few values are new to the model in {', '.join(found[:3])}{', ...' if len(found) > 3 else ''}, fewer than "
-            "in rows held out: rows that it was fitted to look like this, and testing these says nothing"]
+    return [
+        f"few values are new to the model in {', '.join(found[:3])}{', ...' if len(found) > 3 else ''}, fewer than "
+        "in rows held out: rows that it was fitted to look like this, and testing these says nothing"
+    ]
 
 
 def pair_lines(pairs: tuple[Any, ...], alpha: float) -> list[Any]:
@@ -184,10 +215,16 @@ def pair_lines(pairs: tuple[Any, ...], alpha: float) -> list[Any]:
     moved = [one for one in pairs if one.adjusted <= alpha]
     if not moved:
         return []
-    rows = [(" and ".join(map(in_one_line, one.names)), p_text(one.adjusted, alpha), one.describe())
-            for one in moved[:MOST_LINES]]
-    return [f"dependence changed in {len(moved)} of {len(pairs)} pairs of columns (Cramer's V; p-values adjusted, "
-            "Holm):", *_aligned(rows), *_more(moved)]
+    rows = [
+        (" and ".join(map(in_one_line, one.names)), p_text(one.adjusted, alpha), one.describe())
+        for one in moved[:MOST_LINES]
+    ]
+    return [
+        f"dependence changed in {len(moved)} of {len(pairs)} pairs of columns (Cramer's V; p-values adjusted, "
+        "Holm):",
+        *_aligned(rows),
+        *_more(moved),
+    ]
 
 
 def dependence_lines(result: Any) -> list[Any]:
@@ -214,8 +251,10 @@ def dependence_lines(result: Any) -> list[Any]:
     change = "stronger" if not found.is_weaker else "weaker"
     if found.is_weaker and result.evidence.is_opposed(names):
         change = "between other values"
-    return [f"the dependence of {both} is {change} than in the reference: "
-            f"{p_text(found.pvalue)} (an upper bound, for all pairs of the tree together)"]
+    return [
+        f"the dependence of {both} is {change} than in the reference: "
+        f"{p_text(found.pvalue)} (an upper bound, for all pairs of the tree together)"
+    ]
 
 
 def label_lines(shift: Any) -> list[str]:
@@ -229,13 +268,20 @@ def label_lines(shift: Any) -> list[str]:
     -------
     list of str
     """
-    rows = zip(shift.labels, *(map(tenths, one) for one in (shift.before, shift.now, shift.lower, shift.upper)),
-               strict=True)
+    rows = zip(
+        shift.labels,
+        *(map(tenths, one) for one in (shift.before, shift.now, shift.lower, shift.upper)),
+        strict=True,
+    )
     number = f"{shift.num_rows} row{'s' * (shift.num_rows != 1)}"
-    return [f"label frequencies of {number}, assuming that rows of each label are as learned: "
-            f"changed with {p_text(shift.pvalue)}",
-            *(f"  {visible(str(label))}: {now} ({lower} to {upper}), learned {before}"
-              for label, before, now, lower, upper in rows)]
+    return [
+        f"label frequencies of {number}, assuming that rows of each label are as learned: "
+        f"changed with {p_text(shift.pvalue)}",
+        *(
+            f"  {visible(str(label))}: {now} ({lower} to {upper}), learned {before}"
+            for label, before, now, lower, upper in rows
+        ),
+    ]
 
 
 def quality_lines(quality: Any, columns: tuple[ColumnShift, ...], alpha: float) -> list[Any]:
@@ -256,7 +302,7 @@ def quality_lines(quality: Any, columns: tuple[ColumnShift, ...], alpha: float) 
         lines = [] if one.is_absent else one.lines(quality.num_rows)
         if one.name not in told and one.is_notable(level):
             found += lines
-        elif one.num_odd:       # the first line
+        elif one.num_odd:  # the first line
             found += lines[:1]
     return found[:MOST_LINES] + _more(found)
 
@@ -264,8 +310,11 @@ def quality_lines(quality: Any, columns: tuple[ColumnShift, ...], alpha: float) 
 def _aligned(rows: Any) -> list[Any]:
     """Rows of text, their cells below one another."""
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-    return ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows]
+    return [
+        "  "
+        + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
 
 
 def _more(found: list[Any]) -> list[Any]:

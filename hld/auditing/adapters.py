@@ -5,6 +5,7 @@ be a number, an object with an attribute, or a mapping, nested or not, with a p-
 Several p-values, one for each column, are combined by Bonferroni's rule, as the detectors that return them do.  A
 detector without p-values may say true or false, alarm or none, itself or under a usual name: p is then 0 or 1.
 """
+
 from __future__ import annotations
 
 import reprlib
@@ -53,8 +54,10 @@ def pvalue_function(detector: Any, name: str = "detectors") -> Callable[[Any], f
             break
     else:
         if not callable(detector):
-            raise TypeError(f"`{name}` must be a function of a batch or have a method `test`, found "
-                            f"{type(detector).__name__}")
+            raise TypeError(
+                f"`{name}` must be a function of a batch or have a method `test`, found "
+                f"{type(detector).__name__}"
+            )
         run = detector
     return lambda batch: pvalue_of(run(_as_one_group(detector, batch)))
 
@@ -66,11 +69,15 @@ def pvalue_of(result: Any) -> float:
         found = _find(result, ALARMS, _is_verdict)
         if found is not None and _is_verdict(found):
             return 0.0 if found else 1.0
-        raise ValueError(f"the detector returned neither a p-value (a number, or one named {', '.join(NAMES)}) nor "
-                         f"true or false (or one named {', '.join(ALARMS)}), found {reprlib.repr(result)}")
+        raise ValueError(
+            f"the detector returned neither a p-value (a number, or one named {', '.join(NAMES)}) nor "
+            f"true or false (or one named {', '.join(ALARMS)}), found {reprlib.repr(result)}"
+        )
     values = np.asarray(found, dtype=np.float64).ravel()
     if not values.size or not ((values >= 0) & (values <= 1)).all():
-        raise ValueError(f"the detector returned {reprlib.repr(found)}, expected p-values from 0 to 1")
+        raise ValueError(
+            f"the detector returned {reprlib.repr(found)}, expected p-values from 0 to 1"
+        )
     return float(min(values.min() * values.size, 1.0))
 
 
@@ -92,8 +99,14 @@ def _find(result: Any, names: tuple[str, ...], is_one: Callable[[Any], bool]) ->
         for name in names:
             if name in result:
                 return result[name]
-        return next((found for value in result.values() if isinstance(value, Mapping)
-                     and (found := _find(value, names, is_one)) is not None), None)
+        return next(
+            (
+                found
+                for value in result.values()
+                if isinstance(value, Mapping) and (found := _find(value, names, is_one)) is not None
+            ),
+            None,
+        )
     return next((getattr(result, name) for name in names if hasattr(result, name)), None)
 
 
@@ -111,7 +124,11 @@ def num_rows(table: Any) -> int:
     """Rows of a table."""
     is_mapping = isinstance(table, Mapping)
     values = next(iter(table.values()), ()) if is_mapping else table
-    if not hasattr(values, "__len__") or isinstance(values, (str, bytes, type)) or getattr(values, "ndim", 1) == 0:
+    if (
+        not hasattr(values, "__len__")
+        or isinstance(values, (str, bytes, type))
+        or getattr(values, "ndim", 1) == 0
+    ):
         found = "a mapping whose first column is of type " * is_mapping + type(values).__name__
         raise TypeError(f"`held_out` must be a table, found {found}")
     return len(values)
@@ -180,20 +197,36 @@ def column_of(table: Any, name: Any) -> np.ndarray:
     names = _names(table)
     at = _place(names, name)
     if isinstance(at, bool) or not isinstance(at, (int, np.integer)) or not 0 <= at < len(names):
-        raise ValueError(f"`edits` names the column {name!r}, expected one of {listed(names)}, or a "
-                         f"position from 0 to {len(names) - 1}")
+        raise ValueError(
+            f"`edits` names the column {name!r}, expected one of {listed(names)}, or a "
+            f"position from 0 to {len(names) - 1}"
+        )
     if names.count(names[at]) > 1:
-        raise ValueError(f"`edits` names the column {name!r}, but `held_out` has {names.count(names[at])} columns of "
-                         "this name: rename them")
-    if isinstance(table, Mapping) or hasattr(table, "columns") or getattr(getattr(table, "dtype", None), "names", None):
+        raise ValueError(
+            f"`edits` names the column {name!r}, but `held_out` has {names.count(names[at])} columns of "
+            "this name: rename them"
+        )
+    if (
+        isinstance(table, Mapping)
+        or hasattr(table, "columns")
+        or getattr(getattr(table, "dtype", None), "names", None)
+    ):
         cells = table[names[at]]
     elif isinstance(table, np.ndarray) and table.ndim == 2:
         cells = table[:, at]
     else:
         cells = [row.get(names[at]) if isinstance(row, Mapping) else row[int(at)] for row in table]
-    if isinstance(cells, np.ndarray) and cells.dtype.kind in "mM" and np.datetime_data(cells.dtype)[0] in FINE:
-        cells = cells.astype(f"{cells.dtype.kind}8[us]")  # finer ones are plain integers as plain values
-    own = next((method for name in ("tolist", "to_pylist") if (method := getattr(cells, name, None))), None)
+    if (
+        isinstance(cells, np.ndarray)
+        and cells.dtype.kind in "mM"
+        and np.datetime_data(cells.dtype)[0] in FINE
+    ):
+        cells = cells.astype(
+            f"{cells.dtype.kind}8[us]"
+        )  # finer ones are plain integers as plain values
+    own = next(
+        (method for name in ("tolist", "to_pylist") if (method := getattr(cells, name, None))), None
+    )
     cells = list(cells) if own is None else own()  # as plain values
     return np.fromiter(cells, dtype=object, count=len(cells))
 
@@ -208,8 +241,10 @@ def _names(table: Any) -> list[Any]:
     """The names of the columns of a table."""
     if isinstance(table, Mapping):
         return list(table)
-    if hasattr(table, "columns"):      # those of Arrow are the cells
-        is_arrow = hasattr(table, "schema") and not hasattr(table, "iloc") and hasattr(table, "take")
+    if hasattr(table, "columns"):  # those of Arrow are the cells
+        is_arrow = (
+            hasattr(table, "schema") and not hasattr(table, "iloc") and hasattr(table, "take")
+        )
         return list(table.schema.names if is_arrow else table.columns)
     if getattr(getattr(table, "dtype", None), "names", None):
         return list(table.dtype.names)

@@ -23,6 +23,7 @@ References
 Clopper and Pearson (1934), The use of confidence or fiducial limits illustrated in the case of the binomial, Biometrika
 26, 404.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,21 +36,35 @@ import pcircuit
 from hld.auditing.adapters import num_rows, pvalue_function, take
 from hld.auditing.edited_batches import edited_batches
 from hld.auditing.random_rows import too_often
-from hld.auditing.whole_groups import OUTSIDE, WORDS, as_judged, fit_all, kind_of, too_many, whole_groups
+from hld.auditing.whole_groups import (
+    OUTSIDE,
+    WORDS,
+    as_judged,
+    fit_all,
+    kind_of,
+    too_many,
+    whole_groups,
+)
 from hld.planning.alternatives import read_edits
 from hld.tables.shown_names import printable
 
 SIZES = (10, 50, 200)
 LEVEL = 0.95  # of intervals of shares of alarms
-OWN = {"groups": "whole groups", "time": "in order"}  # kinds of `judge_`: the batches that tell the level
+OWN = {
+    "groups": "whole groups",
+    "time": "in order",
+}  # kinds of `judge_`: the batches that tell the level
 DEPENDENT = {  # what random rows do not tell of detectors that know their rows as dependent
     "groups": "fitted with groups: random rows come from many groups and vary less than the rows of one, so they do "
-              "not tell its level",
+    "not tell its level",
     "time": "fitted in order of time: random rows vary less than successive ones, so its level is that of batches in "
-            "order"}
+    "order",
+}
 GIVE = ": give whole groups that it has not seen, with `groups` as in `fit` (--groups in the shell)"
-COMPARED = (", which is that of whole groups; all are compared with the same {G} groups, so that of {B} up to {most} "
-            "may alarm")
+COMPARED = (
+    ", which is that of whole groups; all are compared with the same {G} groups, so that of {B} up to {most} "
+    "may alarm"
+)
 
 
 @dataclass(frozen=True)
@@ -117,8 +132,12 @@ class AuditResult:
         known where no groups were given.
         """
         names = dict.fromkeys(row.detector for row in self.rows)
-        return {name: all(self._is_kept(row, len(own)) for row in own) if (own := self._own(name)) else None
-                for name in names}
+        return {
+            name: all(self._is_kept(row, len(own)) for row in own)
+            if (own := self._own(name))
+            else None
+            for name in names
+        }
 
     def _own(self, name: str) -> list[AuditRow]:
         """The rows that tell the level of a detector."""
@@ -128,9 +147,16 @@ class AuditResult:
     def _is_kept(self, row: AuditRow, num_tests: int) -> bool:
         """Whether the alarms on unshifted batches are not too many, as one of the sizes that are looked at."""
         if row.detector in self.num_groups:
-            return not too_many(row.num_alarms, row.num_batches, self.alpha, self.num_groups[row.detector])
-        return not too_often(row.num_alarms, row.num_batches, self.num_held_out // row.num_rows, self.alpha,
-                             OUTSIDE / num_tests)
+            return not too_many(
+                row.num_alarms, row.num_batches, self.alpha, self.num_groups[row.detector]
+            )
+        return not too_often(
+            row.num_alarms,
+            row.num_batches,
+            self.num_held_out // row.num_rows,
+            self.alpha,
+            OUTSIDE / num_tests,
+        )
 
     @property
     def notes(self) -> dict[str, str]:
@@ -141,8 +167,15 @@ class AuditResult:
         found = {name: DEPENDENT[kind] for name, kind in self.kinds.items()}
         for name, G in self.num_groups.items():
             own = self._own(name)
-            most = 0 if not own else next(a for a in range(own[0].num_batches, -1, -1) if not too_many(
-                a, own[0].num_batches, self.alpha, G))
+            most = (
+                0
+                if not own
+                else next(
+                    a
+                    for a in range(own[0].num_batches, -1, -1)
+                    if not too_many(a, own[0].num_batches, self.alpha, G)
+                )
+            )
             found[name] += COMPARED.format(G=G, B=own[0].num_batches, most=most) if own else GIVE
         return found
 
@@ -164,8 +197,11 @@ class AuditResult:
         KeyError
             If there is no such detector.
         """
-        return {True: "keeps its level", False: "alarms too often",
-                None: "its level is not told by random rows"}[self.keeps_level[name]]
+        return {
+            True: "keeps its level",
+            False: "alarms too often",
+            None: "its level is not told by random rows",
+        }[self.keeps_level[name]]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON.
@@ -176,23 +212,42 @@ class AuditResult:
             "alpha", "num_held_out", "keeps_level" and "notes", which are dicts by the detector's name, and "rows", a
             list with one dict for each `AuditRow`.
         """
-        return {"alpha": self.alpha, "num_held_out": self.num_held_out, "keeps_level": self.keeps_level,
-                "notes": self.notes, "rows": [asdict(row) for row in self.rows]}
+        return {
+            "alpha": self.alpha,
+            "num_held_out": self.num_held_out,
+            "keeps_level": self.keeps_level,
+            "notes": self.notes,
+            "rows": [asdict(row) for row in self.rows],
+        }
 
     def __str__(self) -> str:
         lines = [f"audit on {self.num_held_out} rows at level {self.alpha:g}:"]
         for name in self.keeps_level:
-            lines += [f"{printable(str(name))}: {self.verdict(name)}",
-                      *(f"  {note}" for note in [self.notes.get(name)] if note)]
-            lines += [f"  {printable(row.situation)}, {row.num_rows} rows: {row.num_alarms} of {row.num_batches} "
-                      f"batches alarmed ({100 * row.low:.3g} to {100 * row.high:.3g} %)"
-                      for row in self.rows if row.detector == name]
+            lines += [
+                f"{printable(str(name))}: {self.verdict(name)}",
+                *(f"  {note}" for note in [self.notes.get(name)] if note),
+            ]
+            lines += [
+                f"  {printable(row.situation)}, {row.num_rows} rows: {row.num_alarms} of {row.num_batches} "
+                f"batches alarmed ({100 * row.low:.3g} to {100 * row.high:.3g} %)"
+                for row in self.rows
+                if row.detector == name
+            ]
         return "\n".join(lines)
 
 
-def audit(detectors: Any, held_out: Any, sizes: Sequence[int] = SIZES, edits: Sequence[Any] = (),
-          alpha: float = 0.05, *, num_batches: int = 200, train: Any = None,
-          rng: int | np.random.Generator | None = 0, **fitting: Any) -> AuditResult:
+def audit(
+    detectors: Any,
+    held_out: Any,
+    sizes: Sequence[int] = SIZES,
+    edits: Sequence[Any] = (),
+    alpha: float = 0.05,
+    *,
+    num_batches: int = 200,
+    train: Any = None,
+    rng: int | np.random.Generator | None = 0,
+    **fitting: Any,
+) -> AuditResult:
     """Measure level, power and drift of detectors on rows that they have not seen.
 
     Parameters
@@ -244,19 +299,32 @@ def audit(detectors: Any, held_out: Any, sizes: Sequence[int] = SIZES, edits: Se
     """
     alpha, rng = pcircuit.check_fraction(alpha, "alpha"), pcircuit.check_generator(rng)
     B, n = pcircuit.check_whole_number(num_batches, "num_batches", 1), num_rows(held_out)
-    if isinstance(sizes, str) or (not isinstance(sizes, Sequence) and getattr(sizes, "ndim", 0) != 1):
+    if isinstance(sizes, str) or (
+        not isinstance(sizes, Sequence) and getattr(sizes, "ndim", 0) != 1
+    ):
         raise TypeError(f"`sizes` must be a sequence of batch sizes, found {sizes!r}")
     sizes = [pcircuit.check_whole_number(T, "sizes", 1) for T in sizes]
-    edits, named = read_edits(edits), dict(detectors) if isinstance(detectors, Mapping) else {"detector": detectors}
+    edits, named = (
+        read_edits(edits),
+        dict(detectors) if isinstance(detectors, Mapping) else {"detector": detectors},
+    )
     if not named:
         raise ValueError("`detectors` is empty: give at least one detector")
-    run = {name: pvalue_function(one, "detectors" if one is detectors else f"detectors[{name!r}]")
-           for name, one in named.items()}
+    run = {
+        name: pvalue_function(one, "detectors" if one is detectors else f"detectors[{name!r}]")
+        for name, one in named.items()
+    }
     groups = _checked(fitting).get("groups")
-    fresh = None if groups is None else whole_groups(held_out, groups, B, np.random.default_rng(rng.integers(2 ** 63)))
+    fresh = (
+        None
+        if groups is None
+        else whole_groups(held_out, groups, B, np.random.default_rng(rng.integers(2**63)))
+    )
     if not sizes or max(sizes) > n:
-        raise ValueError(f"`sizes` must be at least one batch size of at most the {n} rows of `held_out`, found "
-                         f"{sizes}: give smaller `sizes`, or more rows")
+        raise ValueError(
+            f"`sizes` must be at least one batch size of at most the {n} rows of `held_out`, found "
+            f"{sizes}: give smaller `sizes`, or more rows"
+        )
     if train is not None:
         fit_all(named, train, fitting)
     judged, rows = as_judged(held_out, groups), []
@@ -266,19 +334,33 @@ def audit(detectors: Any, held_out: Any, sizes: Sequence[int] = SIZES, edits: Se
         for situation, batches in plans:
             reused = sum(map(len, batches)) > n or situation not in ("unshifted", "in order")
             for name, test in run.items():
-                rows.append(_judged(name, situation, test, [take(judged, one) for one in batches], alpha, reused))
-    rows += [_judged(name, OWN["groups"], test, [take(judged, one) for one in fresh], alpha, False)
-             for name, test in run.items() if fresh is not None]
+                rows.append(
+                    _judged(
+                        name, situation, test, [take(judged, one) for one in batches], alpha, reused
+                    )
+                )
+    rows += [
+        _judged(name, OWN["groups"], test, [take(judged, one) for one in fresh], alpha, False)
+        for name, test in run.items()
+        if fresh is not None
+    ]
     kinds = {name: kind for name, one in named.items() if (kind := kind_of(one)) in DEPENDENT}
-    return AuditResult(tuple(rows), alpha, n, kinds, {name: named[name].judge_.num_groups
-                                                      for name, kind in kinds.items() if kind == "groups"})
+    return AuditResult(
+        tuple(rows),
+        alpha,
+        n,
+        kinds,
+        {name: named[name].judge_.num_groups for name, kind in kinds.items() if kind == "groups"},
+    )
 
 
 def _checked(fitting: Mapping[str, Any]) -> Mapping[str, Any]:
     """The words of the fit; TypeError for others, ValueError for another order than that of time."""
     for word in fitting:
         if word not in WORDS.values():
-            raise TypeError(f"`{word}` is no argument of `audit`, expected `groups` or `order` as in `fit`")
+            raise TypeError(
+                f"`{word}` is no argument of `audit`, expected `groups` or `order` as in `fit`"
+            )
     if fitting.get("order") not in (None, "time"):
         raise ValueError(f"`order` must be 'time' or None, found {fitting['order']!r}")
     return fitting
@@ -289,7 +371,7 @@ def _drawn(n: int, T: int, B: int, rng: np.random.Generator) -> list[np.ndarray]
     batches: list[np.ndarray] = []
     while len(batches) < B:
         order = rng.permutation(n)
-        batches += [order[start:start + T] for start in range(0, n - T + 1, T)]
+        batches += [order[start : start + T] for start in range(0, n - T + 1, T)]
     return batches[:B]
 
 
@@ -299,18 +381,35 @@ def _windows(n: int, T: int, B: int) -> list[np.ndarray]:
     At equal distances they might all begin on the same day of the week, or at the same hour.
     """
     count = min(B, n // T)
-    before = np.sort(np.random.default_rng(T).integers(n - count * T + 1, size=count))  # rows of the gaps up to each
+    before = np.sort(
+        np.random.default_rng(T).integers(n - count * T + 1, size=count)
+    )  # rows of the gaps up to each
     return [np.arange(start, start + T) for start in before + T * np.arange(count)]
 
 
-def _judged(name: str, situation: str, test: Callable[[Any], float], batches: list[Any], alpha: float,
-            is_reused: bool) -> AuditRow:
+def _judged(
+    name: str,
+    situation: str,
+    test: Callable[[Any], float],
+    batches: list[Any],
+    alpha: float,
+    is_reused: bool,
+) -> AuditRow:
     """Alarms of a detector on batches."""
     alarms = sum(test(batch) <= alpha for batch in batches)
     low, high = clopper_pearson(alarms, len(batches))
     T = int(np.median([num_rows(batch) for batch in batches]))
-    return AuditRow(name, situation, T, len(batches), int(alarms), alarms / len(batches), low, high,
-                    bool(is_reused))
+    return AuditRow(
+        name,
+        situation,
+        T,
+        len(batches),
+        int(alarms),
+        alarms / len(batches),
+        low,
+        high,
+        bool(is_reused),
+    )
 
 
 def clopper_pearson(count: int, trials: int) -> tuple[float, float]:
@@ -333,6 +432,7 @@ def clopper_pearson(count: int, trials: int) -> tuple[float, float]:
     [0.0, 0.3085]
     """
     from scipy.special import betaincinv
+
     outside = (1 - LEVEL) / 2
     low = 0.0 if count == 0 else float(betaincinv(count, trials - count + 1, outside))
     high = 1.0 if count == trials else float(betaincinv(count + 1, trials - count, 1 - outside))

@@ -9,6 +9,7 @@ thing.  So a level is looked for in three steps, and the first one that finds ce
 
 A missing cell holds no level, whatever stands for it.
 """
+
 from __future__ import annotations
 
 import re
@@ -45,8 +46,15 @@ def has_level(cells: Any, level: object) -> np.ndarray:
     for i, cell in enumerate(cells):
         key = type(cell), str(cell)
         if key not in known:
-            known[key] = (False,) * 3 if is_missing(cell) else (
-                _kind(cell) == _kind(level) and bool(cell == level), key[1] == str(level), _means(cell, level))
+            known[key] = (
+                (False,) * 3
+                if is_missing(cell)
+                else (
+                    _kind(cell) == _kind(level) and bool(cell == level),
+                    key[1] == str(level),
+                    _means(cell, level),
+                )
+            )
         found[i] = known[key]
     return next((column for column in found.T if column.any()), found[:, 0])
 
@@ -64,11 +72,13 @@ def _means(cell: Any, level: Any) -> bool:
     """Whether a cell means a level that is written in another way, or of another type."""
     if _text(cell) == _text(level):
         return True
-    if _kind(cell) is not float:    # of texts "1e3" and "1000" are two
+    if _kind(cell) is not float:  # of texts "1e3" and "1000" are two
         return False
-    try:    # from 2^53 on doubles are equal for several whole numbers
+    try:  # from 2^53 on doubles are equal for several whole numbers
         number = float(cell)
-        return number == float(level) and (abs(number) < EXACT or Decimal(str(cell)) == Decimal(str(level)))
+        return number == float(level) and (
+            abs(number) < EXACT or Decimal(str(cell)) == Decimal(str(level))
+        )
     except (TypeError, ValueError, ArithmeticError):
         return False
 
@@ -78,4 +88,6 @@ def _text(cell: Any) -> str:
     text = str(cell)
     if re.fullmatch(r"[+-]?\d+\.0", text):
         return text[:-2]
-    return text.capitalize() if text.lower() in ("true", "false") else text.removesuffix(" 00:00:00")
+    return (
+        text.capitalize() if text.lower() in ("true", "false") else text.removesuffix(" 00:00:00")
+    )

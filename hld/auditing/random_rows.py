@@ -17,12 +17,15 @@ References
 Hoeffding (1963), Probability inequalities for sums of bounded random variables, Journal of the American Statistical
 Association 58, section 5.
 """
+
 from __future__ import annotations
 
 import math
 
 
-def too_often(num_alarms: int, num_batches: int, num_disjoint: int, alpha: float, chance: float) -> bool:
+def too_often(
+    num_alarms: int, num_batches: int, num_disjoint: int, alpha: float, chance: float
+) -> bool:
     """Whether so many batches alarm that a detector of level alpha explains it with a probability below `chance`.
 
     Parameters
@@ -48,7 +51,10 @@ def too_often(num_alarms: int, num_batches: int, num_disjoint: int, alpha: float
     """
     if num_batches <= num_disjoint:
         from scipy.special import betainc
-        tail = float(betainc(num_alarms, num_batches - num_alarms + 1, alpha)) if num_alarms else 1.0
+
+        tail = (
+            float(betainc(num_alarms, num_batches - num_alarms + 1, alpha)) if num_alarms else 1.0
+        )
         return tail < chance
     share, divisions = num_alarms / num_batches, -(-num_batches // num_disjoint)
     if share <= alpha:

@@ -9,6 +9,7 @@ probability that has the law Beta(k, G + 1 - k), as exceedances of order statist
 with the law BetaBinomial(B, k, G + 1 - k) alarms, however many there are: with 19 groups in the reference one detector
 in eight alarms on more than a tenth of all groups to come, at level 0.05, and keeps its level nonetheless.
 """
+
 from __future__ import annotations
 
 import inspect
@@ -22,7 +23,10 @@ from hld.answers.segments import split_off
 from hld.tables.cells import read_table
 from hld.tables.column_names import table_called
 
-WORDS = {"groups": "groups", "time": "order"}  # kind of `judge_`: the argument of `fit` that made it
+WORDS = {
+    "groups": "groups",
+    "time": "order",
+}  # kind of `judge_`: the argument of `fit` that made it
 OUTSIDE = 0.025  # as beyond one end of an interval of 95 %
 
 
@@ -52,7 +56,11 @@ def whole_groups(table: Any, groups: Any, most: int, rng: np.random.Generator) -
     labels = group_numbers(cells, name)
     order = np.argsort(labels, kind="stable")
     found = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
-    return found if len(found) <= most else [found[g] for g in np.sort(rng.permutation(len(found))[:most])]
+    return (
+        found
+        if len(found) <= most
+        else [found[g] for g in np.sort(rng.permutation(len(found))[:most])]
+    )
 
 
 def as_judged(table: Any, groups: Any) -> Any:
@@ -77,7 +85,11 @@ def as_judged(table: Any, groups: Any) -> Any:
     keep = [v for v in range(len(names)) if v != at]
     if hasattr(table, "iloc"):
         return table.iloc[:, keep]
-    return table[:, keep] if isinstance(table, np.ndarray) else [[row[v] for v in keep] for row in table]
+    return (
+        table[:, keep]
+        if isinstance(table, np.ndarray)
+        else [[row[v] for v in keep] for row in table]
+    )
 
 
 def fit_all(detectors: Mapping[str, Any], train: Any, fitting: Mapping[str, Any]) -> None:
@@ -102,12 +114,16 @@ def fit_all(detectors: Mapping[str, Any], train: Any, fitting: Mapping[str, Any]
     for name, one in detectors.items():
         word = WORDS.get(kind_of(one))  # type: ignore[arg-type]
         if word is not None and fitting.get(word) is None:
-            raise ValueError(f"`{word}` must be given with `train`, as detector {name!r} was fitted with it: repeat it "
-                             "as in `fit`")
+            raise ValueError(
+                f"`{word}` must be given with `train`, as detector {name!r} was fitted with it: repeat it "
+                "as in `fit`"
+            )
     groups = fitting.get("groups")
     if groups is not None and not isinstance(groups, (str, int, np.integer)):
-        raise ValueError(f"`groups` must be a column of both tables with `train`, found {type(groups).__name__}: add "
-                         "the labels to the tables as a column")
+        raise ValueError(
+            f"`groups` must be a column of both tables with `train`, found {type(groups).__name__}: add "
+            "the labels to the tables as a column"
+        )
     for one in detectors.values():
         if callable(getattr(one, "fit", None)):
             words = {word: value for word, value in fitting.items() if _knows(one.fit, word)}
@@ -151,9 +167,19 @@ def too_many(num_alarms: int, num_batches: int, alpha: float, num_groups: int) -
     [False, True]
     """
     from scipy.special import betaln, gammaln
-    k, B, a = int(alpha * (num_groups + 1) + 1e-9), num_batches, np.arange(num_alarms, num_batches + 1.0)
+
+    k, B, a = (
+        int(alpha * (num_groups + 1) + 1e-9),
+        num_batches,
+        np.arange(num_alarms, num_batches + 1.0),
+    )
     if k == 0:
         return num_alarms > 0
-    log_law = (gammaln(B + 1) - gammaln(a + 1) - gammaln(B - a + 1) + betaln(a + k, B - a + num_groups + 1 - k)
-               - betaln(k, num_groups + 1 - k))
+    log_law = (
+        gammaln(B + 1)
+        - gammaln(a + 1)
+        - gammaln(B - a + 1)
+        + betaln(a + k, B - a + num_groups + 1 - k)
+        - betaln(k, num_groups + 1 - k)
+    )
     return bool(np.exp(log_law).sum() < OUTSIDE)

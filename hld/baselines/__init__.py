@@ -1,4 +1,5 @@
 """Other tests of the same question: those that the HLD paper compares with, and an exact one-sample MMD."""
+
 from hld.baselines.peers import (
     BaselineResult,
     BaselineTest,
@@ -14,5 +15,17 @@ from hld.baselines.peers import (
     typicality_test,
 )
 
-__all__ = ["BaselineResult", "BaselineTest", "dropout_scores", "dropout_test", "mean_difference", "median_bandwidth",
-           "mmd_squared", "mmd_test", "rejection_threshold", "root_likelihood_test", "typicality", "typicality_test"]
+__all__ = [
+    "BaselineResult",
+    "BaselineTest",
+    "dropout_scores",
+    "dropout_test",
+    "mean_difference",
+    "median_bandwidth",
+    "mmd_squared",
+    "mmd_test",
+    "rejection_threshold",
+    "root_likelihood_test",
+    "typicality",
+    "typicality_test",
+]

@@ -15,6 +15,7 @@ Nothing is subtracted, so nothing cancels, and ln(1 + C) is carried, so nothing 
 This is the published method, which drops the covariances of different units.  It is exact where no unit has two
 parents; otherwise the variance is too small, because both children of a sum may depend on the same masks further down.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -28,7 +29,9 @@ CHUNK_VALUES = 2_000_000  # numbers in the largest array of a chunk of rows
 LARGE = 500.0  # ln(1 + C) beyond which exp would come near its range
 
 
-def dropout_moments(circuit: pcircuit.Circuit, data: ArrayLike, *, rate: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
+def dropout_moments(
+    circuit: pcircuit.Circuit, data: ArrayLike, *, rate: float = 0.1
+) -> tuple[np.ndarray, np.ndarray]:
     r"""Mean and relative spread of the likelihood of rows under dropout of the edges of sums.
 
     With S(x) the random root value, E S = p(x), and c^2 = Var S / (E S)^2 by the recursion of the module.
@@ -82,7 +85,7 @@ def dropout_moments(circuit: pcircuit.Circuit, data: ArrayLike, *, rate: float =
     rate = pcircuit.check_number(rate, "rate", least=0, below=1)
     data = pcircuit.check_evidence(circuit, data)
     width = max(region.num_nodes for region in circuit.regions)
-    rows = max(1, CHUNK_VALUES // width ** 2)
+    rows = max(1, CHUNK_VALUES // width**2)
     log_mean, log_spread = np.empty(len(data)), np.empty(len(data))
     for start in range(0, len(data), rows):
         part = slice(start, start + rows)
@@ -90,9 +93,13 @@ def dropout_moments(circuit: pcircuit.Circuit, data: ArrayLike, *, rate: float =
     return log_mean, log_spread
 
 
-def _upward(circuit: pcircuit.Circuit, data: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
+def _upward(
+    circuit: pcircuit.Circuit, data: np.ndarray, rate: float
+) -> tuple[np.ndarray, np.ndarray]:
     """ln E and ln(1 + C) of the root for a chunk of rows, each (N,)."""
-    waiting: list[Any] = [None] * len(circuit.regions)  # of finished regions: (N, K) ln E, (N, K) ln(1 + C)
+    waiting: list[Any] = [None] * len(
+        circuit.regions
+    )  # of finished regions: (N, K) ln E, (N, K) ln(1 + C)
     for r, region in enumerate(circuit.regions):
         if isinstance(region, pcircuit.InputRegion):
             log_values = _inputs(region, data[:, region.variable])
@@ -103,7 +110,10 @@ def _upward(circuit: pcircuit.Circuit, data: np.ndarray, rate: float) -> tuple[n
             units = region.products[:, a]
             log_child, child_spread = waiting[c]
             waiting[c] = None
-            log_products, spreads = log_products + log_child[:, units], spreads + child_spread[:, units]
+            log_products, spreads = (
+                log_products + log_child[:, units],
+                spreads + child_spread[:, units],
+            )
         cut = 0.0 if r == len(circuit.regions) - 1 else rate / (1 - rate)
         waiting[r] = _sums(region.dense_weights(), log_products, spreads, cut)
     log_root, spread = waiting[-1]
@@ -113,12 +123,15 @@ def _upward(circuit: pcircuit.Circuit, data: np.ndarray, rate: float) -> tuple[n
 def _inputs(region: pcircuit.InputRegion, column: np.ndarray) -> np.ndarray:
     """ln p(x) (N, K) of an input region, 0 where x is missing."""
     with np.errstate(divide="ignore"):
-        table = np.log(np.column_stack([region.probs, np.ones(region.num_units)]))  # -1 is the last column
+        table = np.log(
+            np.column_stack([region.probs, np.ones(region.num_units)])
+        )  # -1 is the last column
     return table.T[column]
 
 
-def _sums(weights: np.ndarray, log_products: Any, spreads: Any,
-          cut: float) -> tuple[np.ndarray, np.ndarray]:
+def _sums(
+    weights: np.ndarray, log_products: Any, spreads: Any, cut: float
+) -> tuple[np.ndarray, np.ndarray]:
     """ln E (N, K) and ln(1 + C) of the sums; `cut` is rate/q, or 0 where edges are safe."""
     with np.errstate(divide="ignore"):
         terms = np.log(weights) + log_products[:, None, :]  # (N, K, P)
@@ -130,7 +143,9 @@ def _sums(weights: np.ndarray, log_products: Any, spreads: Any,
     shares = values / np.where(sums > 0, sums, 1.0)[:, :, None]  # responsibilities
     # scaled by exp(-scale), which is 1 unless the spread is beyond the range of exp
     scale = _scale(spreads.max(axis=1))[:, None]
-    relative = np.einsum("nkp,np->nk", shares ** 2, _expm1(spreads, scale) * (1 + cut) + cut * np.exp(-scale))
+    relative = np.einsum(
+        "nkp,np->nk", shares**2, _expm1(spreads, scale) * (1 + cut) + cut * np.exp(-scale)
+    )
     return log_sums, _log1p(relative, scale)
 
 

@@ -13,6 +13,7 @@ for a row x, and E k(X, X') = sum_x P(x) P'(x) is an overlap of two circuits on 
 k(x, x) = 1.  The bandwidth s is by default the median Hamming distance between two rows drawn from the circuit (the
 "median heuristic").
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -46,7 +47,9 @@ class HammingKernel:
         return HammingKernel(self.bandwidth / 2)
 
 
-def product_kernel(circuit: pcircuit.Circuit, kernel: str, bandwidth: float | None, rng: int) -> HammingKernel:
+def product_kernel(
+    circuit: pcircuit.Circuit, kernel: str, bandwidth: float | None, rng: int
+) -> HammingKernel:
     """The kernel of a name, with the median heuristic where no bandwidth is given.
 
     Parameters
@@ -83,8 +86,12 @@ def smoothed(circuit: pcircuit.Circuit, kernel: HammingKernel) -> pcircuit.Circu
     -------
     pcircuit.Circuit
     """
-    regions = [pcircuit.InputRegion(region.variable, region.probs @ kernel.table(region.num_categories))
-               if isinstance(region, pcircuit.InputRegion) else region for region in circuit.regions]
+    regions = [
+        pcircuit.InputRegion(region.variable, region.probs @ kernel.table(region.num_categories))
+        if isinstance(region, pcircuit.InputRegion)
+        else region
+        for region in circuit.regions
+    ]
     return pcircuit.Circuit(circuit.vtree, regions)
 
 
@@ -113,5 +120,6 @@ def pair_sum(kernel: HammingKernel, rows: np.ndarray) -> float:
 def _distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """(n, n') Hamming distances."""
     from scipy.spatial.distance import cdist
+
     left, right = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
     return cdist(left, right, "hamming") * left.shape[1]

@@ -24,6 +24,7 @@ Null distribution, if the rows are draws from P:
 Public names: `MMDTest`, a test; `one_sample_mmd_squared`, the number M alone, also between two circuits;
 `hld.mmd_squared` is its short name.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -97,9 +98,11 @@ class MMDResult:
 
     def __str__(self) -> str:
         verdict = "shift" if self.reject else "no shift"
-        return (f"{verdict}: MMD^2 {self.statistic:.4g} (threshold {self.threshold:.4g}), p = {self.pvalue:.3g}, "
-                f"alpha = {self.alpha:g}, T = {self.num_samples}, null {self.null}, "
-                f"{self.kernel} kernel of bandwidth {self.bandwidth:.4g}")
+        return (
+            f"{verdict}: MMD^2 {self.statistic:.4g} (threshold {self.threshold:.4g}), p = {self.pvalue:.3g}, "
+            f"alpha = {self.alpha:g}, T = {self.num_samples}, null {self.null}, "
+            f"{self.kernel} kernel of bandwidth {self.bandwidth:.4g}"
+        )
 
     __repr__ = __str__
 
@@ -160,8 +163,16 @@ class MMDTest:
     True
     """
 
-    def __init__(self, circuit: pcircuit.Circuit, kernel: str = "hamming", bandwidth: Any = None,
-                 null: str = "monte-carlo", rng: int | None = None, *, num_resamples: int = 999) -> None:
+    def __init__(
+        self,
+        circuit: pcircuit.Circuit,
+        kernel: str = "hamming",
+        bandwidth: Any = None,
+        null: str = "monte-carlo",
+        rng: int | None = None,
+        *,
+        num_resamples: int = 999,
+    ) -> None:
         pcircuit.check_distribution(circuit)
         pcircuit.check_choice(null, "null", NULLS)
         self.num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1)
@@ -198,16 +209,32 @@ class MMDTest:
         T = len(rows)
         statistic = self._statistic(rows)
         if self._spectrum is not None:
-            pvalue, error = float(gchi2.sf(T * max(statistic - ROUND_OFF, 0.0), self._spectrum)), None
+            pvalue, error = (
+                float(gchi2.sf(T * max(statistic - ROUND_OFF, 0.0), self._spectrum)),
+                None,
+            )
             threshold = float(gchi2.isf(alpha, self._spectrum)) / T
         else:
             pvalue, error, threshold = self._monte_carlo(statistic, T, alpha)
-        return MMDResult(statistic, threshold, pvalue, bool(pvalue <= alpha), alpha, T, self.null, self.kernel,
-                         self.bandwidth, error, num_missing)
+        return MMDResult(
+            statistic,
+            threshold,
+            pvalue,
+            bool(pvalue <= alpha),
+            alpha,
+            T,
+            self.null,
+            self.kernel,
+            self.bandwidth,
+            error,
+            num_missing,
+        )
 
     def __repr__(self) -> str:
-        return (f"MMDTest({self.circuit.num_variables} variables, {self.kernel} kernel of bandwidth "
-                f"{self.bandwidth:.4g}, null {self.null})")
+        return (
+            f"MMDTest({self.circuit.num_variables} variables, {self.kernel} kernel of bandwidth "
+            f"{self.bandwidth:.4g}, null {self.null})"
+        )
 
     def _statistic(self, rows: np.ndarray) -> float:
         """M of complete rows."""
@@ -229,24 +256,40 @@ class MMDTest:
 
     def _prepared_spectrum(self) -> Any:
         """The law of T M for large T, for `hld.gchi2`: leading eigenvalues, and one gamma term for all others."""
-        rows = pcircuit.sample(self.circuit, SPECTRAL_ROWS, rng=np.random.default_rng([self._seed, 0]))
+        rows = pcircuit.sample(
+            self.circuit, SPECTRAL_ROWS, rng=np.random.default_rng([self._seed, 0])
+        )
         witness, c = np.exp(pcircuit.log_likelihood(self._smoothed, rows)), self.expected_kernel
         centred = self._kernel.matrix(rows, rows) - witness[:, None] - witness + c
         leading = np.maximum(np.linalg.eigvalsh(centred / len(rows))[::-1][:LEADING], 0.0)
-        squared_kernel = pcircuit.overlap(self.circuit, smoothed(self.circuit, self._kernel.squared()))
+        squared_kernel = pcircuit.overlap(
+            self.circuit, smoothed(self.circuit, self._kernel.squared())
+        )
         total = 1.0 - c
-        squares = squared_kernel - 2 * pcircuit.overlap(self.circuit, self._smoothed, self._smoothed) + c ** 2
-        if total <= ROUND_OFF or squares <= ROUND_OFF ** 2:
+        squares = (
+            squared_kernel
+            - 2 * pcircuit.overlap(self.circuit, self._smoothed, self._smoothed)
+            + c**2
+        )
+        if total <= ROUND_OFF or squares <= ROUND_OFF**2:
             return gchi2.prepare(np.zeros(1))
-        for k in range(len(leading), -1, -1):  # as many as leave room for the rest, whose eigenvalues are smaller
+        for k in range(
+            len(leading), -1, -1
+        ):  # as many as leave room for the rest, whose eigenvalues are smaller
             c1, c2 = total - leading[:k].sum(), squares - (leading[:k] ** 2).sum()
             if k == 0 or (c1 > 0 and 0 < c2 <= c1 * leading[k - 1]):
                 break
-        return gchi2.prepare(np.append(leading[:k], c2 / c1), np.append(np.ones(k), c1 ** 2 / c2))
+        return gchi2.prepare(np.append(leading[:k], c2 / c1), np.append(np.ones(k), c1**2 / c2))
 
 
-def one_sample_mmd_squared(circuit: pcircuit.Circuit, data: list[list[int]], *, kernel: str = "hamming",
-                           bandwidth: float | None = None, rng: int = 0) -> float:
+def one_sample_mmd_squared(
+    circuit: pcircuit.Circuit,
+    data: list[list[int]],
+    *,
+    kernel: str = "hamming",
+    bandwidth: float | None = None,
+    rng: int = 0,
+) -> float:
     """Squared Maximum Mean Discrepancy between data, or another circuit, and a circuit.
 
     M = (1/T^2) sum_{i,j} k(x_i, x_j) - (2/T) sum_i E k(x_i, Y) + E k(Y, Y'), Y and Y' from the circuit, exactly.
@@ -300,20 +343,29 @@ def one_sample_mmd_squared(circuit: pcircuit.Circuit, data: list[list[int]], *, 
     expected = pcircuit.overlap(circuit, smooth)
     if isinstance(data, pcircuit.Circuit):
         pcircuit.check_distribution(data, "data")
-        return max(pcircuit.overlap(data, smoothed(data, product)) - 2 * pcircuit.overlap(data, smooth) + expected, 0.0)
+        return max(
+            pcircuit.overlap(data, smoothed(data, product))
+            - 2 * pcircuit.overlap(data, smooth)
+            + expected,
+            0.0,
+        )
     rows = pcircuit.check_evidence(circuit, data)
     if not len(rows):
         raise ValueError("`data` has no rows: at least one is needed")
     if rows.min() < 0:
-        raise ValueError("`data` has missing entries: complete them first, for instance with "
-                         "pcircuit.sample(circuit, evidence=data)")
+        raise ValueError(
+            "`data` has missing entries: complete them first, for instance with "
+            "pcircuit.sample(circuit, evidence=data)"
+        )
     return max(_mmd_of_rows(smooth, product, rows, expected), 0.0)
 
 
 mmd_squared = one_sample_mmd_squared  # its public name, as hld.mmd_squared
 
 
-def _mmd_of_rows(smooth: pcircuit.Circuit, kernel: HammingKernel, rows: np.ndarray, expected: float) -> float:
+def _mmd_of_rows(
+    smooth: pcircuit.Circuit, kernel: HammingKernel, rows: np.ndarray, expected: float
+) -> float:
     """M of complete rows."""
     witness = np.exp(pcircuit.log_likelihood(smooth, rows)).mean()
     return pair_sum(kernel, rows) / len(rows) ** 2 - 2 * float(witness) + expected

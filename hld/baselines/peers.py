@@ -17,6 +17,7 @@ p = (1 + #{statistic_b >= statistic}) / (1 + B), which is valid at every T.
 `median_bandwidth`, `dropout_scores`            what they need
 ==============================================  ==================================================================
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -37,8 +38,20 @@ from hld.baselines.statistics import (
 from hld.nulls.null import check_verdict
 from hld.nulls.ranks.monte_carlo import monte_carlo_pvalue, rejection_threshold
 
-__all__ = ["BaselineResult", "BaselineTest", "dropout_scores", "dropout_test", "mean_difference", "median_bandwidth",
-           "mmd_squared", "mmd_test", "rejection_threshold", "root_likelihood_test", "typicality", "typicality_test"]
+__all__ = [
+    "BaselineResult",
+    "BaselineTest",
+    "dropout_scores",
+    "dropout_test",
+    "mean_difference",
+    "median_bandwidth",
+    "mmd_squared",
+    "mmd_test",
+    "rejection_threshold",
+    "root_likelihood_test",
+    "typicality",
+    "typicality_test",
+]
 ENTROPY_ROWS = 20_000  # rows drawn to estimate the entropy of a circuit
 BANDWIDTH_ROWS = 1000
 
@@ -131,8 +144,14 @@ class BaselineTest:
         reference, null = self.drawn(len(batch))
         statistic = float(self.statistic(reference, self.summary(batch)))
         pvalue = monte_carlo_pvalue(null, statistic)
-        return BaselineResult(statistic, rejection_threshold(null, alpha), pvalue, bool(pvalue <= alpha), alpha,
-                              len(batch))
+        return BaselineResult(
+            statistic,
+            rejection_threshold(null, alpha),
+            pvalue,
+            bool(pvalue <= alpha),
+            alpha,
+            len(batch),
+        )
 
     def drawn(self, T: Any) -> tuple[np.ndarray, np.ndarray]:
         """Summary of T reference rows, and the (B,) sorted null statistics of pairs of batches of T rows."""
@@ -147,8 +166,9 @@ class BaselineTest:
         return self._drawn[T]
 
 
-def root_likelihood_test(circuit: pcircuit.Circuit, *, num_resamples: int = 999,
-                         rng: int | None = None) -> BaselineTest:
+def root_likelihood_test(
+    circuit: pcircuit.Circuit, *, num_resamples: int = 999, rng: int | None = None
+) -> BaselineTest:
     """Test by the mean log-likelihood: | mean ln p(x) - mean ln p(y) |, x drawn from the circuit.
 
     Parameters
@@ -177,11 +197,18 @@ def root_likelihood_test(circuit: pcircuit.Circuit, *, num_resamples: int = 999,
     >>> test(pcircuit.sample(circuit, 50, rng=1)).reject
     False
     """
-    return _test(circuit, lambda rows: pcircuit.log_likelihood(circuit, rows), mean_difference, num_resamples, rng)
+    return _test(
+        circuit,
+        lambda rows: pcircuit.log_likelihood(circuit, rows),
+        mean_difference,
+        num_resamples,
+        rng,
+    )
 
 
-def typicality_test(circuit: pcircuit.Circuit, *, entropy: Any = None, num_resamples: int = 999,
-                    rng: Any = None) -> BaselineTest:
+def typicality_test(
+    circuit: pcircuit.Circuit, *, entropy: Any = None, num_resamples: int = 999, rng: Any = None
+) -> BaselineTest:
     """Test whether a batch is typical: | -mean ln p(y) - H |.
 
     Parameters
@@ -216,13 +243,26 @@ def typicality_test(circuit: pcircuit.Circuit, *, entropy: Any = None, num_resam
     if entropy is not None:
         entropy = pcircuit.check_number(entropy, "entropy")
     else:
-        entropy = -float(pcircuit.log_likelihood(circuit, pcircuit.sample(circuit, ENTROPY_ROWS, rng=rng)).mean())
-    return _test(circuit, lambda rows: pcircuit.log_likelihood(circuit, rows),
-                 lambda reference, batch: typicality(batch, entropy), num_resamples, rng)
+        entropy = -float(
+            pcircuit.log_likelihood(circuit, pcircuit.sample(circuit, ENTROPY_ROWS, rng=rng)).mean()
+        )
+    return _test(
+        circuit,
+        lambda rows: pcircuit.log_likelihood(circuit, rows),
+        lambda reference, batch: typicality(batch, entropy),
+        num_resamples,
+        rng,
+    )
 
 
-def dropout_test(circuit: pcircuit.Circuit, *, rate: float = 0.1, score: str = "log_std", num_resamples: int = 999,
-                 rng: int | None = None) -> BaselineTest:
+def dropout_test(
+    circuit: pcircuit.Circuit,
+    *,
+    rate: float = 0.1,
+    score: str = "log_std",
+    num_resamples: int = 999,
+    rng: int | None = None,
+) -> BaselineTest:
     """Test by the mean uncertainty under tractable dropout: | mean u(x) - mean u(y) |, x drawn from the circuit.
 
     Parameters
@@ -251,16 +291,20 @@ def dropout_test(circuit: pcircuit.Circuit, *, rate: float = 0.1, score: str = "
     >>> dropout_test(circuit, num_resamples=99, rng=0)(pcircuit.sample(circuit, 50, rng=1)).reject
     False
     """
+
     def summary(rows: np.ndarray) -> np.ndarray:
         return dropout_scores(circuit, rows, rate=rate, score=score)
 
     pcircuit.check_distribution(circuit)
-    summary(np.zeros((0, circuit.num_variables), np.int64))  # refuses wrong options now, not at the first batch
+    summary(
+        np.zeros((0, circuit.num_variables), np.int64)
+    )  # refuses wrong options now, not at the first batch
     return _test(circuit, summary, mean_difference, num_resamples, rng)
 
 
-def mmd_test(circuit: pcircuit.Circuit, *, bandwidth: Any = None, num_resamples: int = 199,
-             rng: Any = None) -> BaselineTest:
+def mmd_test(
+    circuit: pcircuit.Circuit, *, bandwidth: Any = None, num_resamples: int = 199, rng: Any = None
+) -> BaselineTest:
     """Test by the maximum mean discrepancy between the batch and T rows drawn from the circuit.
 
     Parameters
@@ -298,8 +342,10 @@ def mmd_test(circuit: pcircuit.Circuit, *, bandwidth: Any = None, num_resamples:
 
     def summary(rows: np.ndarray) -> np.ndarray:
         if rows.size and rows.min() < 0:
-            raise ValueError("`batch` has missing entries (-1), for which the kernel has no value: complete them, for "
-                             "instance with pcircuit.sample(circuit, evidence=batch), or use another test")
+            raise ValueError(
+                "`batch` has missing entries (-1), for which the kernel has no value: complete them, for "
+                "instance with pcircuit.sample(circuit, evidence=batch), or use another test"
+            )
         return rows
 
     def statistic(first: np.ndarray, second: np.ndarray) -> float:
@@ -308,8 +354,13 @@ def mmd_test(circuit: pcircuit.Circuit, *, bandwidth: Any = None, num_resamples:
     return _test(circuit, summary, statistic, num_resamples, rng)
 
 
-def _test(circuit: pcircuit.Circuit, summary: Callable[..., Any], statistic: Callable[..., Any], num_resamples: int,
-          rng: Any) -> BaselineTest:
+def _test(
+    circuit: pcircuit.Circuit,
+    summary: Callable[..., Any],
+    statistic: Callable[..., Any],
+    num_resamples: int,
+    rng: Any,
+) -> BaselineTest:
     """A BaselineTest after the checks that all share."""
     num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1)
     circuit, seed = pcircuit.check_distribution(circuit), pcircuit.check_seed(rng)

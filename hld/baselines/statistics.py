@@ -8,6 +8,7 @@ r"""The statistics of the baseline tests, as functions of numbers and rows.
 
 `hld.baselines` makes tests of them.
 """
+
 from __future__ import annotations
 
 import reprlib
@@ -93,10 +94,15 @@ def two_sample_mmd_squared(first: ArrayLike, second: ArrayLike, bandwidth: float
     """
     first, second = _rows_of_numbers(first, "first"), _rows_of_numbers(second, "second")
     if first.shape[1] != second.shape[1]:
-        raise ValueError(f"`second` must have {first.shape[1]} columns as `first` has, found {second.shape[1]}")
+        raise ValueError(
+            f"`second` must have {first.shape[1]} columns as `first` has, found {second.shape[1]}"
+        )
     bandwidth = pcircuit.check_number(bandwidth, "bandwidth", above=0)
-    return float(_mean_kernel(first, first, bandwidth) + _mean_kernel(second, second, bandwidth)
-                 - 2 * _mean_kernel(first, second, bandwidth))
+    return float(
+        _mean_kernel(first, first, bandwidth)
+        + _mean_kernel(second, second, bandwidth)
+        - 2 * _mean_kernel(first, second, bandwidth)
+    )
 
 
 mmd_squared = two_sample_mmd_squared  # its public name, as hld.baselines.mmd_squared
@@ -132,8 +138,9 @@ def median_bandwidth(rows: ArrayLike) -> float:
     return float(np.sqrt(np.median(squared))) or 1.0
 
 
-def dropout_scores(circuit: pcircuit.Circuit, data: ArrayLike, *, rate: float = 0.1,
-                   score: str = "log_std") -> np.ndarray:
+def dropout_scores(
+    circuit: pcircuit.Circuit, data: ArrayLike, *, rate: float = 0.1, score: str = "log_std"
+) -> np.ndarray:
     """Uncertainty u(x) of the likelihood of each row under tractable dropout.
 
     With mean p(x) and relative variance c^2 of the root: "log_std" is ln sqrt(Var) = ln p(x) + ln c, "variation" is
@@ -204,5 +211,5 @@ def _mean_kernel(first: np.ndarray, second: np.ndarray, bandwidth: float) -> flo
 def _squared_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """(n, m) squared Euclidean distances; exact for whole numbers that are within 2^25 of the first."""
     first, second = first - first[0], second - first[0]  # what all have in common would cost digits
-    squares = (first ** 2).sum(axis=1)[:, None] + (second ** 2).sum(axis=1)
+    squares = (first**2).sum(axis=1)[:, None] + (second**2).sum(axis=1)
     return np.maximum(squares - 2 * first @ second.T, 0.0)

@@ -4,4 +4,5 @@
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line: see `hld.command.parser`."""
     from hld.command.parser import main as run
+
     return run(arguments)

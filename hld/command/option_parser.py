@@ -1,4 +1,5 @@
 """How the arguments of ``hld`` are read: by argparse, which is told where a table may stand and what a user meant."""
+
 from __future__ import annotations
 
 import argparse
@@ -18,22 +19,31 @@ class Parser(argparse.ArgumentParser):
         found, rest = self.parse_known_args(args, namespace)
         if rest:
             unknown = [word for word in rest if word.startswith("-")]
-            self.error(f"unrecognized arguments: {' '.join(rest)}"
-                       + (self._meant(found, unknown) if unknown else ONE_TABLE))
+            self.error(
+                f"unrecognized arguments: {' '.join(rest)}"
+                + (self._meant(found, unknown) if unknown else ONE_TABLE)
+            )
         return found
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Also takes a table that may be left out where it stands behind options, which argparse misses."""
         found, rest = super().parse_known_args(args, namespace)
-        if rest and getattr(found, "table", "") is None and (rest[0] == "-" or not rest[0].startswith("-")):
+        if (
+            rest
+            and getattr(found, "table", "") is None
+            and (rest[0] == "-" or not rest[0].startswith("-"))
+        ):
             found.table = rest.pop(0)
         return found, rest
 
     def _meant(self, found: Any, unknown: list[str]) -> str:
         """The option of the command that is nearest to the first unknown one that is near to any; else nothing."""
         import difflib
+
         commands: Any = next(action.choices for action in self._actions if action.dest == "command")
-        options = [name for name in commands[found.command]._option_string_actions if name.startswith("--")]
+        options = [
+            name for name in commands[found.command]._option_string_actions if name.startswith("--")
+        ]
         for word in unknown:
             if near := difflib.get_close_matches(word.partition("=")[0], options, 1, NEAR):
                 return f" (did you mean {near[0]}?)"

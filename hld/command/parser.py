@@ -25,6 +25,7 @@ reader closed the pipe with 141, as in the shell.
 
 Nothing is imported before it is needed, so that ``hld --help`` answers at once.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -37,7 +38,12 @@ from typing import Any
 from hld.command.arguments import build_parser
 
 ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
-EXPECTED = (ValueError, TypeError, OSError, ImportError)  # what the library raises for a user's mistake
+EXPECTED = (
+    ValueError,
+    TypeError,
+    OSError,
+    ImportError,
+)  # what the library raises for a user's mistake
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -77,10 +83,12 @@ def main(argv: list[str] | None = None) -> int:
         args = build_parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
         if args.verbose:
             from hld.command.console.steps import log_to_standard_error
+
             log_to_standard_error()
         with _warnings_in_a_line():
             status = args.run(args)
         from hld.command.console.output import flush_output
+
         flush_output()
         return status
     except KeyboardInterrupt:
@@ -92,6 +100,7 @@ def main(argv: list[str] | None = None) -> int:
     except Exception as error:
         if args is not None and args.debug:
             import traceback
+
             _complain(*traceback.format_exc().split("\n"))
         _complain(f"hld: {_one_line(error)}")
         return ERROR
@@ -114,6 +123,7 @@ def _joined(argv: Any) -> list[Any]:
 def _warnings_in_a_line() -> Iterator[None]:
     """The library's warnings read as the errors do, without the line of the source that gave them."""
     from hld.command.console.output import shown
+
     former = warnings.formatwarning
 
     def formatted(message: Any, category: Any, *where: Any) -> str:
@@ -131,6 +141,7 @@ def _warnings_in_a_line() -> Iterator[None]:
 def _complain(*lines: str) -> None:
     """Lines on standard error, if there is one that takes them: the status tells of the error in any case."""
     from hld.command.console.output import shown
+
     if sys.stderr is not None:
         with contextlib.suppress(OSError, ValueError):
             print(*map(shown, lines), sep="\n", file=sys.stderr, flush=True)
@@ -156,8 +167,10 @@ def _one_line(error: Any) -> str:
     """What went wrong, in one line."""
     text = " ".join(str(error).split())
     if isinstance(error, MemoryError):
-        return (f"error: there is not enough memory{text and f' ({text})'}: give the process more, or the table fewer "
-                "rows")
+        return (
+            f"error: there is not enough memory{text and f' ({text})'}: give the process more, or the table fewer "
+            "rows"
+        )
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.strerror}: {str(error.filename)!r}"
     if isinstance(error, EXPECTED) and text:

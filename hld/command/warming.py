@@ -1,4 +1,5 @@
 """``hld warm-up``: kernels compiled before they are needed, and kept on disk for later processes."""
+
 from __future__ import annotations
 
 import os
@@ -13,6 +14,7 @@ def warm_up(args: Any) -> int:
     import pcircuit
     from hld.command.console.output import print_text
     from hld.command.console.steps import step
+
     if pcircuit.engine_is_numpy():
         print_text("nothing to compile: PCIRCUIT_ENGINE=numpy never uses kernels")
         return 0
@@ -22,24 +24,37 @@ def warm_up(args: Any) -> int:
         pcircuit.warm_up(moments=True, report=_say)
         _say("monitors")
         _watch_rows()
-    where = f"in {folder}" if folder else "beside the package or, where that is read-only, in the user's cache folder"
-    print_text(f"kernels ready after {time.perf_counter() - started:.1f} s; Numba keeps them {where}")
+    where = (
+        f"in {folder}"
+        if folder
+        else "beside the package or, where that is read-only, in the user's cache folder"
+    )
+    print_text(
+        f"kernels ready after {time.perf_counter() - started:.1f} s; Numba keeps them {where}"
+    )
     return 0
 
 
 def _check_folder(folder: str | None) -> None:
     """Refuse to compile what would not be kept: where Numba cannot write it looks elsewhere, and says nothing."""
     import pcircuit
+
     compiled: Any = pcircuit.compile_kernel(_same)
     if not hasattr(compiled, "stats"):  # NUMBA_DISABLE_JIT
         return
     path = compiled.stats.cache_path
-    if folder and (path is None or pathlib.Path(folder).resolve() not in pathlib.Path(path).resolve().parents):
-        raise ValueError(f"NUMBA_CACHE_DIR is {folder!r}, where nothing can be written, expected a folder for compiled "
-                         "kernels: change its access, or name another one")
+    if folder and (
+        path is None or pathlib.Path(folder).resolve() not in pathlib.Path(path).resolve().parents
+    ):
+        raise ValueError(
+            f"NUMBA_CACHE_DIR is {folder!r}, where nothing can be written, expected a folder for compiled "
+            "kernels: change its access, or name another one"
+        )
     if path is None:
-        raise ValueError("neither the folder of the package nor the user's cache folder can be written, expected one "
-                         "for compiled kernels: name another one (NUMBA_CACHE_DIR)")
+        raise ValueError(
+            "neither the folder of the package nor the user's cache folder can be written, expected one "
+            "for compiled kernels: name another one (NUMBA_CACHE_DIR)"
+        )
 
 
 def _same(x: Any) -> Any:
@@ -51,6 +66,7 @@ def _watch_rows() -> None:
     from hld.detector import HLDDetector
     from hld.monitoring.monitor import Monitor
     from hld.streams.stream_monitor import FEWEST_ROWS, StreamMonitor
+
     rows = [[i % 2, i % 3] for i in range(FEWEST_ROWS)]
     detector = HLDDetector(num_epochs=1, null="exact").fit(rows)
     Monitor(detector.circuit_, rng=0).update([[0, 0]])

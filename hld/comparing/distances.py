@@ -9,6 +9,7 @@ left out where one of two batches has none; what sampling alone gives is then su
 with s_k the standard deviation of a node and a_k, b_k how many rows show it.  Of summaries with noise for privacy what
 the noise gives is subtracted, too: sum_k (v_k / a_k^2 + w_k / b_k^2) / sum_k s_k^2 with its variances in the sums.
 """
+
 from __future__ import annotations
 
 import reprlib
@@ -59,8 +60,12 @@ class Distances:
         dict
             "labels", "matrix" (a list of n lists of n float), "from_reference" and "num_rows" (lists of n numbers).
         """
-        return {"labels": list(self.labels), "matrix": self.matrix.tolist(), "num_rows": self.num_rows.tolist(),
-                "from_reference": self.from_reference.tolist()}
+        return {
+            "labels": list(self.labels),
+            "matrix": self.matrix.tolist(),
+            "num_rows": self.num_rows.tolist(),
+            "from_reference": self.from_reference.tolist(),
+        }
 
     def plot(self) -> Figure:
         """The matrix as a picture: a square for each pair of batches, the darker the larger the distance.
@@ -77,6 +82,7 @@ class Distances:
         """
         from hld.plots.charts import LONGEST, new_figure
         from hld.plots.figure import shortened
+
         n = len(self.labels)
         figure = new_figure((2.5 + 0.35 * n, 2 + 0.35 * n))
         axes = figure.add_subplot()
@@ -122,34 +128,51 @@ def distances(model: Any, batches: Mapping[str, Any] | Iterable[Any]) -> Distanc
     """
     test = test_of(model)
     if not isinstance(batches, (Mapping, Iterable)) or isinstance(batches, (str, bytes)):
-        raise TypeError(f"`batches` must be a mapping or a sequence of batches, found {type(batches).__name__}")
-    named = dict(batches) if isinstance(batches, Mapping) else {str(i): one for i, one in enumerate(batches)}
+        raise TypeError(
+            f"`batches` must be a mapping or a sequence of batches, found {type(batches).__name__}"
+        )
+    named = (
+        dict(batches)
+        if isinstance(batches, Mapping)
+        else {str(i): one for i, one in enumerate(batches)}
+    )
     if len(named) < 2:
         raise ValueError(f"`batches` has {len(named)} of them, expected at least two")
     known = test.fingerprint
     if isinstance(model, HLDDetector):
         known = detector_fingerprint(known, model.schema_)
     labels = named if isinstance(batches, Mapping) else range(len(named))
-    found = [_mean(model, test, one, known, f"batches[{reprlib.repr(label)}]")
-             for label, one in zip(labels, named.values(), strict=True)]
+    found = [
+        _mean(model, test, one, known, f"batches[{reprlib.repr(label)}]")
+        for label, one in zip(labels, named.values(), strict=True)
+    ]
     sizes, m = np.array([n for _, _, n in found]), len(test.nodes)
-    means, chances = np.array([mean for mean, _, _ in found]), np.array([chance for _, chance, _ in found])
+    means, chances = (
+        np.array([mean for mean, _, _ in found]),
+        np.array([chance for _, chance, _ in found]),
+    )
     total = float((test.stds[:m] ** 2).sum())
-    matrix = np.array([_effects(means - means[i], chances + chances[i], total) for i in range(len(found))])
+    matrix = np.array(
+        [_effects(means - means[i], chances + chances[i], total) for i in range(len(found))]
+    )
     np.fill_diagonal(matrix, 0.0)
     from_reference = _effects(means - test.mean[:m], chances + _reference_chance(test), total)
     return Distances(tuple(map(str, named)), matrix, from_reference, sizes)
 
 
-def _mean(model: Any, test: HLDTest, batch: Any, known: str, name: str) -> tuple[np.ndarray, np.ndarray, int]:
+def _mean(
+    model: Any, test: HLDTest, batch: Any, known: str, name: str
+) -> tuple[np.ndarray, np.ndarray, int]:
     """(m,) means of a batch, how far chance alone moves each, as a variance, and the number of rows."""
     m = len(test.nodes)
     if isinstance(batch, BatchSummary):
         if batch.model != known or not batch.num_rows:
-            raise ValueError(f"`{name}` is a summary of another model or of no rows, expected one of some rows of this "
-                             "model")
+            raise ValueError(
+                f"`{name}` is a summary of another model or of no rows, expected one of some rows of this "
+                "model"
+            )
         check_possible(test.vectors, test.calibration.metrics, batch, name)
-        noise = 0.0 if batch.privacy is None else batch.privacy.variances[:m] / batch.num_rows ** 2
+        noise = 0.0 if batch.privacy is None else batch.privacy.variances[:m] / batch.num_rows**2
         return batch.means[:m], _chance(test, batch.seen[:m]) + noise, batch.num_rows
     rows = codes_of(model, test, batch, name, None if test.missing == "available" else 7)
     if rows.min() < 0:
@@ -162,14 +185,14 @@ def _reference_chance(test: HLDTest) -> np.ndarray:
     """(m,) variances of the means that were learned, 0 where they are exact."""
     kept = test.calibration.kept
     if kept is not None and kept.has_holes:
-        return _chance(test, kept.counts[:len(test.nodes)])
+        return _chance(test, kept.counts[: len(test.nodes)])
     n = np.inf if test.num_train is None else test.num_train
     return _chance(test, np.full(len(test.nodes), n))
 
 
 def _chance(test: HLDTest, seen: np.ndarray) -> np.ndarray:
     """(m,) variances of means of so many rows, infinite for none."""
-    return np.where(seen > 0, test.stds[:len(seen)] ** 2 / np.maximum(seen, 1), np.inf)
+    return np.where(seen > 0, test.stds[: len(seen)] ** 2 / np.maximum(seen, 1), np.inf)
 
 
 def _effects(deltas: np.ndarray, chances: np.ndarray, total: float) -> np.ndarray:
@@ -177,5 +200,5 @@ def _effects(deltas: np.ndarray, chances: np.ndarray, total: float) -> np.ndarra
     if not total > 0:
         return np.zeros(len(deltas))
     is_known = np.isfinite(chances)
-    squared = np.where(is_known, deltas ** 2, 0.0).sum(axis=1)
+    squared = np.where(is_known, deltas**2, 0.0).sum(axis=1)
     return np.sqrt(np.maximum(squared - np.where(is_known, chances, 0.0).sum(axis=1), 0.0) / total)

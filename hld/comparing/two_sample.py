@@ -26,6 +26,7 @@ References
 Phipson and Smyth (2010), Permutation p-values should never be zero, Statistical Applications in Genetics and Molecular
 Biology 9, article 39.
 """
+
 from __future__ import annotations
 
 import warnings
@@ -51,11 +52,15 @@ from hld.testing.summed_batch import judge_summary
 from hld.testing.verdict import LEAST_PVALUE
 
 METRICS = ("euclidean", "standardized", "whitened")
-_DEPENDENT = ("as rows depend on one another, but the two batches are compared as if they did not: a small p-value may "
-              "be what ordinary batches differ by")
+_DEPENDENT = (
+    "as rows depend on one another, but the two batches are compared as if they did not: a small p-value may "
+    "be what ordinary batches differ by"
+)
 CAUTIONS = {  # by how a model was fitted
-    "groups": f"`groups`, {_DEPENDENT}", "time": f"`order`='time', {_DEPENDENT}",
-    "covariates": "`covariates`, which may move, but the two batches are compared whole, and differ when they do"}
+    "groups": f"`groups`, {_DEPENDENT}",
+    "time": f"`order`='time', {_DEPENDENT}",
+    "covariates": "`covariates`, which may move, but the two batches are compared whole, and differ when they do",
+}
 BLOCK = 200  # divisions at a time
 FOREIGN = 0.05  # level at which two summaries together are taken not to be as learned
 
@@ -95,19 +100,32 @@ class TwoSampleResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields under their names as plain values, ready for JSON: a new dict, with lists for tuples."""
-        return {**vars(self), "metrics": list(self.metrics), "pvalues": list(self.pvalues),
-                "num_rows": list(self.num_rows)}
+        return {
+            **vars(self),
+            "metrics": list(self.metrics),
+            "pvalues": list(self.pvalues),
+            "num_rows": list(self.num_rows),
+        }
 
     def __str__(self) -> Any:
         verdict = "the batches differ" if self.reject else "no difference"
-        return (f"{verdict}: p = {self.pvalue:.3g} at level {self.alpha:g}, {self.num_rows[0]} and {self.num_rows[1]} "
-                f"rows, effect size {self.effect:.2g}")
+        return (
+            f"{verdict}: p = {self.pvalue:.3g} at level {self.alpha:g}, {self.num_rows[0]} and {self.num_rows[1]} "
+            f"rows, effect size {self.effect:.2g}"
+        )
 
     __repr__ = __str__
 
 
-def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, second: object, alpha: float = 0.05, *,
-               num_permutations: int = 999, rng: int | np.random.Generator | None = 0) -> TwoSampleResult:
+def two_sample(
+    model: pcircuit.Circuit | HLDTest | HLDDetector,
+    first: object,
+    second: object,
+    alpha: float = 0.05,
+    *,
+    num_permutations: int = 999,
+    rng: int | np.random.Generator | None = 0,
+) -> TwoSampleResult:
     """Test whether two batches come from one distribution.
 
     Parameters
@@ -166,15 +184,29 @@ def two_sample(model: pcircuit.Circuit | HLDTest | HLDDetector, first: object, s
     every -= every[0]  # which no difference sees: sums of rows that are all alike are exact
     metrics = test.calibration.metrics
     squared = _beyond_rounding(metrics, _divisions(metrics, every, n, B, rng), magnitudes)
-    ranks = np.stack([1.0 + B - np.searchsorted(np.sort(column), column * (1 - TIE)) for column in squared.T], axis=1)
+    ranks = np.stack(
+        [1.0 + B - np.searchsorted(np.sort(column), column * (1 - TIE)) for column in squared.T],
+        axis=1,
+    )
     each = ranks / (1 + B)
     together = harmonic_mean(each)
     value = float((together <= together[0] * (1 + 1e-12)).mean())
     k = len(test.nodes)
-    gap = (vectors[0].mean(axis=0) - vectors[1].mean(axis=0))[:k], every.var(axis=0, ddof=1)[:k].sum()
+    gap = (
+        (vectors[0].mean(axis=0) - vectors[1].mean(axis=0))[:k],
+        every.var(axis=0, ddof=1)[:k].sum(),
+    )
     effect = _effect(*gap, n, m) if squared[0].any() else 0.0
-    return TwoSampleResult(value, value <= alpha, alpha, effect, test.metric_names, tuple(map(float, each[0])), (n, m),
-                           "permutation")
+    return TwoSampleResult(
+        value,
+        value <= alpha,
+        alpha,
+        effect,
+        test.metric_names,
+        tuple(map(float, each[0])),
+        (n, m),
+        "permutation",
+    )
 
 
 def test_of(model: Any) -> HLDTest:
@@ -186,7 +218,9 @@ def test_of(model: Any) -> HLDTest:
             raise ValueError("`model` is not fitted: call `fit(table)` first, or `hld.load(path)`")
         return model.test_
     if not isinstance(model, HLDTest):
-        raise TypeError(f"`model` must be a circuit, an HLDTest or an HLDDetector, found {type(model).__name__}")
+        raise TypeError(
+            f"`model` must be a circuit, an HLDTest or an HLDDetector, found {type(model).__name__}"
+        )
     return model
 
 
@@ -245,10 +279,12 @@ def _divisions(metrics: Any, every: Any, n: Any, B: Any, rng: np.random.Generato
     return np.concatenate(squared)
 
 
-def _beyond_rounding(metrics: Any, squared: np.ndarray, magnitudes: np.ndarray, additions: int = 1) -> np.ndarray:
+def _beyond_rounding(
+    metrics: Any, squared: np.ndarray, magnitudes: np.ndarray, additions: int = 1
+) -> np.ndarray:
     """Squared distances (..., q), 0 where rounding alone can cause them: it would be ranked, or meet a law of zeros."""
     least = np.array([metric.round_off(magnitudes) for metric in metrics]) * max(additions / 8, 1.0)
-    return np.where(squared > least ** 2, squared, 0.0)
+    return np.where(squared > least**2, squared, 0.0)
 
 
 def _effect(delta: Any, variance: Any, n: Any, m: Any, noise: float = 0.0) -> float:
@@ -268,11 +304,20 @@ def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> Two
         check_possible(test.vectors, test.calibration.metrics, one, name)
     parts, sizes = test.calibration, (first.num_rows, second.num_rows)
     if len(test.mean) > MAX_FULL_SPECTRUM:
-        raise ValueError(f"`first` and `second` can be compared as summaries for at most {MAX_FULL_SPECTRUM} nodes")
-    row = parts.kept.covariance if parts.kept is not None else CircuitReference(
-        test.circuit, test.nodes, test.mean).covariance()
+        raise ValueError(
+            f"`first` and `second` can be compared as summaries for at most {MAX_FULL_SPECTRUM} nodes"
+        )
+    row = (
+        parts.kept.covariance
+        if parts.kept is not None
+        else CircuitReference(test.circuit, test.nodes, test.mean).covariance()
+    )
     rate = 1 / sizes[0] + 1 / sizes[1]
-    noise = sum(one.privacy.variances / one.num_rows ** 2 for one in (first, second) if one.privacy is not None)
+    noise = sum(
+        one.privacy.variances / one.num_rows**2
+        for one in (first, second)
+        if one.privacy is not None
+    )
     delta, laws, squared = first.means - second.means, [], []
     noise = np.diag(np.broadcast_to(noise, delta.shape))
     for i, metric in enumerate(parts.metrics):
@@ -283,31 +328,53 @@ def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> Two
         squared.append(float(metric.squared(delta)))
     magnitudes = test.vectors.magnitudes(np.maximum(np.abs(first.means), np.abs(second.means)))
     beyond = _beyond_rounding(parts.metrics, np.array(squared), magnitudes, max(sizes))
-    null = laws[0] if len(laws) == 1 else JointNull(tuple(laws), joint_law(
-        covariance_factor(row + noise / rate), parts.metrics, np.random.default_rng([test.settings.seed, 6])))
+    null = (
+        laws[0]
+        if len(laws) == 1
+        else JointNull(
+            tuple(laws),
+            joint_law(
+                covariance_factor(row + noise / rate),
+                parts.metrics,
+                np.random.default_rng([test.settings.seed, 6]),
+            ),
+        )
+    )
     found, k = null.pvalue(beyond, 1), len(test.nodes)
     if first.spread is not None and second.spread is not None and min(sizes) > 1:
         both = judge_summary(test, replace(first + second, model=test.fingerprint), FOREIGN)
         if both.reject:  # the reference has another shape of the covariance
             allowed = pooled_by_spread(parts.metrics, (first, second), test.mean, beyond)
             found = null.of_pvalues(tuple(map(max, found.each, allowed)), 1)
-    effect = _effect(delta[:k], float(np.trace(row[:k, :k])), *sizes, noise=float(np.trace(noise[:k, :k])))
-    value, *each = (max(float(p), LEAST_PVALUE) for p in (found.value, *found.each))    # rows that are all alike have 0
-    return TwoSampleResult(value, value <= alpha, alpha, effect, test.metric_names, tuple(each), sizes, "exact")
+    effect = _effect(
+        delta[:k], float(np.trace(row[:k, :k])), *sizes, noise=float(np.trace(noise[:k, :k]))
+    )
+    value, *each = (
+        max(float(p), LEAST_PVALUE) for p in (found.value, *found.each)
+    )  # rows that are all alike have 0
+    return TwoSampleResult(
+        value, value <= alpha, alpha, effect, test.metric_names, tuple(each), sizes, "exact"
+    )
 
 
 def _check_summary(one: Any, name: str, model: str) -> None:
     """Raise if a batch is no summary that the law can compare."""
     if not isinstance(one, BatchSummary):
-        raise TypeError(f"`{name}` must be a BatchSummary as the other batch is, found {type(one).__name__}")
+        raise TypeError(
+            f"`{name}` must be a BatchSummary as the other batch is, found {type(one).__name__}"
+        )
     if one.model != model:
-        raise ValueError(f"`{name}` is for the model {one.model[:8]}, expected {model[:8]}: two summaries are compared "
-                         "by the model that both were made with")
+        raise ValueError(
+            f"`{name}` is for the model {one.model[:8]}, expected {model[:8]}: two summaries are compared "
+            "by the model that both were made with"
+        )
     if not one.num_rows:
         raise ValueError(f"`{name}` is a summary of no rows: at least one is needed")
     if not one.is_whole:
-        raise ValueError(f"`{name}` is a summary of rows with holes, of which the law of two summaries knows nothing: "
-                         "give both batches as rows, or summaries of their rows without missing cells")
+        raise ValueError(
+            f"`{name}` is a summary of rows with holes, of which the law of two summaries knows nothing: "
+            "give both batches as rows, or summaries of their rows without missing cells"
+        )
 
 
 def _stretch(i: Any, metric: Any, batches: Any, mean: Any, trace: Any) -> float:
@@ -317,5 +384,8 @@ def _stretch(i: Any, metric: Any, batches: Any, mean: Any, trace: Any) -> float:
     total = sum(one.num_rows for one in batches)
     if total <= 2:
         return 1.0
-    within = sum(one.spread.squares[i] - one.num_rows * float(metric.squared(one.means - mean)) for one in batches)
+    within = sum(
+        one.spread.squares[i] - one.num_rows * float(metric.squared(one.means - mean))
+        for one in batches
+    )
     return max(within / (total - 2) / trace, 0.0)

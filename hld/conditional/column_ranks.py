@@ -15,6 +15,7 @@ less than the law, as where two levels are as far from the mean as one another a
 Distances are those of residuals when a row is left out of the regression, over the standard deviation that this has:
 |r|^2 / (1 - h_i) in the reference, |r|^2 / (1 + h) in a batch.
 """
+
 from __future__ import annotations
 
 import math
@@ -30,7 +31,9 @@ NORMAL = 3.0  # mean square of the squares of a normal variable
 ROUNDED = 1e-6  # relative: distances are kept in single precision
 
 
-def column_scores(found: np.ndarray, leverage: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:
+def column_scores(
+    found: np.ndarray, leverage: np.ndarray, parts: Sequence[np.ndarray]
+) -> np.ndarray:
     """How far out rows of the reference are in each column.
 
     Parameters
@@ -48,12 +51,15 @@ def column_scores(found: np.ndarray, leverage: np.ndarray, parts: Sequence[np.nd
     """
     kept = np.flatnonzero(leverage < MOST_LEVERAGE)
     kept = kept[np.linspace(0, len(kept) - 1, min(len(kept), MOST_RANKED)).astype(int)]
-    scores = np.array([(found[np.ix_(kept, part)] ** 2).sum(axis=1) / (1 - leverage[kept]) for part in parts])
+    scores = np.array(
+        [(found[np.ix_(kept, part)] ** 2).sum(axis=1) / (1 - leverage[kept]) for part in parts]
+    )
     return np.sort(scores.astype(np.float32), axis=1)
 
 
-def least_pvalues(scores: np.ndarray, own: np.ndarray, leverages: np.ndarray,
-                  parts: Sequence[np.ndarray]) -> np.ndarray:
+def least_pvalues(
+    scores: np.ndarray, own: np.ndarray, leverages: np.ndarray, parts: Sequence[np.ndarray]
+) -> np.ndarray:
     """The p-value of each column by rank.
 
     Parameters
@@ -84,11 +90,13 @@ def least_pvalues(scores: np.ndarray, own: np.ndarray, leverages: np.ndarray,
     for v, (known, part) in enumerate(zip(scores.astype(np.float64), parts, strict=True)):
         away = np.sort((own[:, part] ** 2).sum(axis=1) / (1 + leverages))[::-1]
         pooled = np.concatenate([known, away])  # few reference rows may show none of what is rare
-        if T > MOST_ROWS or (T > FEW and (pooled ** 2).mean() <= NORMAL * pooled.mean() ** 2):
+        if T > MOST_ROWS or (T > FEW and (pooled**2).mean() <= NORMAL * pooled.mean() ** 2):
             continue
         away *= 1 - ROUNDED - TIE
         farther = k - np.searchsorted(known, away, side="left")
-        result[v] = min(1.0, T * min(_tail(k + T, int(K) + h, T, h) for h, K in enumerate(farther, 1)))
+        result[v] = min(
+            1.0, T * min(_tail(k + T, int(K) + h, T, h) for h, K in enumerate(farther, 1))
+        )
     return result
 
 

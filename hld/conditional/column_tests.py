@@ -8,6 +8,7 @@ norm and largest eigenvalue are taken to be as large as that allows: Z_v^t Z_v t
 and p-values are too large rather than too small, but for few rows of columns with rare levels, which are judged by rank
 as well (`hld.conditional.column_ranks`).  Covariates have no p-value: they may move.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -20,8 +21,14 @@ from hld.gchi2.three_moments import ThreeMoments
 from hld.nulls.ranks.confirmation import excess_of, sample_norms
 
 
-def column_pvalues(rows: np.ndarray, difference: np.ndarray, stds: np.ndarray, parts: Sequence[np.ndarray],
-                   spread: tuple[float, float, float], least: np.ndarray | None = None) -> np.ndarray:
+def column_pvalues(
+    rows: np.ndarray,
+    difference: np.ndarray,
+    stds: np.ndarray,
+    parts: Sequence[np.ndarray],
+    spread: tuple[float, float, float],
+    least: np.ndarray | None = None,
+) -> np.ndarray:
     """p-values of the columns given the covariates.
 
     Parameters
@@ -47,19 +54,25 @@ def column_pvalues(rows: np.ndarray, difference: np.ndarray, stds: np.ndarray, p
     found = np.full((2, len(parts)), np.nan)
     tested = [v for v, part in enumerate(parts) if len(part)]
     if tested:
-        found[0, tested] = [_pvalue(rows[:, parts[v]], difference[parts[v]], float((stds[parts[v]] ** 2).sum()), spread)
-                            for v in tested]
+        found[0, tested] = [
+            _pvalue(
+                rows[:, parts[v]], difference[parts[v]], float((stds[parts[v]] ** 2).sum()), spread
+            )
+            for v in tested
+        ]
         if least is not None:
             found[0, tested] = np.maximum(found[0, tested], least[tested])
         found[1, tested] = holm(found[0, tested])
     return found
 
 
-def _pvalue(rows: np.ndarray, difference: np.ndarray, total: float, spread: tuple[float, float, float]) -> Any:
+def _pvalue(
+    rows: np.ndarray, difference: np.ndarray, total: float, spread: tuple[float, float, float]
+) -> Any:
     """That of one column, whose residuals in the reference have the trace `total`."""
     share, width, finite = spread
     trace, frobenius, largest = share * sample_norms(rows) + (1 - share) * total
-    fourth = share * float(((rows ** 2).sum(axis=1) ** 2).mean()) + (1 - share) * 3 * total ** 2
+    fourth = share * float(((rows**2).sum(axis=1) ** 2).mean()) + (1 - share) * 3 * total**2
     stretch = max(1.0, 1.0 + float(excess_of(trace, frobenius, fourth)) * finite)
-    law = ThreeMoments(trace, frobenius ** 2, largest)
+    law = ThreeMoments(trace, frobenius**2, largest)
     return float(law.tail(float(difference @ difference) / width, stretch))

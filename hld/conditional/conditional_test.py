@@ -28,6 +28,7 @@ stretched for a finite T as in `hld.nulls.ranks.confirmation`.  Several metrics 
 single row is judged by its rank among those of the reference (`hld.conditional.single_rows`), two to five rows by that
 among as many of the reference, and rows beyond all of the reference are allowed for (`hld.conditional.few_rows`).
 """
+
 from __future__ import annotations
 
 import math
@@ -43,7 +44,14 @@ from hld.conditional.column_tests import column_pvalues
 from hld.conditional.contents import RANK, read_contents
 from hld.conditional.context import CovariateContext
 from hld.conditional.covariate_functions import CovariateFunctions, choose_functions
-from hld.conditional.few_rows import MOST_TOGETHER, among_groups, farthest_rows, group_pvalues, odd_rows, with_odd_rows
+from hld.conditional.few_rows import (
+    MOST_TOGETHER,
+    among_groups,
+    farthest_rows,
+    group_pvalues,
+    odd_rows,
+    with_odd_rows,
+)
 from hld.conditional.residuals import residuals, shown_residuals, without_rounding
 from hld.conditional.shown_shares import ShownShares, are_enough, share_shown
 from hld.conditional.single_rows import rank_of_single, single_pvalues
@@ -147,25 +155,51 @@ class ConditionalTest:
         each = tuple(found.tolist())
         pvalue = max(float(self._combined(found)), LEAST_PVALUE)
         if T == 1:
-            pvalue = rank_of_single(pvalue, self.singles, self.bits, shown[0] & are_enough(self.shown, self.num_rows))
+            pvalue = rank_of_single(
+                pvalue, self.singles, self.bits, shown[0] & are_enough(self.shown, self.num_rows)
+            )
         elif len(self.several) > T - 2:
-            pvalue = among_groups(pvalue, self.several[T - 2], T, self.num_rows,
-                                  lambda rows: float(self._combined(self._of_rows(rows, own, shown, functions))))
+            pvalue = among_groups(
+                pvalue,
+                self.several[T - 2],
+                T,
+                self.num_rows,
+                lambda rows: float(self._combined(self._of_rows(rows, own, shown, functions))),
+            )
         elif self.num_ranked >= T and pvalue <= ASKED_BELOW:
             each = self._with_odd_rows(each, own, shown, functions)
             pvalue = max(pvalue, float(self._combined(np.array(each))))
         covariates = self.covariate_pvalue(batch)
-        moved = {(False, False): "nothing", (False, True): "covariates", (True, False): "conditional",
-                 (True, True): "both"}[pvalue <= alpha, covariates <= alpha]
-        variances = (self.stds if self.stds.any() else inner.stds[:len(self.stds)]) ** 2
-        context = CovariateContext(self.kind, moved, pvalue, covariates, shares.effect(mean, variances))
-        return HLDResult(statistic=0.0 - math.log10(pvalue), threshold=-math.log10(alpha), pvalue=pvalue,
-                         reject=bool(pvalue <= alpha), alpha=alpha, num_samples=T, null="conditional",
-                         inflation=shares.width * T, null_error=None, num_missing=int((batch < 0).sum()),
-                         metrics=tuple(metric.name for metric in inner.calibration.metrics), pvalues=each,
-                         deltas=shares.standardised(mean) * inner.shown_weights, stds=self.stds * inner.shown_weights,
-                         nodes=inner.nodes, _circuit=inner.circuit, context=context,
-                         column_pvalues=self._columns(spread, shares.alike(mean), shares, own, functions))
+        moved = {
+            (False, False): "nothing",
+            (False, True): "covariates",
+            (True, False): "conditional",
+            (True, True): "both",
+        }[pvalue <= alpha, covariates <= alpha]
+        variances = (self.stds if self.stds.any() else inner.stds[: len(self.stds)]) ** 2
+        context = CovariateContext(
+            self.kind, moved, pvalue, covariates, shares.effect(mean, variances)
+        )
+        return HLDResult(
+            statistic=0.0 - math.log10(pvalue),
+            threshold=-math.log10(alpha),
+            pvalue=pvalue,
+            reject=bool(pvalue <= alpha),
+            alpha=alpha,
+            num_samples=T,
+            null="conditional",
+            inflation=shares.width * T,
+            null_error=None,
+            num_missing=int((batch < 0).sum()),
+            metrics=tuple(metric.name for metric in inner.calibration.metrics),
+            pvalues=each,
+            deltas=shares.standardised(mean) * inner.shown_weights,
+            stds=self.stds * inner.shown_weights,
+            nodes=inner.nodes,
+            _circuit=inner.circuit,
+            context=context,
+            column_pvalues=self._columns(spread, shares.alike(mean), shares, own, functions),
+        )
 
     def covariate_pvalue(self, batch: np.ndarray) -> float:
         """The p-value of the covariates alone: the other columns are hidden from the test."""
@@ -178,9 +212,11 @@ class ConditionalTest:
 
     def describe(self) -> str:
         """A line."""
-        return (f"covariates: {int(self.given.sum())} of {len(self.given)} columns, which may move; the others, given "
-                f"these, are compared with {self.num_rows} rows after regression on {len(self.beta)} functions of the "
-                "covariates")
+        return (
+            f"covariates: {int(self.given.sum())} of {len(self.given)} columns, which may move; the others, given "
+            f"these, are compared with {self.num_rows} rows after regression on {len(self.beta)} functions of the "
+            "covariates"
+        )
 
     def _judged(self, own: np.ndarray, shown: np.ndarray, leverage: Any) -> tuple[Any, ...]:
         """Spread and shares of residuals (..., T, m) that are `shown`, and the p-value of each metric (..., q)."""
@@ -189,22 +225,33 @@ class ConditionalTest:
         spread = self._spread(own, mean, T, shares.width)
         return spread, shares, self._pvalues(spread, mean, share_shown(shown, self.stds), shares)
 
-    def _with_odd_rows(self, each: tuple[float, ...], own: np.ndarray, shown: np.ndarray,
-                       functions: np.ndarray) -> tuple[float, ...]:
+    def _with_odd_rows(
+        self, each: tuple[float, ...], own: np.ndarray, shown: np.ndarray, functions: np.ndarray
+    ) -> tuple[float, ...]:
         """The p-value of each metric, with rows (T, m) beyond all of the reference allowed for."""
-        odd = odd_rows(self.inner.calibration.metrics, own, self._leverages(functions), self.farthest)
-        return with_odd_rows(each, odd, self.num_ranked,
-                             lambda rows, metric: self._of_rows(rows, own, shown, functions)[metric].item())
+        odd = odd_rows(
+            self.inner.calibration.metrics, own, self._leverages(functions), self.farthest
+        )
+        return with_odd_rows(
+            each,
+            odd,
+            self.num_ranked,
+            lambda rows, metric: self._of_rows(rows, own, shown, functions)[metric].item(),
+        )
 
     def _leverages(self, functions: np.ndarray) -> np.ndarray:
         """(T,) leverage of each row of a batch by itself."""
         found: np.ndarray = (functions @ self.inverse * functions).sum(axis=1)
         return found
 
-    def _of_rows(self, rows: Any, own: np.ndarray, shown: np.ndarray, functions: np.ndarray) -> np.ndarray:
+    def _of_rows(
+        self, rows: Any, own: np.ndarray, shown: np.ndarray, functions: np.ndarray
+    ) -> np.ndarray:
         """(q,) the p-value of each metric for some rows of a batch by themselves."""
         average = functions[rows].mean(axis=0)
-        found: np.ndarray = self._judged(own[rows], shown[rows], float(average @ self.inverse @ average))[2]
+        found: np.ndarray = self._judged(
+            own[rows], shown[rows], float(average @ self.inverse @ average)
+        )[2]
         return found
 
     def _pvalues(self, spread: Any, difference: np.ndarray, seen: Any, shares: ShownShares) -> Any:
@@ -212,16 +259,27 @@ class ConditionalTest:
         rows, share, finite = spread
         width, found = np.asarray(shares.width), []
         wide = np.sqrt(shares.widths / width[..., None])[..., None, :]
-        for metric, norms, fourth, wider in zip(self.inner.calibration.metrics, self.norms, self.fourth, self.wider,
-                                                strict=True):
-            ratio = (1 / shares.num_rows + np.asarray(shares.leverage)[..., None] * (seen[..., None] * wider)) \
-                / width[..., None]
+        for metric, norms, fourth, wider in zip(
+            self.inner.calibration.metrics, self.norms, self.fourth, self.wider, strict=True
+        ):
+            ratio = (
+                1 / shares.num_rows
+                + np.asarray(shares.leverage)[..., None] * (seen[..., None] * wider)
+            ) / width[..., None]
             own, powers = _norms_and_powers(metric, rows)
             own = own * ratio
-            if (wide != 1).any():  # of nodes that the reference shows less often, whether or not it varies in them
-                own, powers = (np.maximum(*both) for both in zip((own, powers), _norms_and_powers(metric, rows * wide),
-                                                                 strict=True))
-            least = np.minimum.accumulate(share * own + (1 - share) * seen[..., None] * norms * ratio, axis=-1)
+            if (
+                wide != 1
+            ).any():  # of nodes that the reference shows less often, whether or not it varies in them
+                own, powers = (
+                    np.maximum(*both)
+                    for both in zip(
+                        (own, powers), _norms_and_powers(metric, rows * wide), strict=True
+                    )
+                )
+            least = np.minimum.accumulate(
+                share * own + (1 - share) * seen[..., None] * norms * ratio, axis=-1
+            )
             trace, frobenius, largest = np.moveaxis(least, -1, 0)
             powers = share * powers + (1 - share) * seen * fourth
             stretch = np.maximum(1.0, 1.0 + excess_of(trace, frobenius, powers) * finite)
@@ -229,40 +287,68 @@ class ConditionalTest:
             found.append(widest_tail(trace, frobenius, largest, squared, stretch))
         return np.stack(found, axis=-1)
 
-    def _columns(self, spread: Any, difference: np.ndarray, shares: ShownShares, own: np.ndarray,
-                 functions: np.ndarray) -> np.ndarray | None:
+    def _columns(
+        self,
+        spread: Any,
+        difference: np.ndarray,
+        shares: ShownShares,
+        own: np.ndarray,
+        functions: np.ndarray,
+    ) -> np.ndarray | None:
         """p-values of the columns given the covariates; None if one has no units of its own."""
         parts = column_units(self.inner.circuit, self.inner.nodes)
         if not all(map(len, parts)):
             return None
         rows, share, finite = spread
-        tested = [part[:0] if given else part for part, given in zip(parts, self.given.tolist(), strict=True)]
+        tested = [
+            part[:0] if given else part
+            for part, given in zip(parts, self.given.tolist(), strict=True)
+        ]
         stds = self.stds * np.sqrt(shares.batch)
         least = None
         if len(own) <= MOST_ROWS and len(self.columns):
             least = least_pvalues(self.columns, own, self._leverages(functions), tested)
         return column_pvalues(rows, difference, stds, tested, (share, shares.width, finite), least)
 
-    def _spread(self, own: np.ndarray, mean: np.ndarray, T: int, width: Any) -> tuple[np.ndarray, float, Any]:
+    def _spread(
+        self, own: np.ndarray, mean: np.ndarray, T: int, width: Any
+    ) -> tuple[np.ndarray, float, Any]:
         """Some residuals less their mean, the share of their covariance, and what is left of a row's excess."""
         rows = own[..., some_rows(T, MOST_VECTORS), :] - mean[..., None, :]
-        return rows, T / (T + PRIOR_ROWS) if T > 1 else 0.0, (T ** -3.0 + self.num_rows ** -3.0) / width ** 2
+        return (
+            rows,
+            T / (T + PRIOR_ROWS) if T > 1 else 0.0,
+            (T**-3.0 + self.num_rows**-3.0) / width**2,
+        )
 
     def _combined(self, each: np.ndarray) -> Any:
         """One p-value for all metrics (..., q)."""
-        return each[..., 0] if each.shape[-1] == 1 else JointLaw(self.joint).tails(harmonic_mean(each))
+        return (
+            each[..., 0] if each.shape[-1] == 1 else JointLaw(self.joint).tails(harmonic_mean(each))
+        )
 
     def to_arrays(self) -> dict[str, Any]:
         """All numbers, for a file."""
         groups = self.functions.groups
-        each = all(len(one) == one[-1] + 1 for one in groups)    # value has a group of its own
-        return {"given": self.functions.variables, "num_rows": np.array([self.num_rows]),
-                **({} if each else {"groups": np.concatenate(groups)}),
-                **({} if (self.shown == 1).all() else {"shown": self.shown, "wider": self.wider}),
-                **{name: one for name in ("singles", "bits", "columns") if len(one := getattr(self, name))},
-                **{f"several{T}": one for T, one in enumerate(self.several, 2) if len(one)},
-                **({"num_ranked": np.array([self.num_ranked]), "farthest": self.farthest} if self.num_ranked else {}),
-                **{name: getattr(self, name) for name in ARRAYS}}
+        each = all(len(one) == one[-1] + 1 for one in groups)  # value has a group of its own
+        return {
+            "given": self.functions.variables,
+            "num_rows": np.array([self.num_rows]),
+            **({} if each else {"groups": np.concatenate(groups)}),
+            **({} if (self.shown == 1).all() else {"shown": self.shown, "wider": self.wider}),
+            **{
+                name: one
+                for name in ("singles", "bits", "columns")
+                if len(one := getattr(self, name))
+            },
+            **{f"several{T}": one for T, one in enumerate(self.several, 2) if len(one)},
+            **(
+                {"num_ranked": np.array([self.num_ranked]), "farthest": self.farthest}
+                if self.num_ranked
+                else {}
+            ),
+            **{name: getattr(self, name) for name in ARRAYS},
+        }
 
     @classmethod
     def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> ConditionalTest:
@@ -270,7 +356,9 @@ class ConditionalTest:
         return cls(inner, *read_contents(inner, arrays))
 
 
-def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, seed: int) -> ConditionalTest:
+def conditional_test(
+    inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, seed: int
+) -> ConditionalTest:
     """The test given covariates, from rows that nothing was learned from.
 
     Parameters
@@ -282,14 +370,18 @@ def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, see
     seed : int
     """
     if inner.vectors.features is not None:
-        raise ValueError("`metric` 'score' has no conditional expectation: leave it out with `covariates`")
+        raise ValueError(
+            "`metric` 'score' has no conditional expectation: leave it out with `covariates`"
+        )
     metrics, rng = inner.calibration.metrics, np.random.default_rng([seed, 4])
     found = residuals(inner.circuit, inner.nodes, rows, given)
     most = min(len(rows) // FEWEST_EACH, MOST_FUNCTIONS, MOST_VALUES // len(rows))
     chosen = choose_functions(rows, given, inner.circuit.num_categories, most)
     functions = chosen(rows)
     inverse = np.linalg.pinv(functions.T @ functions, rcond=RANK, hermitian=True)
-    beta = _regression(functions, found, inverse, shown_residuals(inner.circuit, inner.nodes, rows, given))
+    beta = _regression(
+        functions, found, inverse, shown_residuals(inner.circuit, inner.nodes, rows, given)
+    )
     found, are_shown = _corrected(inner, rows, given, functions @ beta)
     leverages = (functions @ inverse * functions).sum(axis=1)
     shown, freedom = are_shown.mean(axis=0), round(float(leverages.sum()))
@@ -300,21 +392,42 @@ def conditional_test(inner: HLDTest, rows: np.ndarray, given: np.ndarray, *, see
     some = found[(which := rng.permutation(len(found))[:MOST_VECTORS])]
     mapped = [metric.apply(some) for metric in metrics]
     norms = np.array([sample_norms(one) for one in mapped])
-    joint = joint_law(factor_of_rows(some), metrics, rng).means if len(metrics) > 1 else np.zeros(0, np.float32)
-    test = ConditionalTest(inner, chosen, len(rows), beta, inverse, norms,
-                           np.array([float(((one ** 2).sum(axis=1) ** 2).mean()) for one in mapped]),
-                           found.std(axis=0), joint, shown, _wider(norms, metrics, some / np.sqrt(counts / len(rows))),
-                           np.zeros(0))
+    joint = (
+        joint_law(factor_of_rows(some), metrics, rng).means
+        if len(metrics) > 1
+        else np.zeros(0, np.float32)
+    )
+    test = ConditionalTest(
+        inner,
+        chosen,
+        len(rows),
+        beta,
+        inverse,
+        norms,
+        np.array([float(((one**2).sum(axis=1) ** 2).mean()) for one in mapped]),
+        found.std(axis=0),
+        joint,
+        shown,
+        _wider(norms, metrics, some / np.sqrt(counts / len(rows))),
+        np.zeros(0),
+    )
     found /= scale
 
     def judge(rows: np.ndarray, seen: np.ndarray, leverage: np.ndarray) -> Any:
         return test._combined(test._judged(rows, seen, leverage)[2])
+
     num_ranked, farthest = farthest_rows(metrics, found[which], leverages[which])
     singles, ranked = single_pvalues(judge, found, are_shown, leverages)
     bits = test.bits if are_shown.all() else np.packbits(are_shown[ranked], axis=1)
-    return replace(test, singles=singles, bits=bits, num_ranked=num_ranked,
-                   several=group_pvalues(judge, (functions, functions @ inverse), found, are_shown, rng),
-                   farthest=farthest, columns=column_scores(found, leverages, column_units(inner.circuit, inner.nodes)))
+    return replace(
+        test,
+        singles=singles,
+        bits=bits,
+        num_ranked=num_ranked,
+        several=group_pvalues(judge, (functions, functions @ inverse), found, are_shown, rng),
+        farthest=farthest,
+        columns=column_scores(found, leverages, column_units(inner.circuit, inner.nodes)),
+    )
 
 
 def _wider(norms: np.ndarray, metrics: Any, errors: np.ndarray) -> np.ndarray:
@@ -323,7 +436,9 @@ def _wider(norms: np.ndarray, metrics: Any, errors: np.ndarray) -> np.ndarray:
     return np.divide(own, norms, out=np.ones_like(norms), where=norms > 0)
 
 
-def _corrected(inner: HLDTest, rows: np.ndarray, given: np.ndarray, wrong: np.ndarray) -> tuple[Any, ...]:
+def _corrected(
+    inner: HLDTest, rows: np.ndarray, given: np.ndarray, wrong: np.ndarray
+) -> tuple[Any, ...]:
     """(n, m) residuals of rows less what the circuit gets `wrong`, 0 where they are not shown; and which are shown."""
     shown = shown_residuals(inner.circuit, inner.nodes, rows, given)
     found = np.where(shown, residuals(inner.circuit, inner.nodes, rows, given) - wrong, 0.0)
@@ -333,10 +448,12 @@ def _corrected(inner: HLDTest, rows: np.ndarray, given: np.ndarray, wrong: np.nd
 def _norms_and_powers(metric: Any, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(..., 3) norms of the covariance of rows (..., r, m) in a metric, and (...) mean fourth powers."""
     mapped = metric.apply(rows.reshape(-1, rows.shape[-1])).reshape(*rows.shape[:-1], -1)
-    return sample_norms(mapped), ((mapped ** 2).sum(axis=-1) ** 2).mean(axis=-1)
+    return sample_norms(mapped), ((mapped**2).sum(axis=-1) ** 2).mean(axis=-1)
 
 
-def _regression(functions: np.ndarray, found: np.ndarray, inverse: np.ndarray, shown: np.ndarray) -> np.ndarray:
+def _regression(
+    functions: np.ndarray, found: np.ndarray, inverse: np.ndarray, shown: np.ndarray
+) -> np.ndarray:
     """(f, m) coefficients of residuals (k, m) on functions (k, f), of each node from the rows that show it."""
     if shown.all():
         return np.asarray(inverse @ (functions.T @ found))

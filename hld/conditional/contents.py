@@ -1,4 +1,5 @@
 """What a file holds of a test given covariates, checked: numbers that no rows could have given are refused."""
+
 from __future__ import annotations
 
 import math
@@ -41,31 +42,57 @@ def read_contents(inner: HLDTest, arrays: dict[str, Any]) -> tuple[Any, ...]:
         raise ValueError("the covariates of the test must be ascending columns")
     k = pcircuit.finite_array(arrays, "num_rows", (1,), np.int64)
     rows = max(float(k[0]), 1.0)
-    beta = bounded_array(arrays, "beta", (None, m), RANK ** -0.5)
-    functions = CovariateFunctions(given, _read_groups(arrays, inner.circuit.num_categories, given), len(beta))
+    beta = bounded_array(arrays, "beta", (None, m), RANK**-0.5)
+    functions = CovariateFunctions(
+        given, _read_groups(arrays, inner.circuit.num_categories, given), len(beta)
+    )
     if len(beta) not in [end for _, end in functions.ends]:
         raise ValueError("the regression of the test does not fit its covariates")
     inverse = _read_inverse(arrays, len(beta), rows)
-    norms, fourth = (pcircuit.finite_array(arrays, *one) for one in (("norms", (q, 3)), ("fourth", (q,))))
+    norms, fourth = (
+        pcircuit.finite_array(arrays, *one) for one in (("norms", (q, 3)), ("fourth", (q,)))
+    )
     stds = bounded_array(arrays, "stds", (m,), math.sqrt(rows))
     reach = np.array([metric.reach(np.ones(m)) for metric in inner.calibration.metrics])
-    _check_sums(norms, fourth, m * rows ** 2 * reach ** 2)
+    _check_sums(norms, fourth, m * rows**2 * reach**2)
     joint = _read_joint(arrays, q)
-    shown, wider = (pcircuit.finite_array(arrays, name, shape) if "shown" in arrays else np.ones(shape)
-                    for name, shape in (("shown", (m,)), ("wider", (q, 3))))
-    if k[0] < 2 or min(norms.min(), fourth.min(), stds.min(), shown.min(), wider.min()) < 0 or shown.max() > 1:
+    shown, wider = (
+        pcircuit.finite_array(arrays, name, shape) if "shown" in arrays else np.ones(shape)
+        for name, shape in (("shown", (m,)), ("wider", (q, 3)))
+    )
+    if (
+        k[0] < 2
+        or min(norms.min(), fourth.min(), stds.min(), shown.min(), wider.min()) < 0
+        or shown.max() > 1
+    ):
         raise ValueError("the sums of the test given covariates are not those of rows")
     singles = _read_ranks(arrays, "singles", "single")
     several = tuple(_read_ranks(arrays, f"several{T}", "few") for T in range(2, MOST_TOGETHER + 1))
-    return (functions, int(k[0]), beta, inverse, norms, fourth, stds, joint, shown, wider, singles, several,
-            *_read_farthest(arrays, q, int(k[0])), _read_columns(arrays, V), _read_bits(arrays, len(singles), m))
+    return (
+        functions,
+        int(k[0]),
+        beta,
+        inverse,
+        norms,
+        fourth,
+        stds,
+        joint,
+        shown,
+        wider,
+        singles,
+        several,
+        *_read_farthest(arrays, q, int(k[0])),
+        _read_columns(arrays, V),
+        _read_bits(arrays, len(singles), m),
+    )
 
 
 def _read_inverse(arrays: dict[str, Any], f: int, rows: float) -> np.ndarray:
     """(f, f) the pseudo-inverse of the products of functions: symmetric, without negative eigenvalues."""
     found = bounded_array(arrays, "inverse", (f, f), 1 / (RANK * rows))
-    if (np.abs(found - found.T) > ASYMMETRY * np.abs(found).max()).any() \
-            or (np.linalg.eigvalsh(found) < -1e-9).any():
+    if (np.abs(found - found.T) > ASYMMETRY * np.abs(found).max()).any() or (
+        np.linalg.eigvalsh(found) < -1e-9
+    ).any():
         raise ValueError("the inverse of the test given covariates is not that of sums of products")
     return found
 
@@ -73,8 +100,14 @@ def _read_inverse(arrays: dict[str, Any], f: int, rows: float) -> np.ndarray:
 def _read_joint(arrays: dict[str, Any], q: int) -> np.ndarray:
     """Draws of the harmonic mean of p-values of q metrics, ascending; none of a single one."""
     found: np.ndarray = pcircuit.finite_array(arrays, "joint", (None,), np.float32)
-    if (q > 1) != (len(found) > RESOLVED) or ((found <= 0) | (found > 1)).any() or (np.diff(found) < 0).any():
-        raise ValueError("the joint law of the metrics given covariates must be ascending numbers in (0, 1]")
+    if (
+        (q > 1) != (len(found) > RESOLVED)
+        or ((found <= 0) | (found > 1)).any()
+        or (np.diff(found) < 0).any()
+    ):
+        raise ValueError(
+            "the joint law of the metrics given covariates must be ascending numbers in (0, 1]"
+        )
     return found
 
 
@@ -82,12 +115,21 @@ def _check_sums(norms: np.ndarray, fourth: np.ndarray, most: np.ndarray) -> None
     """Raise unless trace, Frobenius norm and largest eigenvalue (q, 3), and fourth powers, can be those of rows."""
     trace, frobenius, largest = norms.T
     slack = 1 + 1e-6
-    if (largest > frobenius * slack).any() or (frobenius > trace * slack).any() or (trace > 4 * most).any() \
-            or (frobenius ** 2 > trace * largest * slack).any() or (fourth > (4 * most) ** 2).any():
-        raise ValueError("the norms of the test given covariates are not those of a covariance of residuals")
+    if (
+        (largest > frobenius * slack).any()
+        or (frobenius > trace * slack).any()
+        or (trace > 4 * most).any()
+        or (frobenius**2 > trace * largest * slack).any()
+        or (fourth > (4 * most) ** 2).any()
+    ):
+        raise ValueError(
+            "the norms of the test given covariates are not those of a covariance of residuals"
+        )
 
 
-def _read_groups(arrays: dict[str, Any], num_categories: Any, given: np.ndarray) -> tuple[np.ndarray, ...]:
+def _read_groups(
+    arrays: dict[str, Any], num_categories: Any, given: np.ndarray
+) -> tuple[np.ndarray, ...]:
     """The groups of the values of the covariates, checked; one for each value in files that have none."""
     sizes = [num_categories[v] + 1 for v in given.tolist()]
     if "groups" not in arrays:
@@ -101,7 +143,9 @@ def _read_groups(arrays: dict[str, Any], num_categories: Any, given: np.ndarray)
 
 def _read_ranks(arrays: dict[str, Any], name: str, rows: str) -> np.ndarray:
     """p-values of rows of the reference, ascending; none in files of earlier versions."""
-    found: np.ndarray = pcircuit.finite_array(arrays, name, (None,)) if name in arrays else np.zeros(0)
+    found: np.ndarray = (
+        pcircuit.finite_array(arrays, name, (None,)) if name in arrays else np.zeros(0)
+    )
     if len(found) and (found[0] < 0 or found[-1] > 1 or (np.diff(found) < 0).any()):
         raise ValueError(f"the p-values of {rows} rows must ascend from 0 to 1")
     return found

@@ -1,4 +1,5 @@
 """What the result of a test given covariates says besides the verdict."""
+
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
@@ -34,12 +35,16 @@ class CovariateContext:
 
     def lines(self) -> list[str]:
         """The context in words."""
-        said = {"nothing": "neither the covariates nor the rest given them moved",
-                "covariates": "the covariates moved, the rest given them is as learned (covariate shift)",
-                "conditional": "the rest given the covariates changed (concept drift), the covariates are as learned",
-                "both": "the covariates moved, and the rest given them changed (concept drift)"}[self.moved]
-        return [f"{said}: rest given covariates {p_text(self.conditional_pvalue)}, covariates "
-                f"{p_text(self.covariate_pvalue)}"]
+        said = {
+            "nothing": "neither the covariates nor the rest given them moved",
+            "covariates": "the covariates moved, the rest given them is as learned (covariate shift)",
+            "conditional": "the rest given the covariates changed (concept drift), the covariates are as learned",
+            "both": "the covariates moved, and the rest given them changed (concept drift)",
+        }[self.moved]
+        return [
+            f"{said}: rest given covariates {p_text(self.conditional_pvalue)}, covariates "
+            f"{p_text(self.covariate_pvalue)}"
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""

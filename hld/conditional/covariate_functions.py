@@ -13,6 +13,7 @@ pairs:
 
 Pairs that are too many even so are left out, those with most values first.
 """
+
 from __future__ import annotations
 
 import math
@@ -22,7 +23,11 @@ from typing import Any
 
 import numpy as np
 
-NUM_GROUPS = (8, 4, 2)  # of the values of a covariate in pairs, the first with which all pairs are few enough
+NUM_GROUPS = (
+    8,
+    4,
+    2,
+)  # of the values of a covariate in pairs, the first with which all pairs are few enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +58,10 @@ class CovariateFunctions:
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """(n, f) values of the functions for rows (n, V), -1 for a hole."""
-        found, codes = np.zeros((len(rows), self.num_functions)), rows[:, self.variables].astype(np.int64) + 1
+        found, codes = (
+            np.zeros((len(rows), self.num_functions)),
+            rows[:, self.variables].astype(np.int64) + 1,
+        )
         found[:, 0], start = 1.0, 1
         for parts, end in self.ends:
             if not start < end <= self.num_functions:
@@ -61,8 +69,9 @@ class CovariateFunctions:
             for part in parts:
                 place = np.zeros(len(rows), dtype=np.int64)
                 for i in part:
-                    place = place * self._num_values(i, part) + (codes[:, i] if len(part) == 1
-                                                                 else self.groups[i][codes[:, i]])
+                    place = place * self._num_values(i, part) + (
+                        codes[:, i] if len(part) == 1 else self.groups[i][codes[:, i]]
+                    )
                 found[np.arange(len(rows)), start + place] = 1.0
                 start += self._size(part)
         return found
@@ -94,8 +103,9 @@ class CovariateFunctions:
         return len(self.groups[i]) if len(part) == 1 else int(self.groups[i][-1]) + 1
 
 
-def choose_functions(rows: np.ndarray, given: np.ndarray, num_categories: Sequence[int],
-                     most: int) -> CovariateFunctions:
+def choose_functions(
+    rows: np.ndarray, given: np.ndarray, num_categories: Sequence[int], most: int
+) -> CovariateFunctions:
     """At most so many functions of the covariates; a constant at the least.
 
     Parameters
@@ -119,13 +129,21 @@ def choose_functions(rows: np.ndarray, given: np.ndarray, num_categories: Sequen
     [164, 108, 108, 92, 1]
     """
     variables = np.flatnonzero(given)
-    counts = [np.bincount(rows[:, v].astype(np.int64) + 1, minlength=num_categories[v] + 1) for v in variables.tolist()]
+    counts = [
+        np.bincount(rows[:, v].astype(np.int64) + 1, minlength=num_categories[v] + 1)
+        for v in variables.tolist()
+    ]
     for num_groups in NUM_GROUPS:
-        functions = CovariateFunctions(variables, tuple(value_groups(one, num_groups) for one in counts), 1)
+        functions = CovariateFunctions(
+            variables, tuple(value_groups(one, num_groups) for one in counts), 1
+        )
         if functions.ends[-1][1] <= most:
             break
-    return CovariateFunctions(variables, functions.groups,
-                              max(end for parts, end in functions.ends if not parts or end <= most))
+    return CovariateFunctions(
+        variables,
+        functions.groups,
+        max(end for parts, end in functions.ends if not parts or end <= most),
+    )
 
 
 def value_groups(counts: np.ndarray, num_groups: int) -> np.ndarray:
@@ -152,4 +170,6 @@ def value_groups(counts: np.ndarray, num_groups: int) -> np.ndarray:
         return np.arange(len(counts))
     values += 1 / len(values)  # values that no reference row has belong to their neighbours
     middle = (values.cumsum() - values / 2) / values.sum()
-    return np.concatenate([[0], 1 + np.unique((middle * num_groups).astype(np.int64), return_inverse=True)[1]])
+    return np.concatenate(
+        [[0], 1 + np.unique((middle * num_groups).astype(np.int64), return_inverse=True)[1]]
+    )

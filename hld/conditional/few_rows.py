@@ -25,6 +25,7 @@ alarm, the p-value of the metric is at least p_out, as in `hld.nulls.ranks.confi
 its residual when it is left out, over the standard deviation that this has: |r|^2 / (1 - h_i) in the reference,
 |r|^2 / (1 + h) in a batch.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -39,8 +40,13 @@ MOST_TOGETHER = 5  # rows of a batch that is ranked among groups
 NUM_GROUPS = 299
 
 
-def group_pvalues(judge: Judge, sides: tuple[np.ndarray, np.ndarray], found: np.ndarray, shown: np.ndarray,
-                  rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+def group_pvalues(
+    judge: Judge,
+    sides: tuple[np.ndarray, np.ndarray],
+    found: np.ndarray,
+    shown: np.ndarray,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, ...]:
     """p-values of groups of 2 to `MOST_TOGETHER` rows of the reference, each as if it had not been among them.
 
     Parameters
@@ -75,8 +81,9 @@ def group_pvalues(judge: Judge, sides: tuple[np.ndarray, np.ndarray], found: np.
     return tuple(result)
 
 
-def among_groups(pvalue: float, groups: np.ndarray, T: int, k: int,
-                 of_rows: Callable[[list[int]], float]) -> float:
+def among_groups(
+    pvalue: float, groups: np.ndarray, T: int, k: int, of_rows: Callable[[list[int]], float]
+) -> float:
     """The p-value of a batch of few rows, no smaller than exchangeable rows allow.
 
     Parameters
@@ -110,8 +117,12 @@ def among_groups(pvalue: float, groups: np.ndarray, T: int, k: int,
         out *= (T - h) / (k + T - h)
         if out <= least:
             break
-        ways = [left[:i] + left[i + 1:] for i in range(len(left))]
-        rest, left = max(((of_rows(rows), rows) for rows in ways), key=lambda one: one[0]) if h < T - 1 else (1.0, [])
+        ways = [left[:i] + left[i + 1 :] for i in range(len(left))]
+        rest, left = (
+            max(((of_rows(rows), rows) for rows in ways), key=lambda one: one[0])
+            if h < T - 1
+            else (1.0, [])
+        )
         least = max(least, min(out, rest))
     return max(pvalue, min(share + least, 1.0))
 
@@ -133,11 +144,17 @@ def farthest_rows(metrics: Any, found: np.ndarray, leverage: np.ndarray) -> tupl
     """
     kept = leverage < MOST_LEVERAGE
     scaled = found[kept] / np.sqrt(1 - leverage[kept])[:, None]
-    return len(scaled), np.array([(metric.apply(scaled) ** 2).sum(axis=1).max(initial=0.0) for metric in metrics])
+    return len(scaled), np.array(
+        [(metric.apply(scaled) ** 2).sum(axis=1).max(initial=0.0) for metric in metrics]
+    )
 
 
-def with_odd_rows(pvalues: tuple[float, ...], odd: np.ndarray, k: int,
-                  of_others: Callable[[np.ndarray, int], float]) -> tuple[float, ...]:
+def with_odd_rows(
+    pvalues: tuple[float, ...],
+    odd: np.ndarray,
+    k: int,
+    of_others: Callable[[np.ndarray, int], float],
+) -> tuple[float, ...]:
     """The p-value of each metric, no smaller than what rows beyond all of the reference allow.
 
     Parameters
@@ -163,12 +180,16 @@ def with_odd_rows(pvalues: tuple[float, ...], odd: np.ndarray, k: int,
         h = int(rows.sum())
         if h:
             least = float(np.prod((T - np.arange(h)) / (k + T - np.arange(h))))
-            value = max(value, least if h == T or value >= least else min(least, of_others(~rows, i)))
+            value = max(
+                value, least if h == T or value >= least else min(least, of_others(~rows, i))
+            )
         result.append(value)
     return tuple(result)
 
 
-def odd_rows(metrics: Any, own: np.ndarray, leverages: np.ndarray, farthest: np.ndarray) -> np.ndarray:
+def odd_rows(
+    metrics: Any, own: np.ndarray, leverages: np.ndarray, farthest: np.ndarray
+) -> np.ndarray:
     """(q, T) bool, which rows of a batch are farther out than all of the reference.
 
     Parameters
@@ -186,5 +207,9 @@ def odd_rows(metrics: Any, own: np.ndarray, leverages: np.ndarray, farthest: np.
     (q, T) bool array
     """
     scaled = own / np.sqrt(1 + leverages)[:, None]
-    return np.stack([(metric.apply(scaled) ** 2).sum(axis=1) > most * (1 + TIE)
-                     for metric, most in zip(metrics, farthest, strict=True)])
+    return np.stack(
+        [
+            (metric.apply(scaled) ** 2).sum(axis=1) > most * (1 + TIE)
+            for metric, most in zip(metrics, farthest, strict=True)
+        ]
+    )

@@ -1,4 +1,5 @@
 """Which test judges the batches of a detector."""
+
 from __future__ import annotations
 
 from typing import cast
@@ -11,8 +12,13 @@ from hld.variation.group_test import GroupTest, group_test
 from hld.variation.time_test import TimeTest, time_test
 
 
-def build_judge(test: HLDTest, kept: np.ndarray | None, labels: np.ndarray | None, given: np.ndarray | None,
-                order: str | None) -> HLDTest | GroupTest | TimeTest | ConditionalTest:
+def build_judge(
+    test: HLDTest,
+    kept: np.ndarray | None,
+    labels: np.ndarray | None,
+    given: np.ndarray | None,
+    order: str | None,
+) -> HLDTest | GroupTest | TimeTest | ConditionalTest:
     """The test itself, or where there are covariates, or reference rows have groups or an order of time, one of those.
 
     Parameters

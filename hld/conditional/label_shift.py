@@ -25,6 +25,7 @@ is divided before it is compared with chi-square.  What the circuit cannot repre
 Where labels have the same P(x | c), or are more than the hidden states of
 the circuit above them, some changes of q leave every likelihood as it is: these labels have intervals from 0 to 1.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -80,9 +81,23 @@ class LabelShift:
             "num_rows", "pvalue", "confidence", and "labels": a list of dicts of "label", "before", "now", "lower" and
             "upper", which are shares between 0 and 1.
         """
-        return {"num_rows": self.num_rows, "pvalue": self.pvalue, "confidence": self.confidence, "labels": [
-            {"label": label, "before": float(a), "now": float(b), "lower": float(c), "upper": float(d)}
-            for label, a, b, c, d in zip(self.labels, self.before, self.now, self.lower, self.upper, strict=True)]}
+        return {
+            "num_rows": self.num_rows,
+            "pvalue": self.pvalue,
+            "confidence": self.confidence,
+            "labels": [
+                {
+                    "label": label,
+                    "before": float(a),
+                    "now": float(b),
+                    "lower": float(c),
+                    "upper": float(d),
+                }
+                for label, a, b, c, d in zip(
+                    self.labels, self.before, self.now, self.lower, self.upper, strict=True
+                )
+            ],
+        }
 
     def __str__(self) -> str:
         return "\n".join(label_lines(self))
@@ -90,7 +105,9 @@ class LabelShift:
     __repr__ = __str__
 
 
-def label_shift(detector: Any, table: Any, label: str | int, *, confidence: float = 0.95) -> LabelShift:
+def label_shift(
+    detector: Any, table: Any, label: str | int, *, confidence: float = 0.95
+) -> LabelShift:
     """Estimate the frequencies of a label in a table that need not have it.
 
     Parameters
@@ -149,13 +166,16 @@ def label_shift(detector: Any, table: Any, label: str | int, *, confidence: floa
     before = np.exp([_log_label(circuit, v, c) for c in classes])
     usable = np.isfinite(log_given).any(axis=1)
     if not usable.any():
-        raise ValueError("`table` has no row that is possible with any label: give rows of the fitted columns")
+        raise ValueError(
+            "`table` has no row that is possible with any label: give rows of the fitted columns"
+        )
     found = estimate(log_given[usable], before / before.sum(), confidence, _learned_rows(detector))
     return LabelShift(labels, before / before.sum(), *found, len(codes), confidence)
 
 
-def estimate(log_given: np.ndarray, before: np.ndarray, confidence: float,
-             learned_rows: float = np.inf) -> tuple[Any, Any, Any, float]:
+def estimate(
+    log_given: np.ndarray, before: np.ndarray, confidence: float, learned_rows: float = np.inf
+) -> tuple[Any, Any, Any, float]:
     """(C,) estimate, lower and upper ends, and the p-value of no change, from (T, C) log P(x_t | c).
 
     Parameters
@@ -175,6 +195,7 @@ def estimate(log_given: np.ndarray, before: np.ndarray, confidence: float,
     pvalue : float
     """
     from scipy.special import gammaincc, ndtri
+
     largest = log_given.max(axis=1, keepdims=True)
     given = np.exp(log_given - largest)
     q = np.maximum(before, SMALL) / np.maximum(before, SMALL).sum()
@@ -186,9 +207,11 @@ def estimate(log_given: np.ndarray, before: np.ndarray, confidence: float,
             break
     ratio = given / (given @ q)[:, None]
     learned = learned_rows * np.maximum(before, SMALL)
-    half = ndtri(0.5 + confidence / 2) * _standard_errors(ratio, q ** 2 / learned)
+    half = ndtri(0.5 + confidence / 2) * _standard_errors(ratio, q**2 / learned)
     gain = 2 * float(np.log((given @ q) / np.maximum(given @ before, 1e-300)).sum())
-    pvalue = float(gammaincc((len(q) - 1) / 2, max(gain, 0.0) / (1 + len(given) / learned_rows) / 2))
+    pvalue = float(
+        gammaincc((len(q) - 1) / 2, max(gain, 0.0) / (1 + len(given) / learned_rows) / 2)
+    )
     return q, np.maximum(q - half, 0.0), np.minimum(q + half, 1.0), pvalue
 
 
@@ -197,14 +220,20 @@ def _standard_errors(ratio: np.ndarray, learned: np.ndarray) -> np.ndarray:
 
     Beyond 1 for labels that the rows cannot tell apart.
     """
-    tangent = np.linalg.svd(np.ones((1, ratio.shape[1])))[2][1:].T  # (C, C - 1): changes that sum to 0
+    tangent = np.linalg.svd(np.ones((1, ratio.shape[1])))[2][
+        1:
+    ].T  # (C, C - 1): changes that sum to 0
     values, vectors = np.linalg.eigh(tangent.T @ (ratio.T @ ratio) @ tangent)
-    least = UNKNOWN * max(float(values[-1]), 1.0)  # changes with less information than this may be anything
+    least = UNKNOWN * max(
+        float(values[-1]), 1.0
+    )  # changes with less information than this may be anything
     to_labels = tangent @ vectors / np.where(values > least, values, UNKNOWN)
     scores = ratio @ (tangent @ vectors)
     spread = scores.T @ scores + np.diag(np.where(values > least, 0.0, UNKNOWN))
     for weights, one in zip(ratio.T, learned, strict=True):
-        mean = weights @ scores / max(float(weights.sum()), np.finfo(float).tiny)  # no row need be possible with it
+        mean = (
+            weights @ scores / max(float(weights.sum()), np.finfo(float).tiny)
+        )  # no row need be possible with it
         spread += len(ratio) * one * ((scores - mean) * weights[:, None]).T @ (scores - mean)
     variances: np.ndarray = np.einsum("cj,jk,ck->c", to_labels, spread, to_labels)
     return np.sqrt(np.maximum(variances, 0.0))
@@ -220,7 +249,9 @@ def _classes(column: Any) -> tuple[tuple[Any, ...], np.ndarray]:
     """The labels of a categorical column and their codes; rare ones, which have one code, are one label."""
     levels = tuple(getattr(column, "levels", None) or ())
     if len(levels) < 2:
-        raise ValueError(f"`label` {column.name!r} has {len(levels)} levels, expected a column with two or more")
+        raise ValueError(
+            f"`label` {column.name!r} has {len(levels)} levels, expected a column with two or more"
+        )
     labels = (*levels, RARE) if column.rare else levels
     return labels, np.arange(len(labels))
 

@@ -3,6 +3,7 @@ r"""The likelihood vector less its mean given the covariates: L(x, y) - E[L(x, Y
 The circuit gives the expectation in one pass for each row (`pcircuit.expected_node_likelihoods`).  So the residual has
 mean zero under the circuit given x, hence mean zero whatever the distribution of X is.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -15,7 +16,9 @@ import pcircuit
 SLACK = 1e-9  # of the mean likelihood of a node: less is rounding
 
 
-def residuals(circuit: pcircuit.Circuit, nodes: np.ndarray, rows: np.ndarray, given: np.ndarray) -> np.ndarray:
+def residuals(
+    circuit: pcircuit.Circuit, nodes: np.ndarray, rows: np.ndarray, given: np.ndarray
+) -> np.ndarray:
     """(n, m) L(x, y) - E[L(x, Y) | X = x] of the nodes.
 
     Parameters
@@ -54,7 +57,9 @@ def residuals(circuit: pcircuit.Circuit, nodes: np.ndarray, rows: np.ndarray, gi
     return found
 
 
-def shown_residuals(circuit: pcircuit.Circuit, nodes: np.ndarray, rows: np.ndarray, given: np.ndarray) -> np.ndarray:
+def shown_residuals(
+    circuit: pcircuit.Circuit, nodes: np.ndarray, rows: np.ndarray, given: np.ndarray
+) -> np.ndarray:
     """(n, m) bool, whether a row shows all variables of a node that are no covariates, so that its residual counts.
 
     What the circuit gets wrong about a node is learned from such rows, and is another thing where a part is summed out.
@@ -75,7 +80,9 @@ def shown_residuals(circuit: pcircuit.Circuit, nodes: np.ndarray, rows: np.ndarr
     return ~lacks[circuit.nodes.region[nodes]].T
 
 
-def without_rounding(values: np.ndarray, circuit: pcircuit.Circuit, nodes: np.ndarray) -> np.ndarray:
+def without_rounding(
+    values: np.ndarray, circuit: pcircuit.Circuit, nodes: np.ndarray
+) -> np.ndarray:
     """The same (n, m) values with 0 for those that are rounding beside the mean likelihood of their node.
 
     A column that is constant, or known from the covariates, has residuals that are nothing else, and tests of rounding

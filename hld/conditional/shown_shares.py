@@ -17,6 +17,7 @@ The reference may not vary in a node that few of its rows show, and then says no
 batch's own rows are no smaller than with each node multiplied by the root of w_j / w.
 Nodes that too few rows of the reference show do not count.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -73,7 +74,9 @@ class ShownShares:
     def standardised(self, difference: np.ndarray) -> np.ndarray:
         """(m,) differences Z that have the variance S w; 0 where no row shows the node."""
         shown = self.batch > 0
-        return np.where(shown, self.alike(difference) / np.sqrt(np.where(shown, self.batch, 1.0)), 0.0)
+        return np.where(
+            shown, self.alike(difference) / np.sqrt(np.where(shown, self.batch, 1.0)), 0.0
+        )
 
     def effect(self, difference: np.ndarray, variances: np.ndarray) -> float:
         """The distance of the means Z / q over the typical distance of a row, less what sampling alone gives.
@@ -134,4 +137,6 @@ def share_shown(shown: np.ndarray, stds: np.ndarray) -> Any:
         1 where nothing varies.
     """
     total = float(stds @ stds)
-    return np.asarray(shown.mean(axis=-2) @ stds ** 2 / total if total > 0 else np.ones(shown.shape[:-2]))
+    return np.asarray(
+        shown.mean(axis=-2) @ stds**2 / total if total > 0 else np.ones(shown.shape[:-2])
+    )

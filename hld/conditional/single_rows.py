@@ -15,6 +15,7 @@ ranked among the rows of the reference that show every node that it shows.
 the others, whose leverage at it is :math:`h_i / (1 - h_i)`.  One that alone decides what is subtracted from it
 (h_i = 1) has none, and is not among the k.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -29,8 +30,9 @@ BLOCK_VALUES = 1_000_000  # residuals of groups that are judged at a time
 Judge = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
-def single_pvalues(judge: Judge, found: np.ndarray, shown: np.ndarray,
-                   leverage: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def single_pvalues(
+    judge: Judge, found: np.ndarray, shown: np.ndarray, leverage: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """p-values of rows of the reference, each as if it had not been among them, and which rows these are.
 
     Parameters
@@ -57,13 +59,16 @@ def single_pvalues(judge: Judge, found: np.ndarray, shown: np.ndarray,
     """
     kept = np.flatnonzero(leverage < MOST_LEVERAGE)
     kept = kept[np.linspace(0, len(kept) - 1, min(len(kept), MOST_ROWS)).astype(int)]
-    pvalues, groups = left_out_pvalues(judge, found, shown, kept[:, None], leverage[kept, None, None])
+    pvalues, groups = left_out_pvalues(
+        judge, found, shown, kept[:, None], leverage[kept, None, None]
+    )
     order = np.argsort(pvalues, kind="stable")
     return pvalues[order], groups[order, 0]
 
 
-def left_out_pvalues(judge: Judge, found: np.ndarray, shown: np.ndarray, groups: np.ndarray,
-                     hats: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def left_out_pvalues(
+    judge: Judge, found: np.ndarray, shown: np.ndarray, groups: np.ndarray, hats: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """p-values of groups of rows of the reference, each as if its rows had not been among them, and these groups.
 
     Parameters
@@ -86,13 +91,17 @@ def left_out_pvalues(judge: Judge, found: np.ndarray, shown: np.ndarray, groups:
     left = np.eye(T) - (hats + hats.swapaxes(1, 2)) / 2
     kept = np.linalg.eigvalsh(left)[:, 0] > 1 - MOST_LEVERAGE
     without, groups = np.linalg.inv(left[kept]), groups[kept]
-    leverages, step = (without.sum(axis=(1, 2)) - T) / T ** 2, max(1, BLOCK_VALUES // max(T * m, 1))
-    pvalues = [judge(without[block] @ found[groups[block]], shown[groups[block]], leverages[block])
-               for block in (slice(start, start + step) for start in range(0, len(groups), step))]
+    leverages, step = (without.sum(axis=(1, 2)) - T) / T**2, max(1, BLOCK_VALUES // max(T * m, 1))
+    pvalues = [
+        judge(without[block] @ found[groups[block]], shown[groups[block]], leverages[block])
+        for block in (slice(start, start + step) for start in range(0, len(groups), step))
+    ]
     return np.concatenate([np.zeros(0), *pvalues]), groups
 
 
-def rank_of_single(pvalue: float, singles: np.ndarray, bits: np.ndarray, shown: np.ndarray) -> float:
+def rank_of_single(
+    pvalue: float, singles: np.ndarray, bits: np.ndarray, shown: np.ndarray
+) -> float:
     """The p-value of a single row, no smaller than its rank among the rows of the reference that show what it shows.
 
     Parameters

@@ -15,6 +15,7 @@ The codes of a partition, mostly one byte per cell, are made once and stay with 
 Dask recomputes its pieces from the table.  If the table has no more than `sample_rows` rows, nothing is sampled, and
 the detector is the one that `HLDDetector.fit` gives, up to the order of summation.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -28,8 +29,13 @@ from hld.detector import HLDDetector
 PIECE_ROWS = 50_000  # of the sample, for EM
 
 
-def fit(table: Any, detector: HLDDetector | None = None, *, sample_rows: int = 200_000,
-        partitions_per_step: int | None = None) -> HLDDetector:
+def fit(
+    table: Any,
+    detector: HLDDetector | None = None,
+    *,
+    sample_rows: int = 200_000,
+    partitions_per_step: int | None = None,
+) -> HLDDetector:
     """Fit a detector to a table on a cluster.
 
     Parameters
@@ -75,26 +81,46 @@ def fit(table: Any, detector: HLDDetector | None = None, *, sample_rows: int = 2
     if not isinstance(detector, HLDDetector):
         raise TypeError(f"`detector` must be an HLDDetector, found {type(detector).__name__}")
     sample_rows = pcircuit.check_whole_number(sample_rows, "sample_rows", 2)
-    pcircuit.check_whole_number(partitions_per_step, "partitions_per_step", 1, none="all partitions")
+    pcircuit.check_whole_number(
+        partitions_per_step, "partitions_per_step", 1, none="all partitions"
+    )
     sizes, rng = num_rows_of(pieces), pcircuit.check_generator(detector.rng)
     chosen = _chosen_rows(sizes, sample_rows, rng)
     sample, rest = _divided(pieces, sizes, chosen)
 
-    def learner(start: pcircuit.Circuit, codes: np.ndarray, encoder: Any) -> tuple[pcircuit.Circuit, np.ndarray, int]:
+    def learner(
+        start: pcircuit.Circuit, codes: np.ndarray, encoder: Any
+    ) -> tuple[pcircuit.Circuit, np.ndarray, int]:
         """EM over the codes of the sample and those of all other rows."""
         dask = need_dask()
         shared = dask.delayed(encoder, pure=True)
-        parts = [dask.delayed(codes[first:first + PIECE_ROWS]) for first in range(0, len(codes), PIECE_ROWS)]
+        parts = [
+            dask.delayed(codes[first : first + PIECE_ROWS])
+            for first in range(0, len(codes), PIECE_ROWS)
+        ]
         parts += [dask.delayed(_codes)(shared, piece) for piece in rest]
-        circuit, history = fit_flows(start, dask.persist(*parts), num_epochs=detector.num_epochs,
-                                     pseudocount=detector.pseudocount, per_step=partitions_per_step, rng=rng)
+        circuit, history = fit_flows(
+            start,
+            dask.persist(*parts),
+            num_epochs=detector.num_epochs,
+            pseudocount=detector.pseudocount,
+            per_step=partitions_per_step,
+            rng=rng,
+        )
         return circuit, history, len(codes) + int(sizes.sum()) - len(sample)
 
     return detector.fit(sample, learner=learner)
 
 
-def fit_flows(circuit: pcircuit.Circuit, parts: Any, *, num_epochs: int, pseudocount: float,
-              per_step: int | None = None, rng: Any = None) -> tuple[pcircuit.Circuit, np.ndarray]:
+def fit_flows(
+    circuit: pcircuit.Circuit,
+    parts: Any,
+    *,
+    num_epochs: int,
+    pseudocount: float,
+    per_step: int | None = None,
+    rng: Any = None,
+) -> tuple[pcircuit.Circuit, np.ndarray]:
     """EM with the flows counted where the rows are.
 
     Parameters
@@ -128,7 +154,9 @@ def fit_flows(circuit: pcircuit.Circuit, parts: Any, *, num_epochs: int, pseudoc
                 continue  # partitions without rows
             if average is not None:  # of all rows, as these tell them: see `pcircuit.fit_em`
                 share, number = steps.share(number), number + 1
-                flows = average = (1 - share) * average + share * average.total_weight / flows.total_weight * flows
+                flows = average = (
+                    1 - share
+                ) * average + share * average.total_weight / flows.total_weight * flows
             circuit = pcircuit.maximize(circuit, flows, pseudocount=pseudocount)
         history.append(log / weight if weight else float("nan"))
     history.append(_flows(circuit, parts).mean_log_likelihood)
@@ -146,7 +174,10 @@ def _steps(parts: Any, per_step: int | None, rng: Any) -> list[Any]:
     if per_step is None:
         return [parts]
     order = rng.permutation(len(parts)).tolist()
-    return [[parts[i] for i in order[first:first + per_step]] for first in range(0, len(order), per_step)]
+    return [
+        [parts[i] for i in order[first : first + per_step]]
+        for first in range(0, len(order), per_step)
+    ]
 
 
 def _flows(circuit: pcircuit.Circuit, parts: Any) -> pcircuit.Flows:
@@ -155,7 +186,7 @@ def _flows(circuit: pcircuit.Circuit, parts: Any) -> pcircuit.Flows:
     shared = dask.delayed(circuit, pure=False)
     flows = [dask.delayed(_flows_of_part)(shared, part) for part in parts]
     while len(flows) > 1:
-        flows = [dask.delayed(_added)(flows[i:i + 8]) for i in range(0, len(flows), 8)]
+        flows = [dask.delayed(_added)(flows[i : i + 8]) for i in range(0, len(flows), 8)]
     return dask.compute(flows[0])[0]
 
 
@@ -188,12 +219,22 @@ def _chosen_rows(sizes: np.ndarray, sample_rows: int, rng: np.random.Generator) 
 def _divided(pieces: list[Any], sizes: np.ndarray, chosen: np.ndarray) -> tuple[Any, list[Any]]:
     """The sample in memory, and what is left of each partition, where it is."""
     dask, ends = need_dask(), np.cumsum(sizes)
-    rows = [chosen[(chosen >= end - size) & (chosen < end)] - (end - size)
-            for size, end in zip(sizes, ends, strict=True)]
-    sample = dask.compute(*[dask.delayed(picked)(piece, own) for piece, own in zip(pieces, rows, strict=True)
-                            if len(own)])
+    rows = [
+        chosen[(chosen >= end - size) & (chosen < end)] - (end - size)
+        for size, end in zip(sizes, ends, strict=True)
+    ]
+    sample = dask.compute(
+        *[
+            dask.delayed(picked)(piece, own)
+            for piece, own in zip(pieces, rows, strict=True)
+            if len(own)
+        ]
+    )
     if not sample:
         raise ValueError("`table` has no rows")
-    rest = [dask.delayed(without_rows)(piece, own) for piece, own, size in zip(pieces, rows, sizes, strict=True)
-            if len(own) < size]
+    rest = [
+        dask.delayed(without_rows)(piece, own)
+        for piece, own, size in zip(pieces, rows, sizes, strict=True)
+        if len(own) < size
+    ]
     return joined(list(sample)), rest

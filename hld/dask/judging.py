@@ -6,6 +6,7 @@ and at most 20,000 rows are all that the test needs (`hld.testing.row_sums`), so
 where its rows are.  With a summary (`hld.summaries`) no row travels, and p-values are somewhat larger.  Sums of doubles
 depend on their order in the last digits; the order here is always that of the partitions, whichever worker is first.
 """
+
 from __future__ import annotations
 
 import functools
@@ -103,8 +104,10 @@ def judge(detector: HLDDetector, table: Any, alpha: float = 0.05) -> HLDResult:
     """
     check_detector(detector)
     if detector.judge_ is not detector.test_:
-        raise ValueError("`detector` was fitted with `groups`, `order` or `covariates`, whose test needs all rows "
-                         "together: give a table in memory to `detector.test`")
+        raise ValueError(
+            "`detector` was fitted with `groups`, `order` or `covariates`, whose test needs all rows "
+            "together: give a table in memory to `detector.test`"
+        )
     alpha, dask, pieces = pcircuit.check_fraction(alpha, "alpha"), need_dask(), partitions_of(table)
     shared = dask.delayed(detector, pure=True)
     facts = [dask.delayed(_facts)(shared, piece, i) for i, piece in enumerate(pieces)]
@@ -128,7 +131,7 @@ def _tree(parts: list[Any]) -> Any:
     """Their sum, eight neighbours at a time, so that no machine holds many."""
     dask = need_dask()
     while len(parts) > 1:
-        parts = [dask.delayed(_added)(parts[i:i + 8]) for i in range(0, len(parts), 8)]
+        parts = [dask.delayed(_added)(parts[i : i + 8]) for i in range(0, len(parts), 8)]
     return parts[0]
 
 

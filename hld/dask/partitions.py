@@ -1,4 +1,5 @@
 """A table in partitions: Dask data frames or arrays, cut by rows, each partition a delayed piece."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -48,6 +49,7 @@ def partitions_of(table: Any) -> list[Any]:
     """
     need_dask()
     from dask.delayed import Delayed
+
     if isinstance(table, (list, tuple)) and all(isinstance(piece, Delayed) for piece in table):
         pieces = list(table)
     elif hasattr(table, "rechunk") and hasattr(table, "to_delayed"):
@@ -57,8 +59,10 @@ def partitions_of(table: Any) -> list[Any]:
     elif hasattr(table, "to_delayed"):
         pieces = list(table.to_delayed())
     else:
-        raise TypeError(f"`table` must be a dask.dataframe, a dask.array or a list of dask.delayed pieces, found "
-                        f"{type(table).__name__}: a table in memory needs no cluster, give it to `HLDDetector.fit`")
+        raise TypeError(
+            f"`table` must be a dask.dataframe, a dask.array or a list of dask.delayed pieces, found "
+            f"{type(table).__name__}: a table in memory needs no cluster, give it to `HLDDetector.fit`"
+        )
     if not pieces:
         raise ValueError("`table` has no partition")
     return pieces
@@ -81,7 +85,9 @@ def num_rows_of(pieces: list[Any]) -> np.ndarray:
         If a piece is neither a data frame nor an array, so that rows cannot be picked from it.
     """
     dask = need_dask()
-    return np.array(dask.compute(*[dask.delayed(_num_rows)(piece) for piece in pieces]), dtype=np.int64)
+    return np.array(
+        dask.compute(*[dask.delayed(_num_rows)(piece) for piece in pieces]), dtype=np.int64
+    )
 
 
 def without_rows(piece: Any, rows: np.ndarray) -> Any:
@@ -122,6 +128,7 @@ def joined(pieces: list[Any]) -> Any:
     """
     if hasattr(pieces[0], "iloc"):
         import pandas
+
         return pandas.concat(pieces)
     if hasattr(pieces[0], "vstack"):
         return _joined_polars(pieces)
@@ -131,21 +138,28 @@ def joined(pieces: list[Any]) -> Any:
 def _joined_polars(pieces: list[Any]) -> Any:
     """Frames of polars as one, of which a column may be without a cell, or of whole numbers, in some."""
     import polars
+
     kinds: dict[str, dict[Any, None]] = {}
     for piece in pieces:
         for name, kind in piece.schema.items():
             kinds.setdefault(name, {})[kind] = None
     for name, found in kinds.items():
         known = [kind for kind in found if kind != polars.Null]
-        if len(known) > 1 and not all(kind.is_numeric() for kind in known):    # which polars would make texts of
-            raise TypeError(f"`table` column {name!r} is of type {known[0]} in one partition and of {known[1]} in "
-                            "another, expected one type: convert it, as by polars.DataFrame.cast")
+        if len(known) > 1 and not all(
+            kind.is_numeric() for kind in known
+        ):  # which polars would make texts of
+            raise TypeError(
+                f"`table` column {name!r} is of type {known[0]} in one partition and of {known[1]} in "
+                "another, expected one type: convert it, as by polars.DataFrame.cast"
+            )
     return polars.concat(pieces, how="diagonal_relaxed")
 
 
 def _num_rows(piece: Any) -> int:
     """Rows of a piece, on the worker that holds it."""
     if not any(hasattr(piece, name) for name in ("iloc", "vstack", "dtype")):
-        raise TypeError(f"`table` must have pieces that are data frames or arrays, found {type(piece).__name__}: "
-                        "convert them, as in dask.delayed(pandas.DataFrame)(piece)")
+        raise TypeError(
+            f"`table` must have pieces that are data frames or arrays, found {type(piece).__name__}: "
+            "convert them, as in dask.delayed(pandas.DataFrame)(piece)"
+        )
     return len(piece)

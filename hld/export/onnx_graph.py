@@ -3,6 +3,7 @@
 Input is ``codes`` (T, V), int64.  Outputs are ``means`` (m,), ``distances`` (q,), ``pvalues`` (q,) and ``pvalue`` (),
 all in double precision, and ``valid`` (), which is false where a code is not one of its column; p-values are then NaN.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -31,7 +32,9 @@ def onnx_model(detector: Any) -> Any:
     try:
         import onnx
     except ImportError:
-        raise ImportError("exporting to ONNX needs onnx, which is not installed: pip install 'hld[onnx]'") from None
+        raise ImportError(
+            "exporting to ONNX needs onnx, which is not installed: pip install 'hld[onnx]'"
+        ) from None
     plan, graph = plan_of(detector), Graph()
     codes, is_valid = _checked_codes(graph, plan)
     vectors = graph.add("Gather", _likelihoods(graph, plan, codes), plan.chosen, axis=1)
@@ -40,16 +43,24 @@ def onnx_model(detector: Any) -> Any:
     rows = graph.add("Cast", size, to=onnx.TensorProto.DOUBLE)
     distances, pvalues = _metrics(graph, plan, graph.add("Sub", means, plan.mean), rows)
     graph.add("Identity", distances, output="distances")
-    is_law = graph.add("And", is_valid, graph.add("GreaterOrEqual", rows, float(plan.least_rows or np.inf)))
+    is_law = graph.add(
+        "And", is_valid, graph.add("GreaterOrEqual", rows, float(plan.least_rows or np.inf))
+    )
     graph.add("Where", is_law, pvalues, np.nan, output="pvalues")
     joint = _joint(graph, plan, pvalues)
     graph.add("Where", is_law, graph.add("Max", joint, 1e-300), np.nan, output="pvalue")
     q = len(plan.metrics)
     return graph.model(
         [("codes", "INT64", ["rows", len(plan.columns)])],
-        [("means", "DOUBLE", [len(plan.chosen)]), ("distances", "DOUBLE", [q]), ("pvalues", "DOUBLE", [q]),
-         ("pvalue", "DOUBLE", []), ("valid", "BOOL", [])],
-        f"p-values from {plan.least_rows} rows on; metrics {', '.join(one.name for one in plan.metrics)}")
+        [
+            ("means", "DOUBLE", [len(plan.chosen)]),
+            ("distances", "DOUBLE", [q]),
+            ("pvalues", "DOUBLE", [q]),
+            ("pvalue", "DOUBLE", []),
+            ("valid", "BOOL", []),
+        ],
+        f"p-values from {plan.least_rows} rows on; metrics {', '.join(one.name for one in plan.metrics)}",
+    )
 
 
 def _checked_codes(graph: Any, plan: Any) -> tuple[Any, ...]:
@@ -85,7 +96,7 @@ def _likelihoods(graph: Any, plan: Plan, codes: str) -> str:
 
 def _children(plan: Any, n: Any) -> np.ndarray:
     """The entries of a node."""
-    return plan.children[plan.starts[n]:plan.starts[n + 1]]
+    return plan.children[plan.starts[n] : plan.starts[n + 1]]
 
 
 def _fits(plan: Any, first: Any, n: Any) -> bool:
@@ -93,7 +104,11 @@ def _fits(plan: Any, first: Any, n: Any) -> bool:
     own, others = _children(plan, n), _children(plan, first)
     if plan.kinds[n] == SUM:
         return max(own) < first
-    return max(own) < first and len(own) == len(others) if plan.kinds[n] == PRODUCT else own[0] == others[0]
+    return (
+        max(own) < first and len(own) == len(others)
+        if plan.kinds[n] == PRODUCT
+        else own[0] == others[0]
+    )
 
 
 def _layer(graph: Any, plan: Any, codes: Any, first: Any, end: Any, parts: Any, place: Any) -> str:
@@ -103,15 +118,19 @@ def _layer(graph: Any, plan: Any, codes: Any, first: Any, end: Any, parts: Any, 
         below = sorted({int(child) for n in nodes for child in _children(plan, n)})
         matrix = np.zeros((len(below), len(nodes)))
         for column, n in enumerate(nodes):
-            matrix[np.searchsorted(below, _children(plan, n)), column] = plan.weights[plan.starts[n]:plan.starts[n + 1]]
+            matrix[np.searchsorted(below, _children(plan, n)), column] = plan.weights[
+                plan.starts[n] : plan.starts[n + 1]
+            ]
         return graph.add("MatMul", _gathered(graph, below, parts, place), matrix)
     if kind == PRODUCT:
         factors = np.array([_children(plan, n) for n in nodes])
         product = _gathered(graph, factors[:, 0].tolist(), parts, place)
         for a in range(1, factors.shape[1]):
-            product = graph.add("Mul", product, _gathered(graph, factors[:, a].tolist(), parts, place))
+            product = graph.add(
+                "Mul", product, _gathered(graph, factors[:, a].tolist(), parts, place)
+            )
         return product
-    table = np.array([plan.weights[plan.starts[n]:plan.starts[n + 1]] for n in nodes]).T
+    table = np.array([plan.weights[plan.starts[n] : plan.starts[n + 1]] for n in nodes]).T
     own = graph.add("Gather", codes, np.int64(_children(plan, first)[0]), axis=1)
     return graph.add("Gather", table, own, axis=0)
 
@@ -123,8 +142,14 @@ def _gathered(graph: Any, wanted: Any, parts: Any, place: Any) -> str:
     for one in layers:
         offset[one] = width
         width += 1 + max(position for layer, position in place.values() if layer == one)
-    whole = parts[layers[0]] if len(layers) == 1 else graph.add("Concat", *(parts[one] for one in layers), axis=1)
-    return graph.add("Gather", whole, np.array([offset[place[n][0]] + place[n][1] for n in wanted]), axis=1)
+    whole = (
+        parts[layers[0]]
+        if len(layers) == 1
+        else graph.add("Concat", *(parts[one] for one in layers), axis=1)
+    )
+    return graph.add(
+        "Gather", whole, np.array([offset[place[n][0]] + place[n][1] for n in wanted]), axis=1
+    )
 
 
 def _metrics(graph: Any, plan: Any, difference: Any, rows: Any) -> tuple[Any, ...]:
@@ -137,10 +162,16 @@ def _metrics(graph: Any, plan: Any, difference: Any, rows: Any) -> tuple[Any, ..
         matrix[np.repeat(np.arange(len(matrix)), np.diff(one.starts)), one.places] = one.values
         mapped = graph.add("MatMul", matrix, difference)
         distance = graph.add("Sqrt", graph.sum(graph.add("Mul", mapped, mapped), 0))
-        beyond = graph.add("Where", graph.add("Greater", distance, one.round_off),
-                           graph.add("Max", graph.add("Sub", distance, one.margin), 0.0), 0.0)
+        beyond = graph.add(
+            "Where",
+            graph.add("Greater", distance, one.round_off),
+            graph.add("Max", graph.add("Sub", distance, one.margin), 0.0),
+            0.0,
+        )
         squared = graph.add("Div", graph.add("Mul", beyond, beyond), inflation)
-        pvalue = law_pvalue(graph, one, squared, rows) if plan.least_rows else graph.constant(np.nan)
+        pvalue = (
+            law_pvalue(graph, one, squared, rows) if plan.least_rows else graph.constant(np.nan)
+        )
         for names, value in ((distances, distance), (pvalues, pvalue)):
             names.append(graph.add("Unsqueeze", value, np.array([0])))
     return graph.add("Concat", *distances, axis=0), graph.add("Concat", *pvalues, axis=0)
@@ -151,7 +182,9 @@ def _joint(graph: Any, plan: Any, pvalues: Any) -> str:
     q, draws = len(plan.metrics), len(plan.joint)
     if q == 1:
         return graph.add("Squeeze", pvalues)
-    mean = graph.add("Div", 1.0, graph.add("Div", graph.sum(graph.add("Div", 1.0, pvalues), 0), float(q)))
+    mean = graph.add(
+        "Div", 1.0, graph.add("Div", graph.sum(graph.add("Div", 1.0, pvalues), 0), float(q))
+    )
     if not draws:
         return mean
     single = graph.add("Cast", mean, to=1)  # float32, as the draws are held

@@ -8,6 +8,7 @@ arc tangent in double precision, it is made of square roots and a series:
 
 which after four rounds leaves |x| < 0.1, where ten terms are exact to rounding.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -70,14 +71,26 @@ def tail(graph: Graph, values: np.ndarray, counts: str, q: str) -> str:
     degrees = graph.sum(counts, 0)
     is_positive = add("Greater", q, 0.0)
     q = add("Where", is_positive, q, 1.0)
-    q = add("Min", q, add("Add", 3000.0, add("Mul", 2.0, degrees)))  # where the tail is less than any double
+    q = add(
+        "Min", q, add("Add", 3000.0, add("Mul", 2.0, degrees))
+    )  # where the tail is less than any double
     is_right = add("Greater", q, mean)
     c = _saddle(graph, values, counts, q, is_right, degrees)
     gap = add("Sub", 1.0, add("Mul", 2 * values, c))
     a = add("Div", values, gap)
-    second = add("Add", add("Div", 1.0, add("Mul", c, c)), graph.sum(add("Mul", add("Mul", 2.0, counts), add(
-        "Mul", a, a)), 0))
-    top = add("Neg", add("Add", add("Mul", c, q), graph.sum(add("Mul", add("Mul", 0.5, counts), add("Log", gap)), 0)))
+    second = add(
+        "Add",
+        add("Div", 1.0, add("Mul", c, c)),
+        graph.sum(add("Mul", add("Mul", 2.0, counts), add("Mul", a, a)), 0),
+    )
+    top = add(
+        "Neg",
+        add(
+            "Add",
+            add("Mul", c, q),
+            graph.sum(add("Mul", add("Mul", 0.5, counts), add("Log", gap)), 0),
+        ),
+    )
     width = add("Min", add("Div", 2.0, add("Sqrt", second)), add("Mul", WIDEST, add("Sub", 0.5, c)))
     integral = _integral(graph, values, counts, (q, c, width, top))
     found = add("Where", is_right, integral, add("Add", 1.0, integral))
@@ -85,7 +98,9 @@ def tail(graph: Graph, values: np.ndarray, counts: str, q: str) -> str:
     return add("Where", is_positive, found, 1.0)
 
 
-def _saddle(graph: Graph, values: np.ndarray, counts: str, q: str, is_right: str, degrees: str) -> str:
+def _saddle(
+    graph: Graph, values: np.ndarray, counts: str, q: str, is_right: str, degrees: str
+) -> str:
     """The saddle point between the pole and the branch point, or left of the pole."""
     add = graph.add
     least = add("Neg", add("Div", add("Mul", add("Add", add("Mul", degrees, 0.5), 1.0), 1.001), q))
@@ -110,14 +125,18 @@ def _integral(graph: Graph, values: np.ndarray, counts: str, parts: tuple[str, .
     b = add("Mul", 2 * values, add("Unsqueeze", y, np.array([1])))
     sizes = add("Mul", counts, add("Log", add("Add", add("Mul", a, a), add("Mul", b, b))))
     angles = add("Mul", counts, add("Sub", np.pi / 2, arctan(graph, add("Div", a, b))))
-    real = add("Sub", add("Neg", add("Add", add("Mul", x, q), top)), add("Mul", 0.25, graph.sum(sizes, 1)))
+    real = add(
+        "Sub", add("Neg", add("Add", add("Mul", x, q), top)), add("Mul", 0.25, graph.sum(sizes, 1))
+    )
     imaginary = add("Sub", add("Mul", 0.5, graph.sum(angles, 1)), add("Mul", y, q))
     size = add("Div", add("Exp", real), add("Add", add("Mul", x, x), add("Mul", y, y)))
     # a cosine of doubles came late to onnxruntime (after 1.23); a quarter turn costs an error of a rounding
     re, im = add("Sin", add("Add", imaginary, np.pi / 2)), add("Sin", imaginary)
     over_re = add("Add", add("Mul", re, x), add("Mul", im, y))
     over_im = add("Sub", add("Mul", im, x), add("Mul", re, y))
-    turned = add("Add", add("Mul", over_re, SIN * np.cosh(u)), add("Mul", over_im, COS * np.sinh(u)))
+    turned = add(
+        "Add", add("Mul", over_re, SIN * np.cosh(u)), add("Mul", over_im, COS * np.sinh(u))
+    )
     terms = add("Mul", add("Mul", size, turned), REACH / POINTS / np.pi)
     return add("Mul", add("Mul", graph.sum(terms, 0), width), add("Exp", top))
 
@@ -137,8 +156,12 @@ def arctan(graph: Graph, x: str) -> str:
         Name of one of its shape.
     """
     for _ in range(ROUNDS):
-        x = graph.add("Div", x, graph.add("Add", 1.0, graph.add("Sqrt", graph.add("Add", 1.0, graph.add("Mul", x, x)))))
+        x = graph.add(
+            "Div",
+            x,
+            graph.add("Add", 1.0, graph.add("Sqrt", graph.add("Add", 1.0, graph.add("Mul", x, x)))),
+        )
     square, series = graph.add("Mul", x, x), graph.constant((-1.0) ** (TERMS - 1) / (2 * TERMS - 1))
     for n in range(TERMS - 2, -1, -1):
         series = graph.add("Add", graph.add("Mul", series, square), (-1.0) ** n / (2 * n + 1))
-    return graph.add("Mul", graph.add("Mul", series, x), 2.0 ** ROUNDS)
+    return graph.add("Mul", graph.add("Mul", series, x), 2.0**ROUNDS)

@@ -18,6 +18,7 @@ The circuit becomes one list of nodes, children first, in the order of node ids:
 column, a product multiplies, a sum adds up with weights.  A metric becomes the nonzero entries of the rows of its
 matrix F.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ from hld.nulls.joint import JointNull
 from hld.nulls.limit_law import MOST_SCALED, LimitLaw
 from hld.nulls.version_1 import SwitchedNull
 
-MOST_NUMBERS = 2 ** 22  # of a matrix F, so that the file can be compiled
+MOST_NUMBERS = 2**22  # of a matrix F, so that the file can be compiled
 INPUT, PRODUCT, SUM = 0, 1, 2
 KINDS = {"input": INPUT, "product": PRODUCT, "sum": SUM}
 
@@ -123,21 +124,42 @@ def plan_of(detector: Any) -> Plan:
     """
     test = detector.test_
     if detector.judge_ is not test:
-        raise ValueError("`detector` judges groups, a series, or rows given covariates, but only the test of "
-                         "independent rows is exported: fit without `groups`, `order` and `covariates`")
+        raise ValueError(
+            "`detector` judges groups, a series, or rows given covariates, but only the test of "
+            "independent rows is exported: fit without `groups`, `order` and `covariates`"
+        )
     if test.vectors.features is not None:
-        raise ValueError("`detector` tests the metric 'score', which is not exported: fit with "
-                         "metric='likelihoods' (hld fit --metric likelihoods on the command line)")
+        raise ValueError(
+            "`detector` tests the metric 'score', which is not exported: fit with "
+            "metric='likelihoods' (hld fit --metric likelihoods on the command line)"
+        )
     null = test.calibration.null
     laws, joint = _laws(null)
     switches = isinstance(null, (AutoNull, SwitchedNull))
     least = 0 if not laws else (null.switch or 0) if switches else 1
-    metrics = tuple(_metric_plan(metric, float(margin), test.mean, law) for metric, margin, law in zip(
-        test.calibration.metrics, test.calibration.margins, laws or [None] * len(test.calibration.metrics),
-        strict=True))
+    metrics = tuple(
+        _metric_plan(metric, float(margin), test.mean, law)
+        for metric, margin, law in zip(
+            test.calibration.metrics,
+            test.calibration.margins,
+            laws or [None] * len(test.calibration.metrics),
+            strict=True,
+        )
+    )
     kinds, starts, children, weights = _nodes(test.circuit)
-    return Plan(detector.encoder_.columns, kinds, starts, children, weights, np.asarray(test.nodes),
-                np.asarray(test.mean), metrics, test.num_train or 0, least, joint)
+    return Plan(
+        detector.encoder_.columns,
+        kinds,
+        starts,
+        children,
+        weights,
+        np.asarray(test.nodes),
+        np.asarray(test.mean),
+        metrics,
+        test.num_train or 0,
+        least,
+        joint,
+    )
 
 
 def _laws(null: Any) -> tuple[Any, ...]:
@@ -164,24 +186,37 @@ def _nodes(circuit: pcircuit.Circuit) -> tuple[Any, ...]:
             weights.append(region.probs.ravel())
             base += K
             continue
-        products = np.asarray(region.products) + np.array([first[child] for child in circuit.vtree.children(r)])
+        products = np.asarray(region.products) + np.array(
+            [first[child] for child in circuit.vtree.children(r)]
+        )
         P, A = products.shape
-        matrix = region.weights.toarray() if hasattr(region.weights, "toarray") else np.asarray(region.weights)
+        matrix = (
+            region.weights.toarray()
+            if hasattr(region.weights, "toarray")
+            else np.asarray(region.weights)
+        )
         rows, columns = np.nonzero(matrix)
         counts += [A] * P + np.bincount(rows, minlength=len(matrix)).tolist()
         children += [products.ravel(), base + columns]
         weights += [np.ones(P * A), matrix[rows, columns]]
         first[r] = base + P
         base += P + len(matrix)
-    return kinds, np.concatenate([[0], np.cumsum(counts)]), np.concatenate(children), np.concatenate(weights)
+    return (
+        kinds,
+        np.concatenate([[0], np.cumsum(counts)]),
+        np.concatenate(children),
+        np.concatenate(weights),
+    )
 
 
 def _metric_plan(metric: Any, margin: Any, mean: Any, law: Any) -> MetricPlan:
     """The plan of one metric."""
     m = len(mean)
     if m * m > MOST_NUMBERS:
-        raise ValueError(f"`detector` compares {m} nodes, which is more than a file can hold a metric of: "
-                         f"at most {int(MOST_NUMBERS ** 0.5)} are exported")
+        raise ValueError(
+            f"`detector` compares {m} nodes, which is more than a file can hold a metric of: "
+            f"at most {int(MOST_NUMBERS**0.5)} are exported"
+        )
     matrix = np.asarray(metric.apply(np.eye(m))).T
     rows, columns = np.nonzero(matrix)
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(matrix)))])
@@ -190,5 +225,15 @@ def _metric_plan(metric: Any, margin: Any, mean: Any, law: Any) -> MetricPlan:
     order = np.argsort(-values[is_there], kind="stable")
     counts = values if law is None else law.multiplicities
     most = 1.0 if law is None or not is_there.any() else MOST_SCALED * law.spectrum.degrees
-    return MetricPlan(metric.name, starts, columns, matrix[rows, columns], margin, float(metric.round_off(mean)),
-                      values[is_there][order], counts[is_there][order], 0.0 if law is None else law.excess, most)
+    return MetricPlan(
+        metric.name,
+        starts,
+        columns,
+        matrix[rows, columns],
+        margin,
+        float(metric.round_off(mean)),
+        values[is_there][order],
+        counts[is_there][order],
+        0.0 if law is None else law.excess,
+        most,
+    )

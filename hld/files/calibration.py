@@ -7,6 +7,7 @@ metric.I.*                           the map of metric I
 null.*                               what the null holds
 kept.*                               sums over the rows of a reference
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -44,16 +45,20 @@ def calibration_parts(calibration: Any) -> tuple[dict[str, Any], dict[str, Any]]
         scalars["metrics"].append(own)
         arrays |= pcircuit.with_prefix(f"metric.{i}.", own_arrays)
     if calibration.features is not None:
-        arrays |= {"feature.places": calibration.features.places, "feature.factors": calibration.features.factors,
-                   "feature.scores": calibration.mean_score}
+        arrays |= {
+            "feature.places": calibration.features.places,
+            "feature.factors": calibration.features.factors,
+            "feature.scores": calibration.mean_score,
+        }
     if calibration.kept is not None:
         scalars["kept"], own_arrays = calibration.kept.to_parts()
         arrays |= pcircuit.with_prefix("kept.", own_arrays)
     return scalars, arrays | pcircuit.with_prefix("null.", null_arrays)
 
 
-def read_calibration(circuit: pcircuit.Circuit, scalars: dict[str, Any], arrays: dict[str, np.ndarray],
-                     seed: int) -> Calibration:
+def read_calibration(
+    circuit: pcircuit.Circuit, scalars: dict[str, Any], arrays: dict[str, np.ndarray], seed: int
+) -> Calibration:
     """A calibration from its parts; raises ValueError where they do not fit together.
 
     Parameters
@@ -87,20 +92,30 @@ def read_calibration(circuit: pcircuit.Circuit, scalars: dict[str, Any], arrays:
         raise ValueError("'mean' and 'stds' must be those of likelihoods, numbers from 0 to 1")
     if not isinstance(scalars["metrics"], list) or not scalars["metrics"]:
         raise ValueError("the test has no metric")
-    metrics = tuple(read_map(own, pcircuit.under_prefix(f"metric.{i}.", arrays), size)
-                    for i, own in enumerate(scalars["metrics"]))
+    metrics = tuple(
+        read_map(own, pcircuit.under_prefix(f"metric.{i}.", arrays), size)
+        for i, own in enumerate(scalars["metrics"])
+    )
     margins = pcircuit.finite_array(arrays, "margins", (len(metrics),))
     if (margins < 0).any() or len({metric.name for metric in metrics}) < len(metrics):
-        raise ValueError("the margins of the test must be at least 0, and the names of its metrics different")
+        raise ValueError(
+            "the margins of the test must be at least 0, and the names of its metrics different"
+        )
     for metric in metrics:
         refuse_scale(metric, stds, mean)
     context = Context(CircuitReference(circuit, nodes, mean[:m]), metrics, stds, seed)
     null = context.read(scalars["null"], pcircuit.under_prefix("null.", arrays))
     kept = None
     if scalars.get("kept") is not None:
-        kept = KeptRows.from_parts(scalars["kept"], pcircuit.under_prefix("kept.", arrays), size, len(metrics))
+        kept = KeptRows.from_parts(
+            scalars["kept"], pcircuit.under_prefix("kept.", arrays), size, len(metrics)
+        )
         kept.check_fits(stds, laws_of(null))
-    scores = None if features is None else bounded_array(arrays, "feature.scores", (circuit.num_parameters,), 1.0)
+    scores = (
+        None
+        if features is None
+        else bounded_array(arrays, "feature.scores", (circuit.num_parameters,), 1.0)
+    )
     return Calibration(nodes, mean, stds, metrics, null, margins, kept, features, scores)
 
 
@@ -148,7 +163,9 @@ def read_features(circuit: pcircuit.Circuit, arrays: dict[str, np.ndarray]) -> S
         return None
     P = circuit.num_parameters
     places = pcircuit.finite_array(arrays, "feature.places", (P,), np.int64)
-    factors = bounded_array(arrays, "feature.factors", (P,), FLOOR ** -0.5)  # where the variance is zero
+    factors = bounded_array(
+        arrays, "feature.factors", (P,), FLOOR**-0.5
+    )  # where the variance is zero
     r = int(places.max()) + 1
     if places.min() < 0 or r > P or len(np.unique(places)) < r:
         raise ValueError("every feature of the score must be the place of a parameter")

@@ -7,6 +7,7 @@ guarantee.
 
 Writing is atomic and reading trusts nothing, see `pcircuit.write_archive` and `pcircuit.read_archive`.
 """
+
 from __future__ import annotations
 
 import reprlib
@@ -33,7 +34,16 @@ from hld.testing.settings import Settings
 
 FORMAT, FORMAT_VERSION = "hld.detector", 3
 LONGEST_ERROR = 500  # characters of what is said about a file
-KEYS = {"format", "version", "library", "params", "schema", "num_train", "offset", "test"}  # of the header
+KEYS = {
+    "format",
+    "version",
+    "library",
+    "params",
+    "schema",
+    "num_train",
+    "offset",
+    "test",
+}  # of the header
 KEYS_BEFORE_3 = KEYS - {"schema", "offset"} | {"encoder"}
 SETTINGS = tuple(field.name for field in fields(Settings))
 CIRCUIT = "circuit."  # prefix of the circuit's arrays
@@ -70,7 +80,9 @@ def detector_parts(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any,
         "offset": _offset_form(fitted["offset"]),
         "test": {**asdict(test.settings), "calibration": scalars},
     }
-    arrays = pcircuit.with_prefix(TEST, arrays) | pcircuit.with_prefix(CIRCUIT, pcircuit.to_arrays(test.circuit))
+    arrays = pcircuit.with_prefix(TEST, arrays) | pcircuit.with_prefix(
+        CIRCUIT, pcircuit.to_arrays(test.circuit)
+    )
     if fitted["profile"] is not None:
         arrays |= pcircuit.with_prefix(PROFILE, fitted["profile"].to_arrays())
     if fitted["values"] is not None:
@@ -96,15 +108,24 @@ def check_storable(params: Mapping[str, Any], schema: TableSchema) -> None:
     TypeError, ValueError
         What does not fit.
     """
-    header = {"format": FORMAT, "version": FORMAT_VERSION, "params": plain_params(params), "schema": schema.to_dict()}
+    header = {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "params": plain_params(params),
+        "schema": schema.to_dict(),
+    }
     try:
         pcircuit.check_header(header)
     except ValueError as error:
-        raise ValueError(f"`table` has more levels than a model file can hold ({error}): lower `max_categories`, or "
-                         "leave out columns of free text") from None
+        raise ValueError(
+            f"`table` has more levels than a model file can hold ({error}): lower `max_categories`, or "
+            "leave out columns of free text"
+        ) from None
 
 
-def read_parts(header: dict[str, Any], arrays: dict[str, Any], defaults: dict[str, Any]) -> tuple[Any, ...]:
+def read_parts(
+    header: dict[str, Any], arrays: dict[str, Any], defaults: dict[str, Any]
+) -> tuple[Any, ...]:
     """Constructor parameters and fitted parts, each checked: the inverse of `detector_parts`.
 
     Parameters
@@ -124,23 +145,38 @@ def read_parts(header: dict[str, Any], arrays: dict[str, Any], defaults: dict[st
         Where the parts do not fit together.
     """
     try:
-        with np.errstate(all="ignore"):  # numbers of a file may be anything, and what comes of them is checked
+        with np.errstate(
+            all="ignore"
+        ):  # numbers of a file may be anything, and what comes of them is checked
             return _read_parts(header, arrays, defaults)
     except (KeyError, TypeError, ValueError) as error:
         said = str(error)  # which may quote names of any length
-        raise ValueError(said if len(said) <= LONGEST_ERROR else f"{said[:LONGEST_ERROR]}...") from error
+        raise ValueError(
+            said if len(said) <= LONGEST_ERROR else f"{said[:LONGEST_ERROR]}..."
+        ) from error
 
 
-def _read_parts(header: dict[str, Any], arrays: dict[str, Any], defaults: dict[str, Any]) -> tuple[Any, ...]:
+def _read_parts(
+    header: dict[str, Any], arrays: dict[str, Any], defaults: dict[str, Any]
+) -> tuple[Any, ...]:
     """What `read_parts` returns; TypeError or ValueError where the parts do not fit together."""
     is_old = header["version"] < 3
-    pcircuit.check_names(header, KEYS_BEFORE_3 if is_old else KEYS | ({"judge"} & set(header)), "the header")
+    pcircuit.check_names(
+        header, KEYS_BEFORE_3 if is_old else KEYS | ({"judge"} & set(header)), "the header"
+    )
     parts = (CIRCUIT, TEST, PROFILE, VALUES, NEW, JUDGE)
-    pcircuit.check_names([name for name in arrays if not name.startswith(parts)], {"history"}, "the file")
-    schema = TableSchema.of_encoder(TableEncoder.from_dict(header["encoder"])) if is_old else TableSchema.from_dict(
-        header["schema"])
+    pcircuit.check_names(
+        [name for name in arrays if not name.startswith(parts)], {"history"}, "the file"
+    )
+    schema = (
+        TableSchema.of_encoder(TableEncoder.from_dict(header["encoder"]))
+        if is_old
+        else TableSchema.from_dict(header["schema"])
+    )
     encoder = schema.encoder()
-    circuit = pcircuit.check_distribution(pcircuit.from_arrays(pcircuit.under_prefix(CIRCUIT, arrays)), "circuit")
+    circuit = pcircuit.check_distribution(
+        pcircuit.from_arrays(pcircuit.under_prefix(CIRCUIT, arrays)), "circuit"
+    )
     if tuple(encoder.num_categories) != tuple(circuit.num_categories):
         raise ValueError("encoder and circuit disagree about the numbers of categories")
     num_train = pcircuit.saved_count(header, "num_train", 2)
@@ -150,13 +186,21 @@ def _read_parts(header: dict[str, Any], arrays: dict[str, Any], defaults: dict[s
     params = read_params(header["params"], defaults)
     if schema.num_rows not in (None, num_train):
         raise ValueError(f"the schema is of {schema.num_rows} rows, expected {num_train}")
-    fitted = {"schema": schema, "test": test, "judge": read_judge(header, pcircuit.under_prefix(JUDGE, arrays), test),
-              "history": arrays["history"], "num_train": num_train,
-              "offset": None if is_old else _read_offset(header["offset"]),
-              "profile": profile, "values": _read_values(pcircuit.under_prefix(VALUES, arrays), encoder),
-              "new_values": _read_new(pcircuit.under_prefix(NEW, arrays), encoder, num_train)}
+    fitted = {
+        "schema": schema,
+        "test": test,
+        "judge": read_judge(header, pcircuit.under_prefix(JUDGE, arrays), test),
+        "history": arrays["history"],
+        "num_train": num_train,
+        "offset": None if is_old else _read_offset(header["offset"]),
+        "profile": profile,
+        "values": _read_values(pcircuit.under_prefix(VALUES, arrays), encoder),
+        "new_values": _read_new(pcircuit.under_prefix(NEW, arrays), encoder, num_train),
+    }
     written, _ = detector_parts(params, fitted)
-    check_same(header["params"], {name: written["params"][name] for name in header["params"]}, "params")
+    check_same(
+        header["params"], {name: written["params"][name] for name in header["params"]}, "params"
+    )
     if is_old:  # whose encoders are written in another form
         if header["encoder"]["version"] == encoder.to_dict()["version"]:
             check_same(header["encoder"], encoder.to_dict(), "encoder")
@@ -169,10 +213,16 @@ def _read_profile(arrays: dict[str, Any], encoder: TableEncoder, num_train: int)
     """The counts of a file; None if it has none."""
     if not arrays:
         return None
-    pcircuit.check_names(arrays, {"counts", "edges", "pairs"} | ({"laws", "associations"} & set(arrays)), "the profile")
+    pcircuit.check_names(
+        arrays,
+        {"counts", "edges", "pairs"} | ({"laws", "associations"} & set(arrays)),
+        "the profile",
+    )
     profile = Profile.from_arrays(arrays, encoder.num_categories)
     if profile.num_rows > num_train:
-        raise ValueError(f"the profile counts {profile.num_rows} rows, but the detector learned from {num_train}")
+        raise ValueError(
+            f"the profile counts {profile.num_rows} rows, but the detector learned from {num_train}"
+        )
     return profile
 
 
@@ -204,7 +254,9 @@ def _read_offset(value: Any) -> Any:
     return -pcircuit.saved_number({"offset": -value if type(value) is float else value}, "offset")
 
 
-def _read_test(circuit: pcircuit.Circuit, header: dict[str, Any], arrays: dict[str, Any], num_train: int) -> HLDTest:
+def _read_test(
+    circuit: pcircuit.Circuit, header: dict[str, Any], arrays: dict[str, Any], num_train: int
+) -> HLDTest:
     """The test of a file, its parts checked against one another."""
     if not isinstance(header["test"], dict):
         raise ValueError(f"'test' must be a mapping, found {reprlib.repr(header['test'])}")

@@ -13,6 +13,7 @@ one another:
 and finally what was read is written again, in memory: every entry must come back as it was.  So nothing in a file
 is overlooked, rounded, cut or taken for something else.
 """
+
 from __future__ import annotations
 
 import reprlib
@@ -59,12 +60,18 @@ def check_settings(saved: dict[str, Any], num_train: int) -> None:
     pcircuit.saved_number(saved, "tolerance")
     pcircuit.saved_count(saved, "seed", 0)
     if saved["missing"] not in ("complete", "available"):
-        raise ValueError(f"'missing' is {saved['missing']!r}: detectors complete what is missing, or leave it out")
+        raise ValueError(
+            f"'missing' is {saved['missing']!r}: detectors complete what is missing, or leave it out"
+        )
     if saved["reference"] in FROM_ROWS or saved.get("num_train") is not None:
-        pcircuit.saved_count(saved, "num_train", 2 if saved["reference"] in FROM_ROWS else 1, num_train)
+        pcircuit.saved_count(
+            saved, "num_train", 2 if saved["reference"] in FROM_ROWS else 1, num_train
+        )
 
 
-def check_calibration(circuit: pcircuit.Circuit, settings: Settings, calibration: Calibration) -> None:
+def check_calibration(
+    circuit: pcircuit.Circuit, settings: Settings, calibration: Calibration
+) -> None:
     """Raise unless moments, null and margins fit the circuit and the settings of the test.
 
     Parameters
@@ -82,8 +89,10 @@ def check_calibration(circuit: pcircuit.Circuit, settings: Settings, calibration
     mean, stds = calibration.mean[:m], calibration.stds[:m]  # of likelihoods
     if (np.diff(nodes) <= 0).any():
         raise ValueError("the nodes of the test must ascend")
-    widest = mean * np.maximum(1 - mean, 0.0)  # of numbers in [0, 1]; twice that for the sample variance of two rows
-    if (stds ** 2 > 2 * widest * (1 + SLACK) + (SLACK * mean) ** 2).any():
+    widest = mean * np.maximum(
+        1 - mean, 0.0
+    )  # of numbers in [0, 1]; twice that for the sample variance of two rows
+    if (stds**2 > 2 * widest * (1 + SLACK) + (SLACK * mean) ** 2).any():
         raise ValueError("'stds' holds numbers that are no standard deviations of likelihoods")
     from_rows = settings.reference in FROM_ROWS
     numbers = sum(array.size for array in pcircuit.to_arrays(circuit).values())
@@ -114,14 +123,28 @@ def check_null(null: Any, name: str, *, from_rows: bool) -> None:
     if name == "auto" and isinstance(null, SwitchedNull):
         fits = isinstance(null.small, drawn) and _is_law(null.large)
         if fits and from_rows and null.small.sizes[-1] != null.switch:
-            raise ValueError(f"batches were drawn up to {null.small.sizes[-1]} rows, but are used below {null.switch}")
-        B = null.small.squared.shape[1] if fits and from_rows else null.small.num_resamples if fits else 1
+            raise ValueError(
+                f"batches were drawn up to {null.small.sizes[-1]} rows, but are used below {null.switch}"
+            )
+        B = (
+            null.small.squared.shape[1]
+            if fits and from_rows
+            else null.small.num_resamples
+            if fits
+            else 1
+        )
         if null.switch > max(MOST_DRAWN_ROWS // B, 1):
-            raise ValueError(f"{B} batches of {null.switch} rows are more than {MOST_DRAWN_ROWS} rows to draw")
+            raise ValueError(
+                f"{B} batches of {null.switch} rows are more than {MOST_DRAWN_ROWS} rows to draw"
+            )
     elif isinstance(null, AutoNull):
         fits = name in ("auto", "monte-carlo") and _is_law(null.large)
         fits = fits and isinstance(null.tails, TableTails if from_rows else StagedTails)
-        fits = fits and (null.switch is None) == (name == "monte-carlo") and not (from_rows and null.switch is None)
+        fits = (
+            fits
+            and (null.switch is None) == (name == "monte-carlo")
+            and not (from_rows and null.switch is None)
+        )
     elif name == "monte-carlo":
         fits = isinstance(null, DrawnNull) and not from_rows
     elif name == "normal":
@@ -151,18 +174,26 @@ def check_margins(calibration: Calibration, tolerance: float) -> None:
     laws = _laws(large) if _is_law(large) else [None] * len(calibration.metrics)
     for metric, margin, law in zip(calibration.metrics, calibration.margins, laws, strict=True):
         most = tolerance * metric.reach(calibration.stds)
-        exact = tolerance * float(law.eigenvalues @ law.multiplicities) ** 0.5 if law is not None else most
+        exact = (
+            tolerance * float(law.eigenvalues @ law.multiplicities) ** 0.5
+            if law is not None
+            else most
+        )
         least = exact if law is not None or metric.node_weights is not None else 0.0
         if not least * (1 - SLACK) <= margin <= max(exact, least) * (1 + SLACK):
-            raise ValueError(f"the margin of metric {metric.name!r} is {margin}, expected {exact} for a tolerance of "
-                             f"{tolerance}")
+            raise ValueError(
+                f"the margin of metric {metric.name!r} is {margin}, expected {exact} for a tolerance of "
+                f"{tolerance}"
+            )
 
 
 def check_history(history: np.ndarray) -> None:
     """Raise unless a history is one of mean log-likelihoods."""
     if history.ndim != 1 or not len(history) or history.dtype != np.float64:
-        raise ValueError(f"the history must be one-dimensional of float64, found shape {history.shape} of "
-                         f"{history.dtype}")
+        raise ValueError(
+            f"the history must be one-dimensional of float64, found shape {history.shape} of "
+            f"{history.dtype}"
+        )
     if not (history <= SLACK).all():  # -inf, where rows are impossible; NaN fails
         raise ValueError("the history must hold mean log-likelihoods, numbers of at most 0")
 
@@ -189,21 +220,34 @@ def check_same(found: Any, written: Any, place: str) -> None:
         for key in written:
             check_same(found[key], written[key], f"{place}.{key}" if place else str(key))
         return
-    elif isinstance(written, (list, tuple)) and isinstance(found, list) and len(found) == len(written):
+    elif (
+        isinstance(written, (list, tuple))
+        and isinstance(found, list)
+        and len(found) == len(written)
+    ):
         for i, (one, other) in enumerate(zip(found, written, strict=True)):
             check_same(one, other, f"{place}[{i}]")
         return
     else:
-        number = isinstance(written, Real) and not isinstance(written, bool) and isinstance(found, (int, float))
-        alike = found == written and (type(found) is type(written) or (number and not isinstance(found, bool)))
+        number = (
+            isinstance(written, Real)
+            and not isinstance(written, bool)
+            and isinstance(found, (int, float))
+        )
+        alike = found == written and (
+            type(found) is type(written) or (number and not isinstance(found, bool))
+        )
     if not alike:
-        raise ValueError(f"{place!r} is not what a file of this format holds: {reprlib.repr(found)}")
+        raise ValueError(
+            f"{place!r} is not what a file of this format holds: {reprlib.repr(found)}"
+        )
 
 
 def _is_law(null: Any) -> bool:
     """Whether a null is the limit law of each metric, alone or together."""
     return isinstance(null, LimitLaw) or (
-        isinstance(null, JointNull) and all(isinstance(one, LimitLaw) for one in null.nulls))
+        isinstance(null, JointNull) and all(isinstance(one, LimitLaw) for one in null.nulls)
+    )
 
 
 def _laws(null: Any) -> list[Any]:

@@ -5,6 +5,7 @@ numbers, flags, lists and None, or says which parameter has a value that is none
 numbers.  A seed of more than 20 digits, which JSON readers refuse or round, becomes hexadecimal text; a generator as
 seed is not kept.
 """
+
 from __future__ import annotations
 
 import reprlib
@@ -20,7 +21,13 @@ from hld.nulls.staged import MOST_RESAMPLES
 from hld.schemas.schema import TableSchema
 
 KINDS = ("input", "sum", "product")
-COUNTS = {"num_latents": 1, "num_epochs": 0, "num_bins": 2, "max_categories": 2, "num_resamples": 1}  # and the least
+COUNTS = {
+    "num_latents": 1,
+    "num_epochs": 0,
+    "num_bins": 2,
+    "max_categories": 2,
+    "num_resamples": 1,
+}  # and the least
 MOST_TOLERANCE = 1e100
 LONGEST_SEED = 20  # characters of a whole number as such
 
@@ -67,7 +74,9 @@ def read_params(form: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any
     dict
     """
     if not isinstance(form, dict) or not set(form) <= set(defaults):
-        raise ValueError(f"'params' must be a mapping of {', '.join(defaults)}, found {reprlib.repr(form)}")
+        raise ValueError(
+            f"'params' must be a mapping of {', '.join(defaults)}, found {reprlib.repr(form)}"
+        )
     params = {**defaults, **form}
     for name in ("kinds", "metric"):
         params[name] = tuple(params[name]) if isinstance(params[name], list) else params[name]
@@ -80,7 +89,7 @@ def read_params(form: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any
 
 def _count(value: int, name: str) -> int:
     """A whole number in the range of the parameter."""
-    most = MOST_RESAMPLES if name == "num_resamples" else 2 ** 31 - 1
+    most = MOST_RESAMPLES if name == "num_resamples" else 2**31 - 1
     return pcircuit.check_whole_number(value, name, COUNTS[name], most)
 
 
@@ -103,18 +112,36 @@ def _columns(value: Any, name: str) -> list[Any] | None:
     """Names and positions of columns; whether there are such columns is for the encoder to say."""
     if value is None:
         return None
-    if isinstance(value, (str, Iterator)) or not hasattr(value, "__iter__") or getattr(value, "ndim", 1) == 0:
+    if (
+        isinstance(value, (str, Iterator))
+        or not hasattr(value, "__iter__")
+        or getattr(value, "ndim", 1) == 0
+    ):
         raise TypeError(f"`{name}` is {value!r}, expected a sequence of column names or positions")
-    entries = [str(one) if isinstance(one, str) else int(one) if _is_whole(one) else one for one in value]
-    odd = [one for one in entries if not isinstance(one, (str, int)) or (isinstance(one, int) and abs(one) >= 2 ** 53)]
+    entries = [
+        str(one) if isinstance(one, str) else int(one) if _is_whole(one) else one for one in value
+    ]
+    odd = [
+        one
+        for one in entries
+        if not isinstance(one, (str, int)) or (isinstance(one, int) and abs(one) >= 2**53)
+    ]
     if odd:
-        raise TypeError(f"`{name}` holds {odd[0]!r}, expected column names (text) or positions (whole numbers)")
+        raise TypeError(
+            f"`{name}` holds {odd[0]!r}, expected column names (text) or positions (whole numbers)"
+        )
     return entries
 
 
 def _kinds(value: str | tuple[str, str], name: str) -> list[Any]:
     """Kinds of units."""
-    kinds = [value] if isinstance(value, str) else list(value) if hasattr(value, "__iter__") else [value]
+    kinds = (
+        [value]
+        if isinstance(value, str)
+        else list(value)
+        if hasattr(value, "__iter__")
+        else [value]
+    )
     for kind in kinds:
         _choice(KINDS)(kind, name)
     if not kinds or len(set(kinds)) < len(kinds):
@@ -128,7 +155,9 @@ def _metric(value: str, name: str) -> str:
         return _choice((*COMBINATIONS, *METRICS))(value, name)
     if isinstance(value, (list, tuple)) and any(isinstance(one, str) for one in value):
         return [_choice(METRICS)(one, name) for one in value]
-    return pcircuit.check_numbers(value, name, "names of metrics, or finite positive node weights", above=0).tolist()
+    return pcircuit.check_numbers(
+        value, name, "names of metrics, or finite positive node weights", above=0
+    ).tolist()
 
 
 def _seed(value: int, name: str) -> Any:
@@ -137,7 +166,7 @@ def _seed(value: int, name: str) -> Any:
         return None
     if value < 0:
         raise ValueError(f"`{name}` must be at least 0, found {reprlib.repr(int(value))}")
-    return hex(value) if value >= 10 ** LONGEST_SEED else int(value)
+    return hex(value) if value >= 10**LONGEST_SEED else int(value)
 
 
 def _schema(value: Any, name: str) -> dict[str, Any] | None:
@@ -153,9 +182,18 @@ def _is_whole(value: int) -> bool:
 
 
 _CHECKS = {
-    **dict.fromkeys(COUNTS, _count), "pseudocount": _amount, "tolerance": _margin,
-    "estimation_error": pcircuit.check_flag, "missingness": pcircuit.check_flag, "schema": _schema,
-    "categorical": _columns, "continuous": _columns, "covariates": _columns, "kinds": _kinds,
+    **dict.fromkeys(COUNTS, _count),
+    "pseudocount": _amount,
+    "tolerance": _margin,
+    "estimation_error": pcircuit.check_flag,
+    "missingness": pcircuit.check_flag,
+    "schema": _schema,
+    "categorical": _columns,
+    "continuous": _columns,
+    "covariates": _columns,
+    "kinds": _kinds,
     "metric": _metric,
-    "null": _choice(NULLS), "reference": _choice(REFERENCES), "rng": _seed,
+    "null": _choice(NULLS),
+    "reference": _choice(REFERENCES),
+    "rng": _seed,
 }

@@ -1,4 +1,5 @@
 """What judges the batches of a detector besides its test, as entries of a file."""
+
 from __future__ import annotations
 
 import reprlib

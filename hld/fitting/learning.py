@@ -8,6 +8,7 @@
 
 The table is read once, one tree is learned, and the codes are checked once, by the tree.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -35,11 +36,19 @@ from hld.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema, TableSchema
 from hld.tables.cells import Columns, read_table
 from hld.variation.dividing import divide
 
-Learner = Callable[[pcircuit.Circuit, np.ndarray, TableEncoder], tuple[pcircuit.Circuit, np.ndarray, int]]
+Learner = Callable[
+    [pcircuit.Circuit, np.ndarray, TableEncoder], tuple[pcircuit.Circuit, np.ndarray, int]
+]
 
 
-def learn_detector(options: Mapping[str, Any], table: Any, groups: Any, order: str | None, progress: bool,
-                   learner: Learner | None) -> dict[str, Any]:
+def learn_detector(
+    options: Mapping[str, Any],
+    table: Any,
+    groups: Any,
+    order: str | None,
+    progress: bool,
+    learner: Learner | None,
+) -> dict[str, Any]:
     """All that a fitted detector holds, by name.
 
     Parameters
@@ -60,33 +69,67 @@ def learn_detector(options: Mapping[str, Any], table: Any, groups: Any, order: s
     TypeError, ValueError
         If the table or an option is not usable; the message names column or option.
     """
-    rng, progress = pcircuit.check_generator(options["rng"]), pcircuit.check_flag(progress, "progress")
+    rng, progress = (
+        pcircuit.check_generator(options["rng"]),
+        pcircuit.check_flag(progress, "progress"),
+    )
     columns = _read(table, groups, order, options)
     grouping = _group_column(columns, groups)
-    options = {**options, "schema": _without(options["schema"], grouping), **_chosen(options, columns, groups)}
-    columns, (learned_rows, kept_rows), labels = divide(columns, groups, order, options["reference"], rng)
-    schema = learn_schema(columns, num_bins=options["num_bins"], max_categories=options["max_categories"],
-                          rows=learned_rows, categorical=options["categorical"], continuous=options["continuous"],
-                          given=options["schema"])
+    options = {
+        **options,
+        "schema": _without(options["schema"], grouping),
+        **_chosen(options, columns, groups),
+    }
+    columns, (learned_rows, kept_rows), labels = divide(
+        columns, groups, order, options["reference"], rng
+    )
+    schema = learn_schema(
+        columns,
+        num_bins=options["num_bins"],
+        max_categories=options["max_categories"],
+        rows=learned_rows,
+        categorical=options["categorical"],
+        continuous=options["continuous"],
+        given=options["schema"],
+    )
     encoder = schema.encoder()
     check_storable(options, schema)
-    examine_columns(schema, columns, options["schema"], options["categorical"], options["continuous"])
-    given = covariate_mask(encoder.names, options["covariates"], options["reference"], encoder.table_names,
-                           encoder.derived)
+    examine_columns(
+        schema, columns, options["schema"], options["categorical"], options["continuous"]
+    )
+    given = covariate_mask(
+        encoder.names,
+        options["covariates"],
+        options["reference"],
+        encoder.table_names,
+        encoder.derived,
+    )
     data, _ = encoder.encode_training(columns)
-    if labels is None and order is None:  # whole groups, and stretches of time, may hold rows that are alike
+    if (
+        labels is None and order is None
+    ):  # whole groups, and stretches of time, may hold rows that are alike
         warn_of_repeated(data)
     kept, new = reference_rows(encoder, columns, data, kept_rows)
     learned = data[learned_rows]
-    tree = pcircuit.chow_liu_tree(learned, num_categories=encoder.num_categories, pseudocount=options["pseudocount"])
+    tree = pcircuit.chow_liu_tree(
+        learned, num_categories=encoder.num_categories, pseudocount=options["pseudocount"]
+    )
     known = table_facts(encoder, columns, learned_rows, learned if kept is None else kept, tree)
     known["profile"] = with_laws(known["profile"], encoder.columns, kept)
     learner = _fit_here(options, progress) if learner is None else learner
-    start = pcircuit.hclt(learned, options["num_latents"], encoder.num_categories, options["pseudocount"], rng,
-                          tree=tree)
+    start = pcircuit.hclt(
+        learned,
+        options["num_latents"],
+        encoder.num_categories,
+        options["pseudocount"],
+        rng,
+        tree=tree,
+    )
     circuit, history, num_learned = learner(start, learned, encoder)
     known["profile"] = with_associations(known["profile"], circuit, kept)
-    test = build_test(options, circuit, kept, num_learned, pcircuit.check_seed(rng), encoder.ordered)
+    test = build_test(
+        options, circuit, kept, num_learned, pcircuit.check_seed(rng), encoder.ordered
+    )
     num_train = len(data) + num_learned - len(learned)
     judge = build_judge(test, kept, None if labels is None else labels[kept_rows], given, order)
     warn_of_few(judge, num_train, encoder.names)
@@ -94,23 +137,44 @@ def learn_detector(options: Mapping[str, Any], table: Any, groups: Any, order: s
     history.flags.writeable = False
     offset = row_offset(pcircuit.log_likelihood(circuit, learned if kept is None else kept))
     schema = replace(schema, columns=schema.columns + grouping)
-    return {"schema": schema, "test": test, "judge": judge, "history": history, "num_train": num_train,
-            "offset": offset, "new_values": new, **known}
+    return {
+        "schema": schema,
+        "test": test,
+        "judge": judge,
+        "history": history,
+        "num_train": num_train,
+        "offset": offset,
+        "new_values": new,
+        **known,
+    }
 
 
 def _read(table: Any, groups: Any, order: str | None, options: Mapping[str, Any]) -> Columns:
     """The columns of a table of two or more rows, if the requested options are compatible."""
     columns = read_table(table)
     if columns.num_rows == 1:
-        raise ValueError("`table` has 1 row: one sample is too few to learn a distribution of, give at least two")
+        raise ValueError(
+            "`table` has 1 row: one sample is too few to learn a distribution of, give at least two"
+        )
     if (groups is not None or order is not None) and options["covariates"] is not None:
-        raise ValueError(f"`{'order' if groups is None else 'groups'}` and `covariates` answer different questions"
-                         ": fit one detector for each")
-    named = [name for name, value in (("groups", groups), ("order", order), ("covariates", options["covariates"]))
-             if value is not None]
+        raise ValueError(
+            f"`{'order' if groups is None else 'groups'}` and `covariates` answer different questions"
+            ": fit one detector for each"
+        )
+    named = [
+        name
+        for name, value in (
+            ("groups", groups),
+            ("order", order),
+            ("covariates", options["covariates"]),
+        )
+        if value is not None
+    ]
     if options["tolerance"] and named:
-        raise ValueError(f"`tolerance` is for batches of independent rows: with `{named[0]}` no drift is tolerated, so "
-                         f"leave one of the two out, found tolerance={options['tolerance']!r}")
+        raise ValueError(
+            f"`tolerance` is for batches of independent rows: with `{named[0]}` no drift is tolerated, so "
+            f"leave one of the two out, found tolerance={options['tolerance']!r}"
+        )
     return columns
 
 
@@ -127,23 +191,44 @@ def _without(schema: TableSchema | None, grouping: tuple[ColumnSchema, ...]) -> 
     """A given schema, which may be that of the whole table, without the column that names the groups."""
     if schema is None or not grouping:
         return schema
-    return replace(schema, columns=tuple(one for one in schema.columns if one.name != grouping[0].name))
+    return replace(
+        schema, columns=tuple(one for one in schema.columns if one.name != grouping[0].name)
+    )
 
 
 def _chosen(options: Mapping[str, Any], columns: Columns, groups: Any) -> dict[str, Any]:
     """Columns whose kind is given, as they are called when the column that names the groups is taken out."""
     names, chosen = columns.names, {role: options[role] for role in ("categorical", "continuous")}
-    at = names.index(groups) if names is not None and isinstance(groups, str) and groups in names else groups
-    if not isinstance(at, (int, np.integer)) or isinstance(at, bool) or not 0 <= at < len(columns.arrays):
+    at = (
+        names.index(groups)
+        if names is not None and isinstance(groups, str) and groups in names
+        else groups
+    )
+    if (
+        not isinstance(at, (int, np.integer))
+        or isinstance(at, bool)
+        or not 0 <= at < len(columns.arrays)
+    ):
         return chosen
-    return {role: without_column(one, role, names, len(columns.arrays), int(at)) for role, one in chosen.items()}
+    return {
+        role: without_column(one, role, names, len(columns.arrays), int(at))
+        for role, one in chosen.items()
+    }
 
 
 def _fit_here(options: Mapping[str, Any], progress: bool) -> Learner:
     """A learner that fits the parameters by EM in this process."""
-    def learner(start: pcircuit.Circuit, learned: np.ndarray,
-                encoder: TableEncoder) -> tuple[pcircuit.Circuit, np.ndarray, int]:
-        circuit, history = pcircuit.fit_em(start, learned, num_epochs=options["num_epochs"], progress=progress,
-                                           pseudocount=options["pseudocount"])
+
+    def learner(
+        start: pcircuit.Circuit, learned: np.ndarray, encoder: TableEncoder
+    ) -> tuple[pcircuit.Circuit, np.ndarray, int]:
+        circuit, history = pcircuit.fit_em(
+            start,
+            learned,
+            num_epochs=options["num_epochs"],
+            progress=progress,
+            pseudocount=options["pseudocount"],
+        )
         return circuit, history, len(learned)
+
     return learner

@@ -1,4 +1,5 @@
 """What a user should know about the columns of a table before a circuit is learned from them."""
+
 from __future__ import annotations
 
 import re
@@ -26,7 +27,9 @@ UNREAD_DATE = re.compile(r"\d{1,2}([/-])\d{1,2}\1(19|20)\d\d(?=$|[ T])", re.ASCI
 SHOWN = 3  # texts among numbers that a warning shows
 
 
-def examine_columns(schema: Any, columns: Columns, given: Any, categorical: Any, continuous: Any) -> None:
+def examine_columns(
+    schema: Any, columns: Columns, given: Any, categorical: Any, continuous: Any
+) -> None:
     """Warnings that name columns left out without having been asked for, numbers that are text, and clocks.
 
     Parameters
@@ -47,41 +50,86 @@ def examine_columns(schema: Any, columns: Columns, given: Any, categorical: Any,
     """
     for column in schema.columns:
         if len(column.levels or ()) > MOST_LEVELS:
-            raise ValueError(f"`table` column {column.name!r} has {len(column.levels)} levels, expected at most "
-                             f"{MOST_LEVELS}: lower `max_categories`, the rarest then share a category")
-    names, about = column_names(None, columns.names, len(columns.arrays)), given.columns if given is not None else ()
+            raise ValueError(
+                f"`table` column {column.name!r} has {len(column.levels)} levels, expected at most "
+                f"{MOST_LEVELS}: lower `max_categories`, the rarest then share a category"
+            )
+    names, about = (
+        column_names(None, columns.names, len(columns.arrays)),
+        given.columns if given is not None else (),
+    )
     known = {*column_roles(names, categorical, continuous), *(column.name for column in about)}
-    unasked = [column for column in schema.left_out
-               if all(column.name != one.name or one.kind != LEFT_OUT for one in about)]
-    dates = {column.name: text for column in (*schema.columns, *unasked) if column.name not in known
-             and (text := _unread_dates(column, names, columns))}
+    unasked = [
+        column
+        for column in schema.left_out
+        if all(column.name != one.name or one.kind != LEFT_OUT for one in about)
+    ]
+    dates = {
+        column.name: text
+        for column in (*schema.columns, *unasked)
+        if column.name not in known and (text := _unread_dates(column, names, columns))
+    }
     for said, found in (
-            ("of text most of which are numbers: {}; each text is learned as a level of its own: convert them to "
-             "numbers, or name them in `categorical`",
-             [repr(column.name) for column in schema.columns if column.name not in known and _are_numbers(column)]),
-            ("of dates by which its rows are sorted, or nearly: {}; later batches lie beyond them whatever else they "
-             "show: leave them out, or learn their days of the week and hours by `hld.calendar_columns`",
-             [repr(name) for name in _clocks(schema, names, columns) if name not in known | _sources(about)]),
-            ("of dates in a form that is not read, as 01/02/2026 may be one of two days: {}; write them as 2026-02-01",
-             list(dates.values())),
-            ("of numbers that are text, most of them in one row only, and are left out: {}; if they are no "
-             "identifiers, convert them to numbers, and all other texts to missing values (in files: `na_values`)",
-             [_texts_among_numbers(column, names, columns) for column in unasked if column.note.startswith(AS_TEXT)]),
-            ("that only tell rows apart and are left out: {}; name them in `categorical` or `continuous` to keep them",
-             [f"{column.name!r} ({column.note})" for column in unasked
-              if not column.note.startswith(AS_TEXT) and column.name not in dates])):
+        (
+            "of text most of which are numbers: {}; each text is learned as a level of its own: convert them to "
+            "numbers, or name them in `categorical`",
+            [
+                repr(column.name)
+                for column in schema.columns
+                if column.name not in known and _are_numbers(column)
+            ],
+        ),
+        (
+            "of dates by which its rows are sorted, or nearly: {}; later batches lie beyond them whatever else they "
+            "show: leave them out, or learn their days of the week and hours by `hld.calendar_columns`",
+            [
+                repr(name)
+                for name in _clocks(schema, names, columns)
+                if name not in known | _sources(about)
+            ],
+        ),
+        (
+            "of dates in a form that is not read, as 01/02/2026 may be one of two days: {}; write them as 2026-02-01",
+            list(dates.values()),
+        ),
+        (
+            "of numbers that are text, most of them in one row only, and are left out: {}; if they are no "
+            "identifiers, convert them to numbers, and all other texts to missing values (in files: `na_values`)",
+            [
+                _texts_among_numbers(column, names, columns)
+                for column in unasked
+                if column.note.startswith(AS_TEXT)
+            ],
+        ),
+        (
+            "that only tell rows apart and are left out: {}; name them in `categorical` or `continuous` to keep them",
+            [
+                f"{column.name!r} ({column.note})"
+                for column in unasked
+                if not column.note.startswith(AS_TEXT) and column.name not in dates
+            ],
+        ),
+    ):
         if found:
-            warnings.warn(f"`table` has columns {said.format(_some(found))}", UserWarning, stacklevel=4)
+            warnings.warn(
+                f"`table` has columns {said.format(_some(found))}", UserWarning, stacklevel=4
+            )
 
 
 def _clocks(schema: Any, names: Any, columns: Columns) -> list[str]:
     """Names of the columns of dates that are in the order of the rows, or nearly, oldest or newest first."""
     dates = {column.name for column in schema.columns if column.kind == "date"}
-    seconds = {name: as_seconds(whole_cells(values), "date")[0]
-               for name, values in zip(names, columns.arrays, strict=True) if name in dates}
-    return [name for name, one in seconds.items()
-            if ((never_decreases(one) or never_decreases(-one)) and order_by_chance(one) <= BY_CHANCE)
-            or abs(_rank_correlation(one)) >= NEARLY]
+    seconds = {
+        name: as_seconds(whole_cells(values), "date")[0]
+        for name, values in zip(names, columns.arrays, strict=True)
+        if name in dates
+    }
+    return [
+        name
+        for name, one in seconds.items()
+        if ((never_decreases(one) or never_decreases(-one)) and order_by_chance(one) <= BY_CHANCE)
+        or abs(_rank_correlation(one)) >= NEARLY
+    ]
 
 
 def _rank_correlation(seconds: np.ndarray) -> float:
@@ -91,7 +139,9 @@ def _rank_correlation(seconds: np.ndarray) -> float:
     _, levels, counts = np.unique(some, return_inverse=True, return_counts=True)
     if len(some) < FEWEST_RANKED or len(counts) < 2:
         return 0.0
-    ranks = (counts.cumsum() - (counts - 1) / 2)[levels]    # equal dates share the mean of their ranks
+    ranks = (counts.cumsum() - (counts - 1) / 2)[
+        levels
+    ]  # equal dates share the mean of their ranks
     return float(np.corrcoef(ranks, np.arange(len(some)))[0, 1])
 
 
@@ -102,7 +152,11 @@ def _sources(given: Any) -> set[str | None]:
 
 def _are_numbers(column: Any) -> bool:
     """Whether a column has many levels, and most are texts that a person would read as numbers."""
-    texts = [level for level in column.levels or () if isinstance(level, str)] if column.kind == "categorical" else []
+    texts = (
+        [level for level in column.levels or () if isinstance(level, str)]
+        if column.kind == "categorical"
+        else []
+    )
     return len(texts) >= FEWEST_NUMBERS and sum(map(reads_as_number, texts)) > len(texts) / 2
 
 
@@ -116,15 +170,22 @@ def _unread_dates(column: Any, names: Any, columns: Columns) -> str:
     found = [level for level in levels if isinstance(level, str) and UNREAD_DATE.match(level)]
     if len(found) < FEWEST_NUMBERS or 2 * len(found) <= len(levels):
         return ""
-    done = "left out, as most are in one row only" if column.kind == LEFT_OUT else "each text a level of its own"
+    done = (
+        "left out, as most are in one row only"
+        if column.kind == LEFT_OUT
+        else "each text a level of its own"
+    )
     return f"{column.name!r} (such as {found[0]!r}; {done})"
 
 
 def _texts_among_numbers(column: Any, names: Any, columns: Columns) -> str:
     """A column with what tells that its numbers are text: the other texts, or the first number."""
     levels, counts = distinct_values(columns.arrays[list(names).index(column.name)], column.name)
-    others = [levels[i] for i in np.argsort(-counts, kind="stable").tolist()
-              if not isinstance(levels[i], str) or not reads_as_number(levels[i])]
+    others = [
+        levels[i]
+        for i in np.argsort(-counts, kind="stable").tolist()
+        if not isinstance(levels[i], str) or not reads_as_number(levels[i])
+    ]
     shown = ", ".join(map(reprlib.repr, others[:SHOWN])) + ", ..." * (len(others) > SHOWN)
     return f"{column.name!r} ({'others are ' + shown if others else 'such as ' + reprlib.repr(levels[0])})"
 

@@ -21,6 +21,7 @@ References
 ----------
 Good (1953), The population frequencies of species and the estimation of population parameters, Biometrika 40, 237.
 """
+
 from __future__ import annotations
 
 import math
@@ -41,10 +42,14 @@ def warn_of_repeated(rows: np.ndarray) -> None:
     """
     counts = multiplicities(rows)
     if is_repeated(counts):
-        warnings.warn(f"`table` has copies of rows: of {len(rows):,} rows {len(counts):,} are different (numbers by "
-                      "their bins), and they are repeated as independent rows are not; copies count as rows of their "
-                      "own, so p-values are too small: leave out those that are errors, and keep one row of each "
-                      "customer", UserWarning, stacklevel=4)
+        warnings.warn(
+            f"`table` has copies of rows: of {len(rows):,} rows {len(counts):,} are different (numbers by "
+            "their bins), and they are repeated as independent rows are not; copies count as rows of their "
+            "own, so p-values are too small: leave out those that are errors, and keep one row of each "
+            "customer",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def multiplicities(rows: np.ndarray) -> np.ndarray:
@@ -69,7 +74,7 @@ def multiplicities(rows: np.ndarray) -> np.ndarray:
     """
     rng, sums = np.random.default_rng(0), np.zeros(len(rows), dtype=np.uint64)
     for column in rows.T:
-        sums += column.astype(np.int64).view(np.uint64) * rng.integers(2 ** 64, dtype=np.uint64)
+        sums += column.astype(np.int64).view(np.uint64) * rng.integers(2**64, dtype=np.uint64)
     return np.unique(sums, return_counts=True)[1]
 
 

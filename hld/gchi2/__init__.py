@@ -2,6 +2,7 @@
 
 All functions are in `hld.gchi2.tails` and `hld.gchi2.density`; the other modules are how they compute.
 """
+
 from hld.gchi2.density import pdf
 from hld.gchi2.tails import Spectrum, cdf, isf, logsf, ppf, prepare, sf, sf_with_error
 

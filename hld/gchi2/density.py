@@ -1,4 +1,5 @@
 r"""The density of a weighted sum of chi-squares, from the nodes of the contour that gives its tail."""
+
 from __future__ import annotations
 
 import math
@@ -62,5 +63,7 @@ def _density(q: Any, spectrum: Any) -> float:
         return tail.slope * tail.value / q
     log_density = math.log(tail.slope) + tail.log_value - math.log(q)
     if x < _SMALLEST:  # where x may have lost digits
-        log_density += 0.5 * spectrum.degrees * (math.log(q) - math.log(spectrum.scale) - math.log(_SMALLEST))
+        log_density += (
+            0.5 * spectrum.degrees * (math.log(q) - math.log(spectrum.scale) - math.log(_SMALLEST))
+        )
     return math.exp(log_density) if log_density < _LARGEST_LOG else math.inf

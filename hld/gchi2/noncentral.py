@@ -19,6 +19,7 @@ References
 ----------
 Imhof (1961), Computing the distribution of quadratic forms in normal variables, Biometrika 48, 419-426.
 """
+
 from __future__ import annotations
 
 import math
@@ -52,8 +53,13 @@ def shifted_saddle(spectrum: Spectrum, x: float) -> tuple[float, np.ndarray]:
     """
     ratios, gaps, counts = spectrum.ratios, spectrum.gaps, spectrum.counts
     shifts = np.zeros(len(counts)) if spectrum.shifts is None else spectrum.shifts
-    low, high = _root(counts[0], shifts[0], x), max(_root(counts.sum(), shifts.sum(), x),
-                                                    min(float(counts.sum() + shifts.sum()) / x, sys.float_info.max))
+    low, high = (
+        _root(counts[0], shifts[0], x),
+        max(
+            _root(counts.sum(), shifts.sum(), x),
+            min(float(counts.sum() + shifts.sum()) / x, sys.float_info.max),
+        ),
+    )
     delta = math.sqrt(low) * math.sqrt(high)  # of the product, which may be no double
     for _ in range(200):
         numerator = ratios * delta

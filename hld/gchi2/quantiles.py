@@ -32,6 +32,7 @@ Satterthwaite (1946), An approximate distribution of estimates of variance compo
 Imhof (1961), Computing the distribution of quadratic forms in normal variables, Biometrika 48, 419-426
 (Pearson's three-moment approximation).
 """
+
 from __future__ import annotations
 
 import math
@@ -70,7 +71,10 @@ def quantile(spectrum: Spectrum, log_p: float, upper: bool) -> float:
     if upper:
         x = max(floor, _gamma_start(spectrum, log_p, upper))
     else:
-        low, high = _power_law_bound(spectrum, log_p), spectrum.power_sums[0] / -math.expm1(log_p)  # Markov
+        low, high = (
+            _power_law_bound(spectrum, log_p),
+            spectrum.power_sums[0] / -math.expm1(log_p),
+        )  # Markov
         x = max(low, min(_gamma_start(spectrum, log_p, upper), high), _SMALLEST)
     previous = 1.0
     for _ in range(200):
@@ -113,7 +117,9 @@ def _halley(spectrum: Spectrum, x: float, log_p: float, upper: bool) -> tuple[fl
 def _gamma_start(spectrum: Spectrum, log_p: float, upper: bool) -> float:
     """Quantile of a gamma law with the first three (upper) or two (lower) moments of Q / scale."""
     first, second, third = spectrum.power_sums
-    degrees, unit = (second**3 / third**2, third / second) if upper else (first**2 / second, second / first)
+    degrees, unit = (
+        (second**3 / third**2, third / second) if upper else (first**2 / second, second / first)
+    )
     z = _normal_deviate(log_p) if upper else -_normal_deviate(log_p)
     spread = 2.0 / (9.0 * degrees)
     cube = max(0.0, 1.0 - spread + z * math.sqrt(spread)) ** 3

@@ -60,6 +60,7 @@ variables, Advances in Applied Probability 12, 475-490.
 
 Trefethen and Weideman (2014), The exponentially convergent trapezoidal rule, SIAM Review 56, 385-458.
 """
+
 from __future__ import annotations
 
 import math
@@ -76,7 +77,10 @@ _COS, _SIN = math.cos(_ALPHA), math.sin(_ALPHA)
 _LENGTH = 20.0  # of the stored hyperbola in u: enough for 1e-6 degrees of freedom; one needs 5
 _NEGLIGIBLE = 46.0  # exp(-46) = 1e-20: nodes below it are left out
 _BLOCK = 128  # atoms at a time: 128 x 80 doubles stay in the cache and are not page-mapped afresh each call
-_FAR, _NEAR = 1e100, 1e-290  # beyond these the leading term of the asymptotic series is exact in doubles
+_FAR, _NEAR = (
+    1e100,
+    1e-290,
+)  # beyond these the leading term of the asymptotic series is exact in doubles
 
 
 class Tail(NamedTuple):
@@ -125,13 +129,17 @@ def tail_probability(spectrum: Spectrum, x: float, density: bool = False) -> Tai
         edge = tail_probability(spectrum, _NEAR, density)
         log_value = edge.log_value + 0.5 * spectrum.degrees * math.log(x / _NEAR)
         return edge._replace(value=math.exp(log_value), log_value=log_value)
-    delta, factors = _saddle(spectrum, x) if spectrum.shifts is None else shifted_saddle(spectrum, x)
+    delta, factors = (
+        _saddle(spectrum, x) if spectrum.shifts is None else shifted_saddle(spectrum, x)
+    )
     log_peak, round_off = _log_peak(spectrum, delta, x)
     first, second, third, pulls = _derivatives(spectrum, factors, delta)
     pole = (1.0 - delta) / delta
     # A wider hyperbola would pass too close to the cut; only multiplicities below 1 could ask for one.
     unit = _KAPPA / math.sqrt(0.5 * max(second, 1.0))
-    frame = _Frame(factors, spectrum.counts, unit, pole / unit, first - x * delta, (second, third), pulls)
+    frame = _Frame(
+        factors, spectrum.counts, unit, pole / unit, first - x * delta, (second, third), pulls
+    )
     step, upper = _STEP, pole >= 0.0
     for _ in range(5):
         fine, coarse, gross, slopes = _contour_sum(frame, step, density)
@@ -144,7 +152,9 @@ def tail_probability(spectrum: Spectrum, x: float, density: bool = False) -> Tai
             break
         step *= 0.6
     else:
-        raise ArithmeticError(f"the contour sum for x = {x!r} did not settle; please report the spectrum.")
+        raise ArithmeticError(
+            f"the contour sum for x = {x!r} did not settle; please report the spectrum."
+        )
     log_value = log_peak + math.log(total)
     value = math.exp(log_peak) * total if log_peak > -700.0 else math.exp(log_value)
     # The last term is the condition number near the mean, where the exponent is small and q f(q) is not.
@@ -153,7 +163,9 @@ def tail_probability(spectrum: Spectrum, x: float, density: bool = False) -> Tai
     if not density:
         return Tail(upper, value, log_value, error, math.nan, math.nan)
     half = 0.5 * delta * x
-    return Tail(upper, value, log_value, error, half * slopes[0] / total, -half * half * slopes[1] / total)
+    return Tail(
+        upper, value, log_value, error, half * slopes[0] / total, -half * half * slopes[1] / total
+    )
 
 
 def _derivatives(spectrum: Any, factors: Any, delta: Any) -> Any:
@@ -231,7 +243,10 @@ def _contour_sum(frame: _Frame, step: float, density: bool) -> tuple[Any, ...]:
     if not density:
         return fine, coarse, scale * gross, None
     bent = scale * frame.unit
-    slopes = bent * float(values.imag.sum()), bent * frame.unit * float((values * shifted).imag.sum())
+    slopes = (
+        bent * float(values.imag.sum()),
+        bent * frame.unit * float((values * shifted).imag.sum()),
+    )
     return fine, coarse, scale * gross, slopes
 
 
@@ -240,8 +255,8 @@ def _exponent(frame: _Frame, path: np.ndarray, square: np.ndarray) -> np.ndarray
     x, y = path.real, path.imag
     log_moduli, angles = np.zeros(path.size), np.zeros(path.size)
     for begin in range(0, frame.factors.size, _BLOCK):
-        counts = frame.counts[begin:begin + _BLOCK]
-        reach = (frame.unit * frame.factors[begin:begin + _BLOCK])[:, None]
+        counts = frame.counts[begin : begin + _BLOCK]
+        reach = (frame.unit * frame.factors[begin : begin + _BLOCK])[:, None]
         slant, height = reach * (2.0 * x), reach * y
         # |1 - az|^2 = 1 + t. Adding 2 a x, and subtracting a y below, atom by atom keeps the sums free of
         # cancellation: psi(az) is small where az is, and there lies the weight of many small atoms.
@@ -258,7 +273,11 @@ def _exponent(frame: _Frame, path: np.ndarray, square: np.ndarray) -> np.ndarray
     exponent = (0.5 * frame.tilt * frame.unit) * path
     exponent.real -= 0.25 * log_moduli
     exponent.imag += 0.5 * angles
-    return exponent if frame.pulls is None else exponent + pulled(frame.pulls, frame.unit * frame.factors, path)
+    return (
+        exponent
+        if frame.pulls is None
+        else exponent + pulled(frame.pulls, frame.unit * frame.factors, path)
+    )
 
 
 def _node_count(frame: _Frame, nodes: tuple[np.ndarray, np.ndarray, np.ndarray]) -> int:

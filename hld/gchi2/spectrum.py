@@ -35,6 +35,7 @@ Golub and Welsch (1969), Calculation of Gauss quadrature rules, Mathematics of C
 Golub and Meurant (2010), Matrices, Moments and Quadrature with Applications, Princeton University Press.
 Trefethen (2008), Is Gauss quadrature better than Clenshaw-Curtis?, SIAM Review 50, 67-87, theorem 4.5.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -95,8 +96,11 @@ class Spectrum:
         return 2.0 * self.scale * self.scale * self.power_sums[1]
 
 
-def prepare(weights: ArrayLike | Spectrum, multiplicities: ArrayLike | None = None,
-            noncentralities: ArrayLike | None = None) -> Spectrum:
+def prepare(
+    weights: ArrayLike | Spectrum,
+    multiplicities: ArrayLike | None = None,
+    noncentralities: ArrayLike | None = None,
+) -> Spectrum:
     r"""Sort, scale, merge and compress the weights of :math:`Q = \sum_j \lambda_j \chi^2_{n_j}(\delta_j)`.
 
     Parameters
@@ -138,15 +142,19 @@ def prepare(weights: ArrayLike | Spectrum, multiplicities: ArrayLike | None = No
     if isinstance(weights, Spectrum):
         if multiplicities is not None or noncentralities is not None:
             name = "multiplicities" if multiplicities is not None else "noncentralities"
-            raise ValueError(f"`{name}` was given beside a prepared Spectrum, which has its own: pass "
-                             "the plain weights instead")
+            raise ValueError(
+                f"`{name}` was given beside a prepared Spectrum, which has its own: pass "
+                "the plain weights instead"
+            )
         return weights
     values, counts, shifts = _checked(weights, multiplicities, noncentralities)  # type: ignore[misc]
     scale = float(values[0]) if values.size else 0.0
     degrees = float(counts.sum())
     if scale and degrees < _LEAST_DEGREES:
-        raise ValueError(f"`multiplicities` of the positive weights sum to {degrees:.6g}, expected at least "
-                         f"{_LEAST_DEGREES:g}: so few degrees of freedom are numerically none")
+        raise ValueError(
+            f"`multiplicities` of the positive weights sum to {degrees:.6g}, expected at least "
+            f"{_LEAST_DEGREES:g}: so few degrees of freedom are numerically none"
+        )
     gaps = (scale - values) / scale if scale else values
     ratios = values / scale if scale else values
     log_sum = float(counts @ np.log(ratios))
@@ -162,31 +170,49 @@ def prepare(weights: ArrayLike | Spectrum, multiplicities: ArrayLike | None = No
     return Spectrum(scale, ratios, gaps, counts, degrees, powers, log_sum, shifts)  # type: ignore[arg-type]
 
 
-def _checked(weights: Any, multiplicities: Any, noncentralities: Any) -> tuple[np.ndarray, np.ndarray]:
+def _checked(
+    weights: Any, multiplicities: Any, noncentralities: Any
+) -> tuple[np.ndarray, np.ndarray]:
     """Validated, positive, descending weights (k,) without ties, their multiplicities and shifts (k,) or None."""
-    values = np.array(pcircuit.check_numbers(weights, "weights", "a one-dimensional array of finite numbers"))
+    values = np.array(
+        pcircuit.check_numbers(weights, "weights", "a one-dimensional array of finite numbers")
+    )
     if values.ndim != 1 or values.size == 0:
-        raise ValueError(f"`weights` has shape {values.shape}, expected a non-empty one-dimensional array")
+        raise ValueError(
+            f"`weights` has shape {values.shape}, expected a non-empty one-dimensional array"
+        )
     top, bottom = float(values.max()), float(values.min())
     if bottom < -16.0 * values.size * np.finfo(float).eps * max(top, 0.0):
-        raise ValueError(f"`weights` contains {bottom:.6g} beside a largest weight of {top:.6g}, more than "
-                         "round-off explains, expected weights >= 0: check that the matrix whose eigenvalues "
-                         "they are is positive semi-definite")
+        raise ValueError(
+            f"`weights` contains {bottom:.6g} beside a largest weight of {top:.6g}, more than "
+            "round-off explains, expected weights >= 0: check that the matrix whose eigenvalues "
+            "they are is positive semi-definite"
+        )
     counts = np.ones(values.size)
     if multiplicities is not None:
         expected = f"{values.size} finite positive numbers, one per weight"
-        counts = np.array(pcircuit.check_numbers(multiplicities, "multiplicities", expected, counts.shape, above=0))
+        counts = np.array(
+            pcircuit.check_numbers(
+                multiplicities, "multiplicities", expected, counts.shape, above=0
+            )
+        )
     shifts = np.zeros(values.size)
     if noncentralities is not None:
         expected = f"{values.size} finite numbers of at least 0, one per weight"
-        shifts = np.array(pcircuit.check_numbers(noncentralities, "noncentralities", expected, counts.shape, least=0))
+        shifts = np.array(
+            pcircuit.check_numbers(
+                noncentralities, "noncentralities", expected, counts.shape, least=0
+            )
+        )
     # Weights this small move log P by less than 1e-290 unless q is as small, where P is no number any more.
     keep = values > max(top, 0.0) * 1e-290
     values, counts, shifts = _merge_ties(values[keep], counts[keep], shifts[keep])  # type: ignore[misc]
     return values, counts, shifts if shifts.any() else None  # type: ignore[return-value]
 
 
-def _merge_ties(values: np.ndarray, counts: np.ndarray, shifts: Any) -> tuple[np.ndarray, np.ndarray]:
+def _merge_ties(
+    values: np.ndarray, counts: np.ndarray, shifts: Any
+) -> tuple[np.ndarray, np.ndarray]:
     """Distinct values (k,), descending, with the summed counts and shifts (k,) of each."""
     if values.size == 0:
         return values, counts, shifts  # type: ignore[return-value]
@@ -201,7 +227,9 @@ def _compress(ratios: Any, gaps: Any, counts: Any) -> Any:
     near = gaps < 0.5
     # frexp cuts at powers of two: the coordinate of an atom in its piece is the mantissa, in [1/2, 1).
     mantissa, exponent = np.frexp(np.where(near, gaps, ratios))
-    start = np.flatnonzero(np.concatenate(([True], (np.diff(exponent) != 0) | (np.diff(near) != 0))))
+    start = np.flatnonzero(
+        np.concatenate(([True], (np.diff(exponent) != 0) | (np.diff(near) != 0)))
+    )
     length = np.diff(np.append(start, ratios.size))
     long = length > _GAUSS_POINTS
     stay = np.repeat(~long, length)

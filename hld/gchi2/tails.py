@@ -67,6 +67,7 @@ variables, Advances in Applied Probability 12, 475-490.
 
 Trefethen and Weideman (2014), The exponentially convergent trapezoidal rule, SIAM Review 56, 385-458.
 """
+
 from __future__ import annotations
 
 import math
@@ -333,5 +334,8 @@ def _quantile(p: float, spectrum: Spectrum, upper: bool) -> float:
     if p in (0.0, 1.0):
         return math.inf if (p == 0.0) == upper else 0.0
     # Always solve for the smaller of p and 1 - p, which is exact for p >= 1/2.
-    return spectrum.scale * (quantile(spectrum, math.log(p), upper) if p <= 0.5
-                             else quantile(spectrum, math.log(1.0 - p), not upper))
+    return spectrum.scale * (
+        quantile(spectrum, math.log(p), upper)
+        if p <= 0.5
+        else quantile(spectrum, math.log(1.0 - p), not upper)
+    )

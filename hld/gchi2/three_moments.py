@@ -14,6 +14,7 @@ largest one and these sums (`hld.nulls.ranks.confirmation`).
 
 A factor v on the variance at unchanged mean multiplies the weights by v and their multiplicities by 1 / v.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -61,11 +62,13 @@ class ThreeMoments:
         if x.size == 1:  # of one batch
             return np.full(x.shape, upper_gamma(float(dof / 2), bound.item()))
         from scipy.special import gammaincc
+
         return gammaincc(dof / 2, bound)
 
     def quantile(self, p: float, v: float = 1.0) -> np.ndarray:
         """The value that Q exceeds with probability p, with the variance times v; at least 0."""
         from scipy.special import gammainccinv
+
         if not self.second > 0:
             return np.full(np.shape(p), self.first)
         scale, dof = self._shape(v)
@@ -73,7 +76,7 @@ class ThreeMoments:
 
     def _shape(self, v: float) -> tuple[float, float]:
         """s and l."""
-        return v * self.scale, self.second / (v * self.scale ** 2)
+        return v * self.scale, self.second / (v * self.scale**2)
 
 
 def three_moments(values: np.ndarray, counts: np.ndarray | float = 1.0) -> ThreeMoments:
@@ -98,4 +101,4 @@ def three_moments(values: np.ndarray, counts: np.ndarray | float = 1.0) -> Three
     unit = float(values.max(initial=0.0)) or 1.0
     squares = counts * (values / unit) ** 2
     scale = float((squares * values).sum()) / (float(squares.sum()) or 1.0)
-    return ThreeMoments(float((counts * values).sum()), float((counts * values ** 2).sum()), scale)
+    return ThreeMoments(float((counts * values).sum()), float((counts * values**2).sum()), scale)

@@ -14,11 +14,15 @@ a + 1 from the series, and above from Legendre's continued fraction,
 both of which take about six times the root of a steps near x = a and few elsewhere.  The factor in front is computed
 from a (log(x / a) + 1 - x / a), which does not cancel.  For extreme shapes SciPy is used.
 """
+
 from __future__ import annotations
 
 import math
 
-LEAST_SHAPE, MOST_SHAPE = 0.5, 10_000.0  # beyond them SciPy is used: below 1 - P cancels, above steps are many
+LEAST_SHAPE, MOST_SHAPE = (
+    0.5,
+    10_000.0,
+)  # beyond them SciPy is used: below 1 - P cancels, above steps are many
 STIRLING = 20.0  # shape from which on the asymptotic series of log Gamma has all digits
 ENOUGH, MOST_STEPS = 1e-15, 5_000
 HUGE = 1e300  # the first quotient of Lentz's method, which stands for infinity
@@ -55,6 +59,7 @@ def upper_gamma(a: float, x: float) -> float:
     """
     if not LEAST_SHAPE <= a <= MOST_SHAPE or not x < math.inf:
         from scipy.special import gammaincc
+
         return float(gammaincc(a, x))
     if x <= 0:
         return 1.0
@@ -92,8 +97,13 @@ def _front(a: float, x: float) -> float:
     if a < STIRLING:
         scale = a * math.log(a) - a - math.lgamma(a)
     else:
-        scale = 0.5 * math.log(a / (2 * math.pi)) - (1 / 12 - (1 / 360 - 1 / (1260 * a * a)) / (a * a)) / a
+        scale = (
+            0.5 * math.log(a / (2 * math.pi))
+            - (1 / 12 - (1 / 360 - 1 / (1260 * a * a)) / (a * a)) / a
+        )
     off = (x - a) / a
     if -0.5 < off < HUGE:
         return math.exp(a * (math.log1p(off) - off) + scale)
-    return math.exp(a * (math.log(x) - math.log(a)) - (x - a) + scale)  # of a small x nothing would be left in off
+    return math.exp(
+        a * (math.log(x) - math.log(a)) - (x - a) + scale
+    )  # of a small x nothing would be left in off

@@ -12,6 +12,7 @@ term of a kernel on the number of equal entries.
 
 With P = U s V^t, d^2 is the sum of the squares of U^t Z / s: one row of at most K numbers for every singular value.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -60,7 +61,10 @@ def marginals(reference: Reference, **options: Any) -> SparseRows:
     for _, places, table in input_tables(reference, "marginals"):
         left, values, _ = np.linalg.svd(table, full_matrices=False)
         kept = values > RANK * values[0]
-        rows += [(places, vector / value) for vector, value in zip(left.T[kept], values[kept], strict=True)]
+        rows += [
+            (places, vector / value)
+            for vector, value in zip(left.T[kept], values[kept], strict=True)
+        ]
     return sparse_rows("marginals", rows, len(reference.nodes))
 
 
@@ -91,8 +95,10 @@ def input_tables(reference: Reference, name: str) -> list:  # type: ignore[type-
         if isinstance(region, pcircuit.InputRegion):
             found.append((region.variable, places, region.probs[nodes[places] - first[r]]))
     if not found:
-        raise ValueError(f"`metric` {name!r} compares input units, and there are none among `nodes`: select them, or "
-                         "leave the metric out")
+        raise ValueError(
+            f"`metric` {name!r} compares input units, and there are none among `nodes`: select them, or "
+            "leave the metric out"
+        )
     return found
 
 
@@ -114,5 +120,5 @@ def sparse_rows(name: str, rows: list, m: int) -> SparseRows:  # type: ignore[ty
     width = max(len(places) for places, _ in rows)
     index, coefficients = np.zeros((len(rows), width), np.int32), np.zeros((len(rows), width))
     for i, (places, row) in enumerate(rows):
-        index[i, :len(places)], coefficients[i, :len(places)] = places, row
+        index[i, : len(places)], coefficients[i, : len(places)] = places, row
     return SparseRows(name, index, coefficients, m)

@@ -20,6 +20,7 @@ A metric is made for a reference before any batch is seen, by a function of the 
 test (as keywords; each takes the ones that it knows).  The null distribution is that of the map in use, so the level
 holds whatever the norm.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -47,8 +48,17 @@ METRICS: dict[str, Callable[..., LinearMap]] = {
     "whitened_fine": whitened_fine,
     "score": score,
 }
-DEFAULT = ("euclidean", "standardized", "marginals", "whitened")  # of `HLDDetector` where rows were learned from
-DEFAULT_OF_FRESH = (*DEFAULT, "whitened_fine", "score")  # with enough rows that nothing was learned from
+DEFAULT = (
+    "euclidean",
+    "standardized",
+    "marginals",
+    "whitened",
+)  # of `HLDDetector` where rows were learned from
+DEFAULT_OF_FRESH = (
+    *DEFAULT,
+    "whitened_fine",
+    "score",
+)  # with enough rows that nothing was learned from
 COMBINATIONS = ("auto", "likelihoods")  # of several metrics, depending on the data
 OF_INPUTS = ("marginals",)  # those that compare input units
 OF_SCORES = ("score",)  # those that compare features of the score
@@ -81,7 +91,11 @@ def parse_metric(metric: str | ArrayLike | Sequence[str], m: int) -> tuple[Any, 
     """
     expected = f"one of {', '.join(map(repr, METRICS))}, several different ones, or {m} positive node weights"
     names = names_in(metric, expected)
-    return (pcircuit.check_numbers(metric, "metric", expected, (m,), above=0),) if names is None else names
+    return (
+        (pcircuit.check_numbers(metric, "metric", expected, (m,), above=0),)
+        if names is None
+        else names
+    )
 
 
 def names_in(metric: Any, expected: str) -> tuple[str, ...] | None:
@@ -105,7 +119,9 @@ def names_in(metric: Any, expected: str) -> tuple[str, ...] | None:
     parts = [metric] if isinstance(metric, str) else metric
     if not isinstance(parts, (list, tuple)) or not any(isinstance(part, str) for part in parts):
         return None
-    if not all(isinstance(part, str) and part in METRICS for part in parts) or len(set(parts)) < len(parts):
+    if not all(isinstance(part, str) and part in METRICS for part in parts) or len(
+        set(parts)
+    ) < len(parts):
         raise ValueError(f"`metric` must be {expected}, found {metric!r}")
     return tuple(parts)
 
@@ -142,8 +158,9 @@ def build_metric(part: str | np.ndarray, reference: Reference, **options: Any) -
     return widened(metric, len(reference.mean))
 
 
-def default_metrics(circuit: pcircuit.Circuit, nodes: np.ndarray, num_fresh: int | None, *,
-                    scores: bool = True) -> tuple[Any, ...]:
+def default_metrics(
+    circuit: pcircuit.Circuit, nodes: np.ndarray, num_fresh: int | None, *, scores: bool = True
+) -> tuple[Any, ...]:
     """Names of the metrics that `HLDDetector` combines.
 
     Without input units there are no marginals, and scores are of both kinds of units.  Small ridges and scores see how
@@ -171,5 +188,9 @@ def default_metrics(circuit: pcircuit.Circuit, nodes: np.ndarray, num_fresh: int
     kinds = circuit.nodes.kind[nodes]
     has_inputs, has_sums = (kinds == "input").any(), scores and (kinds == "sum").any()
     names = DEFAULT if num_fresh is None or num_fresh < ENOUGH else DEFAULT_OF_FRESH
-    return tuple(name for name in names if (has_inputs or name not in OF_INPUTS)
-                 and ((has_inputs and has_sums) or name not in OF_SCORES))
+    return tuple(
+        name
+        for name in names
+        if (has_inputs or name not in OF_INPUTS)
+        and ((has_inputs and has_sums) or name not in OF_SCORES)
+    )

@@ -1,4 +1,5 @@
 """Metrics that weigh nodes: the paper's, the standardised one, and any positive weights."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -20,7 +21,10 @@ def standardized(reference: Reference, **options: Any) -> Scaled:
     """Every node with weight 1 / sigma_j: the circuit's deviation, which is not small by chance as that of rows is."""
     stds = np.sqrt(np.maximum(reference.model.diagonal(), 0.0))
     largest = stds.max()
-    return Scaled("standardized", 1.0 / np.maximum(stds, LEAST * largest) if largest > 0 else np.ones(len(stds)))
+    return Scaled(
+        "standardized",
+        1.0 / np.maximum(stds, LEAST * largest) if largest > 0 else np.ones(len(stds)),
+    )
 
 
 def weighted(weights: np.ndarray) -> Scaled:

@@ -15,6 +15,7 @@ value decomposition F = A s B^t has the norm of s B^t, of at most K rows.
 Reference: T. W. Anderson and D. A. Darling (1952), Asymptotic theory of certain goodness of fit criteria, Annals of
 Mathematical Statistics 23.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -29,7 +30,9 @@ from hld.vectors.linear_maps import SparseRows
 FLOOR = 0.01  # f, of variances: cuts that leave less than a hundredth on one side count less
 
 
-def ordered(reference: Reference, *, ordered: tuple[Any, ...] | None = None, **options: Any) -> SparseRows:
+def ordered(
+    reference: Reference, *, ordered: tuple[Any, ...] | None = None, **options: Any
+) -> SparseRows:
     """The metric "ordered" for the input units among the nodes of a reference.
 
     Parameters
@@ -60,14 +63,19 @@ def ordered(reference: Reference, *, ordered: tuple[Any, ...] | None = None, **o
     >>> ordered(CircuitReference(coin, np.array([0]))).apply(np.array([0.0]))
     array([0.])
     """
-    tables, margins = input_tables(reference, "ordered"), pcircuit.marginal_tables(reference.circuit)
+    tables, margins = (
+        input_tables(reference, "ordered"),
+        pcircuit.marginal_tables(reference.circuit),
+    )
     rows = []
     for v, places, table in tables:
         if ordered is None or v in ordered:
             rows += [(places, row) for row in _cumulative(table, margins[v])]
     if not rows:
-        raise ValueError("`metric` 'ordered' compares variables whose categories ascend, and none of them has input "
-                         "units among `nodes`: leave the metric out")
+        raise ValueError(
+            "`metric` 'ordered' compares variables whose categories ascend, and none of them has input "
+            "units among `nodes`: leave the metric out"
+        )
     return sparse_rows("ordered", rows, len(reference.nodes))
 
 

@@ -13,6 +13,7 @@ that of reference rows, which holds wherever the parameters are.
 A statistic of Rao's type would weigh by the inverse of the Fisher information; for as many parameters as a circuit has
 this is not known well enough, and units of standard deviation, with a floor, found as much (`benchmarks/power`).
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -42,6 +43,8 @@ def score(reference: Any, **options: Any) -> Window:
     """
     vectors = reference.vectors
     if vectors.features is None:
-        raise ValueError("`metric` 'score' compares rows with rows: use reference='training' with `training_data`")
+        raise ValueError(
+            "`metric` 'score' compares rows with rows: use reference='training' with `training_data`"
+        )
     m = len(vectors.nodes)
     return Window("score", Scaled("score", np.ones(vectors.size - m)), m, vectors.size)

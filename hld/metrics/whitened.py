@@ -20,6 +20,7 @@ would then magnify; and a map made from the rows that a batch is compared with w
 References: O. Hagrass, B. Sriperumbudur and B. Li (2024), Spectral regularized kernel two-sample tests, Annals of
 Statistics 52; arXiv 2308.04561 for goodness of fit.
 """
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -61,12 +62,17 @@ def whitened(reference: Reference, *, ridge: float = RIDGE, **options: Any) -> S
     model, most = reference.model, min(ridge, RIDGE / FINER)
     if ("eigenpairs", most) not in model.kept:  # type: ignore[attr-defined]  # both ridges need the same
         model.kept["eigenpairs", most] = _eigenpairs(  # type: ignore[attr-defined]
-            model, len(reference.nodes), NEGLIGIBLE * most)
+            model, len(reference.nodes), NEGLIGIBLE * most
+        )
     values, vectors = model.kept["eigenpairs", most]  # type: ignore[attr-defined]
     ridge = ridge * values[0] if len(values) and values[0] > 0 else 1.0
     kept = values > NEGLIGIBLE * ridge
-    return Stretched("whitened", np.ascontiguousarray(vectors[:, kept]), 1.0 / np.sqrt(values[kept] + ridge),
-                     float(1.0 / np.sqrt(ridge)))
+    return Stretched(
+        "whitened",
+        np.ascontiguousarray(vectors[:, kept]),
+        1.0 / np.sqrt(values[kept] + ridge),
+        float(1.0 / np.sqrt(ridge)),
+    )
 
 
 def whitened_fine(reference: Reference, *, ridge: float = RIDGE, **options: Any) -> Stretched:
@@ -81,7 +87,9 @@ def _eigenpairs(covariance: Any, m: int, least: float) -> tuple[np.ndarray, np.n
     lambda_1 / lambda: A has fewer rows than S wherever nodes depend on one another.
     """
     if m > MAX_FULL_SPECTRUM:
-        return leading_eigenpairs(covariance.operator(), m, LEADING_DIRECTIONS, RESIDUAL, coarse=COARSE)
+        return leading_eigenpairs(
+            covariance.operator(), m, LEADING_DIRECTIONS, RESIDUAL, coarse=COARSE
+        )
     matrix = covariance.covariance()
     if least < DISTINCT:
         values, vectors = np.linalg.eigh(matrix)

@@ -35,6 +35,7 @@ A node whose bound exceeds 50 standard deviations (a likelihood that is tiny exc
 whitened directions: it would multiply their largest loss and add little to their gain.  So is one whose rounding errors
 come to more than a thousandth of its standard deviation.
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -49,24 +50,36 @@ NODE_STAKES = (0.9, 0.3, 0.1)
 CASH, ON_DIRECTIONS, ON_NODES = 0.4, 0.3, 0.3  # first proportions
 RATES = (0.0, 1 / 64)  # forgetting rates of the running means; 0 weighs all rows alike
 SHARE, REFRESH = 0.5, 16
-LEAST_LENGTH = 1e-9  # of a running mean, in standard deviations: less may be what rounding leaves of zero
+LEAST_LENGTH = (
+    1e-9  # of a running mean, in standard deviations: less may be what rounding leaves of zero
+)
 RIDGE = 0.01  # rho, in units of the largest eigenvalue of R
 MOST_DEVIATIONS = 50.0  # u_j / sigma_j of a node in whitened directions
-MOST_WHITENED = 1000  # nodes up to which correlations are used; beyond, R is replaced by the identity
+MOST_WHITENED = (
+    1000  # nodes up to which correlations are used; beyond, R is replaced by the identity
+)
 SMALLEST = 1e-150  # of mu_j and sigma_j; smaller nodes are not bet on, as their squares underflow
 LARGEST_GAIN = 1e30  # u_j / mu_j
 MOST_DOUBT = 1e-3  # e_j mu_j / sigma_j of a node in whitened directions
 EPS = float(np.finfo(np.float64).eps)
-FAR_BEHIND = 2.0 ** -160  # products so much smaller than another one of their region are not always resolved
-SPARE = 4.0  # largest losses allow for so many times the rounding errors of likelihoods at their bounds
-LEAST_DROP = 64  # log W_t falls by (2 numbers of bets + this + the sizes of its logarithms) EPS in every row
+FAR_BEHIND = (
+    2.0**-160
+)  # products so much smaller than another one of their region are not always resolved
+SPARE = (
+    4.0  # largest losses allow for so many times the rounding errors of likelihoods at their bounds
+)
+LEAST_DROP = (
+    64  # log W_t falls by (2 numbers of bets + this + the sizes of its logarithms) EPS in every row
+)
 
 
 class Bets(NamedTuple):
     """What stays fixed; m nodes, w of them in whitened directions."""
 
     mean: np.ndarray  # (m,) mu
-    doubts: np.ndarray  # (m,) e, relative rounding errors of likelihoods and mu, with those of sums over m nodes
+    doubts: (
+        np.ndarray
+    )  # (m,) e, relative rounding errors of likelihoods and mu, with those of sums over m nodes
     scale: np.ndarray  # (m,) 1 / sigma, 0 for nodes that are not bet on
     scaled_mean: np.ndarray  # (m,) mu / sigma
     scaled_bound: np.ndarray  # (m,) u / sigma
@@ -74,7 +87,9 @@ class Bets(NamedTuple):
     fall: np.ndarray  # (m,) the same of "down"
     euclidean: np.ndarray  # (m,) sigma^2, up to a factor
     kept: np.ndarray  # (w,) positions of the nodes in whitened directions
-    whitening: np.ndarray  # (w, w) inverse of their regularised correlations; (0, 0) stands for the identity
+    whitening: (
+        np.ndarray
+    )  # (w, w) inverse of their regularised correlations; (0, 0) stands for the identity
     groups: np.ndarray  # lower bounds of directions, see FloorRows
     starts: np.ndarray
     columns: np.ndarray
@@ -110,8 +125,14 @@ class Wealth(NamedTuple):
         return Wealth(*(array.copy() for array in self))
 
 
-def make_bets(circuit: pcircuit.Circuit, nodes: np.ndarray, mean: np.ndarray, stds: np.ndarray, whitening: np.ndarray,
-              margin: float) -> Bets:
+def make_bets(
+    circuit: pcircuit.Circuit,
+    nodes: np.ndarray,
+    mean: np.ndarray,
+    stds: np.ndarray,
+    whitening: np.ndarray,
+    margin: float,
+) -> Bets:
     """The bets on given nodes.
 
     Parameters
@@ -128,7 +149,9 @@ def make_bets(circuit: pcircuit.Circuit, nodes: np.ndarray, mean: np.ndarray, st
     -------
     Bets
     """
-    margin = min(margin, len(nodes) ** 0.5)  # likelihoods are at most 1: no distribution is farther away
+    margin = min(
+        margin, len(nodes) ** 0.5
+    )  # likelihoods are at most 1: no distribution is farther away
     bounds = unit_bounds(circuit)
     doubts = relative_errors(circuit, nodes, bounds, mean)
     top, usable = bounds[nodes], _usable(bounds[nodes], mean, stds, doubts)
@@ -139,19 +162,40 @@ def make_bets(circuit: pcircuit.Circuit, nodes: np.ndarray, mean: np.ndarray, st
     num_bets = 1 + 2 * len(RATES) * len(DIRECTION_STAKES) + 2 * len(nodes) * len(NODE_STAKES)
     on_direction = ON_DIRECTIONS / (2 * len(RATES) * len(DIRECTION_STAKES))
     on_node = usable * ON_NODES / (max(usable.sum(), 1) * 2 * len(NODE_STAKES))
-    return Bets(  # copies, which may be written to: a kernel is compiled anew for arrays that may not
-        mean=np.array(mean), doubts=doubts, scale=scale, scaled_mean=mean * scale, scaled_bound=top * scale,
-        rise=_inverse(rise, usable), fall=_inverse(fall, usable),
-        euclidean=np.square(stds / max(stds.max(), SMALLEST)) * usable,
-        kept=kept_nodes(top, mean, stds, doubts), whitening=np.array(whitening), groups=floor.groups,
-        starts=floor.starts, columns=floor.columns, values=floor.values, margin=float(margin),
-        direction_stakes=np.array(DIRECTION_STAKES), node_stakes=np.array(NODE_STAKES), rates=np.array(RATES),
-        on_direction=on_direction, on_node=on_node,
-        cash=1.0 - ON_DIRECTIONS - 2 * len(NODE_STAKES) * on_node.sum(), share=SHARE, refresh=REFRESH, spare=SPARE,
-        least_drop=EPS * (2 * num_bets + LEAST_DROP))
+    return (
+        Bets(  # copies, which may be written to: a kernel is compiled anew for arrays that may not
+            mean=np.array(mean),
+            doubts=doubts,
+            scale=scale,
+            scaled_mean=mean * scale,
+            scaled_bound=top * scale,
+            rise=_inverse(rise, usable),
+            fall=_inverse(fall, usable),
+            euclidean=np.square(stds / max(stds.max(), SMALLEST)) * usable,
+            kept=kept_nodes(top, mean, stds, doubts),
+            whitening=np.array(whitening),
+            groups=floor.groups,
+            starts=floor.starts,
+            columns=floor.columns,
+            values=floor.values,
+            margin=float(margin),
+            direction_stakes=np.array(DIRECTION_STAKES),
+            node_stakes=np.array(NODE_STAKES),
+            rates=np.array(RATES),
+            on_direction=on_direction,
+            on_node=on_node,
+            cash=1.0 - ON_DIRECTIONS - 2 * len(NODE_STAKES) * on_node.sum(),
+            share=SHARE,
+            refresh=REFRESH,
+            spare=SPARE,
+            least_drop=EPS * (2 * num_bets + LEAST_DROP),
+        )
+    )
 
 
-def relative_errors(circuit: pcircuit.Circuit, nodes: np.ndarray, bounds: np.ndarray, mean: np.ndarray) -> np.ndarray:
+def relative_errors(
+    circuit: pcircuit.Circuit, nodes: np.ndarray, bounds: np.ndarray, mean: np.ndarray
+) -> np.ndarray:
     """(m,) e: bounds on the relative errors of l_j and mu_j, and of sums over nodes of terms of their size.
 
     A product far behind another one of its region may be given as 0: its error is relative to the largest of them.
@@ -202,7 +246,9 @@ def whitening_matrix(circuit: pcircuit.Circuit, moments: pcircuit.Moments) -> np
     return np.ascontiguousarray((inverse + inverse.T) / 2)
 
 
-def kept_nodes(bounds: np.ndarray, mean: np.ndarray, stds: np.ndarray, doubts: np.ndarray) -> np.ndarray:
+def kept_nodes(
+    bounds: np.ndarray, mean: np.ndarray, stds: np.ndarray, doubts: np.ndarray
+) -> np.ndarray:
     """(w,) positions of the nodes in whitened directions, from bounds, means, deviations and relative errors (m,).
 
     Parameters
@@ -221,9 +267,17 @@ def new_wealth(bets: Bets) -> Wealth:
     """W_0 = 1, in first proportions, and no direction yet."""
     m, D = len(bets.mean), 2 * len(bets.rates)
     on_nodes = np.repeat(bets.on_node[:, None], 2 * len(bets.node_stakes), axis=1)
-    return Wealth(np.zeros(1, dtype=np.int64), np.zeros(1), np.array([bets.cash]),
-                  np.full((D, len(bets.direction_stakes)), bets.on_direction), on_nodes,
-                  np.zeros((len(bets.rates), m)), np.zeros((m, D)), np.zeros(D), np.zeros(D))
+    return Wealth(
+        np.zeros(1, dtype=np.int64),
+        np.zeros(1),
+        np.array([bets.cash]),
+        np.full((D, len(bets.direction_stakes)), bets.on_direction),
+        on_nodes,
+        np.zeros((len(bets.rates), m)),
+        np.zeros((m, D)),
+        np.zeros(D),
+        np.zeros(D),
+    )
 
 
 def _inverse(values: np.ndarray, where: np.ndarray) -> np.ndarray:
@@ -231,6 +285,13 @@ def _inverse(values: np.ndarray, where: np.ndarray) -> np.ndarray:
     return np.divide(1.0, values, out=np.zeros(len(values)), where=where)
 
 
-def _usable(bounds: np.ndarray, mean: np.ndarray, stds: np.ndarray, doubts: np.ndarray) -> np.ndarray:
+def _usable(
+    bounds: np.ndarray, mean: np.ndarray, stds: np.ndarray, doubts: np.ndarray
+) -> np.ndarray:
     """(m,) which nodes are bet on: those that vary by more than rounding, in numbers that a double can hold."""
-    return (stds > SMALLEST) & (stds > doubts * mean) & (mean > SMALLEST) & (bounds <= LARGEST_GAIN * mean)
+    return (
+        (stds > SMALLEST)
+        & (stds > doubts * mean)
+        & (mean > SMALLEST)
+        & (bounds <= LARGEST_GAIN * mean)
+    )

@@ -2,6 +2,7 @@
 
 `hld.monitoring.kernel` is the compiled twin.  Both change the wealth in place; they agree to rounding.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -55,9 +56,13 @@ def advance(values: np.ndarray, bets: Bets, wealth: Wealth, log_values: np.ndarr
             _refresh(bets, wealth)
 
 
-def _bet_on_directions(bets: Bets, wealth: Wealth, scaled: np.ndarray, scaled_doubt: np.ndarray) -> None:
+def _bet_on_directions(
+    bets: Bets, wealth: Wealth, scaled: np.ndarray, scaled_doubt: np.ndarray
+) -> None:
     """Multiply the money on directions, from y (m,) and its doubts (m,)."""
-    scores = (scaled[:, None] * wealth.directions - scaled_doubt[:, None] * np.abs(wealth.directions)).sum(axis=0)
+    scores = (
+        scaled[:, None] * wealth.directions - scaled_doubt[:, None] * np.abs(wealth.directions)
+    ).sum(axis=0)
     scores = (scores - wealth.tolls) * wealth.gains
     wealth.on_directions[:] *= 1.0 + scores[:, None] * bets.direction_stakes
 
@@ -139,5 +144,7 @@ def toll_and_gain(bets: Bets, direction: np.ndarray) -> tuple[float, float]:
 def _floor(bets: Bets, direction: np.ndarray) -> float:
     """Lower bound of direction . (L / sigma) over all states: the least row of each group, summed over the groups."""
     row = np.repeat(np.arange(len(bets.starts) - 1), np.diff(bets.starts))
-    products = np.bincount(row, weights=bets.values * direction[bets.columns], minlength=len(bets.starts) - 1)
+    products = np.bincount(
+        row, weights=bets.values * direction[bets.columns], minlength=len(bets.starts) - 1
+    )
     return np.minimum.reduceat(products, bets.groups[:-1]).sum() if len(bets.groups) > 1 else 0.0

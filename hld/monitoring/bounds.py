@@ -15,6 +15,7 @@ sum_j min(a_j, 0) u_j.  Inputs of one variable see the same value, and sums of o
 The first line is exact for the inputs, as the values of different variables can be chosen freely.  Both lines are of
 one form: the smallest entry in each group of rows of a sparse matrix times a.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -72,7 +73,9 @@ class FloorRows:
     values: np.ndarray
 
 
-def floor_rows(circuit: pcircuit.Circuit, nodes: np.ndarray, factors: np.ndarray, bounds: np.ndarray) -> FloorRows:
+def floor_rows(
+    circuit: pcircuit.Circuit, nodes: np.ndarray, factors: np.ndarray, bounds: np.ndarray
+) -> FloorRows:
     """Rows for a lower bound of sum_j a_j factors_j l_j(x) over x, see the head of this module.
 
     Parameters
@@ -93,7 +96,7 @@ def floor_rows(circuit: pcircuit.Circuit, nodes: np.ndarray, factors: np.ndarray
     column[nodes] = np.where(factors != 0, np.arange(len(nodes)), -1)
     rows, groups = [], [0]
     for region, offset in zip(circuit.regions, circuit.offsets.tolist(), strict=False):
-        of_region = column[offset:offset + region.num_nodes]
+        of_region = column[offset : offset + region.num_nodes]
         if (of_region < 0).all():
             continue
         if isinstance(region, pcircuit.InputRegion):
@@ -103,25 +106,35 @@ def floor_rows(circuit: pcircuit.Circuit, nodes: np.ndarray, factors: np.ndarray
         for entry in _rows_of_products(region, of_region, factors, bounds[offset:]):
             rows += [entry, (entry[0][:0], entry[1][:0])]  # the empty row is the 0 in min(0, .)
             groups.append(len(rows))
-    return FloorRows(np.array(groups), np.cumsum([0, *(len(columns) for columns, _ in rows)], dtype=np.int64),
-                     np.concatenate([columns for columns, _ in rows] or [np.empty(0, dtype=np.int64)]),
-                     np.concatenate([values for _, values in rows] or [np.empty(0)]))
+    return FloorRows(
+        np.array(groups),
+        np.cumsum([0, *(len(columns) for columns, _ in rows)], dtype=np.int64),
+        np.concatenate([columns for columns, _ in rows] or [np.empty(0, dtype=np.int64)]),
+        np.concatenate([values for _, values in rows] or [np.empty(0)]),
+    )
 
 
-def _rows_of_inputs(region: pcircuit.InputRegion, columns: np.ndarray, factors: np.ndarray) -> list[Any]:
+def _rows_of_inputs(
+    region: pcircuit.InputRegion, columns: np.ndarray, factors: np.ndarray
+) -> list[Any]:
     """Columns and values of one row for each category, over the units with columns that are not -1."""
     used = np.flatnonzero(columns >= 0)
     columns = columns[used]
     return [(columns, probs * factors[columns]) for probs in region.probs[used].T]
 
 
-def _rows_of_products(region: pcircuit.InnerRegion, columns: np.ndarray, factors: np.ndarray,
-                      bounds: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _rows_of_products(
+    region: pcircuit.InnerRegion, columns: np.ndarray, factors: np.ndarray, bounds: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Columns and values of one row for each product: of the product itself and of the sums that it is in."""
     P = region.num_products
     used = np.flatnonzero(columns[P:] >= 0)
     of_sums = columns[P:][used]
-    weights = region.weights[used].T.tocsr() if region.is_sparse else np.ascontiguousarray(region.weights[used].T)
+    weights = (
+        region.weights[used].T.tocsr()
+        if region.is_sparse
+        else np.ascontiguousarray(region.weights[used].T)
+    )
     for p, own in enumerate(columns[:P].tolist()):
         if region.is_sparse:
             entries = slice(weights.indptr[p], weights.indptr[p + 1])  # type: ignore[union-attr]

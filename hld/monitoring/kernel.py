@@ -3,6 +3,7 @@
 A row's sums run in a fixed order and nothing is reassociated, so cutting the rows into several calls changes no bit.
 Loops stand where array expressions would be shorter: these take three times as long to compile.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -40,7 +41,9 @@ def advance(values: Any, bets: Any, wealth: Any, log_values: Any) -> None:
             doubt[j] = bets.doubts[j] * (values[t, j] + bets.mean[j])
             scaled, scaled_doubt = deviation[j] * bets.scale[j], doubt[j] * bets.scale[j]
             for d in range(D):
-                scores[d] += scaled * wealth.directions[j, d] - scaled_doubt * abs(wealth.directions[j, d])
+                scores[d] += scaled * wealth.directions[j, d] - scaled_doubt * abs(
+                    wealth.directions[j, d]
+                )
         total = wealth.cash[0]
         for d in range(D):
             score = (scores[d] - wealth.tolls[d]) * wealth.gains[d]
@@ -72,7 +75,9 @@ def _share(bets: Any, wealth: Any, total: Any) -> None:
     wealth.cash[0] = wealth.cash[0] * kept + moved * bets.cash
     for d in range(wealth.on_directions.shape[0]):
         for g in range(wealth.on_directions.shape[1]):
-            wealth.on_directions[d, g] = wealth.on_directions[d, g] * kept + moved * bets.on_direction
+            wealth.on_directions[d, g] = (
+                wealth.on_directions[d, g] * kept + moved * bets.on_direction
+            )
     for j in range(wealth.on_nodes.shape[0]):
         for g in range(wealth.on_nodes.shape[1]):
             wealth.on_nodes[j, g] = wealth.on_nodes[j, g] * kept + moved * bets.on_node[j]

@@ -28,6 +28,7 @@ stream of unshifted real rows is rejected for what the circuit fails to model.  
 that is, rows may come from any distribution within Hierarchical Likelihood Distance `margin` of the circuit.  Every
 bet then pays margin ||a|| first, and W_t is a supermartingale under all of these distributions.
 """
+
 from __future__ import annotations
 
 import copy
@@ -90,15 +91,25 @@ class MonitorResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields under their names as plain Python values, ready for JSON: a new dict without `log_e_values`."""
-        return {"e_value": self.e_value, "log_e_value": self.log_e_value, "pvalue": self.pvalue, "alarm": self.alarm,
-                "alarm_row": self.alarm_row, "num_rows": self.num_rows, "num_missing": self.num_missing,
-                "alpha": self.alpha, "margin": self.margin}
+        return {
+            "e_value": self.e_value,
+            "log_e_value": self.log_e_value,
+            "pvalue": self.pvalue,
+            "alarm": self.alarm,
+            "alarm_row": self.alarm_row,
+            "num_rows": self.num_rows,
+            "num_missing": self.num_missing,
+            "alpha": self.alpha,
+            "margin": self.margin,
+        }
 
     def __str__(self) -> str:
         verdict = f"alarm at row {self.alarm_row}" if self.alarm else "no alarm"
         p = f"p = {self.pvalue:.3g}" if self.pvalue else "p < 1e-300"  # rounded to 0
-        return (f"{verdict}: e-value {self.e_value:.4g}, anytime-valid {p}, alpha = {self.alpha:g}, "
-                f"{self.num_rows} rows" + (f", margin {self.margin:g}" if self.margin else ""))
+        return (
+            f"{verdict}: e-value {self.e_value:.4g}, anytime-valid {p}, alpha = {self.alpha:g}, "
+            f"{self.num_rows} rows" + (f", margin {self.margin:g}" if self.margin else "")
+        )
 
     __repr__ = __str__
 
@@ -171,18 +182,35 @@ class Monitor:
     (True, True)
     """
 
-    def __init__(self, circuit: pcircuit.Circuit, alpha: float = 0.05, nodes: Any = None, *, margin: float = 0.0,
-                 rng: Any = None) -> None:
+    def __init__(
+        self,
+        circuit: pcircuit.Circuit,
+        alpha: float = 0.05,
+        nodes: Any = None,
+        *,
+        margin: float = 0.0,
+        rng: Any = None,
+    ) -> None:
         pcircuit.check_distribution(circuit)
-        alpha, margin = pcircuit.check_fraction(alpha, "alpha"), pcircuit.check_number(margin, "margin", least=0)
-        nodes = pcircuit.check_nodes(circuit, pcircuit.select_nodes(circuit) if nodes is None else nodes)
+        alpha, margin = (
+            pcircuit.check_fraction(alpha, "alpha"),
+            pcircuit.check_number(margin, "margin", least=0),
+        )
+        nodes = pcircuit.check_nodes(
+            circuit, pcircuit.select_nodes(circuit) if nodes is None else nodes
+        )
         moments = pcircuit.exact_moments(circuit, nodes)
         stds = np.sqrt(moments.diagonal())
         whitening = whitening_matrix(circuit, moments)
-        self._set(circuit, alpha, margin, pcircuit.check_seed(rng), (nodes, np.array(moments.mean), stds, whitening))
+        self._set(
+            circuit,
+            alpha,
+            margin,
+            pcircuit.check_seed(rng),
+            (nodes, np.array(moments.mean), stds, whitening),
+        )
 
-    def _set(self, circuit: Any, alpha: float, margin: Any, seed: int,
-             arrays: Any) -> Monitor:
+    def _set(self, circuit: Any, alpha: float, margin: Any, seed: int, arrays: Any) -> Monitor:
         """Take over what the constructor computed, or what a file held, and start anew."""
         for array in arrays:
             array.flags.writeable = False
@@ -221,25 +249,39 @@ class Monitor:
         TypeError, ValueError
             If `rows` is not evidence for the circuit; the monitor is then unchanged, as it is after Ctrl-C.
         """
-        is_one = rows.ndim == 1 if hasattr(rows, "ndim") else isinstance(rows, (list, tuple)) and (
-            len(rows) > 0 and not hasattr(rows[0], "__len__"))
+        is_one = (
+            rows.ndim == 1
+            if hasattr(rows, "ndim")
+            else isinstance(rows, (list, tuple))
+            and (len(rows) > 0 and not hasattr(rows[0], "__len__"))
+        )
         rows = [rows] if is_one else rows
         rows = pcircuit.check_evidence(self.circuit, rows, name="rows")
-        with self._lock:  # all is done on copies and taken over at the end, so that nothing is ever half done
+        with (
+            self._lock
+        ):  # all is done on copies and taken over at the end, so that nothing is ever half done
             rng = copy.deepcopy(self._rng) if rows.min(initial=0) < 0 else self._rng
             rows, num_missing = completed_rows(self.circuit, rows, rng)
             wealth, log_values = self._wealth.copy(), np.empty(len(rows))
             step = max(1, BLOCK_VALUES // len(self.nodes))
             for start in range(0, len(rows), step):
-                self._bet(rows[start:start + step], wealth, log_values[start:start + step])
+                self._bet(rows[start : start + step], wealth, log_values[start : start + step])
             log_values.flags.writeable = False
-            best, alarm_row = max(self._best, float(log_values.max(initial=-np.inf))), self._alarm_row
+            best, alarm_row = (
+                max(self._best, float(log_values.max(initial=-np.inf))),
+                self._alarm_row,
+            )
             crossed = np.flatnonzero(log_values >= -np.log(self.alpha))
             if alarm_row is None and len(crossed):
                 alarm_row = self.num_rows + int(crossed[0]) + 1
             num_missing += self._num_missing
             self._wealth, self._best, self._alarm_row, self._num_missing, self._rng = (
-                wealth, best, alarm_row, num_missing, rng)  # type: ignore[assignment]
+                wealth,
+                best,
+                alarm_row,
+                num_missing,
+                rng,
+            )  # type: ignore[assignment]
             return self._result(log_values)
 
     def reset(self) -> None:
@@ -286,30 +328,44 @@ class Monitor:
         OSError
             If there is no such file or it cannot be opened.
         """
-        return pcircuit.read_object(path, _monitor_files.FORMAT, _monitor_files.VERSION, cls.from_parts)
+        return pcircuit.read_object(
+            path, _monitor_files.FORMAT, _monitor_files.VERSION, cls.from_parts
+        )
 
     @classmethod
     def from_parts(cls, header: Any, arrays: Any) -> Monitor:
         """The monitor in a file's header and arrays; ValueError if they are not of this format."""
-        with np.errstate(all="ignore"):  # numbers of a file may be anything, and what comes of them is checked
+        with np.errstate(
+            all="ignore"
+        ):  # numbers of a file may be anything, and what comes of them is checked
             monitor = cls.__new__(cls)._set(*_monitor_files.fixed_parts(header, arrays))
-            monitor._wealth, rest = _monitor_files.moving_parts(header, arrays, monitor.circuit, monitor._bets,
-                                                                monitor._wealth)
+            monitor._wealth, rest = _monitor_files.moving_parts(
+                header, arrays, monitor.circuit, monitor._bets, monitor._wealth
+            )
         monitor._best, monitor._alarm_row, monitor._num_missing, monitor._rng = rest
         return monitor
 
     def describe(self) -> str:
         """What the monitor does, in three lines (str): circuit, nodes and their directions, alarm and margin."""
         whitened = len(self._bets.kept)
-        return "\n".join([
-            f"monitor of {self.circuit!r}",
-            f"nodes: {len(self.nodes)}, {whitened} of them in whitened directions"
-            + ("" if len(self._whitening) or not whitened else " (variances only: too many for correlations)"),
-            f"alarm at an e-value of {1 / self.alpha:g} (alpha = {self.alpha:g}), margin {self.margin:g}"])
+        return "\n".join(
+            [
+                f"monitor of {self.circuit!r}",
+                f"nodes: {len(self.nodes)}, {whitened} of them in whitened directions"
+                + (
+                    ""
+                    if len(self._whitening) or not whitened
+                    else " (variances only: too many for correlations)"
+                ),
+                f"alarm at an e-value of {1 / self.alpha:g} (alpha = {self.alpha:g}), margin {self.margin:g}",
+            ]
+        )
 
     def __repr__(self) -> str:
-        return (f"Monitor({self.circuit.num_variables} variables, {len(self.nodes)} nodes, alpha {self.alpha:g}, "
-                f"{self.num_rows} rows so far)")
+        return (
+            f"Monitor({self.circuit.num_variables} variables, {len(self.nodes)} nodes, alpha {self.alpha:g}, "
+            f"{self.num_rows} rows so far)"
+        )
 
     def __getstate__(self) -> Any:  # a copy has its own lock
         with self._lock:
@@ -324,13 +380,34 @@ class Monitor:
             from hld.monitoring.betting import advance
         else:
             from hld.monitoring.kernel import advance
-        advance(pcircuit.node_likelihoods(self.circuit, rows, nodes=self.nodes), self._bets, wealth, log_values)
+        advance(
+            pcircuit.node_likelihoods(self.circuit, rows, nodes=self.nodes),
+            self._bets,
+            wealth,
+            log_values,
+        )
 
     def _result(self, log_values: np.ndarray) -> MonitorResult:
         """The result of an update."""
         log_value = float(self._wealth.log[0])
         if math.isnan(log_value):  # the p-value is one in any case: the best is at least 0
-            raise ArithmeticError("the wealth is nan, which is no verdict: please report the circuit and the rows")
-        e_value = float(np.exp(log_value)) if log_value < np.log(sys.float_info.max) else sys.float_info.max
-        return MonitorResult(e_value, log_value, float(np.exp(-self._best)), self._alarm_row is not None,
-                             self._alarm_row, self.num_rows, self._num_missing, self.alpha, self.margin, log_values)
+            raise ArithmeticError(
+                "the wealth is nan, which is no verdict: please report the circuit and the rows"
+            )
+        e_value = (
+            float(np.exp(log_value))
+            if log_value < np.log(sys.float_info.max)
+            else sys.float_info.max
+        )
+        return MonitorResult(
+            e_value,
+            log_value,
+            float(np.exp(-self._best)),
+            self._alarm_row is not None,
+            self._alarm_row,
+            self.num_rows,
+            self._num_missing,
+            self.alpha,
+            self.margin,
+            log_values,
+        )

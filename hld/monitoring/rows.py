@@ -1,4 +1,5 @@
 """Rows with missing entries, completed so that a test of complete rows stays valid."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -6,7 +7,9 @@ import numpy as np
 import pcircuit
 
 
-def completed_rows(circuit: pcircuit.Circuit, rows: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
+def completed_rows(
+    circuit: pcircuit.Circuit, rows: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, int]:
     """Rows without missing entries, and how many there were.
 
     As `hld.vectors.completion.complete`, but for a stream: draws come from one generator, row by row, so that it does

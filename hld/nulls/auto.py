@@ -11,6 +11,7 @@ so that the law rejects no more often than it should, within the error of B draw
 batches decide: drawn from the circuit when a batch is tested (`hld.nulls.staged`), or from reference rows, drawn here
 (`hld.nulls.table`).
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -36,10 +37,13 @@ AGREEING = 3  # successive sizes at which law and draws have to agree
 LEVELS = np.array([0.1, 0.05, 0.01, 0.001])  # at which the law has to agree with draws
 MOST_DRAWN_ROWS = 2_000_000  # for one batch size, of the first stage
 PILOT_ROWS = 20_000
-PILOT_BYTES = 2 ** 28
+PILOT_BYTES = 2**28
 GRID_FACTOR = 10  # batches drawn at each size of the grid, times `num_resamples`
 GRID_WORK = 100_000_000  # additions for each size of the grid
-TAILS: dict[str, type[StagedTails] | type[TableTails]] = {"staged": StagedTails, "table": TableTails}
+TAILS: dict[str, type[StagedTails] | type[TableTails]] = {
+    "staged": StagedTails,
+    "table": TableTails,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,13 +109,18 @@ class AutoNull:
         """A line about the draws, and those of the law."""
         if self.switch is None:
             return [f"  {self.tails.describe()}"]
-        return [f"  T < {self.switch}: {self.tails.describe()}; from there on:", *self.large.describe(names)]
+        return [
+            f"  T < {self.switch}: {self.tails.describe()}; from there on:",
+            *self.large.describe(names),
+        ]
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The parts of both."""
         (tails, below), (large, above) = self.tails.to_parts(), self.large.to_parts()
-        return ({"kind": "auto", "switch": self.switch, "tails": tails, "large": large},
-                pcircuit.with_prefix("tails.", below) | pcircuit.with_prefix("large.", above))
+        return (
+            {"kind": "auto", "switch": self.switch, "tails": tails, "large": large},
+            pcircuit.with_prefix("tails.", below) | pcircuit.with_prefix("large.", above),
+        )
 
     @classmethod
     def from_parts(cls, scalars: Any, arrays: Any, context: Any) -> AutoNull:
@@ -121,7 +130,11 @@ class AutoNull:
         small = pcircuit.under_prefix("tails.", arrays)
         tails = kind.from_parts(scalars["tails"], small, context, score_of(laws_of(large)))
         switch = scalars["switch"]
-        return cls(tails, large, None if switch is None else pcircuit.check_whole_number(switch, "switch", 1))
+        return cls(
+            tails,
+            large,
+            None if switch is None else pcircuit.check_whole_number(switch, "switch", 1),
+        )
 
 
 def law_part(null: Null) -> Any:
@@ -153,15 +166,27 @@ def auto_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptio
     is_table = pilot is getattr(reference, "table", None)  # whose rows are centred, and not copied
     rows: Any = reference
     spread = (rows.squared(metrics) if is_table else squared_distances(metrics, pilot)).var(axis=0)
-    laws = tuple(law.with_excess(float(one)) for law, one in zip(limit_laws(reference, metrics), spread, strict=True))
+    laws = tuple(
+        law.with_excess(float(one))
+        for law, one in zip(limit_laws(reference, metrics), spread, strict=True)
+    )
     large, score = combined(laws, reference, metrics, options.rng), score_of(laws)
     stays = reference.at_deployment
     if not is_table:
         pilot -= pilot.mean(axis=0)
-    drawn, switch = settle(pilot, metrics, large, score, options, MOST_DRAWN_ROWS // options.num_resamples,
-                           rows.known if is_table else None)
+    drawn, switch = settle(
+        pilot,
+        metrics,
+        large,
+        score,
+        options,
+        MOST_DRAWN_ROWS // options.num_resamples,
+        rows.known if is_table else None,
+    )
     if stays is not None:
-        return AutoNull(StagedTails(score, stays, metrics, options.num_resamples, options.seed), large, switch)
+        return AutoNull(
+            StagedTails(score, stays, metrics, options.num_resamples, options.seed), large, switch
+        )
     single = score(rows.single_distances(metrics), 1)  # what does not stay is a reference of rows
     kept = {T: scores for T, scores in drawn.items() if switch >= T}
     return AutoNull(table_of([1, *kept], [single, *kept.values()]), large, switch)
@@ -183,12 +208,21 @@ def drawn_null(reference: Reference, metrics: tuple[Any, ...], options: NullOpti
     """
     laws = limit_laws(reference, metrics)
     large = combined(laws, reference, metrics, options.rng)
-    tails = StagedTails(score_of(laws), reference.at_deployment, metrics, options.num_resamples, options.seed)
+    tails = StagedTails(
+        score_of(laws), reference.at_deployment, metrics, options.num_resamples, options.seed
+    )
     return AutoNull(tails, large, None)
 
 
-def settle(pilot: np.ndarray, metrics: tuple[Any, ...], large: Null, score: Score, options: NullOptions,
-           largest: int, known: Any = None) -> Any:
+def settle(
+    pilot: np.ndarray,
+    metrics: tuple[Any, ...],
+    large: Null,
+    score: Score,
+    options: NullOptions,
+    largest: int,
+    known: Any = None,
+) -> Any:
     """{T: (B, q + 1) scores of batches of T pilot rows}, and the size from which on the law judges.
 
     That is the first of AGREEING successive sizes at which the law rejects no more of the drawn batches than it should;
@@ -218,8 +252,13 @@ def settle(pilot: np.ndarray, metrics: tuple[Any, ...], large: Null, score: Scor
     for T in SIZES:
         if largest < T:
             break
-        B = int(np.clip(GRID_WORK // draw.cost(T), options.num_resamples,
-                        GRID_FACTOR * (1 + options.num_resamples) - 1))
+        B = int(
+            np.clip(
+                GRID_WORK // draw.cost(T),
+                options.num_resamples,
+                GRID_FACTOR * (1 + options.num_resamples) - 1,
+            )
+        )
         drawn[T] = score(draw(T, B, options.rng), T)
         agreed = [*agreed, T] if law_holds(large, drawn[T][:, -1]) else []
         if len(agreed) == AGREEING:

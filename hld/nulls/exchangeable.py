@@ -35,6 +35,7 @@ vary: what the rows of the batch can have moved its mean by (`hld.variation.own_
 inequality of the three norms that the law needs, which makes it no narrower.  So at levels of 1 / (G + 1) and above
 only exchangeability of the groups is assumed, and below that groups are taken to be normal, but not their rows.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -51,8 +52,15 @@ MANY = 100  # groups from which on a law goes beyond the ranks
 NODES = 400  # of the integral over the common factor
 
 
-def exchangeable_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple[Any, ...], *, many: int = MANY,
-                        is_exact: bool = True, spread: Callable[[], np.ndarray] | None = None) -> PValue:
+def exchangeable_pvalue(
+    own: np.ndarray,
+    others: np.ndarray,
+    metrics: tuple[Any, ...],
+    *,
+    many: int = MANY,
+    is_exact: bool = True,
+    spread: Callable[[], np.ndarray] | None = None,
+) -> PValue:
     """The p-value of one mean vector among exchangeable ones.
 
     Parameters
@@ -91,14 +99,18 @@ def exchangeable_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple[Any,
     distances, scores = symmetric_scores(together, metrics)
     value = _rank(scores)
     each = tuple(_rank(column) for column in distances.T)
-    if value * len(together) < 1.5 and len(others) >= many:    # odder than all
-        value = min(value, normal_pvalue(own, others, metrics, None if spread is None else spread()))
+    if value * len(together) < 1.5 and len(others) >= many:  # odder than all
+        value = min(
+            value, normal_pvalue(own, others, metrics, None if spread is None else spread())
+        )
     elif not is_exact:
         value -= _share_of_step(scores) / len(scores)
     return PValue(value, each, 0.0, "groups")
 
 
-def symmetric_scores(together: np.ndarray, metrics: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
+def symmetric_scores(
+    together: np.ndarray, metrics: tuple[Any, ...]
+) -> tuple[np.ndarray, np.ndarray]:
     """(N, q) squared distances and (N,) scores of N mean vectors (N, size), each the same function of it and of all.
 
     Parameters
@@ -113,7 +125,7 @@ def symmetric_scores(together: np.ndarray, metrics: tuple[Any, ...]) -> tuple[np
     """
     centred = together - together.mean(axis=0)
     mapped = [metric.apply(centred) for metric in metrics]
-    distances = np.stack([(one ** 2).sum(axis=1) for one in mapped], axis=1)
+    distances = np.stack([(one**2).sum(axis=1) for one in mapped], axis=1)
     names = [metric.name for metric in metrics]
     last = mapped[names.index("whitened") if "whitened" in names else -1]
     parts = np.column_stack([distances, leverages(last)])
@@ -126,16 +138,19 @@ def symmetric_scores(together: np.ndarray, metrics: tuple[Any, ...]) -> tuple[np
 def leverages(mapped: np.ndarray) -> np.ndarray:
     """(N,) diagonal of K (K + c I)^-1 for K = X X^t of rows X (N, l), by the smaller of the two products."""
     N, width = mapped.shape
-    ridge = float((mapped ** 2).sum()) / max(N - 1, 1)
+    ridge = float((mapped**2).sum()) / max(N - 1, 1)
     if ridge <= 0:
         return np.zeros(N)
     if width < N:
-        return (np.linalg.solve(mapped.T @ mapped + ridge * np.eye(width), mapped.T).T * mapped).sum(axis=1)
+        return (
+            np.linalg.solve(mapped.T @ mapped + ridge * np.eye(width), mapped.T).T * mapped
+        ).sum(axis=1)
     return 1 - ridge * np.linalg.inv(mapped @ mapped.T + ridge * np.eye(N)).diagonal()
 
 
-def normal_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple[Any, ...],
-                  spread: np.ndarray | None = None) -> float:
+def normal_pvalue(
+    own: np.ndarray, others: np.ndarray, metrics: tuple[Any, ...], spread: np.ndarray | None = None
+) -> float:
     """The p-value of normal groups with an estimated covariance; of several metrics the smallest times their number.
 
     Parameters
@@ -166,20 +181,23 @@ def normal_pvalue(own: np.ndarray, others: np.ndarray, metrics: tuple[Any, ...],
 def _estimated_tail(norms: np.ndarray, squared: float, dof: int) -> float:
     """P(Q >= squared s), averaged over s = chi2_dof / dof, for the widest law with these norms."""
     from scipy.special import gammainc
+
     trace, frobenius, largest = norms
     if not trace > 0:
         return 1.0 if squared <= 0 else 0.0
     edges = np.concatenate([[0.0], np.geomspace(1e-3, 1 + 20 / np.sqrt(dof), NODES)])
     weights = np.diff(gammainc(dof / 2, edges * dof / 2))
     lower = edges[:-1]  # of each cell: tails are not made smaller by the grid
-    return float(weights @ ThreeMoments(trace, frobenius ** 2, largest).tail(squared * lower))
+    return float(weights @ ThreeMoments(trace, frobenius**2, largest).tail(squared * lower))
 
 
 def _share_of_step(scores: np.ndarray) -> float:
     """Where the first score lies between its neighbours, from 0 at the lower one to 1 at the higher; 0 at the ends."""
     own, others = scores[0], scores[1:]
     above, below = others[others > own], others[others < own]
-    if not len(above) or not len(below) or len(above) + len(below) < len(others):    # ties are no step
+    if (
+        not len(above) or not len(below) or len(above) + len(below) < len(others)
+    ):  # ties are no step
         return 0.0
     return float((own - below.max()) / (above.min() - below.max()))
 

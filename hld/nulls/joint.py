@@ -17,6 +17,7 @@ Reference rows that are all alike, in a table of rare flags for example, have S 
 depend on one another: every draw of h is 1.  The p-values come from the rows of the batch then, and h is taken as if
 they were one p-value, F(x) = x.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -54,7 +55,7 @@ class JointLaw:
     def tails(self, x: np.ndarray) -> np.ndarray:
         """F of each of many values."""
         B = len(self.means)
-        if self.means[0] == 1.0:    # of reference rows without variance
+        if self.means[0] == 1.0:  # of reference rows without variance
             return np.asarray(x, dtype=np.float64)
         below = np.searchsorted(self.means, x.astype(np.float32), side="right")
         if B <= RESOLVED:
@@ -83,10 +84,12 @@ class JointNull:
 
     def pvalue(self, squared: np.ndarray, T: int) -> PValue:
         """The combined p-value; its error is the largest relative error of the parts, and that of the law."""
-        found = [null.pvalue(squared[i:i + 1], T) for i, null in enumerate(self.nulls)]
+        found = [null.pvalue(squared[i : i + 1], T) for i, null in enumerate(self.nulls)]
         together = self.of_pvalues(tuple(one.value for one in found), T)
         value = together.value
-        error = max((one.error or 0.0) * value / one.value if one.value > 0 else 0.0 for one in found)
+        error = max(
+            (one.error or 0.0) * value / one.value if one.value > 0 else 0.0 for one in found
+        )
         return together._replace(error=error + together.error, null=found[0].null)  # type: ignore[operator]
 
     def of_pvalues(self, each: Any, T: int) -> PValue:
@@ -100,11 +103,17 @@ class JointNull:
 
     def threshold(self, alpha: float, T: Any, draws: Any = 0) -> float:
         """Refused: several distances have no common threshold."""
-        raise ValueError("several metrics have a p-value and no threshold of a distance: test with a single `metric`")
+        raise ValueError(
+            "several metrics have a p-value and no threshold of a distance: test with a single `metric`"
+        )
 
     def describe(self, names: tuple[str, ...]) -> list[Any]:
         """A line for each metric."""
-        return [line for null, name in zip(self.nulls, names, strict=True) for line in null.describe((name,))]
+        return [
+            line
+            for null, name in zip(self.nulls, names, strict=True)
+            for line in null.describe((name,))
+        ]
 
     def to_parts(self) -> tuple[dict, dict[str, Any]]:  # type: ignore[type-arg]
         """The parts of the nulls, numbered, and the draws of the law."""
@@ -115,19 +124,28 @@ class JointNull:
         return {"kind": "joint", "nulls": [scalars for scalars, _ in parts]}, arrays
 
     @classmethod
-    def from_parts(cls, scalars: dict[str, Any], arrays: dict[str, np.ndarray], context: Any) -> JointNull:
+    def from_parts(
+        cls, scalars: dict[str, Any], arrays: dict[str, np.ndarray], context: Any
+    ) -> JointNull:
         """A null that `to_parts` wrote."""
         means = pcircuit.finite_array(arrays, "means", (None,), np.float32)
         if len(means) <= RESOLVED or means[0] <= 0 or means[-1] > 1 or (np.diff(means) < 0).any():
-            raise ValueError(f"the joint law of the metrics must be over {RESOLVED} ascending numbers in (0, 1]")
+            raise ValueError(
+                f"the joint law of the metrics must be over {RESOLVED} ascending numbers in (0, 1]"
+            )
         parts = scalars.get("nulls")
         if not isinstance(parts, list) or not len(parts) == len(context.metrics) > 1:
             raise ValueError("metrics and laws of the test do not fit together")
-        nulls = tuple(context.only(i).read(own, pcircuit.under_prefix(f"{i}.", arrays)) for i, own in enumerate(parts))
+        nulls = tuple(
+            context.only(i).read(own, pcircuit.under_prefix(f"{i}.", arrays))
+            for i, own in enumerate(parts)
+        )
         return cls(nulls, JointLaw(means))
 
 
-def combined(nulls: tuple[Any, ...], reference: Reference, metrics: tuple[Any, ...], rng: np.random.Generator) -> Any:
+def combined(
+    nulls: tuple[Any, ...], reference: Reference, metrics: tuple[Any, ...], rng: np.random.Generator
+) -> Any:
     """The null of all metrics together: the only one, or all and their joint law under the reference.
 
     Parameters
@@ -142,7 +160,11 @@ def combined(nulls: tuple[Any, ...], reference: Reference, metrics: tuple[Any, .
     -------
     Null
     """
-    return nulls[0] if len(nulls) == 1 else JointNull(nulls, joint_law(factor_of(reference, rng), metrics, rng))
+    return (
+        nulls[0]
+        if len(nulls) == 1
+        else JointNull(nulls, joint_law(factor_of(reference, rng), metrics, rng))
+    )
 
 
 def harmonic_mean(pvalues: np.ndarray) -> np.ndarray:
@@ -166,8 +188,13 @@ def harmonic_mean(pvalues: np.ndarray) -> np.ndarray:
         return 1.0 / (1.0 / np.asarray(pvalues, dtype=np.float64)).mean(axis=-1)
 
 
-def joint_law(factor: np.ndarray, metrics: tuple[Any, ...], rng: np.random.Generator, *,
-              num_draws: int = DRAWS) -> JointLaw:
+def joint_law(
+    factor: np.ndarray,
+    metrics: tuple[Any, ...],
+    rng: np.random.Generator,
+    *,
+    num_draws: int = DRAWS,
+) -> JointLaw:
     """Joint law of the p-values of several metrics in the limit of large batches.
 
     Parameters
@@ -204,7 +231,11 @@ def joint_law(factor: np.ndarray, metrics: tuple[Any, ...], rng: np.random.Gener
     draws = (rng.standard_normal((size, len(factor)), np.float32) for size in _blocks(num_draws))
     squared = np.concatenate([forms(some) for some in draws])
     ranks = np.stack(
-        [len(column) - np.searchsorted(np.sort(column), column, side="left") for column in squared.T], axis=1
+        [
+            len(column) - np.searchsorted(np.sort(column), column, side="left")
+            for column in squared.T
+        ],
+        axis=1,
     )
     return JointLaw(np.sort(harmonic_mean(ranks / len(ranks))).astype(np.float32))
 

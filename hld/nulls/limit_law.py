@@ -10,6 +10,7 @@ as T grows
 excess / T), with excess = Var(d^2 of one row) / (2 sum lambda^2) - 1.  When corrected for a finite T, it scales all
 weights by v = 1 + excess / T and their multiplicities by 1 / v, which keeps the mean and gives the right variance.
 """
+
 from __future__ import annotations
 
 import sys
@@ -29,7 +30,9 @@ from hld.references.reference import Covariance, Reference
 if TYPE_CHECKING:
     from hld.gchi2.spectrum import Spectrum
 
-QUANTILE_TOLERANCE = 1e-3  # relative error of the quantiles up to which leading eigenvalues are added
+QUANTILE_TOLERANCE = (
+    1e-3  # relative error of the quantiles up to which leading eigenvalues are added
+)
 LEADING = (32, 64, 128, 256)
 STEEP = 128  # tr(S)^2 / tr(S^2), as many equal eigenvalues, up to which the first of these may be enough
 CHECKED_LEVELS = (0.1, 0.05, 0.01, 0.001)
@@ -111,23 +114,39 @@ class LimitLaw:
 
     def describe(self, names: tuple[str]) -> list[Any]:
         """One line."""
-        exactness = (f"relative error of quantiles at most {self.quantile_error:.1g}" if self.quantile_error
-                     else "all there are")
-        return [f"  {names[0]}: generalised chi-square, {self.num_eigenvalues} eigenvalues ({exactness})"]
+        exactness = (
+            f"relative error of quantiles at most {self.quantile_error:.1g}"
+            if self.quantile_error
+            else "all there are"
+        )
+        return [
+            f"  {names[0]}: generalised chi-square, {self.num_eigenvalues} eigenvalues ({exactness})"
+        ]
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Eigenvalues and multiplicities, and three numbers."""
-        return ({"kind": "limit", "quantile_error": self.quantile_error, "num_eigenvalues": self.num_eigenvalues,
-                 "excess": self.excess}, {"eigenvalues": self.eigenvalues, "multiplicities": self.multiplicities})
+        return (
+            {
+                "kind": "limit",
+                "quantile_error": self.quantile_error,
+                "num_eigenvalues": self.num_eigenvalues,
+                "excess": self.excess,
+            },
+            {"eigenvalues": self.eigenvalues, "multiplicities": self.multiplicities},
+        )
 
     @classmethod
-    def from_parts(cls, scalars: dict[str, float | str], arrays: dict[str, np.ndarray], context: Any) -> LimitLaw:
+    def from_parts(
+        cls, scalars: dict[str, float | str], arrays: dict[str, np.ndarray], context: Any
+    ) -> LimitLaw:
         """A law that `to_parts` wrote."""
         values = pcircuit.finite_array(arrays, "eigenvalues", (None,))
         counts = pcircuit.finite_array(arrays, "multiplicities", values.shape)
         k = pcircuit.saved_count(scalars, "num_eigenvalues")
         if len(values) not in (k, k + 1) or (counts[:k] != 1).any() or (counts <= 0).any():
-            raise ValueError(f"a law of the test has {k} eigenvalues, and {len(values)} with multiplicities")
+            raise ValueError(
+                f"a law of the test has {k} eigenvalues, and {len(values)} with multiplicities"
+            )
         if (values < 0).any() or (np.diff(values[:k]) > 0).any():
             raise ValueError("the eigenvalues of a law of the test must descend and be at least 0")
         context.check_mean(float(values @ counts))
@@ -191,7 +210,7 @@ def limit_law(seen: Covariance) -> LimitLaw:
     """
     if not (isinstance(seen, DenseCovariance) or getattr(seen, "is_small", False)):
         return law_of_leading(seen)
-    if getattr(seen, "is_large", False) and seen.trace ** 2 <= STEEP * seen.trace_sq:
+    if getattr(seen, "is_large", False) and seen.trace**2 <= STEEP * seen.trace_sq:
         law = law_of_leading(seen, LEADING[:1])
         if law.quantile_error <= QUANTILE_TOLERANCE:
             return law
@@ -217,14 +236,16 @@ def law_of_leading(seen: Covariance, numbers: tuple[int, ...] = LEADING) -> Limi
     for k in numbers:
         leading = pcircuit.without_rounding(np.sort(seen.eigenvalues(k))[::-1])
         c1 = max(seen.trace - leading.sum(), 0.0)
-        c2 = max(seen.trace_sq - (leading ** 2).sum(), 0.0)
+        c2 = max(seen.trace_sq - (leading**2).sum(), 0.0)
         law = law_of_values(leading, c1, c2, getattr(seen, "bound", leading[-1]))
         if law.quantile_error <= QUANTILE_TOLERANCE or len(leading) > k:
             break
     return law
 
 
-def law_of_values(leading: np.ndarray, c1: float = 0.0, c2: float = 0.0, bound: float = 0.0) -> LimitLaw:
+def law_of_values(
+    leading: np.ndarray, c1: float = 0.0, c2: float = 0.0, bound: float = 0.0
+) -> LimitLaw:
     """The law of sum_j lambda_j chi2_1 with some lambda known and of the rest their sum c1 and sum of squares c2.
 
     The rest becomes one gamma term with these moments: the value c2 / c1 with multiplicity c1^2 / c2, which has the
@@ -253,11 +274,14 @@ def law_of_values(leading: np.ndarray, c1: float = 0.0, c2: float = 0.0, bound: 
     total, k = leading.sum() + c1, len(leading)
     if c1 <= 1e-12 * total or c2 <= 0:
         return LimitLaw(leading, np.ones(k), 1e-12 if c1 > 0 else 0.0, k)
-    smooth = _with_rest(leading, [(c2 / c1, c1 ** 2 / c2)])
-    at_bound = c2 / bound ** 2
+    smooth = _with_rest(leading, [(c2 / c1, c1**2 / c2)])
+    at_bound = c2 / bound**2
     thin = c1 - at_bound * bound
     skewed = _with_rest(leading, [(bound, at_bound)] + ([(1e-9 * thin, 1e9)] if thin > 0 else []))
-    quantiles = [[gchi2.isf(level, gchi2.prepare(*law)) for level in CHECKED_LEVELS] for law in (smooth, skewed)]
+    quantiles = [
+        [gchi2.isf(level, gchi2.prepare(*law)) for level in CHECKED_LEVELS]
+        for law in (smooth, skewed)
+    ]
     smooth_ones, skewed_ones = np.array(quantiles)
     values, counts = smooth
     return LimitLaw(values, counts, float(np.max(np.abs(smooth_ones / skewed_ones - 1))), k)

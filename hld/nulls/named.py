@@ -7,6 +7,7 @@
 
 Several metrics are combined by the harmonic mean of their p-values (`hld.nulls.joint`).
 """
+
 from __future__ import annotations
 
 import reprlib
@@ -33,11 +34,23 @@ NULLS: dict[str, Callable[..., Null]] = {
     "auto": auto_null,
 }
 OF_ONE_METRIC = ("normal",)
-CHECKED = ("exact", "auto")  # those whose p-values against reference rows are checked by the rows of the batch
-ON_DEMAND = ("monte-carlo",)  # those that draw when batches are tested, so that the reference has to be there
+CHECKED = (
+    "exact",
+    "auto",
+)  # those whose p-values against reference rows are checked by the rows of the batch
+ON_DEMAND = (
+    "monte-carlo",
+)  # those that draw when batches are tested, so that the reference has to be there
 # what files call them -> class
-KINDS = {"limit": LimitLaw, "normal": NormalLaw, "joint": JointNull, "auto": AutoNull,
-         "drawn": DrawnNull, "tabulated": TabulatedNull, "switched": SwitchedNull}
+KINDS = {
+    "limit": LimitLaw,
+    "normal": NormalLaw,
+    "joint": JointNull,
+    "auto": AutoNull,
+    "drawn": DrawnNull,
+    "tabulated": TabulatedNull,
+    "switched": SwitchedNull,
+}
 
 
 @dataclass(frozen=True)
@@ -63,12 +76,14 @@ class Context:
         """A null that its `to_parts` wrote."""
         kind = scalars.get("kind") if isinstance(scalars, dict) else None
         if not isinstance(kind, str) or kind not in KINDS:
-            raise ValueError(f"the null must be one of {', '.join(KINDS)}, found {reprlib.repr(scalars)}")
+            raise ValueError(
+                f"the null must be one of {', '.join(KINDS)}, found {reprlib.repr(scalars)}"
+            )
         return KINDS[kind].from_parts(scalars, arrays, self)  # type: ignore[attr-defined]
 
     def only(self, i: int) -> Context:
         """The same for metric i alone."""
-        return replace(self, metrics=self.metrics[i:i + 1])
+        return replace(self, metrics=self.metrics[i : i + 1])
 
     @property
     def farthest(self) -> list[Any]:
@@ -81,4 +96,6 @@ class Context:
         most, rounding = metric.reach(self.stds) ** 2, 1e-20 * farthest
         least = most if metric.node_weights is not None else 0.0
         if not least * (1 - 1e-6) - rounding <= mean <= most * (1 + 1e-6) + rounding:
-            raise ValueError(f"the null of metric {metric.name!r} has the mean {mean}, the standard deviations {most}")
+            raise ValueError(
+                f"the null of metric {metric.name!r} has the mean {mean}, the standard deviations {most}"
+            )

@@ -5,6 +5,7 @@ follow the reference.  It is made before any batch is seen, by a function of the
 neither afterwards, unless it draws batches on demand.  A new null is one more class with these methods, and a line or
 two in `hld.nulls.named`.
 """
+
 from __future__ import annotations
 
 import math
@@ -60,8 +61,10 @@ def check_verdict(statistic: float, pvalue: float) -> None:
     ArithmeticError: the statistic is nan with p = 1.0, which is no verdict: please report the circuit and the batch
     """
     if math.isnan(statistic) or not 0.0 <= pvalue <= 1.0:
-        raise ArithmeticError(f"the statistic is {statistic!r} with p = {pvalue!r}, which is no verdict: please report "
-                              "the circuit and the batch")
+        raise ArithmeticError(
+            f"the statistic is {statistic!r} with p = {pvalue!r}, which is no verdict: please report "
+            "the circuit and the batch"
+        )
 
 
 class Null(Protocol):

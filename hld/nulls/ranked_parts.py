@@ -26,6 +26,7 @@ standard deviation of the N does: no law is needed to rank them, and the one bey
 
 References: P. H. Westfall and S. S. Young (1993), Resampling-Based Multiple Testing, Wiley.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -38,8 +39,14 @@ from hld.nulls.ranks.monte_carlo import TIE
 from hld.vectors.linear_maps import Scaled
 
 
-def ranked_parts(own: np.ndarray, others: np.ndarray, parts: Sequence[np.ndarray], *, many: int = MANY,
-                 spread: Callable[[], np.ndarray] | None = None) -> np.ndarray:
+def ranked_parts(
+    own: np.ndarray,
+    others: np.ndarray,
+    parts: Sequence[np.ndarray],
+    *,
+    many: int = MANY,
+    spread: Callable[[], np.ndarray] | None = None,
+) -> np.ndarray:
     """p-values of the parts of a mean vector among exchangeable ones.
 
     Parameters
@@ -78,16 +85,25 @@ def ranked_parts(own: np.ndarray, others: np.ndarray, parts: Sequence[np.ndarray
     single = (tails <= slack).sum(axis=1) / N
     adjusted = (tails.min(axis=0) <= slack).sum(axis=1) / N
     for v in np.flatnonzero(single * N < 1.5).tolist() if len(others) >= many else []:
-        law = normal_pvalue(own[parts[v]], others[:, parts[v]], (Scaled("euclidean", np.ones(len(parts[v]))),),
-                            None if spread is None else spread()[:, parts[v]])
+        law = normal_pvalue(
+            own[parts[v]],
+            others[:, parts[v]],
+            (Scaled("euclidean", np.ones(len(parts[v]))),),
+            None if spread is None else spread()[:, parts[v]],
+        )
         single[v] = min(single[v], law)
         if adjusted[v] * N < 1.5:
             adjusted[v] = min(adjusted[v], len(parts) * law)
     return np.array([single, adjusted])
 
 
-def ranked_numbers(own: np.ndarray, others: np.ndarray, *, many: int = MANY,
-                   spread: Callable[[], np.ndarray] | None = None) -> np.ndarray:
+def ranked_numbers(
+    own: np.ndarray,
+    others: np.ndarray,
+    *,
+    many: int = MANY,
+    spread: Callable[[], np.ndarray] | None = None,
+) -> np.ndarray:
     """Adjusted p-values of the single numbers of a mean vector among exchangeable ones.
 
     Parameters
@@ -106,6 +122,7 @@ def ranked_numbers(own: np.ndarray, others: np.ndarray, *, many: int = MANY,
     array([0.2, 1. ])
     """
     from scipy.special import stdtr
+
     together = np.concatenate([own[None], others])
     G, scale = len(others), together.std(axis=0)
     varies = scale > 0

@@ -12,6 +12,7 @@ batch.  Its squared distance under a metric F is
 
 So the number of nodes matters only for n > m; for n <= m the metrics are applied once, to the n rows.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -26,8 +27,8 @@ from hld.vectors.row_products import quadratic_forms, row_products, scale_of
 from hld.vectors.squared_distances import squared_distances
 from hld.vectors.windows import Window
 
-MOST_PRODUCTS = 2 ** 27  # bytes of all G together, beyond which they are formed only where n <= m
-IN_DOUBLE = 2 ** 23  # the same, up to which they are in double precision
+MOST_PRODUCTS = 2**27  # bytes of all G together, beyond which they are formed only where n <= m
+IN_DOUBLE = 2**23  # the same, up to which they are in double precision
 # of a place in all G, of multiplications in matrix products, and of those with triangles in single precision, in
 # additions to a mean
 LOOK_UP, MULTIPLY, SINGLE = 55.0, 0.1, 0.08
@@ -68,7 +69,7 @@ class ResampledDistances:
         if way == "entries":
             picked = rng.integers(0, n, size=B * T, dtype=np.int32).reshape(B, T)
             entries, units = self.entries
-            return _by_entries(entries, n, picked) * (units * (n / max(n - 1, 1) / T ** 2))
+            return _by_entries(entries, n, picked) * (units * (n / max(n - 1, 1) / T**2))
         weights = resampled_weights(n, T, B, rng)
         if way == "means":
             return squared_distances(self.metrics, weighted_sums(weights, self.rows))
@@ -97,7 +98,9 @@ class ResampledDistances:
     @property
     def _dtype(self) -> Any:
         """Precision of G: the errors of singles are no thousandth of those of drawing, and they take half the time."""
-        return np.float64 if 8 * len(self.metrics) * len(self.rows) ** 2 <= IN_DOUBLE else np.float32
+        return (
+            np.float64 if 8 * len(self.metrics) * len(self.rows) ** 2 <= IN_DOUBLE else np.float32
+        )
 
     def _way(self, T: Any) -> Any:
         """How batches of T rows are drawn, and what one costs."""
@@ -111,7 +114,9 @@ class ResampledDistances:
         return min(costs.items(), key=lambda item: item[1])
 
 
-def resampled_distances(metrics: tuple[Any, ...], rows: np.ndarray, known: Any = None) -> ResampledDistances:
+def resampled_distances(
+    metrics: tuple[Any, ...], rows: np.ndarray, known: Any = None
+) -> ResampledDistances:
     """`ResampledDistances` of some metrics and centred rows (n, m).
 
     Parameters
@@ -133,14 +138,16 @@ def _by_entries(entries: Any, n: Any, picked: Any) -> Any:
     """(B, q) sums of the entries (n n, q) between the rows picked (B, T) of a batch."""
     B, T = picked.shape
     first, second = np.triu_indices(T, 1)
-    twice, once = (np.full((1, k), factor, entries.dtype) for k, factor in ((len(first), 2.0), (T, 1.0)))
+    twice, once = (
+        np.full((1, k), factor, entries.dtype) for k, factor in ((len(first), 2.0), (T, 1.0))
+    )
     result = np.empty((B, entries.shape[1]))
     step = max(1, BLOCK // max(len(first), T))
     for start in range(0, B, step):
-        rows = picked[start:start + step]
+        rows = picked[start : start + step]
         pairs = entries.take(rows[:, first] * n + rows[:, second], axis=0)
         own = entries.take(rows * (n + 1), axis=0)
-        result[start:start + step] = (twice @ pairs + once @ own)[:, 0]
+        result[start : start + step] = (twice @ pairs + once @ own)[:, 0]
     return np.maximum(result, 0.0)
 
 

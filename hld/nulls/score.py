@@ -6,6 +6,7 @@ metrics it is the harmonic mean of these (`hld.nulls.joint`).  Scores are fixed 
 the far tail and nearly alike at all batch sizes; how often an unshifted batch has a score as small as the observed one
 is found by drawing (`hld.nulls.staged`, `hld.nulls.table`), whatever the law is.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -37,7 +38,9 @@ class Score:
     def __call__(self, squared: np.ndarray, T: int) -> np.ndarray:
         """(n, q) scores of squared distances (n, q); with several metrics (n, q + 1), the last of all together."""
         parts = zip(self.laws, self.excesses, np.asarray(squared).T, strict=True)
-        each = np.stack([law.tail(column * T, finite(excess, T)) for law, excess, column in parts], axis=1)
+        each = np.stack(
+            [law.tail(column * T, finite(excess, T)) for law, excess, column in parts], axis=1
+        )
         return together(each)
 
     def squared(self, score: float, T: int) -> float:
@@ -70,5 +73,7 @@ def together(each: ArrayLike) -> np.ndarray:
 
 def score_of(laws: tuple[LimitLaw, ...]) -> Score:
     """The score by the limit laws of some metrics."""
-    return Score(tuple(three_moments(law.eigenvalues, law.multiplicities) for law in laws),
-                 tuple(law.excess for law in laws))
+    return Score(
+        tuple(three_moments(law.eigenvalues, law.multiplicities) for law in laws),
+        tuple(law.excess for law in laws),
+    )

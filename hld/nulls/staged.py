@@ -13,6 +13,7 @@ alpha.  (Besag and Clifford 1991 stop after each single draw; stages can be kept
 
 The last stage is what MOST_ROWS rows and MOST_VALUES node likelihoods allow, for single rows up to a million.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ MOST_BATCHES = 999_999
 MOST_ROWS = 1_000_000  # drawn for one batch size
 MOST_VALUES = 400_000_000  # node likelihoods, rows times nodes, drawn for one batch size after the first stage
 BLOCK_BATCHES = 10_000  # whose means are held at a time
-MOST_RESAMPLES = 10 ** 6
+MOST_RESAMPLES = 10**6
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +69,9 @@ class StagedTails:
         B = stages[stage]
         each = tuple(tail.pvalue(one) for tail, one in zip(tails, scores, strict=True))
         value = each[-1]
-        return PValue(value, each[:len(self.metrics)], monte_carlo_error(value, B), "monte-carlo", B)
+        return PValue(
+            value, each[: len(self.metrics)], monte_carlo_error(value, B), "monte-carlo", B
+        )
 
     def threshold(self, alpha: float, T: int, draws: int | None = None) -> float:
         """The score from which on nothing is rejected, by the stage of that many draws; by default the first."""

@@ -15,6 +15,7 @@ and p = (1 + #{i : |F u_i| >= |F delta| (n - 1) / (n + 1)}) / (n + 1) is no smal
 among exchangeable rows: it is below a with probability at most a, for any n and any distribution.  Nothing is
 extrapolated: a single row cannot be odder than one in n + 1.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -54,11 +55,15 @@ class TableTails:
         """p-values of scores (q,) or (q + 1,), in the order of the tails."""
         each = np.zeros(len(scores))
         for share, tails in self._around(T):
-            each += share * np.array([_pvalue(tail, one, T) for tail, one in zip(tails, scores, strict=True)])
+            each += share * np.array(
+                [_pvalue(tail, one, T) for tail, one in zip(tails, scores, strict=True)]
+            )
         value, B = float(each[-1]), self._around(T)[0][1][-1].num_drawn
         resolved = max(value, min(RESOLVED / B, 0.5))  # few draws resolve nothing
         error = value * monte_carlo_error(resolved, B) / resolved if T > 1 else 0.0
-        return PValue(value, tuple(map(float, each[:max(len(each) - 1, 1)])), error, "monte-carlo", B)
+        return PValue(
+            value, tuple(map(float, each[: max(len(each) - 1, 1)])), error, "monte-carlo", B
+        )
 
     def threshold(self, alpha: float, T: int, draws: int = 0) -> float:
         """The score from which on nothing is rejected; 0 where no batch of T rows is."""
@@ -67,7 +72,13 @@ class TableTails:
         low, high = np.log(1e-300), 0.0  # p-values rise with the score
         for _ in range(50):
             middle = (low + high) / 2
-            rejected = sum(share * _pvalue(tails[-1], np.exp(middle), T) for share, tails in self._around(T)) <= alpha
+            rejected = (
+                sum(
+                    share * _pvalue(tails[-1], np.exp(middle), T)
+                    for share, tails in self._around(T)
+                )
+                <= alpha
+            )
             low, high = (middle, high) if rejected else (low, middle)
         return float(np.exp(high))
 
@@ -87,27 +98,44 @@ class TableTails:
 
     def describe(self) -> str:
         """A few words."""
-        return (f"{self.tails[-1][-1].num_drawn} batches of reference rows, at {len(self.sizes)} sizes up to "
-                f"{self.sizes[-1]}; single rows by rank")
+        return (
+            f"{self.tails[-1][-1].num_drawn} batches of reference rows, at {len(self.sizes)} sizes up to "
+            f"{self.sizes[-1]}; single rows by rank"
+        )
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The sizes, and a (2, k) array for each tail."""
         arrays = {"sizes": self.sizes}
         for i, tails in enumerate(self.tails):
-            arrays |= pcircuit.with_prefix(f"{i}.", {str(j): tail.to_arrays() for j, tail in enumerate(tails)})
+            arrays |= pcircuit.with_prefix(
+                f"{i}.", {str(j): tail.to_arrays() for j, tail in enumerate(tails)}
+            )
         return {"kind": "table"}, arrays
 
     @classmethod
-    def from_parts(cls, scalars: dict[str, str], arrays: dict[str, np.ndarray], context: Any,
-                   score: Score) -> TableTails:
+    def from_parts(
+        cls, scalars: dict[str, str], arrays: dict[str, np.ndarray], context: Any, score: Score
+    ) -> TableTails:
         """Tails that `to_parts` wrote."""
         sizes, q = arrays["sizes"], len(context.metrics)
-        if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or not len(sizes) or sizes[0] != 1 \
-                or (np.diff(sizes.astype(np.int64)) <= 0).any():
+        if (
+            sizes.ndim != 1
+            or sizes.dtype.kind not in "iu"
+            or not len(sizes)
+            or sizes[0] != 1
+            or (np.diff(sizes.astype(np.int64)) <= 0).any()
+        ):
             raise ValueError("the batch sizes of the test must be ascending whole numbers from 1")
         width = 1 if q == 1 else q + 1
-        return cls(sizes, tuple(tuple(read_tail(pcircuit.under_prefix(f"{i}.", arrays), str(j)) for j in range(width))
-                                for i in range(len(sizes))))
+        return cls(
+            sizes,
+            tuple(
+                tuple(
+                    read_tail(pcircuit.under_prefix(f"{i}.", arrays), str(j)) for j in range(width)
+                )
+                for i in range(len(sizes))
+            ),
+        )
 
 
 def table_of(sizes: Sequence[int], scores: Iterable[np.ndarray]) -> TableTails:
@@ -124,7 +152,9 @@ def table_of(sizes: Sequence[int], scores: Iterable[np.ndarray]) -> TableTails:
     -------
     TableTails
     """
-    return TableTails(np.asarray(sizes), tuple(tuple(drawn_tail(column) for column in one.T) for one in scores))
+    return TableTails(
+        np.asarray(sizes), tuple(tuple(drawn_tail(column) for column in one.T) for one in scores)
+    )
 
 
 def _pvalue(tail: DrawnTail, score: float, T: int) -> float:

@@ -7,6 +7,7 @@ all metrics together.  `DrawnNull` draws from the circuit at each T that occurs;
 batches of training rows at a grid of sizes, between which p-values are interpolated; `SwitchedNull` has one of them
 below a batch size, and the law from there on.  `hld.nulls.auto` says what is done today.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -44,14 +45,20 @@ class DrawnBatches:
     def at_least(self) -> np.ndarray:
         """(B, q) the number of drawn batches, itself included, that are at least as far as each, metric by metric."""
         columns = zip(self.squared.T, self.ordered, strict=True)
-        return len(self.squared) - np.stack([np.searchsorted(ordered, column) for column, ordered in columns], axis=1)
+        return len(self.squared) - np.stack(
+            [np.searchsorted(ordered, column) for column, ordered in columns], axis=1
+        )
 
     def pvalues(self, squared: Any) -> tuple[np.ndarray, float]:
         """Monte Carlo p-values of squared distances (q,): one by one, and of the harmonic mean of ranks."""
         observed = np.asarray(squared) * (1 - TIE)
         B = len(self.squared)
-        each = np.array([1 + B - np.searchsorted(column, one)
-                         for column, one in zip(self.ordered, observed, strict=True)]) / (1 + B)
+        each = np.array(
+            [
+                1 + B - np.searchsorted(column, one)
+                for column, one in zip(self.ordered, observed, strict=True)
+            ]
+        ) / (1 + B)
         if len(each) == 1:
             return each, float(each[0])
         means = harmonic_mean((self.at_least + (observed >= self.squared)) / (1 + B))
@@ -82,8 +89,10 @@ class _Drawn:
 
     def threshold(self, alpha: float, T: Any, draws: Any = 0) -> float:
         """Largest squared distance that is not rejected; infinite where B is too small to reject."""
-        parts = [share * max(rejection_threshold(batches.ordered[0], alpha), 0.0) / factor
-                 for share, batches, factor in self.at(T)]
+        parts = [
+            share * max(rejection_threshold(batches.ordered[0], alpha), 0.0) / factor
+            for share, batches, factor in self.at(T)
+        ]
         return float(sum(parts))
 
 
@@ -110,7 +119,9 @@ class DrawnNull(_Drawn):
     def at(self, T: int) -> list[Any]:
         """The batches of T rows."""
         if T not in self._drawn:
-            means = self.reference.batch_means(T, self.num_resamples, np.random.default_rng([self.seed, T]))
+            means = self.reference.batch_means(
+                T, self.num_resamples, np.random.default_rng([self.seed, T])
+            )
             self._drawn[T] = DrawnBatches(squared_distances(self.metrics, means))
         return [(1.0, self._drawn[T], 1.0)]
 
@@ -160,8 +171,10 @@ class TabulatedNull(_Drawn):
 
     def describe(self, names: Any) -> list[Any]:
         """One line."""
-        return [f"  {self.squared.shape[1]} batches of training rows, at {len(self.sizes)} sizes up to "
-                f"{self.sizes[-1]}"]
+        return [
+            f"  {self.squared.shape[1]} batches of training rows, at {len(self.sizes)} sizes up to "
+            f"{self.sizes[-1]}"
+        ]
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The two arrays."""
@@ -171,11 +184,13 @@ class TabulatedNull(_Drawn):
     def from_parts(cls, scalars: Any, arrays: Any, context: Any) -> TabulatedNull:
         """A null that `to_parts` wrote."""
         sizes = pcircuit.finite_array(arrays, "sizes", (None,), np.int64)
-        if not len(sizes) or sizes[0] < 1 or sizes[-1] > 2 ** 53 or (np.diff(sizes) <= 0).any():
+        if not len(sizes) or sizes[0] < 1 or sizes[-1] > 2**53 or (np.diff(sizes) <= 0).any():
             raise ValueError("the batch sizes of the test must be ascending whole numbers")
         squared = pcircuit.finite_array(arrays, "squared", (len(sizes), None, len(context.metrics)))
         if not squared.size or (squared < 0).any() or (squared > context.farthest).any():
-            raise ValueError(f"the drawn statistics, of shape {squared.shape}, are not squared distances of this test")
+            raise ValueError(
+                f"the drawn statistics, of shape {squared.shape}, are not squared distances of this test"
+            )
         return cls(sizes, squared)
 
 
@@ -223,12 +238,16 @@ class SwitchedNull:
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The parts of both."""
         (small, below), (large, above) = self.small.to_parts(), self.large.to_parts()
-        return ({"kind": "switched", "switch": self.switch, "small": small, "large": large},
-                pcircuit.with_prefix("small.", below) | pcircuit.with_prefix("large.", above))
+        return (
+            {"kind": "switched", "switch": self.switch, "small": small, "large": large},
+            pcircuit.with_prefix("small.", below) | pcircuit.with_prefix("large.", above),
+        )
 
     @classmethod
     def from_parts(cls, scalars: Any, arrays: Any, context: Any) -> SwitchedNull:
         """A null that `to_parts` wrote."""
-        return cls(context.read(scalars["small"], pcircuit.under_prefix("small.", arrays)),
-                   context.read(scalars["large"], pcircuit.under_prefix("large.", arrays)),
-                   pcircuit.check_whole_number(scalars["switch"], "switch", 1))
+        return cls(
+            context.read(scalars["small"], pcircuit.under_prefix("small.", arrays)),
+            context.read(scalars["large"], pcircuit.under_prefix("large.", arrays)),
+            pcircuit.check_whole_number(scalars["switch"], "switch", 1),
+        )

@@ -16,6 +16,7 @@ The test sees an alternative through the mean of its likelihood vectors and thei
   the mixture.  Where rows are the reference, the edit applies to their source: delta is taken from the circuit, and
   S_1 from the rows.
 """
+
 from __future__ import annotations
 
 import reprlib
@@ -62,9 +63,16 @@ class Edit:
     by: float
 
     def __post_init__(self) -> None:
-        if isinstance(self.by, bool) or not isinstance(self.by, Real) or not -1 < self.by < 1 or not self.by:
-            raise ValueError(f"`by` of an edit must be a change of a probability above -1 and below 1 and not 0, found "
-                             f"{self.by!r}")
+        if (
+            isinstance(self.by, bool)
+            or not isinstance(self.by, Real)
+            or not -1 < self.by < 1
+            or not self.by
+        ):
+            raise ValueError(
+                f"`by` of an edit must be a change of a probability above -1 and below 1 and not 0, found "
+                f"{self.by!r}"
+            )
         object.__setattr__(self, "by", float(self.by))  # of any precision
 
     @classmethod
@@ -97,7 +105,9 @@ class Edit:
         except ValueError:
             number = None
         if not (equal and colon and column) or number is None:
-            raise ValueError(f"an edit is written column=level:change, such as sex=F:+0.05, found {text!r}")
+            raise ValueError(
+                f"an edit is written column=level:change, such as sex=F:+0.05, found {text!r}"
+            )
         return cls(column, level, number)
 
     def __str__(self) -> Any:
@@ -116,7 +126,9 @@ def read_edits(edits: object) -> list[Edit]:
         except (TypeError, ValueError) as error:
             raise ValueError(f"`edits` has {reprlib.repr(one)}: {error}") from error
         if not isinstance(found[-1], Edit):
-            raise TypeError(f"`edits` must be a list of edits such as 'sex=F:+0.05', found {reprlib.repr(one)} in it")
+            raise TypeError(
+                f"`edits` must be a list of edits such as 'sex=F:+0.05', found {reprlib.repr(one)} in it"
+            )
     return found
 
 
@@ -188,10 +200,17 @@ def alternative_of(test: Any, what: Any) -> Alternative:
         what = pcircuit.sample(what, NUM_DRAWN, rng=np.random.default_rng([SEED, 0]))
     rows = pcircuit.check_evidence(test.circuit, what, name="alternative")
     if len(rows) < 2 or rows.min() < 0:
-        raise ValueError(f"`alternative` has {len(rows)} rows, expected at least two without missing entries")
+        raise ValueError(
+            f"`alternative` has {len(rows)} rows, expected at least two without missing entries"
+        )
     mean, covariance = _moments(test, rows)
-    return Alternative(compared(test, mean - test.mean), covariance, False, len(rows),
-                       rows[some_rows(len(rows), NUM_SINGLE)])
+    return Alternative(
+        compared(test, mean - test.mean),
+        covariance,
+        False,
+        len(rows),
+        rows[some_rows(len(rows), NUM_SINGLE)],
+    )
 
 
 def edited(test: Any, edit: Edit) -> Alternative:
@@ -214,23 +233,35 @@ def edited(test: Any, edit: Edit) -> Alternative:
     """
     circuit, by, kept = test.circuit, edit.by, test.calibration.kept
     variable = pcircuit.check_whole_number(edit.column, "column", 0, circuit.num_variables - 1)
-    level = pcircuit.check_whole_number(edit.level, "level", 0, circuit.num_categories[variable] - 1)
+    level = pcircuit.check_whole_number(
+        edit.level, "level", 0, circuit.num_categories[variable] - 1
+    )
     p = float(np.exp(pcircuit.log_probability(circuit, {variable: level})))
     q = share_after(p, by)
     if not 0 < p < 1 or q is None:
-        raise ValueError(f"`by` of an edit changes the probability {p:.4g} of level {level} of variable {variable} by "
-                         f"{by:g}, expected a level that is neither impossible nor certain and a result from 0 to 1")
+        raise ValueError(
+            f"`by` of an edit changes the probability {p:.4g} of level {level} of variable {variable} by "
+            f"{by:g}, expected a level that is neither impossible nor certain and a result from 0 to 1"
+        )
     inside, within = _moments(test, under_level(circuit, variable, level, NUM_DRAWN))
     mean = own_mean(test)
     delta = by / (1 - p) * (inside - mean)
     single = edited_rows(circuit, edit, NUM_SINGLE)
     has_rows = kept is not None and len(kept.covariance) > 0
-    before = kept.covariance if has_rows else CircuitReference(circuit, test.nodes, test.mean).covariance()
+    before = (
+        kept.covariance
+        if has_rows
+        else CircuitReference(circuit, test.nodes, test.mean).covariance()
+    )
     # S = p W + (1 - p) V + p / (1 - p) g g^t with g the difference of the means of level and all: V is that of the rest
     gap = inside - mean
     rest = (before - p * within - p / (1 - p) * np.outer(gap, gap)) / (1 - p)
     covariance = q * within + (1 - q) * rest + q * (1 - q) / (1 - p) ** 2 * np.outer(gap, gap)
-    usual = pcircuit.sample(circuit, NUM_SINGLE, rng=np.random.default_rng([SEED, 2])) if has_rows else None
+    usual = (
+        pcircuit.sample(circuit, NUM_SINGLE, rng=np.random.default_rng([SEED, 2]))
+        if has_rows
+        else None
+    )
     return Alternative(delta, covariance, has_rows, None, single, usual)
 
 
@@ -270,7 +301,9 @@ def under_level(circuit: pcircuit.Circuit, variable: int, level: int, n: int) ->
     """
     given = np.full((1, circuit.num_variables), -1)
     given[0, variable] = level
-    return pcircuit.sample(circuit, n, evidence=given, rng=np.random.default_rng([SEED, variable, level]))
+    return pcircuit.sample(
+        circuit, n, evidence=given, rng=np.random.default_rng([SEED, variable, level])
+    )
 
 
 def edited_rows(circuit: pcircuit.Circuit, edit: Edit, n: int) -> np.ndarray:
@@ -302,8 +335,10 @@ def edited_rows(circuit: pcircuit.Circuit, edit: Edit, n: int) -> np.ndarray:
 def own_mean(test: Any) -> np.ndarray:
     """(size,) mean of the vector under the circuit: of likelihoods exact, and the mean score is zero."""
     if len(test.mean) > MAX_FULL_SPECTRUM:
-        raise ValueError(f"`alternative` as an edit needs a covariance of at most {MAX_FULL_SPECTRUM} numbers, "
-                         f"but the test looks at {len(test.mean)}: give fewer `nodes`, or leave out the metric 'score'")
+        raise ValueError(
+            f"`alternative` as an edit needs a covariance of at most {MAX_FULL_SPECTRUM} numbers, "
+            f"but the test looks at {len(test.mean)}: give fewer `nodes`, or leave out the metric 'score'"
+        )
     if test.calibration.kept is None:
         return test.mean
     means, features = CircuitReference(test.circuit, test.nodes).mean, test.vectors.features
@@ -323,7 +358,9 @@ def compared(test: Any, vectors: np.ndarray) -> np.ndarray:
     vectors : (..., size) float array
     """
     kept = test.calibration.kept
-    return np.where(kept.counts > 0, vectors, 0.0) if kept is not None and kept.has_holes else vectors
+    return (
+        np.where(kept.counts > 0, vectors, 0.0) if kept is not None and kept.has_holes else vectors
+    )
 
 
 def _moments(test: Any, rows: Any) -> tuple[Any, ...]:

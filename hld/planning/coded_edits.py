@@ -1,4 +1,5 @@
 """Edits as users write them, with the names of a column and a level, as variables and categories of a circuit."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -33,8 +34,10 @@ def coded_edit(detector: Any, edit: Edit) -> Edit:
     place = _place(detector.encoder_, edit)
     p = float(pcircuit.marginal_tables(detector.circuit_)[place["column"]][place["level"]])
     if not 0 < p < 1 or share_after(p, edit.by) is None:
-        raise ValueError(f"`by` of an edit is {edit.by:g}, but level {edit.level!r} of column {edit.column!r} has the "
-                         f"share {p:.4g}: expected a level that some rows have and some not, and a result from 0 to 1")
+        raise ValueError(
+            f"`by` of an edit is {edit.by:g}, but level {edit.level!r} of column {edit.column!r} has the "
+            f"share {p:.4g}: expected a level that some rows have and some not, and a result from 0 to 1"
+        )
     return replace(edit, **place)
 
 
@@ -45,9 +48,11 @@ def _place(encoder: Any, edit: Edit) -> dict[str, Any]:
     is_place = is_number and 0 <= edit.column < len(encoder.table_names)  # type: ignore[operator]
     column = encoder.table_names[edit.column] if is_place else edit.column
     if column not in names:
-        raise ValueError(f"`column` of an edit must be one of {', '.join(map(repr, names[:8]))}, found {edit.column!r}")
+        raise ValueError(
+            f"`column` of an edit must be one of {', '.join(map(repr, names[:8]))}, found {edit.column!r}"
+        )
     v = names.index(column)
-    labels = labels_of(encoder.columns[v])[:-1]    # missing cells are no level of the circuit
+    labels = labels_of(encoder.columns[v])[:-1]  # missing cells are no level of the circuit
     for level in _readings(edit.level):
         cells = np.full((1, len(names)), None, dtype=object)
         cells[0, v] = level
@@ -56,13 +61,15 @@ def _place(encoder: Any, edit: Edit) -> dict[str, Any]:
         except ValueError:
             if encoder.columns[v].unseen != "refuse":
                 raise
-            continue    # the schema refuses what is none of the levels, such as the text of a number
+            continue  # the schema refuses what is none of the levels, such as the text of a number
         if codes[0, v] >= 0 and not report.num_unseen[v]:
             return {"column": v, "level": int(codes[0, v])}
     if str(edit.level) in labels:
         return {"column": v, "level": labels.index(str(edit.level))}
-    raise ValueError(f"`level` of an edit must be one of those of column {names[v]!r} ({', '.join(labels[:8])}), found "
-                     f"{edit.level!r}")
+    raise ValueError(
+        f"`level` of an edit must be one of those of column {names[v]!r} ({', '.join(labels[:8])}), found "
+        f"{edit.level!r}"
+    )
 
 
 def _readings(level: Any) -> list[Any]:

@@ -24,6 +24,7 @@ LR}), with half a row less for the steps of a count.
 **Limits.**  What dependences along the tree, missing and new values would find is left out: their parts of the level
 are not given to others.
 """
+
 from __future__ import annotations
 
 import math
@@ -91,8 +92,14 @@ def shared_level(detector: Any, T: int, alpha: float) -> SharedLevel:
     if detector.missingness and kept is not None and detector.judge_ is detector.test_:
         rows = max(int(kept.shown.max(initial=0)), 1)
         shown = np.round(T * kept.shown / rows).astype(np.int64)
-        tests.append(compare_new(kept, shown, np.round(shown * kept.new / np.maximum(kept.shown, 1)).astype(np.int64),
-                                 tolerance))
+        tests.append(
+            compare_new(
+                kept,
+                shown,
+                np.round(shown * kept.new / np.maximum(kept.shown, 1)).astype(np.int64),
+                tolerance,
+            )
+        )
     largest = largest_of(detector, _expected(detector.profile_, T)) if has_largest(detector) else {}
     tests = [one for one in (*tests, *largest.values()) if one.share]
     level = scaled_level(alpha, *tests) if tests else alpha
@@ -105,8 +112,12 @@ def shared_level(detector: Any, T: int, alpha: float) -> SharedLevel:
 def _expected(kept: Profile, T: int) -> Profile:
     """Counts of a batch of T rows with the frequencies of the held-out rows."""
     scale = T / kept.num_rows
-    return Profile(T, tuple(np.round(one * scale).astype(np.int64) for one in kept.counts), kept.edges,
-                   tuple(np.round(one * scale).astype(np.int64) for one in kept.pairs))
+    return Profile(
+        T,
+        tuple(np.round(one * scale).astype(np.int64) for one in kept.counts),
+        kept.edges,
+        tuple(np.round(one * scale).astype(np.int64) for one in kept.pairs),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,13 +178,17 @@ class CountDraws:
     rows : EventRows
     """
 
-    def __init__(self, detector: Any, level: SharedLevel, draws: Rejections, rows: EventRows) -> None:
+    def __init__(
+        self, detector: Any, level: SharedLevel, draws: Rejections, rows: EventRows
+    ) -> None:
         kept, T = detector.profile_, draws.T
         shown = np.array([one[:-1].sum() for one in kept.counts])[rows.events.columns]
         self.k, self.n, self.tolerance = rows.events.of(kept.counts), shown, detector.tolerance
         self.T = np.maximum(np.round(T * shown / max(kept.num_rows, 1)), 1.0)
         self.base = self.k / np.maximum(self.n, 1)
-        self.known = np.clip(self.base, 0.5 / (self.n + 1), 1 - 0.5 / (self.n + 1))    # none of n rows is not never
+        self.known = np.clip(
+            self.base, 0.5 / (self.n + 1), 1 - 0.5 / (self.n + 1)
+        )  # none of n rows is not never
         # rows of which the share of an event has the variance of a difference of shares
         self.size = 1 / (1 / self.T + (1 / np.maximum(self.n, 1) if draws.is_relative else 0.0))
         self.least, self.largest = self._limits(_least_ratio(level))
@@ -183,15 +198,29 @@ class CountDraws:
     def rejected(self, moved: np.ndarray) -> np.ndarray:
         """(draws,) whether a count is conspicuous if the share of each event has moved by so much, (E,)."""
         from scipy.special import betainc, ndtri
+
         share = np.clip(self.known + moved, 0.0, 1.0)
-        below, above = (np.clip((count - 0.5) * self.size / self.T + 0.5, 1e-300, self.size) for count in (
-            self.T - self.least, self.largest))    # at least so many of `size` rows are not, or are, in the event
-        low = np.where(np.isfinite(self.least), ndtri(betainc(below, self.size - below + 1, 1 - share)), -np.inf)
-        high = np.where(np.isfinite(self.largest), -ndtri(betainc(above, self.size - above + 1, share)), np.inf)
-        found, several = np.zeros(self.noise.shape[1], dtype=bool), max(1, BLOCK // self.noise.shape[1])
-        able = np.flatnonzero((self.ends[0] <= low) | (self.ends[1] >= high))    # events conspicuous in some draw
+        below, above = (
+            np.clip((count - 0.5) * self.size / self.T + 0.5, 1e-300, self.size)
+            for count in (self.T - self.least, self.largest)
+        )  # at least so many of `size` rows are not, or are, in the event
+        low = np.where(
+            np.isfinite(self.least),
+            ndtri(betainc(below, self.size - below + 1, 1 - share)),
+            -np.inf,
+        )
+        high = np.where(
+            np.isfinite(self.largest), -ndtri(betainc(above, self.size - above + 1, share)), np.inf
+        )
+        found, several = (
+            np.zeros(self.noise.shape[1], dtype=bool),
+            max(1, BLOCK // self.noise.shape[1]),
+        )
+        able = np.flatnonzero(
+            (self.ends[0] <= low) | (self.ends[1] >= high)
+        )  # events conspicuous in some draw
         for start in range(0, len(able), several):
-            some = able[start:start + several]
+            some = able[start : start + several]
             noise = self.noise[some]
             found |= ((noise <= low[some, None]) | (noise >= high[some, None])).any(axis=0)
         return found
@@ -200,7 +229,10 @@ class CountDraws:
         """(E,) counts up to which, and from which on, an event is conspicuous; infinite where none is."""
         limits = []
         for end in (0.0, 1.0):
-            low, high = self.base.copy(), np.full(len(self.base), end)    # the ratio grows from the one to the other
+            low, high = (
+                self.base.copy(),
+                np.full(len(self.base), end),
+            )  # the ratio grows from the one to the other
             for _ in range(STEPS if math.isfinite(ratio) else 0):
                 middle = (low + high) / 2
                 is_there = self._ratios(middle * self.T) >= ratio
@@ -217,7 +249,9 @@ class CountDraws:
         off = j - self.T * share
         nearer = self.T * share + np.sign(off) * np.maximum(np.abs(off) - slack, 0.0)
         varies = (K > 0) & (K < N) & (self.n > 0)
-        return np.where(varies, likelihood_ratio(nearer, self.T, np.where(varies, K, N / 2), N), 0.0)
+        return np.where(
+            varies, likelihood_ratio(nearer, self.T, np.where(varies, K, N / 2), N), 0.0
+        )
 
     def _noise(self, draws: Rejections, rows: EventRows) -> np.ndarray:
         """(E, draws) errors of the shares in units of their deviations, drawn with those of the vectors."""
@@ -230,6 +264,7 @@ class CountDraws:
 def _least_ratio(level: SharedLevel) -> float:
     """The smallest likelihood ratio of a conspicuous count; infinite where none is."""
     from scipy.special import ndtri
+
     if level.law is None or not level.counts > 0:
         return math.inf
     # of the logarithm of the p-value of a single count; one that is attained is no larger than that of all together,
@@ -239,7 +274,9 @@ def _least_ratio(level: SharedLevel) -> float:
         return math.inf
     for _ in range(STEPS):
         middle = (low + high) / 2
-        low, high = (middle, high) if level.law.pvalue(math.exp(middle)) <= level.counts else (low, middle)
+        low, high = (
+            (middle, high) if level.law.pvalue(math.exp(middle)) <= level.counts else (low, middle)
+        )
     return float(ndtri(math.exp(low) / 2)) ** 2 / 2
 
 
@@ -261,12 +298,29 @@ class DetectorDraws:
     num_draws : int
     """
 
-    def __init__(self, detector: Any, covariance: np.ndarray, T: int, alpha: float, rows: EventRows, *,
-                 is_relative: bool, num_draws: int = DRAWS) -> None:
+    def __init__(
+        self,
+        detector: Any,
+        covariance: np.ndarray,
+        T: int,
+        alpha: float,
+        rows: EventRows,
+        *,
+        is_relative: bool,
+        num_draws: int = DRAWS,
+    ) -> None:
         level = shared_level(detector, T, alpha)
-        self.distance = Rejections(detector.test_, covariance, T, level.distance, is_relative=is_relative,
-                                   num_draws=num_draws)
-        self.counts = CountDraws(detector, level, self.distance, rows) if level.law is not None else None
+        self.distance = Rejections(
+            detector.test_,
+            covariance,
+            T,
+            level.distance,
+            is_relative=is_relative,
+            num_draws=num_draws,
+        )
+        self.counts = (
+            CountDraws(detector, level, self.distance, rows) if level.law is not None else None
+        )
 
     def along(self, delta: np.ndarray, moved: np.ndarray | None) -> Callable[[float], float]:
         """A function from h to the share of draws that are rejected with h times delta and h times `moved` (E,)."""
@@ -277,6 +331,9 @@ class DetectorDraws:
                 return float(by_distance(size).mean())
             rejected = counts.rejected(size * moved)
             if not rejected.all():
-                rejected[~rejected] = by_distance(size, ~rejected)    # what a count finds needs no distance
+                rejected[~rejected] = by_distance(
+                    size, ~rejected
+                )  # what a count finds needs no distance
             return float(rejected.mean())
+
         return share

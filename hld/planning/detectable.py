@@ -1,4 +1,5 @@
 """Which change of a level is large enough to be found, level by level."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -39,7 +40,9 @@ class Detectable:
     by: float | None
 
 
-def detectable(test: Any, T: int, power: float = 0.9, alpha: float = 0.05, *, per_column: int = 3) -> tuple[Any, ...]:
+def detectable(
+    test: Any, T: int, power: float = 0.9, alpha: float = 0.05, *, per_column: int = 3
+) -> tuple[Any, ...]:
     """For the most frequent levels of each variable, how much more frequent they have to get to be found.
 
     Parameters
@@ -73,19 +76,30 @@ def detectable(test: Any, T: int, power: float = 0.9, alpha: float = 0.05, *, pe
     >>> len(found), all(one.by is None or 0 < one.by < 0.4 for one in found)
     (8, True)
     """
-    T, alpha = pcircuit.check_whole_number(T, "T", 1, MOST_ROWS), pcircuit.check_fraction(alpha, "alpha")
+    T, alpha = (
+        pcircuit.check_whole_number(T, "T", 1, MOST_ROWS),
+        pcircuit.check_fraction(alpha, "alpha"),
+    )
 
-    def draws(covariance: np.ndarray, is_relative: bool, num_draws: int, rows: np.ndarray) -> Callable[..., Any]:
-        batches = Rejections(test, covariance, T, alpha, is_relative=is_relative, num_draws=num_draws)
+    def draws(
+        covariance: np.ndarray, is_relative: bool, num_draws: int, rows: np.ndarray
+    ) -> Callable[..., Any]:
+        batches = Rejections(
+            test, covariance, T, alpha, is_relative=is_relative, num_draws=num_draws
+        )
 
         def shares(slope: np.ndarray, inside: np.ndarray, p: float) -> Callable[[float], float]:
             rejected = batches.along(slope)
             return lambda h: float(rejected(h).mean())
+
         return shares
+
     return detectable_levels(test, power, per_column, draws)
 
 
-def detectable_levels(test: Any, power: float, per_column: int, draws: Callable[..., Any]) -> tuple[Any, ...]:
+def detectable_levels(
+    test: Any, power: float, per_column: int, draws: Callable[..., Any]
+) -> tuple[Any, ...]:
     """`detectable` for any way to draw batches and to move them.
 
     Parameters
@@ -104,7 +118,11 @@ def detectable_levels(test: Any, power: float, per_column: int, draws: Callable[
     per_column = pcircuit.check_whole_number(per_column, "per_column", 1)
     kept, found, mean = test.calibration.kept, [], own_mean(test)
     has_rows = kept is not None and len(kept.covariance) > 0
-    covariance = kept.covariance if has_rows else CircuitReference(test.circuit, test.nodes, mean).covariance()
+    covariance = (
+        kept.covariance
+        if has_rows
+        else CircuitReference(test.circuit, test.nodes, mean).covariance()
+    )
     rows = pcircuit.sample(test.circuit, NUM_DRAWN, rng=np.random.default_rng([SEED, 1]))
     shares, vectors = draws(covariance, has_rows, NUM_NORMAL, rows), test.vectors.rows(rows)
     for variable, level, p in _levels(test.circuit, per_column):
@@ -122,8 +140,14 @@ def _levels(circuit: pcircuit.Circuit, per_column: Any) -> list[Any]:
     result = []
     for v, table in enumerate(pcircuit.marginal_tables(circuit)):
         order = np.argsort(-table, kind="stable")[:per_column].tolist()
-        result += [(v, a, float(table[a])) for a in order if LEAST_SHARE <= table[a] <= 1 - LEAST_SHARE]
-    return result if len(result) <= MOST_LEVELS else sorted(result, key=lambda one: -one[2])[:MOST_LEVELS]
+        result += [
+            (v, a, float(table[a])) for a in order if LEAST_SHARE <= table[a] <= 1 - LEAST_SHARE
+        ]
+    return (
+        result
+        if len(result) <= MOST_LEVELS
+        else sorted(result, key=lambda one: -one[2])[:MOST_LEVELS]
+    )
 
 
 def _least(share: Callable[[float], float], most: float, power: float) -> float | None:

@@ -10,6 +10,7 @@ T_j = T k_j / k and T_ij = T k_ij / k, so that the test, which compares each nod
 and judges it by the laws of S o R.  A shift delta moves Z by g delta: the more cells are missing, the less is found.
 Cells are taken to be missing as often with the shift as without it.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
@@ -62,8 +63,10 @@ def planned_holes(test: Any, T: int) -> PlannedHoles | None:
     shown, k = kept.counts / kept.num_rows, kept.num_rows
     g = np.where(_enough(T * shown, T) & _enough(kept.counts, k), np.sqrt(shown), 0.0)
     R = np.outer(g, g) * kept.shared * k
-    laws = tuple(replace(limit_law(through(metric, kept.covariance * R)), excess=law.excess, _prepared={})
-                 for metric, law in zip(parts.metrics, laws_of(parts.null), strict=True))
+    laws = tuple(
+        replace(limit_law(through(metric, kept.covariance * R)), excess=law.excess, _prepared={})
+        for metric, law in zip(parts.metrics, laws_of(parts.null), strict=True)
+    )
     return PlannedHoles(g, R, laws)
 
 

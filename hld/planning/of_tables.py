@@ -1,4 +1,5 @@
 """Planning for a detector: columns and levels by name, tables as alternatives, and a plan in words."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +10,15 @@ import numpy as np
 
 import pcircuit
 from hld.answers.column_shifts import labels_of, percent
-from hld.planning.alternatives import NUM_DRAWN, SEED, Alternative, Edit, alternative_of, read_edits, under_level
+from hld.planning.alternatives import (
+    NUM_DRAWN,
+    SEED,
+    Alternative,
+    Edit,
+    alternative_of,
+    read_edits,
+    under_level,
+)
 from hld.planning.coded_edits import coded_edit
 from hld.planning.counts import DetectorDraws, EventRows, event_rows, shared_level
 from hld.planning.detectable import Detectable, detectable, detectable_levels
@@ -42,12 +51,17 @@ def power_of_table(detector: Any, alternative: object, T: int, alpha: float = 0.
     -------
     float
     """
-    T, alpha = pcircuit.check_whole_number(T, "T", 1, MOST_ROWS), pcircuit.check_fraction(alpha, "alpha")
+    T, alpha = (
+        pcircuit.check_whole_number(T, "T", 1, MOST_ROWS),
+        pcircuit.check_fraction(alpha, "alpha"),
+    )
     _check_independent(detector)
     return _power_of(detector, alternative_of_table(detector, alternative), T, alpha)
 
 
-def sample_size_of_table(detector: Any, alternative: object, power: float = 0.9, alpha: float = 0.05) -> int | None:
+def sample_size_of_table(
+    detector: Any, alternative: object, power: float = 0.9, alpha: float = 0.05
+) -> int | None:
     """`hld.planning.power.sample_size` for a fitted detector.
 
     Parameters
@@ -68,27 +82,38 @@ def sample_size_of_table(detector: Any, alternative: object, power: float = 0.9,
     least, alpha = pcircuit.check_fraction(power, "power"), pcircuit.check_fraction(alpha, "alpha")
     _check_independent(detector)
     known = alternative_of_table(detector, alternative)
-    return smallest_batch(lambda T: _power_of(detector, known, T, alpha), least, known.moments.num_rows)
+    return smallest_batch(
+        lambda T: _power_of(detector, known, T, alpha), least, known.moments.num_rows
+    )
 
 
 def _check_independent(detector: Any) -> None:
     """Raise if batches are judged by another test than the one of independent rows, whose power is computed here."""
     if detector.judge_ is not detector.test_:
-        raise ValueError("`detector` judges groups, a series, or rows given covariates, whose power is not known: test "
-                         "batches of your own with the change made in them")
+        raise ValueError(
+            "`detector` judges groups, a series, or rows given covariates, whose power is not known: test "
+            "batches of your own with the change made in them"
+        )
 
 
 def _power_of(detector: Any, known: TableAlternative, T: int, alpha: float) -> float:
     """The power for an alternative whose moments are known."""
     if known.rows is None or T == 1:  # in a single row no count can be conspicuous
         return power(detector.test_, known.moments, T, shared_level(detector, T, alpha).distance)
-    draws = DetectorDraws(detector, known.moments.covariance, T, alpha, known.rows,
-                          is_relative=known.moments.is_relative)
+    draws = DetectorDraws(
+        detector,
+        known.moments.covariance,
+        T,
+        alpha,
+        known.rows,
+        is_relative=known.moments.is_relative,
+    )
     return draws.along(known.moments.delta, known.moved)(1.0)
 
 
-def detectable_of_table(detector: Any, T: int, power: float = 0.9, alpha: float = 0.05, *,
-                        per_column: int = 3) -> tuple[Any, ...]:
+def detectable_of_table(
+    detector: Any, T: int, power: float = 0.9, alpha: float = 0.05, *, per_column: int = 3
+) -> tuple[Any, ...]:
     """`hld.planning.detectable.detectable` for a fitted detector, with the names of columns and levels.
 
     Parameters
@@ -108,29 +133,53 @@ def detectable_of_table(detector: Any, T: int, power: float = 0.9, alpha: float 
     -------
     tuple of Detectable
     """
-    T, alpha = pcircuit.check_whole_number(T, "T", 1, MOST_ROWS), pcircuit.check_fraction(alpha, "alpha")
+    T, alpha = (
+        pcircuit.check_whole_number(T, "T", 1, MOST_ROWS),
+        pcircuit.check_fraction(alpha, "alpha"),
+    )
     _check_independent(detector)
     if has_largest(detector):
         found = detectable_levels(detector.test_, power, per_column, _draws_of(detector, T, alpha))
     else:
-        found = detectable(detector.test_, T, power, shared_level(detector, T, alpha).distance, per_column=per_column)
+        found = detectable(
+            detector.test_,
+            T,
+            power,
+            shared_level(detector, T, alpha).distance,
+            per_column=per_column,
+        )
     columns = detector.encoder_.columns
-    return tuple(replace(one, column=columns[one.column].name, level=labels_of(columns[one.column])[one.level])
-                 for one in found)
+    return tuple(
+        replace(
+            one, column=columns[one.column].name, level=labels_of(columns[one.column])[one.level]
+        )
+        for one in found
+    )
 
 
 def _draws_of(detector: Any, T: int, alpha: float) -> Callable[..., Any]:
     """How `hld.planning.detectable` draws batches of a detector, and moves their vectors and counts."""
     events = count_events(detector.profile_.counts, detector.encoder_.ordered)
 
-    def draws(covariance: np.ndarray, is_relative: bool, num_draws: int, rows: np.ndarray) -> Callable[..., Any]:
-        batches = DetectorDraws(detector, covariance, T, alpha, event_rows(detector, rows[:NUM_ROWS]),
-                                is_relative=is_relative, num_draws=num_draws)
+    def draws(
+        covariance: np.ndarray, is_relative: bool, num_draws: int, rows: np.ndarray
+    ) -> Callable[..., Any]:
+        batches = DetectorDraws(
+            detector,
+            covariance,
+            T,
+            alpha,
+            event_rows(detector, rows[:NUM_ROWS]),
+            is_relative=is_relative,
+            num_draws=num_draws,
+        )
         before = _shares_of_circuit(detector, events)
 
         def shares(slope: np.ndarray, inside: np.ndarray, p: float) -> Callable[[float], float]:
             return batches.along(slope, (events.indicators(inside).mean(axis=0) - before) / (1 - p))
+
         return shares
+
     return draws
 
 
@@ -185,7 +234,7 @@ def alternative_of_table(detector: Any, alternative: Any) -> TableAlternative:
         rows = pcircuit.sample(circuit, NUM_ROWS, rng=np.random.default_rng([SEED, 1]))
         return TableAlternative(found, _moved_by(detector, edit), event_rows(detector, rows))
     if isinstance(alternative, pcircuit.Circuit):
-        found = alternative_of(detector.test_, alternative)    # checks the circuit first
+        found = alternative_of(detector.test_, alternative)  # checks the circuit first
         rows = pcircuit.sample(alternative, NUM_DRAWN, rng=np.random.default_rng([SEED, 0]))
     else:
         rows, _ = detector.encoder_.encode(alternative, "alternative", ignore_extra=True)
@@ -193,7 +242,10 @@ def alternative_of_table(detector: Any, alternative: Any) -> TableAlternative:
         found = alternative_of(detector.test_, rows)
     if not has_largest(detector):
         return TableAlternative(found, None, None)
-    together, kept = event_rows(detector, rows[some_rows(len(rows), NUM_ROWS)]), detector.profile_.counts
+    together, kept = (
+        event_rows(detector, rows[some_rows(len(rows), NUM_ROWS)]),
+        detector.profile_.counts,
+    )
     shown = np.array([max(int(one[:-1].sum()), 1) for one in kept])[together.events.columns]
     moved = together.events.indicators(rows).mean(axis=0) - together.events.of(kept) / shown
     return TableAlternative(found, moved, together)
@@ -204,7 +256,9 @@ def _moved_by(detector: Any, edit: Edit) -> np.ndarray:
     variable, level = int(edit.column), int(edit.level)  # type: ignore[call-overload]
     events = count_events(detector.profile_.counts, detector.encoder_.ordered)
     p = float(pcircuit.marginal_tables(detector.circuit_)[variable][level])
-    inside = events.indicators(under_level(detector.circuit_, variable, level, NUM_DRAWN)).mean(axis=0)
+    inside = events.indicators(under_level(detector.circuit_, variable, level, NUM_DRAWN)).mean(
+        axis=0
+    )
     moved: np.ndarray = edit.by / (1 - p) * (inside - _shares_of_circuit(detector, events))
     return moved
 
@@ -240,31 +294,64 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON: the output of ``hld plan --json`` (docs/json/plan.schema.json)."""
-        edits = [{"edit": str(edit), "power_per_day": daily, "rows_needed": rows,
-                  "days_needed": None if rows is None else -(-rows // self.rows_per_day)}
-                 for edit, daily, rows in self.edits]
-        found = {str(days): [{"column": one.column, "level": str(one.level), "share": one.share, "by": one.by}
-                             for one in several] for days, several in self.detectable.items()}
-        return {"rows_per_day": self.rows_per_day, "power": self.power, "alpha": self.alpha, "edits": edits,
-                "detectable_by_days": found}
+        edits = [
+            {
+                "edit": str(edit),
+                "power_per_day": daily,
+                "rows_needed": rows,
+                "days_needed": None if rows is None else -(-rows // self.rows_per_day),
+            }
+            for edit, daily, rows in self.edits
+        ]
+        found = {
+            str(days): [
+                {"column": one.column, "level": str(one.level), "share": one.share, "by": one.by}
+                for one in several
+            ]
+            for days, several in self.detectable.items()
+        }
+        return {
+            "rows_per_day": self.rows_per_day,
+            "power": self.power,
+            "alpha": self.alpha,
+            "edits": edits,
+            "detectable_by_days": found,
+        }
 
     def __str__(self) -> Any:
-        lines = [f"{self.rows_per_day} rows a day, level {self.alpha:g}: found with probability {self.power:g}"]
+        lines = [
+            f"{self.rows_per_day} rows a day, level {self.alpha:g}: found with probability {self.power:g}"
+        ]
         for days, several in self.detectable.items():
-            lines.append(f"in a batch of {days} day{'s' * (days != 1)} ({days * self.rows_per_day} rows):")
+            lines.append(
+                f"in a batch of {days} day{'s' * (days != 1)} ({days * self.rows_per_day} rows):"
+            )
             for one in _one_a_column(several):
-                change = "no change is found, not even to all cells" if one.by is None else (
-                    f"from {percent(one.share)} to {percent(one.share + one.by)} of cells")
-                lines.append(f"  {in_one_line(str(one.column))} = {visible(str(one.level))}: {change}")
+                change = (
+                    "no change is found, not even to all cells"
+                    if one.by is None
+                    else (f"from {percent(one.share)} to {percent(one.share + one.by)} of cells")
+                )
+                lines.append(
+                    f"  {in_one_line(str(one.column))} = {visible(str(one.level))}: {change}"
+                )
         for edit, daily, rows in self.edits:
             days = 0 if rows is None else -(-rows // self.rows_per_day)
             when = "never" if rows is None else f"after {days} day{'s' * (days != 1)} ({rows} rows)"
-            lines.append(f"{printable(str(edit))}: found on {percent(daily)} of single days; {when} with probability "
-                         f"{self.power:g}")
+            lines.append(
+                f"{printable(str(edit))}: found on {percent(daily)} of single days; {when} with probability "
+                f"{self.power:g}"
+            )
         return "\n".join(lines)
 
 
-def plan(detector: Any, rows_per_day: int, edits: Sequence[Any] = (), power: float = 0.9, alpha: float = 0.05) -> Plan:
+def plan(
+    detector: Any,
+    rows_per_day: int,
+    edits: Sequence[Any] = (),
+    power: float = 0.9,
+    alpha: float = 0.05,
+) -> Plan:
     """What a fitted detector will find with a given number of rows a day, and when.
 
     Parameters
@@ -296,18 +383,30 @@ def plan(detector: Any, rows_per_day: int, edits: Sequence[Any] = (), power: flo
     >>> print(str(plan(detector, 50)).splitlines()[0])
     50 rows a day, level 0.05: found with probability 0.9
     """
-    rows_per_day = pcircuit.check_whole_number(rows_per_day, "rows_per_day", 1, MOST_ROWS // max(DAYS))
+    rows_per_day = pcircuit.check_whole_number(
+        rows_per_day, "rows_per_day", 1, MOST_ROWS // max(DAYS)
+    )
     if not hasattr(detector, "test_"):
-        raise TypeError(f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}: fit or "
-                        "load one")
+        raise TypeError(
+            f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}: fit or "
+            "load one"
+        )
     _check_independent(detector)
     edits = read_edits(edits)
     asked = []
     for edit in edits:
         known = alternative_of_table(detector, edit)
-        asked.append((edit, power_of_table(detector, known, rows_per_day, alpha),
-                      sample_size_of_table(detector, known, power, alpha)))
-    found = {days: detectable_of_table(detector, days * rows_per_day, power, alpha, per_column=2) for days in DAYS}
+        asked.append(
+            (
+                edit,
+                power_of_table(detector, known, rows_per_day, alpha),
+                sample_size_of_table(detector, known, power, alpha),
+            )
+        )
+    found = {
+        days: detectable_of_table(detector, days * rows_per_day, power, alpha, per_column=2)
+        for days in DAYS
+    }
     return Plan(rows_per_day, power, alpha, found, tuple(asked))
 
 

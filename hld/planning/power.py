@@ -21,6 +21,7 @@ expected rows, power is only a guide.  Rows are taken to be independent, and the
 one.  Batches have the holes of the reference rows (`hld.planning.holes`), but single rows, and all that is compared
 with a circuit, have none.
 """
+
 from __future__ import annotations
 
 import math
@@ -41,8 +42,10 @@ from hld.planning.alternatives import Alternative, alternative_of, compared, own
 from hld.planning.holes import planned_holes
 
 DRAWS = 2000
-MOST_T = 10 ** 7
-MOST_ROWS = 10 ** 12  # of a batch that is asked about: of more rows the exact p-values of counts lose their digits
+MOST_T = 10**7
+MOST_ROWS = (
+    10**12
+)  # of a batch that is asked about: of more rows the exact p-values of counts lose their digits
 GROWTH = 8  # from one batch size to the next that is asked about, until one is large enough
 GRID = 80  # points at which the logarithm of a tail is computed
 MANY = 1e-13  # of the largest eigenvalue: smaller ones are constants
@@ -81,16 +84,23 @@ def power(test: Any, alternative: object, T: int, alpha: float = 0.05) -> float:
     >>> round(power(test, {"column": 0, "level": 0, "by": 0.2}, 50), 1)
     0.6
     """
-    T, alpha = pcircuit.check_whole_number(T, "T", 1, MOST_ROWS), pcircuit.check_fraction(alpha, "alpha")
+    T, alpha = (
+        pcircuit.check_whole_number(T, "T", 1, MOST_ROWS),
+        pcircuit.check_fraction(alpha, "alpha"),
+    )
     found = alternative_of(test, alternative)
     if T == 1 and found.rows is not None:
         return of_single_rows(test, found, alpha)
     if len(test.calibration.metrics) == 1 and test.calibration.kept is None:
         return _exact(test, found, T, alpha)
-    return Rejections(test, found.covariance, T, alpha, is_relative=found.is_relative).share(found.delta)
+    return Rejections(test, found.covariance, T, alpha, is_relative=found.is_relative).share(
+        found.delta
+    )
 
 
-def sample_size(test: Any, alternative: object, power: float = 0.9, alpha: float = 0.05) -> int | None:
+def sample_size(
+    test: Any, alternative: object, power: float = 0.9, alpha: float = 0.05
+) -> int | None:
     """The smallest batch with which an alternative is found with a probability.
 
     Parameters
@@ -147,13 +157,19 @@ def _scores_of_rows(test: Any, rows: Any, is_of_circuit: bool) -> np.ndarray:
     return scores
 
 
-def _distances_of_rows(test: Any, rows: Any, is_of_circuit: bool) -> tuple[np.ndarray, np.ndarray, float]:
+def _distances_of_rows(
+    test: Any, rows: Any, is_of_circuit: bool
+) -> tuple[np.ndarray, np.ndarray, float]:
     """Differences (N, m) of single rows from the mean of the circuit or of the reference, (N, q) squares, 1 + 1/n."""
     parts, n = test.calibration, test.settings.num_train
-    away = compared(test, test.vectors.rows(rows) - (own_mean(test) if is_of_circuit else test.mean))
+    away = compared(
+        test, test.vectors.rows(rows) - (own_mean(test) if is_of_circuit else test.mean)
+    )
     distances = np.stack([np.sqrt(metric.squared(away)) for metric in parts.metrics], axis=1)
-    beyond = np.where(distances > _round_offs(test, 1), np.maximum(distances - parts.margins, 0.0), 0.0)
-    return away, beyond ** 2, 1.0 if n is None else 1.0 + 1 / n
+    beyond = np.where(
+        distances > _round_offs(test, 1), np.maximum(distances - parts.margins, 0.0), 0.0
+    )
+    return away, beyond**2, 1.0 if n is None else 1.0 + 1 / n
 
 
 def _round_offs(test: Any, T: int) -> np.ndarray:
@@ -168,9 +184,11 @@ def _share_by_law(test: Any, found: Alternative, alpha: float) -> float:
     rejected = np.asarray(_rule(parts.null, 1, alpha)(squared / inflation))
     if parts.kept is not None and alpha <= ASKED_BELOW:
         for i in np.flatnonzero(rejected).tolist():
-            checked = confirmed(parts.kept, parts.metrics, away[i:i + 1], squared[i], 1)
+            checked = confirmed(parts.kept, parts.metrics, away[i : i + 1], squared[i], 1)
             mean = harmonic_mean(np.array(checked))
-            rejected[i] = (law_part(parts.null).law.tail(float(mean)) if len(checked) > 1 else checked[0]) <= alpha
+            rejected[i] = (
+                law_part(parts.null).law.tail(float(mean)) if len(checked) > 1 else checked[0]
+            ) <= alpha
     return float(rejected.mean())
 
 
@@ -179,7 +197,9 @@ def _power_of(test: Any, found: Alternative, T: int, alpha: float) -> float:
     return power(test, found, T, alpha)
 
 
-def smallest_batch(power_of: Callable[[int], float], least: float, num_rows: int | None) -> int | None:
+def smallest_batch(
+    power_of: Callable[[int], float], least: float, num_rows: int | None
+) -> int | None:
     """The smallest T, to half a per cent, with at least some power.
 
     Parameters
@@ -209,16 +229,22 @@ def _exact(test: Any, found: Alternative, T: Any, alpha: float) -> float:
     """Power of a single metric by the noncentral law."""
     parts, n = test.calibration, test.settings.num_train
     metric, margin = parts.metrics[0], float(parts.margins[0])
-    threshold = math.sqrt(parts.null.threshold(alpha, T) * (1.0 if n is None else 1.0 + T / n)) + margin
+    threshold = (
+        math.sqrt(parts.null.threshold(alpha, T) * (1.0 if n is None else 1.0 + T / n)) + margin
+    )
     threshold = max(threshold, float(_round_offs(test, T)[0]))
     mapped = metric.apply(metric.apply(found.covariance).T) / T
     values, vectors = np.linalg.eigh((mapped + mapped.T) / 2)
     along = (vectors.T @ metric.apply(found.delta)) ** 2
     varies = values > MANY * max(values[-1], 0.0)
-    rest = threshold ** 2 - float(along[~varies].sum())
+    rest = threshold**2 - float(along[~varies].sum())
     if not varies.any():
         return float(rest <= 0)
-    return float(gchi2.sf(rest, gchi2.prepare(values[varies], noncentralities=along[varies] / values[varies])))
+    return float(
+        gchi2.sf(
+            rest, gchi2.prepare(values[varies], noncentralities=along[varies] / values[varies])
+        )
+    )
 
 
 class Rejections:
@@ -236,8 +262,16 @@ class Rejections:
     num_draws : int
     """
 
-    def __init__(self, test: Any, covariance: Any, T: int, alpha: float, *, is_relative: bool,
-                 num_draws: int = DRAWS) -> None:
+    def __init__(
+        self,
+        test: Any,
+        covariance: Any,
+        T: int,
+        alpha: float,
+        *,
+        is_relative: bool,
+        num_draws: int = DRAWS,
+    ) -> None:
         self.test, self.T, self.alpha, self.covariance = test, T, alpha, covariance
         parts, n = test.calibration, test.settings.num_train
         holes = planned_holes(test, T)
@@ -249,9 +283,11 @@ class Rejections:
             own, self.covariance = own * holes.correlations, covariance * holes.correlations
         factor = covariance_factor(own)
         self.is_relative = is_relative
-        self.noise = np.random.default_rng([T, 5]).standard_normal((num_draws, len(factor))) @ factor
+        self.noise = (
+            np.random.default_rng([T, 5]).standard_normal((num_draws, len(factor))) @ factor
+        )
         self.mapped = [metric.apply(self.noise) for metric in parts.metrics]
-        self.lengths = [(mapped ** 2).sum(axis=1) for mapped in self.mapped]
+        self.lengths = [(mapped**2).sum(axis=1) for mapped in self.mapped]
         self.inflation = 1.0 if n is None else 1.0 + T / n
         self.rule = _rule(parts.null, T, alpha, None if holes is None else holes.laws)
         self.norms = [_norms(metric, self.covariance, T) for metric in parts.metrics]
@@ -271,21 +307,27 @@ class Rejections:
         parts = self.test.calibration
         shifts = [metric.apply(self.weights * delta) for metric in parts.metrics]
         # |F (Z + h delta)|^2 is a polynomial in h
-        terms = [(lengths, 2 * (mapped @ shift), float(shift @ shift))
-                 for lengths, mapped, shift in zip(self.lengths, self.mapped, shifts, strict=True)]
+        terms = [
+            (lengths, 2 * (mapped @ shift), float(shift @ shift))
+            for lengths, mapped, shift in zip(self.lengths, self.mapped, shifts, strict=True)
+        ]
 
         def rejected(size: float, among: Any = slice(None)) -> np.ndarray:
             columns = []
-            for (lengths, slope, square), margin, least in zip(terms, parts.margins, _round_offs(self.test, self.T),
-                                                               strict=True):
-                lengthened = lengths[among] + size * slope[among] + size ** 2 * square
+            for (lengths, slope, square), margin, least in zip(
+                terms, parts.margins, _round_offs(self.test, self.T), strict=True
+            ):
+                lengthened = lengths[among] + size * slope[among] + size**2 * square
                 distances = np.sqrt(np.maximum(lengthened, 0.0))
-                columns.append(np.where(distances > least, np.maximum(distances - margin, 0.0), 0.0) ** 2)
+                columns.append(
+                    np.where(distances > least, np.maximum(distances - margin, 0.0), 0.0) ** 2
+                )
             squared = np.stack(columns, axis=1)
             found: np.ndarray = self.rule(squared / self.inflation)
             if parts.kept is not None and found.any() and self.alpha <= ASKED_BELOW:
                 found[found] = self._stand(squared[found])
             return found
+
         return rejected
 
     def _stand(self, squared: Any) -> np.ndarray:
@@ -293,9 +335,20 @@ class Rejections:
         parts, T = self.test.calibration, self.T
         if T == 1 and isinstance(parts.null, AutoNull):  # single rows have been ranked
             return np.ones(len(squared), dtype=bool)
-        checked = np.stack([pooled_of_norms(parts.kept.num_rows, parts.kept.norms[i], parts.kept.fourth[i], norms[:3],
-                                            norms[3], (np.sqrt(squared[:, i]), squared[:, i], T))
-                            for i, norms in enumerate(self.norms)], axis=1)
+        checked = np.stack(
+            [
+                pooled_of_norms(
+                    parts.kept.num_rows,
+                    parts.kept.norms[i],
+                    parts.kept.fourth[i],
+                    norms[:3],
+                    norms[3],
+                    (np.sqrt(squared[:, i]), squared[:, i], T),
+                )
+                for i, norms in enumerate(self.norms)
+            ],
+            axis=1,
+        )
         law = law_part(parts.null)
         together = law.law.tails(harmonic_mean(checked)) if checked.shape[1] > 1 else checked[:, 0]
         return together <= self.alpha
@@ -304,36 +357,55 @@ class Rejections:
 def _norms(metric: Any, covariance: Any, T: Any) -> tuple[Any, ...]:
     """Trace, Frobenius norm and largest eigenvalue of a sample covariance of T rows, and the mean fourth power."""
     mapped = metric.apply(metric.apply(covariance).T)
-    trace, square = float(np.trace(mapped)), float((mapped ** 2).sum())
+    trace, square = float(np.trace(mapped)), float((mapped**2).sum())
     # of T normal rows E |S|^2 = |S|^2 (1 + 1/T) + tr^2 / T
-    frobenius = min(math.sqrt(square * (1 + 1 / T) + trace ** 2 / T), trace)
-    largest = min(max(float(np.linalg.eigvalsh((mapped + mapped.T) / 2)[-1]), 0.0) * (1 + 1 / math.sqrt(T)), frobenius)
-    return trace, frobenius, largest, trace ** 2 + 2 * square
+    frobenius = min(math.sqrt(square * (1 + 1 / T) + trace**2 / T), trace)
+    largest = min(
+        max(float(np.linalg.eigvalsh((mapped + mapped.T) / 2)[-1]), 0.0) * (1 + 1 / math.sqrt(T)),
+        frobenius,
+    )
+    return trace, frobenius, largest, trace**2 + 2 * square
 
 
 def _rule(null: Any, T: Any, alpha: float, own: Any = None) -> Any:
     """A function from squared distances (n, q) without inflation to whether each is rejected; `own` laws if given."""
     if isinstance(null, AutoNull) and null.drawn(T):
         level, score = null.level(alpha, T), null.score if own is None else score_of(own)
-        return lambda squared: score(squared, T)[:, -1] * (1 + TIE) < level  # from there on nothing is rejected
+        return lambda squared: (
+            score(squared, T)[:, -1] * (1 + TIE) < level
+        )  # from there on nothing is rejected
     laws = laws_of(null) if own is None else own
     if len(laws) == 1:
         largest = (null if own is None else laws[0]).threshold(alpha, T)
-        return lambda squared: (squared[:, 0] >= largest) & (squared[:, 0] > 0)  # a law of zeros has the threshold 0
+        return lambda squared: (
+            (squared[:, 0] >= largest) & (squared[:, 0] > 0)
+        )  # a law of zeros has the threshold 0
     tails, joint = [_tail_curve(law.at(T)) for law in laws], law_part(null).law
-    return lambda squared: joint.tails(harmonic_mean(
-        np.stack([tail(column * T) for tail, column in zip(tails, squared.T, strict=True)], axis=1))) <= alpha
+    return lambda squared: (
+        joint.tails(
+            harmonic_mean(
+                np.stack(
+                    [tail(column * T) for tail, column in zip(tails, squared.T, strict=True)],
+                    axis=1,
+                )
+            )
+        )
+        <= alpha
+    )
 
 
 def _tail_curve(spectrum: Any) -> Any:
     """P(Q >= q) for many q, interpolated: ln P is nearly straight in q."""
     if not spectrum.mean:  # of numbers that no row of the reference shows
         return lambda q: np.where(q > 0, np.exp(-690.0), 1.0)
-    grid = np.concatenate([np.linspace(0.0, 3.0, GRID), np.geomspace(3.2, 60.0, GRID)]) * max(spectrum.mean, 1e-300)
+    grid = np.concatenate([np.linspace(0.0, 3.0, GRID), np.geomspace(3.2, 60.0, GRID)]) * max(
+        spectrum.mean, 1e-300
+    )
     values = gchi2.logsf(grid, spectrum)
     slope = (values[-1] - values[-2]) / (grid[-1] - grid[-2])
 
     def tail(q: Any) -> Any:
         beyond = np.maximum(q - grid[-1], 0.0) * slope
         return np.exp(np.maximum(np.interp(q, grid, values) + beyond, -690.0))
+
     return tail

@@ -17,6 +17,7 @@ Needs matplotlib (``pip install 'hld[plot]'``), which is imported when a functio
 `new_figure`          an empty figure without global state
 ====================  =====================================================================
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +26,16 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.plots.figure import BLUE, GREY, SMALLEST, axes, draw_pvalues, matplotlib_module, plain_frame, shortened
+from hld.plots.figure import (
+    BLUE,
+    GREY,
+    SMALLEST,
+    axes,
+    draw_pvalues,
+    matplotlib_module,
+    plain_frame,
+    shortened,
+)
 
 LONGEST = 32  # letters of a name beside bars, which need room
 FRAME = "#BFD9EA"  # between pictures of black, grey and white: a tint that none of them has
@@ -62,8 +72,13 @@ def training_curve(history: Any, ax: Any = None) -> Any:
     if history.ndim != 1 or not history.size:
         raise ValueError(f"`history` has shape {history.shape}, expected (epochs + 1,)")
     ax = axes(ax)
-    ax.plot(np.arange(len(history)), history, color=BLUE, linewidth=2,
-            marker="o" if len(history) == 1 else None)
+    ax.plot(
+        np.arange(len(history)),
+        history,
+        color=BLUE,
+        linewidth=2,
+        marker="o" if len(history) == 1 else None,
+    )
     ax.set(xlabel="epoch", ylabel="log-likelihood (nats per row)")
     return plain_frame(ax)
 
@@ -102,14 +117,16 @@ def images(rows: Any, shape: tuple[int, int], ax: Any = None, *, num_columns: in
     rows = pcircuit.check_numbers(rows, "rows", "a table of numbers", finite=False)
     height, width = _checked_shape(shape)
     if rows.ndim != 2 or not len(rows) or rows.shape[1] != height * width:
-        raise ValueError(f"`rows` has shape {rows.shape}, expected (N, {height * width}) with N of at least "
-                         f"1 for pictures of {height} x {width}")
+        raise ValueError(
+            f"`rows` has shape {rows.shape}, expected (N, {height * width}) with N of at least "
+            f"1 for pictures of {height} x {width}"
+        )
     across = min(pcircuit.check_whole_number(num_columns, "num_columns", 1), len(rows))
     ax = axes(ax)
     grid = np.full((-(-len(rows) // across) * (height + 1) + 1, across * (width + 1) + 1), np.nan)
     for i, row in enumerate(rows):
         top, left = i // across * (height + 1) + 1, i % across * (width + 1) + 1
-        grid[top:top + height, left:left + width] = row.reshape(height, width)
+        grid[top : top + height, left : left + width] = row.reshape(height, width)
     ax.imshow(np.ma.masked_invalid(grid), cmap="gray_r", interpolation="nearest")
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
@@ -153,17 +170,23 @@ def localisation_map(localisation: Any, shape: tuple[int, int], ax: Any = None) 
     shares = _shares(localisation)
     height, width = _checked_shape(shape)
     if len(shares) != height * width:
-        raise ValueError(f"`shape` is {height} x {width}, but there are {len(shares)} variables, expected a "
-                         f"shape with as many pixels")
+        raise ValueError(
+            f"`shape` is {height} x {width}, but there are {len(shares)} variables, expected a "
+            f"shape with as many pixels"
+        )
     ax = axes(ax)
-    picture = ax.imshow(shares.reshape(height, width), cmap="cividis", vmin=0, interpolation="nearest")
+    picture = ax.imshow(
+        shares.reshape(height, width), cmap="cividis", vmin=0, interpolation="nearest"
+    )
     ax.set(xlabel="pixel column", ylabel="pixel row")
     # In axes of the picture, so that the scale is as high as the picture wherever it is put.
     ax.figure.colorbar(picture, cax=ax.inset_axes((1.04, 0, 0.05, 1)), label="share of d²")
     return ax
 
 
-def variable_shares(localisation: Any, names: Sequence[str], ax: Any = None, *, top: int = 10) -> Any:
+def variable_shares(
+    localisation: Any, names: Sequence[str], ax: Any = None, *, top: int = 10
+) -> Any:
     """Draw the largest shares of a shift as bars, for variables that have names.
 
     Parameters
@@ -201,7 +224,9 @@ def variable_shares(localisation: Any, names: Sequence[str], ax: Any = None, *, 
         raise TypeError(f"`names` must be a list of names, found {type(names).__name__}")
     names = list(names)
     if len(names) != len(shares):
-        raise ValueError(f"`names` has {len(names)} entries, expected {len(shares)}, one for each variable")
+        raise ValueError(
+            f"`names` has {len(names)} entries, expected {len(shares)}, one for each variable"
+        )
     top = pcircuit.check_whole_number(top, "top", 1)
     ax = axes(ax)
     largest = np.argsort(-shares, kind="stable")[:top]
@@ -245,12 +270,20 @@ def pvalues_over_time(pvalues: Any, alpha: Any, ax: Any = None) -> Any:
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['no shift (2)', 'shift (1)', 'level 0.05']
     """
-    pvalues = pcircuit.check_numbers(pvalues, "pvalues", "a list of numbers from 0 to 1", least=0, most=1)
+    pvalues = pcircuit.check_numbers(
+        pvalues, "pvalues", "a list of numbers from 0 to 1", least=0, most=1
+    )
     if pvalues.ndim != 1:
         raise ValueError(f"`pvalues` has shape {pvalues.shape}, expected (n,)")
     alpha = pcircuit.check_fraction(alpha, "alpha")
     ax = axes(ax)
-    ax.plot(np.arange(1, len(pvalues) + 1), np.maximum(pvalues, SMALLEST), color=GREY, linewidth=0.8, alpha=0.6)
+    ax.plot(
+        np.arange(1, len(pvalues) + 1),
+        np.maximum(pvalues, SMALLEST),
+        color=GREY,
+        linewidth=0.8,
+        alpha=0.6,
+    )
     ax.set(xlabel="batch", ylabel="p-value")
     return draw_pvalues(ax, pvalues, pvalues <= alpha, alpha)
 
@@ -285,8 +318,10 @@ def new_figure(size: Any) -> Any:
 def _shares(localisation: Any) -> np.ndarray:
     """(V,) scores as parts of their sum; all 0 where nothing differs."""
     if not hasattr(localisation, "variable_scores"):
-        raise TypeError(f"`localisation` must be what `localize()` of a result returns, found "
-                        f"{type(localisation).__name__}")
+        raise TypeError(
+            f"`localisation` must be what `localize()` of a result returns, found "
+            f"{type(localisation).__name__}"
+        )
     scores = np.asarray(localisation.variable_scores, dtype=float)
     total = scores.sum()
     return scores / total if total > 0 else scores
@@ -295,7 +330,11 @@ def _shares(localisation: Any) -> np.ndarray:
 def _checked_shape(shape: Any) -> tuple[Any, ...]:
     """Height and width of a picture."""
     if not isinstance(shape, (tuple, list, np.ndarray)) or np.ndim(shape) != 1:
-        raise TypeError(f"`shape` must be height and width, two numbers, found {type(shape).__name__}")
+        raise TypeError(
+            f"`shape` must be height and width, two numbers, found {type(shape).__name__}"
+        )
     if len(shape) != 2:
         raise ValueError(f"`shape` is {tuple(shape)}, expected height and width, both at least 1")
-    return tuple(pcircuit.check_whole_number(size, f"shape[{i}]", 1) for i, size in enumerate(shape))
+    return tuple(
+        pcircuit.check_whole_number(size, f"shape[{i}]", 1) for i, size in enumerate(shape)
+    )

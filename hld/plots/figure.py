@@ -1,4 +1,5 @@
 """What all pictures share: colours, axes, p-values in order, and the way to matplotlib."""
+
 from __future__ import annotations
 
 import importlib
@@ -24,7 +25,9 @@ def matplotlib_module(module: str) -> Any:
     try:
         return importlib.import_module(f"matplotlib.{module}")
     except ImportError:
-        raise ImportError("drawing needs matplotlib, which is not installed: pip install 'hld[plot]'") from None
+        raise ImportError(
+            "drawing needs matplotlib, which is not installed: pip install 'hld[plot]'"
+        ) from None
 
 
 def plain_frame(ax: Any) -> Any:
@@ -51,7 +54,7 @@ def shortened(text: str, most: int) -> str:
     >>> shortened("occupation", 6)
     'occup…'
     """
-    return text if len(text) <= most else text[:most - 1] + "…"
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def draw_pvalues(ax: Any, pvalues: np.ndarray, is_shift: np.ndarray, alpha: float) -> Any:
@@ -72,9 +75,18 @@ def draw_pvalues(ax: Any, pvalues: np.ndarray, is_shift: np.ndarray, alpha: floa
         The same, without the names of its axes.
     """
     place, heights = np.arange(1, len(pvalues) + 1), np.maximum(pvalues, SMALLEST)
-    for chosen, mark, colour, size, name in ((~is_shift, "o", BLUE, 5, "no shift"),
-                                             (is_shift, "v", VERMILLION, 8, "shift")):
-        ax.plot(place[chosen], heights[chosen], mark, color=colour, markersize=size, label=f"{name} ({np.sum(chosen)})")
+    for chosen, mark, colour, size, name in (
+        (~is_shift, "o", BLUE, 5, "no shift"),
+        (is_shift, "v", VERMILLION, 8, "shift"),
+    ):
+        ax.plot(
+            place[chosen],
+            heights[chosen],
+            mark,
+            color=colour,
+            markersize=size,
+            label=f"{name} ({np.sum(chosen)})",
+        )
     ax.axhline(alpha, color="black", linestyle="--", linewidth=1, label=f"level {alpha:g}")
     ax.set(yscale="log", ylim=(SMALLEST / 2, 2))
     ax.legend(loc="lower left", fontsize="small")

@@ -3,6 +3,7 @@
 The picture is made from the same p-values as results, so what is drawn is what was tested.  The one difference: where
 batches are drawn, only the first 999 are used.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -58,19 +59,35 @@ def null_law(test: Any, result: Any, ax: Any = None) -> Any:
     if not hasattr(result, "metrics"):
         raise TypeError(f"`result` must be an HLDResult, found {type(result).__name__}")
     if len(result.metrics) > 1:
-        raise ValueError(f"`test` combines the metrics {result.metrics}: draw the law of a test with one of them")
+        raise ValueError(
+            f"`test` combines the metrics {result.metrics}: draw the law of a test with one of them"
+        )
     edges, tail = null_tail(test, result)
     pvalue, level = _of_distance(result)
     known = f"p = {pvalue:.2g}" if pvalue > LEAST_SHOWN else f"p < {LEAST_SHOWN:g}"
     density = -np.diff(tail) / np.diff(edges)
     beyond = edges[:-1] >= result.threshold * (1 - 1e-9)
     ax = axes(ax)
-    for chosen, colour, label in ((~beyond, SKY, "no shift"), (beyond, VERMILLION, f"level {level:.3g}")):
-        ax.bar(edges[:-1][chosen], density[chosen], np.diff(edges)[chosen], align="edge", color=colour, label=label)
+    for chosen, colour, label in (
+        (~beyond, SKY, "no shift"),
+        (beyond, VERMILLION, f"level {level:.3g}"),
+    ):
+        ax.bar(
+            edges[:-1][chosen],
+            density[chosen],
+            np.diff(edges)[chosen],
+            align="edge",
+            color=colour,
+            label=label,
+        )
     ax.axvline(result.statistic, color=BLUE, linewidth=2, label=f"this batch: {known}")
     rows = f"{result.num_samples} row{'s' * (result.num_samples != 1)}"
-    ax.set(xlabel=f"distance d of a batch of {rows}", ylabel="density under H0",
-           xlim=(0, edges[-1]), ylim=(0, None))
+    ax.set(
+        xlabel=f"distance d of a batch of {rows}",
+        ylabel="density under H0",
+        xlim=(0, edges[-1]),
+        ylim=(0, None),
+    )
     place = "upper center" if result.statistic > 0.7 * edges[-1] else "upper right"
     ax.legend(fontsize="small", frameon=False, loc=place)
     return plain_frame(ax)
@@ -79,10 +96,17 @@ def null_law(test: Any, result: Any, ax: Any = None) -> Any:
 def _of_distance(result: Any) -> tuple[float, float]:
     """The p-value of the distance, and its part of the level; all of it where nothing else is tested."""
     quality = result.data_quality
-    beside = (result.largest_count, result.largest_dependence,
-              *(() if quality is None else (quality.missingness, quality.new_values)))
+    beside = (
+        result.largest_count,
+        result.largest_dependence,
+        *(() if quality is None else (quality.missingness, quality.new_values)),
+    )
     share = sum(one.share for one in beside if one is not None)
-    return (result.pvalues[0], (1 - share) * result.scaled_alpha) if share else (result.pvalue, result.alpha)
+    return (
+        (result.pvalues[0], (1 - share) * result.scaled_alpha)
+        if share
+        else (result.pvalue, result.alpha)
+    )
 
 
 def null_tail(test: Any, result: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -14,6 +14,7 @@ F (S o R) F^t.  For a metric that weighs nodes one by one these are majorised by
 1985), so that the law without holes is a little conservative; others need the covariance.  Nothing is filled in by the
 circuit, hence the circuit's errors do not enter through the holes.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -84,12 +85,16 @@ def shown(vectors: RowVectors, rows: np.ndarray) -> Shown:
     sums, counts = np.zeros(m), np.zeros(m, dtype=np.int64)
     step = max(1, BLOCK_VALUES // m)
     for start in range(0, len(rows), step):
-        block = rows[start:start + step]
+        block = rows[start : start + step]
         seen = vectors.seen(block)
         sums += np.where(seen, vectors.rows(block), 0.0).sum(axis=0)
         counts += seen.sum(axis=0)
-    return Shown(sums / np.maximum(counts, 1), counts, len(rows),
-                 seen_pairs(vectors, rows[some_rows(len(rows), MOST_PAIRED)], counts))
+    return Shown(
+        sums / np.maximum(counts, 1),
+        counts,
+        len(rows),
+        seen_pairs(vectors, rows[some_rows(len(rows), MOST_PAIRED)], counts),
+    )
 
 
 def seen_pairs(vectors: RowVectors, rows: np.ndarray, counts: np.ndarray) -> np.ndarray:

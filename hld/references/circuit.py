@@ -5,6 +5,7 @@ metric's image of the covariance is formed; beyond that, each form of map has it
 weighting of the circuit's moments, a few stretched directions need only S times these directions, a map to few
 coordinates has a small image, and for any other map the image is estimated from drawn rows.
 """
+
 from __future__ import annotations
 
 from functools import cached_property
@@ -21,7 +22,7 @@ from hld.vectors.row_vectors import RowVectors
 BLOCK_ROWS = 200_000  # rows drawn at a time
 BLOCK_VALUES = 500_000  # likelihoods of several batches that are held: a call for each takes longer than its work
 MOST_MAPPED = 10_000_000  # entries of F S, where F is formed
-DRAWN_ROWS, DRAWN_BYTES = 20_000, 2 ** 28  # where F S F^T is estimated from rows
+DRAWN_ROWS, DRAWN_BYTES = 20_000, 2**28  # where F S F^T is estimated from rows
 
 
 class CircuitReference:
@@ -46,7 +47,9 @@ class CircuitReference:
 
     num_rows = None
 
-    def __init__(self, circuit: pcircuit.Circuit, nodes: np.ndarray, mean: np.ndarray | None = None) -> None:
+    def __init__(
+        self, circuit: pcircuit.Circuit, nodes: np.ndarray, mean: np.ndarray | None = None
+    ) -> None:
         self.circuit, self.nodes, self.vectors = circuit, nodes, RowVectors(circuit, nodes)
         self.kept: dict = {}  # type: ignore[type-arg]  # what metrics computed of S, for those that need the same
         self.mean = np.array(self.moments.mean) if mean is None else mean
@@ -106,11 +109,11 @@ class CircuitReference:
         means = np.empty((B, len(self.nodes)))
         step = max(1, BLOCK_ROWS // T)
         for start in range(0, B, step):
-            batches = means[start:start + step]
+            batches = means[start : start + step]
             rows = pcircuit.sample(self.circuit, len(batches) * T, rng=rng)
             each = max(1, BLOCK_VALUES // (T * len(self.nodes)))
             for b in range(0, len(batches), each):
-                batches[b:b + each] = self._means_of_batches(rows[b * T:(b + each) * T], T)
+                batches[b : b + each] = self._means_of_batches(rows[b * T : (b + each) * T], T)
         return means - self.mean
 
     def _means_of_batches(self, rows: Any, T: Any) -> Any:
@@ -128,13 +131,17 @@ class CircuitReference:
         if metric.node_weights is not None:
             if (metric.node_weights == 1).all():
                 return self.moments
-            return pcircuit.exact_moments(self.circuit, self.nodes, node_weights=metric.node_weights)
+            return pcircuit.exact_moments(
+                self.circuit, self.nodes, node_weights=metric.node_weights
+            )
         if isinstance(metric, Stretched):
             return StretchedCovariance(self.moments, metric)
         transposed = _transposed(metric, m)
         if transposed is not None:
             return DenseCovariance(metric.apply((self.operator() @ transposed).T))
-        drawn = self.rows(int(np.clip(DRAWN_BYTES // (8 * m), 500, DRAWN_ROWS)), np.random.default_rng(0))
+        drawn = self.rows(
+            int(np.clip(DRAWN_BYTES // (8 * m), 500, DRAWN_ROWS)), np.random.default_rng(0)
+        )
         return RowCovariance(metric.apply(drawn))
 
 

@@ -3,6 +3,7 @@
 All three have the methods of `hld.references.reference.Covariance`.  `through` is the rule that all references share
 for few nodes: form S, and map it.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -17,7 +18,10 @@ from hld.references.leading import leading_eigenpairs
 
 MOST_FORMED = 3000  # rows or coordinates of a product of a table with itself, all of whose eigenvalues are computed
 MOST_KEPT = 6000  # the same, of one that is kept for iterations: 288 MB
-FEW, MOSTLY = 300, 0.9  # of a matrix whose rank does not matter; share of it that makes no difference
+FEW, MOSTLY = (
+    300,
+    0.9,
+)  # of a matrix whose rank does not matter; share of it that makes no difference
 MANY = 256  # leading eigenvalues that are found together
 # residuals of leading eigenvectors, relative to the largest and to the smallest of their eigenvalues, at which
 # iteration ends; errors of the eigenvalues are quadratic in them
@@ -63,6 +67,7 @@ class DenseCovariance:
     def operator(self) -> Any:
         """S as a linear operator."""
         from scipy.sparse.linalg import aslinearoperator
+
         return aslinearoperator(self.matrix)
 
     def eigenvalues(self, k: Any = None) -> np.ndarray:
@@ -109,6 +114,7 @@ class RowCovariance:
     def operator(self) -> Any:
         """S as a linear operator that never forms it."""
         from scipy.sparse.linalg import LinearOperator
+
         X = self.table
 
         def times(v: np.ndarray) -> np.ndarray:
@@ -216,20 +222,24 @@ class StretchedCovariance:
     @property
     def trace(self) -> float:
         """tr(F S F)."""
-        return float(self.metric.rest ** 2 * self.inner.trace + self._gains @ self._along[1].diagonal())
+        return float(
+            self.metric.rest**2 * self.inner.trace + self._gains @ self._along[1].diagonal()
+        )
 
     @property
     def trace_sq(self) -> float:
         """tr((F S F)^2)."""
         image, block = self._along
-        once = self._gains @ (image ** 2).sum(axis=0)
-        twice = self._gains @ block ** 2 @ self._gains
-        return float(self.metric.rest ** 4 * self.inner.trace_sq + 2 * self.metric.rest ** 2 * once + twice)
+        once = self._gains @ (image**2).sum(axis=0)
+        twice = self._gains @ block**2 @ self._gains
+        return float(
+            self.metric.rest**4 * self.inner.trace_sq + 2 * self.metric.rest**2 * once + twice
+        )
 
     @property
     def bound(self) -> float:
         """A bound on the eigenvalues that `eigenvalues` leaves out."""
-        return float(self.metric.rest ** 2 * np.linalg.eigvalsh(self._along[1])[0])
+        return float(self.metric.rest**2 * np.linalg.eigvalsh(self._along[1])[0])
 
     def eigenvalues(self, k: Any = None) -> np.ndarray:
         """Those along V, in descending order, all of them whatever k is."""
@@ -239,7 +249,7 @@ class StretchedCovariance:
     @property
     def _gains(self) -> Any:
         """(k,) f^2 - r^2."""
-        return self.metric.factors ** 2 - self.metric.rest ** 2
+        return self.metric.factors**2 - self.metric.rest**2
 
 
 def _of_formed(matrix: np.ndarray, k: Any) -> np.ndarray:
@@ -248,7 +258,9 @@ def _of_formed(matrix: np.ndarray, k: Any) -> np.ndarray:
         smaller = _without_null_space(matrix) if FEW < len(matrix) <= MOST_AT_ONCE else matrix
         values = np.linalg.eigvalsh(smaller)[::-1]
         return pcircuit.without_rounding(np.pad(values, (0, len(matrix) - len(values))))[:k]
-    return pcircuit.without_rounding(leading_eigenpairs(matrix, len(matrix), k, SHARP, coarse=SHARP_LAST)[0])
+    return pcircuit.without_rounding(
+        leading_eigenpairs(matrix, len(matrix), k, SHARP, coarse=SHARP_LAST)[0]
+    )
 
 
 def _without_null_space(matrix: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ SHARE (sum_j |F_j| S_jj^1/2)^2, F_j its columns.
 
 Reference: N. J. Higham (2002), Accuracy and Stability of Numerical Algorithms, section 10.3; LAPACK's pstrf.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -51,7 +52,9 @@ def units_of(table: np.ndarray) -> np.ndarray:
     return np.where((largest > 0) & (largest < SMALL), largest, 1.0)
 
 
-def factor_of_nodes(covariance_of: Callable[[Any], np.ndarray], m: int, groups: Sequence[slice] = ()) -> np.ndarray:
+def factor_of_nodes(
+    covariance_of: Callable[[Any], np.ndarray], m: int, groups: Sequence[slice] = ()
+) -> np.ndarray:
     """(r, m) A with A^t A = S, but for a share of 1e-13 of the variance of each node.
 
     Parameters
@@ -85,8 +88,12 @@ def factor_of_nodes(covariance_of: Callable[[Any], np.ndarray], m: int, groups: 
         first, others = np.split(order, [len(upper)])
         if len(others):
             kept[places[others]] = False
-            shares = np.linalg.solve(upper[:, :len(first)], upper[:, len(first):])  # of scaled nodes
-            expressed.append((places[others], places[first], shares / scale[first, None] * scale[others]))
+            shares = np.linalg.solve(
+                upper[:, : len(first)], upper[:, len(first) :]
+            )  # of scaled nodes
+            expressed.append(
+                (places[others], places[first], shares / scale[first, None] * scale[others])
+            )
     places = every[kept]
     order, upper, scale = _scaled_pivots(covariance_of(places))
     factor = np.zeros((len(upper), m))
@@ -124,7 +131,9 @@ def pivoted_factor(covariance: np.ndarray) -> np.ndarray:
     >>> np.abs(pivoted_factor(np.diag([1e-20, 4.0])))
     array([[0., 2.]])
     """
-    order, upper = _pivoted(covariance, ROUNDING * max(float(covariance.diagonal().max(initial=0.0)), 0.0))
+    order, upper = _pivoted(
+        covariance, ROUNDING * max(float(covariance.diagonal().max(initial=0.0)), 0.0)
+    )
     factor = np.empty_like(upper)
     factor[:, order] = upper
     return factor
@@ -133,6 +142,7 @@ def pivoted_factor(covariance: np.ndarray) -> np.ndarray:
 def _pivoted(matrix: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
     """An order of the coordinates, and (r, m) upper U with U^t U = the matrix in this order, but for the tolerance."""
     from scipy.linalg.lapack import dpstrf
+
     if not len(matrix) or not matrix.diagonal().max() > tolerance:
         return np.arange(len(matrix)), np.zeros((0, len(matrix)))
     upper, order, rank, _ = dpstrf(matrix, tol=tolerance)

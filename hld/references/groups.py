@@ -23,6 +23,7 @@ among mixtures would be too small.
 **Holes.**  An entry of a vector that a row does not show is replaced by a constant, `fill`, in groups and batches
 alike.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ from hld.vectors.bounded import bounded_array
 from hld.vectors.row_vectors import RowVectors
 
 STEP = 4  # ratio of the sizes at which means are kept
-MOST_BYTES = 2 ** 26  # of all means
+MOST_BYTES = 2**26  # of all means
 FEWEST_MIXED = 6  # rows of a batch from which on means of two sizes are mixed
 FEWEST_NEEDED = 19  # groups among which a batch can have p = 0.05
 FEWEST_GROUPS = 3  # one to learn from and two to compare with
@@ -78,7 +79,9 @@ class GroupReference:
 
     def at(self, num_rows: int) -> np.ndarray:
         """(G, size) means of the groups with the covariance that means of so many rows have, or of fewer rows."""
-        ends = np.minimum(STEP ** np.arange(len(self.means), dtype=np.float64)[:, None], self.counts)  # (R, G)
+        ends = np.minimum(
+            STEP ** np.arange(len(self.means), dtype=np.float64)[:, None], self.counts
+        )  # (R, G)
         T = np.minimum(num_rows, self.counts).astype(np.float64)
         below = np.maximum((ends <= T).sum(axis=0) - 1, 0)
         above, places = np.minimum(below + 1, len(self.means) - 1), np.arange(len(T))
@@ -87,7 +90,7 @@ class GroupReference:
         gap = np.maximum(more, 1.0)
         rest = (whole * (s + more)[:, None] - first * s[:, None]) / gap[:, None]
         a = 1 / s + 1 / gap
-        w = (1 / gap + np.sqrt(np.maximum(gap ** -2.0 - a * (1 / gap - 1 / T), 0.0))) / a
+        w = (1 / gap + np.sqrt(np.maximum(gap**-2.0 - a * (1 / gap - 1 / T), 0.0))) / a
         w = np.where((more > 0) & (num_rows >= FEWEST_MIXED), np.clip(w, 0.0, 1.0), 1.0)[:, None]
         return w * first + (1 - w) * rest
 
@@ -99,12 +102,19 @@ class GroupReference:
     def mean_of(self, vectors: RowVectors, rows: np.ndarray) -> np.ndarray:
         """(size,) mean vector of the rows of a batch, holes filled as in the groups."""
         step = max(1, BLOCK_VALUES // vectors.size)
-        return sum(filled_rows(vectors, rows[start:start + step], self.fill).sum(axis=0)
-                   for start in range(0, len(rows), step)) / len(rows)
+        return sum(
+            filled_rows(vectors, rows[start : start + step], self.fill).sum(axis=0)
+            for start in range(0, len(rows), step)
+        ) / len(rows)
 
     def to_arrays(self) -> dict[str, Any]:
         """All arrays, by name."""
-        return {"counts": self.counts, "means": self.means, "within": self.within, "fill": self.fill}
+        return {
+            "counts": self.counts,
+            "means": self.means,
+            "within": self.within,
+            "fill": self.fill,
+        }
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], bounds: np.ndarray) -> GroupReference:
@@ -114,15 +124,20 @@ class GroupReference:
         if len(counts) < 2 or counts.min() < 1:
             raise ValueError("the groups of the test must be two or more, of one row or more each")
         means = bounded_array(arrays, "means", (num_sizes(counts), len(counts), size), bounds)
-        within = bounded_array(arrays, "within", (size,), 2 * bounds ** 2)  # of two rows
+        within = bounded_array(arrays, "within", (size,), 2 * bounds**2)  # of two rows
         fill = bounded_array(arrays, "fill", (size,), bounds)
         if (within < 0).any():
             raise ValueError("variances within groups must be at least 0")
         return cls(counts, means, within, fill)
 
 
-def group_reference(vectors: RowVectors, rows: np.ndarray, labels: np.ndarray, fill: np.ndarray,
-                    rng: np.random.Generator) -> GroupReference:
+def group_reference(
+    vectors: RowVectors,
+    rows: np.ndarray,
+    labels: np.ndarray,
+    fill: np.ndarray,
+    rng: np.random.Generator,
+) -> GroupReference:
     """The reference of labelled rows.
 
     Parameters
@@ -154,7 +169,9 @@ def group_reference(vectors: RowVectors, rows: np.ndarray, labels: np.ndarray, f
         ordered = [rows[rng.permutation(groups[g])] for g in some]
         values = filled_rows(vectors, np.concatenate(ordered), fill)
         for g, own in zip(some, np.split(values, np.cumsum(counts[some])[:-1]), strict=True):
-            means[:, g] = [own[:end].mean(axis=0) for end in np.minimum(STEP ** np.arange(sizes), counts[g])]
+            means[:, g] = [
+                own[:end].mean(axis=0) for end in np.minimum(STEP ** np.arange(sizes), counts[g])
+            ]
             squares += ((own - means[-1, g]) ** 2).sum(axis=0)
     return GroupReference(counts, means, squares / max(int((counts - 1).sum()), 1), fill)
 
@@ -224,9 +241,11 @@ def split_groups(labels: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarr
     """
     G = int(labels.max()) + 1 if len(labels) else 0
     if G < FEWEST_GROUPS:
-        raise ValueError(f"`groups` names {G} group{'s' * (G != 1)}, expected at least {FEWEST_GROUPS}: one to learn "
-                         f"from and two to compare with; p-values are at least 1 / (1 + groups compared with)")
+        raise ValueError(
+            f"`groups` names {G} group{'s' * (G != 1)}, expected at least {FEWEST_GROUPS}: one to learn "
+            f"from and two to compare with; p-values are at least 1 / (1 + groups compared with)"
+        )
     is_kept = np.zeros(G, dtype=bool)
-    is_kept[rng.permutation(G)[:max(-(-G // 2), min(FEWEST_NEEDED, G - 1))]] = True
+    is_kept[rng.permutation(G)[: max(-(-G // 2), min(FEWEST_NEEDED, G - 1))]] = True
     kept = is_kept[labels]
     return np.flatnonzero(~kept), np.flatnonzero(kept)

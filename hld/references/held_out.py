@@ -4,6 +4,7 @@ A batch and rows that nothing was learned from are exchangeable as long as there
 the circuit was fitted to are not, since it fits these better.  So half of the rows are held out, unless the user asks
 for something else or there are too few.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -46,7 +47,9 @@ def split_rows(num_rows: int, reference: str, rng: np.random.Generator) -> tuple
     if reference != "held-out":
         return np.arange(num_rows), np.arange(num_rows) if reference == "training" else None
     if num_rows < FEWEST_ROWS:
-        raise ValueError(f"`table` has {num_rows} rows: with reference='held-out' half of them are held out, "
-                         f"which needs at least {FEWEST_ROWS}")
+        raise ValueError(
+            f"`table` has {num_rows} rows: with reference='held-out' half of them are held out, "
+            f"which needs at least {FEWEST_ROWS}"
+        )
     rows = rng.permutation(num_rows)
-    return np.sort(rows[num_rows // 2:]), np.sort(rows[:num_rows // 2])
+    return np.sort(rows[num_rows // 2 :]), np.sort(rows[: num_rows // 2])

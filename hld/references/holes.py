@@ -10,6 +10,7 @@ in them, a batch of T rows with patterns M_1..M_T has
 and its statistic has the generalised chi-square law of the averaged covariance, in the metric of the test.  Each
 pattern costs one computation of moments, which is kept.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -83,7 +84,9 @@ class HoleReference(DenseCovariance):
 
     def batch_means(self, T: Any, B: Any, rng: np.random.Generator) -> np.ndarray:
         """(B, m) centred means over batches of T rows; for the batch's own T they have exactly its holes."""
-        each = max(1, BLOCK_VALUES // (T * len(self.nodes)))  # many batches at a time: a call takes longer than one
+        each = max(
+            1, BLOCK_VALUES // (T * len(self.nodes))
+        )  # many batches at a time: a call takes longer than one
         means = [self._means(T, min(each, B - start), rng) for start in range(0, B, each)]
         return np.concatenate(means)
 
@@ -124,8 +127,10 @@ class HolePatterns:
 
     def __init__(self, circuit: pcircuit.Circuit, nodes: np.ndarray) -> None:
         if len(nodes) > MAX_FULL_SPECTRUM:
-            raise ValueError(f"`missing` 'exact' forms covariances of at most {MAX_FULL_SPECTRUM} nodes, found "
-                             f"{len(nodes)}: select fewer `nodes`, or use missing='complete'")
+            raise ValueError(
+                f"`missing` 'exact' forms covariances of at most {MAX_FULL_SPECTRUM} nodes, found "
+                f"{len(nodes)}: select fewer `nodes`, or use missing='complete'"
+            )
         self.circuit, self.nodes = circuit, nodes
         self._kept: dict[bytes, tuple[Any, ...]] = {}
 
@@ -136,7 +141,14 @@ class HolePatterns:
         found = [self.moments(pattern) for pattern in patterns]
         shares = np.bincount(which) / len(which)
         covariance = sum(share * one for share, (_, one) in zip(shares, found, strict=True))
-        return HoleReference(covariance, self.circuit, self.nodes, patterns, np.stack([one for one, _ in found]), which)
+        return HoleReference(
+            covariance,
+            self.circuit,
+            self.nodes,
+            patterns,
+            np.stack([one for one, _ in found]),
+            which,
+        )
 
     def moments(self, pattern: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean (m,) and covariance (m, m) of marginal likelihoods where the variables of `pattern` (V,) are missing."""
@@ -145,10 +157,15 @@ class HolePatterns:
             return self._kept[key]
         circuit = self.circuit
         if pattern.any():
-            circuit = pcircuit.Circuit(circuit.vtree, [
-                pcircuit.InputRegion(region.variable, np.ones((region.num_units, 1)))
-                if isinstance(region, pcircuit.InputRegion) and pattern[region.variable] else region
-                for region in circuit.regions])
+            circuit = pcircuit.Circuit(
+                circuit.vtree,
+                [
+                    pcircuit.InputRegion(region.variable, np.ones((region.num_units, 1)))
+                    if isinstance(region, pcircuit.InputRegion) and pattern[region.variable]
+                    else region
+                    for region in circuit.regions
+                ],
+            )
         moments = pcircuit.exact_moments(circuit, self.nodes)
         result = np.array(moments.mean), moments.covariance()
         if len(self._kept) < MOST_PATTERNS:

@@ -10,6 +10,7 @@ for each metric, for the check by a batch's own rows (`hld.nulls.ranks.confirmat
 holes (`hld.references.available`) the covariance S where it is formed, and, if the rows had holes, how many show each
 node and each pair of nodes.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
@@ -61,10 +62,14 @@ class KeptRows:
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """k, and the arrays; of symmetric ones the lower triangle."""
         arrays = {part.name: getattr(self, part.name) for part in fields(self)[1:]}
-        return {"num_rows": self.num_rows}, arrays | {name: _triangle(arrays[name]) for name in SYMMETRIC}
+        return {"num_rows": self.num_rows}, arrays | {
+            name: _triangle(arrays[name]) for name in SYMMETRIC
+        }
 
     @classmethod
-    def from_parts(cls, scalars: dict[str, int], arrays: dict[str, np.ndarray], m: int, q: int) -> KeptRows:
+    def from_parts(
+        cls, scalars: dict[str, int], arrays: dict[str, np.ndarray], m: int, q: int
+    ) -> KeptRows:
         """Sums that `to_parts` wrote, for m nodes and q metrics; raises ValueError where they do not fit."""
         k = pcircuit.check_whole_number(scalars["num_rows"], "num_rows", 2)
         norms = pcircuit.finite_array(arrays, "norms", (q, 3))
@@ -73,7 +78,9 @@ class KeptRows:
             raise ValueError("sums of squares over the reference rows must be at least 0")
         _check_powers(k, *sums)
         covariance, shared = (_symmetric(arrays, name, m) for name in SYMMETRIC)
-        counts = pcircuit.finite_array(arrays, "counts", (m,) if arrays["counts"].size else (0,), np.int64)
+        counts = pcircuit.finite_array(
+            arrays, "counts", (m,) if arrays["counts"].size else (0,), np.int64
+        )
         if ((counts < 0) | (counts > k) | (counts != np.floor(counts))).any():
             raise ValueError(f"rows that show a node must be whole numbers up to {k}")
         each = np.maximum(counts, 1).astype(np.float64)
@@ -81,7 +88,6 @@ class KeptRows:
         if shared.size and counts.size and ((shared < 0) | (shared > most)).any():
             raise ValueError(f"rows that show two nodes must be from 0 to {k} together")
         return cls(k, norms, *sums, covariance, counts.astype(np.int64), shared)  # type: ignore[call-arg]
-
 
     def check_fits(self, stds: np.ndarray, laws: tuple[Any, ...]) -> None:
         """Raise unless norms and covariance are those of the laws and of the standard deviations of a test.
@@ -97,27 +103,45 @@ class KeptRows:
             Says which differ.
         """
         known = [hasattr(law, "multiplicities") for law in laws]
-        expected = np.array([_norms(law.eigenvalues, law.multiplicities) for law in laws]) if all(known) else self.norms
-        if expected.shape != self.norms.shape or not np.allclose(self.norms, expected, rtol=SLACK, atol=0.0):
-            raise ValueError("the norms of the reference rows' covariance are not those of the laws of the test")
+        expected = (
+            np.array([_norms(law.eigenvalues, law.multiplicities) for law in laws])
+            if all(known)
+            else self.norms
+        )
+        if expected.shape != self.norms.shape or not np.allclose(
+            self.norms, expected, rtol=SLACK, atol=0.0
+        ):
+            raise ValueError(
+                "the norms of the reference rows' covariance are not those of the laws of the test"
+            )
         most = np.outer(stds, stds)
-        if len(self.covariance) and not (np.allclose(self.covariance.diagonal(), stds ** 2, rtol=SLACK, atol=LEAST)
-                                         and (np.abs(self.covariance) <= most * (1 + SLACK) + LEAST).all()):
-            raise ValueError("the covariance of the reference rows does not have the deviations of the test")
+        if len(self.covariance) and not (
+            np.allclose(self.covariance.diagonal(), stds**2, rtol=SLACK, atol=LEAST)
+            and (np.abs(self.covariance) <= most * (1 + SLACK) + LEAST).all()
+        ):
+            raise ValueError(
+                "the covariance of the reference rows does not have the deviations of the test"
+            )
 
 
 def _check_powers(k: int, fourth: np.ndarray, farthest: np.ndarray) -> None:
     """Raise unless mean fourth powers and largest squares can be those of k numbers in the range of `MOST_SQUARED`."""
     if farthest.max() > MOST_SQUARED:
-        raise ValueError(f"squared distances of reference rows must be at most {MOST_SQUARED:g}, "
-                         f"found {farthest.max()}")
-    square = farthest ** 2
+        raise ValueError(
+            f"squared distances of reference rows must be at most {MOST_SQUARED:g}, "
+            f"found {farthest.max()}"
+        )
+    square = farthest**2
     if (fourth > square * (1 + 1e-9)).any() or (square > k * fourth * (1 + 1e-9)).any():
-        raise ValueError(f"mean fourth powers {fourth.tolist()} of distances are not those of {k} reference rows of "
-                         f"which the farthest have the squares {farthest.tolist()}")
+        raise ValueError(
+            f"mean fourth powers {fourth.tolist()} of distances are not those of {k} reference rows of "
+            f"which the farthest have the squares {farthest.tolist()}"
+        )
 
 
-def kept_rows(reference: Reference, metrics: tuple[Any, ...], laws: tuple[Any, ...]) -> KeptRows | None:
+def kept_rows(
+    reference: Reference, metrics: tuple[Any, ...], laws: tuple[Any, ...]
+) -> KeptRows | None:
     """What is kept of a reference's rows; None of a reference that is not made of rows.
 
     Parameters
@@ -135,7 +159,7 @@ def kept_rows(reference: Reference, metrics: tuple[Any, ...], laws: tuple[Any, .
     return KeptRows(
         reference.num_rows,
         np.array([_norms(law.eigenvalues, law.multiplicities) for law in laws]),
-        (squared ** 2).mean(axis=1),
+        (squared**2).mean(axis=1),
         squared.max(axis=1),
         reference.covariance() if formed else np.zeros((0, 0)),
         np.zeros(0, np.int64) if holes is None else holes.counts,
@@ -145,7 +169,7 @@ def kept_rows(reference: Reference, metrics: tuple[Any, ...], laws: tuple[Any, .
 
 def _norms(values: np.ndarray, counts: np.ndarray) -> tuple[Any, ...]:
     """Trace, Frobenius norm and largest of eigenvalues with multiplicities."""
-    return (counts * values).sum(), np.sqrt((counts * values ** 2).sum()), values.max()
+    return (counts * values).sum(), np.sqrt((counts * values**2).sum()), values.max()
 
 
 def _triangle(matrix: np.ndarray) -> np.ndarray:

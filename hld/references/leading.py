@@ -20,6 +20,7 @@ direction that the computed one misses has at most a variance of residual^2 / la
 direction beyond k, all of which are left out.  In contrast to Lanczos, which goes vector by vector, all work is
 products of matrices, which take a tenth of the time, and nothing is restarted.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -28,16 +29,22 @@ from typing import Any
 import numpy as np
 
 BLOCK = 32  # columns at a time
-MOST_COLUMNS, MOST_BLOCKS = 4, 12  # of the basis, times k and BLOCK: beyond both together pairs are taken as they are
+MOST_COLUMNS, MOST_BLOCKS = (
+    4,
+    12,
+)  # of the basis, times k and BLOCK: beyond both together pairs are taken as they are
 GROWTH = 1.25  # of the basis between two looks, each of which costs the cube of its size
 COARSE = 0.2  # residuals allowed, relative to the smallest eigenvalue that is wanted
 INDEPENDENT = 1e-3  # share of a column that those before it do not explain
-MUCH = 0.01  # share of an image's column, new in it, that is enough not to take the basis away twice
+MUCH = (
+    0.01  # share of an image's column, new in it, that is enough not to take the basis away twice
+)
 WEAK = 1e-10  # share of a column's length below which nothing of it is left but rounding
 
 
-def leading_eigenpairs(operator: Any, m: int, k: int, epsilon: float, *,
-                       coarse: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+def leading_eigenpairs(
+    operator: Any, m: int, k: int, epsilon: float, *, coarse: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
     """The k largest eigenvalues and their vectors.
 
     Parameters
@@ -76,7 +83,7 @@ def leading_eigenpairs(operator: Any, m: int, k: int, epsilon: float, *,
     basis, small, size = np.empty((m, width), order="F"), np.zeros((width, width)), 0
     image = left = rng.standard_normal((m, min(BLOCK, m)))
     while True:
-        block = _orthonormal(left[:, :width - size], image, basis[:, :size], rng)
+        block = _orthonormal(left[:, : width - size], image, basis[:, :size], rng)
         start, size = size, size + block.shape[1]
         basis[:, start:size] = block
         image = operator @ block
@@ -92,14 +99,16 @@ def leading_eigenpairs(operator: Any, m: int, k: int, epsilon: float, *,
 
 def _orthonormal(left: Any, image: Any, basis: Any, rng: np.random.Generator) -> Any:
     """An orthonormal basis of what is left of an image beside another basis; random directions where nothing is."""
-    whole = np.linalg.norm(image[:, :left.shape[1]], axis=0)
+    whole = np.linalg.norm(image[:, : left.shape[1]], axis=0)
     share = np.linalg.norm(left, axis=0) / np.where(whole > 0, whole, 1.0)
     weak = share <= WEAK
     if weak.any():
         fresh = rng.standard_normal((len(left), int(weak.sum())))
         left[:, weak] = fresh - _combined(basis, basis.T @ fresh)
     block, least = _orthonormal_columns(left)
-    if least * share.min() <= MUCH:  # to take away once leaves rounding of the size of what was taken
+    if (
+        least * share.min() <= MUCH
+    ):  # to take away once leaves rounding of the size of what was taken
         block = block - _combined(basis, basis.T @ block)
     return _orthonormal_columns(block)[0]
 
@@ -116,7 +125,9 @@ def _orthonormal_columns(block: np.ndarray) -> tuple[np.ndarray, float]:
         with contextlib.suppress(np.linalg.LinAlgError):
             lower = np.linalg.cholesky(product / scale / scale[:, None])
             if lower.diagonal().min() >= INDEPENDENT:
-                return _combined(block, np.linalg.inv(lower).T / scale[:, None]), float(lower.diagonal().min())
+                return _combined(block, np.linalg.inv(lower).T / scale[:, None]), float(
+                    lower.diagonal().min()
+                )
     return np.linalg.qr(block)[0], 0.0
 
 

@@ -1,4 +1,5 @@
 """The references by the names that `reference=` takes: add one by writing a class and a line here."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -12,10 +13,14 @@ from hld.references.reference import Reference
 from hld.references.rows import row_reference
 
 
-def _of_circuit(circuit: pcircuit.Circuit, nodes: np.ndarray, rows: Any, features: Any = None) -> CircuitReference:
+def _of_circuit(
+    circuit: pcircuit.Circuit, nodes: np.ndarray, rows: Any, features: Any = None
+) -> CircuitReference:
     """The circuit's own; features have no exact moments."""
     if features is not None:
-        raise ValueError("`metric` 'score' compares rows with rows: use reference='training' with `training_data`")
+        raise ValueError(
+            "`metric` 'score' compares rows with rows: use reference='training' with `training_data`"
+        )
     return CircuitReference(circuit, nodes)
 
 

@@ -5,6 +5,7 @@ can be drawn.  `under` shows it through a metric F: the distribution of F (L - m
 Nulls are made from that and from draws, and know nothing else of a reference; so a new kind of reference is one more
 class with these methods, and one line in `hld.references.named`.
 """
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from hld.vectors.row_vectors import RowVectors
     from pcircuit import Circuit
 
-MAX_FULL_SPECTRUM = 1500  # coordinates up to which covariances are formed and all eigenvalues computed
+MAX_FULL_SPECTRUM = (
+    1500  # coordinates up to which covariances are formed and all eigenvalues computed
+)
 
 
 class Covariance(Protocol):

@@ -13,6 +13,7 @@ p-values rest on.  A test keeps such averages, and eigenvalues and quantiles mad
 Rows may have holes.  Then each node has the average over the rows that show it (`hld.references.available`); in the
 table unknown differences are zero, and the others are stretched by sqrt(n / n_j) to the right variance.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -37,10 +38,17 @@ if TYPE_CHECKING:
     from hld.vectors.linear_maps import LinearMap, Scaled, SparseRows, Stretched
     from hld.vectors.windows import Window
 
-CACHED, LEAST_COLUMNS = 2 ** 21, 16  # bytes that stay in the cache; a copy of fewer columns does not pay
+CACHED, LEAST_COLUMNS = (
+    2**21,
+    16,
+)  # bytes that stay in the cache; a copy of fewer columns does not pay
 DENSE = 8  # rows to each one drawn, up to which dense weights take less time than sparse ones
 FEW = 500  # coordinates, whose covariance is mapped as it is
-MANY_ROWS, MANY_BYTES, MOST_BYTES = 20_000, 2 ** 27, 2 ** 29  # of the table while a test is built: see `table_rows`
+MANY_ROWS, MANY_BYTES, MOST_BYTES = (
+    20_000,
+    2**27,
+    2**29,
+)  # of the table while a test is built: see `table_rows`
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +104,9 @@ class RowReference(RowCovariance):
 
     def rows(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """(n, m) of the centred vectors, without replacement; where there are no more, the table itself."""
-        return self.table if n >= len(self.table) else self.table[rng.permutation(len(self.table))[:n]]
+        return (
+            self.table if n >= len(self.table) else self.table[rng.permutation(len(self.table))[:n]]
+        )
 
     def single_distances(self, metrics: tuple[Any, ...]) -> np.ndarray:
         """(n, q) squared distances that a single fresh row is ranked among: see `hld.nulls.table`.
@@ -110,8 +120,12 @@ class RowReference(RowCovariance):
     def squared(self, metrics: tuple[Any, ...]) -> np.ndarray:
         """(n, q) squared lengths of the centred vectors under some metrics, kept."""
         if ("squared", metrics) not in self.known:
-            if all(metric in self.known for metric in metrics):  # products of all rows, which laws needed
-                found = np.stack([np.maximum(self.known[metric].diagonal(), 0.0) for metric in metrics], axis=1)
+            if all(
+                metric in self.known for metric in metrics
+            ):  # products of all rows, which laws needed
+                found = np.stack(
+                    [np.maximum(self.known[metric].diagonal(), 0.0) for metric in metrics], axis=1
+                )
             else:
                 found = squared_distances(metrics, self.table)
             self.known["squared", metrics] = found
@@ -139,7 +153,9 @@ class RowReference(RowCovariance):
         place = "factor", seen.start, seen.stop
         if place not in self.known:
             units = units_of(self.table[:, seen])
-            factor = factor_of_nodes(self._covariance_of(seen, units), metric.width, self._inputs_of(seen))
+            factor = factor_of_nodes(
+                self._covariance_of(seen, units), metric.width, self._inputs_of(seen)
+            )
             self.known[place] = factor * units, {}
         factor, products = self.known[place]
         return GramCovariance(row_products((metric,), factor, products)[0])
@@ -160,11 +176,17 @@ class RowReference(RowCovariance):
 
     def _inputs_of(self, seen: slice) -> list[slice]:
         """Where among some coordinates the input units of each variable are: they are linear in its frequencies."""
-        shown = self.nodes[:len(np.arange(len(self.mean))[seen])] if not seen.start else self.nodes[:0]
+        shown = (
+            self.nodes[: len(np.arange(len(self.mean))[seen])] if not seen.start else self.nodes[:0]
+        )
         units = self.circuit.nodes
         regions = np.where(units.kind[shown] == "input", units.region[shown], -1)
         edges = np.flatnonzero(np.diff(regions, prepend=-2, append=-2))
-        return [slice(a, b) for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True) if regions[a] >= 0]
+        return [
+            slice(a, b)
+            for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+            if regions[a] >= 0
+        ]
 
 
 def resampled_means(table: Any, T: int, B: int, rng: np.random.Generator) -> np.ndarray:
@@ -201,12 +223,18 @@ def weighted_sums(weights: Any, table: Any) -> np.ndarray:
     -------
     (B, m) float array
     """
-    if isinstance(weights, np.ndarray) or not isinstance(table, np.ndarray) or table.nbytes <= CACHED:
+    if (
+        isinstance(weights, np.ndarray)
+        or not isinstance(table, np.ndarray)
+        or table.nbytes <= CACHED
+    ):
         return weights @ table
     result = np.empty((weights.shape[0], table.shape[1]))
     step = max(CACHED // (8 * len(table)), LEAST_COLUMNS)
     for start in range(0, table.shape[1], step):
-        result[:, start:start + step] = weights @ np.ascontiguousarray(table[:, start:start + step])
+        result[:, start : start + step] = weights @ np.ascontiguousarray(
+            table[:, start : start + step]
+        )
     return result
 
 
@@ -229,16 +257,21 @@ def resampled_weights(n: int, T: int, B: int, rng: np.random.Generator) -> Any:
     (B, n) float array, or scipy.sparse.csr_array
     """
     from scipy.sparse import csr_array
+
     weight = np.sqrt(n / max(n - 1, 1)) / T
     if 8 * n < T:
         return rng.multinomial(T, np.full(n, 1 / n), size=B) * weight
     picked = rng.integers(0, n, size=B * T, dtype=np.int32)
     if n > DENSE * T:
         return csr_array((np.full(B * T, weight), picked, np.arange(0, B * T + 1, T)), shape=(B, n))
-    return np.bincount(picked + np.repeat(np.arange(B) * n, T), minlength=B * n).reshape(B, n) * weight
+    return (
+        np.bincount(picked + np.repeat(np.arange(B) * n, T), minlength=B * n).reshape(B, n) * weight
+    )
 
 
-def row_reference(circuit: pcircuit.Circuit, nodes: np.ndarray, data: np.ndarray, features: Any = None) -> RowReference:
+def row_reference(
+    circuit: pcircuit.Circuit, nodes: np.ndarray, data: np.ndarray, features: Any = None
+) -> RowReference:
     """The reference of the rows of a table.
 
     Parameters
@@ -280,7 +313,9 @@ def row_reference(circuit: pcircuit.Circuit, nodes: np.ndarray, data: np.ndarray
     table -= mean
     if holes is not None:
         table *= np.sqrt(len(data) / np.maximum(holes.counts, 1)) * vectors.seen(kept)
-    constant = np.sqrt(np.einsum("ij,ij->j", table, table) / len(table)) <= vectors.rounding(mean, len(data))
+    constant = np.sqrt(np.einsum("ij,ij->j", table, table) / len(table)) <= vectors.rounding(
+        mean, len(data)
+    )
     table[:, constant] = 0.0  # what varies is rounding
     return RowReference(table, vectors, mean, len(data), holes, mean_score)
 

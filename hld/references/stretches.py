@@ -35,6 +35,7 @@ is the correlation of the two: near 0 if the memory is short beside b / 2, and 1
 degrees of freedom each it is known to 1 / sqrt(J d), and to `SPREAD` times that if halves and pairs are not cut at the
 same rows.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -84,14 +85,18 @@ class StretchReference:
     def stretches(self, r: int) -> np.ndarray:
         """(J, size) means of the stretches of 2^r rows, less their mean, with their variance made unbiased."""
         first = int(self.counts[:r].sum())
-        found = self.means[first:first + self.counts[r]]
+        found = self.means[first : first + self.counts[r]]
         # a stretch is the difference of two sums of up to n rows: what is less than their rounding is no variation
         varies = np.ptp(found, axis=0) > 2 * self.num_rows * EPS * np.abs(found).max(axis=0)
-        return np.where(varies, found - found.mean(axis=0), 0.0) * np.sqrt(len(found) / (len(found) - 1))
+        return np.where(varies, found - found.mean(axis=0), 0.0) * np.sqrt(
+            len(found) / (len(found) - 1)
+        )
 
     def traces(self) -> np.ndarray:
         """(R,) v_s: as s grows never larger than before, nor smaller than independence makes it."""
-        v = np.array([(self.stretches(r) ** 2).sum() / self.counts[r] for r in range(len(self.counts))])
+        v = np.array(
+            [(self.stretches(r) ** 2).sum() / self.counts[r] for r in range(len(self.counts))]
+        )
         for r in range(1, len(v)):
             v[r] = np.clip(v[r], v[r - 1] / 2, v[r - 1])
         return v
@@ -101,12 +106,16 @@ class StretchReference:
         v, place = self.traces(), float(np.log2(T))
         if self.longest <= T:
             own = self.longest * v[-1]
-            grows = own - self.longest / 2 * v[-2] if len(v) > 1 else 0.0  # at least 0, as v falls by half at most
+            grows = (
+                own - self.longest / 2 * v[-2] if len(v) > 1 else 0.0
+            )  # at least 0, as v falls by half at most
             return float(own + grows * (1 - self.longest / T)) / T
         low = int(place)
         if v[low] <= 0:
             return 0.0
-        return float(np.exp(np.interp(place, [low, low + 1], np.log(np.maximum(v[low:low + 2], 1e-300)))))
+        return float(
+            np.exp(np.interp(place, [low, low + 1], np.log(np.maximum(v[low : low + 2], 1e-300))))
+        )
 
     def effective_rows(self, T: int) -> float:
         """Independent rows that would vary by as much as T successive ones."""
@@ -115,17 +124,22 @@ class StretchReference:
 
     def part(self, places: np.ndarray) -> StretchReference:
         """The same stretches, of some numbers of the vector alone."""
-        return StretchReference(self.counts, self.means[:, places], self.mean[places], self.fill[places], self.num_rows)
+        return StretchReference(
+            self.counts, self.means[:, places], self.mean[places], self.fill[places], self.num_rows
+        )
 
     def is_dependent(self, risk: float = 0.5) -> bool:
         """Whether the halves of the longest stretches go together: by more than chance does, with a small risk."""
         from scipy.special import ndtri
+
         v = self.traces()
         if len(v) < 2 or not v[-2] > 0:
             return False
         halves = self.stretches(len(v) - 2)
-        together = halves @ halves.T if len(halves) < halves.shape[1] else halves.T @ halves  # of equal norms
-        degrees = np.trace(together) ** 2 / (together ** 2).sum()
+        together = (
+            halves @ halves.T if len(halves) < halves.shape[1] else halves.T @ halves
+        )  # of equal norms
+        degrees = np.trace(together) ** 2 / (together**2).sum()
         chance = float(ndtri(1 - risk)) * SPREAD / np.sqrt(self.counts[-1] * degrees)
         return bool(2 * v[-1] / v[-2] - 1 > max(DEPENDENT, chance))
 
@@ -137,8 +151,13 @@ class StretchReference:
 
     def to_arrays(self) -> dict[str, Any]:
         """All arrays, by name."""
-        return {"counts": self.counts, "means": self.means, "mean": self.mean, "fill": self.fill,
-                "num_rows": np.array([self.num_rows])}
+        return {
+            "counts": self.counts,
+            "means": self.means,
+            "mean": self.mean,
+            "fill": self.fill,
+            "num_rows": np.array([self.num_rows]),
+        }
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], bounds: np.ndarray) -> StretchReference:
@@ -171,7 +190,9 @@ def stretch_reference(vectors: RowVectors, rows: np.ndarray, fill: np.ndarray) -
     n, step = len(rows), max(1, BLOCK_VALUES // vectors.size)
     sums = [np.zeros((1, vectors.size))]
     for start in range(0, n, step):
-        sums.append(sums[-1][-1] + filled_rows(vectors, rows[start:start + step], fill).cumsum(axis=0))
+        sums.append(
+            sums[-1][-1] + filled_rows(vectors, rows[start : start + step], fill).cumsum(axis=0)
+        )
     total = np.concatenate(sums)
     sizes = 2 ** np.arange(int(np.log2(n // FEWEST_STRETCHES)) + 1)
     counts, means = [], []
@@ -179,7 +200,9 @@ def stretch_reference(vectors: RowVectors, rows: np.ndarray, fill: np.ndarray) -
         starts = spread_starts(n, s)
         counts.append(len(starts))
         means.append((total[starts + s] - total[starts]) / s)
-    return StretchReference(np.array(counts, dtype=np.int64), np.concatenate(means), total[-1] / n, fill, n)
+    return StretchReference(
+        np.array(counts, dtype=np.int64), np.concatenate(means), total[-1] / n, fill, n
+    )
 
 
 def spread_starts(n: int, s: int) -> np.ndarray:
@@ -201,6 +224,8 @@ def spread_starts(n: int, s: int) -> np.ndarray:
     array([0, 3, 7])
     """
     J = min(n // s, MOST_STRETCHES)
-    before = np.sort(np.random.default_rng(s).integers(n - J * s + 1, size=J))  # rows of the gaps up to each
+    before = np.sort(
+        np.random.default_rng(s).integers(n - J * s + 1, size=J)
+    )  # rows of the gaps up to each
     found: np.ndarray = before + s * np.arange(J)
     return found

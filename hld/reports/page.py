@@ -1,4 +1,5 @@
 """One page of HTML: its frame, which fetches nothing and runs nothing."""
+
 from __future__ import annotations
 
 import pathlib
@@ -31,12 +32,14 @@ def page(title: str, sections: list[str]) -> str:
     >>> "<title>a &lt; b</title>" in page("a < b", ["<p>text</p>"])
     True
     """
-    return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-            f'<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f'<meta name="color-scheme" content="light dark"><meta name="generator" content="hld '
-            f'{escaped(pcircuit.__version__)}"><title>{escaped(title)}</title><style>{STYLE}</style></head>\n'
-            f"<body><main>\n" + "\n".join(sections) + "\n</main></body></html>\n")
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta name="color-scheme" content="light dark"><meta name="generator" content="hld '
+        f'{escaped(pcircuit.__version__)}"><title>{escaped(title)}</title><style>{STYLE}</style></head>\n'
+        f"<body><main>\n" + "\n".join(sections) + "\n</main></body></html>\n"
+    )
 
 
 def reproduction(commands: Sequence[str], facts: str = "", digest: str | None = None) -> str:
@@ -81,7 +84,9 @@ def write_page(text: str, path: str) -> None:
 
 def facts(pairs: list[Any]) -> str:
     """Names with values, as a list of definitions, both escaped here."""
-    inner = "".join(f"<div><dt>{escaped(name)}</dt><dd>{escaped(value)}</dd></div>" for name, value in pairs)
+    inner = "".join(
+        f"<div><dt>{escaped(name)}</dt><dd>{escaped(value)}</dd></div>" for name, value in pairs
+    )
     return f'<dl class="facts">{inner}</dl>'
 
 
@@ -99,6 +104,10 @@ def table(header: tuple[str, ...], rows: list[Any]) -> str:
         HTML.
     """
     head = "".join(f'<th scope="col">{escaped(name)}</th>' for name in header)
-    body = "".join(f'<tr><th scope="row">{escaped(row[0])}</th>'
-                   + "".join(f"<td>{escaped(cell)}</td>" for cell in row[1:]) + "</tr>" for row in rows)
+    body = "".join(
+        f'<tr><th scope="row">{escaped(row[0])}</th>'
+        + "".join(f"<td>{escaped(cell)}</td>" for cell in row[1:])
+        + "</tr>"
+        for row in rows
+    )
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'

@@ -12,6 +12,7 @@ closest row           distance of drawn rows to the closest training row, beside
 
 They are compared with real rows if given, otherwise with the counts of the reference rows that the model keeps.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -27,7 +28,10 @@ from hld.tables.cells import read_table
 MOST_PAIRS = 500
 CLASSIFIED = 5_000  # rows of each side that trees learn from
 MEASURED, CLOSE_TO = 1_000, 20_000  # rows whose distance is measured, and training rows
-FOLDS, FEWEST_VALUES = 5, 20  # parts of the rows that are predicted from the others; values that trees look at
+FOLDS, FEWEST_VALUES = (
+    5,
+    20,
+)  # parts of the rows that are predicted from the others; values that trees look at
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,17 +73,35 @@ class SampleQuality:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values."""
+
         def told(distances: Any) -> Any:
-            return None if distances is None else {
-                "median": float(np.median(distances)), "share_identical": float((distances == 0).mean())}
-        return {"num_rows": self.num_rows, "shape": self.shape, "trend": self.trend, "auc": self.auc,
-                "columns": self.columns, "pairs": [{"columns": list(key), "agreement": value}
-                                                   for key, value in self.pairs.items()],
-                "test": self.result.to_dict(), "closest": told(self.closest), "real_closest": told(self.real_closest)}
+            return (
+                None
+                if distances is None
+                else {
+                    "median": float(np.median(distances)),
+                    "share_identical": float((distances == 0).mean()),
+                }
+            )
+
+        return {
+            "num_rows": self.num_rows,
+            "shape": self.shape,
+            "trend": self.trend,
+            "auc": self.auc,
+            "columns": self.columns,
+            "pairs": [
+                {"columns": list(key), "agreement": value} for key, value in self.pairs.items()
+            ],
+            "test": self.result.to_dict(),
+            "closest": told(self.closest),
+            "real_closest": told(self.real_closest),
+        }
 
 
-def sample_quality(detector: Any, rows: Any, *, real: Any = None, training: Any = None,
-                   rng: Any = 0) -> SampleQuality:
+def sample_quality(
+    detector: Any, rows: Any, *, real: Any = None, training: Any = None, rng: Any = 0
+) -> SampleQuality:
     """Compare drawn rows with real ones.
 
     Parameters
@@ -112,26 +134,37 @@ def sample_quality(detector: Any, rows: Any, *, real: Any = None, training: Any 
     if isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.shape[1] == len(encoder.names):
         rows = as_table(encoder, rows)
     for name, table in (("rows", rows), ("real", real), ("training", training)):
-        if table is not None and not read_table(table).num_rows:    # nothing agrees with nothing by a half
+        if (
+            table is not None and not read_table(table).num_rows
+        ):  # nothing agrees with nothing by a half
             raise ValueError(f"`{name}` has no rows, expected at least one to compare")
     codes = encoder.encode(rows)[0]
     other = None if real is None else encoder.encode(real, "real", ignore_extra=True)[0]
     if other is None and detector.profile_ is None:
-        raise ValueError("`real` is needed, as the model file holds no counts to compare with: give a table")
+        raise ValueError(
+            "`real` is needed, as the model file holds no counts to compare with: give a table"
+        )
     edges = _chosen_pairs(codes.shape[1], rng) if other is not None else detector.profile_.edges
     own = profile_of(codes, encoder.num_categories, edges)
-    theirs = detector.profile_ if other is None else profile_of(other, encoder.num_categories, edges)
+    theirs = (
+        detector.profile_ if other is None else profile_of(other, encoder.num_categories, edges)
+    )
     names = encoder.names
-    columns = {name: _agreement(a[:-1], b[:-1]) for name, a, b in zip(names, own.counts, theirs.counts, strict=True)}
-    pairs = {(names[u], names[v]): _agreement(a, b)
-             for (u, v), a, b in zip(edges.tolist(), own.pairs, theirs.pairs, strict=True)}
+    columns = {
+        name: _agreement(a[:-1], b[:-1])
+        for name, a, b in zip(names, own.counts, theirs.counts, strict=True)
+    }
+    pairs = {
+        (names[u], names[v]): _agreement(a, b)
+        for (u, v), a, b in zip(edges.tolist(), own.pairs, theirs.pairs, strict=True)
+    }
     features = None if real is None else [_features(encoder, table) for table in (rows, real)]
     auc = None if features is None else classifier_auc(*features, rng)  # type: ignore[arg-type, call-arg]
     closest = [None, None]
     if training is not None:
         learned = _features(encoder, training)
         shown = [_features(encoder, rows)] + ([] if features is None else [features[1]])
-        closest[:len(shown)] = [closest_rows(encoder, one, learned, rng) for one in shown]  # type: ignore[misc]
+        closest[: len(shown)] = [closest_rows(encoder, one, learned, rng) for one in shown]  # type: ignore[misc]
     return SampleQuality(len(codes), columns, pairs, detector.test(rows), auc, *closest)  # type: ignore[arg-type]
 
 
@@ -160,7 +193,9 @@ def classifier_auc(drawn: Any, real: np.ndarray, rng: np.random.Generator) -> fl
         return None
     X = np.concatenate([one[rng.choice(len(one), n, replace=False)] for one in (drawn, real)])
     few = (~np.isnan(X)).sum(axis=0) < FEWEST_VALUES
-    X[:, few] = ~np.isnan(X[:, few])  # trees refuse a column without values, as this may be in one of the folds
+    X[:, few] = ~np.isnan(
+        X[:, few]
+    )  # trees refuse a column without values, as this may be in one of the folds
     y = np.repeat([0, 1], n)
     trees = HistGradientBoostingClassifier(max_iter=60, random_state=0)
     predicted = cross_val_predict(trees, X, y, cv=FOLDS, method="predict_proba")[:, 1]
@@ -188,8 +223,12 @@ def closest_rows(encoder: Any, rows: np.ndarray, learned: np.ndarray, rng: Any) 
     rows = rows[rng.choice(len(rows), min(len(rows), MEASURED), replace=False)]
     learned = learned[rng.choice(len(learned), min(len(learned), CLOSE_TO), replace=False)]
     binned = np.array([is_binned(column) for column in encoder.columns])
-    scale = np.array([max(column.high - column.low, 1e-300) if is_binned(column) else 1.0
-                      for column in encoder.columns])
+    scale = np.array(
+        [
+            max(column.high - column.low, 1e-300) if is_binned(column) else 1.0
+            for column in encoder.columns
+        ]
+    )
     found = np.empty(len(rows))
     for i, row in enumerate(rows):
         apart = np.where(binned, np.minimum(np.abs(learned - row) / scale, 1.0), learned != row)
@@ -220,5 +259,11 @@ def _agreement(a: np.ndarray, b: np.ndarray) -> float:
 
 def _chosen_pairs(V: int, rng: Any) -> np.ndarray:
     """All pairs of columns, or some of them."""
-    pairs = np.array([(u, v) for u in range(V) for v in range(u + 1, V)], dtype=np.int64).reshape(-1, 2)
-    return pairs if len(pairs) <= MOST_PAIRS else pairs[np.sort(rng.choice(len(pairs), MOST_PAIRS, replace=False))]
+    pairs = np.array([(u, v) for u in range(V) for v in range(u + 1, V)], dtype=np.int64).reshape(
+        -1, 2
+    )
+    return (
+        pairs
+        if len(pairs) <= MOST_PAIRS
+        else pairs[np.sort(rng.choice(len(pairs), MOST_PAIRS, replace=False))]
+    )

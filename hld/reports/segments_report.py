@@ -1,4 +1,5 @@
 """The report of segments: how many shifted, a picture of all, and the columns behind the ones called shifted."""
+
 from __future__ import annotations
 
 import datetime
@@ -15,8 +16,15 @@ MOST_ROWS = 500
 PROCEDURES = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}
 
 
-def segments_report(detector: Any, result: Any, *, batch_name: str = "the table",
-                    model_name: Any = "the model", commands: Any = (), digest: Any = None) -> str:
+def segments_report(
+    detector: Any,
+    result: Any,
+    *,
+    batch_name: str = "the table",
+    model_name: Any = "the model",
+    commands: Any = (),
+    digest: Any = None,
+) -> str:
     """The page about a test of segments.
 
     Parameters
@@ -38,17 +46,35 @@ def segments_report(detector: Any, result: Any, *, batch_name: str = "the table"
     """
     called, m = int(result.reject.sum()), len(result.labels)
     verdict = f"{called} of {m} segments shifted" if called else f"None of {m} segments shifted"
-    top = (f'<p class="kicker">{escaped(batch_name)} by {escaped(result.by)}, against {escaped(model_name)}</p>'
-           f'<section class="verdict {"shift" if called else "calm"}"><h1>{verdict}</h1>'
-           f"<p>Of the segments called shifted, a share of at most {result.alpha:g} is expected to be false "
-           f"({PROCEDURES[result.procedure]}).</p>"
-           + facts([("rows", f"{int(result.num_rows.sum()):,}"), ("segments", f"{m:,}"), ("level", f"{result.alpha:g}"),
-                    ("smallest adjusted p", _pvalue(result.adjusted.min(), result.alpha))]) + "</section>")
-    legend = ('<p class="legend"><span><i style="background:var(--shift)"></i>shifted (round)</span><span>'
-              '<i style="background:var(--calm-soft);border:1px solid var(--calm)"></i>no shift (square)</span></p>')
-    return page(f"{verdict}: {batch_name}", [
-        top, f"<h2>All segments</h2>{legend}", picture(result), _table(result),
-        reproduction(commands, digest=digest)])
+    top = (
+        f'<p class="kicker">{escaped(batch_name)} by {escaped(result.by)}, against {escaped(model_name)}</p>'
+        f'<section class="verdict {"shift" if called else "calm"}"><h1>{verdict}</h1>'
+        f"<p>Of the segments called shifted, a share of at most {result.alpha:g} is expected to be false "
+        f"({PROCEDURES[result.procedure]}).</p>"
+        + facts(
+            [
+                ("rows", f"{int(result.num_rows.sum()):,}"),
+                ("segments", f"{m:,}"),
+                ("level", f"{result.alpha:g}"),
+                ("smallest adjusted p", _pvalue(result.adjusted.min(), result.alpha)),
+            ]
+        )
+        + "</section>"
+    )
+    legend = (
+        '<p class="legend"><span><i style="background:var(--shift)"></i>shifted (round)</span><span>'
+        '<i style="background:var(--calm-soft);border:1px solid var(--calm)"></i>no shift (square)</span></p>'
+    )
+    return page(
+        f"{verdict}: {batch_name}",
+        [
+            top,
+            f"<h2>All segments</h2>{legend}",
+            picture(result),
+            _table(result),
+            reproduction(commands, digest=digest),
+        ],
+    )
 
 
 def picture(result: SegmentsResult) -> str:
@@ -65,34 +91,52 @@ def _calendar(at: dict[Any, int], result: SegmentsResult) -> str:
     months = sorted({(day.year, day.month) for day in at})
     rows = []
     for year, month in months:
-        cells = "".join(f"<td>{_mark(result, at[day]) if (day := _date(year, month, d)) in at else ''}</td>"
-                        for d in range(1, 32))
+        cells = "".join(
+            f"<td>{_mark(result, at[day]) if (day := _date(year, month, d)) in at else ''}</td>"
+            for d in range(1, 32)
+        )
         rows.append(f'<tr><th scope="row">{year}-{month:02d}</th>{cells}</tr>')
     head = "".join(f"<th>{d if d % 5 == 0 or d == 1 else ''}</th>" for d in range(1, 32))
-    return (f'<div class="scroll"><table class="calendar"><thead><tr><th></th>{head}</tr></thead>'
-            f'<tbody>{"".join(rows)}</tbody></table></div>')
+    return (
+        f'<div class="scroll"><table class="calendar"><thead><tr><th></th>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
 
 
 def _mark(result: SegmentsResult, i: int) -> str:
     """The mark of one segment, its numbers where the pointer rests."""
     pvalue, count = p_text(float(result.adjusted[i]), result.alpha), int(result.num_rows[i])
     said = f"{named(result.labels[i])}: adjusted {pvalue}, {count} row{'s' * (count != 1)}"
-    shift = " class=\"shift\"" if result.reject[i] else ""
+    shift = ' class="shift"' if result.reject[i] else ""
     return f'<span{shift} title="{escaped(said)}"></span>'
 
 
 def _table(result: SegmentsResult) -> str:
     """Segments by their p-value."""
     order = result.adjusted.argsort(kind="stable")[:MOST_ROWS].tolist()
-    rows = [(named(result.labels[i]), f"{int(result.num_rows[i]):,}", _pvalue(result.pvalues[i]),
-             _pvalue(result.adjusted[i], result.alpha), f"{result.results[i].effect:.2g}",
-             "shift" if result.reject[i] else "no shift",
-             "; ".join(f"{one.name}: {one.describe()}" for one in result.results[i].columns
-                       if one.adjusted <= result.alpha) if result.reject[i] else "") for i in order]
+    rows = [
+        (
+            named(result.labels[i]),
+            f"{int(result.num_rows[i]):,}",
+            _pvalue(result.pvalues[i]),
+            _pvalue(result.adjusted[i], result.alpha),
+            f"{result.results[i].effect:.2g}",
+            "shift" if result.reject[i] else "no shift",
+            "; ".join(
+                f"{one.name}: {one.describe()}"
+                for one in result.results[i].columns
+                if one.adjusted <= result.alpha
+            )
+            if result.reject[i]
+            else "",
+        )
+        for i in order
+    ]
     is_cut = len(result.labels) > MOST_ROWS
     more = f"<p>The first {MOST_ROWS} of {len(result.labels)} are listed.</p>" if is_cut else ""
-    return (f"<h2>Segments by p-value</h2>{more}"
-            + table((result.by, "rows", "p", "adjusted p", "effect size", "verdict", "columns that moved"), rows))
+    return f"<h2>Segments by p-value</h2>{more}" + table(
+        (result.by, "rows", "p", "adjusted p", "effect size", "verdict", "columns that moved"), rows
+    )
 
 
 def _pvalue(p: Any, level: float | None = None) -> str:
@@ -106,7 +150,9 @@ def _day(label: str) -> Any:
         day = datetime.date.fromisoformat(label)
     except ValueError:
         return None
-    return day if day.isoformat() == label else None  # Python 3.11 also reads 2026-W10-6 and 20260307
+    return (
+        day if day.isoformat() == label else None
+    )  # Python 3.11 also reads 2026-W10-6 and 20260307
 
 
 def _date(year: int, month: int, day: int) -> Any:

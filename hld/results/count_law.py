@@ -36,6 +36,7 @@ References: K. Pearson (1900), Philosophical Magazine 50, 157; G. E. P. Box (195
 applied in the study of analysis of variance problems, Annals of Mathematical Statistics 25, 290; S. X. Chen and
 Y.-L. Qin (2010), A two-sample test for high-dimensional data, Annals of Statistics 38, 808 (tr S^2 from pairs of rows).
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -52,7 +53,9 @@ MOST_PRODUCTS = 3e8  # pairs of rows, times columns and edges
 DENSE = 100.0  # multiplications of a matrix product in the time of one for a pair of rows that are alike
 
 
-def count_laws(codes: np.ndarray, tables: Sequence[Sequence[np.ndarray]], edges: np.ndarray) -> np.ndarray:
+def count_laws(
+    codes: np.ndarray, tables: Sequence[Sequence[np.ndarray]], edges: np.ndarray
+) -> np.ndarray:
     """The laws of the distances of columns and of pairs.
 
     Parameters
@@ -82,15 +85,19 @@ def count_laws(codes: np.ndarray, tables: Sequence[Sequence[np.ndarray]], edges:
     singles, pairs = tables
     rows = np.asarray(_some(codes, len(singles) + len(pairs)), dtype=np.int64)
     columns = [rows[:, v] for v in range(rows.shape[1])]
-    cells = [np.where((columns[u] < 0) | (columns[v] < 0), -1, columns[u] * table.shape[1] + columns[v])
-             for (u, v), table in zip(edges.tolist(), pairs, strict=True)]
+    cells = [
+        np.where((columns[u] < 0) | (columns[v] < 0), -1, columns[u] * table.shape[1] + columns[v])
+        for (u, v), table in zip(edges.tolist(), pairs, strict=True)
+    ]
     return np.array([_law(columns, singles), _law(cells, [table.ravel() for table in pairs])])
 
 
 def _some(codes: np.ndarray, num_items: int) -> np.ndarray:
     """Rows that are compared with one another in so many columns and edges: at most 800, which are drawn."""
     m = int(min(len(codes), MOST_ROWS, max(50.0, (MOST_PRODUCTS / num_items) ** 0.5)))
-    return codes[np.sort(np.random.default_rng(0).permutation(len(codes))[:m])]  # like rows may come at equal distances
+    return codes[
+        np.sort(np.random.default_rng(0).permutation(len(codes))[:m])
+    ]  # like rows may come at equal distances
 
 
 def law_tail(law: np.ndarray, squared: float, T: int, n: float | None) -> float:
@@ -112,8 +119,8 @@ def law_tail(law: np.ndarray, squared: float, T: int, n: float | None) -> float:
     first, second, largest, fourth = law.tolist()
     if not second > 0:
         return 1.0
-    excess = (fourth - first ** 2) / (2 * second) - 1
-    few = 1 / T if n is None else (1 / T ** 3 + 1 / n ** 3) / (1 / T + 1 / n) ** 2
+    excess = (fourth - first**2) / (2 * second) - 1
+    few = 1 / T if n is None else (1 / T**3 + 1 / n**3) / (1 / T + 1 / n) ** 2
     return float(ThreeMoments(first, second, largest).tail(squared, max(1.0, 1 + excess * few)))
 
 
@@ -137,7 +144,9 @@ def with_laws(profile: Any, columns: Sequence[Any], codes: np.ndarray | None) ->
         return profile
     singles, pairs = merged_counts(columns, profile)
     codes = merged_codes(columns, _some(codes, len(singles) + len(pairs)))
-    laws = count_laws(codes, ([shares(one) for one in singles], [shares(one) for one in pairs]), profile.edges)
+    laws = count_laws(
+        codes, ([shares(one) for one in singles], [shares(one) for one in pairs]), profile.edges
+    )
     laws.flags.writeable = False
     return replace(profile, laws=laws)
 
@@ -158,7 +167,9 @@ def merged_counts(columns: Sequence[Any], profile: Any) -> tuple[list[Any], list
     list of (C_u, C_v) arrays, one an edge
     """
     rare = [bool(getattr(one, "rare", b"")) for one in columns]
-    singles = [_folded(one[:-1], 0) if rare[v] else one[:-1] for v, one in enumerate(profile.counts)]
+    singles = [
+        _folded(one[:-1], 0) if rare[v] else one[:-1] for v, one in enumerate(profile.counts)
+    ]
     pairs = []
     for (u, v), table in zip(profile.edges.tolist(), profile.pairs, strict=True):
         table = _folded(table, 0) if rare[u] else table
@@ -200,7 +211,9 @@ def merged_codes(columns: Sequence[Any], codes: np.ndarray) -> np.ndarray:
     >>> merged_codes(encoder.columns, np.array([[0], [1], [2], [-1]])).ravel().tolist()
     [0, 1, 1, -1]
     """
-    most = [len(one.levels) if getattr(one, "rare", b"") else one.num_categories - 1 for one in columns]
+    most = [
+        len(one.levels) if getattr(one, "rare", b"") else one.num_categories - 1 for one in columns
+    ]
     return np.minimum(codes.astype(np.int64), most)
 
 
@@ -215,8 +228,8 @@ def _law(items: list[np.ndarray], tables: Sequence[np.ndarray]) -> tuple[float, 
     largest = float(np.linalg.eigvalsh(products)[-1]) / m
     np.fill_diagonal(products, 0.0)
     by_row = np.einsum("ij,ij->i", products, products) / (m - 1)
-    second = float(by_row.mean()) + 2 * float(by_row.std(ddof=1)) / m ** 0.5
-    return first, second, min(max(largest, 0.0), second ** 0.5), float((own ** 2).mean())
+    second = float(by_row.mean()) + 2 * float(by_row.std(ddof=1)) / m**0.5
+    return first, second, min(max(largest, 0.0), second**0.5), float((own**2).mean())
 
 
 def _products(items: list[np.ndarray], tables: Sequence[np.ndarray]) -> np.ndarray:
@@ -227,21 +240,26 @@ def _products(items: list[np.ndarray], tables: Sequence[np.ndarray]) -> np.ndarr
     product is faster than visiting the pairs of rows that are alike.
     """
     from scipy.sparse import csr_array
+
     codes, m = np.array(items), len(items[0])
     shown, p = codes >= 0, np.concatenate(tables)
     starts, w = np.cumsum([0, *map(len, tables)]), 1 / (p + FLOOR)
     at = np.where(shown, codes, 0) + starts[:-1, None]
     rate = (m / np.maximum(shown.sum(axis=1), 1))[:, None]
-    halves = np.array([float((one ** 2 / (one + FLOOR)).sum()) / 2 for one in tables])
+    halves = np.array([float((one**2 / (one + FLOOR)).sum()) / 2 for one in tables])
     side = np.where(shown, rate * ((w * p)[at] - halves[:, None]), 0.0)
     values = np.where(shown, np.sqrt(rate * w[at]), 0.0)
-    alike = ((np.bincount(at.ravel(), shown.ravel(), len(p)) / m) ** 2).sum()  # of all items, for a pair of rows
+    alike = (
+        (np.bincount(at.ravel(), shown.ravel(), len(p)) / m) ** 2
+    ).sum()  # of all items, for a pair of rows
     if len(p) < DENSE * alike:
         dense = np.zeros((m, len(p)))
         dense[np.arange(m), at] = values
         total = dense @ dense.T
     else:
-        sparse = csr_array((values.T.ravel(), at.T.ravel(), np.arange(m + 1) * len(items)), shape=(m, len(p)))
+        sparse = csr_array(
+            (values.T.ravel(), at.T.ravel(), np.arange(m + 1) * len(items)), shape=(m, len(p))
+        )
         total = (sparse @ sparse.T).toarray()
     less = side.sum(axis=0)[:, None] if shown.all() else side.T @ shown
     total -= less

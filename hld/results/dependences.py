@@ -14,6 +14,7 @@ the parameters of other regions hardly move, since their mean scores are zero wh
 At an input region s can be decomposed.  Summed over the units it is the difference of the variable's marginal from what
 the batch's own hidden states predict; the remainder is a change in the dependence of the variable on the others.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -46,8 +47,9 @@ class DependenceShift:
     zscore: float
 
 
-def localize_dependences(circuit: pcircuit.Circuit, mean_score: np.ndarray, num_samples: Any, *,
-                         top: Any = 10) -> tuple[Any, ...]:
+def localize_dependences(
+    circuit: pcircuit.Circuit, mean_score: np.ndarray, num_samples: Any, *, top: Any = 10
+) -> tuple[Any, ...]:
     """Rank the regions of a circuit by how far their parameters are from those that fit a batch.
 
     Parameters
@@ -85,19 +87,21 @@ def localize_dependences(circuit: pcircuit.Circuit, mean_score: np.ndarray, num_
     """
     top = pcircuit.check_whole_number(top, "top", 1, none="all regions")
     drawn = sampled_scores(circuit)
-    variances, shifts = (drawn ** 2).mean(axis=0), []
+    variances, shifts = (drawn**2).mean(axis=0), []
     for r, part in enumerate(parameter_slices(circuit)):
         scaled = drawn[:, part] / np.sqrt(variances[part] + FLOOR)
         mean, deviation = _moments(scaled)
         statistic = float(num_samples * (mean_score[part] ** 2 / (variances[part] + FLOOR)).sum())
-        shifts.append(DependenceShift(r, _parts(circuit, r), statistic, (statistic - mean) / deviation))
+        shifts.append(
+            DependenceShift(r, _parts(circuit, r), statistic, (statistic - mean) / deviation)
+        )
     return tuple(sorted(shifts, key=lambda shift: -shift.zscore)[:top])
 
 
 def _moments(scaled: np.ndarray) -> tuple[Any, ...]:
     """Mean and standard deviation of T |mean of T rows|^2 for rows of mean zero, for large T: tr S, sqrt(2 tr S^2)."""
     gram = scaled @ scaled.T if len(scaled) < scaled.shape[1] else scaled.T @ scaled
-    mean, squares = np.trace(gram) / len(scaled), float((gram ** 2).sum()) / len(scaled) ** 2
+    mean, squares = np.trace(gram) / len(scaled), float((gram**2).sum()) / len(scaled) ** 2
     return float(mean), float(np.sqrt(2 * squares)) + FLOOR
 
 

@@ -41,6 +41,7 @@ References
 ----------
 Pearson (1959), Note on an approximation to the distribution of non-central chi-square, Biometrika 46, 364.
 """
+
 from __future__ import annotations
 
 import math
@@ -54,8 +55,14 @@ LEAST_TRACE = 1e-280  # units of less would make effects infinite
 CAREFUL = 3.0  # deviations of |Delta|^2 without a shift, up to which its direction counts as the one that varies most
 
 
-def effect_interval(deltas: np.ndarray, spectrum: tuple[Any, ...], share: float, *, own: np.ndarray | None = None,
-                    weights: np.ndarray | None = None) -> tuple[float, float]:
+def effect_interval(
+    deltas: np.ndarray,
+    spectrum: tuple[Any, ...],
+    share: float,
+    *,
+    own: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+) -> tuple[float, float]:
     """Confidence interval of the effect size, which covers it with probability `LEVEL`.
 
     Parameters
@@ -91,7 +98,7 @@ def effect_interval(deltas: np.ndarray, spectrum: tuple[Any, ...], share: float,
     if not total > LEAST_TRACE:
         return 0.0, 0.0
     # in units of both traces: third powers of small eigenvalues would be 0, and those of large ones infinite
-    unit = total if own is None else total + float((own ** 2).sum())
+    unit = total if own is None else total + float((own**2).sum())
     c, rows = values / unit * share, np.zeros((0, len(values)))
     if own is not None:
         rows = own @ vectors / math.sqrt(unit)
@@ -105,16 +112,21 @@ def effect_interval(deltas: np.ndarray, spectrum: tuple[Any, ...], share: float,
     found, noise = max(observed - sums[0], 0.0), CAREFUL * math.sqrt(2 * sums[1])
     if not noise > 0:
         return 0.0, 0.0
-    pulls = [(min(max(pulled[k] - sums[k + 1], 0.0), found * most[k]) + noise * most[k]) / (found + noise)
-             for k in (0, 1)]
+    pulls = [
+        (min(max(pulled[k] - sums[k + 1], 0.0), found * most[k]) + noise * most[k])
+        / (found + noise)
+        for k in (0, 1)
+    ]
     ends = [_root(observed, sums, pulls, p) for p in (outside, 1 - outside)]
     low, high = (math.sqrt(end * (unit / total)) for end in ends)
     return _shortened(low), _shortened(high)
 
 
-def _powers(c: np.ndarray, rows: np.ndarray, x: np.ndarray) -> tuple[list[float], list[float], list[float]]:
+def _powers(
+    c: np.ndarray, rows: np.ndarray, x: np.ndarray
+) -> tuple[list[float], list[float], list[float]]:
     """Of C = diag(c) + rows^t rows: tr C^k, k = 1, 2, 3; bounds on the largest eigenvalue and its square; x^t C^k x."""
-    sums = [float((c ** k).sum()) for k in (1, 2, 3)]
+    sums = [float((c**k).sum()) for k in (1, 2, 3)]
     moved, largest = c * x, float(c.max())
     if len(rows):
         rows = np.asarray(np.linalg.qr(rows, mode="r")) if len(rows) > len(c) else rows
@@ -124,7 +136,7 @@ def _powers(c: np.ndarray, rows: np.ndarray, x: np.ndarray) -> tuple[list[float]
         sums[1] += float(2 * np.sum(scaled * rows) + np.sum(gram * gram))
         sums[2] += float(3 * np.sum(scaled * scaled) + 3 * np.sum((scaled @ rows.T) * gram)) + cube
         moved, largest = moved + (rows @ x) @ rows, largest + cube ** (1 / 3)
-    return sums, [largest, largest ** 2], [float(x @ moved), float(moved @ moved)]
+    return sums, [largest, largest**2], [float(x @ moved), float(moved @ moved)]
 
 
 def _shortened(x: float) -> float:
@@ -134,8 +146,12 @@ def _shortened(x: float) -> float:
 
 def _root(observed: Any, sums: Any, pulls: Any, p: Any) -> float:
     """The t at which a distance of at least the observed one has the probability p; it grows with t."""
+
     def tail(t: Any) -> Any:
-        return _pearson_tail(observed, sums[0] + t, 2 * sums[1] + 4 * t * pulls[0], 8 * sums[2] + 24 * t * pulls[1])
+        return _pearson_tail(
+            observed, sums[0] + t, 2 * sums[1] + 4 * t * pulls[0], 8 * sums[2] + 24 * t * pulls[1]
+        )
+
     if tail(0.0) >= p:
         return 0.0
     low, high = 0.0, max(observed, sums[0])
@@ -150,6 +166,7 @@ def _root(observed: Any, sums: Any, pulls: Any, p: Any) -> float:
 def _pearson_tail(x: Any, mean: Any, variance: Any, third: Any) -> float:
     """P(Q >= x) of the shifted gamma law with these cumulants."""
     from scipy.special import gammaincc
+
     scale = third / variance / 2
-    shape = variance / scale ** 2
+    shape = variance / scale**2
     return float(gammaincc(shape, max((x - mean) / scale + shape, 0.0)))

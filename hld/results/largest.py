@@ -1,4 +1,5 @@
 """The parts of a detector's verdict that look at one count and at one dependence among many."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -42,7 +43,9 @@ def largest_of(detector: Any, batch: Any) -> dict[str, Any]:
     if batch is None or not has_largest(detector):
         return {}
     kept, tolerance = detector.profile_, detector.tolerance
-    found: dict[str, Any] = {"largest_count": largest_count(kept, batch, detector.encoder_.ordered, tolerance)}
+    found: dict[str, Any] = {
+        "largest_count": largest_count(kept, batch, detector.encoder_.ordered, tolerance)
+    }
     if kept.associations is not None and len(batch.pairs) == len(kept.pairs):
         found["largest_dependence"] = largest_dependence(kept, batch, tolerance)
     return found

@@ -26,6 +26,7 @@ deviations on (Donoho and Jin 2004).
 References: R. A. Fisher (1935), The logic of inductive inference, J. Royal Statistical Society 98; D. Donoho and
 J. Jin (2004), Higher criticism for detecting sparse heterogeneous mixtures, Annals of Statistics 32.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -71,10 +72,15 @@ class LargestCount:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it but the law as plain Python values."""
-        return {name: getattr(self, name) for name in ("pvalue", "share", "column", "category", "is_cut")}
+        return {
+            name: getattr(self, name)
+            for name in ("pvalue", "share", "column", "category", "is_cut")
+        }
 
 
-def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), tolerance: float = 0.0) -> LargestCount:
+def largest_count(
+    kept: Any, batch: Any, ordered: tuple[Any, ...] = (), tolerance: float = 0.0
+) -> LargestCount:
     """Compare the counts of a batch with those of held-out rows.
 
     Parameters
@@ -108,10 +114,15 @@ def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), toleranc
     n, T = (np.array([one[:-1].sum() for one in side.counts])[columns] for side in (kept, batch))
     N, K = n + T, k + j
     slack = tolerance * T * np.sqrt(K / np.maximum(N, 1) * (1 - K / np.maximum(N, 1)))
-    expected = T.astype(np.float64) * K / np.maximum(N, 1)  # the product of numbers of billions is beyond 64 bits
+    expected = (
+        T.astype(np.float64) * K / np.maximum(N, 1)
+    )  # the product of numbers of billions is beyond 64 bits
     # to a whole number, but not past the mean: no row where one in a hundred is expected is not one row
-    moved = np.where(j > expected, np.maximum(np.floor(j - slack), expected),
-                     np.minimum(np.ceil(j + slack), expected))
+    moved = np.where(
+        j > expected,
+        np.maximum(np.floor(j - slack), expected),
+        np.minimum(np.ceil(j + slack), expected),
+    )
     moved = np.where(np.abs(j - expected) <= slack, expected, moved)
     pooled = [a[:-1] + b[:-1] for a, b in zip(kept.counts, batch.counts, strict=True)]
     varies = (K > 0) & (K < N) & (n > 0) & (T > 0) & events.are_different(pooled)
@@ -123,8 +134,14 @@ def largest_count(kept: Any, batch: Any, ordered: tuple[Any, ...] = (), toleranc
         p = _pvalue(int(N[i]), int(K[i]), int(T[i]), moved[i], expected[i])
         best, where = (p, i) if p < best and varies[i] else (best, where)
     law = smallest_law(N[varies], K[varies], T[varies])
-    return LargestCount(law.pvalue(best), SHARE, int(columns[where]), int(events.categories[where]),
-                        bool(events.is_cut[where]), law)
+    return LargestCount(
+        law.pvalue(best),
+        SHARE,
+        int(columns[where]),
+        int(events.categories[where]),
+        bool(events.is_cut[where]),
+        law,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +171,10 @@ class CountEvents:
     def are_different(self, counts: Any) -> np.ndarray:
         """(E,) whether an event is neither another one nor what another one leaves, by counts of the categories."""
         filled = [np.flatnonzero(one) for one in counts]
-        first, last = (np.array([one[end] if len(one) else -1 for one in filled])[self.columns] for end in (0, -1))
+        first, last = (
+            np.array([one[end] if len(one) else -1 for one in filled])[self.columns]
+            for end in (0, -1)
+        )
         some = np.concatenate([one > 0 for one in counts])
         sizes = np.array([len(one) for one in counts])
         is_first, is_last = self.categories == first, self.categories == last
@@ -167,7 +187,9 @@ class CountEvents:
     def indicators(self, rows: np.ndarray) -> np.ndarray:
         """(M, E) bool array, which events rows (M, V) of codes are in; none where a cell is missing."""
         codes = rows[:, self.columns]
-        return np.where(self.is_cut, (codes <= self.categories) & (codes >= 0), codes == self.categories)
+        return np.where(
+            self.is_cut, (codes <= self.categories) & (codes >= 0), codes == self.categories
+        )
 
 
 def count_events(kept: Any, ordered: Any) -> CountEvents:
@@ -195,11 +217,16 @@ def count_events(kept: Any, ordered: Any) -> CountEvents:
     categories = np.arange(len(columns)) - (np.cumsum(sizes) - sizes)[columns]
     ascends, last = np.isin(columns, np.asarray(ordered, dtype=np.int64)), sizes[columns] - 1
     is_cut = ascends & (categories < last)
-    alone = np.where(ascends, (categories > 0) & (categories < last), (categories < last) | (last > 1))
+    alone = np.where(
+        ascends, (categories > 0) & (categories < last), (categories < last) | (last > 1)
+    )
     places = np.concatenate([np.flatnonzero(is_cut), np.flatnonzero(alone)])
     order = np.argsort(columns[places], kind="stable")
-    return CountEvents(columns[places][order], categories[places][order],
-                       np.repeat([True, False], [is_cut.sum(), alone.sum()])[order])
+    return CountEvents(
+        columns[places][order],
+        categories[places][order],
+        np.repeat([True, False], [is_cut.sum(), alone.sum()])[order],
+    )
 
 
 def likelihood_ratio(j: Any, T: Any, K: Any, N: Any) -> np.ndarray:
@@ -224,5 +251,9 @@ def _pvalue(N: Any, K: Any, T: Any, j: Any, expected: Any) -> float:
     """Twice the tail of a count on its side of the mean, at most 1."""
     if j == expected:
         return 1.0
-    tail = hypergeometric_tail(N, K, T, int(j)) if j > expected else hypergeometric_tail(N, N - K, T, T - int(j))
+    tail = (
+        hypergeometric_tail(N, K, T, int(j))
+        if j > expected
+        else hypergeometric_tail(N, N - K, T, T - int(j))
+    )
     return min(1.0, 2 * tail)

@@ -19,6 +19,7 @@ the two apart where there are enough rows.
 This test has a share of the level beside the distance, `SHARE`: hundreds of dependences that hold make the change of
 one invisible in sums of squares.
 """
+
 from __future__ import annotations
 
 import math
@@ -67,7 +68,12 @@ class LargestDependence:
     def to_dict(self) -> dict[str, Any]:
         """All of it but `least` as plain Python values."""
         columns = None if self.columns is None else list(self.columns)
-        return {"pvalue": self.pvalue, "share": self.share, "columns": columns, "is_weaker": self.is_weaker}
+        return {
+            "pvalue": self.pvalue,
+            "share": self.share,
+            "columns": columns,
+            "is_weaker": self.is_weaker,
+        }
 
 
 def largest_dependence(kept: Any, batch: Any, tolerance: float = 0.0) -> LargestDependence:
@@ -111,7 +117,9 @@ def largest_dependence(kept: Any, batch: Any, tolerance: float = 0.0) -> Largest
     best, where = 2.0, int(np.argmax(exponents))
     for e in np.argsort(-exponents, kind="stable")[:ENCLOSED].tolist():
         if exponents[e] > math.log(2 * E):
-            bound = mean_tail_bound(kept.associations[e], kept.pairs[e], batch.pairs[e], tolerance * deviation[e])
+            bound = mean_tail_bound(
+                kept.associations[e], kept.pairs[e], batch.pairs[e], tolerance * deviation[e]
+            )
             best, where = (2 * bound, e) if 2 * bound < best else (best, where)
     u, v = kept.edges[where].tolist()
     least = E * _least((n + T)[varies], T[varies])
@@ -159,7 +167,11 @@ def with_associations(profile: Any, circuit: pcircuit.Circuit, kept: np.ndarray 
     -------
     Profile
     """
-    return profile if kept is None else replace(profile, associations=associations_of(circuit, profile.edges))
+    return (
+        profile
+        if kept is None
+        else replace(profile, associations=associations_of(circuit, profile.edges))
+    )
 
 
 def _association(p: np.ndarray) -> np.ndarray:
@@ -174,4 +186,6 @@ def _association(p: np.ndarray) -> np.ndarray:
 def _least(N: np.ndarray, T: np.ndarray) -> float:
     """Twice the probability of the most improbable of all draws of T of N rows, over the edges."""
     rows, fewer = float(N.max()), float(np.minimum(T, N - T).max())
-    return 2 * math.exp(math.lgamma(fewer + 1) + math.lgamma(rows - fewer + 1) - math.lgamma(rows + 1))
+    return 2 * math.exp(
+        math.lgamma(fewer + 1) + math.lgamma(rows - fewer + 1) - math.lgamma(rows + 1)
+    )

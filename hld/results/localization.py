@@ -27,6 +27,7 @@ Variables get the shares of their nodes: the score of v is sum_j delta_j^2 / |S_
 so the scores add up to d^2.  These are cues, not causes: scopes are nested, and a shift in one variable also moves
 the nodes above it.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -90,18 +91,30 @@ class Localization:
     variable_scores: np.ndarray
 
     def __str__(self) -> str:
-        lines = [f"{'node':>6} {'kind':<8} {'delta':>10} {'z':>8} {'own z':>8} {'p (adj.)':>9}  scope"]
+        lines = [
+            f"{'node':>6} {'kind':<8} {'delta':>10} {'z':>8} {'own z':>8} {'p (adj.)':>9}  scope"
+        ]
         for shift in self.nodes:
             scope = ",".join(map(str, shift.scope[:12])) + (",..." if len(shift.scope) > 12 else "")
             pvalue = f"{shift.pvalue:.2g}" if shift.pvalue > LEAST_SHOWN else f"< {LEAST_SHOWN:g}"
-            lines.append(f"{shift.node:>6} {shift.kind:<8} {shift.delta:>10.3g} {shift.zscore:>8.2f} "
-                         f"{shift.own_zscore:>8.2f} {pvalue:>9}  {{{scope}}}")
+            lines.append(
+                f"{shift.node:>6} {shift.kind:<8} {shift.delta:>10.3g} {shift.zscore:>8.2f} "
+                f"{shift.own_zscore:>8.2f} {pvalue:>9}  {{{scope}}}"
+            )
         return "\n".join(lines)
 
 
-def localize(circuit: pcircuit.Circuit, nodes: np.ndarray, deltas: np.ndarray, stds: np.ndarray, num_samples: float, *,
-             top: int | None = 10, covariance_of: Callable[..., Any] | None = None,
-             pvalues: np.ndarray | None = None) -> Localization:
+def localize(
+    circuit: pcircuit.Circuit,
+    nodes: np.ndarray,
+    deltas: np.ndarray,
+    stds: np.ndarray,
+    num_samples: float,
+    *,
+    top: int | None = 10,
+    covariance_of: Callable[..., Any] | None = None,
+    pvalues: np.ndarray | None = None,
+) -> Localization:
     """Rank nodes and score variables by their part in a shift.
 
     Parameters
@@ -151,9 +164,18 @@ def localize(circuit: pcircuit.Circuit, nodes: np.ndarray, deltas: np.ndarray, s
     table = circuit.nodes[nodes]
     order = np.argsort(-np.abs(deltas), kind="stable")[:top]
     own = own_zscores(circuit, nodes, zscores, order, covariance_of)
-    shifts = tuple(NodeShift(int(nodes[j]), str(table.kind[j]), tuple(circuit.scope(int(nodes[j])).tolist()),
-                             float(deltas[j]), float(zscores[j]), float(z), float(pvalues[j]))
-                   for j, z in zip(order, own, strict=True))
+    shifts = tuple(
+        NodeShift(
+            int(nodes[j]),
+            str(table.kind[j]),
+            tuple(circuit.scope(int(nodes[j])).tolist()),
+            float(deltas[j]),
+            float(zscores[j]),
+            float(z),
+            float(pvalues[j]),
+        )
+        for j, z in zip(order, own, strict=True)
+    )
     return Localization(shifts, variable_scores(circuit, table.region, deltas))
 
 
@@ -175,12 +197,20 @@ def z_scores(deltas: np.ndarray, stds: np.ndarray, num_samples: float) -> np.nda
     """
     moved = np.sign(np.where(np.abs(deltas) > 1e-12, deltas, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(stds > 0, np.sqrt(num_samples) * deltas / np.where(stds > 0, stds, 1.0),
-                        np.where(moved != 0, moved * np.inf, 0.0))
+        return np.where(
+            stds > 0,
+            np.sqrt(num_samples) * deltas / np.where(stds > 0, stds, 1.0),
+            np.where(moved != 0, moved * np.inf, 0.0),
+        )
 
 
-def own_zscores(circuit: pcircuit.Circuit, nodes: np.ndarray, zscores: np.ndarray, listed: np.ndarray,
-                covariance_of: Callable[..., Any] | None = None) -> np.ndarray:
+def own_zscores(
+    circuit: pcircuit.Circuit,
+    nodes: np.ndarray,
+    zscores: np.ndarray,
+    listed: np.ndarray,
+    covariance_of: Callable[..., Any] | None = None,
+) -> np.ndarray:
     """z-scores of the positions `listed` of (m,) `nodes`, less what the next selected nodes below them explain.
 
     Costs the covariance of the listed nodes and of those below them, and a small system of equations for each.
@@ -204,8 +234,11 @@ def own_zscores(circuit: pcircuit.Circuit, nodes: np.ndarray, zscores: np.ndarra
     if not any(map(len, below)):
         return own
     involved = np.unique(np.concatenate([listed, *below]).astype(np.int64))
-    covariance = (pcircuit.exact_moments(circuit, nodes[involved]).covariance() if covariance_of is None
-                  else covariance_of(involved))
+    covariance = (
+        pcircuit.exact_moments(circuit, nodes[involved]).covariance()
+        if covariance_of is None
+        else covariance_of(involved)
+    )
     if np.isnan(covariance).any():
         return np.where([len(parts) > 0 for parts in below], np.nan, own)
     scale = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
@@ -218,7 +251,7 @@ def own_zscores(circuit: pcircuit.Circuit, nodes: np.ndarray, zscores: np.ndarra
         values, vectors = np.linalg.eigh(correlations[np.ix_(columns, columns)])
         kept = values > SINGULAR * max(values[-1], SINGULAR)
         loadings = (vectors.T @ correlations[columns, row])[kept]
-        left = correlations[row, row] - (loadings ** 2 / values[kept]).sum()
+        left = correlations[row, row] - (loadings**2 / values[kept]).sum()
         explained = loadings / values[kept] @ (vectors.T @ zscores[parts])[kept]
         own[i] = (own[i] - explained) / np.sqrt(left) if left > SINGULAR else 0.0
     return own
@@ -233,7 +266,10 @@ def _next_below(circuit: Any, nodes: np.ndarray, j: Any) -> np.ndarray:
     """Positions in `nodes` of the nodes of the nearest regions below that of node j that have any."""
     regions = circuit.nodes.region[nodes]
     kinds = circuit.nodes.kind[nodes]
-    if kinds[j] == "sum" and (products := np.flatnonzero((regions == regions[j]) & (kinds == "product"))).size:
+    if (
+        kinds[j] == "sum"
+        and (products := np.flatnonzero((regions == regions[j]) & (kinds == "product"))).size
+    ):
         return products
     found, waiting = [], list(circuit.vtree.children(int(regions[j])))
     while waiting:
@@ -251,10 +287,13 @@ def _next_below(circuit: Any, nodes: np.ndarray, j: Any) -> np.ndarray:
 def adjusted_pvalues(zscores: np.ndarray) -> np.ndarray:
     """(m,) two-sided normal p-values, adjusted by the step-up procedure of Benjamini and Hochberg."""
     from scipy.special import ndtr
+
     return benjamini_hochberg(2 * ndtr(-np.abs(zscores)))
 
 
-def variable_scores(circuit: pcircuit.Circuit, regions: np.ndarray, deltas: np.ndarray) -> np.ndarray:
+def variable_scores(
+    circuit: pcircuit.Circuit, regions: np.ndarray, deltas: np.ndarray
+) -> np.ndarray:
     """(V,) sum of delta_j^2 / |S_j| over the nodes above each variable, handed down the v-tree.
 
     Parameters
@@ -270,7 +309,9 @@ def variable_scores(circuit: pcircuit.Circuit, regions: np.ndarray, deltas: np.n
         With the same sum as the squares of `deltas`.
     """
     vtree = circuit.vtree
-    density = np.bincount(regions, weights=deltas ** 2, minlength=vtree.num_nodes) / vtree.scope_sizes()
+    density = (
+        np.bincount(regions, weights=deltas**2, minlength=vtree.num_nodes) / vtree.scope_sizes()
+    )
     parents = vtree.parents.tolist()
     for r in range(vtree.num_nodes - 2, -1, -1):
         density[r] += density[parents[r]]

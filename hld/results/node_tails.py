@@ -35,6 +35,7 @@ variance of noise for privacy is added to V.
 References: Bennett (1962), Probability inequalities for the sum of independent random variables, J. American
 Statistical Association 57, 33; Bentkus (2004), On Hoeffding's inequalities, Annals of Probability 32, 1650.
 """
+
 from __future__ import annotations
 
 import math
@@ -46,7 +47,7 @@ import numpy as np
 import pcircuit
 
 DRAWN = 1_000  # rows of the circuit
-BLOCK_CELLS = 2 ** 22  # numbers held at a time
+BLOCK_CELLS = 2**22  # numbers held at a time
 UNSHOWN = 3.0  # of r rows: shares below 3 / r are missed with a probability of 0.05
 EQUAL = 1e-12  # differences up to which means are alike, as for z-scores
 
@@ -98,43 +99,59 @@ def node_pvalues(result: Any) -> np.ndarray:
     d = np.divide(result.deltas, shown, out=np.zeros(len(nodes)), where=shown > 0)
     low, high = np.minimum(usual.low, batch.low), np.maximum(usual.high, batch.high)
     sizes = _sizes(T, n, None if own is None else len(own.rows), batch.counts, shown)
-    variance = result.stds ** 2
+    variance = result.stds**2
     if math.isfinite(n):
         own_variance = variance if own is None else batch.variance
         if own is None or len(own.rows) < T:
             rows = sizes[1] if own is None else np.maximum(batch.counts, 1)
             own_variance = own_variance + UNSHOWN / rows * (high - low) ** 2
         variance = _pooled(variance, own_variance, d, sizes)
-    mean = np.clip(usual.mean if own is None else batch.mean - d / (1 + sizes[0] / sizes[1]), low, high)
-    variance = variance * (1 / sizes[0] + 1 / sizes[1]) + (0.0 if result._noise is None else result._noise)
+    mean = np.clip(
+        usual.mean if own is None else batch.mean - d / (1 + sizes[0] / sizes[1]), low, high
+    )
+    variance = variance * (1 / sizes[0] + 1 / sizes[1]) + (
+        0.0 if result._noise is None else result._noise
+    )
     return _tails(d, variance, (mean - low, high - mean), sizes, shown)
 
 
-def _pooled(variance: np.ndarray, own_variance: np.ndarray, d: np.ndarray, sizes: tuple[Any, Any]) -> np.ndarray:
+def _pooled(
+    variance: np.ndarray, own_variance: np.ndarray, d: np.ndarray, sizes: tuple[Any, Any]
+) -> np.ndarray:
     """(m,) variance of all rows that show each node, from those of the reference and of the batch."""
     T, n = sizes
-    between = T / (1 + T / n) * d ** 2
+    between = T / (1 + T / n) * d**2
     found: np.ndarray = np.maximum(n - 1, 0.0) * variance + (T - 1) * own_variance + between
     return found / np.maximum(n + T - 1, 1.0)
 
 
-def _tails(d: np.ndarray, variance: np.ndarray, reach: tuple[Any, Any], sizes: tuple[Any, Any],
-           shown: np.ndarray) -> np.ndarray:
+def _tails(
+    d: np.ndarray,
+    variance: np.ndarray,
+    reach: tuple[Any, Any],
+    sizes: tuple[Any, Any],
+    shown: np.ndarray,
+) -> np.ndarray:
     """(m,) twice the tails beyond differences d with this variance, for values that reach so far below and above."""
     from scipy.special import gammainc
+
     ahead, behind = np.where(d > 0, reach[1], reach[0]), np.where(d > 0, reach[0], reach[1])
     step = np.maximum(ahead / sizes[0], behind / sizes[1])
     has_moved = (np.abs(d) > EQUAL) & (shown > 0)
-    step = np.where(has_moved, np.where(step > 0, step, np.abs(d)), 1.0)  # squares of tiny likelihoods would be 0
-    a = variance / step ** 2
+    step = np.where(
+        has_moved, np.where(step > 0, step, np.abs(d)), 1.0
+    )  # squares of tiny likelihoods would be 0
+    a = variance / step**2
     return np.where(has_moved, np.minimum(2 * gammainc(a + np.abs(d) / step, a), 1.0), 1.0)
 
 
-def _sizes(T: int, n: float, held: int | None, counts: np.ndarray, g: np.ndarray) -> tuple[Any, Any]:
+def _sizes(
+    T: int, n: float, held: int | None, counts: np.ndarray, g: np.ndarray
+) -> tuple[Any, Any]:
     """Rows of the batch and of the reference that show each node: g^2 (1 / T_j + 1 / n_j) = 1 / T + 1 / n."""
     own = np.full(len(g), float(T)) if held is None else np.maximum(counts, 1) * (T / held)
     with np.errstate(divide="ignore"):
-        rest = np.maximum(np.where(g > 0, (1 / T + 1 / n) / g ** 2, 0.0) - 1 / own, 1 / n)
+        rest = np.maximum(np.where(g > 0, (1 / T + 1 / n) / g**2, 0.0) - 1 / own, 1 / n)
         return own, 1 / rest
 
 
@@ -147,25 +164,53 @@ def _usual_rows(circuit: pcircuit.Circuit) -> np.ndarray:
 
 def _scaled(values: Values, weights: Any) -> Values:
     """The values times weights that are at least 0."""
-    return Values(values.counts, values.mean * weights, values.variance * weights ** 2, values.low * weights,
-                  values.high * weights)
+    return Values(
+        values.counts,
+        values.mean * weights,
+        values.variance * weights**2,
+        values.low * weights,
+        values.high * weights,
+    )
 
 
-def _values(circuit: pcircuit.Circuit, nodes: np.ndarray, rows: np.ndarray, has_holes: bool) -> Values:
+def _values(
+    circuit: pcircuit.Circuit, nodes: np.ndarray, rows: np.ndarray, has_holes: bool
+) -> Values:
     """Values (m,) of rows; with holes of those that show a node."""
     from hld.vectors.row_vectors import RowVectors
+
     m, vectors = len(nodes), RowVectors(circuit, nodes)
-    low, high, counts, sums, squares = np.full(m, np.inf), np.full(m, -np.inf), np.zeros(m), np.zeros(m), np.zeros(m)
+    low, high, counts, sums, squares = (
+        np.full(m, np.inf),
+        np.full(m, -np.inf),
+        np.zeros(m),
+        np.zeros(m),
+        np.zeros(m),
+    )
     step, centre = max(BLOCK_CELLS // m, 1), np.zeros(0)
     for start in range(0, len(rows), step):
-        block = vectors.rows(rows[start:start + step])
-        seen = vectors.seen(rows[start:start + step]) if has_holes else np.ones(block.shape, dtype=bool)
+        block = vectors.rows(rows[start : start + step])
+        seen = (
+            vectors.seen(rows[start : start + step])
+            if has_holes
+            else np.ones(block.shape, dtype=bool)
+        )
         centre = centre if start else block.mean(axis=0)
         away = np.where(seen, block - centre, 0.0)
-        counts, sums, squares = counts + seen.sum(axis=0), sums + away.sum(axis=0), squares + (away ** 2).sum(axis=0)
+        counts, sums, squares = (
+            counts + seen.sum(axis=0),
+            sums + away.sum(axis=0),
+            squares + (away**2).sum(axis=0),
+        )
         low = np.minimum(low, np.where(seen, block, np.inf).min(axis=0))
         high = np.maximum(high, np.where(seen, block, -np.inf).max(axis=0))
     mean = sums / np.maximum(counts, 1)
-    variance = np.maximum(squares - counts * mean ** 2, 0.0) / np.maximum(counts - 1, 1)
+    variance = np.maximum(squares - counts * mean**2, 0.0) / np.maximum(counts - 1, 1)
     is_shown = counts > 0
-    return Values(counts, centre + mean, variance, np.where(is_shown, low, np.inf), np.where(is_shown, high, -np.inf))
+    return Values(
+        counts,
+        centre + mean,
+        variance,
+        np.where(is_shown, low, np.inf),
+        np.where(is_shown, high, -np.inf),
+    )

@@ -1,4 +1,5 @@
 """What the results of tests say about the columns of a table, and how they say it."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -59,6 +60,7 @@ class OfColumns:
             If pandas is not installed.
         """
         from hld.answers.for_programs import columns_frame
+
         return columns_frame(self.columns)
 
     def parts_to_dict(self) -> dict[str, Any]:
@@ -71,7 +73,8 @@ class OfColumns:
         known = {name: getattr(self, name) for name in PARTS if getattr(self, name) is not None}
         lists = {} if self.evidence is None else {"columns": self.columns, "pairs": self.pairs}
         return {name: one.to_dict() for name, one in known.items()} | {
-            name: [one.to_dict() for one in ones] for name, ones in lists.items()}
+            name: [one.to_dict() for one in ones] for name, ones in lists.items()
+        }
 
     def __str__(self) -> str:
         return in_words(self)

@@ -1,4 +1,5 @@
 """What a test says: one frozen object."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -115,11 +116,21 @@ class HLDResult(OfColumns):
     _scores: np.ndarray | None = field(default=None, repr=False)
     _spectrum: Callable[..., Any] | None = field(default=None, repr=False)
     _own: Any = field(default=None, repr=False)  # rows of the batch, whose `spread` is asked for
-    _weights: np.ndarray | None = field(default=None, repr=False)  # of differences, where cells are missing
-    _covariance: Callable[..., Any] | None = field(default=None, repr=False)  # of differences, where cells are missing
-    _node_pvalues: np.ndarray | None = field(default=None, repr=False)  # among groups or stretches of time
-    _plain: float | None = field(default=None, repr=False)  # p-value of the distance that the effect is made of
-    _noise: np.ndarray | None = field(default=None, repr=False)  # of differences: variances of noise for privacy
+    _weights: np.ndarray | None = field(
+        default=None, repr=False
+    )  # of differences, where cells are missing
+    _covariance: Callable[..., Any] | None = field(
+        default=None, repr=False
+    )  # of differences, where cells are missing
+    _node_pvalues: np.ndarray | None = field(
+        default=None, repr=False
+    )  # among groups or stretches of time
+    _plain: float | None = field(
+        default=None, repr=False
+    )  # p-value of the distance that the effect is made of
+    _noise: np.ndarray | None = field(
+        default=None, repr=False
+    )  # of differences: variances of noise for privacy
 
     def __post_init__(self) -> None:
         check_verdict(self.statistic, self.pvalue)
@@ -141,12 +152,20 @@ class HLDResult(OfColumns):
         deltas, noise, stds = self.deltas, self.stds, self.stds
         if self._weights is not None:  # with holes: of the nodes that are compared, as they are
             shown = self._weights > 0
-            deltas, noise, stds = deltas[shown] / self._weights[shown], stds[shown] / self._weights[shown], stds[shown]
+            deltas, noise, stds = (
+                deltas[shown] / self._weights[shown],
+                stds[shown] / self._weights[shown],
+                stds[shown],
+            )
         total = float(stds @ stds)
         if total <= 0:
             return 0.0
         private = 0.0 if self._noise is None else float(self._noise.sum())
-        squared = (float(deltas @ deltas) - float(noise @ noise) * self.inflation / self.num_samples - private) / total
+        squared = (
+            float(deltas @ deltas)
+            - float(noise @ noise) * self.inflation / self.num_samples
+            - private
+        ) / total
         return float(np.sqrt(max(squared, 0.0)))
 
     @cached_property
@@ -175,10 +194,13 @@ class HLDResult(OfColumns):
         from hld.answers.adjust import benjamini_hochberg
         from hld.results.localization import adjusted_pvalues, z_scores
         from hld.results.node_tails import node_pvalues
+
         if self._node_pvalues is not None:
             return self._node_pvalues
         if self.context is not None:
-            return adjusted_pvalues(z_scores(self.deltas, self.stds, self.num_samples / self.inflation))
+            return adjusted_pvalues(
+                z_scores(self.deltas, self.stds, self.num_samples / self.inflation)
+            )
         return benjamini_hochberg(node_pvalues(self))
 
     def localize(self, *, top: Any = 10) -> Localization:
@@ -199,12 +221,21 @@ class HLDResult(OfColumns):
             If `top` is neither None nor a whole number of at least 1.
         """
         from hld.results.localization import localize, unknown_covariance
+
         T, stds, is_known = self.num_samples / self.inflation, self.stds, self.context is None
         is_known &= self._noise is None and (self._weights is None or self._covariance is not None)
         if self._noise is not None:  # as if it were in the rows
-            stds = np.sqrt(stds ** 2 + T * self._noise)
-        return localize(self._circuit, self.nodes, self.deltas, stds, T, top=top, pvalues=self.node_pvalues,
-                        covariance_of=self._covariance if is_known else unknown_covariance)
+            stds = np.sqrt(stds**2 + T * self._noise)
+        return localize(
+            self._circuit,
+            self.nodes,
+            self.deltas,
+            stds,
+            T,
+            top=top,
+            pvalues=self.node_pvalues,
+            covariance_of=self._covariance if is_known else unknown_covariance,
+        )
 
     def localize_dependences(self, *, top: Any = 10) -> Any:
         """Which variables depend on each other in a new way, where the test has the metric "score".
@@ -224,10 +255,15 @@ class HLDResult(OfColumns):
             If the test lacks the metric "score", the rows had holes, or `top` is not a whole number of at least 1.
         """
         from hld.results.dependences import localize_dependences
+
         if self._scores is None:
-            raise ValueError("`metric` must have 'score' among others, by which dependences are found, and the rows no "
-                             "holes: build such a test")
-        return localize_dependences(self._circuit, self._scores, self.num_samples / self.inflation, top=top)
+            raise ValueError(
+                "`metric` must have 'score' among others, by which dependences are found, and the rows no "
+                "holes: build such a test"
+            )
+        return localize_dependences(
+            self._circuit, self._scores, self.num_samples / self.inflation, top=top
+        )
 
     def plot(self, *, top: Any = FEW_COLUMNS) -> Any:
         """Expected and observed frequencies of the `top` columns that moved most, as a matplotlib figure.
@@ -250,10 +286,15 @@ class HLDResult(OfColumns):
         """
         from hld.answers.picture import draw_columns
         from hld.plots import new_figure
+
         if not self.columns:
-            raise ValueError("`columns` of the batch are not known: test a table with an `HLDDetector`")
+            raise ValueError(
+                "`columns` of the batch are not known: test a table with an `HLDDetector`"
+            )
         count = min(pcircuit.check_whole_number(top, "top", 1), len(self.columns))
-        return draw_columns(new_figure((3.6 * min(count, 3), 2.8 * -(-count // 3))), self.columns, count)
+        return draw_columns(
+            new_figure((3.6 * min(count, 3), 2.8 * -(-count // 3))), self.columns, count
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain Python values, ready for JSON, the output of ``hld test --json``.
@@ -264,15 +305,34 @@ class HLDResult(OfColumns):
             The numbers and words among the attributes under their names, but for arrays; `context`, `data_quality`,
             `columns`, `pairs` and the like where they are known.
         """
-        values = {name: _plain(getattr(self, name)) for name in (
-            "statistic", "threshold", "pvalue", "reject", "alpha", "num_samples", "null", "inflation", "null_error",
-            "num_missing", "effect")}
-        values["effect_interval"] = None if self.effect_interval is None else list(self.effect_interval)
-        values |= {"metrics": list(self.metrics), "pvalues": [_plain(value) for value in self.pvalues]}
+        values = {
+            name: _plain(getattr(self, name))
+            for name in (
+                "statistic",
+                "threshold",
+                "pvalue",
+                "reject",
+                "alpha",
+                "num_samples",
+                "null",
+                "inflation",
+                "null_error",
+                "num_missing",
+                "effect",
+            )
+        }
+        values["effect_interval"] = (
+            None if self.effect_interval is None else list(self.effect_interval)
+        )
+        values |= {
+            "metrics": list(self.metrics),
+            "pvalues": [_plain(value) for value in self.pvalues],
+        }
         return values | self.parts_to_dict()
 
     def _repr_html_(self) -> Any:
         from hld.answers.html import notebook_view
+
         return notebook_view(self)
 
 

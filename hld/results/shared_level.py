@@ -18,6 +18,7 @@ The tests of counts are exact given these counts.  The distance is taken to keep
 null distribution does exactly: rows with a hole, or with a new value, may be more or less far from the mean than
 others.  That this does not cost level is measured, not proved (``docs/calibration.md``).
 """
+
 from __future__ import annotations
 
 import math
@@ -25,7 +26,10 @@ from typing import Any
 
 import numpy as np
 
-POINTS, ROUNDS = 101, 5  # of the interval that holds the level of the distance, which gets a hundred times shorter
+POINTS, ROUNDS = (
+    101,
+    5,
+)  # of the interval that holds the level of the distance, which gets a hundred times shorter
 LEAST_REST = 0.01  # of the level: less is left where there is no distance
 
 
@@ -99,8 +103,11 @@ def scaled_level_of(result: Any) -> float:
     float
     """
     quality = result.data_quality
-    tested = (*((quality.missingness, quality.new_values) if quality else ()), result.largest_count,
-              result.largest_dependence)
+    tested = (
+        *((quality.missingness, quality.new_values) if quality else ()),
+        result.largest_count,
+        result.largest_dependence,
+    )
     return scaled_level(result.alpha, *(one for one in tested if one is not None))
 
 
@@ -111,4 +118,6 @@ def _rest(tests: tuple[Any, ...]) -> float:
 
 def _together(s: Any, tests: tuple[Any, ...]) -> Any:
     """p of s."""
-    return np.minimum(np.minimum(1.0, s), _rest(tests) * s + sum(one.attained(one.share * s) for one in tests))
+    return np.minimum(
+        np.minimum(1.0, s), _rest(tests) * s + sum(one.attained(one.share * s) for one in tests)
+    )

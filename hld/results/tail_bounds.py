@@ -23,6 +23,7 @@ Association 58; H. Chernoff (1952), A measure of asymptotic efficiency for tests
 observations, Annals of Mathematical Statistics 23; A. Dembo and O. Zeitouni (2010), Large Deviations Techniques and
 Applications, Springer.
 """
+
 from __future__ import annotations
 
 import math
@@ -34,7 +35,9 @@ LONGEST = 20.0  # its steps, for values with a range of 1
 CLOSE, NOTHING, TINY = 1e-10, 1e-12, 1e-300
 
 
-def mean_tail_bound(values: np.ndarray, kept: np.ndarray, batch: np.ndarray, slack: float = 0.0) -> float:
+def mean_tail_bound(
+    values: np.ndarray, kept: np.ndarray, batch: np.ndarray, slack: float = 0.0
+) -> float:
     """Upper bound of the probability that the mean of a batch is as far out as it is, on its side, given all values.
 
     Parameters
@@ -67,7 +70,11 @@ def mean_tail_bound(values: np.ndarray, kept: np.ndarray, batch: np.ndarray, sla
         return 1.0
     x = side * (x - mean) / scale
     s = s / scale
-    logs = [_with_replacement(m, x - s, T), _with_replacement(m, -x - s * T / n, n), _without(m, x - s, T)]
+    logs = [
+        _with_replacement(m, x - s, T),
+        _with_replacement(m, -x - s * T / n, n),
+        _without(m, x - s, T),
+    ]
     return math.exp(min(*logs, 0.0))
 
 
@@ -85,7 +92,7 @@ def _with_replacement(m: np.ndarray, x: np.ndarray, T: int) -> float:
         total = float(weights.sum())
         least = min(least, math.log(total) + theta * most)
         slope = float(weights @ x) / total
-        step = -slope / max(float(weights @ x ** 2) / total - slope ** 2, TINY)
+        step = -slope / max(float(weights @ x**2) / total - slope**2, TINY)
         if abs(step) <= CLOSE * (1 + theta):
             break
         theta += min(max(step, -theta / 2), LONGEST)
@@ -95,9 +102,14 @@ def _with_replacement(m: np.ndarray, x: np.ndarray, T: int) -> float:
 def _without(m: np.ndarray, x: np.ndarray, T: int) -> float:
     """ln of the bound of P(sum of T draws without replacement >= 0) by independent draws: see above."""
     from scipy.special import expit, gammaln
+
     N = int(m.sum())
     odds = math.log(T / (N - T))
-    at, value, none = np.zeros(2), 0.0, N * math.log(N / (N - T))  # theta and psi, and the sum that is to be least
+    at, value, none = (
+        np.zeros(2),
+        0.0,
+        N * math.log(N / (N - T)),
+    )  # theta and psi, and the sum that is to be least
 
     def sum_at(theta: float, psi: float) -> float:
         return float(m @ np.logaddexp(0.0, odds + theta * x + psi)) - none - psi * T
@@ -106,13 +118,21 @@ def _without(m: np.ndarray, x: np.ndarray, T: int) -> float:
         p = m * expit(odds + at[0] * x + at[1])
         w = p * (1 - p / m)
         gradient = np.array([p @ x, p.sum() - T])
-        hessian = np.array([[w @ x ** 2, w @ x], [w @ x, w.sum()]])
-        step = -np.linalg.solve(hessian + (NOTHING * np.trace(hessian) + TINY) * np.eye(2), gradient)
+        hessian = np.array([[w @ x**2, w @ x], [w @ x, w.sum()]])
+        step = -np.linalg.solve(
+            hessian + (NOTHING * np.trace(hessian) + TINY) * np.eye(2), gradient
+        )
         step *= min(1.0, LONGEST / max(float(np.abs(step).max()), TINY))
         while (found := sum_at(*(at + step))) > value and np.abs(step).max() > CLOSE:
             step /= 4
         if found >= value - CLOSE or at[0] + step[0] < 0:
             break
         at, value = at + step, found
-    exactly = gammaln(N + 1) - gammaln(T + 1) - gammaln(N - T + 1) + T * math.log(T / N) + (N - T) * math.log(1 - T / N)
+    exactly = (
+        gammaln(N + 1)
+        - gammaln(T + 1)
+        - gammaln(N - T + 1)
+        + T * math.log(T / N)
+        + (N - T) * math.log(1 - T / N)
+    )
     return value - float(exactly)

@@ -26,6 +26,7 @@ that rows drawn from a model stay in this bin.  Fewer of them fall into the oute
 
 Every bin holds training values.  The edges depend on the values and their counts only, not on the order of the rows.
 """
+
 from __future__ import annotations
 
 import math
@@ -36,13 +37,23 @@ import numpy as np
 
 FEWEST = 8  # rows on average of the bins beside atoms
 OFF_ATOM = 1e-3  # of the gap beside an atom
-MOST_ROUNDED, MOST_DIGITS = 1e300, 330  # numbers beyond the one are not rounded, none has more decimals than the other
-BEYOND = 16  # times `SINGLE`: how far beyond the finite values, at least, an infinity is taken to be
-ALL_DIGITS, LARGEST_PLAIN = 17, 1e7  # digits that tell any two doubles apart; numbers below the other have no exponent
-SINGLE = 2.0 ** -22  # relative: at least this far from an atom, four units of a number of four bytes
+MOST_ROUNDED, MOST_DIGITS = (
+    1e300,
+    330,
+)  # numbers beyond the one are not rounded, none has more decimals than the other
+BEYOND = (
+    16  # times `SINGLE`: how far beyond the finite values, at least, an infinity is taken to be
+)
+ALL_DIGITS, LARGEST_PLAIN = (
+    17,
+    1e7,
+)  # digits that tell any two doubles apart; numbers below the other have no exponent
+SINGLE = 2.0**-22  # relative: at least this far from an atom, four units of a number of four bytes
 
 
-def bin_edges(values: np.ndarray, counts: np.ndarray, num_bins: int, *, in_gaps: bool = True) -> tuple[float, ...]:
+def bin_edges(
+    values: np.ndarray, counts: np.ndarray, num_bins: int, *, in_gaps: bool = True
+) -> tuple[float, ...]:
     """The edges that cut the values of a column into bins.
 
     Parameters
@@ -74,17 +85,23 @@ def bin_edges(values: np.ndarray, counts: np.ndarray, num_bins: int, *, in_gaps:
     (0.02, 20.0)
     """
     counts = np.asarray(counts, dtype=np.int64)
-    num_bins = min(num_bins, int(counts.sum()))             # more bins than rows give the same edges
+    num_bins = min(num_bins, int(counts.sum()))  # more bins than rows give the same edges
     least = min(FEWEST, int(counts.sum()) // num_bins)
     starts = _starts(counts, _atoms(counts, num_bins, least), num_bins, least)
     if not in_gaps:
         return tuple(values[starts].tolist())
     frequent, whole = counts * num_bins >= counts.sum(), bool((values == np.floor(values)).all())
-    return tuple(_cut(float(values[i - 1]), float(values[i]), bool(frequent[i - 1]), bool(frequent[i]), whole)
-                 for i in starts)
+    return tuple(
+        _cut(
+            float(values[i - 1]), float(values[i]), bool(frequent[i - 1]), bool(frequent[i]), whole
+        )
+        for i in starts
+    )
 
 
-def with_infinities(values: np.ndarray, counts: np.ndarray, num_bins: int) -> tuple[np.ndarray, np.ndarray]:
+def with_infinities(
+    values: np.ndarray, counts: np.ndarray, num_bins: int
+) -> tuple[np.ndarray, np.ndarray]:
     """The finite values and their counts, with a number just beyond them in place of an infinity that many rows have.
 
     Parameters
@@ -113,7 +130,9 @@ def with_infinities(values: np.ndarray, counts: np.ndarray, num_bins: int) -> tu
         return values, counts
     num_bins, total = min(num_bins, int(counts.sum())), int(counts.sum())
     is_atom, numbers = _atoms(counts, num_bins, min(FEWEST, total // num_bins)), values[finite]
-    steps = {end: _beyond(float(numbers[-1 if end > 0 else 0]), end) for end in values[~finite].tolist()}
+    steps = {
+        end: _beyond(float(numbers[-1 if end > 0 else 0]), end) for end in values[~finite].tolist()
+    }
     kept = finite | np.array([math.isfinite(steps.get(value, value)) for value in values.tolist()])
     kept &= finite | is_atom | (len(numbers) == 1)
     return np.array([steps.get(value, value) for value in values[kept].tolist()]), counts[kept]
@@ -122,7 +141,9 @@ def with_infinities(values: np.ndarray, counts: np.ndarray, num_bins: int) -> tu
 def _beyond(number: float, end: float) -> float:
     """The whole number that stands for an infinity beside the outermost finite one: one or two units from it."""
     step = max(1.0, BEYOND * SINGLE * abs(number))
-    return float(np.ceil(number + step) if end > 0 else np.floor(number - step))    # or infinite itself
+    return float(
+        np.ceil(number + step) if end > 0 else np.floor(number - step)
+    )  # or infinite itself
 
 
 def _atoms(counts: np.ndarray, num_bins: int, least: int) -> np.ndarray:
@@ -140,14 +161,20 @@ def _starts(counts: np.ndarray, is_atom: np.ndarray, num_bins: int, least: int) 
     """Places of the values at which bins begin, without the first one's."""
     own = np.where(is_atom, 0, counts)
     up_to, rest = np.cumsum(own), int(own.sum())
-    changes = np.flatnonzero(is_atom[1:] | is_atom[:-1]) + 1                # the bins of atoms
+    changes = np.flatnonzero(is_atom[1:] | is_atom[:-1]) + 1  # the bins of atoms
     for parts in range(min(num_bins - int(is_atom.sum()), rest // least), 0, -1):
         rank = rest * np.arange(1, parts) // parts
-        at = np.searchsorted(up_to, rank, side="right")     # values[at] is the order statistic x_(rank + 1) of the rest
-        starts = np.union1d(changes, np.maximum(at, 1))     # nothing lies below the first value
+        at = np.searchsorted(
+            up_to, rank, side="right"
+        )  # values[at] is the order statistic x_(rank + 1) of the rest
+        starts = np.union1d(changes, np.maximum(at, 1))  # nothing lies below the first value
         if len(starts) < num_bins:
             return starts
-    return changes if len(changes) < num_bins else _starts(counts, np.zeros_like(is_atom), num_bins, least)
+    return (
+        changes
+        if len(changes) < num_bins
+        else _starts(counts, np.zeros_like(is_atom), num_bins, least)
+    )
 
 
 def _cut(lower: float, upper: float, after_atom: bool, before_atom: bool, whole: bool) -> float:
@@ -160,7 +187,7 @@ def _cut(lower: float, upper: float, after_atom: bool, before_atom: bool, whole:
         edge = atom + sign * 0.5 if whole else _roundest(first, last)
     else:
         edge = _roundest(lower + gap / 4, upper - gap / 4)
-    return edge if lower < edge <= upper else upper         # no double lies between neighbouring ones
+    return edge if lower < edge <= upper else upper  # no double lies between neighbouring ones
 
 
 def _roundest(first: float, last: float) -> Any:
@@ -170,7 +197,7 @@ def _roundest(first: float, last: float) -> Any:
         return middle
     for digits in range(-math.floor(math.log10(largest)) - 1, MOST_DIGITS):
         if first <= (rounded := round(middle, digits)) <= last:
-            return rounded + 0.0                            # never -0
+            return rounded + 0.0  # never -0
     return middle
 
 

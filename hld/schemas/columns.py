@@ -26,6 +26,7 @@ in sixty rows); of 300 rows with 57 ages it is .35 and .33 (.47 and .86): ``pyth
 Only the distinct values and their counts are used, so the order of the rows cannot matter. `fit_column` chooses
 the kind and makes the column.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -54,10 +55,14 @@ from hld.tables.times import TIMES, as_seconds, time_in_bin, time_kind, time_tex
 BINNED = ("continuous", *TIMES)
 UNSEEN = ("keep", "missing", "refuse")  # what is done with values that training did not show
 
-_LEVEL_TYPES = {"boolean": (bool,), "integer": (int,), "constant": (bool, int, float),
-                "categorical": (bool, int, float, str)}
-ROWS_PER_LEVEL = 4          # of whole numbers that are levels: with fewer, bins find a drift twice as often
-_SHOWN = 8                  # levels or edges that a line of description lists
+_LEVEL_TYPES = {
+    "boolean": (bool,),
+    "integer": (int,),
+    "constant": (bool, int, float),
+    "categorical": (bool, int, float, str),
+}
+ROWS_PER_LEVEL = 4  # of whole numbers that are levels: with fewer, bins find a drift twice as often
+_SHOWN = 8  # levels or edges that a line of description lists
 
 
 @dataclass(frozen=True)
@@ -78,23 +83,35 @@ class LevelColumn:
         _check_policy(self)
         where, kind, levels = f"column {self.name!r} of the encoder", self.kind, self.levels
         if kind not in _LEVEL_TYPES:
-            raise ValueError(f"{where} has kind {reprlib.repr(kind)}, expected one of "
-                             f"{', '.join((*_LEVEL_TYPES, *BINNED))}")
+            raise ValueError(
+                f"{where} has kind {reprlib.repr(kind)}, expected one of "
+                f"{', '.join((*_LEVEL_TYPES, *BINNED))}"
+            )
         for level in levels:
             if type(level) not in _LEVEL_TYPES[kind] or level != level:
-                raise ValueError(f"{where} has level {reprlib.repr(level)}, which kind {kind} does not allow")
+                raise ValueError(
+                    f"{where} has level {reprlib.repr(level)}, which kind {kind} does not allow"
+                )
         if len(set(levels)) < len(levels) or list(levels) != sorted(levels, key=level_order):
-            raise ValueError(f"{where} has repeated or unsorted levels, expected distinct ones in ascending "
-                             f"order")
-        digests = [self.rare[i:i + SIZE] for i in range(0, len(self.rare), SIZE)]
+            raise ValueError(
+                f"{where} has repeated or unsorted levels, expected distinct ones in ascending "
+                f"order"
+            )
+        digests = [self.rare[i : i + SIZE] for i in range(0, len(self.rare), SIZE)]
         in_order = all(len(one) == SIZE for one in digests) and digests == sorted(set(digests))
         if digests and (not in_order or kind != "categorical" or self.merged):
-            raise ValueError(f"{where} has impossible digests of rare levels, expected distinct ones of {SIZE} bytes "
-                             f"in ascending order, in a categorical column that is not merged")
-        if kind != "categorical" and (not levels or self.merged or (kind == "constant" and len(levels) > 1)):
-            raise ValueError(f"{where} has {len(levels)} levels and merged = {self.merged}, expected "
-                             f"{'one level' if kind == 'constant' else 'some levels'} and false for kind "
-                             f"{kind}")
+            raise ValueError(
+                f"{where} has impossible digests of rare levels, expected distinct ones of {SIZE} bytes "
+                f"in ascending order, in a categorical column that is not merged"
+            )
+        if kind != "categorical" and (
+            not levels or self.merged or (kind == "constant" and len(levels) > 1)
+        ):
+            raise ValueError(
+                f"{where} has {len(levels)} levels and merged = {self.merged}, expected "
+                f"{'one level' if kind == 'constant' else 'some levels'} and false for kind "
+                f"{kind}"
+            )
 
     @property
     def num_categories(self) -> int:
@@ -109,11 +126,17 @@ class LevelColumn:
         """One line: kind, levels, what happens to other values."""
         count, num_rare = len(self.levels), len(self.rare) // SIZE
         shown = ", ".join(map(reprlib.repr, self.levels[:_SHOWN])) + ", ..." * (count > _SHOWN)
-        unseen = {"keep": f"category {self.num_categories - 1}", "missing": "missing", "refuse": "refused"}[self.unseen]
-        return (f"{self.name!r}: {self.kind}, {count} level{'s' * (count != 1)}"
-                f"{', the most frequent' * (self.merged or num_rare > 0)}: {shown or 'no value was present'}; "
-                f"{f'{num_rare} rare levels are category {count}; ' if num_rare else ''}"
-                f"{'rare and ' * self.merged}unseen levels are {unseen}; missing is -1")
+        unseen = {
+            "keep": f"category {self.num_categories - 1}",
+            "missing": "missing",
+            "refuse": "refused",
+        }[self.unseen]
+        return (
+            f"{self.name!r}: {self.kind}, {count} level{'s' * (count != 1)}"
+            f"{', the most frequent' * (self.merged or num_rare > 0)}: {shown or 'no value was present'}; "
+            f"{f'{num_rare} rare levels are category {count}; ' if num_rare else ''}"
+            f"{'rare and ' * self.merged}unseen levels are {unseen}; missing is -1"
+        )
 
 
 @dataclass(frozen=True)
@@ -130,13 +153,17 @@ class BinColumn:
     def __post_init__(self) -> None:
         _check_policy(self)
         if self.kind not in BINNED:
-            raise ValueError(f"column {self.name!r} of the encoder has kind {reprlib.repr(self.kind)}, expected one of "
-                             f"{', '.join(BINNED)}")
+            raise ValueError(
+                f"column {self.name!r} of the encoder has kind {reprlib.repr(self.kind)}, expected one of "
+                f"{', '.join(BINNED)}"
+            )
         marks = (self.low, *self.edges, self.high)
         finite = all(type(mark) is float and math.isfinite(mark) for mark in marks)
         if not finite or not all(a < b for a, b in pairwise(marks[:-1])) or marks[-2] > marks[-1]:
-            raise ValueError(f"column {self.name!r} of the encoder has impossible bins, expected finite "
-                             f"numbers low < first edge < ... < last edge <= high")
+            raise ValueError(
+                f"column {self.name!r} of the encoder has impossible bins, expected finite "
+                f"numbers low < first edge < ... < last edge <= high"
+            )
 
     @property
     def num_categories(self) -> int:
@@ -149,7 +176,9 @@ class BinColumn:
         # Rounding can push the middle of two neighbouring doubles onto the upper end, which the bin excludes.
         middles = [m if a <= (m := 0.5 * a + 0.5 * b) < b else a for a, b in pairwise(marks)]
         bins = zip(marks, middles, marks[1:], strict=False)
-        return middles if self.kind == "continuous" else [time_in_bin(*one, self.kind) for one in bins]
+        return (
+            middles if self.kind == "continuous" else [time_in_bin(*one, self.kind) for one in bins]
+        )
 
     @property
     def marks(self) -> tuple[float, ...]:
@@ -157,20 +186,31 @@ class BinColumn:
         if self.kind in TIMES:
             return (self.low, *self.edges, self.high)
         first = spans([*dict.fromkeys((self.low, *self.edges, self.high))])
-        return (*(one for one, _ in first[:len(self.edges) + 1]), first[-1][1])
+        return (*(one for one, _ in first[: len(self.edges) + 1]), first[-1][1])
 
     def texts(self, marks: Sequence[float], digits: int = 6) -> list[str]:
         """Numbers of this column as a person reads them, of so many digits or as many as tell them apart."""
-        return mark_texts(marks, digits) if self.kind == "continuous" else time_texts(marks, self.kind)
+        return (
+            mark_texts(marks, digits) if self.kind == "continuous" else time_texts(marks, self.kind)
+        )
 
     def describe(self) -> str:
         """One line: number of bins, edges, what happens to other values."""
-        count, (low, high, *edges) = self.num_categories, self.texts([self.low, self.high, *self.edges])
+        count, (low, high, *edges) = (
+            self.num_categories,
+            self.texts([self.low, self.high, *self.edges]),
+        )
         shown = ", ".join(edges[:_SHOWN]) + ", ..." * (count > _SHOWN + 1)
         bins = f"{count} bins cut at {shown}" if count > 1 else "1 bin"
-        beyond = {"keep": "fall into the outermost bins", "missing": "are missing", "refuse": "are refused"}
-        return (f"{self.name!r}: {self.kind}, {bins}; values beyond the training range [{low}, {high}] "
-                f"{beyond[self.unseen]}; missing is -1")
+        beyond = {
+            "keep": "fall into the outermost bins",
+            "missing": "are missing",
+            "refuse": "are refused",
+        }
+        return (
+            f"{self.name!r}: {self.kind}, {bins}; values beyond the training range [{low}, {high}] "
+            f"{beyond[self.unseen]}; missing is -1"
+        )
 
 
 def as_mark(value: Any, what: str, name: str, kind: str | None) -> float:
@@ -184,24 +224,33 @@ def as_mark(value: Any, what: str, name: str, kind: str | None) -> float:
     kind : str or None
         That of the column.
     """
-    number = seconds_of_text(value, str(kind)) if isinstance(value, str) and kind in TIMES else value
+    number = (
+        seconds_of_text(value, str(kind)) if isinstance(value, str) and kind in TIMES else value
+    )
     if isinstance(number, (Real, Decimal)) and not isinstance(number, bool):
-        with contextlib.suppress(OverflowError, ValueError):    # too large, and a decimal that signals
+        with contextlib.suppress(
+            OverflowError, ValueError
+        ):  # too large, and a decimal that signals
             return float(number)
     expected = "numbers, or texts of times" if what == "edges" else "a number, or a text of a time"
-    raise ValueError(f"`{what}` of column {name!r} must be {expected} where `kind` is one of "
-                     f"{', '.join(map(repr, TIMES))}, found {reprlib.repr(value)}")
+    raise ValueError(
+        f"`{what}` of column {name!r} must be {expected} where `kind` is one of "
+        f"{', '.join(map(repr, TIMES))}, found {reprlib.repr(value)}"
+    )
 
 
 def _check_policy(column: BinColumn | LevelColumn) -> None:
     """Raise unless the policy of a column is known."""
     if column.unseen not in UNSEEN:
-        raise ValueError(f"column {column.name!r} of the encoder has unseen {reprlib.repr(column.unseen)}, expected "
-                         f"one of {', '.join(UNSEEN)}")
+        raise ValueError(
+            f"column {column.name!r} of the encoder has unseen {reprlib.repr(column.unseen)}, expected "
+            f"one of {', '.join(UNSEEN)}"
+        )
 
 
-def fit_column(name: str, values: Any, role: str | None, *, num_bins: int,
-               max_categories: int) -> BinColumn | LevelColumn:
+def fit_column(
+    name: str, values: Any, role: str | None, *, num_bins: int, max_categories: int
+) -> BinColumn | LevelColumn:
     """The column for values (N,); `role` is "categorical", "continuous", or None to choose by the values.
 
     Parameters
@@ -227,11 +276,13 @@ def fit_column(name: str, values: Any, role: str | None, *, num_bins: int,
     if times is not None:
         seconds = as_seconds(whole_cells(values), times)[0]
         distinct, counts = np.unique(seconds[~np.isnan(seconds)], return_counts=True)
-        if len(distinct) > 1:   # a single time is a level, so that any other one is seen to be new
+        if len(distinct) > 1:  # a single time is a level, so that any other one is seen to be new
             return _quantile_bins(name, distinct, counts, num_bins, times)
     if role != "categorical" and values.dtype.kind in NUMERIC:
         distinct, counts = distinct_numbers(values, name)
-        if len(distinct) > max(max_categories, num_bins):  # too many to be levels, or to be Python numbers
+        if len(distinct) > max(
+            max_categories, num_bins
+        ):  # too many to be levels, or to be Python numbers
             return _quantile_bins(name, distinct, counts, num_bins)
         distinct = distinct.tolist()
     else:
@@ -239,13 +290,20 @@ def fit_column(name: str, values: Any, role: str | None, *, num_bins: int,
     types = set(map(type, distinct))
     if role == "continuous" and str in types:
         texts = [value for value in distinct if isinstance(value, str)]
-        raise not_a_number(next((text for text in texts if not reads_as_number(text)), texts[0]), name)
+        raise not_a_number(
+            next((text for text in texts if not reads_as_number(text)), texts[0]), name
+        )
     if role == "categorical" or str in types or (role is None and not distinct):
         return _most_frequent(name, distinct, counts, max_categories)
     if role is None and types == {bool}:
         return LevelColumn(name, "boolean", tuple(distinct))
     is_few = len(distinct) <= num_bins or int(counts.sum()) >= ROWS_PER_LEVEL * len(distinct)
-    if role is None and is_few and len(distinct) <= max_categories and all(map(_is_whole, distinct)):
+    if (
+        role is None
+        and is_few
+        and len(distinct) <= max_categories
+        and all(map(_is_whole, distinct))
+    ):
         return LevelColumn(name, "integer", tuple(sorted(map(int, distinct))))
     if len(distinct) == 1 and math.isfinite(distinct[0]):
         # A single bin would hold every number; as a level, any other number is seen to be new.
@@ -273,14 +331,17 @@ def check_rows(rows: ArrayLike | None, num_rows: int) -> np.ndarray | None:
     """
     if rows is None:
         return None
-    checked = pcircuit.check_integers(rows, "rows", f"a list of positions up to {num_rows - 1}", 0, num_rows - 1)
+    checked = pcircuit.check_integers(
+        rows, "rows", f"a list of positions up to {num_rows - 1}", 0, num_rows - 1
+    )
     if checked.ndim != 1:
         raise ValueError(f"`rows` must be a list of positions, found shape {checked.shape}")
     return checked
 
 
-def narrowed_column(column: BinColumn | LevelColumn, values: ArrayLike, *, num_bins: int,
-                    max_categories: int) -> Any:
+def narrowed_column(
+    column: BinColumn | LevelColumn, values: ArrayLike, *, num_bins: int, max_categories: int
+) -> Any:
     """A column of the same kind with the levels or edges of some of its values; itself if these are all missing.
 
     Parameters
@@ -303,12 +364,24 @@ def narrowed_column(column: BinColumn | LevelColumn, values: ArrayLike, *, num_b
     >>> narrowed_column(column, values[:2], num_bins=8, max_categories=64).levels
     (1, 2)
     """
-    role = "continuous" if column.kind in BINNED else "categorical" if column.kind == "categorical" else None
+    role = (
+        "continuous"
+        if column.kind in BINNED
+        else "categorical"
+        if column.kind == "categorical"
+        else None
+    )
     if column.kind == "integer":
         levels = distinct_values(values, column.name)[0]
-        return LevelColumn(column.name, "integer", tuple(sorted(map(int, levels)))) if levels else column
+        return (
+            LevelColumn(column.name, "integer", tuple(sorted(map(int, levels))))
+            if levels
+            else column
+        )
     try:
-        found = fit_column(column.name, values, role, num_bins=num_bins, max_categories=max_categories)
+        found = fit_column(
+            column.name, values, role, num_bins=num_bins, max_categories=max_categories
+        )
     except (TypeError, ValueError):  # no finite number to cut at, a single date
         return column
     empty = isinstance(found, LevelColumn) and found.kind == "categorical" and not found.levels
@@ -320,31 +393,46 @@ def _is_whole(number: float) -> bool:
     return not isinstance(number, float) or number.is_integer()
 
 
-def _most_frequent(name: str, levels: list[str], counts: np.ndarray, max_categories: int) -> LevelColumn:
+def _most_frequent(
+    name: str, levels: list[str], counts: np.ndarray, max_categories: int
+) -> LevelColumn:
     """Categorical column of all levels, or of the max_categories - 1 most frequent."""
     if len(levels) <= max_categories:
         return LevelColumn(name, "categorical", tuple(levels))
     # A stable sort keeps the order of the levels among equal counts.
     ranked = np.argsort(-counts, kind="stable")
-    kept, rare = np.sort(ranked[:max_categories - 1]), ranked[max_categories - 1:max_categories - 1 + MOST_RARE]
-    return LevelColumn(name, "categorical", tuple(levels[i] for i in kept), rare=digests_of(levels[i] for i in rare))
+    kept, rare = (
+        np.sort(ranked[: max_categories - 1]),
+        ranked[max_categories - 1 : max_categories - 1 + MOST_RARE],
+    )
+    return LevelColumn(
+        name,
+        "categorical",
+        tuple(levels[i] for i in kept),
+        rare=digests_of(levels[i] for i in rare),
+    )
 
 
-def _quantile_bins(name: str, distinct: Any, counts: np.ndarray, num_bins: int,
-                   kind: str = "continuous") -> BinColumn:
+def _quantile_bins(
+    name: str, distinct: Any, counts: np.ndarray, num_bins: int, kind: str = "continuous"
+) -> BinColumn:
     """Binned column of the finite values, and of infinite ones that many rows have."""
     number = np.asarray(distinct, dtype=np.float64)
-    if number is not distinct:    # whole numbers beyond 2^53 may share a double
+    if number is not distinct:  # whole numbers beyond 2^53 may share a double
         number, place = np.unique(number, return_inverse=True)
         counts = np.bincount(place, weights=counts).astype(np.int64)
     finite = np.isfinite(number)
     if not finite.any():
-        raise ValueError(f"`table` column {name!r} holds no finite number, expected some to cut into bins: "
-                         f"leave the column out")
+        raise ValueError(
+            f"`table` column {name!r} holds no finite number, expected some to cut into bins: "
+            f"leave the column out"
+        )
     if finite.sum() == 1 and len(distinct) > len(counts):
-        raise ValueError(f"`table` column {name!r} holds {len(distinct)} whole numbers that double precision cannot "
-                         "tell apart, expected numbers to cut into bins: subtract the smallest one first, or name the "
-                         "column in `categorical`")
+        raise ValueError(
+            f"`table` column {name!r} holds {len(distinct)} whole numbers that double precision cannot "
+            "tell apart, expected numbers to cut into bins: subtract the smallest one first, or name the "
+            "column in `categorical`"
+        )
     number, counts = with_infinities(number, counts, num_bins)
     edges = bin_edges(number, counts, num_bins, in_gaps=kind == "continuous")
     return BinColumn(name, edges, float(number[0]), float(number[-1]), kind)

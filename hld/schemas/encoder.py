@@ -36,6 +36,7 @@ comes as a number of four bytes (`hld.schemas.single_precision`). Text in a colu
 TypeError, never parsed. Times are levels by one text each, in every form of table (`hld.tables.time_levels`), other
 objects by ``str(value)``. The result depends on nothing random, and not on the order of the rows.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -58,8 +59,16 @@ if TYPE_CHECKING:
     from hld.schemas.quality import DataQuality
 
 
-def fit_encoder(table: Any, *, num_bins: int = 8, max_categories: int = 64, categorical: Any = None,
-                continuous: Any = None, names: Any = None, rows: Any = None) -> TableEncoder:
+def fit_encoder(
+    table: Any,
+    *,
+    num_bins: int = 8,
+    max_categories: int = 64,
+    categorical: Any = None,
+    continuous: Any = None,
+    names: Any = None,
+    rows: Any = None,
+) -> TableEncoder:
     r"""Learn how the columns of a table become categories.
 
     A column of numbers with N sorted values x is cut at :math:`x_{(\lfloor kN/B \rfloor + 1)}`, k = 1..B - 1,
@@ -109,12 +118,14 @@ def fit_encoder(table: Any, *, num_bins: int = 8, max_categories: int = 64, cate
     >>> codes.tolist(), report.num_unseen.tolist(), report.num_out_of_range.tolist()
     ([[2, 1], [1, -1]], [1, 0], [0, 1])
     """
-    num_bins = pcircuit.check_whole_number(num_bins, "num_bins", 2, 2 ** 31 - 2)
-    max_categories = pcircuit.check_whole_number(max_categories, "max_categories", 2, 2 ** 31 - 2)
+    num_bins = pcircuit.check_whole_number(num_bins, "num_bins", 2, 2**31 - 2)
+    max_categories = pcircuit.check_whole_number(max_categories, "max_categories", 2, 2**31 - 2)
     parts = read_table(table)
     if parts.num_rows == 0 or not parts.arrays:
-        raise ValueError(f"`table` has {parts.num_rows} rows and {len(parts.arrays)} columns, expected at least one of "
-                         "each: there is nothing to fit")
+        raise ValueError(
+            f"`table` has {parts.num_rows} rows and {len(parts.arrays)} columns, expected at least one of "
+            "each: there is nothing to fit"
+        )
     by_name, rows = parts.names is not None or names is not None, check_rows(rows, parts.num_rows)
     names = column_names(names, parts.names, len(parts.arrays))
     roles = column_roles(names, categorical, continuous)
@@ -122,8 +133,13 @@ def fit_encoder(table: Any, *, num_bins: int = 8, max_categories: int = 64, cate
     for name, values, declared in zip(names, parts.arrays, parts.declared, strict=True):
         role = roles.get(name, "categorical" if declared else None)
         column = fit_column(name, values, role, num_bins=num_bins, max_categories=max_categories)
-        columns.append(column if rows is None else narrowed_column(
-            column, values[rows], num_bins=num_bins, max_categories=max_categories))
+        columns.append(
+            column
+            if rows is None
+            else narrowed_column(
+                column, values[rows], num_bins=num_bins, max_categories=max_categories
+            )
+        )
     return TableEncoder(tuple(columns), by_name)
 
 
@@ -165,8 +181,10 @@ class TableEncoder:
 
     def __post_init__(self) -> None:
         if not self.columns or len(set(self.names)) < len(self.columns):
-            raise ValueError(f"`columns` are {len(self.columns)} with {len(set(self.names))} "
-                             f"distinct names, expected at least one column and no name twice")
+            raise ValueError(
+                f"`columns` are {len(self.columns)} with {len(set(self.names))} "
+                f"distinct names, expected at least one column and no name twice"
+            )
         object.__setattr__(self, "table_names", self.table_names or self.names)
         object.__setattr__(self, "_tables", code_tables(self.columns))
 
@@ -183,10 +201,13 @@ class TableEncoder:
     @property
     def ordered(self) -> Any:
         """Positions of the columns whose categories ascend, bins and whole numbers: a tuple of int."""
-        return tuple(v for v, column in enumerate(self.columns) if column.kind in (*BINNED, "integer"))
+        return tuple(
+            v for v, column in enumerate(self.columns) if column.kind in (*BINNED, "integer")
+        )
 
-    def encode(self, table: Any, name: str = "table", *,
-               ignore_extra: bool = False) -> tuple[np.ndarray, EncodingReport]:
+    def encode(
+        self, table: Any, name: str = "table", *, ignore_extra: bool = False
+    ) -> tuple[np.ndarray, EncodingReport]:
         """Turn a table into evidence.
 
         Parameters
@@ -243,24 +264,34 @@ class TableEncoder:
     def _arranged(self, table: Any, ignore_extra: bool = False) -> tuple[Any, ...]:
         """Arrays (N,) of the columns in their order, the number of rows, and the whole table if it is one array."""
         parts = self.read(table)
-        return arrange(self.names, *self._known(parts), parts, ignore_extra), parts.num_rows, self._whole(parts)
+        return (
+            arrange(self.names, *self._known(parts), parts, ignore_extra),
+            parts.num_rows,
+            self._whole(parts),
+        )
 
     def read(self, table: Any) -> Columns:
         """A table of any kind taken apart into columns of cells, with its derived columns; nothing is encoded yet."""
         parts = read_table(table) if self.by_name else read_table(table).in_order(self.table_names)
         if self.by_name and parts.names is not None:
-            parts = parts.keep([v for v, name in enumerate(parts.names) if name not in self.optional])
+            parts = parts.keep(
+                [v for v, name in enumerate(parts.names) if name not in self.optional]
+            )
         return with_parts(parts, self.derived, self.table_names, self.by_name)
 
     def _known(self, parts: Columns) -> tuple[tuple[str, ...], bool]:
         """Names of all columns that a table may have, and whether it is matched by them."""
-        derived = tuple(one.name for one in self.derived)   # which a table without names has if it has as many columns
+        derived = tuple(
+            one.name for one in self.derived
+        )  # which a table without names has if it has as many columns
         by_name = self.by_name or (bool(derived) and {*derived} <= {*(parts.names or ())})
         return self.table_names + derived * (by_name and parts.names is not None), by_name
 
     def _whole(self, parts: Columns) -> np.ndarray | None:
         """The whole table if it is one array and no column is left out."""
-        return parts.whole if len(self.table_names) == len(self.columns) and not self.derived else None
+        return (
+            parts.whole if len(self.table_names) == len(self.columns) and not self.derived else None
+        )
 
     def encode_counting(self, table: Any, marks: np.ndarray | None = None) -> tuple[Any, ...]:
         """Turn a batch into evidence, and count differences from training instead of refusing them.
@@ -286,13 +317,33 @@ class TableEncoder:
         parts = self.read(table)
         arrays, absent, extra = matched(self.names, *self._known(parts), parts)
         if len(absent) == len(self.columns):
-            raise ValueError(f"`table` has none of the fitted columns ({listed(self.names, 8, is_quoted=False)}), "
-                             f"expected at least one: it has {listed(extra, 8) or 'none'}")
-        return *encoded(self.columns, self._tables, arrays, parts.num_rows, self._whole(parts), is_strict=False,
-                        marks=marks), absent, extra
+            raise ValueError(
+                f"`table` has none of the fitted columns ({listed(self.names, 8, is_quoted=False)}), "
+                f"expected at least one: it has {listed(extra, 8) or 'none'}"
+            )
+        return (
+            *encoded(
+                self.columns,
+                self._tables,
+                arrays,
+                parts.num_rows,
+                self._whole(parts),
+                is_strict=False,
+                marks=marks,
+            ),
+            absent,
+            extra,
+        )
 
-    def check(self, table: Any, trained: tuple[Any, ...] | None = None, tolerance: float = 0.0, *, kept: Any = None,
-              is_tested: bool = True) -> tuple[np.ndarray, DataQuality]:
+    def check(
+        self,
+        table: Any,
+        trained: tuple[Any, ...] | None = None,
+        tolerance: float = 0.0,
+        *,
+        kept: Any = None,
+        is_tested: bool = True,
+    ) -> tuple[np.ndarray, DataQuality]:
         """Turn a batch into evidence and say how it differs from training.
 
         Parameters
@@ -308,10 +359,20 @@ class TableEncoder:
         DataQuality
         """
         codes, report, absent, extra = self.encode_counting(table)
-        return codes, data_quality(self.columns, trained, report, absent, extra, kept=kept, tolerance=tolerance,
-                                   is_tested=is_tested)
+        return codes, data_quality(
+            self.columns,
+            trained,
+            report,
+            absent,
+            extra,
+            kept=kept,
+            tolerance=tolerance,
+            is_tested=is_tested,
+        )
 
-    def decode(self, codes: Any, *, missing: Any = None, unseen: str = "<unseen>", rare: str = "<rare>") -> np.ndarray:
+    def decode(
+        self, codes: Any, *, missing: Any = None, unseen: str = "<unseen>", rare: str = "<rare>"
+    ) -> np.ndarray:
         """Turn evidence back into rows of a table.
 
         Parameters

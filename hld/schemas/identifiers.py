@@ -8,6 +8,7 @@ No distribution can be learned from such a column: fresh rows bring new values. 
 
 and left out of a learned schema, unless its kind is given.
 """
+
 from __future__ import annotations
 
 from numbers import Integral
@@ -21,7 +22,10 @@ from hld.tables.single_cells import reads_as_number
 
 AS_TEXT, NEARLY_ALL = "numbers as text", "nearly unique"
 NEARLY_UNIQUE = 0.9
-FEWEST_CELLS, FEWEST_NUMBERS = 50, 100  # below which different levels, and different whole numbers, say nothing
+FEWEST_CELLS, FEWEST_NUMBERS = (
+    50,
+    100,
+)  # below which different levels, and different whole numbers, say nothing
 
 
 def identifier_note(name: str, values: Any, column: Any) -> str:
@@ -46,8 +50,11 @@ def identifier_note(name: str, values: Any, column: Any) -> str:
         levels, counts = distinct_values(values, name)
         once, present = int((counts == 1).sum()), int(counts.sum())
         if present >= FEWEST_CELLS and once >= NEARLY_UNIQUE * present:
-            read = sum(int(count) for level, count in zip(levels, counts, strict=True)
-                       if isinstance(level, str) and reads_as_number(level))
+            read = sum(
+                int(count)
+                for level, count in zip(levels, counts, strict=True)
+                if isinstance(level, str) and reads_as_number(level)
+            )
             if 2 * read > present:
                 return f"{AS_TEXT}: {read} of {present} values read as numbers, {once} occur in one row only"
             return f"{NEARLY_ALL}: {once} of {present} values occur in one row only"
@@ -58,7 +65,9 @@ def _are_whole(values: Any) -> bool:
     """Whether a column holds whole numbers only, as an array of these or as objects."""
     if isinstance(values, Factored) or values.dtype.kind != "O":
         return not isinstance(values, Factored) and values.dtype.kind in "iu"
-    return all(isinstance(cell, Integral) and not isinstance(cell, bool) for cell in values.tolist())
+    return all(
+        isinstance(cell, Integral) and not isinstance(cell, bool) for cell in values.tolist()
+    )
 
 
 def _row_numbers(numbers: Any) -> str:
@@ -69,5 +78,8 @@ def _row_numbers(numbers: Any) -> str:
     if (later > earlier).all() or (later < earlier).all():
         return "row numbers: whole numbers in the order of the rows, all different"
     is_dense = int(numbers.max()) - int(numbers.min()) == len(numbers) - 1
-    return "row numbers: whole numbers, all different, without a gap" if (
-        is_dense and len(np.unique(numbers)) == len(numbers)) else ""
+    return (
+        "row numbers: whole numbers, all different, without a gap"
+        if (is_dense and len(np.unique(numbers)) == len(numbers))
+        else ""
+    )

@@ -1,4 +1,5 @@
 """Learning a schema from rows, and from what is already known of it."""
+
 from __future__ import annotations
 
 import math
@@ -24,9 +25,17 @@ from hld.tables.times import TIMES, as_seconds
 OF_LEVELS = tuple(kind for kind in KINDS if kind not in (*BINNED, LEFT_OUT))
 
 
-def learn_schema(table: Any, *, num_bins: int = 8, max_categories: int = 64, categorical: Any = None,
-                 continuous: Any = None, names: Any = None, rows: np.ndarray | None = None,
-                 given: TableSchema | None = None) -> TableSchema:
+def learn_schema(
+    table: Any,
+    *,
+    num_bins: int = 8,
+    max_categories: int = 64,
+    categorical: Any = None,
+    continuous: Any = None,
+    names: Any = None,
+    rows: np.ndarray | None = None,
+    given: TableSchema | None = None,
+) -> TableSchema:
     """Learn what the columns of a table are.
 
     Parameters
@@ -63,14 +72,16 @@ def learn_schema(table: Any, *, num_bins: int = 8, max_categories: int = 64, cat
     name    left out                                   nearly unique: 200 of 200 values occur in one row only
     kind    categorical  4           0        missing  1, 2, '0'
     """
-    num_bins = pcircuit.check_whole_number(num_bins, "num_bins", 2, 2 ** 31 - 2)
-    max_categories = pcircuit.check_whole_number(max_categories, "max_categories", 2, 2 ** 31 - 2)
+    num_bins = pcircuit.check_whole_number(num_bins, "num_bins", 2, 2**31 - 2)
+    max_categories = pcircuit.check_whole_number(max_categories, "max_categories", 2, 2**31 - 2)
     if given is not None and not isinstance(given, TableSchema):
         raise TypeError(f"`given` must be a TableSchema, found {type(given).__name__}")
     parts = read_table(table)
     if not parts.arrays:
-        raise ValueError(f"`table` has 0 feature(s) (shape=({parts.num_rows}, 0)) while a minimum of 1 is required: "
-                         "there is nothing to learn")
+        raise ValueError(
+            f"`table` has 0 feature(s) (shape=({parts.num_rows}, 0)) while a minimum of 1 is required: "
+            "there is nothing to learn"
+        )
     if parts.num_rows == 0:
         raise ValueError("`table` has 0 rows, expected at least one: there is nothing to learn")
     by_name, rows = parts.names is not None or names is not None, check_rows(rows, parts.num_rows)
@@ -87,18 +98,25 @@ def learn_schema(table: Any, *, num_bins: int = 8, max_categories: int = 64, cat
         columns.append(_learned(name, values, role, known.get(name), rows, sizes, name in roles))
         if name in known and known[name].source is not None:
             if count_missing(values) == len(values):
-                raise ValueError(f"`table` column {known[name].source!r} holds no date, expected dates to derive "
-                                 f"{name!r} from: convert the column first")
+                raise ValueError(
+                    f"`table` column {known[name].source!r} holds no date, expected dates to derive "
+                    f"{name!r} from: convert the column first"
+                )
             columns[-1] = replace(columns[-1], source=known[name].source, part=known[name].part)
-    if by_name and given is not None:    # left out of the table already; a batch may have them
-        columns += [replace(one, optional=True) for one in given.columns
-                    if one.kind == LEFT_OUT and one.name not in names]
+    if by_name and given is not None:  # left out of the table already; a batch may have them
+        columns += [
+            replace(one, optional=True)
+            for one in given.columns
+            if one.kind == LEFT_OUT and one.name not in names
+        ]
     if all(column.kind == LEFT_OUT for column in columns):
         raise _nothing_left(columns, known)
     return TableSchema(tuple(columns), parts.num_rows, by_name)
 
 
-def calendar_columns(source: str, parts: Any = ("weekday", "hour"), *, keep: bool = False) -> tuple[Any, ...]:
+def calendar_columns(
+    source: str, parts: Any = ("weekday", "hour"), *, keep: bool = False
+) -> tuple[Any, ...]:
     """Columns for the parts of dates, for a schema: weekday, hour, month.
 
     Parameters
@@ -131,11 +149,24 @@ def calendar_columns(source: str, parts: Any = ("weekday", "hour"), *, keep: boo
     """
     if not isinstance(source, str):
         raise TypeError(f"`source` must be the name of a column, found {source!r}")
-    if isinstance(parts, str) or not isinstance(parts, (list, tuple)) or not parts or not all(
-            isinstance(part, str) and part in PARTS for part in parts):
-        raise ValueError(f"`parts` must be a list out of {', '.join(map(repr, PARTS))}, found {parts!r}")
-    itself = () if pcircuit.check_flag(keep, "keep") else (ColumnSchema(source, LEFT_OUT, note="its parts are used"),)
-    return (*itself, *(ColumnSchema(f"{source}_{part}", source=source, part=part) for part in parts))
+    if (
+        isinstance(parts, str)
+        or not isinstance(parts, (list, tuple))
+        or not parts
+        or not all(isinstance(part, str) and part in PARTS for part in parts)
+    ):
+        raise ValueError(
+            f"`parts` must be a list out of {', '.join(map(repr, PARTS))}, found {parts!r}"
+        )
+    itself = (
+        ()
+        if pcircuit.check_flag(keep, "keep")
+        else (ColumnSchema(source, LEFT_OUT, note="its parts are used"),)
+    )
+    return (
+        *itself,
+        *(ColumnSchema(f"{source}_{part}", source=source, part=part) for part in parts),
+    )
 
 
 def count_missing(values: Any, *, has_empty: bool = False) -> int:
@@ -155,7 +186,9 @@ def count_missing(values: Any, *, has_empty: bool = False) -> int:
     2
     """
     if isinstance(values, Factored):
-        levels = np.array([has_empty and is_blank(cell) for cell in values.levels.tolist()], dtype=bool)
+        levels = np.array(
+            [has_empty and is_blank(cell) for cell in values.levels.tolist()], dtype=bool
+        )
         return int((values.codes < 0).sum() + values.counts()[levels].sum())
     if has_empty and values.dtype.kind in "OUS":
         return sum(is_missing(cell) or is_blank(cell) for cell in values.tolist())
@@ -167,10 +200,15 @@ def count_missing(values: Any, *, has_empty: bool = False) -> int:
 def _nothing_left(columns: list[ColumnSchema], known: dict[str, ColumnSchema]) -> ValueError:
     """The error where all columns are left out: those that a schema names cannot be asked for elsewhere."""
     own = [one for one in columns if one.name not in known or known[one.name].kind != LEFT_OUT]
-    first, then = (own[0], "name columns in `categorical` or `continuous` to keep them") if own else (
-        columns[0], "keep one in the schema")
-    return ValueError(f"`table` has no column to learn from: {first.name!r} is left out "
-                      f"({first.note or 'as the schema says'}); {then}")
+    first, then = (
+        (own[0], "name columns in `categorical` or `continuous` to keep them")
+        if own
+        else (columns[0], "keep one in the schema")
+    )
+    return ValueError(
+        f"`table` has no column to learn from: {first.name!r} is left out "
+        f"({first.note or 'as the schema says'}); {then}"
+    )
 
 
 def _known(given: TableSchema | None, names: Any) -> dict[str, Any]:
@@ -179,10 +217,15 @@ def _known(given: TableSchema | None, names: Any) -> dict[str, Any]:
         return {}
     absent = [one for one in given.columns if one.name not in names and one.kind != LEFT_OUT]
     if absent:
-        said = f"has the column {absent[0].name!r}" if absent[0].source is None else (
-            f"derives {absent[0].name!r} from the column {absent[0].source!r}")
-        raise ValueError(f"`schema` {said}, which the table lacks ({listed(names, is_quoted=False)}): remove it "
-                         "from the schema, or correct its name")
+        said = (
+            f"has the column {absent[0].name!r}"
+            if absent[0].source is None
+            else (f"derives {absent[0].name!r} from the column {absent[0].source!r}")
+        )
+        raise ValueError(
+            f"`schema` {said}, which the table lacks ({listed(names, is_quoted=False)}): remove it "
+            "from the schema, or correct its name"
+        )
     for one in given.columns:
         _check_kind(one)
     return {column.name: column for column in given.columns}
@@ -195,28 +238,44 @@ def _check_roles(roles: dict[str, Any], known: dict[str, ColumnSchema]) -> None:
         if kind is None or (kind in BINNED if role == "continuous" else kind in OF_LEVELS):
             continue
         note = f" ({known[name].note})" if known[name].note else ""
-        raise ValueError(f"`{role}` names the column {name!r}, which is {kind}{note} by the schema: leave it out of "
-                         f"`{role}`, or out of the schema")
+        raise ValueError(
+            f"`{role}` names the column {name!r}, which is {kind}{note} by the schema: leave it out of "
+            f"`{role}`, or out of the schema"
+        )
 
 
 def _check_kind(column: ColumnSchema) -> None:
     """Raise for levels or edges without a kind, or with one that has none: they would not be looked at."""
-    binned, levels = [name for name in ("edges", "low", "high") if getattr(column, name) is not None], column.levels
+    binned, levels = (
+        [name for name in ("edges", "low", "high") if getattr(column, name) is not None],
+        column.levels,
+    )
     odd = ["levels"] * (levels is not None and (column.kind is None or column.kind in BINNED))
     odd += binned if column.kind not in (*BINNED, LEFT_OUT) else []
     if odd:
         known = BINNED if odd[0] != "levels" else OF_LEVELS
-        raise ValueError(f"`{odd[0]}` of column {column.name!r} of the schema needs a `kind` out of "
-                         f"{', '.join(map(repr, known))}, found {column.kind!r}: give one, or leave `{odd[0]}` out")
+        raise ValueError(
+            f"`{odd[0]}` of column {column.name!r} of the schema needs a `kind` out of "
+            f"{', '.join(map(repr, known))}, found {column.kind!r}: give one, or leave `{odd[0]}` out"
+        )
 
 
-def _learned(name: str, values: Any, role: Any, known: ColumnSchema | None, rows: Any,
-             sizes: Any, is_asked_for: bool) -> ColumnSchema:
+def _learned(
+    name: str,
+    values: Any,
+    role: Any,
+    known: ColumnSchema | None,
+    rows: Any,
+    sizes: Any,
+    is_asked_for: bool,
+) -> ColumnSchema:
     """The schema of one column."""
     if known is not None and known.kind == LEFT_OUT:
         return ColumnSchema(name, LEFT_OUT, note=known.note)
     policy = "keep" if known is None else known.policy
-    rows = rows if policy == "keep" else None   # else a level of the rows that are not learned from would be refused
+    rows = (
+        rows if policy == "keep" else None
+    )  # else a level of the rows that are not learned from would be refused
     if known is not None and known.is_learned:
         return ColumnSchema.of(known.column(), _missing_in(known.column(), values))
     if known is not None and known.kind is not None:
@@ -234,7 +293,9 @@ def _learned(name: str, values: Any, role: Any, known: ColumnSchema | None, rows
 
 def _missing_in(column: Any, values: Any) -> int:
     """How many cells of training are missing in a column: empty texts among them, unless they are a level."""
-    has_level = column.kind == "categorical" and ("" in column.levels or is_rare("", digest_set(column.rare)))
+    has_level = column.kind == "categorical" and (
+        "" in column.levels or is_rare("", digest_set(column.rare))
+    )
     return count_missing(values, has_empty=not has_level)
 
 
@@ -249,26 +310,48 @@ def _of_kind(name: Any, values: Any, known: Any, rows: Any, sizes: Any) -> Any:
         low, high = _range(name, values, known.kind)
         edges = known.edges or (high,)
         low, high = min(low, math.nextafter(edges[0], -math.inf)), max(high, edges[-1])
-        return TableSchema((known,)).replace(name, low=known.low if known.low is not None else low,
-                                             high=known.high if known.high is not None else high).columns[0].column()
+        return (
+            TableSchema((known,))
+            .replace(
+                name,
+                low=known.low if known.low is not None else low,
+                high=known.high if known.high is not None else high,
+            )
+            .columns[0]
+            .column()
+        )
     if known.kind in ("boolean", "integer", "constant"):
         levels = [] if rows is None else distinct_values(values[rows], name)[0]
         levels = levels or distinct_values(values, name)[0]
         if not levels:
-            raise ValueError(f"`table` column {name!r} holds no value, expected some: the schema says {known.kind}, "
-                             "and leaves its levels open")
+            raise ValueError(
+                f"`table` column {name!r} holds no value, expected some: the schema says {known.kind}, "
+                "and leaves its levels open"
+            )
         if known.kind == "integer":  # what is none stays as it is, and is named
-            levels = [int(one) if isinstance(one, int) or (isinstance(one, float) and one.is_integer()) else one
-                      for one in levels]
+            levels = [
+                int(one)
+                if isinstance(one, int) or (isinstance(one, float) and one.is_integer())
+                else one
+                for one in levels
+            ]
         return LevelColumn(name, known.kind, tuple(sorted(levels, key=level_order)))
     if known.kind in TIMES:
         _check_times(name, values, known.kind)
-    column = fit_column(name, values, "categorical" if known.kind == "categorical" else "continuous", **sizes)
+    column = fit_column(
+        name, values, "categorical" if known.kind == "categorical" else "continuous", **sizes
+    )
     if column.kind != known.kind:
-        raise ValueError(f"`table` column {name!r} is {column.kind}, and the schema says {known.kind}: correct the "
-                         "schema, or convert the column")
+        raise ValueError(
+            f"`table` column {name!r} is {column.kind}, and the schema says {known.kind}: correct the "
+            "schema, or convert the column"
+        )
     column = column if rows is None else narrowed_column(column, values[rows], **sizes)
-    ends = {end: float(getattr(known, end)) for end in ("low", "high") if getattr(known, end) is not None}
+    ends = {
+        end: float(getattr(known, end))
+        for end in ("low", "high")
+        if getattr(known, end) is not None
+    }
     return replace(column, **ends) if ends else column
 
 
@@ -279,18 +362,28 @@ def _check_times(name: str, values: Any, kind: str) -> None:
     distinct = np.unique(seconds[~np.isnan(seconds)])
     first = cells[np.argmax(odd)] if odd.any() else None
     if isinstance(first, str) or (odd.any() and len(distinct)):
-        raise TypeError(f"`table` column {name!r} holds {reprlib.repr(first)}, expected a {kind}, as the schema says: "
-                        "correct it, or make it a missing value")
+        raise TypeError(
+            f"`table` column {name!r} holds {reprlib.repr(first)}, expected a {kind}, as the schema says: "
+            "correct it, or make it a missing value"
+        )
     if len(distinct) == 1 and not odd.any():
-        raise ValueError(f"`table` column {name!r} holds a single {kind}, expected two and more to cut between: give "
-                         "`edges` in the schema, or leave its `kind` open")
+        raise ValueError(
+            f"`table` column {name!r} holds a single {kind}, expected two and more to cut between: give "
+            "`edges` in the schema, or leave its `kind` open"
+        )
 
 
 def _range(name: Any, values: Any, kind: Any) -> tuple[Any, ...]:
     """The smallest and the largest finite value of a column."""
     cells = whole_cells(values)
-    numbers = as_seconds(cells, kind)[0] if kind in TIMES else as_numbers(objects_of(cells), name).astype(np.float64)
+    numbers = (
+        as_seconds(cells, kind)[0]
+        if kind in TIMES
+        else as_numbers(objects_of(cells), name).astype(np.float64)
+    )
     finite = numbers[np.isfinite(numbers)]
     if not len(finite):
-        raise ValueError(f"`table` column {name!r} holds no finite number, expected some within the schema's edges")
+        raise ValueError(
+            f"`table` column {name!r} holds no finite number, expected some within the schema's edges"
+        )
     return float(finite.min()), float(finite.max())

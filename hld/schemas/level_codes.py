@@ -9,6 +9,7 @@ all levels of the column are times (`hld.tables.time_levels`).
 
 Functions: `level_lookup` (column to `LevelLookup`), `look_up` (cells to categories).
 """
+
 from __future__ import annotations
 
 import math
@@ -52,10 +53,16 @@ def level_lookup(column: LevelColumn) -> LevelLookup:
     """`LevelLookup` of a `LevelColumn`."""
     # np.nan is a key because data frames fill holes with this one object; other NaNs are found one by one.
     categories = {None: -1, np.nan: -1, **{level: code for code, level in enumerate(column.levels)}}
-    short = {level: code for code, level in enumerate(column.levels)
-             if not isinstance(level, str) and abs(level) < LARGEST}
-    near = sorted((first, last, code) for (first, last), code in
-                  zip(spans(list(short)), short.values(), strict=True) if first < last)
+    short = {
+        level: code
+        for code, level in enumerate(column.levels)
+        if not isinstance(level, str) and abs(level) < LARGEST
+    }
+    near = sorted(
+        (first, last, code)
+        for (first, last), code in zip(spans(list(short)), short.values(), strict=True)
+        if first < last
+    )
     times = {time: codes[0] for time, codes in found_by_time(column.levels).items()}
     return LevelLookup(categories, digest_set(column.rare), near, times, are_times(column.levels))
 
@@ -73,12 +80,22 @@ def are_doubles(levels: Any) -> bool:
     >>> are_doubles((3, 2 ** 62)), are_doubles((2 ** 62, 2 ** 62 + 1))
     (True, False)
     """
-    return all(not isinstance(level, int) or abs(level) <= LARGEST or (
-        abs(level) <= sys.float_info.max and float(level) == level) for level in levels)
+    return all(
+        not isinstance(level, int)
+        or abs(level) <= LARGEST
+        or (abs(level) <= sys.float_info.max and float(level) == level)
+        for level in levels
+    )
 
 
-def look_up(column: LevelColumn, lookup: LevelLookup, values: np.ndarray, *, is_strict: bool = True,
-            used: np.ndarray | None = None) -> tuple[np.ndarray, list[int]]:
+def look_up(
+    column: LevelColumn,
+    lookup: LevelLookup,
+    values: np.ndarray,
+    *,
+    is_strict: bool = True,
+    used: np.ndarray | None = None,
+) -> tuple[np.ndarray, list[int]]:
     """Categories (N,) of the cells (N,) of a `LevelColumn`, and the positions of cells of another type.
 
     These are text in a column of numbers: a TypeError if `is_strict`, as is what cannot be a level at all; else the
@@ -107,8 +124,10 @@ def look_up(column: LevelColumn, lookup: LevelLookup, values: np.ndarray, *, is_
         if (unknown := first_unhashable(cells)) is not None:
             raise not_a_level(unknown, column.name) from None
         codes = _keys_among(cells, lookup)
-    known, odd = {}, []         # cells that repeat are examined once; their type is part of them
-    for i in np.flatnonzero(codes == _UNKNOWN if used is None else (codes == _UNKNOWN) & (used > 0)).tolist():
+    known, odd = {}, []  # cells that repeat are examined once; their type is part of them
+    for i in np.flatnonzero(
+        codes == _UNKNOWN if used is None else (codes == _UNKNOWN) & (used > 0)
+    ).tolist():
         key = type(cells[i]), cells[i]
         if key not in known:
             known[key] = _code_of(column, lookup, cells[i], is_strict)
@@ -122,8 +141,13 @@ def look_up(column: LevelColumn, lookup: LevelLookup, values: np.ndarray, *, is_
 def _keys_among(cells: list[Any], lookup: LevelLookup) -> np.ndarray:
     """Categories (N,) of the cells that are keys as they stand, `_UNKNOWN` for others, which bytes always are."""
     find = lookup.categories.get
-    if bytes in set(map(type, cells)):  # the texts that they stand for have the same hash: Python would compare both
-        return np.array([_UNKNOWN if type(cell) is bytes else find(cell, _UNKNOWN) for cell in cells], dtype=np.int32)
+    if bytes in set(
+        map(type, cells)
+    ):  # the texts that they stand for have the same hash: Python would compare both
+        return np.array(
+            [_UNKNOWN if type(cell) is bytes else find(cell, _UNKNOWN) for cell in cells],
+            dtype=np.int32,
+        )
     return np.array([find(cell, _UNKNOWN) for cell in cells], dtype=np.int32)
 
 
@@ -133,7 +157,7 @@ def _code_of(column: Any, lookup: Any, cell: str, is_strict: bool) -> int:
         return -1
     value = plain_value(cell, column.name)
     known = is_rare(value, lookup.rare, lookup.of_times)
-    if value == "" and not known:     # files of text cannot tell it from a missing cell
+    if value == "" and not known:  # files of text cannot tell it from a missing cell
         return lookup.categories.get(value, -1)
     if isinstance(value, str) and column.kind != "categorical":
         if is_strict:
@@ -144,10 +168,17 @@ def _code_of(column: Any, lookup: Any, cell: str, is_strict: bool) -> int:
     is_large_decimal = isinstance(value, int) and not isinstance(cell, numbers.Integral)
     if is_large_decimal and float(value) in lookup.categories and are_doubles(column.levels):
         return lookup.categories[float(value)]
-    if isinstance(value, float) and (i := bisect_right(lookup.near, (value, math.inf))) and \
-            value <= lookup.near[i - 1][1]:
+    if (
+        isinstance(value, float)
+        and (i := bisect_right(lookup.near, (value, math.inf)))
+        and value <= lookup.near[i - 1][1]
+    ):
         return lookup.near[i - 1][2]
-    if isinstance(value, str) and lookup.times and (code := lookup.times.get(same_time(value) or "")) is not None:
+    if (
+        isinstance(value, str)
+        and lookup.times
+        and (code := lookup.times.get(same_time(value) or "")) is not None
+    ):
         return code
     # categories after the levels: rare ones, if there are any, and last the unseen ones
     return len(column.levels) if known else column.num_categories - 1

@@ -22,6 +22,7 @@ have no step function and are looked up as Python numbers instead.
 
 `step_tables` prepares the breaks, `step_codes` encodes.
 """
+
 from __future__ import annotations
 
 import math
@@ -36,8 +37,8 @@ from hld.schemas.single_precision import spans
 if TYPE_CHECKING:
     from hld.schemas.columns import BinColumn, LevelColumn
 
-LARGEST = 2 ** 53           # below this magnitude every integer is a double
-_BLOCK_CELLS = 2 ** 15      # cells encoded at a time: the positions of a block stay in the cache
+LARGEST = 2**53  # below this magnitude every integer is a double
+_BLOCK_CELLS = 2**15  # cells encoded at a time: the positions of a block stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +73,9 @@ def _bin_steps(column: BinColumn) -> tuple[Any, ...]:
 
 def _level_steps(column: LevelColumn) -> tuple[Any, ...]:
     """Breaks (2n + 1,), slot codes and flags (2n + 2) of n levels; None, [], [] where doubles cannot tell."""
-    if column.rare or any(isinstance(level, str) or abs(level) >= LARGEST for level in column.levels):
+    if column.rare or any(
+        isinstance(level, str) or abs(level) >= LARGEST for level in column.levels
+    ):
         return None, [], []
     unseen, taken = len(column.levels), spans(column.levels)
     breaks, slots = [], [unseen]
@@ -84,8 +87,13 @@ def _level_steps(column: LevelColumn) -> tuple[Any, ...]:
     return np.array([*breaks, np.nan]), [*slots, -1], [False] * (len(slots) + 1)
 
 
-def step_codes(tables: StepTables, which: list[int], values: list[np.ndarray], codes: np.ndarray,
-               is_beyond: np.ndarray | None = None) -> np.ndarray:
+def step_codes(
+    tables: StepTables,
+    which: list[int],
+    values: list[np.ndarray],
+    codes: np.ndarray,
+    is_beyond: np.ndarray | None = None,
+) -> np.ndarray:
     """Write the categories of the columns `which`, given as number arrays (N,), into codes (N, V).
 
     Returns, for each of these columns, how many values lie beyond the training range (len(which),).
@@ -106,13 +114,17 @@ def step_codes(tables: StepTables, which: list[int], values: list[np.ndarray], c
     (len(which),) int64 array
     """
     beyond = np.zeros(len(which), dtype=np.int64)
-    target = slice(None) if which == list(range(codes.shape[1])) else which     # a slice is faster than a list
+    target = (
+        slice(None) if which == list(range(codes.shape[1])) else which
+    )  # a slice is faster than a list
     first_slot = tables.first_slot[which, None]
     num_rows = min(len(codes), max(1, _BLOCK_CELLS // len(which)))
-    positions = np.empty((len(which), num_rows), dtype=np.intp)     # one for all blocks: new memory costs as much
+    positions = np.empty(
+        (len(which), num_rows), dtype=np.intp
+    )  # one for all blocks: new memory costs as much
     for start in range(0, len(codes), max(1, num_rows)):
         rows = slice(start, start + num_rows)
-        position = positions[:, :len(codes[rows])]
+        position = positions[:, : len(codes[rows])]
         for i, (v, column) in enumerate(zip(which, values, strict=True)):
             position[i] = tables.breaks[v].searchsorted(column[rows], side="right")
         position += first_slot

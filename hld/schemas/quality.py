@@ -8,6 +8,7 @@ Every difference is counted, none is hidden, and none stops a check that can go 
 * shares of missing values are tested (`hld.schemas.counts.missingness`)
 * so are numbers of values that learning did not show (`hld.schemas.counts.new_values`)
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -18,8 +19,11 @@ from hld.schemas.counts.missingness import CountTest, compare_missing
 from hld.schemas.counts.new_values import KeptValues, compare_new
 from hld.tables.shown_names import listed
 
-COUNTS = {"num_odd": "of another type", "num_unseen": "that training did not have",
-          "num_out_of_range": "out of the training range"}
+COUNTS = {
+    "num_odd": "of another type",
+    "num_unseen": "that training did not have",
+    "num_out_of_range": "out of the training range",
+}
 ABSENT = "column {} is not there: all of its cells count as missing"
 MOST_NAMED = 5  # columns that a line names
 NEW = ("num_unseen", "num_out_of_range")  # what `hld.schemas.counts.new_values` tests
@@ -68,13 +72,22 @@ class ColumnQuality:
         if self.is_absent:
             return [ABSENT.format(repr(self.name))]
         tested = "" if self.new_pvalue is None else f" ({_p(self.new_pvalue)})"
-        found = [f"column {self.name!r}: {count} of {num_rows} values {what}{tested * (attribute in NEW)}"
-                 for attribute, what in COUNTS.items() if (count := getattr(self, attribute))]
+        found = [
+            f"column {self.name!r}: {count} of {num_rows} values {what}{tested * (attribute in NEW)}"
+            for attribute, what in COUNTS.items()
+            if (count := getattr(self, attribute))
+        ]
         if num_rows and (self.num_missing or self.train_missing):
             tested = "" if self.pvalue is None else f" ({_p(self.pvalue)})"
-            trained = "" if self.train_missing is None else f", {_percent(self.train_missing)} in training{tested}"
-            found.append(f"column {self.name!r}: {_percent(self.num_missing / num_rows)} of the values are missing"
-                         + trained)
+            trained = (
+                ""
+                if self.train_missing is None
+                else f", {_percent(self.train_missing)} in training{tested}"
+            )
+            found.append(
+                f"column {self.name!r}: {_percent(self.num_missing / num_rows)} of the values are missing"
+                + trained
+            )
         return found
 
     def is_notable(self, level: float) -> bool:
@@ -131,7 +144,9 @@ class DataQuality:
         """
         if len(self.extra) < 2:
             return [f"column {name!r} was not in training: ignored" for name in self.extra]
-        return [f"{len(self.extra):,} columns were not in training: ignored ({listed(self.extra, MOST_NAMED)})"]
+        return [
+            f"{len(self.extra):,} columns were not in training: ignored ({listed(self.extra, MOST_NAMED)})"
+        ]
 
     def absent_lines(self) -> list[str]:
         """A line about each column that the batch does not have, or one about many.
@@ -144,7 +159,9 @@ class DataQuality:
         """
         if len(self.absent) <= MOST_NAMED:
             return [f"column {name!r} is not in the batch" for name in self.absent]
-        return [f"{len(self.absent):,} columns are not in the batch ({listed(self.absent, MOST_NAMED)})"]
+        return [
+            f"{len(self.absent):,} columns are not in the batch ({listed(self.absent, MOST_NAMED)})"
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON.
@@ -155,21 +172,37 @@ class DataQuality:
             "num_rows"; "absent" and "extra", lists of names; "missingness" and "new_values", each None or a dict of
             "pvalue" and "share_of_level"; "columns", a list with one dict for each `ColumnQuality`.
         """
-        tested = {name: None if found is None else {"pvalue": found.pvalue, "share_of_level": found.share}
-                  for name, found in (("missingness", self.missingness), ("new_values", self.new_values))}
-        return {"num_rows": self.num_rows, "absent": list(self.absent), "extra": list(self.extra), **tested,
-                "columns": [asdict(column) for column in self.columns]}
+        tested = {
+            name: None if found is None else {"pvalue": found.pvalue, "share_of_level": found.share}
+            for name, found in (("missingness", self.missingness), ("new_values", self.new_values))
+        }
+        return {
+            "num_rows": self.num_rows,
+            "absent": list(self.absent),
+            "extra": list(self.extra),
+            **tested,
+            "columns": [asdict(column) for column in self.columns],
+        }
 
     def __str__(self) -> str:
-        lines = [f"{self.num_rows} rows", *self.extra_lines(),
-                 *[line for column in self.columns for line in column.lines(self.num_rows)]]
-        return "\n".join(lines) if len(lines) > 1 else f"{lines[0]}, nothing that the schema does not know"
+        lines = [
+            f"{self.num_rows} rows",
+            *self.extra_lines(),
+            *[line for column in self.columns for line in column.lines(self.num_rows)],
+        ]
+        return (
+            "\n".join(lines)
+            if len(lines) > 1
+            else f"{lines[0]}, nothing that the schema does not know"
+        )
 
 
 def _percent(share: float) -> str:
     """A share in per cent; that of nearly all is not shown as that of all."""
     text = f"{100 * share:.3g}%"
-    return text if share >= 1 or text != "100%" else f"{100 - float(f'{100 * (1 - share):.1g}'):.10g}%"
+    return (
+        text if share >= 1 or text != "100%" else f"{100 - float(f'{100 * (1 - share):.1g}'):.10g}%"
+    )
 
 
 def _p(pvalue: float) -> str:
@@ -195,12 +228,24 @@ def column_lines(absent: Sequence[str], extra: Sequence[str]) -> list[str]:
     """
     if len(absent) > MOST_NAMED:
         some = f"{len(absent):,} columns are not there ({listed(absent, MOST_NAMED)})"
-        return [f"{some}: all of their cells count as missing", *DataQuality(0, (), tuple(extra)).extra_lines()]
+        return [
+            f"{some}: all of their cells count as missing",
+            *DataQuality(0, (), tuple(extra)).extra_lines(),
+        ]
     return [*map(ABSENT.format, map(repr, absent)), *DataQuality(0, (), tuple(extra)).extra_lines()]
 
 
-def data_quality(columns: tuple[Any, ...], trained: Any, report: Any, absent: Any = (), extra: Any = (), *,
-                 kept: KeptValues | None = None, tolerance: Any = 0.0, is_tested: bool = True) -> DataQuality:
+def data_quality(
+    columns: tuple[Any, ...],
+    trained: Any,
+    report: Any,
+    absent: Any = (),
+    extra: Any = (),
+    *,
+    kept: KeptValues | None = None,
+    tolerance: Any = 0.0,
+    is_tested: bool = True,
+) -> DataQuality:
     """The data quality of a batch.
 
     Parameters
@@ -221,16 +266,31 @@ def data_quality(columns: tuple[Any, ...], trained: Any, report: Any, absent: An
     tested = new = None
     if trained is not None and is_tested and report.num_rows:
         rows, missing = trained
-        tested = compare_missing(rows, missing, report.num_rows, report.num_missing.tolist(), tolerance)
+        tested = compare_missing(
+            rows, missing, report.num_rows, report.num_missing.tolist(), tolerance
+        )
     if kept is not None and is_tested and report.num_rows:
-        new = compare_new(kept, report.num_rows - report.num_missing, report.num_unseen + report.num_out_of_range,
-                          tolerance)
+        new = compare_new(
+            kept,
+            report.num_rows - report.num_missing,
+            report.num_unseen + report.num_out_of_range,
+            tolerance,
+        )
     found = []
     for v, column in enumerate(columns):
-        found.append(ColumnQuality(
-            column.name, column.kind, int(report.num_missing[v]), int(report.num_odd[v]), int(report.num_unseen[v]),
-            int(report.num_rare[v]), int(report.num_out_of_range[v]),
-            None if trained is None else trained[1][v] / trained[0],
-            None if tested is None else tested.pvalues[v], column.name in absent,
-            None if new is None else new.pvalues[v]))
+        found.append(
+            ColumnQuality(
+                column.name,
+                column.kind,
+                int(report.num_missing[v]),
+                int(report.num_odd[v]),
+                int(report.num_unseen[v]),
+                int(report.num_rare[v]),
+                int(report.num_out_of_range[v]),
+                None if trained is None else trained[1][v] / trained[0],
+                None if tested is None else tested.pvalues[v],
+                column.name in absent,
+                None if new is None else new.pvalues[v],
+            )
+        )
     return DataQuality(report.num_rows, tuple(found), tuple(extra), tested, new)

@@ -24,6 +24,7 @@ digests), `seen_once` (rows whose level no other row has).
 References: I. J. Good (1953), The population frequencies of species and the estimation of population parameters,
 Biometrika 40.
 """
+
 from __future__ import annotations
 
 import collections
@@ -37,8 +38,8 @@ import numpy as np
 from hld.schemas.single_precision import in_four_bytes
 from hld.tables.time_levels import other_forms
 
-SIZE = 8                    # bytes of a digest
-MOST_RARE = 2 ** 16         # levels whose digests are kept
+SIZE = 8  # bytes of a digest
+MOST_RARE = 2**16  # levels whose digests are kept
 
 
 def digests_of(levels: Iterator[Any]) -> bytes:
@@ -48,7 +49,7 @@ def digests_of(levels: Iterator[Any]) -> bytes:
 
 def digest_set(digests: bytes) -> frozenset[str]:
     """The single digests."""
-    return frozenset(digests[i:i + SIZE] for i in range(0, len(digests), SIZE))  # type: ignore[misc]
+    return frozenset(digests[i : i + SIZE] for i in range(0, len(digests), SIZE))  # type: ignore[misc]
 
 
 def digest(level: Any) -> bytes:
@@ -93,7 +94,11 @@ def _hash(level: Any) -> bytes:
     if isinstance(level, str):
         text = f"text {level}"
     else:
-        text = f"number {int(level)}" if not isinstance(level, float) or level.is_integer() else f"number {level.hex()}"
+        text = (
+            f"number {int(level)}"
+            if not isinstance(level, float) or level.is_integer()
+            else f"number {level.hex()}"
+        )
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
 
 

@@ -24,6 +24,7 @@ a schema is learned, unless its kind is given; `note` says why, and none of its 
 `policy` of a column says what becomes of a level, or of a number out of range, that training did not show: "keep", it
 counts in the category of unseen levels or in the outermost bin; "missing", it counts as missing; "refuse", an error.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -97,43 +98,79 @@ class ColumnSchema:
         if not isinstance(self.name, str):
             raise TypeError(f"`name` of a column must be text, found {self.name!r}")
         if self.kind is not None and self.kind not in KINDS:
-            raise ValueError(f"`kind` of column {self.name!r} must be one of {', '.join(map(repr, KINDS))}, or None to "
-                             f"learn it, found {self.kind!r}")
+            raise ValueError(
+                f"`kind` of column {self.name!r} must be one of {', '.join(map(repr, KINDS))}, or None to "
+                f"learn it, found {self.kind!r}"
+            )
         if self.policy not in UNSEEN:
-            raise ValueError(f"`policy` of column {self.name!r} must be one of {', '.join(map(repr, UNSEEN))}, found "
-                             f"{self.policy!r}")
-        if (self.source is None) != (self.part is None) or (self.part is not None and self.part not in PARTS):
-            raise ValueError(f"`part` of column {self.name!r} must be one of {', '.join(map(repr, PARTS))}, of a "
-                             f"`source`, found {self.part!r} of {self.source!r}")
+            raise ValueError(
+                f"`policy` of column {self.name!r} must be one of {', '.join(map(repr, UNSEEN))}, found "
+                f"{self.policy!r}"
+            )
+        if (self.source is None) != (self.part is None) or (
+            self.part is not None and self.part not in PARTS
+        ):
+            raise ValueError(
+                f"`part` of column {self.name!r} must be one of {', '.join(map(repr, PARTS))}, of a "
+                f"`source`, found {self.part!r} of {self.source!r}"
+            )
         if self.optional and self.kind != LEFT_OUT:
-            raise ValueError(f"`optional` is for columns that are left out, found it for {self.name!r}, which is not")
+            raise ValueError(
+                f"`optional` is for columns that are left out, found it for {self.name!r}, which is not"
+            )
         for name in ("levels", "edges"):
             if (values := getattr(self, name)) is not None:
                 if isinstance(values, str) or not isinstance(values, Iterable):
-                    raise TypeError(f"`{name}` of column {self.name!r} must be a sequence, found {values!r}")
-                marks = map(_plain, values) if name == "levels" else (
-                    as_mark(one, name, self.name, self.kind) for one in values)
+                    raise TypeError(
+                        f"`{name}` of column {self.name!r} must be a sequence, found {values!r}"
+                    )
+                marks = (
+                    map(_plain, values)
+                    if name == "levels"
+                    else (as_mark(one, name, self.name, self.kind) for one in values)
+                )
                 object.__setattr__(self, name, tuple(marks))
         if self.num_missing is not None:
-            object.__setattr__(self, "num_missing", pcircuit.check_whole_number(self.num_missing, "num_missing", 0))
+            object.__setattr__(
+                self, "num_missing", pcircuit.check_whole_number(self.num_missing, "num_missing", 0)
+            )
         for name in ("low", "high"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, as_mark(getattr(self, name), name, self.name, self.kind))
+                object.__setattr__(
+                    self, name, as_mark(getattr(self, name), name, self.name, self.kind)
+                )
 
     @classmethod
     def of(cls, column: BinColumn | LevelColumn, num_missing: int | None = None) -> ColumnSchema:
         """The schema of a column of an encoder."""
         if isinstance(column, BinColumn):
-            return cls(column.name, column.kind, None, column.edges, column.low, column.high, num_missing,
-                       column.unseen)
-        return cls(column.name, column.kind, column.levels, num_missing=num_missing, policy=column.unseen,
-                   rare=column.rare, merged=column.merged)
+            return cls(
+                column.name,
+                column.kind,
+                None,
+                column.edges,
+                column.low,
+                column.high,
+                num_missing,
+                column.unseen,
+            )
+        return cls(
+            column.name,
+            column.kind,
+            column.levels,
+            num_missing=num_missing,
+            policy=column.unseen,
+            rare=column.rare,
+            merged=column.merged,
+        )
 
     @property
     def is_learned(self) -> bool:
         """Whether nothing is left to be learned: a kind, and edges with a range, or levels (bool)."""
         binned = None not in (self.edges, self.low, self.high)
-        return self.kind is not None and (binned if self.kind in BINNED else self.levels is not None)
+        return self.kind is not None and (
+            binned if self.kind in BINNED else self.levels is not None
+        )
 
     def column(self) -> BinColumn | LevelColumn:
         """The column of an encoder; ValueError where the parts do not fit together."""
@@ -150,9 +187,14 @@ class ColumnSchema:
         column = self.column()
         if isinstance(column, BinColumn):
             marks = column.texts([column.low, *column.edges, column.high])
-            return in_one_line(f"{marks[0]} .. {marks[-1]}" + (" cut at " + ", ".join(marks[1:-1])) * (len(marks) > 2))
+            return in_one_line(
+                f"{marks[0]} .. {marks[-1]}"
+                + (" cut at " + ", ".join(marks[1:-1])) * (len(marks) > 2)
+            )
         num_rare = len(column.rare) // 8
-        return in_one_line(", ".join(map(repr, self.levels or ()))) + f" and {num_rare} rare" * (num_rare > 0)
+        return in_one_line(", ".join(map(repr, self.levels or ()))) + f" and {num_rare} rare" * (
+            num_rare > 0
+        )
 
 
 @dataclass(frozen=True)
@@ -194,10 +236,14 @@ class TableSchema:
         if odd := [column for column in self.columns if not isinstance(column, ColumnSchema)]:
             raise TypeError(f"`columns` of a schema must be of ColumnSchema, found {odd[0]!r}")
         if not self.columns or len(set(self.names)) < len(self.columns):
-            raise ValueError(f"`columns` of a schema must have distinct names, found {list(self.names)}")
+            raise ValueError(
+                f"`columns` of a schema must have distinct names, found {list(self.names)}"
+            )
         if self.num_rows is not None:
             least = max(1, *(column.num_missing or 0 for column in self.columns))
-            object.__setattr__(self, "num_rows", pcircuit.check_whole_number(self.num_rows, "num_rows", least))
+            object.__setattr__(
+                self, "num_rows", pcircuit.check_whole_number(self.num_rows, "num_rows", least)
+            )
 
     @property
     def names(self) -> tuple[Any, ...]:
@@ -207,13 +253,18 @@ class TableSchema:
     @property
     def table_names(self) -> tuple[Any, ...]:
         """Names of the columns of the table itself, those that are neither derived nor optional: a tuple of str."""
-        return tuple(column.name for column in self.columns if column.source is None and not column.optional)
+        return tuple(
+            column.name for column in self.columns if column.source is None and not column.optional
+        )
 
     @property
     def derived(self) -> tuple[Any, ...]:
         """Name, source and part of each derived column that takes part, as the encoder needs them: a tuple."""
-        return tuple(Derived(column.name, column.source, column.part) for column in self.columns
-                     if column.source is not None and column.kind != LEFT_OUT)
+        return tuple(
+            Derived(column.name, column.source, column.part)
+            for column in self.columns
+            if column.source is not None and column.kind != LEFT_OUT
+        )
 
     @property
     def left_out(self) -> tuple[Any, ...]:
@@ -223,7 +274,9 @@ class TableSchema:
     def __getitem__(self, name: str) -> ColumnSchema:
         found = self.find(name)
         if found is None:
-            raise KeyError(f"the schema has no column {name!r}, expected one of {listed(self.names, is_quoted=False)}")
+            raise KeyError(
+                f"the schema has no column {name!r}, expected one of {listed(self.names, is_quoted=False)}"
+            )
         return found
 
     def find(self, name: str) -> ColumnSchema | None:
@@ -253,7 +306,12 @@ class TableSchema:
         """
         old = self[name]
         if changes.get("kind", old.kind) != old.kind:
-            changes = {**dict.fromkeys(("levels", "edges", "low", "high")), "rare": b"", "note": "", **changes}
+            changes = {
+                **dict.fromkeys(("levels", "edges", "low", "high")),
+                "rare": b"",
+                "note": "",
+                **changes,
+            }
         elif changes.get("levels") is not None:
             changes = {"rare": b"", **changes}
         column = replace(old, **changes)
@@ -263,10 +321,17 @@ class TableSchema:
         """The map from tables to evidence; ValueError where something is left to be learned."""
         kept = [column for column in self.columns if column.kind != LEFT_OUT]
         if open_ones := [column.name for column in kept if not column.is_learned]:
-            raise ValueError(f"`levels` or `edges` of {listed(open_ones)} are still to be learned: "
-                             "fit a detector with it, or give it to `learn_schema`")
-        return TableEncoder(tuple(column.column() for column in kept), self.by_name, self.table_names, self.derived,
-                            tuple(column.name for column in self.columns if column.optional))
+            raise ValueError(
+                f"`levels` or `edges` of {listed(open_ones)} are still to be learned: "
+                "fit a detector with it, or give it to `learn_schema`"
+            )
+        return TableEncoder(
+            tuple(column.column() for column in kept),
+            self.by_name,
+            self.table_names,
+            self.derived,
+            tuple(column.name for column in self.columns if column.optional),
+        )
 
     @property
     def trained(self) -> tuple[Any, ...] | None:
@@ -294,7 +359,9 @@ class TableSchema:
 
     def to_dict(self) -> dict[str, Any]:
         """The schema as a dict that JSON can hold; `from_dict` makes an equal schema of it."""
-        return schema_form(self.by_name, self.num_rows, [column_form(column) for column in self.columns])
+        return schema_form(
+            self.by_name, self.num_rows, [column_form(column) for column in self.columns]
+        )
 
     @classmethod
     def from_dict(cls, form: dict[str, Any]) -> TableSchema:
@@ -329,22 +396,41 @@ class TableSchema:
         return cls(tuple(map(ColumnSchema.of, encoder.columns)), None, encoder.by_name)
 
     def __str__(self) -> str:
-        rows = [("column", "kind", "categories", "missing", "unseen", "values"), *map(self._row, self.columns)]
+        rows = [
+            ("column", "kind", "categories", "missing", "unseen", "values"),
+            *map(self._row, self.columns),
+        ]
         widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-        return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-                         for row in rows)
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        )
 
     def _row(self, column: Any) -> tuple[Any, ...]:
         """The cells of a line of the printed table."""
         name = in_one_line(column.name)
         if column.kind == LEFT_OUT:
             return name, LEFT_OUT, "", "", "", column.values_text()
-        share = None if None in (column.num_missing, self.num_rows) else column.num_missing / self.num_rows
+        share = (
+            None
+            if None in (column.num_missing, self.num_rows)
+            else column.num_missing / self.num_rows
+        )
         count = str(column.column().num_categories) if column.is_learned else ""
-        return (name, column.kind or "to be learned", count, "" if share is None else f"{share:.3g}", column.policy,
-                column.values_text())
+        return (
+            name,
+            column.kind or "to be learned",
+            count,
+            "" if share is None else f"{share:.3g}",
+            column.policy,
+            column.values_text(),
+        )
 
 
 def _plain(level: Any) -> Any:
     """A level that is a scalar of NumPy, as those of an array are, as Python's; anything else as it is."""
-    return level.item() if isinstance(level, np.generic) and level.dtype.kind in NUMERIC + "U" else level
+    return (
+        level.item()
+        if isinstance(level, np.generic) and level.dtype.kind in NUMERIC + "U"
+        else level
+    )

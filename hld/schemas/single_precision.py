@@ -11,6 +11,7 @@ which is twice the largest rounding error; where that of two numbers would overl
 Whole numbers are exact in four bytes up to 2^24, and are taken as they are, and so is what lies so close together that
 four bytes cannot tell it apart.
 """
+
 from __future__ import annotations
 
 import math
@@ -21,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-ROUNDING = 2.0 ** -23  # relative
-EXACT = 2.0 ** 24  # up to which four bytes hold every whole number
-SMALLEST, LARGEST = 2.0 ** -126, 2.0 ** 127  # magnitudes between which they round by no more than that
+ROUNDING = 2.0**-23  # relative
+EXACT = 2.0**24  # up to which four bytes hold every whole number
+SMALLEST, LARGEST = 2.0**-126, 2.0**127  # magnitudes between which they round by no more than that
 
 
 def spans(numbers: Sequence[Any]) -> list[tuple[float, float]]:

@@ -3,6 +3,7 @@
 One thread, the event loop, reads the network; the pool does all computation.  Answers are JSON, errors included,
 except for the pages and the metrics for Prometheus.
 """
+
 from __future__ import annotations
 
 import asyncio
@@ -60,12 +61,18 @@ class Service:
         self.pool, self.bodies = Pool(limits), Bodies(limits)
         self.numbers = Numbers(models, self.pool)
         self.is_ready = False
-        self._turns: dict[str, Any] = {}  # of those who wait for one monitor, so that they do not fill the pool
+        self._turns: dict[
+            str, Any
+        ] = {}  # of those who wait for one monitor, so that they do not fill the pool
 
     async def test(self, request: Request) -> Response:
         """POST /v1/test."""
         asked = Asked(request, ("model", "alpha", "detail"))
-        model, alpha, detail = asked.model(self.models), asked.number("alpha", self.models.alpha), asked.detail()
+        model, alpha, detail = (
+            asked.model(self.models),
+            asked.number("alpha", self.models.alpha),
+            asked.detail(),
+        )
         form = form_of(request.headers.get("content-type", ""))
         async with self.bodies.body(request) as body:
             answer = await self.pool.run(test_table, model, body, form, alpha, detail, self.limits)
@@ -75,7 +82,11 @@ class Service:
     async def summaries(self, request: Request) -> Response:
         """POST /v1/summaries."""
         asked = Asked(request, ("model", "alpha", "detail"))
-        model, alpha, detail = asked.model(self.models), asked.number("alpha", self.models.alpha), asked.detail()
+        model, alpha, detail = (
+            asked.model(self.models),
+            asked.number("alpha", self.models.alpha),
+            asked.detail(),
+        )
         form = summary_form(request.headers.get("content-type", ""))
         async with self.bodies.body(request) as body:
             answer = await self.pool.run(test_summary, model, body, form, alpha, detail)
@@ -107,8 +118,14 @@ class Service:
     async def model(self, request: Request) -> Response:
         """GET /v1/model."""
         asked = Asked(request, ("model",))
-        chosen = [asked.model(self.models)] if "model" in asked.values else list(self.models.loaded.values())
-        return _json({"models": [describe_model(one, self.models.errors.get(one.name)) for one in chosen]})
+        chosen = (
+            [asked.model(self.models)]
+            if "model" in asked.values
+            else list(self.models.loaded.values())
+        )
+        return _json(
+            {"models": [describe_model(one, self.models.errors.get(one.name)) for one in chosen]}
+        )
 
     async def report(self, request: Request) -> Response:
         """GET /v1/report."""
@@ -120,8 +137,12 @@ class Service:
         """POST /v1/reload."""
         Asked(request, ())
         if self.token is None:
-            raise Refusal(403, "authorization", "models are reloaded by request only where the service has a token: "
-                          "send SIGHUP to the process, or replace the file")
+            raise Refusal(
+                403,
+                "authorization",
+                "models are reloaded by request only where the service has a token: "
+                "send SIGHUP to the process, or replace the file",
+            )
         return _json({"models": await asyncio.to_thread(self.models.reload)})
 
     async def healthz(self, request: Request) -> Response:
@@ -131,13 +152,16 @@ class Service:
     async def readyz(self, request: Request) -> Response:
         """GET /readyz."""
         if not self.is_ready:
-            raise Refusal(503, "service", "the service is starting or stopping", {"Retry-After": "1"})
+            raise Refusal(
+                503, "service", "the service is starting or stopping", {"Retry-After": "1"}
+            )
         return _json({"status": "ready", "models": list(self.models.loaded)})
 
     async def metrics(self, request: Request) -> Response:
         """GET /metrics."""
         from prometheus_client import CONTENT_TYPE_LATEST
         from starlette.responses import Response
+
         return Response(self.numbers.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     async def openapi(self, request: Request) -> Response:
@@ -168,11 +192,19 @@ def build_app(service: Service, *, any_host: bool, watch_seconds: float) -> Guar
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
     from starlette.routing import Route
-    routes = [Route(one.path, _answered(one.path, getattr(service, one.handler)), methods=[one.method])
-              for one in ENDPOINTS]
-    app = Starlette(routes=routes, lifespan=lambda app: _life(service, watch_seconds),
-                    exception_handlers={HTTPException: _http_error})
-    app.router.redirect_slashes = False  # a path with a slash too many is no path: the answer says so
+
+    routes = [
+        Route(one.path, _answered(one.path, getattr(service, one.handler)), methods=[one.method])
+        for one in ENDPOINTS
+    ]
+    app = Starlette(
+        routes=routes,
+        lifespan=lambda app: _life(service, watch_seconds),
+        exception_handlers={HTTPException: _http_error},
+    )
+    app.router.redirect_slashes = (
+        False  # a path with a slash too many is no path: the answer says so
+    )
     return Guard(app, _refusal, service.token, any_host, service.numbers)
 
 
@@ -208,8 +240,15 @@ def _answered(path: str, handler: Handler) -> Handler:
             LOG.info("%s refused with %d: %s", path, refusal.status, refusal.message)
             return _refusal(refusal)
         except asyncio.CancelledError:  # a second Ctrl-C, or there is no time left
-            return _refusal(Refusal(503, "service", "the service is stopping and has given up the request: send it "
-                                    "again when it is back", {"Connection": "close"}))
+            return _refusal(
+                Refusal(
+                    503,
+                    "service",
+                    "the service is stopping and has given up the request: send it "
+                    "again when it is back",
+                    {"Connection": "close"},
+                )
+            )
         except ClientDisconnect:
             return _refusal(Refusal(400, "body", "the client has disconnected"))
         except Exception:
@@ -222,8 +261,10 @@ def _answered(path: str, handler: Handler) -> Handler:
 
 async def _http_error(request: Request, error: Any) -> Response:
     """No such path, or not with this method."""
-    words = {404: ("path", "there is nothing at this path: /openapi.json lists what there is"),
-             405: ("method", "this path does not take the method: /openapi.json lists what there is")}
+    words = {
+        404: ("path", "there is nothing at this path: /openapi.json lists what there is"),
+        405: ("method", "this path does not take the method: /openapi.json lists what there is"),
+    }
     field, message = words.get(error.status_code, ("request", str(error.detail)))
     return _refusal(Refusal(error.status_code, field, message, dict(error.headers or {})))
 
@@ -235,9 +276,11 @@ def _refusal(refusal: Refusal) -> Response:
 
 def _json(value: Any, status: int = 200, headers: dict[str, Any] | None = None) -> Response:
     from starlette.responses import JSONResponse
+
     return JSONResponse(value, status, headers)
 
 
 def _html(text: str, policy: str) -> Response:
     from starlette.responses import HTMLResponse
+
     return HTMLResponse(text, headers={"Content-Security-Policy": policy})

@@ -5,6 +5,7 @@ another site may send requests there, and a host name that changes its address (
 same site.  So, without a token, the host name of a request must be one of this machine; and a request sent by a
 page must come from the service's own page.
 """
+
 from __future__ import annotations
 
 import hmac
@@ -20,11 +21,17 @@ if TYPE_CHECKING:
 
     from hld.serve.numbers import Numbers
 
-OPEN = frozenset({"/", "/healthz", "/readyz", "/openapi.json"})  # without the token: they tell nothing of the data
+OPEN = frozenset(
+    {"/", "/healthz", "/readyz", "/openapi.json"}
+)  # without the token: they tell nothing of the data
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-HEADERS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"),
-           (b"referrer-policy", b"no-referrer"), (b"cross-origin-resource-policy", b"same-origin"),
-           (b"x-frame-options", b"DENY"))
+HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"cache-control", b"no-store"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+)
 
 
 class Guard:
@@ -46,8 +53,14 @@ class Guard:
         Whether more connections are open than may be; the server sets it.
     """
 
-    def __init__(self, app: ASGIApp, refuse: Callable[[Refusal], ASGIApp], token: str | None, any_host: bool,
-                 numbers: Numbers) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        refuse: Callable[[Refusal], ASGIApp],
+        token: str | None,
+        any_host: bool,
+        numbers: Numbers,
+    ) -> None:
         self.app, self.refuse, self.token, self.any_host = app, refuse, token, any_host
         self.numbers = numbers
         self.is_full: Callable[[], bool] = lambda: False
@@ -68,7 +81,9 @@ class Guard:
         try:
             await self._app_for(scope)(scope, receive, answer)
         finally:  # also of a request whose client has gone
-            name = getattr(scope.get("endpoint"), "path", "other")  # paths that strangers make up are one
+            name = getattr(
+                scope.get("endpoint"), "path", "other"
+            )  # paths that strangers make up are one
             self.numbers.requests.labels(name, seen["status"]).inc()
             self.numbers.seconds.labels(name).observe(time.perf_counter() - start)
 
@@ -83,22 +98,42 @@ class Guard:
     def _check(self, scope: Scope) -> None:
         """Raise `Refusal` unless the request may be answered."""
         if self.is_full():
-            raise Refusal(503, "service", "more connections are open than the service allows: try again",
-                          {"Retry-After": "1", "Connection": "close"})
+            raise Refusal(
+                503,
+                "service",
+                "more connections are open than the service allows: try again",
+                {"Retry-After": "1", "Connection": "close"},
+            )
         headers: dict[bytes, str] = {}
         for key, value in scope["headers"]:
             headers.setdefault(key, value.decode("latin-1"))
         host = headers.get(b"host", "")
         if not self.any_host and host_name(host) not in LOOPBACK:
-            raise Refusal(403, "host", "the service was called by a name that is not this machine's: call it "
-                          "localhost, or start it with a token")
+            raise Refusal(
+                403,
+                "host",
+                "the service was called by a name that is not this machine's: call it "
+                "localhost, or start it with a token",
+            )
         origin = headers.get(b"origin")
         if origin is not None and origin.partition("://")[2].lower() != host.lower():
-            raise Refusal(403, "origin", "the request comes from a page of another site, expected one of the service")
-        if self.token is not None and scope["path"] not in OPEN and not same_token(
-                headers.get(b"authorization", ""), self.token):
-            raise Refusal(401, "authorization", "the request needs the header `Authorization: Bearer TOKEN` with the "
-                          "token of the service", {"WWW-Authenticate": "Bearer"})
+            raise Refusal(
+                403,
+                "origin",
+                "the request comes from a page of another site, expected one of the service",
+            )
+        if (
+            self.token is not None
+            and scope["path"] not in OPEN
+            and not same_token(headers.get(b"authorization", ""), self.token)
+        ):
+            raise Refusal(
+                401,
+                "authorization",
+                "the request needs the header `Authorization: Bearer TOKEN` with the "
+                "token of the service",
+                {"WWW-Authenticate": "Bearer"},
+            )
 
 
 def same_token(header: str, token: str) -> bool:
@@ -120,7 +155,9 @@ def same_token(header: str, token: str) -> bool:
     (True, True, False)
     """
     scheme, _, given = header.partition(" ")
-    return hmac.compare_digest(given.strip().encode(), token.encode()) and scheme.lower() == "bearer"
+    return (
+        hmac.compare_digest(given.strip().encode(), token.encode()) and scheme.lower() == "bearer"
+    )
 
 
 def host_name(host: str) -> str:

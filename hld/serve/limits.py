@@ -3,6 +3,7 @@
 Every number bounds something that a stranger could otherwise make large.  Bodies are counted while they arrive, rows
 while they are read, and what a compressed body would become before it is decompressed.
 """
+
 from __future__ import annotations
 
 import os
@@ -45,7 +46,7 @@ class Limits:
     ValueError: `max_rows` must be a whole number of at least 1, found 0
     """
 
-    max_bytes: int = 2 ** 25
+    max_bytes: int = 2**25
     max_rows: int = 1_000_000
     seconds: float = 30.0
     body_seconds: float = 30.0

@@ -8,6 +8,7 @@ A version of a model, which its name and digest tell, has one monitor: a request
 one that began after its file came back add their rows to the same monitor.  Where states are kept in files, a monitor
 of an old version that no request has any more is forgotten, and read again if the version comes back.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -55,7 +56,11 @@ class Results:
     def find(self, key: str | None) -> Any:
         """The result of an id, the last one for None; None if there is none."""
         with self._lock:
-            return self._held.get(key) if key is not None else next(reversed(self._held.values()), None)
+            return (
+                self._held.get(key)
+                if key is not None
+                else next(reversed(self._held.values()), None)
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,17 +111,26 @@ class Models:
         If a file cannot be read, or another service has the states, see `StateLock`.
     """
 
-    def __init__(self, paths: dict[str, Any], state: Any = None, alpha: float = 0.05,
-                 margin: float | None = None) -> None:
+    def __init__(
+        self,
+        paths: dict[str, Any],
+        state: Any = None,
+        alpha: float = 0.05,
+        margin: float | None = None,
+    ) -> None:
         if state is not None and not pathlib.Path(state).is_dir():
-            raise ValueError(f"`state` {str(state)!r} is not a folder, expected one that can be written: create it")
+            raise ValueError(
+                f"`state` {str(state)!r} is not a folder, expected one that can be written: create it"
+            )
         self.paths = {name: pathlib.Path(path).absolute() for name, path in paths.items()}
         self.options = (state, alpha, margin)
         self.alpha = alpha
         self.errors: dict[str, Any] = {}
         self._lock = threading.Lock()  # one reload at a time
         # those of versions that have been replaced, too: without files all, else those that a request still has
-        self._watches: MutableMapping[tuple[str, str], Watch] = {} if state is None else weakref.WeakValueDictionary()
+        self._watches: MutableMapping[tuple[str, str], Watch] = (
+            {} if state is None else weakref.WeakValueDictionary()
+        )
         with contextlib.ExitStack() as locks:
             for name in self.paths if state is not None else ():
                 locks.callback(StateLock(state, name).close)
@@ -134,7 +148,9 @@ class Models:
         stamp = None
         try:
             stamp = _stamp(self.paths[name])
-            if stamp == self.loaded[name].stamp:  # as it was, or again: nothing is wrong with it any more
+            if (
+                stamp == self.loaded[name].stamp
+            ):  # as it was, or again: nothing is wrong with it any more
                 self.errors.pop(name, None)
                 return "kept"
             if only_changed and name in self.errors and stamp == self.errors[name][0]:
@@ -142,7 +158,10 @@ class Models:
             new = self._read(name)
         except Exception as error:  # whatever is wrong with the new file, the old model serves on
             text = f"{type(error).__name__}: {error}"
-            is_known = only_changed and self.errors.get(name) == (stamp, text)  # of a file that stays away
+            is_known = only_changed and self.errors.get(name) == (
+                stamp,
+                text,
+            )  # of a file that stays away
             self.errors[name] = (stamp, text)
             if not is_known:
                 LOG.error("model %s stays as it is, the new file cannot be read: %s", name, text)
@@ -159,8 +178,12 @@ class Models:
         detector, digest = load(path), hashlib.sha256(path.read_bytes()).hexdigest()
         if _stamp(path) != stamp:
             raise ValueError(f"{str(path)!r} was written while it was read")
-        if old is not None and old.digest == digest:  # the same contents: its monitor and results go on
-            return LoadedModel(name, old.detector, digest, old.loaded, old.watch, stamp, old.results)
+        if (
+            old is not None and old.digest == digest
+        ):  # the same contents: its monitor and results go on
+            return LoadedModel(
+                name, old.detector, digest, old.loaded, old.watch, stamp, old.results
+            )
         detector.test(trial_table(detector))
         watch = self._watches.get((name, digest))
         if watch is None:
@@ -203,12 +226,18 @@ def model_paths(arguments: Any) -> dict[str, Any]:
         if not equals or not NAME.fullmatch(name):
             name, path = pathlib.Path(argument).stem, argument
         if not NAME.fullmatch(name):
-            raise ValueError(f"`models` has the name {name!r}, expected letters, digits, '_', '-' and '.': give one "
-                             f"as NAME={argument.removeprefix('=')}")
+            raise ValueError(
+                f"`models` has the name {name!r}, expected letters, digits, '_', '-' and '.': give one "
+                f"as NAME={argument.removeprefix('=')}"
+            )
         if not path:
-            raise ValueError(f"`models` has {argument!r} without a file, expected NAME=FILE: name the model file")
+            raise ValueError(
+                f"`models` has {argument!r} without a file, expected NAME=FILE: name the model file"
+            )
         if name in found:
-            raise ValueError(f"`models` has the name {name!r} twice, expected distinct names: give them as NAME=FILE")
+            raise ValueError(
+                f"`models` has the name {name!r} twice, expected distinct names: give them as NAME=FILE"
+            )
         found[name] = path
     return found
 

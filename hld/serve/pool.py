@@ -4,6 +4,7 @@ NumPy and the kernels release the interpreter's lock, so a thread for each proce
 only take turns.  A thread cannot be stopped from outside: a request that is out of time is answered, and its thread
 counts as busy until it is done, so that the number of threads bounds what the service does at any moment.
 """
+
 from __future__ import annotations
 
 import asyncio
@@ -27,7 +28,9 @@ class Pool:
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """What a function returns, computed by one of the threads; `Refusal` if there is no room or no time left."""
         if self.num_busy >= self.capacity:
-            raise busy(f"all {self.limits.threads} threads are busy and {self.limits.queue} requests wait")
+            raise busy(
+                f"all {self.limits.threads} threads are busy and {self.limits.queue} requests wait"
+            )
         loop = asyncio.get_running_loop()
         self.num_busy += 1
         work = self._threads.submit(function, *arguments)
@@ -35,8 +38,12 @@ class Pool:
         try:
             return await asyncio.wait_for(asyncio.wrap_future(work), self.limits.seconds)
         except asyncio.TimeoutError:
-            raise Refusal(504, "service", f"the request took longer than {self.limits.seconds:g} s: send fewer rows, "
-                          "or start the service with a larger --seconds") from None
+            raise Refusal(
+                504,
+                "service",
+                f"the request took longer than {self.limits.seconds:g} s: send fewer rows, "
+                "or start the service with a larger --seconds",
+            ) from None
 
     def close(self) -> None:
         """Let the threads end when their work is done."""

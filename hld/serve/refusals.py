@@ -3,6 +3,7 @@
 The library's errors begin with the argument that is wrong, in backticks; that name becomes the field.  For errors in
 the contents of a table the field is "body".
 """
+
 from __future__ import annotations
 
 import ast
@@ -10,7 +11,9 @@ import re
 from typing import Any
 
 FIELD = re.compile(r"`(\w+)`")
-COLUMN = re.compile(r"""column ('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")  # its name as Python shows it
+COLUMN = re.compile(
+    r"""column ('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+)  # its name as Python shows it
 BREAKS = re.compile(r"\s*[\r\n]\s*")
 OF_THE_BODY = ("table", "batch", "rows", "chunks", "columns", "summary", "data", "text")
 
@@ -30,7 +33,9 @@ class Refusal(Exception):
         Headers of the answer.
     """
 
-    def __init__(self, status: int, field: str, message: str, headers: dict[str, Any] | None = None):
+    def __init__(
+        self, status: int, field: str, message: str, headers: dict[str, Any] | None = None
+    ):
         super().__init__(message)
         self.status, self.field, self.message, self.headers = status, field, message, headers or {}
 

@@ -1,4 +1,5 @@
 """``hld serve``: the sockets, the signals, and the server of uvicorn."""
+
 from __future__ import annotations
 
 import asyncio
@@ -21,11 +22,19 @@ LOG = logging.getLogger("hld.serve")
 STOP_SECONDS = 30  # that requests have to end when the service is stopped
 KEEP_SECONDS = 15  # that a connection may be idle
 LOOKS = 0.1  # seconds between two looks for a second Ctrl-C
-HEAD_BYTES = 2 ** 15
+HEAD_BYTES = 2**15
 
 
-def serve(models: Models, limits: Limits, *, host: str, port: int, token: str | None, watch_seconds: float,
-          told: Any = None) -> None:
+def serve(
+    models: Models,
+    limits: Limits,
+    *,
+    host: str,
+    port: int,
+    token: str | None,
+    watch_seconds: float,
+    told: Any = None,
+) -> None:
     """Serve until SIGTERM or SIGINT; SIGHUP reads the model files again.
 
     Parameters
@@ -70,12 +79,23 @@ def server_of(service: Service, watch_seconds: float) -> Any:
     uvicorn.Server
     """
     import uvicorn
+
     limits = service.limits
     app = build_app(service, any_host=service.token is not None, watch_seconds=watch_seconds)
-    server = uvicorn.Server(uvicorn.Config(
-        app, http=timed_protocol(limits.head_seconds), ws="none", lifespan="on", log_config=None, access_log=False,
-        server_header=False, timeout_keep_alive=KEEP_SECONDS, timeout_graceful_shutdown=STOP_SECONDS,
-        h11_max_incomplete_event_size=HEAD_BYTES))
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            http=timed_protocol(limits.head_seconds),
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=KEEP_SECONDS,
+            timeout_graceful_shutdown=STOP_SECONDS,
+            h11_max_incomplete_event_size=HEAD_BYTES,
+        )
+    )
     # not limit_concurrency of uvicorn, whose answer is no JSON and does not say when to come back
     app.is_full = lambda: len(server.server_state.connections) > limits.connections
     return server
@@ -109,10 +129,14 @@ def opened_socket(host: str, port: int) -> Any:
     """
     pcircuit.check_whole_number(port, "port", 0, 65535)
     try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        family, _, _, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
         listening = socket.create_server(address, family=family, backlog=1024)
         # an answer goes out in two pieces; without this the second one waits 40 ms for the client to confirm the first
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # its connections inherit it
+        listening.setsockopt(
+            socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
+        )  # its connections inherit it
         return listening
     except OSError as error:
         raise OSError(f"cannot listen at {host} port {port}: {error.strerror or error}") from None
@@ -133,11 +157,17 @@ def check_token(token: str | None, host: str) -> None:
         What the token lacks.
     """
     if token is None and host not in LOOPBACK:
-        raise ValueError(f"`host` is {host!r}, which others can reach: set HLD_TOKEN, or give --token-file, so that "
-                         "requests need a token")
-    if token is not None and not (len(token) >= 16 and token.isascii() and token.isprintable() and " " not in token):
-        raise ValueError("`token` must be at least 16 printable ASCII characters without blanks: make one with "
-                         "python -c 'import secrets; print(secrets.token_urlsafe())'")
+        raise ValueError(
+            f"`host` is {host!r}, which others can reach: set HLD_TOKEN, or give --token-file, so that "
+            "requests need a token"
+        )
+    if token is not None and not (
+        len(token) >= 16 and token.isascii() and token.isprintable() and " " not in token
+    ):
+        raise ValueError(
+            "`token` must be at least 16 printable ASCII characters without blanks: make one with "
+            "python -c 'import secrets; print(secrets.token_urlsafe())'"
+        )
 
 
 async def _serve(server: Any, listening: Any, models: Models) -> None:
@@ -157,7 +187,9 @@ async def _serve(server: Any, listening: Any, models: Models) -> None:
     giving_up = asyncio.get_running_loop().create_task(_give_up(server))
     await server.serve(sockets=[listening])
     giving_up.cancel()
-    if server.force_exit:  # by a second Ctrl-C; uvicorn then breaks the application off, which would log an error
+    if (
+        server.force_exit
+    ):  # by a second Ctrl-C; uvicorn then breaks the application off, which would log an error
         await server.lifespan.shutdown()
 
 

@@ -8,6 +8,7 @@ is counted, and leaves one line in the log.
 Bytes wait in the system, too, which may hold megabytes of a connection and takes more only when a third of them has
 gone: a client that reads slowly takes nothing from this process for a long time.  Linux tells how many there are.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -23,7 +24,9 @@ else:
     _Protocol = object
 
 LOG = logging.getLogger("hld.serve")
-LEAST_READ = 2 ** 12  # bytes of the answers that wait, which a client must read in the time that there is
+LEAST_READ = (
+    2**12
+)  # bytes of the answers that wait, which a client must read in the time that there is
 
 
 def timed_protocol(seconds: float) -> Any:
@@ -41,6 +44,7 @@ def timed_protocol(seconds: float) -> Any:
         A protocol of asyncio.
     """
     from uvicorn.protocols.http.h11_impl import H11Protocol
+
     return type("TimedProtocol", (_Timed, H11Protocol), {"seconds": seconds})
 
 
@@ -81,6 +85,7 @@ class _Timed(_Protocol):
     def _is_owed(self) -> bool:
         """Whether the client has a head to send, or the rest of a body that was answered and that nobody reads."""
         import h11
+
         theirs = self.conn.their_state
         return theirs is h11.IDLE or (theirs is h11.SEND_BODY and self.conn.our_state is h11.DONE)
 
@@ -120,14 +125,19 @@ class _Timed(_Protocol):
         if self._num_waiting() <= waiting - LEAST_READ:
             self._look_later()
             return
-        LOG.warning("a client read less than %d bytes of its answers in %g s: its connection is closed", LEAST_READ,
-                    self.seconds)
+        LOG.warning(
+            "a client read less than %d bytes of its answers in %g s: its connection is closed",
+            LEAST_READ,
+            self.seconds,
+        )
         self.transport.abort()
 
     def _num_waiting(self) -> int:
         """Bytes of answers that the client has not taken, here and in the system."""
         line = self.transport.get_extra_info("socket")
-        return int(self.transport.get_write_buffer_size()) + (0 if line is None else _in_system(line))
+        return int(self.transport.get_write_buffer_size()) + (
+            0 if line is None else _in_system(line)
+        )
 
 
 def _in_system(line: Any) -> int:
@@ -136,6 +146,7 @@ def _in_system(line: Any) -> int:
     if sys.platform == "linux":
         import fcntl
         import termios
+
         with contextlib.suppress(OSError, ValueError):  # a socket that has just been closed
             fcntl.ioctl(line.fileno(), termios.TIOCOUTQ, count)
     return int.from_bytes(count, sys.byteorder)

@@ -4,6 +4,7 @@ The lock (flock) is on a file beside the states, one for each name of a model, s
 the same folder.  The system releases it when the process ends, however it ends.  Where there is no flock (Windows), an
 open file cannot be removed, which is as good as a lock: what can be removed was left by a process that has ended.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -44,12 +45,18 @@ class StateLock:
         try:
             self._file: int | None = _opened(path) if fcntl is not None else _opened_anew(path)
         except _HeldError:
-            raise ValueError(f"`state` {str(folder)!r} is used for the model {name!r} by another service"
-                             f"{_holder(path)}: stop that one first, or give this one a folder of its own") from None
+            raise ValueError(
+                f"`state` {str(folder)!r} is used for the model {name!r} by another service"
+                f"{_holder(path)}: stop that one first, or give this one a folder of its own"
+            ) from None
         except OSError as error:
-            raise ValueError(f"`state` {str(folder)!r} cannot be written ({error.strerror or error}), expected a "
-                             "folder for the states of the monitors: change its access, or name another one") from None
-        with contextlib.suppress(OSError):  # only for the message of a service that comes later; the disk may be full
+            raise ValueError(
+                f"`state` {str(folder)!r} cannot be written ({error.strerror or error}), expected a "
+                "folder for the states of the monitors: change its access, or name another one"
+            ) from None
+        with contextlib.suppress(
+            OSError
+        ):  # only for the message of a service that comes later; the disk may be full
             os.ftruncate(self._file, 0)
             os.write(self._file, f"process {os.getpid()} on {socket.gethostname()}".encode())
 
@@ -73,8 +80,11 @@ def _opened(path: pathlib.Path) -> int:
         if error.errno in HELD:
             os.close(opened)
             raise _HeldError from None
-        LOG.warning("%s is on a file system without locks (%s): make sure that no other service uses the folder", path,
-                    error.strerror)
+        LOG.warning(
+            "%s is on a file system without locks (%s): make sure that no other service uses the folder",
+            path,
+            error.strerror,
+        )
     return opened
 
 

@@ -10,6 +10,7 @@ The file is named after the model and the digest of the model file: another vers
 and if a version comes back, its monitor continues where it stood.  Nobody else may write the file while this process
 lives: there is one `Watch` for a version (`hld.serve.models`), and one process for a folder (`hld.serve.state_lock`).
 """
+
 from __future__ import annotations
 
 import copy
@@ -53,16 +54,29 @@ class Watch:
         Why the margin does not bound false alarms, if it is the default of a model that knows its rows as dependent.
     """
 
-    def __init__(self, name: str, digest: str, test: HLDTest | HLDDetector, folder: str | None, alpha: float,
-                 margin: float | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        digest: str,
+        test: HLDTest | HLDDetector,
+        folder: str | None,
+        alpha: float,
+        margin: float | None,
+    ) -> None:
         doubt, inner = doubt_of_margin(test), getattr(test, "test_", test)
-        self.path = None if folder is None else pathlib.Path(folder) / f"{name}-{digest[:16]}.monitor"
+        self.path = (
+            None if folder is None else pathlib.Path(folder) / f"{name}-{digest[:16]}.monitor"
+        )
         self._lock = threading.Lock()
         if self.path is not None and self.path.exists():
             self.monitor = _known(self.path, alpha, margin)
         else:
             self.monitor = monitor_of(inner, alpha, margin)
-        is_default = doubt is not None and margin is None and self.monitor.margin == monitor_of(inner, alpha).margin
+        is_default = (
+            doubt is not None
+            and margin is None
+            and self.monitor.margin == monitor_of(inner, alpha).margin
+        )
         self.warning = f"the model {doubt}" if is_default else None
         self.last = self.monitor.update(_no_rows(inner))  # type: ignore[arg-type]
         self.history: list[tuple[int, float, float]] = [_point(self.last)]
@@ -71,9 +85,16 @@ class Watch:
         """Process rows: chunks of codes (n, V), all or none; the `MonitorResult` when they are on disk."""
         with self._lock:
             if after is not None and after != self.last.num_rows:
-                raise Refusal(409, "after", f"`after` is {after}, but the monitor has {self.last.num_rows} rows: these "
-                              "rows have been counted, or others are missing")
-            monitor, result = copy.copy(self.monitor), self.last  # updates replace its state and do not change it
+                raise Refusal(
+                    409,
+                    "after",
+                    f"`after` is {after}, but the monitor has {self.last.num_rows} rows: these "
+                    "rows have been counted, or others are missing",
+                )
+            monitor, result = (
+                copy.copy(self.monitor),
+                self.last,
+            )  # updates replace its state and do not change it
             for rows in codes:
                 result = monitor.update(rows)
             return self._take(monitor, result, self.history)
@@ -85,7 +106,9 @@ class Watch:
             monitor.reset()
             return self._take(monitor, monitor.update(_no_rows(test)), [])
 
-    def _take(self, monitor: Monitor, result: MonitorResult, history: list[tuple[int, float, float]]) -> MonitorResult:
+    def _take(
+        self, monitor: Monitor, result: MonitorResult, history: list[tuple[int, float, float]]
+    ) -> MonitorResult:
         """Write a new state, then let it be the state; the history that it continues."""
         if self.path is not None:
             monitor.save(self.path)
@@ -99,8 +122,10 @@ def _known(path: pathlib.Path, alpha: float, margin: float | None) -> Monitor:
     """The monitor in a file, if it is the requested one."""
     monitor = Monitor.load(path)
     if monitor.alpha != alpha or (margin is not None and monitor.margin != margin):
-        raise ValueError(f"the monitor in {str(path)!r} has `alpha` {monitor.alpha:g} and `margin` {monitor.margin:g}, "
-                         "which cannot change while it runs: ask for these, or move the file away to begin anew")
+        raise ValueError(
+            f"the monitor in {str(path)!r} has `alpha` {monitor.alpha:g} and `margin` {monitor.margin:g}, "
+            "which cannot change while it runs: ask for these, or move the file away to begin anew"
+        )
     return monitor
 
 

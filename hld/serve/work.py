@@ -1,4 +1,5 @@
 """What the threads do for a request: tables tested or observed, and reports written.  Knows no HTTP."""
+
 from __future__ import annotations
 
 import csv
@@ -18,7 +19,9 @@ from hld.serve.request.tables import read_tables
 DETAILS = ("full", "verdict")
 
 
-def test_table(model: LoadedModel, body: bytes, form: str, alpha: float, detail: str, limits: Limits) -> dict[str, Any]:
+def test_table(
+    model: LoadedModel, body: bytes, form: str, alpha: float, detail: str, limits: Limits
+) -> dict[str, Any]:
     """The verdict on a table, as `HLDResult.to_dict` has it, and in words.
 
     Parameters
@@ -45,7 +48,9 @@ def test_table(model: LoadedModel, body: bytes, form: str, alpha: float, detail:
 test_table.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it
 
 
-def test_summary(model: LoadedModel, body: bytes, form: str, alpha: float, detail: str) -> dict[str, Any]:
+def test_summary(
+    model: LoadedModel, body: bytes, form: str, alpha: float, detail: str
+) -> dict[str, Any]:
     """The verdict on a summary, or on the sum of several.
 
     Parameters
@@ -83,13 +88,21 @@ def answer_of(model: LoadedModel, result: Any, detail: str) -> dict[str, Any]:
     dict
         Ready for JSON, with the `id` of the result.
     """
-    shown = result if detail == "full" else replace(result, evidence=None, data_quality=None)  # columns are costly
-    own = {"model": model.name, "digest": model.digest, "id": model.results.keep(result),
-           "summary": str(result) if detail == "full" else repr(result)}
+    shown = (
+        result if detail == "full" else replace(result, evidence=None, data_quality=None)
+    )  # columns are costly
+    own = {
+        "model": model.name,
+        "digest": model.digest,
+        "id": model.results.keep(result),
+        "summary": str(result) if detail == "full" else repr(result),
+    }
     return own | plain_json(shown.to_dict())
 
 
-def encode_table(model: LoadedModel, body: bytes, form: str, limits: Limits) -> tuple[list[Any], dict[str, list[str]]]:
+def encode_table(
+    model: LoadedModel, body: bytes, form: str, limits: Limits
+) -> tuple[list[Any], dict[str, list[str]]]:
     """The codes (n, V) of a table, chunk by chunk, and how its columns differ from those of training.
 
     Parameters
@@ -107,13 +120,18 @@ def encode_table(model: LoadedModel, body: bytes, form: str, limits: Limits) -> 
     """
     encoder = model.detector.encoder_
     found = [encoder.encode_counting(chunk) for chunk in read_tables(body, form, encoder, limits)]
-    return ([codes for codes, *_ in found],
-            {name: list(dict.fromkeys(column for chunk in found for column in chunk[at]))
-             for name, at in (("absent", 2), ("extra", 3))})
+    return (
+        [codes for codes, *_ in found],
+        {
+            name: list(dict.fromkeys(column for chunk in found for column in chunk[at]))
+            for name, at in (("absent", 2), ("extra", 3))
+        },
+    )
 
 
-def observe_rows(model: LoadedModel, codes: list[Any], differs: dict[str, list[str]],
-                 after: int | None) -> dict[str, Any]:
+def observe_rows(
+    model: LoadedModel, codes: list[Any], differs: dict[str, list[str]], after: int | None
+) -> dict[str, Any]:
     """State of the monitor after rows.
 
     Parameters
@@ -157,8 +175,12 @@ def state_of(model: LoadedModel, result: Any = None) -> dict[str, Any]:
         Ready for JSON.
     """
     result = model.watch.last if result is None else result
-    return {"model": model.name, "digest": model.digest, **plain_json(result.to_dict()),
-            "warning": model.watch.warning}
+    return {
+        "model": model.name,
+        "digest": model.digest,
+        **plain_json(result.to_dict()),
+        "warning": model.watch.warning,
+    }
 
 
 def describe_model(model: LoadedModel, error: tuple[Any, ...] | None) -> dict[str, Any]:
@@ -176,12 +198,23 @@ def describe_model(model: LoadedModel, error: tuple[Any, ...] | None) -> dict[st
         Ready for JSON.
     """
     detector = model.detector
-    columns = [{"name": column.name, "kind": column.kind, "num_categories": column.num_categories}
-               for column in detector.encoder_.columns]
-    return plain_json({
-        "name": model.name, "digest": model.digest, "loaded": model.loaded, "num_train": detector.num_train_,
-        "columns": columns, "num_nodes": len(detector.test_.nodes), "reference": detector.test_.reference,
-        "log_likelihood": detector.history_[-1], "reload_error": None if error is None else error[1]})
+    columns = [
+        {"name": column.name, "kind": column.kind, "num_categories": column.num_categories}
+        for column in detector.encoder_.columns
+    ]
+    return plain_json(
+        {
+            "name": model.name,
+            "digest": model.digest,
+            "loaded": model.loaded,
+            "num_train": detector.num_train_,
+            "columns": columns,
+            "num_nodes": len(detector.test_.nodes),
+            "reference": detector.test_.reference,
+            "log_likelihood": detector.history_[-1],
+            "reload_error": None if error is None else error[1],
+        }
+    )
 
 
 def report_page(model: LoadedModel, key: str | None) -> str:
@@ -205,9 +238,15 @@ def report_page(model: LoadedModel, key: str | None) -> str:
     """
     result = model.results.find(key)
     if result is None:
-        raise Refusal(404, "id", "there is no result of this `id`: test a batch, its answer has one; the last "
-                      "32 are kept")
-    return batch_report(model.detector, result, batch_name="the batch", model_name=model.name, digest=model.digest)
+        raise Refusal(
+            404,
+            "id",
+            "there is no result of this `id`: test a batch, its answer has one; the last "
+            "32 are kept",
+        )
+    return batch_report(
+        model.detector, result, batch_name="the batch", model_name=model.name, digest=model.digest
+    )
 
 
 def warm_up(models: Any, limits: Limits) -> None:

@@ -13,6 +13,7 @@ and of pairs, are hypergeometric whatever the distribution is (`hld.results.larg
 that it learned from.  Up to `DRAWN_ROWS` rows Q is ranked among those of 999 tables of as many rows drawn from the
 circuit, which is exact at any number of rows; beyond that, its law comes from 800 drawn rows.
 """
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -64,16 +65,24 @@ def count_distances(detector: Any, profile: Any) -> tuple[Distance, Distance] | 
         squared, most, first = _pooled(tables, counts)
         scale = first / law[0] if law[0] > 0 else 1.0
         beyond = _tolerated(squared, detector.tolerance, most, first)
-        scaled = law * [scale, scale ** 2, scale, scale ** 2]
-        found.append(Distance(squared, first, law_tail(scaled, beyond, profile.num_rows, own.num_rows)))
+        scaled = law * [scale, scale**2, scale, scale**2]
+        found.append(
+            Distance(squared, first, law_tail(scaled, beyond, profile.num_rows, own.num_rows))
+        )
     return found[0], found[1]
 
 
 def _from_circuit(detector: Any, batch: list[Any], T: int) -> tuple[Distance, Distance]:
     """Distances from a circuit."""
     circuit, edges, n = detector.circuit_, detector.profile_.edges, detector.test_.num_train
-    pairs = pcircuit.pairwise_tables(circuit, [(int(u), int(v)) for u, v in edges]) if len(edges) else {}
-    tables = merged_shares(detector.encoder_.columns, edges, pcircuit.marginal_tables(circuit), list(pairs.values()))
+    pairs = (
+        pcircuit.pairwise_tables(circuit, [(int(u), int(v)) for u, v in edges])
+        if len(edges)
+        else {}
+    )
+    tables = merged_shares(
+        detector.encoder_.columns, edges, pcircuit.marginal_tables(circuit), list(pairs.values())
+    )
     seed, sizes = detector.test_.settings.seed, np.inf if n is None else n
     codes = pcircuit.sample(circuit, LAW_ROWS, rng=seed)
     laws = count_laws(_merged(detector, codes), tables, edges)
@@ -82,13 +91,18 @@ def _from_circuit(detector: Any, batch: list[Any], T: int) -> tuple[Distance, Di
     for i, (law, own, counts) in enumerate(zip(laws, tables, batch, strict=True)):
         squared, most = _squared(own, [sizes] * len(own), counts)
         beyond = _tolerated(squared, detector.tolerance, most, law[0])
-        p = law_tail(law, beyond, T, n) if drawn is None else (1 + (drawn[i] >= beyond * (1 - 1e-12)).sum()) / (
-            DRAWN_TABLES + 1)
+        p = (
+            law_tail(law, beyond, T, n)
+            if drawn is None
+            else (1 + (drawn[i] >= beyond * (1 - 1e-12)).sum()) / (DRAWN_TABLES + 1)
+        )
         found.append(Distance(squared, law[0], float(p)))
     return found[0], found[1]
 
 
-def merged_shares(columns: Any, edges: np.ndarray, singles: list[Any], pairs: list[Any]) -> tuple[Any, ...]:
+def merged_shares(
+    columns: Any, edges: np.ndarray, singles: list[Any], pairs: list[Any]
+) -> tuple[Any, ...]:
     """Shares of a circuit with rare and unseen levels in one category, by column and by edge.
 
     Parameters
@@ -111,11 +125,18 @@ def _merged(detector: Any, codes: np.ndarray) -> np.ndarray:
 def _drawn(detector: Any, tables: Any, edges: np.ndarray, T: int) -> np.ndarray:
     """(2, 999) distances of tables of T rows drawn from the circuit."""
     B = DRAWN_TABLES
-    codes = _merged(detector, pcircuit.sample(detector.circuit_, B * T, rng=detector.test_.settings.seed + 1))
+    codes = _merged(
+        detector, pcircuit.sample(detector.circuit_, B * T, rng=detector.test_.settings.seed + 1)
+    )
     place = np.repeat(np.arange(B), T)
     found = np.zeros((2, B))
-    items = [[codes[:, v] for v in range(codes.shape[1])],
-             [codes[:, u] * p.shape[1] + codes[:, v] for (u, v), p in zip(edges.tolist(), tables[1], strict=True)]]
+    items = [
+        [codes[:, v] for v in range(codes.shape[1])],
+        [
+            codes[:, u] * p.shape[1] + codes[:, v]
+            for (u, v), p in zip(edges.tolist(), tables[1], strict=True)
+        ],
+    ]
     for i in range(2):
         for one, p in zip(items[i], tables[i], strict=True):
             p = p.ravel()
@@ -157,4 +178,4 @@ def _squared(tables: Any, sizes: Any, counts: Any) -> tuple[float, float]:
 
 def _tolerated(squared: float, tolerance: float, most: float, first: float) -> float:
     """Q less a tolerated distance, in units of that of a single row, by the triangle inequality."""
-    return max(squared ** 0.5 - tolerance * (most * first) ** 0.5, 0.0) ** 2 if tolerance else squared
+    return max(squared**0.5 - tolerance * (most * first) ** 0.5, 0.0) ** 2 if tolerance else squared

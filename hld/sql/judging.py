@@ -19,6 +19,7 @@ new values                             0.02    exact (`hld.schemas.counts.new_va
 where the weights of the tests that apply are divided by their sum, so that the others have the part of those that do
 not.  One p-value for all of them, valid under any dependence, is that of `hld.results.shared_level`.
 """
+
 from __future__ import annotations
 
 import math
@@ -41,11 +42,20 @@ from hld.sql.distances import count_distances
 from hld.sql.result import CountsResult
 from hld.sql.tables import TableInDatabase, count
 
-WEIGHTS = {"columns": 0.30, "pairs": 0.30, "largest column": 0.14, "largest pair": 0.04, "dependence": 0.10,
-           "missing": 0.10, "new": 0.02}
+WEIGHTS = {
+    "columns": 0.30,
+    "pairs": 0.30,
+    "largest column": 0.14,
+    "largest pair": 0.04,
+    "dependence": 0.10,
+    "missing": 0.10,
+    "new": 0.02,
+}
 
 
-def judge(detector: HLDDetector, source: Any, query: str | None = None, alpha: float = 0.05) -> CountsResult:
+def judge(
+    detector: HLDDetector, source: Any, query: str | None = None, alpha: float = 0.05
+) -> CountsResult:
     """Test a table in a database: its counts are fetched, never its rows.
 
     Parameters
@@ -94,9 +104,13 @@ def judge(detector: HLDDetector, source: Any, query: str | None = None, alpha: f
     True
     """
     alpha = pcircuit.check_fraction(alpha, "alpha")
-    if isinstance(detector, HLDDetector) and getattr(detector, "judge_", None) is not getattr(detector, "test_", None):
-        raise ValueError("`detector` judges groups, a series, or rows given covariates, which counts cannot tell: test "
-                         "the rows")
+    if isinstance(detector, HLDDetector) and getattr(detector, "judge_", None) is not getattr(
+        detector, "test_", None
+    ):
+        raise ValueError(
+            "`detector` judges groups, a series, or rows given covariates, which counts cannot tell: test "
+            "the rows"
+        )
     return judge_counts(detector, count(detector, source, query), alpha)
 
 
@@ -111,32 +125,73 @@ def judge_counts(detector: HLDDetector, found: TableInDatabase, alpha: float) ->
     alpha : float
     """
     profile, T = found.profile, found.profile.num_rows
-    quality = data_quality(found.columns, detector.schema_.trained, found.report, found.absent, found.extra,
-                           kept=_kept_values(detector, found.columns), tolerance=detector.tolerance,
-                           is_tested=detector.missingness)
+    quality = data_quality(
+        found.columns,
+        detector.schema_.trained,
+        found.report,
+        found.absent,
+        found.extra,
+        kept=_kept_values(detector, found.columns),
+        tolerance=detector.tolerance,
+        is_tested=detector.missingness,
+    )
     distances = count_distances(detector, profile)
     largest = _largest(detector, profile)
-    laws = {} if distances is None else {name: one.pvalue for name, one in
-                                         zip(("columns", "pairs"), distances, strict=True) if one.expected > 0}
-    counted = {name: one for name, one in zip(
-        ("largest column", "largest pair", "dependence", "missing", "new"),
-        (*largest, quality.missingness, quality.new_values), strict=True) if one is not None and one.share}
+    laws = (
+        {}
+        if distances is None
+        else {
+            name: one.pvalue
+            for name, one in zip(("columns", "pairs"), distances, strict=True)
+            if one.expected > 0
+        }
+    )
+    counted = {
+        name: one
+        for name, one in zip(
+            ("largest column", "largest pair", "dependence", "missing", "new"),
+            (*largest, quality.missingness, quality.new_values),
+            strict=True,
+        )
+        if one is not None and one.share
+    }
     if not laws and not counted:
-        raise ValueError(f"the table has {T} rows, too few to compare with a detector that kept no rows from learning: "
-                         "give at least 50")
+        raise ValueError(
+            f"the table has {T} rows, too few to compare with a detector that kept no rows from learning: "
+            "give at least 50"
+        )
     pvalue, weights, counted = _together(laws, counted)
-    quality = replace(quality, missingness=counted.get("missing", quality.missingness),
-                      new_values=counted.get("new", quality.new_values))
-    evidence = replace(evidence_of(detector, profile, quality), fitted=found.columns,
-                       reference=_merged_profile(detector))
-    return CountsResult(pvalue, bool(pvalue <= alpha), alpha, T, tuple(weights),
-                        (*(float(p) for p in laws.values()), *(float(one.pvalue) for one in counted.values())),
-                        tuple(weights.values()), _effect(distances, detector, T), int(found.report.num_missing.sum()),
-                        found.num_queries, evidence, quality, counted.get("largest column", largest[0]),
-                        counted.get("dependence", largest[2]))
+    quality = replace(
+        quality,
+        missingness=counted.get("missing", quality.missingness),
+        new_values=counted.get("new", quality.new_values),
+    )
+    evidence = replace(
+        evidence_of(detector, profile, quality),
+        fitted=found.columns,
+        reference=_merged_profile(detector),
+    )
+    return CountsResult(
+        pvalue,
+        bool(pvalue <= alpha),
+        alpha,
+        T,
+        tuple(weights),
+        (*(float(p) for p in laws.values()), *(float(one.pvalue) for one in counted.values())),
+        tuple(weights.values()),
+        _effect(distances, detector, T),
+        int(found.report.num_missing.sum()),
+        found.num_queries,
+        evidence,
+        quality,
+        counted.get("largest column", largest[0]),
+        counted.get("dependence", largest[2]),
+    )
 
 
-def _together(laws: dict[str, float], counted: dict[str, Any]) -> tuple[float, dict[str, float], dict[str, Any]]:
+def _together(
+    laws: dict[str, float], counted: dict[str, Any]
+) -> tuple[float, dict[str, float], dict[str, Any]]:
     """The p-value of all tests, the weights of those that apply, and those of counts with their weights as shares."""
     weights = {name: WEIGHTS[name] for name in (*laws, *counted)}
     total = sum(weights.values())
@@ -167,21 +222,33 @@ def _largest(detector: Any, profile: Profile) -> tuple[Any, ...]:
     kept = detector.profile_
     singles, pairs = merged_counts(detector.encoder_.columns, kept)
     columns = [(_as_profile(singles), _as_profile([one[:-1] for one in profile.counts]))]
-    columns += [(_as_profile([one.ravel() for one in pairs]), _as_profile([one.ravel() for one in profile.pairs]))]
+    columns += [
+        (
+            _as_profile([one.ravel() for one in pairs]),
+            _as_profile([one.ravel() for one in profile.pairs]),
+        )
+    ]
     ordered = (detector.encoder_.ordered, ())
-    found = [largest_count(one, batch, own, detector.tolerance) if one.counts else None
-             for (one, batch), own in zip(columns, ordered, strict=True)]
+    found = [
+        largest_count(one, batch, own, detector.tolerance) if one.counts else None
+        for (one, batch), own in zip(columns, ordered, strict=True)
+    ]
     if kept.associations is None:
         return *found, None
     # any number for each cell gives a valid p-value: unseen levels have that of rare ones, with which they are counted
-    numbers = tuple(one[:len(table), :table.shape[1]] for one, table in zip(kept.associations, pairs, strict=True))
+    numbers = tuple(
+        one[: len(table), : table.shape[1]]
+        for one, table in zip(kept.associations, pairs, strict=True)
+    )
     kept = replace(kept, pairs=tuple(pairs), associations=numbers)
     return *found, largest_dependence(kept, profile, detector.tolerance)
 
 
 def _as_profile(counts: Any) -> Profile:
     """Counts of single columns as a profile, nothing missing."""
-    return Profile(0, tuple(np.append(one, 0) for one in counts), np.zeros((0, 2), dtype=np.int64), ())
+    return Profile(
+        0, tuple(np.append(one, 0) for one in counts), np.zeros((0, 2), dtype=np.int64), ()
+    )
 
 
 def _merged_profile(detector: Any) -> Profile:
@@ -196,6 +263,10 @@ def _effect(distances: Any, detector: Any, T: int) -> float:
     """sqrt(Q / h tr S - 1 / h) of the columns, or 0."""
     if distances is None or not distances[0].expected > 0:
         return 0.0
-    n = detector.test_.num_train if detector.test_.reference == "circuit" else detector.profile_.num_rows
+    n = (
+        detector.test_.num_train
+        if detector.test_.reference == "circuit"
+        else detector.profile_.num_rows
+    )
     inverse = 1 / T + (0 if n is None else 1 / n)
     return float(max(distances[0].squared / distances[0].expected - 1, 0.0) * inverse) ** 0.5

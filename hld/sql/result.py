@@ -1,4 +1,5 @@
 """What a test by counts says: one frozen object with the interface of `hld.HLDResult`."""
+
 from __future__ import annotations
 
 import math
@@ -77,10 +78,23 @@ class CountsResult(OfColumns):
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain Python values, ready for JSON: the fields of `HLDResult.to_dict`, and the parts."""
-        names = ("statistic", "threshold", "pvalue", "reject", "alpha", "num_samples", "num_missing", "effect",
-                 "effect_interval", "num_queries")
-        values = {name: getattr(self, name) for name in names} | {"null": "counts", "inflation": 1.0,
-                                                                 "null_error": None}
+        names = (
+            "statistic",
+            "threshold",
+            "pvalue",
+            "reject",
+            "alpha",
+            "num_samples",
+            "num_missing",
+            "effect",
+            "effect_interval",
+            "num_queries",
+        )
+        values = {name: getattr(self, name) for name in names} | {
+            "null": "counts",
+            "inflation": 1.0,
+            "null_error": None,
+        }
         values |= {name: list(getattr(self, name)) for name in ("metrics", "pvalues", "parts")}
         return values | self.parts_to_dict()
 

@@ -24,6 +24,7 @@ In SQLite none of this is used: its columns hold cells of any type (`hld.sql.sql
 Rare levels are known by digests only (`hld.schemas.rare_levels`), which no database computes: they share the slot of
 unseen levels, and the reference's counts of the two are added up as well.
 """
+
 from __future__ import annotations
 
 import datetime
@@ -47,7 +48,7 @@ from hld.tables.times import TIMES
 MISSING, ODD = -1, -2
 WITHOUT_NAN = ("mysql", "mssql")
 NAN_DECIMALS = ("postgres",)
-MICROSECONDS = 10 ** 6
+MICROSECONDS = 10**6
 DAY = 86_400 * MICROSECONDS
 FIRST = (datetime.datetime.min - EPOCH) // datetime.timedelta(microseconds=1)
 LAST = (datetime.datetime.max - EPOCH) // datetime.timedelta(microseconds=1)
@@ -66,8 +67,10 @@ def counted_column(column: LevelColumn | BinColumn) -> Any:
     if not getattr(column, "rare", b""):
         return column
     if column.unseen != "keep":
-        raise ValueError(f"column {column.name!r} has rare levels, and unseen ones are to be treated otherwise "
-                         f"({column.unseen!r}): a database cannot tell them apart, so leave the column out")
+        raise ValueError(
+            f"column {column.name!r} has rare levels, and unseen ones are to be treated otherwise "
+            f"({column.unseen!r}): a database cannot tell them apart, so leave the column out"
+        )
     return replace(column, rare=b"", merged=True)
 
 
@@ -112,25 +115,39 @@ def slot_expression(column: LevelColumn | BinColumn, value: Any) -> Any:
         counterpart, or is one that ibis does not know, where numbers or times are expected.
     """
     import ibis
+
     dtype = value.type()
     if dtype.is_null():
         return ibis.literal(MISSING, type="int32")
     what = " ".join(str(getattr(dtype, "raw_type", dtype)).split())
-    if column.kind == "duration":   # seconds would be numbers, and so all missing
-        raise TypeError(f"column {column.name!r} of the model holds durations, which databases do not compare, and is "
-                        f"of type {what} there: fit the model to seconds, as numbers, and convert it in the query")
+    if column.kind == "duration":  # seconds would be numbers, and so all missing
+        raise TypeError(
+            f"column {column.name!r} of the model holds durations, which databases do not compare, and is "
+            f"of type {what} there: fit the model to seconds, as numbers, and convert it in the query"
+        )
     # the text of another type is a level, such as that of an ENUM in PostgreSQL, but no number and no time
     is_unknown = dtype.is_unknown() and column.kind != "categorical"
-    if dtype.is_nested() or dtype.is_binary() or dtype.is_interval() or dtype.is_json() or is_unknown:
-        raise TypeError(f"column {column.name!r} of the database is of type {what}, expected numbers, booleans, text, "
-                        "dates or times: convert it in the query (an interval to seconds), or leave it out")
+    if (
+        dtype.is_nested()
+        or dtype.is_binary()
+        or dtype.is_interval()
+        or dtype.is_json()
+        or is_unknown
+    ):
+        raise TypeError(
+            f"column {column.name!r} of the database is of type {what}, expected numbers, booleans, text, "
+            "dates or times: convert it in the query (an interval to seconds), or leave it out"
+        )
     hole = value.isnull()
     if (dtype.is_floating() and _backend(value) not in WITHOUT_NAN) or (
-            dtype.is_decimal() and _backend(value) in NAN_DECIMALS):
+        dtype.is_decimal() and _backend(value) in NAN_DECIMALS
+    ):
         hole = hole | value.cast("float64").isnan()
     if dtype.is_string() and "" not in getattr(column, "levels", ()):
-        hole = hole | (value == "")     # as in files of text
-    branches = _bin_branches(column, value) if column.kind in BINNED else _level_branches(column, value)
+        hole = hole | (value == "")  # as in files of text
+    branches = (
+        _bin_branches(column, value) if column.kind in BINNED else _level_branches(column, value)
+    )
     if branches is None:
         return ibis.cases((hole, MISSING), else_=ODD).cast("int32")
     other = 0 if column.kind in BINNED else len(column.levels)
@@ -146,18 +163,26 @@ def part_expression(value: Any, part: str) -> Any:
     part : "weekday", "hour" or "month"
     """
     import ibis
+
     if not (value.type().is_timestamp() or value.type().is_date()):
         return ibis.null(str if part == "weekday" else int)
     if part == "weekday":
-        return ibis.cases(*[(value.day_of_week.index() == day, name) for day, name in enumerate(PARTS[part])])
+        return ibis.cases(
+            *[(value.day_of_week.index() == day, name) for day, name in enumerate(PARTS[part])]
+        )
     if part == "month":
         return value.month()
-    return value.hour() if value.type().is_timestamp() else ibis.ifelse(value.isnull(), ibis.null(int), 0)
+    return (
+        value.hour()
+        if value.type().is_timestamp()
+        else ibis.ifelse(value.isnull(), ibis.null(int), 0)
+    )
 
 
 def _bin_branches(column: Any, value: Any) -> list[Any] | None:
     """Conditions and slots of a binned column, the largest first; None for values of another type."""
     import ibis
+
     if column.kind in TIMES:
         marks = _time_marks(column, value.type())
         if marks is None:
@@ -178,26 +203,43 @@ def _bin_branches(column: Any, value: Any) -> list[Any] | None:
 def _level_branches(column: Any, value: Any) -> list[Any] | None:
     """Conditions and slots of a column of levels; None for values of another type."""
     import ibis
+
     dtype = value.type()
     if dtype.is_numeric() or dtype.is_boolean():
         if dtype.is_floating():
             return _span_branches(column.levels, value.cast("float64"))
         if dtype.is_decimal():
             near = _span_branches(column.levels, value.cast("float64"))
-            return near if are_doubles(column.levels) else _exact_branches(column.levels, value, near)
-        literals = [_number(level, *(dtype.bounds if dtype.is_integer() else (0, 1))) for level in column.levels]
+            return (
+                near if are_doubles(column.levels) else _exact_branches(column.levels, value, near)
+            )
+        literals = [
+            _number(level, *(dtype.bounds if dtype.is_integer() else (0, 1)))
+            for level in column.levels
+        ]
         value = ibis.ifelse(value, 1, 0) if dtype.is_boolean() else value
     elif column.kind != "categorical":
         return None
     elif dtype.is_temporal():
         value = value.cast("timestamp") if dtype.is_date() else value
-        return [(value == _literal(moment, dtype), code) for moment, code in _moments(column.levels, dtype).items()]
+        return [
+            (value == _literal(moment, dtype), code)
+            for moment, code in _moments(column.levels, dtype).items()
+        ]
     else:
         value = value.cast("string")
-        literals = [level if isinstance(level, str) and "\0" not in level else None for level in column.levels]
+        literals = [
+            level if isinstance(level, str) and "\0" not in level else None
+            for level in column.levels
+        ]
         if _backend(value) == "duckdb":
-            value, literals = _bytes(value), [None if level is None else _bytes(level) for level in literals]
-    return [(value == literal, code) for code, literal in enumerate(literals) if literal is not None]
+            value, literals = (
+                _bytes(value),
+                [None if level is None else _bytes(level) for level in literals],
+            )
+    return [
+        (value == literal, code) for code, literal in enumerate(literals) if literal is not None
+    ]
 
 
 def _bytes(text: Any) -> Any:
@@ -222,6 +264,7 @@ def double(number: float) -> Any:
     ["CAST('0.1'", 'AS', 'DOUBLE)']
     """
     import ibis
+
     return ibis.literal(repr(float(number))).cast("float64")
 
 
@@ -236,23 +279,41 @@ def _exact_branches(levels: Any, value: Any, near: list[Any]) -> list[Any]:
     Fractions are the nearest double there, too, as the encoder takes them.
     """
     import ibis
+
     dtype = value.type()
     digits = math.inf if dtype.precision is None else dtype.precision - (dtype.scale or 0)
-    exact = [(value == ibis.literal(Decimal(level), type=dtype), code) for code, level in enumerate(levels)
-             if _is_large(level) and len(str(abs(int(level)))) <= digits]     # a longer one is no value of this type
+    exact = [
+        (value == ibis.literal(Decimal(level), type=dtype), code)
+        for code, level in enumerate(levels)
+        if _is_large(level) and len(str(abs(int(level)))) <= digits
+    ]  # a longer one is no value of this type
     is_fraction = value % 1 != 0
-    return exact + [(is_fraction & found if _is_large(levels[code]) else found, code) for found, code in near]
+    return exact + [
+        (is_fraction & found if _is_large(levels[code]) else found, code) for found, code in near
+    ]
 
 
 def _span_branches(levels: Any, value: Any) -> list[Any]:
     """Conditions and slots of levels for a column of doubles: those that four bytes can have made of them, too."""
-    numbers = {code: level for code, level in enumerate(levels)
-               if not isinstance(level, str) and abs(level) <= np.finfo(float).max and float(level) == level}
+    numbers = {
+        code: level
+        for code, level in enumerate(levels)
+        if not isinstance(level, str)
+        and abs(level) <= np.finfo(float).max
+        and float(level) == level
+    }
     near = [code for code, level in numbers.items() if abs(level) < LARGEST]
     taken = dict(zip(near, spans([numbers[code] for code in near]), strict=True))
     ends = {code: taken.get(code, (level, level)) for code, level in numbers.items()}
-    return [((value == double(first)) if first == last else value.between(double(first), double(last)), code)
-            for code, (first, last) in ends.items()]
+    return [
+        (
+            (value == double(first))
+            if first == last
+            else value.between(double(first), double(last)),
+            code,
+        )
+        for code, (first, last) in ends.items()
+    ]
 
 
 def _number(level: Any, least: int, most: int) -> Any:
@@ -261,10 +322,15 @@ def _number(level: Any, least: int, most: int) -> Any:
     ibis compares no unsigned 64 bits with a negative number.
     """
     import ibis
+
     if isinstance(level, str) or not math.isfinite(level) or level != math.floor(level):
         return None
     whole = int(level)
-    return ibis.literal(whole, type="uint64" if whole >= 2 ** 63 else None) if least <= whole <= most else None
+    return (
+        ibis.literal(whole, type="uint64" if whole >= 2**63 else None)
+        if least <= whole <= most
+        else None
+    )
 
 
 def _moments(levels: Any, dtype: Any) -> dict[Any, int]:
@@ -276,7 +342,9 @@ def _moments(levels: Any, dtype: Any) -> dict[Any, int]:
     for code, level in enumerate(levels):
         if (moment := _moment_of_text(level, dtype)) is not None:
             found.setdefault(moment, code)
-    for time, codes in found_by_time(levels).items():   # levels in other forms, such as 31.01.2026 or 6:30
+    for time, codes in found_by_time(
+        levels
+    ).items():  # levels in other forms, such as 31.01.2026 or 6:30
         if (moment := _moment_of_text(f"0{time}" if time[1] == ":" else time, dtype)) is not None:
             found.setdefault(moment, codes[0])
     return found
@@ -299,13 +367,23 @@ def _time_marks(column: Any, dtype: Any) -> list[Any] | None:
         return None
     first, last = (0, DAY - 1) if column.kind == "time" else (FIRST, LAST)
     seconds = _seconds_of_day if column.kind == "time" else _seconds
-    counts = [_first_count(mark, seconds, first, last) for mark in
-              (column.low, *column.edges, math.nextafter(column.high, math.inf))]
-    marks = [None if count is None else EPOCH + datetime.timedelta(microseconds=count) for count in counts]
+    counts = [
+        _first_count(mark, seconds, first, last)
+        for mark in (column.low, *column.edges, math.nextafter(column.high, math.inf))
+    ]
+    marks = [
+        None if count is None else EPOCH + datetime.timedelta(microseconds=count)
+        for count in counts
+    ]
     if None in marks[:-1]:
-        raise ValueError(f"column {column.name!r} of the model has edges outside the years 1 to 9999, which databases "
-                         "do not hold: leave the column out")
-    return [None if mark is None else _literal(mark.time() if column.kind == "time" else mark, dtype) for mark in marks]
+        raise ValueError(
+            f"column {column.name!r} of the model has edges outside the years 1 to 9999, which databases "
+            "do not hold: leave the column out"
+        )
+    return [
+        None if mark is None else _literal(mark.time() if column.kind == "time" else mark, dtype)
+        for mark in marks
+    ]
 
 
 def _first_count(mark: float, seconds: Callable[[int], float], first: int, last: int) -> int | None:
@@ -331,6 +409,7 @@ def _seconds_of_day(count: int) -> float:
 def _literal(moment: Any, dtype: Any) -> Any:
     """A moment without a zone, or a time of the day, as a literal; of a column with a zone in UTC."""
     import ibis
+
     if isinstance(moment, datetime.time):
         return ibis.literal(moment.isoformat()).cast("time")
     if dtype.is_timestamp() and dtype.timezone is not None:

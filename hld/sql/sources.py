@@ -3,6 +3,7 @@
 Nothing is written: files are opened for reading and have to be there, and a query is one statement that reads.  No
 error message shows a password.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -13,8 +14,10 @@ from typing import Any
 from urllib.parse import quote, unquote, unquote_plus
 
 INSTALL = "counting in a database needs ibis: pip install 'hld[sql]'"
-QUERY = re.compile(r"(?:[\s(]|--[^\n]*\n|/\*.*?\*/)*(?:select|with|from|values|table)\b(?=[\s(*'\"`]|/\*|--)",
-                   re.IGNORECASE | re.DOTALL)
+QUERY = re.compile(
+    r"(?:[\s(]|--[^\n]*\n|/\*.*?\*/)*(?:select|with|from|values|table)\b(?=[\s(*'\"`]|/\*|--)",
+    re.IGNORECASE | re.DOTALL,
+)
 HIDDEN = "***"
 _SECRET = re.compile(r"pass|pwd|secret|token|key|cred", re.IGNORECASE)  # in the name of an option
 _OF_URL = re.compile(r"(?<=[?&])(?P<name>[^=&]*)=(?P<value>[^&]*)")
@@ -45,10 +48,14 @@ def table_of(source: Any, query: str | None = None) -> Any:
         raise ImportError(INSTALL) from error
     if isinstance(source, ibis.Table):
         if query is not None:
-            raise ValueError("`source` is a table, so there is nothing to ask for by `query`: leave it out")
+            raise ValueError(
+                "`source` is a table, so there is nothing to ask for by `query`: leave it out"
+            )
         if source.op().find(ibis.expr.operations.InMemoryTable):
-            raise ValueError("`source` has rows that are in memory, expected a table in a database: give them to "
-                             "`HLDDetector.test`, or create a table of them first")
+            raise ValueError(
+                "`source` has rows that are in memory, expected a table in a database: give them to "
+                "`HLDDetector.test`, or create a table of them first"
+            )
         return _as_typed(ibis, source)
     if query is None:
         raise ValueError("`query` is needed with a connection: the name of a table, or a SELECT")
@@ -70,8 +77,10 @@ def _asked(ibis: Any, connection: Any, query: str) -> Any:
         schema = _postgres_schema(connection, statement) if connection.name == "postgres" else None
         return connection.sql(statement, schema=schema)
     except ibis.common.exceptions.TableNotFound as error:
-        raise ValueError(f"`query` {query!r} cannot be read: expected the name of a table that the database has, or a "
-                         "SELECT") from error
+        raise ValueError(
+            f"`query` {query!r} cannot be read: expected the name of a table that the database has, or a "
+            "SELECT"
+        ) from error
     except Exception as error:  # each engine has errors of its own
         raise ValueError(f"`query` {query!r} cannot be read: {one_line(error)}") from error
 
@@ -80,12 +89,17 @@ def _one_that_reads(query: str, connection: Any) -> str:
     """The one statement of a query; ValueError for a second one, or one that writes: it would be carried out."""
     import sqlglot
     from sqlglot import exp
+
     try:
-        statements = [one for one in sqlglot.parse(query, read=connection.dialect) if one is not None]
+        statements = [
+            one for one in sqlglot.parse(query, read=connection.dialect) if one is not None
+        ]
     except sqlglot.errors.SqlglotError as error:
         raise ValueError(f"`query` {query!r} cannot be read: {one_line(error)}") from error
     is_plain = len(statements) == 1 and connection.name != "postgres"
-    statements = [one for one in statements if not isinstance(one, exp.Semicolon)]  # a comment after the last one
+    statements = [
+        one for one in statements if not isinstance(one, exp.Semicolon)
+    ]  # a comment after the last one
     writes = any(one.find(exp.DML, exp.DDL, exp.Drop, exp.Into, exp.Command) for one in statements)
     if len(statements) != 1 or writes or not isinstance(statements[0], (exp.Query, exp.Values)):
         raise ValueError(f"`query` must be one SELECT that writes nothing, found {query[:200]!r}")
@@ -121,8 +135,13 @@ def _postgres_schema(connection: Any, query: str) -> dict[str, Any]:
     read = connection.compiler.type_mapper.from_string
     with reading(connection) as cursor:
         cursor.execute(f"SELECT * FROM ({query}) AS t LIMIT 0", prepare=False)
-        found = [(one.name, one.type_code, cursor.pgresult.fmod(i)) for i, one in enumerate(cursor.description)]
-        types = [cursor.execute("SELECT format_type(%s, %s)", one[1:]).fetchone()[0] for one in found]
+        found = [
+            (one.name, one.type_code, cursor.pgresult.fmod(i))
+            for i, one in enumerate(cursor.description)
+        ]
+        types = [
+            cursor.execute("SELECT format_type(%s, %s)", one[1:]).fetchone()[0] for one in found
+        ]
     return {name: read(kind) for (name, *_), kind in zip(found, types, strict=True)}
 
 
@@ -139,6 +158,7 @@ def rows_as_tuples(source: Any) -> Iterator[None]:
         yield
         return
     import psycopg.rows
+
     own = source.row_factory, source.cursor_factory
     source.row_factory, source.cursor_factory = psycopg.rows.tuple_row, psycopg.Cursor
     try:
@@ -168,7 +188,10 @@ def _named(connection: Any, name: str) -> Any:
         return _found_in_postgres(connection, name)
     if connection.name == "sqlite" and _has_computed(connection.con, name):
         from sqlglot import exp
-        return connection.sql(exp.select("*").from_(exp.to_identifier(name, quoted=True)).sql(dialect="sqlite"))
+
+        return connection.sql(
+            exp.select("*").from_(exp.to_identifier(name, quoted=True)).sql(dialect="sqlite")
+        )
     if name in connection.list_tables() or "." not in name:
         return connection.table(name)
     schema, _, own = name.rpartition(".")
@@ -184,18 +207,22 @@ def _found_in_postgres(connection: Any, name: str) -> Any:
         if is_there:
             statement = f"SELECT * FROM {quoted}"
             return connection.sql(statement, schema=_postgres_schema(connection, statement))
-    return connection.table(name)   # raises
+    return connection.table(name)  # raises
 
 
 def _has_computed(connection: Any, name: str) -> bool:
     """Whether a table of SQLite has generated columns, which ibis does not see in it."""
-    found = connection.execute("SELECT 1 FROM pragma_table_xinfo(?) WHERE hidden IN (2, 3)", (name,))
+    found = connection.execute(
+        "SELECT 1 FROM pragma_table_xinfo(?) WHERE hidden IN (2, 3)", (name,)
+    )
     return found.fetchone() is not None
 
 
 def _connection(ibis: Any, source: Any) -> Any:
     """A connection of ibis."""
-    if isinstance(source, ibis.BaseBackend if hasattr(ibis, "BaseBackend") else ibis.backends.BaseBackend):
+    if isinstance(
+        source, ibis.BaseBackend if hasattr(ibis, "BaseBackend") else ibis.backends.BaseBackend
+    ):
         return source
     if isinstance(source, str):
         return _opened(ibis, source)
@@ -204,8 +231,10 @@ def _connection(ibis: Any, source: Any) -> Any:
         return ibis.duckdb.from_connection(source)
     if module == "psycopg":
         return ibis.postgres.from_connection(source)
-    raise TypeError("`source` must be a table of ibis, a connection of ibis, duckdb or psycopg, or the URL of a "
-                    f"database, found {type(source).__module__}.{type(source).__qualname__}")
+    raise TypeError(
+        "`source` must be a table of ibis, a connection of ibis, duckdb or psycopg, or the URL of a "
+        f"database, found {type(source).__module__}.{type(source).__qualname__}"
+    )
 
 
 def _opened(ibis: Any, url: str) -> Any:
@@ -218,22 +247,30 @@ def _opened(ibis: Any, url: str) -> Any:
         if url.startswith("duckdb:///"):
             _check_file(url.removeprefix("duckdb://").replace("//", "/"), "duckdb")
         if url.startswith("duckdb://") or "://" not in url:
-            return ibis.duckdb.connect(url.removeprefix("duckdb://").replace("//", "/"), read_only=True)
+            return ibis.duckdb.connect(
+                url.removeprefix("duckdb://").replace("//", "/"), read_only=True
+            )
         return ibis.connect(url)
     except Exception as error:
         text = without_secrets(str(error), url)
-        raise ValueError(f"`source` {without_secrets(url, url)!r} cannot be opened: {one_line(text)}") from (
-            error if text == str(error) else None)  # whose own message would show what is hidden
+        raise ValueError(
+            f"`source` {without_secrets(url, url)!r} cannot be opened: {one_line(text)}"
+        ) from (
+            error if text == str(error) else None
+        )  # whose own message would show what is hidden
 
 
 def _sqlite(ibis: Any, path: str) -> Any:
     """A file of SQLite, opened for reading; SQLite itself would make one where there is none."""
     import sqlite3
+
     _check_file(path, "sqlite")
     place = quote(str(pathlib.Path(path).absolute()))
     connection = sqlite3.connect(f"file://{place}?mode=ro", uri=True)
     try:
-        return ibis.sqlite.from_connection(connection)  # the first to read the file, which may be of another kind
+        return ibis.sqlite.from_connection(
+            connection
+        )  # the first to read the file, which may be of another kind
     except Exception:
         connection.close()
         raise
@@ -242,8 +279,10 @@ def _sqlite(ibis: Any, path: str) -> Any:
 def _check_file(path: str, scheme: str) -> None:
     """Raise unless there is a file; elsewhere three slashes are common for a path that is not absolute."""
     if not pathlib.Path(path).is_file():
-        raise FileNotFoundError(f"there is no file {path!r}: give the path of one after {scheme}://, which is absolute "
-                                "with a third slash")
+        raise FileNotFoundError(
+            f"there is no file {path!r}: give the path of one after {scheme}://, which is absolute "
+            "with a third slash"
+        )
 
 
 def without_secrets(text: str, url: str) -> str:
@@ -271,7 +310,7 @@ def without_secrets(text: str, url: str) -> str:
         if not _SECRET.search(unquote(found["name"])):
             return found[0]
         secrets.append(found["value"])
-        return found[0][:found.start("value") - found.start()] + HIDDEN
+        return found[0][: found.start("value") - found.start()] + HIDDEN
 
     shown = (_OF_URL if "://" in url else _OF_WORDS).sub(hide, url)
     head, mark, rest = shown.partition("://")
@@ -283,7 +322,9 @@ def without_secrets(text: str, url: str) -> str:
         secrets.append(found["word"])
         shown = f"{head}://{found['user']}:{HIDDEN}"
     text = text.replace(url, shown)
-    written = {form for one in secrets for form in (one, one.strip("'"), unquote(one), unquote_plus(one))}
+    written = {
+        form for one in secrets for form in (one, one.strip("'"), unquote(one), unquote_plus(one))
+    }
     for one in sorted(written - {"", HIDDEN}, key=len, reverse=True):
         text = text.replace(one, HIDDEN) if text != shown else text
     return text

@@ -6,6 +6,7 @@ texts may be compared by a collation that ignores case or blanks.  SQLite runs w
 Python: a function for each column takes a cell, of whatever type, as the encoder takes the same cell of a table of
 rows, by the encoder's own code.  Cells that repeat are taken once.
 """
+
 from __future__ import annotations
 
 import functools
@@ -24,11 +25,13 @@ from hld.tables.cells import as_numbers
 from hld.tables.time_texts import seconds_of_text
 from hld.tables.times import TIMES
 
-KEPT = 2 ** 16  # cells whose slots are kept, by column
+KEPT = 2**16  # cells whose slots are kept, by column
 NAME = "hld_slot_{}"
 
 
-def sqlite_expression(v: int, column: BinColumn | LevelColumn, value: Any, part: str | None = None) -> Any:
+def sqlite_expression(
+    v: int, column: BinColumn | LevelColumn, value: Any, part: str | None = None
+) -> Any:
     """The slots of a column of a table of SQLite, as an expression of ibis; its connection learns the function.
 
     Parameters
@@ -91,6 +94,7 @@ def slot_function(column: BinColumn | LevelColumn, part: str | None = None) -> C
 
     def slot(cell: Any) -> int:
         return bisect_right(marks, cell) if type(cell) is float else read(cell)
+
     return slot
 
 
@@ -98,7 +102,11 @@ def _read_slot(column: BinColumn, marks: list[float], cell: Any) -> int:
     """The slot of a cell of a binned column."""
     if column.kind in TIMES:
         seconds = seconds_of_text(cell, column.kind) if isinstance(cell, str) else None
-        return (ODD if cell not in (None, "") else MISSING) if seconds is None else bisect_right(marks, seconds)
+        return (
+            (ODD if cell not in (None, "") else MISSING)
+            if seconds is None
+            else bisect_right(marks, seconds)
+        )
     odd: list[int] = []
     number = float(as_numbers(_single(cell), column.name, odd=odd)[0])
     return ODD if odd else MISSING if number != number else bisect_right(marks, number)
@@ -111,7 +119,10 @@ def _level_slots(column: LevelColumn, part: str | None) -> Callable[[Any], int]:
     def slot(cell: Any) -> int:
         cells = _single(cell) if part is None else part_of(_single(cell), part).cells()
         codes, odd = look_up(column, lookup, cells, is_strict=False)
-        return ODD if odd else int(codes[0])    # -1, as missing cells are, or the position of the level
+        return (
+            ODD if odd else int(codes[0])
+        )  # -1, as missing cells are, or the position of the level
+
     return functools.lru_cache(KEPT, typed=True)(slot)
 
 

@@ -10,6 +10,7 @@ and a column's own counts are sums over one of its pairs.  Slots are never NULL,
 that are not NULL say which pair it is of.  Where a database knows no grouping sets (SQLite, MySQL), each pair is a
 query of its own.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -21,7 +22,14 @@ from hld.answers.profile import Profile
 from hld.detector import HLDDetector
 from hld.schemas.columns import BINNED
 from hld.schemas.encoding import EncodingReport
-from hld.sql.slots import MISSING, ODD, codes_of_slots, counted_column, part_expression, slot_expression
+from hld.sql.slots import (
+    MISSING,
+    ODD,
+    codes_of_slots,
+    counted_column,
+    part_expression,
+    slot_expression,
+)
 from hld.sql.sources import one_line, reading, rows_as_tuples, table_of
 from hld.sql.sqlite_cells import forget, sqlite_expression
 from hld.tables.shown_names import listed
@@ -87,10 +95,14 @@ def count(detector: HLDDetector, source: Any, query: str | None = None) -> Table
     from each.
     """
     if not isinstance(detector, HLDDetector) or not hasattr(detector, "circuit_"):
-        raise TypeError(f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}: fit it "
-                        "first")
+        raise TypeError(
+            f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}: fit it "
+            "first"
+        )
     if detector.profile_ is None:
-        raise ValueError("`detector` is from an older file, which holds no counts to compare with: fit it again")
+        raise ValueError(
+            "`detector` is from an older file, which holds no counts to compare with: fit it again"
+        )
     columns = tuple(map(counted_column, detector.encoder_.columns))
     sizes = tuple(column.num_categories for column in columns)
     edges = detector.profile_.edges.tolist()
@@ -114,7 +126,12 @@ def _asked(detector: Any, columns: Any, edges: list[Any], source: Any, query: st
     finally:
         _leave(table, len(columns), isinstance(source, str))
     slots = {pair: table for block in found for pair, table in block.items()}
-    return slots, absent, extra, len(slots) if coded.get_backend().name in WITHOUT_SETS else len(found)
+    return (
+        slots,
+        absent,
+        extra,
+        len(slots) if coded.get_backend().name in WITHOUT_SETS else len(found),
+    )
 
 
 def _leave(table: Any, num_columns: int, is_own: bool) -> None:
@@ -126,14 +143,18 @@ def _leave(table: Any, num_columns: int, is_own: bool) -> None:
         forget(connection, range(num_columns))
 
 
-def _expressions(detector: Any, columns: Any, table: Any) -> tuple[dict[int, Any], list[int], list[str]]:
+def _expressions(
+    detector: Any, columns: Any, table: Any
+) -> tuple[dict[int, Any], list[int], list[str]]:
     """The slots of each column that the table has, positions of those that it has not, and names of others."""
     encoder = detector.encoder_
     names = tuple(table.columns)
     by_name = encoder.by_name or bool(encoder.derived) or set(names) == set(encoder.table_names)
     if not by_name and len(names) != len(encoder.table_names):
-        raise ValueError(f"the table has {len(names)} columns, expected {len(encoder.table_names)}: the detector was "
-                         "fitted to rows without names, which are matched by position")
+        raise ValueError(
+            f"the table has {len(names)} columns, expected {len(encoder.table_names)}: the detector was "
+            "fitted to rows without names, which are matched by position"
+        )
     at = dict(zip(names if by_name else encoder.table_names, names, strict=True))
     parts = {one.name: one for one in encoder.derived if one.name not in at and one.source in at}
     found = {}
@@ -143,9 +164,16 @@ def _expressions(detector: Any, columns: Any, table: Any) -> tuple[dict[int, Any
         if own is not None:
             found[v] = _slots(v, column, table[own], None if part is None else part.part)
     if not found:
-        raise ValueError(f"the table has none of the detector's columns ({listed(encoder.names, 8, is_quoted=False)}), "
-                         f"expected at least one: it has {listed(names, 8) or 'none'}")
-    known = {*encoder.names, *encoder.table_names, *encoder.optional, *(one.source for one in encoder.derived)}
+        raise ValueError(
+            f"the table has none of the detector's columns ({listed(encoder.names, 8, is_quoted=False)}), "
+            f"expected at least one: it has {listed(names, 8) or 'none'}"
+        )
+    known = {
+        *encoder.names,
+        *encoder.table_names,
+        *encoder.optional,
+        *(one.source for one in encoder.derived),
+    }
     return found, [v for v in range(len(columns)) if v not in found], sorted(set(at) - known)
 
 
@@ -161,33 +189,44 @@ def _blocks(edges: list[Any], there: set[int]) -> list[list[tuple[int, ...]]]:
     sets: list[tuple[int, ...]] = [(u, v) for u, v in edges if u in there and v in there]
     covered = {v for pair in sets for v in pair}
     sets += [(v,) for v in sorted(there - covered)]
-    return [sets[start:start + BLOCK] for start in range(0, len(sets), BLOCK)]
+    return [sets[start : start + BLOCK] for start in range(0, len(sets), BLOCK)]
 
 
 def _counted(coded: Any, block: list[tuple[int, ...]]) -> dict[tuple[int, ...], np.ndarray]:
     """Slots and counts (groups, 2 or 3) of each pair and column of a block."""
     import ibis
+
     used = sorted({v for one in block for v in one})
     connection = coded.get_backend()
     if connection.name in WITHOUT_SETS:
         return {one: _grouped(coded, one) for one in block}
-    quoted = [f'"c{v}"' for v in used] if connection.name not in ("bigquery", "databricks", "pyspark") else \
-        [f"`c{v}`" for v in used]
+    quoted = (
+        [f'"c{v}"' for v in used]
+        if connection.name not in ("bigquery", "databricks", "pyspark")
+        else [f"`c{v}`" for v in used]
+    )
     name = dict(zip(used, quoted, strict=True))
     sets = ", ".join(f"({', '.join(name[v] for v in one)})" for one in block)
     inner = ibis.to_sql(coded.select(*(f"c{v}" for v in used)), dialect=connection.name)
     text = f"SELECT {', '.join(quoted)}, count(*) AS n FROM ({inner}) t GROUP BY GROUPING SETS ({sets})"
-    found = np.array(_rows(connection, text, {**{f"c{v}": "int32" for v in used}, "n": "int64"}), dtype=np.int64)
+    found = np.array(
+        _rows(connection, text, {**{f"c{v}": "int32" for v in used}, "n": "int64"}), dtype=np.int64
+    )
     arrays, is_there = dict(zip(used, found.T, strict=False)), found[:, :-1] != NULL
     wanted = [np.array([v in one for v in used]) for one in block]
-    return {one: np.column_stack([*(arrays[v][rows] for v in one), found[rows, -1]])
-            for one, rows in zip(block, (np.flatnonzero((flags == is_there).all(axis=1)) for flags in wanted),
-                                 strict=True)}
+    return {
+        one: np.column_stack([*(arrays[v][rows] for v in one), found[rows, -1]])
+        for one, rows in zip(
+            block,
+            (np.flatnonzero((flags == is_there).all(axis=1)) for flags in wanted),
+            strict=True,
+        )
+    }
 
 
 def _rows(connection: Any, text: str, schema: dict[str, str]) -> list[list[int]]:
     """The rows of a result of whole numbers, `NULL` where there is none."""
-    if connection.name == "duckdb":     # by the shortest way: ibis would parse the query again
+    if connection.name == "duckdb":  # by the shortest way: ibis would parse the query again
         rows = connection.con.execute(text).fetchall()
     elif connection.name == "postgres":
         with reading(connection) as cursor:
@@ -195,7 +234,7 @@ def _rows(connection: Any, text: str, schema: dict[str, str]) -> list[list[int]]
     else:
         frame = connection.sql(text, schema=schema).to_pyarrow()
         rows = zip(*(frame[name].to_pylist() for name in schema), strict=True)
-    empty = [[NULL] * (len(schema) - 1) + [0]]     # of no rows
+    empty = [[NULL] * (len(schema) - 1) + [0]]  # of no rows
     return [[NULL if value is None else int(value) for value in row] for row in rows] or empty
 
 
@@ -214,18 +253,27 @@ def _rows_of_sqlite(connection: Any, counted: Any, width: int) -> np.ndarray:
     import sqlite3
 
     import ibis
+
     try:
         rows = connection.con.execute(ibis.to_sql(counted, dialect="sqlite")).fetchall()
     except sqlite3.OperationalError as error:
         if "user-defined function" not in str(error):
             raise
-        raise ValueError("the table holds text that is not UTF-8, which cannot be read: correct it, or leave its "
-                         "column out of the query") from error
+        raise ValueError(
+            "the table holds text that is not UTF-8, which cannot be read: correct it, or leave its "
+            "column out of the query"
+        ) from error
     return np.array(rows, dtype=np.int64).reshape(-1, width)
 
 
-def _assembled(columns: Any, sizes: Any, edges: list[Any], slots: dict[tuple[int, ...], np.ndarray],
-               names: tuple[list[int], list[str]], num_queries: int) -> TableInDatabase:
+def _assembled(
+    columns: Any,
+    sizes: Any,
+    edges: list[Any],
+    slots: dict[tuple[int, ...], np.ndarray],
+    names: tuple[list[int], list[str]],
+    num_queries: int,
+) -> TableInDatabase:
     """Profile and report of what was counted."""
     absent, extra = names
     totals = {int(one[:, -1].sum()) for one in slots.values()}
@@ -238,17 +286,31 @@ def _assembled(columns: Any, sizes: Any, edges: list[Any], slots: dict[tuple[int
     for one, rows in slots.items():
         for place, v in enumerate(one):
             if v not in single:
-                single[v] = np.bincount(rows[:, place] - ODD, rows[:, -1], len(legends[v][0])).astype(np.int64)
+                single[v] = np.bincount(
+                    rows[:, place] - ODD, rows[:, -1], len(legends[v][0])
+                ).astype(np.int64)
     for u, v in edges:
-        pairs.append(_pair_table(slots.get((u, v)), legends[u][0], legends[v][0], (sizes[u], sizes[v])))
+        pairs.append(
+            _pair_table(slots.get((u, v)), legends[u][0], legends[v][0], (sizes[u], sizes[v]))
+        )
     counts, cells = [], []
     for v, (column, (codes, _)) in enumerate(zip(columns, legends, strict=True)):
         found = single.get(v, np.eye(1, len(codes), MISSING - ODD, dtype=np.int64)[0] * T)
-        counts.append(np.bincount(np.where(codes < 0, sizes[v], codes), found, sizes[v] + 1).astype(np.int64))
+        counts.append(
+            np.bincount(np.where(codes < 0, sizes[v], codes), found, sizes[v] + 1).astype(np.int64)
+        )
         cells.append(_cells(column, found))
-    profile = Profile(T, tuple(counts), np.array(edges, dtype=np.int64).reshape(-1, 2), tuple(pairs))
-    return TableInDatabase(columns, profile, EncodingReport(T, *np.array(cells).T.copy()),
-                           tuple(columns[v].name for v in absent), tuple(extra), num_queries)
+    profile = Profile(
+        T, tuple(counts), np.array(edges, dtype=np.int64).reshape(-1, 2), tuple(pairs)
+    )
+    return TableInDatabase(
+        columns,
+        profile,
+        EncodingReport(T, *np.array(cells).T.copy()),
+        tuple(columns[v].name for v in absent),
+        tuple(extra),
+        num_queries,
+    )
 
 
 def _cells(column: Any, found: np.ndarray) -> tuple[int, ...]:
@@ -262,12 +324,16 @@ def _cells(column: Any, found: np.ndarray) -> tuple[int, ...]:
         beyond = last
         new, missing = ((0, 0, last) if column.merged else (last, 0, 0)), int(found[1])
     if column.unseen == "refuse" and beyond:
-        raise ValueError(f"column {column.name!r} of the database holds {beyond} values that training did not show, "
-                         "which its schema refuses: correct them, or change the column's `policy`")
+        raise ValueError(
+            f"column {column.name!r} of the database holds {beyond} values that training did not show, "
+            "which its schema refuses: correct them, or change the column's `policy`"
+        )
     return missing, *new, odd
 
 
-def _pair_table(rows: Any, first: np.ndarray, second: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+def _pair_table(
+    rows: Any, first: np.ndarray, second: np.ndarray, shape: tuple[int, int]
+) -> np.ndarray:
     """The pair table (C_u, C_v) of slots and counts (groups, 3); zeros where a column is not there."""
     table = np.zeros(shape, dtype=np.int64)
     if rows is not None:

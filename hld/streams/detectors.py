@@ -1,4 +1,5 @@
 """What a stream monitor requires of a detector: that it is fitted, and which one it is."""
+
 from __future__ import annotations
 
 import hashlib
@@ -13,8 +14,10 @@ import pcircuit
 def check_fitted_detector(detector: Any) -> None:
     """Raise unless a detector is fitted."""
     if getattr(detector, "test_", None) is None or getattr(detector, "encoder_", None) is None:
-        raise TypeError(f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}: fit or "
-                        "load one")
+        raise TypeError(
+            f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}: fit or "
+            "load one"
+        )
 
 
 def warn_of_kind(detector: Any, has_groups: bool) -> None:
@@ -29,9 +32,11 @@ def warn_of_kind(detector: Any, has_groups: bool) -> None:
     """
     kind = getattr(detector.judge_, "kind", None)
     if kind == "covariates" or (kind is not None and not has_groups):
-        said = {"groups": "`groups`, whose rows resemble one another: give `groups`, and a batch in each update",
-                "time": "`order`='time', so its rows resemble their neighbours, and false alarms are not bounded",
-                "covariates": "`covariates`, which may move, but the monitor raises its alarm when they do"}[kind]
+        said = {
+            "groups": "`groups`, whose rows resemble one another: give `groups`, and a batch in each update",
+            "time": "`order`='time', so its rows resemble their neighbours, and false alarms are not bounded",
+            "covariates": "`covariates`, which may move, but the monitor raises its alarm when they do",
+        }[kind]
         warnings.warn(f"`detector` was fitted with {said}", UserWarning, stacklevel=3)
 
 

@@ -1,4 +1,5 @@
 """Which scores a stream is ranked by: single nodes from the start, and directions learned from its own earlier rows."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -44,8 +45,10 @@ class Scores:
         """(m, KINDS) directions from running means (2, m) of standardised deviations."""
         found = []
         for mean in means:
-            found += [np.divide(mean, self.scale, out=np.zeros(len(mean)), where=self.scale > 0),
-                      (self.whitening @ mean if len(self.whitening) else mean) * self.scale]
+            found += [
+                np.divide(mean, self.scale, out=np.zeros(len(mean)), where=self.scale > 0),
+                (self.whitening @ mean if len(self.whitening) else mean) * self.scale,
+            ]
         stacked = np.stack(found, axis=1)
         length = np.abs(stacked).max(axis=0)
         return stacked / np.where(length > 0, length, 1.0)
@@ -57,16 +60,23 @@ def scores_of(vectors: np.ndarray) -> Scores:
     trained, reference = vectors[:a], vectors[a:]
     mean, stds = trained.mean(axis=0), trained.std(axis=0)
     varies = stds > 1e-9 * np.maximum(np.abs(mean), 1e-300)
-    stds = np.where(varies, stds, mean / np.sqrt(a))  # at most about so much, if none of `a` rows shows that it varies
+    stds = np.where(
+        varies, stds, mean / np.sqrt(a)
+    )  # at most about so much, if none of `a` rows shows that it varies
     scale = np.divide(1.0, stds, out=np.zeros(len(stds)), where=stds > LEAST_STD)
     fixed = np.flatnonzero(varies if varies.any() else scale)
-    fixed = fixed[np.unique(np.linspace(0, len(fixed) - 1, min(len(fixed), MOST_FIXED)).astype(int))] if len(fixed) \
+    fixed = (
+        fixed[np.unique(np.linspace(0, len(fixed) - 1, min(len(fixed), MOST_FIXED)).astype(int))]
+        if len(fixed)
         else fixed
+    )
     whitening = np.zeros((0, 0))
     if len(mean) <= MOST_WHITENED:
         rows = (trained - mean) * scale
         correlations = rows.T @ rows / len(rows)
-        correlations[np.diag_indices_from(correlations)] = np.where(varies, correlations.diagonal(), 1.0)
+        correlations[np.diag_indices_from(correlations)] = np.where(
+            varies, correlations.diagonal(), 1.0
+        )
         largest = max(float(np.linalg.eigvalsh(correlations)[-1]), 1e-300)
         whitening = np.linalg.inv(correlations + RIDGE * largest * np.eye(len(mean)))
     return Scores(trained, reference, fixed, mean, scale, whitening)
@@ -76,7 +86,13 @@ def first_races(scores: Scores) -> Races:
     """The races of single nodes, and places for those of directions."""
     races = no_races(len(scores.fixed) + LIVE)
     for k, j in enumerate(scores.fixed):
-        start(races, k, scores.trained[:, j], scores.reference[:, j], float(np.log(FIXED_SHARE / len(scores.fixed))))
+        start(
+            races,
+            k,
+            scores.trained[:, j],
+            scores.reference[:, j],
+            float(np.log(FIXED_SHARE / len(scores.fixed))),
+        )
     return races
 
 
@@ -94,7 +110,13 @@ def num_starts(num_rows: int) -> int:
     >>> [num_starts(n) for n in (15, 16, 64, 96, 512, 600)], sum(map(starts_at, range(601)))
     ([0, 1, 4, 5, 18, 19], 19)
     """
-    return num_rows // 16 if num_rows <= 64 else num_rows // 32 + 2 if num_rows <= 512 else num_rows // 64 + 10
+    return (
+        num_rows // 16
+        if num_rows <= 64
+        else num_rows // 32 + 2
+        if num_rows <= 512
+        else num_rows // 64 + 10
+    )
 
 
 def weight_of(number: int) -> float:
@@ -110,7 +132,9 @@ def next_start(num_rows: int) -> int:
             return num_rows
 
 
-def start_directions(scores: Scores, races: Races, directions: np.ndarray, means: np.ndarray, number: int) -> None:
+def start_directions(
+    scores: Scores, races: Races, directions: np.ndarray, means: np.ndarray, number: int
+) -> None:
     """Start the races of newly learned directions, in the places of those that are farthest behind.
 
     Parameters
@@ -126,7 +150,14 @@ def start_directions(scores: Scores, races: Races, directions: np.ndarray, means
     """
     F = len(scores.fixed)
     weighted = (races.log + races.log_weights)[F:]
-    for i, direction in zip(np.argsort(weighted, kind="stable")[:KINDS], scores.learned(means).T, strict=True):
+    for i, direction in zip(
+        np.argsort(weighted, kind="stable")[:KINDS], scores.learned(means).T, strict=True
+    ):
         directions[:, i] = direction
-        start(races, F + int(i), (scores.trained * direction).sum(axis=1), (scores.reference * direction).sum(axis=1),
-              weight_of(number))
+        start(
+            races,
+            F + int(i),
+            (scores.trained * direction).sum(axis=1),
+            (scores.reference * direction).sum(axis=1),
+            weight_of(number),
+        )

@@ -3,6 +3,7 @@
 NumPy takes 2,600 microseconds a row for 300 races, this kernel 600, on a busy machine (a load of eight times its
 cores): `python -m benchmarks.bench_streams --speed`.
 """
+
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,17 @@ import pcircuit
 
 
 @pcircuit.compile_kernel
-def advance(scores: np.ndarray, uniforms: np.ndarray, races: Any, thresholds: np.ndarray, factors: np.ndarray,
-            first: np.ndarray, share: float, evidence: np.ndarray, leaders: np.ndarray) -> None:
+def advance(
+    scores: np.ndarray,
+    uniforms: np.ndarray,
+    races: Any,
+    thresholds: np.ndarray,
+    factors: np.ndarray,
+    first: np.ndarray,
+    share: float,
+    evidence: np.ndarray,
+    leaders: np.ndarray,
+) -> None:
     """Process rows (n, K), one after the other; fills evidence and leaders (n,).
 
     Parameters

@@ -28,6 +28,7 @@ bag begins with the reference rows alone: given the rows that made the score, re
 Scores are counted in bins whose edges come from rows of their own, so that a bag is one row of counts.  What is below
 or above all of these rows, as a missing cell or a new level may be, has a bin at either end.
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -47,8 +48,13 @@ def _factors() -> np.ndarray:
     """(8, NUM_BETS) what each bet pays for p in (0, 0.02], (0.02, 0.1], ..., (0.98, 1)."""
     below = np.arange(len(THRESHOLDS) + 1)[:, None] <= np.arange(len(THRESHOLDS))
     up, down = below / THRESHOLDS, ~below / (1 - THRESHOLDS)
-    return np.concatenate([np.ones((len(below), 1)), *(1 - stake + stake * won for won in (up, down)
-                                                       for stake in STAKES)], axis=1)
+    return np.concatenate(
+        [
+            np.ones((len(below), 1)),
+            *(1 - stake + stake * won for won in (up, down) for stake in STAKES),
+        ],
+        axis=1,
+    )
 
 
 FACTORS = _factors()
@@ -71,11 +77,19 @@ class Races(NamedTuple):
 
 def no_races(K: int) -> Races:
     """K places for races, none of which is run."""
-    return Races(np.full((K, BINS - 1), np.inf), np.zeros((K, BINS), np.int64), np.tile(FIRST, (K, 1)), np.zeros(K),
-                 np.zeros(K, np.int64), np.full(K, -np.inf))
+    return Races(
+        np.full((K, BINS - 1), np.inf),
+        np.zeros((K, BINS), np.int64),
+        np.tile(FIRST, (K, 1)),
+        np.zeros(K),
+        np.zeros(K, np.int64),
+        np.full(K, -np.inf),
+    )
 
 
-def start(races: Races, k: int, trained: np.ndarray, reference: np.ndarray, log_weight: float) -> None:
+def start(
+    races: Races, k: int, trained: np.ndarray, reference: np.ndarray, log_weight: float
+) -> None:
     """Start race k: bins from the scores `trained`, the bag from the scores `reference`.
 
     Parameters
@@ -90,7 +104,7 @@ def start(races: Races, k: int, trained: np.ndarray, reference: np.ndarray, log_
     """
     edges = bin_edges(trained)
     races.edges[k] = np.inf
-    races.edges[k, :len(edges)] = edges
+    races.edges[k, : len(edges)] = edges
     races.counts[k] = np.bincount(np.searchsorted(edges, reference, side="right"), minlength=BINS)
     races.money[k], races.log[k], races.ages[k], races.log_weights[k] = FIRST, 0.0, 0, log_weight
 
@@ -108,7 +122,13 @@ def bin_edges(scores: np.ndarray) -> np.ndarray:
     return np.concatenate([values[:1] - apart, middles, values[-1:] + apart])
 
 
-def advance(scores: np.ndarray, uniforms: np.ndarray, races: Races, evidence: np.ndarray, leaders: np.ndarray) -> None:
+def advance(
+    scores: np.ndarray,
+    uniforms: np.ndarray,
+    races: Races,
+    evidence: np.ndarray,
+    leaders: np.ndarray,
+) -> None:
     """Process rows, one after the other.
 
     Parameters
@@ -140,7 +160,9 @@ def advance(scores: np.ndarray, uniforms: np.ndarray, races: Races, evidence: np
         races.counts[every, bins] += 1
         total, same = races.counts.sum(axis=1), races.counts[every, bins]
         above = total - np.cumsum(races.counts, axis=1)[every, bins]
-        parts = np.searchsorted(THRESHOLDS, (above + uniforms[t] * same) / np.maximum(total, 1), side="left")
+        parts = np.searchsorted(
+            THRESHOLDS, (above + uniforms[t] * same) / np.maximum(total, 1), side="left"
+        )
         races.money[:] *= FACTORS[parts]
         won = races.money.sum(axis=1)
         races.log[:] += np.log(won)
@@ -166,4 +188,4 @@ def uniform_numbers(seed: int, first: int, n: int) -> np.ndarray:
     """
     blocks = range(first // BLOCK, (first + n - 1) // BLOCK + 1) if n else ()
     numbers = [np.random.default_rng([seed, 7, block]).random(BLOCK) for block in blocks]
-    return np.concatenate([*numbers, np.zeros(0)])[first % BLOCK:][:n]
+    return np.concatenate([*numbers, np.zeros(0)])[first % BLOCK :][:n]

@@ -10,6 +10,7 @@ features of a row to compare; the held-out rows show what is usual (`hld.streams
 
 for any circuit, good or bad, any number of reference rows, and streams of any length.
 """
+
 from __future__ import annotations
 
 import copy
@@ -25,13 +26,21 @@ import pcircuit
 from hld.answers.words import p_text
 from hld.schemas.quality import column_lines
 from hld.streams.detectors import check_fitted_detector, warn_of_kind
-from hld.streams.directions import FORGETTING, LIVE, first_races, next_start, scores_of, start_directions, starts_at
+from hld.streams.directions import (
+    FORGETTING,
+    LIVE,
+    first_races,
+    next_start,
+    scores_of,
+    start_directions,
+    starts_at,
+)
 from hld.streams.races import FACTORS, FIRST, SHARE, THRESHOLDS, advance, uniform_numbers
 from hld.tables.shown_names import listed
 
 FEWEST_ROWS = 40
 MOST_ROWS = 9_000  # of the reference that are used
-MOST_SEED = 2 ** 53
+MOST_SEED = 2**53
 SHOWN = 4  # columns that a line names
 
 
@@ -81,10 +90,20 @@ class StreamResult:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields but `log_e_values` as plain values, ready for JSON, with `e_value` and a "margin" of 0: a dict."""
-        return {"e_value": self.e_value, "log_e_value": self.log_e_value, "pvalue": self.pvalue, "alarm": self.alarm,
-                "alarm_row": self.alarm_row, "num_rows": self.num_rows, "num_missing": self.num_missing,
-                "alpha": self.alpha, "margin": 0.0, "columns": list(self.columns),
-                "absent": list(self.absent), "extra": list(self.extra)}
+        return {
+            "e_value": self.e_value,
+            "log_e_value": self.log_e_value,
+            "pvalue": self.pvalue,
+            "alarm": self.alarm,
+            "alarm_row": self.alarm_row,
+            "num_rows": self.num_rows,
+            "num_missing": self.num_missing,
+            "alpha": self.alpha,
+            "margin": 0.0,
+            "columns": list(self.columns),
+            "absent": list(self.absent),
+            "extra": list(self.extra),
+        }
 
     def __str__(self) -> str:
         one, several = self._units
@@ -146,30 +165,57 @@ class StreamMonitor:
     True
     """
 
-    def __init__(self, detector: Any, reference: Any, alpha: float = 0.05, *, groups: Any = None,
-                 seed: int = 0) -> None:
+    def __init__(
+        self,
+        detector: Any,
+        reference: Any,
+        alpha: float = 0.05,
+        *,
+        groups: Any = None,
+        seed: int = 0,
+    ) -> None:
         check_fitted_detector(detector)
-        alpha, seed = pcircuit.check_fraction(alpha, "alpha"), pcircuit.check_whole_number(seed, "seed", 0, MOST_SEED)
+        alpha, seed = (
+            pcircuit.check_fraction(alpha, "alpha"),
+            pcircuit.check_whole_number(seed, "seed", 0, MOST_SEED),
+        )
         rng = np.random.default_rng([seed, 6])
         codes, labels = _encoded(detector, reference, groups)
         warn_of_kind(detector, labels is not None)
         if labels is None:
             if len(codes) < FEWEST_ROWS:
-                raise ValueError(f"`reference` has {len(codes)} rows, expected at least {FEWEST_ROWS}")
+                raise ValueError(
+                    f"`reference` has {len(codes)} rows, expected at least {FEWEST_ROWS}"
+                )
             kept, sizes = codes[rng.permutation(len(codes))[:MOST_ROWS]], np.zeros(0, np.int64)
         else:
             order = rng.permutation(int(labels.max(initial=-1)) + 1)
-            in_order = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+            in_order = np.split(
+                np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1]
+            )
             places = [in_order[g] for g in order]
             if len(places) < FEWEST_ROWS:
-                raise ValueError(f"`groups` names {len(places)} groups, expected at least {FEWEST_ROWS}")
-            kept, sizes = codes[np.concatenate(places)], np.array([len(one) for one in places], dtype=np.int64)
+                raise ValueError(
+                    f"`groups` names {len(places)} groups, expected at least {FEWEST_ROWS}"
+                )
+            kept, sizes = (
+                codes[np.concatenate(places)],
+                np.array([len(one) for one in places], dtype=np.int64),
+            )
         self.set_parts(detector, alpha, seed, kept, sizes)
 
-    def set_parts(self, detector: Any, alpha: float, seed: int, codes: np.ndarray, sizes: np.ndarray) -> None:
+    def set_parts(
+        self, detector: Any, alpha: float, seed: int, codes: np.ndarray, sizes: np.ndarray
+    ) -> None:
         """Take over checked parts, and start anew: used by the constructor and by `hld.streams.stream_file`."""
         test = detector.test_
-        self.detector, self.alpha, self.seed, self.codes, self.sizes = detector, alpha, seed, codes, sizes
+        self.detector, self.alpha, self.seed, self.codes, self.sizes = (
+            detector,
+            alpha,
+            seed,
+            codes,
+            sizes,
+        )
         self.circuit, self.nodes = test.circuit, test.nodes
         self.scores = scores_of(self._units(codes, sizes))
         self._lock = threading.Lock()
@@ -181,7 +227,13 @@ class StreamMonitor:
             m = len(self.nodes)
             self.races, self.directions = first_races(self.scores), np.zeros((m, LIVE))
             self.means = np.zeros((2, m))
-            self.num_rows, self.num_starts, self.num_missing, self.best, self.leader = 0, 0, 0, 0.0, 0
+            self.num_rows, self.num_starts, self.num_missing, self.best, self.leader = (
+                0,
+                0,
+                0,
+                0.0,
+                0,
+            )
             self.alarm_row: int | None = None
 
     def update(self, table: Any) -> StreamResult:
@@ -224,15 +276,20 @@ class StreamMonitor:
             done = 0
             while done < len(vectors):
                 size = min(len(vectors) - done, next_start(self.num_rows) - self.num_rows)
-                self._segment(vectors[done:done + size], evidence[done:done + size])
+                self._segment(vectors[done : done + size], evidence[done : done + size])
                 done += size
             self.num_missing += int((codes < 0).sum())
             return self._result(evidence)
 
     def __getstate__(self) -> dict[str, Any]:  # a copy has its own lock and its own state
         with self._lock:
-            state = {name: copy.deepcopy(self.__dict__[name]) for name in ("races", "directions", "means")}
-            return {name: value for name, value in {**self.__dict__, **state}.items() if name != "_lock"}
+            state = {
+                name: copy.deepcopy(self.__dict__[name])
+                for name in ("races", "directions", "means")
+            }
+            return {
+                name: value for name, value in {**self.__dict__, **state}.items() if name != "_lock"
+            }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock())
@@ -246,7 +303,10 @@ class StreamMonitor:
             advance(scores, uniforms, self.races, evidence, leaders)
         else:
             from hld.streams.kernel import advance as compiled
-            compiled(scores, uniforms, self.races, THRESHOLDS, FACTORS, FIRST, SHARE, evidence, leaders)
+
+            compiled(
+                scores, uniforms, self.races, THRESHOLDS, FACTORS, FIRST, SHARE, evidence, leaders
+            )
         crossed = np.flatnonzero(evidence >= -np.log(self.alpha))
         if self.alarm_row is None and len(crossed):
             self.alarm_row = self.num_rows + int(crossed[0]) + 1
@@ -261,7 +321,7 @@ class StreamMonitor:
 
     def _projected(self, vectors: np.ndarray) -> np.ndarray:
         """(n, LIVE) scores of rows in the directions, in an order of additions that does not depend on the rows."""
-        live = np.isfinite(self.races.log_weights[len(self.scores.fixed):])
+        live = np.isfinite(self.races.log_weights[len(self.scores.fixed) :])
         found = np.zeros((len(vectors), LIVE))
         for i in np.flatnonzero(live):
             found[:, i] = (vectors * self.directions[:, i]).sum(axis=1)
@@ -273,18 +333,33 @@ class StreamMonitor:
         if not len(sizes):
             return vectors
         ends = np.cumsum(sizes)
-        return np.stack([vectors[end - size:end].mean(axis=0) for size, end in zip(sizes, ends, strict=True)])
+        return np.stack(
+            [vectors[end - size : end].mean(axis=0) for size, end in zip(sizes, ends, strict=True)]
+        )
 
     def _result(self, evidence: np.ndarray) -> StreamResult:
         """Where the stream stands."""
         evidence.flags.writeable = False
         names, F = self.detector.encoder_.names, len(self.scores.fixed)
-        scope = self.circuit.scope(int(self.nodes[self.scores.fixed[self.leader]])) if self.leader < F else None
+        scope = (
+            self.circuit.scope(int(self.nodes[self.scores.fixed[self.leader]]))
+            if self.leader < F
+            else None
+        )
         columns = tuple(map(str, names if scope is None else [names[v] for v in scope]))
         now = float((self.races.log + self.races.log_weights).max())
-        return StreamResult(float(evidence[-1]) if len(evidence) else now, float(min(1.0, np.exp(-self.best))),
-                            self.alarm_row is not None, self.alarm_row, self.num_rows, self.num_missing, self.alpha,
-                            columns, evidence, _units=("batch", "batches") if len(self.sizes) else ("row", "rows"))
+        return StreamResult(
+            float(evidence[-1]) if len(evidence) else now,
+            float(min(1.0, np.exp(-self.best))),
+            self.alarm_row is not None,
+            self.alarm_row,
+            self.num_rows,
+            self.num_missing,
+            self.alpha,
+            columns,
+            evidence,
+            _units=("batch", "batches") if len(self.sizes) else ("row", "rows"),
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the reference rows and the state to one file; the detector is not in it (`StreamMonitor.load`).
@@ -300,6 +375,7 @@ class StreamMonitor:
             If the file cannot be written.
         """
         from hld.streams.stream_file import stream_parts
+
         with self._lock:
             parts = stream_parts(self)
         pcircuit.write_archive(path, *parts)
@@ -327,6 +403,7 @@ class StreamMonitor:
             If it cannot be read.
         """
         from hld.streams.stream_file import read_stream
+
         return read_stream(cls, path, detector)
 
 
@@ -335,6 +412,7 @@ def _encoded(detector: Any, reference: Any, groups: Any) -> tuple[np.ndarray, np
     from hld.answers.segment_labels import group_numbers
     from hld.answers.segments import split_off
     from hld.tables.cells import read_table
+
     try:
         columns, labels = read_table(reference), None
         if groups is not None:
@@ -344,5 +422,7 @@ def _encoded(detector: Any, reference: Any, groups: Any) -> tuple[np.ndarray, np
     except (TypeError, ValueError) as error:
         raise type(error)(str(error).replace("`table`", "`reference`", 1)) from None
     if absent:
-        warnings.warn(f"`reference`: {'; '.join(column_lines(absent, extra))}", UserWarning, stacklevel=3)
+        warnings.warn(
+            f"`reference`: {'; '.join(column_lines(absent, extra))}", UserWarning, stacklevel=3
+        )
     return codes, labels

@@ -4,6 +4,7 @@ Sums of likelihoods mean something only with the circuit and the nodes that they
 they would silently give a wrong p-value.  The fingerprint is the SHA-256 of the circuit, the nodes, the reference
 mean and the metrics (by which the spread is measured), so it is the same in every process that read the same file.
 """
+
 from __future__ import annotations
 
 import hashlib

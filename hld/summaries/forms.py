@@ -11,6 +11,7 @@ A summary may come from anywhere, so nothing is trusted and nothing evaluated: s
 numbers of at least 0 that do not exceed the rows, names of columns are text.  Whether the numbers fit is checked by the
 model that they claim to be for.
 """
+
 from __future__ import annotations
 
 import binascii
@@ -29,10 +30,22 @@ FORMAT, VERSION, MAGIC = "hld.summary", 1, b"HLDSUM01"
 MOST_NUMBERS = 10_000_000
 MOST_NAMES, LONGEST_NAME = 100_000, 10_000
 WHOLE = ("seen", "odd", "cells", "categories")  # arrays of counts; the others are doubles
-DIMENSIONS = {"sums": 1, "seen": 1, "squares": 1, "fourths": 1, "odd": 1, "sketch": 3, "cells": 2, "categories": 1,
-              "variances": 1}
-GROUPS = ({"squares", "fourths", "odd", "sketch"}, {"cells", "categories", "absent", "extra"},
-          {"epsilon", "delta", "variances"})  # that are there together or not at all
+DIMENSIONS = {
+    "sums": 1,
+    "seen": 1,
+    "squares": 1,
+    "fourths": 1,
+    "odd": 1,
+    "sketch": 3,
+    "cells": 2,
+    "categories": 1,
+    "variances": 1,
+}
+GROUPS = (
+    {"squares", "fourths", "odd", "sketch"},
+    {"cells", "categories", "absent", "extra"},
+    {"epsilon", "delta", "variances"},
+)  # that are there together or not at all
 ALWAYS = {"format", "version", "model", "num_rows", "num_missing", "sums"}
 FINGERPRINT = 64  # hexadecimal digits
 
@@ -50,8 +63,15 @@ def json_form(scalars: dict[str, Any], arrays: dict[str, Any]) -> str:
     -------
     str
     """
-    return json.dumps({"format": FORMAT, "version": VERSION, **scalars,
-                       "arrays": {name: array.tolist() for name, array in arrays.items()}}, allow_nan=False)
+    return json.dumps(
+        {
+            "format": FORMAT,
+            "version": VERSION,
+            **scalars,
+            "arrays": {name: array.tolist() for name, array in arrays.items()},
+        },
+        allow_nan=False,
+    )
 
 
 def read_json(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -79,11 +99,21 @@ def binary_form(scalars: dict[str, Any], arrays: dict[str, Any]) -> bytes:
     bytes
         With a checksum at the end.
     """
-    header = {"format": FORMAT, "version": VERSION, **scalars,
-              "arrays": {name: list(array.shape) for name, array in arrays.items()}}
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        **scalars,
+        "arrays": {name: list(array.shape) for name, array in arrays.items()},
+    }
     text = json.dumps(header, allow_nan=False).encode()
-    body = b"".join([MAGIC, struct.pack("<I", len(text)), text,
-                     *(array.astype(_dtype(name)).tobytes() for name, array in arrays.items())])
+    body = b"".join(
+        [
+            MAGIC,
+            struct.pack("<I", len(text)),
+            text,
+            *(array.astype(_dtype(name)).tobytes() for name, array in arrays.items()),
+        ]
+    )
     return body + struct.pack("<I", binascii.crc32(body))
 
 
@@ -92,11 +122,11 @@ def read_binary(data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise TypeError(f"`data` must be the bytes of a summary, found {type(data).__name__}")
     data, start = bytes(data), len(MAGIC) + 4
-    if len(data) < start + 4 or data[:len(MAGIC)] != MAGIC:
+    if len(data) < start + 4 or data[: len(MAGIC)] != MAGIC:
         raise ValueError("`data` is not a summary: it does not begin as one")
     if struct.unpack("<I", data[-4:])[0] != binascii.crc32(data[:-4]):
         raise ValueError("`data` is damaged: its checksum is wrong")
-    end = start + struct.unpack("<I", data[len(MAGIC):start])[0]
+    end = start + struct.unpack("<I", data[len(MAGIC) : start])[0]
     if end > len(data) - 4:
         raise ValueError("`data` is damaged: its header is longer than all of it")
     try:
@@ -107,17 +137,25 @@ def read_binary(data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     if not isinstance(shapes, dict):
         raise ValueError("`data` is not a summary: it has no arrays")
     for name, shape in shapes.items():
-        if not isinstance(shape, list) or len(shape) > max(DIMENSIONS.values()) \
-                or not all(type(n) is int and 0 <= n <= MOST_NUMBERS for n in shape):
-            raise ValueError(f"array {reprlib.repr(name)} of the summary has the shape {reprlib.repr(shape)}")
+        if (
+            not isinstance(shape, list)
+            or len(shape) > max(DIMENSIONS.values())
+            or not all(type(n) is int and 0 <= n <= MOST_NUMBERS for n in shape)
+        ):
+            raise ValueError(
+                f"array {reprlib.repr(name)} of the summary has the shape {reprlib.repr(shape)}"
+            )
         size = 8 * math.prod(shape)
         if end + size > len(data) - 4:
             raise ValueError("`data` is damaged: it is shorter than its arrays")
-        arrays[name] = np.frombuffer(data[end:end + size], dtype=_dtype(name)).reshape(shape)
+        arrays[name] = np.frombuffer(data[end : end + size], dtype=_dtype(name)).reshape(shape)
         end += size
     if end != len(data) - 4:
         raise ValueError("`data` is damaged: it is longer than its arrays")
-    return _checked(header, {name: array.astype(array.dtype.newbyteorder("=")) for name, array in arrays.items()})
+    return _checked(
+        header,
+        {name: array.astype(array.dtype.newbyteorder("=")) for name, array in arrays.items()},
+    )
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -129,9 +167,13 @@ def _parsed(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ValueError("the summary is not JSON") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise ValueError(f"the summary must be one JSON object with the format {FORMAT!r}, found {reprlib.repr(found)}")
+        raise ValueError(
+            f"the summary must be one JSON object with the format {FORMAT!r}, found {reprlib.repr(found)}"
+        )
     if pcircuit.saved_count(found, "version") > VERSION:
-        raise ValueError(f"the summary has version {found['version']}, newer than {VERSION}: update the library")
+        raise ValueError(
+            f"the summary has version {found['version']}, newer than {VERSION}: update the library"
+        )
     return found
 
 
@@ -140,36 +182,56 @@ def _array(name: str, value: Any) -> np.ndarray:
     try:
         found = np.array(value)
     except (ValueError, OverflowError, RecursionError) as error:
-        raise ValueError(f"array {reprlib.repr(name)} of the summary is not a table of numbers") from error
-    fits = (found.dtype.kind in ("iu" if name in WHOLE else "iuf") and not _has_truths(value)) or not found.size
+        raise ValueError(
+            f"array {reprlib.repr(name)} of the summary is not a table of numbers"
+        ) from error
+    fits = (
+        found.dtype.kind in ("iu" if name in WHOLE else "iuf") and not _has_truths(value)
+    ) or not found.size
     if not fits or found.size > MOST_NUMBERS or (found.dtype.kind == "u" and found.size):
-        raise ValueError(f"array {reprlib.repr(name)} of the summary is not a table of numbers in range")
+        raise ValueError(
+            f"array {reprlib.repr(name)} of the summary is not a table of numbers in range"
+        )
     return found.astype(np.int64 if name in WHOLE else np.float64)
 
 
 def _has_truths(value: Any) -> bool:
     """Whether true or false is among numbers in nested lists, where NumPy makes 1 and 0 of them."""
     if isinstance(value, list):
-        return bool in set(map(type, value)) or any(_has_truths(one) for one in value if isinstance(one, list))
+        return bool in set(map(type, value)) or any(
+            _has_truths(one) for one in value if isinstance(one, list)
+        )
     return isinstance(value, bool)
 
 
-def _checked(scalars: dict[str, Any], arrays: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _checked(
+    scalars: dict[str, Any], arrays: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Scalars and arrays, if each is what it must be and they fit together."""
     names = {*scalars, *arrays}
     groups = [group for group in GROUPS if names & group]
     pcircuit.check_names(names, ALWAYS.union(*groups, names & {"seen"}), "the summary")
     if misplaced := sorted(scalars.keys() & DIMENSIONS.keys() | arrays.keys() - DIMENSIONS.keys()):
         is_one = misplaced[0] in DIMENSIONS
-        raise ValueError(f"{misplaced[0]!r} of the summary must be {'an' if is_one else 'no'} array")
+        raise ValueError(
+            f"{misplaced[0]!r} of the summary must be {'an' if is_one else 'no'} array"
+        )
     model, T = scalars["model"], pcircuit.saved_count(scalars, "num_rows", 0)
-    if not isinstance(model, str) or len(model) != FINGERPRINT or set(model) - set("0123456789abcdef"):
-        raise ValueError(f"'model' must be {FINGERPRINT} hexadecimal digits, found {reprlib.repr(model)}")
+    if (
+        not isinstance(model, str)
+        or len(model) != FINGERPRINT
+        or set(model) - set("0123456789abcdef")
+    ):
+        raise ValueError(
+            f"'model' must be {FINGERPRINT} hexadecimal digits, found {reprlib.repr(model)}"
+        )
     pcircuit.saved_count(scalars, "num_missing", 0)
     for name, array in arrays.items():
         if array.ndim != DIMENSIONS.get(name) or not np.isfinite(array).all():
-            raise ValueError(f"array {reprlib.repr(name)} of the summary must be finite numbers of "
-                             f"{DIMENSIONS.get(name)} dimensions, found shape {array.shape}")
+            raise ValueError(
+                f"array {reprlib.repr(name)} of the summary must be finite numbers of "
+                f"{DIMENSIONS.get(name)} dimensions, found shape {array.shape}"
+            )
         if name in WHOLE and ((array < 0) | (array > T)).any():
             raise ValueError(f"array {name!r} of the summary must be counts of at most {T} rows")
     _check_shapes(arrays)
@@ -183,22 +245,35 @@ def _checked(scalars: dict[str, Any], arrays: dict[str, Any]) -> tuple[dict[str,
 
 def _check_shapes(arrays: dict[str, Any]) -> None:
     """Raise unless related arrays have the same sizes, and sums of squares are not negative."""
-    q, sketch = arrays.get("squares", np.zeros(0)).shape, arrays.get("sketch", np.zeros((0, 0, 0))).shape
-    fits = [arrays.get(name, arrays["sums"]).shape == arrays["sums"].shape for name in ("seen", "variances")]
+    q, sketch = (
+        arrays.get("squares", np.zeros(0)).shape,
+        arrays.get("sketch", np.zeros((0, 0, 0))).shape,
+    )
+    fits = [
+        arrays.get(name, arrays["sums"]).shape == arrays["sums"].shape
+        for name in ("seen", "variances")
+    ]
     fits += [arrays[name].shape == q for name in ("fourths", "odd") if name in arrays]
     fits += [sketch[:1] == q and sketch[1] == sketch[2] if "sketch" in arrays else True]
     fits += [len(arrays["cells"]) == 5 if "cells" in arrays else True]
     if not all(fits) or not len(arrays["sums"]):
         raise ValueError("the arrays of the summary do not fit together")
-    if any((arrays[name] < 0).any() for name in ("squares", "fourths", "variances") if name in arrays):
+    if any(
+        (arrays[name] < 0).any() for name in ("squares", "fourths", "variances") if name in arrays
+    ):
         raise ValueError("sums of squares and variances of the summary must be at least 0")
 
 
 def _check_texts(name: str, value: Any) -> None:
     """Raise unless a value is a list of names of columns."""
-    if not isinstance(value, list) or len(value) > MOST_NAMES \
-            or not all(isinstance(one, str) and len(one) <= LONGEST_NAME for one in value):
-        raise ValueError(f"{name!r} of the summary must be names of columns, found {reprlib.repr(value)}")
+    if (
+        not isinstance(value, list)
+        or len(value) > MOST_NAMES
+        or not all(isinstance(one, str) and len(one) <= LONGEST_NAME for one in value)
+    ):
+        raise ValueError(
+            f"{name!r} of the summary must be names of columns, found {reprlib.repr(value)}"
+        )
 
 
 def _dtype(name: str) -> np.dtype[Any]:

@@ -12,6 +12,7 @@ Where these rows are collected, ``sum(hld.BatchSummary.from_bytes(row["summary"]
 the whole table, which `HLDDetector.test` takes.  The function carries the fitted detector, and the library must be
 installed on the workers.
 """
+
 from __future__ import annotations
 
 import itertools
@@ -61,7 +62,9 @@ def arrow_summarizer(detector: Any) -> ArrowSummarizer:
     90
     """
     if not hasattr(detector, "encoder_") or not hasattr(detector, "summarize"):
-        raise TypeError(f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}: fit or load one")
+        raise TypeError(
+            f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}: fit or load one"
+        )
     return ArrowSummarizer(detector)
 
 
@@ -80,19 +83,26 @@ class ArrowSummarizer:
         """Batches or a table to the bytes of their summary: see `arrow_summarizer`."""
         if hasattr(batches, "to_batches"):
             import pyarrow
-            return pyarrow.Table.from_batches(self._summarized(iter(batches.to_batches())), _schema())
+
+            return pyarrow.Table.from_batches(
+                self._summarized(iter(batches.to_batches())), _schema()
+            )
         return self._summarized(iter(batches))
 
     def _summarized(self, batches: Iterator[Any]) -> Iterator[Any]:
         """One record batch, or none without rows."""
         import pyarrow
+
         rows = (batch for batch in batches if batch.num_rows)
         for first in itertools.islice(rows, 1):
             found = summarize_chunks(self._detector, itertools.chain([first], rows))
-            yield pyarrow.record_batch([pyarrow.array([found.to_bytes()], pyarrow.binary())], schema=_schema())
+            yield pyarrow.record_batch(
+                [pyarrow.array([found.to_bytes()], pyarrow.binary())], schema=_schema()
+            )
 
 
 def _schema() -> Any:
     """One column of bytes."""
     import pyarrow
+
     return pyarrow.schema([(COLUMN, pyarrow.binary())])

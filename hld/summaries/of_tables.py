@@ -1,4 +1,5 @@
 """Summaries of tables: cells that the schema does not know, and categories by column, are counted, too."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -20,8 +21,14 @@ from hld.summaries.summing import summarize_rows
 CELLS = ("num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")
 
 
-def summarize_table(detector: Any, table: Any, *, epsilon: float | None = None, delta: float = 1e-6,
-                    rng: int | np.random.Generator | None = None) -> BatchSummary:
+def summarize_table(
+    detector: Any,
+    table: Any,
+    *,
+    epsilon: float | None = None,
+    delta: float = 1e-6,
+    rng: int | np.random.Generator | None = None,
+) -> BatchSummary:
     """The summary of one table for a fitted detector: see `HLDDetector.summarize`.
 
     Parameters
@@ -39,8 +46,14 @@ def summarize_table(detector: Any, table: Any, *, epsilon: float | None = None, 
     return summarize_chunks(detector, [table], epsilon=epsilon, delta=delta, rng=rng)
 
 
-def summarize_chunks(detector: Any, chunks: Iterable[Any], *, epsilon: float | None = None, delta: float = 1e-6,
-                     rng: int | np.random.Generator | None = None) -> BatchSummary:
+def summarize_chunks(
+    detector: Any,
+    chunks: Iterable[Any],
+    *,
+    epsilon: float | None = None,
+    delta: float = 1e-6,
+    rng: int | np.random.Generator | None = None,
+) -> BatchSummary:
     """The summary of a table that comes in chunks, each read once and then forgotten.
 
     Parameters
@@ -67,17 +80,27 @@ def summarize_chunks(detector: Any, chunks: Iterable[Any], *, epsilon: float | N
             summarize_rows(test, codes, epsilon=epsilon, delta=delta)  # which refuses
         own = summarize_rows(test, codes, first=first)
         cells = np.array([getattr(report, name) for name in CELLS], dtype=np.int64)
-        counted = TableCounts(cells, np.concatenate(profile_of(codes, encoder.num_categories, ()).counts),
-                              tuple(sorted(absent)), tuple(sorted(extra)))
-        found, table = (own, counted) if found is None or table is None else (found + own, table + counted)
+        counted = TableCounts(
+            cells,
+            np.concatenate(profile_of(codes, encoder.num_categories, ()).counts),
+            tuple(sorted(absent)),
+            tuple(sorted(extra)),
+        )
+        found, table = (
+            (own, counted) if found is None or table is None else (found + own, table + counted)
+        )
     if found is None:
         raise ValueError("`chunks` has no table: at least one is needed")
     if epsilon is not None:
         found, table = with_noise(test, found, epsilon, delta, rng), None
-    return replace(found, model=detector_fingerprint(test.fingerprint, detector.schema_), table=table)
+    return replace(
+        found, model=detector_fingerprint(test.fingerprint, detector.schema_), table=table
+    )
 
 
-def facts_of(detector: Any, summary: BatchSummary) -> tuple[BatchSummary, DataQuality | None, Evidence | None]:
+def facts_of(
+    detector: Any, summary: BatchSummary
+) -> tuple[BatchSummary, DataQuality | None, Evidence | None]:
     """A summary as the detector's test takes it, and what its counts say: data quality and how columns moved.
 
     Parameters
@@ -98,23 +121,42 @@ def facts_of(detector: Any, summary: BatchSummary) -> tuple[BatchSummary, DataQu
     ValueError
         If the summary was made with another detector, or its counts are not of the detector's columns.
     """
-    test, expected = detector.test_, detector_fingerprint(detector.test_.fingerprint, detector.schema_)
+    test, expected = (
+        detector.test_,
+        detector_fingerprint(detector.test_.fingerprint, detector.schema_),
+    )
     if summary.model != expected:
-        raise ValueError(f"`summary` is for the model {summary.model[:8]}, expected {expected[:8]}: a summary is "
-                         "tested by the model that it was made with")
-    own, table, encoder = replace(summary, model=test.fingerprint, table=None), summary.table, detector.encoder_
+        raise ValueError(
+            f"`summary` is for the model {summary.model[:8]}, expected {expected[:8]}: a summary is "
+            "tested by the model that it was made with"
+        )
+    own, table, encoder = (
+        replace(summary, model=test.fingerprint, table=None),
+        summary.table,
+        detector.encoder_,
+    )
     if table is None:
         return own, None, None
     sizes = [C + 1 for C in encoder.num_categories]
     if table.cells.shape[1] != len(sizes):
         raise ValueError(f"`summary` counts {table.cells.shape[1]} columns, expected {len(sizes)}")
     if len(table.categories) != sum(sizes):
-        raise ValueError(f"`summary` counts {len(table.categories)} categories, expected {sum(sizes)}: those of all "
-                         "columns, and for each column the missing cells")
+        raise ValueError(
+            f"`summary` counts {len(table.categories)} categories, expected {sum(sizes)}: those of all "
+            "columns, and for each column the missing cells"
+        )
     cells = {name: row.copy() for name, row in zip(CELLS, table.cells, strict=True)}
     report = EncodingReport(summary.num_rows, **cells)
-    quality = data_quality(encoder.columns, detector.schema_.trained, report, set(table.absent), table.extra,
-                           kept=detector.new_values_, tolerance=detector.tolerance, is_tested=detector.missingness)
+    quality = data_quality(
+        encoder.columns,
+        detector.schema_.trained,
+        report,
+        set(table.absent),
+        table.extra,
+        kept=detector.new_values_,
+        tolerance=detector.tolerance,
+        is_tested=detector.missingness,
+    )
     if detector.profile_ is None or not summary.num_rows:
         return own, quality, None
     counts = tuple(np.split(table.categories, np.cumsum(sizes)[:-1]))

@@ -8,6 +8,7 @@ holds: with r the reach of a metric for 2 b and c = |R F| 2 b,
 
 Normal noise in the sums is never more than 40 standard deviations.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -22,7 +23,9 @@ FARTHEST = 40.0  # standard deviations of noise
 SLACK = 1e-3  # roundings, and likelihoods of units whose parameters sum to a little more than 1
 
 
-def check_possible(vectors: RowVectors, metrics: tuple[Any, ...], summary: BatchSummary, name: str = "summary") -> None:
+def check_possible(
+    vectors: RowVectors, metrics: tuple[Any, ...], summary: BatchSummary, name: str = "summary"
+) -> None:
     """Raise unless the sums of a summary can be those of so many rows.
 
     Parameters
@@ -40,14 +43,21 @@ def check_possible(vectors: RowVectors, metrics: tuple[Any, ...], summary: Batch
         If they cannot.
     """
     if len(summary.sums) != vectors.size:
-        raise ValueError(f"`{name}` has {len(summary.sums)} sums, expected {vectors.size}: make the summary again")
+        raise ValueError(
+            f"`{name}` has {len(summary.sums)} sums, expected {vectors.size}: make the summary again"
+        )
     most = summary.seen * vectors.bounds * (1 + SLACK)
-    least = np.where(np.arange(vectors.size) < len(vectors.nodes), 0.0, -most) - 1e-9 * summary.num_rows
+    least = (
+        np.where(np.arange(vectors.size) < len(vectors.nodes), 0.0, -most) - 1e-9 * summary.num_rows
+    )
     noise = 0.0 if summary.privacy is None else FARTHEST * np.sqrt(summary.privacy.variances)
     spread = summary.spread
     if ((summary.sums > most + noise) | (summary.sums < least - noise)).any() or not (
-            spread is None or _is_of_rows(spread, summary.num_rows, metrics, vectors.bounds)):
-        raise ValueError(f"`{name}` holds sums that {summary.num_rows} rows cannot have: make the summary again")
+        spread is None or _is_of_rows(spread, summary.num_rows, metrics, vectors.bounds)
+    ):
+        raise ValueError(
+            f"`{name}` holds sums that {summary.num_rows} rows cannot have: make the summary again"
+        )
 
 
 def _is_of_rows(spread: Spread, T: int, metrics: tuple[Any, ...], bounds: np.ndarray) -> bool:
@@ -58,7 +68,7 @@ def _is_of_rows(spread: Spread, T: int, metrics: tuple[Any, ...], bounds: np.nda
     if squares.shape != reach.shape or spread.sketch.shape[1:] != corners.shape[1:] * 2:
         return False
     with np.errstate(over="ignore"):  # infinite is too large
-        fits = (squares <= T * reach ** 2 * most) & (squares ** 2 <= T * fourths * most)
-        fits &= fourths <= squares ** 2 * most
+        fits = (squares <= T * reach**2 * most) & (squares**2 <= T * fourths * most)
+        fits &= fourths <= squares**2 * most
     products = corners[:, :, None] * corners[:, None, :]
     return bool(fits.all() and (np.abs(spread.sketch) <= T * products * most).all())

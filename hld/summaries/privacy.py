@@ -41,6 +41,7 @@ Dwork and Roth (2014), The algorithmic foundations of differential privacy, Foun
 Computer Science 9, 211.
 Mironov (2012), On significance of the least significant bits for differential privacy, CCS.
 """
+
 from __future__ import annotations
 
 import math
@@ -57,7 +58,7 @@ from hld.vectors.ranges import unit_ranges
 
 MOST_CATEGORIES = 2000  # whose pairs are all compared
 LEAST_SHARE = 1e-3  # of the range, below which no deviation counts
-GRID = 2.0 ** -20  # of the deviation of the noise
+GRID = 2.0**-20  # of the deviation of the noise
 
 
 def check_privacy(epsilon: float | None, delta: float) -> tuple[Any, ...]:
@@ -98,13 +99,22 @@ def check_noise_can_be_judged(test: Any, argument: str) -> None:
     """
     kept = test.calibration.kept
     if len(test.mean) > MAX_FULL_SPECTRUM or (kept is not None and kept.has_holes):
-        found = "one with holes" if kept is not None and kept.has_holes else f"{len(test.mean)} nodes"
-        raise ValueError(f"{argument}, whose null needs at most {MAX_FULL_SPECTRUM} nodes and a reference without "
-                         f"holes, found {found}: make summaries without `epsilon` for this model")
+        found = (
+            "one with holes" if kept is not None and kept.has_holes else f"{len(test.mean)} nodes"
+        )
+        raise ValueError(
+            f"{argument}, whose null needs at most {MAX_FULL_SPECTRUM} nodes and a reference without "
+            f"holes, found {found}: make summaries without `epsilon` for this model"
+        )
 
 
-def with_noise(test: Any, summary: BatchSummary, epsilon: float, delta: float,
-               rng: int | np.random.Generator | None = None) -> BatchSummary:
+def with_noise(
+    test: Any,
+    summary: BatchSummary,
+    epsilon: float,
+    delta: float,
+    rng: int | np.random.Generator | None = None,
+) -> BatchSummary:
     """The summary with noise in its sums, and nothing else about the rows.
 
     Parameters
@@ -135,14 +145,26 @@ def with_noise(test: Any, summary: BatchSummary, epsilon: float, delta: float,
     else:
         noise = pcircuit.check_generator(rng).standard_normal(size)
     grid = np.exp2(np.floor(np.log2(np.where(deviations > 0, deviations, 1.0)))) * GRID
-    sums = np.where(deviations > 0, np.round((summary.sums[:m] + noise * deviations) / grid) * grid, summary.sums[:m])
-    rest = test.mean[m:]  # in place of features of the score, for which no bound is known: their metric says nothing
-    return replace(summary, sums=np.append(sums, summary.num_rows * rest), spread=None, table=None,
-                   privacy=Privacy(epsilon, delta, np.append(deviations ** 2, np.zeros(len(rest)))))
+    sums = np.where(
+        deviations > 0,
+        np.round((summary.sums[:m] + noise * deviations) / grid) * grid,
+        summary.sums[:m],
+    )
+    rest = test.mean[
+        m:
+    ]  # in place of features of the score, for which no bound is known: their metric says nothing
+    return replace(
+        summary,
+        sums=np.append(sums, summary.num_rows * rest),
+        spread=None,
+        table=None,
+        privacy=Privacy(epsilon, delta, np.append(deviations**2, np.zeros(len(rest)))),
+    )
 
 
-def noise_deviations(circuit: pcircuit.Circuit, nodes: np.ndarray, stds: np.ndarray, epsilon: float,
-                     delta: float) -> np.ndarray:
+def noise_deviations(
+    circuit: pcircuit.Circuit, nodes: np.ndarray, stds: np.ndarray, epsilon: float, delta: float
+) -> np.ndarray:
     """(m,) tau s_j, the deviation of the noise in each sum.
 
     Parameters
@@ -166,7 +188,7 @@ def noise_deviations(circuit: pcircuit.Circuit, nodes: np.ndarray, stds: np.ndar
     """
     low, high = unit_ranges(circuit)[nodes].T
     ranges = high - low
-    units = np.sqrt(ranges * np.maximum(stds[:len(nodes)], LEAST_SHARE * ranges))
+    units = np.sqrt(ranges * np.maximum(stds[: len(nodes)], LEAST_SHARE * ranges))
     return units * sensitivity(circuit, nodes, units) * gaussian_factor(epsilon, delta)
 
 
@@ -190,13 +212,17 @@ def sensitivity(circuit: pcircuit.Circuit, nodes: np.ndarray, units: np.ndarray)
     for r in np.unique(regions).tolist():
         places = np.flatnonzero((regions == r) & (units > 0))
         region = circuit.regions[r]
-        is_table = isinstance(region, pcircuit.InputRegion) and region.num_categories <= MOST_CATEGORIES
+        is_table = (
+            isinstance(region, pcircuit.InputRegion) and region.num_categories <= MOST_CATEGORIES
+        )
         if not len(places):
             continue
         if is_table and (kinds[places] == "input").all():
             probs = region.probs[nodes[places] - first[r]]
-            points = ((probs - probs[:, :1]) / units[places, None]).T  # exact differences, however alike they are
-            norms = (points ** 2).sum(axis=1)
+            points = (
+                (probs - probs[:, :1]) / units[places, None]
+            ).T  # exact differences, however alike they are
+            norms = (points**2).sum(axis=1)
             total += float((norms[:, None] + norms - 2 * points @ points.T).max())
         else:
             total += float((scaled[places] ** 2).sum())
@@ -227,7 +253,9 @@ def gaussian_factor(epsilon: float, delta: float) -> float:
 
     def excess(log_factor: Any) -> Any:
         a = math.exp(log_factor)
-        lost = ndtr(0.5 / a - epsilon * a) - math.exp(min(epsilon + log_ndtr(-0.5 / a - epsilon * a), 0.0))
+        lost = ndtr(0.5 / a - epsilon * a) - math.exp(
+            min(epsilon + log_ndtr(-0.5 / a - epsilon * a), 0.0)
+        )
         return lost - delta
 
     low, high = -1.0, 1.0

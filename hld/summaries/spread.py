@@ -23,6 +23,7 @@ References
 Alon, Matias and Szegedy (1999), The space complexity of approximating the frequency moments, Journal of Computer and
 System Sciences 58, 137 (sketches by random signs).
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -50,12 +51,18 @@ def sketches_of(metrics: tuple[Any, ...]) -> tuple[np.ndarray, ...]:
     -------
     tuple of (m, r) float arrays
     """
-    return tuple(np.ascontiguousarray(metric.adjoint(_signs(len(metric.apply(np.zeros(metric.width))))).T)
-                 for metric in metrics)
+    return tuple(
+        np.ascontiguousarray(metric.adjoint(_signs(len(metric.apply(np.zeros(metric.width))))).T)
+        for metric in metrics
+    )
 
 
-def spread_of(metrics: tuple[Any, ...], sketches: tuple[np.ndarray, ...], kept: KeptRows,
-              differences: np.ndarray) -> Spread:
+def spread_of(
+    metrics: tuple[Any, ...],
+    sketches: tuple[np.ndarray, ...],
+    kept: KeptRows,
+    differences: np.ndarray,
+) -> Spread:
     """The spread of rows.
 
     Parameters
@@ -76,15 +83,25 @@ def spread_of(metrics: tuple[Any, ...], sketches: tuple[np.ndarray, ...], kept: 
         squared = metric.squared(differences)
         small = differences @ signs
         squares.append(squared.sum())
-        fourths.append((squared ** 2).sum())
+        fourths.append((squared**2).sum())
         odd.append(int((squared > farthest * (1 + TIE)).sum()))
         sketch.append(small.T @ small)
-    return Spread(np.array(squares), np.array(fourths), np.array(odd, dtype=np.int64), np.array(sketch))
+    return Spread(
+        np.array(squares), np.array(fourths), np.array(odd, dtype=np.int64), np.array(sketch)
+    )
 
 
-def confirmed_by_spread(kept: KeptRows, metrics: tuple[Any, ...], spread: Spread, mean: np.ndarray,
-                        squared: np.ndarray, T: int, stretch: float = 1.0,
-                        *, held: float | None = None) -> tuple[Any, ...]:
+def confirmed_by_spread(
+    kept: KeptRows,
+    metrics: tuple[Any, ...],
+    spread: Spread,
+    mean: np.ndarray,
+    squared: np.ndarray,
+    T: int,
+    stretch: float = 1.0,
+    *,
+    held: float | None = None,
+) -> tuple[Any, ...]:
     """For each metric the p-value that the spread of the batch allows: `hld.nulls.ranks.confirmation`, without rows.
 
     Parameters
@@ -111,19 +128,33 @@ def confirmed_by_spread(kept: KeptRows, metrics: tuple[Any, ...], spread: Spread
         center = metric.apply(mean)
         length = float(np.linalg.norm(center))
         small = _signs(len(center)) @ center
-        norms = _norms(spread.sketch[i] - T * np.outer(small, small), spread.squares[i] - T * length ** 2, T)
+        norms = _norms(
+            spread.sketch[i] - T * np.outer(small, small), spread.squares[i] - T * length**2, T
+        )
         own = ((spread.fourths[i] / T) ** 0.25 + T / N * length) ** 4
-        value = pooled_of_norms(k, kept.norms[i], kept.fourth[i], norms * stretch ** 2, own * stretch ** 4,
-                                (length * stretch, squared[i], T))
+        value = pooled_of_norms(
+            k,
+            kept.norms[i],
+            kept.fourth[i],
+            norms * stretch**2,
+            own * stretch**4,
+            (length * stretch, squared[i], T),
+        )
         h = int(spread.odd[i])
         if h and min(MOST_VECTORS, k) >= T:
-            value = max(value, float(np.prod((T - np.arange(h)) / ((k if held is None else held) + T - np.arange(h)))))
+            value = max(
+                value,
+                float(
+                    np.prod((T - np.arange(h)) / ((k if held is None else held) + T - np.arange(h)))
+                ),
+            )
         result.append(value)
     return tuple(result)
 
 
-def pooled_by_spread(metrics: tuple[Any, ...], batches: tuple[Any, Any], mean: np.ndarray,
-                     squared: np.ndarray) -> tuple[Any, ...]:
+def pooled_by_spread(
+    metrics: tuple[Any, ...], batches: tuple[Any, Any], mean: np.ndarray, squared: np.ndarray
+) -> tuple[Any, ...]:
     """For each metric the p-value that the spreads of two batches allow, whatever the rows of both follow.
 
     The covariance of a row is that of all rows about their common mean.  The law has three cumulants of it
@@ -153,11 +184,13 @@ def pooled_by_spread(metrics: tuple[Any, ...], batches: tuple[Any, Any], mean: n
         length, signs = float(np.linalg.norm(center)), _signs(len(center))
         small = signs @ center
         scatter = sum(one.spread.sketch[i] for one in batches) - N * np.outer(small, small)
-        trace = max(sum(one.spread.squares[i] for one in batches) - N * length ** 2, 0.0) / (N - 1)
+        trace = max(sum(one.spread.squares[i] for one in batches) - N * length**2, 0.0) / (N - 1)
         values = np.maximum(np.linalg.eigvalsh(scatter), 0.0) / (N - 1)
-        second, scale = float((values ** 2).sum()), three_moments(values).scale
+        second, scale = float((values**2).sum()), three_moments(values).scale
         fourth = ((sum(one.spread.fourths[i] for one in batches) / N) ** 0.25 + length) ** 4
-        stretch = excess_of(trace, np.sqrt(second), fourth) * (T ** -3.0 + n ** -3.0) / (1 / T + 1 / n) ** 2
+        stretch = (
+            excess_of(trace, np.sqrt(second), fourth) * (T**-3.0 + n**-3.0) / (1 / T + 1 / n) ** 2
+        )
         law = ThreeMoments(trace, second, scale)
         result.append(float(law.tail(squared[i] / (1 / T + 1 / n), max(1.0, 1.0 + float(stretch)))))
     return tuple(result)
@@ -169,9 +202,17 @@ def _norms(scatter: np.ndarray, square: float, T: int) -> np.ndarray:
         return np.zeros(3)
     trace = max(square, 0.0) / (T - 1)
     frobenius = min(float(np.linalg.norm(scatter)) / (T - 1), trace)
-    return np.array([trace, frobenius, min(max(float(np.linalg.eigvalsh(scatter)[-1]), 0.0) / (T - 1), frobenius)])
+    return np.array(
+        [
+            trace,
+            frobenius,
+            min(max(float(np.linalg.eigvalsh(scatter)[-1]), 0.0) / (T - 1), frobenius),
+        ]
+    )
 
 
 def _signs(l: int) -> np.ndarray:
     """(r, l) R."""
-    return (2.0 * np.random.default_rng([SEED, l]).integers(0, 2, size=(SKETCH, l)) - 1.0) / np.sqrt(SKETCH)
+    return (
+        2.0 * np.random.default_rng([SEED, l]).integers(0, 2, size=(SKETCH, l)) - 1.0
+    ) / np.sqrt(SKETCH)

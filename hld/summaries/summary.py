@@ -15,6 +15,7 @@ Besides these a summary holds, where they are known,
 * `TableCounts`: cells that the schema does not know, and the counts of each column's categories
 * `Privacy`: the noise that was added, and the guarantee that it gives
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
@@ -70,8 +71,12 @@ class TableCounts:
 
     def __add__(self, other: TableCounts) -> TableCounts:
         # what only some of the parts lack is missing there, and not absent
-        return TableCounts(self.cells + other.cells, self.categories + other.categories,
-                           tuple(sorted({*self.absent} & {*other.absent})), tuple(sorted({*self.extra, *other.extra})))
+        return TableCounts(
+            self.cells + other.cells,
+            self.categories + other.categories,
+            tuple(sorted({*self.absent} & {*other.absent})),
+            tuple(sorted({*self.extra, *other.extra})),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +97,11 @@ class Privacy:
 
     def __add__(self, other: Privacy) -> Privacy:
         # a row is in one of the parts only, so the larger loss is that of both (parallel composition)
-        return Privacy(max(self.epsilon, other.epsilon), max(self.delta, other.delta), self.variances + other.variances)
+        return Privacy(
+            max(self.epsilon, other.epsilon),
+            max(self.delta, other.delta),
+            self.variances + other.variances,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,21 +174,33 @@ class BatchSummary:
         if not isinstance(other, BatchSummary):
             return NotImplemented
         if other.model != self.model:
-            raise ValueError(f"`other` is a summary for the model {other.model[:8]}, expected {self.model[:8]}: only "
-                             "summaries that were made with one model add up")
+            raise ValueError(
+                f"`other` is a summary for the model {other.model[:8]}, expected {self.model[:8]}: only "
+                "summaries that were made with one model add up"
+            )
         parts = {}
         if (self.privacy is None) != (other.privacy is None):
-            raise ValueError(f"`other` has {'noise' if self.privacy is None else 'no noise'} for privacy, expected it "
-                             "to be like the first: give each of them an `epsilon`, or none")
+            raise ValueError(
+                f"`other` has {'noise' if self.privacy is None else 'no noise'} for privacy, expected it "
+                "to be like the first: give each of them an `epsilon`, or none"
+            )
         for name in ("spread", "table", "privacy"):
             one, two = getattr(self, name), getattr(other, name)
             if (one is None) != (two is None):
                 has = "a" if one is None else "no"
-                raise ValueError(f"`other` has {has} `{name}`, expected it to be like the first: only summaries of one "
-                                 "kind add up")
+                raise ValueError(
+                    f"`other` has {has} `{name}`, expected it to be like the first: only summaries of one "
+                    "kind add up"
+                )
             parts[name] = None if one is None else one + two
-        return BatchSummary(self.model, self.num_rows + other.num_rows, self.sums + other.sums, self.seen + other.seen,
-                            self.num_missing + other.num_missing, **parts)
+        return BatchSummary(
+            self.model,
+            self.num_rows + other.num_rows,
+            self.sums + other.sums,
+            self.seen + other.seen,
+            self.num_missing + other.num_missing,
+            **parts,
+        )
 
     def __radd__(self, other: object) -> BatchSummary:
         return self if isinstance(other, int) and other == 0 else NotImplemented
@@ -259,9 +280,15 @@ class BatchSummary:
         return cls._of_parts(*read_binary(data))
 
     def __repr__(self) -> str:
-        noise = "" if self.privacy is None else f", epsilon {self.privacy.epsilon:g}, delta {self.privacy.delta:g}"
-        return (f"BatchSummary({self.num_rows} row{'s' * (self.num_rows != 1)}, {len(self.sums)} numbers, model "
-                f"{self.model[:8]}{noise})")
+        noise = (
+            ""
+            if self.privacy is None
+            else f", epsilon {self.privacy.epsilon:g}, delta {self.privacy.delta:g}"
+        )
+        return (
+            f"BatchSummary({self.num_rows} row{'s' * (self.num_rows != 1)}, {len(self.sums)} numbers, model "
+            f"{self.model[:8]}{noise})"
+        )
 
     def _parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Scalars as JSON holds them, and arrays."""
@@ -284,10 +311,24 @@ class BatchSummary:
         """The summary of parts that `hld.summaries.forms` has checked one by one."""
         T, sums = scalars["num_rows"], arrays["sums"]
         seen = arrays.get("seen", np.full(len(sums), T, dtype=np.int64))
-        spread = Spread(*(arrays[one.name] for one in fields(Spread))) if "sketch" in arrays else None
-        table = TableCounts(arrays["cells"], arrays["categories"], tuple(scalars["absent"]),
-                            tuple(scalars["extra"])) if "cells" in arrays else None
-        privacy = Privacy(scalars["epsilon"], scalars["delta"], arrays["variances"]) if "variances" in arrays else None
+        spread = (
+            Spread(*(arrays[one.name] for one in fields(Spread))) if "sketch" in arrays else None
+        )
+        table = (
+            TableCounts(
+                arrays["cells"],
+                arrays["categories"],
+                tuple(scalars["absent"]),
+                tuple(scalars["extra"]),
+            )
+            if "cells" in arrays
+            else None
+        )
+        privacy = (
+            Privacy(scalars["epsilon"], scalars["delta"], arrays["variances"])
+            if "variances" in arrays
+            else None
+        )
         return cls(scalars["model"], T, sums, seen, scalars["num_missing"], spread, table, privacy)
 
 
@@ -305,6 +346,8 @@ def check_summary(value: object, name: str = "summary") -> BatchSummary:
     BatchSummary
     """
     if not isinstance(value, BatchSummary):
-        raise TypeError(f"`{name}` must be a BatchSummary, found {type(value).__name__}: make one with `summarize`")
+        raise TypeError(
+            f"`{name}` must be a BatchSummary, found {type(value).__name__}: make one with `summarize`"
+        )
     pcircuit.check_whole_number(value.num_rows, f"{name}.num_rows", 1)
     return value

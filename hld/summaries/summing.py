@@ -1,4 +1,5 @@
 """Rows to a summary, a block of rows at a time."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -14,13 +15,25 @@ from hld.summaries.summary import BatchSummary, Spread
 from hld.vectors.completion import complete
 
 BLOCK_VALUES = 4_000_000  # likelihoods that are held at a time
-CACHED_VALUES = 125_000  # of these, differences that the metrics look at in turn: a megabyte, which caches hold
-MOST_SPREAD, LEAST_SPREAD = 20_000, 1_000  # rows of a batch whose spread is taken; of each further chunk of it
+CACHED_VALUES = (
+    125_000  # of these, differences that the metrics look at in turn: a megabyte, which caches hold
+)
+MOST_SPREAD, LEAST_SPREAD = (
+    20_000,
+    1_000,
+)  # rows of a batch whose spread is taken; of each further chunk of it
 SEED = 17  # of their choice
 
 
-def summarize_rows(test: Any, rows: Any, *, epsilon: float | None = None, delta: float = 1e-6,
-                   rng: int | np.random.Generator | None = None, first: int = 0) -> BatchSummary:
+def summarize_rows(
+    test: Any,
+    rows: Any,
+    *,
+    epsilon: float | None = None,
+    delta: float = 1e-6,
+    rng: int | np.random.Generator | None = None,
+    first: int = 0,
+) -> BatchSummary:
     """The summary of rows for a test.
 
     Parameters
@@ -55,15 +68,23 @@ def summarize_rows(test: Any, rows: Any, *, epsilon: float | None = None, delta:
     rows = pcircuit.check_evidence(test.circuit, rows, name="rows")
     num_missing = int((rows < 0).sum()) if rows.size else 0
     if num_missing and epsilon is not None:
-        raise ValueError(f"`rows` has {num_missing} missing entries, expected none with `epsilon`: fill them in, or "
-                         "leave out the rows that have them")
+        raise ValueError(
+            f"`rows` has {num_missing} missing entries, expected none with `epsilon`: fill them in, or "
+            "leave out the rows that have them"
+        )
     if num_missing and test.missing == "exact":
-        raise ValueError(f"`rows` has {num_missing} missing entries, expected none with missing='exact', whose null "
-                         "depends on which they are: test the rows, or use another `missing`")
+        raise ValueError(
+            f"`rows` has {num_missing} missing entries, expected none with missing='exact', whose null "
+            "depends on which they are: test the rows, or use another `missing`"
+        )
     if num_missing and test.missing == "complete":
         rows, _ = complete(test.circuit, rows, test.settings.seed + first)
     found = _summed(test, rows if len(rows) else None, num_missing, first)
-    return found if epsilon is None else with_noise(test, replace(found, spread=None), epsilon, delta, rng)
+    return (
+        found
+        if epsilon is None
+        else with_noise(test, replace(found, spread=None), epsilon, delta, rng)
+    )
 
 
 def _summed(test: Any, rows: Any, num_missing: int, first: int) -> BatchSummary:
@@ -88,7 +109,9 @@ def _spread(test: Any, rows: Any, num_missing: int, n: int, first: int) -> Sprea
     sketches, share = sketches_of(parts.metrics), 1.0
     found = spread_of(parts.metrics, sketches, parts.kept, np.zeros((0, look.size)))
     if n > most:
-        rows = rows[np.sort(np.random.default_rng([SEED, first, n]).choice(n, size=most, replace=False))]
+        rows = rows[
+            np.sort(np.random.default_rng([SEED, first, n]).choice(n, size=most, replace=False))
+        ]
         n, share = most, n / most
     for block in _blocks(rows, n, BLOCK_VALUES // look.size):
         differences = parts.differences(look, block)
@@ -102,4 +125,4 @@ def _spread(test: Any, rows: Any, num_missing: int, n: int, first: int) -> Sprea
 
 def _blocks(rows: Any, n: int, size: int) -> Iterator[Any]:
     """So many rows at a time, at least one."""
-    return (rows[start:start + max(1, size)] for start in range(0, n, max(1, size)))
+    return (rows[start : start + max(1, size)] for start in range(0, n, max(1, size)))

@@ -5,6 +5,7 @@ circuit are cut alike: a part of a bin has its share of the bin's probability.  
 P(box), exactly, and a row is drawn from a box with probability P(box) / P(condition) and from p(x | box) in it
 (`pcircuit.condition`): every row that is drawn satisfies the condition.
 """
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,15 @@ if TYPE_CHECKING:
     from hld.synthetic.values import Grid, ValueTables
 
 
-def draw_rows(circuit: pcircuit.Circuit, columns: tuple[Any, ...], tables: ValueTables, num_samples: Any, *,
-              where: Any = None, rng: Any = None) -> np.ndarray:
+def draw_rows(
+    circuit: pcircuit.Circuit,
+    columns: tuple[Any, ...],
+    tables: ValueTables,
+    num_samples: Any,
+    *,
+    where: Any = None,
+    rng: Any = None,
+) -> np.ndarray:
     """Rows of a table drawn from a circuit.
 
     Parameters
@@ -67,7 +75,9 @@ def draw_rows(circuit: pcircuit.Circuit, columns: tuple[Any, ...], tables: Value
     return rows
 
 
-def condition_probability(circuit: pcircuit.Circuit, columns: Any, tables: Any, where: Any) -> float:
+def condition_probability(
+    circuit: pcircuit.Circuit, columns: Any, tables: Any, where: Any
+) -> float:
     """P(where) under the circuit, exact up to the values inside bins.
 
     Parameters
@@ -95,8 +105,9 @@ def condition_probability(circuit: pcircuit.Circuit, columns: Any, tables: Any, 
     return min(total, 1.0)  # disjoint boxes that are everything may add up to a little more
 
 
-def cut_circuit(circuit: pcircuit.Circuit, columns: tuple[Any, ...], grids: list[Grid | None],
-                cuts: Any) -> pcircuit.Circuit:
+def cut_circuit(
+    circuit: pcircuit.Circuit, columns: tuple[Any, ...], grids: list[Grid | None], cuts: Any
+) -> pcircuit.Circuit:
     """The circuit over bins that are cut: every part of a bin has its share of the bin's probability.
 
     Parameters
@@ -122,8 +133,12 @@ def cut_circuit(circuit: pcircuit.Circuit, columns: tuple[Any, ...], grids: list
             continue
         coarse, fine = cut_edges(columns[v], ()), cut_edges(columns[v], cuts[v])
         bins = np.searchsorted(coarse, fine[:-1], side="right") - 1
-        shares = np.concatenate([grids[v].shares(np.append(fine[:-1][bins == k], coarse[k + 1]))
-                                 for k in range(len(coarse) - 1)])
+        shares = np.concatenate(
+            [
+                grids[v].shares(np.append(fine[:-1][bins == k], coarse[k + 1]))
+                for k in range(len(coarse) - 1)
+            ]
+        )
         regions.append(pcircuit.InputRegion(v, region.probs[:, bins] * shares))  # type: ignore[union-attr]
     return pcircuit.Circuit(circuit.vtree, regions)
 
@@ -143,10 +158,15 @@ def _drawn(circuit: pcircuit.Circuit, boxes: list[Any], count: int, rng: Any) ->
         return pcircuit.sample(circuit, count, rng=rng).astype(np.int64)
     logs = np.array([pcircuit.log_probability(circuit, box) for box in boxes])
     if not len(logs) or logs.max() == -np.inf:
-        raise ValueError("`where` has probability zero under the model, so there are no such rows to draw")
+        raise ValueError(
+            "`where` has probability zero under the model, so there are no such rows to draw"
+        )
     weights = np.exp(logs - logs.max())
-    rows = [pcircuit.sample(pcircuit.condition(circuit, box, keep_known=True), int(n), rng=rng)
-            for box, n in zip(boxes, rng.multinomial(count, weights / weights.sum()), strict=True) if n]
+    rows = [
+        pcircuit.sample(pcircuit.condition(circuit, box, keep_known=True), int(n), rng=rng)
+        for box, n in zip(boxes, rng.multinomial(count, weights / weights.sum()), strict=True)
+        if n
+    ]
     if not rows:
         return np.zeros((0, circuit.num_variables), dtype=np.int64)
     return rng.permutation(np.concatenate(rows).astype(np.int64))

@@ -17,6 +17,7 @@ of disjoint boxes,
 
 Bins are cut where the text compares with a number inside one, before anything else (`cuts`).
 """
+
 from __future__ import annotations
 
 import ast
@@ -40,8 +41,17 @@ if TYPE_CHECKING:
 MOST_BOXES = 512
 LONGEST = 10_000  # characters
 SHOWN = 8  # levels in a message
-TEXTS_AND_QUOTED = re.compile(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`([^`]*)`""")  # backquotes in texts are text
-FLIPPED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Eq: ast.Eq, ast.NotEq: ast.NotEq}
+TEXTS_AND_QUOTED = re.compile(
+    r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`([^`]*)`"""
+)  # backquotes in texts are text
+FLIPPED = {
+    ast.Lt: ast.Gt,
+    ast.LtE: ast.GtE,
+    ast.Gt: ast.Lt,
+    ast.GtE: ast.LtE,
+    ast.Eq: ast.Eq,
+    ast.NotEq: ast.NotEq,
+}
 EXPECTED = "expected comparisons of columns with values, joined by and, or, not"
 
 
@@ -103,9 +113,22 @@ def cut_edges(column: Any, cuts: set[float] | tuple[float, ...]) -> np.ndarray:
 class _Reader:
     """Turns parts of a condition into boxes; `cuts` collects where bins are to be cut, `place` is for errors."""
 
-    def __init__(self, text: str, columns: tuple[Any, ...], grids: list[Grid | None], names: dict[str, int],
-                 cuts: dict[int, Any], place: Callable[[Any], int]) -> None:
-        self.text, self.columns, self.grids, self.names, self.place = text, columns, grids, names, place
+    def __init__(
+        self,
+        text: str,
+        columns: tuple[Any, ...],
+        grids: list[Grid | None],
+        names: dict[str, int],
+        cuts: dict[int, Any],
+        place: Callable[[Any], int],
+    ) -> None:
+        self.text, self.columns, self.grids, self.names, self.place = (
+            text,
+            columns,
+            grids,
+            names,
+            place,
+        )
         self.cuts = {v: set(points) for v, points in cuts.items()}
 
     def boxes(self, node: Any) -> list[Any]:
@@ -132,7 +155,9 @@ class _Reader:
         if self._is_name(right) and not self._is_name(left) and kind in FLIPPED:
             left, right, kind = right, left, FLIPPED[kind]
         if not self._is_name(left):
-            raise self._refuse(node, "expected the name of a column on one side and values on the other")
+            raise self._refuse(
+                node, "expected the name of a column on one side and values on the other"
+            )
         v = self.names[left.id]
         if kind in (ast.In, ast.NotIn):
             if not isinstance(right, (ast.List, ast.Tuple, ast.Set)):
@@ -145,7 +170,9 @@ class _Reader:
         elif kind in FLIPPED:
             value = self._value(right)
             at_least = self._at_least(v, value, above=kind in (ast.Gt, ast.LtE))
-            return self._box(v, at_least if kind in (ast.Gt, ast.GtE) else self._numbers(v) - at_least)
+            return self._box(
+                v, at_least if kind in (ast.Gt, ast.GtE) else self._numbers(v) - at_least
+            )
         else:
             raise self._refuse(node, "expected ==, !=, <, <=, >, >=, in or not in")
         return self._box(v, found if kind is ast.Eq else self._all(v) - found)
@@ -155,23 +182,36 @@ class _Reader:
         column = self.columns[v]
         if is_binned(column):
             return self._at_least(v, value, above=False) - self._at_least(v, value, above=True)
-        matches = [c for c, level in enumerate(column.levels) if level == value and isinstance(level, str)
-                   == isinstance(value, str)]
+        matches = [
+            c
+            for c, level in enumerate(column.levels)
+            if level == value and isinstance(level, str) == isinstance(value, str)
+        ]
         if not matches and isinstance(value, str) and (time := same_time(value)):
             matches = found_by_time(column.levels).get(time, [])
         if not matches:
-            raise ValueError(f"`where` compares column {column.name!r} with {value!r}, which is none of its levels, "
-                             f"expected one of {listed(column.levels, SHOWN)}")
+            raise ValueError(
+                f"`where` compares column {column.name!r} with {value!r}, which is none of its levels, "
+                f"expected one of {listed(column.levels, SHOWN)}"
+            )
         return frozenset(matches)
 
     def _at_least(self, v: Any, value: Any, above: Any) -> frozenset[int]:
         """Categories of numbers that are at least a value, or above it."""
         column = self.columns[v]
         if not is_binned(column):
-            if any(isinstance(level, str) for level in column.levels) or isinstance(value, (str, bool)):
-                raise ValueError(f"`where` compares column {column.name!r} with {value!r} by size, which is for "
-                                 "numbers alone, expected ==, != or in")
-            return frozenset(c for c, level in enumerate(column.levels) if (level > value if above else level >= value))
+            if any(isinstance(level, str) for level in column.levels) or isinstance(
+                value, (str, bool)
+            ):
+                raise ValueError(
+                    f"`where` compares column {column.name!r} with {value!r} by size, which is for "
+                    "numbers alone, expected ==, != or in"
+                )
+            return frozenset(
+                c
+                for c, level in enumerate(column.levels)
+                if (level > value if above else level >= value)
+            )
         cut = self.grids[v].cut(_number(column, value), above)
         self.cuts.setdefault(v, set()).add(cut)
         starts = cut_edges(column, self.cuts[v])[:-1]
@@ -180,7 +220,11 @@ class _Reader:
     def _all(self, v: int) -> frozenset[int]:
         """All categories of a column."""
         column = self.columns[v]
-        count = len(cut_edges(column, self.cuts.get(v, ()))) - 1 if is_binned(column) else column.num_categories
+        count = (
+            len(cut_edges(column, self.cuts.get(v, ()))) - 1
+            if is_binned(column)
+            else column.num_categories
+        )
         return frozenset(range(count))
 
     def _numbers(self, v: Any) -> frozenset[int]:
@@ -216,8 +260,10 @@ class _Reader:
             return False
         if node.id not in self.names:
             known = listed(column.name for column in self.columns)
-            raise ValueError(f"`where` names the column {node.id!r}, expected one of {known}; text goes in quotes, "
-                             "names that are no words in backquotes")
+            raise ValueError(
+                f"`where` names the column {node.id!r}, expected one of {known}; text goes in quotes, "
+                "names that are no words in backquotes"
+            )
         return True
 
     def _value(self, node: Any) -> Any:
@@ -227,27 +273,39 @@ class _Reader:
             sign, node = (-1 if isinstance(node.op, ast.USub) else 1), node.operand
             if not isinstance(node, ast.Constant) or isinstance(node.value, (str, bool)):
                 raise self._refuse(node, "expected a number behind the sign")
-        if not isinstance(node, ast.Constant) or not isinstance(node.value, (str, bool, int, float)):
+        if not isinstance(node, ast.Constant) or not isinstance(
+            node.value, (str, bool, int, float)
+        ):
             raise self._refuse(node, "expected a number, a text in quotes, True or False")
-        if isinstance(node.value, int) and abs(node.value) >= 2 ** 1023:
+        if isinstance(node.value, int) and abs(node.value) >= 2**1023:
             raise self._refuse(node, "expected a number that double precision can hold")
         return sign * node.value if sign < 0 else node.value
 
     def _refuse(self, node: Any, expected: str) -> Any:
         """The error for a part that is none of the grammar."""
-        return ValueError(f"`where` {self.text!r} cannot be read at character {self.place(node)}: {expected}")
+        return ValueError(
+            f"`where` {self.text!r} cannot be read at character {self.place(node)}: {expected}"
+        )
 
 
 def _number(column: Any, value: Any) -> float:
     """A value as the numbers of a column with bins are, times in seconds."""
-    seconds = seconds_of_text(value, column.kind) if column.kind in TIMES and isinstance(value, str) else None
+    seconds = (
+        seconds_of_text(value, column.kind)
+        if column.kind in TIMES and isinstance(value, str)
+        else None
+    )
     if seconds is not None:
         return seconds
     if column.kind in TIMES and (column.kind != "duration" or isinstance(value, (str, bool))):
-        raise ValueError(f"`where` compares column {column.name!r} with {value!r}, expected a {column.kind} such "
-                         f"as {column.texts([column.low])[0]!r}")
+        raise ValueError(
+            f"`where` compares column {column.name!r} with {value!r}, expected a {column.kind} such "
+            f"as {column.texts([column.low])[0]!r}"
+        )
     if isinstance(value, (str, bool)):
-        raise ValueError(f"`where` compares column {column.name!r} with {value!r}, expected a number")
+        raise ValueError(
+            f"`where` compares column {column.name!r} with {value!r}, expected a number"
+        )
     return value
 
 
@@ -268,28 +326,43 @@ def _parsed(text: Any, numbers: dict[str, int]) -> tuple[Any, ...]:
             return match[0]
         v = _number_of_name(match[1], numbers)
         if v is None:
-            raise ValueError(f"`where` names the column {match[1]!r}, expected one of {listed(numbers)}")
+            raise ValueError(
+                f"`where` names the column {match[1]!r}, expected one of {listed(numbers)}"
+            )
         stand_in = f"{prefix}{v}_".ljust(len(match[0]), "_")
         names[stand_in] = v
         start = match.start() + shifts[-1][0] - shifts[-1][1]
         shifts.extend([(start, match.start()), (start + len(stand_in), match.end())])
         return stand_in
+
     source = ""
     try:
         source = TEXTS_AND_QUOTED.sub(word, text)
         tree = _as_written(ast.parse(source.strip(), mode="eval").body, source.strip(), names)
-        return tree, names, lambda node: _place(source, shifts, node.lineno, node.col_offset, are_bytes=True)
-    except SyntaxError as error:    # an offset of 0 stands for the end
-        end = len(text) + 1     # also where Python counts what it has put in the place of a line's end
-        place = min(_place(source, shifts, error.lineno or 1, error.offset - 1), end) if error.offset else end
-        raise ValueError(f"`where` {text!r} cannot be read at character {place}: {EXPECTED}") from None
+        return (
+            tree,
+            names,
+            lambda node: _place(source, shifts, node.lineno, node.col_offset, are_bytes=True),
+        )
+    except SyntaxError as error:  # an offset of 0 stands for the end
+        end = len(text) + 1  # also where Python counts what it has put in the place of a line's end
+        place = (
+            min(_place(source, shifts, error.lineno or 1, error.offset - 1), end)
+            if error.offset
+            else end
+        )
+        raise ValueError(
+            f"`where` {text!r} cannot be read at character {place}: {EXPECTED}"
+        ) from None
     except ValueError as error:
         raise ValueError(f"`where` {text!r} cannot be read: {error}") from None
     except (MemoryError, RecursionError):
         raise ValueError("`where` is nested too deeply: write it with fewer parentheses") from None
 
 
-def _place(source: str, shifts: list[tuple[int, int]], line: int, before: int, *, are_bytes: bool = False) -> int:
+def _place(
+    source: str, shifts: list[tuple[int, int]], line: int, before: int, *, are_bytes: bool = False
+) -> int:
     """The character of a text, from 1 on, at a line of its source without outer blanks and so many letters, or bytes
     of UTF-8, before it.
     """
@@ -308,7 +381,11 @@ def _as_written(tree: Any, source: str, names: dict[str, int]) -> Any:
         if isinstance(node, ast.Name):
             written = ast.get_source_segment(source, node) or node.id
             v = _number_of_name(written, names)
-            node.id = written if v is None else next(name for name, number in names.items() if number == v)
+            node.id = (
+                written
+                if v is None
+                else next(name for name, number in names.items() if number == v)
+            )
     return tree
 
 
@@ -316,7 +393,11 @@ def _number_of_name(name: str, names: dict[str, int]) -> int | None:
     """The number of the column with a name, or of the only one whose name looks the same."""
     if name in names:
         return names[name]
-    alike = {v for one, v in names.items() if unicodedata.normalize("NFKC", one) == unicodedata.normalize("NFKC", name)}
+    alike = {
+        v
+        for one, v in names.items()
+        if unicodedata.normalize("NFKC", one) == unicodedata.normalize("NFKC", name)
+    }
     return alike.pop() if len(alike) == 1 else None
 
 
@@ -334,5 +415,7 @@ def _both(one: list[Any], other: list[dict[int, Any]]) -> list[Any]:
 def _checked(boxes: Any) -> list[Any]:
     """Boxes, if they are not too many."""
     if len(boxes) > MOST_BOXES:
-        raise ValueError(f"`where` splits into more than {MOST_BOXES} parts: write it with fewer `or`")
+        raise ValueError(
+            f"`where` splits into more than {MOST_BOXES} parts: write it with fewer `or`"
+        )
     return boxes

@@ -15,6 +15,7 @@ stand therefore for a - u/2, b - u/2 and c - u/2 in these formulas: the numbers 
 
 Durations that lie within a millisecond, but for a few, and are no whole microseconds have the unit of a nanosecond.
 """
+
 from __future__ import annotations
 
 import math
@@ -33,10 +34,10 @@ UNROUNDED = 0.0
 NANO = 1e-9  # unit of durations without one of these
 WITHIN = 1e-3  # of each other all of them are, but for the smallest and the largest in 64
 CLOSE = 1e-6  # of a unit
-LARGEST = 2.0 ** 40
-WIDEST = 2.0 ** 64  # of columns of integers
+LARGEST = 2.0**40
+WIDEST = 2.0**64  # of columns of integers
 LAST = np.finfo(np.float64).max
-HUGE = 2.0 ** 1000  # from here on differences of values, and slopes, may be beyond the doubles
+HUGE = 2.0**1000  # from here on differences of values, and slopes, may be beyond the doubles
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +64,23 @@ class ValueTables:
         """Tables that `to_arrays` wrote, for so many columns with bins; ValueError where they do not fit."""
         quantiles, units = arrays["quantiles"], arrays["units"]
         fits = quantiles.shape == (num_columns, GRID + 1) and quantiles.dtype == np.float64
-        if not fits or not np.isfinite(quantiles).all() or (quantiles[:, 1:] < quantiles[:, :-1]).any():
-            raise ValueError(f"the quantiles of values must be {num_columns} rows of {GRID + 1} ascending numbers")
+        if (
+            not fits
+            or not np.isfinite(quantiles).all()
+            or (quantiles[:, 1:] < quantiles[:, :-1]).any()
+        ):
+            raise ValueError(
+                f"the quantiles of values must be {num_columns} rows of {GRID + 1} ascending numbers"
+            )
         known = (*LONG_UNITS, *UNITS, UNROUNDED)
-        if units.shape != (num_columns,) or units.dtype != np.float64 or not np.isin(units, known).all():
-            raise ValueError(f"the units of values must be {num_columns} numbers out of {', '.join(map(str, known))}")
+        if (
+            units.shape != (num_columns,)
+            or units.dtype != np.float64
+            or not np.isin(units, known).all()
+        ):
+            raise ValueError(
+                f"the units of values must be {num_columns} numbers out of {', '.join(map(str, known))}"
+            )
         return cls(quantiles, units)
 
 
@@ -97,12 +110,17 @@ def value_tables(columns: tuple[Any, ...], arrays: list[Any]) -> ValueTables:
             numbers = numbers if len(numbers) else np.array([column.low, column.high])
             units.append(_unit(numbers, column.kind != "continuous"))
             quantiles.append(_quantiles(numbers, units[-1]))
-    return ValueTables(np.array(quantiles, dtype=np.float64).reshape(-1, GRID + 1), np.array(units, dtype=np.float64))
+    return ValueTables(
+        np.array(quantiles, dtype=np.float64).reshape(-1, GRID + 1),
+        np.array(units, dtype=np.float64),
+    )
 
 
 def _quantiles(numbers: np.ndarray, unit: float) -> np.ndarray:
     """(65,) quantiles of ascending numbers; of few rows only every tenth number is kept, and lines between these."""
-    knots = np.linspace(0, len(numbers) - 1, 1 + int(np.clip(len(numbers) // ROWS_PER_KNOT, 1, GRID)))
+    knots = np.linspace(
+        0, len(numbers) - 1, 1 + int(np.clip(len(numbers) // ROWS_PER_KNOT, 1, GRID))
+    )
     kept = numbers[np.floor(knots + 0.5).astype(int)]
     between = _on_lines(np.linspace(0, 1, GRID + 1), np.linspace(0, 1, len(kept)), kept)
     return between if unit == UNROUNDED or len(kept) > GRID else np.round(between / unit) * unit
@@ -116,7 +134,7 @@ def _on_lines(x: np.ndarray, knots: np.ndarray, values: np.ndarray) -> Any:
 
 def _scale(values: np.ndarray) -> float:
     """A power of two by which values are multiplied so that no slope between them overflows: 1 but for huge ones."""
-    return 1.0 if np.abs(values).max() < HUGE else 2.0 ** -16
+    return 1.0 if np.abs(values).max() < HUGE else 2.0**-16
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +197,9 @@ class Grid:
         if self.unit == UNROUNDED:
             return marks
         nearest = self.of_steps(np.ceil(self.steps(marks) - CLOSE) - 0.5)
-        return np.where(marks > self.high, marks + self.unit, nearest)  # all that are rounded to the largest
+        return np.where(
+            marks > self.high, marks + self.unit, nearest
+        )  # all that are rounded to the largest
 
     def draw(self, low: np.ndarray, high: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
         """Numbers in [low, high) from uniforms on [0, 1), all (N,)."""
@@ -187,8 +207,11 @@ class Grid:
         a, b = self.below(starts), self.below(ends)
         scale = _scale(self.quantiles)
         first, last = starts * scale, np.minimum(ends, LAST) * scale
-        x = np.where(b > a, _on_lines((a + uniforms * (b - a)) * GRID, np.arange(GRID + 1), self.quantiles),
-                     (first + uniforms * (last - first)) / scale)
+        x = np.where(
+            b > a,
+            _on_lines((a + uniforms * (b - a)) * GRID, np.arange(GRID + 1), self.quantiles),
+            (first + uniforms * (last - first)) / scale,
+        )
         x = np.clip(x, low, np.nextafter(high, -np.inf))
         if self.unit == UNROUNDED:
             return x
@@ -197,7 +220,10 @@ class Grid:
         ends_above = (self.of_steps(end) < high) & (np.abs(self.steps(high) - end) < CLOSE)
         least = np.ceil(self.steps(low) - CLOSE)
         most = np.where(ends_above, end, np.ceil(self.steps(high) - CLOSE) - 1)
-        return np.where(most >= least, self.of_steps(np.clip(np.round(self.steps(x)), least, most)), x) + 0.0  # no -0.0
+        return (
+            np.where(most >= least, self.of_steps(np.clip(np.round(self.steps(x)), least, most)), x)
+            + 0.0
+        )  # no -0.0
 
 
 def grids(columns: Any, tables: ValueTables | None) -> list[Any]:
@@ -221,7 +247,9 @@ def grids(columns: Any, tables: ValueTables | None) -> list[Any]:
             marks = np.array([column.low, *column.edges, column.high])
             found.append(Grid(column.low, column.high, _uniform(marks), UNROUNDED))
         else:
-            found.append(Grid(column.low, column.high, tables.quantiles[at], float(tables.units[at])))
+            found.append(
+                Grid(column.low, column.high, tables.quantiles[at], float(tables.units[at]))
+            )
             at += 1
         if found[-1] is not None and _is_fine(column, found[-1]):
             found[-1] = replace(found[-1], unit=NANO)
@@ -230,7 +258,11 @@ def grids(columns: Any, tables: ValueTables | None) -> list[Any]:
 
 def _is_fine(column: Any, grid: Grid) -> bool:
     """Whether microseconds, the finest that Python has, would change the durations of a column."""
-    return column.kind == "duration" and grid.unit == UNROUNDED and grid.quantiles[-2] - grid.quantiles[1] < WITHIN
+    return (
+        column.kind == "duration"
+        and grid.unit == UNROUNDED
+        and grid.quantiles[-2] - grid.quantiles[1] < WITHIN
+    )
 
 
 def drawable(columns: Any, grids: Any) -> tuple[Any, ...]:
@@ -250,8 +282,10 @@ def drawable(columns: Any, grids: Any) -> tuple[Any, ...]:
     tuple of V columns
         A column stays as it is where bins, written by hand, hold no such value.
     """
-    return tuple(column if grid is None else _drawable(column, grid)
-                 for column, grid in zip(columns, grids, strict=True))
+    return tuple(
+        column if grid is None else _drawable(column, grid)
+        for column, grid in zip(columns, grids, strict=True)
+    )
 
 
 def _drawable(column: Any, grid: Grid) -> Any:
@@ -269,7 +303,7 @@ def _uniform(marks: Any) -> np.ndarray:
 
 def _unit(numbers: np.ndarray, is_time: bool) -> float:
     """What all numbers are multiples of, as far as doubles tell; 0 for none of the known units."""
-    if np.abs(numbers).max() >= LARGEST:    # too large for fractions
+    if np.abs(numbers).max() >= LARGEST:  # too large for fractions
         is_whole = np.abs(numbers).max() <= WIDEST and np.array_equal(np.round(numbers), numbers)
         return 1.0 if is_whole and not is_time else UNROUNDED
     for unit in (LONG_UNITS if is_time else ()) + UNITS:

@@ -9,12 +9,13 @@ Three kinds of blocks are told by their bytes, without being parsed:
 
 Whatever looks like one of these is only read more slowly: a bracket or a colon may be part of a text.
 """
+
 from __future__ import annotations
 
 import re
 
 MOST_OPEN = 200  # brackets in a row; Arrow dies of some 5,000 within one another, where the stack is of 8 MB
-SAMPLE = 2 ** 16  # bytes whose names are looked at first
+SAMPLE = 2**16  # bytes whose names are looked at first
 FEW_NAMES = 50
 ROOM = 1_000_000  # cells that a table may have beside 64 for each that is written
 _NAME = re.compile(rb'"([^"\\]*)"\s*:')
@@ -48,7 +49,11 @@ def _is_deep(block: bytes) -> bool:
     """Whether a row has so many brackets that they might be deep within one another."""
     if _brackets(block) - sum(map(block.count, _BREAKS)) <= MOST_OPEN:
         return False
-    return any(_brackets(row) > MOST_OPEN for line in block.split(_BREAKS[1]) for row in line.split(_BREAKS[0]))
+    return any(
+        _brackets(row) > MOST_OPEN
+        for line in block.split(_BREAKS[1])
+        for row in line.split(_BREAKS[0])
+    )
 
 
 def _brackets(text: bytes) -> int:

@@ -1,4 +1,5 @@
 """The bytes of a file: where they are, how they are compressed, and what the first of them say."""
+
 from __future__ import annotations
 
 import bz2
@@ -16,11 +17,18 @@ from typing import Any
 
 from hld.table_files.dialect import MOST_HEAD, SNIFFED, ReadOptions, ends_first_row
 
-BLOCK = 2 ** 20  # bytes that are read at a time
-FORMS = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json"}
+BLOCK = 2**20  # bytes that are read at a time
+FORMS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+}
 # how a compressed file begins, and what opens one
 MARKS = {b"\x1f\x8b": ".gz", b"\xfd7zXZ\x00": ".xz", b"\x28\xb5\x2f\xfd": ".zst"} | {
-    b"BZh%d1AY&SY" % level: ".bz2" for level in range(1, 10)}
+    b"BZh%d1AY&SY" % level: ".bz2" for level in range(1, 10)
+}
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 COMPRESSED = (*OPENERS, ".zst", ".zip")
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
@@ -87,7 +95,7 @@ def opened(path: str) -> Iterator[Any]:
         except DAMAGED as error:
             raise _is_damaged(path, error) from None
         except OSError as error:
-            if error.errno is None:    # of a decompressor, not of the system
+            if error.errno is None:  # of a decompressor, not of the system
                 raise _is_damaged(path, error) from None
             raise
 
@@ -95,20 +103,32 @@ def opened(path: str) -> Iterator[Any]:
 def _is_damaged(path: str, error: Exception) -> ValueError:
     """What is raised where bytes cannot be decompressed."""
     said = str(error).strip() or type(error).__name__
-    return ValueError(f"{called(path)} is damaged or incomplete, or not compressed as its name says: {said}")
+    return ValueError(
+        f"{called(path)} is damaged or incomplete, or not compressed as its name says: {said}"
+    )
 
 
 def _decompressed(path: str, stack: contextlib.ExitStack) -> Any:
     """An open file of plain bytes, closed with the stack."""
     if path == "-" and (sys.stdin is None or sys.stdin.closed):
-        raise ValueError("standard input is closed, expected a table: give one, or the name of a file")
+        raise ValueError(
+            "standard input is closed, expected a table: give one, or the name of a file"
+        )
     if path == "":
-        raise ValueError("the name of the table is empty, expected that of a file, or '-' for standard input")
+        raise ValueError(
+            "the name of the table is empty, expected that of a file, or '-' for standard input"
+        )
     if os.path.isdir(path):
-        raise ValueError(f"{called(path)} is a folder, expected one file: give its files one by one, or test all of "
-                         "them as a query (--sql \"SELECT * FROM 'FOLDER/*.parquet'\")")
+        raise ValueError(
+            f"{called(path)} is a folder, expected one file: give its files one by one, or test all of "
+            "them as a query (--sql \"SELECT * FROM 'FOLDER/*.parquet'\")"
+        )
     # a name is given from the root on, as readers would take one such as http://... for an address and fetch it
-    file: Any = sys.stdin.buffer if path == "-" else stack.enter_context(pathlib.Path(path).absolute().open("rb"))
+    file: Any = (
+        sys.stdin.buffer
+        if path == "-"
+        else stack.enter_context(pathlib.Path(path).absolute().open("rb"))
+    )
     head = file.peek(10)[:10] if hasattr(file, "peek") else b""
     ending = "" if path == "-" else pathlib.Path(path).suffix.lower()
     if ending not in COMPRESSED:
@@ -117,6 +137,7 @@ def _decompressed(path: str, stack: contextlib.ExitStack) -> Any:
         return stack.enter_context(_unpacked(stack.enter_context(zipfile.ZipFile(file)), path))
     if ending == ".zst":
         import pyarrow
+
         return stack.enter_context(pyarrow.CompressedInputStream(file, "zstd"))
     return stack.enter_context(OPENERS[ending](file, "rb")) if ending else file  # type: ignore[operator]
 
@@ -129,13 +150,17 @@ def _unpacked(archive: zipfile.ZipFile, path: str) -> Any:
         raise ValueError(f"{called(path)} must hold one file, found {len(found)}{some}: unpack it")
     try:
         return archive.open(found[0])
-    except (RuntimeError, NotImplementedError) as error:    # a password, a method that is not known
+    except (RuntimeError, NotImplementedError) as error:  # a password, a method that is not known
         raise ValueError(f"{called(path)} cannot be unpacked: {error}") from None
 
 
 def _files_of(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     """The files of an archive, without folders and what a Mac adds to them."""
-    return [one for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
+    return [
+        one
+        for one in archive.infolist()
+        if not one.is_dir() and not one.filename.startswith("__MACOSX/")
+    ]
 
 
 def with_head(file: Any, options: ReadOptions) -> tuple[Any, ...]:
@@ -174,7 +199,7 @@ class _Replayed(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> Any:
         """Read from the head, then from the file."""
-        data = self.head[:len(buffer)] if self.head else self.file.read(len(buffer))
-        self.head = self.head[len(data):]
-        buffer[:len(data)] = data
+        data = self.head[: len(buffer)] if self.head else self.file.read(len(buffer))
+        self.head = self.head[len(data) :]
+        buffer[: len(data)] = data
         return len(data)

@@ -4,6 +4,7 @@ As numbers they would be one level, and a batch in which the one takes the place
 same codes come as text from data frames, Parquet and JSON, so they are text here, too.  Codes that all have zeros in
 front, such as postal codes of one length, stay the numbers that they can be read as: no two of them become one.
 """
+
 from __future__ import annotations
 
 import re
@@ -18,7 +19,9 @@ NUMBERS = ("continuous", "integer")  # kinds
 DIGITS = re.compile("[0-9]+")
 
 
-def code_columns(columns: Any, missing: Collection[str], kinds: Mapping[str, str], called: str) -> list[str]:
+def code_columns(
+    columns: Any, missing: Collection[str], kinds: Mapping[str, str], called: str
+) -> list[str]:
     """Names of the columns of codes; a warning tells those that nobody said to be such.
 
     Parameters
@@ -37,15 +40,23 @@ def code_columns(columns: Any, missing: Collection[str], kinds: Mapping[str, str
     """
     found: dict[str, tuple[str, str]] = {}
     for name, column in columns:
-        pair = None if kinds.get(name) in NUMBERS else _equal_pair(distinct_cells(column), frozenset(missing))
+        pair = (
+            None
+            if kinds.get(name) in NUMBERS
+            else _equal_pair(distinct_cells(column), frozenset(missing))
+        )
         if pair is not None:
             found[name] = pair
     untold = [name for name in found if kinds.get(name) != "categorical"]
     if untold:
         one, other = found[untold[0]]
-        warnings.warn(f"{called} has columns of whole numbers of which some have zeros in front, as {other!r} beside "
-                      f"{one!r}: {listed(untold)}; each is learned as text, as codes are: name them in `continuous` if "
-                      "they are numbers, or in `categorical`", UserWarning, stacklevel=4)
+        warnings.warn(
+            f"{called} has columns of whole numbers of which some have zeros in front, as {other!r} beside "
+            f"{one!r}: {listed(untold)}; each is learned as text, as codes are: name them in `continuous` if "
+            "they are numbers, or in `categorical`",
+            UserWarning,
+            stacklevel=4,
+        )
     return list(found)
 
 

@@ -4,6 +4,7 @@ Nine amounts in ten may be 0, and the first of them with a comma may come in any
 judged by all the rows that are learned from, and a batch by the columns that are numbers in the model: one cell such as
 12,34 settles it, unless another one has a point.
 """
+
 from __future__ import annotations
 
 import re
@@ -13,11 +14,15 @@ from typing import Any
 from hld.schemas.columns import BINNED
 from hld.tables.times import TIMES
 
-NUMBER, COMMA, POINT = (re.compile(rf"[+-]?{digits}([eE][+-]?\d+)?", re.ASCII) for digits in (
-    r"(\d+([.,]\d*)?|[.,]\d+)", r"\d*,\d+", r"\d*\.\d+"))
+NUMBER, COMMA, POINT = (
+    re.compile(rf"[+-]?{digits}([eE][+-]?\d+)?", re.ASCII)
+    for digits in (r"(\d+([.,]\d*)?|[.,]\d+)", r"\d*,\d+", r"\d*\.\d+")
+)
 
 
-def likely_decimal(columns: Iterable[Iterable[Any]], separator: str, missing: Iterable[str] = ()) -> str:
+def likely_decimal(
+    columns: Iterable[Iterable[Any]], separator: str, missing: Iterable[str] = ()
+) -> str:
     """A comma where some column has numbers with commas only, and no cell is a number with a point.
 
     Parameters
@@ -47,7 +52,9 @@ def likely_decimal(columns: Iterable[Iterable[Any]], separator: str, missing: It
         cells = [cell for cell in {cell.strip() for cell in column if cell} if cell not in holes]
         if any(map(POINT.fullmatch, cells)):
             return "."
-        is_found = is_found or (any(map(COMMA.fullmatch, cells)) and all(map(NUMBER.fullmatch, cells)))
+        is_found = is_found or (
+            any(map(COMMA.fullmatch, cells)) and all(map(NUMBER.fullmatch, cells))
+        )
     return "," if is_found else "."
 
 
@@ -92,7 +99,9 @@ def _is_number(column: Any) -> bool:
     """Whether a fitted column is made of numbers."""
     if column is None or column.kind in TIMES or column.kind == "boolean":
         return False
-    return column.kind in BINNED or (bool(column.levels) and not any(isinstance(one, str) for one in column.levels))
+    return column.kind in BINNED or (
+        bool(column.levels) and not any(isinstance(one, str) for one in column.levels)
+    )
 
 
 def distinct_cells(column: Any) -> list[Any]:
@@ -100,4 +109,8 @@ def distinct_cells(column: Any) -> list[Any]:
     if not hasattr(column, "to_pylist"):
         return column.dropna().unique().tolist()
     kind = str(column.type)
-    return column.unique().to_pylist() if kind.startswith(("dictionary", "string", "large_string")) else []
+    return (
+        column.unique().to_pylist()
+        if kind.startswith(("dictionary", "string", "large_string"))
+        else []
+    )

@@ -4,6 +4,7 @@ A file whose only column holds another separator is not a table of one column, a
 its header has lost a row: a model learned from such a misreading would let everything pass.  So the separator is looked
 for in the first lines, and what looks wrong is refused with the option that settles the question.
 """
+
 from __future__ import annotations
 
 import codecs
@@ -23,19 +24,45 @@ from hld.tables.forms import is_row_index
 from hld.tables.shown_names import listed
 
 SEPARATORS = (",", ";", "\t", "|")
-SNIFFED = 2 ** 16  # bytes
-MOST_HEAD = 2 ** 22  # of them, in which the first row must end
+SNIFFED = 2**16  # bytes
+MOST_HEAD = 2**22  # of them, in which the first row must end
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 OTHER = "or another encoding (--encoding latin-1 or utf-16-le, for example)"
 # first bytes of files that are no text
-MAGIC = {b"PAR1": "a Parquet file: read it as such (--format parquet)", b"ARROW1": "an Arrow file: write it as Parquet",
-         b"PK\x03\x04": "a spreadsheet, a model file or a ZIP archive not named .zip, expected a CSV file"}
-JSON = re.compile(rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*\"")  # how a list of objects, or an object, begins
-SEP_LINE = re.compile(r"\"?sep=.\"?[\r\n]", re.IGNORECASE)  # which tells a spreadsheet the separator
+MAGIC = {
+    b"PAR1": "a Parquet file: read it as such (--format parquet)",
+    b"ARROW1": "an Arrow file: write it as Parquet",
+    b"PK\x03\x04": "a spreadsheet, a model file or a ZIP archive not named .zip, expected a CSV file",
+}
+JSON = re.compile(
+    rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*\""
+)  # how a list of objects, or an object, begins
+SEP_LINE = re.compile(
+    r"\"?sep=.\"?[\r\n]", re.IGNORECASE
+)  # which tells a spreadsheet the separator
 SHOWN_ROWS = 50  # by which the separator and the header are judged
 # what is missing in a text file, beside empty cells
-NA_VALUES = ("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A",
-             "NA", "NULL", "NaN", "None", "n/a", "nan", "null")
+NA_VALUES = (
+    "",
+    "#N/A",
+    "#N/A N/A",
+    "#NA",
+    "-1.#IND",
+    "-1.#QNAN",
+    "-NaN",
+    "-nan",
+    "1.#IND",
+    "1.#QNAN",
+    "<NA>",
+    "N/A",
+    "NA",
+    "NULL",
+    "NaN",
+    "None",
+    "n/a",
+    "nan",
+    "null",
+)
 
 
 @dataclass(frozen=True)
@@ -85,18 +112,26 @@ class ReadOptions:
         for option, wanted in (("columns", self.columns or ()), ("drop", self.drop)):
             absent = [name for name in wanted if name not in names]
             if absent:
-                raise ValueError(f"{called} has no column {absent[0]!r}, which `{option}` names: it has "
-                                 f"{listed(names)}")
+                raise ValueError(
+                    f"{called} has no column {absent[0]!r}, which `{option}` names: it has "
+                    f"{listed(names)}"
+                )
         found = self.kept(names)
         if not found:
-            raise ValueError(f"{called} has no columns but those that `drop` names or that have no name, expected at "
-                             "least one to read")
+            raise ValueError(
+                f"{called} has no columns but those that `drop` names or that have no name, expected at "
+                "least one to read"
+            )
         return found
 
     def kept(self, names: Iterable[str]) -> list[str]:
         """Those of the names that are to be read, whether or not the others are there."""
         # a column without a name is what data frames write their row numbers into
-        found = [name for name in names if name not in self.drop and name != "" and not is_row_index(name)]
+        found = [
+            name
+            for name in names
+            if name not in self.drop and name != "" and not is_row_index(name)
+        ]
         return found if self.columns is None else [name for name in found if name in self.columns]
 
 
@@ -170,13 +205,17 @@ def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
     separator = options.separator or _likely_separator(text)
     rows = _first_rows(text, separator, None if len(head) < MOST_HEAD else called)
     if not rows:
-        raise ValueError(f"{called} has a cell of more than {csv.field_size_limit()} characters in its first row, "
-                         f"expected names of columns separated by {separator!r}, or another separator (--sep)")
+        raise ValueError(
+            f"{called} has a cell of more than {csv.field_size_limit()} characters in its first row, "
+            f"expected names of columns separated by {separator!r}, or another separator (--sep)"
+        )
     first, shown = rows[0], beside_headers(rows[1:SHOWN_ROWS], rows[0])
     others = [one for one in SEPARATORS if one != separator and one in first[0]]
     if len(first) == 1 and others:
-        raise ValueError(f"{called} is read with the separator {separator!r}, but its only column {first[0]!r} holds "
-                         f"{others[0]!r}: give that as the separator")
+        raise ValueError(
+            f"{called} is read with the separator {separator!r}, but its only column {first[0]!r} holds "
+            f"{others[0]!r}: give that as the separator"
+        )
     cells = zip(*_rectangle(rows[1:] if options.has_header else rows), strict=True)
     decimal = options.decimal or likely_decimal(cells, separator, options.missing_texts)
     has_blanks = len(first) > 1 and all(cell.startswith(" ") for cell in first[1:])
@@ -188,7 +227,9 @@ def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
     if not options.has_header:
         return Dialect(separator, decimal, tuple(f"x{v}" for v in range(len(first))), *known)
     _check_header(first, shown, called)
-    return Dialect(separator, decimal, tuple(map(str.strip, first) if has_blanks else first), *known)
+    return Dialect(
+        separator, decimal, tuple(map(str.strip, first) if has_blanks else first), *known
+    )
 
 
 def ends_first_row(head: bytes, options: ReadOptions) -> bool:
@@ -236,7 +277,11 @@ def encoding_of(head: bytes, encoding: str) -> str:
     >>> encoding_of("a,b".encode("utf-16"), "utf-8"), encoding_of(b"a,b", "latin-1")
     ('utf-16', 'latin-1')
     """
-    return "utf-16" if head.startswith(UTF_16) and not head.startswith(codecs.BOM_UTF32_LE) else encoding
+    return (
+        "utf-16"
+        if head.startswith(UTF_16) and not head.startswith(codecs.BOM_UTF32_LE)
+        else encoding
+    )
 
 
 def _text(head: bytes, encoding: str, called: str) -> str:
@@ -251,12 +296,14 @@ def _text(head: bytes, encoding: str, called: str) -> str:
         text = _decoded(head, encoding, is_whole)
     except (UnicodeDecodeError, LookupError) as error:
         raise not_text(called, encoding, error) from None
-    text = text if is_whole else text[:text.rfind("\n") + 1] or text
+    text = text if is_whole else text[: text.rfind("\n") + 1] or text
     if "\0" in text:
         raise ValueError(f"{called} holds NUL characters, expected a CSV file, {OTHER}")
     if SEP_LINE.match(text):
-        raise ValueError(f"{called} begins with a line for spreadsheets ({text.splitlines()[0]!r}), expected names of "
-                         "columns: remove that line")
+        raise ValueError(
+            f"{called} begins with a line for spreadsheets ({text.splitlines()[0]!r}), expected names of "
+            "columns: remove that line"
+        )
     if not text.strip():
         raise ValueError(f"{called} is empty, expected a header and rows")
     return text
@@ -279,8 +326,10 @@ def not_text(called: str, encoding: str, error: Exception | None = None) -> Valu
 
 def _decoded(head: bytes, encoding: str, is_whole: bool) -> str:
     """The first bytes as text, without a mark; a character that is cut at their end is left out."""
-    "a".encode(encoding)    # LookupError for codecs that are none of text, such as rot13
-    return codecs.getincrementaldecoder(encoding)().decode(head, final=is_whole).removeprefix("\ufeff")
+    "a".encode(encoding)  # LookupError for codecs that are none of text, such as rot13
+    return (
+        codecs.getincrementaldecoder(encoding)().decode(head, final=is_whole).removeprefix("\ufeff")
+    )
 
 
 def _reader(text: str, separator: str) -> Any:
@@ -301,15 +350,19 @@ def _ends(text: str, separator: str) -> bool | None:
 def _first_rows(text: str, separator: str, called: str | None) -> list[list[str]]:
     """The cells of the rows that are not empty, up to a cell that is too long; with a name, the first row must end."""
     if called is not None and _ends(text, separator) is False:
-        raise ValueError(f"{called} has a first row that does not end within {MOST_HEAD} bytes, expected names of "
-                         "columns: check its quotes and its line ends")
+        raise ValueError(
+            f"{called} has a first row that does not end within {MOST_HEAD} bytes, expected names of "
+            "columns: check its quotes and its line ends"
+        )
     return _rows(text, separator)
 
 
 def _rows(text: str, separator: str, most: int | None = None) -> list[list[str]]:
     """The cells of the first rows that are not empty."""
     found: list[list[str]] = []
-    with contextlib.suppress(csv.Error):    # a cell beyond what is read here: the rows before it say enough
+    with contextlib.suppress(
+        csv.Error
+    ):  # a cell beyond what is read here: the rows before it say enough
         found.extend(itertools.islice(filter(None, _reader(text, separator)), most))
     return found
 
@@ -338,13 +391,24 @@ def _check_header(names: list[str], rows: Any, called: str) -> None:
     """
     repeated = [name for name, count in collections.Counter(names).items() if count > 1]
     numbers = [name.strip() for name in names if NUMBER.fullmatch(name.strip())]
-    is_counting = all(map(str.isdecimal, numbers)) and all(int(a) < int(b) for a, b in itertools.pairwise(numbers))
-    beneath = [set(column) for column in zip(*_rectangle([names, *rows])[1:], strict=True)] or [set()] * len(names)
-    like_cells = [name for name, cells in zip(names, beneath, strict=True)
-                  if name and (name in cells or (name.strip() in numbers and not is_counting))]
+    is_counting = all(map(str.isdecimal, numbers)) and all(
+        int(a) < int(b) for a, b in itertools.pairwise(numbers)
+    )
+    beneath = [set(column) for column in zip(*_rectangle([names, *rows])[1:], strict=True)] or [
+        set()
+    ] * len(names)
+    like_cells = [
+        name
+        for name, cells in zip(names, beneath, strict=True)
+        if name and (name in cells or (name.strip() in numbers and not is_counting))
+    ]
     if 2 * len(like_cells) > len(names):
-        raise ValueError(f"{called} has a first row that looks like the others ({listed(names, 5, is_quoted=False)}), "
-                         "expected names of columns: say that it has no header (--no-header), or give it one")
+        raise ValueError(
+            f"{called} has a first row that looks like the others ({listed(names, 5, is_quoted=False)}), "
+            "expected names of columns: say that it has no header (--no-header), or give it one"
+        )
     if repeated:
-        raise ValueError(f"{called} has more than one column named {listed(repeated)}, expected distinct "
-                         "names: rename them")
+        raise ValueError(
+            f"{called} has more than one column named {listed(repeated)}, expected distinct "
+            "names: rename them"
+        )

@@ -14,6 +14,7 @@ numbers where its levels or bins are numbers, text otherwise.  A cell that does 
 Likewise NA is the text that it is in a column that was fitted with it as a level, from a file that tells the two apart,
 and missing in every other.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -32,7 +33,14 @@ from hld.table_files.byte_files import called, form_of, opened, with_head
 from hld.table_files.codes import code_columns
 from hld.table_files.decimal_marks import distinct_cells, likely_decimal, mark_of_batch
 from hld.table_files.dialect import SHOWN_ROWS, Dialect, ReadOptions, find_dialect
-from hld.table_files.row_chunks import OddCells, columns_of, smaller, text_chunks, together, typed_chunks
+from hld.table_files.row_chunks import (
+    OddCells,
+    columns_of,
+    smaller,
+    text_chunks,
+    together,
+    typed_chunks,
+)
 from hld.table_files.text_cells import as_fitted, typed_frame
 from hld.tables.shown_names import in_one_line
 
@@ -45,8 +53,15 @@ MOST_ROWS, LEAST_ROWS = 200_000, 20_000  # of a sample to learn from, by the num
 MOST_CELLS = 50_000_000  # in it: from 250 columns on fewer rows, so that time and memory do not grow any more
 
 
-def read_training(path: str, options: ReadOptions = DEFAULT, *, max_rows: int | None = None,
-                  seed: int = 0, is_series: bool = False, kinds: Mapping[str, str] | None = None) -> tuple[Any, int]:
+def read_training(
+    path: str,
+    options: ReadOptions = DEFAULT,
+    *,
+    max_rows: int | None = None,
+    seed: int = 0,
+    is_series: bool = False,
+    kinds: Mapping[str, str] | None = None,
+) -> tuple[Any, int]:
     """A file as a table to learn from, and how many rows it has in all.
 
     Parameters
@@ -77,16 +92,20 @@ def read_training(path: str, options: ReadOptions = DEFAULT, *, max_rows: int | 
         If the file cannot be read or is not a table.
     """
     if form_of(path, options) != "csv":
-        return sampled(typed_chunks(path, options), max_rows, seed, called(path), is_series=is_series)
+        return sampled(
+            typed_chunks(path, options), max_rows, seed, called(path), is_series=is_series
+        )
     with opened(path) as raw:
         head, file = with_head(raw, options)
         dialect = find_dialect(head, options, called(path))
         _warn_of_nameless(head, dialect, called(path))
         chunks = text_chunks(file, dialect, options, called(path), None)
         text, total = sampled(chunks, max_rows, seed, called(path), is_series=is_series)
-    if options.decimal is None:     # the first number with a comma may come late
+    if options.decimal is None:  # the first number with a comma may come late
         cells = (distinct_cells(column) for _, column in columns_of(text))
-        dialect = replace(dialect, decimal=likely_decimal(cells, dialect.separator, options.missing_texts))
+        dialect = replace(
+            dialect, decimal=likely_decimal(cells, dialect.separator, options.missing_texts)
+        )
     codes = code_columns(columns_of(text), options.missing_texts, kinds or {}, called(path))
     return typed_frame(text, dialect, options, codes), total
 
@@ -97,16 +116,23 @@ def _warn_of_nameless(head: bytes, dialect: Dialect, name: str) -> None:
     if not place:
         return
     text = io.StringIO(head.decode(dialect.encoding, "ignore"), newline="")
-    with contextlib.suppress(csv.Error):    # a cell beyond what is read here
-        for row in itertools.islice(csv.reader(text, delimiter=dialect.separator), 1 + dialect.num_before, SHOWN_ROWS):
+    with contextlib.suppress(csv.Error):  # a cell beyond what is read here
+        for row in itertools.islice(
+            csv.reader(text, delimiter=dialect.separator), 1 + dialect.num_before, SHOWN_ROWS
+        ):
             if len(row) > place and row[place].strip():
-                warnings.warn(f"{name} has a column without a name behind {in_one_line(dialect.names[place - 1])!r}, "
-                              "which is not read: give it a name, or remove it", UserWarning, stacklevel=3)
+                warnings.warn(
+                    f"{name} has a column without a name behind {in_one_line(dialect.names[place - 1])!r}, "
+                    "which is not read: give it a name, or remove it",
+                    UserWarning,
+                    stacklevel=3,
+                )
                 return
 
 
-def read_chunks(path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT, *,
-                as_text: bool = False) -> Iterator[Any]:
+def read_chunks(
+    path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT, *, as_text: bool = False
+) -> Iterator[Any]:
     """A file as chunks of a batch.
 
     Parameters
@@ -124,7 +150,9 @@ def read_chunks(path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT
     ------
     Tables that the encoder reads
     """
-    with contextlib.suppress(ImportError):  # pyarrow imports it anyway, and loses a Ctrl-C that comes meanwhile
+    with contextlib.suppress(
+        ImportError
+    ):  # pyarrow imports it anyway, and loses a Ctrl-C that comes meanwhile
         import pandas  # noqa: F401
     if form_of(path, options) != "csv":
         yield from typed_chunks(path, options)
@@ -133,8 +161,9 @@ def read_chunks(path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT
         yield from read_text(raw, called(path), encoder, options, as_text=as_text)
 
 
-def read_text(raw: Any, name: str, encoder: Any, options: ReadOptions = DEFAULT, *,
-              as_text: bool = False) -> Iterator[Any]:
+def read_text(
+    raw: Any, name: str, encoder: Any, options: ReadOptions = DEFAULT, *, as_text: bool = False
+) -> Iterator[Any]:
     """An open CSV file as chunks of a batch: see `read_chunks`.
 
     Parameters
@@ -151,8 +180,15 @@ def read_text(raw: Any, name: str, encoder: Any, options: ReadOptions = DEFAULT,
     head, file = with_head(raw, options)
     dialect = find_dialect(head, options, name)
     fitted = fitted_columns(encoder, dialect.names)
-    typed = {} if as_text else {given: column.kind for given, column in fitted.items()
-                                if column is not None and column.kind in TYPED}
+    typed = (
+        {}
+        if as_text
+        else {
+            given: column.kind
+            for given, column in fitted.items()
+            if column is not None and column.kind in TYPED
+        }
+    )
     is_settled, is_empty = options.decimal is not None or dialect.separator == ",", True
     for chunk in text_chunks(file, dialect, options, name, typed):
         is_empty = False
@@ -161,9 +197,13 @@ def read_text(raw: Any, name: str, encoder: Any, options: ReadOptions = DEFAULT,
             if typed and mark != dialect.decimal:
                 raise OddCells(f"{name} has numbers with the decimal mark {mark!r}")
             dialect, is_settled = replace(dialect, decimal=mark), not typed
-        yield {given: as_fitted(cells, fitted.get(given), dialect.decimal, options.missing_texts, options.na_values)
-               for given, cells in columns_of(chunk)}
-    if is_empty:    # the names, so that it is said what is wrong
+        yield {
+            given: as_fitted(
+                cells, fitted.get(given), dialect.decimal, options.missing_texts, options.na_values
+            )
+            for given, cells in columns_of(chunk)
+        }
+    if is_empty:  # the names, so that it is said what is wrong
         yield {given: np.zeros(0, dtype=object) for given in options.chosen(dialect.names, name)}
 
 
@@ -181,15 +221,28 @@ def fitted_columns(encoder: Any, names: tuple[str, ...]) -> dict[str, Any]:
     dict of str to LevelColumn, BinColumn or None
     """
     fitted: dict[str, Any] = {column.name: column for column in encoder.columns}
-    if not encoder.by_name and len(names) == len(encoder.table_names) and set(names) != set(encoder.table_names):
-        fitted = {given: fitted.get(known) for given, known in zip(names, encoder.table_names, strict=True)}
+    if (
+        not encoder.by_name
+        and len(names) == len(encoder.table_names)
+        and set(names) != set(encoder.table_names)
+    ):
+        fitted = {
+            given: fitted.get(known)
+            for given, known in zip(names, encoder.table_names, strict=True)
+        }
     for one in encoder.derived:
         fitted.setdefault(one.source, BinColumn(one.source, (), 0.0, 0.0, "date"))
     return fitted
 
 
-def sampled(chunks: Iterator[Any], max_rows: int | None, seed: int, name: str = "the table", *,
-            is_series: bool = False) -> tuple[Any, ...]:
+def sampled(
+    chunks: Iterator[Any],
+    max_rows: int | None,
+    seed: int,
+    name: str = "the table",
+    *,
+    is_series: bool = False,
+) -> tuple[Any, ...]:
     """A uniform sample of the rows of chunks, in their order, and how many there are.
 
     Parameters
@@ -214,7 +267,11 @@ def sampled(chunks: Iterator[Any], max_rows: int | None, seed: int, name: str = 
     for chunk in chunks:
         if max_rows is None:
             max_rows = min(max(MOST_CELLS // max(chunk.shape[1], 1), LEAST_ROWS), MOST_ROWS)
-        new = -np.arange(total, total + len(chunk), dtype=float) if is_series else rng.random(len(chunk))
+        new = (
+            -np.arange(total, total + len(chunk), dtype=float)
+            if is_series
+            else rng.random(len(chunk))
+        )
         total += len(chunk)
         if len(numbers) >= max_rows:
             below = np.flatnonzero(new < numbers.max())
@@ -223,7 +280,9 @@ def sampled(chunks: Iterator[Any], max_rows: int | None, seed: int, name: str = 
         if len(numbers) > 1.5 * max_rows:  # not for every row that comes in
             held, numbers = _smallest(held, numbers, max_rows)
     if max_rows is None or not total:
-        raise ValueError(f"{name} has no rows, expected some to learn from: check the program that wrote it")
+        raise ValueError(
+            f"{name} has no rows, expected some to learn from: check the program that wrote it"
+        )
     return together(_smallest(held, numbers, max_rows)[0]), total
 
 
@@ -233,5 +292,3 @@ def _smallest(held: list[Any], numbers: np.ndarray, max_rows: int) -> tuple[Any,
         return held, numbers
     kept = np.sort(np.argpartition(numbers, max_rows)[:max_rows])
     return [smaller(together(held), kept)], numbers[kept]
-
-

@@ -5,6 +5,7 @@ one in which a column has both numbers and texts, or whole numbers beyond 64 bit
 is read by Python, which keeps each cell as it is.  Texts stay texts, even where all of a block are dates: the next one
 may have "n/a".
 """
+
 from __future__ import annotations
 
 import io
@@ -18,11 +19,17 @@ from hld.table_files.dialect import ReadOptions
 from hld.table_files.json_lists import columns_of_rows, frame_of_objects
 from hld.tables.column_names import distinct_names
 
-BLOCK = 2 ** 22  # bytes that are parsed at a time
-MOST_LINE = 2 ** 28  # of a line
-WIDE = re.compile(rb"(?<![0-9.eE+-])-?([0-9]{20,}|9[2-9][0-9]{17})(?![0-9.eE])")  # may need more than 64 bits
+BLOCK = 2**22  # bytes that are parsed at a time
+MOST_LINE = 2**28  # of a line
+WIDE = re.compile(
+    rb"(?<![0-9.eE+-])-?([0-9]{20,}|9[2-9][0-9]{17})(?![0-9.eE])"
+)  # may need more than 64 bits
 # what Arrow says of cells of several types, of 1e400, and of half a character: Python reads these
-FOR_PYTHON = ("changed from", "too big to be stored in double", "surrogate pair in string is invalid")
+FOR_PYTHON = (
+    "changed from",
+    "too big to be stored in double",
+    "surrogate pair in string is invalid",
+)
 
 
 def json_line_chunks(file: Any, name: str, options: ReadOptions) -> Iterator[Any]:
@@ -60,7 +67,9 @@ def json_line_chunks(file: Any, name: str, options: ReadOptions) -> Iterator[Any
         wanted = dict.fromkeys([*options.kept(seen), *(options.columns or ())])
         yield _with_columns(table, list(wanted) or options.chosen(tuple(seen), name))
     if table is None:
-        raise ValueError(f"{name} has no rows, expected one object on each line: check the program that wrote it")
+        raise ValueError(
+            f"{name} has no rows, expected one object on each line: check the program that wrote it"
+        )
     if seen:
         options.chosen(tuple(seen), name)
 
@@ -74,7 +83,9 @@ def _blocks(file: Any, name: str) -> Iterator[bytes]:
         if rest[:cut].strip():
             yield rest[:cut]
         elif len(rest) > MOST_LINE:
-            raise ValueError(f"{name} has a line of more than {MOST_LINE} bytes, expected one object on each line")
+            raise ValueError(
+                f"{name} has a line of more than {MOST_LINE} bytes, expected one object on each line"
+            )
         rest = rest[cut:]
     if rest.strip():
         yield rest
@@ -84,6 +95,7 @@ def _table(block: bytes, texts: set[str], name: str) -> Any:
     """The rows of a block; names whose texts would be taken for dates are added to `texts`."""
     import pyarrow
     import pyarrow.json
+
     try:
         block.decode()
     except UnicodeDecodeError:
@@ -91,20 +103,28 @@ def _table(block: bytes, texts: set[str], name: str) -> Any:
     if is_beyond_arrow(block):
         return _by_python(block, name)
     read = pyarrow.json.ReadOptions(block_size=len(block) + 1)
-    names: dict[str, None] = {}     # in the order of the file, not of the schema
+    names: dict[str, None] = {}  # in the order of the file, not of the schema
     try:
         while True:
             known = pyarrow.schema([(one, pyarrow.string()) for one in sorted(texts)])
-            table = pyarrow.json.read_json(io.BytesIO(block), read, pyarrow.json.ParseOptions(explicit_schema=known))
+            table = pyarrow.json.read_json(
+                io.BytesIO(block), read, pyarrow.json.ParseOptions(explicit_schema=known)
+            )
             dates = {field.name for field in table.schema if pyarrow.types.is_timestamp(field.type)}
             names = names or dict.fromkeys(table.column_names)
             if not dates:
-                return _by_python(block, name) if _is_rounded(table, block) else table.select(list(names))
+                return (
+                    _by_python(block, name)
+                    if _is_rounded(table, block)
+                    else table.select(list(names))
+                )
             texts |= dates
     except pyarrow.ArrowInvalid as error:
         if "Column() changed" in str(error):
             hint = ": read it as one JSON value (--format json)" * block.lstrip().startswith(b"[")
-            raise ValueError(f"{name} has a line that is no object, expected one object on each line{hint}") from None
+            raise ValueError(
+                f"{name} has a line that is no object, expected one object on each line{hint}"
+            ) from None
         if not any(part in str(error) for part in FOR_PYTHON):
             raise
     return _by_python(block, name)
@@ -113,7 +133,10 @@ def _table(block: bytes, texts: set[str], name: str) -> Any:
 def _is_rounded(table: Any, block: bytes) -> bool:
     """Whether whole numbers of a block may have become doubles because they are beyond 64 bits."""
     import pyarrow
-    return any(map(pyarrow.types.is_floating, table.schema.types)) and WIDE.search(block) is not None
+
+    return (
+        any(map(pyarrow.types.is_floating, table.schema.types)) and WIDE.search(block) is not None
+    )
 
 
 def _by_python(block: bytes, name: str) -> Any:
@@ -121,7 +144,7 @@ def _by_python(block: bytes, name: str) -> Any:
     decoder, text = json.JSONDecoder(object_pairs_hook=distinct_names), block.decode("utf-8-sig")
     rows, at = [], 0
     try:
-        while text[at:at + 1]:
+        while text[at : at + 1]:
             if text[at].isspace():
                 at += 1
                 continue
@@ -141,5 +164,8 @@ def _with_columns(table: Any, names: list[str]) -> Any:
     if hasattr(table, "iloc"):
         return table.reindex(columns=names)
     import pyarrow
+
     known = set(table.column_names)
-    return pyarrow.table({one: table.column(one) if one in known else pyarrow.nulls(len(table)) for one in names})
+    return pyarrow.table(
+        {one: table.column(one) if one in known else pyarrow.nulls(len(table)) for one in names}
+    )

@@ -11,6 +11,7 @@ A name of these with plain cells in place of a table is that of a column.
 Such a file is read as a whole, because nothing in it is complete before its last byte; JSON lines are read in chunks.
 Numbers with a text among them, or beyond what Arrow holds, stay what they are, as in JSON lines.
 """
+
 from __future__ import annotations
 
 import json
@@ -56,16 +57,19 @@ def read_json(data: bytes, name: str) -> Any:
     True
     """
     import pyarrow
+
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         value = json.loads(data, object_pairs_hook=distinct_names)
     except RecursionError:
-        raise ValueError(f"{name} is nested too deeply: expected rows or columns of plain cells") from None
+        raise ValueError(
+            f"{name} is nested too deeply: expected rows or columns of plain cells"
+        ) from None
     except json.JSONDecodeError as error:
         if error.msg == "Extra data" and data.lstrip()[:1] == b"{":
             return None
         raise ValueError(f"{name} is not JSON: {error}") from None
-    except ValueError as error:    # also bytes that are no text
+    except ValueError as error:  # also bytes that are no text
         raise ValueError(f"{name} is not JSON: {error}") from None
     value = _unwrapped(value, name)
     columns = columns_of_rows(value, name) if isinstance(value, list) else _columns(value, name)
@@ -83,7 +87,11 @@ def _unwrapped(value: Any, name: str) -> Any:
         inner = next(iter(value.values()))
         return value if _are_cells(inner) else inner
     data, names = value.get("data"), value.get("columns")
-    if set(value) == {"schema", "data"} and isinstance(value["schema"], dict) and isinstance(data, list):
+    if (
+        set(value) == {"schema", "data"}
+        and isinstance(value["schema"], dict)
+        and isinstance(data, list)
+    ):
         return _without_row_numbers(data, value["schema"].get("primaryKey"))
     is_split = set(value) <= {"columns", "index", "data"} and not _are_cells(data)
     if is_split and isinstance(names, list) and isinstance(data, list):
@@ -103,13 +111,20 @@ def _without_row_numbers(rows: list[Any], keys: Any) -> list[Any]:
     if not isinstance(keys, list) or not all(isinstance(row, dict) for row in rows):
         return rows
     unnamed = {"index"} if len(keys) == 1 else {f"level_{k}" for k in range(len(keys))}
-    return [{name: cell for name, cell in row.items() if name not in unnamed or name not in keys} for row in rows]
+    return [
+        {name: cell for name, cell in row.items() if name not in unnamed or name not in keys}
+        for row in rows
+    ]
 
 
 def _are_cells(value: Any) -> bool:
     """Whether a value is one column, of plain cells, rather than a table: one may be called "rows" or "columns"."""
     cells = list(value.values()) if isinstance(value, dict) else value
-    return isinstance(cells, list) and bool(cells) and not any(isinstance(cell, NESTED) for cell in cells)
+    return (
+        isinstance(cells, list)
+        and bool(cells)
+        and not any(isinstance(cell, NESTED) for cell in cells)
+    )
 
 
 def columns_of_rows(rows: list[Any], name: str) -> dict[str, Any]:
@@ -136,12 +151,18 @@ def columns_of_rows(rows: list[Any], name: str) -> dict[str, Any]:
     {'a': [1, None], 'b': [None, 2]}
     """
     if not rows or not all(isinstance(row, dict) for row in rows):
-        raise ValueError(f"{name} must be a list of objects, one for each row, found "
-                         + ("an empty list" if not rows else "other values in the list"))
+        raise ValueError(
+            f"{name} must be a list of objects, one for each row, found "
+            + ("an empty list" if not rows else "other values in the list")
+        )
     names = dict.fromkeys(chain.from_iterable(rows))
-    if len(names) * len(rows) > 64 * (sum(map(len, rows)) + 1_000_000):    # rows of few cells, each in another column
-        raise ValueError(f"{name} has {len(rows)} rows with {len(names)} names in all, of which each has but a few: "
-                         "expected rows with the same columns")
+    if len(names) * len(rows) > 64 * (
+        sum(map(len, rows)) + 1_000_000
+    ):  # rows of few cells, each in another column
+        raise ValueError(
+            f"{name} has {len(rows)} rows with {len(names)} names in all, of which each has but a few: "
+            "expected rows with the same columns"
+        )
     return {one: [row.get(one) for row in rows] for one in names}
 
 
@@ -154,14 +175,19 @@ def _columns(value: Any, name: str) -> dict[str, Any]:
         if all(isinstance(cells, dict) and cells.keys() == columns[0].keys() for cells in columns):
             labels = list(columns[0])
             return {one: [cells[label] for label in labels] for one, cells in value.items()}
-    raise ValueError(f"{name} must hold rows, [{{name: cell, ...}}, ...], or columns of one length, "
-                     "{name: [cell, ...], ...}")
+    raise ValueError(
+        f"{name} must hold rows, [{{name: cell, ...}}, ...], or columns of one length, "
+        "{name: [cell, ...], ...}"
+    )
 
 
 def _array(cells: list[Any]) -> Any:
     """An Arrow array of one type."""
     import pyarrow
-    if any(isinstance(cell, NESTED) for cell in cells):    # as the type says, which is refused where it is looked at
+
+    if any(
+        isinstance(cell, NESTED) for cell in cells
+    ):  # as the type says, which is refused where it is looked at
         return pyarrow.array([[]] * len(cells), pyarrow.list_(pyarrow.null()))
     if any(isinstance(cell, float) for cell in cells):
         cells = [float(cell) if type(cell) is int else cell for cell in cells]
@@ -185,9 +211,12 @@ def frame_of_objects(columns: dict[str, Any]) -> Any:
     [1, 'x', 2.5, True]
     """
     import pandas
+
     arrays = {name: object_cells(cells) for name, cells in columns.items()}
     try:
         return pandas.DataFrame(arrays, dtype=object)
     except UnicodeEncodeError:
         odd = next(name for name in arrays if not name.isprintable())
-        raise ValueError(f"a column is named {odd!r}, of which a part is no character: rename it") from None
+        raise ValueError(
+            f"a column is named {odd!r}, of which a part is no character: rename it"
+        ) from None

@@ -5,6 +5,7 @@ between the two are gone; or there is no next one, and all rows up to the end of
 certain where the last cell has lines and no quote ends the file.  The first is likely where the lines inside a cell
 look like rows: each has as many separators as a row has.
 """
+
 from __future__ import annotations
 
 import reprlib
@@ -31,12 +32,18 @@ def check_end(table: Any, column: str, tail: bytes, name: str) -> None:
     name : str
         What messages call the file.
     """
-    if table is None or column not in table.column_names or tail.rstrip(b"\r\n\t \0").endswith(b'"'):
+    if (
+        table is None
+        or column not in table.column_names
+        or tail.rstrip(b"\r\n\t \0").endswith(b'"')
+    ):
         return
     cell = table.column(column)[-1].as_py()
     if isinstance(cell, str) and "\n" in cell:
-        raise ValueError(f"{name} ends inside quotes, expected them to be closed: all lines from {reprlib.repr(cell)} "
-                         "on are one cell of its last row")
+        raise ValueError(
+            f"{name} ends inside quotes, expected them to be closed: all lines from {reprlib.repr(cell)} "
+            "on are one cell of its last row"
+        )
 
 
 def warn_of_rows_in_cells(columns: Any, separator: str, num_columns: int, name: str) -> bool:
@@ -59,10 +66,16 @@ def warn_of_rows_in_cells(columns: Any, separator: str, num_columns: int, name: 
     for column, cells in columns:
         for cell in _cells_of_lines(cells):
             inside = cell.splitlines()[1:-1]
-            if len(inside) >= LEAST_LINES and all(line.count(separator) == num_columns - 1 > 0 for line in inside):
-                warnings.warn(f"{name} has a cell of {len(inside) + 2} lines in column {column!r} that look like rows, "
-                              f"{reprlib.repr(cell)}: check its quotes, as all that follows one without an end is one "
-                              "cell up to the next", UserWarning, stacklevel=4)
+            if len(inside) >= LEAST_LINES and all(
+                line.count(separator) == num_columns - 1 > 0 for line in inside
+            ):
+                warnings.warn(
+                    f"{name} has a cell of {len(inside) + 2} lines in column {column!r} that look like rows, "
+                    f"{reprlib.repr(cell)}: check its quotes, as all that follows one without an end is one "
+                    "cell up to the next",
+                    UserWarning,
+                    stacklevel=4,
+                )
                 return True
     return False
 
@@ -73,6 +86,7 @@ def _cells_of_lines(column: Any) -> list[str]:
         return column[column.str.contains("\n", regex=False, na=False)].unique().tolist()
     import pyarrow
     import pyarrow.compute
+
     found: list[str] = []
     for chunk in column.chunks:
         texts = chunk.dictionary if pyarrow.types.is_dictionary(chunk.type) else chunk

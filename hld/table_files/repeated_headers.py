@@ -3,6 +3,7 @@
 A row is taken for the header if each of its cells is the name of its column, and there are two and more: a single cell
 may be such a name by chance.  Read as a row it would make text of every column of numbers in a table to learn from.
 """
+
 from __future__ import annotations
 
 import warnings
@@ -77,8 +78,12 @@ class Headers:
         """Warn, at the first call, that there are such rows."""
         if not self._told:
             self._told = True
-            warnings.warn(f"{self._name} has rows that are its header again, as files have that were joined: they are "
-                          "left out", UserWarning, stacklevel=4)
+            warnings.warn(
+                f"{self._name} has rows that are its header again, as files have that were joined: they are "
+                "left out",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def rows(self, columns: Iterable[tuple[str, Any]], num_rows: int) -> np.ndarray | None:
         """(N,) whether rows are the header again; None where none is.
@@ -94,7 +99,7 @@ class Headers:
             return None
         for v, (name, cells) in enumerate(columns):
             found &= _are(cells, name) if v else _are(cells, name) | _are(cells, MARK + name)
-            if not found.any():     # mostly after the first column
+            if not found.any():  # mostly after the first column
                 return None
         self.tell()
         return found
@@ -105,4 +110,5 @@ def _are(cells: Any, text: str) -> np.ndarray:
     if not hasattr(cells, "to_pylist"):
         return np.asarray(cells.to_numpy(dtype=object) == text, dtype=bool)
     import pyarrow.compute
+
     return np.asarray(pyarrow.compute.equal(cells, text).fill_null(False))

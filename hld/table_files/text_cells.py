@@ -1,4 +1,5 @@
 """Cells of a text file as values: of any type in training, of the fitted type in a batch."""
+
 from __future__ import annotations
 
 import contextlib
@@ -20,15 +21,29 @@ from hld.tables.times import TIMES
 if TYPE_CHECKING:
     from hld.schemas.columns import LevelColumn
 
-UNSEEN = "<unseen>"  # how `TableEncoder.decode` writes the category of levels that training did not have
-PLAIN = re.compile(r"[!-^`-~]*")  # only Python reads 1_000 and digits of other scripts: in training they are text
+UNSEEN = (
+    "<unseen>"  # how `TableEncoder.decode` writes the category of levels that training did not have
+)
+PLAIN = re.compile(
+    r"[!-^`-~]*"
+)  # only Python reads 1_000 and digits of other scripts: in training they are text
 WHOLE = re.compile(r"[+-]?[0-9]{1,400}")  # longer numbers are infinite as doubles
 LONG = re.compile("-?[0-9]*")
-LARGEST = 2 ** 1000  # whole numbers well within the doubles
-WORDS = {"True": "1", "TRUE": "1", "true": "1", "False": "0", "FALSE": "0", "false": "0", UNSEEN: "inf"}
+LARGEST = 2**1000  # whole numbers well within the doubles
+WORDS = {
+    "True": "1",
+    "TRUE": "1",
+    "true": "1",
+    "False": "0",
+    "FALSE": "0",
+    "false": "0",
+    UNSEEN: "inf",
+}
 
 
-def typed_frame(text: Any, dialect: Dialect, options: ReadOptions, codes: Collection[str] = ()) -> Any:
+def typed_frame(
+    text: Any, dialect: Dialect, options: ReadOptions, codes: Collection[str] = ()
+) -> Any:
     """Text cells, an Arrow table or a pandas frame, as a pandas frame of types that all cells of a column can be.
 
     Parameters
@@ -55,13 +70,22 @@ def typed_frame(text: Any, dialect: Dialect, options: ReadOptions, codes: Collec
         text.to_csv(buffer, index=False)
     else:
         import pyarrow.csv
+
         pyarrow.csv.write_csv(text, buffer)
     del text
     buffer.seek(0)
     # in pieces, one column could get two types; plain types would round whole numbers beside a missing cell
-    exact = {} if int(pandas.__version__.partition(".")[0]) >= 3 else {"float_precision": "round_trip"}  # its default
-    how = {"low_memory": False, "dtype_backend": "numpy_nullable", "decimal": dialect.decimal,
-           "na_values": options.missing_texts, "index_col": False, **exact}
+    exact = (
+        {} if int(pandas.__version__.partition(".")[0]) >= 3 else {"float_precision": "round_trip"}
+    )  # its default
+    how = {
+        "low_memory": False,
+        "dtype_backend": "numpy_nullable",
+        "decimal": dialect.decimal,
+        "na_values": options.missing_texts,
+        "index_col": False,
+        **exact,
+    }
     frame = pandas.read_csv(buffer, dtype=dict.fromkeys(codes, "string"), **how)
     long = [name for name in frame.columns if name not in codes and _are_long(frame[name])]
     if long:  # whose texts are those of the numbers, without zeros in front
@@ -71,9 +95,13 @@ def typed_frame(text: Any, dialect: Dialect, options: ReadOptions, codes: Collec
     if wide:  # whole numbers that doubles round, beside others
         buffer.seek(0)
         texts = pandas.read_csv(buffer, usecols=wide, dtype="string", **how)
-        frame = frame.assign(**{name: _exact(texts[name], frame[name], dialect.decimal) for name in wide})
+        frame = frame.assign(
+            **{name: _exact(texts[name], frame[name], dialect.decimal) for name in wide}
+        )
     for name in frame.columns.difference(codes, sort=False):
-        if frame[name].dtype == "string":  # empty cells among numbers beyond int64, which become text
+        if (
+            frame[name].dtype == "string"
+        ):  # empty cells among numbers beyond int64, which become text
             frame[name] = _times_or_text(frame[name].mask(frame[name] == ""))
     return frame
 
@@ -83,7 +111,9 @@ def _are_long(column: Any) -> bool:
     if column.dtype != "string":
         return False
     cells = column.dropna()
-    return bool(len(cells) and LONG.fullmatch(cells.iloc[0]) and cells.str.fullmatch(LONG.pattern).all())
+    return bool(
+        len(cells) and LONG.fullmatch(cells.iloc[0]) and cells.str.fullmatch(LONG.pattern).all()
+    )
 
 
 def _are_wide(column: Any) -> bool:
@@ -95,7 +125,10 @@ def _exact(texts: Any, column: Any, decimal: str) -> Any:
     """A column of doubles, or if these round a whole number, objects as the texts of a batch become (`as_fitted`)."""
     codes, levels = texts.factorize()
     cells = [_number(text, decimal, True) for text in levels.tolist()]
-    if not any(isinstance(cell, int) and EXACT < abs(cell) < LARGEST and cell != float(cell) for cell in cells):
+    if not any(
+        isinstance(cell, int) and EXACT < abs(cell) < LARGEST and cell != float(cell)
+        for cell in cells
+    ):
         return column
     codes = np.where(column.isna(), -1, codes)  # -999.00 for -999, too
     return type(column)(np.append(object_cells(cells), None)[codes], index=column.index)  # type: ignore[call-overload]
@@ -106,12 +139,19 @@ def pandas_for_csv() -> Any:
     try:
         import pandas
     except ImportError:
-        raise ImportError("reading CSV files needs pandas, which is not installed: pip install 'hld[cli]'") from None
+        raise ImportError(
+            "reading CSV files needs pandas, which is not installed: pip install 'hld[cli]'"
+        ) from None
     return pandas
 
 
-def as_fitted(column: Any, fitted: Any, decimal: str, missing: Collection[str] = (),
-              stated: Collection[str] = ()) -> Any:
+def as_fitted(
+    column: Any,
+    fitted: Any,
+    decimal: str,
+    missing: Collection[str] = (),
+    stated: Collection[str] = (),
+) -> Any:
     """A column of text cells (N,), or of numbers or dates that were parsed already, as what its column was fitted to.
 
     Parameters
@@ -138,7 +178,9 @@ def as_fitted(column: Any, fitted: Any, decimal: str, missing: Collection[str] =
         cells = Factored(codes, np.asarray(levels, dtype=object))
     numbers = _numbers(stated) if stated and _is_of_numbers(fitted) else []
     if isinstance(cells, Factored) and (missing or stated):
-        alike = [cell for cell in cells.levels.tolist() if numbers and _is_one_of(cell, numbers, decimal)]
+        alike = [
+            cell for cell in cells.levels.tolist() if numbers and _is_one_of(cell, numbers, decimal)
+        ]
         cells = _with_holes(cells, fitted, frozenset(missing), frozenset([*stated, *alike]))
     elif numbers and cells.dtype.kind == "f":
         cells = np.where(np.isin(cells, numbers), np.nan, cells)
@@ -147,7 +189,11 @@ def as_fitted(column: Any, fitted: Any, decimal: str, missing: Collection[str] =
     if fitted.kind in TIMES:
         return Factored(cells.codes, times_of_texts(cells.levels, fitted.kind)).cells()
     levels = _levels(cells.levels, fitted, decimal)
-    return Factored(cells.codes, levels) if fitted.kind not in BINNED else Factored(cells.codes, levels).cells()
+    return (
+        Factored(cells.codes, levels)
+        if fitted.kind not in BINNED
+        else Factored(cells.codes, levels).cells()
+    )
 
 
 def _is_of_numbers(fitted: Any) -> bool:
@@ -156,7 +202,9 @@ def _is_of_numbers(fitted: Any) -> bool:
         return False
     if fitted.kind in BINNED:
         return True
-    return not any(isinstance(one, str) for one in fitted.levels) and (bool(fitted.levels) or not fitted.rare)
+    return not any(isinstance(one, str) for one in fitted.levels) and (
+        bool(fitted.levels) or not fitted.rare
+    )
 
 
 def _numbers(texts: Collection[str]) -> list[float]:
@@ -173,16 +221,20 @@ def _is_one_of(cell: str, numbers: list[float], decimal: str) -> bool:
     return cell not in WORDS and _number(cell, decimal, False) in numbers
 
 
-def _with_holes(cells: Factored, fitted: Any, missing: frozenset[str], stated: frozenset[str]) -> Factored:
+def _with_holes(
+    cells: Factored, fitted: Any, missing: frozenset[str], stated: frozenset[str]
+) -> Factored:
     """Text cells of which some texts are missing: those of `stated`, and of `missing` unless they are levels."""
     texts = cells.levels.tolist()
     holes = np.array([cell in missing or cell in stated for cell in texts], dtype=bool)
     if not holes.any():
         return cells
-    if fitted is not None and fitted.kind not in BINNED:    # rare ones are levels, too
+    if fitted is not None and fitted.kind not in BINNED:  # rare ones are levels, too
         rare = digest_set(fitted.rare)
         for i in np.flatnonzero(holes).tolist():
-            holes[i] = texts[i] in stated or not (texts[i] in fitted.levels or is_rare(texts[i], rare))
+            holes[i] = texts[i] in stated or not (
+                texts[i] in fitted.levels or is_rare(texts[i], rare)
+            )
     codes = np.append(np.where(holes, -1, np.arange(len(texts))), -1).astype(cells.codes.dtype)
     return Factored(codes[cells.codes], cells.levels)
 
@@ -191,13 +243,17 @@ def _levels(cells: np.ndarray, fitted: LevelColumn, decimal: str) -> np.ndarray:
     """Distinct text cells (n,) as objects of the fitted type where they can be that, else as they are."""
     levels = () if fitted.kind in BINNED else fitted.levels
     result = np.empty(len(cells), dtype=object)
-    if fitted.kind not in BINNED and (not levels or any(isinstance(level, str) for level in levels)):
+    if fitted.kind not in BINNED and (
+        not levels or any(isinstance(level, str) for level in levels)
+    ):
         numbers = {str(level): level for level in levels if not isinstance(level, str)}
         result[:] = [numbers.get(cell, cell) for cell in cells]
         return result
     is_level = fitted.kind not in BINNED
     result[:] = [_number(cell, decimal, is_level) for cell in cells]
-    if fitted.kind == "boolean":    # 0 and 1 are equal to them, and would be shown as other values than a frame's
+    if (
+        fitted.kind == "boolean"
+    ):  # 0 and 1 are equal to them, and would be shown as other values than a frame's
         result[:] = [bool(cell) if cell in (0, 1) else cell for cell in result]
     return result
 
@@ -208,7 +264,11 @@ def _number(cell: str, decimal: Any, is_level: bool) -> Any:
     if WHOLE.fullmatch(text):
         return int(text) if is_level else float(text)
     try:
-        return float(text.replace(decimal, ".") if decimal != "." else text) if PLAIN.fullmatch(text) else cell
+        return (
+            float(text.replace(decimal, ".") if decimal != "." else text)
+            if PLAIN.fullmatch(text)
+            else cell
+        )
     except ValueError:
         return cell
 
@@ -221,7 +281,8 @@ def _times_or_text(cells: Any) -> Any:
     if kind is None:
         return cells
     found = times_of_texts(levels, kind)
-    if any(isinstance(cell, str) for cell in found):    # a 30th of February
+    if any(isinstance(cell, str) for cell in found):  # a 30th of February
         return cells
     import pandas
+
     return pandas.Series(np.append(found, None)[codes], index=cells.index)  # type: ignore[call-overload]

@@ -14,6 +14,7 @@ month     1 .. 12                            of the Gregorian calendar
 
 Times with a zone are converted to UTC: remove the zone first where hours should be local.
 """
+
 from __future__ import annotations
 
 import datetime
@@ -58,8 +59,12 @@ def with_parts(columns: Columns, derived: Any, table_names: Any, by_name: bool) 
     at = {name: v for v, name in enumerate(names)}
     new = [one for one in derived if one.source in at and one.name not in at]
     arrays = [part_of(columns.arrays[at[one.source]], one.part) for one in new]
-    return Columns((*names, *(one.name for one in new)), columns.num_rows, [*columns.arrays, *arrays],
-                   [*columns.declared, *[False] * len(new)])
+    return Columns(
+        (*names, *(one.name for one in new)),
+        columns.num_rows,
+        [*columns.arrays, *arrays],
+        [*columns.declared, *[False] * len(new)],
+    )
 
 
 def part_of(values: Any, part: str) -> Factored:
@@ -97,7 +102,11 @@ def _in_whole_seconds(cells: np.ndarray) -> np.ndarray:
     """Dates (N,) without fractions of a second: as doubles, 23:59:59.999999999 would be the next day."""
     if cells.dtype.kind == "M":
         return cells.astype("M8[s]") if np.datetime_data(cells.dtype)[0].endswith("s") else cells
-    return object_cells([_in_whole_second(cell) for cell in cells.tolist()]) if cells.dtype.kind in "OU" else cells
+    return (
+        object_cells([_in_whole_second(cell) for cell in cells.tolist()])
+        if cells.dtype.kind in "OU"
+        else cells
+    )
 
 
 def _in_whole_second(cell: Any) -> Any:

@@ -23,6 +23,7 @@ Nothing is rounded on the way: whole numbers stay whole numbers, whatever their 
 `is_missing`         one cell
 ===================  ==================================================================
 """
+
 from __future__ import annotations
 
 import collections
@@ -61,9 +62,14 @@ from hld.tables.single_cells import (
 from hld.tables.times import times_as_objects
 from hld.tables.unreadable import Unreadable
 
-NUMERIC = "biuf"                                   # dtype kinds that compare as numbers
+NUMERIC = "biuf"  # dtype kinds that compare as numbers
 _TEXT = "UST"
-_PREFERENCE = {int: 0, float: 1, bool: 2, str: 3}  # which of 1, 1.0, True names a level that came as all
+_PREFERENCE = {
+    int: 0,
+    float: 1,
+    bool: 2,
+    str: 3,
+}  # which of 1, 1.0, True names a level that came as all
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +86,12 @@ class Columns:
         """The columns at some places; the same object if these are all."""
         if len(places) == len(self.arrays):
             return self
-        return Columns(None if self.names is None else tuple(self.names[v] for v in places), self.num_rows,
-                       [self.arrays[v] for v in places], [self.declared[v] for v in places])
+        return Columns(
+            None if self.names is None else tuple(self.names[v] for v in places),
+            self.num_rows,
+            [self.arrays[v] for v in places],
+            [self.declared[v] for v in places],
+        )
 
     def in_order(self, names: tuple[str, ...]) -> Columns:
         """The columns in the order of some names if they have exactly these; else the same object."""
@@ -89,7 +99,12 @@ class Columns:
             return self
         at = {name: v for v, name in enumerate(self.names)}
         places = [at[name] for name in names]
-        return Columns(names, self.num_rows, [self.arrays[v] for v in places], [self.declared[v] for v in places])
+        return Columns(
+            names,
+            self.num_rows,
+            [self.arrays[v] for v in places],
+            [self.declared[v] for v in places],
+        )
 
 
 def read_table(table: Any) -> Columns:
@@ -103,8 +118,10 @@ def read_table(table: Any) -> Columns:
         return Columns(names, len(arrays[0]) if arrays else 0, arrays, list(declared))
     array = _as_array(table)
     if array.ndim != 2:
-        raise ValueError(f"`table` has {array.ndim} dimension(s) ({type(table).__name__}), expected 2 (rows, "
-                         f"columns): {how_to_read(table)}")
+        raise ValueError(
+            f"`table` has {array.ndim} dimension(s) ({type(table).__name__}), expected 2 (rows, "
+            f"columns): {how_to_read(table)}"
+        )
     whole = _checked_dtype(array, "`table`")
     arrays = list(whole.T)
     return Columns(None, len(whole), arrays, [False] * len(arrays), whole)
@@ -113,13 +130,19 @@ def read_table(table: Any) -> Columns:
 def _named_parts(table: Any) -> tuple[Any, ...] | None:
     """Names, columns and flags of a table whose columns have names; None for others."""
     if isinstance(table, type):
-        raise TypeError(f"`table` is the class {table.__name__}, expected rows: give an object of it")
+        raise TypeError(
+            f"`table` is the class {table.__name__}, expected rows: give an object of it"
+        )
     if is_sparse(table):
-        raise TypeError(f"`table` is a sparse {type(table).__name__}, expected a 2-D array or a data frame: give "
-                        "`.toarray()` of it")
+        raise TypeError(
+            f"`table` is a sparse {type(table).__name__}, expected a 2-D array or a data frame: give "
+            "`.toarray()` of it"
+        )
     if is_grouped(table):
-        raise TypeError(f"`table` is a {type(table).__name__}, expected a 2-D array or a data frame: "
-                        f"{how_to_read(table)}")
+        raise TypeError(
+            f"`table` is a {type(table).__name__}, expected a 2-D array or a data frame: "
+            f"{how_to_read(table)}"
+        )
     if is_arrow(table):
         return arrow_parts(table)
     if is_frame(table) and (has_columns(table) or not is_stream(table)):
@@ -143,13 +166,26 @@ def _as_array(table: ArrayLike) -> np.ndarray:
         return np.asarray(table)
     if isinstance(table, (list, tuple)):
         table = [_row_of_objects(row) for row in table]
-        if len({len(row) for row in table if isinstance(row, (list, tuple)) or getattr(row, "ndim", 0)}) > 1:
-            raise ValueError("`table` has rows of different lengths, expected as many cells in each")
+        if (
+            len(
+                {
+                    len(row)
+                    for row in table
+                    if isinstance(row, (list, tuple)) or getattr(row, "ndim", 0)
+                }
+            )
+            > 1
+        ):
+            raise ValueError(
+                "`table` has rows of different lengths, expected as many cells in each"
+            )
     try:  # lists stay objects: otherwise one text among them would turn every number into text
         return np.asarray(table, dtype=object)
     except ValueError:
-        raise ValueError("`table` has lists among its cells, expected one value in each cell of each row: take the "
-                         "values out, or leave the column out") from None
+        raise ValueError(
+            "`table` has lists among its cells, expected one value in each cell of each row: take the "
+            "values out, or leave the column out"
+        ) from None
 
 
 def _row_of_objects(row: list[Any]) -> list[Any]:
@@ -177,8 +213,12 @@ def _checked_column(array: Any, name: str) -> Any:
     if isinstance(array, (Factored, Unreadable)):
         return array
     try:
-        return starts_of_periods(_checked_dtype(unmasked(array) if isinstance(array, np.ma.MaskedArray) else array,
-                                                f"`table` column {name!r}"))
+        return starts_of_periods(
+            _checked_dtype(
+                unmasked(array) if isinstance(array, np.ma.MaskedArray) else array,
+                f"`table` column {name!r}",
+            )
+        )
     except (TypeError, ValueError) as error:
         return Unreadable(len(array), type(error), str(error))
 
@@ -186,15 +226,27 @@ def _checked_column(array: Any, name: str) -> Any:
 def _checked_dtype(array: Any, what: Any) -> Any:
     """The array itself; TypeError or ValueError for dtypes that no level has."""
     if array.dtype.kind == "c":
-        raise ValueError(f"{what} has dtype {array.dtype}: Complex data not supported, give real and imaginary parts "
-                         "as columns")
-    if array.dtype.kind == "m" and np.datetime_data(array.dtype)[0] == "generic" and not np.isnat(array).all():
-        raise TypeError(f"{what} has dtype {array.dtype} without a unit, expected durations: give the unit, for "
-                        "example astype('m8[s]')")
+        raise ValueError(
+            f"{what} has dtype {array.dtype}: Complex data not supported, give real and imaginary parts "
+            "as columns"
+        )
+    if (
+        array.dtype.kind == "m"
+        and np.datetime_data(array.dtype)[0] == "generic"
+        and not np.isnat(array).all()
+    ):
+        raise TypeError(
+            f"{what} has dtype {array.dtype} without a unit, expected durations: give the unit, for "
+            "example astype('m8[s]')"
+        )
     if array.dtype.kind not in NUMERIC + _TEXT + "OMm":
-        raise TypeError(f"{what} has dtype {array.dtype}, expected numbers, booleans, text or objects: "
-                        f"convert it first")
-    return array.astype(object) if array.dtype.kind == "T" else array   # texts of any length, and what is missing there
+        raise TypeError(
+            f"{what} has dtype {array.dtype}, expected numbers, booleans, text or objects: "
+            f"convert it first"
+        )
+    return (
+        array.astype(object) if array.dtype.kind == "T" else array
+    )  # texts of any length, and what is missing there
 
 
 def distinct_values(values: Any, name: str) -> tuple[Any, ...]:
@@ -223,7 +275,11 @@ def distinct_values(values: Any, name: str) -> tuple[Any, ...]:
             value = plain_value(cell, name)
             chosen[value] = min(chosen.get(value, value), value, key=lambda v: _PREFERENCE[type(v)])
             totals[value] += count
-    if "" in chosen and all(value == "" for value in chosen if isinstance(value, str)) and len(chosen) > 1:
+    if (
+        "" in chosen
+        and all(value == "" for value in chosen if isinstance(value, str))
+        and len(chosen) > 1
+    ):
         del chosen[""]
     levels = sorted(chosen.values(), key=level_order)
     return levels, np.array([totals[level] for level in levels], dtype=np.int64)
@@ -247,7 +303,7 @@ def distinct_numbers(values: np.ndarray, name: str) -> tuple[np.ndarray, np.ndar
     if values.dtype.kind == "f":
         values = as_doubles(values, name)
         values = values[~np.isnan(values)]
-        values += 0.0     # makes -0.0 the value 0.0
+        values += 0.0  # makes -0.0 the value 0.0
     return np.unique(values, return_counts=True)
 
 
@@ -297,11 +353,20 @@ def as_numbers(values: np.ndarray, name: str, *, odd: list[Any] | None = None) -
         return as_doubles(values, name) if values.dtype.kind == "f" else values
     cells = objects_of(values).tolist()
     # NumPy derives its durations from the integers, but they are no numbers here.
-    others = {kind for kind in set(map(type, cells)) if not issubclass(kind, REAL) or kind is np.timedelta64}
+    others = {
+        kind
+        for kind in set(map(type, cells))
+        if not issubclass(kind, REAL) or kind is np.timedelta64
+    }
     if others:
         if odd is not None:
-            odd.extend(i for i, cell in enumerate(cells) if type(cell) in others and not _is_empty(cell))
-        cells = [_nan_or_refuse(cell, name, odd is None) if type(cell) in others else cell for cell in cells]
+            odd.extend(
+                i for i, cell in enumerate(cells) if type(cell) in others and not _is_empty(cell)
+            )
+        cells = [
+            _nan_or_refuse(cell, name, odd is None) if type(cell) in others else cell
+            for cell in cells
+        ]
     try:
         with np.errstate(over="ignore"):
             numbers = np.array(cells, dtype=np.float64)
@@ -309,7 +374,9 @@ def as_numbers(values: np.ndarray, name: str, *, odd: list[Any] | None = None) -
         raise too_large(name) from None
     except ValueError:
         return as_numbers(object_cells(without_odd_holes(cells)), name, odd=odd)
-    if any(cells[i] != numbers[i] for i in np.flatnonzero(np.isinf(numbers)).tolist()):  # decimals give no error
+    if any(
+        cells[i] != numbers[i] for i in np.flatnonzero(np.isinf(numbers)).tolist()
+    ):  # decimals give no error
         raise too_large(name)
     return numbers
 

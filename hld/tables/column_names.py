@@ -6,6 +6,7 @@ where the user specifies columns, text is a name and a whole number is a positio
 Functions: `column_names`, `column_roles` (at fitting), `arrange`, `matched`, `own_names` (at encoding),
 `distinct_names` (of objects in JSON), `table_called` (in errors).
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -45,18 +46,24 @@ def column_names(names: Any, table_names: Any, num_columns: int) -> Any:
     """
     if names is None:
         return table_names or tuple(f"x{v}" for v in range(num_columns))
-    if not is_sequence(names) or isinstance(names, (set, frozenset)):   # which have no order
+    if not is_sequence(names) or isinstance(names, (set, frozenset)):  # which have no order
         raise TypeError(f"`names` is {names!r}, expected a sequence of {num_columns} names")
     names = tuple(names)
     if not all(isinstance(name, str) for name in names):
-        raise TypeError(f"`names` holds {next(n for n in names if not isinstance(n, str))!r}, expected text")
+        raise TypeError(
+            f"`names` holds {next(n for n in names if not isinstance(n, str))!r}, expected text"
+        )
     names = tuple(map(str, names))
     if len(names) != num_columns or len(set(names)) < num_columns:
-        raise ValueError(f"`names` has {len(names)} entries, {len(set(names))} of them distinct, expected "
-                         f"{num_columns} distinct names, one for each column of `table`")
+        raise ValueError(
+            f"`names` has {len(names)} entries, {len(set(names))} of them distinct, expected "
+            f"{num_columns} distinct names, one for each column of `table`"
+        )
     if table_names is not None and names != table_names:
-        raise ValueError(f"`names` differs from the columns of `table` ({listed(table_names, is_quoted=False)}), "
-                         f"expected none for a data frame: leave `names` out, or rename the columns")
+        raise ValueError(
+            f"`names` differs from the columns of `table` ({listed(table_names, is_quoted=False)}), "
+            f"expected none for a data frame: leave `names` out, or rename the columns"
+        )
     return names
 
 
@@ -80,13 +87,17 @@ def column_roles(names: Any, categorical: Any, continuous: Any) -> dict[str, Any
     roles: dict[Any, Any] = {}
     for role, chosen in (("categorical", categorical), ("continuous", continuous)):
         if chosen is not None and not is_sequence(chosen):
-            raise TypeError(f"`{role}` is {chosen!r}, expected a sequence of column names or positions: "
-                            f"write [{chosen!r}]")
+            raise TypeError(
+                f"`{role}` is {chosen!r}, expected a sequence of column names or positions: "
+                f"write [{chosen!r}]"
+            )
         for entry in () if chosen is None else chosen:
             name = _column_name(entry, names, role)
             if roles.setdefault(name, role) != role:
-                raise ValueError(f"`categorical` and `continuous` both hold {name!r}, expected one of "
-                                 f"them to: remove it from the other")
+                raise ValueError(
+                    f"`categorical` and `continuous` both hold {name!r}, expected one of "
+                    f"them to: remove it from the other"
+                )
     return roles
 
 
@@ -106,31 +117,47 @@ def is_sequence(values: Any) -> bool:
     >>> is_sequence(["age"]), is_sequence("age"), is_sequence(b"age"), is_sequence(np.array("age"))
     (True, False, False, False)
     """
-    return isinstance(values, Iterable) and not isinstance(values, (str, bytes)) and getattr(values, "ndim", 1) > 0
+    return (
+        isinstance(values, Iterable)
+        and not isinstance(values, (str, bytes))
+        and getattr(values, "ndim", 1) > 0
+    )
 
 
 def _column_name(entry: Any, names: Any, role: Any) -> Any:
     """Name of the column that a name (text) or a position (whole number) points at."""
     if isinstance(entry, str):
         if entry not in names:
-            raise ValueError(f"`{role}` names the column {entry!r}, expected one of {listed(names, is_quoted=False)}")
+            raise ValueError(
+                f"`{role}` names the column {entry!r}, expected one of {listed(names, is_quoted=False)}"
+            )
         return str(entry)
     if isinstance(entry, (bool, np.bool_)):
-        raise TypeError(f"`{role}` holds booleans, expected names or positions: turn a mask into positions "
-                        f"with np.flatnonzero")
+        raise TypeError(
+            f"`{role}` holds booleans, expected names or positions: turn a mask into positions "
+            f"with np.flatnonzero"
+        )
     try:
         position = operator.index(entry)
     except TypeError:
-        raise TypeError(f"`{role}` holds {entry!r}, expected column names (text) or positions (whole "
-                        f"numbers)") from None
+        raise TypeError(
+            f"`{role}` holds {entry!r}, expected column names (text) or positions (whole numbers)"
+        ) from None
     if not 0 <= position < len(names):
-        raise ValueError(f"`{role}` holds position {position}, expected 0..{len(names) - 1}: whole numbers "
-                         f"are positions, names are given as text")
+        raise ValueError(
+            f"`{role}` holds position {position}, expected 0..{len(names) - 1}: whole numbers "
+            f"are positions, names are given as text"
+        )
     return names[position]
 
 
-def arrange(fitted_names: tuple[str, ...], all_names: tuple[str, ...], by_name: bool, parts: Columns,
-            ignore_extra: bool = False) -> list[Any]:
+def arrange(
+    fitted_names: tuple[str, ...],
+    all_names: tuple[str, ...],
+    by_name: bool,
+    parts: Columns,
+    ignore_extra: bool = False,
+) -> list[Any]:
     """The arrays of a table in the order of the fitted columns; ValueError for missing or extra ones.
 
     Parameters
@@ -146,16 +173,21 @@ def arrange(fitted_names: tuple[str, ...], all_names: tuple[str, ...], by_name: 
     """
     found, absent, extra = matched(fitted_names, all_names, by_name, parts)
     if absent:
-        raise ValueError(f"`table` has no column {listed(absent)}, expected every fitted "
-                         f"column: add it, filled with None where nothing is known")
+        raise ValueError(
+            f"`table` has no column {listed(absent)}, expected every fitted "
+            f"column: add it, filled with None where nothing is known"
+        )
     if extra and not ignore_extra:
-        raise ValueError(f"`table` has the column(s) {listed(extra)} that were not fitted, "
-                         f"expected only the fitted ones: drop them")
+        raise ValueError(
+            f"`table` has the column(s) {listed(extra)} that were not fitted, "
+            f"expected only the fitted ones: drop them"
+        )
     return found
 
 
-def matched(fitted_names: tuple[str, ...], all_names: tuple[str, ...], by_name: bool,
-            parts: Columns) -> tuple[Any, ...]:
+def matched(
+    fitted_names: tuple[str, ...], all_names: tuple[str, ...], by_name: bool, parts: Columns
+) -> tuple[Any, ...]:
     """The arrays of a table in the order of the fitted columns, None for one that is not there; and what is odd.
 
     Parameters
@@ -183,9 +215,11 @@ def matched(fitted_names: tuple[str, ...], all_names: tuple[str, ...], by_name: 
     """
     if not by_name or parts.names is None:
         if len(parts.arrays) != len(all_names):
-            raise ValueError(f"`table` has {len(parts.arrays)} columns, expected {len(all_names)} in the fitted "
-                             f"order ({listed(all_names, is_quoted=False)})"
-                             + _about_left_out(fitted_names, all_names, by_name, len(parts.arrays)))
+            raise ValueError(
+                f"`table` has {len(parts.arrays)} columns, expected {len(all_names)} in the fitted "
+                f"order ({listed(all_names, is_quoted=False)})"
+                + _about_left_out(fitted_names, all_names, by_name, len(parts.arrays))
+            )
         arrays = dict(zip(all_names, parts.arrays, strict=True))
         return [arrays[name] for name in fitted_names], [], []
     arrays = dict(zip(parts.names, parts.arrays, strict=True))
@@ -197,9 +231,17 @@ def matched(fitted_names: tuple[str, ...], all_names: tuple[str, ...], by_name: 
 def _about_left_out(fitted_names: Any, all_names: Any, by_name: bool, width: int) -> str:
     """What to do with a table, such as one of drawn rows, that has only the columns that take part."""
     left_out = [name for name in all_names if name not in fitted_names]
-    if not left_out or width != len(fitted_names) or len(all_names) != len(fitted_names) + len(left_out):
+    if (
+        not left_out
+        or width != len(fitted_names)
+        or len(all_names) != len(fitted_names) + len(left_out)
+    ):
         return ""  # also where parts of dates take part, which are no columns of the table
-    said = "takes no part, but has its place" if len(left_out) == 1 else "take no part, but have their places"
+    said = (
+        "takes no part, but has its place"
+        if len(left_out) == 1
+        else "take no part, but have their places"
+    )
     return f": {listed(left_out)} {said}" + (", unless the others have names" if by_name else "")
 
 

@@ -3,6 +3,7 @@
 Text in data frames and Arrow is most expensive when every cell becomes a Python object.  Where the library that holds
 a column can number its distinct values, only these become objects, and everything else is arithmetic on numbers.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-BLOCK_ROWS = 2 ** 12  # counted at a time
+BLOCK_ROWS = 2**12  # counted at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,7 @@ class Factored:
 
     codes: np.ndarray
     levels: np.ndarray
-    dtype = np.dtype(object)    # what the cells are
+    dtype = np.dtype(object)  # what the cells are
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -54,7 +55,9 @@ class Factored:
         found = np.zeros(len(self.levels) + 1, dtype=np.int64)
         step = max(BLOCK_ROWS, len(found))  # temporaries of short blocks stay in the cache
         for start in range(0, len(self.codes), step):
-            found += np.bincount(self.codes[start:start + step].astype(np.intp) + 1, minlength=len(found))
+            found += np.bincount(
+                self.codes[start : start + step].astype(np.intp) + 1, minlength=len(found)
+            )
         return found[1:]
 
     def write(self, values: np.ndarray, out: np.ndarray) -> None:

@@ -4,6 +4,7 @@ Nothing is imported to recognise a table: Arrow's have ``schema`` and ``column``
 mappings, and whatever offers the Arrow stream interface (``__arrow_c_stream__``: query results of DuckDB, frames of
 narwhals, and others) is read through pyarrow, which is then needed.
 """
+
 from __future__ import annotations
 
 import collections
@@ -21,8 +22,17 @@ from hld.tables.shown_names import listed
 from hld.tables.unreadable import Unreadable, nested
 
 _ROW_INDEX = re.compile(r"__index_level_\d+__")
-_NESTED = ("list", "large_list", "struct", "map", "fixed_size_list", "union", "dense_union", "sparse_union")
-EXACT = 2.0 ** 53  # below this magnitude every whole number is a double
+_NESTED = (
+    "list",
+    "large_list",
+    "struct",
+    "map",
+    "fixed_size_list",
+    "union",
+    "dense_union",
+    "sparse_union",
+)
+EXACT = 2.0**53  # below this magnitude every whole number is a double
 
 
 def is_arrow(table: Any) -> bool:
@@ -33,7 +43,9 @@ def is_arrow(table: Any) -> bool:
 def is_stream(table: ArrayLike) -> bool:
     """Whether a table is not known otherwise and offers the Arrow stream interface."""
     # columns of Arrow and polars offer it, too, and are arrays; so are tables of ibis, which have columns
-    return hasattr(table, "__arrow_c_stream__") and not (hasattr(table, "__array__") and not hasattr(table, "columns"))
+    return hasattr(table, "__arrow_c_stream__") and not (
+        hasattr(table, "__array__") and not hasattr(table, "columns")
+    )
 
 
 def is_mapping(table: ArrayLike) -> bool:
@@ -46,8 +58,10 @@ def from_stream(table: Any) -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise ImportError(f"reading a {type(table).__name__} needs pyarrow, which is not installed: pip install "
-                          "'hld[cli]'") from None
+        raise ImportError(
+            f"reading a {type(table).__name__} needs pyarrow, which is not installed: pip install "
+            "'hld[cli]'"
+        ) from None
     return pyarrow.table(table)
 
 
@@ -87,13 +101,16 @@ def arrow_column(column: Any, name: str) -> Any:
         `Unreadable` of a type that no level has.
     """
     import pyarrow
+
     kind = str(column.type)
     if kind.startswith("run_end_encoded"):
         return _of_runs(column, name)
     value_kind = str(column.type.value_type) if kind.startswith("dictionary") else kind
     if value_kind.startswith(_NESTED):
         return nested(len(column), name, kind)
-    if kind != value_kind and value_kind.startswith(("timestamp", "date", "duration")):  # not all are Python's
+    if kind != value_kind and value_kind.startswith(
+        ("timestamp", "date", "duration")
+    ):  # not all are Python's
         return arrow_column(column.cast(column.type.value_type), name)
     if kind.startswith("dictionary") or kind in ("string", "large_string", "string_view"):
         return _factored(column)
@@ -104,15 +121,21 @@ def arrow_column(column: Any, name: str) -> Any:
     if kind.startswith("time"):  # timestamps, and times of the day in microseconds at most
         return _time_column(column, kind)
     if column.null_count and pyarrow.types.is_integer(column.type):
-        numbers = np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False))
+        numbers = np.asarray(
+            column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+        )
         return _objects(column) if (np.abs(numbers) >= EXACT).any() else numbers
     if kind.startswith("date"):
         return _dates(column)
     has_holes = column.null_count and pyarrow.types.is_boolean(column.type)
-    return _objects(column) if has_holes or kind.startswith(("decimal", "month")) else _plain(column)
+    return (
+        _objects(column) if has_holes or kind.startswith(("decimal", "month")) else _plain(column)
+    )
 
 
-def mapping_parts(table: Any, exact: Callable[[Any, str], Any] | None = None) -> tuple[tuple[Any, ...], list[Any]]:
+def mapping_parts(
+    table: Any, exact: Callable[[Any, str], Any] | None = None
+) -> tuple[tuple[Any, ...], list[Any]]:
     """Names and arrays (N,) of a mapping from names to columns of one length.
 
     Parameters
@@ -135,14 +158,24 @@ def mapping_parts(table: Any, exact: Callable[[Any, str], Any] | None = None) ->
     arrays = []
     for name, column in zip(names, _in_rows([*table.values()], names), strict=True):
         values = column if exact is None else exact(column, name)
-        array = values if isinstance(values, (np.ma.MaskedArray, Factored, Unreadable)) else _column(values)
+        array = (
+            values
+            if isinstance(values, (np.ma.MaskedArray, Factored, Unreadable))
+            else _column(values)
+        )
         if not isinstance(array, (Factored, Unreadable)) and array.ndim != 1:
-            raise ValueError(f"`table` column {name!r} has {array.ndim} dimensions, expected one value in each cell")
+            raise ValueError(
+                f"`table` column {name!r} has {array.ndim} dimensions, expected one value in each cell"
+            )
         arrays.append(array)
     lengths = {len(array): name for name, array in zip(names, arrays, strict=True)}
     if len(lengths) > 1:
-        some = ", ".join(f"{count:,} in {listed([name])}" for count, name in sorted(lengths.items())[:2])
-        raise ValueError(f"`table` has columns of different lengths ({some}), expected as many cells in each")
+        some = ", ".join(
+            f"{count:,} in {listed([name])}" for count, name in sorted(lengths.items())[:2]
+        )
+        raise ValueError(
+            f"`table` has columns of different lengths ({some}), expected as many cells in each"
+        )
     return names, arrays
 
 
@@ -199,16 +232,22 @@ def named_rows(rows: Any) -> list[Any] | None:
 def structured_parts(table: Any) -> tuple[tuple[Any, ...], list[Any]]:
     """Names and arrays (N,) of a structured array (N,)."""
     kinds = {name: table.dtype[name] for name in table.dtype.names}
-    return tuple(kinds), [nested(len(table), name, str(kind)) if kind.shape or kind.names else table[name]
-                          for name, kind in kinds.items()]
+    return tuple(kinds), [
+        nested(len(table), name, str(kind)) if kind.shape or kind.names else table[name]
+        for name, kind in kinds.items()
+    ]
 
 
 def refuse_repeated(names: Any) -> None:
     """Raise if a name occurs twice."""
-    repeated = sorted((name for name, count in collections.Counter(names).items() if count > 1), key=str)
+    repeated = sorted(
+        (name for name, count in collections.Counter(names).items() if count > 1), key=str
+    )
     if repeated:
-        raise ValueError(f"`table` has more than one column named {listed(repeated)}, expected "
-                         f"distinct names (a name that is not text counts as its text): rename them")
+        raise ValueError(
+            f"`table` has more than one column named {listed(repeated)}, expected "
+            f"distinct names (a name that is not text counts as its text): rename them"
+        )
 
 
 def _reader(kind: type) -> Callable[[Any], Any] | None:
@@ -218,10 +257,14 @@ def _reader(kind: type) -> Callable[[Any], Any] | None:
     if hasattr(kind, "_fields") and hasattr(kind, "__getitem__"):
         return lambda row: _mapping(row._fields, row)
     if dataclasses.is_dataclass(kind):
-        return lambda row: {field.name: getattr(row, field.name) for field in dataclasses.fields(row)}
+        return lambda row: {
+            field.name: getattr(row, field.name) for field in dataclasses.fields(row)
+        }
     if hasattr(kind, "__attrs_attrs__"):
         return lambda row: {field.name: getattr(row, field.name) for field in kind.__attrs_attrs__}
-    if hasattr(kind, "keys") and hasattr(kind, "__len__") and not hasattr(kind, "columns"):  # which frames have
+    if (
+        hasattr(kind, "keys") and hasattr(kind, "__len__") and not hasattr(kind, "columns")
+    ):  # which frames have
         return lambda row: _mapping(tuple(row.keys()), tuple(row))
     return None
 
@@ -238,15 +281,19 @@ def _in_rows(columns: list[Any], names: tuple[str, ...]) -> list[Any]:
     """Columns; those that are mappings from row labels to cells, as pandas' `to_dict` writes them, in one order."""
     for name, column in zip(names, columns, strict=True):
         if isinstance(column, Set):
-            raise ValueError(f"`table` column {name!r} is a {type(column).__name__}, whose cells have no order, "
-                             "expected a sequence: give a list")
+            raise ValueError(
+                f"`table` column {name!r} is a {type(column).__name__}, whose cells have no order, "
+                "expected a sequence: give a list"
+            )
     if not any(map(is_mapping, columns)):
         return columns
     labels = next(column for column in columns if is_mapping(column))
     for name, column in zip(names, columns, strict=True):
         if not is_mapping(column) or column.keys() != labels.keys():
-            raise ValueError(f"`table` is a mapping of mappings from row labels to cells, expected the same labels in "
-                             f"each column, {name!r} has others: give sequences of as many cells")
+            raise ValueError(
+                f"`table` is a mapping of mappings from row labels to cells, expected the same labels in "
+                f"each column, {name!r} has others: give sequences of as many cells"
+            )
     return [[column[label] for label in labels] for column in columns]
 
 
@@ -257,9 +304,15 @@ def _column(values: np.ndarray) -> np.ndarray:
     """
     if hasattr(values, "__array__"):
         return np.asarray(values)
-    cells = list(values) if hasattr(values, "__iter__") and not isinstance(values, (str, bytes)) else None
+    cells = (
+        list(values)
+        if hasattr(values, "__iter__") and not isinstance(values, (str, bytes))
+        else None
+    )
     if cells is None:
-        raise ValueError(f"`table` is a mapping whose columns must be sequences, found {reprlib.repr(values)}")
+        raise ValueError(
+            f"`table` is a mapping whose columns must be sequences, found {reprlib.repr(values)}"
+        )
     return object_cells([None if cell is np.ma.masked else cell for cell in cells])
 
 
@@ -273,7 +326,8 @@ def _of_runs(column: Any, name: str) -> Any:
     """A column of runs (values, and where each ends) as the column that it stands for."""
     import pyarrow
     import pyarrow.compute
-    if pyarrow.types.is_dictionary(column.type.value_type):   # which Arrow cannot decode
+
+    if pyarrow.types.is_dictionary(column.type.value_type):  # which Arrow cannot decode
         return _objects(column)
     return arrow_column(pyarrow.compute.run_end_decode(column), name)
 
@@ -286,12 +340,14 @@ def _objects(column: Any) -> np.ndarray:
 def _dates(column: Any) -> np.ndarray:
     """Days as NumPy's dates."""
     import pyarrow
+
     return _plain(column.cast(pyarrow.timestamp("s"), safe=False))
 
 
 def _time_column(column: Any, kind: Any) -> np.ndarray:
     """Time stamps as NumPy's dates in UTC; times of the day as Python's."""
     import pyarrow
+
     if not kind.startswith("timestamp"):
         return _objects(column.cast(pyarrow.time64("us"), safe=False))
     return _plain(column.cast(pyarrow.timestamp(column.type.unit)) if column.type.tz else column)
@@ -300,6 +356,7 @@ def _time_column(column: Any, kind: Any) -> np.ndarray:
 def _factored(column: Any) -> Factored:
     """Text by number."""
     import pyarrow
+
     if not str(column.type).startswith("dictionary"):
         column = column.dictionary_encode()
     if hasattr(column, "combine_chunks"):
@@ -307,11 +364,18 @@ def _factored(column: Any) -> Factored:
         column = column.combine_chunks()
     if isinstance(column, pyarrow.ChunkedArray):  # without a chunk
         return Factored(np.zeros(0, dtype=np.intp), np.zeros(0, dtype=object))
-    indices = column.indices if pyarrow.types.is_signed_integer(column.indices.type) else column.indices.cast("int64")
+    indices = (
+        column.indices
+        if pyarrow.types.is_signed_integer(column.indices.type)
+        else column.indices.cast("int64")
+    )
     indices = indices.fill_null(-1) if indices.null_count else indices
     codes = indices.to_numpy(zero_copy_only=False)
     levels = _objects(column.dictionary)
-    if column.dictionary.null_count:    # a hole may also be an entry of the dictionary
-        codes = np.where(np.append(column.dictionary.is_null().to_numpy(zero_copy_only=False), True)[codes], -1,
-                         codes).astype(codes.dtype)
+    if column.dictionary.null_count:  # a hole may also be an entry of the dictionary
+        codes = np.where(
+            np.append(column.dictionary.is_null().to_numpy(zero_copy_only=False), True)[codes],
+            -1,
+            codes,
+        ).astype(codes.dtype)
     return Factored(codes, levels)

@@ -8,6 +8,7 @@ would be times in one row and text in another.
 Frames are recognised by what they can do (``columns`` with ``iloc`` or ``get_column``), so that none of their
 libraries is imported.
 """
+
 from __future__ import annotations
 
 import sys
@@ -23,7 +24,9 @@ from hld.tables.unreadable import nested
 def is_frame(table: Any) -> bool:
     """Whether a table is a data frame."""
     # asked of the type first: to answer for itself, a frame that is not computed yet would have to look at its files
-    return (hasattr(type(table), "columns") or hasattr(table, "columns")) and not isinstance(table, np.ndarray)
+    return (hasattr(type(table), "columns") or hasattr(table, "columns")) and not isinstance(
+        table, np.ndarray
+    )
 
 
 def has_columns(frame: Any) -> bool:
@@ -34,11 +37,15 @@ def has_columns(frame: Any) -> bool:
 def frame_parts(frame: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
     """Names as text, arrays (N,), and flags "declared as categories" of the columns of a data frame."""
     if hasattr(frame, "collect") and not hasattr(frame, "get_column"):
-        raise TypeError(f"`table` is a {type(frame).__name__} that is not computed yet, expected its rows: collect it "
-                        "first, `table.collect()`")
+        raise TypeError(
+            f"`table` is a {type(frame).__name__} that is not computed yet, expected its rows: collect it "
+            "first, `table.collect()`"
+        )
     if hasattr(frame, "__dask_graph__"):
-        raise TypeError(f"`table` is a {type(frame).__name__} of Dask, expected its rows: use hld.dask.fit and "
-                        "hld.dask.judge, or `.compute()` it first")
+        raise TypeError(
+            f"`table` is a {type(frame).__name__} of Dask, expected its rows: use hld.dask.fit and "
+            "hld.dask.judge, or `.compute()` it first"
+        )
     names = tuple(str(name) for name in frame.columns)
     refuse_repeated(names)
     if hasattr(frame, "iloc"):
@@ -46,10 +53,15 @@ def frame_parts(frame: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
     elif hasattr(frame, "get_column"):
         series = [frame.get_column(name) for name in frame.columns]
     else:
-        raise TypeError(f"`table` is a {type(frame).__name__} with neither `iloc` nor `get_column`, expected "
-                        f"a 2-D array or a pandas or polars frame: convert it first")
+        raise TypeError(
+            f"`table` is a {type(frame).__name__} with neither `iloc` nor `get_column`, expected "
+            f"a 2-D array or a pandas or polars frame: convert it first"
+        )
     arrays = [_exact_array(one, name) for one, name in zip(series, names, strict=True)]
-    declared = [str(one.dtype).startswith(("category", "Categorical", "Enum", "dictionary")) for one in series]
+    declared = [
+        str(one.dtype).startswith(("category", "Categorical", "Enum", "dictionary"))
+        for one in series
+    ]
     return names, arrays, declared
 
 
@@ -71,9 +83,13 @@ def exact_column(values: Any, name: str) -> Any:
     if hasattr(values, "null_count") and hasattr(values, "to_pylist"):
         return arrow_column(values, name)
     pandas = sys.modules.get("pandas")
-    if pandas is not None and isinstance(values, (pandas.Index, pandas.api.extensions.ExtensionArray)):
+    if pandas is not None and isinstance(
+        values, (pandas.Index, pandas.api.extensions.ExtensionArray)
+    ):
         values = pandas.Series(values)
-    is_series = hasattr(values, "to_frame") and (hasattr(values, "iloc") or hasattr(values, "to_list"))
+    is_series = hasattr(values, "to_frame") and (
+        hasattr(values, "iloc") or hasattr(values, "to_list")
+    )
     return _exact_array(values, name) if is_series else values
 
 
@@ -82,19 +98,29 @@ def _exact_array(series: Any, name: str) -> Any:
     if hasattr(series.dtype, "pyarrow_dtype"):  # pandas cannot take all of Arrow's types apart
         return arrow_column(series.array.__arrow_array__(), name)
     kind = str(series.dtype)
-    if kind in ("Int128", "UInt128", "Time"):       # NumPy has no such integers, and no such times
+    if kind in ("Int128", "UInt128", "Time"):  # NumPy has no such integers, and no such times
         return object_cells(series.to_list())
-    if kind.startswith("period") and hasattr(series, "dt"):    # days, months, quarters: as the moment they begin
+    if kind.startswith("period") and hasattr(
+        series, "dt"
+    ):  # days, months, quarters: as the moment they begin
         return series.dt.to_timestamp().to_numpy()
-    if hasattr(series, "factorize") and (kind in ("str", "string", "category") or _is_text(series, kind)):
+    if hasattr(series, "factorize") and (
+        kind in ("str", "string", "category") or _is_text(series, kind)
+    ):
         codes, levels = series.factorize()
         return Factored(codes, object_cells(np.asarray(levels, dtype=object).tolist()))
     array = series.to_numpy()
     if array.ndim != 1:
         return nested(len(array), name, kind)
-    is_rounded = array.dtype.kind == "f" and not any(word in kind.lower() for word in ("float", "double"))
-    if is_rounded and (np.abs(array) >= EXACT).any():       # false for NaN
-        cells = series.astype(object).to_numpy(dtype=object) if hasattr(series, "astype") else series.to_list()
+    is_rounded = array.dtype.kind == "f" and not any(
+        word in kind.lower() for word in ("float", "double")
+    )
+    if is_rounded and (np.abs(array) >= EXACT).any():  # false for NaN
+        cells = (
+            series.astype(object).to_numpy(dtype=object)
+            if hasattr(series, "astype")
+            else series.to_list()
+        )
         return object_cells(cells)
     return array
 
@@ -111,15 +137,23 @@ def starts_of_periods(cells: np.ndarray) -> np.ndarray:
     (N,) array
     """
     pandas = sys.modules.get("pandas")
-    if pandas is None or cells.dtype != object or pandas.api.types.infer_dtype(cells, skipna=True) != "period":
+    if (
+        pandas is None
+        or cells.dtype != object
+        or pandas.api.types.infer_dtype(cells, skipna=True) != "period"
+    ):
         return cells
     try:
         return pandas.PeriodIndex(cells).to_timestamp().to_numpy()
-    except ValueError:      # of several lengths
+    except ValueError:  # of several lengths
         return cells
 
 
 def _is_text(series: Any, kind: str) -> bool:
     """Whether the objects of a pandas column, which before pandas 3 texts are, are text or missing."""
     pandas = sys.modules.get("pandas")
-    return kind == "object" and pandas is not None and pandas.api.types.infer_dtype(series, skipna=True) == "string"
+    return (
+        kind == "object"
+        and pandas is not None
+        and pandas.api.types.infer_dtype(series, skipna=True) == "string"
+    )

@@ -1,4 +1,5 @@
 """What is no table, though somebody gives it for one: what to do with it instead."""
+
 from __future__ import annotations
 
 import collections.abc

@@ -1,4 +1,5 @@
 """Names of columns and levels as they stand in a printed table: any text, in one line, and not too long."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -10,7 +11,10 @@ MOST = 20  # names in a message
 
 def printable(text: str) -> str:
     """Text without control characters, line feeds among them: what is not printable is escaped as Python writes it."""
-    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
 
 
 def in_one_line(text: str, longest: int = LONGEST) -> str:
@@ -30,8 +34,8 @@ def in_one_line(text: str, longest: int = LONGEST) -> str:
     >>> in_one_line("size\n(cm)"), in_one_line("a name of many words", 10)
     ('size\\n(cm)', 'a name ...')
     """
-    found = printable(text[:longest + 1])
-    return found if len(found) <= longest else f"{found[:longest - 4].rstrip()} ..."
+    found = printable(text[: longest + 1])
+    return found if len(found) <= longest else f"{found[: longest - 4].rstrip()} ..."
 
 
 def visible(text: str) -> str:
@@ -77,7 +81,13 @@ def listed(names: Iterable[Any], most: int = MOST, is_quoted: bool = True) -> st
     """
     names = list(names)
     texts = [repr(name) for name in names[:most]]
-    texts = texts if is_quoted else [text[1:-1] if isinstance(name, str) else text
-                                     for name, text in zip(names, texts, strict=False)]
+    texts = (
+        texts
+        if is_quoted
+        else [
+            text[1:-1] if isinstance(name, str) else text
+            for name, text in zip(names, texts, strict=False)
+        ]
+    )
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(map(in_one_line, texts)) + more

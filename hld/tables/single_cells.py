@@ -2,6 +2,7 @@
 
 `hld.tables.cells` defines the terms.
 """
+
 from __future__ import annotations
 
 import collections.abc
@@ -20,10 +21,12 @@ from hld.tables.times import times_as_objects
 
 TIME_TYPES = (datetime.date, datetime.timedelta, datetime.time)
 REAL = (numbers.Real, Decimal, np.bool_)
-EXACT = 2.0 ** 53  # below it doubles hold every whole number
+EXACT = 2.0**53  # below it doubles hold every whole number
 # Without blanks at its ends; at most one inside where several could be, so that long texts are read once.
-_NUMBER = re.compile(r"[$\u20ac\u00a3\u00a5]?\s?[+-]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.']\d{3})+([.,]\d+)?)"
-                     r"([eE][+-]?\d+)?\s?[%$\u20ac\u00a3\u00a5]?")
+_NUMBER = re.compile(
+    r"[$\u20ac\u00a3\u00a5]?\s?[+-]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.']\d{3})+([.,]\d+)?)"
+    r"([eE][+-]?\d+)?\s?[%$\u20ac\u00a3\u00a5]?"
+)
 
 
 def is_missing(cell: float | str | None) -> bool:
@@ -32,9 +35,12 @@ def is_missing(cell: float | str | None) -> bool:
         return True
     try:
         return bool(cell != cell)
-    except (TypeError, ValueError):         # pandas.NA answers every comparison with NA, which is not a truth
+    except (
+        TypeError,
+        ValueError,
+    ):  # pandas.NA answers every comparison with NA, which is not a truth
         return type(cell).__name__ == "NAType"
-    except ArithmeticError:                 # a decimal that signals that it is none
+    except ArithmeticError:  # a decimal that signals that it is none
         return isinstance(cell, Decimal)
 
 
@@ -86,7 +92,7 @@ def plain_value(cell: float | str, name: str) -> float | str:
     TypeError, ValueError
         A cell that is no level, or a number beyond double precision.
     """
-    if type(cell) is str:       # most of what is looked at one by one
+    if type(cell) is str:  # most of what is looked at one by one
         return cell
     if isinstance(cell, TIME_TYPES):
         return time_level(cell)
@@ -94,7 +100,9 @@ def plain_value(cell: float | str, name: str) -> float | str:
         # item() would turn dates with nanoseconds into bare integers.
         if cell.dtype.kind in "Mm":
             if np.datetime_data(cell.dtype)[0] == "generic" and not np.isnat(cell):
-                raise not_a_level(cell, name)   # a number of nothing; from NumPy 2 on it has no hash, either
+                raise not_a_level(
+                    cell, name
+                )  # a number of nothing; from NumPy 2 on it has no hash, either
             return plain_value(times_as_objects(np.asarray(cell)).item(), name)
         cell = cell.item()
     if isinstance(cell, str):
@@ -106,7 +114,9 @@ def plain_value(cell: float | str, name: str) -> float | str:
             number = float(cell) + 0.0
         except OverflowError:
             raise too_large(name) from None
-        if math.isinf(number) and cell != number:  # decimals and extended precision become infinite without an error
+        if (
+            math.isinf(number) and cell != number
+        ):  # decimals and extended precision become infinite without an error
             raise too_large(name)
         return int(cell) if _is_exact(cell, number) else number
     if isinstance(cell, bytes):
@@ -129,7 +139,7 @@ def first_unhashable(cells: Any) -> Any:
     for cell in cells:
         try:
             hash(cell)
-        except (TypeError, ValueError):     # NumPy's for a duration without a unit
+        except (TypeError, ValueError):  # NumPy's for a duration without a unit
             return cell
     return None
 
@@ -146,9 +156,15 @@ def not_a_number(cell: str, name: str) -> Any:
     what = "text" if isinstance(cell, (str, bytes)) else f"a {type(cell).__name__}"
     then = "convert it first, for example with astype(float)"
     if isinstance(cell, str) and not _is_float(cell):
-        then = "write it as a plain number first" if reads_as_number(cell) else "correct it, or make it a missing value"
-    return TypeError(f"`table` column {name!r} holds {what} ({reprlib.repr(cell)}), expected numbers, "
-                     f"because this column is encoded as numbers: {then}")
+        then = (
+            "write it as a plain number first"
+            if reads_as_number(cell)
+            else "correct it, or make it a missing value"
+        )
+    return TypeError(
+        f"`table` column {name!r} holds {what} ({reprlib.repr(cell)}), expected numbers, "
+        f"because this column is encoded as numbers: {then}"
+    )
 
 
 def reads_as_number(text: str) -> bool:
@@ -184,8 +200,10 @@ def not_a_level(cell: Any, name: Any) -> Any:
     name : str
         Name of the column.
     """
-    return TypeError(f"`table` column {name!r} holds a {type(cell).__name__} ({reprlib.repr(cell)}), "
-                     f"expected text, numbers, booleans or dates: convert the column first")
+    return TypeError(
+        f"`table` column {name!r} holds a {type(cell).__name__} ({reprlib.repr(cell)}), "
+        f"expected text, numbers, booleans or dates: convert the column first"
+    )
 
 
 def too_large(name: Any) -> Any:
@@ -196,5 +214,7 @@ def too_large(name: Any) -> Any:
     name : str
         Name of the column.
     """
-    return ValueError(f"`table` column {name!r} holds a number beyond the range of double precision, "
-                      f"expected magnitudes below 1.8e308: keep such values as text, or write them as inf")
+    return ValueError(
+        f"`table` column {name!r} holds a number beyond the range of double precision, "
+        f"expected magnitudes below 1.8e308: keep such values as text, or write them as inf"
+    )

@@ -15,6 +15,7 @@ stand for the same time.  But a text is not a time because it looks like one: be
 and 1:30 beside "none" may be a ratio.  So a level is found by its time only if all levels of its column are times, or
 if it can be nothing else: a date in ISO 8601, or a duration in days (`found_by_time`).
 """
+
 from __future__ import annotations
 
 import datetime
@@ -23,7 +24,7 @@ from typing import Any
 
 from hld.tables.time_texts import ISO, NANO, PERIOD, in_iso, nanoseconds_of
 
-SHOWN = 6   # digits of a fraction that Python writes, if it writes one
+SHOWN = 6  # digits of a fraction that Python writes, if it writes one
 
 
 def time_level(cell: Any) -> str:
@@ -74,7 +75,7 @@ def in_utc(cell: Any) -> Any:
         return cell
     try:
         return cell.astimezone(datetime.timezone.utc).replace(tzinfo=None)
-    except (OverflowError, ValueError):     # the first or the last day that there is
+    except (OverflowError, ValueError):  # the first or the last day that there is
         return cell
 
 
@@ -98,7 +99,7 @@ def same_time(text: str) -> str | None:
     >>> same_time("Saturday") is None
     True
     """
-    if text[:1].isalpha() and text[0] != "P":      # most texts, at once
+    if text[:1].isalpha() and text[0] != "P":  # most texts, at once
         return None
     text = text.strip()
     if not text or text[0] not in "+-0123456789P":
@@ -143,7 +144,9 @@ def are_times(levels: Sequence[Any]) -> bool:
     >>> are_times(["1:30", "26:00"]), are_times(["1:30", "none"]), are_times([])
     (True, False, False)
     """
-    return bool(levels) and all(isinstance(level, str) and same_time(level) is not None for level in levels)
+    return bool(levels) and all(
+        isinstance(level, str) and same_time(level) is not None for level in levels
+    )
 
 
 def other_forms(text: str, of_times: bool = True) -> list[str]:
@@ -172,7 +175,11 @@ def _is_surely_a_time(text: str) -> bool:
     """Whether a text for a time can be nothing else: 2026-01-31, 1 day, 0:30:00 and PT30M, not 31.1.2026 or 0:30."""
     text = text.strip()
     period = PERIOD.fullmatch(text)
-    return "day" in text or ISO.fullmatch(text) is not None or (period is not None and period["clock"] is not None)
+    return (
+        "day" in text
+        or ISO.fullmatch(text) is not None
+        or (period is not None and period["clock"] is not None)
+    )
 
 
 def _of_date(iso: str) -> str | None:
@@ -181,12 +188,14 @@ def _of_date(iso: str) -> str | None:
     at = max(rest.find("+"), rest.find("-"))
     clock, zone = (rest, "") if at < 0 else (rest[:at], rest[at:])
     clock, _, digits = clock.partition(".")
-    zone = f"{zone[:3]}:{zone[-2:]}" if zone else ""    # Python before 3.11 reads no zone without a colon
+    zone = (
+        f"{zone[:3]}:{zone[-2:]}" if zone else ""
+    )  # Python before 3.11 reads no zone without a colon
     try:
         moment = datetime.datetime.fromisoformat(f"{iso[:10]}{clock}{zone}")
         if moment.tzinfo is not None:
             moment = moment.astimezone(datetime.timezone.utc).replace(tzinfo=None)
-    except (OverflowError, ValueError):     # a 30th of February
+    except (OverflowError, ValueError):  # a 30th of February
         return None
     return f"{moment}{_fraction(digits)}".removesuffix(" 00:00:00")
 
@@ -196,7 +205,7 @@ def _of_duration(text: str) -> str | None:
     total = nanoseconds_of(text)
     if total is None:
         return None
-    whole, rest = divmod(total, 10 ** NANO)
+    whole, rest = divmod(total, 10**NANO)
     try:
         return f"{datetime.timedelta(seconds=whole)}{_fraction(f'{rest:0{NANO}d}')}"
     except OverflowError:

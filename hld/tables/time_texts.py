@@ -13,6 +13,7 @@ a time of day or a duration; it is a duration if another cell of the column is l
 codes; they are durations beside one with a time, such as PT3H.  In a batch, whose columns are known to hold times,
 every text that is one counts, such as the dates of JSON, which has only texts.
 """
+
 from __future__ import annotations
 
 import datetime
@@ -24,17 +25,22 @@ import numpy as np
 from hld.tables.factored import object_cells
 
 EPOCH = datetime.datetime(1970, 1, 1)
-ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?", re.ASCII)
+ISO = re.compile(
+    r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?", re.ASCII
+)
 DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?=$|[ T])", re.ASCII)
 SLASHED = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?=$|[ T])", re.ASCII)
 CLOCK = r"(?P<hours>\d{1,6}):(?P<minutes>[0-5]\d)(:(?P<seconds>[0-5]\d(\.\d{1,9})?))?"
 DURATION = re.compile(rf"((?P<days>-?\d{{1,8}}) days?,? ?)?(?P<sign>[+-])?({CLOCK})?", re.ASCII)
 # each part may have a sign of its own: -3 hours are P-1DT21H to data frames
-PERIOD = re.compile(r"(?P<sign>[+-])?P(?=[T\d+-])((?P<weeks>[+-]?\d{1,8})W)?((?P<days>[+-]?\d{1,8})D)?"
-                    r"(?P<clock>T(?=[\d+-])((?P<hours>[+-]?\d{1,12})H)?((?P<minutes>[+-]?\d{1,12})M)?"
-                    r"((?P<seconds>[+-]?\d{1,15}([.,]\d{1,9})?)S)?)?", re.ASCII)
+PERIOD = re.compile(
+    r"(?P<sign>[+-])?P(?=[T\d+-])((?P<weeks>[+-]?\d{1,8})W)?((?P<days>[+-]?\d{1,8})D)?"
+    r"(?P<clock>T(?=[\d+-])((?P<hours>[+-]?\d{1,12})H)?((?P<minutes>[+-]?\d{1,12})M)?"
+    r"((?P<seconds>[+-]?\d{1,15}([.,]\d{1,9})?)S)?)?",
+    re.ASCII,
+)
 DAY = 86400
-NANO = 9    # digits
+NANO = 9  # digits
 
 
 def text_kind(cells: Any) -> str | None:
@@ -93,9 +99,17 @@ def seconds_of_text(cell: str, kind: str) -> float | None:
     cell = cell.strip()
     if kind != "date":
         seconds = _seconds(cell)
-        return None if seconds is None or (kind == "time" and not (_is_clock(cell) and seconds < DAY)) else seconds
+        return (
+            None
+            if seconds is None or (kind == "time" and not (_is_clock(cell) and seconds < DAY))
+            else seconds
+        )
     moment = _moment(cell)
-    start = EPOCH if moment is None or moment.tzinfo is None else EPOCH.replace(tzinfo=datetime.timezone.utc)
+    start = (
+        EPOCH
+        if moment is None or moment.tzinfo is None
+        else EPOCH.replace(tzinfo=datetime.timezone.utc)
+    )
     return None if moment is None else (moment - start).total_seconds()
 
 
@@ -105,13 +119,13 @@ def in_iso(cell: str) -> str:
     year, month, day = found.group(3, 2, 1) if found else (None,) * 3
     if not found and (found := SLASHED.match(cell)):
         year, month, day = found.groups()
-    return f"{year}-{month:0>2}-{day:0>2}{cell[found.end():]}" if found else cell
+    return f"{year}-{month:0>2}-{day:0>2}{cell[found.end() :]}" if found else cell
 
 
 def _moment(cell: str) -> datetime.datetime | None:
     """The date that a text stands for, with its zone; None if it stands for none."""
     text = in_iso(cell)
-    try:        # older Pythons read neither Z nor a fraction of other than three or six digits
+    try:  # older Pythons read neither Z nor a fraction of other than three or six digits
         return datetime.datetime.fromisoformat(_plain_iso(text)) if ISO.fullmatch(text) else None
     except ValueError:
         return None
@@ -126,12 +140,17 @@ def _plain_iso(text: str) -> str:
 def _dates(cells: Any) -> list[Any]:
     """Dates in UTC without a zone; texts where they are no dates."""
     import pandas
-    texts = [in_iso(cell) for cell in cells]    # those of the forms above alone: 20240501 is a number elsewhere
+
+    texts = [
+        in_iso(cell) for cell in cells
+    ]  # those of the forms above alone: 20240501 is a number elsewhere
     texts = pandas.Series([text if ISO.fullmatch(text) else None for text in texts], dtype=object)
     found = pandas.to_datetime(texts, format="ISO8601", errors="coerce", utc=True)
     dates = found.dt.tz_localize(None).to_numpy().astype("M8[us]")
-    return [moment if isinstance(moment, datetime.datetime) else _lone_date(cell)
-            for cell, moment in zip(cells, dates.tolist(), strict=True)]
+    return [
+        moment if isinstance(moment, datetime.datetime) else _lone_date(cell)
+        for cell, moment in zip(cells, dates.tolist(), strict=True)
+    ]
 
 
 def _lone_date(cell: str) -> Any:
@@ -161,7 +180,7 @@ def _time(cell: str, kind: str) -> Any:
 def _seconds(cell: str) -> Any:
     """Seconds of a duration or a time of the day as text; None if it is neither."""
     nanoseconds = nanoseconds_of(cell)
-    return None if nanoseconds is None else nanoseconds / 10 ** NANO
+    return None if nanoseconds is None else nanoseconds / 10**NANO
 
 
 def nanoseconds_of(text: str) -> int | None:
@@ -187,8 +206,10 @@ def nanoseconds_of(text: str) -> int | None:
     if not found or (found["days"] is None and found["hours"] is None):
         return None
     clock = 3600 * int(found["hours"] or 0) + 60 * int(found["minutes"] or 0)
-    nanoseconds = clock * 10 ** NANO + _of_seconds(found["seconds"])
-    return DAY * 10 ** NANO * int(found["days"] or 0) + (-nanoseconds if found["sign"] == "-" else nanoseconds)
+    nanoseconds = clock * 10**NANO + _of_seconds(found["seconds"])
+    return DAY * 10**NANO * int(found["days"] or 0) + (
+        -nanoseconds if found["sign"] == "-" else nanoseconds
+    )
 
 
 def _of_period(text: str) -> int | None:
@@ -196,9 +217,11 @@ def _of_period(text: str) -> int | None:
     found = PERIOD.fullmatch(text)
     if not found:
         return None
-    weeks, days, hours, minutes = (int(found[part] or 0) for part in ("weeks", "days", "hours", "minutes"))
+    weeks, days, hours, minutes = (
+        int(found[part] or 0) for part in ("weeks", "days", "hours", "minutes")
+    )
     whole = DAY * (7 * weeks + days) + 3600 * hours + 60 * minutes
-    nanoseconds = whole * 10 ** NANO + _of_seconds(found["seconds"])
+    nanoseconds = whole * 10**NANO + _of_seconds(found["seconds"])
     return -nanoseconds if found["sign"] == "-" else nanoseconds
 
 

@@ -16,6 +16,7 @@ needed as it is written (a time stamp used as a category), what Python can repre
 ``timedelta``, and what it cannot becomes the text that it would have if Python could:
 "2020-01-01 00:00:00.000000001", as data frames write it, too.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -30,15 +31,31 @@ from hld.tables.time_levels import same_time
 from hld.tables.time_texts import EPOCH, seconds_of_text, text_kind
 
 TIMES = ("date", "duration", "time")
-CLOSE, LONG = 1e-5, 1e6  # seconds: durations that are shown to the nanosecond, and such as no double tells so well
+CLOSE, LONG = (
+    1e-5,
+    1e6,
+)  # seconds: durations that are shown to the nanosecond, and such as no double tells so well
 _FIRST, _LAST = np.datetime64("0001-01-01", "us"), np.datetime64("9999-12-31T23:59:59.999999", "us")
-_UNITS = {"ns": 10 ** 9, "ps": 10 ** 12, "fs": 10 ** 15, "as": 10 ** 18}     # units in a second, finer than Python's
-_FINE = {"s": 1, "ms": 10 ** 3, "us": 10 ** 6, **_UNITS}
-_AVERAGE = {"Y": 31_556_952.0, "M": 2_629_746.0, "W": 604_800.0, "D": 86_400.0, "h": 3_600.0, "m": 60.0}  # seconds
+_UNITS = {
+    "ns": 10**9,
+    "ps": 10**12,
+    "fs": 10**15,
+    "as": 10**18,
+}  # units in a second, finer than Python's
+_FINE = {"s": 1, "ms": 10**3, "us": 10**6, **_UNITS}
+_AVERAGE = {
+    "Y": 31_556_952.0,
+    "M": 2_629_746.0,
+    "W": 604_800.0,
+    "D": 86_400.0,
+    "h": 3_600.0,
+    "m": 60.0,
+}  # seconds
 _OF: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("date", (datetime.date, np.datetime64)),
     ("duration", (datetime.timedelta, np.timedelta64)),
-    ("time", (datetime.time,)))
+    ("time", (datetime.time,)),
+)
 
 
 def time_kind(values: Any) -> str | None:
@@ -57,17 +74,24 @@ def time_kind(values: Any) -> str | None:
     if kind in "Mm":
         return "date" if kind == "M" else "duration"
     cells = getattr(values, "levels", values).tolist() if kind in "OU" else []
-    cells = [cell for cell in cells if not isinstance(cell, str) or cell]  # an empty text is missing
+    cells = [
+        cell for cell in cells if not isinstance(cell, str) or cell
+    ]  # an empty text is missing
     types = set(map(type, cells))
     # what is missing has types of its own, which are no times, but for pandas.NaT; floats are missing if they are NaN
-    types = {one for one in types if one is not type(None) and one.__name__ not in ("NaTType", "NAType")}
+    types = {
+        one for one in types if one is not type(None) and one.__name__ not in ("NaTType", "NAType")
+    }
     floats = {one for one in types if issubclass(one, (float, np.floating))}
     if floats and any(type(cell) in floats and cell == cell for cell in cells):
         return None
     types -= floats
     if types and all(issubclass(one, str) for one in types):
         return _kind_of_texts([cell for cell in cells if isinstance(cell, str)])
-    return next((name for name, known in _OF if types and all(issubclass(one, known) for one in types)), None)
+    return next(
+        (name for name, known in _OF if types and all(issubclass(one, known) for one in types)),
+        None,
+    )
 
 
 def _kind_of_texts(cells: list[str]) -> str | None:
@@ -76,7 +100,9 @@ def _kind_of_texts(cells: list[str]) -> str | None:
         return None
     distinct = list(dict.fromkeys(cells))
     kind = text_kind(distinct)
-    return kind if kind and all(seconds_of_text(cell, kind) is not None for cell in distinct) else None
+    return (
+        kind if kind and all(seconds_of_text(cell, kind) is not None for cell in distinct) else None
+    )
 
 
 def as_seconds(values: np.ndarray, kind: str) -> Any:
@@ -107,7 +133,11 @@ def as_seconds(values: np.ndarray, kind: str) -> Any:
     known: dict[str, Any] = {}  # texts that occurred
     for i, cell in enumerate(values.tolist() if code in "OU" else values):
         if isinstance(cell, str):
-            found = known[cell] if cell in known else known.setdefault(cell, seconds_of_text(cell, kind))
+            found = (
+                known[cell]
+                if cell in known
+                else known.setdefault(cell, seconds_of_text(cell, kind))
+            )
         else:
             found = _seconds_of(cell, kind)
         if found is None:
@@ -136,7 +166,9 @@ def from_seconds(seconds: float, kind: str) -> Any:
     """
     try:
         whole = math.floor(seconds)
-        micros = round((seconds - whole) * 1e6)     # 4.463 is no double: the nearest one is a little more
+        micros = round(
+            (seconds - whole) * 1e6
+        )  # 4.463 is no double: the nearest one is a little more
         step = datetime.timedelta(seconds=whole, microseconds=micros)
         if step.total_seconds() < seconds:
             step = datetime.timedelta(seconds=whole, microseconds=micros + 1)
@@ -145,7 +177,7 @@ def from_seconds(seconds: float, kind: str) -> Any:
         moment = EPOCH + step
         return moment if kind == "date" else moment.time()
     except OverflowError:
-        is_counted = kind == "date" and abs(seconds) < 2.0 ** 63    # by NumPy, in 64 bits
+        is_counted = kind == "date" and abs(seconds) < 2.0**63  # by NumPy, in 64 bits
         return str(np.datetime64(whole, "s")).replace("T", " ") if is_counted else f"{seconds} s"
 
 
@@ -185,7 +217,11 @@ def time_in_bin(start: float, middle: float, end: float, kind: str) -> Any:
     """
     for seconds in (middle, start):
         found = from_seconds(seconds, kind)
-        if not isinstance(found, datetime.timedelta) or found.total_seconds() < end or seconds >= end:
+        if (
+            not isinstance(found, datetime.timedelta)
+            or found.total_seconds() < end
+            or seconds >= end
+        ):
             return found
     return duration_text(middle)
 
@@ -244,7 +280,9 @@ def times_as_objects(values: Any) -> np.ndarray:
     if kind == "M":
         is_held &= (rounded >= _FIRST) & (rounded <= _LAST)
     is_missing = np.isnat(values)
-    objects = np.where(is_held | is_missing, rounded, np.array("NaT", dtype=rounded.dtype)).astype(object)
+    objects = np.where(is_held | is_missing, rounded, np.array("NaT", dtype=rounded.dtype)).astype(
+        object
+    )
     for place in np.argwhere(~is_held & ~is_missing):
         objects[tuple(place)] = _text_of(values[tuple(place)])
     return objects
@@ -268,14 +306,16 @@ def _counted_seconds(values: np.ndarray) -> np.ndarray:
     unit, count = np.datetime_data(values.dtype)
     if unit == "generic":
         if not np.isnat(values).all():
-            raise TypeError("`table` holds durations without a unit (timedelta64), expected timedelta64[s] or another "
-                            "unit: convert them, for example with astype('m8[s]')")
+            raise TypeError(
+                "`table` holds durations without a unit (timedelta64), expected timedelta64[s] or another "
+                "unit: convert them, for example with astype('m8[s]')"
+            )
         return np.full(len(values), np.nan)
     if unit in _FINE:
         numbers = values.astype(np.int64).astype(np.float64)
         numbers *= count
         numbers /= _FINE[unit]
-    else:   # years and months have no fixed length
+    else:  # years and months have no fixed length
         exact = _converted(values, f"{values.dtype.kind}8[s]")
         numbers = exact.astype(np.int64).astype(np.float64)
         beyond = _converted(exact, values.dtype) != values
@@ -302,13 +342,17 @@ def _seconds_of(cell: Any, kind: Any) -> Any:
 
 def _is_hole(cell: Any) -> bool:
     """Whether a cell is missing: None, NaN, NaT, NA, and an empty text, as in files of text."""
-    if cell is None or (isinstance(cell, str) and not cell) or type(cell).__name__ in ("NaTType", "NAType"):
+    if (
+        cell is None
+        or (isinstance(cell, str) and not cell)
+        or type(cell).__name__ in ("NaTType", "NAType")
+    ):
         return True
     try:
         return bool(cell != cell)
-    except (TypeError, ValueError):     # of an array
+    except (TypeError, ValueError):  # of an array
         return False
-    except ArithmeticError:             # a decimal that signals that it is none
+    except ArithmeticError:  # a decimal that signals that it is none
         return True
 
 
@@ -322,4 +366,6 @@ def _text_of(value: Any) -> str:
     if unit not in _UNITS:
         return f"{count} {unit}"
     seconds, rest = divmod(count, _UNITS[unit])
-    return f"{datetime.timedelta(seconds=seconds)}.{rest * (10 ** 18 // _UNITS[unit]):018d}".rstrip("0")
+    return f"{datetime.timedelta(seconds=seconds)}.{rest * (10**18 // _UNITS[unit]):018d}".rstrip(
+        "0"
+    )

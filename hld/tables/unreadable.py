@@ -3,6 +3,7 @@
 A batch may have columns that the model does not know, which are ignored; so what is wrong with a column must not stop
 a table from being taken apart.
 """
+
 from __future__ import annotations
 
 from typing import Any, NoReturn
@@ -64,5 +65,9 @@ def nested(num_rows: int, name: str, kind: str) -> Unreadable:
     kind : str
         Its type.
     """
-    return Unreadable(num_rows, TypeError, f"`table` column {name!r} holds nested values ({kind}), expected one value "
-                      f"in each cell: {HOW}")
+    return Unreadable(
+        num_rows,
+        TypeError,
+        f"`table` column {name!r} holds nested values ({kind}), expected one value "
+        f"in each cell: {HOW}",
+    )

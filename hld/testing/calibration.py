@@ -6,6 +6,7 @@
 
 A `Calibration` is what is kept of them once the test is built, and what a model file stores.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -22,7 +23,10 @@ from hld.references.reference import Reference
 from hld.vectors.linear_maps import LinearMap
 from hld.vectors.score_features import ScoreFeatures
 
-LEAST_SPREAD, MOST_SPREAD = 1e-70, 1e70  # of a row's statistic: its fourth power is in the range of doubles
+LEAST_SPREAD, MOST_SPREAD = (
+    1e-70,
+    1e70,
+)  # of a row's statistic: its fourth power is in the range of doubles
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +82,16 @@ class Calibration:
         return found
 
 
-def calibrate(reference: Reference, parts: tuple[Any, ...], null: str, *, tolerance: float, num_resamples: int,
-              seed: int, **options: Any) -> Calibration:
+def calibrate(
+    reference: Reference,
+    parts: tuple[Any, ...],
+    null: str,
+    *,
+    tolerance: float,
+    num_resamples: int,
+    seed: int,
+    **options: Any,
+) -> Calibration:
     """Compute a calibration.
 
     Parameters
@@ -109,8 +121,17 @@ def calibrate(reference: Reference, parts: tuple[Any, ...], null: str, *, tolera
     law = NULLS[null](reference, metrics, NullOptions(num_resamples, seed, rng))
     traces = [reference.under(metric).trace if tolerance else 0.0 for metric in metrics]
     kept = kept_rows(reference, metrics, laws_of(law)) if null in CHECKED else None
-    return Calibration(reference.nodes, np.array(reference.mean), stds, metrics, law, tolerance * np.sqrt(traces), kept,
-                       reference.vectors.features, getattr(reference, "mean_score", None))
+    return Calibration(
+        reference.nodes,
+        np.array(reference.mean),
+        stds,
+        metrics,
+        law,
+        tolerance * np.sqrt(traces),
+        kept,
+        reference.vectors.features,
+        getattr(reference, "mean_score", None),
+    )
 
 
 def refuse_scale(metric: LinearMap, stds: np.ndarray, mean: np.ndarray) -> None:
@@ -141,10 +162,14 @@ double precision can square twice: multiply all weights by one number, or use me
         spread = metric.reach(stds)
     if not stds.any():  # nodes that cannot vary, or whose variance underflows
         if 0 < mean.max() < LEAST_SPREAD:
-            raise ValueError(f"`nodes` have likelihoods of at most {mean.max():.3g}, whose variance underflows: select "
-                             "nodes with smaller scopes, too")
+            raise ValueError(
+                f"`nodes` have likelihoods of at most {mean.max():.3g}, whose variance underflows: select "
+                "nodes with smaller scopes, too"
+            )
     elif not LEAST_SPREAD <= spread <= MOST_SPREAD and metric.reach((stds > 0).astype(np.float64)):
         # a metric that looks at constants alone, as at scores where every row has a hole, has p-values of 1
-        raise ValueError(f"`metric` {metric.name!r} makes deviations of {spread:.3g} of the node likelihoods, expected "
-                         f"{LEAST_SPREAD:g} to {MOST_SPREAD:g}, which double precision can square twice: multiply all "
-                         "weights by one number, or use metric='standardized'")
+        raise ValueError(
+            f"`metric` {metric.name!r} makes deviations of {spread:.3g} of the node likelihoods, expected "
+            f"{LEAST_SPREAD:g} to {MOST_SPREAD:g}, which double precision can square twice: multiply all "
+            "weights by one number, or use metric='standardized'"
+        )

@@ -10,6 +10,7 @@ in the paper's plain norm or another one (`hld.metrics.named`), and H0 is reject
 distribution allows (`hld.nulls.named`).  Everything that does not depend on the batch is computed once, when the test
 is built (`hld.testing.calibration`); no reference data are needed.  A call looks up one tail probability of the batch.
 """
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -149,41 +150,91 @@ class HLDTest(HLDTestQuestions):
     True
     """
 
-    def __init__(self, circuit: pcircuit.Circuit, nodes: ArrayLike | None = None, metric: Any = "euclidean",
-                 null: str = "exact", reference: str = "circuit", num_train: int | None = None,
-                 training_data: ArrayLike | None = None, rng: int | np.random.Generator | None = None, *,
-                 ridge: float = RIDGE, num_resamples: int = 999, tolerance: float = 0.0, missing: str | None = None,
-                 ordered: Any = None) -> None:
+    def __init__(
+        self,
+        circuit: pcircuit.Circuit,
+        nodes: ArrayLike | None = None,
+        metric: Any = "euclidean",
+        null: str = "exact",
+        reference: str = "circuit",
+        num_train: int | None = None,
+        training_data: ArrayLike | None = None,
+        rng: int | np.random.Generator | None = None,
+        *,
+        ridge: float = RIDGE,
+        num_resamples: int = 999,
+        tolerance: float = 0.0,
+        missing: str | None = None,
+        ordered: Any = None,
+    ) -> None:
         pcircuit.check_distribution(circuit)
-        num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1, MOST_RESAMPLES)
+        num_resamples = pcircuit.check_whole_number(
+            num_resamples, "num_resamples", 1, MOST_RESAMPLES
+        )
         if ordered is not None:
             last = circuit.num_variables - 1
-            ordered = tuple(pcircuit.check_integers(ordered, "ordered", f"a list of variables up to {last}", 0,
-                                                    last).ravel().tolist())
-        ridge, tolerance = pcircuit.check_number(ridge, "ridge", above=0), pcircuit.check_number(tolerance, "tolerance")
-        num_train = None if num_train is None else pcircuit.check_whole_number(num_train, "num_train", 1)
+            ordered = tuple(
+                pcircuit.check_integers(
+                    ordered, "ordered", f"a list of variables up to {last}", 0, last
+                )
+                .ravel()
+                .tolist()
+            )
+        ridge, tolerance = (
+            pcircuit.check_number(ridge, "ridge", above=0),
+            pcircuit.check_number(tolerance, "tolerance"),
+        )
+        num_train = (
+            None if num_train is None else pcircuit.check_whole_number(num_train, "num_train", 1)
+        )
         if missing is None:
             missing = usual_missing(null, reference)
-        settings = Settings(null, reference, num_train, tolerance, missing, pcircuit.check_seed(rng))
+        settings = Settings(
+            null, reference, num_train, tolerance, missing, pcircuit.check_seed(rng)
+        )
         if (reference in FROM_ROWS) != (training_data is not None):
-            raise ValueError("`training_data` must be given with reference='training' and left out otherwise, found it "
-                             f"{'left out' if training_data is None else 'given'} with reference={reference!r}")
-        nodes = pcircuit.select_nodes(circuit) if nodes is None else pcircuit.check_nodes(circuit, nodes)
+            raise ValueError(
+                "`training_data` must be given with reference='training' and left out otherwise, found it "
+                f"{'left out' if training_data is None else 'given'} with reference={reference!r}"
+            )
+        nodes = (
+            pcircuit.select_nodes(circuit)
+            if nodes is None
+            else pcircuit.check_nodes(circuit, nodes)
+        )
         parts = parse_metric(metric, len(nodes))
         if null in OF_ONE_METRIC and len(parts) > 1:
-            raise ValueError(f"`null` {null!r} is for a single `metric`: the joint law of several is not {null}")
+            raise ValueError(
+                f"`null` {null!r} is for a single `metric`: the joint law of several is not {null}"
+            )
         if training_data is not None:
             training_data = check_rows(circuit, training_data, name="training_data")
             if settings.missing == "complete":
-                training_data = complete(circuit, training_data, settings.seed, name="training_data")[0]
+                training_data = complete(
+                    circuit, training_data, settings.seed, name="training_data"
+                )[0]
             settings = replace(settings, num_train=len(training_data))
         more = {"features": score_features(circuit)} if asks_for_scores(parts) else {}
         source = REFERENCES[reference](circuit, nodes, training_data, **more)
-        self._set(circuit, settings, calibrate(source, parts, null, tolerance=settings.tolerance, ridge=ridge,
-                                               ordered=ordered, num_resamples=num_resamples, seed=settings.seed))
+        self._set(
+            circuit,
+            settings,
+            calibrate(
+                source,
+                parts,
+                null,
+                tolerance=settings.tolerance,
+                ridge=ridge,
+                ordered=ordered,
+                num_resamples=num_resamples,
+                seed=settings.seed,
+            ),
+        )
 
     @classmethod
-    def from_parts(cls, circuit: pcircuit.Circuit, settings: Settings, calibration: Calibration) -> HLDTest:
+    def from_parts(
+        cls, circuit: pcircuit.Circuit, settings: Settings, calibration: Calibration
+    ) -> HLDTest:
         """A test from the parts of another one: nothing is checked or calibrated again.
 
         Parameters
@@ -207,11 +258,17 @@ class HLDTest(HLDTestQuestions):
         self.circuit, self.settings, self.calibration = circuit, settings, calibration
         self.nodes, self.mean, self.stds = calibration.nodes, calibration.mean, calibration.stds
         self.vectors = RowVectors(circuit, calibration.nodes, calibration.features)
-        self.null, self.reference, self.num_train = settings.null, settings.reference, settings.num_train
+        self.null, self.reference, self.num_train = (
+            settings.null,
+            settings.reference,
+            settings.num_train,
+        )
         self.tolerance, self.missing = settings.tolerance, settings.missing
         metrics = calibration.metrics
         self.metric_names = tuple(metric.name for metric in metrics)
-        magnitudes = self.vectors.magnitudes(self.mean)  # a law of zeros leaves no room for rounding
+        magnitudes = self.vectors.magnitudes(
+            self.mean
+        )  # a law of zeros leaves no room for rounding
         self.round_offs = tuple(metric.round_off(magnitudes) for metric in metrics)
         self.are_constant = tuple(not metric.reach(np.abs(self.stds)) > 0 for metric in metrics)
         # differences are reported in the metric's own weights where it is a weighting of nodes
@@ -252,11 +309,22 @@ class HLDTest(HLDTestQuestions):
         else:
             batch, num_missing = complete(self.circuit, batch, self.settings.seed)
         if self.calibration.kept is not None:
-            return self._against_rows(RowBatch(self.vectors, self.calibration, batch), alpha, num_missing)
-        return verdict(self, self.vectors.mean(batch) - self.mean, len(batch), alpha, num_missing,
-                       self.calibration.null, rows=batch)
+            return self._against_rows(
+                RowBatch(self.vectors, self.calibration, batch), alpha, num_missing
+            )
+        return verdict(
+            self,
+            self.vectors.mean(batch) - self.mean,
+            len(batch),
+            alpha,
+            num_missing,
+            self.calibration.null,
+            rows=batch,
+        )
 
-    def judge(self, mean: np.ndarray, num_samples: int, alpha: float = 0.05, *, num_missing: int = 0) -> HLDResult:
+    def judge(
+        self, mean: np.ndarray, num_samples: int, alpha: float = 0.05, *, num_missing: int = 0
+    ) -> HLDResult:
         """Test a batch of which only the mean hierarchical likelihood vector is available.
 
         Means of parts of a batch, weighted by their numbers of rows, add up: machines that each see a part need to send
@@ -287,12 +355,22 @@ class HLDTest(HLDTestQuestions):
             If `mean` is not (m,) or not finite, `num_samples` is not a whole number of at least 1, or `alpha` is not in
             (0, 1).
         """
-        expected = f"{len(self.nodes)} mean likelihoods, finite numbers of at least 0, one for each node"
+        expected = (
+            f"{len(self.nodes)} mean likelihoods, finite numbers of at least 0, one for each node"
+        )
         if self.vectors.features is not None:
             expected = f"{len(self.mean)} finite numbers, `test.vectors.mean(rows)`"
-        mean = pcircuit.check_numbers(mean, "mean", expected, self.mean.shape,
-                                      least=0 if self.vectors.features is None else None)
-        T, alpha = pcircuit.check_whole_number(num_samples, "num_samples", 1), pcircuit.check_fraction(alpha, "alpha")
+        mean = pcircuit.check_numbers(
+            mean,
+            "mean",
+            expected,
+            self.mean.shape,
+            least=0 if self.vectors.features is None else None,
+        )
+        T, alpha = (
+            pcircuit.check_whole_number(num_samples, "num_samples", 1),
+            pcircuit.check_fraction(alpha, "alpha"),
+        )
         num_missing = pcircuit.check_whole_number(num_missing, "num_missing", 0)
         return verdict(self, mean - self.mean, T, alpha, num_missing, self.calibration.null)
 
@@ -322,20 +400,34 @@ class HLDTest(HLDTestQuestions):
         if sums.is_whole():
             return replace(self(sums.rows(), alpha), num_missing=sums.num_missing)
         if self.calibration.kept is None:
-            return self.judge(sums.shown().means, sums.num_rows, alpha, num_missing=sums.num_missing)
+            return self.judge(
+                sums.shown().means, sums.num_rows, alpha, num_missing=sums.num_missing
+            )
         batch = RowBatch(self.vectors, self.calibration, sums.rows(), sums.shown())
         return self._against_rows(batch, pcircuit.check_fraction(alpha, "alpha"), sums.num_missing)
 
     def _against_rows(self, batch: RowBatch, alpha: float, num_missing: int) -> HLDResult:
         """Test a batch whose rows are available against reference rows."""
         deltas, null, factors, weights = batch.difference()
-        result = verdict(self, deltas, batch.num_rows, alpha, num_missing, null,
-                         check=lambda found, squared: batch.confirmed(found, squared, factors), rows=batch.rows)
+        result = verdict(
+            self,
+            deltas,
+            batch.num_rows,
+            alpha,
+            num_missing,
+            null,
+            check=lambda found, squared: batch.confirmed(found, squared, factors),
+            rows=batch.rows,
+        )
         if weights is None:
             return replace(result, _scores=batch.score_shift())
-        together = seen_together(self.vectors, batch.rows, batch.num_rows, weights, self.calibration.kept)
+        together = seen_together(
+            self.vectors, batch.rows, batch.num_rows, weights, self.calibration.kept
+        )
         return replace(result, _weights=weights, _covariance=together)
 
     def __repr__(self) -> str:
-        return (f"HLDTest({self.circuit.num_variables} variables, {len(self.nodes)} nodes, null {self.null}, "
-                f"reference {self.reference})")
+        return (
+            f"HLDTest({self.circuit.num_variables} variables, {len(self.nodes)} nodes, null {self.null}, "
+            f"reference {self.reference})"
+        )

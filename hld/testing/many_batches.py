@@ -8,6 +8,7 @@ instead:
 
 It holds for independent batches, and under the positive dependence that a shared reference causes.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -46,8 +47,10 @@ class BatchesResult:
     alpha: float
 
     def __str__(self) -> str:
-        return (f"{int(self.reject.sum())} of {len(self.reject)} batches shifted (false discovery rate "
-                f"{self.alpha:g}); smallest adjusted p = {self.adjusted.min():.3g}")
+        return (
+            f"{int(self.reject.sum())} of {len(self.reject)} batches shifted (false discovery rate "
+            f"{self.alpha:g}); smallest adjusted p = {self.adjusted.min():.3g}"
+        )
 
     __repr__ = __str__
 
@@ -90,19 +93,28 @@ def test_batches(test: HLDTest, batches: list[np.ndarray], alpha: float = 0.05) 
     alpha = pcircuit.check_fraction(alpha, "alpha")
     if not callable(test):
         raise TypeError(f"`test` must be callable as test(batch, alpha), found {test!r}")
-    if isinstance(batches, Mapping):    # of which the names would be tested
-        raise TypeError("`batches` must be a sequence of batches, found a mapping: give `list(batches.values())`")
+    if isinstance(batches, Mapping):  # of which the names would be tested
+        raise TypeError(
+            "`batches` must be a sequence of batches, found a mapping: give `list(batches.values())`"
+        )
     if hasattr(batches, "columns"):
-        raise TypeError(f"`batches` must be a sequence of batches, found one table ({type(batches).__name__}): give "
-                        "its parts")
+        raise TypeError(
+            f"`batches` must be a sequence of batches, found one table ({type(batches).__name__}): give "
+            "its parts"
+        )
     if not isinstance(batches, Iterable):
         raise TypeError(f"`batches` must be a sequence of batches, found {batches!r}")
     batches = list(batches)
     if not batches:
         raise ValueError("`batches` is empty: give at least one batch")
     results = tuple(_tested(test, batch, alpha, i) for i, batch in enumerate(batches))
-    pvalues = pcircuit.check_numbers([result.pvalue for result in results], "test", "a test that returns p-values",
-                                     least=0, most=1)
+    pvalues = pcircuit.check_numbers(
+        [result.pvalue for result in results],
+        "test",
+        "a test that returns p-values",
+        least=0,
+        most=1,
+    )
     adjusted = benjamini_hochberg(pvalues)
     return BatchesResult(results, pvalues, adjusted, adjusted <= alpha, alpha)
 
@@ -111,7 +123,7 @@ def _tested(test: HLDTest, batch: Any, alpha: float, i: int) -> Any:
     """The result of batch number i; errors say which one it is."""
     try:
         return test(batch, alpha)
-    except (TypeError, ValueError) as error:    # subclasses may take other arguments than a message
+    except (TypeError, ValueError) as error:  # subclasses may take other arguments than a message
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"`batches[{i}]` cannot be tested: {error}") from error
 

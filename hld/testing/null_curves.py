@@ -5,6 +5,7 @@ neighbouring levels lies their difference in probability, so the density of d is
 its own p-value: the area beyond is what the result reports.  Lengths are given in multiples of x(alpha), so that
 metrics of different units share one axis and the critical value is 1.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from hld.results.result import HLDResult
     from hld.testing.goodness_of_fit import HLDTest
 
-LEVELS = np.concatenate([[0.9999, 0.999, 0.995], np.linspace(0.99, 0.02, 41), [0.01, 0.005, 0.001, 1e-4]])
+LEVELS = np.concatenate(
+    [[0.9999, 0.999, 0.995], np.linspace(0.99, 0.02, 41), [0.01, 0.005, 0.001, 1e-4]]
+)
 LEAST = 1e-12  # smaller p-values are beyond any axis
 
 
@@ -68,12 +71,19 @@ def null_curves(test: HLDTest, result: HLDResult) -> list[Any]:
             return []
         x = np.array([_distance(law, level, result.num_samples) for level in LEVELS]) / critical
         x, first = np.unique(x, return_index=True)
-        x, first = x[np.isfinite(x)], first[np.isfinite(x)]  # the smallest levels are beyond what few draws reach
+        x, first = (
+            x[np.isfinite(x)],
+            first[np.isfinite(x)],
+        )  # the smallest levels are beyond what few draws reach
         if len(x) < 3:
             return []
         middle, width = (x[1:] + x[:-1]) / 2, np.diff(x)
         density = -np.diff(LEVELS[first]) / width
-        observed = _distance(law, min(pvalue, LEVELS[0]), result.num_samples) / critical if pvalue >= LEAST else None
+        observed = (
+            _distance(law, min(pvalue, LEVELS[0]), result.num_samples) / critical
+            if pvalue >= LEAST
+            else None
+        )
         curves.append(NullCurve(name, middle, density / density.max(), observed, float(pvalue)))
     return curves
 

@@ -5,6 +5,7 @@ covariance of the mean (`hld.results.effects`).  With holes each node has the me
 differences are divided by T_j instead; so the sum allows for which rows show which nodes together.  It is computed when
 the interval is asked for.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -51,7 +52,10 @@ class OwnRows:
         True
         """
         m, r = len(self.vectors.nodes), len(self.rows)
-        values = pcircuit.node_likelihoods(self.vectors.circuit, self.rows, nodes=self.vectors.nodes) * self.weights
+        values = (
+            pcircuit.node_likelihoods(self.vectors.circuit, self.rows, nodes=self.vectors.nodes)
+            * self.weights
+        )
         seen = self.vectors.seen(self.rows)[:, :m]
         counts = np.maximum(seen.sum(axis=0), 1)
         differences = np.where(seen, values - np.where(seen, values, 0.0).sum(axis=0) / counts, 0.0)

@@ -2,6 +2,7 @@
 
 Each method hands on to the function that it names, where the formula is.
 """
+
 from __future__ import annotations
 
 from functools import cached_property
@@ -30,8 +31,14 @@ class HLDTestQuestions:
     circuit: pcircuit.Circuit
     calibration: Calibration
 
-    def summarize(self, rows: Any, *, epsilon: float | None = None, delta: float = 1e-6,
-                  rng: int | np.random.Generator | None = None) -> BatchSummary:
+    def summarize(
+        self,
+        rows: Any,
+        *,
+        epsilon: float | None = None,
+        delta: float = 1e-6,
+        rng: int | np.random.Generator | None = None,
+    ) -> BatchSummary:
         """The sums sum_t L(x_t) over rows, and a few more, which add up and can be tested in their place.
 
         Parameters

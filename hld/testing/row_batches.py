@@ -6,6 +6,7 @@ batch or in the reference rows, every node is compared using the rows that show 
 checked by the batch's own rows (`hld.nulls.ranks.confirmation`); only a single row without holes has been ranked among
 the reference rows and needs no check.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
@@ -46,13 +47,20 @@ class HoledNull:
 
     def pvalue(self, squared: np.ndarray, T: int) -> PValue:
         """By the laws of the batch, and together as without holes."""
-        each = tuple(1.0 if law is None else law.pvalue(squared[i:i + 1], T).value for i, law in enumerate(self.laws))
+        each = tuple(
+            1.0 if law is None else law.pvalue(squared[i : i + 1], T).value
+            for i, law in enumerate(self.laws)
+        )
         return self.inner.of_pvalues(each, T)
 
     def threshold(self, alpha: float, T: Any, draws: Any = 0) -> float:
         """Largest squared distance that is not rejected."""
         level = self.inner.level(alpha, T, draws) if isinstance(self.inner, AutoNull) else alpha
-        return self.laws[0].threshold(level, T) if self.laws[0] is not None and level > 0 else float("inf")
+        return (
+            self.laws[0].threshold(level, T)
+            if self.laws[0] is not None and level > 0
+            else float("inf")
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +91,11 @@ class RowBatch:
     @cached_property
     def mean_score(self) -> Any:
         """(P,) mean score of the rows, if the test looks at features of it."""
-        return None if self.vectors.features is None else pcircuit.mean_score(self.vectors.circuit, self.rows)
+        return (
+            None
+            if self.vectors.features is None
+            else pcircuit.mean_score(self.vectors.circuit, self.rows)
+        )
 
     def score_shift(self) -> Any:
         """(P,) its difference from that of the reference, if both have no holes."""
@@ -95,10 +107,19 @@ class RowBatch:
     def difference(self) -> Any:
         """(m,) the difference of means and its null; with holes (m,) factors on single rows, and on means of nodes."""
         parts = self.calibration
-        if self.shown is not None and (self.shown.counts == self.num_rows).all() and not parts.kept.has_holes:
+        if (
+            self.shown is not None
+            and (self.shown.counts == self.num_rows).all()
+            and not parts.kept.has_holes
+        ):
             return self.shown.means - parts.mean, parts.null, None, None
         if self.shown is None and self.rows.min() >= 0 and not parts.kept.has_holes:
-            return self.vectors.mean(self.rows, self.mean_score) - parts.mean, parts.null, None, None
+            return (
+                self.vectors.mean(self.rows, self.mean_score) - parts.mean,
+                parts.null,
+                None,
+                None,
+            )
         (batch, counts), k = self._shown_by, parts.kept.num_rows
         g = weights(batch, counts, k)
         factors = row_factors(g, batch.counts, batch.num_rows, counts, k)
@@ -109,8 +130,10 @@ class RowBatch:
     def _shown_by(self) -> tuple[Shown, np.ndarray]:
         """What the rows show of each node, and (size,) how many rows of the reference show it."""
         kept = self.calibration.kept
-        return (shown(self.vectors, self.rows) if self.shown is None else self.shown,
-                kept.counts if kept.has_holes else np.full(self.vectors.size, kept.num_rows))
+        return (
+            shown(self.vectors, self.rows) if self.shown is None else self.shown,
+            kept.counts if kept.has_holes else np.full(self.vectors.size, kept.num_rows),
+        )
 
     def _compared(self, vectors: np.ndarray) -> np.ndarray:
         """(R,) reference rows that show what each row differs by: averages of k_j T / T_j by its squared differences.
@@ -118,7 +141,10 @@ class RowBatch:
         T rows are to so many as the T_j that show a node are to k_j.
         """
         (batch, counts), k = self._shown_by, self.calibration.kept.num_rows
-        each, squares = np.minimum(counts * (self.num_rows / np.maximum(batch.counts, 1)), k), vectors ** 2
+        each, squares = (
+            np.minimum(counts * (self.num_rows / np.maximum(batch.counts, 1)), k),
+            vectors**2,
+        )
         total = squares.sum(axis=1)
         return np.divide(squares @ each, total, out=np.full(len(total), float(k)), where=total > 0)
 
@@ -144,14 +170,22 @@ class RowBatch:
         """The laws of a batch with holes: from its own covariance, or without one where it cannot be wider."""
         parts, laws = self.calibration, laws_of(self.calibration.null)
         if not len(parts.kept.covariance):
-            return tuple(law if keeps_apart(metric, self.vectors) else None
-                         for law, metric in zip(laws, parts.metrics, strict=True))
+            return tuple(
+                law if keeps_apart(metric, self.vectors) else None
+                for law, metric in zip(laws, parts.metrics, strict=True)
+            )
         k = parts.kept.num_rows
-        own = parts.kept.covariance * correlations(batch, g, parts.kept.shared if parts.kept.has_holes else 1 / k, k)
-        return tuple(_own_law(metric, own, law) for law, metric in zip(laws, parts.metrics, strict=True))
+        own = parts.kept.covariance * correlations(
+            batch, g, parts.kept.shared if parts.kept.has_holes else 1 / k, k
+        )
+        return tuple(
+            _own_law(metric, own, law) for law, metric in zip(laws, parts.metrics, strict=True)
+        )
 
 
-def _own_law(metric: Scaled | SparseRows | Stretched, covariance: np.ndarray, law: LimitLaw) -> LimitLaw:
+def _own_law(
+    metric: Scaled | SparseRows | Stretched, covariance: np.ndarray, law: LimitLaw
+) -> LimitLaw:
     """The law of a metric for the covariance of one batch, corrected for T as without holes."""
     return replace(limit_law(through(metric, covariance)), excess=law.excess, _prepared={})
 
@@ -210,5 +244,9 @@ def replace_value(found: PValue, value: float, each: tuple[Any, ...]) -> PValue:
     -------
     PValue
     """
-    error = found.error if found.error is None or found.value == 0 else found.error * value / found.value
+    error = (
+        found.error
+        if found.error is None or found.value == 0
+        else found.error * value / found.value
+    )
     return found._replace(value=value, each=each, error=error)

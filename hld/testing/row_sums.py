@@ -9,6 +9,7 @@ its place and size, as the rows that will follow are not known.
 
 Where the columns have few categories many rows are equal, and each distinct row is evaluated once.
 """
+
 from __future__ import annotations
 
 import math
@@ -20,10 +21,10 @@ import numpy as np
 from hld.references.available import MOST_PAIRED, Shown, seen_pairs
 from hld.vectors.completion import complete
 
-MOST_DISTINCT = 2 ** 20  # combinations of categories that are counted one by one
+MOST_DISTINCT = 2**20  # combinations of categories that are counted one by one
 BLOCK_VALUES = 4_000_000  # likelihoods that are held at a time
-BLOCK_FLAGS = 2 ** 16  # entries that are looked at together
-PART = 2 ** 32  # between the seeds of parts that are summed by themselves
+BLOCK_FLAGS = 2**16  # entries that are looked at together
+PART = 2**32  # between the seeds of parts that are summed by themselves
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,20 @@ class RowTotals:
         places, where = np.unique(np.concatenate([self.places, other.places]), return_inverse=True)
         times = np.zeros(len(places), dtype=np.int64)
         np.add.at(times, where, np.concatenate([self.times, other.times]))
-        chosen, numbers = _smallest(np.concatenate([self.chosen, other.chosen]),
-                                    np.concatenate([self.numbers, other.numbers]))
-        return RowTotals(self.num_rows + other.num_rows, self.num_missing + other.num_missing, places, times,
-                         self.sums + other.sums, self.counts + other.counts, chosen, numbers)
+        chosen, numbers = _smallest(
+            np.concatenate([self.chosen, other.chosen]),
+            np.concatenate([self.numbers, other.numbers]),
+        )
+        return RowTotals(
+            self.num_rows + other.num_rows,
+            self.num_missing + other.num_missing,
+            places,
+            times,
+            self.sums + other.sums,
+            self.counts + other.counts,
+            chosen,
+            numbers,
+        )
 
 
 class RowSums:
@@ -91,10 +102,18 @@ class RowSums:
 
     def __init__(self, test: Any, seed: int = 0, part: int = 0) -> None:
         self.test, self.num_rows, self.num_missing = test, 0, 0
-        self._rng, self._first = np.random.default_rng([seed, 2, part] if part else [seed, 2]), part * PART
+        self._rng, self._first = (
+            np.random.default_rng([seed, 2, part] if part else [seed, 2]),
+            part * PART,
+        )
         self._sizes = tuple(size + 1 for size in test.circuit.num_categories)  # and a hole
-        self._times = np.zeros(math.prod(self._sizes) if math.prod(self._sizes) <= MOST_DISTINCT else 0, dtype=np.int64)
-        self._sums, self._counts = np.zeros(test.vectors.size), np.zeros(test.vectors.size, dtype=np.int64)
+        self._times = np.zeros(
+            math.prod(self._sizes) if math.prod(self._sizes) <= MOST_DISTINCT else 0, dtype=np.int64
+        )
+        self._sums, self._counts = (
+            np.zeros(test.vectors.size),
+            np.zeros(test.vectors.size, dtype=np.int64),
+        )
         self._chosen = np.zeros((0, len(self._sizes)), dtype=np.min_scalar_type(-max(self._sizes)))
         self._numbers = np.zeros(0)
 
@@ -111,8 +130,16 @@ class RowSums:
     def totals(self) -> RowTotals:
         """What was found so far."""
         (places,) = np.nonzero(self._times)
-        return RowTotals(self.num_rows, self.num_missing, places, self._times[places], self._sums.copy(),
-                         self._counts.copy(), self._chosen, self._numbers)
+        return RowTotals(
+            self.num_rows,
+            self.num_missing,
+            places,
+            self._times[places],
+            self._sums.copy(),
+            self._counts.copy(),
+            self._chosen,
+            self._numbers,
+        )
 
     def add(self, rows: np.ndarray) -> None:
         """Take in a chunk (n, V) of evidence, -1 for a hole."""
@@ -120,7 +147,9 @@ class RowSums:
             return
         holes = _num_holes(rows)
         if holes and self.test.missing != "available":
-            rows, _ = complete(self.test.circuit, rows, self.test.settings.seed + self._first + self.num_rows)
+            rows, _ = complete(
+                self.test.circuit, rows, self.test.settings.seed + self._first + self.num_rows
+            )
         self.num_rows, self.num_missing = self.num_rows + len(rows), self.num_missing + holes
         self._choose(rows)
         if len(self._times):
@@ -148,17 +177,23 @@ class RowSums:
             rows = np.stack(np.unravel_index(found, self._sizes), axis=1).astype(np.int32) - 1
             self._sums[:], self._counts[:] = 0.0, 0
             self._evaluate(rows, self._times[found])
-        return Shown(self._sums / np.maximum(self._counts, 1), self._counts.copy(), self.num_rows,
-                     seen_pairs(self.test.vectors, self.rows(), self._counts))
+        return Shown(
+            self._sums / np.maximum(self._counts, 1),
+            self._counts.copy(),
+            self.num_rows,
+            seen_pairs(self.test.vectors, self.rows(), self._counts),
+        )
 
     def _evaluate(self, rows: Any, times: Any) -> None:
         """Add the likelihoods of rows, each as often as it occurs."""
         look, step = self.test.vectors, max(1, BLOCK_VALUES // self.test.vectors.size)
         for start in range(0, len(rows), step):
-            block = rows[start:start + step]
-            weights = None if times is None else times[start:start + step]
+            block = rows[start : start + step]
+            weights = None if times is None else times[start : start + step]
             if not _num_holes(block):
-                self._sums += look.mean(block) * len(block) if weights is None else weights @ look.rows(block)
+                self._sums += (
+                    look.mean(block) * len(block) if weights is None else weights @ look.rows(block)
+                )
                 self._counts += len(block) if weights is None else weights.sum()
                 continue
             weights = np.ones(len(block), dtype=np.int64) if weights is None else weights
@@ -175,8 +210,10 @@ class RowSums:
         if len(rows) > MOST_PAIRED:
             kept = _places_of_smallest(numbers)
             rows, numbers = rows[kept], numbers[kept]
-        self._chosen, self._numbers = _smallest(np.concatenate([self._chosen, rows.astype(self._chosen.dtype)]),
-                                                np.concatenate([self._numbers, numbers]))
+        self._chosen, self._numbers = _smallest(
+            np.concatenate([self._chosen, rows.astype(self._chosen.dtype)]),
+            np.concatenate([self._numbers, numbers]),
+        )
 
 
 def _smallest(rows: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -197,4 +234,6 @@ def _num_holes(rows: np.ndarray) -> int:
     if rows.dtype.kind != "i":
         return 0
     step = max(1, BLOCK_FLAGS // max(1, rows.shape[1]))
-    return sum(int(np.count_nonzero(rows[start:start + step] < 0)) for start in range(0, len(rows), step))
+    return sum(
+        int(np.count_nonzero(rows[start : start + step] < 0)) for start in range(0, len(rows), step)
+    )

@@ -5,6 +5,7 @@ The differences of a batch with holes from the reference have the covariance S o
 result keeps the holes of the batch, a bit for each cell; R of the nodes that are listed is computed when it is asked
 for.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -50,13 +51,17 @@ class SeenTogether:
         seen = RowVectors(circuit, nodes).seen(-missing.astype(np.int8)).astype(np.float64)
         pairs = seen.T @ seen * (self.num_rows / len(seen))
         some = Shown(np.zeros(len(nodes)), pairs.diagonal(), self.num_rows, pairs)
-        shared = self.shared if np.ndim(self.shared) == 0 else self.shared[np.ix_(positions, positions)]
-        return pcircuit.exact_moments(circuit, nodes).covariance() * correlations(some, self.weights[positions],
-                                                                                  shared, self.num_held)
+        shared = (
+            self.shared if np.ndim(self.shared) == 0 else self.shared[np.ix_(positions, positions)]
+        )
+        return pcircuit.exact_moments(circuit, nodes).covariance() * correlations(
+            some, self.weights[positions], shared, self.num_held
+        )
 
 
-def seen_together(vectors: RowVectors, rows: np.ndarray, num_rows: int, weights: np.ndarray,
-                  kept: Any) -> SeenTogether | None:
+def seen_together(
+    vectors: RowVectors, rows: np.ndarray, num_rows: int, weights: np.ndarray, kept: Any
+) -> SeenTogether | None:
     """The holes of a batch compared with reference rows.
 
     Parameters
@@ -88,5 +93,11 @@ def seen_together(vectors: RowVectors, rows: np.ndarray, num_rows: int, weights:
     """
     if kept.has_holes and not len(kept.shared):
         return None
-    return SeenTogether(vectors, np.packbits(rows[some_rows(len(rows), MOST_PAIRED)] < 0, axis=1), num_rows, weights,
-                        kept.shared if kept.has_holes else 1 / kept.num_rows, kept.num_rows)
+    return SeenTogether(
+        vectors,
+        np.packbits(rows[some_rows(len(rows), MOST_PAIRED)] < 0, axis=1),
+        num_rows,
+        weights,
+        kept.shared if kept.has_holes else 1 / kept.num_rows,
+        kept.num_rows,
+    )

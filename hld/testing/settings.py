@@ -1,4 +1,5 @@
 """The options of a test that it keeps: each is checked by itself, then those that contradict each other are refused."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -7,7 +8,10 @@ import pcircuit
 from hld.nulls.named import CHECKED, NULLS, ON_DEMAND
 from hld.references.named import FROM_ROWS, REFERENCES
 
-SUMMED_OUT = (("circuit", "exact"), ("circuit", "auto"))  # references and nulls with which holes are summed out
+SUMMED_OUT = (
+    ("circuit", "exact"),
+    ("circuit", "auto"),
+)  # references and nulls with which holes are summed out
 MISSING = ("complete", "exact", "available")
 
 
@@ -35,15 +39,25 @@ class Settings:
         for name, known in (("null", NULLS), ("reference", REFERENCES), ("missing", MISSING)):
             pcircuit.check_choice(getattr(self, name), name, tuple(known))
         if self.missing == "exact" and (self.reference, self.null) not in SUMMED_OUT:
-            raise ValueError("`missing` 'exact' needs reference='circuit' and null='exact' or 'auto', found "
-                             f"reference={self.reference!r} and null={self.null!r}")
-        if self.missing == "available" and (self.reference not in FROM_ROWS or self.null not in CHECKED):
-            raise ValueError("`missing` 'available' needs a reference of rows and null='exact' or 'auto', found "
-                             f"reference={self.reference!r} and null={self.null!r}")
+            raise ValueError(
+                "`missing` 'exact' needs reference='circuit' and null='exact' or 'auto', found "
+                f"reference={self.reference!r} and null={self.null!r}"
+            )
+        if self.missing == "available" and (
+            self.reference not in FROM_ROWS or self.null not in CHECKED
+        ):
+            raise ValueError(
+                "`missing` 'available' needs a reference of rows and null='exact' or 'auto', found "
+                f"reference={self.reference!r} and null={self.null!r}"
+            )
         if self.null in ON_DEMAND and self.reference in FROM_ROWS:
-            raise ValueError(f"`null` {self.null!r} draws from the circuit: use null='auto' with "
-                             f"reference={self.reference!r}")
-        pcircuit.check_whole_number(self.num_train, "num_train", 1, none="a reference that is exact")
+            raise ValueError(
+                f"`null` {self.null!r} draws from the circuit: use null='auto' with "
+                f"reference={self.reference!r}"
+            )
+        pcircuit.check_whole_number(
+            self.num_train, "num_train", 1, none="a reference that is exact"
+        )
         pcircuit.check_number(self.tolerance, "tolerance", least=0)
         pcircuit.check_whole_number(self.seed, "seed", 0)
 

@@ -11,6 +11,7 @@ replaced by bounds that cannot make a p-value smaller than it should be:
 * with noise the null is that of rows and noise together, from the covariance S (1/T + 1/n) + diag(v) / T^2 with the
   variances v of the noise; where few rows are judged by batches drawn from a circuit, noise is drawn with them.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
@@ -64,25 +65,40 @@ def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
     check_summary(summary)
     parts, T = test.calibration, summary.num_rows
     if summary.model != test.fingerprint:
-        raise ValueError(f"`summary` is for the model {summary.model[:8]}, expected {test.fingerprint[:8]}: a summary "
-                         "is tested by the model that it was made with")
+        raise ValueError(
+            f"`summary` is for the model {summary.model[:8]}, expected {test.fingerprint[:8]}: a summary "
+            "is tested by the model that it was made with"
+        )
     check_possible(test.vectors, parts.metrics, summary)
     if summary.privacy is not None:
         null, m = _noisy_null(test, T, summary.privacy.variances), len(test.nodes)
-        noise = summary.privacy.variances[:m] / T ** 2 * test.shown_weights ** 2
-        return replace(verdict(test, summary.means - test.mean, T, alpha, summary.num_missing, null), _noise=noise)
+        noise = summary.privacy.variances[:m] / T**2 * test.shown_weights**2
+        return replace(
+            verdict(test, summary.means - test.mean, T, alpha, summary.num_missing, null),
+            _noise=noise,
+        )
     deltas, null, (stretch, held), g = _difference(test, summary)
     check, spread = None, summary.spread
     if parts.kept is not None and spread is not None:
+
         def check(found: Any, squared: Any) -> Any:
-            ranked = T == 1 and found.draws and not isinstance(null, HoledNull)  # a single row, by the test's own null
+            ranked = (
+                T == 1 and found.draws and not isinstance(null, HoledNull)
+            )  # a single row, by the test's own null
             if found.value > ASKED_BELOW or ranked:
                 return found
-            own = confirmed_by_spread(parts.kept, parts.metrics, spread, deltas, squared, T, stretch, held=held)
+            own = confirmed_by_spread(
+                parts.kept, parts.metrics, spread, deltas, squared, T, stretch, held=held
+            )
             allowed = law_part(parts.null).of_pvalues(own, T)
             each = tuple(map(max, found.each, own))
-            return found if allowed.value <= found.value else replace_value(found, allowed.value, each)
-    return replace(verdict(test, deltas, T, alpha, summary.num_missing, null, check=check), _weights=g)
+            return (
+                found if allowed.value <= found.value else replace_value(found, allowed.value, each)
+            )
+
+    return replace(
+        verdict(test, deltas, T, alpha, summary.num_missing, null, check=check), _weights=g
+    )
 
 
 def _difference(test: Any, summary: Any) -> tuple[Any, ...]:
@@ -93,11 +109,18 @@ def _difference(test: Any, summary: Any) -> tuple[Any, ...]:
     k, batch = parts.kept.num_rows, Shown(summary.means, summary.seen, T, np.zeros((0, 0)))
     counts = parts.kept.counts if parts.kept.has_holes else np.full(len(summary.sums), k)
     g = weights(batch, counts, k)
-    laws = tuple(law if keeps_apart(metric, test.vectors) else None
-                 for law, metric in zip(laws_of(parts.null), parts.metrics, strict=True))
+    laws = tuple(
+        law if keeps_apart(metric, test.vectors) else None
+        for law, metric in zip(laws_of(parts.null), parts.metrics, strict=True)
+    )
     stretch = float(row_factors(g, summary.seen, T, counts, k).max())
     held = float((counts * (T / np.maximum(summary.seen, 1)))[g > 0].min(initial=k))
-    return g * (summary.means - test.mean), HoledNull(laws, parts.null), (stretch, held), g[:len(test.nodes)]
+    return (
+        g * (summary.means - test.mean),
+        HoledNull(laws, parts.null),
+        (stretch, held),
+        g[: len(test.nodes)],
+    )
 
 
 def _noisy_null(test: Any, T: int, variances: np.ndarray) -> Any:
@@ -125,11 +148,15 @@ def _made(test: Any, T: int, own: np.ndarray) -> Any:
     parts = test.calibration
     source = CircuitReference(test.circuit, test.nodes, test.mean) if parts.kept is None else None
     covariance = (parts.kept.covariance if source is None else source.covariance()) + np.diag(own)
-    laws = tuple(_corrected(limit_law(through(metric, covariance)), law)
-                 for metric, law in zip(parts.metrics, laws_of(parts.null), strict=True))
+    laws = tuple(
+        _corrected(limit_law(through(metric, covariance)), law)
+        for metric, law in zip(parts.metrics, laws_of(parts.null), strict=True)
+    )
     is_drawn = test.null in ON_DEMAND or (isinstance(parts.null, SWITCHING) and parts.null.drawn(T))
     if source is not None and is_drawn:
-        return NoisyDraws(source, parts.metrics, score_of(laws), np.sqrt(own / T), test.settings.seed)
+        return NoisyDraws(
+            source, parts.metrics, score_of(laws), np.sqrt(own / T), test.settings.seed
+        )
     if len(laws) == 1:
         return laws[0]
     rng = np.random.default_rng([test.settings.seed, 3])
@@ -139,8 +166,11 @@ def _made(test: Any, T: int, own: np.ndarray) -> Any:
 def _corrected(law: Any, without: Any) -> Any:
     """A law with the excess of the law without noise: what rows add to the fourth cumulant is the same."""
     excess, variance = getattr(without, "excess", 0.0), law.spectrum.variance
-    return replace(law, excess=excess * without.spectrum.variance / variance if variance > 0 and excess else 0.0,
-                   _prepared={})
+    return replace(
+        law,
+        excess=excess * without.spectrum.variance / variance if variance > 0 and excess else 0.0,
+        _prepared={},
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,13 +201,22 @@ class NoisyDraws:
         drawn, own = self._scores(T), self.score(np.asarray(squared)[None], T)[0]
         each = (1 + (drawn <= own * (1 + 1e-9)).sum(axis=0)) / (1 + self.num_draws)
         value = float(each[-1])
-        return PValue(value, tuple(map(float, each[:len(self.metrics)])), monte_carlo_error(value, self.num_draws),
-                      "monte-carlo", self.num_draws)
+        return PValue(
+            value,
+            tuple(map(float, each[: len(self.metrics)])),
+            monte_carlo_error(value, self.num_draws),
+            "monte-carlo",
+            self.num_draws,
+        )
 
     def threshold(self, alpha: float, T: Any, draws: Any = 0) -> float:
         """The largest squared distance of a single metric that is not rejected."""
         allowed = int(alpha * (1 + self.num_draws) + 1e-9) - 1
-        return float("inf") if allowed < 0 else self.score.squared(float(np.sort(self._scores(T)[:, 0])[allowed]), T)
+        return (
+            float("inf")
+            if allowed < 0
+            else self.score.squared(float(np.sort(self._scores(T)[:, 0])[allowed]), T)
+        )
 
     def _scores(self, T: Any) -> np.ndarray:
         """(B, q) or (B, q + 1) scores of drawn batches."""

@@ -1,4 +1,5 @@
 """A batch with holes compared with the circuit, the holes summed out: ``missing="exact"``."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -15,7 +16,9 @@ from hld.results.result import HLDResult
 from hld.testing.verdict import verdict
 
 
-def judge_with_holes(test: Any, patterns: HolePatterns, batch: np.ndarray, alpha: float) -> HLDResult:
+def judge_with_holes(
+    test: Any, patterns: HolePatterns, batch: np.ndarray, alpha: float
+) -> HLDResult:
     """The verdict about a batch by its marginal likelihoods and the limit law for its pattern of holes.
 
     Parameters
@@ -38,8 +41,12 @@ def judge_with_holes(test: Any, patterns: HolePatterns, batch: np.ndarray, alpha
     mean = pcircuit.mean_node_likelihoods(test.circuit, batch, nodes=test.nodes)
     found = verdict(test, mean - reference.mean, len(batch), alpha, int((batch < 0).sum()), null)
     covariance = reference.matrix * np.multiply.outer(test.shown_weights, test.shown_weights)
-    return replace(found, stds=np.sqrt(np.maximum(covariance.diagonal(), 0.0)),
-                   _spectrum=partial(np.linalg.eigh, covariance), _covariance=partial(_among, covariance))
+    return replace(
+        found,
+        stds=np.sqrt(np.maximum(covariance.diagonal(), 0.0)),
+        _spectrum=partial(np.linalg.eigh, covariance),
+        _covariance=partial(_among, covariance),
+    )
 
 
 def _among(covariance: np.ndarray, positions: np.ndarray) -> np.ndarray:

@@ -1,4 +1,5 @@
 """From the difference of means to a result: the metrics' distances, the p-value under a null, and the threshold."""
+
 from __future__ import annotations
 
 import math
@@ -25,8 +26,17 @@ def spectrum_of(test: Any) -> tuple[Any, ...] | None:
     return np.linalg.eigh(covariance * np.multiply.outer(weights, weights))
 
 
-def verdict(test: Any, deltas: Any, T: int, alpha: float, num_missing: int, null: Any, *,
-            check: Callable[..., Any] | None = None, rows: np.ndarray | None = None) -> HLDResult:
+def verdict(
+    test: Any,
+    deltas: Any,
+    T: int,
+    alpha: float,
+    num_missing: int,
+    null: Any,
+    *,
+    check: Callable[..., Any] | None = None,
+    rows: np.ndarray | None = None,
+) -> HLDResult:
     """The result of a batch.
 
     Parameters
@@ -54,26 +64,47 @@ def verdict(test: Any, deltas: Any, T: int, alpha: float, num_missing: int, null
     parts, num_train = test.calibration, test.settings.num_train
     inflation = 1.0 if num_train is None else 1.0 + T / num_train
     distances = [math.sqrt(max(metric.squared(deltas), 0.0)) for metric in parts.metrics]
-    beyond = [max(d - margin, 0.0) if d > least else 0.0
-              for d, margin, least in zip(distances, parts.margins, _round_offs(test, T), strict=True)]
+    beyond = [
+        max(d - margin, 0.0) if d > least else 0.0
+        for d, margin, least in zip(distances, parts.margins, _round_offs(test, T), strict=True)
+    ]
     found = null.pvalue(np.square(beyond) / inflation, T)
     if len(distances) > 1:
         threshold = -math.log10(alpha)
     else:
-        threshold = math.sqrt(null.threshold(alpha, T, found.draws) * inflation) + float(parts.margins[0])
+        threshold = math.sqrt(null.threshold(alpha, T, found.draws) * inflation) + float(
+            parts.margins[0]
+        )
     found = found if check is None else check(found, np.square(beyond))
     found = found._replace(value=max(found.value, LEAST_PVALUE))
     statistic = 0.0 - math.log10(found.value) if len(distances) > 1 else distances[0]
     weights, m = test.shown_weights, len(test.nodes)
-    plain = [p for metric, margin, p in zip(parts.metrics, parts.margins, found.each, strict=True)
-             if metric.name == "euclidean" and not margin]
-    return HLDResult(statistic=statistic, threshold=threshold, pvalue=found.value,
-                     reject=bool(found.value <= alpha), alpha=alpha, num_samples=T, null=found.null,
-                     inflation=inflation, null_error=found.error, num_missing=num_missing, metrics=test.metric_names,
-                     pvalues=found.each, deltas=deltas[:m] * weights, stds=test.stds[:m] * weights,
-                     nodes=test.nodes, _circuit=test.circuit, _spectrum=test.effect_spectrum,
-                     _plain=plain[0] if plain else None,
-                     _own=None if rows is None else own_rows(test.vectors, rows, T, weights))
+    plain = [
+        p
+        for metric, margin, p in zip(parts.metrics, parts.margins, found.each, strict=True)
+        if metric.name == "euclidean" and not margin
+    ]
+    return HLDResult(
+        statistic=statistic,
+        threshold=threshold,
+        pvalue=found.value,
+        reject=bool(found.value <= alpha),
+        alpha=alpha,
+        num_samples=T,
+        null=found.null,
+        inflation=inflation,
+        null_error=found.error,
+        num_missing=num_missing,
+        metrics=test.metric_names,
+        pvalues=found.each,
+        deltas=deltas[:m] * weights,
+        stds=test.stds[:m] * weights,
+        nodes=test.nodes,
+        _circuit=test.circuit,
+        _spectrum=test.effect_spectrum,
+        _plain=plain[0] if plain else None,
+        _own=None if rows is None else own_rows(test.vectors, rows, T, weights),
+    )
 
 
 def _round_offs(test: Any, T: int) -> list[float]:
@@ -82,5 +113,7 @@ def _round_offs(test: Any, T: int) -> list[float]:
     A mean of T equal numbers is off by up to T roundings.  Where rows vary, their own spread is far wider than that;
     the law of a constant is a law of zeros, under which the last digit of a sum would be a shift.
     """
-    return [least * T if is_constant else least
-            for least, is_constant in zip(test.round_offs, test.are_constant, strict=True)]
+    return [
+        least * T if is_constant else least
+        for least, is_constant in zip(test.round_offs, test.are_constant, strict=True)
+    ]

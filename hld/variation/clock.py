@@ -13,6 +13,7 @@ length of time.  Where a column shows the time of the rows, that can be looked a
   rows around a gap resemble one another less than neighbours do, so stretches across it vary less than those without.
   A few gaps in hundreds of stretches do little, and many of them make p-values too small: a warning names them.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -51,15 +52,20 @@ def warn_of_clock(columns: Any) -> None:
     []
     """
     names = columns.names if columns.names is not None else range(len(columns.arrays))
-    dates = [(name, _seconds(whole_cells(values))) for name, values
-             in zip(names, columns.arrays, strict=True)
-             if not isinstance(values, Unreadable) and time_kind(values) == "date"]
-    dates = [(name, seconds) for name, seconds in dates
-             if not never_decreases(seconds) or order_by_chance(seconds) <= BY_CHANCE]
+    dates = [
+        (name, _seconds(whole_cells(values)))
+        for name, values in zip(names, columns.arrays, strict=True)
+        if not isinstance(values, Unreadable) and time_kind(values) == "date"
+    ]
+    dates = [
+        (name, seconds)
+        for name, seconds in dates
+        if not never_decreases(seconds) or order_by_chance(seconds) <= BY_CHANCE
+    ]
     clock = next(((name, seconds) for name, seconds in dates if never_decreases(seconds)), None)
     if clock is not None:
         said = _gaps(*clock)
-    else:   # a column of a single date says nothing
+    else:  # a column of a single date says nothing
         said = next(filter(None, (_unordered(*one) for one in dates)), "")
     if said:
         warnings.warn(said, UserWarning, stacklevel=5)
@@ -75,7 +81,7 @@ def _seconds(values: np.ndarray) -> np.ndarray:
     if values.dtype.kind == "M":
         return np.asarray(as_seconds(values - first, "duration")[0])
     if all(isinstance(values[i], datetime.datetime) for i in known):
-        with contextlib.suppress(TypeError):    # some with a zone and some without
+        with contextlib.suppress(TypeError):  # some with a zone and some without
             seconds[known] = [(values[i] - first).total_seconds() for i in known]
     return seconds
 
@@ -123,8 +129,10 @@ def _unordered(name: Any, seconds: np.ndarray) -> str:
     back = np.flatnonzero(np.diff(seconds[known]) < 0)
     if not len(back):
         return ""
-    return (f"`order`='time' takes the rows as they stand, but column {name!r} goes back {len(back)} times, first at "
-            f"row {known[back[0] + 1]}: sort the table by it if it is the time of the rows")
+    return (
+        f"`order`='time' takes the rows as they stand, but column {name!r} goes back {len(back)} times, first at "
+        f"row {known[back[0] + 1]}: sort the table by it if it is the time of the rows"
+    )
 
 
 def _gaps(name: Any, seconds: np.ndarray) -> str:
@@ -138,6 +146,8 @@ def _gaps(name: Any, seconds: np.ndarray) -> str:
         return ""
     longest = gaps[steps[gaps].round(NANO).argmax()]
     gap, step = time_texts([round(float(steps[longest]), NANO), round(usual, NANO)], "duration")
-    return (f"`order`='time' takes the rows as without gaps, but column {name!r} has {len(gaps)}, the longest of "
-            f"{gap} before row {known[longest + 1]} where the usual step is {step}: fit to the rows since the last, or "
-            "to a stretch without")
+    return (
+        f"`order`='time' takes the rows as without gaps, but column {name!r} has {len(gaps)}, the longest of "
+        f"{gap} before row {known[longest + 1]} where the usual step is {step}: fit to the rows since the last, or "
+        "to a stretch without"
+    )

@@ -1,4 +1,5 @@
 """Which rows are learned from and which are the reference, where rows have groups or an order in time."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -13,7 +14,9 @@ from hld.references.stretches import FEWEST_ROWS
 from hld.variation.clock import warn_of_clock
 
 
-def divide(columns: Any, groups: Any, order: str | None, reference: str, rng: np.random.Generator) -> tuple[Any, ...]:
+def divide(
+    columns: Any, groups: Any, order: str | None, reference: str, rng: np.random.Generator
+) -> tuple[Any, ...]:
     """A table without its column of groups, positions of the rows to learn from and of the reference, and labels.
 
     Without groups the labels are None, and the positions those of `split_rows`; in order of time the first half is
@@ -35,8 +38,10 @@ def divide(columns: Any, groups: Any, order: str | None, reference: str, rng: np
     if groups is None:
         return columns, split_rows(columns.num_rows, reference, rng), None
     if reference not in ("auto", "held-out"):
-        raise ValueError("`groups` are compared with groups that nothing was learned from: use reference='held-out', "
-                         f"found reference={reference!r}")
+        raise ValueError(
+            "`groups` are compared with groups that nothing was learned from: use reference='held-out', "
+            f"found reference={reference!r}"
+        )
     columns, cells, name = split_off(columns, groups, argument="groups")
     labels = group_numbers(cells, name)
     if not columns.arrays:
@@ -44,16 +49,26 @@ def divide(columns: Any, groups: Any, order: str | None, reference: str, rng: np
     return columns, split_groups(labels, rng), labels
 
 
-def _halves(num_rows: int, groups: Any, order: str | None, reference: str) -> tuple[np.ndarray, np.ndarray]:
+def _halves(
+    num_rows: int, groups: Any, order: str | None, reference: str
+) -> tuple[np.ndarray, np.ndarray]:
     """Positions of the earlier and of the later half of the rows."""
     if not isinstance(order, str) or order != "time":
         found = repr(order) if isinstance(order, (str, int, float)) else type(order).__name__
-        raise ValueError(f"`order` must be 'time' (the rows are in order of time, without gaps) or None, found {found}")
+        raise ValueError(
+            f"`order` must be 'time' (the rows are in order of time, without gaps) or None, found {found}"
+        )
     if groups is not None:
-        raise ValueError("`order` and `groups` are two ways to say how rows depend on one another: give one of them")
+        raise ValueError(
+            "`order` and `groups` are two ways to say how rows depend on one another: give one of them"
+        )
     if reference not in ("auto", "held-out"):
-        raise ValueError("`order` compares with rows that nothing was learned from: use reference='held-out', found "
-                         f"reference={reference!r}")
+        raise ValueError(
+            "`order` compares with rows that nothing was learned from: use reference='held-out', found "
+            f"reference={reference!r}"
+        )
     if num_rows < 2 * FEWEST_ROWS:
-        raise ValueError(f"`table` has {num_rows} rows, expected at least {2 * FEWEST_ROWS} with order='time'")
+        raise ValueError(
+            f"`table` has {num_rows} rows, expected at least {2 * FEWEST_ROWS} with order='time'"
+        )
     return np.arange(num_rows // 2), np.arange(num_rows // 2, num_rows)

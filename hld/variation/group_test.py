@@ -5,6 +5,7 @@
 What a circuit cannot know, that Mondays differ from Sundays, is in the groups.  Each becomes a mean vector
 (`hld.references.groups`), the batch becomes one, and its score is ranked among theirs (`hld.nulls.exchangeable`).
 """
+
 from __future__ import annotations
 
 import math
@@ -58,15 +59,23 @@ class GroupTest:
 
     def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
         """Test a batch (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
-        batch, alpha = check_rows(self.inner.circuit, batch), pcircuit.check_fraction(alpha, "alpha")
+        batch, alpha = (
+            check_rows(self.inner.circuit, batch),
+            pcircuit.check_fraction(alpha, "alpha"),
+        )
         T, own = len(batch), self.groups.mean_of(self.inner.vectors, batch)
         others, fill = self.groups.at(T), self.groups.fill
         spread = own_spread(self.inner.vectors, batch, fill, others.mean(axis=0), T)
         own, others = without_rounding(own, others, np.abs(fill))
         found = exchangeable_pvalue(own, others, self.inner.calibration.metrics, spread=spread)
-        result = judged(self, own - others.mean(axis=0), others, found, T, alpha, int((batch < 0).sum()))
-        return replace(result, column_pvalues=parts_pvalues(self.inner, own, others, MANY, spread),
-                       _node_pvalues=nodes_pvalues(self.inner, own, others, MANY, spread))
+        result = judged(
+            self, own - others.mean(axis=0), others, found, T, alpha, int((batch < 0).sum())
+        )
+        return replace(
+            result,
+            column_pvalues=parts_pvalues(self.inner, own, others, MANY, spread),
+            _node_pvalues=nodes_pvalues(self.inner, own, others, MANY, spread),
+        )
 
     @property
     def num_groups(self) -> int:
@@ -91,17 +100,28 @@ class GroupTest:
         """A few lines."""
         counts, m = self.groups.counts, len(self.inner.nodes)
         all_rows, within = self.groups.covariance_at(int(counts.max())), self.groups.within[:m]
-        between = max(float(all_rows.diagonal()[:m].sum()) - float(within.sum()) * float((1 / counts).mean()), 0.0)
-        law = (f"below {least_text(self.least_pvalue())} from a law" if self.has_law
-               else f"p-values are at least {least_text(self.least_pvalue())}")
-        worth = ("a group of more rows is worth more: no difference between groups was found beyond that of their rows"
-                 if between <= 0 else f"a group, however large, is worth at most {within.sum() / between:.3g} "
-                 "independent rows")
+        between = max(
+            float(all_rows.diagonal()[:m].sum()) - float(within.sum()) * float((1 / counts).mean()),
+            0.0,
+        )
+        law = (
+            f"below {least_text(self.least_pvalue())} from a law"
+            if self.has_law
+            else f"p-values are at least {least_text(self.least_pvalue())}"
+        )
+        worth = (
+            "a group of more rows is worth more: no difference between groups was found beyond that of their rows"
+            if between <= 0
+            else f"a group, however large, is worth at most {within.sum() / between:.3g} "
+            "independent rows"
+        )
         if counts.max() == 1:
             worth = "not known, as no group has more than one row"
-        return (f"groups: {self.num_groups} of {int(counts.min())} to {int(counts.max())} rows, held out of learning; "
-                f"p-values by rank among them, {law}\n"
-                f"natural variation: {worth}")
+        return (
+            f"groups: {self.num_groups} of {int(counts.min())} to {int(counts.max())} rows, held out of learning; "
+            f"p-values by rank among them, {law}\n"
+            f"natural variation: {worth}"
+        )
 
     def to_arrays(self) -> dict[str, Any]:
         """The groups, for a file."""
@@ -126,13 +146,22 @@ def group_test(inner: HLDTest, rows: np.ndarray, labels: np.ndarray, *, seed: in
         Draws the order of rows within groups.
     """
     fill = np.zeros(inner.vectors.size)
-    fill[:len(inner.nodes)] = pcircuit.unit_means(inner.circuit)[inner.nodes]
+    fill[: len(inner.nodes)] = pcircuit.unit_means(inner.circuit)[inner.nodes]
     numbers = np.unique(labels, return_inverse=True)[1]
-    return GroupTest(inner, group_reference(inner.vectors, rows, numbers, fill, np.random.default_rng([seed, 3])))
+    return GroupTest(
+        inner, group_reference(inner.vectors, rows, numbers, fill, np.random.default_rng([seed, 3]))
+    )
 
 
-def judged(test: Any, difference: np.ndarray, others: np.ndarray, found: PValue, T: int, alpha: float,
-           num_missing: int) -> HLDResult:
+def judged(
+    test: Any,
+    difference: np.ndarray,
+    others: np.ndarray,
+    found: PValue,
+    T: int,
+    alpha: float,
+    num_missing: int,
+) -> HLDResult:
     """The result of a difference of means (size,) whose p-value among others (G, size) is found.
 
     Parameters
@@ -155,21 +184,50 @@ def judged(test: Any, difference: np.ndarray, others: np.ndarray, found: PValue,
     inner, G, m = test.inner, len(others), len(test.inner.nodes)
     variances, rows = others.var(axis=0, ddof=1), float((inner.stds[:m] ** 2).sum())
     total, squared = float(variances[:m].sum()), float((difference[:m] ** 2).sum())
-    least, most_rows = test.least_pvalue(T) or 1 / (1 + G), test.longest if test.longest < T else None
-    context = GroupContext(test.kind, G, least, math.sqrt(squared / total) if total > 0 else 0.0,
-                           math.sqrt(max(squared - total * (1 + 1 / G), 0.0) / rows) if rows > 0 else 0.0,
-                           rows / total if total > 0 else float(T), test.has_law, most_rows)
+    least, most_rows = (
+        test.least_pvalue(T) or 1 / (1 + G),
+        test.longest if test.longest < T else None,
+    )
+    context = GroupContext(
+        test.kind,
+        G,
+        least,
+        math.sqrt(squared / total) if total > 0 else 0.0,
+        math.sqrt(max(squared - total * (1 + 1 / G), 0.0) / rows) if rows > 0 else 0.0,
+        rows / total if total > 0 else float(T),
+        test.has_law,
+        most_rows,
+    )
     weights, names = inner.shown_weights, tuple(metric.name for metric in inner.calibration.metrics)
     pvalue = max(found.value, LEAST_PVALUE)
-    return HLDResult(statistic=0.0 - math.log10(pvalue), threshold=-math.log10(alpha), pvalue=pvalue,
-                     reject=bool(pvalue <= alpha), alpha=alpha, num_samples=T, null=found.null,
-                     inflation=1 + 1 / G, null_error=found.error, num_missing=num_missing, metrics=names,
-                     pvalues=found.each, deltas=difference[:m] * weights, stds=np.sqrt(T * variances[:m]) * weights,
-                     nodes=inner.nodes, _circuit=inner.circuit, context=context)
+    return HLDResult(
+        statistic=0.0 - math.log10(pvalue),
+        threshold=-math.log10(alpha),
+        pvalue=pvalue,
+        reject=bool(pvalue <= alpha),
+        alpha=alpha,
+        num_samples=T,
+        null=found.null,
+        inflation=1 + 1 / G,
+        null_error=found.error,
+        num_missing=num_missing,
+        metrics=names,
+        pvalues=found.each,
+        deltas=difference[:m] * weights,
+        stds=np.sqrt(T * variances[:m]) * weights,
+        nodes=inner.nodes,
+        _circuit=inner.circuit,
+        context=context,
+    )
 
 
-def parts_pvalues(inner: HLDTest, own: np.ndarray, others: np.ndarray, many: int,
-                  spread: Callable[[], np.ndarray] | None) -> np.ndarray | None:
+def parts_pvalues(
+    inner: HLDTest,
+    own: np.ndarray,
+    others: np.ndarray,
+    many: int,
+    spread: Callable[[], np.ndarray] | None,
+) -> np.ndarray | None:
     """p-values of single columns among the same groups, if every column has units of its own.
 
     Parameters
@@ -190,11 +248,18 @@ def parts_pvalues(inner: HLDTest, own: np.ndarray, others: np.ndarray, many: int
         Unadjusted, and adjusted for the number of columns.
     """
     parts = column_units(inner.circuit, inner.nodes)
-    return ranked_parts(own, others, parts, many=many, spread=spread) if all(map(len, parts)) else None
+    return (
+        ranked_parts(own, others, parts, many=many, spread=spread) if all(map(len, parts)) else None
+    )
 
 
-def nodes_pvalues(inner: HLDTest, own: np.ndarray, others: np.ndarray, many: int,
-                  spread: Callable[[], np.ndarray] | None) -> np.ndarray:
+def nodes_pvalues(
+    inner: HLDTest,
+    own: np.ndarray,
+    others: np.ndarray,
+    many: int,
+    spread: Callable[[], np.ndarray] | None,
+) -> np.ndarray:
     """p-values of single nodes among the same groups, adjusted for their number.
 
     Parameters
@@ -207,5 +272,9 @@ def nodes_pvalues(inner: HLDTest, own: np.ndarray, others: np.ndarray, many: int
     (m,) float array
     """
     m = len(inner.nodes)
-    return ranked_numbers(own[:m], others[:, :m], many=many,
-                          spread=None if spread is None else lambda: spread()[:, :m])
+    return ranked_numbers(
+        own[:m],
+        others[:, :m],
+        many=many,
+        spread=None if spread is None else lambda: spread()[:, :m],
+    )

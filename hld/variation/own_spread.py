@@ -13,6 +13,7 @@ however far out they are; where T rows all go the same way, which few do by chan
 
 Successive rows repeat what they show: T of them count as their effective number.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -26,8 +27,13 @@ from hld.vectors.row_vectors import RowVectors, some_rows
 MOST_ROWS = 2_000  # that are looked at; of more rows some, evenly spread
 
 
-def own_spread(vectors: RowVectors, batch: np.ndarray, fill: np.ndarray, center: np.ndarray,
-               effective_rows: float) -> Callable[[], np.ndarray]:
+def own_spread(
+    vectors: RowVectors,
+    batch: np.ndarray,
+    fill: np.ndarray,
+    center: np.ndarray,
+    effective_rows: float,
+) -> Callable[[], np.ndarray]:
     """A function that gives an (r + 1, size) array Y such that Y^t Y is the matrix V of the rows of a batch.
 
     The rows are looked at when it is called first: few batches are odder than all groups.
@@ -59,9 +65,13 @@ def own_spread(vectors: RowVectors, batch: np.ndarray, fill: np.ndarray, center:
     >>> np.allclose(Y.T @ Y, np.cov(x.T) / 2)
     True
     """
+
     @cache
     def spread() -> np.ndarray:
         rows = filled_rows(vectors, batch[some_rows(len(batch), MOST_ROWS)], fill) - center
         own, size = rows.mean(axis=0), min(max(effective_rows, 1.0), float(len(batch)))
-        return np.concatenate([(rows - own) / np.sqrt(len(rows) * size), own[None] / np.sqrt(size * (size + 1))])
+        return np.concatenate(
+            [(rows - own) / np.sqrt(len(rows) * size), own[None] / np.sqrt(size * (size + 1))]
+        )
+
     return spread

@@ -8,6 +8,7 @@ else moves a mean by about a millionth.
 
 The rule treats the batch and the groups alike, so they remain exchangeable.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -15,7 +16,9 @@ import numpy as np
 SLACK = 1e-9  # sums of 10 million rows are exact to about this
 
 
-def without_rounding(own: np.ndarray, others: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def without_rounding(
+    own: np.ndarray, others: np.ndarray, size: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Mean vectors of the batch and of the groups, 0 in both wherever they differ by rounding alone.
 
     Parameters

@@ -24,6 +24,7 @@ A column that is alike in all reference rows has the bound 1 / (G + 1) for its r
 else in it: no stretch does, and short ones are many, however long the batch is.  The law beyond the ranks may go below
 it, as that counts the rows of the batch that show something else (`hld.variation.own_spread`).
 """
+
 from __future__ import annotations
 
 import math
@@ -71,20 +72,53 @@ class TimeTest:
 
     def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
         """Test successive rows (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
-        batch, alpha = check_rows(self.inner.circuit, batch), pcircuit.check_fraction(alpha, "alpha")
+        batch, alpha = (
+            check_rows(self.inner.circuit, batch),
+            pcircuit.check_fraction(alpha, "alpha"),
+        )
         T, look = len(batch), self.inner.vectors
-        own = sum(filled_rows(look, batch[start:start + BLOCK_ROWS], self.stretches.fill).sum(axis=0)
-                  for start in range(0, T, BLOCK_ROWS)) / T - self.stretches.mean
-        spread = None if not self.varies else own_spread(
-            look, batch, self.stretches.fill, self.stretches.mean, self.stretches.effective_rows(T))
+        own = (
+            sum(
+                filled_rows(look, batch[start : start + BLOCK_ROWS], self.stretches.fill).sum(
+                    axis=0
+                )
+                for start in range(0, T, BLOCK_ROWS)
+            )
+            / T
+            - self.stretches.mean
+        )
+        spread = (
+            None
+            if not self.varies
+            else own_spread(
+                look,
+                batch,
+                self.stretches.fill,
+                self.stretches.mean,
+                self.stretches.effective_rows(T),
+            )
+        )
         own, others = without_rounding(own, self.stretches.at(T), np.abs(self.stretches.mean))
-        found = exchangeable_pvalue(own, others, self.inner.calibration.metrics, many=FEWEST_STRETCHES, is_exact=False,
-                                    spread=spread)
+        found = exchangeable_pvalue(
+            own,
+            others,
+            self.inner.calibration.metrics,
+            many=FEWEST_STRETCHES,
+            is_exact=False,
+            spread=spread,
+        )
         columns = parts_pvalues(self.inner, own, others, FEWEST_STRETCHES, spread)
         nodes = nodes_pvalues(self.inner, own, others, FEWEST_STRETCHES, spread)
         least, columns, nodes = self._bounded(columns, nodes, T)
-        result = judged(self, own, others, found._replace(value=max(found.value, least), null=self.kind), T, alpha,
-                        int((batch < 0).sum()))
+        result = judged(
+            self,
+            own,
+            others,
+            found._replace(value=max(found.value, least), null=self.kind),
+            T,
+            alpha,
+            int((batch < 0).sum()),
+        )
         return replace(result, column_pvalues=columns, _node_pvalues=nodes)
 
     def _bounded(self, columns: np.ndarray | None, nodes: np.ndarray, T: int) -> tuple[Any, ...]:
@@ -94,16 +128,27 @@ class TimeTest:
             bound = max(least, self.least_of_columns(T))
             return bound, None, np.maximum(nodes, bound)
         bounds = np.full(columns.shape[1], least)
-        by_rank = np.minimum(columns * (len(self.stretches.at(T)) + 1), 1.0) >= LEAST_RANK    # and not by the law below
+        by_rank = (
+            np.minimum(columns * (len(self.stretches.at(T)) + 1), 1.0) >= LEAST_RANK
+        )  # and not by the law below
         for v, own in (self.dependent_columns | self.constant_columns).items():
             if v in self.dependent_columns or columns[0, v] < 1:
                 bounds[v] = max(least, _least(own, T))
-        floors = np.where(by_rank | ~np.isin(np.arange(len(bounds)), list(self.constant_columns)), bounds, least)
+        floors = np.where(
+            by_rank | ~np.isin(np.arange(len(bounds)), list(self.constant_columns)), bounds, least
+        )
         columns = np.maximum(columns, floors)
-        scopes = [self.inner.circuit.scope(int(node)) for node in self.inner.nodes] if bounds.any() else []
+        scopes = (
+            [self.inner.circuit.scope(int(node)) for node in self.inner.nodes]
+            if bounds.any()
+            else []
+        )
         floor = [min(float(bounds[one].max()), float(columns[1, one].min())) for one in scopes]
-        return (min(float(bounds.max()), float(columns[1].min())), columns,
-                np.maximum(nodes, floor) if scopes else nodes)
+        return (
+            min(float(bounds.max()), float(columns[1].min())),
+            columns,
+            np.maximum(nodes, floor) if scopes else nodes,
+        )
 
     def least_pvalue(self, T: int = 1) -> float:
         """1 / (G + 1), see above, for a batch of T rows; 0 where stretches differ and are long enough for a law."""
@@ -153,15 +198,27 @@ class TimeTest:
         """A line or two."""
         own = self.stretches
         sizes = "; ".join(f"T = {T}: {own.effective_rows(T):.3g}" for T in SHOWN_SIZES)
-        why = "stretches of this length are still dependent" if self.is_too_short else "all rows are alike"
+        why = (
+            "stretches of this length are still dependent"
+            if self.is_too_short
+            else "all rows are alike"
+        )
         more = ": give a longer series" if self.is_too_short else ", and more for long batches"
-        note = "" if self.has_law else f"; {why}, so p-values are at least {least_text(self.least_pvalue())}{more}"
+        note = (
+            ""
+            if self.has_law
+            else f"; {why}, so p-values are at least {least_text(self.least_pvalue())}{more}"
+        )
         slow = len(self.dependent_columns)
         if self.has_law and slow:
-            note = (f"; in {slow} column{'s' * (slow != 1)} stretches of this length are still dependent, and give no "
-                    f"p-value below {least_text(self.least_of_columns())} by themselves: give a longer series")
-        return (f"order of time: stretches of up to {own.longest} of {own.num_rows} rows{note}\n"
-                f"effective sample sizes: {sizes}")
+            note = (
+                f"; in {slow} column{'s' * (slow != 1)} stretches of this length are still dependent, and give no "
+                f"p-value below {least_text(self.least_of_columns())} by themselves: give a longer series"
+            )
+        return (
+            f"order of time: stretches of up to {own.longest} of {own.num_rows} rows{note}\n"
+            f"effective sample sizes: {sizes}"
+        )
 
     def to_arrays(self) -> dict[str, Any]:
         """The stretches, for a file."""
@@ -195,5 +252,5 @@ def time_test(inner: HLDTest, rows: np.ndarray) -> TimeTest:
     TimeTest
     """
     fill = np.zeros(inner.vectors.size)
-    fill[:len(inner.nodes)] = pcircuit.unit_means(inner.circuit)[inner.nodes]
+    fill[: len(inner.nodes)] = pcircuit.unit_means(inner.circuit)[inner.nodes]
     return TimeTest(inner, stretch_reference(inner.vectors, rows, fill))

@@ -1,4 +1,5 @@
 """Which of the numbers of a likelihood vector look at one column alone: those of its input units."""
+
 from __future__ import annotations
 
 import numpy as np

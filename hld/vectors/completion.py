@@ -4,6 +4,7 @@ If a row follows the circuit and its holes do not depend on the values in them, 
 from the circuit's conditional distribution follows the circuit as well.  So a test of completed rows keeps its level
 exactly, whatever the pattern of the holes; it loses power, since drawn values cannot show a shift.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -12,7 +13,9 @@ from numpy.typing import ArrayLike
 import pcircuit
 
 
-def complete(circuit: pcircuit.Circuit, rows: ArrayLike, seed: int, *, name: str = "batch") -> tuple[np.ndarray, int]:
+def complete(
+    circuit: pcircuit.Circuit, rows: ArrayLike, seed: int, *, name: str = "batch"
+) -> tuple[np.ndarray, int]:
     """Fill missing entries by draws from the circuit's conditional distribution.
 
     Parameters

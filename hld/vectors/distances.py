@@ -15,6 +15,7 @@ units a of P and b of C in region r,
 
 where q is the top-down mass of the units of P: the probability that a sample from P passes through the unit.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -25,9 +26,14 @@ from numpy.typing import ArrayLike
 import pcircuit
 
 
-def distance(circuit: pcircuit.Circuit, first: pcircuit.Circuit | ArrayLike,
-             second: pcircuit.Circuit | ArrayLike | None = None, *, nodes: ArrayLike | None = None,
-             node_weights: ArrayLike | None = None) -> float:
+def distance(
+    circuit: pcircuit.Circuit,
+    first: pcircuit.Circuit | ArrayLike,
+    second: pcircuit.Circuit | ArrayLike | None = None,
+    *,
+    nodes: ArrayLike | None = None,
+    node_weights: ArrayLike | None = None,
+) -> float:
     """Hierarchical Likelihood Distance d_C(P, Q) of two distributions, each a circuit or a data set.
 
     d_C(P, Q) = || w * (E_P[L(X)] - E_Q[L(X)]) ||_2, with L the likelihoods of the selected units of `circuit`.
@@ -74,10 +80,15 @@ def distance(circuit: pcircuit.Circuit, first: pcircuit.Circuit | ArrayLike,
     >>> round(distance(biased, fair), 3)        # | 0.5 - (0.81 + 0.01) |
     0.32
     """
-    nodes = pcircuit.select_nodes(circuit) if nodes is None else pcircuit.check_nodes(circuit, nodes)
+    nodes = (
+        pcircuit.select_nodes(circuit) if nodes is None else pcircuit.check_nodes(circuit, nodes)
+    )
     weights = pcircuit.check_node_weights(node_weights, len(nodes))
     second = circuit if second is None else second
-    means = [_mean_under(circuit, source, nodes, name) for source, name in ((first, "first"), (second, "second"))]
+    means = [
+        _mean_under(circuit, source, nodes, name)
+        for source, name in ((first, "first"), (second, "second"))
+    ]
     scale = weights.max()  # squares of large and of small weights leave the range of doubles
     return float(scale * np.linalg.norm(weights / scale * (means[0] - means[1])))
 
@@ -90,8 +101,10 @@ def _mean_under(circuit: pcircuit.Circuit, source: Any, nodes: np.ndarray, name:
             raise ValueError(f"`{name}` has no rows: a mean needs at least one")
         return pcircuit.mean_node_likelihoods(circuit, rows, nodes=nodes)
     if source.vtree != circuit.vtree or source.num_categories != circuit.num_categories:
-        raise pcircuit.StructureError(f"`{name}` does not share the v-tree and the numbers of categories of `circuit`: "
-                                      "only then are exact overlaps tractable; pass a sample of it instead")
+        raise pcircuit.StructureError(
+            f"`{name}` does not share the v-tree and the numbers of categories of `circuit`: "
+            "only then are exact overlaps tractable; pass a sample of it instead"
+        )
     pcircuit.check_distribution(source, name)
     return np.concatenate(_means_by_region(circuit, source))[nodes]
 

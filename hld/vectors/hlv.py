@@ -7,6 +7,7 @@ For selected units n_1..n_m of a circuit, with scopes S_1..S_m, the hierarchical
 how well each part of the model explains its part of x.  The inputs look at single variables, the sums at larger and
 larger scopes, up to the root, whose entry is the likelihood of all of x.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -15,8 +16,13 @@ from numpy.typing import ArrayLike
 import pcircuit
 
 
-def likelihood_vectors(circuit: pcircuit.Circuit, data: ArrayLike, nodes: ArrayLike | None = None, *,
-                       n_jobs: int | None = None) -> np.ndarray:
+def likelihood_vectors(
+    circuit: pcircuit.Circuit,
+    data: ArrayLike,
+    nodes: ArrayLike | None = None,
+    *,
+    n_jobs: int | None = None,
+) -> np.ndarray:
     """Hierarchical likelihood vector of each row.
 
     L_j(x_n) = p_j(x_{n, S_j}), the likelihood of the row under the sub-circuit of unit j, on its scope.

@@ -16,6 +16,7 @@ image has F S F^T, and the null distribution of d needs nothing else.  A map is 
 
 Each carries the name of its metric, and is stored in a file field by field.
 """
+
 from __future__ import annotations
 
 import reprlib
@@ -62,8 +63,12 @@ class LinearMap:
         """d^2 = |F z|^2 of a vector z (m,), or of each row of (n, m), some rows at a time."""
         if rows.ndim == 1 or len(rows) <= BLOCK_ROWS:
             return self._squared(rows)
-        return np.concatenate([self._squared(rows[start:start + BLOCK_ROWS])
-                               for start in range(0, len(rows), BLOCK_ROWS)])
+        return np.concatenate(
+            [
+                self._squared(rows[start : start + BLOCK_ROWS])
+                for start in range(0, len(rows), BLOCK_ROWS)
+            ]
+        )
 
     def _squared(self, rows: np.ndarray) -> Any:
         """d^2 of few rows."""
@@ -99,7 +104,11 @@ class Scaled(LinearMap):
     weights: np.ndarray
 
     def __post_init__(self) -> None:
-        if self.weights.ndim != 1 or not (self.weights > 0).all() or not np.isfinite(self.weights).all():
+        if (
+            self.weights.ndim != 1
+            or not (self.weights > 0).all()
+            or not np.isfinite(self.weights).all()
+        ):
             raise ValueError(f"metric {self.name!r} is not a norm: node weights must be positive")
 
     @property
@@ -150,9 +159,15 @@ class Stretched(LinearMap):
     rest: float
 
     def __post_init__(self) -> None:
-        if self.vectors.ndim != 2 or self.factors.shape != self.vectors.shape[1:] or not (self.factors >= 0).all() \
-                or not 0 <= self.rest < np.inf:
-            raise ValueError(f"metric {self.name!r} is not a norm: every direction needs a factor of at least 0")
+        if (
+            self.vectors.ndim != 2
+            or self.factors.shape != self.vectors.shape[1:]
+            or not (self.factors >= 0).all()
+            or not 0 <= self.rest < np.inf
+        ):
+            raise ValueError(
+                f"metric {self.name!r} is not a norm: every direction needs a factor of at least 0"
+            )
 
     @property
     def width(self) -> Any:  # type: ignore[override]
@@ -166,7 +181,9 @@ class Stretched(LinearMap):
 
     def apply(self, rows: np.ndarray) -> np.ndarray:
         """R z + V (f - r) V^T z."""
-        return self.rest * rows + (rows @ self.vectors * (self.factors - self.rest)) @ self.vectors.T
+        return (
+            self.rest * rows + (rows @ self.vectors * (self.factors - self.rest)) @ self.vectors.T
+        )
 
     def adjoint(self, images: np.ndarray) -> np.ndarray:
         """F^T = F."""
@@ -174,8 +191,8 @@ class Stretched(LinearMap):
 
     def _squared(self, rows: Any) -> Any:
         """r^2 |z|^2 + sum_k (f_k^2 - r^2) (v_k . z)^2: by Pythagoras, at half the cost of `apply`."""
-        gains = self.factors ** 2 - self.rest ** 2
-        return np.maximum(self.rest ** 2 * lengths(rows) + (rows @ self.vectors) ** 2 @ gains, 0.0)
+        gains = self.factors**2 - self.rest**2
+        return np.maximum(self.rest**2 * lengths(rows) + (rows @ self.vectors) ** 2 @ gains, 0.0)
 
     def reach(self, sizes: np.ndarray) -> float:
         """|s| times the largest factor."""
@@ -206,16 +223,25 @@ class SparseRows(LinearMap):
 
     def __post_init__(self) -> None:
         index = self.index
-        if index.ndim != 2 or index.dtype.kind not in "iu" or not index.size \
-                or not 0 <= index.min() <= index.max() < self.width or index.shape != self.coefficients.shape:
+        if (
+            index.ndim != 2
+            or index.dtype.kind not in "iu"
+            or not index.size
+            or not 0 <= index.min() <= index.max() < self.width
+            or index.shape != self.coefficients.shape
+        ):
             raise ValueError(f"metric {self.name!r} refers to nodes that are not there")
 
     @cached_property
     def matrix(self) -> Any:
         """(l, m) F."""
         from scipy.sparse import csr_array
+
         starts = np.arange(0, self.index.size + 1, self.index.shape[1])
-        return csr_array((self.coefficients.ravel(), self.index.ravel(), starts), shape=(len(self.index), self.width))
+        return csr_array(
+            (self.coefficients.ravel(), self.index.ravel(), starts),
+            shape=(len(self.index), self.width),
+        )
 
     def apply(self, rows: np.ndarray) -> np.ndarray:
         """F z."""
@@ -292,15 +318,27 @@ def map_from_parts(scalars: dict[str, Any], arrays: dict[str, Any], m: int) -> L
     """
     form = FORMS.get(scalars.get("form")) if isinstance(scalars, dict) else None  # type: ignore[arg-type]
     if form is None:
-        raise ValueError(f"a metric must be one of the forms {', '.join(FORMS)}, found {reprlib.repr(scalars)}")
+        raise ValueError(
+            f"a metric must be one of the forms {', '.join(FORMS)}, found {reprlib.repr(scalars)}"
+        )
     known = {part.name for part in fields(form)}
     pcircuit.check_names({*scalars, *arrays} - {"form"}, known, f"a metric of form {form.__name__}")
     scalars = {name: value for name, value in scalars.items() if name != "form"}
-    if not isinstance(scalars.get("name"), str) or not scalars["name"].isidentifier():  # it is shown to people
-        raise ValueError(f"the name of a metric must be a word, found {reprlib.repr(scalars.get('name'))}")
-    checked = {name: pcircuit.finite_array(
-        arrays, name, array.shape, array.dtype if name in WHOLE and array.dtype.kind == "i" else np.float64)
-        for name, array in arrays.items()}
+    if (
+        not isinstance(scalars.get("name"), str) or not scalars["name"].isidentifier()
+    ):  # it is shown to people
+        raise ValueError(
+            f"the name of a metric must be a word, found {reprlib.repr(scalars.get('name'))}"
+        )
+    checked = {
+        name: pcircuit.finite_array(
+            arrays,
+            name,
+            array.shape,
+            array.dtype if name in WHOLE and array.dtype.kind == "i" else np.float64,
+        )
+        for name, array in arrays.items()
+    }
     for name in set(scalars) - {"name"}:
         (pcircuit.saved_count if name == "width" else pcircuit.saved_number)(scalars, name)
     found = form(**scalars, **checked)  # type: ignore[arg-type]

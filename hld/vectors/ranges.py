@@ -4,6 +4,7 @@ Bottom-up: an input has the smallest and the largest of its probabilities, a pro
 bounds, a sum their averages.  The range is exact at inputs and products of inputs; a sum may stay inside, as its
 products peak at different rows.
 """
+
 from __future__ import annotations
 
 from typing import Any

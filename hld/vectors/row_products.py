@@ -6,6 +6,7 @@ With rows z_1..z_n and a metric F, the matrix
 
 holds all that the metric sees of linear combinations of the rows: |F sum_i w_i z_i|^2 = w^t G w.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -15,10 +16,12 @@ import numpy as np
 from hld.vectors.linear_maps import LinearMap, Scaled, Stretched
 from hld.vectors.windows import Window
 
-MOST_KEPT = 2 ** 25  # bytes of a product that is kept for others
+MOST_KEPT = 2**25  # bytes of a product that is kept for others
 
 
-def row_products(metrics: tuple[LinearMap, ...], rows: np.ndarray, known: Any = None) -> list[np.ndarray]:
+def row_products(
+    metrics: tuple[LinearMap, ...], rows: np.ndarray, known: Any = None
+) -> list[np.ndarray]:
     """G of each metric.
 
     Parameters
@@ -47,8 +50,9 @@ def row_products(metrics: tuple[LinearMap, ...], rows: np.ndarray, known: Any = 
     return [_product(metric, rows, known) for metric in metrics]
 
 
-def quadratic_forms(metrics: tuple[LinearMap, ...], rows: np.ndarray, known: Any = None,
-                    dtype: Any = np.float64) -> tuple[Any, float]:
+def quadratic_forms(
+    metrics: tuple[LinearMap, ...], rows: np.ndarray, known: Any = None, dtype: Any = np.float64
+) -> tuple[Any, float]:
     """w^t G w of each metric for many w, with as few multiplications as the metrics allow, and their number.
 
     Metrics of fewer than n/2 coordinates are applied to the rows once, and one stretched in few directions is the plain
@@ -89,7 +93,11 @@ def quadratic_forms(metrics: tuple[LinearMap, ...], rows: np.ndarray, known: Any
         found = []
         for key, factor, along, gains in parts:
             one = factor * whole[key] if key is not None else 0.0
-            found.append(one + (weights.astype(along.dtype) @ along) ** 2 @ gains if along is not None else one)
+            found.append(
+                one + (weights.astype(along.dtype) @ along) ** 2 @ gains
+                if along is not None
+                else one
+            )
         return np.maximum(np.stack(found, axis=1), 0.0)
 
     cost = sum(half.size / 2 for half, _ in halves.values())
@@ -114,11 +122,11 @@ def _form(metric: Any, rows: Any, known: Any, halves: Any, dtype: Any) -> Any:
     if isinstance(inner, Stretched) and inner.vectors.shape[1] < few:
         if place not in halves or halves[place][0].dtype != np.float64:
             halves[place] = _half(_plain(part, place, known), np.float64)
-        return place, inner.rest ** 2, part @ inner.vectors, inner.factors ** 2 - inner.rest ** 2
+        return place, inner.rest**2, part @ inner.vectors, inner.factors**2 - inner.rest**2
     if not isinstance(inner, Stretched) and 2 * inner.apply(part[:1]).shape[1] < n:
         mapped = inner.apply(part)
         unit = np.sqrt(np.einsum("ij,ij->", mapped, mapped) / n) or 1.0
-        return None, 0.0, (mapped / unit).astype(dtype), np.full(mapped.shape[1], unit ** 2)
+        return None, 0.0, (mapped / unit).astype(dtype), np.full(mapped.shape[1], unit**2)
     key = place if _is_plain(inner) else metric
     if key not in halves:
         halves[key] = _half(_product(metric, rows, known), dtype)
@@ -136,11 +144,14 @@ def _half(product: np.ndarray, dtype: Any) -> Any:
 def _twice(half: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """2 w^t U w of each row of weights."""
     from scipy.linalg.blas import dtrmm, strmm
+
     if not half.size:
         return np.zeros(len(weights))
     weights = np.ascontiguousarray(weights, dtype=half.dtype)
     multiply = dtrmm if half.dtype == np.float64 else strmm
-    return 2 * np.einsum("bi,bi->b", multiply(1.0, half, weights.T, trans_a=1).T, weights).astype(np.float64)
+    return 2 * np.einsum("bi,bi->b", multiply(1.0, half, weights.T, trans_a=1).T, weights).astype(
+        np.float64
+    )
 
 
 def _is_plain(metric: Any) -> bool:
@@ -171,8 +182,8 @@ def _product(metric: Any, rows: Any, known: Any) -> Any:
         product = _plain(part, place, known)
     elif isinstance(inner, Stretched):
         along = part @ inner.vectors  # r^2 |z|^2 + sum_k (f_k^2 - r^2) (v_k . z)^2
-        gains = inner.factors ** 2 - inner.rest ** 2
-        product = inner.rest ** 2 * _plain(part, place, known) + (along * gains) @ along.T
+        gains = inner.factors**2 - inner.rest**2
+        product = inner.rest**2 * _plain(part, place, known) + (along * gains) @ along.T
     else:
         mapped = inner.apply(part)
         product = mapped @ mapped.T

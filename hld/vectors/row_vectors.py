@@ -4,6 +4,7 @@ Both are plain numbers of a row, whose means over a batch and over reference row
 vector, the m likelihoods first, so that one table of reference rows, and one set of drawn batches, gives their joint
 distribution.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -47,15 +48,19 @@ class RowVectors:
     def bounds(self) -> np.ndarray:
         """(size,) what no number of a row exceeds in absolute value: likelihoods, and scores times factors."""
         likelihoods = np.ones(len(self.nodes))
-        return likelihoods if self.features is None else np.append(likelihoods, self.features.bounds)
+        return (
+            likelihoods if self.features is None else np.append(likelihoods, self.features.bounds)
+        )
 
     def rows(self, data: np.ndarray) -> np.ndarray:
         """(n, size) vectors of rows (n, V)."""
         if self.features is None:
             return pcircuit.node_likelihoods(self.circuit, data, nodes=self.nodes)
         vectors, m = np.empty((len(data), self.size)), len(self.nodes)
-        for start in range(0, len(data), BLOCK_ROWS):  # so that no second table is held beside the first
-            rows, some = data[start:start + BLOCK_ROWS], vectors[start:start + BLOCK_ROWS]
+        for start in range(
+            0, len(data), BLOCK_ROWS
+        ):  # so that no second table is held beside the first
+            rows, some = data[start : start + BLOCK_ROWS], vectors[start : start + BLOCK_ROWS]
             some[:, :m] = pcircuit.node_likelihoods(self.circuit, rows, nodes=self.nodes)
             some[:, m:] = self.features.of_rows(self.circuit, rows)
         return vectors
@@ -81,7 +86,9 @@ class RowVectors:
             else:
                 seen[r] = seen[circuit.vtree.children(r)].all(axis=0)
         regions = circuit.nodes.region[self.nodes]
-        return seen[np.append(regions, np.full(self.size - len(regions), circuit.num_regions - 1))].T
+        return seen[
+            np.append(regions, np.full(self.size - len(regions), circuit.num_regions - 1))
+        ].T
 
     def rounding(self, mean: np.ndarray, num_rows: int) -> np.ndarray:
         """(size,) errors that rounding can make in differences from a mean over so many rows."""
@@ -89,13 +96,17 @@ class RowVectors:
         errors = (pcircuit.rounding_errors(self.circuit, self.nodes) + num_rows * eps) * mean[:m]
         if self.features is None:
             return errors
-        return np.append(errors, (circuit_depth(self.circuit) + num_rows) * eps * largest_factors(self.features))
+        return np.append(
+            errors, (circuit_depth(self.circuit) + num_rows) * eps * largest_factors(self.features)
+        )
 
     def magnitudes(self, mean: np.ndarray) -> np.ndarray:
         """(size,) numbers whose roundings are those of means: a feature is a difference of flows times a factor."""
         if self.features is None:
             return mean
-        return np.append(mean[:len(self.nodes)], circuit_depth(self.circuit) * largest_factors(self.features))
+        return np.append(
+            mean[: len(self.nodes)], circuit_depth(self.circuit) * largest_factors(self.features)
+        )
 
 
 def largest_factors(features: ScoreFeatures) -> np.ndarray:

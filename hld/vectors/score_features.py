@@ -14,6 +14,7 @@ own, and the others share R / 2 coordinates, each with a random sign: sums of sq
 signs (a count sketch), and parameters that hardly vary add little noise to the coordinates that they share.  The two
 parameters of a unit with two choices have opposite scores and are one coordinate from the start.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -26,7 +27,11 @@ import pcircuit
 
 FLOOR = 1e-3  # of variances: what a category with this probability has
 MOST_FEATURES = 256  # R
-DRAWN_VALUES, MOST_DRAWN, FEWEST_DRAWN = 8_000_000, 2_000, 100  # numbers, and rows, that variances are estimated from
+DRAWN_VALUES, MOST_DRAWN, FEWEST_DRAWN = (
+    8_000_000,
+    2_000,
+    100,
+)  # numbers, and rows, that variances are estimated from
 SEED = 0  # of what is drawn: the same circuit has the same features
 
 
@@ -56,8 +61,11 @@ class ScoreFeatures:
     def matrix(self) -> Any:
         """(P, r) the map, transposed."""
         from scipy.sparse import csr_array
+
         P = len(self.places)
-        return csr_array((self.factors, self.places, np.arange(P + 1)), shape=(P, self.num_features))
+        return csr_array(
+            (self.factors, self.places, np.arange(P + 1)), shape=(P, self.num_features)
+        )
 
     @property
     def bounds(self) -> np.ndarray:
@@ -67,7 +75,9 @@ class ScoreFeatures:
     def of_scores(self, scores: np.ndarray) -> np.ndarray:
         """(..., r) features of scores (..., P)."""
         if scores.ndim == 1:  # of one batch: SciPy's sparse arrays would take longer to import
-            return np.bincount(self.places, weights=scores * self.factors, minlength=self.num_features)
+            return np.bincount(
+                self.places, weights=scores * self.factors, minlength=self.num_features
+            )
         return scores @ self.matrix
 
     def of_rows(self, circuit: pcircuit.Circuit, rows: np.ndarray) -> np.ndarray:

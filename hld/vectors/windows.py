@@ -3,6 +3,7 @@
 A metric on nodes is made for m of them and knows nothing of what else a vector holds; `widened` extends it to longer
 vectors.  In files a window is stored as the map that it holds, with one more entry.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -119,9 +120,18 @@ def read_map(scalars: dict[str, Any], arrays: dict[str, Any], width: int) -> Lin
     if not isinstance(scalars, dict) or "window" not in scalars:
         return map_from_parts(scalars, arrays, width)
     place = scalars["window"]
-    if not isinstance(place, list) or len(place) != 3 or any(type(end) is not int for end in place) \
-            or not 0 <= place[0] < place[1] <= place[2] == width:
-        raise ValueError(f"the window of a metric must be three ascending whole numbers, the last {width}")
-    inner = map_from_parts({name: value for name, value in scalars.items() if name != "window"}, arrays,
-                           place[1] - place[0])
+    if (
+        not isinstance(place, list)
+        or len(place) != 3
+        or any(type(end) is not int for end in place)
+        or not 0 <= place[0] < place[1] <= place[2] == width
+    ):
+        raise ValueError(
+            f"the window of a metric must be three ascending whole numbers, the last {width}"
+        )
+    inner = map_from_parts(
+        {name: value for name, value in scalars.items() if name != "window"},
+        arrays,
+        place[1] - place[0],
+    )
     return Window(inner.name, inner, place[0], width)

@@ -9,6 +9,7 @@ The powers of two taken out upward cancel in ratio_k product_p.  Of products and
 other computed once more, where keeping both would double what must stay in the cache between the passes; in blocks of
 regions (`compiled.layouts`) both are there.  Flows live on a stack: a region's flow dies when its children have theirs.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -61,15 +62,38 @@ def downward_regions(packed, layout, tile, rows, start, stop, edge_flow, input_f
         if layout.keeps == SUMS_KEPT:
             multiply_children(packed, layout, tile, rows, r, 0)
         elif layout.keeps == PRODUCTS_KEPT and region[r, SPARSE]:
-            mix_sparse(weights, packed.columns, w, packed.row_pointer, region[r, ROW_POINTER], K, values, first,
-                       sums[r], rows)
+            mix_sparse(
+                weights,
+                packed.columns,
+                w,
+                packed.row_pointer,
+                region[r, ROW_POINTER],
+                K,
+                values,
+                first,
+                sums[r],
+                rows,
+            )
         elif layout.keeps == PRODUCTS_KEPT:
             mix(weights, w, P, 1, K, P, values, first, values, sums[r], rows)
         if layout.keeps == PRODUCTS_KEPT:
             divide(flow, ratios, values, sums[r], K, rows)
         if region[r, SPARSE]:
-            _edges_sparse(weights, packed.columns, w, packed.row_pointer, region[r, ROW_POINTER], K, P, values, first,
-                          flow, ratios, rows, edge_flow)
+            _edges_sparse(
+                weights,
+                packed.columns,
+                w,
+                packed.row_pointer,
+                region[r, ROW_POINTER],
+                K,
+                P,
+                values,
+                first,
+                flow,
+                ratios,
+                rows,
+                edge_flow,
+            )
         else:
             dot(K, P, flow, ratios, values, first, rows, edge_flow, w)
             mix(weights, w, 1, P, P, K, flow, ratios, flow, 0, rows)
@@ -77,18 +101,50 @@ def downward_regions(packed, layout, tile, rows, start, stop, edge_flow, input_f
         if link >= 0:
             leaf = 2 * region[r, FIRST_CHILD] + 1 - link
             c = children[link, SOURCE]
-            _pass_link(packed.tables, children[leaf, SOURCE], unit, children[leaf, UNIT_LIST], P, codes,
-                       children[leaf, VARIABLE], rows, values, sums[c], flow, flows[c], input_flow)
+            _pass_link(
+                packed.tables,
+                children[leaf, SOURCE],
+                unit,
+                children[leaf, UNIT_LIST],
+                P,
+                codes,
+                children[leaf, VARIABLE],
+                rows,
+                values,
+                sums[c],
+                flow,
+                flows[c],
+                input_flow,
+            )
             continue
         multiply(flow, values, first, P, rows)
         for a in range(region[r, ARITY]):
             c = region[r, FIRST_CHILD] + a
             u, source = children[c, UNIT_LIST], children[c, SOURCE]
             if children[c, IS_LEAF]:
-                _count_inputs(flow, unit, u, P, codes, children[c, VARIABLE], children[c, CATEGORIES], rows, input_flow,
-                              source)
+                _count_inputs(
+                    flow,
+                    unit,
+                    u,
+                    P,
+                    codes,
+                    children[c, VARIABLE],
+                    children[c, CATEGORIES],
+                    rows,
+                    input_flow,
+                    source,
+                )
             else:
-                hand_down(flow, unit, u, P, rows, flows[source], region[source, SUMS], children[c, ONE_TO_ONE])
+                hand_down(
+                    flow,
+                    unit,
+                    u,
+                    P,
+                    rows,
+                    flows[source],
+                    region[source, SUMS],
+                    children[c, ONE_TO_ONE],
+                )
                 if layout.keeps != PRODUCTS_KEPT:
                     divide(flow, flows[source], values, sums[source], region[source, SUMS], rows)
 
@@ -162,7 +218,9 @@ def multiply(flow, values, first, P, rows):
 
 
 @jit
-def _edges_sparse(weights, columns, w, row_pointer, pointer, K, P, values, first, flow, ratios, rows, edge_flow):
+def _edges_sparse(
+    weights, columns, w, row_pointer, pointer, K, P, values, first, flow, ratios, rows, edge_flow
+):
     """Edges and sum_k weights[k, p] ratio_k for CSR weights, which begin at w and pointer."""
     for p in range(P):
         f = np.uintp(p) * ONE

@@ -5,6 +5,7 @@ Each function has a readable twin: `complete` that of flows in `pcircuit.inferen
 arithmetic is little, but threads that learn at the same time, each its own circuit, wait for the interpreter lock
 wherever Python does it.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -32,7 +33,7 @@ from pcircuit.compiled.rescaling import (
     RESCALE_RISKY,
 )
 
-SMALLEST_WEIGHT = 2.0 ** LEAST_WEIGHT
+SMALLEST_WEIGHT = 2.0**LEAST_WEIGHT
 
 
 @jit
@@ -75,8 +76,11 @@ def maximize(packed, edges, inputs, pseudocount, weights, tables):
             allowed = allowed and not _count_below(weights, i, size, 0.0, least)
         if _lifts(packed, r):
             size = packed.row_pointer[pointer + packed.region[r, SUMS]]
-            allowed = allowed and packed.region[r, SPARSE] == 0 and not _count_below(weights, w, size, -1.0,
-                                                                                     SMALLEST_WEIGHT)
+            allowed = (
+                allowed
+                and packed.region[r, SPARSE] == 0
+                and not _count_below(weights, w, size, -1.0, SMALLEST_WEIGHT)
+            )
     return allowed
 
 
@@ -87,8 +91,15 @@ def plan(packed, rescale, check_sums, floors, shown):
     for v in range(V):
         floors[v] = _floor(packed.tables, packed.table_start[v], _table_end(packed, v))
     for r in range(len(packed.region)):
-        first, last = packed.region[r, FIRST_CHILD], packed.region[r, FIRST_CHILD] + packed.region[r, ARITY] - 1
-        w, K, pointer = packed.region[r, WEIGHT], packed.region[r, SUMS], packed.region[r, ROW_POINTER]
+        first, last = (
+            packed.region[r, FIRST_CHILD],
+            packed.region[r, FIRST_CHILD] + packed.region[r, ARITY] - 1,
+        )
+        w, K, pointer = (
+            packed.region[r, WEIGHT],
+            packed.region[r, SUMS],
+            packed.region[r, ROW_POINTER],
+        )
         is_sparse = packed.region[r, SPARSE] == 1
         end = w + packed.row_pointer[pointer + K]
         floors[V + r] = _floor(packed.weights, w, end)

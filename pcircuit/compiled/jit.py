@@ -9,6 +9,7 @@ cache that cannot be read or written costs a compilation and never an exception.
     inlined           copied into each caller of the first kind
     inlined_kernel    the same for the second kind
 """
+
 from __future__ import annotations
 
 import logging
@@ -22,8 +23,11 @@ from pcircuit.engine import ENGINE_VARIABLE
 try:
     import numba
 except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(f"{error}: install Numba, or set the environment variable {ENGINE_VARIABLE}=numpy, which "
-                              "runs everything on plain NumPy", name=error.name) from error
+    raise ModuleNotFoundError(
+        f"{error}: install Numba, or set the environment variable {ENGINE_VARIABLE}=numpy, which "
+        "runs everything on plain NumPy",
+        name=error.name,
+    ) from error
 
 logger = logging.getLogger(__name__)
 KERNEL_ROOMS = ("compiled", "inference/compiled", "moments/compiled", "learning/compiled")
@@ -62,7 +66,9 @@ def _cached(dispatcher):
     try:
         dispatcher.enable_caching()
     except RuntimeError as error:  # no folder is writable
-        logger.debug("compiling %s without an on-disk cache: %s", dispatcher.py_func.__name__, error)
+        logger.debug(
+            "compiling %s without an on-disk cache: %s", dispatcher.py_func.__name__, error
+        )
         return dispatcher
     index = getattr(dispatcher._cache, "_cache_file", None)
     if hasattr(index, "_source_stamp"):  # as Numba has it, of the function's own file only

@@ -12,6 +12,7 @@ tables, and their flows, are in the cache, too: each tile has places of its own 
 takes a third off an epoch of 4,096 rows at V = 784, K = 4 and 256 categories, a quarter at K = 16 and 2 categories, and
 a fifth at V = 2,500, K = 4 and 2 categories (`benchmarks.bench_em`, `bench_scaling`).
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -20,12 +21,26 @@ import numpy as np
 
 from pcircuit.array_types import Bools, Ints
 from pcircuit.circuit import Circuit, derived
-from pcircuit.compiled.packed import ARITY, CATEGORIES, IS_LEAF, PRODUCTS, SOURCE, SUMS, VARIABLE, WEIGHT, Packed
+from pcircuit.compiled.packed import (
+    ARITY,
+    CATEGORIES,
+    IS_LEAF,
+    PRODUCTS,
+    SOURCE,
+    SUMS,
+    VARIABLE,
+    WEIGHT,
+    Packed,
+)
 from pcircuit.compiled.packing import pack
 
 TILE_ROWS = 256  # rows of a tile at most: enough to pay for a region's bookkeeping, few enough to stay in the cache
-STRIDE = TILE_ROWS + 8  # from unit to unit; an odd number of cache lines, so that units do not compete for places
-SUMS_KEPT, PRODUCTS_KEPT, BOTH_KEPT = range(3)  # what the way down finds of a region; the other it computes again
+STRIDE = (
+    TILE_ROWS + 8
+)  # from unit to unit; an odd number of cache lines, so that units do not compete for places
+SUMS_KEPT, PRODUCTS_KEPT, BOTH_KEPT = range(
+    3
+)  # what the way down finds of a region; the other it computes again
 BLOCK_BYTES = 600_000  # of products, sums, parameters and flows of a block; from 300,000 to 1,000,000 all are as fast
 MOST_KEPT = 5_000_000  # bytes of sums, parameters and flows that need no blocks: going up twice costs as much
 MOST_PRODUCTS = 32  # of a region: with more, its matrix product costs more than to fetch its sums
@@ -77,12 +92,27 @@ def _stack_layout(packed: Packed) -> Layout:
         top = sums[-1] + num_sums
         highest = max(highest, top)
     nowhere = np.zeros(len(region), dtype=np.int64)
-    return _in_one_block(nowhere, np.array(sums, dtype=np.int64), nowhere, spare, (highest, 0), SUMS_KEPT)
+    return _in_one_block(
+        nowhere, np.array(sums, dtype=np.int64), nowhere, spare, (highest, 0), SUMS_KEPT
+    )
 
 
-def _in_one_block(products: Ints, sums: Ints, flows: Ints, spare: int, sizes: tuple[int, int], keeps: int) -> Layout:
+def _in_one_block(
+    products: Ints, sums: Ints, flows: Ints, spare: int, sizes: tuple[int, int], keeps: int
+) -> Layout:
     """A layout for one tile at a time."""
-    return Layout(products, sums, flows, spare, *sizes, keeps, sizes[0], np.array([len(sums)]), sums[None], flows[None])
+    return Layout(
+        products,
+        sums,
+        flows,
+        spare,
+        *sizes,
+        keeps,
+        sizes[0],
+        np.array([len(sums)]),
+        sums[None],
+        flows[None],
+    )
 
 
 def _full_layout(packed: Packed) -> Layout:
@@ -95,8 +125,14 @@ def _full_layout(packed: Packed) -> Layout:
         return sums
     stack = _stack_layout(packed)
     ends = stack.num_values + np.cumsum(region[:, PRODUCTS])
-    return _in_one_block(ends - region[:, PRODUCTS], stack.sums, sums.flows, sums.spare,
-                         (int(ends[-1]), sums.num_flows), PRODUCTS_KEPT)
+    return _in_one_block(
+        ends - region[:, PRODUCTS],
+        stack.sums,
+        sums.flows,
+        sums.spare,
+        (int(ends[-1]), sums.num_flows),
+        PRODUCTS_KEPT,
+    )
 
 
 def _sums_layout(packed: Packed) -> Layout:
@@ -104,13 +140,23 @@ def _sums_layout(packed: Packed) -> Layout:
     region, spare = packed.region, int(packed.region[:, PRODUCTS].max(initial=0))
     flows, highest = _flow_places(packed, spare, np.zeros(len(region), dtype=bool))
     ends = 2 * spare + np.cumsum(region[:, SUMS])
-    return _in_one_block(np.zeros(len(region), dtype=np.int64), ends - region[:, SUMS], flows, spare,
-                         (int(ends[-1]) if len(ends) else 0, highest), SUMS_KEPT)
+    return _in_one_block(
+        np.zeros(len(region), dtype=np.int64),
+        ends - region[:, SUMS],
+        flows,
+        spare,
+        (int(ends[-1]) if len(ends) else 0, highest),
+        SUMS_KEPT,
+    )
 
 
 def _flow_places(packed: Packed, spare: int, is_kept: Bools) -> tuple[Ints, int]:
     """Where flows are, on a stack, and its height; those of kept regions are elsewhere."""
-    region, leaf, source = packed.region, packed.child[:, IS_LEAF].tolist(), packed.child[:, SOURCE].tolist()
+    region, leaf, source = (
+        packed.region,
+        packed.child[:, IS_LEAF].tolist(),
+        packed.child[:, SOURCE].tolist(),
+    )
     flows, highest = np.full(len(region), spare), spare + 1
     for r in range(len(region) - 1, -1, -1):
         _, num_sums, arity, first, *_ = region[r].tolist()
@@ -145,9 +191,23 @@ def _blocked_layout(packed: Packed) -> Layout:
     tiles = np.arange(together)[:, None] * kept[-1]
     place = kept - region[:, SUMS] + tiles
     more = int(kept[-1]) * together
-    tile_sums, tile_flows = np.where(is_kept, top + place, sums), np.where(is_kept, highest + place, flows)
-    return Layout(products, tile_sums[0], tile_flows[0], 0, top + more, highest + more, BOTH_KEPT, top,
-                  np.append(np.flatnonzero(np.diff(block)) + 1, len(region)), tile_sums, tile_flows)
+    tile_sums, tile_flows = (
+        np.where(is_kept, top + place, sums),
+        np.where(is_kept, highest + place, flows),
+    )
+    return Layout(
+        products,
+        tile_sums[0],
+        tile_flows[0],
+        0,
+        top + more,
+        highest + more,
+        BOTH_KEPT,
+        top,
+        np.append(np.flatnonzero(np.diff(block)) + 1, len(region)),
+        tile_sums,
+        tile_flows,
+    )
 
 
 def _blocks(packed: Packed) -> Ints:
@@ -169,7 +229,9 @@ def _blocks(packed: Packed) -> Ints:
 
 def _is_large(packed: Packed) -> bool:
     """Whether what a tile keeps leaves the cache, and it is cheaper to compute it once more."""
-    kept = 8 * STRIDE * int(packed.region[:, SUMS].sum()) + 16 * (len(packed.weights) + len(packed.tables))
+    kept = 8 * STRIDE * int(packed.region[:, SUMS].sum()) + 16 * (
+        len(packed.weights) + len(packed.tables)
+    )
     return kept > MOST_KEPT and 0 < int(packed.region[:, PRODUCTS].max(initial=0)) <= MOST_PRODUCTS
 
 

@@ -8,6 +8,7 @@ tenths of the machine's peak, where one output at a time reaches a quarter:
   array it gives up after eight comparisons and uses no vector lanes at all);
 * indices are unsigned: signed ones may count from the end of an array, which costs a comparison each.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -25,18 +26,47 @@ def mix(weights, start, row_step, column_step, K, P, source, first, target, out,
     for k in range(0, whole_k, 4):
         w = start + k * row_step
         for p in range(0, whole_p, 4):
-            _four_by_four(weights, w + p * column_step, row_step, column_step, source, first + p, target, out + k, rows,
-                          p > 0)
+            _four_by_four(
+                weights,
+                w + p * column_step,
+                row_step,
+                column_step,
+                source,
+                first + p,
+                target,
+                out + k,
+                rows,
+                p > 0,
+            )
         for p in range(whole_p, P):
             for i in range(4):
-                _one_by_one(weights[w + i * row_step + p * column_step], source, first + p, target, out + k + i, rows,
-                            p > 0)
+                _one_by_one(
+                    weights[w + i * row_step + p * column_step],
+                    source,
+                    first + p,
+                    target,
+                    out + k + i,
+                    rows,
+                    p > 0,
+                )
     for k in range(whole_k, K):
         w = start + k * row_step
         for p in range(0, whole_p, 4):
-            _four_by_one(weights, w + p * column_step, column_step, source, first + p, target, out + k, rows, p > 0)
+            _four_by_one(
+                weights,
+                w + p * column_step,
+                column_step,
+                source,
+                first + p,
+                target,
+                out + k,
+                rows,
+                p > 0,
+            )
         for p in range(whole_p, P):
-            _one_by_one(weights[w + p * column_step], source, first + p, target, out + k, rows, p > 0)
+            _one_by_one(
+                weights[w + p * column_step], source, first + p, target, out + k, rows, p > 0
+            )
 
 
 @jit
@@ -48,7 +78,9 @@ def dot(K, P, left, out, right, first, rows, result, start):
             _dot_four_by_four(left, out + k, right, first + p, rows, result, start + k * P + p, P)
         for p in range(whole_p, P):
             for i in range(4):
-                result[start + (k + i) * P + p] += dot_one(left, out + k + i, right, first + p, rows)
+                result[start + (k + i) * P + p] += dot_one(
+                    left, out + k + i, right, first + p, rows
+                )
     for k in range(whole_k, K):
         for p in range(P):
             result[start + k * P + p] += dot_one(left, out + k, right, first + p, rows)
@@ -66,7 +98,13 @@ def dot_one(left, l, right, r, rows):
 @jit
 def _four_by_four(weights, w, K, P, source, first, target, out, rows, add):
     """Four outputs (+)= weights times four inputs; K and P are the steps between the weights' rows and columns."""
-    f, o, w, K, P = np.uintp(first) * ONE, np.uintp(out) * ONE, np.uintp(w), np.uintp(K), np.uintp(P)
+    f, o, w, K, P = (
+        np.uintp(first) * ONE,
+        np.uintp(out) * ONE,
+        np.uintp(w),
+        np.uintp(K),
+        np.uintp(P),
+    )
     P2, P3 = P + P, P + P + P
     a0, a1, a2, a3 = weights[w], weights[w + P], weights[w + P2], weights[w + P3]
     w += K
@@ -76,7 +114,12 @@ def _four_by_four(weights, w, K, P, source, first, target, out, rows, add):
     w += K
     d0, d1, d2, d3 = weights[w], weights[w + P], weights[w + P2], weights[w + P3]
     for b in range(np.uintp(rows)):
-        x0, x1, x2, x3 = source[f + b], source[f + ONE + b], source[f + TWO + b], source[f + THREE + b]
+        x0, x1, x2, x3 = (
+            source[f + b],
+            source[f + ONE + b],
+            source[f + TWO + b],
+            source[f + THREE + b],
+        )
         y0 = a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3
         y1 = b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3
         y2 = c0 * x0 + c1 * x1 + c2 * x2 + c3 * x3
@@ -93,7 +136,12 @@ def _four_by_one(weights, w, P, source, first, target, out, rows, add):
     f, o, w, P = np.uintp(first) * ONE, np.uintp(out) * ONE, np.uintp(w), np.uintp(P)
     a0, a1, a2, a3 = weights[w], weights[w + P], weights[w + P + P], weights[w + P + P + P]
     for b in range(np.uintp(rows)):
-        y = a0 * source[f + b] + a1 * source[f + ONE + b] + a2 * source[f + TWO + b] + a3 * source[f + THREE + b]
+        y = (
+            a0 * source[f + b]
+            + a1 * source[f + ONE + b]
+            + a2 * source[f + TWO + b]
+            + a3 * source[f + THREE + b]
+        )
         target[o + b] = y + target[o + b] if add else y
 
 

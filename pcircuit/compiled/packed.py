@@ -5,6 +5,7 @@ one region after the other; nothing is permuted.  Input tables get one more colu
 sum, which is the exact integral (1 for a distribution).  `region` and `child` say where a region's parts begin.
 `compiled.packing` makes the packed form, `compiled.rescaling` fills in where the passes must rescale.
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -52,5 +53,7 @@ def table_rows(packed: Packed) -> tuple[Ints, Bools]:
 def weight_rows(packed: Packed) -> Ints:
     """(weights,) the sum unit each entry of `weights` belongs to, counted over all regions."""
     lengths = np.diff(packed.row_pointer, append=0)
-    lengths = np.delete(lengths, np.cumsum(packed.region[:, SUMS] + 1) - 1)  # not from one region to the next
+    lengths = np.delete(
+        lengths, np.cumsum(packed.region[:, SUMS] + 1) - 1
+    )  # not from one region to the next
     return np.repeat(np.arange(len(lengths)), lengths)

@@ -1,4 +1,5 @@
 """From a circuit to its packed form, and back from changed parameters to a circuit."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -6,7 +7,14 @@ from typing import Any
 import numpy as np
 
 from pcircuit.array_types import Bools, Floats, Ints
-from pcircuit.circuit import NORMALIZED_TOLERANCE, Circuit, InnerRegion, InputRegion, derived, with_regions
+from pcircuit.circuit import (
+    NORMALIZED_TOLERANCE,
+    Circuit,
+    InnerRegion,
+    InputRegion,
+    derived,
+    with_regions,
+)
 from pcircuit.compiled.packed import (
     ARITY,
     FIRST_CHILD,
@@ -24,7 +32,11 @@ from pcircuit.compiled.rescaling import with_plan
 from pcircuit.immutable import unchecked
 from pcircuit.regions import check_weights
 
-OF_STRUCTURE = ("stack_layout", "full_layout", "unit_places")  # what is kept with a circuit and depends on no parameter
+OF_STRUCTURE = (
+    "stack_layout",
+    "full_layout",
+    "unit_places",
+)  # what is kept with a circuit and depends on no parameter
 
 
 def pack(circuit: Circuit) -> Packed:
@@ -39,25 +51,50 @@ def _pack(circuit: Circuit) -> Packed:
     child, unit = _pack_children(circuit, table_start)
     weights, columns, row_pointer = _pack_weights(inner)
     region = np.zeros((len(inner), 7), dtype=np.int64)
-    for column, values in ((PRODUCTS, (r.num_products for r in inner)), (SUMS, (r.num_units for r in inner)),
-                           (ARITY, (r.products.shape[1] for r in inner)), (SPARSE, (r.is_sparse for r in inner))):
+    for column, values in (
+        (PRODUCTS, (r.num_products for r in inner)),
+        (SUMS, (r.num_units for r in inner)),
+        (ARITY, (r.products.shape[1] for r in inner)),
+        (SPARSE, (r.is_sparse for r in inner)),
+    ):
         region[:, column] = list(values)
-    sizes = region[:, ARITY], np.array([len(part) for part in weights], dtype=np.int64), region[:, SUMS] + 1
+    sizes = (
+        region[:, ARITY],
+        np.array([len(part) for part in weights], dtype=np.int64),
+        region[:, SUMS] + 1,
+    )
     for column, size in zip((FIRST_CHILD, WEIGHT, ROW_POINTER), sizes, strict=True):
         region[:, column] = np.cumsum(size) - size
-    packed = Packed(region, child, _flat(unit, np.int64), _flat(weights, np.float64), _flat(columns, np.int64),
-                    _flat(row_pointer, np.int64), tables, table_start, np.array(circuit.num_categories, dtype=np.int64),
-                    np.zeros(len(child), dtype=np.int64), np.zeros(len(inner), dtype=bool), np.zeros(0))
+    packed = Packed(
+        region,
+        child,
+        _flat(unit, np.int64),
+        _flat(weights, np.float64),
+        _flat(columns, np.int64),
+        _flat(row_pointer, np.int64),
+        tables,
+        table_start,
+        np.array(circuit.num_categories, dtype=np.int64),
+        np.zeros(len(child), dtype=np.int64),
+        np.zeros(len(inner), dtype=bool),
+        np.zeros(0),
+    )
     return with_plan(packed)
 
 
 def _pack_inputs(circuit: Circuit) -> tuple[Ints, Floats]:
     """(V,) where each variable's table starts; all tables with their missing columns."""
-    inputs = sorted((region for region in circuit.regions if isinstance(region, InputRegion)),
-                    key=lambda region: region.variable)
-    with np.errstate(over="ignore"):  # such circuits are evaluated in the log domain: `inference.ranges`
-        parts = [np.concatenate([region.probs, region.probs.sum(axis=1, keepdims=True)], axis=1).ravel()
-                 for region in inputs]
+    inputs = sorted(
+        (region for region in circuit.regions if isinstance(region, InputRegion)),
+        key=lambda region: region.variable,
+    )
+    with np.errstate(
+        over="ignore"
+    ):  # such circuits are evaluated in the log domain: `inference.ranges`
+        parts = [
+            np.concatenate([region.probs, region.probs.sum(axis=1, keepdims=True)], axis=1).ravel()
+            for region in inputs
+        ]
     ends = np.cumsum([len(part) for part in parts])
     return np.concatenate([[0], ends[:-1]]), np.concatenate(parts)
 
@@ -75,9 +112,19 @@ def _pack_children(circuit: Circuit, table_start: Ints) -> tuple[Ints, list[Ints
         for a, c in enumerate(circuit.vtree.children(r).tolist()):
             child, units = circuit.regions[c], region.products[:, a]
             is_leaf = isinstance(child, InputRegion)
-            one_to_one = len(units) == child.num_units and np.array_equal(units, np.arange(len(units)))
-            rows.append((is_leaf, table_start[child.variable] if is_leaf else inner_index[c], unit_start,
-                         child.num_categories if is_leaf else 0, child.variable if is_leaf else -1, one_to_one))
+            one_to_one = len(units) == child.num_units and np.array_equal(
+                units, np.arange(len(units))
+            )
+            rows.append(
+                (
+                    is_leaf,
+                    table_start[child.variable] if is_leaf else inner_index[c],
+                    unit_start,
+                    child.num_categories if is_leaf else 0,
+                    child.variable if is_leaf else -1,
+                    one_to_one,
+                )
+            )
             unit.append(units)
             unit_start += len(units)
     return np.array(rows, dtype=np.int64).reshape(len(rows), 6), unit
@@ -92,7 +139,9 @@ def _pack_weights(inner: list[InnerRegion]) -> tuple[list[Floats], list[Ints], l
         if not region.is_sparse and stored.shape not in dense:
             K, P = stored.shape
             dense[K, P] = np.arange(K * P) % P, np.arange(K + 1) * P
-        indices, indptr = (stored.indices, stored.indptr) if region.is_sparse else dense[stored.shape]
+        indices, indptr = (
+            (stored.indices, stored.indptr) if region.is_sparse else dense[stored.shape]
+        )
         weights.append(stored.data if region.is_sparse else stored.ravel())
         columns.append(indices)
         row_pointer.append(indptr)
@@ -111,13 +160,15 @@ def with_parameters(circuit: Circuit, packed: Packed) -> Circuit:
     probs, tables[is_missing] = _row_sums(packed, is_missing)
     weights = packed.weights.view()
     probs.flags.writeable = weights.flags.writeable = False
-    starts = (packed.table_start - np.cumsum(num_inputs(packed)) + num_inputs(packed)).tolist()  # in `probs`
+    starts = (
+        packed.table_start - np.cumsum(num_inputs(packed)) + num_inputs(packed)
+    ).tolist()  # in `probs`
     regions: list[InputRegion | InnerRegion] = []
     w = 0
     for region in circuit.regions:
         if isinstance(region, InputRegion):
             start, shape = starts[region.variable], region.probs.shape
-            table = probs[start:start + shape[0] * shape[1]].reshape(shape)
+            table = probs[start : start + shape[0] * shape[1]].reshape(shape)
             regions.append(unchecked(InputRegion, variable=region.variable, probs=table))
             continue
         start, w = w, w + region.num_weights
@@ -140,7 +191,9 @@ def _row_sums(packed: Packed, is_missing: Bools) -> tuple[Floats, Floats]:
     starts, sums = np.cumsum(widths) - widths, np.empty(len(widths))
     for C in np.unique(widths):  # in the shape, and with the rounding, of one region's sums
         rows = widths == C
-        sums[rows] = (probs.reshape(-1, C) if rows.all() else probs[starts[rows, None] + np.arange(C)]).sum(axis=1)
+        sums[rows] = (
+            probs.reshape(-1, C) if rows.all() else probs[starts[rows, None] + np.arange(C)]
+        ).sum(axis=1)
     return probs, sums
 
 

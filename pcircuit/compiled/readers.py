@@ -1,4 +1,5 @@
 """Which units a caller wants to read from a tile, in the order in which `compiled.units` reads them."""
+
 from __future__ import annotations
 
 from typing import NamedTuple

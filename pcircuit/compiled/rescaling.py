@@ -24,19 +24,33 @@ one.  Where even the largest product is below 2**RISKY_TOP there, others may hav
 they are not 2**AFTER_RESCALE times smaller: such a row is suspect.  So no positive contribution that counts is ever
 lost unnoticed, and rows that need logarithms are the only ones that pay.
 """
+
 from __future__ import annotations
 
 import numpy as np
 
 from pcircuit.array_types import Bools, Floats, Ints
-from pcircuit.compiled.packed import ARITY, FIRST_CHILD, IS_LEAF, SOURCE, SPARSE, VARIABLE, WEIGHT, Packed
+from pcircuit.compiled.packed import (
+    ARITY,
+    FIRST_CHILD,
+    IS_LEAF,
+    SOURCE,
+    SPARSE,
+    VARIABLE,
+    WEIGHT,
+    Packed,
+)
 
 LOWEST = -960.0  # log2 of what must stay representable; normal double precision ends at -1022
 AFTER_RESCALE = -256.0  # log2 of the smallest positive value that a rescaled row may hold
 LEAST_WEIGHT = -100.0  # log2 of the smallest weight of a mixing region
 NEGLIGIBLE = -164.0  # log2: LEAST_WEIGHT less 64 bits
-RECOVERED = -200.0  # log2: a marked product above this, before all children are in, is no longer surely negligible
-RISKY_TOP = -1022.0 - AFTER_RESCALE  # log2: from here on what is below normal numbers is below 2**AFTER_RESCALE, too
+RECOVERED = (
+    -200.0
+)  # log2: a marked product above this, before all children are in, is no longer surely negligible
+RISKY_TOP = (
+    -1022.0 - AFTER_RESCALE
+)  # log2: from here on what is below normal numbers is below 2**AFTER_RESCALE, too
 NO_RESCALE, RESCALE_HERE, RESCALE_RISKY, LIFT_HERE, LIFT_RISKY = range(5)
 MARGIN = 1.25  # floors are planned this much lower than they are, so that learning seldom changes the plan
 
@@ -44,23 +58,40 @@ MARGIN = 1.25  # floors are planned this much lower than they are, so that learn
 def with_plan(packed: Packed) -> Packed:
     """`packed` with rescale points for its parameters."""
     floors = _floors(packed) * MARGIN
-    tables, weights = floors[:len(packed.table_start)].tolist(), floors[len(packed.table_start):].tolist()
+    tables, weights = (
+        floors[: len(packed.table_start)].tolist(),
+        floors[len(packed.table_start) :].tolist(),
+    )
     rescale: list[int] = []
     check_sums: list[bool] = []
     shown: list[float] = []  # floor of each finished region
     arities, firsts = packed.region[:, ARITY].tolist(), packed.region[:, FIRST_CHILD].tolist()
-    is_leaf, sources, variables = (packed.child[:, column].tolist() for column in (IS_LEAF, SOURCE, VARIABLE))
-    for arity, first, is_mixing, weight in zip(arities, firsts, _mixing(packed).tolist(), weights, strict=True):
-        points, floor = _rescale_points([tables[variables[c]] if is_leaf[c] else shown[sources[c]]
-                                         for c in range(first, first + arity)])
+    is_leaf, sources, variables = (
+        packed.child[:, column].tolist() for column in (IS_LEAF, SOURCE, VARIABLE)
+    )
+    for arity, first, is_mixing, weight in zip(
+        arities, firsts, _mixing(packed).tolist(), weights, strict=True
+    ):
+        points, floor = _rescale_points(
+            [
+                tables[variables[c]] if is_leaf[c] else shown[sources[c]]
+                for c in range(first, first + arity)
+            ]
+        )
         if is_mixing:
-            points = [point if point == NO_RESCALE else point + LIFT_HERE - RESCALE_HERE for point in points]
+            points = [
+                point if point == NO_RESCALE else point + LIFT_HERE - RESCALE_HERE
+                for point in points
+            ]
         rescale += points
         floor += weight
         check_sums.append(floor < LOWEST)
         shown.append(max(floor, LOWEST))
-    return packed._replace(rescale=np.array(rescale, dtype=np.int64), check_sums=np.array(check_sums, dtype=bool),
-                           floors=floors)
+    return packed._replace(
+        rescale=np.array(rescale, dtype=np.int64),
+        check_sums=np.array(check_sums, dtype=bool),
+        floors=floors,
+    )
 
 
 def with_plan_for(packed: Packed) -> Packed:
@@ -76,13 +107,17 @@ def _mixing(packed: Packed) -> Bools:
     if not len(packed.region):
         return np.zeros(0, dtype=bool)
     smallest = _smallest(packed.weights, packed.region[:, WEIGHT])
-    return (packed.region[:, SPARSE] == 0) & (smallest >= 2.0 ** LEAST_WEIGHT)
+    return (packed.region[:, SPARSE] == 0) & (smallest >= 2.0**LEAST_WEIGHT)
 
 
 def _floors(packed: Packed) -> Floats:
     """(V + inner regions,) log2 of the smallest positive entry of each input table and of each region's weights."""
-    return np.concatenate([_log2_smallest(packed.tables, packed.table_start),
-                           _log2_smallest(packed.weights, packed.region[:, WEIGHT])])
+    return np.concatenate(
+        [
+            _log2_smallest(packed.tables, packed.table_start),
+            _log2_smallest(packed.weights, packed.region[:, WEIGHT]),
+        ]
+    )
 
 
 def _rescale_points(steps: list[float]) -> tuple[list[int], float]:
@@ -96,7 +131,9 @@ def _rescale_points(steps: list[float]) -> tuple[list[int], float]:
         floor += step
         if floor < LOWEST:  # this factor alone may underflow
             rescale[a], floor = RESCALE_RISKY, AFTER_RESCALE
-    if floor < 0.5 * LOWEST and rescale[-1] == NO_RESCALE:  # leave room for the siblings in the parent's products
+    if (
+        floor < 0.5 * LOWEST and rescale[-1] == NO_RESCALE
+    ):  # leave room for the siblings in the parent's products
         rescale[-1], floor = RESCALE_HERE, AFTER_RESCALE
     return rescale, floor
 

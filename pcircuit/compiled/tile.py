@@ -3,6 +3,7 @@
 Unit i of a tile keeps its values in ``values[i * STRIDE + b]`` for the rows b < TILE_ROWS.  Both numbers are
 constants, for the compiler's sake (`compiled.mix`); a tile may hold fewer rows, but not more.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -19,10 +20,17 @@ from pcircuit.compiled.packed import Packed
 from pcircuit.evidence import check_evidence
 
 T = TypeVar("T")
-GROUP_CODES, MOST_TILES = 200_000, 16  # entries of evidence of a group, so that they stay in the cache; its tiles
-BLOCK_CODES = 2_000_000  # entries where tiles go through blocks of regions, which read few columns at a time
+GROUP_CODES, MOST_TILES = (
+    200_000,
+    16,
+)  # entries of evidence of a group, so that they stay in the cache; its tiles
+BLOCK_CODES = (
+    2_000_000  # entries where tiles go through blocks of regions, which read few columns at a time
+)
 WORK = ("root_work", "unit_work", "flow_work")  # kinds of work spaces that circuits keep
-LINE = 64  # bytes of a cache line and of the widest vector: values that straddle two lines cost twice
+LINE = (
+    64  # bytes of a cache line and of the widest vector: values that straddle two lines cost twice
+)
 
 
 class Tile(NamedTuple):
@@ -66,26 +74,52 @@ def new_sums(packed: Packed) -> Sums:
     return Sums(np.zeros_like(packed.weights), np.zeros_like(packed.tables), np.zeros(1))
 
 
-def new_work(circuit: Circuit, layout: Layout, num_exponents: int, most_bytes: float) -> tuple[Tile, Group]:
+def new_work(
+    circuit: Circuit, layout: Layout, num_exponents: int, most_bytes: float
+) -> tuple[Tile, Group]:
     """A tile and a group for a layout; a tile's values take no more than `most_bytes`, if half a tile does."""
-    V, step = circuit.num_variables, TILE_ROWS if 8 * layout.num_values * TILE_ROWS <= most_bytes else TILE_ROWS // 2
-    most = (GROUP_CODES, MOST_TILES) if len(layout.ends) == 1 else (BLOCK_CODES, len(layout.tile_sums))
+    V, step = (
+        circuit.num_variables,
+        TILE_ROWS if 8 * layout.num_values * TILE_ROWS <= most_bytes else TILE_ROWS // 2,
+    )
+    most = (
+        (GROUP_CODES, MOST_TILES) if len(layout.ends) == 1 else (BLOCK_CODES, len(layout.tile_sums))
+    )
     rows = int(np.clip(most[0] // V // step, 1, most[1])) * step
     scratch = np.empty((3, STRIDE))
-    dtype = np.uint16 if max(circuit.num_categories) < 2 ** 16 else np.int64
-    tile = Tile(np.empty((V, STRIDE), dtype=dtype), _aligned(layout.num_values * STRIDE),
-                _aligned(layout.num_flows * STRIDE), np.empty((num_exponents, STRIDE), dtype=np.int64),
-                np.zeros(STRIDE, dtype=bool), np.zeros(STRIDE, dtype=bool), scratch, scratch.view(np.int64),
-                np.empty(max(circuit.num_categories) + 1))
+    dtype = np.uint16 if max(circuit.num_categories) < 2**16 else np.int64
+    tile = Tile(
+        np.empty((V, STRIDE), dtype=dtype),
+        _aligned(layout.num_values * STRIDE),
+        _aligned(layout.num_flows * STRIDE),
+        np.empty((num_exponents, STRIDE), dtype=np.int64),
+        np.zeros(STRIDE, dtype=bool),
+        np.zeros(STRIDE, dtype=bool),
+        scratch,
+        scratch.view(np.int64),
+        np.empty(max(circuit.num_categories) + 1),
+    )
     stride = rows + STRIDE - TILE_ROWS
-    codes = np.empty((V, stride), dtype=dtype) if rows > step else tile.codes  # one tile needs no copy
-    group = Group(codes, np.empty((8, stride), dtype=np.uint8), np.empty((rows, V), dtype=np.int64), np.empty(rows),
-                  np.empty(rows, dtype=np.int64), np.zeros(rows, dtype=bool), np.zeros(rows, dtype=bool),
-                  np.empty(rows), step)
+    codes = (
+        np.empty((V, stride), dtype=dtype) if rows > step else tile.codes
+    )  # one tile needs no copy
+    group = Group(
+        codes,
+        np.empty((8, stride), dtype=np.uint8),
+        np.empty((rows, V), dtype=np.int64),
+        np.empty(rows),
+        np.empty(rows, dtype=np.int64),
+        np.zeros(rows, dtype=bool),
+        np.zeros(rows, dtype=bool),
+        np.empty(rows),
+        step,
+    )
     return tile, group
 
 
-def groups_of_rows(group: Group, start: int, stop: int, per_chunk: int) -> Iterator[tuple[int, int]]:
+def groups_of_rows(
+    group: Group, start: int, stop: int, per_chunk: int
+) -> Iterator[tuple[int, int]]:
     """The groups in which rows start..stop are loaded: each of several chunks as a whole, or of a part of one.
 
     So every chunk has the same tiles, and its sums the same rounding, whichever chunks come before it.  In a group of
@@ -111,18 +145,29 @@ def groups_of_rows(group: Group, start: int, stop: int, per_chunk: int) -> Itera
             yield lo, min(most, end - lo)
 
 
-def load_group(circuit: Circuit, categories: Ints, data: Evidence, start: int, stop: int, group: Group) -> None:
+def load_group(
+    circuit: Circuit, categories: Ints, data: Evidence, start: int, stop: int, group: Group
+) -> None:
     """Put rows start..stop of `data` into the group's codes; raise if one of them is not evidence."""
     from pcircuit.compiled.transpose import transpose_bytes, transpose_rows
+
     # every other type, order of axes or read-only array would be one more compilation, of a second or so
     if data.dtype.itemsize == 1:
         rows = np.require(data[start:stop], data.dtype, ["C", "W"]).view(np.uint8)
-        valid = transpose_bytes(rows, categories, data.dtype.kind == "i", group.block, group.block.view(np.uint64),
-                                group.codes)
+        valid = transpose_bytes(
+            rows,
+            categories,
+            data.dtype.kind == "i",
+            group.block,
+            group.block.view(np.uint64),
+            group.codes,
+        )
     else:
         rows = data[start:stop]
         if rows.dtype != np.int64 or not rows.flags.carray:
-            rows = group.rows[:stop - start]  # no new memory, which the system would fill with zeros for each group
+            rows = group.rows[
+                : stop - start
+            ]  # no new memory, which the system would fill with zeros for each group
             np.copyto(rows, data[start:stop], casting="unsafe")
         valid = transpose_rows(rows, categories, group.codes)
     if not valid:
@@ -137,7 +182,9 @@ def free_work(circuit: Circuit, kind: str) -> list[Any]:
 def drop_work(circuit: Circuit) -> None:
     """Let go of the work spaces that wait for the next call with a circuit: some megabytes for each thread."""
     for kind in WORK:
-        circuit._cache.pop(kind, None)  # a call that is under way in another thread has its own hold of the list
+        circuit._cache.pop(
+            kind, None
+        )  # a call that is under way in another thread has its own hold of the list
 
 
 def borrow(free: list[T], make: Callable[[], T]) -> T:
@@ -152,4 +199,4 @@ def _aligned(size: int) -> Floats:
     """(size,) floats that begin at a cache line."""
     array = np.empty(size + LINE // 8)
     skipped = -array.__array_interface__["data"][0] % LINE // 8
-    return array[skipped:skipped + size]
+    return array[skipped : skipped + size]

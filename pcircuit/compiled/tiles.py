@@ -4,6 +4,7 @@ A call of compiled code gives up the interpreter lock and asks for it again afte
 that moment, the wait is as long as a whole tile (20 microseconds at V = 49, K = 4): two threads do no more than one.
 So evidence is transposed for a group of tiles at a time, and the loop over the tiles of a group is compiled too.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -25,7 +26,9 @@ def upward_tiles(packed, layout, tile, group, rows, wanted):
     for start in range(0, rows, group.step):
         count = min(group.step, rows - start)
         enter_rows(packed, tile, group, start, count, 0, len(packed.region))
-        upward_tile(packed, layout, tile, count, Wanted(wanted.readers, wanted.table[start:], wanted.totals))
+        upward_tile(
+            packed, layout, tile, count, Wanted(wanted.readers, wanted.table[start:], wanted.totals)
+        )
         _leave(layout, tile, group, start, count)
 
 
@@ -46,7 +49,9 @@ def flow_tiles(packed, layout, tile, group, rows, nothing, chunk, sums):
     while start < rows:
         end = min(rows, start + per_chunk - row % per_chunk)
         is_first = row < first + per_chunk
-        suspects += _add_rows(packed, layout, tile, group, start, end, nothing, whole if is_first else part)
+        suspects += _add_rows(
+            packed, layout, tile, group, start, end, nothing, whole if is_first else part
+        )
         row, start = row + end - start, end
         if not is_first and (row % per_chunk == 0 or row == stop):
             _move(part.edges, whole.edges)
@@ -63,7 +68,10 @@ def _add_rows(packed, layout, tile, group, begin, stop, nothing, part):
         block = i if i <= last else 2 * last - i
         first, end = layout.ends[block - 1] if block else 0, layout.ends[block]
         for start in range(begin, stop, group.step):
-            count, place = min(group.step, stop - start), _places(layout, (start - begin) // group.step)
+            count, place = (
+                min(group.step, stop - start),
+                _places(layout, (start - begin) // group.step),
+            )
             enter_rows(packed, tile, group, start, count, first, end)
             upward_regions(packed, place, tile, count, nothing, 0, first, end, i > last)
             if i <= last:
@@ -79,8 +87,19 @@ def _add_rows(packed, layout, tile, group, begin, stop, nothing, part):
 def _places(layout, number):
     """The layout of one of the tiles that go through blocks together."""
     t = number if len(layout.ends) > 1 else 0
-    return Layout(layout.products, layout.tile_sums[t], layout.tile_flows[t], layout.spare, layout.num_values,
-                  layout.num_flows, layout.keeps, layout.kept, layout.ends, layout.tile_sums, layout.tile_flows)
+    return Layout(
+        layout.products,
+        layout.tile_sums[t],
+        layout.tile_flows[t],
+        layout.spare,
+        layout.num_values,
+        layout.num_flows,
+        layout.keeps,
+        layout.kept,
+        layout.ends,
+        layout.tile_sums,
+        layout.tile_flows,
+    )
 
 
 @jit
@@ -88,7 +107,9 @@ def note_rows(tile, group, start, count, is_more):
     """What a block, and those before it, say of the rows."""
     first = np.uintp(start)
     for b in range(np.uintp(count)):
-        group.exponents[first + b] = tile.exponent[0, b] + (group.exponents[first + b] if is_more else 0)
+        group.exponents[first + b] = tile.exponent[0, b] + (
+            group.exponents[first + b] if is_more else 0
+        )
         group.suspects[first + b] = tile.suspect[b] or (is_more and group.suspects[first + b])
 
 
@@ -128,7 +149,11 @@ def _move(part, whole):
 def enter_rows(packed, tile, group, start, count, begin, end):
     """Copy what regions begin..end read of the evidence, which costs less than reading it with an offset everywhere."""
     region, child, first = packed.region, packed.child, np.uintp(start)
-    children = region[end - 1, FIRST_CHILD] + region[end - 1, ARITY] if len(group.roots) > group.step else 0
+    children = (
+        region[end - 1, FIRST_CHILD] + region[end - 1, ARITY]
+        if len(group.roots) > group.step
+        else 0
+    )
     for c in range(region[begin, FIRST_CHILD], children):
         if child[c, IS_LEAF]:
             v = child[c, VARIABLE]

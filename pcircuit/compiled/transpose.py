@@ -3,6 +3,7 @@
 All later loops run over rows, but evidence is stored row by row.  Transposing it one entry at a time costs as much
 as half of an evaluation with K = 4, since neighbours in memory are V bytes apart.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -62,15 +63,37 @@ def transpose_bytes(data, categories, signed, block, words, codes):
 def _turn(data, b, v, words, j):
     """Transpose 8 x 8 bytes in registers: swap the off-diagonal halves, then quarters, then bytes of eight words."""
     one, two, three, four = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(4)
-    a0, a1, a2, a3 = _word(data, b, v), _word(data, b + one, v), _word(data, b + two, v), _word(data, b + three, v)
+    a0, a1, a2, a3 = (
+        _word(data, b, v),
+        _word(data, b + one, v),
+        _word(data, b + two, v),
+        _word(data, b + three, v),
+    )
     b += four
-    a4, a5, a6, a7 = _word(data, b, v), _word(data, b + one, v), _word(data, b + two, v), _word(data, b + three, v)
-    (a0, a4), (a1, a5), (a2, a6), (a3, a7) = (_swap(a0, a4, HALF), _swap(a1, a5, HALF), _swap(a2, a6, HALF),
-                                              _swap(a3, a7, HALF))
-    (a0, a2), (a1, a3), (a4, a6), (a5, a7) = (_swap(a0, a2, QUARTER), _swap(a1, a3, QUARTER), _swap(a4, a6, QUARTER),
-                                              _swap(a5, a7, QUARTER))
-    (a0, a1), (a2, a3), (a4, a5), (a6, a7) = (_swap(a0, a1, EIGHTH), _swap(a2, a3, EIGHTH), _swap(a4, a5, EIGHTH),
-                                              _swap(a6, a7, EIGHTH))
+    a4, a5, a6, a7 = (
+        _word(data, b, v),
+        _word(data, b + one, v),
+        _word(data, b + two, v),
+        _word(data, b + three, v),
+    )
+    (a0, a4), (a1, a5), (a2, a6), (a3, a7) = (
+        _swap(a0, a4, HALF),
+        _swap(a1, a5, HALF),
+        _swap(a2, a6, HALF),
+        _swap(a3, a7, HALF),
+    )
+    (a0, a2), (a1, a3), (a4, a6), (a5, a7) = (
+        _swap(a0, a2, QUARTER),
+        _swap(a1, a3, QUARTER),
+        _swap(a4, a6, QUARTER),
+        _swap(a5, a7, QUARTER),
+    )
+    (a0, a1), (a2, a3), (a4, a5), (a6, a7) = (
+        _swap(a0, a1, EIGHTH),
+        _swap(a2, a3, EIGHTH),
+        _swap(a4, a5, EIGHTH),
+        _swap(a6, a7, EIGHTH),
+    )
     words[0, j], words[1, j], words[2, j], words[3, j] = a0, a1, a2, a3
     words[4, j], words[5, j], words[6, j], words[7, j] = a4, a5, a6, a7
 

@@ -7,6 +7,7 @@
 With `compiled.readers.Wanted` the values of a unit go to ``table[:, j]``, or else their sum over the rows that are not
 skipped is added to ``totals[j]``.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -25,7 +26,11 @@ def read_inputs(packed, tile, rows, wanted):
     codes, skip, counts = tile.codes, tile.skip, tile.counts
     reader, counted = 0, -1
     while reader < len(readers) and readers[reader, VARIABLE] >= 0:
-        variable, unit, j = readers[reader, VARIABLE], readers[reader, UNIT], readers[reader, COLUMN]
+        variable, unit, j = (
+            readers[reader, VARIABLE],
+            readers[reader, UNIT],
+            readers[reader, COLUMN],
+        )
         C = packed.categories[variable]
         start = packed.table_start[variable] + unit * (C + 1)
         if len(totals):  # a sum over categories instead of rows
@@ -51,10 +56,16 @@ def read_region(tile, rows, wanted, reader, products, sums, e):
     region = readers[reader, REGION]
     scaled = _powers_of_two(tile.exponent, e, rows, tile.bits)
     while reader < len(readers) and readers[reader, REGION] == region:
-        j, place = readers[reader, COLUMN], (sums if readers[reader, IS_SUM] else products) + readers[reader, UNIT]
+        j, place = (
+            readers[reader, COLUMN],
+            (sums if readers[reader, IS_SUM] else products) + readers[reader, UNIT],
+        )
         if len(totals):
-            totals[j] += _total(values, place, rows, skip) if not scaled else _scaled_total(values, place, rows,
-                                                                                               skip, scales)
+            totals[j] += (
+                _total(values, place, rows, skip)
+                if not scaled
+                else _scaled_total(values, place, rows, skip, scales)
+            )
         else:
             start = np.uintp(place) * ONE
             for b in range(np.uintp(rows)):

@@ -7,6 +7,7 @@ is multiplied into the products straight from its table.
 Values of single units (`readers`) are read as soon as their region is done, while they are in the cache and before
 its parent overwrites them: keeping all units of a tile for later costs three times as much.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -41,10 +42,10 @@ from pcircuit.compiled.rescaling import (
 )
 from pcircuit.compiled.units import REGION, read_inputs, read_region
 
-SMALLEST = 2.0 ** LOWEST
-SMALLEST_RESCALED = 2.0 ** AFTER_RESCALE
-NEGLIGIBLE_SHARE = 2.0 ** NEGLIGIBLE
-RECOVERED_SHARE = 2.0 ** RECOVERED
+SMALLEST = 2.0**LOWEST
+SMALLEST_RESCALED = 2.0**AFTER_RESCALE
+NEGLIGIBLE_SHARE = 2.0**NEGLIGIBLE
+RECOVERED_SHARE = 2.0**RECOVERED
 
 
 @jit
@@ -71,18 +72,40 @@ def upward_regions(packed, layout, tile, rows, wanted, reader, start, stop, agai
 
     `again`: sums that outlive their block are there.
     """
-    region, weights, values, exponent, suspect = packed.region, packed.weights, tile.values, tile.exponent, tile.suspect
+    region, weights, values, exponent, suspect = (
+        packed.region,
+        packed.weights,
+        tile.values,
+        tile.exponent,
+        tile.suspect,
+    )
     products, sums, readers = layout.products, layout.sums, wanted.readers
     per_region = len(exponent) > 1
     for r in range(start, stop):
-        P, K, w, first, out = region[r, PRODUCTS], region[r, SUMS], region[r, WEIGHT], products[r], sums[r]
+        P, K, w, first, out = (
+            region[r, PRODUCTS],
+            region[r, SUMS],
+            region[r, WEIGHT],
+            products[r],
+            sums[r],
+        )
         e = r if per_region else 0
         multiply_children(packed, layout, tile, rows, r, e)
         if again and out >= layout.kept:
             continue
         if region[r, SPARSE]:
-            mix_sparse(weights, packed.columns, w, packed.row_pointer, region[r, ROW_POINTER], K, values, first, out,
-                        rows)
+            mix_sparse(
+                weights,
+                packed.columns,
+                w,
+                packed.row_pointer,
+                region[r, ROW_POINTER],
+                K,
+                values,
+                first,
+                out,
+                rows,
+            )
         else:
             mix(weights, w, P, 1, K, P, values, first, values, out, rows)
         if packed.check_sums[r]:
@@ -108,18 +131,44 @@ def multiply_children(packed, layout, tile, rows, r, e):
         # alternating between two places, ending at `first`: a loop that may work in place stays scalar
         target = first if (arity - a) % 2 == 1 else spare
         if children[c, IS_LEAF]:
-            _times_leaf(tables, children[c, SOURCE], children[c, CATEGORIES], unit, u, P, codes,
-                        children[c, VARIABLE], rows, values, origin, target, a == 0)
+            _times_leaf(
+                tables,
+                children[c, SOURCE],
+                children[c, CATEGORIES],
+                unit,
+                u,
+                P,
+                codes,
+                children[c, VARIABLE],
+                rows,
+                values,
+                origin,
+                target,
+                a == 0,
+            )
             origin = target
         elif a == 0 and arity > 1 and children[c, ONE_TO_ONE] and rescale == NO_RESCALE:
             origin = sums[children[c, SOURCE]]
         else:
-            _times_inner(unit, u, P, rows, values, sums[children[c, SOURCE]], origin, target, a == 0)
+            _times_inner(
+                unit, u, P, rows, values, sums[children[c, SOURCE]], origin, target, a == 0
+            )
             origin = target
         if rescale != NO_RESCALE:
             lifts = rescale >= LIFT_HERE
-            _rescale(values, origin, P, rows, rescale in (RESCALE_RISKY, LIFT_RISKY), lifts, scratch, tile.bits,
-                     tile.exponent, e, suspect)
+            _rescale(
+                values,
+                origin,
+                P,
+                rows,
+                rescale in (RESCALE_RISKY, LIFT_RISKY),
+                lifts,
+                scratch,
+                tile.bits,
+                tile.exponent,
+                e,
+                suspect,
+            )
             lifted = lifted or lifts
     if lifted:
         _drop_lifted(values, first, P, rows, scratch, suspect)
@@ -134,12 +183,33 @@ def _times_leaf(tables, start, C, unit, u, P, codes, v, rows, values, origin, ta
         t0, t1 = start + unit[u + p] * width, start + unit[u + p + 1] * width
         t2, t3 = start + unit[u + p + 2] * width, start + unit[u + p + 3] * width
         if is_binary:  # a choice between two runs in vector lanes, a look-up hardly
-            _choose_four(tables[t0], tables[t0 + 1], tables[t1], tables[t1 + 1], tables[t2], tables[t2 + 1], tables[t3],
-                         tables[t3 + 1], codes, v, rows, values, origin + p, target + p, is_first)
+            _choose_four(
+                tables[t0],
+                tables[t0 + 1],
+                tables[t1],
+                tables[t1 + 1],
+                tables[t2],
+                tables[t2 + 1],
+                tables[t3],
+                tables[t3 + 1],
+                codes,
+                v,
+                rows,
+                values,
+                origin + p,
+                target + p,
+                is_first,
+            )
         else:
-            _look_up_four(tables, t0, t1, t2, t3, codes, v, rows, values, origin + p, target + p, is_first)
+            _look_up_four(
+                tables, t0, t1, t2, t3, codes, v, rows, values, origin + p, target + p, is_first
+            )
     for p in range(P // 4 * 4, P):
-        f, o, t = np.uintp(target + p) * ONE, np.uintp(origin + p) * ONE, np.uintp(start + unit[u + p] * width)
+        f, o, t = (
+            np.uintp(target + p) * ONE,
+            np.uintp(origin + p) * ONE,
+            np.uintp(start + unit[u + p] * width),
+        )
         for b in range(np.uintp(rows)):
             x = tables[t + np.uintp(codes[v, b])]
             values[f + b] = x if is_first else x * values[o + b]
@@ -185,7 +255,11 @@ def has_missing(codes, v, C, rows):
 def _times_inner(unit, u, P, rows, values, source, origin, target, is_first):
     """Target = origin * sums of an inner child (without origin where this is the first child)."""
     for p in range(P):
-        f, o, s = np.uintp(target + p) * ONE, np.uintp(origin + p) * ONE, np.uintp(source + unit[u + p]) * ONE
+        f, o, s = (
+            np.uintp(target + p) * ONE,
+            np.uintp(origin + p) * ONE,
+            np.uintp(source + unit[u + p]) * ONE,
+        )
         for b in range(np.uintp(rows)):
             x = values[s + b]
             values[f + b] = x if is_first else x * values[o + b]
@@ -201,7 +275,9 @@ def _rescale(values, first, P, rows, risky, lifts, scratch, bits, exponent, e, s
         for b in range(np.uintp(rows)):
             x = values[f + b]
             scratch[0, b] = max(scratch[0, b], x)
-            scratch[1, b] = min(scratch[1, b], x if x != 0.0 or risky else np.inf)  # marked values are negative
+            scratch[1, b] = min(
+                scratch[1, b], x if x != 0.0 or risky else np.inf
+            )  # marked values are negative
     some_small = False
     for b in range(np.uintp(rows)):
         power = (bits[0, b] >> 52) - 1023  # the exponent field of a positive double
@@ -268,7 +344,9 @@ def mix_sparse(weights, columns, w, row_pointer, pointer, K, values, first, out,
 @jit
 def _add_exponents(packed, r, exponent, rows):
     """Add the exponents of a region's children to its own."""
-    for c in range(packed.region[r, FIRST_CHILD], packed.region[r, FIRST_CHILD] + packed.region[r, ARITY]):
+    for c in range(
+        packed.region[r, FIRST_CHILD], packed.region[r, FIRST_CHILD] + packed.region[r, ARITY]
+    ):
         if not packed.child[c, IS_LEAF]:
             for b in range(rows):
                 exponent[r, b] += exponent[packed.child[c, SOURCE], b]

@@ -10,6 +10,7 @@ code.  The checksum of each member (CRC-32) detects damage, not intent: whoever 
 the reader of each format must check what arrays and header say.  Every defect raises a `ValueError` that names the
 file.
 """
+
 from __future__ import annotations
 
 import os
@@ -37,10 +38,20 @@ HEADER = "header.json"
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 CHUNK = 2**20
 # what zipfile makes of damaged archives, negative positions and wrong encodings included
-DAMAGE = (zipfile.BadZipFile, EOFError, OSError, RuntimeError, OverflowError, struct.error, ValueError)
+DAMAGE = (
+    zipfile.BadZipFile,
+    EOFError,
+    OSError,
+    RuntimeError,
+    OverflowError,
+    struct.error,
+    ValueError,
+)
 
 
-def write_archive(path: str | os.PathLike[str], header: dict[str, Any], arrays: Mapping[str, ArrayLike]) -> None:
+def write_archive(
+    path: str | os.PathLike[str], header: dict[str, Any], arrays: Mapping[str, ArrayLike]
+) -> None:
     """Write a header and arrays to one file, whole or not at all.
 
     Parameters
@@ -74,7 +85,9 @@ def write_archive(path: str | os.PathLike[str], header: dict[str, Any], arrays: 
     ('demo', {'x': array([0, 1, 2])})
     """
     if not isinstance(arrays, Mapping):
-        raise TypeError(f"`arrays` must be a dict of arrays by their names, found {type(arrays).__name__}")
+        raise TypeError(
+            f"`arrays` must be a dict of arrays by their names, found {type(arrays).__name__}"
+        )
     members = {_checked_name(name): storable_array(name, array) for name, array in arrays.items()}
     text = _header_text(header, sorted(members))
     with replace_file(path) as file:
@@ -106,7 +119,9 @@ def check_header(header: dict[str, object]) -> None:
     _header_text(header, [])
 
 
-def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple[dict[str, Any], Arrays]:
+def read_archive(
+    path: str | os.PathLike[str], kind: str, version: int
+) -> tuple[dict[str, Any], Arrays]:
     """Read a file that `write_archive` wrote; safe for files from strangers.
 
     Parameters
@@ -149,8 +164,12 @@ def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple
     return read_object(path, kind, version, lambda header, arrays: (header, arrays))
 
 
-def read_object(path: str | os.PathLike[str], kind: str, version: int,
-                make: Callable[[dict[str, Any], Arrays], T]) -> T:
+def read_object(
+    path: str | os.PathLike[str],
+    kind: str,
+    version: int,
+    make: Callable[[dict[str, Any], Arrays], T],
+) -> T:
     """What can be made of a file that `write_archive` wrote; an error says the name of the file.
 
     Parameters
@@ -250,21 +269,29 @@ def read_members(file: BinaryIO, kind: str, version: int) -> tuple[dict[str, Any
         names = header.pop("arrays")
         different = set(members) ^ {f"{name}.npy" for name in names}
         if different:
-            raise ValueError(f"its header and its members disagree on {reprlib.repr(sorted(different))}")
-        return header, {name: parsed_array(name, _bytes(archive, members[f"{name}.npy"])) for name in names}
+            raise ValueError(
+                f"its header and its members disagree on {reprlib.repr(sorted(different))}"
+            )
+        return header, {
+            name: parsed_array(name, _bytes(archive, members[f"{name}.npy"])) for name in names
+        }
 
 
 def _checked_name(name: Any) -> str:
     """The name of an array."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise ValueError(f"`arrays` has the name {name!r}: use at most 100 letters, digits, '_', '-' and '.'")
+        raise ValueError(
+            f"`arrays` has the name {name!r}: use at most 100 letters, digits, '_', '-' and '.'"
+        )
     return name
 
 
 def _header_text(header: dict[Any, Any], names: list[Any]) -> bytes:
     """The header as JSON, refused if it could not be read."""
     if not isinstance(header, dict) or "arrays" in header:
-        raise ValueError(f'`header` must be a dict without the key "arrays", found {reprlib.repr(header)}')
+        raise ValueError(
+            f'`header` must be a dict without the key "arrays", found {reprlib.repr(header)}'
+        )
     complete = {"library": f"pcircuit {__version__}", **header, "arrays": names}
     text = header_text(complete)
     _check_entries(parsed_header(text))
@@ -295,11 +322,15 @@ def _checked_members(archive: zipfile.ZipFile, size: int) -> dict[Any, Any]:
         raise ValueError(f"it is a zip archive without {HEADER}, so not a file of this library")
     for info in members.values():
         if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
-            raise ValueError(f"its member {reprlib.repr(info.filename)} is compressed, expected plain bytes")
+            raise ValueError(
+                f"its member {reprlib.repr(info.filename)} is compressed, expected plain bytes"
+            )
     if sum(info.file_size for info in members.values()) > size:
         raise ValueError("its members claim more bytes than the file has")
     if members[HEADER].file_size > MOST_BYTES:
-        raise ValueError(f"its header has {members[HEADER].file_size} bytes, expected at most {MOST_BYTES}")
+        raise ValueError(
+            f"its header has {members[HEADER].file_size} bytes, expected at most {MOST_BYTES}"
+        )
     return members
 
 
@@ -309,11 +340,13 @@ def _bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytearray:
     try:
         with archive.open(info) as member, memoryview(data) as view:
             for start in range(0, len(data), CHUNK):
-                wanted = view[start:start + CHUNK]
+                wanted = view[start : start + CHUNK]
                 if member.readinto(wanted) != len(wanted):  # type: ignore[attr-defined]
                     raise EOFError("it ends too early")
     except DAMAGE as error:
-        raise ValueError(f"its member {reprlib.repr(info.filename)} is damaged ({_short(error)})") from error
+        raise ValueError(
+            f"its member {reprlib.repr(info.filename)} is damaged ({_short(error)})"
+        ) from error
     return data
 
 
@@ -326,23 +359,33 @@ def _short(error: Exception) -> str:
 def _check_entries(header: Any) -> None:
     """Raise unless the header has format, version, library and a list of array names."""
     wanted = {"format": str, "version": int, "library": str, "arrays": list}
-    if not isinstance(header, dict) or any(type(header.get(key)) is not of for key, of in wanted.items()):
-        raise ValueError('the header must be a mapping with "format" (str), "version" (int), "library" (str) '
-                         'and "arrays" (list)')
+    if not isinstance(header, dict) or any(
+        type(header.get(key)) is not of for key, of in wanted.items()
+    ):
+        raise ValueError(
+            'the header must be a mapping with "format" (str), "version" (int), "library" (str) '
+            'and "arrays" (list)'
+        )
     if header["version"] < 1:
         raise ValueError(f'the header has "version" {header["version"]}, expected 1 or more')
     names = header["arrays"]
     well_named = all(isinstance(name, str) and NAME.fullmatch(name) for name in names)
     if not well_named or len(set(names)) < len(names):
-        raise ValueError('"arrays" in the header must list different names of letters, digits, "_", "-", "."')
+        raise ValueError(
+            '"arrays" in the header must list different names of letters, digits, "_", "-", "."'
+        )
 
 
 def _check_header(header: dict[str, Any], kind: str, version: int) -> None:
     """Raise unless the header is of the kind and of a version that the caller understands."""
     _check_entries(header)
     if header["format"] != kind:
-        raise ValueError(f"it is a file of kind {reprlib.repr(header['format'])}, expected {kind!r}")
+        raise ValueError(
+            f"it is a file of kind {reprlib.repr(header['format'])}, expected {kind!r}"
+        )
     if header["version"] > version:
-        raise ValueError(f"it has format version {header['version']}, written by "
-                         f"{reprlib.repr(header['library'])}, but only versions up to {version} are "
-                         "known here: upgrade the installed library")
+        raise ValueError(
+            f"it has format version {header['version']}, written by "
+            f"{reprlib.repr(header['library'])}, but only versions up to {version} are "
+            "known here: upgrade the installed library"
+        )

@@ -19,6 +19,7 @@ checked against every other before a region is made; an accepted file gives a ci
     save, load                      a circuit and a file
     to_arrays, from_arrays          a circuit and the arrays above, to embed a circuit in another file
 """
+
 from __future__ import annotations
 
 import os
@@ -40,12 +41,23 @@ LARGEST = 2**53  # of an integer: float64 holds all up to here exactly
 INPUT, DENSE, SPARSE = range(3)
 INTEGERS, FLOATS = "integers", "floating-point numbers"
 KNOWN = {"format", "version", "library", "provenance"}  # keys of the header
-ARRAYS = {"parents": INTEGERS, "variables": INTEGERS, "kind": INTEGERS, "num_units": INTEGERS,
-          "num_columns": INTEGERS, "probs": FLOATS, "products": INTEGERS, "weights": FLOATS,
-          "columns": INTEGERS, "row_starts": INTEGERS}
+ARRAYS = {
+    "parents": INTEGERS,
+    "variables": INTEGERS,
+    "kind": INTEGERS,
+    "num_units": INTEGERS,
+    "num_columns": INTEGERS,
+    "probs": FLOATS,
+    "products": INTEGERS,
+    "weights": FLOATS,
+    "columns": INTEGERS,
+    "row_starts": INTEGERS,
+}
 
 
-def save(circuit: Circuit, path: str | os.PathLike[str], *, provenance: dict[str, Any] | None = None) -> None:
+def save(
+    circuit: Circuit, path: str | os.PathLike[str], *, provenance: dict[str, Any] | None = None
+) -> None:
     """Write a circuit to a file, whole or not at all.
 
     Parameters
@@ -158,8 +170,10 @@ def check_keys(header: dict[Any, Any], kind: str) -> None:
     """
     unknown = set(header) - KNOWN
     if unknown or not isinstance(header.get("provenance", {}), dict):
-        raise ValueError(f"the header of a {kind} has the keys {', '.join(sorted(KNOWN))}, the last a mapping: found "
-                         f"{reprlib.repr(sorted(unknown) or header['provenance'])}")
+        raise ValueError(
+            f"the header of a {kind} has the keys {', '.join(sorted(KNOWN))}, the last a mapping: found "
+            f"{reprlib.repr(sorted(unknown) or header['provenance'])}"
+        )
 
 
 def to_arrays(circuit: Circuit) -> dict[str, np.ndarray]:
@@ -191,18 +205,33 @@ def to_arrays(circuit: Circuit) -> dict[str, np.ndarray]:
     inputs = [region for region in circuit.regions if isinstance(region, InputRegion)]
     inner = [region for region in circuit.regions if not isinstance(region, InputRegion)]
     sparse = [region.weights for region in inner if region.is_sparse]
-    tables = [region.probs if isinstance(region, InputRegion) else region.weights
-              for region in circuit.regions]
+    tables = [
+        region.probs if isinstance(region, InputRegion) else region.weights
+        for region in circuit.regions
+    ]
     return {
-        "parents": _integers([circuit.vtree.parents]), "variables": _integers([circuit.vtree.variables]),
-        "kind": np.array([INPUT if isinstance(region, InputRegion) else SPARSE if region.is_sparse else DENSE
-                          for region in circuit.regions], dtype=np.int8),
+        "parents": _integers([circuit.vtree.parents]),
+        "variables": _integers([circuit.vtree.variables]),
+        "kind": np.array(
+            [
+                INPUT if isinstance(region, InputRegion) else SPARSE if region.is_sparse else DENSE
+                for region in circuit.regions
+            ],
+            dtype=np.int8,
+        ),
         "num_units": _integers([[table.shape[0] for table in tables]]),
         "num_columns": _integers([[table.shape[1] for table in tables]]),
         "probs": np.concatenate([region.probs.ravel() for region in inputs]),
         "products": _integers([region.products.ravel() for region in inner]),
-        "weights": np.concatenate([np.zeros(0), *[
-            region.weights.data if region.is_sparse else region.weights.ravel() for region in inner]]),
+        "weights": np.concatenate(
+            [
+                np.zeros(0),
+                *[
+                    region.weights.data if region.is_sparse else region.weights.ravel()
+                    for region in inner
+                ],
+            ]
+        ),
         "columns": _integers([weights.indices for weights in sparse]),
         "row_starts": _integers([weights.indptr for weights in sparse]),
     }
@@ -247,19 +276,31 @@ def from_arrays(arrays: dict[Any, Any]) -> Circuit:
     stored = np.zeros(len(kind), dtype=np.int64)
     stored[kind == SPARSE] = arrays["row_starts"][row_ends[kind == SPARSE] - 1]
     _check_csr(arrays, stored, row_ends)
-    ends = {"probs": np.cumsum(_sizes(arrays, "probs", kind == INPUT, K, C)).tolist(),
-            "products": np.cumsum(_sizes(arrays, "products", kind != INPUT, C, arity)).tolist(),
-            "weights": np.cumsum(_sizes(arrays, "weights", kind != INPUT, np.where(kind == DENSE, K, stored),
-                                        np.where(kind == DENSE, C, 1))).tolist(),
-            "columns": np.cumsum(stored).tolist(), "row_starts": row_ends.tolist()}
+    ends = {
+        "probs": np.cumsum(_sizes(arrays, "probs", kind == INPUT, K, C)).tolist(),
+        "products": np.cumsum(_sizes(arrays, "products", kind != INPUT, C, arity)).tolist(),
+        "weights": np.cumsum(
+            _sizes(
+                arrays,
+                "weights",
+                kind != INPUT,
+                np.where(kind == DENSE, K, stored),
+                np.where(kind == DENSE, C, 1),
+            )
+        ).tolist(),
+        "columns": np.cumsum(stored).tolist(),
+        "row_starts": row_ends.tolist(),
+    }
     position = dict.fromkeys(ends, 0)
 
     def take(name: str, r: int) -> Any:  # the next part of an array: what belongs to region r
         start, position[name] = position[name], ends[name][r]
-        return arrays[name][start:position[name]]
+        return arrays[name][start : position[name]]
 
     regions: list[InputRegion | InnerRegion] = []
-    for r, (code, units, width) in enumerate(zip(kind.tolist(), K.tolist(), C.tolist(), strict=True)):
+    for r, (code, units, width) in enumerate(
+        zip(kind.tolist(), K.tolist(), C.tolist(), strict=True)
+    ):
         if code == INPUT:
             regions.append(InputRegion(vtree.variables[r], take("probs", r).reshape(units, width)))
             continue
@@ -268,6 +309,7 @@ def from_arrays(arrays: dict[Any, Any]) -> Circuit:
             weights = weights.reshape(units, width)
         else:
             import scipy.sparse
+
             parts = (weights, take("columns", r), take("row_starts", r))
             weights = scipy.sparse.csr_array(parts, shape=(units, width))
         regions.append(InnerRegion(take("products", r).reshape(width, -1), weights))
@@ -277,7 +319,7 @@ def from_arrays(arrays: dict[Any, Any]) -> Circuit:
 def _integers(parts: Any) -> np.ndarray:
     """Concatenated parts as int32, or as int64 if they do not fit."""
     whole = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
-    fits = whole.size == 0 or (whole.min() >= -2**31 and whole.max() < 2**31)
+    fits = whole.size == 0 or (whole.min() >= -(2**31) and whole.max() < 2**31)
     return whole.astype(np.int32 if fits else np.int64)
 
 
@@ -290,15 +332,23 @@ def _checked_arrays(arrays: dict[Any, Any]) -> dict[Any, Any]:
     for name, kinds in ARRAYS.items():
         array = np.asarray(arrays[name])
         # float16 and float32 would not do: their rows do not sum to one
-        fits = array.dtype.kind in "iu" if kinds == INTEGERS else array.dtype.kind + str(array.itemsize) == "f8"
+        fits = (
+            array.dtype.kind in "iu"
+            if kinds == INTEGERS
+            else array.dtype.kind + str(array.itemsize) == "f8"
+        )
         if array.ndim != 1 or not fits:
-            raise ValueError(f"the array `{name}` must be one-dimensional of {kinds}, found shape {array.shape} of "
-                             f"{array.dtype}{'' if kinds == INTEGERS else ' where float64 is needed'}")
+            raise ValueError(
+                f"the array `{name}` must be one-dimensional of {kinds}, found shape {array.shape} of "
+                f"{array.dtype}{'' if kinds == INTEGERS else ' where float64 is needed'}"
+            )
         lowest = -1 if name in ("parents", "variables") else 0
         highest = LARGEST if kinds == INTEGERS else np.finfo(np.float64).max
         if array.size and not (array.min() >= lowest and array.max() <= highest):  # false for a NaN
-            raise ValueError(f"the array `{name}` reaches from {array.min()} to {array.max()}, "
-                             f"expected numbers from {lowest} to {highest}")
+            raise ValueError(
+                f"the array `{name}` reaches from {array.min()} to {array.max()}, "
+                f"expected numbers from {lowest} to {highest}"
+            )
         checked[name] = array.astype(np.int64 if kinds == INTEGERS else np.float64, copy=False)
     return checked
 
@@ -307,25 +357,35 @@ def _check_regions(vtree: VTree, kind: Ints, num_units: Ints, num_columns: Ints)
     """Raise unless kinds and counts, each (R,), are such that every region can exist."""
     for name, array in (("kind", kind), ("num_units", num_units), ("num_columns", num_columns)):
         if len(array) != vtree.num_nodes:
-            raise ValueError(f"the array `{name}` has {len(array)} entries, expected {vtree.num_nodes}, one "
-                             "for each v-tree node")
+            raise ValueError(
+                f"the array `{name}` has {len(array)} entries, expected {vtree.num_nodes}, one "
+                "for each v-tree node"
+            )
     wrong = np.flatnonzero((kind > SPARSE) | ((kind == INPUT) != (vtree.variables >= 0)))
     if wrong.size:
-        raise ValueError(f"region {wrong[0]} is of kind {kind[wrong[0]]}, expected 0 at a v-tree leaf and "
-                         "1 or 2 elsewhere")
+        raise ValueError(
+            f"region {wrong[0]} is of kind {kind[wrong[0]]}, expected 0 at a v-tree leaf and "
+            "1 or 2 elsewhere"
+        )
     empty = np.flatnonzero((num_units < 1) | (num_columns < 1))
     if empty.size:
-        raise ValueError(f"region {empty[0]} has {num_units[empty[0]]} units and {num_columns[empty[0]]} "
-                         "columns, expected one or more of each")
+        raise ValueError(
+            f"region {empty[0]} has {num_units[empty[0]]} units and {num_columns[empty[0]]} "
+            "columns, expected one or more of each"
+        )
 
 
-def _sizes(arrays: dict[Any, Any], name: str, applies: Bools, rows: Any, columns: Any) -> np.ndarray:
+def _sizes(
+    arrays: dict[Any, Any], name: str, applies: Bools, rows: Any, columns: Any
+) -> np.ndarray:
     """(R,) rows times columns where `applies`, else 0; raises unless they add up to the array's length."""
     # in floating point nothing overflows, and what fits a file is exact
     sizes = np.where(applies, np.multiply(rows, columns, dtype=np.float64), 0.0)
     if sizes.sum() != len(arrays[name]):
-        raise ValueError(f"the array `{name}` has {len(arrays[name])} entries, but the counts of the regions "
-                         f"ask for {sizes.sum():.0f}")
+        raise ValueError(
+            f"the array `{name}` has {len(arrays[name])} entries, but the counts of the regions "
+            f"ask for {sizes.sum():.0f}"
+        )
     return sizes.astype(np.int64)
 
 

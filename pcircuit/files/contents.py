@@ -1,4 +1,5 @@
 """What files hold: arrays, numbers and names, refused with one sentence where they are not what the format has."""
+
 from __future__ import annotations
 
 import reprlib
@@ -11,8 +12,12 @@ import numpy as np
 LARGEST = sys.float_info.max
 
 
-def finite_array(arrays: Mapping[str, Any], name: str, shape: tuple[Any, ...],
-                 dtype: np.dtype[Any] | type[Any] = np.float64) -> np.ndarray:
+def finite_array(
+    arrays: Mapping[str, Any],
+    name: str,
+    shape: tuple[Any, ...],
+    dtype: np.dtype[Any] | type[Any] = np.float64,
+) -> np.ndarray:
     """A finite array of a file, of the given shape and type; None in the shape stands for any length.
 
     Parameters
@@ -42,14 +47,20 @@ def finite_array(arrays: Mapping[str, Any], name: str, shape: tuple[Any, ...],
     if name not in arrays:
         raise ValueError(f"array {name!r} is missing")
     array: np.ndarray = arrays[name]
-    fits = array.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, array.shape, strict=True))
+    fits = array.ndim == len(shape) and all(
+        want in (None, have) for want, have in zip(shape, array.shape, strict=True)
+    )
     if not fits or array.dtype != dtype or not np.isfinite(array).all():
-        raise ValueError(f"array {name!r} must hold {shape} finite numbers of {np.dtype(dtype)}, found shape "
-                         f"{array.shape} of {array.dtype}")
+        raise ValueError(
+            f"array {name!r} must hold {shape} finite numbers of {np.dtype(dtype)}, found shape "
+            f"{array.shape} of {array.dtype}"
+        )
     return array
 
 
-def saved_number(scalars: Mapping[str, Any], name: str, least: float = 0.0, most: float = LARGEST) -> float:
+def saved_number(
+    scalars: Mapping[str, Any], name: str, least: float = 0.0, most: float = LARGEST
+) -> float:
     """A number of a file in a range, as a float.
 
     Parameters
@@ -77,11 +88,13 @@ def saved_number(scalars: Mapping[str, Any], name: str, least: float = 0.0, most
     """
     value = _saved(scalars, name)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
-        raise ValueError(f"{name!r} must be a number from {least:g} to {most:g}, found {reprlib.repr(value)}")
+        raise ValueError(
+            f"{name!r} must be a number from {least:g} to {most:g}, found {reprlib.repr(value)}"
+        )
     return float(value)
 
 
-def saved_count(scalars: Mapping[str, Any], name: str, least: int = 1, most: int = 2 ** 53) -> int:
+def saved_count(scalars: Mapping[str, Any], name: str, least: int = 1, most: int = 2**53) -> int:
     """A whole number of a file in a range.
 
     Parameters
@@ -109,12 +122,13 @@ def saved_count(scalars: Mapping[str, Any], name: str, least: int = 1, most: int
     """
     value = _saved(scalars, name)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ValueError(f"{name!r} must be a whole number from {least} to {most}, found {reprlib.repr(value)}")
+        raise ValueError(
+            f"{name!r} must be a whole number from {least} to {most}, found {reprlib.repr(value)}"
+        )
     return value
 
 
-def check_names(found: dict[str, Any] | list[str] | set[str], known: Any,
-                what: str) -> None:
+def check_names(found: dict[str, Any] | list[str] | set[str], known: Any, what: str) -> None:
     """Raise unless the names of entries of a file are exactly those that its format has.
 
     Parameters
@@ -179,7 +193,7 @@ def under_prefix(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
     >>> under_prefix("circuit.", {"circuit.probs": 1, "mean": 2})
     {'probs': 1}
     """
-    return {name[len(prefix):]: array for name, array in arrays.items() if name.startswith(prefix)}
+    return {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def _saved(scalars: Any, name: str) -> Any:

@@ -12,6 +12,7 @@ mean, and readers differ.  Here all of them are refused, in writing as in readin
 
 The structure is measured before anything is built from it.
 """
+
 from __future__ import annotations
 
 import json
@@ -75,20 +76,31 @@ def parsed_header(data: Any) -> Any:
     """The value in bytes; ValueError if they are not JSON or beyond the limits of the module's head."""
     _check_structure(data)
     try:
-        return json.loads(data.decode(), object_pairs_hook=_unique, parse_int=_integer, parse_float=_number,
-                          parse_constant=_refused)
+        return json.loads(
+            data.decode(),
+            object_pairs_hook=_unique,
+            parse_int=_integer,
+            parse_float=_number,
+            parse_constant=_refused,
+        )
     except (RecursionError, ValueError) as error:
         raise ValueError(f"the header is not valid JSON ({error})") from error
 
 
 def _check_structure(data: Any) -> None:
     """Raise if brackets do not match, or there are too many marks or levels; O(bytes) without building anything."""
-    bare = data.replace(rb"\\", b"").replace(rb"\"", b"")  # now every quotation mark opens or ends a text
+    bare = data.replace(rb"\\", b"").replace(
+        rb"\"", b""
+    )  # now every quotation mark opens or ends a text
     letters = np.frombuffer(bare, dtype=np.uint8)
-    in_text = np.logical_xor.accumulate(letters == ord('"')) if len(letters) else np.zeros(0, dtype=bool)
+    in_text = (
+        np.logical_xor.accumulate(letters == ord('"')) if len(letters) else np.zeros(0, dtype=bool)
+    )
     marks = letters[_IS_MARK[letters] & ~in_text]
     if len(marks) > MOST_MARKS:
-        raise ValueError(f"the header has {len(marks)} brackets, commas and colons, expected at most {MOST_MARKS}")
+        raise ValueError(
+            f"the header has {len(marks)} brackets, commas and colons, expected at most {MOST_MARKS}"
+        )
     levels = np.cumsum(_STEP[marks], dtype=np.int32)
     if len(levels) and (levels[-1] != 0 or levels.min() < 0):
         raise ValueError("the header is not valid JSON (brackets do not match)")

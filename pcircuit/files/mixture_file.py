@@ -6,6 +6,7 @@
 
 Written whole or not at all, and read without trust, like all archives of `pcircuit.files.archive`.
 """
+
 from __future__ import annotations
 
 import os
@@ -20,7 +21,9 @@ from pcircuit.files.header_json import check_provenance
 FORMAT, FORMAT_VERSION = "pcircuit.mixture", 1
 
 
-def save_mixture(mixture: Mixture, path: str | os.PathLike[str], *, provenance: dict[str, Any] | None = None) -> None:
+def save_mixture(
+    mixture: Mixture, path: str | os.PathLike[str], *, provenance: dict[str, Any] | None = None
+) -> None:
     """Write a mixture to a file, whole or not at all.
 
     Parameters
@@ -104,9 +107,16 @@ def _from_parts(header: dict[Any, Any], arrays: dict[Any, Any]) -> Mixture:
     check_keys(header, "mixture")
     weights = finite_array(arrays, "weights", (None,))
     if len(weights) >= len(arrays):  # before as many names are made as there would be arrays
-        raise ValueError(f"it has the weights of {len(weights)} circuits beside {len(arrays) - 1} arrays, expected "
-                         f"{len(ARRAYS)} for each circuit")
+        raise ValueError(
+            f"it has the weights of {len(weights)} circuits beside {len(arrays) - 1} arrays, expected "
+            f"{len(ARRAYS)} for each circuit"
+        )
     names = [{name: f"{m}.{name}" for name in ARRAYS} for m in range(len(weights))]
-    check_names(arrays, {"weights", *(name for own in names for name in own.values())},
-                f"the file of {len(weights)} circuits")
-    return Mixture([from_arrays({name: arrays[full] for name, full in own.items()}) for own in names], weights)
+    check_names(
+        arrays,
+        {"weights", *(name for own in names for name in own.values())},
+        f"the file of {len(weights)} circuits",
+    )
+    return Mixture(
+        [from_arrays({name: arrays[full] for name, full in own.items()}) for own in names], weights
+    )

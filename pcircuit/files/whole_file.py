@@ -16,6 +16,7 @@ process ends, however it ends, distinguishes an abandoned file from one that is 
 A file that is replaced keeps its mode, its access list, and its owner and group as far as the process may set them;
 a new one follows the umask.  A link keeps pointing to its target, and the target is replaced.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -84,7 +85,7 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     try:
         temporary, file = _opened(folder, private=before is not None)
     except OSError as error:
-        error.filename = target     # nobody knows the temporary name
+        error.filename = target  # nobody knows the temporary name
         raise
     try:
         yield file
@@ -103,7 +104,9 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.unlink(temporary)
         if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
             error.filename = target
-        if isinstance(error, OSError) and error.filename == temporary:  # and the target is its second name
+        if (
+            isinstance(error, OSError) and error.filename == temporary
+        ):  # and the target is its second name
             error.filename = target
             del error.filename2
         raise
@@ -157,17 +160,29 @@ def _checked_target(path: str | os.PathLike[str]) -> str:
         mode = os.stat(path).st_mode
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise ValueError(f"`path` {path!r} is a link that leads back to itself, expected the name of a "
-                             "file: remove the link") from None
-        mode = stat.S_IFREG  # what is wrong with the folder is said below, all else by the system on opening
+            raise ValueError(
+                f"`path` {path!r} is a link that leads back to itself, expected the name of a "
+                "file: remove the link"
+            ) from None
+        mode = (
+            stat.S_IFREG
+        )  # what is wrong with the folder is said below, all else by the system on opening
     if _is_stream(path):
-        raise ValueError(f"`path` {path!r} is an open stream, which cannot be replaced as a whole, expected the name "
-                         "of a file")
+        raise ValueError(
+            f"`path` {path!r} is an open stream, which cannot be replaced as a whole, expected the name "
+            "of a file"
+        )
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
     if not os.path.isdir(folder):
-        raise FileNotFoundError(f"`path` is in the folder {folder!r}, which does not exist: create it first")
-    if not stat.S_ISREG(mode) or os.path.basename(path) in ("", os.curdir, os.pardir):  # of a folder to come, too
+        raise FileNotFoundError(
+            f"`path` is in the folder {folder!r}, which does not exist: create it first"
+        )
+    if not stat.S_ISREG(mode) or os.path.basename(path) in (
+        "",
+        os.curdir,
+        os.pardir,
+    ):  # of a folder to come, too
         raise ValueError(f"`path` {target!r} is a folder or a device, expected the name of a file")
     return target
 
@@ -196,8 +211,12 @@ def _remove_leftovers(folder: str) -> None:
         return
     for name in names:
         path = os.path.join(folder, name)
-        with contextlib.suppress(OSError):  # of another user, or just removed or renamed by its writer
-            opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+        with contextlib.suppress(
+            OSError
+        ):  # of another user, or just removed or renamed by its writer
+            opened = os.open(
+                path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+            )
             try:
                 if fcntl is not None:
                     fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -218,9 +237,13 @@ def _opened(folder: str, *, private: bool) -> tuple[str, BinaryIO]:
             opened = os.open(folder, os.O_TMPFILE | os.O_RDWR, mode)
             _lock(opened)
             return temporary, os.fdopen(opened, "w+b")
-    opened = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0), mode)
+    opened = os.open(
+        temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0), mode
+    )
     _lock(opened)
-    if not os.path.exists(temporary):  # between the two lines another writer took it for a left file
+    if not os.path.exists(
+        temporary
+    ):  # between the two lines another writer took it for a left file
         os.close(opened)
         return _opened(folder, private=private)
     return temporary, os.fdopen(opened, "w+b")

@@ -1,4 +1,5 @@
 """Circuits as DOT files, the language of Graphviz, to be drawn by Graphviz or any program that reads DOT."""
+
 from __future__ import annotations
 
 import os
@@ -60,7 +61,9 @@ def write_dot(circuit: Circuit, path: str | os.PathLike[str], *, digits: int = 3
     path = checked_path(path)
     digits = check_whole_number(digits, "digits", 1, MOST_DIGITS)
     if circuit.num_nodes > MOST_UNITS:
-        raise ValueError(f"`circuit` has {circuit.num_nodes} units: a picture can hold at most {MOST_UNITS}")
+        raise ValueError(
+            f"`circuit` has {circuit.num_nodes} units: a picture can hold at most {MOST_UNITS}"
+        )
     lines, edges = ["digraph circuit {"], []
     first = np.asarray(circuit.offsets)
     for r, region in enumerate(circuit.regions):
@@ -74,7 +77,9 @@ def write_dot(circuit: Circuit, path: str | os.PathLike[str], *, digits: int = 3
         else:
             P = region.num_products
             lines += [f'    n{n + p} [shape=circle, label="\u00d7"];' for p in range(P)]
-            lines += [f'    n{n + P + k} [shape=circle, label="+"];' for k in range(region.num_units)]
+            lines += [
+                f'    n{n + P + k} [shape=circle, label="+"];' for k in range(region.num_units)
+            ]
             edges += _edges(circuit, r, n, first, digits)
         lines.append("  }")
     write_text(path, "\n".join([*lines, *edges, "}"]) + "\n")
@@ -85,7 +90,10 @@ def _edges(circuit: Circuit, r: int, n: int, first: np.ndarray, digits: int) -> 
     region: Any = circuit.regions[r]
     lines: list[str] = []
     children = circuit.vtree.children(r).tolist()
-    shown = [int(first[c]) + circuit.regions[c].num_nodes - circuit.regions[c].num_units for c in children]
+    shown = [
+        int(first[c]) + circuit.regions[c].num_nodes - circuit.regions[c].num_units
+        for c in children
+    ]
     for k in range(region.num_units):
         for p, w in zip(*(part.tolist() for part in region.row(k)), strict=True):
             lines.append(f'  n{n + region.num_products + k} -> n{n + p} [label="{w:.{digits}g}"];')

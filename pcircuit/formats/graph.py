@@ -14,6 +14,7 @@ The v-tree is the given one, or that of the scopes themselves.
 Scopes are sets of variables kept as the bits of whole numbers, each set once: a chain of V variables has scopes of
 V^2 / 16 to V^2 / 8 bytes.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -70,13 +71,17 @@ def circuit_of_graph(graph: Graph, root: int, vtree: VTree | None = None) -> Cir
     num_variables = len(variables)
     if variables[-1] != num_variables - 1:
         missing = next(v for v, found in enumerate(variables) if found != v)
-        raise StructureError(f"the circuit has no unit for variable {missing}, but for variable {variables[-1]}: "
-                             "variables must be numbered without gaps")
+        raise StructureError(
+            f"the circuit has no unit for variable {missing}, but for variable {variables[-1]}: "
+            "variables must be numbered without gaps"
+        )
     scopes = _Scopes(graph, order)
     if vtree is None:
         vtree = _vtree_of(graph, scopes)
     elif vtree.num_variables != num_variables:
-        raise StructureError(f"the v-tree has {vtree.num_variables} variables and the circuit {num_variables}")
+        raise StructureError(
+            f"the v-tree has {vtree.num_variables} variables and the circuit {num_variables}"
+        )
     lowering = _Lowering(graph, scopes, vtree, _categories(graph, order, num_variables))
     with np.errstate(over="ignore", invalid="ignore"):  # the regions refuse what is not finite
         for i in order:
@@ -114,16 +119,22 @@ class _Scopes:
         self.num_bytes = 0
         for i in order:
             kind, *rest = graph.units[i]
-            self.of[i] = (self._number(1 << rest[0]) if kind == "input" else
-                          self._of_product(graph, i, rest[0]) if kind == "product" else
-                          self._of_sum(graph, i, rest[0]))
+            self.of[i] = (
+                self._number(1 << rest[0])
+                if kind == "input"
+                else self._of_product(graph, i, rest[0])
+                if kind == "product"
+                else self._of_sum(graph, i, rest[0])
+            )
 
     def _of_sum(self, graph: Graph, i: int, children: Any) -> int:
         scope = self.of[children[0]]
         for c in children[1:]:
             if self.of[c] != scope:
-                raise StructureError(f"sum {graph.labels[i]} is not smooth: its children {graph.labels[children[0]]} "
-                                     f"and {graph.labels[c]} have different variables")
+                raise StructureError(
+                    f"sum {graph.labels[i]} is not smooth: its children {graph.labels[children[0]]} "
+                    f"and {graph.labels[c]} have different variables"
+                )
         return scope
 
     def _of_product(self, graph: Graph, i: int, children: Any) -> int:
@@ -131,8 +142,10 @@ class _Scopes:
         for c in children[1:]:
             bits = self.sets[self.of[c]]
             if bits & scope:
-                raise StructureError(f"product {graph.labels[i]} is not decomposable: its child {graph.labels[c]} "
-                                     "shares a variable with another child")
+                raise StructureError(
+                    f"product {graph.labels[i]} is not decomposable: its child {graph.labels[c]} "
+                    "shares a variable with another child"
+                )
             scope |= bits
         return self._number(scope)
 
@@ -142,8 +155,10 @@ class _Scopes:
         if number == len(self.sets):
             self.num_bytes += bits.bit_length() // 8
             if self.num_bytes > MOST_SCOPES:
-                raise StructureError(f"the sets of variables of its units would take more than {MOST_SCOPES} bytes, as "
-                                     "in chains of some hundred thousand variables: such a circuit is not read")
+                raise StructureError(
+                    f"the sets of variables of its units would take more than {MOST_SCOPES} bytes, as "
+                    "in chains of some hundred thousand variables: such a circuit is not read"
+                )
             self.sets.append(bits)
         return number
 
@@ -166,14 +181,24 @@ def _vtree_of(graph: Graph, scopes: _Scopes) -> VTree:
     above = list(range(V))  # a node that holds this one; itself for the largest so far
     for scope in distinct:
         below, rest = [], scope
-        while rest:  # one node after the other, not one variable: chains are as deep as they have variables
+        while (
+            rest
+        ):  # one node after the other, not one variable: chains are as deep as they have variables
             top = _top(above, (rest & -rest).bit_length() - 1)
             if nodes[top][0] & ~scope:
-                names = [next(graph.labels[i] for i, number in scopes.of.items() if scopes.sets[number] == s)
-                         for s in (nodes[top][0], scope)]
-                raise StructureError(f"the circuit is not structured-decomposable: the scopes of unit "
-                                     f"{names[0]} and unit {names[1]} overlap and neither contains the other, so no "
-                                     "v-tree has both")
+                names = [
+                    next(
+                        graph.labels[i]
+                        for i, number in scopes.of.items()
+                        if scopes.sets[number] == s
+                    )
+                    for s in (nodes[top][0], scope)
+                ]
+                raise StructureError(
+                    f"the circuit is not structured-decomposable: the scopes of unit "
+                    f"{names[0]} and unit {names[1]} overlap and neither contains the other, so no "
+                    "v-tree has both"
+                )
             below.append(top)
             rest &= ~nodes[top][0]
         if len(below) > 1:
@@ -213,10 +238,14 @@ class _Lowering:
         self.region_of = _regions_of(scopes, vtree, self.children)
         # unit -> {product number: weight}, or at a leaf a (C,) array, or the one category with value one
         self.mixtures: dict[Any, Any] = {}
-        self.product_numbers: list[dict[Any, Any]] = [{} for _ in self.parents]  # (A,) units of the children -> number
+        self.product_numbers: list[dict[Any, Any]] = [
+            {} for _ in self.parents
+        ]  # (A,) units of the children -> number
         # what a shown unit is -> (its number, mixture or table)
         self.rows: list[dict[Any, Any]] = [{} for _ in self.parents]
-        self.indicators: list[dict[int, int]] = [{} for _ in self.parents]  # category -> number of the row that it is
+        self.indicators: list[dict[int, int]] = [
+            {} for _ in self.parents
+        ]  # category -> number of the row that it is
         edges = sum(len(unit[1]) for unit in graph.units if unit[0] != "input")
         self.allowed = MOST_WEIGHTS * edges + SPARE_WEIGHTS
 
@@ -225,13 +254,17 @@ class _Lowering:
         kind, *rest = self.graph.units[i]
         r = self.region_of.get(self.scopes[i])
         if r is None:
-            raise StructureError(f"{kind} {self.graph.labels[i]} does not follow the v-tree, which has no node with "
-                                 "its variables")
+            raise StructureError(
+                f"{kind} {self.graph.labels[i]} does not follow the v-tree, which has no node with "
+                "its variables"
+            )
         if kind == "input":
             self.mixtures[i] = self._table(*rest)
         elif kind == "sum":
             variable = self.vtree.variables[r]
-            self.mixtures[i] = self._sum(*rest) if variable < 0 else self._sum_of_tables(variable, *rest)
+            self.mixtures[i] = (
+                self._sum(*rest) if variable < 0 else self._sum_of_tables(variable, *rest)
+            )
         elif len(rest[0]) == 1:
             self.mixtures[i] = self.mixtures[rest[0][0]]
         else:
@@ -258,7 +291,10 @@ class _Lowering:
     def regions(self) -> list[Any]:
         """The finished regions; what they were made of is let go on the way."""
         self.mixtures.clear()
-        return [self._inner(r) if v < 0 else self._input(r, v) for r, v in enumerate(self.vtree.variables.tolist())]
+        return [
+            self._inner(r) if v < 0 else self._input(r, v)
+            for r, v in enumerate(self.vtree.variables.tolist())
+        ]
 
     def _zeros(self, variable: int) -> np.ndarray:
         """A table that the file does not write out, to be filled."""
@@ -272,7 +308,7 @@ class _Lowering:
         if len(probs) == self.categories[variable]:
             return np.asarray(probs, dtype=np.float64)
         table = self._zeros(variable)
-        table[:len(probs)] = probs
+        table[: len(probs)] = probs
         return table
 
     def _sum_of_tables(self, variable: int, children: Any, weights: Any) -> np.ndarray:
@@ -294,8 +330,10 @@ class _Lowering:
                 mixture[product] = mixture.get(product, 0.0) + w * share
         self.allowed -= len(mixture)
         if self.allowed < 0:
-            raise StructureError("sums of sums of this circuit would take far more weights multiplied out than the "
-                                 "file has: such a circuit is not read")
+            raise StructureError(
+                "sums of sums of this circuit would take far more weights multiplied out than the "
+                "file has: such a circuit is not read"
+            )
         return mixture
 
     def _product(self, r: int, factors: list[Any]) -> Any:
@@ -330,13 +368,20 @@ class _Lowering:
     def _inner(self, r: int) -> InnerRegion:
         """The inner region r."""
         import scipy.sparse
+
         products = np.array(list(self.product_numbers[r]))
         mixtures = [mixture for _, mixture in self.rows[r].values()]
         sizes = np.array([len(mixture) for mixture in mixtures])
         columns = np.fromiter((p for mixture in mixtures for p in mixture), np.int64, sizes.sum())
-        values = np.fromiter((w for mixture in mixtures for w in mixture.values()), np.float64, sizes.sum())
-        used, columns = np.unique(columns, return_inverse=True)  # a product that only a sum left out used goes
+        values = np.fromiter(
+            (w for mixture in mixtures for w in mixture.values()), np.float64, sizes.sum()
+        )
+        used, columns = np.unique(
+            columns, return_inverse=True
+        )  # a product that only a sum left out used goes
         shape = (len(mixtures), len(used))
-        weights = scipy.sparse.csr_array((values, columns, np.concatenate([[0], np.cumsum(sizes)])), shape)
+        weights = scipy.sparse.csr_array(
+            (values, columns, np.concatenate([[0], np.cumsum(sizes)])), shape
+        )
         dense = values.size >= DENSE_SHARE * shape[0] * shape[1]
         return InnerRegion(products[used], weights.toarray() if dense else weights)

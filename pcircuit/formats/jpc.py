@@ -12,6 +12,7 @@ Children come before parents and the last node is the root.  Lines that begin wi
 nodes are not used: the v-tree is that of the scopes, or the one given.  PyJuice gives files of another kind the same
 ending; they hold Python objects and `pcircuit.formats.pyjuice` reads them.
 """
+
 from __future__ import annotations
 
 import math
@@ -24,7 +25,15 @@ from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.files.whole_file import checked_path, write_text
 from pcircuit.formats.graph import circuit_of_graph
 from pcircuit.formats.pyjuice import is_pyjuice_file, read_pyjuice
-from pcircuit.formats.text import MOST_CATEGORIES, Ids, Line, check_whole, lines_of, log_terms, named_in_errors
+from pcircuit.formats.text import (
+    MOST_CATEGORIES,
+    Ids,
+    Line,
+    check_whole,
+    lines_of,
+    log_terms,
+    named_in_errors,
+)
 from pcircuit.formats.unit_graph import Graph
 from pcircuit.formats.vtree_file import read_vtree
 from pcircuit.regions import InputRegion
@@ -122,11 +131,17 @@ def write_jpc(circuit: Circuit, path: str | os.PathLike[str]) -> None:
     names: list[list[int]] = []  # per region the ids of the units that it shows
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
-            names.append([_write(lines, _input(r, region.variable + 1, row)) for row in region.probs])
+            names.append(
+                [_write(lines, _input(r, region.variable + 1, row)) for row in region.probs]
+            )
             continue
         below = [names[c] for c in circuit.vtree.children(r).tolist()]
-        products = [_write(lines, ("P", f"{r} {len(units)}", *(str(below[a][u]) for a, u in enumerate(units))))
-                    for units in region.products.tolist()]
+        products = [
+            _write(
+                lines, ("P", f"{r} {len(units)}", *(str(below[a][u]) for a, u in enumerate(units)))
+            )
+            for units in region.products.tolist()
+        ]
         names.append([])
         for k in range(region.num_units):
             terms = [f"{products[p]} {w}" for p, w in log_terms(*region.row(k))]
@@ -161,8 +176,10 @@ def binomial_probs(n: int, p: float, rest: float | None = None) -> np.ndarray:
     k, mode = np.arange(n), min(int((n + 1) * p), n)
     odds = math.log(p) - (math.log1p(-p) if p < 0.5 else math.log(rest))
     steps = np.log((n - k) / (k + 1)) + odds  # ln of entry k + 1 over entry k
-    logs = np.zeros(n + 1)  # relative to the largest: near it nothing is lost, as it is among factorials of millions
-    logs[mode + 1:], logs[:mode] = np.cumsum(steps[mode:]), -np.cumsum(steps[:mode][::-1])[::-1]
+    logs = np.zeros(
+        n + 1
+    )  # relative to the largest: near it nothing is lost, as it is among factorials of millions
+    logs[mode + 1 :], logs[:mode] = np.cumsum(steps[mode:]), -np.cumsum(steps[:mode][::-1])[::-1]
     probs = np.exp(logs)
     return np.asarray(probs / probs.sum())
 
@@ -186,7 +203,10 @@ def _read_text(path: str) -> tuple[Graph, int]:
 
 def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
     """Add the unit of one line to the graph; its position."""
-    kind, label = line.tokens[0], f"{line.tokens[1] if len(line.tokens) > 1 else ''} (line {line.number})"
+    kind, label = (
+        line.tokens[0],
+        f"{line.tokens[1] if len(line.tokens) > 1 else ''} (line {line.number})",
+    )
     if kind in ("P", "S"):
         step = 1 if kind == "P" else 2
         count = line.integer(3, "number of children", least=1)
@@ -194,13 +214,17 @@ def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
         children = [ids.find(line, i) for i in range(4, len(line.tokens), step)]
         if kind == "P":
             return graph.add_product(label, children)
-        return graph.add_sum(label, children, [line.probability(i) for i in range(5, len(line.tokens), 2)])
+        return graph.add_sum(
+            label, children, [line.probability(i) for i in range(5, len(line.tokens), 2)]
+        )
     if kind == "L":
         line.expect(4, "a literal")
         literal = line.variable(3, "literal", signed=True)
         return graph.add_indicator(label, abs(literal) - 1, int(literal > 0), 2)
     if kind not in ("I", "B", "C"):
-        raise line.fail(f"a node is an L, I, B, C, P or S line, found {kind[:40]!r}: continuous inputs are not read")
+        raise line.fail(
+            f"a node is an L, I, B, C, P or S line, found {kind[:40]!r}: continuous inputs are not read"
+        )
     variable = line.variable(3) - 1
     if kind == "C":
         probs = np.array([line.probability(i) for i in range(4, len(line.tokens))])

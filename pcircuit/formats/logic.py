@@ -13,6 +13,7 @@ it is not deterministic, the value counts the ways in which a row satisfies it. 
 variables of the others get them as inputs of value one for both categories (smoothing).  So does the root for
 variables that the file has literals of, and the formula does not depend on: models are counted over all of them.
 """
+
 from __future__ import annotations
 
 import os
@@ -109,7 +110,10 @@ class _Reader:
 
     def read(self, line: Line) -> int:
         """Position of the unit of one line, or FALSE, TRUE."""
-        kind, label = line.tokens[0], f"{line.tokens[1] if len(line.tokens) > 1 else ''} (line {line.number})"
+        kind, label = (
+            line.tokens[0],
+            f"{line.tokens[1] if len(line.tokens) > 1 else ''} (line {line.number})",
+        )
         if kind in ("F", "T"):
             line.expect(2, "a constant")
             return FALSE if kind == "F" else TRUE
@@ -136,7 +140,9 @@ class _Reader:
             return FALSE
         if TRUE in children:
             if len(children) > 1:
-                raise line.fail("true beside other children of an 'or' is not deterministic, its variables unknown")
+                raise line.fail(
+                    "true beside other children of an 'or' is not deterministic, its variables unknown"
+                )
             return TRUE
         scope = 0
         for c in children:
@@ -151,8 +157,10 @@ class _Reader:
         self.added += lacking.bit_count()
         allowed = MOST_ADDED * line.size + SPARE_ADDED
         if self.added > allowed:
-            raise line.fail(f"children that lack variables would get more than {allowed} inputs together: such a "
-                            "circuit is not read")
+            raise line.fail(
+                f"children that lack variables would get more than {allowed} inputs together: such a "
+                "circuit is not read"
+            )
         variables = variables_of(lacking)
         for v in variables:
             if v not in self.free:
@@ -167,8 +175,11 @@ class _Reader:
         return position
 
     def _inner(self, label: str, kind: str, children: list[Any]) -> int:
-        position = (self.graph.add_product(label, children) if kind == "product"
-                    else self.graph.add_sum(label, children, [1.0] * len(children)))
+        position = (
+            self.graph.add_product(label, children)
+            if kind == "product"
+            else self.graph.add_sum(label, children, [1.0] * len(children))
+        )
         self.scopes[position] = 0
         for c in children:
             self.scopes[position] |= self.scopes[c]

@@ -15,6 +15,7 @@ for elements to be among them.  What is left is told by the v-tree alone.
 
 Units of a PSDD are shared, with any number of them at each v-tree node: they become regions with sparse weights.
 """
+
 from __future__ import annotations
 
 import math
@@ -85,7 +86,9 @@ def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None
     for line in lines_of(psdd):
         if promised is None:
             if line.tokens[0] != "psdd":
-                raise line.fail(f"expected a first line 'psdd COUNT', found {line.tokens[0][:40]!r}")
+                raise line.fail(
+                    f"expected a first line 'psdd COUNT', found {line.tokens[0][:40]!r}"
+                )
             promised = line.integer(1, "number of nodes") if len(line.tokens) > 1 else 0
             continue
         if nodes_of is not None and line.integer(2, "id of a v-tree node") not in nodes_of:
@@ -99,7 +102,9 @@ def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None
         return circuit_of_graph(graph, root, tree)
 
 
-def write_psdd(circuit: Circuit, psdd: str | os.PathLike[str], vtree: str | os.PathLike[str]) -> None:
+def write_psdd(
+    circuit: Circuit, psdd: str | os.PathLike[str], vtree: str | os.PathLike[str]
+) -> None:
     """Write a circuit of binary variables as a ``.psdd`` and a ``.vtree`` file, whole or not at all.
 
     Parameters
@@ -137,15 +142,21 @@ def write_psdd(circuit: Circuit, psdd: str | os.PathLike[str], vtree: str | os.P
     psdd, vtree = _two_files(psdd, vtree)
     most = max(circuit.num_categories)
     if most != 2 or min(circuit.num_categories) != 2:
-        raise StructureError(f"`circuit` has a variable with {most if most != 2 else 1} categories: a .psdd file holds "
-                             "binary ones only")
+        raise StructureError(
+            f"`circuit` has a variable with {most if most != 2 else 1} categories: a .psdd file holds "
+            "binary ones only"
+        )
     if not circuit.is_normalized:
         raise StructureError("`circuit` is not normalised: a .psdd file holds distributions only")
-    arity = next((len(below) for below in circuit.vtree.child_lists() if len(below) not in (0, 2)), 2)
+    arity = next(
+        (len(below) for below in circuit.vtree.child_lists() if len(below) not in (0, 2)), 2
+    )
     if arity != 2:
         children = f"{arity} child{'ren' if arity > 1 else ''}"
-        raise StructureError(f"`circuit` is on a v-tree that has a node with {children}: a .psdd file has inner nodes "
-                             "of two children only")
+        raise StructureError(
+            f"`circuit` is on a v-tree that has a node with {children}: a .psdd file has inner nodes "
+            "of two children only"
+        )
     tree = vtree_text(circuit.vtree)
     lines: list[str] = []
     names: list[Any] = []  # per region the ids of the units that it shows
@@ -153,37 +164,54 @@ def write_psdd(circuit: Circuit, psdd: str | os.PathLike[str], vtree: str | os.P
         first = names[-1].stop if names else 0
         names.append(range(first, first + region.num_units))
         if isinstance(region, InputRegion):
-            lines += [_input_line(name, r, region.variable + 1, row)
-                      for name, row in zip(names[r], region.probs.tolist(), strict=True)]
+            lines += [
+                _input_line(name, r, region.variable + 1, row)
+                for name, row in zip(names[r], region.probs.tolist(), strict=True)
+            ]
         else:
             left, right = (names[c] for c in circuit.vtree.children(r))
             pairs = [f"{left[i]} {right[j]}" for i, j in region.products.tolist()]
-            lines += [_decision_line(name, r, pairs, *region.row(k)) for k, name in enumerate(names[r])]
+            lines += [
+                _decision_line(name, r, pairs, *region.row(k)) for k, name in enumerate(names[r])
+            ]
     comment = "c ids count from 0, children come before parents; variables count from 1"
-    with replace_file(psdd) as file, replace_file(vtree) as tree_file:  # both are open before either is replaced
+    with (
+        replace_file(psdd) as file,
+        replace_file(vtree) as tree_file,
+    ):  # both are open before either is replaced
         tree_file.write(tree.encode("utf-8"))
         file.write(("\n".join([comment, f"psdd {names[-1].stop}", *lines]) + "\n").encode("utf-8"))
 
 
 def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
     """Add the unit of one line to the graph; its position."""
-    kind, label = line.tokens[0], f"{line.tokens[1] if len(line.tokens) > 1 else ''} (line {line.number})"
+    kind, label = (
+        line.tokens[0],
+        f"{line.tokens[1] if len(line.tokens) > 1 else ''} (line {line.number})",
+    )
     if kind == "L":
         line.expect(4, "a literal")
         literal = line.variable(3, "literal", signed=True)
-        return graph.add_input(label, abs(literal) - 1, np.array([0.0, 1.0] if literal > 0 else [1.0, 0.0]))
+        return graph.add_input(
+            label, abs(literal) - 1, np.array([0.0, 1.0] if literal > 0 else [1.0, 0.0])
+        )
     if kind == "T":
         line.expect(5, "a true node")
         p = line.at_most_one(4)
-        return graph.add_input(label, line.variable(3) - 1,
-                               np.array([max(0.0, -math.expm1(float(line.tokens[4]))), p]))
+        return graph.add_input(
+            label, line.variable(3) - 1, np.array([max(0.0, -math.expm1(float(line.tokens[4]))), p])
+        )
     if kind != "D":
         raise line.fail(f"a node is an L, T or D line, found {kind[:40]!r}")
     count = line.integer(3, "number of elements", least=1)
     line.expect(4 + 3 * count, f"a decision node of {count} element{'s' if count > 1 else ''}")
-    products = [graph.add_product(label, (ids.find(line, i), ids.find(line, i + 1)))
-                for i in range(4, len(line.tokens), 3)]
-    return graph.add_sum(label, products, [line.probability(i) for i in range(6, len(line.tokens), 3)])
+    products = [
+        graph.add_product(label, (ids.find(line, i), ids.find(line, i + 1)))
+        for i in range(4, len(line.tokens), 3)
+    ]
+    return graph.add_sum(
+        label, products, [line.probability(i) for i in range(6, len(line.tokens), 3)]
+    )
 
 
 def _check_end(psdd: str, promised: int, graph: Graph, root: int, num_nodes: int) -> None:
@@ -191,26 +219,36 @@ def _check_end(psdd: str, promised: int, graph: Graph, root: int, num_nodes: int
     elements = len(graph.units) - num_nodes
     beyond = promised - num_nodes
     if 0 < beyond < elements / 2 or beyond > elements:
-        raise ValueError(f"cannot read {psdd!r}: its first line promises {promised} nodes, found {num_nodes} with "
-                         f"{elements} elements, so that it may have lost its end: correct that line if it is whole")
+        raise ValueError(
+            f"cannot read {psdd!r}: its first line promises {promised} nodes, found {num_nodes} with "
+            f"{elements} elements, so that it may have lost its end: correct that line if it is whole"
+        )
     reached = bytearray(root + 1)
     reached[root] = True
-    for i in range(root, -1, -1):   # children come before parents
+    for i in range(root, -1, -1):  # children come before parents
         if reached[i] and graph.units[i][0] != "input":
             for child in graph.units[i][1]:
                 reached[child] = True
-    own = {graph.units[i][1] for i in range(root + 1) if reached[i] and graph.units[i][0] == "input"}
-    lost = next((i for i, unit in enumerate(graph.units) if unit[0] == "input" and unit[1] not in own), None)
+    own = {
+        graph.units[i][1] for i in range(root + 1) if reached[i] and graph.units[i][0] == "input"
+    }
+    lost = next(
+        (i for i, unit in enumerate(graph.units) if unit[0] == "input" and unit[1] not in own), None
+    )
     if lost is not None:
-        raise ValueError(f"cannot read {psdd!r}: its last node does not contain variable {graph.units[lost][1] + 1}, "
-                         f"which node {graph.labels[lost]} has, so that it may have lost its end")
+        raise ValueError(
+            f"cannot read {psdd!r}: its last node does not contain variable {graph.units[lost][1] + 1}, "
+            f"which node {graph.labels[lost]} has, so that it may have lost its end"
+        )
 
 
 def _two_files(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str]) -> tuple[str, str]:
     """Both paths, refused where they lead to one file: the second to be written would replace the first."""
     psdd, vtree = checked_path(psdd, "psdd"), checked_path(vtree, "vtree")
     if os.path.normcase(os.path.realpath(psdd)) == os.path.normcase(os.path.realpath(vtree)):
-        raise ValueError(f"`psdd` {psdd!r} and `vtree` {vtree!r} are the same file: give each a file of its own")
+        raise ValueError(
+            f"`psdd` {psdd!r} and `vtree` {vtree!r} are the same file: give each a file of its own"
+        )
     return psdd, vtree
 
 
@@ -222,7 +260,12 @@ def _input_line(name: int, r: int, variable: int, row: list[Any]) -> str:
     return f"T {name} {r} {variable} {log_true!r}"
 
 
-def _decision_line(name: int, r: int, pairs: list[Any], products: np.ndarray, weights: np.ndarray) -> str:
+def _decision_line(
+    name: int, r: int, pairs: list[Any], products: np.ndarray, weights: np.ndarray
+) -> str:
     """The line of one sum."""
-    elements = [f"{pairs[p]} {math.log(w)!r}" for p, w in zip(products.tolist(), weights.tolist(), strict=True)]
+    elements = [
+        f"{pairs[p]} {math.log(w)!r}"
+        for p, w in zip(products.tolist(), weights.tolist(), strict=True)
+    ]
     return " ".join([f"D {name} {r} {len(elements)}", *elements])

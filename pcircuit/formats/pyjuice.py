@@ -11,6 +11,7 @@ Each entry of the list is a dict: "type" ("Input", "Product", "Sum"), "num_node_
 
 "source_node" names the entry whose parameters an entry shares.  The last entry is the root.
 """
+
 from __future__ import annotations
 
 import os
@@ -24,7 +25,9 @@ import numpy as np
 from pcircuit.formats.unit_graph import Graph
 from pcircuit.formats.unpickled import read_pickle
 
-MOST_UNITS = 16  # for each byte of a file: units, of which blocks and tied parameters stand for many, and
+MOST_UNITS = (
+    16  # for each byte of a file: units, of which blocks and tied parameters stand for many, and
+)
 SPARE_UNITS = 2**20  # so many more
 MOST_NUMBERS = 64  # for each byte of a file: parameters, tied ones at each place, and
 SPARE_NUMBERS = 2**26  # so many more
@@ -81,10 +84,14 @@ def read_pyjuice(path: str | os.PathLike[str]) -> tuple[Graph, int]:
         for i, entry in enumerate(entries):
             model.units.append(_add(model, i, entry))
         if len(model.units[-1]) != 1:
-            raise ValueError(f"its last entry has {len(model.units[-1])} units, a circuit has one root")
+            raise ValueError(
+                f"its last entry has {len(model.units[-1])} units, a circuit has one root"
+            )
         return model.graph, model.units[-1][0]
     except (KeyError, IndexError, TypeError, AttributeError, OverflowError, ValueError) as error:
-        what = f"{type(error).__name__}: {error}" if not isinstance(error, ValueError) else str(error)
+        what = (
+            f"{type(error).__name__}: {error}" if not isinstance(error, ValueError) else str(error)
+        )
         raise ValueError(f"cannot read {os.fspath(path)!r} as a file of PyJuice: {what}") from None
 
 
@@ -124,20 +131,28 @@ class _Model:
         self.numbers += params.size
         allowed = MOST_NUMBERS * self.graph.num_bytes + SPARE_NUMBERS
         if self.numbers > allowed:
-            raise ValueError(f"entries up to number {i} have more than {allowed} parameters, tied ones counted at each "
-                             "place: such a circuit is not read")
+            raise ValueError(
+                f"entries up to number {i} have more than {allowed} parameters, tied ones counted at each "
+                "place: such a circuit is not read"
+            )
         return params
 
     def check_room(self, i: int, blocks: Any, size: Any) -> None:
         """Refuse what are no numbers of units, and more units than such a file may stand for."""
         allowed = MOST_UNITS * self.graph.num_bytes + SPARE_UNITS - len(self.graph.units)
-        if not (isinstance(blocks, int) and isinstance(size, int)) or not 0 < blocks * size <= allowed:
+        if (
+            not (isinstance(blocks, int) and isinstance(size, int))
+            or not 0 < blocks * size <= allowed
+        ):
             raise ValueError(f"entry {i} has {_shown(blocks)} blocks of {_shown(size)} units")
 
 
 def _add(model: _Model, i: int, entry: dict[Any, Any]) -> list[Any]:
     """Add the units of one entry; their positions."""
-    blocks, size = _field(entry, i, "num_node_blocks", "num_node_groups"), _field(entry, i, "block_size", "group_size")
+    blocks, size = (
+        _field(entry, i, "num_node_blocks", "num_node_groups"),
+        _field(entry, i, "block_size", "group_size"),
+    )
     model.check_room(i, blocks, size)
     children = [model.units[_index(c, i, i)] for c in _list(entry, i, "chs")]
     kind = _field(entry, i, "type")
@@ -146,20 +161,33 @@ def _add(model: _Model, i: int, entry: dict[Any, Any]) -> list[Any]:
     if kind == "Input":
         variables = _list(entry, i, "scope")
         if len(variables) != 1:
-            raise ValueError(f"entry {i} is an input of {len(variables)} variables, only single ones are read")
+            raise ValueError(
+                f"entry {i} is an input of {len(variables)} variables, only single ones are read"
+            )
         variable = variables[0]
         if not isinstance(variable, int) or variable < 0:
-            raise ValueError(f"entry {i} is an input of variable {_shown(variable)}: they count from 0")
-        return [model.graph.add_input(f"{i}.{k}", variable, probs)
-                for k, probs in enumerate(_input_probs(model, i, entry, blocks * size))]
+            raise ValueError(
+                f"entry {i} is an input of variable {_shown(variable)}: they count from 0"
+            )
+        return [
+            model.graph.add_input(f"{i}.{k}", variable, probs)
+            for k, probs in enumerate(_input_probs(model, i, entry, blocks * size))
+        ]
     edges = model.array(_field(entry, i, "edge_ids"), i)
     if edges.ndim != 2 or edges.dtype.kind not in "iu" or not edges.size:
         raise ValueError(f"the edges of entry {i} are not a matrix of whole numbers, one at least")
     edges = edges.astype(np.int64, copy=False)  # those beyond 2^63 become negative
     if kind == "Product":
         return _add_products(model.graph, i, edges, children, blocks, size)
-    return _add_sums(model.graph, i, edges, model.parameters(entry, i), [u for child in children for u in child],
-                     blocks, size)
+    return _add_sums(
+        model.graph,
+        i,
+        edges,
+        model.parameters(entry, i),
+        [u for child in children for u in child],
+        blocks,
+        size,
+    )
 
 
 def _input_probs(model: _Model, i: int, entry: dict[Any, Any], count: int) -> np.ndarray:
@@ -167,41 +195,75 @@ def _input_probs(model: _Model, i: int, entry: dict[Any, Any], count: int) -> np
     dist = _field(entry, i, "dist")
     if not isinstance(dist, bytes):
         raise ValueError(f"entry {i} has {_shown(dist)} as 'dist', expected a pickle in bytes")
-    names = [argument.split(" ")[-1] if operation.name == "GLOBAL" else argument
-             for operation, argument, _ in pickletools.genops(dist) if isinstance(argument, str)]
+    names = [
+        argument.split(" ")[-1] if operation.name == "GLOBAL" else argument
+        for operation, argument, _ in pickletools.genops(dist)
+        if isinstance(argument, str)
+    ]
     if "params" in entry or "source_node" in entry:
         params = model.parameters(entry, i)
         if not params.size:
             raise ValueError(f"entry {i} has no parameters")
         if params.size % count:
-            raise ValueError(f"entry {i} has {params.size} parameters for {count} units, expected as many for each")
+            raise ValueError(
+                f"entry {i} has {params.size} parameters for {count} units, expected as many for each"
+            )
         params = params.reshape(count, -1)
         if "Categorical" in names:
             return params
         if "Bernoulli" in names and params.shape[1] == 1:
             return np.concatenate([1 - params, params], axis=1)
-    raise ValueError(f"its inputs are none of Categorical and Bernoulli: {[n for n in names if n.isidentifier()][:4]}")
+    raise ValueError(
+        f"its inputs are none of Categorical and Bernoulli: {[n for n in names if n.isidentifier()][:4]}"
+    )
 
 
-def _add_products(graph: Graph, i: int, edges: Any, children: list[Any], blocks: int, size: int) -> list[Any]:
+def _add_products(
+    graph: Graph, i: int, edges: Any, children: list[Any], blocks: int, size: int
+) -> list[Any]:
     """Products: unit k of a block multiplies the units k of the children's blocks, or rows name units themselves."""
-    if edges.shape[1] != len(children) or len(edges) not in (blocks, blocks * size) or edges.min() < 0:
-        raise ValueError(f"the edges of entry {i} have shape {edges.shape}, which does not fit its children")
+    if (
+        edges.shape[1] != len(children)
+        or len(edges) not in (blocks, blocks * size)
+        or edges.min() < 0
+    ):
+        raise ValueError(
+            f"the edges of entry {i} have shape {edges.shape}, which does not fit its children"
+        )
     step = size if len(edges) == blocks else 1
-    if any((most + 1) * step > len(child) for most, child in zip(edges.max(axis=0).tolist(), children, strict=True)):
+    if any(
+        (most + 1) * step > len(child)
+        for most, child in zip(edges.max(axis=0).tolist(), children, strict=True)
+    ):
         raise ValueError(f"the edges of entry {i} are beyond the units of its children")
     edges = (edges[:, None, :] * step + np.arange(step)[:, None]).reshape(-1, len(children))
-    return [graph.add_product(f"{i}.{k}", [child[u] for child, u in zip(children, row, strict=True)])
-            for k, row in enumerate(edges.tolist())]
+    return [
+        graph.add_product(f"{i}.{k}", [child[u] for child, u in zip(children, row, strict=True)])
+        for k, row in enumerate(edges.tolist())
+    ]
 
 
-def _add_sums(graph: Graph, i: int, edges: Any, params: Any, below: Any, blocks: int, size: int) -> list[Any]:
+def _add_sums(
+    graph: Graph, i: int, edges: Any, params: Any, below: Any, blocks: int, size: int
+) -> list[Any]:
     """Sums, with the weights of the blocks that belong to them."""
     if params.ndim == 1 and size == 1:
         params = params.reshape(-1, 1, 1)
-    if len(edges) != 2 or params.ndim != 3 or params.shape[:2] != (edges.shape[1], size) or not params.size:
-        raise ValueError(f"the weights of entry {i} have shape {params.shape}, its edges {edges.shape}")
-    if params.min() < 0 or not np.isfinite(params).all() or edges.min() < 0 or edges[0].max() >= blocks:
+    if (
+        len(edges) != 2
+        or params.ndim != 3
+        or params.shape[:2] != (edges.shape[1], size)
+        or not params.size
+    ):
+        raise ValueError(
+            f"the weights of entry {i} have shape {params.shape}, its edges {edges.shape}"
+        )
+    if (
+        params.min() < 0
+        or not np.isfinite(params).all()
+        or edges.min() < 0
+        or edges[0].max() >= blocks
+    ):
         raise ValueError(f"the weights or edges of entry {i} are out of range")
     order = np.argsort(edges[0], kind="stable")
     starts = np.searchsorted(edges[0][order], np.arange(blocks + 1))
@@ -211,13 +273,17 @@ def _add_sums(graph: Graph, i: int, edges: Any, params: Any, below: Any, blocks:
     if not np.diff(starts).all():
         raise ValueError(f"entry {i} has sums without edges")
     for block in range(blocks):
-        mine = order[starts[block]:starts[block + 1]]
+        mine = order[starts[block] : starts[block + 1]]
         columns = (edges[1][mine][:, None] * width + np.arange(width)).ravel()
         children = [below[c] for c in columns.tolist()]
         for a in range(size):
             weights = params[mine, a, :].ravel()
             used = np.flatnonzero(weights) if weights.any() else [0]
-            result.append(graph.add_sum(f"{i}.{block * size + a}", [children[j] for j in used], weights[used].tolist()))
+            result.append(
+                graph.add_sum(
+                    f"{i}.{block * size + a}", [children[j] for j in used], weights[used].tolist()
+                )
+            )
     return result
 
 
@@ -244,7 +310,9 @@ def _list(entry: Any, i: int, name: str) -> list[Any]:
 def _index(place: Any, i: int, count: int) -> int:
     """The place of an entry that entry i names, counted from 0, among the first `count`."""
     if not isinstance(place, int) or not 0 <= place < count:
-        raise ValueError(f"entry {i} names the entry {_shown(place)}, expected one of the first {count}")
+        raise ValueError(
+            f"entry {i} names the entry {_shown(place)}, expected one of the first {count}"
+        )
     return place
 
 

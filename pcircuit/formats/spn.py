@@ -8,6 +8,7 @@
 
 Units have no ids: a child is the number of its line, the first unit being 0.  The last unit is the root.
 """
+
 from __future__ import annotations
 
 import os
@@ -77,12 +78,16 @@ def read_spn(path: str | os.PathLike[str]) -> Circuit:
     if domains is None or not graph.units:
         raise ValueError(f"cannot read {path!r}: it has no units")
     if not is_whole:
-        raise ValueError(f"cannot read {path!r}: its last line is not EOF, so that it may have lost units")
+        raise ValueError(
+            f"cannot read {path!r}: its last line is not EOF, so that it may have lost units"
+        )
     with named_in_errors(path):
         circuit = circuit_of_graph(graph, len(graph.units) - 1)
     if circuit.num_variables < len(domains):  # those of the circuit are numbered without gaps
-        raise ValueError(f"cannot read {path!r}: its first line has {len(domains)} variables, and its root is over the "
-                         f"first {circuit.num_variables} alone")
+        raise ValueError(
+            f"cannot read {path!r}: its first line has {len(domains)} variables, and its root is over the "
+            f"first {circuit.num_variables} alone"
+        )
     return circuit
 
 
@@ -129,12 +134,19 @@ def write_spn(circuit: Circuit, path: str | os.PathLike[str]) -> None:
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
             values = [write("v", f"{region.variable} {c}") for c in range(region.num_categories)]
-            names.append([weighted(values, np.flatnonzero(row), row[row > 0]) for row in region.probs])
+            names.append(
+                [weighted(values, np.flatnonzero(row), row[row > 0]) for row in region.probs]
+            )
             continue
         below = [names[c] for c in circuit.vtree.children(r).tolist()]
-        products = [write("*", *(str(below[a][u]) for a, u in enumerate(units))) for units in region.products.tolist()]
+        products = [
+            write("*", *(str(below[a][u]) for a, u in enumerate(units)))
+            for units in region.products.tolist()
+        ]
         names.append([weighted(products, *region.row(k)) for k in range(region.num_units)])
-    write_text(path, "\n".join([f"({' '.join(map(str, circuit.num_categories))})", *lines, "EOF"]) + "\n")
+    write_text(
+        path, "\n".join([f"({' '.join(map(str, circuit.num_categories))})", *lines, "EOF"]) + "\n"
+    )
 
 
 def _domains(line: Any) -> list[int]:
@@ -142,8 +154,13 @@ def _domains(line: Any) -> list[int]:
     text = " ".join(line.tokens)
     line.tokens = text[1:-1].split()
     if not (text.startswith("(") and text.endswith(")") and line.tokens):
-        raise line.fail("expected a first line with the numbers of categories in parentheses, like (2 2 3)")
-    return [line.integer(i, "number of categories", least=1, most=MOST_CATEGORIES) for i in range(len(line.tokens))]
+        raise line.fail(
+            "expected a first line with the numbers of categories in parentheses, like (2 2 3)"
+        )
+    return [
+        line.integer(i, "number of categories", least=1, most=MOST_CATEGORIES)
+        for i in range(len(line.tokens))
+    ]
 
 
 def _read_unit(line: Any, graph: Graph, domains: list[int]) -> None:
@@ -156,13 +173,22 @@ def _read_unit(line: Any, graph: Graph, domains: list[int]) -> None:
         graph.add_indicator(label, variable, value, domains[variable])
     elif kind in ("*", "+") and len(line.tokens) > 1 and (kind == "*" or len(line.tokens) % 2):
         if last < 0:
-            raise line.fail("the first unit must be a value 'v VARIABLE VALUE': children come before parents")
+            raise line.fail(
+                "the first unit must be a value 'v VARIABLE VALUE': children come before parents"
+            )
         step = 1 if kind == "*" else 2
-        children = [line.integer(i, "number of a child", most=last) for i in range(1, len(line.tokens), step)]
+        children = [
+            line.integer(i, "number of a child", most=last)
+            for i in range(1, len(line.tokens), step)
+        ]
         if kind == "*":
             graph.add_product(label, children)
         else:
-            graph.add_sum(label, children, [line.probability(i) for i in range(2, len(line.tokens), 2)])
+            graph.add_sum(
+                label, children, [line.probability(i) for i in range(2, len(line.tokens), 2)]
+            )
     else:
-        raise line.fail(f"expected 'v VARIABLE VALUE', '* CHILD ...' or '+ CHILD LOGPROB ...', found {kind[:40]!r} and "
-                        f"{len(line.tokens) - 1} numbers")
+        raise line.fail(
+            f"expected 'v VARIABLE VALUE', '* CHILD ...' or '+ CHILD LOGPROB ...', found {kind[:40]!r} and "
+            f"{len(line.tokens) - 1} numbers"
+        )

@@ -3,6 +3,7 @@
 These formats share their habits (those of DIMACS): one unit on each line, numbers for names, children before parents,
 lines that begin with "c" are comments.  A file may come from anywhere, so every number is checked where it is read.
 """
+
 from __future__ import annotations
 
 import os
@@ -18,7 +19,9 @@ import numpy as np
 from pcircuit.regions import StructureError
 
 WHOLE = re.compile("-?[0-9]{1,17}")
-PLAIN = re.compile("[-+.0-9a-zA-Z]{1,400}")  # Python itself would also take 1_000 and the digits of other scripts
+PLAIN = re.compile(
+    "[-+.0-9a-zA-Z]{1,400}"
+)  # Python itself would also take 1_000 and the digits of other scripts
 LARGEST_ID = 2**40
 MOST_CATEGORIES = 2**20  # of one variable
 MOST_LOG = log(sys.float_info.max)  # of a number
@@ -39,7 +42,9 @@ class Line:
         """Token i as a whole number in a range."""
         token = self._token(i, name)
         if not WHOLE.fullmatch(token) or not least <= int(token) <= most:
-            raise self.fail(f"the {name} must be a whole number from {least} to {most}, found {token[:40]!r}")
+            raise self.fail(
+                f"the {name} must be a whole number from {least} to {most}, found {token[:40]!r}"
+            )
         return int(token)
 
     def variable(self, i: int, name: str = "variable", *, signed: bool = False) -> int:
@@ -50,7 +55,9 @@ class Line:
         most = self.size // LEAST_LINE + 1
         value = self.integer(i, name, least=-most if signed else 1, most=most)
         if not value:
-            raise self.fail(f"the {name} must be a variable or minus a variable, counted from 1, found 0")
+            raise self.fail(
+                f"the {name} must be a variable or minus a variable, counted from 1, found 0"
+            )
         return value
 
     def probability(self, i: int) -> float:
@@ -62,7 +69,9 @@ class Line:
         except ValueError:
             raise self.fail(f"the {name} must be a number, found {token[:40]!r}") from None
         if isnan(value) or value > MOST_LOG:
-            raise self.fail(f"the {name} must be the logarithm of a finite number, found {token[:40]}")
+            raise self.fail(
+                f"the {name} must be the logarithm of a finite number, found {token[:40]}"
+            )
         return exp(value)
 
     def at_most_one(self, i: int) -> float:
@@ -123,7 +132,9 @@ def lines_of(path: str | os.PathLike[str], comment: str | None = "c") -> Iterato
         If there is no such file or it cannot be opened.
     """
     name = os.fspath(path)
-    with pathlib.Path(path).open(encoding="utf-8-sig", errors="surrogateescape") as file:  # comments in any encoding
+    with pathlib.Path(path).open(
+        encoding="utf-8-sig", errors="surrogateescape"
+    ) as file:  # comments in any encoding
         size = os.fstat(file.fileno()).st_size
         for number, text in enumerate(file, start=1):
             tokens = text.split()
@@ -148,8 +159,10 @@ def check_whole(path: str | os.PathLike[str], promised: int, found: int) -> None
     ValueError: cannot read 'a.jpc': its first line promises 3 nodes, found 2, so that it may have lost its end
     """
     if found < promised:
-        raise ValueError(f"cannot read {os.fspath(path)!r}: its first line promises {promised} nodes, found {found}, "
-                         "so that it may have lost its end")
+        raise ValueError(
+            f"cannot read {os.fspath(path)!r}: its first line promises {promised} nodes, found {found}, "
+            "so that it may have lost its end"
+        )
 
 
 @contextmanager

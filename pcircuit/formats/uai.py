@@ -10,6 +10,7 @@
 A network in which each variable has at most one parent is a circuit without hidden states: for each category of the
 parent a sum over the categories of the variable, each multiplied by the units of its own children.
 """
+
 from __future__ import annotations
 
 import os
@@ -73,9 +74,13 @@ def read_uai(path: str | os.PathLike[str]) -> Circuit:
     words = _Words(path)
     kind = words.next("kind of the network")
     if kind != "BAYES":
-        raise words.fail(f"only Bayesian networks are read, expected the word BAYES, found {kind[:40]!r}")
+        raise words.fail(
+            f"only Bayesian networks are read, expected the word BAYES, found {kind[:40]!r}"
+        )
     num_variables = words.integer("number of variables", 1, MOST_CATEGORIES)
-    categories = [words.integer("number of categories", 1, MOST_CATEGORIES) for _ in range(num_variables)]
+    categories = [
+        words.integer("number of categories", 1, MOST_CATEGORIES) for _ in range(num_variables)
+    ]
     if words.integer("number of tables", 1, MOST_CATEGORIES) != num_variables:
         raise words.fail("a Bayesian network has one table for each variable")
     parents = _parents(words, num_variables)
@@ -112,7 +117,9 @@ class _Words:
     def integer(self, name: str, least: int, most: int) -> int:
         word = self.next(name)
         if not WHOLE.fullmatch(word) or not least <= int(word) <= most:
-            raise self.fail(f"the {name} must be a whole number from {least} to {most}, found {word[:40]!r}")
+            raise self.fail(
+                f"the {name} must be a whole number from {least} to {most}, found {word[:40]!r}"
+            )
         return int(word)
 
     def number(self) -> float:
@@ -122,7 +129,9 @@ class _Words:
         except ValueError:
             value = -1.0
         if not isfinite(value) or value < 0:
-            raise self.fail(f"an entry of a table must be a finite number of at least 0, found {word[:40]!r}")
+            raise self.fail(
+                f"an entry of a table must be a finite number of at least 0, found {word[:40]!r}"
+            )
         return value
 
     def end(self) -> None:
@@ -136,7 +145,9 @@ def _parents(words: _Words, num_variables: int) -> dict[Any, Any]:
     for _ in range(num_variables):
         size = words.integer("number of variables of a table", 1, num_variables)
         if size > 2:
-            raise words.fail(f"a variable has {size - 1} parents: only trees are read, where each has at most one")
+            raise words.fail(
+                f"a variable has {size - 1} parents: only trees are read, where each has at most one"
+            )
         scope = [words.integer("variable", 0, num_variables - 1) for _ in range(size)]
         if scope[-1] in parents or (size == 2 and scope[0] == scope[1]):
             raise words.fail(f"variable {scope[-1]} has two tables, or is its own parent")
@@ -156,7 +167,10 @@ def _circuit(words: _Words, parents: dict[Any, Any], tables: dict[Any, Any]) -> 
         order.extend(children[v])
     if len(order) < len(parents):
         raise words.fail("the parents of some variables form a cycle")
-    graph, units = Graph(os.path.getsize(words.path)), {}  # units: variable -> one unit for each category of its parent
+    graph, units = (
+        Graph(os.path.getsize(words.path)),
+        {},
+    )  # units: variable -> one unit for each category of its parent
     for v in reversed(order):
         table = tables[v]
         if not children[v]:
@@ -165,7 +179,9 @@ def _circuit(words: _Words, parents: dict[Any, Any], tables: dict[Any, Any]) -> 
         products = []
         for c in range(table.shape[1]):
             indicator = graph.add_indicator(f"variable {v}", v, c, table.shape[1])
-            products.append(graph.add_product(f"variable {v}", [indicator, *(units[w][c] for w in children[v])]))
+            products.append(
+                graph.add_product(f"variable {v}", [indicator, *(units[w][c] for w in children[v])])
+            )
         units[v] = [graph.add_sum(f"variable {v}", products, row.tolist()) for row in table]
     tops = [units[v][0] for v in order[:roots]]
     return circuit_of_graph(graph, tops[0] if roots == 1 else graph.add_product("the roots", tops))

@@ -4,6 +4,7 @@ A few bytes can stand for a large table: an indicator of one among a million cat
 kept as the category that they are of.  Where a table must be made, its entries are counted first, against the size of
 the file, so that no file of some kilobytes fills the memory.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -62,8 +63,10 @@ class Graph:
         self.spent += entries
         allowed = MOST_ENTRIES * self.num_bytes + SPARE_ENTRIES
         if self.spent > allowed:
-            raise StructureError(f"the tables of its input units would have more than {allowed} entries that the file "
-                                 f"of {self.num_bytes} bytes does not write out: such a circuit is not read")
+            raise StructureError(
+                f"the tables of its input units would have more than {allowed} entries that the file "
+                f"of {self.num_bytes} bytes does not write out: such a circuit is not read"
+            )
 
     def add_product(self, label: str, children: Sequence[int]) -> int:
         """Append a product; its position."""

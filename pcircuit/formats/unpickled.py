@@ -7,6 +7,7 @@ the pickle says about it and does nothing.  No name is ever looked up, so nothin
 
 `pickletools.genops` only cuts the bytes into operations.
 """
+
 from __future__ import annotations
 
 import pickletools
@@ -20,8 +21,19 @@ MARK = object()
 DTYPES = {"f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1"}
 CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 NUMBERS = {"INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT"}
-STRINGS = {"SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE", "SHORT_BINBYTES", "BINBYTES", "BINBYTES8",
-           "BYTEARRAY8", "STRING", "BINSTRING", "SHORT_BINSTRING"}
+STRINGS = {
+    "SHORT_BINUNICODE",
+    "BINUNICODE",
+    "BINUNICODE8",
+    "UNICODE",
+    "SHORT_BINBYTES",
+    "BINBYTES",
+    "BINBYTES8",
+    "BYTEARRAY8",
+    "STRING",
+    "BINSTRING",
+    "SHORT_BINSTRING",
+}
 EMPTY = {"EMPTY_LIST": list, "EMPTY_DICT": dict, "EMPTY_TUPLE": tuple}
 TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 
@@ -70,7 +82,14 @@ def read_pickle(data: bytes) -> Any:
                 raise ValueError("the pickle has too many operations")
             machine.step(operation.name, argument)
         return machine.result
-    except (IndexError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+    except (
+        IndexError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise ValueError(f"the pickle is damaged ({type(error).__name__}: {error})") from None
 
 
@@ -81,7 +100,9 @@ class _Machine:
         self.stack: list[Any] = []
         self.memo: dict[Any, Any] = {}
         self.places: dict[int, int] = {}  # id of something named -> where it is in the memo
-        self.uncopied = size  # bytes of texts that may still be made bytes: a pickle does it once for each text
+        self.uncopied = (
+            size  # bytes of texts that may still be made bytes: a pickle does it once for each text
+        )
         self.result: Any = None
 
     def step(self, name: str, argument: Any) -> None:
@@ -95,11 +116,13 @@ class _Machine:
         elif name in EMPTY:
             self.stack.append(EMPTY[name]())
         elif name in TUPLES:
-            self.stack[-TUPLES[name]:] = [tuple(self._last(TUPLES[name]))]
+            self.stack[-TUPLES[name] :] = [tuple(self._last(TUPLES[name]))]
         else:
             method = getattr(self, f"_{name.lower()}", None)
             if method is None:
-                raise ValueError(f"the pickle uses the operation {name}, which plain data do not need")
+                raise ValueError(
+                    f"the pickle uses the operation {name}, which plain data do not need"
+                )
             method(argument)
 
     def _last(self, count: int) -> list[Any]:
@@ -114,7 +137,7 @@ class _Machine:
             place -= 1
         if place < 0:
             raise ValueError("the pickle has no mark where it needs one")
-        values = self.stack[place + 1:]
+        values = self.stack[place + 1 :]
         del self.stack[place:]
         return values
 
@@ -159,8 +182,12 @@ class _Machine:
     def _update(self, values: list[Any]) -> None:
         target = self.stack[-1]
         if isinstance(target, dict):
-            if not all(isinstance(key, (str, int, float, bytes)) for key in values[::2]):  # tuples can be too deep
-                raise ValueError("the pickle has a dictionary whose keys are neither texts nor numbers")
+            if not all(
+                isinstance(key, (str, int, float, bytes)) for key in values[::2]
+            ):  # tuples can be too deep
+                raise ValueError(
+                    "the pickle has a dictionary whose keys are neither texts nor numbers"
+                )
             target.update(zip(values[::2], values[1::2], strict=True))
         elif not isinstance(target, Named):  # an ordered dictionary of a module: not needed
             raise ValueError("the pickle stores items in what is not a dictionary")
@@ -236,10 +263,16 @@ def _made(function: Any, arguments: Any) -> Any:
 
 def _dtype(named: Any) -> np.dtype:
     """A plain number type."""
-    if not isinstance(named, Named) or not named.name.endswith(".dtype") or named.arguments[0] not in DTYPES:
+    if (
+        not isinstance(named, Named)
+        or not named.name.endswith(".dtype")
+        or named.arguments[0] not in DTYPES
+    ):
         raise ValueError("the pickle holds an array of something else than plain numbers")
     state = named.state
-    order = state[1] if isinstance(state, tuple) and len(state) > 1 and state[1] in ("<", ">") else "="
+    order = (
+        state[1] if isinstance(state, tuple) and len(state) > 1 and state[1] in ("<", ">") else "="
+    )
     dtype: np.dtype[Any] = np.dtype(named.arguments[0]).newbyteorder(order)
     return dtype
 

@@ -6,6 +6,7 @@
 
 Lines that begin with "c" are comments.  Ids are any distinct numbers; writers count from 0 in post-order, as we do.
 """
+
 from __future__ import annotations
 
 import os
@@ -73,8 +74,10 @@ def read_vtree_ids(path: str | os.PathLike[str]) -> tuple[VTree, dict[int, int]]
     nodes = _read_nodes(path)
     order = _post_order(nodes.children, len(nodes.children) - 1)
     if len(order) < len(nodes.children):
-        raise ValueError(f"cannot read {os.fspath(path)!r}: {len(nodes.children) - len(order)} of its nodes are not "
-                         "below the last one, the root")
+        raise ValueError(
+            f"cannot read {os.fspath(path)!r}: {len(nodes.children) - len(order)} of its nodes are not "
+            "below the last one, the root"
+        )
     number = np.empty(len(order), dtype=np.int64)
     number[order] = np.arange(len(order))
     parents = [-1 if nodes.parents[i] < 0 else number[nodes.parents[i]] for i in order]
@@ -127,8 +130,10 @@ def _read_nodes(path: str | os.PathLike[str]) -> _Nodes:
         else:
             nodes.add(line)
     if not nodes.children or declared != len(nodes.children):
-        raise ValueError(f"cannot read {os.fspath(path)!r}: its first line promises "
-                         f"{declared or 0} nodes, found {len(nodes.children)}")
+        raise ValueError(
+            f"cannot read {os.fspath(path)!r}: its first line promises "
+            f"{declared or 0} nodes, found {len(nodes.children)}"
+        )
     return nodes
 
 
@@ -175,12 +180,17 @@ def vtree_text(vtree: VTree) -> str:
     -------
     str
     """
-    lines = ["c nodes in post-order, children before parents; variables count from 1", f"vtree {vtree.num_nodes}"]
+    lines = [
+        "c nodes in post-order, children before parents; variables count from 1",
+        f"vtree {vtree.num_nodes}",
+    ]
     for r, v in enumerate(vtree.variables.tolist()):
         below = vtree.children(r).tolist()
         if v < 0 and len(below) != 2:
-            raise ValueError(f"`vtree` has a node with {len(below)} child{'ren' if len(below) > 1 else ''}: the format "
-                             ".vtree has inner nodes of two children only")
+            raise ValueError(
+                f"`vtree` has a node with {len(below)} child{'ren' if len(below) > 1 else ''}: the format "
+                ".vtree has inner nodes of two children only"
+            )
         lines.append(f"L {r} {v + 1}" if v >= 0 else f"I {r} {below[0]} {below[1]}")
     return "\n".join(lines) + "\n"
 

@@ -1,4 +1,5 @@
 """The downward pass of expected flows over a block of rows, in NumPy: the twin of `pcircuit.compiled.downward`."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -11,8 +12,9 @@ from pcircuit.compiled.packed import Packed, table_rows
 from pcircuit.inference.unit_sums import by_unit
 
 
-def downward(circuit: Circuit, data: Evidence, weights: Floats, shown: list[Floats],
-             products: list[Any]) -> list[Floats]:
+def downward(
+    circuit: Circuit, data: Evidence, weights: Floats, shown: list[Floats], products: list[Any]
+) -> list[Floats]:
     """The summed flows of a block of rows, after `pcircuit.inference.likelihood.upward`.
 
     Parameters
@@ -46,7 +48,9 @@ def downward(circuit: Circuit, data: Evidence, weights: Floats, shown: list[Floa
         if isinstance(region, InputRegion):
             C = region.num_categories
             code = data[:, region.variable].astype(np.int64) % (C + 1)  # -1 becomes C
-            counts[r] = np.stack([np.bincount(code, weights=row, minlength=C + 1) for row in flow[r]])
+            counts[r] = np.stack(
+                [np.bincount(code, weights=row, minlength=C + 1) for row in flow[r]]
+            )
             continue
         ratio = np.divide(flow[r], shown[r], out=np.zeros_like(flow[r]), where=shown[r] > 0)
         counts[r] = (ratio @ products[r].T) * region.dense_weights()

@@ -13,6 +13,7 @@ the posterior expectation of these picks given the row x:
 Flows of disjoint sets of rows add up, so `Flows` objects can be added: learning from data that is spread over
 machines, or arrives in blocks, is exactly that sum.
 """
+
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
@@ -30,7 +31,16 @@ from pcircuit.compiled.layouts import Layout, full_layout
 from pcircuit.compiled.packed import Packed, num_inputs, table_rows
 from pcircuit.compiled.packing import pack, with_parameters
 from pcircuit.compiled.readers import NOTHING
-from pcircuit.compiled.tile import TILE_ROWS, Sums, borrow, free_work, groups_of_rows, load_group, new_sums, new_work
+from pcircuit.compiled.tile import (
+    TILE_ROWS,
+    Sums,
+    borrow,
+    free_work,
+    groups_of_rows,
+    load_group,
+    new_sums,
+    new_work,
+)
 from pcircuit.evidence import as_integer_table, refuse_out_of_range, row_weights
 from pcircuit.inference.downward import downward, spread_missing
 from pcircuit.inference.likelihood import ENCODINGS, log_root, tiny_circuit, upward, upward_seconds
@@ -80,22 +90,39 @@ class Flows:
             return NotImplemented
         sizes = [(len(one.edges), len(one.inputs)) for one in (self, other)]
         if sizes[0] != sizes[1]:
-            raise ValueError(f"`other` has flows of {sizes[1]} edges and inputs, expected {sizes[0]}, of one circuit")
-        return Flows(self.edges + other.edges, self.inputs + other.inputs,
-                     self.log_likelihood + other.log_likelihood, self.total_weight + other.total_weight)
+            raise ValueError(
+                f"`other` has flows of {sizes[1]} edges and inputs, expected {sizes[0]}, of one circuit"
+            )
+        return Flows(
+            self.edges + other.edges,
+            self.inputs + other.inputs,
+            self.log_likelihood + other.log_likelihood,
+            self.total_weight + other.total_weight,
+        )
 
     def __mul__(self, factor: float) -> Flows:
         """The flows if each row counted so many times."""
-        return Flows(self.edges * factor, self.inputs * factor, self.log_likelihood * factor if factor else 0.0,
-                     self.total_weight * factor)
+        return Flows(
+            self.edges * factor,
+            self.inputs * factor,
+            self.log_likelihood * factor if factor else 0.0,
+            self.total_weight * factor,
+        )
 
     __rmul__ = __mul__
 
     def by_region(self, circuit: Circuit) -> list[Floats]:
         """The flows as one array per region: (K, C) at a leaf, (K, P) dense or the CSR entries elsewhere."""
-        return [part.reshape(region.probs.shape) if isinstance(region, InputRegion)
-                else part if region.is_sparse else part.reshape(region.weights.shape)
-                for region, part in zip(circuit.regions, _split(circuit, self.edges, self.inputs), strict=True)]
+        return [
+            part.reshape(region.probs.shape)
+            if isinstance(region, InputRegion)
+            else part
+            if region.is_sparse
+            else part.reshape(region.weights.shape)
+            for region, part in zip(
+                circuit.regions, _split(circuit, self.edges, self.inputs), strict=True
+            )
+        ]
 
     @cached_property
     def mean_log_likelihood(self) -> float:
@@ -103,8 +130,13 @@ class Flows:
         return self.log_likelihood / self.total_weight if self.total_weight > 0 else float("nan")
 
 
-def expected_flows(circuit: Circuit, data: ArrayLike, *, weights: ArrayLike | None = None,
-                   n_jobs: int | None = None) -> Flows:
+def expected_flows(
+    circuit: Circuit,
+    data: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    n_jobs: int | None = None,
+) -> Flows:
     """Expected uses of every parameter given each row, summed over the rows.
 
     Parameters
@@ -149,13 +181,24 @@ def expected_flows(circuit: Circuit, data: ArrayLike, *, weights: ArrayLike | No
     is_small = 8 * full_layout(circuit).num_values * TILE_ROWS <= LAST_CACHE
     free = free_work(circuit, "flow_work") if is_small else []
     in_numpy = circuit.num_regions == 1 or FLOWS.in_numpy(flow_seconds(circuit, len(rows)))
-    return Flows(*accumulate(circuit, pack(circuit), rows, checked, n_jobs, free, in_numpy=in_numpy),
-                 float(checked.sum()))
+    return Flows(
+        *accumulate(circuit, pack(circuit), rows, checked, n_jobs, free, in_numpy=in_numpy),
+        float(checked.sum()),
+    )
 
 
-def accumulate(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats, n_jobs: int | None,
-               free: list[Any], *, in_numpy: bool, same_rows: bool = False,
-               pool: ThreadPoolExecutor | None = None) -> tuple[Floats, Floats, float]:
+def accumulate(
+    circuit: Circuit,
+    packed: Packed,
+    data: Evidence,
+    weights: Floats,
+    n_jobs: int | None,
+    free: list[Any],
+    *,
+    in_numpy: bool,
+    same_rows: bool = False,
+    pool: ThreadPoolExecutor | None = None,
+) -> tuple[Floats, Floats, float]:
     """Edge flows, input flows and log-likelihood as in `Flows`: the E-step of EM.
 
     Parameters
@@ -198,8 +241,9 @@ def accumulate(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats
     jobs = [(start, min(start + step, N), per_chunk) for start in range(0, N, step)]
     whole: Sums | None = None
     suspects: list[Ints] = []
-    with map_in_threads(lambda job: work(circuit, packed, data, weights, job, free, same_rows), jobs, n_jobs,
-                        pool) as parts:
+    with map_in_threads(
+        lambda job: work(circuit, packed, data, weights, job, free, same_rows), jobs, n_jobs, pool
+    ) as parts:
         for part, found in parts:
             suspects += found
             if whole is None:
@@ -209,11 +253,19 @@ def accumulate(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats
                 mine += more
     whole = new_sums(packed) if whole is None else whole
     inputs = _complete(packed, whole, in_numpy)
-    if not np.isfinite(whole.edges.sum() + inputs.sum()):  # a weight, or a product, is too much larger than a sum
+    if not np.isfinite(
+        whole.edges.sum() + inputs.sum()
+    ):  # a weight, or a product, is too much larger than a sum
         return _by_logarithms(with_parameters(circuit, packed), packed, data, weights)
     if suspects:
-        whole.log[0] += _add_by_logarithms(with_parameters(circuit, packed), data, weights,
-                                           np.concatenate(suspects), whole.edges, inputs)
+        whole.log[0] += _add_by_logarithms(
+            with_parameters(circuit, packed),
+            data,
+            weights,
+            np.concatenate(suspects),
+            whole.edges,
+            inputs,
+        )
     return whole.edges, inputs, float(whole.log[0])
 
 
@@ -233,19 +285,34 @@ def flow_seconds(circuit: Circuit, num_rows: int) -> float:
     return PASSES * upward_seconds(circuit, num_rows)
 
 
-FLOWS = Kernels("expected flows", 15.0, "compiled/tiles.flow_tiles", lambda: [
-    expected_flows(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS])
+FLOWS = Kernels(
+    "expected flows",
+    15.0,
+    "compiled/tiles.flow_tiles",
+    lambda: [expected_flows(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS],
+)
 
 
-def _rows_by_kernel(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats,
-                    job: tuple[int, int, int], free: list[Any], same_rows: bool) -> tuple[Sums, list[Ints]]:
+def _rows_by_kernel(
+    circuit: Circuit,
+    packed: Packed,
+    data: Evidence,
+    weights: Floats,
+    job: tuple[int, int, int],
+    free: list[Any],
+    same_rows: bool,
+) -> tuple[Sums, list[Ints]]:
     """`Sums` over the rows of a job by the kernels, chunk by chunk, and a list of arrays of suspect rows, left out.
 
     A job is (start, stop, rows per chunk).
     """
     from pcircuit.compiled.tiles import flow_tiles
+
     (start, stop, per_chunk), layout = job, full_layout(circuit)
-    work = borrow(free, lambda: (*new_work(circuit, layout, 1, _most_bytes(packed, layout)), new_sums(packed), []))
+    work = borrow(
+        free,
+        lambda: (*new_work(circuit, layout, 1, _most_bytes(packed, layout)), new_sums(packed), []),
+    )
     tile, group, part, loaded = work
     whole = new_sums(packed)
     suspects: list[Ints] = []
@@ -253,8 +320,10 @@ def _rows_by_kernel(circuit: Circuit, packed: Packed, data: Evidence, weights: F
         if not same_rows or loaded != [lo, rows]:
             load_group(circuit, packed.categories, data, lo, lo + rows, group)
             loaded[:] = lo, rows
-        group.weights[:rows] = weights[lo:lo + rows]
-        if flow_tiles(packed, layout, tile, group, rows, NOTHING, (lo, start, stop, per_chunk), (part, whole)):
+        group.weights[:rows] = weights[lo : lo + rows]
+        if flow_tiles(
+            packed, layout, tile, group, rows, NOTHING, (lo, start, stop, per_chunk), (part, whole)
+        ):
             suspects.append(lo + np.flatnonzero(group.suspects[:rows]))
     free.append(work)
     return whole, suspects
@@ -265,22 +334,36 @@ def _most_bytes(packed: Packed, layout: Layout) -> float:
 
     Otherwise a whole one is faster, by 1.2 at V = 784 and K = 64, and by 1.6 at K = 16 with 256 categories.
     """
-    half = 8 * layout.num_values * (TILE_ROWS // 2) + 2 * (packed.weights.nbytes + packed.tables.nbytes)
+    half = 8 * layout.num_values * (TILE_ROWS // 2) + 2 * (
+        packed.weights.nbytes + packed.tables.nbytes
+    )
     return LAST_CACHE if half <= LAST_CACHE and len(layout.ends) == 1 else np.inf
 
 
-def _rows_in_numpy(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats,
-                   job: tuple[int, int, int], *unused: Any) -> tuple[Sums, list[Ints]]:
+def _rows_in_numpy(
+    circuit: Circuit,
+    packed: Packed,
+    data: Evidence,
+    weights: Floats,
+    job: tuple[int, int, int],
+    *unused: Any,
+) -> tuple[Sums, list[Ints]]:
     """The same in NumPy."""
     (start, stop, _), whole = job, new_sums(packed)
     suspects: list[Ints] = []
     for lo in range(start, stop, NUMPY_ROWS):
-        block = data[lo:min(lo + NUMPY_ROWS, stop)]
+        block = data[lo : min(lo + NUMPY_ROWS, stop)]
         shown, products, exponents, suspect = upward(circuit, block)
-        counted = np.where(suspect, 0.0, weights[lo:lo + len(block)])
+        counted = np.where(suspect, 0.0, weights[lo : lo + len(block)])
         whole.log[0] += _weighted_log(shown[-1][0], exponents[-1], counted)
         with np.errstate(over="ignore", invalid="ignore"):  # is found by `accumulate`
-            _add_regions(circuit, downward(circuit, block, counted, shown, products), whole.edges, whole.counts, 1)
+            _add_regions(
+                circuit,
+                downward(circuit, block, counted, shown, products),
+                whole.edges,
+                whole.counts,
+                1,
+            )
         if suspect.any():
             suspects.append(lo + np.flatnonzero(suspect))
     return whole, suspects
@@ -290,6 +373,7 @@ def _complete(packed: Packed, whole: Sums, in_numpy: bool) -> Floats:
     """Give edge flows, in place, their factor; returns input flows, missing values spread over the categories."""
     if not in_numpy:
         from pcircuit.compiled.em_steps import complete
+
         inputs = np.empty(int(num_inputs(packed) @ packed.categories))
         complete(packed, whole.edges, whole.counts, inputs)
         return inputs
@@ -304,18 +388,28 @@ def _weighted_log(root: Floats, exponent: Ints, weights: Floats) -> float:
     return float(np.dot(weights[weights > 0], logs[weights > 0]))
 
 
-def _by_logarithms(circuit: Circuit, packed: Packed, data: Evidence, weights: Floats) -> tuple[Floats, Floats, float]:
+def _by_logarithms(
+    circuit: Circuit, packed: Packed, data: Evidence, weights: Floats
+) -> tuple[Floats, Floats, float]:
     """What `accumulate` returns, with one logarithm per unit in all rows."""
-    edges, inputs = np.zeros(len(packed.weights)), np.zeros(np.count_nonzero(~table_rows(packed)[1]))
-    return edges, inputs, _add_by_logarithms(circuit, data, weights, np.arange(len(data)), edges, inputs)
+    edges, inputs = (
+        np.zeros(len(packed.weights)),
+        np.zeros(np.count_nonzero(~table_rows(packed)[1])),
+    )
+    return (
+        edges,
+        inputs,
+        _add_by_logarithms(circuit, data, weights, np.arange(len(data)), edges, inputs),
+    )
 
 
-def _add_by_logarithms(circuit: Circuit, data: Evidence, weights: Floats, rows: Ints, edges: Floats,
-                       inputs: Floats) -> float:
+def _add_by_logarithms(
+    circuit: Circuit, data: Evidence, weights: Floats, rows: Ints, edges: Floats, inputs: Floats
+) -> float:
     """Add the flows of suspect rows to completed edge and input flows; returns their log-likelihood."""
     total = 0.0
     for lo in range(0, len(rows), NUMPY_ROWS):
-        block = rows[lo:lo + NUMPY_ROWS]
+        block = rows[lo : lo + NUMPY_ROWS]
         counts, logs = log_flows(circuit, data[block], weights[block])
         _add_regions(circuit, counts, edges, inputs, 0)
         counted = weights[block] > 0
@@ -323,27 +417,33 @@ def _add_by_logarithms(circuit: Circuit, data: Evidence, weights: Floats, rows: 
     return total
 
 
-def _add_regions(circuit: Circuit, counts: list[Floats], edges: Floats, inputs: Floats,
-                 missing_columns: int) -> None:
+def _add_regions(
+    circuit: Circuit, counts: list[Floats], edges: Floats, inputs: Floats, missing_columns: int
+) -> None:
     """Add dense flows per region, with a column for missing values or without, to flat arrays of the same kind."""
-    for region, count, part in zip(circuit.regions, counts, _split(circuit, edges, inputs, missing_columns),
-                                   strict=True):
+    for region, count, part in zip(
+        circuit.regions, counts, _split(circuit, edges, inputs, missing_columns), strict=True
+    ):
         if not isinstance(region, InputRegion) and region.is_sparse:
             rows = np.repeat(np.arange(region.num_units), np.diff(region.weights.indptr))
             count = count[rows, region.weights.indices]
         part += count.ravel()
 
 
-def _split(circuit: Circuit, edges: Floats, inputs: Floats, missing_columns: int = 0) -> list[Floats]:
+def _split(
+    circuit: Circuit, edges: Floats, inputs: Floats, missing_columns: int = 0
+) -> list[Floats]:
     """Views of flat edge and input flows, one per region; inputs are stored variable by variable."""
-    sizes = [circuit.regions[r].num_units * (C + missing_columns)
-             for r, C in zip(circuit.vtree.leaf_of().tolist(), circuit.num_categories, strict=True)]
+    sizes = [
+        circuit.regions[r].num_units * (C + missing_columns)
+        for r, C in zip(circuit.vtree.leaf_of().tolist(), circuit.num_categories, strict=True)
+    ]
     start_of_variable = np.concatenate([[0], np.cumsum(sizes)])
     parts, end = [], 0
     for region in circuit.regions:
         if isinstance(region, InputRegion):
             start = start_of_variable[region.variable]
-            parts.append(inputs[start:start_of_variable[region.variable + 1]])
+            parts.append(inputs[start : start_of_variable[region.variable + 1]])
             continue
         start, end = end, end + region.num_weights
         parts.append(edges[start:end])

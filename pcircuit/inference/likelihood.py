@@ -18,6 +18,7 @@ Rows in which one unit falls so far behind another of its region that it would b
 evaluated again with one logarithm per unit; so are all rows of a circuit that is not normalised and may overflow
 (`inference.ranges`).
 """
+
 from __future__ import annotations
 
 import functools
@@ -54,14 +55,18 @@ from pcircuit.inference.threads import count_jobs, map_in_threads
 from pcircuit.vtree import VTree
 
 STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should stay in the L2 cache
-CHUNK_WORK = 2 ** 23  # units and weights times rows of one thread's unit of work: about a millisecond
-MOST_KEEPING = 16  # circuits of a mixture that keep the memory in which they worked, each some megabytes
+CHUNK_WORK = 2**23  # units and weights times rows of one thread's unit of work: about a millisecond
+MOST_KEEPING = (
+    16  # circuits of a mixture that keep the memory in which they worked, each some megabytes
+)
 NUMPY_VALUES = 4_000_000  # of the widest region, for a block of rows in NumPy
 LOG_2 = float(np.log(2.0))
 ENCODINGS = (np.uint8, np.int64)  # of evidence, as kernels are compiled for it
 
 
-def log_likelihood(circuit: Circuit | Mixture, data: ArrayLike, *, n_jobs: int | None = None) -> Floats:
+def log_likelihood(
+    circuit: Circuit | Mixture, data: ArrayLike, *, n_jobs: int | None = None
+) -> Floats:
     """Natural log-likelihood of each row.
 
     log p(x_n) with missing entries (-1) integrated out exactly: log of the sum of p over their values.
@@ -113,7 +118,9 @@ def log_likelihood(circuit: Circuit | Mixture, data: ArrayLike, *, n_jobs: int |
         return _in_numpy(circuit, rows)
     result, free = np.empty(len(rows)), free_work(circuit, "root_work")
     chunks = cut_rows(circuit, len(rows))
-    with map_in_threads(lambda chunk: _root_of_chunk(circuit, rows, *chunk, result, free), chunks, n_jobs) as found:
+    with map_in_threads(
+        lambda chunk: _root_of_chunk(circuit, rows, *chunk, result, free), chunks, n_jobs
+    ) as found:
         for suspect in found:
             if suspect is not None:
                 result[suspect] = log_units(circuit, rows[suspect])[0][-1][0]
@@ -153,7 +160,11 @@ def evaluated_in_numpy(circuit: Circuit, num_rows: int) -> bool:
     -------
     bool
     """
-    return circuit.num_regions == 1 or may_overflow(circuit) or EVALUATION.in_numpy(upward_seconds(circuit, num_rows))
+    return (
+        circuit.num_regions == 1
+        or may_overflow(circuit)
+        or EVALUATION.in_numpy(upward_seconds(circuit, num_rows))
+    )
 
 
 def upward_seconds(circuit: Circuit, num_rows: int) -> float:
@@ -169,17 +180,29 @@ def upward_seconds(circuit: Circuit, num_rows: int) -> float:
     float
         Seconds.
     """
-    return numpy_seconds(circuit.num_regions, circuit.num_units + len(pack(circuit).weights), num_rows)
+    return numpy_seconds(
+        circuit.num_regions, circuit.num_units + len(pack(circuit).weights), num_rows
+    )
 
 
 def tiny_circuit() -> Circuit:
     """A circuit on which kernels are compiled: they do not depend on it."""
-    return Circuit(VTree.from_nested([0, 1]), [
-        InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.3, 0.5]]), InnerRegion([[0, 0]], [[1.0]])])
+    return Circuit(
+        VTree.from_nested([0, 1]),
+        [
+            InputRegion(0, [[0.5, 0.5]]),
+            InputRegion(1, [[0.2, 0.3, 0.5]]),
+            InnerRegion([[0, 0]], [[1.0]]),
+        ],
+    )
 
 
-EVALUATION = Kernels("likelihoods", 8.0, "compiled/tiles.upward_tiles", lambda: [
-    log_likelihood(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS])
+EVALUATION = Kernels(
+    "likelihoods",
+    8.0,
+    "compiled/tiles.upward_tiles",
+    lambda: [log_likelihood(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS],
+)
 
 
 def upward(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any], list[Ints], Bools]:
@@ -212,34 +235,46 @@ def upward(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any], l
     products: list[Any] = []
     exponents: list[Ints] = []
     suspect = np.zeros(len(data), dtype=bool)
-    for r, (region, (rescale, check_sums)) in enumerate(zip(circuit.regions, _plans(circuit), strict=True)):
+    for r, (region, (rescale, check_sums)) in enumerate(
+        zip(circuit.regions, _plans(circuit), strict=True)
+    ):
         if isinstance(region, InputRegion):
-            shown.append(input_values(region, data))                       # p_k(x_v), or 1 where x_v is missing
+            shown.append(input_values(region, data))  # p_k(x_v), or 1 where x_v is missing
             products.append(None)
             exponents.append(np.zeros(len(data), dtype=np.int64))
             continue
         children = circuit.vtree.children(r).tolist()
         factors = [shown[c][region.products[:, a]] for a, c in enumerate(children)]
-        product, power, lost = _multiplied(factors, rescale, len(data))    # the product over the children
+        product, power, lost = _multiplied(
+            factors, rescale, len(data)
+        )  # the product over the children
         products.append(product)
-        shown.append(region.weights @ product)                             # sum_p weights[k, p] * product p
+        shown.append(region.weights @ product)  # sum_p weights[k, p] * product p
         exponents.append(power + sum(exponents[c] for c in children))
         suspect |= lost
         if check_sums:
-            suspect |= shown[-1].min(axis=0) < 2.0 ** LOWEST
+            suspect |= shown[-1].min(axis=0) < 2.0**LOWEST
     return shown, products, exponents, suspect
 
 
 def _plans(circuit: Circuit) -> list[tuple[list[int], bool]]:
     """Per region how the product is rescaled after each child, and whether its sums may be too small to trust."""
     packed = pack(circuit)
-    points = iter(np.split(packed.rescale, packed.region[1:, FIRST_CHILD]))  # per inner region, one per child
+    points = iter(
+        np.split(packed.rescale, packed.region[1:, FIRST_CHILD])
+    )  # per inner region, one per child
     checks = iter(packed.check_sums.tolist())
-    return [([], False) if isinstance(region, InputRegion) else (next(points).tolist(), bool(next(checks)))
-            for region in circuit.regions]
+    return [
+        ([], False)
+        if isinstance(region, InputRegion)
+        else (next(points).tolist(), bool(next(checks)))
+        for region in circuit.regions
+    ]
 
 
-def _multiplied(factors: Iterable[Floats], rescale: list[int], N: int) -> tuple[Floats, Ints, Bools]:
+def _multiplied(
+    factors: Iterable[Floats], rescale: list[int], N: int
+) -> tuple[Floats, Ints, Bools]:
     """Product of the factors (P, N), rescaled where the plan says so, powers of two (N,), rows that may have lost."""
     product: Any = None
     power, lost = np.zeros(N, dtype=np.int64), np.zeros(N, dtype=bool)
@@ -250,7 +285,7 @@ def _multiplied(factors: Iterable[Floats], rescale: list[int], N: int) -> tuple[
             power += taken
             lost |= too_small
     if max(rescale) >= LIFT_HERE:  # what is still marked counts for nothing, or the row is suspect
-        lost |= -product.min(axis=0) > 2.0 ** NEGLIGIBLE * product.max(axis=0)
+        lost |= -product.min(axis=0) > 2.0**NEGLIGIBLE * product.max(axis=0)
         product = np.maximum(product, 0.0)
     return product, power, lost
 
@@ -263,20 +298,22 @@ def _rescaled(product: Floats, how: int) -> tuple[Floats, Ints, Bools]:
     too_low = (power < RISKY_TOP) & risky
     with np.errstate(over="ignore"):  # of marked values, which are cut off below
         product = np.ldexp(product, -power)
-    small = (product < 2.0 ** AFTER_RESCALE) & ((product != 0) | risky)  # marked ones are negative
+    small = (product < 2.0**AFTER_RESCALE) & ((product != 0) | risky)  # marked ones are negative
     if how < LIFT_HERE:
         return product, power, small.any(axis=0) | too_low
-    recovered = product < -(2.0 ** RECOVERED)
-    product = np.where(small, -(2.0 ** AFTER_RESCALE), product)
-    return np.where(recovered, -(2.0 ** RECOVERED), product), power, recovered.any(axis=0) | too_low
+    recovered = product < -(2.0**RECOVERED)
+    product = np.where(small, -(2.0**AFTER_RESCALE), product)
+    return np.where(recovered, -(2.0**RECOVERED), product), power, recovered.any(axis=0) | too_low
 
 
 def _in_numpy(circuit: Circuit, data: Evidence) -> Floats:
     """(N,) log-likelihoods in NumPy, in blocks of rows."""
     result = np.empty(len(data))
-    rows = int(np.clip(NUMPY_VALUES // max(region.num_nodes for region in circuit.regions), 16, 4096))
+    rows = int(
+        np.clip(NUMPY_VALUES // max(region.num_nodes for region in circuit.regions), 16, 4096)
+    )
     for start in range(0, len(data), rows):
-        result[start:start + rows] = _root_of_block(circuit, data[start:start + rows])
+        result[start : start + rows] = _root_of_block(circuit, data[start : start + rows])
     return result
 
 
@@ -293,10 +330,12 @@ def _root_of_block(circuit: Circuit, data: Evidence) -> Floats:
     return result
 
 
-def _root_of_chunk(circuit: Circuit, data: Evidence, start: int, stop: int, result: Floats,
-                   free: list[Any]) -> Ints | None:
+def _root_of_chunk(
+    circuit: Circuit, data: Evidence, start: int, stop: int, result: Floats, free: list[Any]
+) -> Ints | None:
     """Fill result[start:stop] by the kernel, group by group; returns the rows to do again, or None."""
     from pcircuit.compiled.tiles import upward_tiles
+
     packed, layout = pack(circuit), stack_layout(circuit)
     tile, group = work = borrow(free, lambda: new_work(circuit, layout, 1, STACK_BYTES))
     suspects = []
@@ -304,7 +343,7 @@ def _root_of_chunk(circuit: Circuit, data: Evidence, start: int, stop: int, resu
         rows = min(len(group.roots), stop - lo)
         load_group(circuit, packed.categories, data, lo, lo + rows, group)
         upward_tiles(packed, layout, tile, group, rows, NOTHING)
-        log_root(group.roots[:rows], group.exponents[:rows], result[lo:lo + rows])
+        log_root(group.roots[:rows], group.exponents[:rows], result[lo : lo + rows])
         if group.suspects[:rows].any():
             suspects.append(lo + np.flatnonzero(group.suspects[:rows]))
     free.append(work)

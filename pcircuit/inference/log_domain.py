@@ -7,6 +7,7 @@ likelihoods may be too large for doubles (see `inference.ranges`).
     sums:      log s_k = logsumexp_p (log W[k, p] + log product p)
     flows:     log G_p = log product p + logsumexp_k (log W[k, p] + log F_k - log s_k)
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -38,7 +39,9 @@ def log_units(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any]
         if isinstance(region, InputRegion):
             table = log_of(np.concatenate([region.probs, np.zeros((region.num_units, 1))], axis=1))
             table[:, -1] = _logsumexp(table[:, :-1], axis=1)
-            shown.append(table[:, data[:, region.variable].astype(np.int64)])  # -1 is the last column: missing
+            shown.append(
+                table[:, data[:, region.variable].astype(np.int64)]
+            )  # -1 is the last column: missing
             products.append(None)
             continue
         children = circuit.vtree.children(r).tolist()
@@ -75,11 +78,20 @@ def log_flows(circuit: Circuit, data: Evidence, row_weights: Floats) -> tuple[li
         if isinstance(region, InputRegion):
             counts[r] = _input_counts(region, data, np.exp(flow[r]))
             continue
-        ratio = np.where(shown[r] > -np.inf, flow[r] - np.where(shown[r] > -np.inf, shown[r], 0.0), -np.inf)
+        ratio = np.where(
+            shown[r] > -np.inf, flow[r] - np.where(shown[r] > -np.inf, shown[r], 0.0), -np.inf
+        )
         weights = log_of(region.dense_weights())
-        counts[r] = np.stack([np.exp(row[:, None] + ratio[k] + products[r]).sum(axis=1)
-                              for k, row in enumerate(weights)])
-        through = np.stack([_logsumexp(column[:, None] + ratio, axis=0) for column in weights.T]) + products[r]
+        counts[r] = np.stack(
+            [
+                np.exp(row[:, None] + ratio[k] + products[r]).sum(axis=1)
+                for k, row in enumerate(weights)
+            ]
+        )
+        through = (
+            np.stack([_logsumexp(column[:, None] + ratio, axis=0) for column in weights.T])
+            + products[r]
+        )
         for a, c in enumerate(circuit.vtree.children(r).tolist()):
             flow[c] = np.full(shown[c].shape, -np.inf)
             np.logaddexp.at(flow[c], region.products[:, a], through)
@@ -110,7 +122,9 @@ def _input_counts(region: InputRegion, data: Evidence, flow: Floats) -> Floats:
     code = data[:, region.variable].astype(np.int64) % (C + 1)
     counts = np.stack([np.bincount(code, weights=flow[k], minlength=C + 1) for k in range(K)])
     probs = region.probs / np.maximum(region.probs.max(axis=1, keepdims=True), np.finfo(float).tiny)
-    total = probs.sum(axis=1, keepdims=True)  # of shares of the largest entry, which cannot overflow
+    total = probs.sum(
+        axis=1, keepdims=True
+    )  # of shares of the largest entry, which cannot overflow
     spread: Floats = counts[:, :C] + counts[:, C:] * probs / np.where(total > 0, total, 1.0)
     return spread
 

@@ -12,6 +12,7 @@ and a selection is an array of distinct node ids, the numbers that `Circuit.node
     select_nodes     all units of some kinds
     check_nodes      the same array again if it is a selection, else an error that says what is wrong
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -75,8 +76,10 @@ def select_nodes(circuit: Circuit, kinds: str | Sequence[str] = ("input", "sum")
     kinds = check_kinds(kinds)
     nodes = np.flatnonzero(np.isin(circuit.nodes.kind, kinds)).astype(np.int64, copy=False)
     if len(nodes) == 0:
-        raise ValueError(f"`kinds` {kinds} selects nothing: {circuit} has no unit of that kind; name another of "
-                         f"{KINDS}")
+        raise ValueError(
+            f"`kinds` {kinds} selects nothing: {circuit} has no unit of that kind; name another of "
+            f"{KINDS}"
+        )
     return nodes
 
 
@@ -111,11 +114,15 @@ def check_nodes(circuit: Circuit, nodes: ArrayLike) -> Ints:
     expected = f"a one-dimensional array of at least one node id 0..{circuit.num_nodes - 1}"
     given = check_integers(nodes, "nodes", expected, 0, circuit.num_nodes - 1)
     if given.ndim != 1 or given.size == 0:
-        raise ValueError(f"`nodes` must be {expected}, found shape {given.shape}; `select_nodes(circuit)` makes one")
+        raise ValueError(
+            f"`nodes` must be {expected}, found shape {given.shape}; `select_nodes(circuit)` makes one"
+        )
     array: Ints = given.copy()
     repeated = np.flatnonzero(np.bincount(array) > 1)
     if len(repeated):
-        raise ValueError(f"`nodes` holds {repeated[0]} more than once: name each node once, np.unique(nodes) does")
+        raise ValueError(
+            f"`nodes` holds {repeated[0]} more than once: name each node once, np.unique(nodes) does"
+        )
     array.flags.writeable = False
     return array
 
@@ -183,7 +190,9 @@ def check_kinds(kinds: str | Sequence[str]) -> list[str]:
         if not isinstance(kind, str):
             raise TypeError(f"`kinds` must hold strings out of {KINDS}, found {kind!r}")
         if kind == "leaf":
-            raise ValueError("`kinds` holds 'leaf': leaf nodes of the paper are called 'input' here")
+            raise ValueError(
+                "`kinds` holds 'leaf': leaf nodes of the paper are called 'input' here"
+            )
         if kind not in KINDS:
             raise ValueError(f"`kinds` holds {kind!r}, expected one of {KINDS}")
     if len(set(kinds)) < len(kinds):

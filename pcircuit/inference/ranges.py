@@ -9,6 +9,7 @@ the largest row sum of region r,
 and the partial products of a region obey the same bound.  Circuits whose bound exceeds the range of doubles are
 evaluated in the log domain (`inference.log_domain`), row by row, as `inference.likelihood` does for suspect rows.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -40,7 +41,9 @@ def may_overflow(circuit: Circuit) -> bool:
     >>> [may_overflow(Circuit(VTree([-1], [0]), [InputRegion(0, [[p, p]])])) for p in (0.5, 3.0, 1e300)]
     [False, False, True]
     """
-    return derived(circuit, "may_overflow", lambda: not circuit.is_normalized and _ceiling(circuit) > HIGHEST)
+    return derived(
+        circuit, "may_overflow", lambda: not circuit.is_normalized and _ceiling(circuit) > HIGHEST
+    )
 
 
 def _ceiling(circuit: Circuit) -> float:
@@ -50,5 +53,7 @@ def _ceiling(circuit: Circuit) -> float:
         table = region.probs if isinstance(region, InputRegion) else region.weights
         with np.errstate(over="ignore", divide="ignore"):
             largest = float(np.log2(np.asarray(table.sum(axis=1)).max()))
-        ceilings.append(max(0.0, largest) + sum(ceilings[c] for c in circuit.vtree.children(r).tolist()))
+        ceilings.append(
+            max(0.0, largest) + sum(ceilings[c] for c in circuit.vtree.children(r).tolist())
+        )
     return ceilings[-1]

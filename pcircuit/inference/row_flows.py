@@ -4,6 +4,7 @@ Rows times parameters are many numbers, so they come region by region, from the 
 needs from each.  The rows of a parameter are contiguous, so that all steps run along them.  Rows that are suspect in
 the linear domain, and all rows if the circuit may overflow, are done again one by one with a logarithm per unit.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -45,7 +46,10 @@ def flows_of_rows(circuit: Circuit, rows: Evidence) -> Iterator[tuple[int, Float
     else:
         shown, products, _, suspect = upward(circuit, rows)
         found = _downward(circuit, rows, np.where(suspect, 0.0, 1.0), shown, products)
-    again = [(n, log_flows(circuit, rows[n:n + 1], np.ones(1))[0]) for n in np.flatnonzero(suspect).tolist()]
+    again = [
+        (n, log_flows(circuit, rows[n : n + 1], np.ones(1))[0])
+        for n in np.flatnonzero(suspect).tolist()
+    ]
     for r in range(circuit.num_regions - 1, -1, -1):
         flows = np.zeros((_size(circuit.regions[r]), len(rows))) if found is None else next(found)
         for n, counts in again:
@@ -70,8 +74,9 @@ def _size(region: Any) -> int:
     return int(region.probs.size) if isinstance(region, InputRegion) else int(region.num_weights)
 
 
-def _downward(circuit: Circuit, rows: Evidence, weights: Floats, shown: list[Floats],
-              products: list[Any]) -> Iterator[Floats]:
+def _downward(
+    circuit: Circuit, rows: Evidence, weights: Floats, shown: list[Floats], products: list[Any]
+) -> Iterator[Floats]:
     """(parameters, N) flows of the regions, from the root down, after an upward pass."""
     flow: list[Any] = [None] * circuit.num_regions
     flow[-1] = np.where(shown[-1] > 0, weights, 0.0)
@@ -101,7 +106,9 @@ def _edge_flows(region: Any, ratio: Floats, products: Floats) -> Floats:
     """(edges, N) ratio_k w_kp product_p, without those that a sparse region has not."""
     if region.is_sparse:
         unit = np.repeat(np.arange(region.num_units), np.diff(region.weights.indptr))
-        sparse: Floats = ratio[unit] * products[region.weights.indices] * region.weights.data[:, None]
+        sparse: Floats = (
+            ratio[unit] * products[region.weights.indices] * region.weights.data[:, None]
+        )
         return sparse
     dense: Floats = ratio[:, None] * region.weights[:, :, None]
     dense *= products

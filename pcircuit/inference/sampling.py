@@ -23,6 +23,7 @@ p at sum unit k with probability proportional to ``weights[k, p]`` times the val
 inside a region matter, so the powers of two that the upward pass takes out need not be put back; rows that it
 marks as suspect use logarithms instead.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -41,12 +42,23 @@ from pcircuit.inference.likelihood import log_parts, upward
 from pcircuit.inference.log_domain import log_units
 
 BLOCK_VALUES = 3_000_000  # uniforms, or unit values, that are held at once
-MAX_ROWS, MIN_ROWS = 4096, 64  # of a block: the working arrays of a region stay in the cache, calls stay few
-DRAWN_ROWS, DRAWN_VALUES = 1024, 20_000_000  # without evidence, so that calls do not take longer than work
+MAX_ROWS, MIN_ROWS = (
+    4096,
+    64,
+)  # of a block: the working arrays of a region stay in the cache, calls stay few
+DRAWN_ROWS, DRAWN_VALUES = (
+    1024,
+    20_000_000,
+)  # without evidence, so that calls do not take longer than work
 
 
-def sample(circuit: Circuit | Mixture, num_samples: int | None = None, *, evidence: ArrayLike | None = None,
-           rng: Seed = None) -> NDArray[np.unsignedinteger[Any]]:
+def sample(
+    circuit: Circuit | Mixture,
+    num_samples: int | None = None,
+    *,
+    evidence: ArrayLike | None = None,
+    rng: Seed = None,
+) -> NDArray[np.unsignedinteger[Any]]:
     """Draw rows from a circuit, or complete rows that are observed in part.
 
     Without evidence x_n ~ p(x), independently.  With evidence the missing entries of row n are drawn from
@@ -117,33 +129,44 @@ def sample(circuit: Circuit | Mixture, num_samples: int | None = None, *, eviden
     _check_size(count, circuit.num_variables * dtype.itemsize)
     rows = np.empty((count, circuit.num_variables), dtype=dtype)
     tables = _tables(circuit)
-    step = _rows_per_block(circuit.num_units, MIN_ROWS) if observed is not None else _rows_per_block(
-        len(tables), min(DRAWN_ROWS, DRAWN_VALUES // len(tables)))
+    step = (
+        _rows_per_block(circuit.num_units, MIN_ROWS)
+        if observed is not None
+        else _rows_per_block(len(tables), min(DRAWN_ROWS, DRAWN_VALUES // len(tables)))
+    )
     piece, space = _rows_per_block(len(tables), MIN_ROWS), np.empty((len(tables), min(step, count)))
     for start in range(0, count, step):
-        block = rows[start:start + step]
-        uniforms = space[:, :len(block)]
-        for lo in range(0, len(block), piece):  # a whole block beside its transpose would take twice the memory
-            uniforms[:, lo:lo + piece] = rng.random((min(piece, len(block) - lo), len(tables))).T
+        block = rows[start : start + step]
+        uniforms = space[:, : len(block)]
+        for lo in range(
+            0, len(block), piece
+        ):  # a whole block beside its transpose would take twice the memory
+            uniforms[:, lo : lo + piece] = rng.random((min(piece, len(block) - lo), len(tables))).T
         if observed is None:
             _draw_rows(tables, uniforms, block)
         else:
-            _complete_rows(circuit, observed[start:start + step], uniforms, block, start)
+            _complete_rows(circuit, observed[start : start + step], uniforms, block, start)
     return rows
 
 
-def _of_mixture(mixture: Mixture, num_samples: int | None, evidence: ArrayLike | None,
-                rng: np.random.Generator) -> NDArray[np.unsignedinteger[Any]]:
+def _of_mixture(
+    mixture: Mixture, num_samples: int | None, evidence: ArrayLike | None, rng: np.random.Generator
+) -> NDArray[np.unsignedinteger[Any]]:
     """Which circuit each row comes from, given its evidence; then the rows of each circuit.
 
     With a generator for each of these, a longer sample draws the same numbers for its first rows as a shorter one.
     """
     first = mixture.circuits[0]
-    choice, *own = (np.random.default_rng(seed) for seed in rng.integers(2**32, size=(len(mixture.circuits) + 1, 4)))
+    choice, *own = (
+        np.random.default_rng(seed)
+        for seed in rng.integers(2**32, size=(len(mixture.circuits) + 1, 4))
+    )
     observed = None if evidence is None else check_evidence(first, evidence, name="evidence")
     count = _checked_count(num_samples, observed)
     _check_size(count, np.dtype(float).itemsize)
-    share = np.broadcast_to(mixture.weights, (1 if observed is None else len(observed), len(mixture.weights)))
+    share = np.broadcast_to(
+        mixture.weights, (1 if observed is None else len(observed), len(mixture.weights))
+    )
     if observed is not None:
         logs = np.stack(list(log_parts(mixture, observed)), axis=1)
         best = logs.max(axis=1, keepdims=True)
@@ -153,7 +176,9 @@ def _of_mixture(mixture: Mixture, num_samples: int | None, evidence: ArrayLike |
         share /= share.sum(axis=1, keepdims=True)
         observed = np.broadcast_to(observed, (count, mixture.num_variables))
     cumulative = np.cumsum(share, axis=1)
-    cumulative[cumulative >= cumulative[:, -1:]] = np.inf  # no gap after the last circuit that is possible
+    cumulative[cumulative >= cumulative[:, -1:]] = (
+        np.inf
+    )  # no gap after the last circuit that is possible
     member = (cumulative <= choice.random(count)[:, None]).sum(axis=1)
     rows = np.empty((count, mixture.num_variables), dtype=_category_dtype(first))
     for m, circuit in enumerate(mixture.circuits):
@@ -168,13 +193,17 @@ def _checked_count(num_samples: int | None, evidence: Evidence | None) -> int:
     """The number of rows that `num_samples` and `evidence` together ask for."""
     if num_samples is None:
         if evidence is None:
-            raise ValueError("`num_samples` is missing: give the number of rows to draw, or `evidence` to "
-                             "complete")
+            raise ValueError(
+                "`num_samples` is missing: give the number of rows to draw, or `evidence` to "
+                "complete"
+            )
         return len(evidence)
     count = check_whole_number(num_samples, "num_samples", 0)
     if evidence is not None and len(evidence) not in (1, count):
-        raise ValueError(f"`num_samples` is {count} but `evidence` has {len(evidence)} rows: leave "
-                         "`num_samples` out, or give one row of evidence to repeat")
+        raise ValueError(
+            f"`num_samples` is {count} but `evidence` has {len(evidence)} rows: leave "
+            "`num_samples` out, or give one row of evidence to repeat"
+        )
     return count
 
 
@@ -202,11 +231,14 @@ class _Table(NamedTuple):
     stride: int  # first stride of the search, half a padded row
     variable: int  # of a leaf, else -1
     children: tuple[int, ...]  # child regions
-    outcomes: tuple[NDArray[Any], ...]  # per child (E,) where its search starts; at a leaf one array: the category
+    outcomes: tuple[
+        NDArray[Any], ...
+    ]  # per child (E,) where its search starts; at a leaf one array: the category
 
 
 def _tables(circuit: Circuit) -> list[_Table]:
     """The search tables of all regions, made once and kept with the circuit."""
+
     def make() -> list[_Table]:
         tables: list[_Table] = []
         dtype = _category_dtype(circuit)
@@ -217,8 +249,12 @@ def _tables(circuit: Circuit) -> list[_Table]:
     return derived(circuit, "sampling_tables", make)
 
 
-def _table(region: InputRegion | InnerRegion, children: list[int], tables: list[_Table],
-           dtype: np.dtype[Any]) -> _Table:
+def _table(
+    region: InputRegion | InnerRegion,
+    children: list[int],
+    tables: list[_Table],
+    dtype: np.dtype[Any],
+) -> _Table:
     """Search table of one region, given those of its children."""
     outcome: NDArray[Any]
     last: Ints | None = None
@@ -233,13 +269,25 @@ def _table(region: InputRegion | InnerRegion, children: list[int], tables: list[
     else:
         weights = region.weights
         starts, ends = weights.indptr[:-1].astype(np.intp), weights.indptr[1:].astype(np.intp)
-        cumulative = np.concatenate([_cumulative(weights.data[None, lo:hi])[0]
-                                     for lo, hi in zip(starts.tolist(), ends.tolist(), strict=True)])
+        cumulative = np.concatenate(
+            [
+                _cumulative(weights.data[None, lo:hi])[0]
+                for lo, hi in zip(starts.tolist(), ends.tolist(), strict=True)
+            ]
+        )
         last = np.repeat(ends - 1, ends - starts)
         outcome = weights.indices
         padded = 1 << int((ends - starts).max() - 1).bit_length()
     if isinstance(region, InputRegion):
-        return _Table(cumulative.ravel(), starts, last, padded // 2, region.variable, (), (outcome.astype(dtype),))
+        return _Table(
+            cumulative.ravel(),
+            starts,
+            last,
+            padded // 2,
+            region.variable,
+            (),
+            (outcome.astype(dtype),),
+        )
     outcomes = tuple(tables[c].starts[region.products[outcome, a]] for a, c in enumerate(children))
     return _Table(cumulative.ravel(), starts, last, padded // 2, -1, tuple(children), outcomes)
 
@@ -272,7 +320,7 @@ def _search(table: _Table, position: Ints, uniforms: Floats) -> Ints:
     while stride:
         # entry `position + stride - 1`, by shifting the table; "clip" skips a check that cannot fail
         if last is None:
-            bound = table.cumulative[stride - 1:].take(position, mode="clip")
+            bound = table.cumulative[stride - 1 :].take(position, mode="clip")
         else:  # rows of unequal length: a stride beyond the end of a row reads its last entry, 1
             bound = table.cumulative.take(np.minimum(position + (stride - 1), last), mode="clip")
         position = position + (bound <= uniforms) * np.intp(stride)
@@ -280,7 +328,9 @@ def _search(table: _Table, position: Ints, uniforms: Floats) -> Ints:
     return position
 
 
-def _complete_rows(circuit: Circuit, evidence: Evidence, uniforms: Floats, rows: Evidence, start: int) -> None:
+def _complete_rows(
+    circuit: Circuit, evidence: Evidence, uniforms: Floats, rows: Evidence, start: int
+) -> None:
     """Fill `rows` (n, V) with `evidence`, drawn by `uniforms` (R, n) where that is -1; row 0 is `start`."""
     shown, products, _, suspect = upward(circuit, evidence)
     impossible = shown[-1][0] == 0
@@ -291,21 +341,31 @@ def _complete_rows(circuit: Circuit, evidence: Evidence, uniforms: Floats, rows:
         _refuse(start + int(np.argmax(impossible)))
     rows[:] = _descend(circuit, evidence, uniforms, products, _posterior)
     if suspect.any():
-        rows[suspect] = _descend(circuit, evidence[suspect], uniforms[:, suspect], log_products,
-                                 _posterior_of_logs)
+        rows[suspect] = _descend(
+            circuit, evidence[suspect], uniforms[:, suspect], log_products, _posterior_of_logs
+        )
 
 
 def _refuse(row: int) -> NoReturn:
     """Raise for a row of evidence that cannot happen."""
-    raise ValueError(f"`evidence` has probability zero at row {row}: nothing can be drawn given an impossible row, so "
-                     "mark more of it as missing (-1)")
+    raise ValueError(
+        f"`evidence` has probability zero at row {row}: nothing can be drawn given an impossible row, so "
+        "mark more of it as missing (-1)"
+    )
 
 
-def _descend(circuit: Circuit, evidence: Evidence, uniforms: Floats, products: list[Any],
-             posterior: Callable[[Weights, Ints, Floats], Floats]) -> Evidence:
+def _descend(
+    circuit: Circuit,
+    evidence: Evidence,
+    uniforms: Floats,
+    products: list[Any],
+    posterior: Callable[[Weights, Ints, Floats], Floats],
+) -> Evidence:
     """(n, V) completed rows, by the walk from the root with the posterior weights of each row."""
     tables = _tables(circuit)
-    rows = evidence.astype(_category_dtype(circuit))  # -1 turns into some category and is overwritten
+    rows = evidence.astype(
+        _category_dtype(circuit)
+    )  # -1 turns into some category and is overwritten
     units: list[Any] = [None] * len(tables)
     units[-1] = np.zeros(len(rows), dtype=np.intp)
     for r in range(len(tables) - 1, -1, -1):
@@ -331,7 +391,9 @@ def _posterior(weights: Weights, units: Ints, products: Floats) -> Floats:
 def _posterior_of_logs(weights: Weights, units: Ints, log_products: Floats) -> Floats:
     """The same from natural logarithms (P, n); the largest weight of each sample is 1."""
     with np.errstate(divide="ignore"):
-        log_posterior = np.log(_posterior(weights, units, np.ones_like(log_products))) + log_products
+        log_posterior = (
+            np.log(_posterior(weights, units, np.ones_like(log_products))) + log_products
+        )
     relative: Floats = np.exp(log_posterior - log_posterior.max(axis=0))
     return relative
 
@@ -339,6 +401,10 @@ def _posterior_of_logs(weights: Weights, units: Ints, log_products: Floats) -> F
 def _invert(weights: Floats, uniforms: Floats) -> Ints:
     """(n,) outcome of each sample from its own weights (P, n) and a uniform (n,), by inversion."""
     cumulative = np.cumsum(weights, axis=0)
-    threshold = uniforms * cumulative[-1]  # rounds below the total, since a uniform is at most 1 - 2**-53 ...
-    outcome: Ints = np.minimum((cumulative <= threshold).sum(axis=0), len(weights) - 1)  # ... but for a total of 0
+    threshold = (
+        uniforms * cumulative[-1]
+    )  # rounds below the total, since a uniform is at most 1 - 2**-53 ...
+    outcome: Ints = np.minimum(
+        (cumulative <= threshold).sum(axis=0), len(weights) - 1
+    )  # ... but for a total of 0
     return outcome

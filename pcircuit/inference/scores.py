@@ -19,6 +19,7 @@ by region and block by block.  Coordinates are in the order of `Flows`: all edge
 
 The kernels (`inference.compiled.row_scores`) do the same with a tile of rows; `_add_blocks` is their twin in NumPy.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -121,7 +122,9 @@ def score_of_flows(circuit: Circuit, flows: Flows) -> Floats:
 
 def _units(circuit: Circuit) -> tuple[Ints, Floats]:
     """(P,) the unit of each parameter, numbered from 0 in their order, and (P,) the parameters."""
-    order = sorted(zip(region_slices(circuit), circuit.regions, strict=True), key=lambda one: one[0].start)
+    order = sorted(
+        zip(region_slices(circuit), circuit.regions, strict=True), key=lambda one: one[0].start
+    )
     sizes, values = [], []
     for _, region in order:
         if isinstance(region, InputRegion):
@@ -197,8 +200,12 @@ def scores(circuit: Circuit, data: ArrayLike, *, directions: ArrayLike | None = 
     return result
 
 
-SCORES = Kernels("scores", 5.0, "inference/compiled/row_scores.score_tiles", lambda: [
-    scores(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS])
+SCORES = Kernels(
+    "scores",
+    5.0,
+    "inference/compiled/row_scores.score_tiles",
+    lambda: [scores(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS],
+)
 
 
 def _checked_directions(directions: Any, P: int) -> tuple[int, Any]:
@@ -214,26 +221,38 @@ def _checked_directions(directions: Any, P: int) -> tuple[int, Any]:
     return directions.shape[1], directions
 
 
-def _add_by_kernel(circuit: Circuit, rows: Evidence, parts: list[slice], directions: Any, result: Floats) -> Ints:
+def _add_by_kernel(
+    circuit: Circuit, rows: Evidence, parts: list[slice], directions: Any, result: Floats
+) -> Ints:
     """Scores or their products by the kernels, into zeros; returns which rows are left to NumPy: at the worst all."""
     is_sparse = directions is None or not isinstance(directions, np.ndarray)
     may_be = is_sparse and circuit.num_regions > 1 and len(rows) and not may_overflow(circuit)
-    if not may_be or (directions is not None and result.shape[1] > MOST_DIRECTIONS) \
-            or SCORES.in_numpy(flow_seconds(circuit, len(rows))):
+    if (
+        not may_be
+        or (directions is not None and result.shape[1] > MOST_DIRECTIONS)
+        or SCORES.in_numpy(flow_seconds(circuit, len(rows)))
+    ):
         return np.arange(len(rows))
     from pcircuit.inference.compiled.row_scores import Directions, score_tiles
+
     packed, layout = pack(circuit), sums_layout(circuit)
     inputs = num_inputs(packed)
-    tile, group = new_work(circuit, layout._replace(num_flows=layout.num_flows + int(inputs.max())), 1, np.inf)
+    tile, group = new_work(
+        circuit, layout._replace(num_flows=layout.num_flows + int(inputs.max())), 1, np.inf
+    )
     first_input = np.array([parts[leaf].start for leaf in circuit.vtree.leaf_of().tolist()])
-    wanted = Directions(*_csr(directions), np.empty(0 if directions is None else result.shape[1] * STRIDE),
-                        first_input, inputs)
+    wanted = Directions(
+        *_csr(directions),
+        np.empty(0 if directions is None else result.shape[1] * STRIDE),
+        first_input,
+        inputs,
+    )
     left = []
     for start in range(0, len(rows), len(group.roots)):
         stop = min(start + len(group.roots), len(rows))
         load_group(circuit, packed.categories, rows, start, stop, group)
         score_tiles(packed, layout, tile, group, stop - start, NOTHING, wanted, result[start:stop])
-        left.append(start + np.flatnonzero(group.suspects[:stop - start]))
+        left.append(start + np.flatnonzero(group.suspects[: stop - start]))
     return np.concatenate(left)
 
 
@@ -241,21 +260,31 @@ def _csr(directions: Any) -> tuple[Ints, Ints, Floats]:
     """Pointers, columns and values, all empty for scores that are wanted whole."""
     if directions is None:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)
-    return (directions.indptr.astype(np.int64), directions.indices.astype(np.int64),
-            directions.data.astype(np.float64))
+    return (
+        directions.indptr.astype(np.int64),
+        directions.indices.astype(np.int64),
+        directions.data.astype(np.float64),
+    )
 
 
-def _add_blocks(circuit: Circuit, rows: Evidence, parts: list[slice], directions: Any, result: Floats) -> None:
+def _add_blocks(
+    circuit: Circuit, rows: Evidence, parts: list[slice], directions: Any, result: Floats
+) -> None:
     """The same in NumPy, block by block."""
     cut = None if directions is None else [directions[part] for part in parts]
     widest = max(part.stop - part.start for part in parts)
     step = 1 if may_overflow(circuit) else max(1, min(BLOCK_ROWS, BLOCK_VALUES // widest))
     for start in range(0, len(rows), step):
-        _add_block(circuit, rows[start:start + step], parts, cut, result[start:start + step])
+        _add_block(circuit, rows[start : start + step], parts, cut, result[start : start + step])
 
 
-def _add_block(circuit: Circuit, rows: Evidence, parts: list[slice], directions: list[Any] | None,
-               result: Floats) -> None:
+def _add_block(
+    circuit: Circuit,
+    rows: Evidence,
+    parts: list[slice],
+    directions: list[Any] | None,
+    result: Floats,
+) -> None:
     """Scores of a block of rows, or their products with the directions, into zeros."""
     if directions is None:
         for r, flows in flows_of_rows(circuit, rows):

@@ -6,6 +6,7 @@ and no thread is left behind when a call ends, even if an exception or Ctrl-C en
 The thread that calls is one of them, and works where it would only wait for the others.  A thread less is begun, and
 none waits, for milliseconds at times, in the queue of a busy processor while the one that the caller left is idle.
 """
+
 from __future__ import annotations
 
 import os
@@ -56,8 +57,12 @@ def workers(n_jobs: int | None) -> Iterator[ThreadPoolExecutor | None]:
 
 
 @contextmanager
-def map_in_threads(function: Callable[[T], Result], arguments: Sequence[T], n_jobs: int | None,
-                   pool: ThreadPoolExecutor | None = None) -> Iterator[Iterator[Result]]:
+def map_in_threads(
+    function: Callable[[T], Result],
+    arguments: Sequence[T],
+    n_jobs: int | None,
+    pool: ThreadPoolExecutor | None = None,
+) -> Iterator[Iterator[Result]]:
     """Context of an iterator over ``function(argument)`` in the order of `arguments`, `n_jobs` at a time.
 
     Work is cut by the caller without looking at `n_jobs` (None: all CPUs), and results are combined in order, so that
@@ -123,14 +128,18 @@ def rows_per_unit(num_rows: int, arithmetic: int, most_categories: int) -> int:
     ([32, 512, 640, 6272], 512)
     """
     few = min(max(arithmetic // UNIT_WORK, 2), FEW_UNITS)
-    most = max(min(num_rows // TILE, num_rows // (8 * most_categories)), 2 if num_rows > 3 * most_categories else 1)
+    most = max(
+        min(num_rows // TILE, num_rows // (8 * most_categories)),
+        2 if num_rows > 3 * most_categories else 1,
+    )
     units = min(max(num_rows // LEAST_ROWS, few), MOST_UNITS, most)
     units = 1 << units.bit_length() - 1
     return max(-(-num_rows // (units * STEP)), 1) * STEP
 
 
-def _in_order(pool: ThreadPoolExecutor, function: Callable[[T], Result], arguments: Sequence[T],
-              n_jobs: int) -> Iterator[Result]:
+def _in_order(
+    pool: ThreadPoolExecutor, function: Callable[[T], Result], arguments: Sequence[T], n_jobs: int
+) -> Iterator[Result]:
     """Yield the results; at most 2 `n_jobs` pieces of work are begun, waiting for a thread, or done and not yielded."""
     left = deque(arguments)
     asked: deque[tuple[Future[Result], T]] = deque()
@@ -142,12 +151,16 @@ def _in_order(pool: ThreadPoolExecutor, function: Callable[[T], Result], argumen
             yield asked.popleft()[0].result()
 
 
-def _submitted(pool: ThreadPoolExecutor, function: Callable[[T], Result], argument: T) -> Future[Result]:
+def _submitted(
+    pool: ThreadPoolExecutor, function: Callable[[T], Result], argument: T
+) -> Future[Result]:
     """The work given to the pool; while the interpreter ends no pool takes any, and it is left to `_help`."""
     try:
         return pool.submit(function, argument)
     except RuntimeError as error:
-        if "after interpreter shutdown" not in str(error):  # which is raised before the work is in the pool's queue
+        if "after interpreter shutdown" not in str(
+            error
+        ):  # which is raised before the work is in the pool's queue
             raise
         return Future()
 
@@ -170,5 +183,9 @@ def count_jobs(n_jobs: int | None) -> int:
     """`n_jobs` as a positive number of threads; None stands for the CPUs this process may use."""
     n_jobs = check_whole_number(n_jobs, "n_jobs", 1, none="all CPUs")
     if n_jobs is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return (
+            len(os.sched_getaffinity(0))
+            if hasattr(os, "sched_getaffinity")
+            else os.cpu_count() or 1
+        )
     return n_jobs

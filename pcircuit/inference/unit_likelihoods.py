@@ -5,6 +5,7 @@
 One upward pass computes them all; `node_likelihoods` gives them row by row, and `mean_node_likelihoods` only
 averages them, which is all that a test statistic needs and avoids the table (N, units).
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -28,8 +29,9 @@ from pcircuit.inference.threads import count_jobs, map_in_threads
 NUMPY_ROWS = 256
 
 
-def node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike | None = None,
-                     n_jobs: int | None = None) -> Floats:
+def node_likelihoods(
+    circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike | None = None, n_jobs: int | None = None
+) -> Floats:
     """Likelihood of units for each row: l_j(x_n) = p_j(x_{S_j}) for unit j with scope S_j.
 
     Parameters
@@ -69,15 +71,18 @@ def node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike | No
     """
     rows, _ = as_integer_table(circuit, data), count_jobs(n_jobs)
     ids = checked_nodes(circuit, nodes)
-    with memory_for(f"a table of {len(rows)} rows and {len(ids)} nodes", 8 * len(rows) * len(ids),
-                    "pass fewer rows at a time or fewer `nodes`, or take the mean by mean_node_likelihoods"):
+    with memory_for(
+        f"a table of {len(rows)} rows and {len(ids)} nodes",
+        8 * len(rows) * len(ids),
+        "pass fewer rows at a time or fewer `nodes`, or take the mean by mean_node_likelihoods",
+    ):
         result = np.empty((len(rows), len(ids)))
 
     if evaluated_in_numpy(circuit, len(rows)):
         refuse_out_of_range(circuit, rows)
         for start in range(0, len(rows), NUMPY_ROWS):
-            block = rows[start:start + NUMPY_ROWS]
-            result[start:start + NUMPY_ROWS] = _values_in_numpy(circuit, block)[ids].T
+            block = rows[start : start + NUMPY_ROWS]
+            result[start : start + NUMPY_ROWS] = _values_in_numpy(circuit, block)[ids].T
         return result
     readers, free = unit_readers(circuit, ids), free_work(circuit, "unit_work")
 
@@ -91,8 +96,9 @@ def node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike | No
     return result
 
 
-def mean_node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike | None = None,
-                          n_jobs: int | None = None) -> Floats:
+def mean_node_likelihoods(
+    circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike | None = None, n_jobs: int | None = None
+) -> Floats:
     """Mean over the rows of the likelihood of units: (1/N) sum_n l_j(x_n).
 
     Parameters
@@ -148,17 +154,21 @@ def mean_node_likelihoods(circuit: Circuit, data: ArrayLike, *, nodes: ArrayLike
     return total / len(rows)
 
 
-def _read_chunk(circuit: Circuit, data: Evidence, start: int, stop: int, wanted: Wanted,
-                free: list[Any]) -> Ints | None:
+def _read_chunk(
+    circuit: Circuit, data: Evidence, start: int, stop: int, wanted: Wanted, free: list[Any]
+) -> Ints | None:
     """Read units off rows start..stop, group by group, into table rows or totals; returns the suspect rows, or None."""
     from pcircuit.compiled.tiles import upward_tiles
+
     packed, layout = pack(circuit), stack_layout(circuit)
-    tile, group = work = borrow(free, lambda: new_work(circuit, layout, len(packed.region) + 1, STACK_BYTES))
+    tile, group = work = borrow(
+        free, lambda: new_work(circuit, layout, len(packed.region) + 1, STACK_BYTES)
+    )
     suspects = []
     for lo in range(start, stop, len(group.roots)):
         rows = min(len(group.roots), stop - lo)
         load_group(circuit, packed.categories, data, lo, lo + rows, group)
-        here, before = wanted._replace(table=wanted.table[lo:lo + rows]), wanted.totals.copy()
+        here, before = wanted._replace(table=wanted.table[lo : lo + rows]), wanted.totals.copy()
         upward_tiles(packed, layout, tile, group, rows, here)
         if group.suspects[:rows].any():
             suspects.append(lo + np.flatnonzero(group.suspects[:rows]))
@@ -174,7 +184,7 @@ def _mean_in_numpy(circuit: Circuit, rows: Evidence, ids: Ints) -> Floats:
     """(m,) means over the rows: infinite where a likelihood is, and not where only their sum leaves the doubles."""
     total, scaled = np.zeros(len(ids)), np.zeros(len(ids))
     for start in range(0, len(rows), NUMPY_ROWS):
-        values = _values_in_numpy(circuit, rows[start:start + NUMPY_ROWS])[ids]
+        values = _values_in_numpy(circuit, rows[start : start + NUMPY_ROWS])[ids]
         with np.errstate(over="ignore"):
             total += values.sum(axis=1)
             scaled += (values / len(rows)).sum(axis=1)

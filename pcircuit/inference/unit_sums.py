@@ -1,4 +1,5 @@
 """Sums over the products that use the same unit: in the downward pass, flows of products become flows of units."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -20,6 +20,7 @@ broken by other rules.
 
 `chow_liu_tree` finds the tree, `chow_liu_circuit` writes it with its parameters as a deterministic circuit.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -30,15 +31,25 @@ from pcircuit.array_types import Evidence, Floats, Ints
 from pcircuit.arrays import check_integers, check_memory
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.evidence import MOST_WEIGHT
-from pcircuit.learning.pair_counts import checked_table, checked_weights, pair_counts, refuse_large_pairs
+from pcircuit.learning.pair_counts import (
+    checked_table,
+    checked_weights,
+    pair_counts,
+    refuse_large_pairs,
+)
 from pcircuit.learning.pair_information import mutual_information
 from pcircuit.vtree import VTree
 
 RESOLUTION = 1e-12  # nats; above the round-off of the information, far below what data can resolve
 
 
-def chow_liu_tree(data: ArrayLike, *, num_categories: ArrayLike | None = None, pseudocount: float = 0.1,
-                  weights: ArrayLike | None = None) -> Ints:
+def chow_liu_tree(
+    data: ArrayLike,
+    *,
+    num_categories: ArrayLike | None = None,
+    pseudocount: float = 0.1,
+    weights: ArrayLike | None = None,
+) -> Ints:
     """Chow-Liu tree of a table: the spanning tree with the largest total mutual information.
 
     argmax over trees of ``sum_{(i, j) in tree} I(X_i; X_j)``, with the smoothed pairwise frequencies of the
@@ -105,12 +116,19 @@ def chow_liu_tree(data: ArrayLike, *, num_categories: ArrayLike | None = None, p
     """
     table, categories = checked_table(data, num_categories)
     pseudocount = checked_pseudocount(pseudocount)
-    information = mutual_information(table, categories, pseudocount, checked_weights(weights, len(table)))
+    information = mutual_information(
+        table, categories, pseudocount, checked_weights(weights, len(table))
+    )
     return _rooted_at_centre(_maximum_spanning_tree(information, categories))
 
 
-def chow_liu_circuit(data: ArrayLike, *, num_categories: ArrayLike | None = None, pseudocount: float = 0.1,
-                     tree: ArrayLike | None = None) -> Circuit:
+def chow_liu_circuit(
+    data: ArrayLike,
+    *,
+    num_categories: ArrayLike | None = None,
+    pseudocount: float = 0.1,
+    tree: ArrayLike | None = None,
+) -> Circuit:
     """Chow-Liu distribution of a table as a deterministic circuit.
 
     ``p(x) = p(x_root) prod_v p(x_v | x_parent(v))`` with the smoothed frequencies of the module's head.
@@ -184,7 +202,9 @@ def chow_liu_circuit(data: ArrayLike, *, num_categories: ArrayLike | None = None
     for r, v in enumerate(vtree.variables.tolist()):
         is_inner = v < 0
         if is_inner:
-            v = int(vtree.variables[r - 1])  # its own leaf is the last child, numbered just before it
+            v = int(
+                vtree.variables[r - 1]
+            )  # its own leaf is the last child, numbered just before it
         elif r < vtree.root and vtree.children(vtree.parent(r))[-1] == r:
             regions.append(InputRegion(v, np.eye(categories[v])))
             continue
@@ -237,7 +257,9 @@ def _maximum_spanning_tree(information: Floats, categories: Ints) -> Ints:
     ranked = np.lexsort((np.arange(V), categories, steps.diagonal(), -steps.sum(axis=1)))
     steps = steps[np.ix_(ranked, ranked)]
     outside = np.arange(V) > 0
-    nearest = np.zeros(V, dtype=np.int64)  # the node of the tree with the best edge to each node outside
+    nearest = np.zeros(
+        V, dtype=np.int64
+    )  # the node of the tree with the best edge to each node outside
     edges = np.empty((V - 1, 2), dtype=np.int64)
     best = steps[0].copy()
     for e in range(V - 1):
@@ -287,14 +309,21 @@ def _check_tables(categories: Ints, parent: Ints) -> None:
     """Raise if the tables of the circuit would not fit into memory, before any of them is made."""
     child = np.flatnonzero(parent >= 0)
     cells = categories[parent[child]] * categories[child]
-    total = int(cells.sum()) + int((categories[np.unique(parent[child])] ** 2).sum())  # of indicators
+    total = int(cells.sum()) + int(
+        (categories[np.unique(parent[child])] ** 2).sum()
+    )  # of indicators
     column = int(np.argmax(categories))
-    check_memory(f"the circuit, and the counts of a pair, of {len(categories)} columns of up to {categories[column]} "
-                 f"categories (column {column} of `data`)", 8 * (total + 2 * int(cells.max(initial=0))),
-                 "group categories, or lower `num_categories`")
+    check_memory(
+        f"the circuit, and the counts of a pair, of {len(categories)} columns of up to {categories[column]} "
+        f"categories (column {column} of `data`)",
+        8 * (total + 2 * int(cells.max(initial=0))),
+        "group categories, or lower `num_categories`",
+    )
 
 
-def _conditional_table(data: Evidence, categories: Ints, pseudocount: float, v: int, parent: int) -> Floats:
+def _conditional_table(
+    data: Evidence, categories: Ints, pseudocount: float, v: int, parent: int
+) -> Floats:
     """(C_parent, C_v) table p(x_v | x_parent), or (1, C_v) table p(x_v) of the root (parent -1)."""
     if parent < 0:
         column = data[data[:, v] >= 0, v].astype(np.int64)

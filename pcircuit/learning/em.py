@@ -19,6 +19,7 @@ so that nothing becomes impossible because the first batch does not show it.  It
 parameters: a unit that a batch hardly reaches has few flows in it and so little weight, where its share of the batch
 would be mere chance.  The steps shrink, so that parameters come to rest.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -41,13 +42,22 @@ from pcircuit.inference.likelihood import ENCODINGS, EVALUATION, log_likelihood,
 from pcircuit.inference.threads import count_jobs, workers
 from pcircuit.learning.em_options import EMSteps, EMWatch, grouped
 
-BLOCK_ROWS = 2 ** 16  # rows evaluated at a time at the end
+BLOCK_ROWS = 2**16  # rows evaluated at a time at the end
 MOST_SILENT = 1.0  # seconds of an epoch in NumPy
 
 
-def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudocount: float = 0.1,
-           weights: ArrayLike | None = None, steps: EMSteps | None = None, watch: EMWatch | None = None,
-           n_jobs: int | None = None, **keywords: Any) -> tuple[Circuit, Floats]:
+def fit_em(
+    circuit: Circuit,
+    data: ArrayLike,
+    *,
+    num_epochs: int = 100,
+    pseudocount: float = 0.1,
+    weights: ArrayLike | None = None,
+    steps: EMSteps | None = None,
+    watch: EMWatch | None = None,
+    n_jobs: int | None = None,
+    **keywords: Any,
+) -> tuple[Circuit, Floats]:
     """Fit all parameters of a circuit by expectation maximisation.
 
     Parameters
@@ -127,10 +137,21 @@ def fit_em(circuit: Circuit, data: ArrayLike, *, num_epochs: int = 100, pseudoco
             for batch in steps.batches(len(rows), rng):
                 counted = row_weight[batch]
                 share = counted.sum() / total_weight
-                if not share > 0:  # also where the rows weigh so little beside others that it underflows
+                if (
+                    not share > 0
+                ):  # also where the rows weigh so little beside others that it underflows
                     continue
-                edges, inputs, log = accumulate(circuit, packed, rows[batch], counted, n_jobs, free, in_numpy=in_numpy,
-                                                same_rows=steps.batch_size is None, pool=pool)
+                edges, inputs, log = accumulate(
+                    circuit,
+                    packed,
+                    rows[batch],
+                    counted,
+                    n_jobs,
+                    free,
+                    in_numpy=in_numpy,
+                    same_rows=steps.batch_size is None,
+                    pool=pool,
+                )
                 flows = _averaged(flows, (edges, inputs), steps.share(number), share)
                 packed = step(packed, flows[0], flows[1], pseudocount)
                 total, number = total + log, number + 1
@@ -149,19 +170,26 @@ def _expected_at_start(circuit: Circuit, total_weight: float) -> tuple[Floats, .
     return of_one.edges * total_weight, of_one.inputs * total_weight
 
 
-def _averaged(flows: tuple[Floats, ...], following: tuple[Floats, ...], weight: float,
-              share: float) -> tuple[Floats, ...]:
+def _averaged(
+    flows: tuple[Floats, ...], following: tuple[Floats, ...], weight: float, share: float
+) -> tuple[Floats, ...]:
     """The moving average with the flows of the next step, from rows with this share of the weight."""
     if share < 1.0:
         following = tuple(part / share for part in following)
     if weight == 1.0:  # full batches need no average
         return following
-    return tuple((1 - weight) * old + weight * new for old, new in zip(flows, following, strict=True))
+    return tuple(
+        (1 - weight) * old + weight * new for old, new in zip(flows, following, strict=True)
+    )
 
 
 def _expect(circuit: Circuit, num_rows: int) -> None:
     """Begin to compile, if kernels will pay over all epochs; those before they are ready run in NumPy."""
-    if chosen_engine() == AUTO and circuit.num_regions > 1 and flow_seconds(circuit, num_rows) >= EM.price:
+    if (
+        chosen_engine() == AUTO
+        and circuit.num_regions > 1
+        and flow_seconds(circuit, num_rows) >= EM.price
+    ):
         EM.begin()
 
 
@@ -176,15 +204,24 @@ def _is_in_numpy(circuit: Circuit, num_rows: int, say: Callable[[str], None]) ->
     return EM.in_numpy(seconds)
 
 
-EM = Kernels("EM", 20.0, "compiled/tiles.flow_tiles", lambda: [
-    fit_em(tiny_circuit(), np.zeros((1, 2), dtype=dtype), num_epochs=1) for dtype in ENCODINGS], (EVALUATION, FLOWS))
+EM = Kernels(
+    "EM",
+    20.0,
+    "compiled/tiles.flow_tiles",
+    lambda: [
+        fit_em(tiny_circuit(), np.zeros((1, 2), dtype=dtype), num_epochs=1) for dtype in ENCODINGS
+    ],
+    (EVALUATION, FLOWS),
+)
 
 
 def _step_in_numpy(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float) -> Packed:
     """The M-step: `packed` with the shares of the flows as parameters; rescale points renewed if needed."""
     table_row, is_missing = table_rows(packed)
     tables = np.ones_like(packed.tables)
-    tables[~is_missing] = _shares(inputs, table_row[~is_missing], packed.tables[~is_missing], pseudocount)
+    tables[~is_missing] = _shares(
+        inputs, table_row[~is_missing], packed.tables[~is_missing], pseudocount
+    )
     weights = _shares(edges, weight_rows(packed), packed.weights, pseudocount)
     return with_plan_for(packed._replace(weights=weights, tables=tables))
 
@@ -192,10 +229,16 @@ def _step_in_numpy(packed: Packed, edges: Floats, inputs: Floats, pseudocount: f
 def _step_by_kernel(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float) -> Packed:
     """The same, compiled."""
     from pcircuit.compiled.em_steps import maximize, plan
-    new = packed._replace(weights=np.empty_like(packed.weights), tables=np.empty_like(packed.tables))
+
+    new = packed._replace(
+        weights=np.empty_like(packed.weights), tables=np.empty_like(packed.tables)
+    )
     if not maximize(packed, edges, inputs, float(pseudocount), new.weights, new.tables):
-        new = new._replace(rescale=np.empty_like(packed.rescale), check_sums=np.empty_like(packed.check_sums),
-                           floors=np.empty_like(packed.floors))
+        new = new._replace(
+            rescale=np.empty_like(packed.rescale),
+            check_sums=np.empty_like(packed.check_sums),
+            floors=np.empty_like(packed.floors),
+        )
         plan(new, new.rescale, new.check_sums, new.floors, np.empty(len(packed.region)))
     return new
 
@@ -204,21 +247,27 @@ def _shares(flow: Floats, row: Ints, old: Floats, pseudocount: float) -> Floats:
     """Shares of the row's flow; a unit that nothing reaches keeps its parameters."""
     total = np.bincount(row, weights=flow) + pseudocount
     reached, per_row = total > 0, np.bincount(row)
-    share = (flow + (pseudocount / np.maximum(per_row, 1))[row]) / np.where(reached, total, 1.0)[row]
+    share = (flow + (pseudocount / np.maximum(per_row, 1))[row]) / np.where(reached, total, 1.0)[
+        row
+    ]
     return np.where(reached[row], share, old)
 
 
-def _weighted_log_likelihood(circuit: Circuit, data: Evidence, weights: Floats, n_jobs: int | None) -> float:
+def _weighted_log_likelihood(
+    circuit: Circuit, data: Evidence, weights: Floats, n_jobs: int | None
+) -> float:
     """Weighted sum of the rows' log-likelihoods, in blocks: memory does not grow with the rows."""
     total = 0.0
     for start in range(0, len(data), BLOCK_ROWS):
-        counted = weights[start:start + BLOCK_ROWS]
-        logs = log_likelihood(circuit, data[start:start + BLOCK_ROWS], n_jobs=n_jobs)
+        counted = weights[start : start + BLOCK_ROWS]
+        logs = log_likelihood(circuit, data[start : start + BLOCK_ROWS], n_jobs=n_jobs)
         total += float(np.dot(counted[counted > 0], logs[counted > 0]))
     return total
 
 
-def _checked_rows(circuit: Circuit, data: ArrayLike, weights: ArrayLike | None) -> tuple[Evidence, Floats]:
+def _checked_rows(
+    circuit: Circuit, data: ArrayLike, weights: ArrayLike | None
+) -> tuple[Evidence, Floats]:
     """Checked data and row weights."""
     check_distribution(circuit)
     rows = check_evidence(circuit, data)

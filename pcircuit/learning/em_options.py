@@ -2,6 +2,7 @@
 
 `fit_em` takes an object of each kind, or the fields of both as keywords of their own.
 """
+
 from __future__ import annotations
 
 import sys
@@ -50,9 +51,15 @@ class EMSteps:
     rng: Seed = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "batch_size", check_whole_number(self.batch_size, "batch_size", 1, none="all rows"))
+        object.__setattr__(
+            self,
+            "batch_size",
+            check_whole_number(self.batch_size, "batch_size", 1, none="all rows"),
+        )
         if self.step_size is not None:
-            object.__setattr__(self, "step_size", check_number(self.step_size, "step_size", above=0, most=1))
+            object.__setattr__(
+                self, "step_size", check_number(self.step_size, "step_size", above=0, most=1)
+            )
 
     @property
     def is_full(self) -> bool:
@@ -107,7 +114,7 @@ class EMSteps:
             return
         order = rng.permutation(num_rows)
         for start in range(0, num_rows, self.batch_size):
-            yield order[start:start + self.batch_size]
+            yield order[start : start + self.batch_size]
 
 
 @dataclass(frozen=True)
@@ -142,7 +149,9 @@ class EMWatch:
         check_number(self.tolerance, "tolerance", least=0)
         check_flag(self.progress, "progress")
         if self.callback is not None and not callable(self.callback):
-            raise TypeError(f"`callback` must be callable, or None, found {type(self.callback).__name__}")
+            raise TypeError(
+                f"`callback` must be callable, or None, found {type(self.callback).__name__}"
+            )
 
     def stops(self, history: list[float]) -> bool:
         """Whether EM ends here: the last gain is below `tolerance`, if that is above 0, or else the callback says so.
@@ -166,7 +175,9 @@ class EMWatch:
         >>> EMWatch(callback=lambda epoch, value: epoch == 1).stops([-3.0, -2.0])
         True
         """
-        gain = float(history[-1]) - float(history[-2]) if len(history) > 1 else np.inf  # NaN where both are -inf
+        gain = (
+            float(history[-1]) - float(history[-2]) if len(history) > 1 else np.inf
+        )  # NaN where both are -inf
         has_converged = self.tolerance > 0 and gain < self.tolerance
         if has_converged or self.callback is None:
             return has_converged
@@ -174,11 +185,15 @@ class EMWatch:
         try:
             return bool(result)
         except (TypeError, ValueError):  # of an array, a table or pandas' NA
-            raise TypeError("`callback` must return what is true, to stop, or false, found "
-                            f"{type(result).__name__}: return one truth value, or None") from None
+            raise TypeError(
+                "`callback` must return what is true, to stop, or false, found "
+                f"{type(result).__name__}: return one truth value, or None"
+            ) from None
 
     @contextmanager
-    def bar(self, num_epochs: int) -> Iterator[tuple[Callable[[float], None], Callable[[str], None]]]:
+    def bar(
+        self, num_epochs: int
+    ) -> Iterator[tuple[Callable[[float], None], Callable[[str], None]]]:
         """A progress bar on standard error, as a context.
 
         It is drawn only with `progress`, on a terminal, and where `rich` is installed; else nothing is.
@@ -195,20 +210,38 @@ class EMWatch:
         remark : callable
             Takes a text to show beside the bar.
         """
-        is_seen = sys.stderr is not None and sys.stderr.isatty()  # None in programs without a console
+        is_seen = (
+            sys.stderr is not None and sys.stderr.isatty()
+        )  # None in programs without a console
         if not (self.progress and is_seen) or find_spec("rich") is None:
             yield lambda value: None, lambda remark: None
             return
         from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn  # these two move while nothing else does
-        with Progress(SpinnerColumn(), *Progress.get_default_columns(), TimeElapsedColumn(),
-                      console=Console(stderr=True), transient=True) as bar:
+        from rich.progress import (
+            Progress,
+            SpinnerColumn,
+            TimeElapsedColumn,
+        )  # these two move while nothing else does
+
+        with Progress(
+            SpinnerColumn(),
+            *Progress.get_default_columns(),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        ) as bar:
             task = bar.add_task("EM", total=num_epochs)
-            yield (lambda value: bar.update(task, advance=1, description=f"EM, log-likelihood {value:.4f}"),
-                   lambda remark: bar.update(task, description=remark))
+            yield (
+                lambda value: bar.update(
+                    task, advance=1, description=f"EM, log-likelihood {value:.4f}"
+                ),
+                lambda remark: bar.update(task, description=remark),
+            )
 
 
-def grouped(steps: EMSteps | None, watch: EMWatch | None, keywords: dict[str, Any]) -> tuple[EMSteps, EMWatch]:
+def grouped(
+    steps: EMSteps | None, watch: EMWatch | None, keywords: dict[str, Any]
+) -> tuple[EMSteps, EMWatch]:
     """Both groups, from objects or from the `keywords` that name their fields.
 
     Parameters
@@ -231,8 +264,10 @@ def grouped(steps: EMSteps | None, watch: EMWatch | None, keywords: dict[str, An
     known = {field.name: kind for kind in (EMSteps, EMWatch) for field in fields(kind)}
     for name in keywords:
         if name not in known:
-            raise TypeError(f"`fit_em` has no argument `{name}`, expected one of {', '.join(sorted(known))} besides "
-                            "those of its signature")
+            raise TypeError(
+                f"`fit_em` has no argument `{name}`, expected one of {', '.join(sorted(known))} besides "
+                "those of its signature"
+            )
     return _one_way("steps", EMSteps, steps, keywords), _one_way("watch", EMWatch, watch, keywords)
 
 
@@ -242,7 +277,11 @@ def _one_way(name: str, kind: type[T], given: T | None, keywords: dict[str, Any]
     if given is None:
         return kind(**own)
     if own:
-        raise TypeError(f"`{name}` is given and so is `{next(iter(own))}`, which is a part of it: give one of the two")
+        raise TypeError(
+            f"`{name}` is given and so is `{next(iter(own))}`, which is a part of it: give one of the two"
+        )
     if not isinstance(given, kind):
-        raise TypeError(f"`{name}` must be a pcircuit.{kind.__name__}, or None, found {type(given).__name__}")
+        raise TypeError(
+            f"`{name}` must be a pcircuit.{kind.__name__}, or None, found {type(given).__name__}"
+        )
     return given

@@ -19,6 +19,7 @@ With b variables that have children this makes V K input, b K product and (b - 1
 The structure decides what can be expressed, EM (`fit_em`) finds the parameters, and the start values decide
 which local maximum it finds; `hclt` says how they are chosen.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -31,11 +32,20 @@ from pcircuit.learning.chow_liu import checked_pseudocount, chow_liu_tree, tree_
 from pcircuit.learning.pair_counts import checked_table
 from pcircuit.learning.start_values import check_tables_fit, random_rows
 
-PERSISTENCE = 0.9  # probability, at the start, that a hidden variable repeats the state of its parent
+PERSISTENCE = (
+    0.9  # probability, at the start, that a hidden variable repeats the state of its parent
+)
 
 
-def hclt(data: ArrayLike, num_latents: int = 4, num_categories: ArrayLike | None = None, pseudocount: float = 0.1,
-         rng: Seed = 0, *, tree: ArrayLike | None = None) -> Circuit:
+def hclt(
+    data: ArrayLike,
+    num_latents: int = 4,
+    num_categories: ArrayLike | None = None,
+    pseudocount: float = 0.1,
+    rng: Seed = 0,
+    *,
+    tree: ArrayLike | None = None,
+) -> Circuit:
     """Hidden Chow-Liu tree of a table, with random start values for EM.
 
     ``p(x) = sum_z p(z_root) prod_v p(z_v | z_parent(v)) p(x_v | z_v)``, region by region as in the module's
@@ -122,17 +132,22 @@ def hclt(data: ArrayLike, num_latents: int = 4, num_categories: ArrayLike | None
     for r, v in enumerate(vtree.variables.tolist()):
         rows = 1 if r == vtree.root else num_latents
         if v >= 0:
-            regions.append(InputRegion(v, _input_rows(table[:, v], int(categories[v]), rows, pseudocount, rng)))
+            regions.append(
+                InputRegion(v, _input_rows(table[:, v], int(categories[v]), rows, pseudocount, rng))
+            )
         else:
             products = np.repeat(np.arange(num_latents)[:, None], len(vtree.children(r)), axis=1)
             regions.append(InnerRegion(products, _transitions(rows, num_latents, rng)))
     return Circuit(vtree, regions)
 
 
-def _input_rows(column: Evidence, num_categories: int, rows: int, pseudocount: float,
-                rng: np.random.Generator) -> Floats:
+def _input_rows(
+    column: Evidence, num_categories: int, rows: int, pseudocount: float, rng: np.random.Generator
+) -> Floats:
     """(rows, C) start values of p(x_v | z): the smoothed frequencies of the column, perturbed."""
-    counts: Floats = np.bincount(column[column >= 0].astype(np.int64), minlength=num_categories).astype(np.float64)
+    counts: Floats = np.bincount(
+        column[column >= 0].astype(np.int64), minlength=num_categories
+    ).astype(np.float64)
     smoothed = counts + (pseudocount or 1.0) / num_categories
     return random_rows(rows, num_categories, rng, smoothed)
 

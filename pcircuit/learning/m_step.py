@@ -3,6 +3,7 @@
 Expected flows add up over rows, so EM does not need all rows in one place: each machine computes the flows of its own
 rows (`expected_flows`), their sum comes here, and the new circuit goes back.  `fit_em` does the same in one place.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -59,16 +60,27 @@ def maximize(circuit: Circuit, flows: Flows, *, pseudocount: float = 0.1) -> Cir
     pseudocount = check_number(pseudocount, "pseudocount", least=0, most=MOST_WEIGHT)
     if not isinstance(flows, Flows):
         raise TypeError(f"`flows` must be pcircuit.Flows, found {type(flows).__name__}")
-    expected = (sum(region.num_weights for region in circuit.regions if isinstance(region, InnerRegion)),
-                sum(region.probs.size for region in circuit.regions if isinstance(region, InputRegion)))
+    expected = (
+        sum(region.num_weights for region in circuit.regions if isinstance(region, InnerRegion)),
+        sum(region.probs.size for region in circuit.regions if isinstance(region, InputRegion)),
+    )
     if (len(flows.edges), len(flows.inputs)) != expected:
-        raise ValueError(f"`flows` must be those of this circuit, with {expected[0]} edges and {expected[1]} inputs, "
-                         f"found {len(flows.edges)} and {len(flows.inputs)}")
-    return Circuit(circuit.vtree, [_region(region, flow, pseudocount)
-                                   for region, flow in zip(circuit.regions, flows.by_region(circuit), strict=True)])
+        raise ValueError(
+            f"`flows` must be those of this circuit, with {expected[0]} edges and {expected[1]} inputs, "
+            f"found {len(flows.edges)} and {len(flows.inputs)}"
+        )
+    return Circuit(
+        circuit.vtree,
+        [
+            _region(region, flow, pseudocount)
+            for region, flow in zip(circuit.regions, flows.by_region(circuit), strict=True)
+        ],
+    )
 
 
-def _region(region: InputRegion | InnerRegion, flow: Floats, pseudocount: float) -> InputRegion | InnerRegion:
+def _region(
+    region: InputRegion | InnerRegion, flow: Floats, pseudocount: float
+) -> InputRegion | InnerRegion:
     """A region with new parameters."""
     if isinstance(region, InputRegion):
         return InputRegion(region.variable, _shares(flow, region.probs, pseudocount))
@@ -78,7 +90,9 @@ def _region(region: InputRegion | InnerRegion, flow: Floats, pseudocount: float)
     ends = weights.indptr
     for k in range(region.num_units):
         part = slice(ends[k], ends[k + 1])
-        weights.data[part] = _shares(flow[None, part], region.weights.data[None, part], pseudocount)[0]
+        weights.data[part] = _shares(
+            flow[None, part], region.weights.data[None, part], pseudocount
+        )[0]
     return InnerRegion(region.products, weights)
 
 

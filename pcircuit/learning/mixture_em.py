@@ -8,6 +8,7 @@ with c_i the weight of row i.  One EM step for each circuit is enough for the li
 EM; Dempster, Laird and Rubin 1977), so an epoch here is an epoch of `fit_em` for each circuit on its share of every
 row.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -22,8 +23,15 @@ from pcircuit.learning.chow_liu import checked_pseudocount
 from pcircuit.learning.em import fit_em
 
 
-def fit_mixture(mixture: Mixture, data: ArrayLike, *, num_epochs: int = 10, pseudocount: float = 0.1,
-                weights: ArrayLike | None = None, n_jobs: int | None = None) -> tuple[Mixture, Floats]:
+def fit_mixture(
+    mixture: Mixture,
+    data: ArrayLike,
+    *,
+    num_epochs: int = 10,
+    pseudocount: float = 0.1,
+    weights: ArrayLike | None = None,
+    n_jobs: int | None = None,
+) -> tuple[Mixture, Floats]:
     """Fit weights and circuits of a mixture together, by expectation maximisation.
 
     Parameters
@@ -78,15 +86,23 @@ def fit_mixture(mixture: Mixture, data: ArrayLike, *, num_epochs: int = 10, pseu
     for _ in range(num_epochs):
         shares, mean = row_shares(mixture, rows, row_weight, n_jobs)
         history.append(mean)
-        circuits = [fit_em(circuit, rows, num_epochs=1, pseudocount=pseudocount, weights=share, n_jobs=n_jobs)[0]
-                    if share.any() else circuit for circuit, share in zip(mixture.circuits, shares, strict=True)]
+        circuits = [
+            fit_em(
+                circuit, rows, num_epochs=1, pseudocount=pseudocount, weights=share, n_jobs=n_jobs
+            )[0]
+            if share.any()
+            else circuit
+            for circuit, share in zip(mixture.circuits, shares, strict=True)
+        ]
         sums = shares.sum(axis=1)
         mixture = Mixture(circuits, sums / sums.sum() if sums.any() else mixture.weights)
     history.append(row_shares(mixture, rows, row_weight, n_jobs)[1])
     return mixture, np.array(history)
 
 
-def row_shares(mixture: Mixture, rows: Evidence, row_weight: Floats, n_jobs: int | None = None) -> tuple[Floats, float]:
+def row_shares(
+    mixture: Mixture, rows: Evidence, row_weight: Floats, n_jobs: int | None = None
+) -> tuple[Floats, float]:
     """The E-step: how much of each row's weight each circuit takes, and the mean log-likelihood.
 
     Parameters
@@ -112,5 +128,8 @@ def row_shares(mixture: Mixture, rows: Evidence, row_weight: Floats, n_jobs: int
         total = shares.sum(axis=0)
         row_log = best + np.log(total)
     counted = row_weight > 0
-    mean = float(np.dot(row_weight[counted], np.where(np.isneginf(best), -np.inf, row_log)[counted]) / row_weight.sum())
+    mean = float(
+        np.dot(row_weight[counted], np.where(np.isneginf(best), -np.inf, row_log)[counted])
+        / row_weight.sum()
+    )
     return row_weight * shares / np.where(total > 0, total, 1.0), mean

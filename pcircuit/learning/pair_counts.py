@@ -20,6 +20,7 @@ of a power of two, about 2^-52 of their total, so that their sums are exact as w
 `checked_table` and `checked_weights` check what a user gives, `block_counts` counts all pairs of two of the
 `variable_groups`, with bounded memory, `pair_counts` counts a single pair.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -34,14 +35,19 @@ from pcircuit.evidence import integer_entries, row_weights
 
 BLOCK_CATEGORIES = 1024  # categories of all variables of a group: a block of counts takes 8 MB
 BLOCK_ENTRIES = 2**22  # entries of one side of the one-hot code of a block of rows: 16 MB
-MAX_PRODUCT_CELLS = 144  # cells per pair from which counting codes beats the matrix product (two cores)
+MAX_PRODUCT_CELLS = (
+    144  # cells per pair from which counting codes beats the matrix product (two cores)
+)
 MOST_STRIDES, MOST_RUNS = 16, 16  # categories of small groups, and stretches of equal ones
 MOST_CATEGORIES = 2**31 - 1  # of one variable: positions in its tables stay far inside 64 bits
-MAX_CELLS = 2**27  # cells of the table of one pair: 1 GB, and a few such tables are needed at a time
+MAX_CELLS = (
+    2**27
+)  # cells of the table of one pair: 1 GB, and a few such tables are needed at a time
 
 
-def checked_table(data: ArrayLike, num_categories: ArrayLike | None = None,
-                  name: str = "data") -> tuple[Evidence, Ints]:
+def checked_table(
+    data: ArrayLike, num_categories: ArrayLike | None = None, name: str = "data"
+) -> tuple[Evidence, Ints]:
     """Return a table and its numbers of categories, or an error that says what is wrong with them.
 
     Parameters
@@ -61,27 +67,35 @@ def checked_table(data: ArrayLike, num_categories: ArrayLike | None = None,
     """
     table = integer_entries(data, name)
     if table.ndim != 2 or 0 in table.shape:
-        raise ValueError(f"`{name}` must be a table of at least one row and one column, found shape "
-                         f"{table.shape}")
+        raise ValueError(
+            f"`{name}` must be a table of at least one row and one column, found shape "
+            f"{table.shape}"
+        )
     if table.min() < -1 or table.max() >= MOST_CATEGORIES:
         row, column = first((table < -1) | (table >= MOST_CATEGORIES))
-        raise ValueError(f"`{name}` holds {table[row, column]} at row {row}, column {column}: categories are 0, 1, ... "
-                         f"below {MOST_CATEGORIES}, and -1 is a missing entry")
+        raise ValueError(
+            f"`{name}` holds {table[row, column]} at row {row}, column {column}: categories are 0, 1, ... "
+            f"below {MOST_CATEGORIES}, and -1 is a missing entry"
+        )
     largest = table.max(axis=0).astype(np.int64)
     if num_categories is None:
         return table, np.maximum(largest + 1, 2)
     categories = _checked_categories(num_categories, table.shape[1])
     if (largest >= categories).any():
         column = int(np.argmax(largest >= categories))
-        raise ValueError(f"`{name}` holds category {largest[column]} in column {column}, but `num_categories` "
-                         f"allows only 0..{categories[column] - 1} there: raise it or recode the column")
+        raise ValueError(
+            f"`{name}` holds category {largest[column]} in column {column}, but `num_categories` "
+            f"allows only 0..{categories[column] - 1} there: raise it or recode the column"
+        )
     return table, categories
 
 
 def _checked_categories(num_categories: ArrayLike, num_variables: int) -> Ints:
     """(V,) numbers of categories, from one for all or one for each variable."""
-    expected = (f"a whole number from 1 to {MOST_CATEGORIES}, or one for each of the {num_variables} columns of "
-                "`data`")
+    expected = (
+        f"a whole number from 1 to {MOST_CATEGORIES}, or one for each of the {num_variables} columns of "
+        "`data`"
+    )
     categories = check_integers(num_categories, "num_categories", expected, 1, MOST_CATEGORIES)
     if categories.shape not in ((), (num_variables,)):
         raise ValueError(f"`num_categories` must be {expected}, found shape {categories.shape}")
@@ -147,8 +161,14 @@ def complete_variables(data: Evidence) -> Bools:
     return flags
 
 
-def block_counts(data: Evidence, categories: Ints, complete: Bools, weights: Floats | None, rows: Ints,
-                 columns: Ints) -> Floats:
+def block_counts(
+    data: Evidence,
+    categories: Ints,
+    complete: Bools,
+    weights: Floats | None,
+    rows: Ints,
+    columns: Ints,
+) -> Floats:
     """Counts of all pairs of two groups of variables.
 
     Parameters
@@ -167,7 +187,9 @@ def block_counts(data: Evidence, categories: Ints, complete: Bools, weights: Flo
     (sum of C_i, sum of C_j) float64 array
         The tables n_ij side by side.
     """
-    count = _counts_by_product if pairs_are_products(categories, rows, columns) else _counts_by_codes
+    count = (
+        _counts_by_product if pairs_are_products(categories, rows, columns) else _counts_by_codes
+    )
     return count(data, categories, complete, weights, rows, columns)
 
 
@@ -191,8 +213,10 @@ def refuse_large_pairs(categories: Ints) -> None:
     """Raise if the table of a pair of variables would not fit into memory."""
     column = int(np.argmax(categories))
     if categories[column] ** 2 > MAX_CELLS:
-        raise ValueError(f"`data` column {column} has {categories[column]} categories, pairs can be counted up to "
-                         f"{int(MAX_CELLS**0.5)}: group them, or lower `num_categories`")
+        raise ValueError(
+            f"`data` column {column} has {categories[column]} categories, pairs can be counted up to "
+            f"{int(MAX_CELLS**0.5)}: group them, or lower `num_categories`"
+        )
 
 
 def starts(sizes: Ints) -> Ints:
@@ -220,7 +244,7 @@ def grouped_sums(table: Floats, sizes: Ints) -> Floats:
     group = row = 0
     for end in ends:
         C, out = int(sizes[group]), result[group:end]
-        block = table[row:row + C * len(out)]
+        block = table[row : row + C * len(out)]
         if C > MOST_STRIDES:
             np.add.reduceat(block, np.arange(0, len(block), C), axis=0, out=out)
         else:
@@ -246,23 +270,31 @@ def _group_numbers(sizes: Ints) -> Ints:
 # -- the matrix product --------------------------------------------------------------------------------------
 
 
-def _counts_by_product(data: Evidence, categories: Ints, complete: Bools, weights: Floats | None, rows: Ints,
-                       columns: Ints) -> Floats:
+def _counts_by_product(
+    data: Evidence,
+    categories: Ints,
+    complete: Bools,
+    weights: Floats | None,
+    rows: Ints,
+    columns: Ints,
+) -> Floats:
     """Counts of two groups of variables as the product of their one-hot codes, by blocks of rows."""
     same = rows is columns
     dtype: Any = np.float32 if weights is None else np.float64
     coded = categories - complete  # a complete variable leaves out its last category
     sizes = coded[rows].sum() + 1, coded[columns].sum() + 1
-    step = min(max(BLOCK_ENTRIES // max(sizes), 256), 2**23, len(data))  # below 2^24 rows: exact in float32
+    step = min(
+        max(BLOCK_ENTRIES // max(sizes), 256), 2**23, len(data)
+    )  # below 2^24 rows: exact in float32
     kept = np.zeros(sizes)
     left = np.empty((sizes[0], step), dtype)
     right = left if same else np.empty((sizes[1], step), dtype)
     for lo in range(0, len(data), step):
-        block = data[lo:lo + step]
-        z = _one_hot(block, rows, coded, left[:, :len(block)])
-        z_other = z if same else _one_hot(block, columns, coded, right[:, :len(block)])
+        block = data[lo : lo + step]
+        z = _one_hot(block, rows, coded, left[:, : len(block)])
+        z_other = z if same else _one_hot(block, columns, coded, right[:, : len(block)])
         if weights is not None:
-            z_other = z_other * weights[lo:lo + step]
+            z_other = z_other * weights[lo : lo + step]
         kept += z @ z_other.T
     half = _with_last_categories(kept, categories[rows], complete[rows])
     return np.transpose(_with_last_categories(half.T, categories[columns], complete[columns]))
@@ -275,7 +307,7 @@ def _one_hot(block: Evidence, variables: Ints, coded: Ints, out: NDArray[Any]) -
     transposed = np.ascontiguousarray(block[:, variables].T, dtype=code_type)
     first = starts(coded[variables])
     for column, lo, size in zip(transposed, first.tolist(), coded[variables].tolist(), strict=True):
-        np.equal(column, np.arange(size, dtype=code_type)[:, None], out=out[lo:lo + size])
+        np.equal(column, np.arange(size, dtype=code_type)[:, None], out=out[lo : lo + size])
     out[-1] = 1
     return out
 
@@ -298,24 +330,34 @@ def _with_last_categories(kept: Floats, categories: Ints, complete: Bools) -> Fl
 # -- counting codes ------------------------------------------------------------------------------------------
 
 
-def _counts_by_codes(data: Evidence, categories: Ints, complete: Bools, weights: Floats | None, rows: Ints,
-                     columns: Ints) -> Floats:
+def _counts_by_codes(
+    data: Evidence,
+    categories: Ints,
+    complete: Bools,
+    weights: Floats | None,
+    rows: Ints,
+    columns: Ints,
+) -> Floats:
     """Counts of two groups of variables, pair by pair, as the histogram of x_i * C_j + x_j."""
-    shift = 0 if complete[rows].all() and complete[columns].all() else 1  # missing is category 0 for now
+    shift = (
+        0 if complete[rows].all() and complete[columns].all() else 1
+    )  # missing is category 0 for now
     counts = np.zeros((categories[rows].sum(), categories[columns].sum()))
     first_i, first_j = starts(categories[rows]), starts(categories[columns])
     cells = int(categories[rows].max() * categories[columns].max())
     step = min(max(BLOCK_ENTRIES // (8 * (len(rows) + len(columns))), 4 * cells), len(data))
     for lo in range(0, len(data), step):
-        block = data[lo:lo + step]
-        weight = None if weights is None else weights[lo:lo + step]
+        block = data[lo : lo + step]
+        weight = None if weights is None else weights[lo : lo + step]
         x, y = (block[:, group].T.astype(np.int64, order="C") + shift for group in (rows, columns))
         for i, (a, c_i) in enumerate(zip(first_i, categories[rows] + shift, strict=True)):
             for j, (b, c_j) in enumerate(zip(first_j, categories[columns] + shift, strict=True)):
                 if rows is columns and j < i:
                     continue
-                table = np.bincount(x[i] * c_j + y[j], weight, c_i * c_j).reshape(c_i, c_j)[shift:, shift:]
-                counts[a:a + len(table), b:b + table.shape[1]] += table
+                table = np.bincount(x[i] * c_j + y[j], weight, c_i * c_j).reshape(c_i, c_j)[
+                    shift:, shift:
+                ]
+                counts[a : a + len(table), b : b + table.shape[1]] += table
                 if rows is columns and j > i:
-                    counts[b:b + table.shape[1], a:a + len(table)] += table.T
+                    counts[b : b + table.shape[1], a : a + len(table)] += table.T
     return counts

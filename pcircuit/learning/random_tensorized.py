@@ -18,6 +18,7 @@ halving makes, so there the v-tree has an inner node with one child: for V = 14 
 K = 4 gives 173 units.  Such a region adds no distribution that the inputs below could not represent, but this is how
 the HLD paper, and the implementation it uses, count.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -33,7 +34,9 @@ from pcircuit.learning.start_values import check_tables_fit, random_rows
 from pcircuit.vtree import VTree
 
 
-def rat_spn(num_categories: ArrayLike, num_units: int = 4, depth: int = 2, rng: Seed = 0) -> Circuit:
+def rat_spn(
+    num_categories: ArrayLike, num_units: int = 4, depth: int = 2, rng: Seed = 0
+) -> Circuit:
     """Random tensorised circuit with one repetition, element-wise products and random start values for EM.
 
     Unit k of a region with children c: ``sum_j weights[k, j] prod_c unit_j of child c``.

@@ -1,4 +1,5 @@
 """Random start values for EM: all different, none far from the others; and whether their tables fit into memory."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -11,7 +12,9 @@ from pcircuit.vtree import VTree
 PERTURBATION = 2.0  # start values of one row differ by factors up to exp(2)
 
 
-def random_rows(rows: int, columns: int, rng: np.random.Generator, expected: Floats | float = 1.0) -> Floats:
+def random_rows(
+    rows: int, columns: int, rng: np.random.Generator, expected: Floats | float = 1.0
+) -> Floats:
     """(rows, columns) positive numbers, rows sum to one: `expected` (columns,) times exp(-2 U) with U uniform.
 
     Parameters
@@ -53,5 +56,8 @@ def check_tables_fit(vtree: VTree, num_categories: Ints, num_units: int, name: s
     else:
         rows = sum(num_categories.tolist()) + vtree.num_nodes - 1 + (inner - 1) * num_units + 1
         numbers = rows * num_units
-    check_memory(f"a circuit of {vtree.num_variables} variables with `{name}` {shown(num_units)}", 8 * numbers,
-                 f"give a smaller `{name}`, or variables of fewer categories")
+    check_memory(
+        f"a circuit of {vtree.num_variables} variables with `{name}` {shown(num_units)}",
+        8 * numbers,
+        f"give a smaller `{name}`, or variables of fewer categories",
+    )

@@ -10,6 +10,7 @@ are in post-order, so these are a slice of the coordinates, and the matrix is fi
 For m coordinates and K units this takes about m^2 K multiplications, plus K^3 per column and level, for memory of
 m^2 numbers and K^2 per open column.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -54,7 +55,9 @@ def dense_covariance(plan: Plan, all_parts: Iterable[tuple[int, CovarianceParts]
     return covariance
 
 
-def _disjoint_scopes(region: InnerRegion, parts: CovarianceParts, children: list[Any], covariance: Floats) -> Floats:
+def _disjoint_scopes(
+    region: InnerRegion, parts: CovarianceParts, children: list[Any], covariance: Floats
+) -> Floats:
     """Fill the blocks of coordinates below different children; return D of the region."""
     d = np.zeros((region.num_products, 0))
     for units, child in zip(region.products.T, children, strict=True):
@@ -62,23 +65,29 @@ def _disjoint_scopes(region: InnerRegion, parts: CovarianceParts, children: list
             continue
         here, child_d, _ = child
         child_d = child_d[units]
-        earlier = slice(here.start - d.shape[1], here.start)  # children come in the order of their coordinates
+        earlier = slice(
+            here.start - d.shape[1], here.start
+        )  # children come in the order of their coordinates
         _write(covariance, earlier, here, (d * parts.qp[:, None]).T @ child_d)
         d = np.concatenate([d, child_d], axis=1)
     return np.concatenate([parts.excess @ d, parts.own.d], axis=1)
 
 
-def _nested_scopes(region: InnerRegion, parts: CovarianceParts, children: list[Any], own: slice,
-                   covariance: Floats) -> Floats:
+def _nested_scopes(
+    region: InnerRegion, parts: CovarianceParts, children: list[Any], own: slice, covariance: Floats
+) -> Floats:
     """Fill the blocks of the region's own coordinates and those below; return V of the region."""
     v = []
-    for units, child, factor, product_rows in zip(region.products.T, children, parts.factors, parts.product_rows,
-                                                  strict=False):  # no factors: nothing at or above is selected
+    for units, child, factor, product_rows in zip(
+        region.products.T, children, parts.factors, parts.product_rows, strict=False
+    ):  # no factors: nothing at or above is selected
         if child is None:
             continue
         here, _, child_v = child
         v.append(lift(child_v, units, factor, region.weights))
-        _write(covariance, own, here, np.concatenate([product_rows @ child_v, parts.sum_rows @ v[-1]]))
+        _write(
+            covariance, own, here, np.concatenate([product_rows @ child_v, parts.sum_rows @ v[-1]])
+        )
     return np.concatenate([*v, parts.own.v], axis=1)
 
 

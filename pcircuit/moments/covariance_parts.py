@@ -19,6 +19,7 @@ and so are the covariances that meet in a region:
 This is the law of total covariance: given the product unit that a sample passes through, the children are independent.
 `moments.covariance`, `moments.traces` and `moments.operator` differ only in what they do with these formulas.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -53,7 +54,9 @@ class CovarianceParts:
     own: OwnColumns
     excess: Floats = field(default_factory=lambda: EMPTY)  # (K, P); empty at a leaf
     qp: Floats = field(default_factory=lambda: EMPTY)  # (P,); empty at a leaf
-    factors: tuple[Floats, ...] = ()  # per child (P, P); empty if no overlap of units of this region is needed
+    factors: tuple[
+        Floats, ...
+    ] = ()  # per child (P, P); empty if no overlap of units of this region is needed
     sum_rows: Floats = field(default_factory=lambda: EMPTY)  # (own sums, pairs)
     product_rows: tuple[Floats, ...] = ()  # per child (own products, pairs of the child)
 
@@ -74,8 +77,15 @@ def covariance_parts(plan: Plan, *, compress: bool) -> Iterator[tuple[int, Covar
             _, shown, weights = plan.own(r)
             if plan.needed[r]:
                 open_tables[r] = input_overlaps(region.probs, q, plan.rounding[r])
-            own = input_columns(region.probs, q, plan.rounding[r], shown, weights, open_tables.get(r),
-                                compress=compress)
+            own = input_columns(
+                region.probs,
+                q,
+                plan.rounding[r],
+                shown,
+                weights,
+                open_tables.get(r),
+                compress=compress,
+            )
             yield r, CovarianceParts(own)
             continue
         children = circuit.vtree.children(r).tolist()
@@ -85,11 +95,21 @@ def covariance_parts(plan: Plan, *, compress: bool) -> Iterator[tuple[int, Covar
         below = [open_tables.pop(c) for c in children]
         open_tables[r], own = inner_overlaps(region, (q, qp), below, plan.own(r), plan.rounding[r])
         exp2 = open_tables[r].exp2
-        yield r, inner_parts(plan, r, q, qp, own, _sibling_factors(region.products, below, exp2), exp2)
+        yield (
+            r,
+            inner_parts(plan, r, q, qp, own, _sibling_factors(region.products, below, exp2), exp2),
+        )
 
 
-def inner_parts(plan: Plan, r: int, q: Floats, qp: Floats, own: OwnColumns, factors: tuple[Floats, ...] = (),
-                exp2: int = 0) -> CovarianceParts:
+def inner_parts(
+    plan: Plan,
+    r: int,
+    q: Floats,
+    qp: Floats,
+    own: OwnColumns,
+    factors: tuple[Floats, ...] = (),
+    exp2: int = 0,
+) -> CovarianceParts:
     """The parts of an inner region from masses q (K,) and qp (P,), own columns, and per child (P, P) factors.
 
     Parameters
@@ -118,9 +138,16 @@ def inner_parts(plan: Plan, r: int, q: Floats, qp: Floats, own: OwnColumns, fact
     products, sums, weights = plan.own(r)
     scale = scaled(weights, exp2)
     rows = tuple(
-        product_rows(qp, products, scale[:len(products)], units, factor, plan.circuit.regions[c].num_units)
-        for units, factor, c in zip(region.products.T, factors, plan.circuit.vtree.children(r).tolist(), strict=True))
-    return CovarianceParts(own, excess, qp, factors, sum_rows(q, sums, scale[len(products):]), rows)
+        product_rows(
+            qp, products, scale[: len(products)], units, factor, plan.circuit.regions[c].num_units
+        )
+        for units, factor, c in zip(
+            region.products.T, factors, plan.circuit.vtree.children(r).tolist(), strict=True
+        )
+    )
+    return CovarianceParts(
+        own, excess, qp, factors, sum_rows(q, sums, scale[len(products) :]), rows
+    )
 
 
 def no_columns(num_units: int) -> OwnColumns:
@@ -130,12 +157,17 @@ def no_columns(num_units: int) -> OwnColumns:
 
 def _sibling_factors(products: Ints, children: list[Overlaps], exp2: int) -> tuple[Floats, ...]:
     """Per child c (P, P): prod over its siblings of their overlaps, such that lifting changes scale to 2**exp2."""
-    gathered = [child.second[np.ix_(units, units)] for child, units in zip(children, products.T, strict=True)]
+    gathered = [
+        child.second[np.ix_(units, units)]
+        for child, units in zip(children, products.T, strict=True)
+    ]
     before, after = _running_products(gathered), _running_products(gathered[::-1])[::-1]
     exponent = sum(child.exp2 for child in children) - exp2
     # above the cut the overlaps of the child itself underflow, so its columns are zero
-    return tuple(scaled(left * right, min(left_exp + right_exp + exponent, MAX_SHIFT))
-                 for (left, left_exp), (right, right_exp) in zip(before, after, strict=True))
+    return tuple(
+        scaled(left * right, min(left_exp + right_exp + exponent, MAX_SHIFT))
+        for (left, left_exp), (right, right_exp) in zip(before, after, strict=True)
+    )
 
 
 def _running_products(tables: list[Floats]) -> list[tuple[Floats, int]]:

@@ -22,6 +22,7 @@ All of these are sums of products of numbers in [0, 1]: what underflows does not
 small it is, so omega of rows that are suspect in the linear domain comes from logarithms.
 `pcircuit.moments.compiled.expected_units` is the compiled twin.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -38,14 +39,25 @@ from pcircuit.inference.likelihood import cut_rows, tiny_circuit, upward
 from pcircuit.inference.log_domain import log_of, log_units
 from pcircuit.inference.threads import count_jobs, map_in_threads
 from pcircuit.inference.unit_likelihoods import checked_nodes
-from pcircuit.moments.compiled.expectation_arrays import as_free, column_of_each_node, expectation_arrays, new_scratch
+from pcircuit.moments.compiled.expectation_arrays import (
+    as_free,
+    column_of_each_node,
+    expectation_arrays,
+    new_scratch,
+)
 
 BLOCK_VALUES = 4_000_000  # entries of the matrices of a block of rows
 STEPS = 8  # of NumPy for a region, as likelihoods take one
 
 
-def expected_node_likelihoods(circuit: Circuit, data: ArrayLike, given: ArrayLike, *, nodes: ArrayLike | None = None,
-                              n_jobs: int | None = None) -> Floats:
+def expected_node_likelihoods(
+    circuit: Circuit,
+    data: ArrayLike,
+    given: ArrayLike,
+    *,
+    nodes: ArrayLike | None = None,
+    n_jobs: int | None = None,
+) -> Floats:
     """Likelihoods of units expected given some variables of each row: E[l_j(x, Y) | X = x].
 
     Parameters
@@ -92,16 +104,25 @@ def expected_node_likelihoods(circuit: Circuit, data: ArrayLike, given: ArrayLik
     array([[0.68]])
     """
     check_distribution(circuit)
-    rows, _, mask = as_integer_table(circuit, data), count_jobs(n_jobs), _checked_mask(circuit, given)
+    rows, _, mask = (
+        as_integer_table(circuit, data),
+        count_jobs(n_jobs),
+        _checked_mask(circuit, given),
+    )
     wanted, places = np.unique(checked_nodes(circuit, nodes), return_inverse=True)
     refuse_out_of_range(circuit, rows)
-    with memory_for(f"a table of {len(rows)} rows and {len(wanted)} nodes", 8 * len(rows) * len(wanted),
-                    "pass fewer rows at a time or fewer `nodes`"):
+    with memory_for(
+        f"a table of {len(rows)} rows and {len(wanted)} nodes",
+        8 * len(rows) * len(wanted),
+        "pass fewer rows at a time or fewer `nodes`",
+    ):
         result = np.empty((len(rows), len(wanted)))
     if EXPECTATIONS.in_numpy(_seconds(circuit, len(rows))):
-        step = max(1, BLOCK_VALUES // sum(2 * region.num_nodes ** 2 for region in circuit.regions))
+        step = max(1, BLOCK_VALUES // sum(2 * region.num_nodes**2 for region in circuit.regions))
         for start in range(0, len(rows), step):
-            result[start:start + step] = _in_numpy(circuit, rows[start:start + step], mask, wanted)
+            result[start : start + step] = _in_numpy(
+                circuit, rows[start : start + step], mask, wanted
+            )
     else:
         _by_kernel(circuit, rows, mask, wanted, result, n_jobs)
     return result if np.array_equal(places, np.arange(len(wanted))) else result[:, places]
@@ -120,27 +141,36 @@ def _checked_mask(circuit: Circuit, given: ArrayLike) -> Bools:
 
 def _seconds(circuit: Circuit, N: int) -> float:
     """About what NumPy takes for N rows."""
-    pairs = sum(region.num_nodes ** 2 * min(8, region.num_nodes) for region in circuit.regions)
+    pairs = sum(region.num_nodes**2 * min(8, region.num_nodes) for region in circuit.regions)
     return numpy_seconds(STEPS * circuit.num_regions, pairs, N)
 
 
-def _by_kernel(circuit: Circuit, rows: Evidence, given: Bools, nodes: Ints, result: Floats, n_jobs: int | None) -> None:
+def _by_kernel(
+    circuit: Circuit, rows: Evidence, given: Bools, nodes: Ints, result: Floats, n_jobs: int | None
+) -> None:
     """Fill the result by the kernel, in threads."""
     from pcircuit.moments.compiled.expected_units import expect_rows
+
     arrays, free = expectation_arrays(circuit), as_free(given)
     column = column_of_each_node(nodes, circuit.num_nodes)
 
     def fill(chunk: tuple[int, int]) -> None:
         part, work = slice(*chunk), new_scratch(arrays, circuit.num_variables)
-        expect_rows(arrays, work, np.require(rows[part], np.int64, ["C", "W"]), free, column, result[part])
+        expect_rows(
+            arrays, work, np.require(rows[part], np.int64, ["C", "W"]), free, column, result[part]
+        )
 
     with map_in_threads(fill, cut_rows(circuit, len(rows)), n_jobs) as done:
         for _ in done:
             pass
 
 
-EXPECTATIONS = Kernels("expected likelihoods", 6.0, "moments/compiled/expected_units.expect_rows", lambda:
-                       expected_node_likelihoods(tiny_circuit(), [[0, 0]], [True, False]))
+EXPECTATIONS = Kernels(
+    "expected likelihoods",
+    6.0,
+    "moments/compiled/expected_units.expect_rows",
+    lambda: expected_node_likelihoods(tiny_circuit(), [[0, 0]], [True, False]),
+)
 
 
 def _in_numpy(circuit: Circuit, rows: Evidence, given: Bools, nodes: Ints) -> Floats:
@@ -171,7 +201,9 @@ def _in_numpy(circuit: Circuit, rows: Evidence, given: Bools, nodes: Ints) -> Fl
             for c, units in zip(circuit.vtree.children(r).tolist(), region.products.T, strict=True):
                 flows[c] = used @ np.eye(means[c].shape[2])[units]
         places = np.flatnonzero(regions == r)
-        expected[:, places] = np.concatenate(found, axis=1)[:, nodes[places] - int(circuit.offsets[r])]
+        expected[:, places] = np.concatenate(found, axis=1)[
+            :, nodes[places] - int(circuit.offsets[r])
+        ]
     return np.where(possible[:, None], expected, np.nan)
 
 
@@ -179,17 +211,27 @@ def _posteriors(circuit: Circuit, known: Ints) -> tuple[list[Any], Bools]:
     """Per inner region omega (n, S, P) given what is known; and (n,) whether that is possible."""
     shown, products, _, suspect = upward(circuit, known)
     omega: list[Any] = [None] * circuit.num_regions
-    inner = [(r, region) for r, region in enumerate(circuit.regions) if isinstance(region, InnerRegion)]
+    inner = [
+        (r, region) for r, region in enumerate(circuit.regions) if isinstance(region, InnerRegion)
+    ]
     for r, region in inner:
         joint = products[r].T[:, None, :] * region.dense_weights()
-        omega[r] = np.divide(joint, shown[r].T[:, :, None], out=np.zeros(joint.shape), where=shown[r].T[:, :, None] > 0)
+        omega[r] = np.divide(
+            joint,
+            shown[r].T[:, :, None],
+            out=np.zeros(joint.shape),
+            where=shown[r].T[:, :, None] > 0,
+        )
     possible = shown[-1][0] > 0
     if suspect.any():
         logs, log_products = log_units(circuit, known[suspect])
         for r, region in inner:
             total = logs[r].T[:, :, None]
-            share = np.exp(log_products[r].T[:, None, :] - np.where(total > -np.inf, total, np.inf)
-                           + log_of(region.dense_weights()))
+            share = np.exp(
+                log_products[r].T[:, None, :]
+                - np.where(total > -np.inf, total, np.inf)
+                + log_of(region.dense_weights())
+            )
             omega[r][suspect] = share
         possible[suspect] = logs[-1][0] > -np.inf
     return omega, possible

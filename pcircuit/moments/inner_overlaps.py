@@ -4,6 +4,7 @@ The recursion is written down in `moments.overlaps`.  Products are built up chil
 of each stage are kept (`_Stage`), because the tables with three indices need them; those are built for a few values
 of the third index at a time, so that no temporary array grows like P^3.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -12,10 +13,20 @@ import numpy as np
 
 from pcircuit.array_types import Floats, Ints
 from pcircuit.circuit import InnerRegion
-from pcircuit.moments.overlaps import Overlaps, OwnColumns, closer, minus_average, mixture, normalized, scaled
+from pcircuit.moments.overlaps import (
+    Overlaps,
+    OwnColumns,
+    closer,
+    minus_average,
+    mixture,
+    normalized,
+    scaled,
+)
 from pcircuit.moments.unit_pairs import mix, num_pairs, pair_numbers
 
-BLOCK = 1 << 16  # numbers in a temporary array of triples, where one value of the third index takes less
+BLOCK = (
+    1 << 16
+)  # numbers in a temporary array of triples, where one value of the third index takes less
 
 
 @dataclass(frozen=True)
@@ -38,8 +49,13 @@ class _Stage:
         return float(scaled(1.0, 2 * self.exp2 - self.exp3))
 
 
-def inner_overlaps(region: InnerRegion, masses: tuple[Floats, Floats], children: list[Overlaps],
-                   own: tuple[Ints, Ints, Floats], rounding: float) -> tuple[Overlaps, OwnColumns]:
+def inner_overlaps(
+    region: InnerRegion,
+    masses: tuple[Floats, Floats],
+    children: list[Overlaps],
+    own: tuple[Ints, Ints, Floats],
+    rounding: float,
+) -> tuple[Overlaps, OwnColumns]:
     """Overlaps and OwnColumns of an inner region.
 
     `masses` are q (K,) and qp (P,), `children` holds the Overlaps of the child regions, `own` the selected products and
@@ -66,7 +82,9 @@ def inner_overlaps(region: InnerRegion, masses: tuple[Floats, Floats], children:
     second = dense @ products.second @ dense.T
     second_c = mixture(dense, excess, np.abs(excess), products.second_c @ dense.T)
     shift2, second, second_c, mean = normalized(second, second_c, dense @ products.mean)
-    third, third_c, product_v, (product_cov, sizes) = _third(region, qp, children, stages, own_products, rounding)
+    third, third_c, product_v, (product_cov, sizes) = _third(
+        region, qp, children, stages, own_products, rounding
+    )
     still = _variances(third_c, q) <= rounding * ((dense @ sizes) * dense).sum(axis=1)
     second_c[:, still], third_c[:, still] = 0.0, 0.0
     shift3, third, third_c = normalized(third, third_c)
@@ -74,17 +92,39 @@ def inner_overlaps(region: InnerRegion, masses: tuple[Floats, Floats], children:
     tables = Overlaps(second, second_c, mean, third, third_c, exp2 + shift2, exp3 + shift3)
 
     moving = np.diag(product_cov) > rounding * np.diag(sizes)[own_products]
-    product_weights, sum_weights = weights[:len(own_products)], weights[len(own_products):]
+    product_weights, sum_weights = weights[: len(own_products)], weights[len(own_products) :]
     product_scale, sum_scale = product_weights * moving, sum_weights * ~still[own_sums]
-    d = np.concatenate([
-        scaled(product_scale * mixture(dense, excess, np.abs(excess), products.second_c[:, own_products]), exp2),
-        scaled(sum_scale * second_c[:, own_sums], tables.exp2)], axis=1)
-    v = np.concatenate([scaled(product_scale * product_v, exp3 - tables.exp2),
-                        scaled(sum_scale * third_c[:, own_sums], tables.exp3 - tables.exp2)], axis=1)
-    mean = np.concatenate([scaled(product_weights * products.mean[own_products], exp2),
-                           scaled(sum_weights * mean[own_sums], tables.exp2)])
-    covariance = _own_covariance(q, own_sums, scaled(sum_scale, tables.exp2), v,
-                                 _times_weights(product_cov, product_scale, exp3))
+    d = np.concatenate(
+        [
+            scaled(
+                product_scale
+                * mixture(dense, excess, np.abs(excess), products.second_c[:, own_products]),
+                exp2,
+            ),
+            scaled(sum_scale * second_c[:, own_sums], tables.exp2),
+        ],
+        axis=1,
+    )
+    v = np.concatenate(
+        [
+            scaled(product_scale * product_v, exp3 - tables.exp2),
+            scaled(sum_scale * third_c[:, own_sums], tables.exp3 - tables.exp2),
+        ],
+        axis=1,
+    )
+    mean = np.concatenate(
+        [
+            scaled(product_weights * products.mean[own_products], exp2),
+            scaled(sum_weights * mean[own_sums], tables.exp2),
+        ]
+    )
+    covariance = _own_covariance(
+        q,
+        own_sums,
+        scaled(sum_scale, tables.exp2),
+        v,
+        _times_weights(product_cov, product_scale, exp3),
+    )
     return tables, OwnColumns(mean, covariance, d, v)
 
 
@@ -110,8 +150,9 @@ def sum_rows(q: Floats, own_sums: Ints, scale: Floats) -> Floats:
     return rows
 
 
-def product_rows(qp: Floats, own_products: Ints, scale: Floats, units: Ints, factor: Floats,
-                 num_units: int) -> Floats:
+def product_rows(
+    qp: Floats, own_products: Ints, scale: Floats, units: Ints, factor: Floats, num_units: int
+) -> Floats:
     """The same for products: cov(l_p, l_j) = sum_p' qp_p' F[p', p] V_child[(u(p'), u(p)), j], (n, pairs of child).
 
     Parameters
@@ -134,11 +175,17 @@ def product_rows(qp: Floats, own_products: Ints, scale: Floats, units: Ints, fac
     """
     rows = np.zeros((len(own_products), num_pairs(num_units)))
     numbers = pair_numbers(units, units[own_products][:, None])
-    np.add.at(rows, (np.arange(len(own_products))[:, None], numbers), factor[own_products] * qp * scale[:, None])
+    np.add.at(
+        rows,
+        (np.arange(len(own_products))[:, None], numbers),
+        factor[own_products] * qp * scale[:, None],
+    )
     return rows
 
 
-def _product_stages(products: Ints, qp: Floats, children: list[Overlaps], rounding: float) -> list[_Stage]:
+def _product_stages(
+    products: Ints, qp: Floats, children: list[Overlaps], rounding: float
+) -> list[_Stage]:
     """One _Stage per child: the products over children 0..c."""
     stages: list[_Stage] = []
     for child, units in zip(children, products.T, strict=True):
@@ -149,28 +196,58 @@ def _product_stages(products: Ints, qp: Floats, children: list[Overlaps], roundi
         if stages:
             last = stages[-1]
             diagonal, exp2, exp3 = last.diagonal * diagonal, last.exp2 + exp2, last.exp3 + exp3
-            second, second_c, mean, cov, cov_error = _multiplied(last, second, second_c, mean, qp, rounding)
-        shift2, second, second_c, mean, cov, cov_error = normalized(second, second_c, mean, cov, cov_error)
+            second, second_c, mean, cov, cov_error = _multiplied(
+                last, second, second_c, mean, qp, rounding
+            )
+        shift2, second, second_c, mean, cov, cov_error = normalized(
+            second, second_c, mean, cov, cov_error
+        )
         shift3, diagonal = normalized(diagonal)
-        stages.append(_Stage(second, second_c, mean, cov, cov_error, diagonal, exp2 + shift2, exp3 + shift3, shift3))
+        stages.append(
+            _Stage(
+                second,
+                second_c,
+                mean,
+                cov,
+                cov_error,
+                diagonal,
+                exp2 + shift2,
+                exp3 + shift3,
+                shift3,
+            )
+        )
     return stages
 
 
-def _multiplied(last: _Stage, second: Floats, second_c: Floats, mean: Floats, qp: Floats,
-                rounding: float) -> tuple[Floats, ...]:
+def _multiplied(
+    last: _Stage, second: Floats, second_c: Floats, mean: Floats, qp: Floats, rounding: float
+) -> tuple[Floats, ...]:
     """second, second_c, mean, cov and cov_error of the products of a stage with one more child's units."""
     both = last.second * second
     both_mean, apart = qp @ both, last.mean * mean
     terms = last.second_c * second_c
-    cov, cov_error = closer(qp @ terms, qp @ np.abs(terms), both_mean - apart, both_mean + apart, rounding)
+    cov, cov_error = closer(
+        qp @ terms, qp @ np.abs(terms), both_mean - apart, both_mean + apart, rounding
+    )
     one, two = last.second_c * second, last.mean * second_c
-    both_c, _ = closer(one + two - cov, np.abs(one) + np.abs(two) + cov_error, both - both_mean, both + both_mean,
-                       rounding)
+    both_c, _ = closer(
+        one + two - cov,
+        np.abs(one) + np.abs(two) + cov_error,
+        both - both_mean,
+        both + both_mean,
+        rounding,
+    )
     return both, both_c, both_mean, cov, cov_error
 
 
-def _third(region: InnerRegion, qp: Floats, children: list[Overlaps], stages: list[_Stage],
-           own_products: Ints, rounding: float) -> tuple[Floats, Floats, Floats, tuple[Floats, Floats]]:
+def _third(
+    region: InnerRegion,
+    qp: Floats,
+    children: list[Overlaps],
+    stages: list[_Stage],
+    own_products: Ints,
+    rounding: float,
+) -> tuple[Floats, Floats, Floats, tuple[Floats, Floats]]:
     """third, third_c (pairs, K); of the selected products columns (pairs, n), and covariance (n, n) with sizes (P, P).
 
     The sizes are those of the terms that the covariances of all products were summed from.
@@ -185,24 +262,31 @@ def _third(region: InnerRegion, qp: Floats, children: list[Overlaps], stages: li
     step = max(1, BLOCK // (P * P))
     for start in range(0, P, step):
         block = np.arange(start, min(start + step, P))
-        plain, centred, size = _third_of_products(region.products, children, stages, block, rounding)
+        plain, centred, size = _third_of_products(
+            region.products, children, stages, block, rounding
+        )
         mixed = mix(centred, region.weights)
         third += mix(plain, region.weights) @ dense[:, block].T
         third_c += mixed @ dense[:, block].T
         sizes[:, block] = np.tensordot(qp, size, 1)
         here = (own_products >= start) & (own_products < start + step)
         columns[:, here] = mixed[:, own_products[here] - start]
-        covariance[:, here] = np.tensordot(qp, centred, 1)[np.ix_(own_products, own_products[here] - start)]
+        covariance[:, here] = np.tensordot(qp, centred, 1)[
+            np.ix_(own_products, own_products[here] - start)
+        ]
     return third, third_c, columns, (covariance, sizes)
 
 
-def _third_of_products(products: Ints, children: list[Overlaps], stages: list[_Stage],
-                       block: Ints, rounding: float) -> tuple[Floats, Floats, Floats]:
+def _third_of_products(
+    products: Ints, children: list[Overlaps], stages: list[_Stage], block: Ints, rounding: float
+) -> tuple[Floats, Floats, Floats]:
     """(P, P, B) sum_x p_p p_p' p_p'', its centred form, and the size of the terms of that, for p'' in `block` (B,)."""
     third = third_c = size = np.zeros(0)
     for c, (child, units) in enumerate(zip(children, products.T, strict=True)):
         entries = (pair_numbers(units[:, None], units)[:, :, None], units[block])
-        of_child, of_child_c = (np.ldexp(table[entries], -stages[c].shift3) for table in (child.third, child.third_c))
+        of_child, of_child_c = (
+            np.ldexp(table[entries], -stages[c].shift3) for table in (child.third, child.third_c)
+        )
         if c == 0:
             third, third_c, size = of_child, of_child_c, np.abs(of_child_c)
             continue
@@ -212,8 +296,13 @@ def _third_of_products(products: Ints, children: list[Overlaps], stages: list[_S
         two = (last.ratio * last.second[:, :, None] * last.mean[block]) * of_child_c
         third = third * of_child
         base, error = scale * now.mean[block], np.abs(two) + scale * now.cov_error[block]
-        third_c, _ = closer(one + two - scale * now.cov[block], np.abs(one) + error, third - base, third + base,
-                            rounding)
+        third_c, _ = closer(
+            one + two - scale * now.cov[block],
+            np.abs(one) + error,
+            third - base,
+            third + base,
+            rounding,
+        )
         size = np.minimum(size * of_child + error, third + base)
     return third, third_c, size
 
@@ -225,7 +314,9 @@ def _variances(third_c: Floats, q: Floats) -> Floats:
     return variances
 
 
-def _own_covariance(q: Floats, own_sums: Ints, scale: Floats, v: Floats, product_cov: Floats) -> Floats:
+def _own_covariance(
+    q: Floats, own_sums: Ints, scale: Floats, v: Floats, product_cov: Floats
+) -> Floats:
     """(n, n) covariance of the selected products and sums."""
     num_products = len(product_cov)
     covariance = np.zeros((v.shape[1], v.shape[1]))
@@ -241,5 +332,7 @@ def _own_covariance(q: Floats, own_sums: Ints, scale: Floats, v: Floats, product
 def _times_weights(covariance: Floats, weights: Floats, exponent: int) -> Floats:
     """covariance[i, j] weights[i] weights[j] 2**exponent, without overflow on the way."""
     half = exponent // 2
-    weighted: Floats = covariance * scaled(weights, half)[:, None] * scaled(weights, exponent - half)
+    weighted: Floats = (
+        covariance * scaled(weights, half)[:, None] * scaled(weights, exponent - half)
+    )
     return weighted

@@ -12,6 +12,7 @@ The table M2 of a region comes from those of its children,
 so that the means of a circuit with R regions of K units cost O(R K^3); its variances cost O(R K^4), see
 `moments.overlaps`.  All numbers are sums of products of numbers that are not negative: nothing cancels.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -85,16 +86,26 @@ def means_cost(circuit: Circuit) -> float:
     2.0
     """
     check_circuit(circuit)
-    return float(sum(
-        float(region.num_units) ** 2 * region.num_categories if isinstance(region, InputRegion)
-        else float(region.num_products) ** 2 * (region.products.shape[1] + region.num_units)
-        for region in circuit.regions))
+    return float(
+        sum(
+            float(region.num_units) ** 2 * region.num_categories
+            if isinstance(region, InputRegion)
+            else float(region.num_products) ** 2 * (region.products.shape[1] + region.num_units)
+            for region in circuit.regions
+        )
+    )
 
 
-def _inner_overlaps(region: InnerRegion, children: list[Floats], qp: Floats) -> tuple[Floats, Floats]:
+def _inner_overlaps(
+    region: InnerRegion, children: list[Floats], qp: Floats
+) -> tuple[Floats, Floats]:
     """E[l] of the products (P,), and the table M2 (K, K) of the sums, from the tables of the children."""
     P = region.num_products
-    means, table, step = np.zeros(P), np.zeros((region.num_units, region.num_units)), max(1, BLOCK // P)
+    means, table, step = (
+        np.zeros(P),
+        np.zeros((region.num_units, region.num_units)),
+        max(1, BLOCK // P),
+    )
     for start in range(0, P, step):
         rows = slice(start, start + step)
         block = np.ones((min(step, P - start), P))

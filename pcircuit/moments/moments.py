@@ -20,6 +20,7 @@ Where to read on: `moments.overlaps` and `moments.inner_overlaps` (integrals of 
 `moments.covariance_parts` (what the covariance is made of, region by region), and the three things done with it:
 `moments.covariance`, `moments.traces`, `moments.operator`.
 """
+
 from __future__ import annotations
 
 import inspect
@@ -42,7 +43,9 @@ from pcircuit.moments.rounding import without_rounding
 
 EAGER_UNITS = 8  # with at most so many units per region tr(S^2) costs no more than the mean
 DENSE_SHARE = 2  # Lanczos is used for fewer than one in so many eigenvalues
-LANCZOS_TOLERANCE = 1e-10  # of the residuals; the error of an eigenvalue is of the order of its square
+LANCZOS_TOLERANCE = (
+    1e-10  # of the residuals; the error of an eigenvalue is of the order of its square
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,7 +81,9 @@ class Moments:
     _variances: Floats
     _plan: Plan  # of the same nodes in ascending order; the weights of those that are constant are zero
     _place: Ints  # (m,) position of each coordinate in the plan
-    _cache: dict[Any, Any] = field(default_factory=dict)  # "arrays", "trace_sq", "parts", ("eigenvalues", k)
+    _cache: dict[Any, Any] = field(
+        default_factory=dict
+    )  # "arrays", "trace_sq", "parts", ("eigenvalues", k)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     @property
@@ -89,8 +94,12 @@ class Moments:
     @property
     def trace_sq(self) -> float:
         """tr(S^2), the sum of all squared covariances, in O(R K^5) without forming S; computed once (float)."""
-        return float(self._cached(
-            "trace_sq", lambda: routes.finite_moments(self._plan, self._arrays(), squares=True)[2]))
+        return float(
+            self._cached(
+                "trace_sq",
+                lambda: routes.finite_moments(self._plan, self._arrays(), squares=True)[2],
+            )
+        )
 
     def diagonal(self) -> Floats:
         """(m,) float64 array, read-only: the variances, the diagonal of S, in the order of `nodes`; O(1)."""
@@ -127,19 +136,28 @@ class Moments:
         ascending = np.sort(nodes)
         missing = np.setdiff1d(ascending, self._plan.nodes, assume_unique=True)
         if len(missing):
-            raise ValueError(f"`nodes` holds {missing[0]}, which is not among the {len(self.nodes)} nodes that these "
-                             "moments are of: select it in `exact_moments`")
+            raise ValueError(
+                f"`nodes` holds {missing[0]}, which is not among the {len(self.nodes)} nodes that these "
+                "moments are of: select it in `exact_moments`"
+            )
         size, max_bytes = 8 * len(nodes) ** 2, check_whole_number(max_bytes, "max_bytes", 0)
         if size > max_bytes:
-            raise ValueError(f"`max_bytes` is {max_bytes}, and the covariance of {len(nodes)} nodes takes {size}: "
-                             "name fewer `nodes`, raise `max_bytes`, or use .operator(), .diagonal() "
-                             "and .trace_sq, which never form it")
+            raise ValueError(
+                f"`max_bytes` is {max_bytes}, and the covariance of {len(nodes)} nodes takes {size}: "
+                "name fewer `nodes`, raise `max_bytes`, or use .operator(), .diagonal() "
+                "and .trace_sq, which never form it"
+            )
         plan, arrays = self._plan, self._arrays()
         if len(nodes) < len(self.nodes):
-            plan = make_plan(self.circuit, ascending, plan.weights[np.searchsorted(plan.nodes, ascending)])
+            plan = make_plan(
+                self.circuit, ascending, plan.weights[np.searchsorted(plan.nodes, ascending)]
+            )
             arrays = routes.prepare(plan)
-        with memory_for(f"the covariance of {len(nodes)} nodes", size,
-                        "name fewer `nodes`, or use .operator(), .diagonal() and .trace_sq, which never form it"):
+        with memory_for(
+            f"the covariance of {len(nodes)} nodes",
+            size,
+            "name fewer `nodes`, or use .operator(), .diagonal() and .trace_sq, which never form it",
+        ):
             block = routes.covariance(plan, arrays)
         if np.array_equal(nodes, ascending):
             return block
@@ -159,6 +177,7 @@ class Moments:
         The first call stores the tables of all regions, O(R K^3) numbers.
         """
         from scipy.sparse.linalg import LinearOperator
+
         arrays, parts = self._cached("parts", self._arrays_and_parts)
         m = len(self.nodes)
 
@@ -166,9 +185,13 @@ class Moments:
             given = check_numbers(vectors, "vectors", f"finite numbers, {m} in each vector")
             ascending = np.empty((m, given.size // m))
             ascending[self._place] = given.reshape(m, -1)
-            return routes.apply_covariance(self._plan, arrays, parts, ascending)[self._place].reshape(given.shape)
+            return routes.apply_covariance(self._plan, arrays, parts, ascending)[
+                self._place
+            ].reshape(given.shape)
 
-        return LinearOperator((m, m), matvec=times, rmatvec=times, matmat=times, rmatmat=times, dtype=np.float64)
+        return LinearOperator(
+            (m, m), matvec=times, rmatvec=times, matmat=times, rmatmat=times, dtype=np.float64
+        )
 
     def eigenvalues(self, k: int | None = None, *, max_bytes: int = 2**31) -> Floats:
         """Eigenvalues of S, largest first: the weights of the null distribution.
@@ -199,7 +222,9 @@ class Moments:
         m = len(self.nodes)
         k = check_whole_number(k, "k", 1, m, none="all")
         if k is None or DENSE_SHARE * k >= m:
-            descending: Floats = self._cached("eigenvalues", lambda: self._dense_eigenvalues(max_bytes))
+            descending: Floats = self._cached(
+                "eigenvalues", lambda: self._dense_eigenvalues(max_bytes)
+            )
             return descending[:k]
         leading: Floats = self._cached(("eigenvalues", k), lambda: self._leading_eigenvalues(k))
         return leading
@@ -207,8 +232,12 @@ class Moments:
     def __repr__(self) -> str:
         return f"Moments({len(self.nodes)} nodes of {self.circuit}, tr(S) = {self.trace:.6g})"
 
-    def __getstate__(self) -> dict[str, Any]:  # a copy in another process has its own lock and computes for itself
-        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_cache")}
+    def __getstate__(
+        self,
+    ) -> dict[str, Any]:  # a copy in another process has its own lock and computes for itself
+        return {
+            name: value for name, value in self.__dict__.items() if name not in ("_lock", "_cache")
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in {**state, "_cache": {}, "_lock": threading.RLock()}.items():
@@ -234,29 +263,43 @@ class Moments:
     def _dense_eigenvalues(self, max_bytes: int) -> Floats:
         """All eigenvalues, descending, read-only."""
         import scipy.linalg
+
         dense = self.covariance(max_bytes=max_bytes)
         return _descending(scipy.linalg.eigvalsh(dense, overwrite_a=True, check_finite=False))
 
     def _leading_eigenvalues(self, k: int) -> Floats:
         """The k largest eigenvalues, descending, read-only."""
         from scipy.sparse.linalg import eigsh
+
         m = len(self.nodes)
         if self.trace == 0:  # Lanczos cannot start on S = 0
             return _descending(np.zeros(k))
-        start = np.random.default_rng(0).standard_normal(m)  # fixed, and orthogonal to no eigenvector
-        values = eigsh(self.operator(), k=k, which="LA", v0=start, ncv=min(m, 3 * k + 40), tol=LANCZOS_TOLERANCE,
-                       return_eigenvectors=False, **_seeded_restarts())
+        start = np.random.default_rng(0).standard_normal(
+            m
+        )  # fixed, and orthogonal to no eigenvector
+        values = eigsh(
+            self.operator(),
+            k=k,
+            which="LA",
+            v0=start,
+            ncv=min(m, 3 * k + 40),
+            tol=LANCZOS_TOLERANCE,
+            return_eigenvectors=False,
+            **_seeded_restarts(),
+        )
         return _descending(values)
 
 
 def _seeded_restarts() -> dict[str, Any]:
     """A seed for the vectors with which Lanczos goes on after a full subspace; without it SciPy 1.17 draws its own."""
     from scipy.sparse.linalg import eigsh
+
     return {"rng": np.random.default_rng(1)} if "rng" in inspect.signature(eigsh).parameters else {}
 
 
-def exact_moments(circuit: Circuit, nodes: ArrayLike | None = None, *,
-                  node_weights: ArrayLike | None = None) -> Moments:
+def exact_moments(
+    circuit: Circuit, nodes: ArrayLike | None = None, *, node_weights: ArrayLike | None = None
+) -> Moments:
     """Exact mean, variances and traces of the covariance of node likelihoods under the circuit's distribution.
 
     mu_j = sum_x p(x) w_j p_j(x_{S_j}),   S_ij = sum_x p(x) l_i(x) l_j(x) - mu_i mu_j,   l_j = w_j p_j.

@@ -17,6 +17,7 @@ sibling factor after the region's own units have joined it, with the rows that r
 
 Cost O(K^3) per region and vector; nothing is ever divided, so underflow is harmless.
 """
+
 from __future__ import annotations
 
 from typing import Any, TypeAlias
@@ -62,19 +63,25 @@ def _upward(plan: Plan, all_parts: AllParts, vectors: Floats, result: Floats) ->
         alphas[r], betas[r] = parts.own.d @ v_own, parts.own.v @ v_own
         if isinstance(region, InputRegion):
             continue
-        for a, (c, units) in enumerate(zip(plan.circuit.vtree.children(r).tolist(), region.products.T, strict=True)):
+        for a, (c, units) in enumerate(
+            zip(plan.circuit.vtree.children(r).tolist(), region.products.T, strict=True)
+        ):
             if c not in alphas:  # nothing at, below or above is selected
                 continue
             alphas[r] += parts.excess @ alphas[c][units]
             if parts.factors:
                 beta = betas.pop(c)
                 lifted = lift(beta, units, parts.factors[a], region.weights)
-                result[own] += np.concatenate([parts.product_rows[a] @ beta, parts.sum_rows @ lifted])
+                result[own] += np.concatenate(
+                    [parts.product_rows[a] @ beta, parts.sum_rows @ lifted]
+                )
                 betas[r] += lifted
     return alphas
 
 
-def _downward(plan: Plan, all_parts: AllParts, vectors: Floats, alphas: dict[int, Floats], result: Floats) -> None:
+def _downward(
+    plan: Plan, all_parts: AllParts, vectors: Floats, alphas: dict[int, Floats], result: Floats
+) -> None:
     """Add what covariances with coordinates elsewhere give."""
     contexts: dict[int, tuple[Floats, Any]] = {}
     for r, parts in reversed(all_parts):
@@ -85,8 +92,13 @@ def _downward(plan: Plan, all_parts: AllParts, vectors: Floats, alphas: dict[int
             result[own] += parts.own.v.T @ above
         if isinstance(region, InputRegion):
             continue
-        present = [(a, c, units) for a, (c, units) in enumerate(
-            zip(plan.circuit.vtree.children(r).tolist(), region.products.T, strict=True)) if c in alphas]
+        present = [
+            (a, c, units)
+            for a, (c, units) in enumerate(
+                zip(plan.circuit.vtree.children(r).tolist(), region.products.T, strict=True)
+            )
+            if c in alphas
+        ]
         of_products = parts.excess.T @ outside
         total = sum((alphas[c][units] for _, c, units in present), np.zeros_like(of_products))
         if parts.factors:
@@ -98,5 +110,8 @@ def _downward(plan: Plan, all_parts: AllParts, vectors: Floats, alphas: dict[int
             below, pairs = np.zeros_like(alphas[c]), None
             np.add.at(below, units, of_products + parts.qp[:, None] * (total - alphas[c][units]))
             if parts.factors:
-                pairs = scatter(above, units, parts.factors[a], len(below)) + parts.product_rows[a].T @ v_products
+                pairs = (
+                    scatter(above, units, parts.factors[a], len(below))
+                    + parts.product_rows[a].T @ v_products
+                )
             contexts[c] = below, pairs

@@ -31,6 +31,7 @@ something that varies.
 Overlaps of large scopes underflow, so the tables carry powers of two: true M2 = second * 2**exp2 (also second_c and
 mean), true M3 = third * 2**exp3 (also third_c).
 """
+
 from __future__ import annotations
 
 import math
@@ -104,7 +105,11 @@ def input_overlaps(probs: Floats, q: Floats, rounding: float) -> Overlaps:
     mean, centred, excess = _deviations(probs, q, rounding)
     pairs, pairs_excess, size = _pairs_of_inputs(probs, mean, centred, excess)
     moving = centred.any(axis=1)
-    second, third, second_c = probs @ probs.T, pairs @ probs.T, mixture(probs, excess, np.abs(excess), centred.T)
+    second, third, second_c = (
+        probs @ probs.T,
+        pairs @ probs.T,
+        mixture(probs, excess, np.abs(excess), centred.T),
+    )
     third_c, base = mixture(pairs, pairs_excess, size, centred.T), as_pairs(second)[:, None] * mean
     second_c = within(second_c, second - mean, second + mean, rounding) * moving
     third_c = within(third_c, third - base, third + base, rounding) * moving
@@ -113,8 +118,16 @@ def input_overlaps(probs: Floats, q: Floats, rounding: float) -> Overlaps:
     return Overlaps(second, second_c, mean, third, third_c, exp2, exp3)
 
 
-def input_columns(probs: Floats, q: Floats, rounding: float, own: Ints, weights: Floats, overlaps: Overlaps | None, *,
-                  compress: bool) -> OwnColumns:
+def input_columns(
+    probs: Floats,
+    q: Floats,
+    rounding: float,
+    own: Ints,
+    weights: Floats,
+    overlaps: Overlaps | None,
+    *,
+    compress: bool,
+) -> OwnColumns:
     """The selected units `own` (n,) of an input region; without its `overlaps` v has no rows.
 
     With `compress` the columns d and v may be replaced by C - 1 others with the same Gram matrices: functions of
@@ -145,7 +158,9 @@ def input_columns(probs: Floats, q: Floats, rounding: float, own: Ints, weights:
     elif compress and len(own) >= probs.shape[1]:
         functions = _compressed(probs[own], weights * centred[own].any(axis=1), marginal)
         d = mixture(probs, excess, np.abs(excess), functions)
-        v = scaled(mixture(*_pairs_of_inputs(probs, mean, centred, excess), functions), -overlaps.exp2)
+        v = scaled(
+            mixture(*_pairs_of_inputs(probs, mean, centred, excess), functions), -overlaps.exp2
+        )
     else:
         d = scaled(weights * overlaps.second_c[:, own], overlaps.exp2)
         v = scaled(weights * overlaps.third_c[:, own], overlaps.exp3 - overlaps.exp2)
@@ -156,7 +171,7 @@ def _compressed(probs: Floats, weights: Floats, marginal: Floats) -> Floats:
     """At most C - 1 functions (C, rank) of mean zero with the Gram matrix of the units `probs` (n, C), centred."""
     # a function of mean zero is fixed by its differences to one category, which are exact where rows are alike
     first = int(np.argmax(marginal))
-    differences = weights[:, None] * (np.delete(probs, first, axis=1) - probs[:, first:first + 1])
+    differences = weights[:, None] * (np.delete(probs, first, axis=1) - probs[:, first : first + 1])
     factor = gram_factor(differences.T @ differences)
     return minus_average(np.insert(factor, first, 0.0, axis=0), marginal)
 
@@ -166,7 +181,7 @@ def _deviations(probs: Floats, q: Floats, rounding: float) -> tuple[Floats, Floa
     marginal = q @ probs
     mean = probs @ marginal
     centred = minus_average(probs.T, marginal).T
-    centred[np.sqrt(centred ** 2 @ marginal) <= rounding * np.sqrt(probs ** 2 @ marginal)] = 0.0
+    centred[np.sqrt(centred**2 @ marginal) <= rounding * np.sqrt(probs**2 @ marginal)] = 0.0
     return mean, centred, minus_average(probs, q)
 
 
@@ -190,7 +205,9 @@ def minus_average(rows: Floats, q: Floats) -> Floats:
     return centred
 
 
-def _pairs_of_inputs(probs: Floats, mean: Floats, centred: Floats, excess: Floats) -> tuple[Floats, Floats, Floats]:
+def _pairs_of_inputs(
+    probs: Floats, mean: Floats, centred: Floats, excess: Floats
+) -> tuple[Floats, Floats, Floats]:
     """p_a p_b, and p_a p_b - mu_b p with the size of the terms it was summed from, as functions of x, (pairs, C)."""
     one, two = as_pairs(probs[:, None] * centred), as_pairs(mean[:, None] * excess[:, None])
     return as_pairs(probs[:, None] * probs), one + two, np.abs(one) + np.abs(two)
@@ -218,8 +235,9 @@ def mixture(weights: Floats, excess: Floats, size: Floats, functions: Floats) ->
     return np.where(size @ sizes < weights @ sizes, excess @ functions, weights @ functions)
 
 
-def closer(value: Floats, error: Floats, other: Floats, other_error: Floats,
-           rounding: float) -> tuple[Floats, Floats]:
+def closer(
+    value: Floats, error: Floats, other: Floats, other_error: Floats, rounding: float
+) -> tuple[Floats, Floats]:
     """The value with the smaller rounding error, and that error, elementwise; never one that `other` excludes.
 
     Parameters

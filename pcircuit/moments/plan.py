@@ -14,6 +14,7 @@ Which tables a region needs depends on where the selected units are.
     nested[r]    a unit of a region above r is selected, so that covariances of units with nested scopes pass r
     needed[r]    nested[r], or a product or sum of r itself is selected: overlaps of the units of r are needed
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -46,7 +47,11 @@ class Plan:
         local = self.nodes[here] - self.circuit.offsets[r]
         region = self.circuit.regions[r]
         num_hidden = region.num_nodes - region.num_units  # the products; none at a leaf
-        return local[local < num_hidden], local[local >= num_hidden] - num_hidden, self.weights[here]
+        return (
+            local[local < num_hidden],
+            local[local >= num_hidden] - num_hidden,
+            self.weights[here],
+        )
 
 
 def make_plan(circuit: Circuit, nodes: Ints, weights: Floats) -> Plan:
@@ -73,19 +78,32 @@ def make_plan(circuit: Circuit, nodes: Ints, weights: Floats) -> Plan:
     parents = vtree.parents.tolist()
     for r in range(len(parents) - 2, -1, -1):  # parents have larger numbers
         nested[r] = nested[parents[r]] or has_own[parents[r]]
-    return Plan(circuit, nodes, weights, start, below, nested, nested | has_own, region_rounding(circuit),
-                _heavy_first(vtree))
+    return Plan(
+        circuit,
+        nodes,
+        weights,
+        start,
+        below,
+        nested,
+        nested | has_own,
+        region_rounding(circuit),
+        _heavy_first(vtree),
+    )
 
 
 def _heavy_first(vtree: VTree) -> Ints:
     """(R,) regions in a post-order that visits larger subtrees first: then few tables are open at any time."""
     numbers = np.arange(vtree.num_nodes)
     size = numbers - vtree.first + 1
-    children = np.lexsort((-size, vtree.parents))[1:].tolist()  # by parent, heavy first; the root sorts to the front
-    first = np.concatenate([[0], np.cumsum(np.bincount(vtree.parents[:-1], minlength=len(numbers)))]).tolist()
+    children = np.lexsort((-size, vtree.parents))[
+        1:
+    ].tolist()  # by parent, heavy first; the root sorts to the front
+    first = np.concatenate(
+        [[0], np.cumsum(np.bincount(vtree.parents[:-1], minlength=len(numbers)))]
+    ).tolist()
     backwards, waiting = [], [vtree.root]
     while waiting:
         r = waiting.pop()
         backwards.append(r)
-        waiting.extend(children[first[r]:first[r + 1]])
+        waiting.extend(children[first[r] : first[r + 1]])
     return np.array(backwards[::-1])

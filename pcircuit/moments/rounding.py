@@ -19,6 +19,7 @@ Two rules follow, and every part of both packages that asks "is this zero?" uses
 * The eigenvalues of a symmetric matrix with m rows are known to m eps times the largest (they are exact for a matrix
   that differs by so much).  *An eigenvalue of a covariance that does not exceed that is zero.*
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -89,7 +90,9 @@ def _region_rounding(circuit: Circuit) -> Floats:
             (K, P), A, C = region.weights.shape, region.products.shape[1], 0
             off = np.abs(np.asarray(region.weights.sum(axis=1)) - 1)
         off = off.max(initial=0.0)
-        own[r] = off + (2 * A + 4 * P + K + C) * EPS  # products, W M W^t and a mean; or a sum over categories
+        own[r] = (
+            off + (2 * A + 4 * P + K + C) * EPS
+        )  # products, W M W^t and a mean; or a sum over categories
         above[r] = off + (K + P) * EPS  # masses of the products, and of the children's units
     parents = vtree.parents.tolist()
     below = own

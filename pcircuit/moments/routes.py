@@ -5,6 +5,7 @@ size of the job (`pcircuit.compiled.engines.choice`).
 
 Both sides have the same three products: linear moments, the parts of all regions, and S times vectors.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -19,7 +20,10 @@ from pcircuit.vtree import VTree
 
 TOGETHER = 32  # vectors that the kernel applies S to at a time
 OPERATOR_WORK = 3.0  # the parts of all regions and some ten products with S, in linear moments
-REGION_SECONDS, PAIR_SECONDS = 3e-3, 2e-7  # of NumPy: for a region, and for a pair of its nodes and one below
+REGION_SECONDS, PAIR_SECONDS = (
+    3e-3,
+    2e-7,
+)  # of NumPy: for a region, and for a pair of its nodes and one below
 
 
 def prepare(plan: Plan, work: float = 1.0) -> Any:
@@ -39,6 +43,7 @@ def prepare(plan: Plan, work: float = 1.0) -> Any:
         return None
     from pcircuit.moments.compiled.arrays import moment_arrays
     from pcircuit.moments.compiled.masses import fill_masses
+
     arrays = moment_arrays(plan)
     fill_masses(arrays)
     return arrays
@@ -47,20 +52,28 @@ def prepare(plan: Plan, work: float = 1.0) -> Any:
 def _seconds(circuit: Circuit) -> float:
     """About what NumPy takes for the moments of a circuit, by its regions and the pairs of units in them."""
     nodes = np.array([region.num_nodes for region in circuit.regions])
-    return REGION_SECONDS * len(nodes) + PAIR_SECONDS * float((nodes ** 3).sum())
+    return REGION_SECONDS * len(nodes) + PAIR_SECONDS * float((nodes**3).sum())
 
 
 def _compute_something() -> None:
     """By the kernels: mean and variances, the trace of the square, and the covariance times a vector."""
-    circuit = Circuit(VTree.from_nested([0, 1]), [
-        InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.3, 0.5]]), InnerRegion([[0, 0]], [[1.0]])])
+    circuit = Circuit(
+        VTree.from_nested([0, 1]),
+        [
+            InputRegion(0, [[0.5, 0.5]]),
+            InputRegion(1, [[0.2, 0.3, 0.5]]),
+            InnerRegion([[0, 0]], [[1.0]]),
+        ],
+    )
     plan = make_plan(circuit, np.arange(circuit.num_nodes), np.ones(circuit.num_nodes))
     arrays = prepare(plan)
     linear_moments(plan, arrays, squares=True)
     apply_covariance(plan, arrays, all_parts(plan, arrays), np.ones((circuit.num_nodes, 1)))
 
 
-MOMENTS = Kernels("exact moments", 25.0, "moments/compiled/traces.linear_moments", _compute_something)
+MOMENTS = Kernels(
+    "exact moments", 25.0, "moments/compiled/traces.linear_moments", _compute_something
+)
 
 
 def with_weights(arrays: Any, weights: Floats) -> Any:
@@ -79,7 +92,9 @@ def with_weights(arrays: Any, weights: Floats) -> Any:
     return None if arrays is None else arrays._replace(weight=weights.copy())
 
 
-def linear_moments(plan: Plan, arrays: Any, *, squares: bool) -> tuple[Floats, Floats, float | None]:
+def linear_moments(
+    plan: Plan, arrays: Any, *, squares: bool
+) -> tuple[Floats, Floats, float | None]:
     """Mean (m,), variances (m,) and tr(S^2) or None; see `moments.traces`.
 
     Parameters
@@ -97,14 +112,18 @@ def linear_moments(plan: Plan, arrays: Any, *, squares: bool) -> tuple[Floats, F
     """
     if arrays is None:
         from pcircuit.moments import traces
+
         return traces.linear_moments(plan, squares=squares)
     from pcircuit.moments.compiled import traces as kernels
+
     mean, variances = np.empty(len(plan.nodes)), np.empty(len(plan.nodes))
     trace_sq = kernels.linear_moments(arrays, squares, True, mean, variances)
     return mean, variances, trace_sq if squares else None
 
 
-def finite_moments(plan: Plan, arrays: Any, *, squares: bool) -> tuple[Floats, Floats, float | None]:
+def finite_moments(
+    plan: Plan, arrays: Any, *, squares: bool
+) -> tuple[Floats, Floats, float | None]:
     """Mean, variances and tr(S^2) or None, as `linear_moments`; node weights that make them overflow are refused.
 
     Parameters
@@ -126,8 +145,10 @@ def finite_moments(plan: Plan, arrays: Any, *, squares: bool) -> tuple[Floats, F
         moments = linear_moments(plan, arrays, squares=squares)
         is_finite = all(np.isfinite(np.sum(part)) for part in moments if part is not None)
     if not is_finite:
-        raise ValueError(f"`node_weights` up to {plan.weights.max():g} make the moments overflow: divide all weights "
-                         "by one number, only their ratios matter to a test")
+        raise ValueError(
+            f"`node_weights` up to {plan.weights.max():g} make the moments overflow: divide all weights "
+            "by one number, only their ratios matter to a test"
+        )
     return moments
 
 
@@ -146,9 +167,11 @@ def all_parts(plan: Plan, arrays: Any) -> Any:
     """
     if arrays is None:
         from pcircuit.moments.covariance_parts import covariance_parts
+
         return list(covariance_parts(plan, compress=False))
     from pcircuit.moments.compiled.operator import fill_parts
     from pcircuit.moments.compiled.stored_parts import empty_parts
+
     stored = empty_parts(plan, arrays)
     fill_parts(arrays, stored, False)
     return stored
@@ -168,10 +191,13 @@ def covariance(plan: Plan, arrays: Any) -> Floats:
     (m, m) float array
     """
     from pcircuit.moments.covariance import dense_covariance
+
     if arrays is None:
         from pcircuit.moments.covariance_parts import covariance_parts
+
         return dense_covariance(plan, covariance_parts(plan, compress=False))
     from pcircuit.moments.compiled.stored_parts import stored_parts
+
     return dense_covariance(plan, stored_parts(plan, arrays, all_parts(plan, arrays)))
 
 
@@ -192,12 +218,14 @@ def apply_covariance(plan: Plan, arrays: Any, parts: Any, vectors: Floats) -> Fl
     """
     if arrays is None:
         from pcircuit.moments import operator
+
         return operator.apply_covariance(plan, parts, vectors)
     from pcircuit.moments.compiled import operator as kernels
+
     result = np.empty(vectors.shape)
     for start in range(0, vectors.shape[1], TOGETHER):
-        some = np.ascontiguousarray(vectors[:, start:start + TOGETHER])
+        some = np.ascontiguousarray(vectors[:, start : start + TOGETHER])
         out = np.empty_like(some)
         kernels.apply_covariance(arrays, parts, some, out)
-        result[:, start:start + TOGETHER] = out
+        result[:, start : start + TOGETHER] = out
     return result

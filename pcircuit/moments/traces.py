@@ -22,6 +22,7 @@ its child.  Cost O(K^5) per region with H, O(K^3) per column without; memory O(K
 References: K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution Detection,
 section "Exact computation of Sigma", obtains the same numbers from one product circuit per pair of nodes.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -74,7 +75,7 @@ def linear_moments(plan: Plan, *, squares: bool) -> tuple[Floats, Floats, float 
         variances[own] = np.diag(parts.own.covariance)
         if not squares:
             continue
-        trace_sq += np.sum(parts.own.covariance ** 2)
+        trace_sq += np.sum(parts.own.covariance**2)
         region = plan.circuit.regions[r]
         if isinstance(region, InputRegion):
             open_grams[r] = parts.own.d @ parts.own.d.T, _PairColumns(parts.own.v)
@@ -87,7 +88,9 @@ def linear_moments(plan: Plan, *, squares: bool) -> tuple[Floats, Floats, float 
     return mean, variances, float(trace_sq) if squares else None
 
 
-def _disjoint_scopes(region: InnerRegion, parts: CovarianceParts, children: list[Any]) -> tuple[float, Floats]:
+def _disjoint_scopes(
+    region: InnerRegion, parts: CovarianceParts, children: list[Any]
+) -> tuple[float, Floats]:
     """Sum of squared covariances between coordinates below different children, and G of the region."""
     total, gram = 0.0, np.zeros((region.num_products, region.num_products))
     for units, child in zip(region.products.T, children, strict=True):
@@ -98,13 +101,16 @@ def _disjoint_scopes(region: InnerRegion, parts: CovarianceParts, children: list
     return total, parts.excess @ gram @ parts.excess.T + parts.own.d @ parts.own.d.T
 
 
-def _nested_scopes(region: InnerRegion, parts: CovarianceParts, children: list[Any]) -> tuple[float, _PairColumns]:
+def _nested_scopes(
+    region: InnerRegion, parts: CovarianceParts, children: list[Any]
+) -> tuple[float, _PairColumns]:
     """Sum of squared covariances of the region's own coordinates with those below, and V or H of the region."""
     total, carried = 0.0, [_PairColumns(parts.own.v)]
     widths = [child[1].width for child in children if child is not None]
     keep_columns = sum(widths) + carried[0].width <= num_pairs(region.num_units)
-    for units, child, factor, product_rows in zip(region.products.T, children, parts.factors, parts.product_rows,
-                                                  strict=False):  # no factors: nothing at or above is selected
+    for units, child, factor, product_rows in zip(
+        region.products.T, children, parts.factors, parts.product_rows, strict=False
+    ):  # no factors: nothing at or above is selected
         if child is None:
             continue
         below = child[1]

@@ -12,6 +12,7 @@ product p, F[p, p'] what the siblings of the child contribute, and W the weights
 lifting twice: first its columns, then the rows of the result.  `gram_factor` goes back from a Gram matrix to
 columns with that Gram matrix.
 """
+
 from __future__ import annotations
 
 from functools import lru_cache
@@ -77,7 +78,7 @@ def lift(columns: Floats, units: Ints, factor: Floats, weights: Weights) -> Floa
     """
     numbers = pair_numbers(units[:, None], units)
     step = max(1, BLOCK // numbers.size)
-    blocks = [columns[:, start:start + step] for start in range(0, columns.shape[1], step)]
+    blocks = [columns[:, start : start + step] for start in range(0, columns.shape[1], step)]
     lifted = [mix(block[numbers] * factor[:, :, None], weights) for block in blocks]
     return np.concatenate(lifted, axis=1) if lifted else np.zeros((num_pairs(weights.shape[0]), 0))
 
@@ -136,7 +137,9 @@ def lower(contexts: Floats, weights: Weights) -> Floats:
     full = np.zeros((K, K, n))
     full[np.tril_indices(K)] = contexts
     half = (weights.T @ full.reshape(K, -1)).reshape(P, K, n)
-    lowered: Floats = (weights.T @ half.swapaxes(0, 1).reshape(K, -1)).reshape(P, P, n).swapaxes(0, 1)
+    lowered: Floats = (
+        (weights.T @ half.swapaxes(0, 1).reshape(K, -1)).reshape(P, P, n).swapaxes(0, 1)
+    )
     return lowered
 
 

@@ -14,6 +14,7 @@ The division is carried out unit by unit (`normalize`), from the leaves to the r
 
 so that every unit becomes a distribution, whatever the scale of the numbers: totals are carried as logarithms.
 """
+
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
@@ -80,9 +81,13 @@ def condition(circuit: Circuit, event: Event, *, keep_known: bool = False) -> Ci
     levels = event_levels(circuit, event)
     known = [] if keep_known else [v for v, allowed in levels.items() if allowed.sum() == 1]
     if len(known) == circuit.num_variables:
-        raise ValueError("`event` fixes all variables, so nothing is left: use `log_likelihood`, or keep_known=True")
+        raise ValueError(
+            "`event` fixes all variables, so nothing is left: use `log_likelihood`, or keep_known=True"
+        )
     if _log_total(restricted(circuit, levels)) == -np.inf:
-        raise ValueError("`event` has probability zero under the circuit, so there is no conditional distribution")
+        raise ValueError(
+            "`event` has probability zero under the circuit, so there is no conditional distribution"
+        )
     conditioned = normalize(restricted(circuit, levels))
     return marginalize(conditioned, known) if known else conditioned
 
@@ -165,12 +170,16 @@ def normalize(circuit: Circuit) -> Circuit:
                 log_totals.append(np.log(largest[:, 0]) + np.log(totals[:, 0]))
             regions.append(InputRegion(region.variable, scaled / totals))
             continue
-        log_products = sum(log_totals[c][region.products[:, a]] for a, c in enumerate(circuit.vtree.children(r)))
+        log_products = sum(
+            log_totals[c][region.products[:, a]] for a, c in enumerate(circuit.vtree.children(r))
+        )
         weights, totals = _normalized_weights(region, log_products)
         regions.append(InnerRegion(region.products, weights))
         log_totals.append(totals)
     if log_totals[-1][0] == -np.inf:
-        raise StructureError("`circuit` is zero for every state, so it is proportional to no distribution")
+        raise StructureError(
+            "`circuit` is zero for every state, so it is proportional to no distribution"
+        )
     return Circuit(circuit.vtree, regions)
 
 
@@ -193,22 +202,32 @@ def event_levels(circuit: Circuit, event: Event) -> dict[int, np.ndarray]:
     """
     check_circuit(circuit)
     if not isinstance(event, Mapping):
-        raise TypeError(f"`event` must be a mapping from variables to levels, found {type(event).__name__}: a row x of "
-                        "evidence is {v: c for v, c in enumerate(x) if c >= 0}")
+        raise TypeError(
+            f"`event` must be a mapping from variables to levels, found {type(event).__name__}: a row x of "
+            "evidence is {v: c for v, c in enumerate(x) if c >= 0}"
+        )
     levels: dict[int, Any] = {}
     for v, allowed in event.items():
         if not _is_number(v) or not 0 <= v < circuit.num_variables:
-            raise ValueError(f"`event` names the variable {v!r}, expected one of 0..{circuit.num_variables - 1}")
+            raise ValueError(
+                f"`event` names the variable {v!r}, expected one of 0..{circuit.num_variables - 1}"
+            )
         if not isinstance(allowed, Integral) and not is_listing(allowed):
-            raise TypeError(f"`event` must have a level or several for variable {v}, found {allowed!r}")
+            raise TypeError(
+                f"`event` must have a level or several for variable {v}, found {allowed!r}"
+            )
         listed: list[Any] = [allowed] if isinstance(allowed, Integral) else list(allowed)  # type: ignore[arg-type]
         mask = np.zeros(circuit.num_categories[v], dtype=bool)
         for c in listed:
             if not _is_number(c) or not 0 <= c < len(mask):
-                raise ValueError(f"`event` names the level {c!r} of variable {v}, expected 0..{len(mask) - 1}")
+                raise ValueError(
+                    f"`event` names the level {c!r} of variable {v}, expected 0..{len(mask) - 1}"
+                )
             mask[c] = True
         if not mask.any():
-            raise ValueError(f"`event` allows no level of variable {v}: name at least one, or leave the variable out")
+            raise ValueError(
+                f"`event` allows no level of variable {v}: name at least one, or leave the variable out"
+            )
         levels[int(v)] = mask
     return levels
 
@@ -231,9 +250,12 @@ def restricted(circuit: Circuit, levels: Mapping[int, np.ndarray]) -> Circuit:
     Circuit
         In general not normalised.
     """
-    regions = [InputRegion(region.variable, region.probs * levels[region.variable])
-               if isinstance(region, InputRegion) and region.variable in levels else region
-               for region in circuit.regions]
+    regions = [
+        InputRegion(region.variable, region.probs * levels[region.variable])
+        if isinstance(region, InputRegion) and region.variable in levels
+        else region
+        for region in circuit.regions
+    ]
     return Circuit(circuit.vtree, regions)
 
 
@@ -265,6 +287,7 @@ def _normalized_weights(region: InnerRegion, log_products: np.ndarray) -> tuple[
 def _without_empty_rows(weights: Weights) -> Weights:
     """A copy of CSR weights in which rows without stored entries store their first one, as zero."""
     import scipy.sparse
+
     sizes = np.diff(weights.indptr)
     starts = weights.indptr[:-1][sizes == 0]
     indptr = np.concatenate([[0], np.cumsum(np.maximum(sizes, 1))])

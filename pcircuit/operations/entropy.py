@@ -18,6 +18,7 @@ one of Q.  With S[a,b] = sum over the support of b of p_a(x), and I[a,b] = - sum
 cannot tell, whose rounding errors may be larger (`pcircuit.operations.supports`).  Circuits with hidden states are not
 deterministic; for them the same expectations are estimated from samples, with a standard error.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -63,7 +64,9 @@ class Estimate:
         return self.value
 
 
-def entropy(circuit: Circuit, *, num_samples: int = 10_000, rng: int | Generator | None = None) -> Estimate:
+def entropy(
+    circuit: Circuit, *, num_samples: int = 10_000, rng: int | Generator | None = None
+) -> Estimate:
     """Entropy of a circuit's distribution, in nats.
 
     H = -sum_x p(x) ln p(x).
@@ -106,8 +109,9 @@ def entropy(circuit: Circuit, *, num_samples: int = 10_000, rng: int | Generator
     return cross_entropy(check_distribution(circuit), circuit, num_samples=num_samples, rng=rng)
 
 
-def cross_entropy(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
-                  rng: int | Generator | None = None) -> Estimate:
+def cross_entropy(
+    p: Circuit, q: Circuit, *, num_samples: int = 10_000, rng: int | Generator | None = None
+) -> Estimate:
     """Cross entropy of a distribution relative to a circuit, in nats.
 
     H(p, q) = -sum_x p(x) ln q(x).
@@ -148,7 +152,10 @@ def cross_entropy(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
     >>> bool(np.isclose(cross_entropy(fair, biased).value, -0.5 * np.log(0.9 * 0.1)))
     True
     """
-    num_samples, rng = check_whole_number(num_samples, "num_samples", LEAST_SAMPLES), check_generator(rng)
+    num_samples, rng = (
+        check_whole_number(num_samples, "num_samples", LEAST_SAMPLES),
+        check_generator(rng),
+    )
     _check_two_distributions(p, q)
     if shared_terms(q) is None:
         return Estimate(max(0.0, _exact_cross_entropy(p, q)), 0.0, "exact")
@@ -156,12 +163,17 @@ def cross_entropy(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
         rows = _all_states(p.num_categories)
         log_p = log_likelihood(p, rows)
         rows, log_p = rows[log_p > -np.inf], log_p[log_p > -np.inf]
-        return Estimate(max(0.0, _weighted_sum(np.exp(log_p), -log_likelihood(q, rows))), 0.0, "exact")
-    return _mean_of(np.maximum(-log_likelihood(q, sample(p, num_samples, rng=rng)), 0.0))  # rounded above 1
+        return Estimate(
+            max(0.0, _weighted_sum(np.exp(log_p), -log_likelihood(q, rows))), 0.0, "exact"
+        )
+    return _mean_of(
+        np.maximum(-log_likelihood(q, sample(p, num_samples, rng=rng)), 0.0)
+    )  # rounded above 1
 
 
-def kl_divergence(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
-                  rng: int | Generator | None = None) -> Estimate:
+def kl_divergence(
+    p: Circuit, q: Circuit, *, num_samples: int = 10_000, rng: int | Generator | None = None
+) -> Estimate:
     """Kullback-Leibler divergence of one circuit's distribution from another's, in nats.
 
     KL(p || q) = sum_x p(x) ln(p(x) / q(x)).
@@ -197,7 +209,10 @@ def kl_divergence(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
     >>> bool(np.isclose(kl_divergence(fair, biased).value, 0.5 * np.log(0.5 / 0.9) + 0.5 * np.log(0.5 / 0.1)))
     True
     """
-    num_samples, rng = check_whole_number(num_samples, "num_samples", LEAST_SAMPLES), check_generator(rng)
+    num_samples, rng = (
+        check_whole_number(num_samples, "num_samples", LEAST_SAMPLES),
+        check_generator(rng),
+    )
     _check_two_distributions(p, q)
     if _has_few_states(p.num_categories) or (shared_terms(p) is None and shared_terms(q) is None):
         return Estimate(max(0.0, cross_entropy(p, q).value - entropy(p).value), 0.0, "exact")
@@ -205,8 +220,14 @@ def kl_divergence(p: Circuit, q: Circuit, *, num_samples: int = 10_000,
     return _mean_of(log_likelihood(p, rows) - log_likelihood(q, rows))
 
 
-def mutual_information(circuit: Circuit, first: Iterable[int], second: Iterable[int], *, num_samples: int = 10_000,
-                       rng: int | Generator | None = None) -> Estimate:
+def mutual_information(
+    circuit: Circuit,
+    first: Iterable[int],
+    second: Iterable[int],
+    *,
+    num_samples: int = 10_000,
+    rng: int | Generator | None = None,
+) -> Estimate:
     """Mutual information of two sets of variables, in nats.
 
     I(A; B) = sum over x_A, x_B of p(x_A, x_B) ln(p(x_A, x_B) / (p(x_A) p(x_B))).
@@ -246,12 +267,19 @@ def mutual_information(circuit: Circuit, first: Iterable[int], second: Iterable[
     True
     """
     check_distribution(circuit)
-    num_samples, rng = check_whole_number(num_samples, "num_samples", LEAST_SAMPLES), check_generator(rng)
-    first, second = (sorted(variable_numbers(part, name, circuit.num_variables))
-                     for part, name in ((first, "first"), (second, "second")))
+    num_samples, rng = (
+        check_whole_number(num_samples, "num_samples", LEAST_SAMPLES),
+        check_generator(rng),
+    )
+    first, second = (
+        sorted(variable_numbers(part, name, circuit.num_variables))
+        for part, name in ((first, "first"), (second, "second"))
+    )
     if not first or not second or set(first) & set(second):
-        raise ValueError(f"`first` and `second` must be two sets of variables without a common one, found {first} and "
-                         f"{second}")
+        raise ValueError(
+            f"`first` and `second` must be two sets of variables without a common one, found {first} and "
+            f"{second}"
+        )
     joint = marginalize(circuit, keep=sorted(first + second))
     place = {v: i for i, v in enumerate(sorted(first + second))}
     columns = [[place[v] for v in part] for part in (first, second)]
@@ -278,7 +306,12 @@ def _exact_cross_entropy(p: Circuit, q: Circuit) -> float:
     of_q: Any
     for r, (of_p, of_q) in enumerate(zip(p.regions, q.regions, strict=True)):
         if isinstance(of_p, InputRegion):
-            tables.append((of_p.probs @ (of_q.probs > 0).T.astype(np.float64), of_p.probs @ _minus_log(of_q.probs).T))
+            tables.append(
+                (
+                    of_p.probs @ (of_q.probs > 0).T.astype(np.float64),
+                    of_p.probs @ _minus_log(of_q.probs).T,
+                )
+            )
             continue
         support: np.ndarray | float = 1.0
         cross: np.ndarray | float = 0.0
@@ -289,8 +322,12 @@ def _exact_cross_entropy(p: Circuit, q: Circuit) -> float:
             tables[c] = None
         weights = of_q.dense_weights()
         used = (weights > 0).astype(np.float64)
-        tables.append((of_p.weights @ support @ used.T,
-                       of_p.weights @ cross @ used.T + of_p.weights @ support @ _minus_log(weights).T))
+        tables.append(
+            (
+                of_p.weights @ support @ used.T,
+                of_p.weights @ cross @ used.T + of_p.weights @ support @ _minus_log(weights).T,
+            )
+        )
     return float(tables[-1][1].item())
 
 
@@ -310,7 +347,9 @@ def _mean_of(values: np.ndarray) -> Estimate:
     """Mean and standard error of independent values; one that is infinite proves that the expectation is."""
     if values.max() == np.inf:
         return Estimate(float("inf"), 0.0, "exact")
-    return Estimate(float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))), "monte-carlo")
+    return Estimate(
+        float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values))), "monte-carlo"
+    )
 
 
 def _weighted_sum(weights: np.ndarray, values: np.ndarray) -> float:

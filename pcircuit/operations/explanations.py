@@ -15,6 +15,7 @@ the only division of ln p(x) among the variables that is symmetric, additive, an
 matter (Shapley 1953).  v(S) is one evaluation, since marginals are exact; all 2^V of them are computed for few
 variables, a sample of orders for many.
 """
+
 from __future__ import annotations
 
 import math
@@ -78,16 +79,21 @@ def latent_posterior(circuit: Circuit, row: ArrayLike) -> list[np.ndarray]:
         region = circuit.regions[r]
         if isinstance(region, InputRegion):
             continue
-        sums = np.where(shown[r] > -np.inf, shown[r], 0.0)  # units that are impossible have no share to hand on
+        sums = np.where(
+            shown[r] > -np.inf, shown[r], 0.0
+        )  # units that are impossible have no share to hand on
         shares = np.exp(log_of(region.dense_weights()) + log_products[r][:, 0] - sums)
         flows = posterior[r] @ shares
         for a, c in enumerate(circuit.vtree.children(r).tolist()):
-            posterior[c] = np.bincount(region.products[:, a], flows, minlength=circuit.regions[c].num_units)
+            posterior[c] = np.bincount(
+                region.products[:, a], flows, minlength=circuit.regions[c].num_units
+            )
     return posterior
 
 
-def shapley_values(circuit: Circuit, row: ArrayLike, *, num_orders: int = 1000,
-                   rng: int | Generator | None = None) -> tuple[np.ndarray, np.ndarray]:
+def shapley_values(
+    circuit: Circuit, row: ArrayLike, *, num_orders: int = 1000, rng: int | Generator | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """The share of each variable in the log-likelihood of a row.
 
     The Shapley values of v(S) = ln p(x_S); they sum to ln p(x), less the logarithm of the circuit's total where that is
@@ -135,14 +141,19 @@ def shapley_values(circuit: Circuit, row: ArrayLike, *, num_orders: int = 1000,
     num_orders, rng = check_whole_number(num_orders, "num_orders", 2), check_generator(rng)
     evidence = check_row(circuit, row)
     if log_likelihood(circuit, evidence[None])[0] == -np.inf:
-        raise ValueError("`row` has probability zero under the circuit: its log-likelihood cannot be shared out")
+        raise ValueError(
+            "`row` has probability zero under the circuit: its log-likelihood cannot be shared out"
+        )
     known = np.flatnonzero(evidence >= 0)
     values, errors = np.zeros(len(evidence)), np.zeros(len(evidence))
     if 2 ** len(known) <= MOST_SUBSETS:
         values[known] = _all_subsets(circuit, evidence, known)
     else:
         drawn = _drawn_orders(circuit, evidence, known, num_orders, rng)
-        values[known], errors[known] = drawn.mean(axis=0), drawn.std(axis=0, ddof=1) / math.sqrt(num_orders)
+        values[known], errors[known] = (
+            drawn.mean(axis=0),
+            drawn.std(axis=0, ddof=1) / math.sqrt(num_orders),
+        )
     return values, errors
 
 
@@ -163,8 +174,9 @@ def _all_subsets(circuit: Circuit, evidence: np.ndarray, known: np.ndarray) -> n
     return result
 
 
-def _drawn_orders(circuit: Circuit, evidence: Evidence, known: Any, num_orders: int,
-                  rng: np.random.Generator) -> Floats:
+def _drawn_orders(
+    circuit: Circuit, evidence: Evidence, known: Any, num_orders: int, rng: np.random.Generator
+) -> Floats:
     """(orders, n) contributions of the known entries along random orders."""
     n = len(known)
     result = np.empty((num_orders, n))
@@ -172,6 +184,6 @@ def _drawn_orders(circuit: Circuit, evidence: Evidence, known: Any, num_orders: 
         order = rng.permutation(n)
         rows = np.full((n + 1, len(evidence)), -1, dtype=np.int64)
         for step, j in enumerate(order):
-            rows[step + 1:, known[j]] = evidence[known[j]]
+            rows[step + 1 :, known[j]] = evidence[known[j]]
         result[i, order] = np.diff(log_likelihood(circuit, rows))
     return result

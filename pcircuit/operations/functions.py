@@ -14,6 +14,7 @@ values t that the sum of the variables below can take,
 and the root adds up the products whose total lies in the set.  Exactly one unit of a region is 1 for each row, so the
 circuit is deterministic.  Its expectation is a probability, its product with p a conditional distribution.
 """
+
 from __future__ import annotations
 
 import math
@@ -218,21 +219,33 @@ def sum_indicator(vtree: VTree, functions: Sequence[ArrayLike], values: Collecti
     for r, v in enumerate(vtree.variables.tolist()):
         if v >= 0:
             levels = np.unique(tables[v])
-            inside = _are_in(tables[v], wanted)[None] if r == vtree.root else tables[v][None] == levels[:, None]
+            inside = (
+                _are_in(tables[v], wanted)[None]
+                if r == vtree.root
+                else tables[v][None] == levels[:, None]
+            )
             regions.append(InputRegion(v, inside.astype(np.float64)))
             sums.append(levels)
             continue
         children = vtree.children(r).tolist()
         sizes = [len(sums[c]) for c in children]
         if math.prod(sizes) > MOST_PRODUCTS:
-            raise ValueError(f"`functions` let the children of v-tree node {r} take {sizes} sums, and all combinations "
-                             f"of them are more than {MOST_PRODUCTS} products: use a v-tree with two children a node, "
-                             "or `sum_distribution`")
+            raise ValueError(
+                f"`functions` let the children of v-tree node {r} take {sizes} sums, and all combinations "
+                f"of them are more than {MOST_PRODUCTS} products: use a v-tree with two children a node, "
+                "or `sum_distribution`"
+            )
         products = np.indices(sizes).reshape(len(children), -1).T
         totals = sum(sums[c][products[:, a]] for a, c in enumerate(children))
         levels, rows = np.unique(totals, return_inverse=True)
-        regions.append(InnerRegion(products, _ones(np.where(_are_in(totals, wanted), 0, -1), 1) if r == vtree.root
-                                   else _ones(rows, len(levels))))
+        regions.append(
+            InnerRegion(
+                products,
+                _ones(np.where(_are_in(totals, wanted), 0, -1), 1)
+                if r == vtree.root
+                else _ones(rows, len(levels)),
+            )
+        )
         sums.append(levels)
     return prune(Circuit(vtree, regions))
 
@@ -247,23 +260,32 @@ def _are_in(totals: np.ndarray, wanted: Any) -> np.ndarray:
 def _ones(rows: np.ndarray, num_rows: int) -> Any:
     """CSR weights with a one for each product in its row, and none where that is -1."""
     import scipy.sparse
+
     used = np.flatnonzero(rows >= 0)
-    return scipy.sparse.csr_array((np.ones(len(used)), (rows[used], used)), shape=(num_rows, len(rows)))
+    return scipy.sparse.csr_array(
+        (np.ones(len(used)), (rows[used], used)), shape=(num_rows, len(rows))
+    )
 
 
 def _whole_functions(vtree: VTree, functions: Sequence[ArrayLike]) -> list[np.ndarray]:
     """One int64 array for each variable of the v-tree."""
     check_vtree(vtree)
-    tables = [check_integers(g, "functions", "whole numbers, one for each level")
-              for g in one_each(functions, vtree.num_variables)]
+    tables = [
+        check_integers(g, "functions", "whole numbers, one for each level")
+        for g in one_each(functions, vtree.num_variables)
+    ]
     for v, table in enumerate(tables):
         if table.ndim != 1 or not len(table):
-            raise ValueError(f"`functions` must hold one number for each level of variable {v}, found shape "
-                             f"{table.shape}")
+            raise ValueError(
+                f"`functions` must hold one number for each level of variable {v}, found shape "
+                f"{table.shape}"
+            )
     largest = sum(max(-int(table.min()), int(table.max()), 0) for table in tables)
     if largest > LARGEST_SUM:
-        raise ValueError("`functions` must have sums between -2**62 and 2**62, found numbers that add up to "
-                         f"{largest} in size: subtract constants from the functions, and their sum from `values`")
+        raise ValueError(
+            "`functions` must have sums between -2**62 and 2**62, found numbers that add up to "
+            f"{largest} in size: subtract constants from the functions, and their sum from `values`"
+        )
     return tables
 
 
@@ -273,8 +295,12 @@ def _whole_values(values: Collection[int]) -> Any:
         return values
     if not is_listing(values):
         hint = f": write a single one as [{values}]" if isinstance(values, Integral) else ""
-        raise TypeError(f"`values` must be whole numbers in a list, set or range, found {values!r}{hint}")
+        raise TypeError(
+            f"`values` must be whole numbers in a list, set or range, found {values!r}{hint}"
+        )
     wanted = check_integers(list(values), "values", "whole numbers")
     if wanted.ndim != 1:
-        raise ValueError(f"`values` must be whole numbers in a list, set or range, found shape {wanted.shape}")
+        raise ValueError(
+            f"`values` must be whole numbers in a list, set or range, found shape {wanted.shape}"
+        )
     return wanted

@@ -17,6 +17,7 @@ Variables in the order of the leaves take a few regions each, where an evaluatio
 
 Everything is a natural logarithm, so that nothing is lost however many variables there are.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -52,12 +53,20 @@ class LevelBounds:
         self.children = circuit.vtree.child_lists()
         sizes = [region.num_units for region in circuit.regions]
         self.starts = np.concatenate([[0], np.cumsum(sizes)])  # of each region among all units
-        self.units = np.empty(self.starts[-1])  # ln; those of regions from `self.here` to the root may be old
+        self.units = np.empty(
+            self.starts[-1]
+        )  # ln; those of regions from `self.here` to the root may be old
         for r, region in enumerate(circuit.regions):
-            self._set(r, self._inputs(region, int(row[region.variable]))
-                      if isinstance(region, InputRegion) else self._sums(r))
+            self._set(
+                r,
+                self._inputs(region, int(row[region.variable]))
+                if isinstance(region, InputRegion)
+                else self._sums(r),
+            )
         self.here = circuit.num_regions - 1
-        self.derivatives: Any = [None] * self.here + [np.zeros(1)]  # per region (K,) ln, right from `here` to the root
+        self.derivatives: Any = [None] * self.here + [
+            np.zeros(1)
+        ]  # per region (K,) ln, right from `here` to the root
 
     def levels(self, v: int) -> Floats:
         """(C,) natural logarithm of the bound of each level of variable v, which is free."""
@@ -74,12 +83,14 @@ class LevelBounds:
 
     def _set(self, r: int, units: Floats) -> None:
         """Take over the units of a region."""
-        self.units[self.starts[r]:self.starts[r + 1]] = units
+        self.units[self.starts[r] : self.starts[r + 1]] = units
 
     def _inputs(self, region: Any, level: int) -> Floats:
         """(K,) ln of the units of a leaf."""
         with np.errstate(divide="ignore"):
-            logs: Floats = np.log(region.probs[:, level] if level >= 0 else region.probs.max(axis=1))
+            logs: Floats = np.log(
+                region.probs[:, level] if level >= 0 else region.probs.max(axis=1)
+            )
         return logs
 
     def _go_to(self, leaf: int) -> None:

@@ -11,6 +11,7 @@ since the parts of f below the children of a product are independent given the p
 the distribution of f follows in the same way: that of a product is the convolution of those of its children, that
 of a sum the mixture.  Threshold and counting queries, P(f >= t), are sums of its entries.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -93,11 +94,15 @@ def _check_size(values: list[np.ndarray]) -> None:
     with np.errstate(over="ignore"):
         size = float(np.sum([np.abs(g).max() for g in values]))
     if size >= LARGEST_SIZE:
-        raise ValueError(f"`functions` must have sums below 2**1023 in size, found numbers that add up to {size:.4g}: "
-                         "divide them by a constant")
+        raise ValueError(
+            f"`functions` must have sums below 2**1023 in size, found numbers that add up to {size:.4g}: "
+            "divide them by a constant"
+        )
 
 
-def _mean_square(shares: Floats, values: Floats, means: Floats, spread: Floats | float = 0.0) -> Floats:
+def _mean_square(
+    shares: Floats, values: Floats, means: Floats, spread: Floats | float = 0.0
+) -> Floats:
     """(K,) means of squared differences, plus `spread`; values without a share may be so large that they overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         terms = shares * (spread + (values - means[:, None]) ** 2)
@@ -105,7 +110,9 @@ def _mean_square(shares: Floats, values: Floats, means: Floats, spread: Floats |
     return squares
 
 
-def sum_distribution(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[np.ndarray, np.ndarray]:
+def sum_distribution(
+    circuit: Circuit, functions: Sequence[ArrayLike]
+) -> tuple[np.ndarray, np.ndarray]:
     """The distribution of a sum of whole-number functions of single variables.
 
     P(f = s) for f(x) = sum_v g_v(x_v), x drawn from the circuit.
@@ -149,11 +156,15 @@ def sum_distribution(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[
     check_distribution(circuit)
     values = _checked(circuit, functions)
     if any((g != np.round(g)).any() for g in values):
-        raise ValueError("`functions` must hold whole numbers: the sum of others takes too many values; "
-                         "`linear_moments` has mean and variance")
+        raise ValueError(
+            "`functions` must hold whole numbers: the sum of others takes too many values; "
+            "`linear_moments` has mean and variance"
+        )
     lows, highs = ([int(op(g)) for g in values] for op in (np.min, np.max))
     start, stop = _checked_range(lows, highs)
-    laws: list[Any] = []  # per region (K, n): laws of the units' sums, counted from their smallest value
+    laws: list[
+        Any
+    ] = []  # per region (K, n): laws of the units' sums, counted from their smallest value
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
             g = values[region.variable].astype(np.int64) - lows[region.variable]
@@ -169,15 +180,21 @@ def _checked_range(lows: list[int], highs: list[int]) -> tuple[int, int]:
     """The smallest sum, and one more than the largest; refused where numbers are not exact, or sums are too many."""
     for v, (low, high) in enumerate(zip(lows, highs, strict=True)):
         if max(-low, high) >= TOO_LARGE:
-            raise ValueError("`functions` must hold whole numbers between -2**53 and 2**53, which doubles keep exactly,"
-                             f" found {shown(high if high >= TOO_LARGE else low)} for variable {v}: subtract a "
-                             "constant from the function, and add it to the sums")
+            raise ValueError(
+                "`functions` must hold whole numbers between -2**53 and 2**53, which doubles keep exactly,"
+                f" found {shown(high if high >= TOO_LARGE else low)} for variable {v}: subtract a "
+                "constant from the function, and add it to the sums"
+            )
     start, stop = sum(lows), sum(highs) + 1
     if stop - start > MOST_VALUES:
-        raise ValueError(f"`functions` let the sum take {stop - start} values, expected at most {MOST_VALUES}")
+        raise ValueError(
+            f"`functions` let the sum take {stop - start} values, expected at most {MOST_VALUES}"
+        )
     if max(-start, stop) > LARGEST_SUM:
-        raise ValueError(f"`functions` must have sums between -2**62 and 2**62, found sums of {start} to {stop - 1}: "
-                         "subtract constants from the functions, and add them to the sums")
+        raise ValueError(
+            f"`functions` must have sums between -2**62 and 2**62, found sums of {start} to {stop - 1}: "
+            "subtract constants from the functions, and add them to the sums"
+        )
     return start, stop
 
 
@@ -189,7 +206,7 @@ def _convolved(region: InnerRegion, children: list[int], laws: list[Any]) -> Any
         wide, narrow = (inside, other) if inside.shape[1] >= other.shape[1] else (other, inside)
         both = np.zeros((len(wide), wide.shape[1] + narrow.shape[1] - 1))
         for shift in range(narrow.shape[1]):
-            both[:, shift:shift + wide.shape[1]] += narrow[:, shift, None] * wide
+            both[:, shift : shift + wide.shape[1]] += narrow[:, shift, None] * wide
         inside = both
     for c in children:
         laws[c] = None
@@ -198,9 +215,14 @@ def _convolved(region: InnerRegion, children: list[int], laws: list[Any]) -> Any
 
 def _checked(circuit: Circuit, functions: Sequence[ArrayLike]) -> list[np.ndarray]:
     """One float array for each variable."""
-    return [check_numbers(g, "functions", f"{C} finite numbers for variable {v}, one for each level", (C,))
-            for v, (g, C) in enumerate(zip(one_each(functions, circuit.num_variables), circuit.num_categories,
-                                           strict=True))]
+    return [
+        check_numbers(
+            g, "functions", f"{C} finite numbers for variable {v}, one for each level", (C,)
+        )
+        for v, (g, C) in enumerate(
+            zip(one_each(functions, circuit.num_variables), circuit.num_categories, strict=True)
+        )
+    ]
 
 
 def one_each(functions: Sequence[ArrayLike], num_variables: int) -> list[ArrayLike]:
@@ -222,9 +244,13 @@ def one_each(functions: Sequence[ArrayLike], num_variables: int) -> list[ArrayLi
         If it is no sequence, or of another length.
     """
     if not is_listing(functions):
-        raise TypeError(f"`functions` must be a sequence of arrays, one for each variable, found {functions!r}")
+        raise TypeError(
+            f"`functions` must be a sequence of arrays, one for each variable, found {functions!r}"
+        )
     listed = list(functions)
     if len(listed) != num_variables:
-        raise ValueError(f"`functions` must hold one array for each of the {num_variables} variables, found "
-                         f"{len(listed)}")
+        raise ValueError(
+            f"`functions` must hold one array for each of the {num_variables} variables, found "
+            f"{len(listed)}"
+        )
     return listed

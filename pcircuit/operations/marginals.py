@@ -19,6 +19,7 @@ root, so that the result is a circuit over the remaining variables alone.  An in
 The v-tree shrinks with it.  Its nodes are visited in post-order and a merged region takes the place of its child,
 so the remaining nodes are again in post-order.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -32,8 +33,9 @@ from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_circuit
 from pcircuit.vtree import VTree
 
 
-def marginalize(circuit: Circuit, variables: Iterable[int] | None = None, *,
-                keep: Iterable[int] | None = None) -> Circuit:
+def marginalize(
+    circuit: Circuit, variables: Iterable[int] | None = None, *, keep: Iterable[int] | None = None
+) -> Circuit:
     """Sum variables out of a circuit: g(x_keep) = sum over x_variables of f(x).
 
     Parameters
@@ -90,7 +92,9 @@ def marginalize(circuit: Circuit, variables: Iterable[int] | None = None, *,
     renumbered = np.cumsum(kept) - 1
     regions: list[InputRegion | InnerRegion] = []  # of the result, like its `parents`
     parents: list[int] = []
-    place = np.full(circuit.num_regions, -1)  # number in the result of each old region, -1 if it is gone
+    place = np.full(
+        circuit.num_regions, -1
+    )  # number in the result of each old region, -1 if it is gone
     totals: list[Any] = [None] * circuit.num_regions  # of the units of the regions that are gone
     vtree = circuit.vtree
     for r, region in enumerate(circuit.regions):
@@ -101,14 +105,18 @@ def marginalize(circuit: Circuit, variables: Iterable[int] | None = None, *,
             region = InputRegion(renumbered[region.variable], region.probs)
             children: list[int] = []
         else:
-            scale, columns, children = _without_the_gone(region, vtree.children(r).tolist(), place, totals)
+            scale, columns, children = _without_the_gone(
+                region, vtree.children(r).tolist(), place, totals
+            )
             weights = _columns_scaled(region.weights, scale)
             if not children:
                 totals[r] = weights @ np.ones(region.num_products)
                 continue
             if len(children) == 1:
                 place[r] = place[children[0]]
-                regions[place[r]] = _merged(weights, region.products[:, columns[0]], regions[place[r]])
+                regions[place[r]] = _merged(
+                    weights, region.products[:, columns[0]], regions[place[r]]
+                )
                 continue
             region = InnerRegion(region.products[:, columns], weights)
         place[r] = len(regions)
@@ -116,22 +124,30 @@ def marginalize(circuit: Circuit, variables: Iterable[int] | None = None, *,
             parents[place[child]] = place[r]
         regions.append(region)
         parents.append(-1)
-    leaf_variables = [region.variable if isinstance(region, InputRegion) else -1 for region in regions]
+    leaf_variables = [
+        region.variable if isinstance(region, InputRegion) else -1 for region in regions
+    ]
     return Circuit(VTree(np.array(parents), np.array(leaf_variables)), regions)
 
 
-def _kept_variables(num_variables: int, variables: Iterable[int] | None, keep: Iterable[int] | None) -> Bools:
+def _kept_variables(
+    num_variables: int, variables: Iterable[int] | None, keep: Iterable[int] | None
+) -> Bools:
     """(V,) bool: which variables remain."""
     if (variables is None) == (keep is None):
-        raise ValueError("`variables` (to sum out) or `keep` must be given, one of the two, found "
-                         + ("neither" if keep is None else "both"))
+        raise ValueError(
+            "`variables` (to sum out) or `keep` must be given, one of the two, found "
+            + ("neither" if keep is None else "both")
+        )
     name, listed = ("variables", variables) if keep is None else ("keep", keep)
     chosen = np.zeros(num_variables, dtype=bool)
     chosen[variable_numbers(listed, name, num_variables)] = True
     kept = ~chosen if keep is None else chosen
     if not kept.any():
-        raise ValueError(f"`{name}` leaves no variable, but a circuit needs at least one: keep one, or use "
-                         "`pcircuit.overlap` for the sum of a product over all states")
+        raise ValueError(
+            f"`{name}` leaves no variable, but a circuit needs at least one: keep one, or use "
+            "`pcircuit.overlap` for the sum of a product over all states"
+        )
     return kept
 
 
@@ -156,28 +172,37 @@ def variable_numbers(values: Iterable[int] | None, name: str, num_variables: int
         No sequence, a mask, an unknown variable, or one twice.
     """
     if not isinstance(values, Iterable):
-        raise TypeError(f"`{name}` must be a sequence of variables, found {values!r}: write a single one as "
-                        f"[{values!r}]")
+        raise TypeError(
+            f"`{name}` must be a sequence of variables, found {values!r}: write a single one as "
+            f"[{values!r}]"
+        )
     if isinstance(values, Mapping):  # an event, whose levels would be ignored
-        raise TypeError(f"`{name}` must be a sequence of variables, found the mapping {values!r}: give an event to "
-                        "`pcircuit.condition`, or its variables as a list")
+        raise TypeError(
+            f"`{name}` must be a sequence of variables, found the mapping {values!r}: give an event to "
+            "`pcircuit.condition`, or its variables as a list"
+        )
     expected = "a sequence of integers, the numbers of variables"
-    numbers = check_integers(values if isinstance(values, np.ndarray) else list(values), name, expected)
+    numbers = check_integers(
+        values if isinstance(values, np.ndarray) else list(values), name, expected
+    )
     if numbers.ndim != 1:
         raise ValueError(f"`{name}` must be {expected}, found shape {numbers.shape}")
     listed: list[int] = numbers.tolist()
     seen: set[int] = set()
     for v in listed:
         if not 0 <= v < num_variables:
-            raise ValueError(f"`{name}` holds {v}, which does not exist: the variables are 0..{num_variables - 1}")
+            raise ValueError(
+                f"`{name}` holds {v}, which does not exist: the variables are 0..{num_variables - 1}"
+            )
         if v in seen:
             raise ValueError(f"`{name}` holds variable {v} twice: list each variable once")
         seen.add(v)
     return listed
 
 
-def _without_the_gone(region: InnerRegion, children: list[int], place: Ints,
-                      totals: list[Any]) -> tuple[Floats, list[int], list[int]]:
+def _without_the_gone(
+    region: InnerRegion, children: list[int], place: Ints, totals: list[Any]
+) -> tuple[Floats, list[int], list[int]]:
     """Factor (P,) of each product from its summed-out children; columns and numbers of the other children."""
     scale = np.ones(region.num_products)
     remaining = [a for a, child in enumerate(children) if place[child] >= 0]
@@ -197,7 +222,9 @@ def _columns_scaled(weights: Weights, scale: Floats) -> Weights:
     return scaled
 
 
-def _merged(weights: Weights, units: Ints, child: InputRegion | InnerRegion) -> InputRegion | InnerRegion:
+def _merged(
+    weights: Weights, units: Ints, child: InputRegion | InnerRegion
+) -> InputRegion | InnerRegion:
     """The region that `weights` (K, P) over units (P,) of the only child make: one of the child's kind."""
     if isinstance(child, InputRegion):
         return InputRegion(child.variable, weights @ child.probs[units])

@@ -4,6 +4,7 @@ A mixture sum_i a_i f_i(x) of circuits on one v-tree is a circuit again: each re
 by side, weights in blocks, and the root mixes their products.  The power f(x)^n is the product of f with itself
 (`pcircuit.operations.products`), pruned after each step.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -58,7 +59,9 @@ def mixture(circuits: Sequence[Circuit], weights: ArrayLike | None = None) -> Ci
     array([[0.4, 0.6]])
     """
     if not is_listing(circuits):
-        raise TypeError(f"`circuits` must be a sequence of circuits, found {type(circuits).__name__}")
+        raise TypeError(
+            f"`circuits` must be a sequence of circuits, found {type(circuits).__name__}"
+        )
     circuits = list(circuits)
     if not circuits:
         raise ValueError("`circuits` is empty: a mixture needs at least one")
@@ -74,11 +77,17 @@ def mixture(circuits: Sequence[Circuit], weights: ArrayLike | None = None) -> Ci
         rows = [shares[:, None]] if r == vtree.root else None
         if isinstance(parts[0], InputRegion):
             probs = np.concatenate([part.probs for part in parts])
-            regions.append(InputRegion(parts[0].variable, shares[None, :] @ probs if rows else probs))
+            regions.append(
+                InputRegion(parts[0].variable, shares[None, :] @ probs if rows else probs)
+            )
             continue
-        first = {c: np.cumsum([0, *(circuit.regions[c].num_units for circuit in circuits)])
-                 for c in vtree.children(r).tolist()}
-        products = np.concatenate([part.products + [first[c][i] for c in first] for i, part in enumerate(parts)])
+        first = {
+            c: np.cumsum([0, *(circuit.regions[c].num_units for circuit in circuits)])
+            for c in vtree.children(r).tolist()
+        }
+        products = np.concatenate(
+            [part.products + [first[c][i] for c in first] for i, part in enumerate(parts)]
+        )
         regions.append(InnerRegion(products, _stacked(parts, shares if rows else None)))
     return Circuit(vtree, regions)
 
@@ -126,9 +135,12 @@ def power(circuit: Circuit, exponent: int) -> Circuit:
 def _stacked(parts: list[Any], shares: Floats | None) -> Weights:
     """Weights of regions side by side: a block for each, or one row of all of them times the shares."""
     import scipy.sparse
+
     if shares is None:
         if len(parts) == 1:
             return parts[0].weights
-        return scipy.sparse.block_diag([scipy.sparse.csr_array(part.weights) for part in parts], format="csr")
+        return scipy.sparse.block_diag(
+            [scipy.sparse.csr_array(part.weights) for part in parts], format="csr"
+        )
     rows = [share * part.dense_weights() for share, part in zip(shares, parts, strict=True)]
     return np.concatenate(rows, axis=1)

@@ -17,6 +17,7 @@ In a deterministic circuit a state has one positive term in each sum, so the lar
 which is the value of an actual state: one pass and the search is over.  In general finding the state is NP-hard, even
 for naive Bayes models with a hidden class (de Campos 2011), hence the search; it begins with that state, too.
 """
+
 from __future__ import annotations
 
 import heapq
@@ -66,8 +67,13 @@ class MostProbableState:
     num_evaluations: int
 
 
-def most_probable_state(circuit: Circuit, evidence: ArrayLike | None = None, *, max_evaluations: int = 100_000,
-                        must_be_exact: bool = False) -> MostProbableState:
+def most_probable_state(
+    circuit: Circuit,
+    evidence: ArrayLike | None = None,
+    *,
+    max_evaluations: int = 100_000,
+    must_be_exact: bool = False,
+) -> MostProbableState:
     """The most probable completion of a row of evidence.
 
     argmax over the missing entries of p(x).
@@ -121,9 +127,15 @@ def most_probable_state(circuit: Circuit, evidence: ArrayLike | None = None, *, 
     check_circuit(circuit)
     max_evaluations = check_whole_number(max_evaluations, "max_evaluations", 1)
     must_be_exact = check_flag(must_be_exact, "must_be_exact")
-    row = np.full(circuit.num_variables, -1) if evidence is None else check_row(circuit, evidence, "evidence")
+    row = (
+        np.full(circuit.num_variables, -1)
+        if evidence is None
+        else check_row(circuit, evidence, "evidence")
+    )
     if log_likelihood(circuit, row[None])[0] == -np.inf:
-        raise ValueError("`evidence` has probability zero under the circuit, so no completion is the most probable")
+        raise ValueError(
+            "`evidence` has probability zero under the circuit, so no completion is the most probable"
+        )
     shared = shared_terms(circuit)
     if shared is None:
         state = _largest_terms(circuit, row)
@@ -133,10 +145,12 @@ def most_probable_state(circuit: Circuit, evidence: ArrayLike | None = None, *, 
     search.run(max_evaluations)
     if must_be_exact and not search.is_exact:
         r, k, p, q = shared
-        raise StructureError(f"`circuit` is not deterministic (sum {k} of region {r} mixes products {p} and {q}, which "
-                             f"share a row), and {max_evaluations} evaluations of branch and bound left the most "
-                             f"probable state between {search.best:.6g} and {search.bound:.6g} (log-likelihoods): "
-                             "raise `max_evaluations`")
+        raise StructureError(
+            f"`circuit` is not deterministic (sum {k} of region {r} mixes products {p} and {q}, which "
+            f"share a row), and {max_evaluations} evaluations of branch and bound left the most "
+            f"probable state between {search.best:.6g} and {search.bound:.6g} (log-likelihoods): "
+            "raise `max_evaluations`"
+        )
     bound = search.best if search.is_exact else search.bound  # which is a rounding error away
     return MostProbableState(search.state, search.best, bound, search.is_exact, search.evaluations)
 
@@ -234,12 +248,24 @@ def _with_maximum(circuit: Circuit) -> tuple[Circuit, float]:
     The second result is to be added to its log-likelihoods.  A row of such a table sums to as much as 2, and a thousand
     of them would leave the range of doubles: then all entries are halved.
     """
+
     def extended(factor: float) -> Circuit:
-        regions = [InputRegion(region.variable, np.column_stack([region.probs, region.probs.max(axis=1)]) * factor)
-                   if isinstance(region, InputRegion) else region for region in circuit.regions]
+        regions = [
+            InputRegion(
+                region.variable, np.column_stack([region.probs, region.probs.max(axis=1)]) * factor
+            )
+            if isinstance(region, InputRegion)
+            else region
+            for region in circuit.regions
+        ]
         return Circuit(circuit.vtree, regions)
+
     found = extended(1.0)
-    return (extended(0.5), circuit.num_variables * math.log(2)) if may_overflow(found) else (found, 0.0)
+    return (
+        (extended(0.5), circuit.num_variables * math.log(2))
+        if may_overflow(found)
+        else (found, 0.0)
+    )
 
 
 def _largest_terms(circuit: Circuit, row: np.ndarray) -> np.ndarray:
@@ -255,7 +281,9 @@ def _largest_terms(circuit: Circuit, row: np.ndarray) -> np.ndarray:
                     terms = np.where(np.arange(terms.shape[1]) == known, terms, -np.inf)
             else:
                 terms = np.log(region.dense_weights()) + sum(
-                    values[c][region.products[:, a]] for a, c in enumerate(circuit.vtree.children(r).tolist()))
+                    values[c][region.products[:, a]]
+                    for a, c in enumerate(circuit.vtree.children(r).tolist())
+                )
         choices.append(terms.argmax(axis=1))
         values.append(terms.max(axis=1))
     state: Any = row.copy()

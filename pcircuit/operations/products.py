@@ -27,6 +27,7 @@ m * 2**e, with 1/2 <= m < 1, or m = 0 for zero.  Multiplying adds exponents.  A 
 ordinary matrix product where a common power of two per column keeps all terms in range, and term by term
 where none does.
 """
+
 from __future__ import annotations
 
 import math
@@ -39,11 +40,17 @@ from pcircuit.arguments import check_flag
 from pcircuit.array_types import Floats, Ints, Weights
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, StructureError, check_circuit
 
-SPARSE_FILL = 0.25  # weights of a product are kept as CSR when a smaller share of them is positive ...
+SPARSE_FILL = (
+    0.25  # weights of a product are kept as CSR when a smaller share of them is positive ...
+)
 SPARSE_SIZE = 256  # ... and there are at least so many
-RANGE = 1000  # powers of two by which terms of one sum may differ; normal doubles go down to 2**-1022
+RANGE = (
+    1000  # powers of two by which terms of one sum may differ; normal doubles go down to 2**-1022
+)
 Table: TypeAlias = tuple[Floats, Ints]  # mantissa and exponent
-ZERO_EXPONENT = -(1 << 40)  # exponent that goes with mantissa 0: below all others, so it never sets a scale
+ZERO_EXPONENT = -(
+    1 << 40
+)  # exponent that goes with mantissa 0: below all others, so it never sets a scale
 
 
 def multiply(a: Circuit, b: Circuit) -> Circuit:
@@ -94,7 +101,9 @@ def multiply(a: Circuit, b: Circuit) -> Circuit:
     check_one_space((a, b))
     vtree = a.vtree
     regions: list[Any] = [None] * vtree.num_nodes
-    needed: list[Any] = [None] * vtree.num_nodes  # per region, ascending codes k * K_b + l of the pairs asked for
+    needed: list[Any] = [
+        None
+    ] * vtree.num_nodes  # per region, ascending codes k * K_b + l of the pairs asked for
     needed[vtree.root] = np.zeros(1, dtype=np.int64)
     for r in range(vtree.num_nodes - 1, -1, -1):
         of_a: Any = a.regions[r]
@@ -216,18 +225,22 @@ def check_one_space(circuits: Sequence[Circuit], names: Sequence[str] = ("a", "b
     ValueError
         Other numbers of categories.
     """
-    names = list(names)[:len(circuits)]
+    names = list(names)[: len(circuits)]
     for name, circuit in zip(names, circuits, strict=True):
         check_circuit(circuit, name)
     categories = circuits[0].num_categories
     for name, circuit in zip(names[1:], circuits[1:], strict=True):
         if circuit.vtree != circuits[0].vtree:
-            raise StructureError(f"`{names[0]}` is on {circuits[0].vtree} and `{name}` on {circuit.vtree} with other "
-                                 "scopes or another order: circuits can be multiplied on one v-tree only")
+            raise StructureError(
+                f"`{names[0]}` is on {circuits[0].vtree} and `{name}` on {circuit.vtree} with other "
+                "scopes or another order: circuits can be multiplied on one v-tree only"
+            )
         for v, (found, expected) in enumerate(zip(circuit.num_categories, categories, strict=True)):
             if found != expected:
-                raise ValueError(f"`{name}` has {found} categories of variable {v}, expected {expected} as in "
-                                 f"`{names[0]}`: circuits can be multiplied on the same states only")
+                raise ValueError(
+                    f"`{name}` has {found} categories of variable {v}, expected {expected} as in "
+                    f"`{names[0]}`: circuits can be multiplied on the same states only"
+                )
 
 
 def _alike(left: Weights, right: Weights) -> tuple[Weights, Weights]:
@@ -235,6 +248,7 @@ def _alike(left: Weights, right: Weights) -> tuple[Weights, Weights]:
     if hasattr(left, "indptr") == hasattr(right, "indptr"):
         return left, right
     import scipy.sparse
+
     return scipy.sparse.csr_array(left), scipy.sparse.csr_array(right)
 
 
@@ -256,6 +270,7 @@ def _product_weights(left: Weights, right: Weights, p: Ints, q: Ints) -> Weights
     weights = _product(left[:, p], right[:, q])
     if _is_sparse(int(np.count_nonzero(weights)), weights.size):
         import scipy.sparse
+
         return scipy.sparse.csr_array(weights)
     return weights
 
@@ -275,7 +290,9 @@ def _table_of_inputs(regions: list[Any]) -> Table:
     """Overlaps of input units (K_a, K_b[, K_c]): products of all but a, summed over x with a's table."""
     table = _pair(regions[1].probs.T, 0)  # (C, K_b)
     for region in regions[2:]:
-        table = _times((table[0][:, :, None], table[1][:, :, None]), _pair(region.probs.T[:, None, :], 0))
+        table = _times(
+            (table[0][:, :, None], table[1][:, :, None]), _pair(region.probs.T[:, None, :], 0)
+        )
     return _weighted(regions[0].probs, *table)
 
 
@@ -283,7 +300,10 @@ def _table_of_sums(regions: list[Any], table: Table) -> Table:
     """Overlaps of sums from those of products: each index in turn is summed with its circuit's weights."""
     for region in regions:
         mantissa, exponent = _weighted(region.weights, *table)
-        table = (np.moveaxis(mantissa, 0, -1), np.moveaxis(exponent, 0, -1))  # the next index comes first
+        table = (
+            np.moveaxis(mantissa, 0, -1),
+            np.moveaxis(exponent, 0, -1),
+        )  # the next index comes first
     return table
 
 

@@ -13,6 +13,7 @@ units meet follows bottom-up like an overlap (`pcircuit.operations.products`) of
 
 `prune` removes what does not matter for determinism and normalisation: terms of weight zero and unused units.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -49,8 +50,10 @@ class Properties:
 
     def __str__(self) -> str:
         names = ("smooth", "decomposable", "structured", "deterministic", "normalised")
-        return "\n".join(f"{name}: " + ("yes" if getattr(self, name) else f"no, {self.witnesses[name]}")
-                         for name in names)
+        return "\n".join(
+            f"{name}: " + ("yes" if getattr(self, name) else f"no, {self.witnesses[name]}")
+            for name in names
+        )
 
 
 def properties(circuit: Circuit) -> Properties:
@@ -91,11 +94,15 @@ def properties(circuit: Circuit) -> Properties:
     shared = shared_terms(circuit)
     if shared is not None:
         r, k, p, q = shared
-        witnesses["deterministic"] = (f"sum {k} of region {r} mixes products {p} and {q}, which are both positive for "
-                                      "some row")
+        witnesses["deterministic"] = (
+            f"sum {k} of region {r} mixes products {p} and {q}, which are both positive for "
+            "some row"
+        )
     if not circuit.is_normalized:
         witnesses["normalised"] = _not_normalised(circuit)
-    return Properties(True, True, True, "deterministic" not in witnesses, "normalised" not in witnesses, witnesses)
+    return Properties(
+        True, True, True, "deterministic" not in witnesses, "normalised" not in witnesses, witnesses
+    )
 
 
 def shared_terms(circuit: Circuit) -> tuple[int, int, int, int] | None:
@@ -109,7 +116,9 @@ def shared_terms(circuit: Circuit) -> tuple[int, int, int, int] | None:
     -------
     (int, int, int, int) or None
     """
-    meets: list[Any] = [None] * len(circuit.regions)  # per region (K, K) bool: the supports of two units meet
+    meets: list[Any] = [None] * len(
+        circuit.regions
+    )  # per region (K, K) bool: the supports of two units meet
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
             support = (region.probs > 0).astype(np.float64)
@@ -161,7 +170,9 @@ def prune(circuit: Circuit) -> Circuit:
     check_circuit(circuit)
     alive = _alive_products(circuit)
     regions: list[Any] = [None] * len(circuit.regions)
-    wanted: list[Any] = [None] * len(circuit.regions)  # per region the units that are used, ascending
+    wanted: list[Any] = [None] * len(
+        circuit.regions
+    )  # per region the units that are used, ascending
     wanted[-1] = np.zeros(1, dtype=np.int64)
     for r in range(len(circuit.regions) - 1, -1, -1):
         region, units = circuit.regions[r], wanted[r]
@@ -187,8 +198,15 @@ def _alive_products(circuit: Circuit) -> list[Any]:
             alive.append(None)
             positive.append(region.probs.max(axis=1) > 0)
             continue
-        alive.append(np.all([positive[c][region.products[:, a]]
-                             for a, c in enumerate(circuit.vtree.children(r).tolist())], axis=0))
+        alive.append(
+            np.all(
+                [
+                    positive[c][region.products[:, a]]
+                    for a, c in enumerate(circuit.vtree.children(r).tolist())
+                ],
+                axis=0,
+            )
+        )
         positive.append(region.weights @ alive[r].astype(np.float64) > 0)
     return alive
 

@@ -13,6 +13,7 @@ a polynomial in the parameters, with one term of coefficient 1 for each way in w
 support of q.  Its degree is at most the number R of regions.  If there is no such state it is zero; else it is zero by
 chance with probability at most R / PRIME (Schwartz 1980, Zippel 1979), independently in each of a few draws.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -26,7 +27,9 @@ from pcircuit.regions import InputRegion
 PRIME = 2**31 - 1
 DRAWS = 4  # 10,000 regions: wrong with probability 5e-22
 SEED = 77_130_915  # of the random numbers, which only have to be independent of the circuits
-HALF = 2**16  # matrix products go in halves of numbers: sums of two million products of two are exact as doubles
+HALF = (
+    2**16
+)  # matrix products go in halves of numbers: sums of two million products of two are exact as doubles
 
 
 def covers(q: Circuit, p: Circuit) -> bool:
@@ -61,7 +64,9 @@ def covers(q: Circuit, p: Circuit) -> bool:
     >>> covers(fair, certain), covers(certain, fair)
     (True, False)
     """
-    if p is q or all(_zero_wherever(of_p, of_q) for of_p, of_q in zip(p.regions, q.regions, strict=True)):
+    if p is q or all(
+        _zero_wherever(of_p, of_q) for of_p, of_q in zip(p.regions, q.regions, strict=True)
+    ):
         return True
     rng = np.random.default_rng(SEED)
     return all(_all_is_covered(q, p, rng) for _ in range(DRAWS))
@@ -70,7 +75,10 @@ def covers(q: Circuit, p: Circuit) -> bool:
 def _zero_wherever(of_p: Any, of_q: Any) -> bool:
     """Whether two regions have the same products, and each parameter that is zero in q is zero in p."""
     if isinstance(of_p, InputRegion):
-        return of_p.probs.shape == of_q.probs.shape and not ((of_p.probs > 0) & (of_q.probs == 0)).any()
+        return (
+            of_p.probs.shape == of_q.probs.shape
+            and not ((of_p.probs > 0) & (of_q.probs == 0)).any()
+        )
     if of_p.weights.shape != of_q.weights.shape or not np.array_equal(of_p.products, of_q.products):
         return False
     return not ((of_p.dense_weights() > 0) & (of_q.dense_weights() == 0)).any()
@@ -84,17 +92,26 @@ def _all_is_covered(q: Circuit, p: Circuit, rng: np.random.Generator) -> bool:
     for r, (of_p, of_q) in enumerate(zip(p.regions, q.regions, strict=True)):
         if isinstance(of_p, InputRegion):
             inputs = _drawn(of_p.probs, rng)
-            tables.append((_sums(inputs, np.ones((1, inputs.shape[1])))[:, 0], _sums(inputs, of_q.probs > 0)))
+            tables.append(
+                (_sums(inputs, np.ones((1, inputs.shape[1])))[:, 0], _sums(inputs, of_q.probs > 0))
+            )
             continue
-        total, support = np.ones(of_p.num_products, np.int64), np.ones((of_p.num_products, of_q.num_products), np.int64)
+        total, support = (
+            np.ones(of_p.num_products, np.int64),
+            np.ones((of_p.num_products, of_q.num_products), np.int64),
+        )
         for a, c in enumerate(p.vtree.children(r).tolist()):
             of_child, inside = tables[c]
             total = total * of_child[of_p.products[:, a]] % PRIME
             support = support * inside[np.ix_(of_p.products[:, a], of_q.products[:, a])] % PRIME
             tables[c] = None
         weights = _drawn(of_p.dense_weights(), rng)
-        tables.append((_product(weights, total[:, None])[:, 0],
-                       _sums(_product(weights, support), of_q.dense_weights() > 0)))
+        tables.append(
+            (
+                _product(weights, total[:, None])[:, 0],
+                _sums(_product(weights, support), of_q.dense_weights() > 0),
+            )
+        )
     total, support = tables[-1]
     return bool(total[0] == support[0, 0])
 
@@ -112,6 +129,9 @@ def _sums(table: Ints, used: np.ndarray) -> Ints:
 
 def _product(left: Ints, right: Ints) -> Ints:
     """The matrix product modulo PRIME, from four products of halves."""
-    (a, b), (c, d) = (tuple(half.astype(np.float64) for half in divmod(numbers, HALF)) for numbers in (left, right))
+    (a, b), (c, d) = (
+        tuple(half.astype(np.float64) for half in divmod(numbers, HALF))
+        for numbers in (left, right)
+    )
     high, middle, low = ((part % PRIME).astype(np.int64) for part in (a @ c, a @ d + b @ c, b @ d))
     return ((high * HALF + middle) % PRIME * HALF + low) % PRIME

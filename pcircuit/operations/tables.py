@@ -15,6 +15,7 @@ A variable is carried no further than to the last region in which it meets anoth
 the edges of a tree of dependences meet near their leaves, and all of them together then cost about as much as the
 parameters do, however deep the v-tree is.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -71,8 +72,9 @@ def marginal_tables(circuit: Circuit) -> list[np.ndarray]:
     return tables
 
 
-def pairwise_tables(circuit: Circuit, pairs: Iterable[tuple[int, int]] | None = None
-                    ) -> dict[tuple[int, int], np.ndarray]:
+def pairwise_tables(
+    circuit: Circuit, pairs: Iterable[tuple[int, int]] | None = None
+) -> dict[tuple[int, int], np.ndarray]:
     """Joint distributions of pairs of variables, all of them in one pass.
 
     Parameters
@@ -111,13 +113,21 @@ def pairwise_tables(circuit: Circuit, pairs: Iterable[tuple[int, int]] | None = 
     """
     check_distribution(circuit)
     V = circuit.num_variables
-    wanted = [(u, v) for u in range(V) for v in range(u + 1, V)] if pairs is None else _checked_pairs(pairs, V)
+    wanted = (
+        [(u, v) for u in range(V) for v in range(u + 1, V)]
+        if pairs is None
+        else _checked_pairs(pairs, V)
+    )
     masses: list[Any] = list(unit_masses(circuit))
     vtree, leaf = circuit.vtree, circuit.vtree.leaf_of()
     meeting: dict[int, list[Any]] = {}
     for u, v in wanted:
-        meeting.setdefault(vtree.lowest_common_ancestor(int(leaf[u]), int(leaf[v])), []).append((u, v))
-    last = {v: r for r in sorted(meeting) for pair in meeting[r] for v in pair}  # regions are in post-order
+        meeting.setdefault(vtree.lowest_common_ancestor(int(leaf[u]), int(leaf[v])), []).append(
+            (u, v)
+        )
+    last = {
+        v: r for r in sorted(meeting) for pair in meeting[r] for v in pair
+    }  # regions are in post-order
     below: list[Any] = [None] * len(circuit.regions)  # per region: variable -> (K, C_v)
     found: dict[Any, Any] = {}
     for r, region in enumerate(circuit.regions):

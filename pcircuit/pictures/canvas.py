@@ -1,4 +1,5 @@
 """Scenes drawn with matplotlib, and what all pictures share: the way to matplotlib, new axes, their frame."""
+
 from __future__ import annotations
 
 import importlib
@@ -32,7 +33,9 @@ def draw(scene: Scene, ax: Any = None) -> Any:
     patches, path = matplotlib_module("patches"), matplotlib_module("path")
     if ax is None:
         inches = min(scene.width / PIXELS_PER_INCH, WIDEST)
-        figure = matplotlib_module("pyplot").figure(figsize=(inches, inches * scene.height / scene.width))
+        figure = matplotlib_module("pyplot").figure(
+            figsize=(inches, inches * scene.height / scene.width)
+        )
         ax = figure.add_axes((0, 0, 1, 1))
     check_axes(ax)
     ax.set(xlim=(0, scene.width), ylim=(scene.height, 0), aspect="equal")
@@ -41,19 +44,45 @@ def draw(scene: Scene, ax: Any = None) -> Any:
     for shape in scene.shapes:
         if isinstance(shape, Box):
             radius = min(shape.radius, shape.width / 2, shape.height / 2)
-            ax.add_patch(patches.FancyBboxPatch(
-                (shape.x + radius, shape.y + radius), shape.width - 2 * radius, shape.height - 2 * radius,
-                boxstyle=patches.BoxStyle("Round", pad=radius), facecolor=shape.fill, edgecolor=shape.line,
-                linewidth=points))
+            ax.add_patch(
+                patches.FancyBboxPatch(
+                    (shape.x + radius, shape.y + radius),
+                    shape.width - 2 * radius,
+                    shape.height - 2 * radius,
+                    boxstyle=patches.BoxStyle("Round", pad=radius),
+                    facecolor=shape.fill,
+                    edgecolor=shape.line,
+                    linewidth=points,
+                )
+            )
         elif isinstance(shape, Disc):
-            ax.add_patch(patches.Circle((shape.x, shape.y), shape.radius, facecolor=shape.fill, edgecolor=shape.line,
-                                        linewidth=1.4 * points))
+            ax.add_patch(
+                patches.Circle(
+                    (shape.x, shape.y),
+                    shape.radius,
+                    facecolor=shape.fill,
+                    edgecolor=shape.line,
+                    linewidth=1.4 * points,
+                )
+            )
         elif isinstance(shape, Curve):
             middle = (shape.y + shape.y2) / 2
-            corners = [(shape.x, shape.y), (shape.x, middle), (shape.x2, middle), (shape.x2, shape.y2)]
+            corners = [
+                (shape.x, shape.y),
+                (shape.x, middle),
+                (shape.x2, middle),
+                (shape.x2, shape.y2),
+            ]
             codes = [path.Path.MOVETO, path.Path.CURVE4, path.Path.CURVE4, path.Path.CURVE4]
-            ax.add_patch(patches.PathPatch(path.Path(corners, codes), facecolor="none", edgecolor=shape.colour,
-                                           linewidth=shape.width * points, alpha=shape.opacity))
+            ax.add_patch(
+                patches.PathPatch(
+                    path.Path(corners, codes),
+                    facecolor="none",
+                    edgecolor=shape.colour,
+                    linewidth=shape.width * points,
+                    alpha=shape.opacity,
+                )
+            )
         else:
             _write(shape, ax, points)
     return ax
@@ -64,7 +93,9 @@ def matplotlib_module(module: str) -> Any:
     try:
         return importlib.import_module(f"matplotlib.{module}")
     except ImportError:
-        raise ImportError("drawing needs matplotlib, which is not installed: pip install 'hld[plot]'") from None
+        raise ImportError(
+            "drawing needs matplotlib, which is not installed: pip install 'hld[plot]'"
+        ) from None
 
 
 def axes_or_new(ax: Any) -> Any:
@@ -90,8 +121,16 @@ def plain_frame(ax: Any) -> Any:
 def _write(text: Text, ax: Any, points: float) -> None:
     """One text; signs that matplotlib would read as formulas stay as they are."""
     side = {"middle": "center", "start": "left", "end": "right"}[text.anchor]
-    ax.text(text.x, text.y, text.text, fontsize=text.size * points, color=text.colour, ha=side, va="center_baseline",
-            parse_math=False)
+    ax.text(
+        text.x,
+        text.y,
+        text.text,
+        fontsize=text.size * points,
+        color=text.colour,
+        ha=side,
+        va="center_baseline",
+        parse_math=False,
+    )
 
 
 def _points_per_pixel(scene: Scene, ax: Any) -> float:

@@ -1,4 +1,5 @@
 """Circuits drawn: units and weights, the flow of a row, and interactive pages for a lecture."""
+
 from __future__ import annotations
 
 import os
@@ -24,8 +25,14 @@ MOST_DRAWN = 4000  # however much one asks
 MOST_REGIONS = 400
 
 
-def plot_circuit(circuit: Circuit, row: ArrayLike | None = None, *, names: Sequence[str] | None = None,
-                 detail: str = "auto", ax: Any = None) -> Any:
+def plot_circuit(
+    circuit: Circuit,
+    row: ArrayLike | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    detail: str = "auto",
+    ax: Any = None,
+) -> Any:
     """Draw a circuit: regions, units, weights, and the flow of a row.
 
     Sums are circles, products squares, inputs small bars; the thickness of a line is its weight.  With a row, it is
@@ -75,8 +82,14 @@ def plot_circuit(circuit: Circuit, row: ArrayLike | None = None, *, names: Seque
     return draw(circuit_scene(circuit, row, names, detail), ax)
 
 
-def write_html(circuit: Circuit, path: str | os.PathLike[str], row: ArrayLike | None = None, *,
-               names: Sequence[str] | None = None, detail: str = "auto") -> None:
+def write_html(
+    circuit: Circuit,
+    path: str | os.PathLike[str],
+    row: ArrayLike | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    detail: str = "auto",
+) -> None:
     """Write a picture of a circuit as a self-contained page, or as SVG.
 
     Pointing at a unit, tapping it, or reaching it with the Tab key shows its scope, its table, and its likelihood for
@@ -122,12 +135,17 @@ def write_html(circuit: Circuit, path: str | os.PathLike[str], row: ArrayLike | 
         write_text(path, svg(scene) + "\n")
         return
     text = "Circles are sums, squares products, bars the tables of inputs. "
-    text += ("The stronger a line, the larger its weight." if row is None
-             else "The stronger an orange line, the more of the row flows through it.")
+    text += (
+        "The stronger a line, the larger its weight."
+        if row is None
+        else "The stronger an orange line, the more of the row flows through it."
+    )
     write_text(path, page([scene], [""], scene.title, text))
 
 
-def circuit_scene(circuit: Circuit, row: ArrayLike | None, names: Sequence[str] | None, detail: str) -> Scene:
+def circuit_scene(
+    circuit: Circuit, row: ArrayLike | None, names: Sequence[str] | None, detail: str
+) -> Scene:
     """The picture of a circuit, with units or without.
 
     Parameters
@@ -151,15 +169,23 @@ def circuit_scene(circuit: Circuit, row: ArrayLike | None, names: Sequence[str] 
     check_circuit(circuit)
     check_choice(detail, "detail", ("auto", "units", "regions"))
     if circuit.num_regions > MOST_REGIONS:
-        raise ValueError(f"`circuit` has {circuit.num_regions} regions, and a picture shows at most {MOST_REGIONS}: "
-                         "`circuit.describe()` puts it into words, and `pcircuit.marginalize` takes a part of it")
+        raise ValueError(
+            f"`circuit` has {circuit.num_regions} regions, and a picture shows at most {MOST_REGIONS}: "
+            "`circuit.describe()` puts it into words, and `pcircuit.marginalize` takes a part of it"
+        )
     labels = variable_names(circuit.num_variables, names)
     evidence: Evidence | None = None if row is None else check_row(circuit, row)
     if detail == "regions" and evidence is not None:
-        raise ValueError("`row` flows through units, and `detail` is 'regions': ask for 'units', or leave the row out")
-    if detail == "regions" or (detail == "auto" and evidence is None and circuit.num_units > MOST_UNITS):
+        raise ValueError(
+            "`row` flows through units, and `detail` is 'regions': ask for 'units', or leave the row out"
+        )
+    if detail == "regions" or (
+        detail == "auto" and evidence is None and circuit.num_units > MOST_UNITS
+    ):
         return regions_scene(circuit, labels)
     if circuit.num_units > MOST_DRAWN:
-        raise ValueError(f"`circuit` has {circuit.num_units} units, and at most {MOST_DRAWN} are drawn one by one: "
-                         "`pcircuit.plot_circuit(circuit, detail='regions')` draws a box for each region")
+        raise ValueError(
+            f"`circuit` has {circuit.num_units} units, and at most {MOST_DRAWN} are drawn one by one: "
+            "`pcircuit.plot_circuit(circuit, detail='regions')` draws a box for each region"
+        )
     return units_scene(circuit, evidence, labels)

@@ -3,6 +3,7 @@
 A level holds the regions at one depth of the v-tree: the root is level 0.  From the root downwards one sees scopes
 shrink from all variables to single ones, and where the units and parameters lie.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +17,10 @@ from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.regions import InputRegion
 from pcircuit.vtree import VTree
 
-MOST_DESCRIBED, MOST_NUMBERS = 40, 2000  # regions and parameters that are written out unless more are asked for
+MOST_DESCRIBED, MOST_NUMBERS = (
+    40,
+    2000,
+)  # regions and parameters that are written out unless more are asked for
 MOST_LEVELS = 24  # written out; those in the middle are left out
 HEADS = ("level", "regions", "variables each", "inputs", "products", "sums", "parameters", "zero")
 
@@ -71,7 +75,7 @@ def depths(vtree: VTree) -> Ints:
 def _region_lines(circuit: Circuit, r: int) -> list[str]:
     """Region r with its tables."""
     region, scope = circuit.regions[r], ",".join(map(str, circuit.vtree.scope(r)))
-    first, last = circuit.offsets[r:r + 2]
+    first, last = circuit.offsets[r : r + 2]
     lines = [f"region {r}, scope {{{scope}}}, node ids {first}..{last - 1}: {region!r}"]
     if isinstance(region, InputRegion):
         return lines + [f"  input {k}: {_numbers(row)}" for k, row in enumerate(region.probs)]
@@ -87,17 +91,22 @@ def _level_lines(vtree: VTree, regions: Sequence[Any]) -> list[str]:
     depth = depths(vtree)
     categories = [region.num_categories for region in regions if isinstance(region, InputRegion)]
     children = [len(c) for c in vtree.child_lists() if c]
-    lines = [f"categories: {_span(categories)} a variable",
-             f"v-tree: {depth.max()} levels below the root, {_span(children)} children a node" if children
-             else "v-tree: a single leaf"]
+    lines = [
+        f"categories: {_span(categories)} a variable",
+        f"v-tree: {depth.max()} levels below the root, {_span(children)} children a node"
+        if children
+        else "v-tree: a single leaf",
+    ]
     columns = _columns(regions, vtree.scope_sizes())
     rows = [_level_row(level, columns[depth == level]) for level in range(int(depth.max()) + 1)]
     total = ["all", str(len(regions)), "", *_counts(columns)]
     widths = [max(len(row[i]) for row in [*rows, total, HEADS]) for i in range(len(HEADS))]
     cut = len(rows) > MOST_LEVELS
-    shown = [*rows[:MOST_LEVELS // 2], *rows[len(rows) - MOST_LEVELS // 2:]] if cut else rows
-    table = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-             for row in [HEADS, *shown, total]]
+    shown = [*rows[: MOST_LEVELS // 2], *rows[len(rows) - MOST_LEVELS // 2 :]] if cut else rows
+    table = [
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        for row in [HEADS, *shown, total]
+    ]
     if cut:
         table.insert(1 + MOST_LEVELS // 2, f"... {len(rows) - MOST_LEVELS} more levels")
     return lines + table
@@ -112,7 +121,12 @@ def _columns(regions: Sequence[Any], scopes: Ints) -> Ints:
             row[1], row[4], row[5] = region.num_units, region.probs.size, (region.probs == 0).sum()
             continue
         values = region.weights.data if region.is_sparse else region.weights
-        row[2:] = region.num_products, region.num_units, values.size, (np.asarray(values) == 0).sum()
+        row[2:] = (
+            region.num_products,
+            region.num_units,
+            values.size,
+            (np.asarray(values) == 0).sum(),
+        )
     return table
 
 
@@ -124,8 +138,11 @@ def _level_row(level: int, columns: Ints) -> list[str]:
 def _counts(columns: Ints) -> list[str]:
     """Units of each kind, parameters, and the share of these that is zero."""
     inputs, products, sums, parameters, zeros = columns[:, 1:].sum(axis=0).tolist()
-    return [*(f"{n:,}" if n else "-" for n in (inputs, products, sums)), f"{parameters:,}",
-            f"{zeros / max(parameters, 1):.0%}" if zeros else "-"]
+    return [
+        *(f"{n:,}" if n else "-" for n in (inputs, products, sums)),
+        f"{parameters:,}",
+        f"{zeros / max(parameters, 1):.0%}" if zeros else "-",
+    ]
 
 
 def _span(values: Iterable[int]) -> str:

@@ -3,6 +3,7 @@
 A subtree takes the width of its root, or that of its children side by side if they are wider.  All regions of one depth
 have one height.  One pass up the v-tree gives the widths, one down the positions.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -16,8 +17,9 @@ from pcircuit.vtree import VTree
 MARGIN = 20.0
 
 
-def arrange(vtree: VTree, widths: Sequence[float], heights: Sequence[float], *, between: float,
-            below: float) -> tuple[Floats, Floats, float, float]:
+def arrange(
+    vtree: VTree, widths: Sequence[float], heights: Sequence[float], *, between: float, below: float
+) -> tuple[Floats, Floats, float, float]:
     """Left and upper ends of all boxes, and the size of the page.
 
     Parameters
@@ -49,8 +51,12 @@ def arrange(vtree: VTree, widths: Sequence[float], heights: Sequence[float], *, 
     centre = _centres(children, left, taken, np.asarray(widths))
     depth = depths(vtree)
     top = _tops(depth, np.asarray(heights), below)
-    return centre - np.asarray(widths) / 2, top, float(taken[-1] + 2 * MARGIN), float(
-        (top + np.asarray(heights)).max() + MARGIN)
+    return (
+        centre - np.asarray(widths) / 2,
+        top,
+        float(taken[-1] + 2 * MARGIN),
+        float((top + np.asarray(heights)).max() + MARGIN),
+    )
 
 
 def _centres(children: list[list[int]], left: Floats, taken: Floats, widths: Floats) -> Floats:

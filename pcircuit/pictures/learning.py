@@ -8,6 +8,7 @@ EM with all rows in each step has no state but the parameters, so it can be run 
 
 and the functions here draw these circuits.
 """
+
 from __future__ import annotations
 
 import os
@@ -90,8 +91,14 @@ def plot_learning(circuits: Sequence[Circuit], data: ArrayLike, *, ax: Any = Non
     return ax
 
 
-def write_learning_html(circuits: Sequence[Circuit], path: str | os.PathLike[str], *, data: ArrayLike | None = None,
-                        row: ArrayLike | None = None, names: Sequence[str] | None = None) -> None:
+def write_learning_html(
+    circuits: Sequence[Circuit],
+    path: str | os.PathLike[str],
+    *,
+    data: ArrayLike | None = None,
+    row: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+) -> None:
     """Write EM as a page with a slider: the circuit at the start and after each epoch.
 
     Parameters
@@ -132,14 +139,22 @@ def write_learning_html(circuits: Sequence[Circuit], path: str | os.PathLike[str
     """
     steps = _checked_steps(circuits)
     if len(steps) > MOST_STEPS:
-        raise ValueError(f"`circuits` has {len(steps)} steps, and a page shows at most {MOST_STEPS}: give every "
-                         f"{-(-len(steps) // MOST_STEPS)}th")
+        raise ValueError(
+            f"`circuits` has {len(steps)} steps, and a page shows at most {MOST_STEPS}: give every "
+            f"{-(-len(steps) // MOST_STEPS)}th"
+        )
     labels = [f"epoch {i}" for i in range(len(steps))]
     if data is not None:
-        labels = [f"{label}: {mean:.4f} nats per row" for label, mean in zip(labels, _means(steps, data), strict=True)]
+        labels = [
+            f"{label}: {mean:.4f} nats per row"
+            for label, mean in zip(labels, _means(steps, data), strict=True)
+        ]
     scenes = [circuit_scene(circuit, row, names, "units") for circuit in steps]
     text = "The same circuit after each epoch of EM. Move the slider; " + (
-        "lines are as strong as their weights." if row is None else "orange lines are as strong as the row's flow.")
+        "lines are as strong as their weights."
+        if row is None
+        else "orange lines are as strong as the row's flow."
+    )
     write_text(path, page(scenes, labels, "EM while it learns", text))
 
 
@@ -153,12 +168,16 @@ def _means(steps: list[Circuit], data: ArrayLike) -> list[float]:
 def _checked_steps(circuits: Sequence[Circuit]) -> list[Circuit]:
     """Circuits of one structure, at least two."""
     if not is_listing(circuits):
-        raise TypeError(f"`circuits` must be a sequence of circuits, found {type(circuits).__name__}")
+        raise TypeError(
+            f"`circuits` must be a sequence of circuits, found {type(circuits).__name__}"
+        )
     steps = list(circuits)
     for i, circuit in enumerate(steps):
         check_circuit(circuit, f"circuits[{i}]")
     if len(steps) < 2:
-        raise ValueError(f"`circuits` must hold the start and at least one step of EM, found {len(steps)}")
+        raise ValueError(
+            f"`circuits` must hold the start and at least one step of EM, found {len(steps)}"
+        )
     if not all(_same_structure(circuit, steps[0]) for circuit in steps[1:]):
         raise ValueError("`circuits` must be steps of one circuit, found different structures")
     return steps
@@ -166,17 +185,30 @@ def _checked_steps(circuits: Sequence[Circuit]) -> list[Circuit]:
 
 def _same_structure(circuit: Circuit, other: Circuit) -> bool:
     """Whether the parameters of two circuits are in the same places: equal v-trees, products and shapes of tables."""
-    return circuit.vtree == other.vtree and all(
-        mine.shape == theirs.shape for mine, theirs in zip(_parameters(circuit), _parameters(other), strict=True)
-    ) and all(isinstance(mine, InputRegion) or np.array_equal(mine.products, theirs.products)  # type: ignore[union-attr]
-              for mine, theirs in zip(circuit.regions, other.regions, strict=True))
+    return (
+        circuit.vtree == other.vtree
+        and all(
+            mine.shape == theirs.shape
+            for mine, theirs in zip(_parameters(circuit), _parameters(other), strict=True)
+        )
+        and all(
+            isinstance(mine, InputRegion) or np.array_equal(mine.products, theirs.products)  # type: ignore[union-attr]
+            for mine, theirs in zip(circuit.regions, other.regions, strict=True)
+        )
+    )
 
 
 def _largest_change(before: Circuit, after: Circuit) -> float:
     """Largest absolute difference of a parameter."""
-    return max(float(np.abs(a - b).max()) for a, b in zip(_parameters(before), _parameters(after), strict=True))
+    return max(
+        float(np.abs(a - b).max())
+        for a, b in zip(_parameters(before), _parameters(after), strict=True)
+    )
 
 
 def _parameters(circuit: Circuit) -> list[Floats]:
     """The tables of all regions, dense."""
-    return [region.probs if isinstance(region, InputRegion) else region.dense_weights() for region in circuit.regions]
+    return [
+        region.probs if isinstance(region, InputRegion) else region.dense_weights()
+        for region in circuit.regions
+    ]

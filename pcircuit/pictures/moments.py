@@ -4,6 +4,7 @@ The HLD statistic of a batch that follows the circuit is distributed like sum_i 
 with the eigenvalues lambda_i of S.  A few large ones mean a skew law far from normal; how many directions count is
 tr(S)^2 / tr(S^2).
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -66,8 +67,13 @@ def plot_covariance(moments: Moments, *, ax: Any = None) -> Any:
             ax.axhline(edge, color=PANEL_LINE, linewidth=0.5)
             ax.axvline(edge, color=PANEL_LINE, linewidth=0.5)
     ax.set(xlabel="unit", ylabel="unit")
-    ax.figure.colorbar(picture, cax=ax.inset_axes((1.04, 0, 0.05, 1)), label="covariance",
-                       ticks=[-top, -top * 1e-2, 0, top * 1e-2, top], format="%.0e")
+    ax.figure.colorbar(
+        picture,
+        cax=ax.inset_axes((1.04, 0, 0.05, 1)),
+        label="covariance",
+        ticks=[-top, -top * 1e-2, 0, top * 1e-2, top],
+        format="%.0e",
+    )
     return ax
 
 
@@ -113,7 +119,11 @@ def plot_eigenvalues(moments: Moments, *, ax: Any = None) -> Any:
     number = np.arange(1, len(values) + 1)
     ax.plot(number, values, "o", color=BLUE, markersize=4)
     effective = moments.trace**2 / moments.trace_sq if moments.trace_sq > 0 else 0.0
-    ax.set(xlabel="eigenvalue number", yscale="log", title=f"effective directions: {effective:.1f} of {len(values)}")
+    ax.set(
+        xlabel="eigenvalue number",
+        yscale="log",
+        title=f"effective directions: {effective:.1f} of {len(values)}",
+    )
     ax.set_ylabel("eigenvalue", color=BLUE)
     share = ax.twinx()
     share.plot(number, np.cumsum(values) / values.sum(), color=VERMILLION, linewidth=1.2)
@@ -126,7 +136,11 @@ def plot_eigenvalues(moments: Moments, *, ax: Any = None) -> Any:
 def _check_moments(moments: object) -> None:
     """Raise unless these are moments of few enough units."""
     if not isinstance(moments, Moments):
-        raise TypeError(f"`moments` must be what `pcircuit.exact_moments` returns, found {type(moments).__name__}")
+        raise TypeError(
+            f"`moments` must be what `pcircuit.exact_moments` returns, found {type(moments).__name__}"
+        )
     if len(moments.nodes) > MOST_ROWS:
-        raise ValueError(f"`moments` are of {len(moments.nodes)} units, and a picture shows at most {MOST_ROWS}: "
-                         "choose some with `pcircuit.select_nodes`")
+        raise ValueError(
+            f"`moments` are of {len(moments.nodes)} units, and a picture shows at most {MOST_ROWS}: "
+            "choose some with `pcircuit.select_nodes`"
+        )

@@ -8,6 +8,7 @@ when one points at them, and a `key`: shapes with a common key light up together
 Colours are few and muted, and those of Okabe and Ito (2008) where they carry meaning, so that people with any kind of
 colour vision can distinguish them.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass

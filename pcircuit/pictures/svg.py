@@ -4,6 +4,7 @@ A page shows one scene, or several with a slider, and below it the text of whate
 the Tab key.  Style and script are part of the file, and a policy in its head forbids the browser to load anything else,
 so a page can be mailed, put on a memory stick, and opened ten years later.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -11,7 +12,9 @@ from html import escape
 
 from pcircuit.pictures.scene import Box, Curve, Disc, Scene, Shape
 
-LEAST_WIDTH = 960  # pixels below which a picture is not squeezed: on a phone one moves it to the side
+LEAST_WIDTH = (
+    960  # pixels below which a picture is not squeezed: on a phone one moves it to the side
+)
 STYLE = """
 :root { color-scheme: light }
 body { margin: 0 auto; padding: 1.25rem; max-width: 78rem; color: #24303c; background: #fff;
@@ -56,10 +59,15 @@ def svg(scene: Scene) -> str:
     """A scene as an SVG element."""
     shapes = "\n".join(_element(shape) for shape in scene.shapes)
     size = _lengths(width=scene.width, height=scene.height)
-    box, least = f"0 0 {_pixels(scene.width)} {_pixels(scene.height)}", _pixels(min(scene.width, LEAST_WIDTH))
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" {size} style="min-width: {least}px" '
-            f'font-family="sans-serif" role="img" aria-label="{_safe(scene.title)}">\n'
-            f"<title>{_safe(scene.title)}</title>\n{shapes}\n</svg>")
+    box, least = (
+        f"0 0 {_pixels(scene.width)} {_pixels(scene.height)}",
+        _pixels(min(scene.width, LEAST_WIDTH)),
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" {size} style="min-width: {least}px" '
+        f'font-family="sans-serif" role="img" aria-label="{_safe(scene.title)}">\n'
+        f"<title>{_safe(scene.title)}</title>\n{shapes}\n</svg>"
+    )
 
 
 def page(scenes: Sequence[Scene], labels: Sequence[str], title: str, text: str) -> str:
@@ -80,35 +88,56 @@ def page(scenes: Sequence[Scene], labels: Sequence[str], title: str, text: str) 
     str
         HTML that loads nothing; all texts are escaped.
     """
-    policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-    slider = "" if len(scenes) == 1 else (
-        f'<label>Step <input type="range" id="step" min="0" max="{len(scenes) - 1}" value="0">'
-        f"<output>{_safe(labels[0])}</output></label>\n")
-    figures = "\n".join(f'<div class="scene" data-label="{_safe(label)}"{" hidden" if i else ""}>\n{svg(scene)}\n</div>'
-                        for i, (scene, label) in enumerate(zip(scenes, labels, strict=True)))
-    return (f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-            f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{_safe(title)}</title>\n'
-            f'<link rel="icon" href="data:,">\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{_safe(title)}</h1>\n'
-            f'<p>{_safe(text)}</p>\n{slider}{figures}\n'
-            f'<div id="tip" aria-live="polite">Point at a unit, or tap it.</div>\n<script>{SCRIPT}</script>\n'
-            "</body>\n</html>\n")
+    policy = (
+        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+    )
+    slider = (
+        ""
+        if len(scenes) == 1
+        else (
+            f'<label>Step <input type="range" id="step" min="0" max="{len(scenes) - 1}" value="0">'
+            f"<output>{_safe(labels[0])}</output></label>\n"
+        )
+    )
+    figures = "\n".join(
+        f'<div class="scene" data-label="{_safe(label)}"{" hidden" if i else ""}>\n{svg(scene)}\n</div>'
+        for i, (scene, label) in enumerate(zip(scenes, labels, strict=True))
+    )
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{_safe(title)}</title>\n'
+        f'<link rel="icon" href="data:,">\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{_safe(title)}</h1>\n'
+        f"<p>{_safe(text)}</p>\n{slider}{figures}\n"
+        f'<div id="tip" aria-live="polite">Point at a unit, or tap it.</div>\n<script>{SCRIPT}</script>\n'
+        "</body>\n</html>\n"
+    )
 
 
 def _element(shape: Shape) -> str:
     """One shape."""
     if isinstance(shape, Box):
-        place = _lengths(x=shape.x, y=shape.y, width=shape.width, height=shape.height, rx=shape.radius)
+        place = _lengths(
+            x=shape.x, y=shape.y, width=shape.width, height=shape.height, rx=shape.radius
+        )
         return f'<rect {place} fill="{shape.fill}" stroke="{shape.line}"{_hints(shape)}/>'
     if isinstance(shape, Disc):
-        return (f'<circle {_lengths(cx=shape.x, cy=shape.y, r=shape.radius)} fill="{shape.fill}" '
-                f'stroke="{shape.line}" stroke-width="1.4"{_hints(shape)}/>')
+        return (
+            f'<circle {_lengths(cx=shape.x, cy=shape.y, r=shape.radius)} fill="{shape.fill}" '
+            f'stroke="{shape.line}" stroke-width="1.4"{_hints(shape)}/>'
+        )
     if isinstance(shape, Curve):
-        x, y, x2, y2, middle = map(_pixels, (shape.x, shape.y, shape.x2, shape.y2, (shape.y + shape.y2) / 2))
-        return (f'<path d="M{x} {y}C{x} {middle} {x2} {middle} {x2} {y2}" fill="none" stroke="{shape.colour}" '
-                f'stroke-width="{shape.width:.4g}" stroke-opacity="{shape.opacity:.3g}"{_hints(shape)}/>')
-    return (f'<text {_lengths(x=shape.x, y=shape.y)} font-size="{shape.size:.4g}" fill="{shape.colour}" '
-            f'text-anchor="{shape.anchor}" dy=".35em">{_safe(shape.text)}</text>')
+        x, y, x2, y2, middle = map(
+            _pixels, (shape.x, shape.y, shape.x2, shape.y2, (shape.y + shape.y2) / 2)
+        )
+        return (
+            f'<path d="M{x} {y}C{x} {middle} {x2} {middle} {x2} {y2}" fill="none" stroke="{shape.colour}" '
+            f'stroke-width="{shape.width:.4g}" stroke-opacity="{shape.opacity:.3g}"{_hints(shape)}/>'
+        )
+    return (
+        f'<text {_lengths(x=shape.x, y=shape.y)} font-size="{shape.size:.4g}" fill="{shape.colour}" '
+        f'text-anchor="{shape.anchor}" dy=".35em">{_safe(shape.text)}</text>'
+    )
 
 
 def _lengths(**lengths: float) -> str:
@@ -130,6 +159,11 @@ def _hints(shape: Box | Disc | Curve) -> str:
 
 def _safe(text: str) -> str:
     """A text as XML takes it; signs that no XML may contain are replaced."""
-    printable = "".join(sign if sign in "\n\t" or (sign >= " " and not "\ud800" <= sign <= "\udfff"
-                                                  and sign not in "\ufffe\uffff") else "\ufffd" for sign in text)
+    printable = "".join(
+        sign
+        if sign in "\n\t"
+        or (sign >= " " and not "\ud800" <= sign <= "\udfff" and sign not in "\ufffe\uffff")
+        else "\ufffd"
+        for sign in text
+    )
     return escape(printable).replace("\n", "&#10;")

@@ -5,6 +5,7 @@ table of each unit as small bars.  The thickness of a line from a sum to a produ
 the row's flow through the line (`pcircuit.expected_flows`), orange where there is any, and the bars of observed
 categories are orange too: one sees which parts of the mixture explain the row.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -61,7 +62,9 @@ class Page:
         """Where lines arrive at unit k of those that region r shows."""
         region = self.circuit.regions[r]
         step = INPUT_STEP if isinstance(region, InputRegion) else SUM_STEP
-        middle = self.x[r] + _width(region, self.labels) / 2 + (k - (region.num_units - 1) / 2) * step
+        middle = (
+            self.x[r] + _width(region, self.labels) / 2 + (k - (region.num_units - 1) / 2) * step
+        )
         above = BARS_AT if isinstance(region, InputRegion) else SUMS_AT - RADIUS
         return float(middle), float(self.y[r] + above)
 
@@ -83,7 +86,9 @@ def units_scene(circuit: Circuit, row: Evidence | None, labels: list[str]) -> Sc
     """
     regions = circuit.regions
     widths = [_width(region, labels) for region in regions]
-    heights = [INPUT_HEIGHT if isinstance(region, InputRegion) else INNER_HEIGHT for region in regions]
+    heights = [
+        INPUT_HEIGHT if isinstance(region, InputRegion) else INNER_HEIGHT for region in regions
+    ]
     x, y, width, height = arrange(circuit.vtree, widths, heights, between=22, below=44)
     flows = likelihoods = None
     title = repr(circuit)
@@ -105,7 +110,9 @@ def _width(region: Any, labels: list[str]) -> float:
     """The width of a region's panel."""
     if isinstance(region, InputRegion):
         return max(INPUT_STEP * region.num_units, 7.0 * len(labels[region.variable])) + 2 * PAD
-    return float(max(SUM_STEP * region.num_units, PRODUCT_STEP * region.num_products, 40.0) + 2 * PAD)
+    return float(
+        max(SUM_STEP * region.num_units, PRODUCT_STEP * region.num_products, 40.0) + 2 * PAD
+    )
 
 
 def _inputs(page: Page, r: int, region: InputRegion) -> None:
@@ -116,16 +123,43 @@ def _inputs(page: Page, r: int, region: InputRegion) -> None:
         centre, y = page.place(r, k)
         node = int(page.circuit.offsets[r]) + k
         left, bar = centre - INPUT_STEP / 2 + 4, (INPUT_STEP - 8) / len(table)
-        page.shapes.append(Box(left, y, INPUT_STEP - 8, BARS_HEIGHT, PAPER, SKY, 4, key=f"n{node}",
-                               tip=_tip(page, r, f"input {k}", node, "probabilities", table)))
+        page.shapes.append(
+            Box(
+                left,
+                y,
+                INPUT_STEP - 8,
+                BARS_HEIGHT,
+                PAPER,
+                SKY,
+                4,
+                key=f"n{node}",
+                tip=_tip(page, r, f"input {k}", node, "probabilities", table),
+            )
+        )
         for c, p in enumerate(table):
             high = (BARS_HEIGHT - 6) * float(p) / top
             colour = VERMILLION if c == seen else BLUE if seen < 0 else SKY
             if high > 0:
-                page.shapes.append(Box(left + (c + 0.12) * bar, y + BARS_HEIGHT - 2 - high, 0.76 * bar, high, colour,
-                                       colour, 0))
-    page.shapes.append(Text(page.x[r] + _width(region, page.labels) / 2, page.y[r] + INPUT_HEIGHT - 13,
-                            page.labels[region.variable], 12, INK))
+                page.shapes.append(
+                    Box(
+                        left + (c + 0.12) * bar,
+                        y + BARS_HEIGHT - 2 - high,
+                        0.76 * bar,
+                        high,
+                        colour,
+                        colour,
+                        0,
+                    )
+                )
+    page.shapes.append(
+        Text(
+            page.x[r] + _width(region, page.labels) / 2,
+            page.y[r] + INPUT_HEIGHT - 13,
+            page.labels[region.variable],
+            12,
+            INK,
+        )
+    )
 
 
 def _sums_and_products(page: Page, r: int, region: Any) -> None:
@@ -135,33 +169,77 @@ def _sums_and_products(page: Page, r: int, region: Any) -> None:
     middle = page.x[r] + _width(region, page.labels) / 2
     y = page.y[r] + PRODUCTS_AT
     children = page.circuit.vtree.children(r).tolist()
-    at = [float(middle + (p - (region.num_products - 1) / 2) * PRODUCT_STEP) for p in range(region.num_products)]
+    at = [
+        float(middle + (p - (region.num_products - 1) / 2) * PRODUCT_STEP)
+        for p in range(region.num_products)
+    ]
     for p, units in enumerate(region.products.tolist()):
         node = first + p
         through = None if flow is None else float(flow[:, p].sum())
         for child, unit in zip(children, units, strict=True):
             below = _shown_node(page.circuit, child, unit)
-            page.lines.append(_line((at[p], y + SQUARE / 2), page.place(child, unit), 0.35, through,
-                                    f"n{node} n{below}", ""))
-        factors = " x ".join(f"unit {unit} of region {child}" for child, unit in zip(children, units, strict=True))
-        page.shapes += [Box(at[p] - SQUARE / 2, y - SQUARE / 2, SQUARE, SQUARE, PAPER, SOFT_INK, 4, key=f"n{node}",
-                            tip=_tip(page, r, f"product {p}", node, "factors", factors, through)),
-                        Text(at[p], y, "×", 13, SOFT_INK)]
+            page.lines.append(
+                _line(
+                    (at[p], y + SQUARE / 2),
+                    page.place(child, unit),
+                    0.35,
+                    through,
+                    f"n{node} n{below}",
+                    "",
+                )
+            )
+        factors = " x ".join(
+            f"unit {unit} of region {child}" for child, unit in zip(children, units, strict=True)
+        )
+        page.shapes += [
+            Box(
+                at[p] - SQUARE / 2,
+                y - SQUARE / 2,
+                SQUARE,
+                SQUARE,
+                PAPER,
+                SOFT_INK,
+                4,
+                key=f"n{node}",
+                tip=_tip(page, r, f"product {p}", node, "factors", factors, through),
+            ),
+            Text(at[p], y, "×", 13, SOFT_INK),
+        ]
     for k in range(region.num_units):
         node, (x, top) = first + region.num_products + k, page.place(r, k)
         through = None if flow is None else float(flow[k].sum())
         for p in np.flatnonzero(weights[k] > 0).tolist():
             share = None if flow is None else float(flow[k, p])
-            page.lines.append(_line((x, top + 2 * RADIUS), (at[p], y - SQUARE / 2), float(weights[k, p]), share,
-                                    f"n{node} n{first + p}",
-                                    f"weight {weights[k, p]:.4g} of sum {k} on product {p} in region {r}"))
-        page.shapes += [Disc(x, top + RADIUS, RADIUS, key=f"n{node}",
-                             tip=_tip(page, r, f"sum {k}", node, "weights", weights[k], through)),
-                        Text(x, top + RADIUS, "+", 14, BLUE)]
+            page.lines.append(
+                _line(
+                    (x, top + 2 * RADIUS),
+                    (at[p], y - SQUARE / 2),
+                    float(weights[k, p]),
+                    share,
+                    f"n{node} n{first + p}",
+                    f"weight {weights[k, p]:.4g} of sum {k} on product {p} in region {r}",
+                )
+            )
+        page.shapes += [
+            Disc(
+                x,
+                top + RADIUS,
+                RADIUS,
+                key=f"n{node}",
+                tip=_tip(page, r, f"sum {k}", node, "weights", weights[k], through),
+            ),
+            Text(x, top + RADIUS, "+", 14, BLUE),
+        ]
 
 
-def _line(start: tuple[float, float], end: tuple[float, float], weight: float, flow: float | None, key: str,
-          tip: str) -> Curve:
+def _line(
+    start: tuple[float, float],
+    end: tuple[float, float],
+    weight: float,
+    flow: float | None,
+    key: str,
+    tip: str,
+) -> Curve:
     """A line as strong as its weight, or as the flow through it."""
     strength = min(weight if flow is None else flow, 1.0)
     if flow is not None and flow < 1e-4:
@@ -169,14 +247,19 @@ def _line(start: tuple[float, float], end: tuple[float, float], weight: float, f
     colour = (BLUE if tip else FAINT) if flow is None else VERMILLION
     opacity = 0.25 + 0.65 * strength if tip or flow is not None else 0.8
     said = tip if flow is None or not tip else f"{tip}\nflow of the row: {flow:.4g}"
-    return Curve(*start, *end, colour=colour, width=0.8 + 3.4 * strength, opacity=opacity, key=key, tip=said)
+    return Curve(
+        *start, *end, colour=colour, width=0.8 + 3.4 * strength, opacity=opacity, key=key, tip=said
+    )
 
 
-def _tip(page: Page, r: int, name: str, node: int, what: str, numbers: Any, flow: float | None = None) -> str:
+def _tip(
+    page: Page, r: int, name: str, node: int, what: str, numbers: Any, flow: float | None = None
+) -> str:
     """What is said of a unit: its scope, its table, and its likelihood for the row."""
     scope = [page.labels[v] for v in page.circuit.vtree.scope(r).tolist()]
-    listed = ", ".join(scope[:MOST_LISTED]) + (f" and {len(scope) - MOST_LISTED} more" if len(scope) > MOST_LISTED
-                                               else "")
+    listed = ", ".join(scope[:MOST_LISTED]) + (
+        f" and {len(scope) - MOST_LISTED} more" if len(scope) > MOST_LISTED else ""
+    )
     if not isinstance(numbers, str):
         cut = "" if len(numbers) <= MOST_LISTED else f" ... ({len(numbers)} numbers)"
         numbers = " ".join(f"{value:.4g}" for value in numbers[:MOST_LISTED]) + cut
@@ -191,7 +274,11 @@ def _tip(page: Page, r: int, name: str, node: int, what: str, numbers: Any, flow
 def _shown_node(circuit: Circuit, r: int, k: int) -> int:
     """Node id of unit k of those that region r shows."""
     region = circuit.regions[r]
-    return int(circuit.offsets[r]) + k + (0 if isinstance(region, InputRegion) else region.num_products)
+    return (
+        int(circuit.offsets[r])
+        + k
+        + (0 if isinstance(region, InputRegion) else region.num_products)
+    )
 
 
 def _dense(region: Any, flows: Floats) -> Floats:

@@ -1,4 +1,5 @@
 """V-trees drawn: the hierarchy of scopes that a circuit follows."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -73,8 +74,10 @@ def vtree_scene(vtree: VTree, names: Sequence[str] | None = None) -> Scene:
     """
     check_vtree(vtree)
     if vtree.num_nodes > MOST_NODES:
-        raise ValueError(f"`vtree` has {vtree.num_nodes} nodes, and a picture shows at most {MOST_NODES}: "
-                         "`vtree.to_nested()` gives it as nested lists, and `pcircuit.write_vtree` writes it as text")
+        raise ValueError(
+            f"`vtree` has {vtree.num_nodes} nodes, and a picture shows at most {MOST_NODES}: "
+            "`vtree.to_nested()` gives it as nested lists, and `pcircuit.write_vtree` writes it as text"
+        )
     labels = variable_names(vtree.num_variables, names)
     leaf = [labels[v] if v >= 0 else None for v in vtree.variables.tolist()]
     widths = [2 * KNOT if text is None else max(28.0, LETTER * len(text) + 14) for text in leaf]
@@ -85,14 +88,24 @@ def vtree_scene(vtree: VTree, names: Sequence[str] | None = None) -> Scene:
     for r, text in enumerate(leaf):
         middle, parent = x[r] + widths[r] / 2, vtree.parent(r)
         if parent >= 0:
-            lines.append(Curve(x[parent] + widths[parent] / 2, y[parent] + KNOT, middle, y[r] + heights[r] / 2))
+            lines.append(
+                Curve(
+                    x[parent] + widths[parent] / 2, y[parent] + KNOT, middle, y[r] + heights[r] / 2
+                )
+            )
         if text is not None:
-            nodes += [Box(x[r], y[r], widths[r], heights[r], tip=f"node {r}: the leaf of variable {text}"),
-                      Text(middle, y[r] + LEAF_HEIGHT / 2, text, 12, INK)]
+            nodes += [
+                Box(
+                    x[r], y[r], widths[r], heights[r], tip=f"node {r}: the leaf of variable {text}"
+                ),
+                Text(middle, y[r] + LEAF_HEIGHT / 2, text, 12, INK),
+            ]
             continue
         scope = ", ".join(labels[v] for v in vtree.scope(r))
         nodes.append(Disc(middle, y[r] + KNOT, KNOT, PAPER, BLUE, tip=f"node {r}, scope: {scope}"))
-    return Scene(width, height, tuple(lines + nodes), f"A v-tree of {vtree.num_variables} variables")
+    return Scene(
+        width, height, tuple(lines + nodes), f"A v-tree of {vtree.num_variables} variables"
+    )
 
 
 def variable_names(num_variables: int, names: Sequence[str] | None) -> list[str]:
@@ -115,8 +128,12 @@ def variable_names(num_variables: int, names: Sequence[str] | None) -> list[str]
     if names is None:
         return [str(v) for v in range(num_variables)]
     if isinstance(names, (str, set, frozenset)) or not is_listing(names):
-        raise TypeError(f"`names` must be a sequence of names, one for each variable, found {names!r}")
+        raise TypeError(
+            f"`names` must be a sequence of names, one for each variable, found {names!r}"
+        )
     given = [str(name) for name in names]
     if len(given) != num_variables:
-        raise ValueError(f"`names` must hold one name for each of the {num_variables} variables, found {len(given)}")
+        raise ValueError(
+            f"`names` must hold one name for each of the {num_variables} variables, found {len(given)}"
+        )
     return [name if len(name) <= 24 else name[:23] + "…" for name in given]

@@ -9,6 +9,7 @@ Each name is first a `Method`.  At its first use the function's module is import
 itself takes the place of the `Method`: from then on it is a plain method, with the function's docstring and signature.
 So ``import pcircuit`` stays cheap, and ``help(circuit.sample)`` is ``help(pcircuit.sample)``.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -18,11 +19,37 @@ from pcircuit.circuit import Circuit
 from pcircuit.circuit_mixture import Mixture
 
 SAME_NAME = (
-    "log_likelihood", "node_likelihoods", "latent_posterior", "shapley_values", "sample", "most_probable_state",
-    "condition", "marginalize", "normalize", "prune", "multiply", "power", "overlap", "expectation", "variance",
-    "covariance", "log_probability", "marginal_tables", "pairwise_tables", "linear_moments", "sum_distribution",
-    "entropy", "mutual_information", "properties", "expected_flows", "fit_em", "exact_moments", "save", "describe",
-    "write_html")
+    "log_likelihood",
+    "node_likelihoods",
+    "latent_posterior",
+    "shapley_values",
+    "sample",
+    "most_probable_state",
+    "condition",
+    "marginalize",
+    "normalize",
+    "prune",
+    "multiply",
+    "power",
+    "overlap",
+    "expectation",
+    "variance",
+    "covariance",
+    "log_probability",
+    "marginal_tables",
+    "pairwise_tables",
+    "linear_moments",
+    "sum_distribution",
+    "entropy",
+    "mutual_information",
+    "properties",
+    "expected_flows",
+    "fit_em",
+    "exact_moments",
+    "save",
+    "describe",
+    "write_html",
+)
 METHODS = {name: name for name in SAME_NAME} | {"plot": "plot_circuit"}
 OF_MIXTURES = {"log_likelihood": "log_likelihood", "sample": "sample", "save": "save_mixture"}
 

@@ -1,4 +1,5 @@
 """What a process does once before its first request: compile the kernels, or load them from the on-disk cache."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -49,7 +50,8 @@ def warm_up(*, moments: bool = False, report: Callable[[str], object] | None = N
     from pcircuit.learning.em import EM
     from pcircuit.moments.expected_units import EXPECTATIONS
     from pcircuit.moments.routes import MOMENTS
-    for kernels in (EVALUATION, EM, MOMENTS, EXPECTATIONS, SCORES)[:5 if with_moments else 2]:
+
+    for kernels in (EVALUATION, EM, MOMENTS, EXPECTATIONS, SCORES)[: 5 if with_moments else 2]:
         if report is not None:
             report(kernels.name)
         kernels.make_ready()
@@ -90,4 +92,5 @@ def compile_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     if not callable(function):
         raise TypeError(f"`function` must be a function, found {function!r}")
     from pcircuit.compiled.jit import compile_kernel as compiled
+
     return compiled(function)

@@ -1,4 +1,5 @@
 """Batches in chunks: the result of one piece where rows are held, and close to it where they are not."""
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,21 +13,33 @@ def table(N, seed, levels=3):
     """Three columns that depend on each other, one with holes."""
     rng = np.random.default_rng(seed)
     base = rng.integers(0, levels, size=N)
-    frame = pd.DataFrame({"a": base, "b": (base + rng.integers(0, 2, size=N)) % levels, "c": rng.normal(size=N) + base})
+    frame = pd.DataFrame(
+        {
+            "a": base,
+            "b": (base + rng.integers(0, 2, size=N)) % levels,
+            "c": rng.normal(size=N) + base,
+        }
+    )
     frame.loc[rng.random(N) < 0.1, "c"] = np.nan
     return frame
 
 
 def cut(frame, size):
     """Chunks of a frame."""
-    return [frame.iloc[start:start + size] for start in range(0, len(frame), size)]
+    return [frame.iloc[start : start + size] for start in range(0, len(frame), size)]
 
 
 @pytest.fixture(scope="module")
 def detectors():
-    found = {reference: hld.HLDDetector(num_latents=2, num_epochs=5, num_resamples=99, reference=reference).fit(
-        table(1200, 0)) for reference in ("auto", "circuit")}
-    found["no holes"] = hld.HLDDetector(num_latents=2, num_epochs=5, num_resamples=99).fit(table(1200, 0).dropna())
+    found = {
+        reference: hld.HLDDetector(
+            num_latents=2, num_epochs=5, num_resamples=99, reference=reference
+        ).fit(table(1200, 0))
+        for reference in ("auto", "circuit")
+    }
+    found["no holes"] = hld.HLDDetector(num_latents=2, num_epochs=5, num_resamples=99).fit(
+        table(1200, 0).dropna()
+    )
     return found
 
 
@@ -38,20 +51,25 @@ def test_few_rows_give_the_result_of_one_piece(detectors):
         assert parts.data_quality == whole.data_quality
 
 
-@pytest.mark.parametrize("distinct", [2 ** 20, 1])
+@pytest.mark.parametrize("distinct", [2**20, 1])
 def test_many_rows_give_nearly_the_result_of_one_piece(detectors, distinct, monkeypatch):
-    monkeypatch.setattr(row_sums, "MOST_PAIRED", 400)       # rows that are held
+    monkeypatch.setattr(row_sums, "MOST_PAIRED", 400)  # rows that are held
     monkeypatch.setattr(row_sums, "MOST_DISTINCT", distinct)
     for name, detector in detectors.items():
         for seed, shift in ((1, 0), (2, 1)):
-            batch = table(3000, seed).assign(b=lambda frame, s=shift: (frame["b"] + s) % 3 if s else frame["b"])
+            batch = table(3000, seed).assign(
+                b=lambda frame, s=shift: (frame["b"] + s) % 3 if s else frame["b"]
+            )
             batch = batch.dropna() if name == "no holes" else batch
             whole, parts = detector.test(batch), hld.judge_chunks(detector, cut(batch, 700))
             assert (parts.reject, parts.num_missing, parts.num_samples) == (
-                whole.reject, whole.num_missing, whole.num_samples)
-            if name == "no holes":                  # sums of the same numbers; an alarm is checked by other rows
+                whole.reject,
+                whole.num_missing,
+                whole.num_samples,
+            )
+            if name == "no holes":  # sums of the same numbers; an alarm is checked by other rows
                 np.testing.assert_allclose(parts.deltas, whole.deltas, rtol=1e-9, atol=1e-13)
-            if name == "auto":                      # the weights of the nodes do not depend on the sample
+            if name == "auto":  # the weights of the nodes do not depend on the sample
                 np.testing.assert_allclose(parts.deltas, whole.deltas, rtol=1e-9, atol=1e-13)
 
 
@@ -61,7 +79,9 @@ def test_the_rows_that_are_kept_are_a_uniform_sample(detectors, monkeypatch):
     for seed in range(trials):
         sums = row_sums.RowSums(detectors["no holes"].test_, seed)
         for start in range(0, 200, 30):
-            sums._choose(np.repeat(np.arange(start, min(start + 30, 200)) - 100, 3).reshape(-1, 3))  # any small number
+            sums._choose(
+                np.repeat(np.arange(start, min(start + 30, 200)) - 100, 3).reshape(-1, 3)
+            )  # any small number
         kept = sums.rows()[:, 0] + 100
         assert (len(kept), len(set(kept.tolist()))) == (50, 50)
         assert (np.diff(kept) > 0).all()
@@ -81,8 +101,15 @@ def test_one_table_is_no_sequence_of_tables(detectors, tmp_path):
     """The names of its columns had been taken for tables, and so for names of files."""
     frame, detector = table(50, 1), detectors["auto"]
     for one in (frame, frame.to_dict("list"), frame.to_numpy(), "rows.csv"):
-        with pytest.raises(TypeError, match=r"`chunks` must be a sequence of tables, found one \(\w+\): give it in a"):
+        with pytest.raises(
+            TypeError,
+            match=r"`chunks` must be a sequence of tables, found one \(\w+\): give it in a",
+        ):
             hld.judge_chunks(detector, one)
     frame.to_csv(tmp_path / "t.csv", index=False)
-    for chunks in (pd.read_csv(tmp_path / "t.csv", chunksize=20), frame.to_numpy()[None], iter([frame])):
+    for chunks in (
+        pd.read_csv(tmp_path / "t.csv", chunksize=20),
+        frame.to_numpy()[None],
+        iter([frame]),
+    ):
         assert hld.judge_chunks(detector, chunks).num_samples == 50

@@ -1,4 +1,5 @@
 """The detector: tables in, verdicts out, saved and loaded, and robust against odd tables."""
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,7 +25,9 @@ def test_unshifted_passes_and_shifted_is_found(detector):
 
 def test_estimation_error_is_part_of_the_null(detector):
     assert detector.test(mixed_table(100, seed=1)).inflation == pytest.approx(1 + 100 / 1000)
-    plain = HLDDetector(num_epochs=2, estimation_error=False, reference="circuit").fit(mixed_table(200))
+    plain = HLDDetector(num_epochs=2, estimation_error=False, reference="circuit").fit(
+        mixed_table(200)
+    )
     assert plain.test(mixed_table(100, seed=1)).inflation == 1
 
 
@@ -37,25 +40,40 @@ def test_half_of_the_rows_are_kept_for_the_reference(tmp_path):
     few.save(tmp_path / "few.hld")
     assert hld.load(tmp_path / "few.hld").describe() == few.describe()
     for reference, num_train in (("training", 90), ("held-out", 45), ("circuit", 90)):
-        assert HLDDetector(num_epochs=2, reference=reference).fit(mixed_table(90)).test_.num_train == num_train
+        assert (
+            HLDDetector(num_epochs=2, reference=reference).fit(mixed_table(90)).test_.num_train
+            == num_train
+        )
     assert HLDDetector(num_epochs=2).fit(mixed_table(3)).test_.num_train == 3  # too few to keep any
 
 
 def test_the_metrics_are_those_that_the_nodes_allow():
     four = ("euclidean", "standardized", "marginals", "whitened")
-    for kinds, expected in ((("input", "sum"), (*four, "whitened_fine", "score")), ("input", (*four, "whitened_fine")),
-                            ("sum", (*four[:2], *four[3:], "whitened_fine"))):
+    for kinds, expected in (
+        (("input", "sum"), (*four, "whitened_fine", "score")),
+        ("input", (*four, "whitened_fine")),
+        ("sum", (*four[:2], *four[3:], "whitened_fine")),
+    ):
         detector = HLDDetector(num_epochs=2, kinds=kinds).fit(mixed_table(90))
         assert detector.test(mixed_table(10)).metrics == expected
-    for options, rows in (({"reference": "training"}, 90), ({"reference": "circuit"}, 90), ({}, 40)):
+    for options, rows in (
+        ({"reference": "training"}, 90),
+        ({"reference": "circuit"}, 90),
+        ({}, 40),
+    ):
         detector = HLDDetector(num_epochs=2, num_resamples=19, **options).fit(mixed_table(rows))
         assert detector.test(mixed_table(10)).metrics == four
     with pytest.raises(ValueError, match="'marginals' compares input units"):
         HLDDetector(num_epochs=2, kinds="sum", metric="marginals").fit(mixed_table(90))
 
 
-@pytest.mark.parametrize(("reference", "match"), [("rows", "`reference` must be one of 'auto'"),
-                                                  ("held-out", "has 3 rows: with reference='held-out'")])
+@pytest.mark.parametrize(
+    ("reference", "match"),
+    [
+        ("rows", "`reference` must be one of 'auto'"),
+        ("held-out", "has 3 rows: with reference='held-out'"),
+    ],
+)
 def test_references_that_cannot_be(reference, match):
     with pytest.raises(ValueError, match=match):
         HLDDetector(reference=reference).fit(mixed_table(3))
@@ -81,13 +99,19 @@ def test_arrays_and_frames_are_both_tables():
     from_array = HLDDetector(num_epochs=5).fit(array)
     from_frame = HLDDetector(num_epochs=5).fit(pd.DataFrame(array, columns=list("abcd")))
     batch = rng.integers(0, 3, size=(30, 4))
-    assert from_array.test(batch).pvalue == from_frame.test(pd.DataFrame(batch, columns=list("abcd"))).pvalue
+    assert (
+        from_array.test(batch).pvalue
+        == from_frame.test(pd.DataFrame(batch, columns=list("abcd"))).pvalue
+    )
     assert from_array.n_features_in_ == 4
 
 
 def test_columns_are_matched_by_name_and_missing_ones_are_named(detector):
     batch = mixed_table(40, seed=2)
-    assert detector.test(batch[["visits", "rain", "heat", "city"]]).pvalue == detector.test(batch).pvalue
+    assert (
+        detector.test(batch[["visits", "rain", "heat", "city"]]).pvalue
+        == detector.test(batch).pvalue
+    )
     result = detector.test(batch.drop(columns="rain"))
     assert "rain" in str(result.data_quality)
     assert result.reject  # a column that was there for all rows is missing for all
@@ -120,7 +144,9 @@ def test_one_rare_flag_is_no_shift_where_the_reference_rows_are_all_alike():
 
 
 def test_a_single_column_and_two_rows():
-    assert 0 <= HLDDetector(num_epochs=2).fit(np.array([[1], [2]])).test(np.array([[1]])).pvalue <= 1
+    assert (
+        0 <= HLDDetector(num_epochs=2).fit(np.array([[1], [2]])).test(np.array([[1]])).pvalue <= 1
+    )
 
 
 def test_same_seed_same_detector():
@@ -141,6 +167,7 @@ def test_a_failed_fit_leaves_the_detector_as_it_was(detector):
 
 def test_parameters_follow_the_scikit_learn_protocol():
     from sklearn.base import clone
+
     detector = HLDDetector(num_latents=2, kinds=("sum",))
     assert clone(detector).get_params() == detector.get_params()
     assert detector.set_params(num_bins=3).num_bins == 3

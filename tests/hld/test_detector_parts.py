@@ -1,4 +1,5 @@
 """A fitted detector judges summaries, says whose rows it needs, and speaks of the batch where a batch is wrong."""
+
 import pathlib
 
 import numpy as np
@@ -15,8 +16,13 @@ OPTIONS = {"num_latents": 2, "num_epochs": 2, "num_resamples": 39, "metric": "li
 @pytest.fixture(scope="module")
 def table():
     rng = np.random.default_rng(0)
-    return pd.DataFrame({"a": rng.integers(0, 3, 240), "b": rng.integers(0, 2, 240),
-                         "day": np.repeat(np.arange(24), 10)})
+    return pd.DataFrame(
+        {
+            "a": rng.integers(0, 3, 240),
+            "b": rng.integers(0, 2, 240),
+            "day": np.repeat(np.arange(24), 10),
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +32,13 @@ def detector(table):
 
 @pytest.mark.parametrize("given", [{"groups": "day"}, {"order": "time"}])
 def test_groups_and_series_need_their_rows(table, given):
-    detector = hld.HLDDetector(**OPTIONS).fit(table if "groups" in given else table[["a", "b"]], **given)
-    with pytest.raises(ValueError, match="`batch` is a summary, which holds what independent rows need: this detector"):
+    detector = hld.HLDDetector(**OPTIONS).fit(
+        table if "groups" in given else table[["a", "b"]], **given
+    )
+    with pytest.raises(
+        ValueError,
+        match="`batch` is a summary, which holds what independent rows need: this detector",
+    ):
         detector.test(detector.summarize(table[["a", "b"]][:30]))
 
 
@@ -51,8 +62,14 @@ def test_a_batch_that_cannot_be_read_is_called_batch(detector):
         detector.test(3)
 
 
-@pytest.mark.parametrize("error", [
-    ValueError("`alpha` must be"), KeyError("`table`"), UnicodeDecodeError("utf-8", b"", 0, 1, "`table`")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("`alpha` must be"),
+        KeyError("`table`"),
+        UnicodeDecodeError("utf-8", b"", 0, 1, "`table`"),
+    ],
+)
 def test_other_errors_are_raised_as_they_are(error):
     with pytest.raises(type(error)) as raised, batch_as_named():
         raise error

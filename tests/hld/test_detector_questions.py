@@ -1,4 +1,5 @@
 """What a fitted detector answers beside a test: each method is the function that it stands for."""
+
 import inspect
 
 import numpy as np
@@ -12,29 +13,44 @@ from hld.planning.of_tables import detectable_of_table, power_of_table, sample_s
 from hld.summaries.of_tables import summarize_table
 from hld.synthetic.drawing import condition_probability, draw_rows
 
-ARGUMENTS = {"test_by": ([[1]], [0]), "summarize": ([[1]],), "power": (hld.Edit("rain", True, 0.1), 50),
-             "sample_size": (hld.Edit("rain", True, 0.1),), "detectable": (50,), "score_samples": ([[1]],),
-             "decision_function": ([[1]],), "predict": ([[1]],), "sample": (3,), "probability": ("rain == 1",)}
+ARGUMENTS = {
+    "test_by": ([[1]], [0]),
+    "summarize": ([[1]],),
+    "power": (hld.Edit("rain", True, 0.1), 50),
+    "sample_size": (hld.Edit("rain", True, 0.1),),
+    "detectable": (50,),
+    "score_samples": ([[1]],),
+    "decision_function": ([[1]],),
+    "predict": ([[1]],),
+    "sample": (3,),
+    "probability": ("rain == 1",),
+}
 QUESTIONS = [name for name, one in vars(DetectorQuestions).items() if inspect.isfunction(one)]
 
 
 @pytest.fixture(scope="module")
 def detector():
-    return hld.HLDDetector(num_latents=3, num_epochs=5, metric="euclidean", num_resamples=99).fit(mixed_table(600))
+    return hld.HLDDetector(num_latents=3, num_epochs=5, metric="euclidean", num_resamples=99).fit(
+        mixed_table(600)
+    )
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_an_unfitted_detector_answers_no_question(name):
     with pytest.raises(ValueError, match="this HLDDetector is not fitted") as caught:
         getattr(hld.HLDDetector(), name)(*ARGUMENTS[name])
-    assert isinstance(caught.value, AttributeError)  # both ours and that of scikit-learn, where it has been imported
+    assert isinstance(
+        caught.value, AttributeError
+    )  # both ours and that of scikit-learn, where it has been imported
     assert type(caught.value).__name__ == "NotFittedError"
 
 
 def test_plans_are_those_of_tables(detector):
     edit = hld.Edit("rain", True, 0.2)
     assert detector.power(edit, 60, alpha=0.1) == power_of_table(detector, edit, 60, 0.1)
-    assert detector.sample_size(edit, 0.7, alpha=0.1) == sample_size_of_table(detector, edit, 0.7, 0.1)
+    assert detector.sample_size(edit, 0.7, alpha=0.1) == sample_size_of_table(
+        detector, edit, 0.7, 0.1
+    )
     assert detector.detectable(200, 0.7, alpha=0.1) == detectable_of_table(detector, 200, 0.7, 0.1)
 
 
@@ -48,7 +64,9 @@ def test_segments_are_tested_as_batches_of_their_own(detector):
     assert [one.effect for one in found.results] == [one.effect for one in alone]
     assert found.alpha == 0.1
     assert [one.alpha for one in found.results] == [0.1, 0.1]
-    yearly = detector.test_by(rows, np.repeat(["2025-03-01", "2026-05-01"], 60), every="year", procedure="by")
+    yearly = detector.test_by(
+        rows, np.repeat(["2025-03-01", "2026-05-01"], 60), every="year", procedure="by"
+    )
     assert (yearly.labels, yearly.procedure) == (("2025", "2026"), "by")
     with pytest.raises(ValueError, match="`alpha` must be"):
         detector.test_by(rows, np.repeat(["a", "b"], 60), alpha=0)
@@ -60,10 +78,17 @@ def test_sums_are_those_of_tables_and_noise_is_asked_for_by_name(detector):
     assert detector.test(own).to_dict() == detector.test(other).to_dict()
     assert own.num_rows == len(rows)
     table = np.random.default_rng(0).integers(0, 3, size=(90, 2))
-    whole = hld.HLDDetector(num_latents=2, num_epochs=1, metric="euclidean", num_resamples=99).fit(table)
+    whole = hld.HLDDetector(num_latents=2, num_epochs=1, metric="euclidean", num_resamples=99).fit(
+        table
+    )
     for seed, options in enumerate(({"epsilon": 1.0}, {"epsilon": 0.5, "delta": 1e-3})):
-        found, expected = (ask(table, **options, rng=seed) for ask in (
-            whole.summarize, lambda *given, **more: summarize_table(whole, *given, **{"delta": 1e-6, **more})))
+        found, expected = (
+            ask(table, **options, rng=seed)
+            for ask in (
+                whole.summarize,
+                lambda *given, **more: summarize_table(whole, *given, **{"delta": 1e-6, **more}),
+            )
+        )
         assert whole.test(found).to_dict() == whole.test(expected).to_dict()
         assert whole.test(found).pvalue != whole.test(whole.summarize(table)).pvalue
 
@@ -74,8 +99,12 @@ def test_scores_are_log_likelihoods_and_predictions_their_signs(detector):
     expected = pcircuit.log_likelihood(detector.circuit_, detector.encoder_.encode(rows)[0])
     for table in (rows, wider):
         np.testing.assert_array_equal(detector.score_samples(table), expected)
-        np.testing.assert_array_equal(detector.decision_function(table), expected - detector.offset_)
-        np.testing.assert_array_equal(detector.predict(table), np.where(expected < detector.offset_, -1, 1))
+        np.testing.assert_array_equal(
+            detector.decision_function(table), expected - detector.offset_
+        )
+        np.testing.assert_array_equal(
+            detector.predict(table), np.where(expected < detector.offset_, -1, 1)
+        )
 
 
 def test_rows_and_probabilities_are_those_of_conditions(detector):

@@ -1,4 +1,5 @@
 """The detector as an estimator: scikit-learn's own checks, and the same methods without scikit-learn."""
+
 import os
 import subprocess
 import sys
@@ -22,16 +23,22 @@ def test_all_checks_of_scikit_learn_pass(monkeypatch):
     checks = pytest.importorskip("sklearn.utils.estimator_checks")
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")     # few rows, and classes that inherit nothing
+        warnings.simplefilter("ignore")  # few rows, and classes that inherit nothing
         found = checks.check_estimator(hld.HLDDetector(**SMALL), on_fail=None, on_skip=None)
-    assert {one["check_name"]: str(one["exception"]) for one in found if one["status"] == "failed"} == {}
+    assert {
+        one["check_name"]: str(one["exception"]) for one in found if one["status"] == "failed"
+    } == {}
     assert sum(one["status"] == "passed" for one in found) >= 40
 
 
 def test_the_tags_are_scikit_learns():
     utils = pytest.importorskip("sklearn.utils")
     tags = utils.get_tags(hld.HLDDetector())
-    assert (tags.estimator_type, tags.input_tags.allow_nan, tags.input_tags.string) == ("outlier_detector", True, True)
+    assert (tags.estimator_type, tags.input_tags.allow_nan, tags.input_tags.string) == (
+        "outlier_detector",
+        True,
+        True,
+    )
 
 
 def test_rows_are_predicted_and_scored(tmp_path):
@@ -39,12 +46,18 @@ def test_rows_are_predicted_and_scored(tmp_path):
     rows = rng.integers(0, 4, size=(400, 3))
     detector = hld.HLDDetector(**SMALL).fit(rows)
     fresh = rng.integers(0, 4, size=(400, 3))
-    np.testing.assert_array_equal(detector.decision_function(fresh), detector.score_samples(fresh) - detector.offset_)
-    np.testing.assert_array_equal(detector.predict(fresh), np.where(detector.decision_function(fresh) < 0, -1, 1))
+    np.testing.assert_array_equal(
+        detector.decision_function(fresh), detector.score_samples(fresh) - detector.offset_
+    )
+    np.testing.assert_array_equal(
+        detector.predict(fresh), np.where(detector.decision_function(fresh) < 0, -1, 1)
+    )
     assert (detector.predict(fresh) == -1).sum() <= binom.isf(1e-6, 400, 0.05)
     assert (detector.predict(fresh + 10) == -1).all()
     detector.save(tmp_path / "m.hld")
-    np.testing.assert_array_equal(hld.load(tmp_path / "m.hld").predict(fresh), detector.predict(fresh))
+    np.testing.assert_array_equal(
+        hld.load(tmp_path / "m.hld").predict(fresh), detector.predict(fresh)
+    )
 
 
 def test_the_offset_has_the_share_that_it_promises():
@@ -64,14 +77,20 @@ def test_rounding_puts_no_row_below_the_offset(monkeypatch):
         share = rng.uniform(0.1, 0.5, int(rng.integers(3, 7)))
         rows = (rng.random((200, len(share))) < share).astype(int)
         rows[:, 1] = np.where(rng.random(200) < 0.8, rows[:, 0], rows[:, 1])
-        circuit, _ = fit_em(hclt(rows[:100], num_latents=int(rng.integers(2, 12)), rng=seed), rows[:100], num_epochs=3)
+        circuit, _ = fit_em(
+            hclt(rows[:100], num_latents=int(rng.integers(2, 12)), rng=seed),
+            rows[:100],
+            num_epochs=3,
+        )
         scores = []
         for engine in ENGINES:
             monkeypatch.setenv("PCIRCUIT_ENGINE", engine)
             scores.append(log_likelihood(circuit, rows))
         for own in scores:
             offset = row_offset(own[100:])
-            likely.append([(other < offset).mean() for other in (*scores, np.nextafter(own, -np.inf))])
+            likely.append(
+                [(other < offset).mean() for other in (*scores, np.nextafter(own, -np.inf))]
+            )
             assert (own[100:] < offset).mean() <= 0.05
     assert all(len(set(found)) == 1 for found in likely)
 
@@ -91,13 +110,18 @@ def test_rows_are_scored_by_the_columns_of_training():
     wider = frame.assign(number=range(200))[["number", "b", "a"]]  # ignored, as in tests
     for method in (detector.score_samples, detector.decision_function, detector.predict):
         np.testing.assert_array_equal(method(wider), method(frame))
-    with pytest.raises(ValueError, match=r"^`table` has no column 'b', expected every fitted column"):
+    with pytest.raises(
+        ValueError, match=r"^`table` has no column 'b', expected every fitted column"
+    ):
         detector.score_samples(wider.drop(columns="b"))
 
 
 def test_a_wrong_number_of_columns_is_told_in_scikit_learns_words_too():
     detector = hld.HLDDetector(**SMALL).fit([[0, 1], [1, 0]] * 20)
-    with pytest.raises(ValueError, match=r"`table` has 3 columns.*X has 3 features, but HLDDetector is expecting 2 fe"):
+    with pytest.raises(
+        ValueError,
+        match=r"`table` has 3 columns.*X has 3 features, but HLDDetector is expecting 2 fe",
+    ):
         detector.score_samples([[0, 1, 1]])
     with pytest.raises(ValueError, match="`table` has 1 dimension") as caught:
         detector.score_samples([0, 1])
@@ -106,7 +130,11 @@ def test_a_wrong_number_of_columns_is_told_in_scikit_learns_words_too():
 
 def test_what_is_not_fitted_says_so_in_scikit_learns_way():
     exceptions = pytest.importorskip("sklearn.exceptions")
-    for action in (lambda d: d.predict([[1]]), lambda d: d.score_samples([[1]]), lambda d: d.test([[1]])):
+    for action in (
+        lambda d: d.predict([[1]]),
+        lambda d: d.score_samples([[1]]),
+        lambda d: d.test([[1]]),
+    ):
         with pytest.raises(exceptions.NotFittedError, match="this HLDDetector is not fitted"):
             action(hld.HLDDetector())
     assert issubclass(NotFittedError, ValueError)
@@ -114,10 +142,17 @@ def test_what_is_not_fitted_says_so_in_scikit_learns_way():
 
 
 def test_nothing_needs_scikit_learn():
-    program = ("import sys; sys.modules['sklearn'] = None\nimport hld\n"
-               "d = hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=9)\n"
-               "try: d.predict([[1]])\nexcept ValueError as error: print(type(error).__module__)\n"
-               "d.fit([[0, 1], [1, 0], [1, 1], [0, 0]] * 5); print(d.predict([[0, 1]]).shape)")
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=300,
-                          env={**os.environ, "PCIRCUIT_ENGINE": "numpy"})
+    program = (
+        "import sys; sys.modules['sklearn'] = None\nimport hld\n"
+        "d = hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=9)\n"
+        "try: d.predict([[1]])\nexcept ValueError as error: print(type(error).__module__)\n"
+        "d.fit([[0, 1], [1, 0], [1, 1], [0, 0]] * 5); print(d.predict([[0, 1]]).shape)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "PCIRCUIT_ENGINE": "numpy"},
+    )
     assert done.stdout.split() == ["hld.estimator", "(1,)"], done.stderr

@@ -1,4 +1,5 @@
 """The worked example of docs/extending.md runs, and does what it says."""
+
 import pathlib
 import re
 from dataclasses import dataclass
@@ -22,7 +23,9 @@ def example(monkeypatch):
     """What the code of the document defines; its entry goes into a copy of the registry."""
     monkeypatch.setattr("hld.metrics.named.METRICS", dict(METRICS))
     names: dict = {}
-    for block in re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL):
+    for block in re.findall(
+        r"```python\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL
+    ):
         exec(compile(block, str(DOCUMENT), "exec"), names)
     return names
 

@@ -1,4 +1,5 @@
 """What a batch, a stream or a training table may look like: every form, and the odd ones."""
+
 import warnings
 
 import numpy as np
@@ -21,7 +22,10 @@ def readers():
     """Name -> what a function of hld makes of evidence."""
     patch = pytest.MonkeyPatch()
     patch.setenv("PCIRCUIT_ENGINE", "numpy")
-    test, drawn = hld.HLDTest(CIRCUIT), hld.HLDTest(CIRCUIT, null="monte-carlo", num_resamples=19, rng=0)
+    test, drawn = (
+        hld.HLDTest(CIRCUIT),
+        hld.HLDTest(CIRCUIT, null="monte-carlo", num_resamples=19, rng=0),
+    )
     summed = hld.HLDTest(CIRCUIT, missing="exact")
     mmd = hld.MMDTest(CIRCUIT, num_resamples=9, rng=0)
     root = baselines.root_likelihood_test(CIRCUIT, num_resamples=9, rng=0)
@@ -29,8 +33,9 @@ def readers():
         "HLDTest": lambda rows: test(rows).to_dict(),
         "HLDTest, drawn": lambda rows: drawn(rows).to_dict(),
         "HLDTest, summed out": lambda rows: summed(rows).to_dict(),
-        "training_data": lambda rows: hld.HLDTest(CIRCUIT, reference="training", training_data=rows,
-                                                  rng=0).mean.tolist(),
+        "training_data": lambda rows: hld.HLDTest(
+            CIRCUIT, reference="training", training_data=rows, rng=0
+        ).mean.tolist(),
         "MMDTest": lambda rows: mmd(rows).to_dict(),
         "Monitor": lambda rows: hld.Monitor(CIRCUIT, rng=0).update(rows).log_e_values.tolist(),
         "distance": lambda rows: hld.distance(CIRCUIT, rows),
@@ -42,11 +47,26 @@ def readers():
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", ["HLDTest", "HLDTest, drawn", "HLDTest, summed out", "training_data", "MMDTest",
-                                  "Monitor",
-                                  "distance", "likelihood_vectors", "root_likelihood_test", "dropout_scores"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "HLDTest",
+        "HLDTest, drawn",
+        "HLDTest, summed out",
+        "training_data",
+        "MMDTest",
+        "Monitor",
+        "distance",
+        "likelihood_vectors",
+        "root_likelihood_test",
+        "dropout_scores",
+    ],
+)
 def test_every_form_of_evidence_is_read_alike(name, readers, tmp_path):
-    for table, forms in ((FULL, representations.complete(FULL, tmp_path)), (TABLE, representations.with_holes(TABLE))):
+    for table, forms in (
+        (FULL, representations.complete(FULL, tmp_path)),
+        (TABLE, representations.with_holes(TABLE)),
+    ):
         expected = readers[name](table)
         for form_name, form in forms.items():
             written = repr(form)
@@ -56,9 +76,17 @@ def test_every_form_of_evidence_is_read_alike(name, readers, tmp_path):
 
 def test_one_row_of_a_stream_in_every_form():
     row, expected = np.array([3, 0, -1, 1, -1, 2]), None
-    for form in (row, row.tolist(), tuple(row.tolist()), row[None], np.where(row < 0, np.nan, row),
-                 np.ma.array(np.abs(row), mask=row < 0), [3, 0, None, 1, np.ma.masked, 2], row.astype(">i2"),
-                 pd.Series(row)):
+    for form in (
+        row,
+        row.tolist(),
+        tuple(row.tolist()),
+        row[None],
+        np.where(row < 0, np.nan, row),
+        np.ma.array(np.abs(row), mask=row < 0),
+        [3, 0, None, 1, np.ma.masked, 2],
+        row.astype(">i2"),
+        pd.Series(row),
+    ):
         found = hld.Monitor(CIRCUIT, rng=0).update(form).log_e_values.tolist()
         expected = found if expected is None else expected
         assert found == expected
@@ -69,8 +97,12 @@ def test_one_row_of_a_stream_in_every_form():
 
 def test_batches_without_rows():
     empty = np.empty((0, 6))
-    for test in (hld.HLDTest(CIRCUIT), hld.HLDTest(CIRCUIT, missing="exact"), hld.MMDTest(CIRCUIT, num_resamples=9),
-                 baselines.root_likelihood_test(CIRCUIT, num_resamples=9)):
+    for test in (
+        hld.HLDTest(CIRCUIT),
+        hld.HLDTest(CIRCUIT, missing="exact"),
+        hld.MMDTest(CIRCUIT, num_resamples=9),
+        baselines.root_likelihood_test(CIRCUIT, num_resamples=9),
+    ):
         with pytest.raises(ValueError, match=r"`(batch|rows)` has no rows"):
             test(empty)
     monitor = hld.Monitor(CIRCUIT)
@@ -81,19 +113,25 @@ def test_batches_without_rows():
 
 def test_batches_of_which_nothing_is_known():
     nothing = np.full((8, 6), np.nan)
-    for test in (hld.HLDTest(CIRCUIT, rng=0), hld.HLDTest(CIRCUIT, null="monte-carlo", num_resamples=19, rng=0),
-                 hld.MMDTest(CIRCUIT, num_resamples=9, rng=0)):
+    for test in (
+        hld.HLDTest(CIRCUIT, rng=0),
+        hld.HLDTest(CIRCUIT, null="monte-carlo", num_resamples=19, rng=0),
+        hld.MMDTest(CIRCUIT, num_resamples=9, rng=0),
+    ):
         result = test(nothing)
         assert 0 < result.pvalue <= 1
         assert result.num_missing == 48
-    summed = hld.HLDTest(CIRCUIT, missing="exact")(nothing)     # no node can move
+    summed = hld.HLDTest(CIRCUIT, missing="exact")(nothing)  # no node can move
     assert (summed.pvalue, summed.reject, summed.num_missing) == (1.0, False, 48)
     assert hld.Monitor(CIRCUIT, rng=0).update(nothing).num_missing == 48
 
 
 def test_batches_of_one_row():
-    for test in (hld.HLDTest(CIRCUIT, null="monte-carlo", num_resamples=19, rng=0), hld.HLDTest(CIRCUIT),
-                 hld.MMDTest(CIRCUIT, num_resamples=9, rng=0)):
+    for test in (
+        hld.HLDTest(CIRCUIT, null="monte-carlo", num_resamples=19, rng=0),
+        hld.HLDTest(CIRCUIT),
+        hld.MMDTest(CIRCUIT, num_resamples=9, rng=0),
+    ):
         assert 0 < test(FULL[:1]).pvalue <= 1
 
 
@@ -113,16 +151,26 @@ def test_tables_of_one_row_are_refused_and_of_two_are_learned():
 
 def test_constant_columns_and_columns_of_which_nothing_is_known():
     rng = np.random.default_rng(0)
-    table = pd.DataFrame({"same": 3, "half": 0.5, "text": "a", "none": None, "x": rng.integers(0, 3, 200)})
+    table = pd.DataFrame(
+        {"same": 3, "half": 0.5, "text": "a", "none": None, "x": rng.integers(0, 3, 200)}
+    )
     detector = small_detector().fit(table)
     assert detector.encoder_.num_categories == (2, 2, 2, 1, 4)
     batch = table.head(40)
     assert not detector.test(batch).reject
     for column, value in (("same", 4), ("half", 0.25), ("text", "b")):
         assert detector.test(batch.assign(**{column: value})).reject
-    known = detector.test(batch.assign(none="now known"))       # the only category there is: no evidence of anything
+    known = detector.test(
+        batch.assign(none="now known")
+    )  # the only category there is: no evidence of anything
     assert 0 < known.pvalue <= 1
-    assert detector.encoder_.encode(batch.assign(none="now known"))[1].num_unseen.tolist() == [0, 0, 0, 40, 0]
+    assert detector.encoder_.encode(batch.assign(none="now known"))[1].num_unseen.tolist() == [
+        0,
+        0,
+        0,
+        40,
+        0,
+    ]
 
 
 def test_tables_in_which_every_column_is_constant():
@@ -137,12 +185,12 @@ def test_rounding_of_long_sums_of_constants_is_no_shift(holes):
     detector = small_detector().fit(np.full((60, 3), 7))
     for size in (333, 2_000, 30_000):
         batch = pd.DataFrame(np.full((size, 3), 7.0), columns=["x0", "x1", "x2"])
-        batch.iloc[:min(holes, size // 2), 0] = None
+        batch.iloc[: min(holes, size // 2), 0] = None
         found, summed = detector.test(batch), detector.test(detector.summarize(batch))
         assert set(found.pvalues) == set(summed.pvalues) == {1.0}, size
-        batch.iloc[-1, 1] = 8                                   # but one row of another level is no rounding
+        batch.iloc[-1, 1] = 8  # but one row of another level is no rounding
         assert detector.test(batch).pvalues[0] < 1, size
-        batch.iloc[-size // 2:, 1] = 8
+        batch.iloc[-size // 2 :, 1] = 8
         assert detector.test(batch).reject, size
         assert detector.test(detector.summarize(batch)).reject, size
 
@@ -151,9 +199,14 @@ def test_rounding_of_long_sums_of_constants_is_no_shift(holes):
 def test_more_columns_than_have_their_spectrum_computed():
     rng = np.random.default_rng(1)
     table = rng.integers(0, 2, size=(60, 1600))
-    detector = small_detector(num_latents=1, num_epochs=1, metric="marginals", reference="training").fit(table)
+    detector = small_detector(
+        num_latents=1, num_epochs=1, metric="marginals", reference="training"
+    ).fit(table)
     assert detector.circuit_.num_variables == 1600
-    same, other = detector.test(rng.integers(0, 2, size=(30, 1600))), detector.test(np.ones((30, 1600), dtype=int))
+    same, other = (
+        detector.test(rng.integers(0, 2, size=(30, 1600))),
+        detector.test(np.ones((30, 1600), dtype=int)),
+    )
     assert 0 < same.pvalue <= 1
     assert other.reject
     assert len(other.localize().variable_scores) == 1600
@@ -177,7 +230,9 @@ def test_nodes_whose_likelihoods_underflow_are_refused():
     """The root of a circuit over 1,000 variables has likelihoods of 1e-300: a law of zeros would never reject."""
     circuit = pcircuit.rat_spn([4] * 500, num_units=2, depth=1, rng=0)
     root = [circuit.num_nodes - 1]
-    with pytest.raises(ValueError, match=r"`(nodes` have likelihoods|metric` 'euclidean' makes deviations)"):
+    with pytest.raises(
+        ValueError, match=r"`(nodes` have likelihoods|metric` 'euclidean' makes deviations)"
+    ):
         hld.HLDTest(circuit, nodes=root)
 
 
@@ -187,10 +242,15 @@ def _small(table, **options):
 
 @pytest.mark.parametrize("text", ["{:.1f}", "{:.1f} ", "1.{:03.0f},5", "{:.0f} %"])
 def test_numbers_that_are_text_are_told_once(text):
-    cells = [text.format(i % 40).replace(".", ",") if text == "{:.1f}" else text.format(i % 40) for i in range(200)]
+    cells = [
+        text.format(i % 40).replace(".", ",") if text == "{:.1f}" else text.format(i % 40)
+        for i in range(200)
+    ]
     cells[::9] = ["n/a"] * len(cells[::9])
     table = {"h": cells, "b": ["x", "y"] * 100}
-    with pytest.warns(UserWarning, match="columns of text most of which are numbers: 'h'; each text is learned"):
+    with pytest.warns(
+        UserWarning, match="columns of text most of which are numbers: 'h'; each text is learned"
+    ):
         _small(table)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -202,26 +262,34 @@ def test_rows_may_be_mappings():
     rows = [{"a": 1, "b": "x"}, {"b": "y", "c": 3.0}] * 30
     detector = _small(rows)
     assert detector.feature_names_in_.tolist() == ["a", "b", "c"]
-    assert detector.test(rows).pvalue == detector.test({"b": ["x", "y"] * 30, "a": [1, None] * 30,
-                                                        "c": [None, 3.0] * 30}).pvalue
+    assert (
+        detector.test(rows).pvalue
+        == detector.test({"b": ["x", "y"] * 30, "a": [1, None] * 30, "c": [None, 3.0] * 30}).pvalue
+    )
 
 
 def test_columns_of_too_many_levels_are_named():
     levels = [f"k{i}" for i in range(12_000)] * 4
-    with pytest.raises(ValueError, match=r"column 'k' has 1[12][0-9]{3} levels, expected at most 11000"):
+    with pytest.raises(
+        ValueError, match=r"column 'k' has 1[12][0-9]{3} levels, expected at most 11000"
+    ):
         _small({"k": levels, "x": np.arange(48_000) % 7}, categorical=["k"], max_categories=50_000)
 
 
 def test_what_alarms_without_a_moved_column_is_told():
     rng = np.random.default_rng(0)
-    table = pd.DataFrame({"a": rng.normal(size=300), "h": np.finfo(float).max})     # beside which there is no number
+    table = pd.DataFrame(
+        {"a": rng.normal(size=300), "h": np.finfo(float).max}
+    )  # beside which there is no number
     table.loc[:20, "h"] = np.inf
     detector = _small(table, continuous=["h"])
     result = detector.test(table.assign(h=np.inf))
     assert result.reject
     assert result.columns[0].name == "h"
     assert "beyond the training range 14% -> 100%" in str(result)
-    assert "column" not in str(detector.test(table[50:150])).replace("no column moved", "").replace("columns", "")
+    assert "column" not in str(detector.test(table[50:150])).replace("no column moved", "").replace(
+        "columns", ""
+    )
     result = detector.test(pd.DataFrame({"a": ["?"] * 40, "h": 1.0}))
     assert "column 'a': 40 of 40 values of another type" in str(result)
 
@@ -229,7 +297,9 @@ def test_what_alarms_without_a_moved_column_is_told():
 @pytest.mark.parametrize("finite", ["one", "many"])
 def test_infinities_that_come_or_go_are_seen(finite):
     rng = np.random.default_rng(0)
-    table = pd.DataFrame({"a": rng.normal(size=400), "h": rng.normal(size=400) if finite == "many" else 1.0})
+    table = pd.DataFrame(
+        {"a": rng.normal(size=400), "h": rng.normal(size=400) if finite == "many" else 1.0}
+    )
     table.loc[rng.random(400) < 0.3, "h"] = np.inf
     detector, batch = _small(table), table[:100]
     assert not detector.test(batch).reject
@@ -245,8 +315,13 @@ def test_every_test_has_the_same_check_of_the_level():
     root = baselines.root_likelihood_test(circuit, num_resamples=9)
     tests = [hld.HLDTest(circuit), hld.MMDTest(circuit, num_resamples=9), root]
     calls = [lambda alpha, test=test: test(rows, alpha) for test in tests]
-    calls += [lambda alpha: hld.Monitor(circuit, alpha=alpha), lambda alpha: hld.test_batches(tests[0], [rows], alpha)]
+    calls += [
+        lambda alpha: hld.Monitor(circuit, alpha=alpha),
+        lambda alpha: hld.test_batches(tests[0], [rows], alpha),
+    ]
     for call in calls:
         for alpha in (1, "5%", float("nan")):
-            with pytest.raises((TypeError, ValueError), match="`alpha` must be a finite number above 0 and below 1"):
+            with pytest.raises(
+                (TypeError, ValueError), match="`alpha` must be a finite number above 0 and below 1"
+            ):
                 call(alpha)

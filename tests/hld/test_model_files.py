@@ -1,4 +1,5 @@
 """Model files: the same results after saving and loading, and every file that is none refused by name."""
+
 import os
 
 import numpy as np
@@ -25,7 +26,9 @@ def test_saved_and_loaded_detectors_give_the_same_results(detector, tmp_path):
         assert left.to_dict() == right.to_dict()
         np.testing.assert_array_equal(left.deltas, right.deltas)
     assert again.describe() == detector.describe()
-    np.testing.assert_array_equal(again.score_samples(mixed_table(5)), detector.score_samples(mixed_table(5)))
+    np.testing.assert_array_equal(
+        again.score_samples(mixed_table(5)), detector.score_samples(mixed_table(5))
+    )
     again.save(tmp_path / "copy.hld")
     assert (tmp_path / "copy.hld").read_bytes() == path.read_bytes()
 
@@ -33,7 +36,12 @@ def test_saved_and_loaded_detectors_give_the_same_results(detector, tmp_path):
 @pytest.mark.parametrize("null", ["normal", "monte-carlo"])
 def test_other_nulls_survive_the_file(null, tmp_path):
     detector = HLDDetector(
-        num_epochs=3, null=null, kinds="input", metric="whitened", reference="circuit", tolerance=0.1
+        num_epochs=3,
+        null=null,
+        kinds="input",
+        metric="whitened",
+        reference="circuit",
+        tolerance=0.1,
     )
     detector.fit(mixed_table(200))
     hld.save(detector, tmp_path / "m.hld")
@@ -47,7 +55,7 @@ def test_damaged_files_are_refused(detector, tmp_path, change):
     detector.save(path)
     data = bytearray(path.read_bytes())
     if change == "truncate":
-        path.write_bytes(data[:len(data) // 2])
+        path.write_bytes(data[: len(data) // 2])
     elif change == "flip":
         data[len(data) // 2] ^= 0xFF
         path.write_bytes(data)
@@ -69,14 +77,24 @@ def test_damaged_files_are_refused(detector, tmp_path, change):
         lambda header, arrays: arrays.update({"test.nodes": arrays["test.nodes"] + 10**6}),
         lambda header, arrays: arrays.pop("test.stds"),
         lambda header, arrays: arrays.update({"test.mean": arrays["test.mean"] * np.nan}),
-        lambda header, arrays: arrays.update({
-            "test.null.large.0.eigenvalues": -arrays["test.null.large.0.eigenvalues"]}),
-        lambda header, arrays: arrays.update({
-            "test.null.tails.sizes": arrays["test.null.tails.sizes"][::-1].copy()}),
-        lambda header, arrays: arrays.update({"test.null.large.means": arrays["test.null.large.means"][:5]}),
-        lambda header, arrays: arrays.update({"test.metric.3.factors": -arrays["test.metric.3.factors"]}),
-        lambda header, arrays: arrays.update({"test.metric.0.weights": arrays["test.metric.0.weights"][:-1]}),
-        lambda header, arrays: arrays.update({"test.metric.2.index": arrays["test.metric.2.index"] + 10**6}),
+        lambda header, arrays: arrays.update(
+            {"test.null.large.0.eigenvalues": -arrays["test.null.large.0.eigenvalues"]}
+        ),
+        lambda header, arrays: arrays.update(
+            {"test.null.tails.sizes": arrays["test.null.tails.sizes"][::-1].copy()}
+        ),
+        lambda header, arrays: arrays.update(
+            {"test.null.large.means": arrays["test.null.large.means"][:5]}
+        ),
+        lambda header, arrays: arrays.update(
+            {"test.metric.3.factors": -arrays["test.metric.3.factors"]}
+        ),
+        lambda header, arrays: arrays.update(
+            {"test.metric.0.weights": arrays["test.metric.0.weights"][:-1]}
+        ),
+        lambda header, arrays: arrays.update(
+            {"test.metric.2.index": arrays["test.metric.2.index"] + 10**6}
+        ),
         lambda header, arrays: header["test"]["calibration"]["null"].update(switch=-3),
         lambda header, arrays: header["test"]["calibration"]["null"].update(kind="magic"),
         lambda header, arrays: header["test"]["calibration"]["metrics"].clear(),
@@ -108,8 +126,16 @@ def test_a_failed_save_keeps_the_old_file(detector, tmp_path, monkeypatch):
 
 def test_only_fitted_detectors_are_saved(tmp_path):
     path = tmp_path / "x.hld"
-    for other in ("model", None, HLDDetector, pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)):
-        with pytest.raises(TypeError, match=f"`detector` must be an HLDDetector, found {type(other).__name__}; save"):
+    for other in (
+        "model",
+        None,
+        HLDDetector,
+        pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0),
+    ):
+        with pytest.raises(
+            TypeError,
+            match=f"`detector` must be an HLDDetector, found {type(other).__name__}; save",
+        ):
             hld.save(other, path)
     with pytest.raises(ValueError, match="not fitted"):
         hld.save(HLDDetector(), path)

@@ -1,4 +1,5 @@
 """Names for types of arrays: what functions that are annotated with them return."""
+
 import typing
 
 import naive
@@ -23,17 +24,21 @@ RETURNED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "dtype"), [("Floats", np.float64), ("Ints", np.int64), ("Bools", np.bool_)])
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("Floats", np.float64), ("Ints", np.int64), ("Bools", np.bool_)]
+)
 def test_names_stand_for_arrays_of_one_type(name, dtype):
     alias = getattr(array_types, name)
     assert typing.get_origin(alias) is np.ndarray
     assert typing.get_args(typing.get_args(alias)[1]) == (dtype,)
 
 
-@pytest.mark.parametrize(("function", "call"), RETURNED, ids=lambda value: getattr(value, "__qualname__", ""))
+@pytest.mark.parametrize(
+    ("function", "call"), RETURNED, ids=lambda value: getattr(value, "__qualname__", "")
+)
 def test_functions_return_arrays_of_the_type_that_they_are_annotated_with(function, call):
     annotation = typing.get_type_hints(function)["return"]
-    dtype, = typing.get_args(typing.get_args(annotation)[1])
+    (dtype,) = typing.get_args(typing.get_args(annotation)[1])
     assert call().dtype == dtype
     assert annotation in (array_types.Floats, array_types.Ints)
 

@@ -1,4 +1,5 @@
 """Checks of arrays: what each accepts, unchanged, and what it refuses, with which sentence."""
+
 import decimal
 
 import numpy as np
@@ -15,7 +16,11 @@ from pcircuit import (
 def test_numbers_of_any_precision_and_layout_are_taken():
     plain = np.array([[0.0, 1.0], [2.0, 0.0]])
     for dtype in ("f2", ">f4", ">f8", "g", "i1", ">u8", "O"):
-        for array in (plain.astype(dtype), np.asfortranarray(plain.astype(dtype)), plain.astype(dtype).T.copy().T):
+        for array in (
+            plain.astype(dtype),
+            np.asfortranarray(plain.astype(dtype)),
+            plain.astype(dtype).T.copy().T,
+        ):
             taken = check_numbers(array, "w", "numbers", (2, 2), least=0, most=2)
             assert taken.dtype == np.float64
             assert taken.dtype.isnative
@@ -25,26 +30,45 @@ def test_numbers_of_any_precision_and_layout_are_taken():
     assert check_numbers([], "w", "numbers").shape == (0,)
 
 
-@pytest.mark.parametrize(("values", "found"), [
-    (["1", "2"], "<U1 instead of numbers"), ([b"1", b"2"], "S1 instead of numbers"),
-    ([1, 2j], "complex128 instead of numbers"), ([1, None], "None at position 1"), ([1, "2"], "instead of numbers"),
-    (np.array([1, "2"], dtype=object), "'2' at position 1"), ([1, decimal.Decimal(2)], "Decimal"),
-    (np.array([1, 2], dtype="M8[D]"), "datetime64"), (np.ma.array([1.0, 2.0], mask=[0, 1]), "masked entries"),
-    ([1, np.ma.masked], "None at position 1"), ([[1, np.ma.masked]], "None at row 0, column 1"),
-    ([np.ma.array([1.0, 2.0], mask=[0, 1])], "None at row 0, column 1"), ({}, "{} instead|{}"), (None, "None"),
-])
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        (["1", "2"], "<U1 instead of numbers"),
+        ([b"1", b"2"], "S1 instead of numbers"),
+        ([1, 2j], "complex128 instead of numbers"),
+        ([1, None], "None at position 1"),
+        ([1, "2"], "instead of numbers"),
+        (np.array([1, "2"], dtype=object), "'2' at position 1"),
+        ([1, decimal.Decimal(2)], "Decimal"),
+        (np.array([1, 2], dtype="M8[D]"), "datetime64"),
+        (np.ma.array([1.0, 2.0], mask=[0, 1]), "masked entries"),
+        ([1, np.ma.masked], "None at position 1"),
+        ([[1, np.ma.masked]], "None at row 0, column 1"),
+        ([np.ma.array([1.0, 2.0], mask=[0, 1])], "None at row 0, column 1"),
+        ({}, "{} instead|{}"),
+        (None, "None"),
+    ],
+)
 def test_arrays_of_what_is_no_number_are_refused(values, found):
     with pytest.raises(TypeError, match=f"^`w` must be three numbers, found .*({found})"):
         check_numbers(values, "w", "three numbers")
 
 
-@pytest.mark.parametrize(("values", "limits", "found"), [
-    ([1.0, np.nan], {}, "nan at position 1"), ([1.0, np.inf], {}, "inf at position 1"),
-    ([10 ** 400, 1], {}, "inf at position 0|1000"), (np.array([[1.0], [-np.inf]]), {}, "-inf at row 1, column 0"),
-    ([1.0, -1.0], {"least": 0}, "-1.0 at position 1"), ([1.0, 0.0], {"above": 0}, "0.0 at position 1"),
-    ([1.0, 3.0], {"most": 2}, "3.0 at position 1"), ([np.longdouble("1e4000")], {}, "1e\\+4000 at position 0"),
-    ([1.0, 2.0], {"shape": (3,)}, r"shape \(2,\)"), ([[1.0, 2.0], [1.0]], {}, "rows of different lengths"),
-])
+@pytest.mark.parametrize(
+    ("values", "limits", "found"),
+    [
+        ([1.0, np.nan], {}, "nan at position 1"),
+        ([1.0, np.inf], {}, "inf at position 1"),
+        ([10**400, 1], {}, "inf at position 0|1000"),
+        (np.array([[1.0], [-np.inf]]), {}, "-inf at row 1, column 0"),
+        ([1.0, -1.0], {"least": 0}, "-1.0 at position 1"),
+        ([1.0, 0.0], {"above": 0}, "0.0 at position 1"),
+        ([1.0, 3.0], {"most": 2}, "3.0 at position 1"),
+        ([np.longdouble("1e4000")], {}, "1e\\+4000 at position 0"),
+        ([1.0, 2.0], {"shape": (3,)}, r"shape \(2,\)"),
+        ([[1.0, 2.0], [1.0]], {}, "rows of different lengths"),
+    ],
+)
 def test_arrays_out_of_range_are_refused(values, limits, found):
     with pytest.raises(ValueError, match=f"^`w` must be three numbers, found ({found})"):
         check_numbers(values, "w", "three numbers", **limits)
@@ -52,12 +76,27 @@ def test_arrays_out_of_range_are_refused(values, limits, found):
 
 def test_sparse_arrays_are_refused():
     import scipy.sparse
-    with pytest.raises(TypeError, match=r"`w` must be numbers, found a sparse csr_array: give `.toarray"):
+
+    with pytest.raises(
+        TypeError, match=r"`w` must be numbers, found a sparse csr_array: give `.toarray"
+    ):
         check_numbers(scipy.sparse.csr_array([[1.0]]), "w", "numbers")
 
 
-@given(st.lists(st.one_of(st.floats(), st.integers(-2 ** 1100, 2 ** 1100), st.booleans(), st.none(), st.text(),
-                          st.complex_numbers(), st.just(np.ma.masked)), max_size=5))
+@given(
+    st.lists(
+        st.one_of(
+            st.floats(),
+            st.integers(-(2**1100), 2**1100),
+            st.booleans(),
+            st.none(),
+            st.text(),
+            st.complex_numbers(),
+            st.just(np.ma.masked),
+        ),
+        max_size=5,
+    )
+)
 def test_numbers_are_what_was_given(values):
     try:
         taken = check_numbers(values, "w", "numbers")
@@ -68,14 +107,26 @@ def test_numbers_are_what_was_given(values):
     assert taken.tolist() == [float(value) for value in values]
 
 
-@given(st.lists(st.one_of(st.integers(-2 ** 70, 2 ** 70), st.integers(-5, 5), st.booleans(), st.none(), st.text(),
-                          st.floats(), st.just(np.ma.masked)), max_size=5))
+@given(
+    st.lists(
+        st.one_of(
+            st.integers(-(2**70), 2**70),
+            st.integers(-5, 5),
+            st.booleans(),
+            st.none(),
+            st.text(),
+            st.floats(),
+            st.just(np.ma.masked),
+        ),
+        max_size=5,
+    )
+)
 def test_integers_are_what_was_given(values):
     try:
-        taken = check_integers(values, "n", "integers", -4, 2 ** 62)
+        taken = check_integers(values, "n", "integers", -4, 2**62)
     except (TypeError, ValueError):
         with pytest.raises((TypeError, ValueError), match=r"^`n` must be integers, found "):
-            check_integers(values, "n", "integers", -4, 2 ** 62)
+            check_integers(values, "n", "integers", -4, 2**62)
         return
     assert taken.tolist() == values
     assert taken.dtype == np.int64
@@ -83,23 +134,47 @@ def test_integers_are_what_was_given(values):
 
 @pytest.mark.parametrize("dtype", ["i1", "u1", ">i2", ">u4", "u8", "i8", "O"])
 def test_integers_of_any_type_are_taken(dtype):
-    np.testing.assert_array_equal(check_integers(np.array([0, 3], dtype=dtype), "n", "integers", 0, 3), [0, 3])
+    np.testing.assert_array_equal(
+        check_integers(np.array([0, 3], dtype=dtype), "n", "integers", 0, 3), [0, 3]
+    )
 
 
-@pytest.mark.parametrize("values", [[1.0], ["1"], [True], np.array([True]), [None], [np.ma.masked], 1.5, "12",
-                                    np.ma.array([1, 2], mask=[1, 0]), np.array([1], dtype="M8[D]")])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.0],
+        ["1"],
+        [True],
+        np.array([True]),
+        [None],
+        [np.ma.masked],
+        1.5,
+        "12",
+        np.ma.array([1, 2], mask=[1, 0]),
+        np.array([1], dtype="M8[D]"),
+    ],
+)
 def test_what_are_no_integers_are_refused(values):
     with pytest.raises(TypeError, match=r"^`n` must be integers, found"):
         check_integers(values, "n", "integers")
 
 
-@pytest.mark.parametrize("values", [[np.uint64(3), 1], (1, np.uint64(3), np.int8(2)), [[np.uint64(1)], [np.int64(2)]],
-                                    [np.array([3], np.uint64), np.array([1])]])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [np.uint64(3), 1],
+        (1, np.uint64(3), np.int8(2)),
+        [[np.uint64(1)], [np.int64(2)]],
+        [np.array([3], np.uint64), np.array([1])],
+    ],
+)
 def test_lists_of_integers_of_several_types_are_integers(values):
     """NumPy makes an array of doubles of them, as no type of its own holds uint64 and int64."""
     assert np.asarray(values).dtype == np.float64
     taken = check_integers(values, "nodes", "node ids", 0, 3)
     assert taken.dtype == np.int64
     np.testing.assert_array_equal(taken, values)
-    with pytest.raises(ValueError, match="`nodes` must be node ids, found 9223372036854775808 at position 0"):
+    with pytest.raises(
+        ValueError, match="`nodes` must be node ids, found 9223372036854775808 at position 0"
+    ):
         check_integers([2**63, -1], "nodes", "node ids")

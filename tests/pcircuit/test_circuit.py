@@ -15,18 +15,24 @@ ZOO = zoo.all_circuits()
 
 def rebuilt(circuit):
     """The same circuit from copies of its arrays."""
-    regions = [InputRegion(region.variable, region.probs.copy()) if isinstance(region, InputRegion)
-               else InnerRegion(region.products.copy(), region.weights.copy()) for region in circuit.regions]
+    regions = [
+        InputRegion(region.variable, region.probs.copy())
+        if isinstance(region, InputRegion)
+        else InnerRegion(region.products.copy(), region.weights.copy())
+        for region in circuit.regions
+    ]
     return Circuit(VTree(circuit.vtree.parents.copy(), circuit.vtree.variables.copy()), regions)
 
 
 def with_region(circuit, r, region):
-    return Circuit(circuit.vtree, [*circuit.regions[:r], region, *circuit.regions[r + 1:]])
+    return Circuit(circuit.vtree, [*circuit.regions[:r], region, *circuit.regions[r + 1 :]])
 
 
 @pytest.mark.parametrize("regions", [None, 3, np.array(3)])
 def test_regions_are_a_listing(regions):
-    with pytest.raises(TypeError, match="`regions` must be a sequence of regions, one per v-tree node, found"):
+    with pytest.raises(
+        TypeError, match="`regions` must be a sequence of regions, one per v-tree node, found"
+    ):
         Circuit(VTree.balanced(2), regions)
 
 
@@ -59,7 +65,9 @@ def test_counts(name):
             assert circuit.num_categories[region.variable] == region.num_categories
             parameters += region.num_units * region.num_categories
         else:
-            parameters += region.weights.nnz if region.is_sparse else region.num_units * region.num_products
+            parameters += (
+                region.weights.nnz if region.is_sparse else region.num_units * region.num_products
+            )
     assert circuit.num_parameters == parameters
     assert len(circuit.num_categories) == circuit.num_variables == circuit.vtree.num_variables
 
@@ -79,8 +87,10 @@ def test_derived_tables_are_read_only():
         coins.offsets[0] = 1
 
 
-@pytest.mark.parametrize(("amount", "normalised"), [(0.0, True), (5e-10, True), (-5e-10, True), (2e-9, False),
-                                                    (-2e-9, False)])
+@pytest.mark.parametrize(
+    ("amount", "normalised"),
+    [(0.0, True), (5e-10, True), (-5e-10, True), (2e-9, False), (-2e-9, False)],
+)
 def test_normalised_up_to_1e_9(amount, normalised):
     coins = zoo.two_coins()
     for kind in (np.array, scipy.sparse.csr_array):
@@ -113,7 +123,9 @@ def test_any_change_makes_it_different():
     assert coins != with_region(coins, 2, InnerRegion([[0, 0], [1, 0]], [[0.25, 0.75]]))
     sparse = scipy.sparse.csr_array([[0.25, 0.75]])
     assert coins != with_region(coins, 2, InnerRegion([[0, 0], [1, 1]], sparse))
-    swapped = Circuit(VTree.from_nested([1, 0]), [coins.regions[1], coins.regions[0], coins.regions[2]])
+    swapped = Circuit(
+        VTree.from_nested([1, 0]), [coins.regions[1], coins.regions[0], coins.regions[2]]
+    )
     assert coins != swapped
     assert coins != "coins"
     with pytest.raises(TypeError, match="unhashable"):
@@ -149,10 +161,18 @@ def test_distributions_are_returned():
 @pytest.mark.parametrize("name", zoo.unnormalized_circuits())
 def test_others_are_refused_by_name(name):
     circuit = zoo.unnormalized_circuits()[name]
-    with pytest.raises(StructureError, match="`model` is not normalised, so it is not a distribution"):
+    with pytest.raises(
+        StructureError, match="`model` is not normalised, so it is not a distribution"
+    ):
         check_distribution(circuit, "model")
-    for query in (pcircuit.exact_moments, pcircuit.sample, lambda c: pcircuit.fit_em(c, [[0] * c.num_variables])):
-        with pytest.raises(StructureError, match="`circuit` is not normalised, so it is not a distribution"):
+    for query in (
+        pcircuit.exact_moments,
+        pcircuit.sample,
+        lambda c: pcircuit.fit_em(c, [[0] * c.num_variables]),
+    ):
+        with pytest.raises(
+            StructureError, match="`circuit` is not normalised, so it is not a distribution"
+        ):
             query(circuit)
 
 

@@ -1,4 +1,5 @@
 """Mixtures of circuits on different v-trees: what is exact for them, what they are made of, and what is refused."""
+
 import pickle
 from fractions import Fraction
 
@@ -34,7 +35,10 @@ def coin(p, num_categories=2):
 def test_likelihoods_of_a_mixture_are_those_of_enumeration(rng):
     mixture, rows = mixed(rng)
     rows[rng.random(rows.shape) < 0.3] = -1
-    expected = sum(w * naive.likelihood(c, rows) for c, w in zip(mixture.circuits, mixture.weights, strict=True))
+    expected = sum(
+        w * naive.likelihood(c, rows)
+        for c, w in zip(mixture.circuits, mixture.weights, strict=True)
+    )
     np.testing.assert_allclose(np.exp(log_likelihood(mixture, rows)), expected, rtol=1e-12)
     states = naive.states(mixture.circuits[0])
     assert np.exp(log_likelihood(mixture, states)).sum() == pytest.approx(1, abs=1e-12)
@@ -53,6 +57,7 @@ def test_a_mixture_of_weight_zero_and_of_impossible_rows():
 def chi_square_tail(counts, expected):
     """p-value of Pearson's test of counts against expected counts."""
     from scipy.stats import chi2
+
     keep = expected > 0
     assert (counts[~keep] == 0).all()
     return chi2.sf(((counts[keep] - expected[keep]) ** 2 / expected[keep]).sum(), keep.sum() - 1)
@@ -65,7 +70,11 @@ def test_samples_of_a_mixture_follow_it(rng, evidence):
     observed = np.array(evidence)
     agrees = ((states == observed) | (observed < 0)).all(axis=1)
     share = np.exp(log_likelihood(mixture, states)) * agrees
-    rows = sample(mixture, N, rng=3) if (observed < 0).all() else sample(mixture, N, evidence=[evidence], rng=3)
+    rows = (
+        sample(mixture, N, rng=3)
+        if (observed < 0).all()
+        else sample(mixture, N, evidence=[evidence], rng=3)
+    )
     counts = np.bincount(rows @ (2 ** np.arange(5)[::-1]), minlength=32)
     assert chi_square_tail(counts, N * share / share.sum()) > 1e-6
     shifted = np.roll(share, 1) + 0.02 * agrees  # the test can fail
@@ -78,7 +87,10 @@ def test_unnormalised_circuits_are_refused():
 
 
 def test_mixtures_are_equal_if_their_circuits_and_weights_are():
-    mixture, other = Mixture([COINS, rat_spn([2, 2], rng=1), COINS], [0.1, 0.2, 0.7]), rat_spn([2, 2], rng=1)
+    mixture, other = (
+        Mixture([COINS, rat_spn([2, 2], rng=1), COINS], [0.1, 0.2, 0.7]),
+        rat_spn([2, 2], rng=1),
+    )
     assert mixture == Mixture(list(mixture.circuits), mixture.weights)
     assert mixture != Mixture(mixture.circuits, [0.2, 0.1, 0.7])
     assert mixture != Mixture([other, COINS, COINS], mixture.weights)
@@ -98,7 +110,10 @@ def test_weights_of_a_mixture_are_divided_by_their_sum_once(seed):
 def test_on_one_v_tree_a_mixture_says_what_the_circuit_of_it_says(rng):
     other = Circuit(COINS.vtree, [*COINS.regions[:2], InnerRegion([[0, 1], [1, 0]], [[0.5, 0.5]])])
     rows = zoo.rows_with_holes(COINS, rng, 20)
-    found, expected = (make([COINS, other], [0.25, 0.75]).log_likelihood(rows) for make in (Mixture, pcircuit.mixture))
+    found, expected = (
+        make([COINS, other], [0.25, 0.75]).log_likelihood(rows)
+        for make in (Mixture, pcircuit.mixture)
+    )
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 
 
@@ -126,37 +141,71 @@ def test_weights_are_an_own_copy_that_nobody_changes():
     assert Mixture([COINS] * 3, [1, 0, 0]).weights.dtype == np.float64
 
 
-@pytest.mark.parametrize(("error", "taken"), [(0.9, True), (-0.9, True), (1.1, False), (-1.1, False)])
+@pytest.mark.parametrize(
+    ("error", "taken"), [(0.9, True), (-0.9, True), (1.1, False), (-1.1, False)]
+)
 def test_weights_may_miss_the_sum_of_one_by_a_billionth(error, taken):
     weights = [0.25, 0.75 + error * SUM_TOLERANCE]
     if not taken:
-        with pytest.raises(ValueError, match=r"with sum 1, one for each circuit, found the sum .*: divide them by it"):
+        with pytest.raises(
+            ValueError,
+            match=r"with sum 1, one for each circuit, found the sum .*: divide them by it",
+        ):
             Mixture([COINS] * 2, weights)
         return
     exact = [float(Fraction(w) / sum(map(Fraction, weights))) for w in weights]
     np.testing.assert_allclose(Mixture([COINS] * 2, weights).weights, exact, rtol=4e-16)
 
 
-@pytest.mark.parametrize(("circuits", "weights", "error", "message"), [
-    ([], None, ValueError, "`circuits` is empty: a mixture needs at least one"),
-    (COINS, None, TypeError, "`circuits` must be a sequence of circuits, found Circuit"),
-    (3, None, TypeError, "`circuits` must be a sequence of circuits, found int"),
-    ([COINS, 1], None, TypeError, "`circuits[1]` must be a pcircuit.Circuit, found int"),
-    ([Mixture([COINS])], None, TypeError, "`circuits[0]` must be a pcircuit.Circuit, found Mixture"),
-    ([coin(0.5), COINS], None, ValueError,
-     "`circuits` must have the same variables and numbers of categories, number 1 beside number 0, found 2 and 1 "
-     "variables"),
-    ([coin(0.5), coin(0.5), coin(0.5, 3)], None, ValueError,
-     "`circuits` must have the same variables and numbers of categories, number 2 beside number 0, found 1 and 1 "
-     "variables, 3 and 2 categories of variable 0"),
-    *(([COINS] * 2, weights, ValueError, "`weights` must be 2 finite numbers of at least 0 with sum 1, one for each "
-                                         f"circuit, found {found}") for weights, found in (
-        ([1.0], "shape (1,)"), ([[0.5, 0.5]], "shape (1, 2)"), ([1.5, -0.5], "-0.5 at position 1"),
-        ([np.nan, 1.0], "nan at position 0"), ([np.inf, 0.0], "inf at position 0"),
-        ([0.5, 0.6], "the sum 1.1: divide them by it"), ([3, 4], "the sum 7: divide them by it"),
-        ([0, 0], "the sum 0"),
-        ([1e308, 1e308], "the sum inf"))),
-])
+@pytest.mark.parametrize(
+    ("circuits", "weights", "error", "message"),
+    [
+        ([], None, ValueError, "`circuits` is empty: a mixture needs at least one"),
+        (COINS, None, TypeError, "`circuits` must be a sequence of circuits, found Circuit"),
+        (3, None, TypeError, "`circuits` must be a sequence of circuits, found int"),
+        ([COINS, 1], None, TypeError, "`circuits[1]` must be a pcircuit.Circuit, found int"),
+        (
+            [Mixture([COINS])],
+            None,
+            TypeError,
+            "`circuits[0]` must be a pcircuit.Circuit, found Mixture",
+        ),
+        (
+            [coin(0.5), COINS],
+            None,
+            ValueError,
+            "`circuits` must have the same variables and numbers of categories, number 1 beside number 0, found "
+            "2 and 1 variables",
+        ),
+        (
+            [coin(0.5), coin(0.5), coin(0.5, 3)],
+            None,
+            ValueError,
+            "`circuits` must have the same variables and numbers of categories, number 2 beside number 0, found "
+            "1 and 1 variables, 3 and 2 categories of variable 0",
+        ),
+        *(
+            (
+                [COINS] * 2,
+                weights,
+                ValueError,
+                "`weights` must be 2 finite numbers of at least 0 with sum 1, one for each "
+                f"circuit, found {found}",
+            )
+            for weights, found in (
+                ([1.0], "shape (1,)"),
+                ([[0.5, 0.5]], "shape (1, 2)"),
+                ([1.5, -0.5], "-0.5 at position 1"),
+                ([np.nan, 1.0], "nan at position 0"),
+                ([np.inf, 0.0], "inf at position 0"),
+                ([0.5, 0.6], "the sum 1.1: divide them by it"),
+                ([3, 4], "the sum 7: divide them by it"),
+                ([0, 0], "the sum 0"),
+                ([1e308, 1e308], "the sum inf"),
+            )
+        ),
+    ],
+)
 def test_what_is_no_mixture_is_refused_in_one_sentence(circuits, weights, error, message):
     with pytest.raises(error) as caught:
         Mixture(circuits, weights)
@@ -166,5 +215,7 @@ def test_what_is_no_mixture_is_refused_in_one_sentence(circuits, weights, error,
 def test_check_mixture_takes_mixtures_alone():
     check_mixture(Mixture([COINS]))
     for other in (COINS, [COINS], None):
-        with pytest.raises(TypeError, match=rf"`mixture` must be a pcircuit\.Mixture, found {type(other).__name__}"):
+        with pytest.raises(
+            TypeError, match=rf"`mixture` must be a pcircuit\.Mixture, found {type(other).__name__}"
+        ):
             check_mixture(other)

@@ -1,4 +1,5 @@
 """Which engine is chosen: by the environment variable, by whoever calls within another one, and by nobody."""
+
 import os
 import threading
 
@@ -25,13 +26,16 @@ def test_without_a_choice_or_with_an_empty_one_it_is_auto(monkeypatch):
 
 
 @pytest.mark.parametrize("engine", ["cuda", "NumPy", " numpy"])
-@pytest.mark.parametrize("ask", [chosen_engine, engine_is_numpy, lambda: log_likelihood(zoo.two_coins(), [[0, 0]])])
+@pytest.mark.parametrize(
+    "ask", [chosen_engine, engine_is_numpy, lambda: log_likelihood(zoo.two_coins(), [[0, 0]])]
+)
 def test_unknown_engines_are_refused(ask, engine, monkeypatch):
     monkeypatch.setenv(ENGINE_VARIABLE, engine)
     with pytest.raises(ValueError) as caught:
         ask()
-    assert str(caught.value) == (f"environment variable PCIRCUIT_ENGINE is {engine!r}, expected 'auto', 'numpy' or "
-                                 "'numba'")
+    assert str(caught.value) == (
+        f"environment variable PCIRCUIT_ENGINE is {engine!r}, expected 'auto', 'numpy' or 'numba'"
+    )
 
 
 def test_a_context_comes_before_the_variable_and_ends_with_its_block(monkeypatch):
@@ -54,4 +58,3 @@ def test_the_engine_of_a_context_is_that_of_its_thread():
         thread.join()
         assert chosen_engine() == "numba"
     assert found == [chosen_engine()]
-

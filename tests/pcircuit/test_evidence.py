@@ -1,4 +1,5 @@
 """Evidence: every form of one table is read alike by every function, and nothing is turned into another value."""
+
 import numpy as np
 import pytest
 import representations
@@ -19,9 +20,13 @@ READERS = {
     "sample": lambda data: pcircuit.sample(CIRCUIT, evidence=data, rng=5),
     "expected_flows": lambda data: pcircuit.expected_flows(CIRCUIT, data).inputs,
     "fit_em": lambda data: pcircuit.fit_em(CIRCUIT, data, num_epochs=2)[1],
-    "fit_em in batches": lambda data: pcircuit.fit_em(CIRCUIT, data, num_epochs=1, batch_size=7, rng=0)[1],
+    "fit_em in batches": lambda data: pcircuit.fit_em(
+        CIRCUIT, data, num_epochs=1, batch_size=7, rng=0
+    )[1],
     "chow_liu_tree": pcircuit.chow_liu_tree,
-    "chow_liu_circuit": lambda data: pcircuit.log_likelihood(pcircuit.chow_liu_circuit(data), TABLE),
+    "chow_liu_circuit": lambda data: pcircuit.log_likelihood(
+        pcircuit.chow_liu_circuit(data), TABLE
+    ),
     "hclt": lambda data: pcircuit.log_likelihood(pcircuit.hclt(data, 2), TABLE),
 }
 TABLE = zoo.rows_with_holes(CIRCUIT, np.random.default_rng(3), 23)
@@ -46,7 +51,10 @@ def numpy_engine(monkeypatch):
 @pytest.mark.usefixtures("numpy_engine")
 @pytest.mark.parametrize("reader", READERS)
 def test_every_form_of_a_table_is_read_alike(reader, tmp_path):
-    for table, forms in ((FULL, representations.complete(FULL, tmp_path)), (TABLE, representations.with_holes(TABLE))):
+    for table, forms in (
+        (FULL, representations.complete(FULL, tmp_path)),
+        (TABLE, representations.with_holes(TABLE)),
+    ):
         before = expected(reader, table)
         for name, form in forms.items():
             written = repr(form)
@@ -55,10 +63,15 @@ def test_every_form_of_a_table_is_read_alike(reader, tmp_path):
 
 
 def test_the_kernels_read_every_form_alike(tmp_path):
-    for table, forms in ((FULL, representations.complete(FULL, tmp_path)), (TABLE, representations.with_holes(TABLE))):
+    for table, forms in (
+        (FULL, representations.complete(FULL, tmp_path)),
+        (TABLE, representations.with_holes(TABLE)),
+    ):
         before = pcircuit.log_likelihood(CIRCUIT, table)
         for name, form in forms.items():
-            np.testing.assert_array_equal(pcircuit.log_likelihood(CIRCUIT, form), before, err_msg=name)
+            np.testing.assert_array_equal(
+                pcircuit.log_likelihood(CIRCUIT, form), before, err_msg=name
+            )
 
 
 @pytest.mark.usefixtures("numpy_engine")
@@ -67,9 +80,12 @@ def test_binary_tables_may_be_booleans():
     table = pcircuit.sample(circuit, 20, rng=0).astype(np.int64)
     forms = representations.complete(table)
     for name in ("bool", "bool lists"):
-        np.testing.assert_array_equal(pcircuit.log_likelihood(circuit, forms[name]),
-                                      pcircuit.log_likelihood(circuit, table))
-        np.testing.assert_array_equal(pcircuit.chow_liu_tree(forms[name]), pcircuit.chow_liu_tree(table))
+        np.testing.assert_array_equal(
+            pcircuit.log_likelihood(circuit, forms[name]), pcircuit.log_likelihood(circuit, table)
+        )
+        np.testing.assert_array_equal(
+            pcircuit.chow_liu_tree(forms[name]), pcircuit.chow_liu_tree(table)
+        )
 
 
 BAD = [  # entry (1, 0) of a table of two rows and two columns; part of the error
@@ -77,12 +93,24 @@ BAD = [  # entry (1, 0) of a table of two rows and two columns; part of the erro
     (np.inf, ValueError, "`data` holds inf at row 1, column 0, expected whole numbers"),
     (-np.inf, ValueError, "`data` holds -inf at row 1, column 0, expected whole numbers"),
     (1e300, ValueError, "`data` holds 1e\\+300 at row 1, column 0"),
-    (2 ** 63, ValueError, "`data` holds 9.?22337203685477.* at row 1, column 0"),  # NumPy makes floats of such lists
-    (2 ** 64 - 1, ValueError, "`data` holds 1.?844674407370955.* at row 1, column 0"),
-    (2 ** 64, ValueError, "`data` holds 18446744073709551616 at row 1, column 0, expected whole numbers"),
-    (-2 ** 70, ValueError, "`data` holds -1180591620717411303424 at row 1, column 0, expected whole numbers"),
-    (2 ** 63 - 1, ValueError, "`data` holds 9223372036854775807 at row 1, column 0"),
-    (2 ** 40, ValueError, "`data` holds 1099511627776 at row 1, column 0"),
+    (
+        2**63,
+        ValueError,
+        "`data` holds 9.?22337203685477.* at row 1, column 0",
+    ),  # NumPy makes floats of such lists
+    (2**64 - 1, ValueError, "`data` holds 1.?844674407370955.* at row 1, column 0"),
+    (
+        2**64,
+        ValueError,
+        "`data` holds 18446744073709551616 at row 1, column 0, expected whole numbers",
+    ),
+    (
+        -(2**70),
+        ValueError,
+        "`data` holds -1180591620717411303424 at row 1, column 0, expected whole numbers",
+    ),
+    (2**63 - 1, ValueError, "`data` holds 9223372036854775807 at row 1, column 0"),
+    (2**40, ValueError, "`data` holds 1099511627776 at row 1, column 0"),
     (-2, ValueError, "`data` holds -2 at row 1, column 0"),
     (-2.0, ValueError, "`data` holds -2 at row 1, column 0"),
     ("1", TypeError, "`data` must hold integers .* found <U"),
@@ -96,39 +124,60 @@ BAD = [  # entry (1, 0) of a table of two rows and two columns; part of the erro
 
 
 @pytest.mark.parametrize(("entry", "error", "message"), BAD, ids=lambda x: repr(x)[:20])
-@pytest.mark.parametrize("reader", [pcircuit.check_evidence, pcircuit.log_likelihood, pcircuit.node_likelihoods,
-                                    pcircuit.mean_node_likelihoods, pcircuit.expected_flows, pcircuit.fit_em,
-                                    lambda circuit, data: pcircuit.chow_liu_tree(data),
-                                    lambda circuit, data: pcircuit.hclt(data)],
-                         ids=["check", "log", "nodes", "mean", "flows", "em", "tree", "hclt"])
+@pytest.mark.parametrize(
+    "reader",
+    [
+        pcircuit.check_evidence,
+        pcircuit.log_likelihood,
+        pcircuit.node_likelihoods,
+        pcircuit.mean_node_likelihoods,
+        pcircuit.expected_flows,
+        pcircuit.fit_em,
+        lambda circuit, data: pcircuit.chow_liu_tree(data),
+        lambda circuit, data: pcircuit.hclt(data),
+    ],
+    ids=["check", "log", "nodes", "mean", "flows", "em", "tree", "hclt"],
+)
 def test_no_value_is_turned_into_a_category(reader, entry, error, message, monkeypatch):
     # a small circuit with kernels, too: 2**64 - 1 used to be read as -1 there
-    for engine in ("numpy", "numba") if error is ValueError and not isinstance(entry, float) else ("numpy",):
+    for engine in (
+        ("numpy", "numba") if error is ValueError and not isinstance(entry, float) else ("numpy",)
+    ):
         monkeypatch.setenv("PCIRCUIT_ENGINE", engine)
         forms = [[[0, 1], [entry, 1]], np.array([[0, 1], [entry, 1]], dtype=object)]
-        forms += [np.array(forms[0], dtype=np.uint64)] if type(entry) is int and 0 <= entry < 2 ** 64 else []
+        forms += (
+            [np.array(forms[0], dtype=np.uint64)]
+            if type(entry) is int and 0 <= entry < 2**64
+            else []
+        )
         for rows in forms:
             with pytest.raises(error, match=message if isinstance(rows, list) else "`data` "):
                 reader(zoo.two_coins(), rows)
 
 
-@pytest.mark.parametrize(("data", "message"), [
-    ([[0, 1], [0]], r"`data` must have shape \(N, V\), found rows of different lengths"),
-    ([0, 1], r"found \(2,\): give one row as data\[None, :\]"),
-    ([[[0, 1]]], r"found \(1, 1, 2\)"),
-    (0, r"found \(\)"),
-    (np.ma.masked, r"found \(\)"),
-    ([], r"found \(0,\)"),
-    ([[]], r"found \(1, 0\)"),
-    (np.empty((0, 3)), r"found \(0, 3\)"),
-])
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([[0, 1], [0]], r"`data` must have shape \(N, V\), found rows of different lengths"),
+        ([0, 1], r"found \(2,\): give one row as data\[None, :\]"),
+        ([[[0, 1]]], r"found \(1, 1, 2\)"),
+        (0, r"found \(\)"),
+        (np.ma.masked, r"found \(\)"),
+        ([], r"found \(0,\)"),
+        ([[]], r"found \(1, 0\)"),
+        (np.empty((0, 3)), r"found \(0, 3\)"),
+    ],
+)
 def test_other_shapes_are_refused(data, message):
     with pytest.raises(ValueError, match=message):
         pcircuit.check_evidence(zoo.two_coins(), data)
 
 
-@pytest.mark.parametrize("empty", [np.empty((0, 2), dtype) for dtype in ("i8", "u8", "f8", "?", "O", "U1", ">i4")],
-                         ids=lambda array: array.dtype.str)
+@pytest.mark.parametrize(
+    "empty",
+    [np.empty((0, 2), dtype) for dtype in ("i8", "u8", "f8", "?", "O", "U1", ">i4")],
+    ids=lambda array: array.dtype.str,
+)
 def test_tables_without_rows(empty, engine):
     circuit = zoo.two_coins()
     assert pcircuit.log_likelihood(circuit, empty).shape == (0,)
@@ -139,7 +188,9 @@ def test_tables_without_rows(empty, engine):
         with pytest.raises(ValueError, match=r"`data` has no rows"):
             function(circuit, empty)
     for function in (pcircuit.chow_liu_tree, pcircuit.chow_liu_circuit, pcircuit.hclt):
-        with pytest.raises(ValueError, match=r"`data` must be a table of at least one row .* found shape \(0, 2\)"):
+        with pytest.raises(
+            ValueError, match=r"`data` must be a table of at least one row .* found shape \(0, 2\)"
+        ):
             function(empty)
 
 
@@ -148,11 +199,15 @@ def test_tables_in_which_all_is_missing():
     circuit, nothing = zoo.two_coins(), np.full((5, 2), np.nan)
     np.testing.assert_allclose(pcircuit.log_likelihood(circuit, nothing), 0, atol=1e-15)
     np.testing.assert_allclose(pcircuit.node_likelihoods(circuit, nothing), 1)
-    np.testing.assert_array_equal(pcircuit.sample(circuit, evidence=nothing, rng=0),
-                                  pcircuit.sample(circuit, evidence=np.full((5, 2), -1), rng=0))
+    np.testing.assert_array_equal(
+        pcircuit.sample(circuit, evidence=nothing, rng=0),
+        pcircuit.sample(circuit, evidence=np.full((5, 2), -1), rng=0),
+    )
     fitted, history = pcircuit.fit_em(circuit, nothing, num_epochs=3, pseudocount=0)
     np.testing.assert_allclose(history, 0, atol=1e-15)
-    for mine, old in zip(fitted.regions[:2], circuit.regions[:2], strict=True):  # nothing was observed: nothing moves
+    for mine, old in zip(
+        fitted.regions[:2], circuit.regions[:2], strict=True
+    ):  # nothing was observed: nothing moves
         np.testing.assert_allclose(mine.probs, old.probs, rtol=1e-14)
     assert pcircuit.chow_liu_tree(nothing).tolist() == [-1, 0]
     assert pcircuit.hclt(nothing).num_categories == (2, 2)
@@ -160,20 +215,41 @@ def test_tables_in_which_all_is_missing():
 
 @pytest.mark.usefixtures("numpy_engine")
 def test_one_row_constant_columns_and_missing_columns(rng):
-    for data in ([[3, 0, 1]], np.tile([[1, 0, 2]], (50, 1)),
-                 np.column_stack([rng.integers(0, 2, 50), np.full(50, -1), np.zeros(50)])):
+    for data in (
+        [[3, 0, 1]],
+        np.tile([[1, 0, 2]], (50, 1)),
+        np.column_stack([rng.integers(0, 2, 50), np.full(50, -1), np.zeros(50)]),
+    ):
         circuit = pcircuit.hclt(data, 2)
         fitted, history = pcircuit.fit_em(circuit, data, num_epochs=3)
         assert fitted.is_normalized
         assert np.isfinite(history).all()
         assert np.isfinite(pcircuit.log_likelihood(pcircuit.chow_liu_circuit(data), data)).all()
-        assert (np.asarray(circuit.num_categories) >= 2).all()  # what is constant here may change later
+        assert (
+            np.asarray(circuit.num_categories) >= 2
+        ).all()  # what is constant here may change later
 
 
-@given(st.lists(st.lists(st.one_of(
-    st.integers(-3, 300), st.integers(-2 ** 70, 2 ** 70), st.booleans(), st.none(), st.floats(), st.floats(width=16),
-    st.just(np.ma.masked), st.sampled_from(["1", "", b"0", 1j, 2.0, -1.0])),
-    min_size=2, max_size=2), min_size=1, max_size=4))
+@given(
+    st.lists(
+        st.lists(
+            st.one_of(
+                st.integers(-3, 300),
+                st.integers(-(2**70), 2**70),
+                st.booleans(),
+                st.none(),
+                st.floats(),
+                st.floats(width=16),
+                st.just(np.ma.masked),
+                st.sampled_from(["1", "", b"0", 1j, 2.0, -1.0]),
+            ),
+            min_size=2,
+            max_size=2,
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
 def test_what_is_read_is_what_was_written(rows):
     """Whatever comes in: an error, or each entry its own value or -1 for a marker of missing values."""
     try:
@@ -182,15 +258,19 @@ def test_what_is_read_is_what_was_written(rows):
         with pytest.raises((TypeError, ValueError), match=r"^`data` "):
             integer_entries(rows)
         return
-    for code, entry in zip(codes.ravel().tolist(), [entry for row in rows for entry in row], strict=True):
+    for code, entry in zip(
+        codes.ravel().tolist(), [entry for row in rows for entry in row], strict=True
+    ):
         missing = entry is None or entry is np.ma.masked or entry != entry
         assert code == (-1 if missing else entry)
 
 
 def test_columns_beyond_the_largest_double_integer_are_not_rounded():
-    codes = integer_entries([[2 ** 53 + 1, None]])
-    assert codes.tolist() == [[2 ** 53 + 1, -1]]
-    assert integer_entries(np.ma.array([[2 ** 53 + 1, 5]], mask=[[False, True]])).tolist() == [[2 ** 53 + 1, -1]]
+    codes = integer_entries([[2**53 + 1, None]])
+    assert codes.tolist() == [[2**53 + 1, -1]]
+    assert integer_entries(np.ma.array([[2**53 + 1, 5]], mask=[[False, True]])).tolist() == [
+        [2**53 + 1, -1]
+    ]
 
 
 def test_integer_tables_are_not_copied():
@@ -199,22 +279,46 @@ def test_integer_tables_are_not_copied():
         assert np.shares_memory(pcircuit.check_evidence(zoo.two_coins(), table), table)
 
 
-@pytest.mark.parametrize(("weights", "error"), [
-    ([1.0], ValueError), ([1.0, np.nan], ValueError), ([1.0, -1e-300], ValueError), ([1.0, 1e101], ValueError),
-    ([[1.0, 1.0]], ValueError), (["1", "1"], TypeError), ([1.0, None], TypeError), ([1.0, 1j], TypeError),
-    (np.ma.array([1.0, 1.0], mask=[True, False]), TypeError), ([1.0, np.ma.masked], TypeError),
-    (np.array([1, 2], dtype="datetime64[D]"), TypeError), ("ab", TypeError),
-])
-@pytest.mark.parametrize("function", [pcircuit.expected_flows, pcircuit.fit_em,
-                                      lambda circuit, data, weights: pcircuit.chow_liu_tree(data, weights=weights)],
-                         ids=["flows", "em", "tree"])
+@pytest.mark.parametrize(
+    ("weights", "error"),
+    [
+        ([1.0], ValueError),
+        ([1.0, np.nan], ValueError),
+        ([1.0, -1e-300], ValueError),
+        ([1.0, 1e101], ValueError),
+        ([[1.0, 1.0]], ValueError),
+        (["1", "1"], TypeError),
+        ([1.0, None], TypeError),
+        ([1.0, 1j], TypeError),
+        (np.ma.array([1.0, 1.0], mask=[True, False]), TypeError),
+        ([1.0, np.ma.masked], TypeError),
+        (np.array([1, 2], dtype="datetime64[D]"), TypeError),
+        ("ab", TypeError),
+    ],
+)
+@pytest.mark.parametrize(
+    "function",
+    [
+        pcircuit.expected_flows,
+        pcircuit.fit_em,
+        lambda circuit, data, weights: pcircuit.chow_liu_tree(data, weights=weights),
+    ],
+    ids=["flows", "em", "tree"],
+)
 def test_row_weights_are_refused_with_one_sentence(function, weights, error):
-    with pytest.raises(error, match="`weights` must be 2 numbers from 0 to 1e\\+100, one per row of `data`, found"):
+    with pytest.raises(
+        error, match="`weights` must be 2 numbers from 0 to 1e\\+100, one per row of `data`, found"
+    ):
         function(zoo.two_coins(), [[0, 1], [1, 1]], weights=weights)
 
 
 def test_row_weights_of_any_type_are_read_alike():
-    for weights in ([1, 2], np.array([1, 2], dtype=">u2"), np.array([1, 2], dtype="f2"), np.ma.array([1.0, 2.0])):
+    for weights in (
+        [1, 2],
+        np.array([1, 2], dtype=">u2"),
+        np.array([1, 2], dtype="f2"),
+        np.ma.array([1.0, 2.0]),
+    ):
         np.testing.assert_array_equal(row_weights(weights, 2), [1.0, 2.0])
 
 
@@ -230,7 +334,9 @@ def test_sparse_tables_are_filled_up_with_zeros(form, rng):
     rows = np.where(dense < 0, 0, dense)
     sparse = getattr(scipy.sparse, form)(rows)
     learned = pcircuit.chow_liu_circuit(sparse, num_categories=5)
-    np.testing.assert_array_equal(pcircuit.log_likelihood(learned, sparse), pcircuit.log_likelihood(learned, rows))
+    np.testing.assert_array_equal(
+        pcircuit.log_likelihood(learned, sparse), pcircuit.log_likelihood(learned, rows)
+    )
 
 
 def test_sparse_tables_with_large_categories_or_none():
@@ -245,7 +351,9 @@ def test_sparse_tables_with_large_categories_or_none():
 def test_holes_in_drawn_rows_are_told_to_need_a_signed_type():
     rows = pcircuit.sample(CIRCUIT, 5, rng=0)
     assert rows.dtype == np.uint8
-    with pytest.raises(ValueError, match=r"holds 255 at row 0.*: NumPy makes it of -1 in an unsigned type, that"):
+    with pytest.raises(
+        ValueError, match=r"holds 255 at row 0.*: NumPy makes it of -1 in an unsigned type, that"
+    ):
         pcircuit.log_likelihood(CIRCUIT, np.where(np.eye(*rows.shape) > 0, -1, rows))
     with pytest.raises(ValueError, match=r"or -1 for a missing value$"):
         pcircuit.log_likelihood(CIRCUIT, np.full(rows.shape, 255))

@@ -1,4 +1,5 @@
 """What cannot change stays so in copies and in what comes out of a pickle."""
+
 import copy
 import dataclasses
 import pickle
@@ -12,11 +13,16 @@ from pcircuit import Circuit, InnerRegion, Mixture, StructureError, fit_em, log_
 
 SPARSE = InnerRegion([[0, 0], [1, 1], [0, 1]], scipy.sparse.csr_array([[0.25, 0.0, 0.75]]))
 COINS = zoo.two_coins()
-VALUES = {"v-tree": COINS.vtree, "input region": COINS.regions[0], "inner region": COINS.regions[2],
-          "sparse region": SPARSE, "circuit": COINS,
-          "sparse circuit": Circuit(COINS.vtree, [*COINS.regions[:2], SPARSE]),
-          "fitted": fit_em(COINS, [[0, 1], [1, 1]], num_epochs=1)[0],
-          "mixture": Mixture([COINS, rat_spn([2, 2], rng=1), COINS], [0.1, 0.2, 0.7])}
+VALUES = {
+    "v-tree": COINS.vtree,
+    "input region": COINS.regions[0],
+    "inner region": COINS.regions[2],
+    "sparse region": SPARSE,
+    "circuit": COINS,
+    "sparse circuit": Circuit(COINS.vtree, [*COINS.regions[:2], SPARSE]),
+    "fitted": fit_em(COINS, [[0, 1], [1, 1]], num_epochs=1)[0],
+    "mixture": Mixture([COINS, rat_spn([2, 2], rng=1), COINS], [0.1, 0.2, 0.7]),
+}
 
 
 def arrays(value):
@@ -29,7 +35,9 @@ def arrays(value):
         return [array for part in value for array in arrays(part)]
     if not dataclasses.is_dataclass(value):
         return []
-    return [array for field in dataclasses.fields(value) for array in arrays(getattr(value, field.name))]
+    return [
+        array for field in dataclasses.fields(value) for array in arrays(getattr(value, field.name))
+    ]
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
@@ -76,7 +84,12 @@ def test_each_is_its_own_copy(name):
 
 def test_answers_of_a_pickled_circuit_cannot_be_changed_through_its_tables():
     again = pickle.loads(pickle.dumps(COINS))
-    for table in (again.regions[0].probs, again.regions[2].weights, again.regions[2].products, again.vtree.parents):
+    for table in (
+        again.regions[0].probs,
+        again.regions[2].weights,
+        again.regions[2].products,
+        again.vtree.parents,
+    ):
         with pytest.raises(ValueError, match="read-only"):
             table[:] = 7
     assert log_likelihood(again, [[0, 1]]) == log_likelihood(COINS, [[0, 1]])

@@ -1,4 +1,5 @@
 """``python -m pcircuit``."""
+
 import itertools
 import os
 import runpy
@@ -26,14 +27,17 @@ def test_a_circuit_keeps_its_values_through_all_formats(tmp_path, capsys):
     converted(tmp_path, "a.pc", "b.jpc", "c.spn", "d.psdd", "e.pc")
     same_values(circuit, pcircuit.load(tmp_path / "e.pc"))
     assert capsys.readouterr().out.splitlines()[-1] == (
-        f"{pcircuit.load(tmp_path / 'e.pc')!r} -> {tmp_path / 'e.pc'}")
+        f"{pcircuit.load(tmp_path / 'e.pc')!r} -> {tmp_path / 'e.pc'}"
+    )
 
 
 def test_pictures_and_trees_are_written_as_the_functions_write_them(tmp_path, capsys):
     circuit = binary_circuit(2)
     pcircuit.save(circuit, tmp_path / "a.pc")
-    for ending, write in ((".dot", pcircuit.write_dot),
-                          (".vtree", lambda circuit, path: pcircuit.write_vtree(circuit.vtree, path))):
+    for ending, write in (
+        (".dot", pcircuit.write_dot),
+        (".vtree", lambda circuit, path: pcircuit.write_vtree(circuit.vtree, path)),
+    ):
         converted(tmp_path, "a.pc", f"b{ending}")
         write(circuit, tmp_path / "expected")
         assert (tmp_path / f"b{ending}").read_text() == (tmp_path / "expected").read_text()
@@ -42,9 +46,15 @@ def test_pictures_and_trees_are_written_as_the_functions_write_them(tmp_path, ca
 def test_the_tree_of_a_psdd_file_lies_where_it_is_asked_for_and_is_found_there(tmp_path, capsys):
     circuit, tree = binary_circuit(2), tmp_path / "mine.vtree"
     pcircuit.save(circuit, tmp_path / "a.pc")
-    assert main(["convert", str(tmp_path / "a.pc"), str(tmp_path / "b.psdd"), "--vtree", str(tree)]) == 0
+    assert (
+        main(["convert", str(tmp_path / "a.pc"), str(tmp_path / "b.psdd"), "--vtree", str(tree)])
+        == 0
+    )
     assert not (tmp_path / "b.vtree").exists()
-    assert main(["convert", str(tmp_path / "b.psdd"), str(tmp_path / "c.pc"), "--vtree", str(tree)]) == 0
+    assert (
+        main(["convert", str(tmp_path / "b.psdd"), str(tmp_path / "c.pc"), "--vtree", str(tree)])
+        == 0
+    )
     same_values(circuit, pcircuit.load(tmp_path / "c.pc"))
 
 
@@ -56,20 +66,40 @@ def test_the_tree_of_the_source_is_read_and_never_replaced(tmp_path, capsys):
     source, tree = str(tmp_path / "a.psdd"), str(tmp_path / "a.vtree")
     assert main(["convert", source, str(tmp_path / "b.psdd"), "--vtree", tree]) == 0
     assert (tmp_path / "a.vtree").read_text() == text
-    same_values(pcircuit.read_psdd(source, tree), pcircuit.read_psdd(tmp_path / "b.psdd", tmp_path / "b.vtree"))
+    same_values(
+        pcircuit.read_psdd(source, tree),
+        pcircuit.read_psdd(tmp_path / "b.psdd", tmp_path / "b.vtree"),
+    )
     (tmp_path / "folder").mkdir()
     os.rename(source, tmp_path / "folder" / "a.psdd")
-    for target, vtree, message in (("a.psdd", tree, "is the v-tree file of the source and would be replaced"),
-                                   ("c.pc", str(tmp_path / "none.vtree"), "No such file")):
-        assert main(["convert", str(tmp_path / "folder" / "a.psdd"), str(tmp_path / target), "--vtree", vtree]) == 2
+    for target, vtree, message in (
+        ("a.psdd", tree, "is the v-tree file of the source and would be replaced"),
+        ("c.pc", str(tmp_path / "none.vtree"), "No such file"),
+    ):
+        assert (
+            main(
+                [
+                    "convert",
+                    str(tmp_path / "folder" / "a.psdd"),
+                    str(tmp_path / target),
+                    "--vtree",
+                    vtree,
+                ]
+            )
+            == 2
+        )
         assert message in capsys.readouterr().err
         assert not (tmp_path / target).exists()
     assert (tmp_path / "a.vtree").read_text() == text
 
 
-@pytest.mark.parametrize(("name", "text", "rows", "expected"), [
-    ("a.jlc", "jlc 3\nL 0 0 1\nL 1 0 2\nA 2 2 2 0 1\n", [[1, 1], [1, 0]], [1.0, 0.0]),
-    ("a.uai", "BAYES 1 2 1 1 0 2 0.25 0.75", [[0], [1]], [0.25, 0.75])])
+@pytest.mark.parametrize(
+    ("name", "text", "rows", "expected"),
+    [
+        ("a.jlc", "jlc 3\nL 0 0 1\nL 1 0 2\nA 2 2 2 0 1\n", [[1, 1], [1, 0]], [1.0, 0.0]),
+        ("a.uai", "BAYES 1 2 1 1 0 2 0.25 0.75", [[0], [1]], [0.25, 0.75]),
+    ],
+)
 def test_formats_that_are_only_read(name, text, rows, expected, tmp_path, capsys):
     (tmp_path / name).write_text(text)
     converted(tmp_path, name, "b.pc")
@@ -77,10 +107,22 @@ def test_formats_that_are_only_read(name, text, rows, expected, tmp_path, capsys
     np.testing.assert_allclose(found, expected, rtol=1e-14)
 
 
-@pytest.mark.parametrize(("source", "target", "message"), [
-    ("a.pc", "b.uai", "has the ending '.uai', expected one of .pc, .jpc, .spn, .dot, .vtree, .psdd"),
-    ("a.dot", "b.pc", "has the ending '.dot', expected one of .pc, .psdd, .jpc, .spn, .jlc, .uai"),
-    ("none.pc", "b.pc", "No such file")])
+@pytest.mark.parametrize(
+    ("source", "target", "message"),
+    [
+        (
+            "a.pc",
+            "b.uai",
+            "has the ending '.uai', expected one of .pc, .jpc, .spn, .dot, .vtree, .psdd",
+        ),
+        (
+            "a.dot",
+            "b.pc",
+            "has the ending '.dot', expected one of .pc, .psdd, .jpc, .spn, .jlc, .uai",
+        ),
+        ("none.pc", "b.pc", "No such file"),
+    ],
+)
 def test_what_cannot_be_converted_is_said_in_one_line(source, target, message, tmp_path, capsys):
     pcircuit.save(binary_circuit(0), tmp_path / "a.pc")
     assert main(["convert", str(tmp_path / source), str(tmp_path / target)]) == 2
@@ -93,8 +135,12 @@ def test_what_cannot_be_converted_is_said_in_one_line(source, target, message, t
 
 def test_the_module_takes_its_arguments_from_the_process(tmp_path, monkeypatch, capsys):
     pcircuit.save(binary_circuit(0), tmp_path / "a.pc")
-    monkeypatch.setattr(sys, "argv", ["pcircuit", "convert", str(tmp_path / "a.pc"), str(tmp_path / "b.spn")])
-    monkeypatch.delitem(sys.modules, "pcircuit.__main__")  # runpy warns of a module that is there already
+    monkeypatch.setattr(
+        sys, "argv", ["pcircuit", "convert", str(tmp_path / "a.pc"), str(tmp_path / "b.spn")]
+    )
+    monkeypatch.delitem(
+        sys.modules, "pcircuit.__main__"
+    )  # runpy warns of a module that is there already
     with pytest.raises(SystemExit) as end:
         runpy.run_module("pcircuit", run_name="__main__")
     assert end.value.code == 0
@@ -106,14 +152,30 @@ def test_convert_from_the_shell(tmp_path):
     root = __file__.rsplit("/tests/", 1)[0]
     circuit = binary_circuit(2)
     pcircuit.save(circuit, tmp_path / "a.pc")
-    steps = [("a.pc", "b.jpc"), ("b.jpc", "c.spn"), ("c.spn", "d.psdd"), ("d.psdd", "e.pc"), ("e.pc", "f.dot")]
+    steps = [
+        ("a.pc", "b.jpc"),
+        ("b.jpc", "c.spn"),
+        ("c.spn", "d.psdd"),
+        ("d.psdd", "e.pc"),
+        ("e.pc", "f.dot"),
+    ]
     for source, target in steps:
-        run = subprocess.run([sys.executable, "-m", "pcircuit", "convert", tmp_path / source, tmp_path / target],
-                             cwd=root, capture_output=True, text=True, timeout=60)
+        run = subprocess.run(
+            [sys.executable, "-m", "pcircuit", "convert", tmp_path / source, tmp_path / target],
+            cwd=root,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         assert (run.returncode, run.stderr) == (0, "")
     same_values(circuit, pcircuit.load(tmp_path / "e.pc"))
-    run = subprocess.run([sys.executable, "-m", "pcircuit", "convert", tmp_path / "a.pc", tmp_path / "a.xyz"],
-                         cwd=root, capture_output=True, text=True, timeout=60)
+    run = subprocess.run(
+        [sys.executable, "-m", "pcircuit", "convert", tmp_path / "a.pc", tmp_path / "a.xyz"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert run.returncode == 2
     assert "has the ending '.xyz', expected one of" in run.stderr
 
@@ -121,23 +183,39 @@ def test_convert_from_the_shell(tmp_path):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
 @pytest.mark.thorough
 @pytest.mark.parametrize("unbuffered", [{}, {"PYTHONUNBUFFERED": "1"}])
-@pytest.mark.parametrize("command", [["--help"], ["convert", "--help"], ["convert", "a.pc", "b.spn"]])
+@pytest.mark.parametrize(
+    "command", [["--help"], ["convert", "--help"], ["convert", "a.pc", "b.spn"]]
+)
 def test_what_did_not_arrive_is_an_error(command, unbuffered, tmp_path):
     """Status 2, neither the 120 of Python nor the 0 of argparse; 141 where the reader left."""
     pcircuit.save(binary_circuit(2), tmp_path / "a.pc")
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"} | unbuffered
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"
+    } | unbuffered
     reader, pipe = os.pipe()
     os.close(reader)
     with open("/dev/full", "w") as full, open(pipe, "w") as left:
-        for output, status, said in ((full, 2, "error: [Errno 28] No space left on device: 'standard output'\n"),
-                                     (left, 141, "")):
-            done = subprocess.run([sys.executable, "-m", "pcircuit", *command], cwd=tmp_path, stdout=output,
-                                  stderr=subprocess.PIPE, text=True, timeout=120, env=environment)
+        for output, status, said in (
+            (full, 2, "error: [Errno 28] No space left on device: 'standard output'\n"),
+            (left, 141, ""),
+        ):
+            done = subprocess.run(
+                [sys.executable, "-m", "pcircuit", *command],
+                cwd=tmp_path,
+                stdout=output,
+                stderr=subprocess.PIPE,
+                text=True,
+                timeout=120,
+                env=environment,
+            )
             assert (done.returncode, done.stderr) == (status, said)
 
 
 def test_the_help_says_what_each_argument_is(capsys):
-    for arguments, said in ((["--help"], "Circuits as files"), (["convert", "--help"], "file to read; its extension")):
+    for arguments, said in (
+        (["--help"], "Circuits as files"),
+        (["convert", "--help"], "file to read; its extension"),
+    ):
         with pytest.raises(SystemExit):
             main(arguments)
         shown = capsys.readouterr().out

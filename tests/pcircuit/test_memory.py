@@ -1,4 +1,5 @@
 """Results that do not fit into memory: an error that says what, how large, and what to do instead."""
+
 import os
 import re
 import subprocess
@@ -36,26 +37,50 @@ print(pcircuit.log_likelihood(circuit, rows[:3]).shape)          # what fits sti
 
 
 @pytest.mark.thorough
-@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="reads the memory in use from /proc")
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/statm"), reason="reads the memory in use from /proc"
+)
 def test_a_memory_limit_gives_an_error_with_advice():
-    result = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=300,
-                            env={**os.environ, "PCIRCUIT_ENGINE": "numpy", "OPENBLAS_NUM_THREADS": "1",
-                                 "PYTHONPATH": os.pathsep.join(sys.path)})
+    result = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env={
+            **os.environ,
+            "PCIRCUIT_ENGINE": "numpy",
+            "OPENBLAS_NUM_THREADS": "1",
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        },
+    )
     assert result.returncode == 0, result.stderr
     nodes, rows, covariance, rest = result.stdout.split("\n")[:-1]
     assert nodes.startswith("a table of 50000000 rows and ")
-    assert "GiB, more than there is: pass fewer rows at a time or fewer `nodes`, or take the mean" in nodes
-    assert rows == "a table of 1000000000 rows takes 11.2 GiB, more than there is: draw fewer at a time"
+    assert (
+        "GiB, more than there is: pass fewer rows at a time or fewer `nodes`, or take the mean"
+        in nodes
+    )
+    assert (
+        rows
+        == "a table of 1000000000 rows takes 11.2 GiB, more than there is: draw fewer at a time"
+    )
     assert covariance.startswith("the covariance of ")
     assert "MiB, more than there is: name fewer `nodes`, or use .operator()" in covariance
     assert rest == "(3,)"
 
 
-@pytest.mark.parametrize(("size", "shown"), [(0, "0 bytes"), (1023, "1.02e+03 bytes"), (2 ** 30, "1 GiB"),
-                                             (3 * 2 ** 50, "3.07e+03 TiB")])
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [(0, "0 bytes"), (1023, "1.02e+03 bytes"), (2**30, "1 GiB"), (3 * 2**50, "3.07e+03 TiB")],
+)
 def test_sizes_are_readable(size, shown):
-    with pytest.raises(MemoryError, match=f"^it takes {shown.replace('+', '.')}, more than there is: wait$"), \
-            memory_for("it", size, "wait"):
+    with (
+        pytest.raises(
+            MemoryError, match=f"^it takes {shown.replace('+', '.')}, more than there is: wait$"
+        ),
+        memory_for("it", size, "wait"),
+    ):
         raise MemoryError
 
 
@@ -69,15 +94,21 @@ def test_what_fits_is_not_refused():
     check_memory("a megabyte", 2**20, "wait")
 
 
-@pytest.mark.parametrize(("size", "shown"), [(2**62, "4.19e+06 TiB"), (2**64, "1.68e+07 TiB"),
-                                             (10**400, "more than 2**1000 bytes")])
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [(2**62, "4.19e+06 TiB"), (2**64, "1.68e+07 TiB"), (10**400, "more than 2**1000 bytes")],
+)
 def test_what_cannot_be_had_is_refused_before_it_is_made(size, shown):
-    with pytest.raises(MemoryError, match=f"^it takes {re.escape(shown)}, more than there is: wait$"):
+    with pytest.raises(
+        MemoryError, match=f"^it takes {re.escape(shown)}, more than there is: wait$"
+    ):
         check_memory("it", size, "wait")
 
 
 @needs_numba
-def test_a_mixture_of_many_circuits_does_not_keep_the_memory_in_which_each_has_worked(rng, monkeypatch):
+def test_a_mixture_of_many_circuits_does_not_keep_the_memory_in_which_each_has_worked(
+    rng, monkeypatch
+):
     """Each circuit of some keeps a megabyte for its next call; in mixtures of hundreds these were gigabytes."""
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")
     rows = rng.integers(2, size=(4000, 30))

@@ -1,4 +1,5 @@
 """V-trees: builders, numbering, refusals, and that they are values."""
+
 import itertools
 
 import numpy as np
@@ -44,14 +45,24 @@ def test_nested_lists_come_back(nested):
 
 
 def test_tuples_are_nested_lists_too():
-    assert VTree.from_nested(((0, 3), 1, (2, (5, 4)))) == VTree.from_nested([[0, 3], 1, [2, [5, 4]]])
+    assert VTree.from_nested(((0, 3), 1, (2, (5, 4)))) == VTree.from_nested(
+        [[0, 3], 1, [2, [5, 4]]]
+    )
 
 
 # -- builders ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("num_variables", "nested"), [
-    (1, 0), (2, [0, 1]), (3, [[0, 1], 2]), (5, [[[0, 1], 2], [3, 4]]), (6, [[[0, 1], 2], [[3, 4], 5]])])
+@pytest.mark.parametrize(
+    ("num_variables", "nested"),
+    [
+        (1, 0),
+        (2, [0, 1]),
+        (3, [[0, 1], 2]),
+        (5, [[[0, 1], 2], [3, 4]]),
+        (6, [[[0, 1], 2], [[3, 4], 5]]),
+    ],
+)
 def test_balanced(num_variables, nested):
     assert VTree.balanced(num_variables).to_nested() == nested
 
@@ -88,7 +99,9 @@ def test_random_reaches_every_tree_over_three_variables():
     found = {str(VTree.random(3, rng=seed).to_nested()) for seed in range(400)}
     left = {str([[a, b], c]) for a, b, c in itertools.permutations(range(3))}
     right = {str([a, [b, c]]) for a, b, c in itertools.permutations(range(3))}
-    assert found == left | right  # the chance to miss one of 12 equally likely trees: 12 (11/12)^400 < 1e-13
+    assert (
+        found == left | right
+    )  # the chance to miss one of 12 equally likely trees: 12 (11/12)^400 < 1e-13
 
 
 @pytest.mark.thorough
@@ -136,9 +149,14 @@ def test_exactly_the_post_order_trees_are_accepted(num_nodes):
     assert accepted == {1: 1, 2: 1, 3: 2, 4: 5, 5: 14, 6: 42}[num_nodes]
 
 
-@given(st.integers(1, 7).flatmap(lambda R: st.tuples(
-    st.lists(st.integers(-2, R + 1), min_size=R, max_size=R),
-    st.lists(st.integers(-2, R), min_size=R, max_size=R))))
+@given(
+    st.integers(1, 7).flatmap(
+        lambda R: st.tuples(
+            st.lists(st.integers(-2, R + 1), min_size=R, max_size=R),
+            st.lists(st.integers(-2, R), min_size=R, max_size=R),
+        )
+    )
+)
 def test_arrays_are_refused_or_are_a_tree(arrays):
     parents, variables = arrays
     try:
@@ -149,42 +167,76 @@ def test_arrays_are_refused_or_are_a_tree(arrays):
     assert (tree.parents.tolist(), tree.variables.tolist()) == arrays
 
 
-@pytest.mark.parametrize(("parents", "variables", "message"), [
-    ([2, 2, -1], [0, 1], "`parents` has 3 entries and `variables` 2"),
-    ([], [], "`parents` must be a non-empty one-dimensional array of integers, found shape \\(0,\\)"),
-    ([[-1]], [0], "`parents` must be .* found shape \\(1, 1\\)"),
-    ([2, 2, 0], [0, 1, -1], "`parents` is not a post-order numbering: every node but the last"),
-    ([0, 2, -1], [0, 1, -1], "every node but the last \\(the root, -1\\) needs a parent with a larger"),
-    ([-1, 2, -1], [0, 1, -1], "`parents` is not a post-order numbering"),
-    ([2, 3, -1], [0, 1, -1], "`parents` is not a post-order numbering"),
-    ([2, 2, -1], [0, 0, -1], "`variables` must name each variable 0..V-1 at exactly one leaf"),
-    ([2, 2, -1], [0, 2, -1], "`variables` must name each variable"),
-    ([2, 2, -1], [-2, 0, -1], "`variables` must name each variable"),
-    ([2, 2, -1], [0, 1, 2], "`variables` has 2 at node 2, which has 2 children in post-order: a leaf has"),
-    ([2, 2, -1], [0, -1, -1], "`variables` has -1 at node 1, which has 0 children in post-order"),
-    ([3, 4, 4, 4, -1], [0, 1, 2, -1, -1], "node 0 must be attached to its parent 3 before node 1"),
-])
+@pytest.mark.parametrize(
+    ("parents", "variables", "message"),
+    [
+        ([2, 2, -1], [0, 1], "`parents` has 3 entries and `variables` 2"),
+        (
+            [],
+            [],
+            "`parents` must be a non-empty one-dimensional array of integers, found shape \\(0,\\)",
+        ),
+        ([[-1]], [0], "`parents` must be .* found shape \\(1, 1\\)"),
+        ([2, 2, 0], [0, 1, -1], "`parents` is not a post-order numbering: every node but the last"),
+        (
+            [0, 2, -1],
+            [0, 1, -1],
+            "every node but the last \\(the root, -1\\) needs a parent with a larger",
+        ),
+        ([-1, 2, -1], [0, 1, -1], "`parents` is not a post-order numbering"),
+        ([2, 3, -1], [0, 1, -1], "`parents` is not a post-order numbering"),
+        ([2, 2, -1], [0, 0, -1], "`variables` must name each variable 0..V-1 at exactly one leaf"),
+        ([2, 2, -1], [0, 2, -1], "`variables` must name each variable"),
+        ([2, 2, -1], [-2, 0, -1], "`variables` must name each variable"),
+        (
+            [2, 2, -1],
+            [0, 1, 2],
+            "`variables` has 2 at node 2, which has 2 children in post-order: a leaf has",
+        ),
+        (
+            [2, 2, -1],
+            [0, -1, -1],
+            "`variables` has -1 at node 1, which has 0 children in post-order",
+        ),
+        (
+            [3, 4, 4, 4, -1],
+            [0, 1, 2, -1, -1],
+            "node 0 must be attached to its parent 3 before node 1",
+        ),
+    ],
+)
 def test_bad_arrays(parents, variables, message):
     with pytest.raises(ValueError, match=message):
         VTree(parents, variables)
 
 
-@pytest.mark.parametrize(("parents", "variables", "message"), [
-    ([-1.0], [0], "`parents` must be .* found float64 instead of integers"),
-    ([-1], [0.0], "`variables` must be a non-empty one-dimensional array of integers, found float64"),
-    ([-1], [True], "`variables` must be .* found bool instead of integers"),
-    (np.ma.array([-1], mask=[True]), [0], "`parents` must be .* found masked entries"),
-])
+@pytest.mark.parametrize(
+    ("parents", "variables", "message"),
+    [
+        ([-1.0], [0], "`parents` must be .* found float64 instead of integers"),
+        (
+            [-1],
+            [0.0],
+            "`variables` must be a non-empty one-dimensional array of integers, found float64",
+        ),
+        ([-1], [True], "`variables` must be .* found bool instead of integers"),
+        (np.ma.array([-1], mask=[True]), [0], "`parents` must be .* found masked entries"),
+    ],
+)
 def test_arrays_of_another_kind(parents, variables, message):
     with pytest.raises(TypeError, match=message):
         VTree(parents, variables)
 
 
 def test_the_largest_unsigned_number_is_not_the_root():
-    with pytest.raises(ValueError, match=r"`parents` must be .* found 18446744073709551615 at position 0"):
-        VTree(np.array([2 ** 64 - 1], dtype=np.uint64), [0])
-    with pytest.raises(ValueError, match=r"`parent` must be .* found 18446744073709551615 at position 0"):
-        VTree.from_tree(np.array([2 ** 64 - 1, 0], dtype=np.uint64))
+    with pytest.raises(
+        ValueError, match=r"`parents` must be .* found 18446744073709551615 at position 0"
+    ):
+        VTree(np.array([2**64 - 1], dtype=np.uint64), [0])
+    with pytest.raises(
+        ValueError, match=r"`parent` must be .* found 18446744073709551615 at position 0"
+    ):
+        VTree.from_tree(np.array([2**64 - 1, 0], dtype=np.uint64))
 
 
 @pytest.mark.parametrize("build", [VTree.balanced, VTree.right_linear, VTree.random])
@@ -220,8 +272,9 @@ def test_fields_cannot_be_replaced():
 
 def test_any_integer_type_is_taken():
     for dtype in (np.int8, np.int32, np.uint16):
-        assert VTree.from_tree(np.array([1, 2, 2], dtype=np.int16) - np.array([0, 0, 3], dtype=np.int16)) == \
-            VTree.from_tree([1, 2, -1])
+        assert VTree.from_tree(
+            np.array([1, 2, 2], dtype=np.int16) - np.array([0, 0, 3], dtype=np.int16)
+        ) == VTree.from_tree([1, 2, -1])
         tree = VTree(np.array([2, 2, -1]), np.array([0, 1, -1]))
         assert tree.scope(dtype(2)).tolist() == [0, 1]
         assert tree.parents.dtype == np.int64
@@ -242,7 +295,11 @@ def test_repr_of_a_small_tree_is_the_tree():
 
 
 def test_repr_of_a_large_tree_is_short_and_tells_trees_apart():
-    trees = [VTree.right_linear(500), VTree.balanced(500), *(VTree.random(500, rng=seed) for seed in range(50))]
+    trees = [
+        VTree.right_linear(500),
+        VTree.balanced(500),
+        *(VTree.random(500, rng=seed) for seed in range(50)),
+    ]
     texts = {repr(tree) for tree in trees}
     assert len(texts) == len(trees)
     assert max(map(len, texts)) < 70
@@ -252,5 +309,7 @@ def test_repr_of_a_large_tree_is_short_and_tells_trees_apart():
 @pytest.mark.parametrize("build", [VTree.balanced, VTree.right_linear, VTree.random])
 @pytest.mark.parametrize("num_variables", [10**12, 10**30])
 def test_more_variables_than_fit_into_memory_are_refused_at_once(build, num_variables):
-    with pytest.raises(MemoryError, match=f"^a v-tree of {num_variables} variables takes .*: give fewer `num_vari"):
+    with pytest.raises(
+        MemoryError, match=f"^a v-tree of {num_variables} variables takes .*: give fewer `num_vari"
+    ):
         build(num_variables)

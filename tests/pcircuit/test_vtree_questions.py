@@ -1,4 +1,5 @@
 """What a v-tree answers, against sets of nodes and of variables."""
+
 import itertools
 
 import numpy as np
@@ -9,7 +10,9 @@ from vtree_sets import below, nested_lists, scope_set
 
 from pcircuit import VTree
 
-UNARY = VTree.from_nested([[[0]], [[2, [1]]]])  # nodes with one child above a leaf, above one another, below the root
+UNARY = VTree.from_nested(
+    [[[0]], [[2, [1]]]]
+)  # nodes with one child above a leaf, above one another, below the root
 
 
 @given(nested_lists())
@@ -20,12 +23,16 @@ def test_queries_agree_with_sets(nested):
     for r in range(tree.num_nodes):
         nodes = below(tree, r)
         assert nodes == set(range(tree.first[r], r + 1))
-        assert tree.children(r).tolist() == [s for s in range(tree.num_nodes) if tree.parents[s] == r]
+        assert tree.children(r).tolist() == [
+            s for s in range(tree.num_nodes) if tree.parents[s] == r
+        ]
         assert len(tree.children(r)) != 1
         assert tree.scope(r).tolist() == sorted(scope_set(tree, r))
         assert tree.scope_sizes()[r] == len(scope_set(tree, r))
         assert tree.parent(r) == tree.parents[r]
-    assert [tree.scope(r).tolist() for r in tree.leaf_of()] == [[v] for v in range(tree.num_variables)]
+    assert [tree.scope(r).tolist() for r in tree.leaf_of()] == [
+        [v] for v in range(tree.num_variables)
+    ]
 
 
 @given(nested_lists())
@@ -48,10 +55,18 @@ def test_two_scopes_are_equal_nested_or_disjoint(nested):
         assert tree.is_ancestor(r, s) or tree.is_ancestor(s, r) or not a & b
 
 
-@pytest.mark.parametrize("ask", [
-    VTree.children, VTree.parent, VTree.scope,
-    lambda t, r: t.is_ancestor(r, 0), lambda t, r: t.is_ancestor(0, r),
-    lambda t, r: t.lowest_common_ancestor(r, 0), lambda t, r: t.lowest_common_ancestor(0, r)])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        VTree.children,
+        VTree.parent,
+        VTree.scope,
+        lambda t, r: t.is_ancestor(r, 0),
+        lambda t, r: t.is_ancestor(0, r),
+        lambda t, r: t.lowest_common_ancestor(r, 0),
+        lambda t, r: t.lowest_common_ancestor(0, r),
+    ],
+)
 @pytest.mark.parametrize("r", [-1, 3])
 def test_nodes_that_do_not_exist(ask, r):
     with pytest.raises(IndexError, match=f"v-tree node {r} does not exist: nodes are 0..2"):
@@ -60,15 +75,30 @@ def test_nodes_that_do_not_exist(ask, r):
 
 @pytest.mark.parametrize("r", [0.0, "0", True, None, np.array([0])])
 def test_what_is_no_number_of_a_node_is_refused(r):
-    for ask in (UNARY.children, UNARY.parent, UNARY.scope, lambda r: UNARY.is_ancestor(0, r),
-                lambda r: UNARY.lowest_common_ancestor(r, 0)):
+    for ask in (
+        UNARY.children,
+        UNARY.parent,
+        UNARY.scope,
+        lambda r: UNARY.is_ancestor(0, r),
+        lambda r: UNARY.lowest_common_ancestor(r, 0),
+    ):
         with pytest.raises(TypeError, match="`r` must be a whole number, found"):
             ask(r)
 
 
 def test_nodes_with_one_child_have_its_scope():
     assert UNARY.child_lists() == [[], [0], [1], [], [], [4], [3, 5], [6], [2, 7]]
-    assert [UNARY.scope(r).tolist() for r in range(9)] == [[0], [0], [0], [2], [1], [1], [1, 2], [1, 2], [0, 1, 2]]
+    assert [UNARY.scope(r).tolist() for r in range(9)] == [
+        [0],
+        [0],
+        [0],
+        [2],
+        [1],
+        [1],
+        [1, 2],
+        [1, 2],
+        [0, 1, 2],
+    ]
     assert UNARY.scope_sizes().tolist() == [1, 1, 1, 1, 1, 1, 2, 2, 3]
     assert UNARY.leaf_of().tolist() == [0, 4, 3]
     assert UNARY.is_ancestor(2, 1)
@@ -88,7 +118,13 @@ def test_lists_of_all_nodes_are_the_answers_of_each(circuit):
 
 def test_one_leaf_is_its_own_root():
     leaf = VTree.from_nested(0)
-    assert (leaf.num_nodes, leaf.num_variables, leaf.root, leaf.parent(0), leaf.to_nested()) == (1, 1, 0, -1, 0)
+    assert (leaf.num_nodes, leaf.num_variables, leaf.root, leaf.parent(0), leaf.to_nested()) == (
+        1,
+        1,
+        0,
+        -1,
+        0,
+    )
     assert (leaf.child_lists(), leaf.scope(0).tolist(), leaf.leaf_of().tolist()) == ([[]], [0], [0])
     assert leaf.is_ancestor(0, 0)
     assert leaf.lowest_common_ancestor(0, 0) == 0

@@ -11,6 +11,7 @@ difference of its mean from that of all has the variance n / (N T) times that of
 
 are nearly normal, and the noncentrality of z_e^2 where the dependence r of the held-out rows is lost.
 """
+
 from __future__ import annotations
 
 import math
@@ -48,15 +49,19 @@ def associations_in(kept: Any, batch: Any) -> Associations:
     -------
     Associations
     """
-    a, r, b = (np.concatenate([one.ravel() for one in tables]) for tables in (kept.associations, kept.pairs,
-                                                                              batch.pairs))
+    a, r, b = (
+        np.concatenate([one.ravel() for one in tables])
+        for tables in (kept.associations, kept.pairs, batch.pairs)
+    )
     sizes = np.array([one.size for one in kept.pairs])
     starts = np.cumsum(sizes) - sizes
     n, T = (np.add.reduceat(one, starts).astype(float) for one in (r, b))
     N = np.maximum(n + T, 1)
     mean = np.add.reduceat((r + b) * a, starts) / N
     variance = np.add.reduceat((r + b) * (a - np.repeat(mean, sizes)) ** 2, starts) / N
-    return Associations(n, T, np.add.reduceat(b * a, starts) / np.maximum(T, 1) - mean, np.sqrt(variance))
+    return Associations(
+        n, T, np.add.reduceat(b * a, starts) / np.maximum(T, 1) - mean, np.sqrt(variance)
+    )
 
 
 def changes_of_associations(kept: Any, batch: Any) -> list[tuple[int, float, float]]:
@@ -87,8 +92,13 @@ def changes_of_associations(kept: Any, batch: Any) -> list[tuple[int, float, flo
     for e in np.flatnonzero(found.varies).tolist():
         n, T, deviation = float(found.n[e]), float(found.T[e]), float(found.deviation[e])
         z = float(found.difference[e]) / deviation * math.sqrt((n + T) * T / n)
-        result.append((e, math.erfc(abs(z) / math.sqrt(2)),
-                       (_loss(kept.associations[e], kept.pairs[e] / n) / deviation) ** 2 * n * T / (n + T)))
+        result.append(
+            (
+                e,
+                math.erfc(abs(z) / math.sqrt(2)),
+                (_loss(kept.associations[e], kept.pairs[e] / n) / deviation) ** 2 * n * T / (n + T),
+            )
+        )
     return result
 
 
@@ -117,7 +127,7 @@ def are_opposed(a: np.ndarray, counts: np.ndarray) -> bool:
     T = int(counts.sum())
     if not T:
         return False
-    alone = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / T ** 2
+    alone = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / T**2
     mean = float((a * alone).sum())
     error = math.sqrt(float(((a - mean) ** 2 * alone).sum()) / T)
     return mean - float((a * counts).sum()) / T > CLEAR * error

@@ -29,6 +29,7 @@ it is large if one of them is.
 kappa, pi, the level and the weight were chosen on nltcs, adult, connect4, msnbc, kdd (but for the weight), dna and
 sensorless (`benchmarks.power.localisation`): a larger pi names drifting columns more often, and permuted ones less.
 """
+
 from __future__ import annotations
 
 import math
@@ -39,12 +40,18 @@ KAPPA = 0.15
 BY_ITSELF = 0.3  # pi
 SEEN = 0.001  # level of the test whose power counts
 TABLE = 0.9  # weight of a table's ratio beside that of an association
-SURE = 500.0  # noncentrality at which the power is 1 to many digits, with up to 25 degrees of freedom
+SURE = (
+    500.0  # noncentrality at which the power is 1 to many digits, with up to 25 degrees of freedom
+)
 LEAST = 1e-300  # p-value whose logarithm is taken
 
 
-def likeliest_first(shifts: tuple[Any, ...], pairs: tuple[Any, ...], num_rows: tuple[int, int],
-                    associations: Iterable[tuple[Any, float, float]] = ()) -> tuple[Any, ...]:
+def likeliest_first(
+    shifts: tuple[Any, ...],
+    pairs: tuple[Any, ...],
+    num_rows: tuple[int, int],
+    associations: Iterable[tuple[Any, float, float]] = (),
+) -> tuple[Any, ...]:
     """Columns in the order of how likely it is that they moved, if one did.
 
     Parameters
@@ -71,12 +78,20 @@ def likeliest_first(shifts: tuple[Any, ...], pairs: tuple[Any, ...], num_rows: t
     T. Sellke, M. J. Bayarri and J. O. Berger (2001), Calibration of p values for testing precise null hypotheses, The
     American Statistician 55, 62.
     """
-    tables = {frozenset(pair.names): _log_ratio(pair.pvalue, _power(*_loss(pair, *num_rows))) for pair in pairs}
-    means = {frozenset(names): _log_ratio(pvalue, _power(noncentrality, 1))
-             for names, pvalue, noncentrality in associations}
+    tables = {
+        frozenset(pair.names): _log_ratio(pair.pvalue, _power(*_loss(pair, *num_rows)))
+        for pair in pairs
+    }
+    means = {
+        frozenset(names): _log_ratio(pvalue, _power(noncentrality, 1))
+        for names, pvalue, noncentrality in associations
+    }
     lost = dict.fromkeys((one.name for one in shifts), 0.0)
     for both in {**tables, **means}:
-        of_table, of_mean = tables.get(both, means.get(both, 0.0)), means.get(both, tables.get(both, 0.0))
+        of_table, of_mean = (
+            tables.get(both, means.get(both, 0.0)),
+            means.get(both, tables.get(both, 0.0)),
+        )
         found = _log_of_sum(math.log(TABLE) + of_table, math.log(1 - TABLE) + of_mean)
         for name in both:
             lost[name] += found
@@ -103,11 +118,12 @@ def _log_ratio(pvalue: float, share: float) -> float:
 def _loss(pair: Any, n: int, T: int) -> tuple[float, int]:
     """Noncentrality of the chi-square statistic of a table whose dependence is lost, and its degrees of freedom."""
     a, b = (max(size - 1, 1) for size in pair.expected_table.shape)
-    return pair.expected ** 2 * min(a, b) * n * T / max(n + T, 1), a * b
+    return pair.expected**2 * min(a, b) * n * T / max(n + T, 1), a * b
 
 
 def _power(noncentrality: float, degrees: int) -> float:
     """omega: the probability of a p-value of at most `SEEN` where the dependence is lost; below 1."""
     from scipy.special import chdtri, chndtr
+
     power = 1 - float(chndtr(float(chdtri(degrees, SEEN)), degrees, min(noncentrality, SURE)))
     return min(power, 1 - SEEN)

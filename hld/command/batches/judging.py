@@ -1,4 +1,5 @@
 """``hld test`` and ``hld explain``: whether a batch follows a model, which segments do not, and where it departs."""
+
 from __future__ import annotations
 
 import argparse
@@ -18,6 +19,7 @@ def test(args: argparse.Namespace) -> int:
     """Test a batch, or each segment of it: the verdict."""
     from hld.command.console.output import check_output, print_result
     from hld.command.console.steps import step
+
     if args.report is not None:
         check_output(args.report, (args.model, args.table))
     _check_one_batch(args)
@@ -28,11 +30,17 @@ def test(args: argparse.Namespace) -> int:
     else:
         detector, table = read_inputs(args)
         with step("testing segments"):
-            result = detector.test_by(table, args.by, args.alpha, every=args.every, procedure=args.procedure or "bh")
+            result = detector.test_by(
+                table, args.by, args.alpha, every=args.every, procedure=args.procedure or "bh"
+            )
     if args.report is not None:
         _write_report(args, detector, result)
     print_result(result, args.json)
-    return SHIFT if (is_large(result, args.min_effect) if args.by is None else result.reject.any()) else 0
+    return (
+        SHIFT
+        if (is_large(result, args.min_effect) if args.by is None else result.reject.any())
+        else 0
+    )
 
 
 def _check_segments(args: argparse.Namespace) -> None:
@@ -52,17 +60,29 @@ def _check_min_effect(args: argparse.Namespace) -> None:
     if args.by is not None:
         raise ValueError("--min-effect is for one batch, not with --by")
     if not 0 <= args.min_effect < math.inf:
-        raise ValueError(f"--min-effect must be a finite number of at least 0, found {args.min_effect}")
+        raise ValueError(
+            f"--min-effect must be a finite number of at least 0, found {args.min_effect}"
+        )
 
 
 def _check_one_batch(args: argparse.Namespace) -> None:
     """Raise unless there is one batch, of rows where rows are needed."""
     from hld.command.console.reading import OF_FILES, refuse_options
-    given = [name for name, value in (("a table", args.table), ("--summary", args.summary), ("--sql", args.sql))
-             if value is not None]
+
+    given = [
+        name
+        for name, value in (
+            ("a table", args.table),
+            ("--summary", args.summary),
+            ("--sql", args.sql),
+        )
+        if value is not None
+    ]
     if len(given) != 1:
-        raise ValueError(f"a batch is either a table or given by --summary or --sql, found "
-                         f"{' and '.join(given) or 'neither'}")
+        raise ValueError(
+            f"a batch is either a table or given by --summary or --sql, found "
+            f"{' and '.join(given) or 'neither'}"
+        )
     if args.table is None and (args.by is not None or args.report is not None):
         raise ValueError(f"{given[0]} goes neither with --by nor with --report, which need rows")
     if args.table is None:
@@ -96,6 +116,7 @@ def explain(args: argparse.Namespace) -> int:
     """Test a batch: the verdict, and the nodes and columns that carry the shift."""
     from hld.command.batches.explain import draw_shares, explanation, print_explanation
     from hld.command.console.output import check_output, print_json
+
     if args.plot is not None:
         check_output(args.plot, (args.model, args.table))
     detector, result = _tested(args)
@@ -115,17 +136,22 @@ def _tested(args: argparse.Namespace) -> tuple[Any, ...]:
     from hld.command.console.reading import reading_options
     from hld.command.console.steps import step
     from hld.model_files import load
+
     with step(f"reading {args.model}"):
         detector = load(args.model)
     if getattr(args, "summary", None):
         from hld.command.batches.summarizing import read_summaries
+
         return detector, detector.test(read_summaries(args.summary), args.alpha)
     if getattr(args, "sql", None) is not None:
         from hld.sql import judge
+
         with step("counting in the database"):
             return detector, judge(detector, args.database, args.sql, args.alpha)
     with step(f"reading and testing {args.table}"):
-        return detector, judge_file(detector, args.table, args.alpha, reading_options(args, detector.encoder_))
+        return detector, judge_file(
+            detector, args.table, args.alpha, reading_options(args, detector.encoder_)
+        )
 
 
 def read_inputs(args: argparse.Namespace) -> tuple[Any, ...]:
@@ -134,6 +160,7 @@ def read_inputs(args: argparse.Namespace) -> tuple[Any, ...]:
     from hld.command.console.reading import reading_options
     from hld.command.console.steps import step
     from hld.model_files import load
+
     with step(f"reading {args.model}"):
         detector = load(args.model)
     with step(f"reading {args.table}"):
@@ -148,6 +175,7 @@ def _write_report(args: Any, detector: Any, result: Any) -> None:
     from hld.reports.batch_report import batch_report
     from hld.reports.page import write_page
     from hld.reports.segments_report import segments_report
+
     batch = "standard input" if args.table == "-" else pathlib.Path(args.table).name
     digest = hashlib.sha256(pathlib.Path(args.model).read_bytes()).hexdigest()
     options = [] if args.alpha == 0.05 else ["--alpha", str(args.alpha)]
@@ -156,8 +184,12 @@ def _write_report(args: Any, detector: Any, result: Any) -> None:
     options += ["--procedure", "by"] if args.procedure == "by" else []
     options += given_options(args)
     command = shlex.join(["hld", "test", args.model, args.table, *options, "--report", args.report])
-    names: dict[str, Any] = {"batch_name": batch, "model_name": pathlib.Path(args.model).name, "commands": [command],
-                             "digest": digest}
+    names: dict[str, Any] = {
+        "batch_name": batch,
+        "model_name": pathlib.Path(args.model).name,
+        "commands": [command],
+        "digest": digest,
+    }
     with step(f"writing {args.report}"):
         text = (batch_report if args.by is None else segments_report)(detector, result, **names)
         write_page(text, args.report)

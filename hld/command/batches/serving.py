@@ -1,27 +1,42 @@
 """``hld serve``: models behind HTTP."""
+
 from __future__ import annotations
 
 import importlib.util
 from typing import Any
 
-NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "prometheus_client": "prometheus-client",
-          "pyarrow": "pyarrow"}
+NEEDED = {
+    "starlette": "starlette",
+    "uvicorn": "uvicorn",
+    "prometheus_client": "prometheus-client",
+    "pyarrow": "pyarrow",
+}
 
 
 def serve(args: Any) -> int:
     """Load the models and serve until the process is told to stop."""
-    absent = [package for module, package in NEEDED.items() if importlib.util.find_spec(module) is None]
+    absent = [
+        package for module, package in NEEDED.items() if importlib.util.find_spec(module) is None
+    ]
     if absent:
         are = "is" if len(absent) == 1 else "are"
-        raise ImportError(f"serving needs {', '.join(absent)}, which {are} not installed: pip install 'hld[serve]'")
+        raise ImportError(
+            f"serving needs {', '.join(absent)}, which {are} not installed: pip install 'hld[serve]'"
+        )
     import pcircuit
     from hld.command.console.output import flush_output, print_text
     from hld.command.console.steps import step
     from hld.serve.limits import Limits
     from hld.serve.models import Models, model_paths
     from hld.serve.server import check_token, reloads_later, serve, token_of
-    limits = Limits(max_bytes=args.max_bytes, max_rows=args.max_rows, seconds=args.seconds, workers=args.workers,
-                    queue=args.queue)
+
+    limits = Limits(
+        max_bytes=args.max_bytes,
+        max_rows=args.max_rows,
+        seconds=args.seconds,
+        workers=args.workers,
+        queue=args.queue,
+    )
     token, watch = token_of(args.token_file), pcircuit.check_number(args.watch, "watch", least=0)
     check_token(token, args.host)
 
@@ -34,5 +49,13 @@ def serve(args: Any) -> int:
             models = Models(model_paths(args.models), args.state, args.alpha, args.margin)
         if heard:  # the files may have been replaced after they were read
             models.reload()
-        serve(models, limits, host=args.host, port=args.port, token=token, watch_seconds=watch, told=told)
+        serve(
+            models,
+            limits,
+            host=args.host,
+            port=args.port,
+            token=token,
+            watch_seconds=watch,
+            told=told,
+        )
     return 0

@@ -21,6 +21,7 @@ With --state, the rows of a line are in the file before the line is written, so 
 ``tail -f`` does, goes on where its last line was.  An alarm that it has raised has been told: a warning names its row,
 and there is no second line of it.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -53,12 +54,15 @@ def monitor(args: argparse.Namespace) -> int:
     from hld.command.console.steps import step
     from hld.model_files import load
     from hld.monitoring.margins.of_test import monitor_of
+
     if args.reference is None and args.format not in (None, "csv"):
         raise ValueError(f"--format is {args.format}, expected csv, in which rows come one by one")
     if args.reference is None and args.state is not None:
         raise ValueError("--state is for --reference: without it there is no state to keep")
     if args.reference is None and args.groups is not None:
-        raise ValueError("--groups is for --reference, whose groups those of the stream are compared with: give both")
+        raise ValueError(
+            "--groups is for --reference, whose groups those of the stream are compared with: give both"
+        )
     with step(f"reading {args.model}"):
         detector = load(args.model)
         encoder = detector.encoder_
@@ -69,7 +73,11 @@ def monitor(args: argparse.Namespace) -> int:
         state = _written(args.state)
         watch = _among_rows(detector, args)
         update = watch.update_codes
-    was_alarm, result, differs = args.state is not None and _had_alarm(watch, args.state), None, dict[str, Any]()
+    was_alarm, result, differs = (
+        args.state is not None and _had_alarm(watch, args.state),
+        None,
+        dict[str, Any](),
+    )
     options = reading_options(args, encoder)
     for number, (dialect, rows) in enumerate(_batches(args, encoder, options), 1):
         codes, _, absent, extra = encoder.encode_counting(_cells(rows, dialect, encoder, options))
@@ -77,9 +85,13 @@ def monitor(args: argparse.Namespace) -> int:
         differs = differs or _differences(absent, [name for name in extra if name != args.groups])
         result = update(codes)
         if args.state is not None:
-            state = _saved(watch, args.state, state)    # before their line is told: a stream mostly ends by a signal
+            state = _saved(
+                watch, args.state, state
+            )  # before their line is told: a stream mostly ends by a signal
         is_new, was_alarm = result.alarm and not was_alarm, result.alarm
-        if is_new or not (args.alarm_only or (args.groups is not None and number % (args.every or 1))):
+        if is_new or not (
+            args.alarm_only or (args.groups is not None and number % (args.every or 1))
+        ):
             _print_line("alarm" if is_new else "rows", result, differs)
         if was_alarm and args.stop:
             break
@@ -100,8 +112,10 @@ def _written(state: str | None) -> tuple[int, int] | None:
 def _saved(watch: Any, state: str, before: tuple[int, int] | None) -> tuple[int, int] | None:
     """Keep a monitor, unless another process has done so since: the rows of the one or the other would be lost."""
     if _written(state) != before:
-        raise ValueError(f"--state {state} was written or removed by another program since this one read it: it is "
-                         "that of one stream, so give each a --state of its own")
+        raise ValueError(
+            f"--state {state} was written or removed by another program since this one read it: it is "
+            "that of one stream, so give each a --state of its own"
+        )
     watch.save(state)
     return _written(state)
 
@@ -110,14 +124,19 @@ def _had_alarm(watch: Any, state: str) -> bool:
     """Whether a monitor that goes on has raised the alarm; a warning, as it may have ended before it could tell."""
     if watch.alarm_row is None:
         return False
-    warnings.warn(f"the stream in {state} has raised the alarm at row {watch.alarm_row}: for a new stream give another "
-                  "--state, or remove the file", UserWarning, stacklevel=3)
+    warnings.warn(
+        f"the stream in {state} has raised the alarm at row {watch.alarm_row}: for a new stream give another "
+        "--state, or remove the file",
+        UserWarning,
+        stacklevel=3,
+    )
     return True
 
 
 def _differences(absent: list[str], extra: list[str]) -> dict[str, Any]:
     """What lines say of the columns; a warning if some are not there."""
     from hld.schemas.quality import column_lines
+
     for line in column_lines(absent, extra) if absent else ():
         warnings.warn(f"{NAME}: {line}", UserWarning, stacklevel=3)
     return {"absent": absent, "extra": extra}
@@ -131,6 +150,7 @@ def _among_rows(detector: Any, args: Any) -> Any:
     from hld.command.console.reading import reading_options
     from hld.command.console.steps import step
     from hld.streams.stream_monitor import StreamMonitor
+
     if args.margin is not None:
         raise ValueError("--margin is for the model as reference: leave it out with --reference")
     with step(f"reading {args.reference}"):
@@ -140,15 +160,21 @@ def _among_rows(detector: Any, args: Any) -> Any:
         return fresh
     kept = StreamMonitor.load(args.state, detector)
     if kept.alpha != fresh.alpha:
-        raise ValueError(f"--alpha is {fresh.alpha:g}, but the stream in {args.state} was begun with {kept.alpha:g}: "
-                         f"give --alpha {kept.alpha:g}, or another --state for a new stream")
+        raise ValueError(
+            f"--alpha is {fresh.alpha:g}, but the stream in {args.state} was begun with {kept.alpha:g}: "
+            f"give --alpha {kept.alpha:g}, or another --state for a new stream"
+        )
     if not (np.array_equal(kept.codes, fresh.codes) and np.array_equal(kept.sizes, fresh.sizes)):
-        raise ValueError(f"--reference {args.reference} has other rows or groups than those that the stream in "
-                         f"{args.state} was begun with: give that file, or another --state for a new stream")
+        raise ValueError(
+            f"--reference {args.reference} has other rows or groups than those that the stream in "
+            f"{args.state} was begun with: give that file, or another --state for a new stream"
+        )
     return kept
 
 
-def _batches(args: Any, encoder: TableEncoder, options: ReadOptions) -> Iterator[tuple[Dialect, list[list[str]]]]:
+def _batches(
+    args: Any, encoder: TableEncoder, options: ReadOptions
+) -> Iterator[tuple[Dialect, list[list[str]]]]:
     """How standard input is written, and its rows for each update: `--every` of them, or those of one group."""
     every, lines = args.every or MANY, _lines(options.encoding)
     if args.groups is None:
@@ -169,32 +195,44 @@ def _batches(args: Any, encoder: TableEncoder, options: ReadOptions) -> Iterator
 def _group(row: list[str], dialect: Dialect, name: str, options: ReadOptions) -> str:
     """The group of a row; ValueError if there is no such column, or the row has none."""
     if name not in dialect.names:
-        raise ValueError(f"--groups names the column {name!r}, which {NAME} does not have, expected one of "
-                         f"{', '.join(map(repr, dialect.names[:MOST_NAMED]))}")
+        raise ValueError(
+            f"--groups names the column {name!r}, which {NAME} does not have, expected one of "
+            f"{', '.join(map(repr, dialect.names[:MOST_NAMED]))}"
+        )
     place = dialect.names.index(name)
     cell = row[place] if place < len(row) else ""
     if cell in options.missing_texts:
-        raise ValueError(f"{NAME} has a row without a group in {name!r} ({dialect.separator.join(row)[:60]!r}): leave "
-                         "it out, or give it one")
+        raise ValueError(
+            f"{NAME} has a row without a group in {name!r} ({dialect.separator.join(row)[:60]!r}): leave "
+            "it out, or give it one"
+        )
     return cell
 
 
-def _blocks(lines: Iterator[str], head: int, size: int, encoder: TableEncoder,
-            options: ReadOptions) -> Iterator[tuple[Dialect, list[list[str]]]]:
+def _blocks(
+    lines: Iterator[str], head: int, size: int, encoder: TableEncoder, options: ReadOptions
+) -> Iterator[tuple[Dialect, list[list[str]]]]:
     """How standard input is written, by `head` lines, and `size` rows of it at a time, fewer at the end."""
     from hld.table_files.dialect import find_dialect
+
     first = list(itertools.islice(lines, head + 1))
     dialect = find_dialect("".join(first).encode(), replace(options, encoding="utf-8"), NAME)
-    all_rows = _rows(itertools.chain(first[dialect.num_before:], lines), dialect)
+    all_rows = _rows(itertools.chain(first[dialect.num_before :], lines), dialect)
     # an empty line is a missing cell where there is one column, and nothing where there are several
-    rows: Iterator[list[str]] = (row or [""] for row in all_rows) if len(dialect.names) == 1 else filter(None, all_rows)
+    rows: Iterator[list[str]] = (
+        (row or [""] for row in all_rows) if len(dialect.names) == 1 else filter(None, all_rows)
+    )
     if options.has_header:
         next(rows)
         rows = _without_headers(rows, dialect.names)
     if options.decimal is None:
         dialect = replace(dialect, decimal=".")
     while block := list(itertools.islice(rows, size)):
-        if options.decimal is None and dialect.decimal == "." and _has_commas(block, dialect, encoder):
+        if (
+            options.decimal is None
+            and dialect.decimal == "."
+            and _has_commas(block, dialect, encoder)
+        ):
             dialect = replace(dialect, decimal=",")
         yield dialect, block
 
@@ -202,6 +240,7 @@ def _blocks(lines: Iterator[str], head: int, size: int, encoder: TableEncoder,
 def _without_headers(rows: Iterator[list[str]], names: tuple[str, ...]) -> Iterator[list[str]]:
     """The rows that are not the header again, as streams of files that were joined have."""
     from hld.table_files.repeated_headers import Headers, is_header_again
+
     headers = Headers(NAME)
     for row in rows:
         if is_header_again(row, names):
@@ -215,11 +254,14 @@ def _has_commas(rows: list[list[str]], dialect: Dialect, encoder: TableEncoder) 
     from hld.table_files.decimal_marks import mark_of_batch
     from hld.table_files.files import fitted_columns
     from hld.table_files.text_cells import pandas_for_csv
+
     if dialect.separator == ",":
         return False
     names, series = dialect.names, pandas_for_csv().Series
     cells = zip(*(row for row in rows if len(row) == len(names)), strict=True)
-    columns = ((name, series(column, dtype=object)) for name, column in zip(names, cells, strict=False))
+    columns = (
+        (name, series(column, dtype=object)) for name, column in zip(names, cells, strict=False)
+    )
     return mark_of_batch(columns, fitted_columns(encoder, names)) == ","
 
 
@@ -234,8 +276,10 @@ def _rows(lines: Iterator[str], dialect: Dialect) -> Iterator[list[str]]:
             own.of_row.clear()
             yield row
     except csv.Error as error:
-        raise ValueError(f"{NAME} has a row that cannot be read ({error}), expected cells of at most "
-                         f"{csv.field_size_limit()} characters: check its quotes") from None
+        raise ValueError(
+            f"{NAME} has a row that cannot be read ({error}), expected cells of at most "
+            f"{csv.field_size_limit()} characters: check its quotes"
+        ) from None
 
 
 def _check_quotes(lines: list[str], style: dict[str, Any]) -> None:
@@ -243,9 +287,11 @@ def _check_quotes(lines: list[str], style: dict[str, Any]) -> None:
     try:
         list(csv.reader(lines, strict=True, **style))
     except csv.Error:
-        raise ValueError(f"{NAME} has a row of {len(lines)} lines with text behind the end of quotes, which begins "
-                         f"{reprlib.repr(lines[0])}: check its quotes, as all that follows one without an end is one "
-                         "cell up to the next") from None
+        raise ValueError(
+            f"{NAME} has a row of {len(lines)} lines with text behind the end of quotes, which begins "
+            f"{reprlib.repr(lines[0])}: check its quotes, as all that follows one without an end is one "
+            "cell up to the next"
+        ) from None
 
 
 class _Lines:
@@ -259,32 +305,52 @@ class _Lines:
 
     def __next__(self) -> str:
         if len(self.of_row) >= MOST_LINES:
-            raise ValueError(f"{NAME} has a row of more than {MOST_LINES} lines, which begins "
-                             f"{reprlib.repr(self.of_row[0])}: check its quotes, as all that follows one without an "
-                             "end is one cell")
+            raise ValueError(
+                f"{NAME} has a row of more than {MOST_LINES} lines, which begins "
+                f"{reprlib.repr(self.of_row[0])}: check its quotes, as all that follows one without an "
+                "end is one cell"
+            )
         line = next(self._lines, None)
         if line is None and self.of_row:
-            raise ValueError(f"{NAME} ends inside quotes, expected them to be closed: all lines from "
-                             f"{reprlib.repr(self.of_row[0])} on are one row")
+            raise ValueError(
+                f"{NAME} ends inside quotes, expected them to be closed: all lines from "
+                f"{reprlib.repr(self.of_row[0])} on are one row"
+            )
         if line is None:
             raise StopIteration
         self.of_row.append(line)
         return line
 
 
-def _cells(rows: list[list[str]], dialect: Dialect, encoder: TableEncoder, options: ReadOptions) -> dict[str, Any]:
+def _cells(
+    rows: list[list[str]], dialect: Dialect, encoder: TableEncoder, options: ReadOptions
+) -> dict[str, Any]:
     """Columns of cells, each of the type that its column was fitted to."""
     from hld.table_files.files import fitted_columns
     from hld.table_files.text_cells import as_fitted, pandas_for_csv
+
     names = dialect.names
     wrong = next((row for row in rows if len(row) != len(names)), None)
     if wrong is not None:
-        raise ValueError(f"{NAME} has a row of {len(wrong)} cells ({dialect.separator.join(wrong)[:60]!r}), expected "
-                         f"{len(names)}, as in its header")
-    fitted, columns = fitted_columns(encoder, names), dict(zip(names, zip(*rows, strict=True), strict=True))
+        raise ValueError(
+            f"{NAME} has a row of {len(wrong)} cells ({dialect.separator.join(wrong)[:60]!r}), expected "
+            f"{len(names)}, as in its header"
+        )
+    fitted, columns = (
+        fitted_columns(encoder, names),
+        dict(zip(names, zip(*rows, strict=True), strict=True)),
+    )
     series = pandas_for_csv().Series
-    return {name: as_fitted(series(columns[name], dtype=object), fitted.get(name), dialect.decimal,
-                            options.missing_texts, options.na_values) for name in options.chosen(names, NAME)}
+    return {
+        name: as_fitted(
+            series(columns[name], dtype=object),
+            fitted.get(name),
+            dialect.decimal,
+            options.missing_texts,
+            options.na_values,
+        )
+        for name in options.chosen(names, NAME)
+    }
 
 
 def _lines(encoding: str) -> Iterator[str]:
@@ -297,18 +363,23 @@ def _lines(encoding: str) -> Iterator[str]:
         for number, line in enumerate(sys.stdin):
             yield line if number else line.removeprefix("\ufeff")
     except (UnicodeDecodeError, LookupError):
-        raise ValueError(f"{NAME} cannot be read as text in {encoding!r}, expected CSV, or another encoding "
-                         "(--encoding latin-1, for example)") from None
+        raise ValueError(
+            f"{NAME} cannot be read as text in {encoding!r}, expected CSV, or another encoding "
+            "(--encoding latin-1, for example)"
+        ) from None
 
 
 def _encoding(stream: Any, encoding: str) -> str:
     """That of the bytes of a stream: UTF-16 where the first say so, else as given; ValueError for compressed ones."""
     from hld.table_files.byte_files import MARKS
     from hld.table_files.dialect import encoding_of
+
     head = stream.peek(8) if hasattr(stream, "peek") else b""
     ending = next((ending for mark, ending in MARKS.items() if head.startswith(mark)), None)
     if ending is not None:
-        raise ValueError(f"{NAME} is compressed ({ending}), expected text: give it decompressed, as zcat does for .gz")
+        raise ValueError(
+            f"{NAME} is compressed ({ending}), expected text: give it decompressed, as zcat does for .gz"
+        )
     return encoding_of(head, encoding)
 
 
@@ -316,4 +387,9 @@ def _print_line(event: str, result: MonitorResult, differs: dict[str, Any]) -> N
     """One line of JSON, at once."""
     from hld.answers.for_programs import plain_json
     from hld.command.console.output import send
-    send(json.dumps({"event": event, **plain_json(result.to_dict() | differs)}, allow_nan=False) + "\n", flush=True)
+
+    send(
+        json.dumps({"event": event, **plain_json(result.to_dict() | differs)}, allow_nan=False)
+        + "\n",
+        flush=True,
+    )

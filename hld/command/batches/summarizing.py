@@ -1,4 +1,5 @@
 """``hld summarize``: a table as sums, where its rows may not leave their site."""
+
 from __future__ import annotations
 
 import os
@@ -14,6 +15,7 @@ def summarize(args: Any) -> int:
     from hld.model_files import load
     from hld.summaries.of_tables import summarize_chunks
     from hld.table_files import files
+
     if args.delta is not None and args.epsilon is None:
         raise ValueError("--delta is for noise: give --epsilon, too")
     noise = {"epsilon": args.epsilon} | ({} if args.delta is None else {"delta": args.delta})
@@ -23,6 +25,7 @@ def summarize(args: Any) -> int:
     def summed(as_text: Any) -> Any:
         chunks = files.read_chunks(args.table, detector.encoder_, options, as_text=as_text)
         return summarize_chunks(detector, chunks, **noise)
+
     found = retried(args.table, summed)
     with pcircuit.replace_file(path) as file:
         file.write(found.to_json().encode())
@@ -33,11 +36,14 @@ def summarize(args: Any) -> int:
 def read_summaries(paths: Any) -> Any:
     """The sum of the summaries of some files, each of which counts once."""
     from hld.summaries.summary import BatchSummary
+
     total, known = None, [os.path.realpath(path) for path in paths]
     for i, path in enumerate(paths):
         if known[i] in known[:i]:
-            raise ValueError(f"--summary names the file {path!r} twice, and its rows would count twice: name each "
-                             "file once")
+            raise ValueError(
+                f"--summary names the file {path!r} twice, and its rows would count twice: name each "
+                "file once"
+            )
     for path in paths:
         with open(path, encoding="utf-8-sig") as file:
             try:

@@ -1,4 +1,5 @@
 """Tables on the command line: files in, read by `hld.table_files.files`, and CSV rows out."""
+
 from __future__ import annotations
 
 import codecs
@@ -27,8 +28,15 @@ if TYPE_CHECKING:
 MIDNIGHT = datetime.time(0)
 
 
-def read_training(path: str, options: ReadOptions | None = None, *, max_rows: int | None = None,
-                  seed: int = 0, is_series: bool = False, kinds: Mapping[str, str] | None = None) -> tuple[Any, int]:
+def read_training(
+    path: str,
+    options: ReadOptions | None = None,
+    *,
+    max_rows: int | None = None,
+    seed: int = 0,
+    is_series: bool = False,
+    kinds: Mapping[str, str] | None = None,
+) -> tuple[Any, int]:
     """A file as a table to learn from; of long ones a sample of the rows, or the last of them.
 
     Parameters
@@ -51,8 +59,14 @@ def read_training(path: str, options: ReadOptions | None = None, *, max_rows: in
     OSError, ValueError
         If the file cannot be read or is not a table.
     """
-    return files.read_training(path, options or ReadOptions(), max_rows=max_rows, seed=seed, is_series=is_series,
-                               kinds=kinds)
+    return files.read_training(
+        path,
+        options or ReadOptions(),
+        max_rows=max_rows,
+        seed=seed,
+        is_series=is_series,
+        kinds=kinds,
+    )
 
 
 def read_batch(path: str, encoder: TableEncoder, options: ReadOptions | None = None) -> Any:
@@ -72,15 +86,26 @@ def read_batch(path: str, encoder: TableEncoder, options: ReadOptions | None = N
         A cell that cannot be what its column is made of is text; columns of Parquet are not rounded on the way.
     """
     import pandas
-    chunks = retried(path, lambda as_text: list(_with_rows(path, files.read_chunks(
-        path, encoder, options or ReadOptions(), as_text=as_text))))
+
+    chunks = retried(
+        path,
+        lambda as_text: list(
+            _with_rows(
+                path, files.read_chunks(path, encoder, options or ReadOptions(), as_text=as_text)
+            )
+        ),
+    )
     if chunks and not isinstance(chunks[0], dict):
         return together(chunks)
     names = list(chunks[0]) if chunks else []
-    return pandas.DataFrame({name: np.concatenate([whole_cells(chunk[name]) for chunk in chunks]) for name in names})
+    return pandas.DataFrame(
+        {name: np.concatenate([whole_cells(chunk[name]) for chunk in chunks]) for name in names}
+    )
 
 
-def judge_file(detector: Any, path: str, alpha: float, options: ReadOptions | None = None) -> HLDResult:
+def judge_file(
+    detector: Any, path: str, alpha: float, options: ReadOptions | None = None
+) -> HLDResult:
     """The test of a file that is read in chunks, whatever its size.
 
     Parameters
@@ -94,9 +119,13 @@ def judge_file(detector: Any, path: str, alpha: float, options: ReadOptions | No
     -------
     HLDResult
     """
+
     def judged(as_text: bool) -> HLDResult:
-        chunks = files.read_chunks(path, detector.encoder_, options or ReadOptions(), as_text=as_text)
+        chunks = files.read_chunks(
+            path, detector.encoder_, options or ReadOptions(), as_text=as_text
+        )
         return judge_chunks(detector, _with_rows(path, chunks), alpha)
+
     return retried(path, judged)
 
 
@@ -107,7 +136,9 @@ def _with_rows(path: str, chunks: Iterator[Any]) -> Iterator[Any]:
         num_rows += len(next(iter(chunk.values()))) if isinstance(chunk, dict) else len(chunk)
         yield chunk
     if not num_rows:
-        raise ValueError(f"{called(path)} has no rows, expected at least one: check the program that wrote it")
+        raise ValueError(
+            f"{called(path)} has no rows, expected at least one: check the program that wrote it"
+        )
 
 
 def retried(path: Any, read: Any) -> Any:
@@ -150,9 +181,14 @@ def write_rows(names: Any, rows: Any, path: str | None = None, separator: str = 
     """
     rows = _with_days(rows)
     if path is None and sys.stdout is None:
-        raise ValueError("standard output is closed, expected somewhere to write the rows: give a file (-o)")
+        raise ValueError(
+            "standard output is closed, expected somewhere to write the rows: give a file (-o)"
+        )
     if path is None and sys.stdout.isatty():
-        names, rows = map(on_screen, names), ([on_screen(c) if isinstance(c, str) else c for c in row] for row in rows)
+        names, rows = (
+            map(on_screen, names),
+            ([on_screen(c) if isinstance(c, str) else c for c in row] for row in rows),
+        )
     if path is None:
         with naming_output():
             _write(names, rows, _standard_output(), separator)
@@ -168,7 +204,9 @@ def _with_days(rows: Any) -> np.ndarray:
     rows = np.array(rows, dtype=object)
     for cells in rows.T:
         known = [cell for cell in cells.tolist() if cell is not None]
-        if known and all(isinstance(cell, datetime.datetime) and cell.time() == MIDNIGHT for cell in known):
+        if known and all(
+            isinstance(cell, datetime.datetime) and cell.time() == MIDNIGHT for cell in known
+        ):
             cells[:] = [None if cell is None else cell.date() for cell in cells]
     return rows
 

@@ -7,6 +7,7 @@ Names of columns, levels and files are text from outside.  Printed as they are, 
 would be commands to the terminal (colours, moving the cursor, the title of the window), so everything that is not
 printable is escaped as Python writes it: ESC becomes \x1b.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -99,7 +100,9 @@ def print_table(header: tuple[str, ...], rows: list[Any]) -> None:
     rows : sequence of sequences
         Cells: text is set to the left, numbers to the right, with four digits where they are not whole.
     """
-    right = [bool(rows) and not any(isinstance(row[i], str) for row in rows) for i in range(len(header))]
+    right = [
+        bool(rows) and not any(isinstance(row[i], str) for row in rows) for i in range(len(header))
+    ]
     texts = [list(map(on_screen, header)), *([_cell(cell) for cell in row] for row in rows)]
     if sys.stdout is not None and sys.stdout.isatty():
         with contextlib.suppress(ImportError):
@@ -107,8 +110,10 @@ def print_table(header: tuple[str, ...], rows: list[Any]) -> None:
             return
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     for row in texts:
-        cells = [cell.rjust(width) if number else cell.ljust(width)
-                 for cell, width, number in zip(row, widths, right, strict=True)]
+        cells = [
+            cell.rjust(width) if number else cell.ljust(width)
+            for cell, width, number in zip(row, widths, right, strict=True)
+        ]
         print_text("  ".join(cells).rstrip())
 
 
@@ -141,20 +146,28 @@ def check_output(path: Any, inputs: Any = ()) -> pathlib.Path:
     pathlib.Path
     """
     if path == "-":
-        raise ValueError("'-' stands for no file here, expected the name of a file to write (./- for one of that name)")
+        raise ValueError(
+            "'-' stands for no file here, expected the name of a file to write (./- for one of that name)"
+        )
     path = pathlib.Path(path)
     if path.is_dir():
         raise ValueError(f"{str(path)!r} is a folder, expected the name of a file to write")
     if path.exists() and not path.is_file():
-        raise ValueError(f"{str(path)!r} is a device or a pipe, expected the name of a file to write: it would be "
-                         "replaced")
+        raise ValueError(
+            f"{str(path)!r} is a device or a pipe, expected the name of a file to write: it would be "
+            "replaced"
+        )
     if not path.parent.is_dir():
-        raise ValueError(f"{str(path)!r} cannot be written, as there is no folder {str(path.parent)!r}: "
-                         f"create it")
+        raise ValueError(
+            f"{str(path)!r} cannot be written, as there is no folder {str(path.parent)!r}: "
+            f"create it"
+        )
     if any(one not in (None, "", "-") and _is_same(path, one) for one in inputs):
-        raise ValueError(f"{str(path)!r} is read by this command, expected another file to write: it would be replaced")
+        raise ValueError(
+            f"{str(path)!r} is read by this command, expected another file to write: it would be replaced"
+        )
     with contextlib.suppress(_Tried), pcircuit.replace_file(path):
-        raise _Tried    # which leaves all as it was
+        raise _Tried  # which leaves all as it was
     return path
 
 
@@ -180,8 +193,10 @@ def check_outputs(paths: Any, inputs: Any = ()) -> list[pathlib.Path]:
     for path in paths:
         found.append(check_output(path, inputs))
         if any(found[-1].resolve() == one.resolve() for one in found[:-1]):
-            raise ValueError(f"{str(path)!r} is to be written twice, expected a file for each output: one would "
-                             "replace the other")
+            raise ValueError(
+                f"{str(path)!r} is to be written twice, expected a file for each output: one would "
+                "replace the other"
+            )
     return found
 
 
@@ -204,6 +219,7 @@ def _print_rich(texts: list[list[str]], right: list[bool]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
     table = Table()
     for name, number in zip(texts[0], right, strict=True):
         table.add_column(Text(name), justify="right" if number else "left")

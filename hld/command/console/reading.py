@@ -1,4 +1,5 @@
 """The options for reading a table, which several commands share."""
+
 from __future__ import annotations
 
 import argparse
@@ -12,11 +13,19 @@ if TYPE_CHECKING:
 
 
 # options and their defaults: those on the format of text, and all
-OF_TEXT: dict[str, Any] = {"sep": None, "no_header": False, "decimal": None, "encoding": "utf-8", "na_values": []}
+OF_TEXT: dict[str, Any] = {
+    "sep": None,
+    "no_header": False,
+    "decimal": None,
+    "encoding": "utf-8",
+    "na_values": [],
+}
 OF_FILES: dict[str, Any] = OF_TEXT | {"columns": None, "drop": [], "format": None}
 
 
-def add_reading_options(command: Any, of_format: str = "default: by the extension of the name") -> None:
+def add_reading_options(
+    command: Any, of_format: str = "default: by the extension of the name"
+) -> None:
     """``--sep`` and the other options on the format of a table, with the help of ``--format``.
 
     Parameters
@@ -26,14 +35,27 @@ def add_reading_options(command: Any, of_format: str = "default: by the extensio
         The help of ``--format``.
     """
     group = command.add_argument_group("format of the table (detected where not given)")
-    group.add_argument("--sep", type=separator, help=r"separates cells: one character ('\t' is a tab)")
-    group.add_argument("--no-header", action="store_true", help="the first row is data: columns are x0, x1, ...")
-    group.add_argument("--decimal", choices=(".", ","), metavar="MARK", help="decimal mark: '.' or ','")
+    group.add_argument(
+        "--sep", type=separator, help=r"separates cells: one character ('\t' is a tab)"
+    )
+    group.add_argument(
+        "--no-header", action="store_true", help="the first row is data: columns are x0, x1, ..."
+    )
+    group.add_argument(
+        "--decimal", choices=(".", ","), metavar="MARK", help="decimal mark: '.' or ','"
+    )
     group.add_argument("--encoding", default="utf-8", help="encoding (default utf-8)")
-    group.add_argument("--na-values", metavar="A,B", type=names, default=[],
-                       help="texts that mean a missing cell, besides empty ones, NA, NaN, null and the like")
+    group.add_argument(
+        "--na-values",
+        metavar="A,B",
+        type=names,
+        default=[],
+        help="texts that mean a missing cell, besides empty ones, NA, NaN, null and the like",
+    )
     group.add_argument("--columns", metavar="A,B", type=names, help="read these columns only")
-    group.add_argument("--drop", metavar="A,B", type=names, default=[], help="do not read these columns")
+    group.add_argument(
+        "--drop", metavar="A,B", type=names, default=[], help="do not read these columns"
+    )
     group.add_argument("--format", choices=("csv", "parquet", "jsonl", "json"), help=of_format)
 
 
@@ -52,10 +74,21 @@ def reading_options(args: argparse.Namespace, encoder: TableEncoder | None = Non
     """
     from hld.table_files.byte_files import form_of
     from hld.table_files.dialect import ReadOptions
+
     if args.columns == []:
-        raise ValueError("--columns is empty, expected names of columns to read: leave it out to read all of them")
-    found = ReadOptions(args.sep, not args.no_header, args.decimal, args.encoding, tuple(args.na_values),
-                       None if args.columns is None else tuple(args.columns), tuple(args.drop), args.format)
+        raise ValueError(
+            "--columns is empty, expected names of columns to read: leave it out to read all of them"
+        )
+    found = ReadOptions(
+        args.sep,
+        not args.no_header,
+        args.decimal,
+        args.encoding,
+        tuple(args.na_values),
+        None if args.columns is None else tuple(args.columns),
+        tuple(args.drop),
+        args.format,
+    )
     table = getattr(args, "table", None)
     if table is not None and (form := form_of(table, found)) != "csv":
         refuse_options(args, OF_TEXT, f"is for CSV, and {table!r} is read as {form}")
@@ -67,13 +100,21 @@ def reading_options(args: argparse.Namespace, encoder: TableEncoder | None = Non
 def _warn_of_unread(options: ReadOptions, encoder: TableEncoder) -> None:
     """Warn of columns of a model that are not read of a batch: whoever leaves one out wants it not to be tested."""
     from hld.tables.shown_names import listed
+
     parts = {one.name: one.source for one in encoder.derived}
     used = dict.fromkeys(parts.get(name, name) for name in encoder.names)
-    unread = [name for name in used
-              if name in options.drop or (options.columns is not None and name not in options.columns)]
+    unread = [
+        name
+        for name in used
+        if name in options.drop or (options.columns is not None and name not in options.columns)
+    ]
     if unread and (encoder.by_name or parts):
-        warnings.warn(f"columns of the model that are not read count as missing in all rows: {listed(unread)}; to test "
-                      "the others alone, fit a model without them", UserWarning, stacklevel=4)
+        warnings.warn(
+            f"columns of the model that are not read count as missing in all rows: {listed(unread)}; to test "
+            "the others alone, fit a model without them",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def refuse_options(args: argparse.Namespace, options: dict[str, Any], why: str) -> None:
@@ -124,13 +165,15 @@ def names(argument: str) -> list[str]:
     try:
         return next(csv.reader([words(argument)], skipinitialspace=True), [])
     except csv.Error:
-        raise argparse.ArgumentTypeError(f"expected names separated by commas, found {argument!r}: put a name with a "
-                                         "line break in double quotes") from None
+        raise argparse.ArgumentTypeError(
+            f"expected names separated by commas, found {argument!r}: put a name with a "
+            "line break in double quotes"
+        ) from None
 
 
 def separator(argument: str) -> str:
     """One character; backslash t is a tab."""
     text = "\t" if argument == r"\t" else words(argument)
-    if len(text) != 1 or text in "\r\n\"":
+    if len(text) != 1 or text in '\r\n"':
         raise argparse.ArgumentTypeError(f"expected one character, found {text!r}")
     return text

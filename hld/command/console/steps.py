@@ -3,6 +3,7 @@
 The log goes through Python's `logging`, logger ``hld.command``, level INFO: one line for each finished step, with what
 was done and how long it took.  ``--verbose`` sends it to standard error.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -28,6 +29,7 @@ def log_to_standard_error() -> None:
 def step(text: str) -> Iterator[None]:
     """Do a step; a terminal shows its text as long as it takes."""
     from hld.command.console.output import shown
+
     start = time.perf_counter()
     with _status(shown(text)):
         yield
@@ -39,6 +41,7 @@ class _Escaping(logging.Formatter):
 
     def format(self, record: Any) -> str:
         from hld.command.console.output import shown
+
         return shown(super().format(record))
 
 

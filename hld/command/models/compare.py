@@ -1,4 +1,5 @@
 """``hld diff``: how far apart two models are, column by column."""
+
 from __future__ import annotations
 
 import argparse
@@ -10,12 +11,17 @@ def diff(args: argparse.Namespace) -> int:
     from hld.answers.models import compare_models
     from hld.command.console.output import print_json, print_table, print_text
     from hld.model_files import load
+
     found = compare_models(load(args.first), load(args.second))
     if args.json:
         print_json(found.to_dict())
         return 0
     print_text(found.headline())
-    print_table(("column", "rows that differ", "where most"),
-                [(one.name, "-" if one.distance is None else percent(one.distance), one.describe())
-                 for one in found.columns])
+    print_table(
+        ("column", "rows that differ", "where most"),
+        [
+            (one.name, "-" if one.distance is None else percent(one.distance), one.describe())
+            for one in found.columns
+        ],
+    )
     return 0

@@ -10,6 +10,7 @@ number n of training images and widens its null distribution by 1 + T/n.  Over a
 to 3 all 720 batches of other digits are found, and 5 of the 80 batches of the digit itself raise a false
 alarm, at a level of 5 %.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -21,7 +22,9 @@ SHAPE = (8, 8)
 THRESHOLD = 8  # of 16 shades
 NUM_LATENTS = 4
 NUM_EPOCHS = 100
-PSEUDOCOUNT = 1.0  # of 0.1, 1 and 3, the one that gives unseen images of the digit the largest likelihood
+PSEUDOCOUNT = (
+    1.0  # of 0.1, 1 and 3, the one that gives unseen images of the digit the largest likelihood
+)
 BATCH_SIZES = (10, 50)
 ALPHA = 0.05
 NUM_SHOWN = 12  # images in a row of the picture
@@ -71,13 +74,22 @@ class Demo:
 
     def to_dict(self) -> dict[str, Any]:
         """The table as plain values, ready for JSON."""
-        return {"digit": self.digit, "num_train": self.num_train, "log_likelihood": float(self.history[-1]),
-                "num_right": sum(trial.right for trial in self.trials), "num_tests": len(self.trials),
-                "tests": [{"digit": trial.digit, "right": trial.right} | trial.result.to_dict()
-                          for trial in self.trials]}
+        return {
+            "digit": self.digit,
+            "num_train": self.num_train,
+            "log_likelihood": float(self.history[-1]),
+            "num_right": sum(trial.right for trial in self.trials),
+            "num_tests": len(self.trials),
+            "tests": [
+                {"digit": trial.digit, "right": trial.right} | trial.result.to_dict()
+                for trial in self.trials
+            ],
+        }
 
 
-def run(digit: Any = 2, seed: Any = 0, *, num_epochs: Any = NUM_EPOCHS, progress: bool = False) -> Demo:
+def run(
+    digit: Any = 2, seed: Any = 0, *, num_epochs: Any = NUM_EPOCHS, progress: bool = False
+) -> Demo:
     """Learn one digit and test batches of all.
 
     Parameters
@@ -102,13 +114,15 @@ def run(digit: Any = 2, seed: Any = 0, *, num_epochs: Any = NUM_EPOCHS, progress
     """
     import pcircuit
     from hld.testing.goodness_of_fit import HLDTest
+
     rng = np.random.default_rng(seed)
     images, digits = _digits()
     rows = rng.permutation(images[digits == digit])
-    training, held_out = rows[:len(rows) // 2], rows[len(rows) // 2:]
+    training, held_out = rows[: len(rows) // 2], rows[len(rows) // 2 :]
     start = pcircuit.hclt(training, NUM_LATENTS, 2, PSEUDOCOUNT, rng)
-    circuit, history = pcircuit.fit_em(start, training, num_epochs=num_epochs, pseudocount=PSEUDOCOUNT,
-                                       progress=progress)
+    circuit, history = pcircuit.fit_em(
+        start, training, num_epochs=num_epochs, pseudocount=PSEUDOCOUNT, progress=progress
+    )
     test = HLDTest(circuit, num_train=len(training))
     trials, batches = [], []
     for other in range(10):
@@ -118,9 +132,17 @@ def run(digit: Any = 2, seed: Any = 0, *, num_epochs: Any = NUM_EPOCHS, progress
             result = test(batches[-1], ALPHA)
             trials.append(Trial(other, result, result.reject == (other != digit)))
     shown = _hardest_found(trials, digit)
-    return Demo(digit, len(training), history, tuple(trials), training[:NUM_SHOWN],
-                pcircuit.sample(circuit, NUM_SHOWN, rng=rng), training.mean(axis=0), trials[shown],
-                batches[shown].mean(axis=0))
+    return Demo(
+        digit,
+        len(training),
+        history,
+        tuple(trials),
+        training[:NUM_SHOWN],
+        pcircuit.sample(circuit, NUM_SHOWN, rng=rng),
+        training.mean(axis=0),
+        trials[shown],
+        batches[shown].mean(axis=0),
+    )
 
 
 def summary(demo: Any) -> str:
@@ -137,10 +159,12 @@ def summary(demo: Any) -> str:
     same = [trial for trial in demo.trials if trial.digit == demo.digit]
     others = [trial for trial in demo.trials if trial.digit != demo.digit]
     right_same, right_others = (sum(trial.right for trial in part) for part in (same, others))
-    return (f"{right_same + right_others} of {len(demo.trials)} tests right: no shift in {right_same} of "
-            f"{len(same)} batches of digit {demo.digit} itself (learned from {demo.num_train} other images),"
-            f"\nshift in {right_others} of {len(others)} batches of other digits. At level {ALPHA:g}, one "
-            f"batch in {1 / ALPHA:.0f} without a shift raises a false alarm.")
+    return (
+        f"{right_same + right_others} of {len(demo.trials)} tests right: no shift in {right_same} of "
+        f"{len(same)} batches of digit {demo.digit} itself (learned from {demo.num_train} other images),"
+        f"\nshift in {right_others} of {len(others)} batches of other digits. At level {ALPHA:g}, one "
+        f"batch in {1 / ALPHA:.0f} without a shift raises a false alarm."
+    )
 
 
 def draw(demo: Any, path: Any) -> None:
@@ -159,6 +183,7 @@ def draw(demo: Any, path: Any) -> None:
     """
     from hld import plots
     from hld.command.console.output import save_figure
+
     result, other = demo.shifted.result, demo.shifted.digit
     figure = plots.new_figure((11, 6.2))
     upper, lower = figure.subfigures(2, 1, height_ratios=(1.1, 1), hspace=0.02)
@@ -170,11 +195,14 @@ def draw(demo: Any, path: Any) -> None:
     real, drawn = lower.subplots(2, 1)
     plots.images(demo.real, SHAPE, real, num_columns=NUM_SHOWN)
     plots.images(demo.drawn, SHAPE, drawn, num_columns=NUM_SHOWN)
-    for ax, title in ((curve, f"Learning digit {demo.digit} ({demo.num_train} images)"),
-                      (learned, f"Mean of the {demo.digit}s learned"),
-                      (tested, f"Mean of {result.num_samples} {other}s tested"),
-                      (place, f"Where they differ, p = {result.pvalue:.0e}"),
-                      (real, f"Images of digit {demo.digit}"), (drawn, "Images drawn from the circuit")):
+    for ax, title in (
+        (curve, f"Learning digit {demo.digit} ({demo.num_train} images)"),
+        (learned, f"Mean of the {demo.digit}s learned"),
+        (tested, f"Mean of {result.num_samples} {other}s tested"),
+        (place, f"Where they differ, p = {result.pvalue:.0e}"),
+        (real, f"Images of digit {demo.digit}"),
+        (drawn, "Images drawn from the circuit"),
+    ):
         ax.set_title(title, loc="left", fontsize=11)
         ax.set_anchor("NW")
     save_figure(figure, path, dpi=130)
@@ -185,15 +213,22 @@ def _digits() -> Any:
     try:
         from sklearn.datasets import load_digits
     except ImportError:
-        raise ImportError("the demo needs scikit-learn, which is not installed: "
-                          "pip install 'hld[demo]'") from None
+        raise ImportError(
+            "the demo needs scikit-learn, which is not installed: pip install 'hld[demo]'"
+        ) from None
     data = load_digits()
     return (data.data >= THRESHOLD).astype(np.int8), data.target
 
 
 def _hardest_found(trials: Any, digit: Any) -> int:
     """Position of the largest batch of another digit that was found with the least margin."""
+
     def margin(i: Any) -> Any:
         trial = trials[i]
-        return (not trial.right, -trial.result.num_samples, trial.result.statistic / trial.result.threshold)
+        return (
+            not trial.right,
+            -trial.result.num_samples,
+            trial.result.statistic / trial.result.threshold,
+        )
+
     return min((i for i, trial in enumerate(trials) if trial.digit != digit), key=margin)

@@ -1,4 +1,5 @@
 """``hld export``: a test as a program that needs no Python."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -10,16 +11,21 @@ def export(args: Any) -> int:
     from hld.command.console.output import check_outputs, print_text
     from hld.command.console.steps import step
     from hld.model_files import load
+
     if args.c is None and args.onnx is None:
         raise ValueError("nothing to write: give --c FILE.c, --onnx FILE.onnx, or both")
-    targets = check_outputs([path for path in (args.c, args.onnx) if path is not None], [args.model])
+    targets = check_outputs(
+        [path for path in (args.c, args.onnx) if path is not None], [args.model]
+    )
     detector, contents = load(args.model), []
     if args.c is not None:
         from hld.export.c_source import c_source
+
         with step("writing C"):
             contents.append(c_source(detector).encode("ascii"))
     if args.onnx is not None:
         from hld.export.onnx_graph import onnx_model
+
         with step("building the ONNX graph"):
             contents.append(onnx_model(detector).SerializeToString())
     for path, content in zip(targets, contents, strict=True):

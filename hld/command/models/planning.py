@@ -1,4 +1,5 @@
 """``hld plan``: what a model will find, before it is deployed."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -9,6 +10,7 @@ def plan(args: Any) -> int:
     from hld.command.console.output import print_result
     from hld.model_files import load
     from hld.planning.of_tables import plan as planned
+
     found = planned(load(args.model), args.rows_per_day, args.edit or [], args.power, args.alpha)
     print_result(found, args.json)
     return 0

@@ -32,6 +32,7 @@ the last term is all.
 References: G. J. Szekely and N. K. Bakirov (2003), Extremal probabilities for Gaussian quadratic forms, Probability
 Theory and Related Fields 126.
 """
+
 from __future__ import annotations
 
 import math
@@ -46,7 +47,10 @@ from hld.monitoring.monitor import Monitor
 from hld.nulls.auto import laws_of
 from hld.nulls.limit_law import LimitLaw
 
-DEPENDENT = {"groups": "`groups`", "time": "`order`='time'"}  # kinds of `judge_` and how they are fitted
+DEPENDENT = {
+    "groups": "`groups`",
+    "time": "`order`='time'",
+}  # kinds of `judge_` and how they are fitted
 DOUBT = 0.001  # that the source of the reference rows is farther from the circuit than the margin
 ONE_SQUARE = 10.827566170662733  # quantile of chi-square with one degree of freedom at it
 HALVINGS = 30  # of the interval that holds the bound
@@ -94,13 +98,15 @@ def monitor_of(test: Any, alpha: float = 0.05, margin: float | None = None) -> M
     """
     doubt, test = doubt_of_margin(test), getattr(test, "test_", test)
     if not hasattr(test, "calibration"):
-        raise TypeError(f"`test` must be an HLDTest or a fitted HLDDetector, found {type(test).__name__}: "
-                        "fit or load one")
+        raise TypeError(
+            f"`test` must be an HLDTest or a fitted HLDDetector, found {type(test).__name__}: "
+            "fit or load one"
+        )
     exact = Monitor(test.circuit, alpha, test.nodes, rng=0)
     if margin is None:
         if doubt is not None:
             warnings.warn(f"`test` {doubt}", UserWarning, stacklevel=2)
-        margin = farthest(test, test.mean[:len(exact.mean)] - exact.mean)
+        margin = farthest(test, test.mean[: len(exact.mean)] - exact.mean)
     margin = pcircuit.check_number(margin, "margin", least=0)
     return Monitor(test.circuit, alpha, test.nodes, margin=margin, rng=0) if margin else exact
 
@@ -128,8 +134,10 @@ def doubt_of_margin(test: Any) -> str | None:
     if kind == "covariates":
         return "was fitted with `covariates`, which may move, but a monitor raises its alarm when they do: test batches"
     fitted_with = DEPENDENT.get(kind)  # type: ignore[arg-type]
-    return fitted_with and (f"was fitted with {fitted_with}, so the default of `margin`, which takes rows for "
-                            "independent, does not bound false alarms: give a margin, or test batches")
+    return fitted_with and (
+        f"was fitted with {fitted_with}, so the default of `margin`, which takes rows for "
+        "independent, does not bound false alarms: give a margin, or test batches"
+    )
 
 
 def farthest(test: Any, misfit: np.ndarray) -> float:
@@ -160,17 +168,23 @@ def farthest(test: Any, misfit: np.ndarray) -> float:
         return observed
     found = _eigenvalues(test, n)
     if found is None:
-        variances = np.square(test.stds[:len(misfit)]) / _shown(test, n)
+        variances = np.square(test.stds[: len(misfit)]) / _shown(test, n)
         return observed + math.sqrt(ONE_SQUARE * float(variances.sum()))
     if not found[0].size:
         return observed
-    return _by_law(*found, observed) if observed > 0 else math.sqrt(float(gchi2.isf(DOUBT, gchi2.prepare(*found))))
+    return (
+        _by_law(*found, observed)
+        if observed > 0
+        else math.sqrt(float(gchi2.isf(DOUBT, gchi2.prepare(*found))))
+    )
 
 
 def _shown(test: Any, n: int) -> Any:
     """Rows that show each node."""
     kept = test.calibration.kept
-    return np.maximum(kept.counts[:len(test.nodes)], 1) if kept is not None and kept.has_holes else n
+    return (
+        np.maximum(kept.counts[: len(test.nodes)], 1) if kept is not None and kept.has_holes else n
+    )
 
 
 def _eigenvalues(test: Any, n: int) -> tuple[np.ndarray, np.ndarray] | None:
@@ -178,11 +192,17 @@ def _eigenvalues(test: Any, n: int) -> tuple[np.ndarray, np.ndarray] | None:
     parts, m = test.calibration, len(test.nodes)
     if parts.kept is not None and len(parts.kept.covariance):
         shares = parts.kept.shared[:m, :m] if parts.kept.has_holes else 1 / n
-        values = pcircuit.without_rounding(np.linalg.eigvalsh(parts.kept.covariance[:m, :m] * shares)[::-1])
+        values = pcircuit.without_rounding(
+            np.linalg.eigvalsh(parts.kept.covariance[:m, :m] * shares)[::-1]
+        )
         return values[values > 0], np.ones(int((values > 0).sum()))
-    if parts.kept is not None and parts.kept.has_holes:  # the laws of the test are of rows without holes
+    if (
+        parts.kept is not None and parts.kept.has_holes
+    ):  # the laws of the test are of rows without holes
         return None
-    for metric, law in zip(parts.metrics, laws_of(parts.null), strict=False):  # one null may be all there is
+    for metric, law in zip(
+        parts.metrics, laws_of(parts.null), strict=False
+    ):  # one null may be all there is
         if metric.name == "euclidean" and isinstance(law, LimitLaw):
             positive = law.eigenvalues > 0
             return law.eigenvalues[positive] / n, law.multiplicities[positive]
@@ -191,13 +211,15 @@ def _eigenvalues(test: Any, n: int) -> tuple[np.ndarray, np.ndarray] | None:
 
 def _by_law(values: np.ndarray, counts: np.ndarray, observed: float) -> float:
     """The largest d, from D on, at which D is as small as it is with probability `DOUBT`."""
-    counts = np.append(1.0, np.append(counts[0] - 1.0, counts[1:]))  # one square of the largest by itself
+    counts = np.append(
+        1.0, np.append(counts[0] - 1.0, counts[1:])
+    )  # one square of the largest by itself
     values = np.append(values[0], values)[counts > 0]
     along, counts = np.zeros(len(values)), counts[counts > 0]
 
     def is_usual(d: float) -> bool:
         along[0] = d * d / values[0]
-        return bool(gchi2.cdf(observed ** 2, gchi2.prepare(values, counts, along)) > DOUBT)
+        return bool(gchi2.cdf(observed**2, gchi2.prepare(values, counts, along)) > DOUBT)
 
     low, high = observed, observed + 2 * math.sqrt(ONE_SQUARE * values[0])
     if not is_usual(low):

@@ -29,6 +29,7 @@ Where the other T - h rows alone give no alarm, the p-value must not be below th
 For a single row that is 1 / (k + 1), the smallest p-value that exchangeability allows.  With holes k is the number of
 rows that show what the odd ones differ by.
 """
+
 from __future__ import annotations
 
 import math
@@ -45,8 +46,14 @@ MOST_VECTORS = 500  # rows of a batch that its covariance is computed from
 DISTANCES = 400  # of batches, among which the smallest p-value is looked for
 
 
-def confirmed(kept: KeptRows, metrics: tuple[Any, ...], vectors: np.ndarray, squared: np.ndarray, T: int,
-              held: np.ndarray | None = None) -> tuple[Any, ...]:
+def confirmed(
+    kept: KeptRows,
+    metrics: tuple[Any, ...],
+    vectors: np.ndarray,
+    squared: np.ndarray,
+    T: int,
+    held: np.ndarray | None = None,
+) -> tuple[Any, ...]:
     """For each metric the p-value that the batch's own rows allow.
 
     Parameters
@@ -70,13 +77,17 @@ def confirmed(kept: KeptRows, metrics: tuple[Any, ...], vectors: np.ndarray, squ
         mapped = metric.apply(vectors)
         value = pooled_pvalue(kept.num_rows, kept.norms[i], kept.fourth[i], mapped, squared[i], T)
         if len(vectors) == T <= kept.num_rows:
-            odd = odd_rows_pvalue(kept.num_rows, kept.norms[i], kept.fourth[i], kept.farthest[i], mapped, held)
+            odd = odd_rows_pvalue(
+                kept.num_rows, kept.norms[i], kept.fourth[i], kept.farthest[i], mapped, held
+            )
             value = max(value, odd)
         result.append(value)
     return tuple(result)
 
 
-def pooled_pvalue(k: int, norms: np.ndarray, fourth: float, mapped: np.ndarray, squared: float, T: int) -> float:
+def pooled_pvalue(
+    k: int, norms: np.ndarray, fourth: float, mapped: np.ndarray, squared: float, T: int
+) -> float:
     """The pooled p-value of one metric.
 
     Parameters
@@ -95,12 +106,19 @@ def pooled_pvalue(k: int, norms: np.ndarray, fourth: float, mapped: np.ndarray, 
     """
     N, center = k + T, mapped.mean(axis=0)
     own = float((((mapped - T / N * center) ** 2).sum(axis=1) ** 2).mean())
-    return pooled_of_norms(k, norms, fourth, sample_norms(mapped - center), own,
-                           (float(np.linalg.norm(center)), squared, T))
+    return pooled_of_norms(
+        k,
+        norms,
+        fourth,
+        sample_norms(mapped - center),
+        own,
+        (float(np.linalg.norm(center)), squared, T),
+    )
 
 
-def pooled_of_norms(k: int, norms: np.ndarray, fourth: float, own_norms: Any, own: Any,
-                    batch: tuple[Any, ...]) -> Any:
+def pooled_of_norms(
+    k: int, norms: np.ndarray, fourth: float, own_norms: Any, own: Any, batch: tuple[Any, ...]
+) -> Any:
     """The pooled p-value of one metric, from sums over the rows of the batch.
 
     Parameters
@@ -118,14 +136,22 @@ def pooled_of_norms(k: int, norms: np.ndarray, fourth: float, own_norms: Any, ow
     distance, squared, T = batch
     N = k + T
     within = (k - 1) * np.asarray(norms) + (T - 1) * np.asarray(own_norms)
-    trace, frobenius, largest = ((one + k * T / N * distance ** 2) / (N - 1) for one in within)
-    all_rows = (k * (fourth ** 0.25 + T / N * distance) ** 4 + T * own) / N
-    stretch = excess_of(trace, frobenius, all_rows) * (T ** -3.0 + k ** -3.0) / (1 / T + 1 / k) ** 2
-    return widest_tail(trace, frobenius, largest, squared / (1 / T + 1 / k), np.maximum(1.0, 1.0 + stretch))
+    trace, frobenius, largest = ((one + k * T / N * distance**2) / (N - 1) for one in within)
+    all_rows = (k * (fourth**0.25 + T / N * distance) ** 4 + T * own) / N
+    stretch = excess_of(trace, frobenius, all_rows) * (T**-3.0 + k**-3.0) / (1 / T + 1 / k) ** 2
+    return widest_tail(
+        trace, frobenius, largest, squared / (1 / T + 1 / k), np.maximum(1.0, 1.0 + stretch)
+    )
 
 
-def odd_rows_pvalue(k: int, norms: np.ndarray, fourth: float, farthest: float, mapped: np.ndarray,
-                    held: np.ndarray | None = None) -> float:
+def odd_rows_pvalue(
+    k: int,
+    norms: np.ndarray,
+    fourth: float,
+    farthest: float,
+    mapped: np.ndarray,
+    held: np.ndarray | None = None,
+) -> float:
     """The bound on the p-value of one metric that rows beyond all reference rows give; 0 where there are none.
 
     Parameters
@@ -148,7 +174,7 @@ def odd_rows_pvalue(k: int, norms: np.ndarray, fourth: float, farthest: float, m
     float
     """
     T = len(mapped)
-    odd = (mapped ** 2).sum(axis=1) > farthest * (1 + TIE)
+    odd = (mapped**2).sum(axis=1) > farthest * (1 + TIE)
     h = int(odd.sum())
     if h == 0:
         return 0.0
@@ -176,8 +202,8 @@ def excess_of(trace: float, frobenius: float, fourth: float) -> float:
     -------
     float
     """
-    square = np.maximum(2 * frobenius ** 2, np.finfo(float).tiny)
-    return np.where(frobenius > 0, (fourth - trace ** 2) / square - 1, 0.0)  # type: ignore[return-value]
+    square = np.maximum(2 * frobenius**2, np.finfo(float).tiny)
+    return np.where(frobenius > 0, (fourth - trace**2) / square - 1, 0.0)  # type: ignore[return-value]
 
 
 def sample_norms(rows: np.ndarray) -> np.ndarray:
@@ -190,7 +216,9 @@ def sample_norms(rows: np.ndarray) -> np.ndarray:
 def gram_norms(rows: np.ndarray) -> np.ndarray:
     """(..., 3) trace, Frobenius norm and largest eigenvalue of Y^t Y for rows Y (..., R, l), at least one."""
     turned = rows.swapaxes(-1, -2)
-    values = np.linalg.eigvalsh(rows @ turned if rows.shape[-2] <= rows.shape[-1] else turned @ rows)
+    values = np.linalg.eigvalsh(
+        rows @ turned if rows.shape[-2] <= rows.shape[-1] else turned @ rows
+    )
     found = np.empty((*values.shape[:-1], 3))
     found[..., 0], found[..., 1] = values.sum(axis=-1), (values * values).sum(axis=-1) ** 0.5
     found[..., 2] = values[..., -1]
@@ -217,12 +245,15 @@ def widest_tail(trace: float, frobenius: float, largest: float, x: float, v: flo
     """
     if np.ndim(x):
         from scipy.special import gammaincc
-        varies = largest > 0  # what does not is as large as it was expected to be, or larger than it can be
+
+        varies = (
+            largest > 0
+        )  # what does not is as large as it was expected to be, or larger than it can be
         scale = np.where(varies, largest, 1.0)
-        dof = np.where(varies, frobenius ** 2 / (v * scale ** 2), 1.0)
+        dof = np.where(varies, frobenius**2 / (v * scale**2), 1.0)
         tail = gammaincc(dof / 2, np.maximum((x - trace) / (v * scale) + dof, 0.0) / 2)
         return np.where(varies, tail, x <= 0)  # type: ignore[return-value]
-    return float(ThreeMoments(trace, frobenius ** 2, largest).tail(x, v))
+    return float(ThreeMoments(trace, frobenius**2, largest).tail(x, v))
 
 
 def least_pvalue(k: int, T: int) -> float:
@@ -241,8 +272,14 @@ def least_pvalue(k: int, T: int) -> float:
     float
     """
     share, far = k / (k + T), np.geomspace(0.1, 1e9, DISTANCES)
-    alike = ((k - 1) / k) ** 2  # the fourth power of rows that are all as far from their mean, whose tails are lightest
-    pooled = float(pooled_of_norms(k, np.ones(3), alike, np.zeros(3), (share * far) ** 4, (far, far ** 2, T)).min())
+    alike = (
+        (k - 1) / k
+    ) ** 2  # the fourth power of rows that are all as far from their mean, whose tails are lightest
+    pooled = float(
+        pooled_of_norms(
+            k, np.ones(3), alike, np.zeros(3), (share * far) ** 4, (far, far**2, T)
+        ).min()
+    )
     log_ways = math.lgamma(k + T + 1) - math.lgamma(k + 1) - math.lgamma(T + 1)
     ways = math.exp(-log_ways) if min(k, MOST_VECTORS) >= T else 0.0
     return max(pooled, ways)

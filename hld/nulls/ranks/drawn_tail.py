@@ -7,6 +7,7 @@ an observed score gets the rank of the next larger score that is kept.  So the M
 
 is never made smaller, and never larger by more than 2 %, whatever B is: a million draws take 570 numbers.
 """
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -58,7 +59,9 @@ class DrawnTail:
 
     def threshold(self, alpha: float) -> float:
         """The score below which p-values are at most alpha, and from which on they are not; 0 where B is too small."""
-        allowed = int(np.floor(alpha * (1 + self.num_drawn) + 1e-9)) - 1  # count of the scores that are rejected
+        allowed = (
+            int(np.floor(alpha * (1 + self.num_drawn) + 1e-9)) - 1
+        )  # count of the scores that are rejected
         if allowed < 0:
             return 0.0
         return float(self.values[int(np.searchsorted(self.ranks, allowed + 1, side="right")) - 1])
@@ -94,7 +97,15 @@ def read_tail(arrays: Mapping[str, Any], name: str) -> DrawnTail:
     DrawnTail
     """
     values, ranks = pcircuit.finite_array(arrays, name, (2, None))
-    if not len(values) or (np.diff(values) < 0).any() or (np.diff(ranks) <= 0).any() or ranks[0] != 1 \
-            or (ranks != np.floor(ranks)).any() or ranks[-1] > 2 ** 53:
-        raise ValueError(f"the drawn scores {name!r} of the test must be ascending, with ascending ranks from 1")
+    if (
+        not len(values)
+        or (np.diff(values) < 0).any()
+        or (np.diff(ranks) <= 0).any()
+        or ranks[0] != 1
+        or (ranks != np.floor(ranks)).any()
+        or ranks[-1] > 2**53
+    ):
+        raise ValueError(
+            f"the drawn scores {name!r} of the test must be ascending, with ascending ranks from 1"
+        )
     return DrawnTail(values, ranks.astype(np.int64))

@@ -7,6 +7,7 @@ If B statistics are drawn in the way that the observed one arises without a shif
 is at most a with probability at most a, whatever their law is (Phipson and Smyth 2010).  Equal batches may differ in
 the last digits: a drawn statistic that is smaller by a relative TIE counts as a tie.
 """
+
 from __future__ import annotations
 
 import math
@@ -63,8 +64,12 @@ def rejection_threshold(null: np.ndarray, alpha: float) -> float:
     alpha = pcircuit.check_fraction(alpha, "alpha")
     null = pcircuit.check_numbers(null, "null", "at least one number", finite=False)
     if null.ndim != 1 or not null.size or np.isnan(null).any():
-        raise ValueError(f"`null` must be a sequence of at least one number, none of them NaN, found {null!r}")
-    allowed = int(np.floor(alpha * (1 + len(null)) + 1e-9)) - 1  # null statistics that may exceed a rejected one
+        raise ValueError(
+            f"`null` must be a sequence of at least one number, none of them NaN, found {null!r}"
+        )
+    allowed = (
+        int(np.floor(alpha * (1 + len(null)) + 1e-9)) - 1
+    )  # null statistics that may exceed a rejected one
     if allowed < 0:
         return float("inf")
     return float(null[len(null) - 1 - allowed]) if allowed < len(null) else float("-inf")

@@ -19,6 +19,7 @@ the holes.  Tables without holes do not pay for those with.
 
 References: R. A. Fisher (1935), The logic of inductive inference, J. Royal Statistical Society 98.
 """
+
 from __future__ import annotations
 
 import math
@@ -29,8 +30,8 @@ import numpy as np
 
 from hld.schemas.counts.smallest_of_tests import SmallestLaw, smallest_law
 
-SHARE = 0.1     # of the level, where anything is missing
-_BLOCK = 4096   # terms of a tail added at a time
+SHARE = 0.1  # of the level, where anything is missing
+_BLOCK = 4096  # terms of a tail added at a time
 _NEGLIGIBLE = 1e-18
 
 
@@ -60,8 +61,13 @@ class CountTest:
         return level if self.law is None else self.law.attained(level)
 
 
-def compare_missing(num_train: int, train_missing: list[int] | tuple[int, ...], num_rows: int, missing: list[int],
-                    tolerance: float = 0.0) -> CountTest:
+def compare_missing(
+    num_train: int,
+    train_missing: list[int] | tuple[int, ...],
+    num_rows: int,
+    missing: list[int],
+    tolerance: float = 0.0,
+) -> CountTest:
     """Compare the missing values of a batch with those of training.
 
     Parameters
@@ -89,15 +95,24 @@ def compare_missing(num_train: int, train_missing: list[int] | tuple[int, ...], 
     >>> round(compare_missing(99, [0], 1, [1]).pvalue, 12)       # one row in a hundred, and it is in the batch
     0.01
     """
-    pvalues = tuple(_pvalue(num_train, int(k), num_rows, int(j), tolerance)
-                    for k, j in zip(train_missing, missing, strict=True))
+    pvalues = tuple(
+        _pvalue(num_train, int(k), num_rows, int(j), tolerance)
+        for k, j in zip(train_missing, missing, strict=True)
+    )
     counts = np.add(train_missing, missing, dtype=np.int64)
     n, T = (np.full(len(counts), rows) for rows in (num_train, num_rows))
     return of_columns(pvalues, n + T, counts, T, SHARE)
 
 
-def of_columns(pvalues: tuple[float, ...], N: np.ndarray, K: np.ndarray, T: np.ndarray, share: float, *,
-               is_two_sided: bool = True) -> CountTest:
+def of_columns(
+    pvalues: tuple[float, ...],
+    N: np.ndarray,
+    K: np.ndarray,
+    T: np.ndarray,
+    share: float,
+    *,
+    is_two_sided: bool = True,
+) -> CountTest:
     """The tests of all columns as one.
 
     Parameters
@@ -132,9 +147,13 @@ def _pvalue(n: int, k: int, T: int, j: int, tolerance: float) -> float:
         return 1.0
     above = j > expected
     j = math.floor(j - slack) if above else math.ceil(j + slack)
-    if (j < expected) if above else (j > expected):  # no hole where one in a hundred is expected is not one hole
+    if (
+        (j < expected) if above else (j > expected)
+    ):  # no hole where one in a hundred is expected is not one hole
         return 1.0
-    return min(1.0, 2 * min(hypergeometric_tail(N, K, T, j), hypergeometric_tail(N, N - K, T, T - j)))
+    return min(
+        1.0, 2 * min(hypergeometric_tail(N, K, T, j), hypergeometric_tail(N, N - K, T, T - j))
+    )
 
 
 def hypergeometric_tail(N: int, K: int, T: int, j: int) -> float:
@@ -160,7 +179,7 @@ def hypergeometric_tail(N: int, K: int, T: int, j: int) -> float:
         return 1.0
     if j > highest:
         return 0.0
-    if j > K * T / N:       # past the mean the terms fall
+    if j > K * T / N:  # past the mean the terms fall
         return min(1.0, _falling_terms(N, K, T, j, highest))
     return 1.0 - min(1.0, _falling_terms(N, N - K, T, T - j + 1, T - lowest))
 
@@ -168,7 +187,9 @@ def hypergeometric_tail(N: int, K: int, T: int, j: int) -> float:
 def _falling_terms(N: int, K: int, T: int, j: int, highest: int) -> float:
     """The sum of P(J = i) from j on, each term from the one before."""
     up, down = (K, N - K, T, N - T), (j, K - j, T - j, N - K - T + j, N)
-    term = math.exp(sum(math.lgamma(one + 1) for one in up) - sum(math.lgamma(one + 1) for one in down))
+    term = math.exp(
+        sum(math.lgamma(one + 1) for one in up) - sum(math.lgamma(one + 1) for one in down)
+    )
     total = 0.0
     while j <= highest:
         i = np.arange(j, min(j + _BLOCK, highest + 1), dtype=np.float64)

@@ -22,6 +22,7 @@ values if there are any, but no more than they can attain, which is little where
 (`hld.results.shared_level`).  So one new value in ten rows, where a thousand rows had none, is found at 0.05, and takes
 a hundredth of the probability.
 """
+
 from __future__ import annotations
 
 import math
@@ -62,10 +63,18 @@ class KeptValues:
     def from_arrays(cls, arrays: dict[str, Any], num_columns: int, num_rows: int) -> KeptValues:
         """Counts that `to_arrays` wrote, of at most so many rows; ValueError where they do not fit."""
         counts = [arrays[name] for name in ("shown", "new")]
-        if any(one.dtype != np.int64 or one.shape != (num_columns,) or one.min(initial=0) < 0 for one in counts) \
-                or (counts[1] > counts[0]).any() or counts[0].max(initial=0) > num_rows:
-            raise ValueError(f"counts of new values must be whole numbers for {num_columns} columns of at most "
-                             f"{num_rows} rows, no more new ones than there are")
+        if (
+            any(
+                one.dtype != np.int64 or one.shape != (num_columns,) or one.min(initial=0) < 0
+                for one in counts
+            )
+            or (counts[1] > counts[0]).any()
+            or counts[0].max(initial=0) > num_rows
+        ):
+            raise ValueError(
+                f"counts of new values must be whole numbers for {num_columns} columns of at most "
+                f"{num_rows} rows, no more new ones than there are"
+            )
         return cls(*counts)
 
 
@@ -112,7 +121,9 @@ def kept_values(codes: Any, report: Any) -> KeptValues:
     {'shown': array([2]), 'new': array([1])}
     """
     shown = (codes >= 0).sum(axis=0).astype(np.int64)
-    return KeptValues(shown, np.minimum(report.num_unseen + report.num_out_of_range, shown).astype(np.int64))
+    return KeptValues(
+        shown, np.minimum(report.num_unseen + report.num_out_of_range, shown).astype(np.int64)
+    )
 
 
 def compare_new(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) -> CountTest:
@@ -140,14 +151,20 @@ def compare_new(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) 
     >>> compare_new(KeptValues(np.array([99]), np.array([0])), [10], [0]).share
     0.0
     """
-    pvalues = tuple(_pvalue(int(k), int(before), int(T), int(now), tolerance)
-                    for k, before, T, now in zip(kept.shown, kept.new, shown, new, strict=True))
+    pvalues = tuple(
+        _pvalue(int(k), int(before), int(T), int(now), tolerance)
+        for k, before, T, now in zip(kept.shown, kept.new, shown, new, strict=True)
+    )
     T = np.asarray(shown, dtype=np.int64)
-    return of_columns(pvalues, kept.shown + T, np.add(kept.new, new, dtype=np.int64), T, SHARE, is_two_sided=False)
+    return of_columns(
+        pvalues, kept.shown + T, np.add(kept.new, new, dtype=np.int64), T, SHARE, is_two_sided=False
+    )
 
 
 def _pvalue(k: Any, before: Any, T: Any, now: Any, tolerance: Any) -> float:
     """P(H >= h) of one column, with h less the tolerated excess."""
     N, K = k + T, before + now
-    now = math.ceil(now - tolerance * T * math.sqrt(K / N * (1 - K / N))) if tolerance and N else now
+    now = (
+        math.ceil(now - tolerance * T * math.sqrt(K / N * (1 - K / N))) if tolerance and N else now
+    )
     return hypergeometric_tail(N, K, T, now) if now > 0 else 1.0

@@ -19,6 +19,7 @@ Tests with more than `MOST_VALUES` possible counts are taken to reach every q, w
 
 Reference: R. E. Tarone (1990), A modified Bonferroni method for discrete data, Biometrics 46.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -77,7 +78,9 @@ class SmallestLaw:
         float array
             At most `level`, of its shape.
         """
-        k = np.searchsorted(self.num_dense * self.points + self.totals, level * (1 + SLACK), side="right")
+        k = np.searchsorted(
+            self.num_dense * self.points + self.totals, level * (1 + SLACK), side="right"
+        )
         reached = np.append(0.0, self.totals)[k]
         if self.num_dense:
             reached = reached + self.num_dense * np.append(self.points, np.inf)[k]
@@ -116,7 +119,8 @@ def smallest_law(N: Any, K: Any, T: Any, *, is_two_sided: bool = True) -> Smalle
     if not is_listed.any():
         return SmallestLaw(np.zeros(0), np.zeros(0), num_dense)
     N, odd, few, is_mirrored, times = _different(
-        N[is_listed], odd[is_listed], few[is_listed], ((odd < K) != (few < T))[is_listed])
+        N[is_listed], odd[is_listed], few[is_listed], ((odd < K) != (few < T))[is_listed]
+    )
     points, masses = _tails(N, odd, few, is_mirrored, is_two_sided)
     masses = masses * times[:, None]
     points, masses = points[points <= 1], masses[points <= 1]
@@ -134,15 +138,19 @@ def _different(*margins: np.ndarray) -> tuple[np.ndarray, ...]:
     return *(one[starts] for one in margins), np.diff(np.append(starts, len(order)))
 
 
-def _tails(N: np.ndarray, a: np.ndarray, b: np.ndarray, is_mirrored: np.ndarray,
-           is_two_sided: bool) -> tuple[np.ndarray, np.ndarray]:
+def _tails(
+    N: np.ndarray, a: np.ndarray, b: np.ndarray, is_mirrored: np.ndarray, is_two_sided: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """p-values that counts lead to, and the probabilities of the counts; those on the other side are above 1.
 
     The count is that of the rarer side among the smaller part, 0 ... min(a, b); it falls where the count in the batch
     rises if one of the two, but not both, is the other way round.
     """
     most = int(np.minimum(a, b).max())
-    j, (N, a, b) = np.arange(most + 1, dtype=float), (one[:, None].astype(float) for one in (N, a, b))
+    j, (N, a, b) = (
+        np.arange(most + 1, dtype=float),
+        (one[:, None].astype(float) for one in (N, a, b)),
+    )
     few, many = np.minimum(a, b), np.maximum(a, b)
     i = j[:-1]
     # P(0), at least 2^-40

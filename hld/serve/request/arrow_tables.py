@@ -8,6 +8,7 @@ become and are refused.  Offsets that point outside their buffers are found by A
 
 A column that the model does not know may be of any type: if it has no plain values, only its name is read.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,10 +21,27 @@ from hld.serve.request.parquet_pages import unpacked_size
 from hld.table_files.row_chunks import ROWS
 from hld.tables.forms import refuse_repeated
 
-PLAIN = ("int", "uint", "float", "double", "half", "bool", "string", "large_string", "timestamp", "date", "time",
-         "duration", "decimal", "null")
+PLAIN = (
+    "int",
+    "uint",
+    "float",
+    "double",
+    "half",
+    "bool",
+    "string",
+    "large_string",
+    "timestamp",
+    "date",
+    "time",
+    "duration",
+    "decimal",
+    "null",
+)
 FILE = b"ARROW1"
-BATCHES = ("record batch", "dictionary")  # messages with buffers; a dictionary is a record batch of its own
+BATCHES = (
+    "record batch",
+    "dictionary",
+)  # messages with buffers; a dictionary is a record batch of its own
 LONGEST_CELL = 64  # bytes of a cell of fixed length in Parquet, such as a decimal number
 
 
@@ -49,25 +67,40 @@ def parquet_chunks(body: bytes, encoder: Any, limits: Limits) -> Iterator[Any]:
     """
     import pyarrow
     import pyarrow.parquet
+
     try:
         found = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(body)).metadata
         _check_columns(found.num_columns, encoder, limits)
-        groups = [found.row_group(g).column(c) for g in range(found.num_row_groups) for c in range(found.num_columns)]
+        groups = [
+            found.row_group(g).column(c)
+            for g in range(found.num_row_groups)
+            for c in range(found.num_columns)
+        ]
         _check_rows(found.num_rows, limits)
         _check_size(sum(group.total_uncompressed_size for group in groups), limits)
         flat = [found.schema.column(c) for c in range(found.num_columns)]
         kept, left = _divided(found.schema.to_arrow_schema(), encoder)
-        wide = [one.path for one in flat if one.name in kept and one.name == one.path
-                and one.physical_type == "FIXED_LEN_BYTE_ARRAY" and one.length > LONGEST_CELL]
+        wide = [
+            one.path
+            for one in flat
+            if one.name in kept
+            and one.name == one.path
+            and one.physical_type == "FIXED_LEN_BYTE_ARRAY"
+            and one.length > LONGEST_CELL
+        ]
         if wide:
-            raise Refusal(400, "body", f"column {wide[0]!r} has cells of more than {LONGEST_CELL} bytes")
+            raise Refusal(
+                400, "body", f"column {wide[0]!r} has cells of more than {LONGEST_CELL} bytes"
+            )
         _check_size(sum(unpacked_size(body, group) for group in groups), limits)
         texts = [one.path for one in flat if one.physical_type == "BYTE_ARRAY"]
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(body), read_dictionary=texts)
         for batch in file.iter_batches(ROWS, columns=kept if left else None):
             yield _with_names(_checked(batch, limits), left)
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise Refusal(400, "body", f"the body is not a table in Parquet: {_first_line(error)}") from None
+        raise Refusal(
+            400, "body", f"the body is not a table in Parquet: {_first_line(error)}"
+        ) from None
 
 
 def arrow_chunks(body: bytes, encoder: Any, limits: Limits) -> Iterator[Any]:
@@ -90,14 +123,21 @@ def arrow_chunks(body: bytes, encoder: Any, limits: Limits) -> Iterator[Any]:
     """
     import pyarrow
     import pyarrow.ipc
+
     try:
         source = pyarrow.BufferReader(body)
         if body.startswith(FILE):
             source.seek(8)  # a file is a stream with a frame
         for message in _messages(source):
-            if message.type in BATCHES and _is_compressed(message.metadata.to_pybytes(), message.type):
-                raise Refusal(400, "body", "the body is compressed Arrow, whose size is unknown: send it uncompressed, "
-                              "or send Parquet")
+            if message.type in BATCHES and _is_compressed(
+                message.metadata.to_pybytes(), message.type
+            ):
+                raise Refusal(
+                    400,
+                    "body",
+                    "the body is compressed Arrow, whose size is unknown: send it uncompressed, "
+                    "or send Parquet",
+                )
         source.seek(8 if body.startswith(FILE) else 0)
         reader = pyarrow.ipc.open_stream(source)
         _check_columns(len(reader.schema.names), encoder, limits)
@@ -109,12 +149,15 @@ def arrow_chunks(body: bytes, encoder: Any, limits: Limits) -> Iterator[Any]:
             _check_size(total, limits)
             yield _with_names(_checked(batch.select(kept) if left else batch, limits), left)
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise Refusal(400, "body", f"the body is not a table in Arrow: {_first_line(error)}") from None
+        raise Refusal(
+            400, "body", f"the body is not a table in Arrow: {_first_line(error)}"
+        ) from None
 
 
 def _messages(source: Any) -> Iterator[Any]:
     """The messages of a stream, not looked into."""
     import pyarrow.ipc
+
     reader = pyarrow.ipc.MessageReader.open_stream(source)
     while True:
         try:
@@ -130,8 +173,9 @@ def _is_compressed(metadata: bytes, kind: str = "record batch") -> bool:
     position f is there if entry f of the list is not 0.  Field 2 of a message is its header, field 1 of a dictionary
     the record batch of its values, field 3 of a record batch its compression.
     """
+
     def number(at: Any, size: Any, signed: bool = False) -> Any:
-        return int.from_bytes(metadata[at:at + size], "little", signed=signed)
+        return int.from_bytes(metadata[at : at + size], "little", signed=signed)
 
     def field(table: Any, index: Any) -> Any:
         positions = table - number(table, 4, signed=True)
@@ -150,6 +194,7 @@ def _is_compressed(metadata: bytes, kind: str = "record batch") -> bool:
 def _checked(batch: Any, limits: Any) -> Any:
     """A record batch as a table, every offset and index in it checked."""
     import pyarrow
+
     batch.validate(full=True)
     _check_rows(batch.num_rows, limits)
     return pyarrow.Table.from_batches([batch])
@@ -157,15 +202,19 @@ def _checked(batch: Any, limits: Any) -> Any:
 
 def _divided(schema: Any, encoder: Any) -> tuple[list[str], list[str]]:
     """Names of columns to be read, and of those that need not be and have no plain values; others are refused."""
-    refuse_repeated(schema.names)   # of which none could be chosen by its name
+    refuse_repeated(schema.names)  # of which none could be chosen by its name
     kept: list[str] = []
     left: list[str] = []
     for field in schema:
         kind = field.type.value_type if str(field.type).startswith("dictionary") else field.type
         is_plain = str(kind).startswith(PLAIN) and not str(kind).endswith("_view")
         if not is_plain and is_needed(encoder, field.name):
-            raise Refusal(400, "body", f"column {field.name!r} is of type {str(kind)[:80]}, expected numbers, "
-                          "booleans, text or times")
+            raise Refusal(
+                400,
+                "body",
+                f"column {field.name!r} is of type {str(kind)[:80]}, expected numbers, "
+                "booleans, text or times",
+            )
         (kept if is_plain else left).append(field.name)
     return kept, left
 
@@ -173,6 +222,7 @@ def _divided(schema: Any, encoder: Any) -> tuple[list[str], list[str]]:
 def _with_names(table: Any, names: list[str]) -> Any:
     """A table with further columns that hold nothing."""
     import pyarrow
+
     for name in names:
         table = table.append_column(name, pyarrow.nulls(table.num_rows))
     return table
@@ -180,7 +230,9 @@ def _with_names(table: Any, names: list[str]) -> Any:
 
 def _check_rows(count: Any, limits: Any) -> None:
     if not 0 <= count <= limits.max_rows:
-        raise Refusal(413, "body", f"the table has {count} rows, expected at most {limits.max_rows}")
+        raise Refusal(
+            413, "body", f"the table has {count} rows, expected at most {limits.max_rows}"
+        )
 
 
 def _check_columns(count: Any, encoder: Any, limits: Any) -> None:
@@ -192,7 +244,9 @@ def _check_columns(count: Any, encoder: Any, limits: Any) -> None:
 def _check_size(size: Any, limits: Any) -> None:
     most = EXPANSION * limits.max_bytes
     if not 0 <= size <= most:
-        raise Refusal(413, "body", f"the table is of {size} bytes when read, expected at most {most}")
+        raise Refusal(
+            413, "body", f"the table is of {size} bytes when read, expected at most {most}"
+        )
 
 
 def _first_line(error: Any) -> str:

@@ -1,4 +1,5 @@
 """Bodies of requests read from the network: counted while they arrive, timed, and bounded all together."""
+
 from __future__ import annotations
 
 import asyncio
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 CLOSE = {"Connection": "close"}  # what else the client sends is not read
-LINGER_SECONDS, LINGER_BYTES = 5.0, 2 ** 27  # what is read of a body that is refused, and thrown away
+LINGER_SECONDS, LINGER_BYTES = 5.0, 2**27  # what is read of a body that is refused, and thrown away
 
 
 class Bodies:
@@ -31,8 +32,12 @@ class Bodies:
             raise self._too_large()
         if request.headers.get("content-encoding", "identity").lower() != "identity":
             await self._discard(request)
-            raise Refusal(415, "content-encoding", "the body is encoded, expected it as it is: Parquet is compressed "
-                          "by itself", CLOSE)
+            raise Refusal(
+                415,
+                "content-encoding",
+                "the body is encoded, expected it as it is: Parquet is compressed by itself",
+                CLOSE,
+            )
         parts: list[bytes] = []
         held = 0
         try:
@@ -48,7 +53,9 @@ class Bodies:
         try:
             await asyncio.wait_for(self._read(request, parts), self.limits.body_seconds)
         except asyncio.TimeoutError:
-            raise Refusal(408, "body", f"the body took longer than {self.limits.body_seconds:g} s", CLOSE) from None
+            raise Refusal(
+                408, "body", f"the body took longer than {self.limits.body_seconds:g} s", CLOSE
+            ) from None
         except _TooLarge as error:
             if not error.is_whole:
                 await self._discard(request)
@@ -80,8 +87,13 @@ class Bodies:
             await asyncio.wait_for(_drain(request), min(LINGER_SECONDS, self.limits.body_seconds))
 
     def _too_large(self) -> Refusal:
-        return Refusal(413, "body", f"the body has more than {self.limits.max_bytes} bytes, expected at most so many: "
-                       "send it in parts, or start the service with a larger --max-bytes", CLOSE)
+        return Refusal(
+            413,
+            "body",
+            f"the body has more than {self.limits.max_bytes} bytes, expected at most so many: "
+            "send it in parts, or start the service with a larger --max-bytes",
+            CLOSE,
+        )
 
 
 class _TooLarge(Exception):
@@ -95,6 +107,7 @@ class _TooLarge(Exception):
 async def _next_part(request: Request) -> tuple[bytes, bool]:
     """A part of a body, and whether it is the last."""
     from starlette.requests import ClientDisconnect
+
     message = await request.receive()
     if message["type"] == "http.disconnect":
         raise ClientDisconnect
@@ -104,6 +117,7 @@ async def _next_part(request: Request) -> tuple[bytes, bool]:
 async def _drain(request: Request) -> None:
     """Read what is left of a body, up to `LINGER_BYTES`."""
     from starlette.requests import ClientDisconnect
+
     total, is_whole = 0, False
     with contextlib.suppress(ClientDisconnect):
         while total < LINGER_BYTES and not is_whole:

@@ -6,6 +6,7 @@ many commas there are between two brackets, which is one less than the cells of 
 refused, too.  Then the table is parsed column by column or row by row, as the parser keeps the interpreter's lock until
 it is done and others must be answered.
 """
+
 from __future__ import annotations
 
 import json
@@ -21,13 +22,18 @@ from hld.serve.request.known_columns import is_needed
 from hld.table_files.text_cells import as_fitted
 from hld.tables.column_names import RepeatedName, distinct_names
 
-STEP = 2 ** 18  # bytes whose marks are counted at a time
-SPARE_BRACKETS = 2 ** 16  # lists and objects that any body may have
+STEP = 2**18  # bytes whose marks are counted at a time
+SPARE_BRACKETS = 2**16  # lists and objects that any body may have
 MOST_DIGITS = 1000  # of a number: reading one takes time that grows with their square
 BLANKS = re.compile(r"[ \t\n\r]*")
 COMMA, OPENING, CLOSING, DIGIT = 1, 2, 3, 4
 KINDS = np.zeros(256, dtype=np.uint8)
-KINDS[list(b",")], KINDS[list(b"[{")], KINDS[list(b"]}")], KINDS[list(b"0123456789")] = COMMA, OPENING, CLOSING, DIGIT
+KINDS[list(b",")], KINDS[list(b"[{")], KINDS[list(b"]}")], KINDS[list(b"0123456789")] = (
+    COMMA,
+    OPENING,
+    CLOSING,
+    DIGIT,
+)
 ESCAPES = b"\\ud", b"\\uD"  # begin half a character
 
 
@@ -57,14 +63,18 @@ def json_chunks(body: bytes, encoder: Any, limits: Limits) -> Iterator[Any]:
     except UnicodeDecodeError:
         raise Refusal(400, "body", "the body is not text in UTF-8: expected JSON") from None
     except RecursionError:
-        raise Refusal(400, "body", "the body is nested too deeply: expected rows or columns of plain cells") from None
+        raise Refusal(
+            400, "body", "the body is nested too deeply: expected rows or columns of plain cells"
+        ) from None
     except ValueError as error:
         raise Refusal(400, "body", f"the body is not JSON: {error}") from None
     if any(mark in body for mark in ESCAPES):
         check_text(columns)
     kinds = {column.name: column for column in encoder.columns}
-    yield {name: _fitted_cells(name, cells, kinds.get(name), is_needed(encoder, name))
-           for name, cells in columns.items()}
+    yield {
+        name: _fitted_cells(name, cells, kinds.get(name), is_needed(encoder, name))
+        for name, cells in columns.items()
+    }
 
 
 def check_marks(body: bytes, most_brackets: int, longest: int) -> None:
@@ -85,13 +95,23 @@ def check_marks(body: bytes, most_brackets: int, longest: int) -> None:
     """
     brackets, items, digits = marks(body)
     if digits > MOST_DIGITS:
-        raise Refusal(400, "body", f"the body has a number of {digits} digits, expected at most {MOST_DIGITS}")
+        raise Refusal(
+            400, "body", f"the body has a number of {digits} digits, expected at most {MOST_DIGITS}"
+        )
     if items > longest:
-        raise Refusal(413, "body", f"the body has a list or object of {items} values, expected at most {longest}: send "
-                      "it in parts")
+        raise Refusal(
+            413,
+            "body",
+            f"the body has a list or object of {items} values, expected at most {longest}: send "
+            "it in parts",
+        )
     if brackets > most_brackets + SPARE_BRACKETS:
-        raise Refusal(413, "body", f"the body has {brackets} lists and objects, expected at most "
-                      f"{most_brackets + SPARE_BRACKETS}: send it in parts, with plain cells")
+        raise Refusal(
+            413,
+            "body",
+            f"the body has {brackets} lists and objects, expected at most "
+            f"{most_brackets + SPARE_BRACKETS}: send it in parts, with plain cells",
+        )
 
 
 def marks(body: bytes) -> tuple[int, int, int]:
@@ -107,7 +127,9 @@ def marks(body: bytes) -> tuple[int, int, int]:
     brackets, items, digits, in_text = 0, (0, 0), (0, 0), np.uint8(0)
     for start in range(0, len(body), STEP):
         part = np.frombuffer(body, np.uint8, min(STEP, len(body) - start), start)
-        texts = np.bitwise_xor.accumulate(np.concatenate([[in_text], part == ord('"')]).astype(np.uint8))
+        texts = np.bitwise_xor.accumulate(
+            np.concatenate([[in_text], part == ord('"')]).astype(np.uint8)
+        )
         in_text, kinds = texts[-1], KINDS[part[texts[1:] == 0]]
         brackets += int(np.count_nonzero(kinds == OPENING))
         items = _longest(kinds == COMMA, (kinds == OPENING) | (kinds == CLOSING), *items)
@@ -148,14 +170,22 @@ def check_text(value: Any) -> None:
             try:
                 one.encode()
             except UnicodeEncodeError:
-                raise Refusal(400, "body", f"the body has the text {ascii(one)[:80]} with half a character (\\ud800 to "
-                              "\\udfff alone), expected Unicode: write the character as a pair, or as it is") from None
+                raise Refusal(
+                    400,
+                    "body",
+                    f"the body has the text {ascii(one)[:80]} with half a character (\\ud800 to "
+                    "\\udfff alone), expected Unicode: write the character as a pair, or as it is",
+                ) from None
 
 
 def _table(reader: _Reader, most: int, limits: Limits) -> dict[str, Any]:
     """Cells by name."""
-    wanted = Refusal(400, "body", 'the body must be a JSON object {"columns": {name: [cell, ...]}} or '
-                     '{"rows": [{name: cell, ...}]}')
+    wanted = Refusal(
+        400,
+        "body",
+        'the body must be a JSON object {"columns": {name: [cell, ...]}} or '
+        '{"rows": [{name: cell, ...}]}',
+    )
     if reader.next() != "{":
         if reader.next() == "":
             reader.fail("Expecting value")
@@ -165,7 +195,11 @@ def _table(reader: _Reader, most: int, limits: Limits) -> dict[str, Any]:
         key = reader.name()
         if columns is not None or key not in ("columns", "rows"):
             raise wanted
-        columns = _columns(reader, most, limits) if key == "columns" else _columns_of_rows(reader, most, limits)
+        columns = (
+            _columns(reader, most, limits)
+            if key == "columns"
+            else _columns_of_rows(reader, most, limits)
+        )
     if reader.next():
         reader.fail("Extra data")
     if columns is None:
@@ -175,7 +209,9 @@ def _table(reader: _Reader, most: int, limits: Limits) -> dict[str, Any]:
 
 def _columns(reader: _Reader, most: int, limits: Limits) -> dict[str, Any]:
     """Columns of the form {name: [cell, ...]}, checked."""
-    wanted = Refusal(400, "columns", "`columns` must be an object of lists, one for each column of the table")
+    wanted = Refusal(
+        400, "columns", "`columns` must be an object of lists, one for each column of the table"
+    )
     if reader.next() != "{":
         raise wanted
     columns: dict[str, Any] = {}
@@ -190,7 +226,11 @@ def _columns(reader: _Reader, most: int, limits: Limits) -> dict[str, Any]:
     if not columns:
         raise wanted
     if len({len(cells) for cells in columns.values()}) > 1:
-        raise Refusal(400, "columns", "`columns` has lists of different lengths, expected as many cells in each")
+        raise Refusal(
+            400,
+            "columns",
+            "`columns` has lists of different lengths, expected as many cells in each",
+        )
     return columns
 
 
@@ -207,20 +247,30 @@ def _columns_of_rows(reader: _Reader, most: int, limits: Limits) -> dict[str, An
     names = dict.fromkeys(name for row in rows for name in row)
     if not names:
         found = f"{len(rows)} rows without any cell" if rows else "0 rows"
-        raise Refusal(400, "body", f"the table has {found}: expected at least one row, with cells by name")
+        raise Refusal(
+            400, "body", f"the table has {found}: expected at least one row, with cells by name"
+        )
     _check_size(len(rows), len(names), most, limits)
     if len(names) * len(rows) > limits.max_bytes:  # rows of few cells, each in a column of its own
-        raise Refusal(413, "body", f"the table has {len(names)} columns and {len(rows)} rows, which are more cells "
-                      "than the body has bytes: send rows with the same columns")
+        raise Refusal(
+            413,
+            "body",
+            f"the table has {len(names)} columns and {len(rows)} rows, which are more cells "
+            "than the body has bytes: send rows with the same columns",
+        )
     return {name: [row.get(name) for row in rows] for name in names}
 
 
 def _check_size(num_rows: int, num_columns: int, most: int, limits: Limits) -> None:
     """Refuse too many rows or columns."""
     if num_rows > limits.max_rows:
-        raise Refusal(413, "body", f"the table has {num_rows} rows, expected at most {limits.max_rows}")
+        raise Refusal(
+            413, "body", f"the table has {num_rows} rows, expected at most {limits.max_rows}"
+        )
     if num_columns > most:
-        raise Refusal(413, "body", f"the table has at least {num_columns} columns, expected at most {most}")
+        raise Refusal(
+            413, "body", f"the table has at least {num_columns} columns, expected at most {most}"
+        )
 
 
 def _fitted_cells(name: Any, cells: Any, column: Any, needed: bool) -> np.ndarray:
@@ -229,9 +279,16 @@ def _fitted_cells(name: Any, cells: Any, column: Any, needed: bool) -> np.ndarra
     if nested is not None and not needed:
         return np.full(len(cells), None, dtype=object)
     if nested is not None:
-        raise Refusal(400, "body", f"column {name!r} holds nested values, expected one value in each cell")
-    if column is not None and column.kind == "date" and all(cell is None or isinstance(cell, str) for cell in cells):
+        raise Refusal(
+            400, "body", f"column {name!r} holds nested values, expected one value in each cell"
+        )
+    if (
+        column is not None
+        and column.kind == "date"
+        and all(cell is None or isinstance(cell, str) for cell in cells)
+    ):
         import pyarrow
+
         return as_fitted(pyarrow.array(cells, pyarrow.string()), column, ".")
     array = np.empty(len(cells), dtype=object)
     array[:] = cells
@@ -243,14 +300,16 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
-        self._parse = json.JSONDecoder(object_pairs_hook=distinct_names, parse_constant=_refuse_constant).raw_decode
+        self._parse = json.JSONDecoder(
+            object_pairs_hook=distinct_names, parse_constant=_refuse_constant
+        ).raw_decode
 
     def next(self) -> str:
         """The next character that is no blank, "" at the end."""
-        if self.text[self.at:self.at + 1] in " \t\n\r":
+        if self.text[self.at : self.at + 1] in " \t\n\r":
             blanks = BLANKS.match(self.text, self.at)
             self.at = self.at if blanks is None else blanks.end()
-        return self.text[self.at:self.at + 1]
+        return self.text[self.at : self.at + 1]
 
     def value(self) -> Any:
         """The next value, whole."""

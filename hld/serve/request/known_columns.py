@@ -1,4 +1,5 @@
 """Columns of a body that no answer needs: what their cells are does not matter."""
+
 from __future__ import annotations
 
 from typing import Any

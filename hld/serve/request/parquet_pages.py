@@ -5,6 +5,7 @@ headers are read first, which takes some microseconds each; nothing is decompres
 compact protocol of Thrift: fields, each a byte with the distance to the number of the field before and a type, and a
 value; a whole number is a varint, whose last bit is its sign; a byte of 0 ends the structure.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -52,12 +53,20 @@ def unpacked_size(body: bytes, column: Any) -> int:
             sizes = {}
         unpacked, packed = sizes.get(UNPACKED, -1), sizes.get(PACKED, -1)
         if unpacked < 0 or packed < 0:
-            raise Refusal(400, "body", "the body is not a table in Parquet: a page of column "
-                          f"{column.path_in_schema!r} is damaged")
+            raise Refusal(
+                400,
+                "body",
+                "the body is not a table in Parquet: a page of column "
+                f"{column.path_in_schema!r} is damaged",
+            )
         at, total, count = at + packed, total + unpacked, count + 1
     if count == MOST_PAGES and at < end:
-        raise Refusal(413, "body", f"column {column.path_in_schema!r} has more than {MOST_PAGES} pages in a row group, "
-                      "expected at most so many: write it with larger pages")
+        raise Refusal(
+            413,
+            "body",
+            f"column {column.path_in_schema!r} has more than {MOST_PAGES} pages in a row group, "
+            "expected at most so many: write it with larger pages",
+        )
     return total
 
 

@@ -1,4 +1,5 @@
 """Bodies that are summaries of batches: one as bytes, one or many as JSON; many are added up."""
+
 from __future__ import annotations
 
 import json
@@ -10,15 +11,21 @@ from hld.tables.column_names import distinct_names
 
 FORMS = {"application/json": "json", "application/octet-stream": "bytes"}
 MOST = 10_000  # summaries in a body
-MOST_BRACKETS, MOST_NUMBERS = 1_000_000, 1_000_000  # of a body in JSON: lists and objects, and numbers of a list
+MOST_BRACKETS, MOST_NUMBERS = (
+    1_000_000,
+    1_000_000,
+)  # of a body in JSON: lists and objects, and numbers of a list
 
 
 def summary_form(content_type: str) -> str:
     """Which form of summary a media type is: "json" or "bytes"."""
     form = FORMS.get(content_type.partition(";")[0].strip().lower())
     if form is None:
-        raise Refusal(415, "content-type", f"the body is {content_type[:80] or 'of no type'}, expected one of "
-                      f"{', '.join(FORMS)}")
+        raise Refusal(
+            415,
+            "content-type",
+            f"the body is {content_type[:80] or 'of no type'}, expected one of {', '.join(FORMS)}",
+        )
     return form
 
 
@@ -55,7 +62,9 @@ def read_summary(body: bytes, form: str) -> BatchSummary:
         return sum(others, start=first)
     except (ValueError, TypeError, RecursionError) as error:
         text = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise Refusal(400, "body", f"the body is not a summary of a batch, or a JSON array of them: {text}") from None
+        raise Refusal(
+            400, "body", f"the body is not a summary of a batch, or a JSON array of them: {text}"
+        ) from None
 
 
 def _text(body: bytes) -> str:

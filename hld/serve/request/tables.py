@@ -4,6 +4,7 @@ A body comes from a stranger.  Its rows are counted while they are read, a compr
 decompressed, and Arrow's own data are checked in full before anything looks into them.  Nothing in a body is ever taken
 for the name of a file.
 """
+
 from __future__ import annotations
 
 import csv
@@ -21,14 +22,22 @@ from hld.table_files.files import read_text
 from hld.table_files.row_chunks import OddCells
 
 BODY = "the body"
-FORMS = {"text/csv": "csv", "application/json": "json", "application/vnd.apache.parquet": "parquet",
-         "application/vnd.apache.arrow.stream": "arrow", "application/vnd.apache.arrow.file": "arrow"}
-HEAD = 2 ** 22  # bytes in which the header of a CSV file must end
+FORMS = {
+    "text/csv": "csv",
+    "application/json": "json",
+    "application/vnd.apache.parquet": "parquet",
+    "application/vnd.apache.arrow.stream": "arrow",
+    "application/vnd.apache.arrow.file": "arrow",
+}
+HEAD = 2**22  # bytes in which the header of a CSV file must end
 OPTIONS = re.compile(r" \([^()]*--[a-z][^()]*\)")
-WORDS = {f", {OTHER}": " in UTF-8", "say that it has no header (--no-header), or give it one": "give it a header",
-         "read it as such (--format parquet)": "send it as application/vnd.apache.parquet",
-         "read it as such (--format json, or jsonl with one object on each line)": "send it as application/json",
-         "an Arrow file: write it as Parquet": "an Arrow file: send it as application/vnd.apache.arrow.file"}
+WORDS = {
+    f", {OTHER}": " in UTF-8",
+    "say that it has no header (--no-header), or give it one": "give it a header",
+    "read it as such (--format parquet)": "send it as application/vnd.apache.parquet",
+    "read it as such (--format json, or jsonl with one object on each line)": "send it as application/json",
+    "an Arrow file: write it as Parquet": "an Arrow file: send it as application/vnd.apache.arrow.file",
+}
 
 
 def form_of(content_type: str) -> str:
@@ -42,8 +51,11 @@ def form_of(content_type: str) -> str:
     media, _, parameters = content_type.partition(";")
     form = FORMS.get(media.strip().lower())
     if form is None:
-        raise Refusal(415, "content-type", f"the body is {media.strip()[:80] or 'of no type'}, expected one of "
-                      f"{', '.join(FORMS)}")
+        raise Refusal(
+            415,
+            "content-type",
+            f"the body is {media.strip()[:80] or 'of no type'}, expected one of {', '.join(FORMS)}",
+        )
     pairs = (one.partition("=") for one in parameters.lower().split(";"))
     charset = next((value.strip('" ') for name, _, value in pairs if name.strip() == "charset"), "")
     if form in ("csv", "json") and charset not in ("", "utf-8", "utf8", "us-ascii"):
@@ -70,12 +82,21 @@ def read_tables(body: bytes, form: str, encoder: Any, limits: Limits) -> Iterato
     """
     if not body:
         raise Refusal(400, "body", "the body is empty: expected a table")
-    readers = {"csv": _csv_chunks, "json": json_chunks, "parquet": parquet_chunks, "arrow": arrow_chunks}
+    readers = {
+        "csv": _csv_chunks,
+        "json": json_chunks,
+        "parquet": parquet_chunks,
+        "arrow": arrow_chunks,
+    }
     count = 0
     for chunk in readers[form](body, encoder, limits):
         count += num_rows(chunk)
         if count > limits.max_rows:
-            raise Refusal(413, "body", f"the table has more than {limits.max_rows} rows, expected at most so many")
+            raise Refusal(
+                413,
+                "body",
+                f"the table has more than {limits.max_rows} rows, expected at most so many",
+            )
         yield chunk
     if count == 0:
         raise Refusal(400, "body", "the table has 0 rows: expected at least one")
@@ -115,6 +136,8 @@ def _check_header(body: Any, most: Any) -> None:
         next(csv.reader(lines), None)
     except csv.Error as error:
         raise Refusal(400, "body", f"the body is not a table in CSV: {error}") from None
-    head = text[:lines.tell()]
+    head = text[: lines.tell()]
     if max(head.count(separator) for separator in SEPARATORS) >= most:
-        raise Refusal(413, "body", f"the header of the table is too long, expected at most {most} columns")
+        raise Refusal(
+            413, "body", f"the header of the table is too long, expected at most {most} columns"
+        )

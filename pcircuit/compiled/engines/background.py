@@ -8,6 +8,7 @@ optimisation of one kernel, a second or two).  Locks are released on the way, an
     at exit       stopped, and waited for; none begins after
     at a fork     stopped before, restarted in the parent; the child has no thread and starts its own when it must
 """
+
 from __future__ import annotations
 
 import atexit
@@ -42,8 +43,11 @@ class _Worker:
             if not self.registered:
                 atexit.register(self.end)
                 if hasattr(os, "register_at_fork"):
-                    os.register_at_fork(before=self.before_fork, after_in_parent=self.after_fork,
-                                        after_in_child=self.forget)
+                    os.register_at_fork(
+                        before=self.before_fork,
+                        after_in_parent=self.after_fork,
+                        after_in_child=self.forget,
+                    )
                 self.registered = True
             self.jobs.append((job, done))
             self.resume()
@@ -54,7 +58,9 @@ class _Worker:
         with self.lock:
             self.stopping = False
             if self.jobs and self.thread is None and not self.ended:
-                thread = self.thread = threading.Thread(target=self.work, name="pcircuit-compiler", daemon=True)
+                thread = self.thread = threading.Thread(
+                    target=self.work, name="pcircuit-compiler", daemon=True
+                )
                 try:
                     thread.start()
                 except RuntimeError:  # the interpreter is ending, or the system has no more threads

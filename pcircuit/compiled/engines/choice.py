@@ -15,6 +15,7 @@ constants measured once, not a clock: the same calls lead to the same decisions 
 What is remembered between calls, like Numba's own memory of compiled functions, belongs to the process: whether the
 kernels are there, and the NumPy seconds so far.
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -32,7 +33,10 @@ from pcircuit.engine import AUTO, ENGINE_VARIABLE, NUMBA, NUMPY, chosen_engine, 
 
 logger = logging.getLogger("pcircuit.compiled")
 LOADING = 0.5  # seconds to import Numba and to read kernels from its cache
-STEP_SECONDS, VALUE_SECONDS = 6e-5, 4e-9  # of NumPy: for a region of a block of rows, and for a unit or weight of a row
+STEP_SECONDS, VALUE_SECONDS = (
+    6e-5,
+    4e-9,
+)  # of NumPy: for a region of a block of rows, and for a unit or weight of a row
 BLOCK_ROWS = 1024
 ROOT = pathlib.Path(__file__).resolve().parents[2]  # of the package
 
@@ -54,8 +58,14 @@ class Kernels:
         Others that are then compiled, too.
     """
 
-    def __init__(self, name: str, seconds: float, entry: str, compile_them: Callable[[], object],
-                 includes: tuple[Kernels, ...] = ()) -> None:
+    def __init__(
+        self,
+        name: str,
+        seconds: float,
+        entry: str,
+        compile_them: Callable[[], object],
+        includes: tuple[Kernels, ...] = (),
+    ) -> None:
         self.name, self.seconds, self._entry, self._compile = name, seconds, entry, compile_them
         self._includes = includes
         self.is_ready, self._is_broken, self._spent = False, False, 0.0
@@ -106,8 +116,12 @@ class Kernels:
                 self._compile()
         except ModuleNotFoundError as error:
             self._is_broken = True
-            logger.warning("NumPy does all %s: %s; %s=numpy says so without a warning", self.name, error,
-                           ENGINE_VARIABLE)
+            logger.warning(
+                "NumPy does all %s: %s; %s=numpy says so without a warning",
+                self.name,
+                error,
+                ENGINE_VARIABLE,
+            )
             return
         for kernels in (self, *self._includes):
             kernels.is_ready = True
@@ -157,7 +171,10 @@ def numpy_seconds(num_steps: int, num_values: int, num_rows: int) -> float:
     float
         Seconds.
     """
-    return num_steps * STEP_SECONDS * -(-num_rows // BLOCK_ROWS) + num_values * VALUE_SECONDS * num_rows
+    return (
+        num_steps * STEP_SECONDS * -(-num_rows // BLOCK_ROWS)
+        + num_values * VALUE_SECONDS * num_rows
+    )
 
 
 def _cache_folders(source: pathlib.Path) -> list[pathlib.Path]:
@@ -167,5 +184,6 @@ def _cache_folders(source: pathlib.Path) -> list[pathlib.Path]:
     if chosen:
         return [pathlib.Path(chosen) / named]
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser(
-        "~/Library/Caches" if sys.platform == "darwin" else "~/.cache")
+        "~/Library/Caches" if sys.platform == "darwin" else "~/.cache"
+    )
     return [source / "__pycache__", pathlib.Path(home) / "numba" / named]

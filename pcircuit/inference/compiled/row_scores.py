@@ -8,6 +8,7 @@ With ratio_k = F_k / s_k, as in `compiled.downward`, F_k the flow and s_k the va
 Rows times parameters are many numbers.  Products of the scores with sparse directions are formed at once, while the
 values of a region are in the cache: direction by direction in the tile, row by row in the result at its end.
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -82,8 +83,17 @@ def _score_regions(packed, layout, tile, rows, directions, result):
         for k in range(K):
             start = region[r, ROW_POINTER] + k
             for e in range(w + packed.row_pointer[start], w + packed.row_pointer[start + 1]):
-                _score_edge(packed.weights[e], e, tile, ratios + k, first + packed.columns[e], layout.sums[r] + k,
-                            rows, directions, result)
+                _score_edge(
+                    packed.weights[e],
+                    e,
+                    tile,
+                    ratios + k,
+                    first + packed.columns[e],
+                    layout.sums[r] + k,
+                    rows,
+                    directions,
+                    result,
+                )
         if region[r, SPARSE]:
             _through_sparse(packed, r, flow, ratios, rows)
         else:
@@ -92,13 +102,36 @@ def _score_regions(packed, layout, tile, rows, directions, result):
         for c in range(region[r, FIRST_CHILD], region[r, FIRST_CHILD] + region[r, ARITY]):
             u, source, v = child[c, UNIT_LIST], child[c, SOURCE], child[c, VARIABLE]
             if child[c, IS_LEAF]:
-                hand_down(flow, packed.unit, u, P, rows, layout.num_flows, directions.num_inputs[v],
-                          child[c, ONE_TO_ONE])
+                hand_down(
+                    flow,
+                    packed.unit,
+                    u,
+                    P,
+                    rows,
+                    layout.num_flows,
+                    directions.num_inputs[v],
+                    child[c, ONE_TO_ONE],
+                )
                 _score_inputs(packed, tile, layout.num_flows, child[c], rows, directions, result)
             else:
-                hand_down(flow, packed.unit, u, P, rows, layout.flows[source], region[source, SUMS],
-                          child[c, ONE_TO_ONE])
-                divide(flow, layout.flows[source], values, layout.sums[source], region[source, SUMS], rows)
+                hand_down(
+                    flow,
+                    packed.unit,
+                    u,
+                    P,
+                    rows,
+                    layout.flows[source],
+                    region[source, SUMS],
+                    child[c, ONE_TO_ONE],
+                )
+                divide(
+                    flow,
+                    layout.flows[source],
+                    values,
+                    layout.sums[source],
+                    region[source, SUMS],
+                    rows,
+                )
 
 
 @jit
@@ -111,7 +144,11 @@ def _score_edge(weight, e, tile, ratio, product, own, rows, directions, result):
             result[b, e] = weight * flow[f + b] * (values[x + b] - values[s + b])
         return
     for i in range(directions.pointers[e], directions.pointers[e + 1]):
-        factor, o, sums = weight * directions.factors[i], np.uintp(directions.columns[i]) * ONE, directions.sums
+        factor, o, sums = (
+            weight * directions.factors[i],
+            np.uintp(directions.columns[i]) * ONE,
+            directions.sums,
+        )
         for b in range(np.uintp(rows)):
             sums[o + b] += factor * flow[f + b] * (values[x + b] - values[s + b])
 
@@ -154,7 +191,11 @@ def _score_category(p, hole, e, tile, f, v, c, C, rows, directions, result):
             result[b, e] = flow[f + b] * (1.0 - p if x == c else hole if x == C else -p)
         return
     for i in range(directions.pointers[e], directions.pointers[e + 1]):
-        factor, o, sums = directions.factors[i], np.uintp(directions.columns[i]) * ONE, directions.sums
+        factor, o, sums = (
+            directions.factors[i],
+            np.uintp(directions.columns[i]) * ONE,
+            directions.sums,
+        )
         seen, missing, other = factor * (1.0 - p), factor * hole, -factor * p
         for b in range(np.uintp(rows)):
             x = codes[v, b]

@@ -21,6 +21,7 @@ EM for the average of the trees of bootstrap samples (`fit_mixture`), which lets
 it explains best, gains on some tables and overfits on others.  Where these trees have the largest weight it is tried,
 as one way more.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -113,8 +114,13 @@ def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
     """
     rows, search = making.rows, making.search
     size = Size(trial.num_latents, trial.pseudocount)
-    own = Average(Way(1, size), (circuit,), (trial.best,), log_likelihood(circuit, rows.held, n_jobs=rows.n_jobs),
-                  work_of(trial, rows))
+    own = Average(
+        Way(1, size),
+        (circuit,),
+        (trial.best,),
+        log_likelihood(circuit, rows.held, n_jobs=rows.n_jobs),
+        work_of(trial, rows),
+    )
     averages = [own]
     for way in ways(size, search, rows.table.shape):
         affordable = _affordable(way, trial, making)
@@ -122,8 +128,11 @@ def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
             averages[0] = _with(own, making)
         elif affordable:
             averages.append(_with(_begun(affordable, making), making))
-    averages += [_of_points(way, making)
-                 for way in continuous_ways(rows, search) if point_epochs(way.size.num_latents, making)]
+    averages += [
+        _of_points(way, making)
+        for way in continuous_ways(rows, search)
+        if point_epochs(way.size.num_latents, making)
+    ]
     averages += _of_kernels(making)
     if averages[0] is own and not averages[1:]:
         return None
@@ -134,12 +143,18 @@ def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
     largest = int(np.argmax(shares))
     joint = averages[largest]
     size, members = joint.way.size, len(joint.members)
-    first_looks = JOINT_BETWEEN_LOOKS * (PATIENCE + 1) * members * work_of_epoch(size.num_latents, rows)
+    first_looks = (
+        JOINT_BETWEEN_LOOKS * (PATIENCE + 1) * members * work_of_epoch(size.num_latents, rows)
+    )
     are_trees = members > 1 and joint.way.num_parts == 1 and not joint.way.num_points
-    taken = sum(model.num_parameters for model, share in zip(models, shares, strict=True) if share > 0)
+    taken = sum(
+        model.num_parameters for model, share in zip(models, shares, strict=True) if share > 0
+    )
     holds = taken + models[largest].num_parameters <= search.max_parameters
     if search.joint and are_trees and holds and making.affords(first_looks):
-        together, joint_trial = fitted_together(rows, models[largest], size, making.limited(size.num_latents, members))
+        together, joint_trial = fitted_together(
+            rows, models[largest], size, making.limited(size.num_latents, members)
+        )
         making.note(joint_trial)
         models.append(together)
         logs.append(log_likelihood(together, rows.held, n_jobs=rows.n_jobs))
@@ -151,7 +166,10 @@ def _affordable(way: Way, trial: Trial, making: Making) -> Way | None:
     """The way, if it can afford the epochs of a fit; behind cuts with fewer states, where that fit still gained."""
     states = way.size.num_latents
     goes_down = way.num_parts > 1 and still_gained(trial, making.search.tolerance)
-    while not (making.affords(expected_work(trial, states, making.rows)) and _holds(way.num_parts, states, making)):
+    while not (
+        making.affords(expected_work(trial, states, making.rows))
+        and _holds(way.num_parts, states, making)
+    ):
         if not goes_down or states == 1:
             return None
         states //= 2
@@ -162,17 +180,27 @@ def _grown(averages: list[Average], making: Making) -> list[Average]:
     """The averages with more members, that first which gains most for its work, as long as one promises enough."""
     search, averages = making.search, list(averages)
     while True:
-        weights, _ = best_weights(np.array([average.logs for average in averages]), search.tolerance)
+        weights, _ = best_weights(
+            np.array([average.logs for average in averages]), search.tolerance
+        )
         weights[weights < SMALL_SHARE / len(weights)] = 0.0
         counts = np.array([len(average.members) for average in averages])
         works = np.array([average.work for average in averages]) / counts
-        sizes = np.array([sum(member.num_parameters for member in average.members) for average in averages])
+        sizes = np.array(
+            [sum(member.num_parameters for member in average.members) for average in averages]
+        )
         holds = sizes / counts <= search.max_parameters - sizes[weights > 0].sum()
         promises = weights * [average.promise(search.num_trees) for average in averages]
-        goes_on = holds & (works <= making.left()) & (promises > search.tolerance / max((counts > 1).sum(), 1))
+        goes_on = (
+            holds
+            & (works <= making.left())
+            & (promises > search.tolerance / max((counts > 1).sum(), 1))
+        )
         if not goes_on.any():
             return averages
-        rates = weights * [average.promise(len(average.members) + 1) for average in averages] / works
+        rates = (
+            weights * [average.promise(len(average.members) + 1) for average in averages] / works
+        )
         k = int(np.argmax(np.where(goes_on, rates, -1.0)))
         averages[k] = _with(averages[k], making)
 
@@ -180,15 +208,21 @@ def _grown(averages: list[Average], making: Making) -> list[Average]:
 def _holds(num_parts: int, num_latents: int, making: Making) -> bool:
     """Whether two members have `max_parameters` at most: in each part K^2 weights for each column, and its inputs."""
     rows = making.rows
-    of_one = num_parts * num_latents * (num_latents * rows.table.shape[1] + int(rows.categories.sum()))
+    of_one = (
+        num_parts * num_latents * (num_latents * rows.table.shape[1] + int(rows.categories.sum()))
+    )
     return bool(2 * of_one <= making.search.max_parameters)
 
 
 def _begun(way: Way, making: Making) -> Average:
     """The first member; behind cuts, with twice as many states as long as it gains by them."""
     best = _one(way, 1, making)
-    while (way.num_parts > 1 and 2 * best.way.size.num_latents <= max(making.search.num_latents)
-           and making.affords(4 * best.work) and _holds(way.num_parts, 2 * best.way.size.num_latents, making)):
+    while (
+        way.num_parts > 1
+        and 2 * best.way.size.num_latents <= max(making.search.num_latents)
+        and making.affords(4 * best.work)
+        and _holds(way.num_parts, 2 * best.way.size.num_latents, making)
+    ):
         size = best.way.size._replace(num_latents=2 * best.way.size.num_latents)
         larger = _one(Way(way.num_parts, size), 1, making)
         if not larger.means[0] - best.means[0] > making.search.tolerance:
@@ -227,8 +261,13 @@ def _of_kernels(making: Making) -> list[Average]:
 def _with(average: Average, making: Making) -> Average:
     """The average with one more member."""
     one = _one(average.way, len(average.members) + 1, making)
-    return Average(average.way, average.members + one.members, average.means + one.means,
-                   np.logaddexp(average.total, one.total), average.work + one.work)
+    return Average(
+        average.way,
+        average.members + one.members,
+        average.means + one.means,
+        np.logaddexp(average.total, one.total),
+        average.work + one.work,
+    )
 
 
 def _one(way: Way, number: int, making: Making) -> Average:
@@ -238,14 +277,22 @@ def _one(way: Way, number: int, making: Making) -> Average:
     member: Circuit | Mixture
     if way.num_points:
         least = _least(way, making) if number == 1 else -np.inf
-        member, trial = fitted_points(rows, way.num_points, way.size, search, generator, f"continuous, {number}", least)
+        member, trial = fitted_points(
+            rows, way.num_points, way.size, search, generator, f"continuous, {number}", least
+        )
     elif way.num_parts == 1:
         drawn = rows.table[generator.integers(len(rows.table), size=len(rows.table))]
         tree = chow_liu_tree(drawn, num_categories=rows.categories)
         member, trial = fitted_tree(rows, tree, way.size, search, generator, f"tree {number}")
     else:
-        member, trial = fitted_parts(rows, way.num_parts, way.size, search, generator,
-                                     f"up to {way.num_parts} parts, {number}")
+        member, trial = fitted_parts(
+            rows,
+            way.num_parts,
+            way.size,
+            search,
+            generator,
+            f"up to {way.num_parts} parts, {number}",
+        )
     logs = log_likelihood(member, rows.held, n_jobs=rows.n_jobs)
     for circuit in member.circuits if isinstance(member, Mixture) else (member,):
         drop_work(circuit)  # there may be hundreds
@@ -263,7 +310,10 @@ def _limited(way: Way, number: int, making: Making) -> LearnSearch:
 def _least(way: Way, making: Making) -> float:
     """What the first continuous mixture must promise early: where it may not have all its epochs, the best so far."""
     all_epochs = min(MOST_POINT_EPOCHS, making.search.num_epochs)
-    is_costly = all_epochs * work_of_epoch(way.size.num_latents, making.rows) > LARGEST_POINT_SHARE * making.left()
+    is_costly = (
+        all_epochs * work_of_epoch(way.size.num_latents, making.rows)
+        > LARGEST_POINT_SHARE * making.left()
+    )
     return max(trial.best for trial in making.trials) if is_costly else -np.inf
 
 

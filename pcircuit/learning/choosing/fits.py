@@ -3,6 +3,7 @@
 Each takes the training rows and those that judge (`Rows`), and returns the model as it was at its best look at the
 latter, with the curve (`Trial`).
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -54,8 +55,14 @@ def merged(table: Evidence) -> tuple[Evidence, Floats]:
     return rows, counts.astype(np.float64)
 
 
-def fitted_tree(rows: Rows, tree: Ints, size: Size, search: LearnSearch, generator: np.random.Generator,
-                name: str) -> tuple[Circuit, Trial]:
+def fitted_tree(
+    rows: Rows,
+    tree: Ints,
+    size: Size,
+    search: LearnSearch,
+    generator: np.random.Generator,
+    name: str,
+) -> tuple[Circuit, Trial]:
     """A Hidden Chow-Liu tree of all rows.
 
     Parameters
@@ -79,7 +86,9 @@ def fitted_tree(rows: Rows, tree: Ints, size: Size, search: LearnSearch, generat
     return fitted_from(rows, start, size, search, name)
 
 
-def fitted_from(rows: Rows, start: Circuit, size: Size, search: LearnSearch, name: str) -> tuple[Circuit, Trial]:
+def fitted_from(
+    rows: Rows, start: Circuit, size: Size, search: LearnSearch, name: str
+) -> tuple[Circuit, Trial]:
     """A circuit of all rows, from given start values.
 
     Parameters
@@ -98,15 +107,28 @@ def fitted_from(rows: Rows, start: Circuit, size: Size, search: LearnSearch, nam
     model : Circuit
     trial : Trial
     """
+
     def step(circuit: Circuit, epochs: int) -> tuple[Circuit, Floats]:
-        return fit_em(circuit, rows.rows, weights=rows.counts, num_epochs=epochs, pseudocount=size.pseudocount,
-                      n_jobs=rows.n_jobs)
+        return fit_em(
+            circuit,
+            rows.rows,
+            weights=rows.counts,
+            num_epochs=epochs,
+            pseudocount=size.pseudocount,
+            n_jobs=rows.n_jobs,
+        )
 
     return _until_worse(start, step, rows, search, EPOCHS_BETWEEN_LOOKS, (name, *size))
 
 
-def fitted_parts(rows: Rows, num_parts: int, size: Size, search: LearnSearch, generator: np.random.Generator,
-                 name: str) -> tuple[Mixture, Trial]:
+def fitted_parts(
+    rows: Rows,
+    num_parts: int,
+    size: Size,
+    search: LearnSearch,
+    generator: np.random.Generator,
+    name: str,
+) -> tuple[Mixture, Trial]:
     """A Hidden Chow-Liu tree for each part of a random division of the rows, all trained for equally many epochs.
 
     The training mean of the trial counts each row under its own part alone, a lower bound on that of the mixture.
@@ -131,20 +153,44 @@ def fitted_parts(rows: Rows, num_parts: int, size: Size, search: LearnSearch, ge
     tables = [rows.table[part] for part in random_parts(rows.table, num_parts, generator)]
     shares = np.array([len(table) for table in tables]) / len(rows.table)
     merged_tables = [merged(table) for table in tables]
-    start = Mixture([hclt(table, size.num_latents, rows.categories, rng=generator,
-                          tree=chow_liu_tree(table, num_categories=rows.categories)) for table in tables], shares)
+    start = Mixture(
+        [
+            hclt(
+                table,
+                size.num_latents,
+                rows.categories,
+                rng=generator,
+                tree=chow_liu_tree(table, num_categories=rows.categories),
+            )
+            for table in tables
+        ],
+        shares,
+    )
 
     def step(model: Mixture, epochs: int) -> tuple[Mixture, Floats]:
-        fits = [fit_em(circuit, part, weights=counts, num_epochs=epochs, pseudocount=size.pseudocount,
-                       n_jobs=rows.n_jobs)
-                for circuit, (part, counts) in zip(model.circuits, merged_tables, strict=True)]
-        mean = sum(share * (history[-1] + np.log(share)) for share, (_, history) in zip(shares, fits, strict=True))
+        fits = [
+            fit_em(
+                circuit,
+                part,
+                weights=counts,
+                num_epochs=epochs,
+                pseudocount=size.pseudocount,
+                n_jobs=rows.n_jobs,
+            )
+            for circuit, (part, counts) in zip(model.circuits, merged_tables, strict=True)
+        ]
+        mean = sum(
+            share * (history[-1] + np.log(share))
+            for share, (_, history) in zip(shares, fits, strict=True)
+        )
         return Mixture([circuit for circuit, _ in fits], shares), np.array([mean])
 
     return _until_worse(start, step, rows, search, EPOCHS_BETWEEN_LOOKS, (name, *size))
 
 
-def fitted_together(rows: Rows, mixture: Mixture, size: Size, search: LearnSearch) -> tuple[Mixture, Trial]:
+def fitted_together(
+    rows: Rows, mixture: Mixture, size: Size, search: LearnSearch
+) -> tuple[Mixture, Trial]:
     """A mixture all of whose circuits learn from all rows, each mostly from those that it explains best.
 
     Parameters
@@ -160,15 +206,31 @@ def fitted_together(rows: Rows, mixture: Mixture, size: Size, search: LearnSearc
     model : Mixture
     trial : Trial
     """
+
     def step(model: Mixture, epochs: int) -> tuple[Mixture, Floats]:
-        return fit_mixture(model, rows.rows, weights=rows.counts, num_epochs=epochs, pseudocount=size.pseudocount,
-                           n_jobs=rows.n_jobs)
+        return fit_mixture(
+            model,
+            rows.rows,
+            weights=rows.counts,
+            num_epochs=epochs,
+            pseudocount=size.pseudocount,
+            n_jobs=rows.n_jobs,
+        )
 
-    return _until_worse(mixture, step, rows, search, JOINT_BETWEEN_LOOKS, ("all trees together", *size))
+    return _until_worse(
+        mixture, step, rows, search, JOINT_BETWEEN_LOOKS, ("all trees together", *size)
+    )
 
 
-def fitted_points(rows: Rows, num_points: int, size: Size, search: LearnSearch, generator: np.random.Generator,
-                  name: str, least: float = -np.inf) -> tuple[Mixture, Trial]:
+def fitted_points(
+    rows: Rows,
+    num_points: int,
+    size: Size,
+    search: LearnSearch,
+    generator: np.random.Generator,
+    name: str,
+    least: float = -np.inf,
+) -> tuple[Mixture, Trial]:
     """A mixture over a continuous hidden variable, at so many points.
 
     Parameters
@@ -191,14 +253,24 @@ def fitted_points(rows: Rows, num_points: int, size: Size, search: LearnSearch, 
     trial : Trial
     """
     epochs = min(search.num_epochs, MOST_POINT_EPOCHS)
-    fitted = continuous_mixture(rows.table, rows.held, rows.categories, num_points, generator, num_epochs=epochs,
-                                tolerance=search.tolerance, least=least)
-    return fitted.mixture, Trial(name, *size, np.arange(1, len(fitted.validation) + 1), fitted.training,
-                                 fitted.validation)
+    fitted = continuous_mixture(
+        rows.table,
+        rows.held,
+        rows.categories,
+        num_points,
+        generator,
+        num_epochs=epochs,
+        tolerance=search.tolerance,
+        least=least,
+    )
+    return fitted.mixture, Trial(
+        name, *size, np.arange(1, len(fitted.validation) + 1), fitted.training, fitted.validation
+    )
 
 
-def fitted_kernels(rows: Rows, num_kernels: int, size: Size, generator: np.random.Generator
-                   ) -> tuple[Mixture, Trial, Floats]:
+def fitted_kernels(
+    rows: Rows, num_kernels: int, size: Size, generator: np.random.Generator
+) -> tuple[Mixture, Trial, Floats]:
     """A kernel around each of so many different rows.
 
     Parameters
@@ -220,15 +292,33 @@ def fitted_kernels(rows: Rows, num_kernels: int, size: Size, generator: np.rando
         Log-likelihoods of the rows that judge.
     """
     n = len(rows.rows)
-    some = np.arange(n) if num_kernels == n else np.sort(generator.choice(n, num_kernels, replace=False))
+    some = (
+        np.arange(n)
+        if num_kernels == n
+        else np.sort(generator.choice(n, num_kernels, replace=False))
+    )
     model = row_kernels(rows.rows[some], rows.counts[some], rows.categories, size.pseudocount)
-    training, logs = (log_likelihood(model, judging, n_jobs=rows.n_jobs)
-                      for judging in (rows.rows[some[:KERNEL_ROWS]], rows.held))
-    return model, Trial("kernels", *size, np.array([1]), training.mean(keepdims=True), logs.mean(keepdims=True)), logs
+    training, logs = (
+        log_likelihood(model, judging, n_jobs=rows.n_jobs)
+        for judging in (rows.rows[some[:KERNEL_ROWS]], rows.held)
+    )
+    return (
+        model,
+        Trial(
+            "kernels", *size, np.array([1]), training.mean(keepdims=True), logs.mean(keepdims=True)
+        ),
+        logs,
+    )
 
 
-def _until_worse(model: Any, step: Callable[[Any, int], tuple[Any, Floats]], rows: Rows, search: LearnSearch,
-                 between: int, what: tuple[str, int, float]) -> tuple[Any, Trial]:
+def _until_worse(
+    model: Any,
+    step: Callable[[Any, int], tuple[Any, Floats]],
+    rows: Rows,
+    search: LearnSearch,
+    between: int,
+    what: tuple[str, int, float],
+) -> tuple[Any, Trial]:
     """EM until the validation rows gain no more; the model of the best look, and the curve."""
     best, highest, passed, misses = model, -np.inf, -np.inf, 0
     looks: list[tuple[int, float, float]] = []
@@ -237,7 +327,9 @@ def _until_worse(model: Any, step: Callable[[Any, int], tuple[Any, Floats]], row
         mean = float(log_likelihood(model, rows.held, n_jobs=rows.n_jobs).mean())
         looks.append((min(epochs + between, search.num_epochs), float(history[-1]), mean))
         best, highest = (model, mean) if mean > highest or not looks[:-1] else (best, highest)
-        passed, misses = (mean, 0) if mean - passed > search.tolerance else (passed, misses + 1)  # small gains add up
+        passed, misses = (
+            (mean, 0) if mean - passed > search.tolerance else (passed, misses + 1)
+        )  # small gains add up
         if misses == PATIENCE:
             break
     epochs_done, training, validation = (np.array(column) for column in zip(*looks, strict=True))

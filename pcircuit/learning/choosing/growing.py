@@ -10,6 +10,7 @@ Broeck 2022).  Unit i of a region becomes units 2i and 2i + 1, product p of unit
 Without noise the distribution is the same, since both copies of a unit are equal.  With it, each number is multiplied
 by exp(noise z), z standard normal, and rows are divided by their sums.
 """
+
 from __future__ import annotations
 
 import numpy as np

@@ -24,6 +24,7 @@ all units together are wrong in the same direction: a category that never occurs
 a test of a thousand rows against the circuit's own means finds that.  A step with a small pseudocount sets these means
 to those of the rows, and hardly moves what each unit stands for.
 """
+
 from __future__ import annotations
 
 import logging
@@ -53,9 +54,16 @@ HELD_SHARE, MOST_HELD = 0.1, 10_000  # of the rows, where no validation rows are
 NOISE = 1.0  # between the copies of a state that is split
 
 
-def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categories: ArrayLike | None = None,
-          search: LearnSearch | None = None, rng: Seed = 0, n_jobs: int | None = None,
-          progress: bool = False) -> Learned:
+def learn(
+    data: ArrayLike,
+    validation: ArrayLike | None = None,
+    *,
+    num_categories: ArrayLike | None = None,
+    search: LearnSearch | None = None,
+    rng: Seed = 0,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Learned:
     """Learn a circuit, or a mixture of circuits, from a table: structure, size, smoothing and parameters.
 
     Maximises the mean log-likelihood of the validation rows over Hidden Chow-Liu trees and mixtures of them, in the
@@ -123,18 +131,30 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
     >>> learned.circuit.num_variables, learned.validation_log_likelihood > -3
     (5, True)
     """
-    generator, _, search = check_generator(rng), count_jobs(n_jobs), LearnSearch() if search is None else search
+    generator, _, search = (
+        check_generator(rng),
+        count_jobs(n_jobs),
+        LearnSearch() if search is None else search,
+    )
     if not isinstance(search, LearnSearch):
-        raise TypeError(f"`search` must be a pcircuit.LearnSearch, or None, found {type(search).__name__}")
+        raise TypeError(
+            f"`search` must be a pcircuit.LearnSearch, or None, found {type(search).__name__}"
+        )
     rows = _split(data, validation, num_categories, generator, n_jobs)
     trials: list[Trial] = []
     fits = len(search.num_latents) + len(search.pseudocounts) - 1
     if search.num_trees > 1:  # about: cheap ones are more
         fits += search.num_trees + 2 * (len(search.num_parts) + 2) + len(search.bandwidths)
     with EMWatch(progress=check_flag(progress, "progress")).bar(fits) as (advance, _):
+
         def note(trial: Trial) -> float:
-            LOG.info("%s, %d states, pseudocount %g: validation %.4f", trial.name, trial.num_latents, trial.pseudocount,
-                     trial.best)
+            LOG.info(
+                "%s, %d states, pseudocount %g: validation %.4f",
+                trial.name,
+                trial.num_latents,
+                trial.pseudocount,
+                trial.best,
+            )
             trials.append(trial)
             advance(trial.best)
             return trial.best
@@ -151,21 +171,30 @@ def learn(data: ArrayLike, validation: ArrayLike | None = None, *, num_categorie
     return Learned(last, mixture, float(logs.mean()), error, tuple(trials))
 
 
-def _split(data: ArrayLike, validation: ArrayLike | None, num_categories: ArrayLike | None,
-           generator: np.random.Generator, n_jobs: int | None) -> Rows:
+def _split(
+    data: ArrayLike,
+    validation: ArrayLike | None,
+    num_categories: ArrayLike | None,
+    generator: np.random.Generator,
+    n_jobs: int | None,
+) -> Rows:
     """Checked tables, equal training rows merged, and the tree of the training rows."""
     table, categories = checked_table(data, num_categories)
     if validation is None:
         if len(table) < 2:
-            raise ValueError("`data` must have at least two rows, one of them to choose by, found one: give "
-                             "`validation`")
+            raise ValueError(
+                "`data` must have at least two rows, one of them to choose by, found one: give "
+                "`validation`"
+            )
         order = generator.permutation(len(table))
         held_rows = min(max(int(HELD_SHARE * len(table)), 1), MOST_HELD)
         held, table = table[np.sort(order[:held_rows])], table[np.sort(order[held_rows:])]
     else:
         held, held_categories = checked_table(validation, None, "validation")
         if held.shape[1] != table.shape[1]:
-            raise ValueError(f"`validation` must have the {table.shape[1]} columns of `data`, found {held.shape[1]}")
+            raise ValueError(
+                f"`validation` must have the {table.shape[1]} columns of `data`, found {held.shape[1]}"
+            )
         if num_categories is not None:  # not before: it has one for each column of `data`
             held, held_categories = checked_table(held, categories, "validation")
         categories = np.maximum(categories, held_categories)
@@ -179,7 +208,9 @@ def _single(making: Making) -> tuple[Circuit, Trial]:
 
     def fitted(num_latents: int, pseudocount: float, name: str) -> tuple[Circuit, Trial]:
         limited = making.limited(num_latents, share=LARGEST_SHARE)
-        found = fitted_tree(rows, rows.tree, Size(num_latents, pseudocount), limited, generator, name)
+        found = fitted_tree(
+            rows, rows.tree, Size(num_latents, pseudocount), limited, generator, name
+        )
         note(found[1])
         return found
 
@@ -188,13 +219,22 @@ def _single(making: Making) -> tuple[Circuit, Trial]:
         if not making.begins(num_latents, best[1]):
             break
         larger = fitted(num_latents, search.pseudocounts[0], "size")
-        if search.grow and num_latents == 2 * best[1].num_latents and making.begins(num_latents, best[1]):
-            size, start = Size(num_latents, search.pseudocounts[0]), grown(best[0], NOISE, generator)
+        if (
+            search.grow
+            and num_latents == 2 * best[1].num_latents
+            and making.begins(num_latents, best[1])
+        ):
+            size, start = (
+                Size(num_latents, search.pseudocounts[0]),
+                grown(best[0], NOISE, generator),
+            )
             limited = making.limited(num_latents, share=LARGEST_SHARE)
             other = fitted_from(rows, start, size, limited, "size, grown")
             note(other[1])
             larger = max(larger, other, key=lambda one: one[1].best)
-        if not larger[1].best - best[1].best > search.tolerance:  # nor where a held-out row is impossible under both
+        if (
+            not larger[1].best - best[1].best > search.tolerance
+        ):  # nor where a held-out row is impossible under both
             break
         best = larger
     for pseudocount in search.pseudocounts[1:]:
@@ -205,7 +245,9 @@ def _single(making: Making) -> tuple[Circuit, Trial]:
     return best
 
 
-def _last_step(circuit: Circuit, trial: Trial, rows: Rows, search: LearnSearch, are_all: bool) -> Circuit:
+def _last_step(
+    circuit: Circuit, trial: Trial, rows: Rows, search: LearnSearch, are_all: bool
+) -> Circuit:
     """The circuit after one step of EM with little smoothing, from held-out rows as well if they are of the table.
 
     Without any, what smoothing has made possible would be impossible again.
@@ -221,9 +263,14 @@ def _warn_of_impossible(logs: Floats, are_held: bool) -> None:
     """Say that the mean is minus infinity, which tells no two models apart: the first one tried is kept."""
     impossible = int(np.count_nonzero(logs == -np.inf))
     if impossible:
-        name = "`data` has among the rows set apart to choose by" if are_held else "`validation` has"
+        name = (
+            "`data` has among the rows set apart to choose by" if are_held else "`validation` has"
+        )
         model = "model learned from the others" if are_held else "learned model"
         rows = "row that is" if impossible == 1 else "rows that are"
-        warnings.warn(f"{name} {impossible} {rows} impossible under the {model}, so that its mean log-likelihood is "
-                      "-inf, by which models cannot be compared: let all `pseudocounts` of `search` be positive, or "
-                      "take such rows out", stacklevel=3)
+        warnings.warn(
+            f"{name} {impossible} {rows} impossible under the {model}, so that its mean log-likelihood is "
+            "-inf, by which models cannot be compared: let all `pseudocounts` of `search` be positive, or "
+            "take such rows out",
+            stacklevel=3,
+        )

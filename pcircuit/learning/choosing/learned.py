@@ -1,4 +1,5 @@
 """What `learn` found, and how it got there."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -89,12 +90,18 @@ class Learned:
         return self.circuit if self.mixture is None else self.mixture
 
     def __str__(self) -> str:
-        lines = [f"{'tried':<34}{'states':>7}{'smoothing':>11}{'epochs':>8}{'training':>12}{'validation':>12}"]
+        lines = [
+            f"{'tried':<34}{'states':>7}{'smoothing':>11}{'epochs':>8}{'training':>12}{'validation':>12}"
+        ]
         for trial in self.trials:
             at = int(np.argmax(trial.validation))
-            lines.append(f"{trial.name:<34}{trial.num_latents:>7}{trial.pseudocount:>11g}{trial.epochs[at]:>8}"
-                         f"{trial.training[at]:>12.4f}{trial.validation[at]:>12.4f}")
-        lines.append(f"{self.model}: validation {self.validation_log_likelihood:.4f} +- {self.standard_error:.4f}")
+            lines.append(
+                f"{trial.name:<34}{trial.num_latents:>7}{trial.pseudocount:>11g}{trial.epochs[at]:>8}"
+                f"{trial.training[at]:>12.4f}{trial.validation[at]:>12.4f}"
+            )
+        lines.append(
+            f"{self.model}: validation {self.validation_log_likelihood:.4f} +- {self.standard_error:.4f}"
+        )
         return "\n".join(lines)
 
     def plot(self, *, ax: Any = None) -> Any:
@@ -115,9 +122,15 @@ class Learned:
             If matplotlib is missing.
         """
         from pcircuit.pictures.canvas import axes_or_new, plain_frame
+
         ax = axes_or_new(ax)
         for trial in self.trials:
-            ax.plot(trial.epochs, trial.validation, marker=".", label=f"{trial.name}, {trial.num_latents} states")
+            ax.plot(
+                trial.epochs,
+                trial.validation,
+                marker=".",
+                label=f"{trial.name}, {trial.num_latents} states",
+            )
         ax.set_xlabel("epochs of EM")
         ax.set_ylabel("mean log-likelihood of validation rows (nats)")
         ax.legend(fontsize="small")

@@ -14,6 +14,7 @@ different ways (Di Mauro et al. 2021).
 Here a part's model is learned from its rows and remains a distribution over *all* columns, smoothed like any other,
 so that the cuts decide only from which rows it is learned, and the sum above is a plain mixture.
 """
+
 from __future__ import annotations
 
 import numpy as np

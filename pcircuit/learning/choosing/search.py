@@ -1,4 +1,5 @@
 """What `learn` tries: sizes, smoothing, how many trees, and when it stops."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -101,16 +102,28 @@ class LearnSearch:
     tolerance: float = 1e-3
     grow: bool = True
     max_work: float = 2.5e12
-    max_parameters: float = 2.0 ** 26
+    max_parameters: float = 2.0**26
 
     def __post_init__(self) -> None:
-        for name, check in (("num_latents", _whole), ("pseudocounts", _number), ("num_parts", _parts),
-                            ("bandwidths", _share)):
+        for name, check in (
+            ("num_latents", _whole),
+            ("pseudocounts", _number),
+            ("num_parts", _parts),
+            ("bandwidths", _share),
+        ):
             values = getattr(self, name)
             values = values.tolist() if isinstance(values, np.ndarray) else values
-            if isinstance(values, str) or not isinstance(values, Sequence) or not (len(values) or name in MAY_BE_EMPTY):
-                raise TypeError(f"`{name}` must be a sequence of at least one number, found {values!r}")
-            object.__setattr__(self, name, tuple(check(value, f"{name}[{i}]") for i, value in enumerate(values)))
+            if (
+                isinstance(values, str)
+                or not isinstance(values, Sequence)
+                or not (len(values) or name in MAY_BE_EMPTY)
+            ):
+                raise TypeError(
+                    f"`{name}` must be a sequence of at least one number, found {values!r}"
+                )
+            object.__setattr__(
+                self, name, tuple(check(value, f"{name}[{i}]") for i, value in enumerate(values))
+            )
         for name, least in (("num_trees", 1), ("num_epochs", 1), ("num_points", 0)):
             object.__setattr__(self, name, check_whole_number(getattr(self, name), name, least))
         check_flag(self.grow, "grow")

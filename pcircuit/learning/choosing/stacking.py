@@ -18,6 +18,7 @@ for next to nothing; but not the only one under which some row is possible.  Tha
 reason to leave them out.  That was tried, and lost on test rows: models that agree on the whole still err in different
 places.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -63,7 +64,9 @@ def chosen_weights(logs: Floats, tolerance: float) -> tuple[Floats, float]:
     weights, mean = best_weights(logs, tolerance)
     kept = np.arange(len(logs))
     while len(small := np.flatnonzero(weights < SMALL_SHARE / len(logs))):
-        without = (np.delete(kept, place) for place in small[np.argsort(weights[small], kind="stable")])
+        without = (
+            np.delete(kept, place) for place in small[np.argsort(weights[small], kind="stable")]
+        )
         fewer = next((some for some in without if _are_possible(logs[some])), None)
         if fewer is None:
             break

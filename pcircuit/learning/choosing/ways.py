@@ -16,6 +16,7 @@
 * a kernel around every row (`row_kernels`), one member for each of some bandwidths: no learning, and next to nothing
   for most rows, but tens of nats for those that are nearly copies of others.
 """
+
 from __future__ import annotations
 
 import math
@@ -29,8 +30,10 @@ from pcircuit.learning.products.product_mixture import CIRCUIT_PRODUCTS
 
 LARGEST_POINT_SHARE = 1 / 2  # of what is left, for a continuous mixture
 MULTIPLICATIONS = 2  # in its matrix products, which take about the time of one in EM
-MOST_KERNELS = 2 ** 14  # as many as take about as long to evaluate as two continuous mixtures
-MOST_LOGITS = 2 ** 24  # of all points of a continuous mixture: 64 MB, of which there are some copies for a time
+MOST_KERNELS = 2**14  # as many as take about as long to evaluate as two continuous mixtures
+MOST_LOGITS = (
+    2**24
+)  # of all points of a continuous mixture: 64 MB, of which there are some copies for a time
 
 
 class Way(NamedTuple):
@@ -38,7 +41,9 @@ class Way(NamedTuple):
 
     num_parts: int  # 1: trees of bootstrap samples
     size: Size
-    num_points: int = 0  # of a continuous mixture, or kernels; then as many states as a tree of equal cost
+    num_points: int = (
+        0  # of a continuous mixture, or kernels; then as many states as a tree of equal cost
+    )
 
 
 def ways(size: Size, search: LearnSearch, shape: tuple[int, ...]) -> list[Way]:
@@ -91,7 +96,12 @@ def continuous_ways(rows: Rows, search: LearnSearch) -> list[Way]:
     """
     (N, V), num_logits = rows.table.shape, int((rows.categories - 1).sum())
     of_point = int(rows.categories.sum()) + 1  # parameters: probabilities, and a weight
-    most = min(search.num_points, N, MOST_LOGITS // max(num_logits, 1), int(search.max_parameters // (2 * of_point)))
+    most = min(
+        search.num_points,
+        N,
+        MOST_LOGITS // max(num_logits, 1),
+        int(search.max_parameters // (2 * of_point)),
+    )
     if most < CIRCUIT_PRODUCTS or V == 1 or not num_logits:
         return []
     points = 2 ** (most.bit_length() - 1)
@@ -113,7 +123,10 @@ def point_epochs(num_latents: int, making: Making) -> int:
     int
         0 where a continuous mixture would end before it has learned much.
     """
-    work, most = work_of_epoch(num_latents, making.rows), min(MOST_POINT_EPOCHS, making.search.num_epochs)
+    work, most = (
+        work_of_epoch(num_latents, making.rows),
+        min(MOST_POINT_EPOCHS, making.search.num_epochs),
+    )
     if making.affords(most * work):
         return most
     epochs = min(int(LARGEST_POINT_SHARE * making.left() / work), most)
@@ -147,4 +160,6 @@ def states_of_kernels(num_kernels: int, rows: Rows) -> int:
     -------
     int
     """
-    return states_of_work(float(num_kernels) * (len(rows.held) + KERNEL_ROWS) * rows.rows.shape[1], rows)
+    return states_of_work(
+        float(num_kernels) * (len(rows.held) + KERNEL_ROWS) * rows.rows.shape[1], rows
+    )

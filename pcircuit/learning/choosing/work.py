@@ -16,6 +16,7 @@ be worth more with few epochs than it with many: so that is begun, too, if a qua
 A size that gained no more has begun to overfit, and more states rarely help.  Whatever was guessed, single trees and
 the first two members of a way end with a quarter of what is left, all others where nothing is left.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -81,7 +82,9 @@ def work_of_epoch(num_latents: int, rows: Rows) -> float:
     float
         That of a circuit for each part of the rows, too, as each row is in one part.
     """
-    return float(len(rows.rows)) * num_latents * (_sums(rows) * num_latents + LOOK_UP * len(rows.tree))
+    return (
+        float(len(rows.rows)) * num_latents * (_sums(rows) * num_latents + LOOK_UP * len(rows.tree))
+    )
 
 
 def states_of_work(work: float, rows: Rows) -> int:
@@ -97,7 +100,7 @@ def states_of_work(work: float, rows: Rows) -> int:
     int
     """
     each, sums, inputs = work / len(rows.rows), _sums(rows), LOOK_UP * len(rows.tree)
-    states = (np.sqrt(inputs ** 2 + 4 * sums * each) - inputs) / (2 * sums) if sums else each / inputs
+    states = (np.sqrt(inputs**2 + 4 * sums * each) - inputs) / (2 * sums) if sums else each / inputs
     return max(int(np.ceil(states - 1e-9)), 1)
 
 
@@ -129,7 +132,9 @@ def still_gained(trial: Trial, tolerance: float) -> bool:
     bool
     """
     means = trial.validation.tolist()
-    return len(means) > 1 and means[-1] - means[-2] > tolerance  # not where a row is impossible at both looks
+    return (
+        len(means) > 1 and means[-1] - means[-2] > tolerance
+    )  # not where a row is impossible at both looks
 
 
 def expected_work(trial: Trial, num_latents: int, rows: Rows) -> float:

@@ -7,6 +7,7 @@ for the next pair without a look at the cells that no row touched.  All of these
 Counts are small whole numbers, and pairs with as many cells share the pseudocount of a cell: f is computed once for
 each small count, and looked up from then on.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -28,7 +29,10 @@ def information_of_pairs(codes, categories, same, constants, table, out):
     c_x, c_y = categories
     pseudocount, step = constants
     of_x, of_y = np.zeros(c_x.max(), np.int64), np.zeros(c_y.max(), np.int64)
-    known, sizes = np.empty((3, LOOKED_UP)), np.zeros(3, np.int64)  # f of counts of x, y and both, with so many cells
+    known, sizes = (
+        np.empty((3, LOOKED_UP)),
+        np.zeros(3, np.int64),
+    )  # f of counts of x, y and both, with so many cells
     for i in range(len(x)):
         for j in range(i if same else 0, len(y)):
             columns = c_y[j]
@@ -53,8 +57,9 @@ def information_of_pairs(codes, categories, same, constants, table, out):
                     table[u * columns + v] = 0
                     touched += 1
             joint += (cells - touched) * looked_up(0, share, step, known[2])
-            single = (emptied(of_x, c_x[i], pseudocount, step, known[0])
-                      + emptied(of_y, columns, pseudocount, step, known[1]))
+            single = emptied(of_x, c_x[i], pseudocount, step, known[0]) + emptied(
+                of_y, columns, pseudocount, step, known[1]
+            )
             seen = total + pseudocount  # of which `step` is a small part, but where no row is
             out[i, j] = np.log(seen) - (single - joint) * step / seen if total > 0 else 0.0
             if same:

@@ -22,6 +22,7 @@ the integral than that over 1,024.
 References: A. Correia, G. Gala, E. Quaeghebeur, C. de Campos and R. Peharz (2023), Continuous mixtures of tractable
 probabilistic models, AAAI.
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -44,12 +45,16 @@ from pcircuit.learning.products.product_mixture import CIRCUIT_PRODUCTS, product
 
 DIMENSIONS, WIDTH = 16, 128  # d, and hidden units of the decoder
 LEARNING_POINTS, SHIFTS = 1024, 64  # points of a batch, and sets of them
-RATE, LEAST_STEPS, MOST_STEPS = 0.008, 32, 200  # of Adam; steps of an epoch, where there are rows for them
+RATE, LEAST_STEPS, MOST_STEPS = (
+    0.008,
+    32,
+    200,
+)  # of Adam; steps of an epoch, where there are rows for them
 BATCH, SMALLEST_BATCH = 256, 16  # rows of a step
 HALVED_AFTER, ENDED_AFTER = 2, 6  # looks without a gain
 JUDGED_AFTER = 8  # looks, if it has to be as good as something else
-HELD_BLOCK, MOST_CODED = 1000, 2 ** 22  # rows that are evaluated at a time, and indicators of them
-EDGE = 2.0 ** -24  # of the unit interval, whose ends are infinitely far out
+HELD_BLOCK, MOST_CODED = 1000, 2**22  # rows that are evaluated at a time, and indicators of them
+EDGE = 2.0**-24  # of the unit interval, whose ends are infinitely far out
 
 
 class Fitted(NamedTuple):
@@ -60,9 +65,17 @@ class Fitted(NamedTuple):
     validation: Floats
 
 
-def continuous_mixture(table: Evidence, held: Evidence, num_categories: Ints, num_points: int,
-                       generator: np.random.Generator, *, num_epochs: int = 40, tolerance: float = 1e-3,
-                       least: float = -np.inf) -> Fitted:
+def continuous_mixture(
+    table: Evidence,
+    held: Evidence,
+    num_categories: Ints,
+    num_points: int,
+    generator: np.random.Generator,
+    *,
+    num_epochs: int = 40,
+    tolerance: float = 1e-3,
+    least: float = -np.inf,
+) -> Fitted:
     """Learn a mixture over a continuous hidden variable.
 
     Parameters
@@ -119,7 +132,9 @@ def continuous_mixture(table: Evidence, held: Evidence, num_categories: Ints, nu
         if misses == ENDED_AFTER or (len(looks) == JUDGED_AFTER and promised(looks) < least):
             break
         learning.rate /= 1 + (misses > 0 and misses % HALVED_AFTER == 0)
-    return Fitted(_mixture(best, points, num_categories, logits), *map(np.array, zip(*looks, strict=True)))
+    return Fitted(
+        _mixture(best, points, num_categories, logits), *map(np.array, zip(*looks, strict=True))
+    )
 
 
 def promised(looks: list[tuple[float, float]]) -> float:
@@ -142,7 +157,7 @@ def promised(looks: list[tuple[float, float]]) -> float:
     -3.0
     """
     means = [mean for _, mean in looks]
-    return 2 * max(means) - max(means[:len(means) // 2])
+    return 2 * max(means) - max(means[: len(means) // 2])
 
 
 def work_of_points(num_points: int, num_rows: int, num_held: int, num_logits: int) -> int:
@@ -175,8 +190,14 @@ def _sizes(num_points: int, num_rows: int) -> tuple[int, int]:
 class _Learning:
     """What changes from step to step, beside the decoder: the order of the rows, the points, Adam's means, the rate."""
 
-    def __init__(self, table: Evidence, logits: Logits, generator: np.random.Generator, num_points: int,
-                 decoder: Decoder) -> None:
+    def __init__(
+        self,
+        table: Evidence,
+        logits: Logits,
+        generator: np.random.Generator,
+        num_points: int,
+        decoder: Decoder,
+    ) -> None:
         self.table, self.logits, self.generator, self.rate = table, logits, generator, RATE
         self.adam = Adam(decoder)
         learning, self.batch = _sizes(num_points, len(table))
@@ -184,10 +205,10 @@ class _Learning:
 
     def epoch(self, decoder: Decoder) -> Decoder:
         """The decoder after a pass over the rows."""
-        order = self.generator.permutation(len(self.table))[:MOST_STEPS * self.batch]
+        order = self.generator.permutation(len(self.table))[: MOST_STEPS * self.batch]
         for begin in range(0, max(len(order) - self.batch, 0) + 1, self.batch):
             points = self.sets[self.generator.integers(SHIFTS)]
-            rows = coded(self.table[order[begin:begin + self.batch]], self.logits)
+            rows = coded(self.table[order[begin : begin + self.batch]], self.logits)
             hidden, values = decoded(decoder, points)
             zeta = normalizers(values, self.logits)
             shares, _ = _shares(point_logs(rows, values, zeta))
@@ -212,7 +233,7 @@ def _mean_log(decoder: Decoder, points: Singles, rows: Evidence, logits: Logits)
     zeta, total = normalizers(values, logits), 0.0
     step = max(min(HELD_BLOCK, MOST_CODED // values.shape[1]), 1)
     for begin in range(0, len(rows), step):
-        some = coded(rows[begin:begin + step], logits)
+        some = coded(rows[begin : begin + step], logits)
         total += float(_shares(point_logs(some, values, zeta))[1].sum(dtype=np.float64))
     return total / len(rows) - float(np.log(len(points)))
 
@@ -220,7 +241,9 @@ def _mean_log(decoder: Decoder, points: Singles, rows: Evidence, logits: Logits)
 def _base(table: Evidence, logits: Logits) -> Singles:
     """(L,) logits of the frequencies of the columns, each category counted half a row more."""
     found = []
-    for v, count in zip(logits.with_logits.tolist(), np.diff([*logits.begins, len(logits.columns)]), strict=True):
+    for v, count in zip(
+        logits.with_logits.tolist(), np.diff([*logits.begins, len(logits.columns)]), strict=True
+    ):
         logs = np.log(np.bincount(table[table[:, v] >= 0, v], minlength=count + 1) + 0.5)
         found.append(logs[1:] - logs[0])
     return np.concatenate(found).astype(np.float32)
@@ -230,6 +253,7 @@ def _points(count: int, generator: np.random.Generator) -> Singles:
     """(count, d) points that fill the normal distribution evenly: a Sobol sequence, scrambled."""
     from scipy.special import ndtri
     from scipy.stats import qmc
+
     sequence = qmc.Sobol(DIMENSIONS, seed=generator).random(count)
     found: Singles = ndtri(np.clip(sequence, EDGE, 1 - EDGE)).astype(np.float32)
     return found

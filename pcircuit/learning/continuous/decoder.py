@@ -13,6 +13,7 @@ All numbers are single precision: they are estimates from batches of rows, and e
 The steps are those of Adam (Kingma and Ba 2015): with running means m of the gradients and v of their squares,
 corrected for starting at zero, a number moves by rate * m / (sqrt(v) + 1e-8).
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
@@ -23,7 +24,11 @@ from numpy.typing import NDArray
 Singles: TypeAlias = NDArray[np.float32]
 
 LEAK = np.float32(0.01)  # slope of a hidden unit below zero
-FIRST, SECOND, TINY = 0.9, 0.999, 1e-8  # decays of the means of Adam, and what keeps its ratio finite
+FIRST, SECOND, TINY = (
+    0.9,
+    0.999,
+    1e-8,
+)  # decays of the means of Adam, and what keeps its ratio finite
 SMALL_OUT = 0.1  # of the usual size: the first distributions of all points are nearly the same
 
 
@@ -50,7 +55,9 @@ def start(dimensions: int, width: int, base: Singles, generator: np.random.Gener
     -------
     Decoder
     """
-    inward = generator.standard_normal((dimensions, width), dtype=np.float32) * np.float32(np.sqrt(2 / dimensions))
+    inward = generator.standard_normal((dimensions, width), dtype=np.float32) * np.float32(
+        np.sqrt(2 / dimensions)
+    )
     outward = generator.standard_normal((width, len(base)), dtype=np.float32)
     outward *= np.float32(SMALL_OUT * np.sqrt(2 / width))
     return Decoder(inward, np.zeros(width, np.float32), outward, base)
@@ -116,9 +123,11 @@ class Adam:
     def step(self, decoder: Decoder, slopes: Decoder, rate: float) -> Decoder:
         """The decoder after one step along a gradient."""
         self._steps += 1
-        rate *= float(np.sqrt(1 - SECOND ** self._steps)) / (1 - FIRST ** self._steps)
+        rate *= float(np.sqrt(1 - SECOND**self._steps)) / (1 - FIRST**self._steps)
         found = []
-        for part, slope, mean, square in zip(decoder, slopes, self._means, self._squares, strict=True):
+        for part, slope, mean, square in zip(
+            decoder, slopes, self._means, self._squares, strict=True
+        ):
             mean += np.float32(1 - FIRST) * (slope - mean)
             square += np.float32(1 - SECOND) * (slope * slope - square)
             found.append(part + np.float32(rate) * mean / (np.sqrt(square) + np.float32(TINY)))

@@ -13,6 +13,7 @@ over its categories.  The slopes of f = sum_i ln (1/S) sum_s p(x_i | z_s) are, w
 
 .. math:: \frac{\partial f}{\partial \ell_{s,vc}} = \sum_i r_{is} u_{i,vc} - p_{s,vc} \sum_i r_{is} o_{iv} .
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -131,12 +132,16 @@ def slopes(rows: Coded, shares: Singles, values: Singles, zeta: Singles, logits:
     """
     places = np.searchsorted(logits.with_logits, logits.columns)
     probs = np.exp(values - zeta[:, places])
-    probs *= shares.sum(axis=0)[:, None] if rows.shown is None else (shares.T @ rows.shown)[:, places]
+    probs *= (
+        shares.sum(axis=0)[:, None] if rows.shown is None else (shares.T @ rows.shown)[:, places]
+    )
     found: Singles = shares.T @ rows.indicators - probs
     return found
 
 
-def probabilities(values: Singles, zeta: Singles, num_categories: Ints, logits: Logits) -> list[Floats]:
+def probabilities(
+    values: Singles, zeta: Singles, num_categories: Ints, logits: Logits
+) -> list[Floats]:
     """Probabilities of all categories at the points, in double precision.
 
     Parameters
@@ -153,7 +158,7 @@ def probabilities(values: Singles, zeta: Singles, num_categories: Ints, logits: 
     column_of = dict(zip(logits.with_logits.tolist(), range(len(logits.with_logits)), strict=True))
     for v, count in enumerate(num_categories.tolist()):
         own = np.zeros((len(values), count))
-        own[:, 1:] = values[:, begin:begin + count - 1]
+        own[:, 1:] = values[:, begin : begin + count - 1]
         if v in column_of:
             own = np.exp(own - zeta[:, column_of[v], None].astype(np.float64))
         else:

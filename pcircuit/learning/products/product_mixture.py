@@ -5,6 +5,7 @@ r"""Mixtures of products of columns, as circuits that fit the cache.
 is one sum unit over S products of inputs.  With thousands of products its values for a few rows leave the cache, so
 that it is cut into circuits of 256 products each, whose mixture it is.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -48,9 +49,14 @@ def product_mixture(columns: Sequence[Floats], weights: Floats) -> Mixture:
     """
     V = len(columns)
     tree = VTree.from_nested(list(range(V))) if V > 1 else VTree([-1], [0])
-    parts = [slice(begin, begin + CIRCUIT_PRODUCTS) for begin in range(0, len(weights), CIRCUIT_PRODUCTS)]
+    parts = [
+        slice(begin, begin + CIRCUIT_PRODUCTS) for begin in range(0, len(weights), CIRCUIT_PRODUCTS)
+    ]
     shares = np.array([weights[part].sum() for part in parts]) / weights.sum()
-    return Mixture([_circuit(tree, [column[part] for column in columns], weights[part]) for part in parts], shares)
+    return Mixture(
+        [_circuit(tree, [column[part] for column in columns], weights[part]) for part in parts],
+        shares,
+    )
 
 
 def _circuit(tree: VTree, columns: list[Floats], weights: Floats) -> Circuit:

@@ -11,6 +11,7 @@ logarithm of its small weight.
 
 An entry that is missing is drawn anew in any case.
 """
+
 from __future__ import annotations
 
 import numpy as np

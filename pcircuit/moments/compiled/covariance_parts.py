@@ -1,4 +1,5 @@
 """Compiled twin of `moments.covariance_parts`: own columns, their covariance, and sibling factors of one region."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -6,8 +7,20 @@ import numpy as np
 from pcircuit.compiled.jit import compile_kernel as jit
 from pcircuit.compiled.jit import inlined_kernel as inlined
 from pcircuit.moments.compiled.arrays import ARITY, FIRST_NODE, INSIDE, NEEDED, NUM_NODES, SHOWN
-from pcircuit.moments.compiled.inner_overlaps import dense_weights, inner_second, inner_third, product_stages
-from pcircuit.moments.compiled.masses import children_of, inside_mass, probs_of, shown_mass, units_of, weights_of
+from pcircuit.moments.compiled.inner_overlaps import (
+    dense_weights,
+    inner_second,
+    inner_third,
+    product_stages,
+)
+from pcircuit.moments.compiled.masses import (
+    children_of,
+    inside_mass,
+    probs_of,
+    shown_mass,
+    units_of,
+    weights_of,
+)
 from pcircuit.moments.compiled.overlaps import (
     input_columns,
     input_tables,
@@ -43,7 +56,9 @@ def region_parts(arrays, r, compress, open_tables, mean):
     if arrays.region[r, ARITY] == 0:
         tables, exp2[r], exp3[r], covariance, d, v = _leaf_parts(arrays, r, compress, mean)
     elif arrays.region[r, NEEDED]:
-        tables, exp2[r], exp3[r], covariance, d, v, factors = _inner_parts(arrays, r, buffer, at, exp2, exp3, mean)
+        tables, exp2[r], exp3[r], covariance, d, v, factors = _inner_parts(
+            arrays, r, buffer, at, exp2, exp3, mean
+        )
     return tables, covariance, d, v, factors
 
 
@@ -56,8 +71,16 @@ def _leaf_parts(arrays, r, compress, mean):
     if is_needed:
         exp2, exp3 = input_tables(probs, q, arrays.rounding[r], tables)
     begin, end = own_nodes(arrays, r)
-    covariance, d, v = input_columns(probs, q, arrays.rounding[r], arrays.local[begin:end],
-                                     arrays.weight[begin:end], (tables, exp2, exp3), compress, mean[begin:end])
+    covariance, d, v = input_columns(
+        probs,
+        q,
+        arrays.rounding[r],
+        arrays.local[begin:end],
+        arrays.weight[begin:end],
+        (tables, exp2, exp3),
+        compress,
+        mean[begin:end],
+    )
     return tables, exp2, exp3, covariance, d, v
 
 
@@ -65,7 +88,12 @@ def _leaf_parts(arrays, r, compress, mean):
 def _inner_parts(arrays, r, buffer, at, exp2, exp3, mean):
     """The same for an inner region with needed tables, and the sibling factors (A, P, P) of its children."""
     K, P = arrays.region[r, SHOWN], arrays.region[r, INSIDE]
-    q, qp, units, children = shown_mass(arrays, r), inside_mass(arrays, r), units_of(arrays, r), children_of(arrays, r)
+    q, qp, units, children = (
+        shown_mass(arrays, r),
+        inside_mass(arrays, r),
+        units_of(arrays, r),
+        children_of(arrays, r),
+    )
     A = len(children)
     weights = weights_of(arrays, r)
     dense = dense_weights(weights, P)
@@ -86,8 +114,9 @@ def _inner_parts(arrays, r, buffer, at, exp2, exp3, mean):
     num_products = 0
     while num_products < len(local) and local[num_products] < P:
         num_products += 1
-    shift3, product_v, product_cov = inner_third(units, (q, qp), weights, stages, below, tables, local[:num_products],
-                                                 arrays.rounding[r])
+    shift3, product_v, product_cov = inner_third(
+        units, (q, qp), weights, stages, below, tables, local[:num_products], arrays.rounding[r]
+    )
     product2, product3 = stages[5][A - 1, 0], stages[5][A - 1, 1]
     exponents = product2, product2 + shift2, product3, product3 + shift3
     n, pairs = len(local), len(product_v)
@@ -95,15 +124,35 @@ def _inner_parts(arrays, r, buffer, at, exp2, exp3, mean):
     columns = d, v, covariance, mean[begin:end]
     if num_products > 0:
         of_products = product_v, product_cov
-        _product_columns((dense, excess), stages, local[:num_products], own_weights, of_products, exponents, columns)
+        _product_columns(
+            (dense, excess),
+            stages,
+            local[:num_products],
+            own_weights,
+            of_products,
+            exponents,
+            columns,
+        )
     _sum_columns(q, tables, local[num_products:] - P, own_weights, exponents, columns)
-    return tables, exponents[1], exponents[3], covariance, d, v, _sibling_factors(units, below, -exponents[1])
+    return (
+        tables,
+        exponents[1],
+        exponents[3],
+        covariance,
+        d,
+        v,
+        _sibling_factors(units, below, -exponents[1]),
+    )
 
 
 @jit
 def _product_columns(mixing, stages, local, weights, of_products, exponents, columns):
     """Fill the columns of the selected products `local`, from their own tables `of_products`."""
-    (dense, excess), (product_v, product_cov), (d, v, covariance, mean_out) = mixing, of_products, columns
+    (dense, excess), (product_v, product_cov), (d, v, covariance, mean_out) = (
+        mixing,
+        of_products,
+        columns,
+    )
     product2, sum2, product3, _ = exponents
     K, P = dense.shape
     chosen, mixed = np.empty((P, len(local))), np.empty((K, len(local)))
@@ -117,9 +166,15 @@ def _product_columns(mixing, stages, local, weights, of_products, exponents, col
             d[k, j] = scaled(weights[j] * mixed[k, j], product2)
         for row in range(len(v)):
             v[row, j] = scaled(weights[j] * product_v[row, j], product3 - sum2)
-        for i in range(j + 1):  # the product of two weights alone may be beyond the range of doubles
-            covariance[i, j] = ((product_cov[i, j] + product_cov[j, i]) / 2 * scaled(weights[i], product3 // 2)
-                                * scaled(weights[j], product3 - product3 // 2))
+        for i in range(
+            j + 1
+        ):  # the product of two weights alone may be beyond the range of doubles
+            covariance[i, j] = (
+                (product_cov[i, j] + product_cov[j, i])
+                / 2
+                * scaled(weights[i], product3 // 2)
+                * scaled(weights[j], product3 - product3 // 2)
+            )
             covariance[j, i] = covariance[i, j]
 
 
@@ -131,7 +186,9 @@ def _sum_columns(q, tables, sums, weights, exponents, columns):
     K, n = d.shape
     first = n - len(sums)
     _, second_c, mean, _, third_c = tables_in(tables, K)
-    to_third = min(sum3 - sum2, MAX_SHIFT)  # no third overlap is above the second ones: beyond 1 they are all zero
+    to_third = min(
+        sum3 - sum2, MAX_SHIFT
+    )  # no third overlap is above the second ones: beyond 1 they are all zero
     for j in range(first, n):
         k, to_d, to_v = sums[j - first], scaled(weights[j], sum2), scaled(weights[j], to_third)
         mean_out[j] = to_d * mean[k]
@@ -166,7 +223,7 @@ def _sibling_factors(units, below, exponent):
         running, shift = np.ones((P, P)), 0
         for step in range(A):
             a = step if direction == 1 else A - 1 - step
-            second, u = buffer[at[a]:at[a] + shown[a] ** 2].reshape(shown[a], shown[a]), units[a]
+            second, u = buffer[at[a] : at[a] + shown[a] ** 2].reshape(shown[a], shown[a]), units[a]
             exponents[a] += shift
             for p in range(P):
                 for o in range(P):

@@ -5,6 +5,7 @@ found under its node id: the products of a region from NODE on, then the units t
 sum_y p_i(y) p_j(y) of the units that each region shows, which is what they expect of one another where nothing of the
 scope is known.
 """
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -28,7 +29,9 @@ class ExpectationArrays(NamedTuple):
     child: Ints  # child regions of all inner regions
     unit: Ints  # unit of the child that each product takes, child by child
     weights: Floats  # (K, P) of each inner region, dense
-    tables: Floats  # (K, C + 1) of each leaf: the last column, for what is missing, has the row sums
+    tables: (
+        Floats  # (K, C + 1) of each leaf: the last column, for what is missing, has the row sums
+    )
     overlaps: Floats  # (K, K) of each region
 
 
@@ -65,8 +68,16 @@ def _arrays(circuit: Circuit) -> ExpectationArrays:
         row[NODE], row[OVERLAP], row[EDGE] = circuit.offsets[r], ends[4], ends[5]
         if isinstance(region, InputRegion):
             K, P = region.num_units, 0
-            row[VARIABLE], row[CATEGORIES], row[DATA] = region.variable, region.num_categories, ends[3]
-            tables.append(np.concatenate([region.probs, region.probs.sum(axis=1, keepdims=True)], axis=1).ravel())
+            row[VARIABLE], row[CATEGORIES], row[DATA] = (
+                region.variable,
+                region.num_categories,
+                ends[3],
+            )
+            tables.append(
+                np.concatenate(
+                    [region.probs, region.probs.sum(axis=1, keepdims=True)], axis=1
+                ).ravel()
+            )
             overlaps.append(region.probs @ region.probs.T)
             row[STACK] = stack
         else:
@@ -84,21 +95,41 @@ def _arrays(circuit: Circuit) -> ExpectationArrays:
         stack = int(row[STACK]) + K * K
         row[PRODUCTS], row[SHOWN] = P, K
         ends += row[ARITY], row[ARITY] * P, P * K, 0 if P else len(tables[-1]), K * K, P * K
-    flat = [np.concatenate([np.ravel(part) for part in parts]) if parts else np.zeros(0)
-            for parts in (child, unit, weights, tables, overlaps)]
+    flat = [
+        np.concatenate([np.ravel(part) for part in parts]) if parts else np.zeros(0)
+        for parts in (child, unit, weights, tables, overlaps)
+    ]
     return ExpectationArrays(table, flat[0].astype(np.int64), flat[1].astype(np.int64), *flat[2:])
 
 
 def new_scratch(arrays: ExpectationArrays, num_variables: int) -> Scratch:
     """Empty scratch for one thread."""
     region = arrays.region
-    P, m = int(region[:, PRODUCTS].max()), int(region[-1, NODE] + region[-1, PRODUCTS] + region[-1, SHOWN])
+    P, m = (
+        int(region[:, PRODUCTS].max()),
+        int(region[-1, NODE] + region[-1, PRODUCTS] + region[-1, SHOWN]),
+    )
     depth = int((region[:, STACK] + region[:, SHOWN] ** 2).max())
     sizes = m, m, m, len(arrays.weights), depth, P * P, P, P, 2
-    mantissa, known, flow, omega, stack, products, half, scaled, line = (np.zeros(TILE * size) for size in sizes)
+    mantissa, known, flow, omega, stack, products, half, scaled, line = (
+        np.zeros(TILE * size) for size in sizes
+    )
     codes, exponent, top = (np.zeros(TILE * size, dtype=np.int64) for size in (num_variables, m, 1))
-    return Scratch(codes, mantissa, exponent, known, flow, omega, stack, products, half, scaled, line, top,
-                   np.zeros(len(region), dtype=np.int64))
+    return Scratch(
+        codes,
+        mantissa,
+        exponent,
+        known,
+        flow,
+        omega,
+        stack,
+        products,
+        half,
+        scaled,
+        line,
+        top,
+        np.zeros(len(region), dtype=np.int64),
+    )
 
 
 def column_of_each_node(nodes: Ints, num_nodes: int) -> Ints:

@@ -11,6 +11,7 @@ C_ij, the mean of l_j if unit i draws.  C is K x K numbers a region and row, and
 That, and that no array of (rows, P, P) goes through memory, is what the kernel is for
 (`python -m benchmarks.bench_covariates --speed`).  The first two passes are `pcircuit.moments.compiled.posteriors`.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -31,7 +32,17 @@ from pcircuit.moments.compiled.expectation_arrays import (
     UNIT,
     VARIABLE,
 )
-from pcircuit.moments.compiled.posteriors import DRAWN, FULL, KNOWN, MIXED, ONE, add, add_constant, follow, look
+from pcircuit.moments.compiled.posteriors import (
+    DRAWN,
+    FULL,
+    KNOWN,
+    MIXED,
+    ONE,
+    add,
+    add_constant,
+    follow,
+    look,
+)
 
 
 @jit
@@ -131,7 +142,11 @@ def _products(arrays, work, r, p):
     for a in range(region[r, ARITY]):
         c, u = arrays.child[region[r, CHILD] + a], region[r, UNIT] + a * P
         row = arrays.unit[u + p] * region[c, SHOWN]
-        first = region[c, NODE] + region[c, PRODUCTS] if work.state[c] == KNOWN else region[c, STACK] + row
+        first = (
+            region[c, NODE] + region[c, PRODUCTS]
+            if work.state[c] == KNOWN
+            else region[c, STACK] + row
+        )
         source = work.known if work.state[c] == KNOWN else work.stack
         for q in range(P):
             o = np.uintp(p * P + q) * ONE
@@ -158,8 +173,14 @@ def _sums(arrays, work, r):
         for q in range(P):
             _mix_four(work.omega, omega, work.products, q, P, half, np.uintp(q) * ONE)
         for l in range(K):
-            _weigh_four(arrays.weights, region[r, DATA] + l * P, half, P, work.stack,
-                        np.uintp(region[r, STACK] + k * K + l) * ONE)
+            _weigh_four(
+                arrays.weights,
+                region[r, DATA] + l * P,
+                half,
+                P,
+                work.stack,
+                np.uintp(region[r, STACK] + k * K + l) * ONE,
+            )
 
 
 @jit
@@ -174,8 +195,12 @@ def _mix_four(omega, w, products, q, P, target, o):
         w2, t2 = w1 + ONE, t1 + step
         w3, t3 = w2 + ONE, t2 + step
         for b in range(FULL):
-            target[o + b] += (omega[w + b] * products[t + b] + omega[w1 + b] * products[t1 + b]
-                              + omega[w2 + b] * products[t2 + b] + omega[w3 + b] * products[t3 + b])
+            target[o + b] += (
+                omega[w + b] * products[t + b]
+                + omega[w1 + b] * products[t1 + b]
+                + omega[w2 + b] * products[t2 + b]
+                + omega[w3 + b] * products[t3 + b]
+            )
         w, t = w3 + ONE, t3 + step
     for _ in range(P % 4):
         for b in range(FULL):
@@ -193,7 +218,9 @@ def _weigh_four(weights, w, source, P, target, o):
         x0, x1, x2, x3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
         s1, s2, s3 = s + ONE, s + ONE + ONE, s + ONE + ONE + ONE
         for b in range(FULL):
-            target[o + b] += x0 * source[s + b] + x1 * source[s1 + b] + x2 * source[s2 + b] + x3 * source[s3 + b]
+            target[o + b] += (
+                x0 * source[s + b] + x1 * source[s1 + b] + x2 * source[s2 + b] + x3 * source[s3 + b]
+            )
         s = s3 + ONE
     for i in range(w + P // 4 * 4, w + P):
         add_constant(weights[i], source, s, target, o)
@@ -210,5 +237,7 @@ def _partly_known(arrays, work, r):
             for b in range(TILE):
                 hole = work.codes[v * TILE + b] < 0
                 work.stack[(region[r, STACK] + i * K + j) * TILE + b] = (
-                    arrays.tables[region[r, DATA] + j * (C + 1) + C] if hole
-                    else arrays.overlaps[region[r, OVERLAP] + i * K + j])
+                    arrays.tables[region[r, DATA] + j * (C + 1) + C]
+                    if hole
+                    else arrays.overlaps[region[r, OVERLAP] + i * K + j]
+                )

@@ -4,6 +4,7 @@ The children of a region come as one tuple `below`: a flat buffer, and (A,) arra
 child begin in it, how many units it shows, and the exponents exp2 and exp3 of its tables.  The units (A, P) say which
 unit of each child is in each product.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -24,9 +25,14 @@ def product_stages(units, qp, below, rounding):
     buffer, at, shown, child_exp2, child_exp3 = below
     A, P = units.shape
     second, second_c, diagonal = np.empty((A, P, P)), np.empty((P, P)), np.ones((1, P))
-    mean, cov, cov_error, exponents = np.zeros((A, P)), np.zeros((A, P)), np.zeros((A, P)), np.zeros((A, 3), np.int64)
+    mean, cov, cov_error, exponents = (
+        np.zeros((A, P)),
+        np.zeros((A, P)),
+        np.zeros((A, P)),
+        np.zeros((A, 3), np.int64),
+    )
     for a in range(A):
-        child, child_c, child_mean, child_third, _ = tables_in(buffer[at[a]:], shown[a])
+        child, child_c, child_mean, child_third, _ = tables_in(buffer[at[a] :], shown[a])
         u = units[a]
         exponents[a, 0], exponents[a, 1] = child_exp2[a], child_exp3[a]
         for p in range(P):
@@ -38,8 +44,15 @@ def product_stages(units, qp, below, rounding):
                     second[0, p, o], second_c[p, o] = child[u[p], u[o]], child_c[u[p], u[o]]
         else:
             exponents[a] += exponents[a - 1]
-            _multiply_in((child, child_c, child_mean), u, qp, second[a - 1], mean[a - 1],
-                         (second[a], second_c, mean[a], cov[a], cov_error[a]), rounding)
+            _multiply_in(
+                (child, child_c, child_mean),
+                u,
+                qp,
+                second[a - 1],
+                mean[a - 1],
+                (second[a], second_c, mean[a], cov[a], cov_error[a]),
+                rounding,
+            )
         shift2, exponents[a, 2] = shift_of(second[a]), shift_of(diagonal)
         exponents[a, 0] += shift2
         exponents[a, 1] += exponents[a, 2]
@@ -69,8 +82,13 @@ def _multiply_in(child_tables, u, qp, last, last_mean, tables, rounding):
     for p in range(P):
         for o in range(P):
             one, two = second_c[p, o] * child[u[p], u[o]], last_mean[o] * child_c[u[p], u[o]]
-            second_c[p, o] = closer(one + two - cov[o], abs(one) + abs(two) + cov_error[o],
-                                    second[p, o] - mean[o], second[p, o] + mean[o], rounding)
+            second_c[p, o] = closer(
+                one + two - cov[o],
+                abs(one) + abs(two) + cov_error[o],
+                second[p, o] - mean[o],
+                second[p, o] + mean[o],
+                rounding,
+            )
 
 
 @jit
@@ -88,7 +106,7 @@ def third_of_products(units, stages, below, start, stop, rounding):
     B = stop - start
     third, third_c, sizes = np.empty((P, P, B)), np.empty((P, P, B)), np.empty((P, P, B))
     for a in range(A):
-        _, _, _, child, child_c = tables_in(buffer[at[a]:], shown[a])
+        _, _, _, child, child_c = tables_in(buffer[at[a] :], shown[a])
         u, shift = units[a], scaled(1.0, -exponents[a, 2])
         last_ratio, ratio = _ratio(exponents, a - 1) if a > 0 else 0.0, _ratio(exponents, a)
         for p in range(P):
@@ -97,7 +115,10 @@ def third_of_products(units, stages, below, start, stop, rounding):
                 plain, centred, size = third[p, o], third_c[p, o], sizes[p, o]
                 if a == 0:
                     for b in range(stop - start):
-                        plain[b], centred[b] = shift * row[u[start + b]], shift * row_c[u[start + b]]
+                        plain[b], centred[b] = (
+                            shift * row[u[start + b]],
+                            shift * row_c[u[start + b]],
+                        )
                         size[b] = abs(centred[b])
                     continue
                 before, now = last_ratio * second[a - 1, p, o], ratio * second[a, p, o]
@@ -107,13 +128,22 @@ def third_of_products(units, stages, below, start, stop, rounding):
                     one, two = centred[b] * of_child, before * mean[a - 1, t] * of_child_c
                     plain[b] *= of_child
                     base, error = now * mean[a, t], abs(two) + now * cov_error[a, t]
-                    centred[b] = closer(one + two - now * cov[a, t], abs(one) + error, plain[b] - base, plain[b] + base,
-                                        rounding)
+                    centred[b] = closer(
+                        one + two - now * cov[a, t],
+                        abs(one) + error,
+                        plain[b] - base,
+                        plain[b] + base,
+                        rounding,
+                    )
                     size[b] = min(size[b] * of_child + error, plain[b] + base)
     for p in range(P):
         for o in range(p):
             for b in range(stop - start):
-                third[o, p, b], third_c[o, p, b], sizes[o, p, b] = third[p, o, b], third_c[p, o, b], sizes[p, o, b]
+                third[o, p, b], third_c[o, p, b], sizes[o, p, b] = (
+                    third[p, o, b],
+                    third_c[p, o, b],
+                    sizes[p, o, b],
+                )
     return third, third_c, sizes
 
 
@@ -152,7 +182,7 @@ def inner_second(dense, excess, stages, tables):
                 out[k, l] += dense[k, p] * half[p, l]
     mixture(dense, excess, excess, half_c, out_c)
     shift = shift_of(out)
-    rescale(tables[:2 * K * K + K], -shift)
+    rescale(tables[: 2 * K * K + K], -shift)
     return shift
 
 
@@ -169,7 +199,11 @@ def inner_third(units, masses, weights, stages, below, tables, own, rounding):
     for row in range(pairs):
         for k in range(K):
             third[row, k], third_c[row, k] = 0.0, 0.0
-    v, covariance, sizes = np.zeros((pairs, len(own))), np.zeros((len(own), len(own))), np.zeros((P, P))
+    v, covariance, sizes = (
+        np.zeros((pairs, len(own))),
+        np.zeros((len(own), len(own))),
+        np.zeros((P, P)),
+    )
     step = max(1, BLOCK // (P * P))
     for first in range(0, P, step):
         last = min(first + step, P)
@@ -197,7 +231,7 @@ def inner_third(units, masses, weights, stages, below, tables, own, rounding):
         if covariance[j, j] <= rounding * sizes[own[j], own[j]]:
             v[:, j], covariance[j], covariance[:, j] = 0.0, 0.0, 0.0
     shift = shift_of(third)
-    rescale(tables[2 * K * K + K:], -shift)
+    rescale(tables[2 * K * K + K :], -shift)
     return shift, v, covariance
 
 

@@ -1,4 +1,5 @@
 """Compiled twin of `inference.masses.unit_masses`, and views of the parts of a region in `MomentArrays`."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -12,42 +13,42 @@ from pcircuit.moments.compiled.arrays import ARITY, CHILD, DATA, INSIDE, MASS, P
 def children_of(arrays, r):
     """(A,) child regions of region r."""
     begin = arrays.region[r, CHILD]
-    return arrays.child[begin:begin + arrays.region[r, ARITY]]
+    return arrays.child[begin : begin + arrays.region[r, ARITY]]
 
 
 @inlined
 def units_of(arrays, r):
     """(A, P) per child the unit in each product."""
     A, P, begin = arrays.region[r, ARITY], arrays.region[r, INSIDE], arrays.region[r, UNIT]
-    return arrays.unit[begin:begin + A * P].reshape(A, P)
+    return arrays.unit[begin : begin + A * P].reshape(A, P)
 
 
 @inlined
 def probs_of(arrays, r):
     """(K, C) probabilities of input region r; the packed table has a column for a missing value besides."""
     K, C, begin = arrays.region[r, SHOWN], arrays.region[r, INSIDE], arrays.region[r, DATA]
-    return np.ascontiguousarray(arrays.tables[begin:begin + K * (C + 1)].reshape(K, C + 1)[:, :C])
+    return np.ascontiguousarray(arrays.tables[begin : begin + K * (C + 1)].reshape(K, C + 1)[:, :C])
 
 
 @inlined
 def shown_mass(arrays, r):
     """Masses q (K,) of the units that region r shows."""
     begin = arrays.region[r, MASS]
-    return arrays.mass[begin:begin + arrays.region[r, SHOWN]]
+    return arrays.mass[begin : begin + arrays.region[r, SHOWN]]
 
 
 @inlined
 def inside_mass(arrays, r):
     """Masses qp (P,) of the products of inner region r."""
     begin = arrays.region[r, MASS] + arrays.region[r, SHOWN]
-    return arrays.mass[begin:begin + arrays.region[r, INSIDE]]
+    return arrays.mass[begin : begin + arrays.region[r, INSIDE]]
 
 
 @inlined
 def weights_of(arrays, r):
     """Weights of inner region r as CSR (pointer (K + 1,), column, value), also where they are dense."""
     K, first, begin = arrays.region[r, SHOWN], arrays.region[r, POINTER], arrays.region[r, DATA]
-    pointer = arrays.row_pointer[first:first + K + 1]
+    pointer = arrays.row_pointer[first : first + K + 1]
     end = begin + pointer[K]
     return pointer, arrays.columns[begin:end], arrays.weights[begin:end]
 

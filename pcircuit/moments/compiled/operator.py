@@ -4,6 +4,7 @@ The parts of a large circuit are more than fit into a cache, and every vector ne
 vectors at a time: each number is read once for all of them, and the inner loops run over vectors, which lie side by
 side: 32 at once take a fifth to a fourteenth of their time one by one (`benchmarks.bench_moments --operator`).
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -12,7 +13,13 @@ from pcircuit.compiled.jit import compile_kernel as jit
 from pcircuit.compiled.jit import inlined_kernel
 from pcircuit.moments.compiled.arrays import ARITY, BELOW, NEEDED, SHOWN
 from pcircuit.moments.compiled.covariance_parts import own_nodes, region_parts
-from pcircuit.moments.compiled.masses import children_of, inside_mass, shown_mass, units_of, weights_of
+from pcircuit.moments.compiled.masses import (
+    children_of,
+    inside_mass,
+    shown_mass,
+    units_of,
+    weights_of,
+)
 from pcircuit.moments.compiled.overlaps import scaled
 from pcircuit.moments.compiled.stored_parts import COVARIANCE, FACTOR, PAIRS, UNITS, D, V
 from pcircuit.moments.compiled.traces import push
@@ -30,7 +37,9 @@ def fill_parts(arrays, stored, compress):
         if not (arrays.region[r, BELOW] or arrays.region[r, NEEDED]):
             continue
         children = children_of(arrays, r)
-        tables, covariance, d, v, factors = region_parts(arrays, r, compress, (buffer, at, stored.exp2, exp3), mean)
+        tables, covariance, d, v, factors = region_parts(
+            arrays, r, compress, (buffer, at, stored.exp2, exp3), mean
+        )
         _store(d.ravel(), stored.place[r, D], stored.numbers)
         _store(v.ravel(), stored.place[r, V], stored.numbers)
         _store(covariance.ravel(), stored.place[r, COVARIANCE], stored.numbers)
@@ -122,7 +131,12 @@ def _own_columns_down(arrays, stored, r, result, outside, above):
 @jit
 def _upward(arrays, stored, r, result, alpha, beta):
     """alpha and beta of an inner region from its children, and covariances of own units with those below."""
-    q, qp, units, children = shown_mass(arrays, r), inside_mass(arrays, r), units_of(arrays, r), children_of(arrays, r)
+    q, qp, units, children = (
+        shown_mass(arrays, r),
+        inside_mass(arrays, r),
+        units_of(arrays, r),
+        children_of(arrays, r),
+    )
     pointer, column, value = weights_of(arrays, r)
     K, P, place, t = len(q), len(qp), stored.place[r], alpha.shape[1]
     of_products, average = np.zeros((P, t)), np.zeros((1, t))
@@ -142,8 +156,13 @@ def _upward(arrays, stored, r, result, alpha, beta):
         source, factor = stored.place[children[a], PAIRS], stored.place[children[a], FACTOR]
         for p in range(P):
             for o in range(P):
-                _add(table, p * P + o, stored.numbers[factor + p * P + o], beta,
-                     source + pair_number(units[a, p], units[a, o]))
+                _add(
+                    table,
+                    p * P + o,
+                    stored.numbers[factor + p * P + o],
+                    beta,
+                    source + pair_number(units[a, p], units[a, o]),
+                )
     lifted = mix(table.reshape(P, P, t), pointer, column, value)
     begin, end = own_nodes(arrays, r)
     for i in range(begin, end):
@@ -184,8 +203,13 @@ def _downward(arrays, stored, r, vectors, alpha, outside, above):
         if arrays.region[r, NEEDED]:
             for p in range(P):
                 for o in range(P):
-                    _add(above, child[PAIRS] + pair_number(units[a, p], units[a, o]),
-                         stored.numbers[child[FACTOR] + p * P + o], table, p * P + o)
+                    _add(
+                        above,
+                        child[PAIRS] + pair_number(units[a, p], units[a, o]),
+                        stored.numbers[child[FACTOR] + p * P + o],
+                        table,
+                        p * P + o,
+                    )
 
 
 @jit
@@ -195,7 +219,7 @@ def _lowered(arrays, stored, r, vectors, above, pointer, column, value):
         return np.zeros((0, 0))
     q, qp, place, t = shown_mass(arrays, r), inside_mass(arrays, r), stored.place[r], above.shape[1]
     K, P = len(q), len(qp)
-    context = above[place[PAIRS]:place[PAIRS] + K * (K + 1) // 2].copy()
+    context = above[place[PAIRS] : place[PAIRS] + K * (K + 1) // 2].copy()
     begin, end = own_nodes(arrays, r)
     table, half = np.zeros((P * P, t)), np.zeros((P * K, t))
     for i in range(begin, end):

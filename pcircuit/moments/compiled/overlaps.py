@@ -3,6 +3,7 @@
 The tables of a region lie behind one another in a flat buffer, so that a parent finds them by the number K of
 shown units:  second (K, K), second_c (K, K), mean (K,), third (pairs, K), third_c (pairs, K).
 """
+
 from __future__ import annotations
 
 import math
@@ -25,9 +26,13 @@ def tables_in(buffer, K):
     """Views second, second_c, mean, third, third_c of the tables at the beginning of a buffer."""
     pairs = K * (K + 1) // 2
     after = 2 * K * K + K
-    return (buffer[:K * K].reshape(K, K), buffer[K * K:2 * K * K].reshape(K, K), buffer[after - K:after],
-            buffer[after:after + pairs * K].reshape(pairs, K),
-            buffer[after + pairs * K:after + 2 * pairs * K].reshape(pairs, K))
+    return (
+        buffer[: K * K].reshape(K, K),
+        buffer[K * K : 2 * K * K].reshape(K, K),
+        buffer[after - K : after],
+        buffer[after : after + pairs * K].reshape(pairs, K),
+        buffer[after + pairs * K : after + 2 * pairs * K].reshape(pairs, K),
+    )
 
 
 @jit
@@ -170,16 +175,17 @@ def input_tables(probs, q, rounding, tables):
             second[b, a] = total
             for c in range(K):
                 base = total * mean[c]
-                third_c[row, c] = moving[c] * within(third_c[row, c], third[row, c] - base, third[row, c] + base,
-                                                     rounding)
+                third_c[row, c] = moving[c] * within(
+                    third_c[row, c], third[row, c] - base, third[row, c] + base, rounding
+                )
             row += 1
     for a in range(K):
         for b in range(K):
             plain, size = second[a, b] - mean[b], second[a, b] + mean[b]
             second_c[a, b] = moving[b] * within(second_c[a, b], plain, size, rounding)
     exp2, exp3 = shift_of(second), shift_of(third)
-    rescale(tables[:2 * K * K + K], -exp2)
-    rescale(tables[2 * K * K + K:], -exp3)
+    rescale(tables[: 2 * K * K + K], -exp2)
+    rescale(tables[2 * K * K + K :], -exp3)
     return exp2, exp3
 
 

@@ -5,6 +5,7 @@ sum's products; `follow` the probability that a draw given what is known uses a 
 of its own, so that none is lost however small it is beside others.  Entry i of row b is at i * TILE + b, and inner
 loops run over b.
 """
+
 from __future__ import annotations
 
 import math
@@ -29,7 +30,10 @@ from pcircuit.moments.compiled.expectation_arrays import (
 KNOWN, DRAWN, MIXED = 0, 1, 2
 TINY = 1e-100  # a smaller mantissa is brought back to [1/2, 1)
 LOWEST = -2000  # of exponents of two that matter
-ONE, FULL = np.uintp(TILE), np.uintp(TILE)  # unsigned: signed indices may count from the end, which costs a comparison
+ONE, FULL = (
+    np.uintp(TILE),
+    np.uintp(TILE),
+)  # unsigned: signed indices may count from the end, which costs a comparison
 
 
 @jit
@@ -38,7 +42,11 @@ def look(arrays, work, free):
     region, state = arrays.region, work.state
     for r in range(len(region)):
         first = region[r, NODE] + region[r, PRODUCTS]
-        state[r] = _state_of_leaf(arrays, work, r, free) if region[r, ARITY] == 0 else _state(arrays, state, r)
+        state[r] = (
+            _state_of_leaf(arrays, work, r, free)
+            if region[r, ARITY] == 0
+            else _state(arrays, state, r)
+        )
         if region[r, ARITY] > 0 and state[r] != DRAWN:
             _multiply(arrays, work, r)
             _mix(arrays, work, r)
@@ -99,7 +107,12 @@ def _multiply(arrays, work, r):
             c = arrays.child[region[r, CHILD] + a]
             if work.state[c] == DRAWN:
                 continue
-            s = np.uintp(region[c, NODE] + region[c, PRODUCTS] + arrays.unit[region[r, UNIT] + a * P + p]) * ONE
+            s = (
+                np.uintp(
+                    region[c, NODE] + region[c, PRODUCTS] + arrays.unit[region[r, UNIT] + a * P + p]
+                )
+                * ONE
+            )
             least = 1.0
             for b in range(FULL):
                 mantissa[o + b] *= mantissa[s + b]
@@ -138,7 +151,11 @@ def _mix(arrays, work, r):
             work.mantissa[unit + b], work.exponent[unit + b] = line[b], work.top[b]
             line[b] = 1.0 / line[b] if line[b] > 0.0 else 0.0
         for p in range(P):
-            w, s, o = weights[data + k * P + p], np.uintp(p) * ONE, np.uintp(region[r, EDGE] + k * P + p) * ONE
+            w, s, o = (
+                weights[data + k * P + p],
+                np.uintp(p) * ONE,
+                np.uintp(region[r, EDGE] + k * P + p) * ONE,
+            )
             for b in range(FULL):
                 work.omega[o + b] = w * scaled[s + b] * line[b]
         for b in range(FULL):
@@ -153,7 +170,7 @@ def _mix(arrays, work, r):
 def _scale(work, node, P):
     """The products of a region on one scale a row, the exponent `top` of the largest."""
     mantissa, exponent, scaled, top = work.mantissa, work.exponent, work.scaled, work.top
-    low = np.int64(-2 ** 40)
+    low = np.int64(-(2**40))
     for b in range(FULL):
         top[b] = low
     for p in range(P):

@@ -3,6 +3,7 @@
 `moments.compiled.operator` fills it and reads it; `stored_parts` hands out views of it for the text in
 `moments.covariance`.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -10,7 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcircuit.moments.compiled.arrays import ARITY, BELOW, INSIDE, MASS, NEEDED, NUM_NODES, SHOWN, MomentArrays
+from pcircuit.moments.compiled.arrays import (
+    ARITY,
+    BELOW,
+    INSIDE,
+    MASS,
+    NEEDED,
+    NUM_NODES,
+    SHOWN,
+    MomentArrays,
+)
 from pcircuit.moments.covariance_parts import CovarianceParts, inner_parts
 from pcircuit.moments.overlaps import OwnColumns
 from pcircuit.moments.plan import Plan
@@ -38,10 +48,17 @@ def empty_parts(plan: Plan, arrays: MomentArrays) -> StoredParts:
     sizes = np.stack([K * n, pairs * n, n * n, plan.nested * table[parents, INSIDE] ** 2], axis=1)
     ends = np.cumsum(sizes).reshape(sizes.shape)
     place = np.column_stack([ends - sizes, np.cumsum(K) - K, np.cumsum(pairs) - pairs])
-    return StoredParts(place, np.zeros(ends[-1, -1]), np.zeros(len(table), np.int64), np.array([K.sum(), pairs.sum()]))
+    return StoredParts(
+        place,
+        np.zeros(ends[-1, -1]),
+        np.zeros(len(table), np.int64),
+        np.array([K.sum(), pairs.sum()]),
+    )
 
 
-def stored_parts(plan: Plan, arrays: MomentArrays, parts: StoredParts) -> Iterator[tuple[int, CovarianceParts]]:
+def stored_parts(
+    plan: Plan, arrays: MomentArrays, parts: StoredParts
+) -> Iterator[tuple[int, CovarianceParts]]:
     """Yield what `covariance_parts(plan, compress=False)` yields, from the stored numbers; means are left out."""
     circuit = plan.circuit
     for r in plan.order.tolist():
@@ -49,20 +66,26 @@ def stored_parts(plan: Plan, arrays: MomentArrays, parts: StoredParts) -> Iterat
         if not (spec[BELOW] or spec[NEEDED]):
             continue
         K, n = spec[SHOWN], spec[NUM_NODES]
-        own = OwnColumns(np.zeros(0), _part(parts, r, COVARIANCE, n, n), _part(parts, r, D, K, n),
-                         _part(parts, r, V, K * (K + 1) // 2 * spec[NEEDED], n))
+        own = OwnColumns(
+            np.zeros(0),
+            _part(parts, r, COVARIANCE, n, n),
+            _part(parts, r, D, K, n),
+            _part(parts, r, V, K * (K + 1) // 2 * spec[NEEDED], n),
+        )
         if spec[ARITY] == 0:
             yield r, CovarianceParts(own)
             continue
         P, begin = spec[INSIDE], spec[MASS]
-        q, qp = arrays.mass[begin:begin + K], arrays.mass[begin + K:begin + K + P]
+        q, qp = arrays.mass[begin : begin + K], arrays.mass[begin + K : begin + K + P]
         factors = ()
         if spec[NEEDED]:
-            factors = tuple(_part(parts, c, FACTOR, P, P) for c in circuit.vtree.children(r).tolist())
+            factors = tuple(
+                _part(parts, c, FACTOR, P, P) for c in circuit.vtree.children(r).tolist()
+            )
         yield r, inner_parts(plan, r, q, qp, own, factors, int(parts.exp2[r]))
 
 
 def _part(parts: StoredParts, r: int, part: int, *shape):
     """View of one part of region r."""
     begin = parts.place[r, part]
-    return parts.numbers[begin:begin + shape[0] * shape[1]].reshape(shape)
+    return parts.numbers[begin : begin + shape[0] * shape[1]].reshape(shape)

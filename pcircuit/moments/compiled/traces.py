@@ -4,6 +4,7 @@ What a region leaves for its parent lies on a stack, `buffer`: its tables, then 
 (pairs, n) or the tensor H (pairs, pairs).  Regions come in post-order, so the entries of the children of a region
 are the last ones on the stack; its own entry takes their place.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -12,7 +13,13 @@ from pcircuit.compiled.jit import compile_kernel as jit
 from pcircuit.moments.compiled.arrays import ARITY, BELOW, NEEDED, SHOWN
 from pcircuit.moments.compiled.covariance_parts import own_nodes, region_parts
 from pcircuit.moments.compiled.inner_overlaps import dense_weights
-from pcircuit.moments.compiled.masses import children_of, inside_mass, shown_mass, units_of, weights_of
+from pcircuit.moments.compiled.masses import (
+    children_of,
+    inside_mass,
+    shown_mass,
+    units_of,
+    weights_of,
+)
 from pcircuit.moments.compiled.overlaps import minus_average, scaled, tables_size
 from pcircuit.moments.compiled.unit_pairs import gram_factor, lift, pair_number
 
@@ -35,7 +42,9 @@ def linear_moments(arrays, squares, compress, mean, variances):
         if not (arrays.region[r, BELOW] or arrays.region[r, NEEDED]):
             continue
         K, is_leaf = arrays.region[r, SHOWN], arrays.region[r, ARITY] == 0
-        tables, covariance, d, v, factors = region_parts(arrays, r, compress, (buffer, at, exp2, exp3), mean)
+        tables, covariance, d, v, factors = region_parts(
+            arrays, r, compress, (buffer, at, exp2, exp3), mean
+        )
         begin, end = own_nodes(arrays, r)
         for j in range(end - begin):
             variances[begin + j] = covariance[j, j]
@@ -50,7 +59,9 @@ def linear_moments(arrays, squares, compress, mean, variances):
             if not is_leaf:
                 trace_sq += 2 * _disjoint_scopes(arrays, r, buffer, at, width, gram)
             if not is_leaf and arrays.region[r, NEEDED]:
-                nested, pairs, width[r] = _nested_scopes(arrays, r, factors, buffer, at, width, exp2[r], v)
+                nested, pairs, width[r] = _nested_scopes(
+                    arrays, r, factors, buffer, at, width, exp2[r], v
+                )
                 trace_sq += 2 * nested
         for child in children_of(arrays, r):
             at[r] = min(at[r], at[child])
@@ -79,7 +90,7 @@ def _gram_at(arrays, c, buffer, at):
     """G (K, K) of region c."""
     K = arrays.region[c, SHOWN]
     begin = at[c] + (tables_size(K) if arrays.region[c, NEEDED] else 0)
-    return buffer[begin:begin + K * K].reshape(K, K)
+    return buffer[begin : begin + K * K].reshape(K, K)
 
 
 @jit
@@ -88,7 +99,7 @@ def _pairs_at(arrays, c, buffer, at, width):
     K = arrays.region[c, SHOWN]
     begin, pairs = at[c] + tables_size(K) + K * K, K * (K + 1) // 2
     n = pairs if width[c] == TENSOR else width[c]
-    return buffer[begin:begin + pairs * n].reshape(pairs, n)
+    return buffer[begin : begin + pairs * n].reshape(pairs, n)
 
 
 @jit
@@ -107,7 +118,12 @@ def _add_gram(columns, gram):
 @jit
 def _disjoint_scopes(arrays, r, buffer, at, width, gram):
     """Sum of squared covariances between coordinates below different children; adds their G to `gram` (K, K)."""
-    q, qp, units, children = shown_mass(arrays, r), inside_mass(arrays, r), units_of(arrays, r), children_of(arrays, r)
+    q, qp, units, children = (
+        shown_mass(arrays, r),
+        inside_mass(arrays, r),
+        units_of(arrays, r),
+        children_of(arrays, r),
+    )
     K, P = len(q), len(qp)
     of_products, total = np.zeros((P, P)), 0.0
     for a in range(len(children)):
@@ -135,7 +151,12 @@ def _disjoint_scopes(arrays, r, buffer, at, width, gram):
 @jit
 def _nested_scopes(arrays, r, factors, buffer, at, width, exp2, v):
     """Sum of squared covariances of own units with those below; V or H of the region, and its `width`."""
-    q, qp, units, children = shown_mass(arrays, r), inside_mass(arrays, r), units_of(arrays, r), children_of(arrays, r)
+    q, qp, units, children = (
+        shown_mass(arrays, r),
+        inside_mass(arrays, r),
+        units_of(arrays, r),
+        children_of(arrays, r),
+    )
     pointer, column, value = weights_of(arrays, r)
     begin, end = own_nodes(arrays, r)
     pairs, n = len(v), v.shape[1]
@@ -153,13 +174,22 @@ def _nested_scopes(arrays, r, factors, buffer, at, width, exp2, v):
         table, is_tensor = _pairs_at(arrays, child, buffer, at, width), width[child] == TENSOR
         for i in range(begin, end):
             if arrays.local[i] < len(qp):
-                total += _squares_of_product(arrays.local[i], qp, units[a], factors[a], table, is_tensor,
-                                             scaled(arrays.weight[i], exp2))
+                total += _squares_of_product(
+                    arrays.local[i],
+                    qp,
+                    units[a],
+                    factors[a],
+                    table,
+                    is_tensor,
+                    scaled(arrays.weight[i], exp2),
+                )
         if keep_columns and is_tensor:
             table, is_tensor = gram_factor(table), False
         lifted = lift(table, units[a], factors[a], pointer, column, value)
         if is_tensor:
-            lifted = lift(np.ascontiguousarray(lifted.T), units[a], factors[a], pointer, column, value)
+            lifted = lift(
+                np.ascontiguousarray(lifted.T), units[a], factors[a], pointer, column, value
+            )
             for i in range(pairs):
                 for j in range(pairs):
                     below[i, j] += lifted[i, j]
@@ -167,8 +197,9 @@ def _nested_scopes(arrays, r, factors, buffer, at, width, exp2, v):
             filled = _add_columns(lifted, keep_columns, below, filled)
         for i in range(begin, end):
             if arrays.local[i] >= len(qp):
-                total += _squares_of_sum(arrays.local[i] - len(qp), q, lifted, is_tensor,
-                                         scaled(arrays.weight[i], exp2))
+                total += _squares_of_sum(
+                    arrays.local[i] - len(qp), q, lifted, is_tensor, scaled(arrays.weight[i], exp2)
+                )
     if keep_columns:
         return total, np.ascontiguousarray(below[:, :filled]), filled
     return total, below, TENSOR
@@ -214,7 +245,9 @@ def _squares(rows, coefficients, table, is_tensor):
             covariances = 0.0
             for i in range(len(rows)):
                 covariances += coefficients[i] * table[rows[i], rows[j]]
-            total += covariances * coefficients[j]  # the product of two coefficients alone may overflow
+            total += (
+                covariances * coefficients[j]
+            )  # the product of two coefficients alone may overflow
         return total
     for j in range(table.shape[1]):
         covariance = 0.0

@@ -3,6 +3,7 @@
 Weights come as CSR (pointer, column, value), also those of dense regions; all inner loops run over columns of the
 tables, which are contiguous.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -27,7 +28,12 @@ def combine(start, stop, column, value, table, out):
     e = start
     while e + 4 <= stop:
         w0, w1, w2, w3 = value[e], value[e + 1], value[e + 2], value[e + 3]
-        t0, t1, t2, t3 = table[column[e]], table[column[e + 1]], table[column[e + 2]], table[column[e + 3]]
+        t0, t1, t2, t3 = (
+            table[column[e]],
+            table[column[e + 1]],
+            table[column[e + 2]],
+            table[column[e + 3]],
+        )
         for i in range(len(out)):
             out[i] += (w0 * t0[i] + w1 * t1[i]) + (w2 * t2[i] + w3 * t3[i])
         e += 4
@@ -47,7 +53,14 @@ def mix(of_products, pointer, column, value):
     for k in range(K):
         combine(pointer[k], pointer[k + 1], column, value, flat, half)
         for l in range(k + 1):
-            combine(pointer[l], pointer[l + 1], column, value, half.reshape(P, n), mixed[k * (k + 1) // 2 + l])
+            combine(
+                pointer[l],
+                pointer[l + 1],
+                column,
+                value,
+                half.reshape(P, n),
+                mixed[k * (k + 1) // 2 + l],
+            )
     return mixed
 
 

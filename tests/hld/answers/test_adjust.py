@@ -1,4 +1,5 @@
 """Adjusted p-values: SciPy's where it has them, and Holm's from its definition."""
+
 import numpy as np
 import pytest
 from scipy.stats import false_discovery_control
@@ -6,10 +7,14 @@ from scipy.stats import false_discovery_control
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli, holm
 
 
-@pytest.mark.parametrize(("adjust", "method"), [(benjamini_hochberg, "bh"), (benjamini_yekutieli, "by")])
+@pytest.mark.parametrize(
+    ("adjust", "method"), [(benjamini_hochberg, "bh"), (benjamini_yekutieli, "by")]
+)
 def test_step_up_procedures_equal_scipys(adjust, method, rng):
     pvalues = rng.random(50) ** 3
-    np.testing.assert_allclose(adjust(pvalues), false_discovery_control(pvalues, method=method), rtol=1e-12)
+    np.testing.assert_allclose(
+        adjust(pvalues), false_discovery_control(pvalues, method=method), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1])

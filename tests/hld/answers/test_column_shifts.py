@@ -1,4 +1,5 @@
 """Columns: shares, direction and words."""
+
 import numpy as np
 import pytest
 
@@ -10,13 +11,19 @@ from hld.schemas.encoder import fit_encoder
 @pytest.fixture(scope="module")
 def encoder():
     rng = np.random.default_rng(0)
-    rows = [[float(x), str(c), int(k)] for x, c, k in zip(rng.normal(size=400), rng.choice(["a", "b"], 400),
-                                                          rng.integers(0, 3, 400), strict=True)]
+    rows = [
+        [float(x), str(c), int(k)]
+        for x, c, k in zip(
+            rng.normal(size=400), rng.choice(["a", "b"], 400), rng.integers(0, 3, 400), strict=True
+        )
+    ]
     return fit_encoder(rows, names=["size", "kind", "count"]), rows
 
 
 def shifts(encoder, before, after):
-    profiles = [profile_of(encoder.encode(rows)[0], encoder.num_categories, []) for rows in (before, after)]
+    profiles = [
+        profile_of(encoder.encode(rows)[0], encoder.num_categories, []) for rows in (before, after)
+    ]
     return {one.name: one for one in column_shifts(encoder.columns, *profiles, 0)}
 
 
@@ -52,9 +59,15 @@ def test_labels_of_close_edges_differ():
     assert len(set(labels)) == len(labels)
 
 
-@pytest.mark.parametrize(("cells", "direction"), [
-    (lambda k: 10 * k, ""), (lambda k: min(k + 1, 2), "higher"), (lambda k: k and 7, ""),
-    (lambda k: max(k - 1, 0), "lower")])
+@pytest.mark.parametrize(
+    ("cells", "direction"),
+    [
+        (lambda k: 10 * k, ""),
+        (lambda k: min(k + 1, 2), "higher"),
+        (lambda k: k and 7, ""),
+        (lambda k: max(k - 1, 0), "lower"),
+    ],
+)
 def test_new_whole_numbers_do_not_turn_the_direction_unsaid(encoder, cells, direction):
     """Only the zeros were left among the known levels, which were called lower."""
     encoder, rows = encoder
@@ -65,25 +78,44 @@ def test_new_whole_numbers_do_not_turn_the_direction_unsaid(encoder, cells, dire
 
 def test_a_few_new_whole_numbers_leave_a_clear_direction(encoder):
     encoder, rows = encoder
-    found = shifts(encoder, rows, [[x, c, 9 if i % 50 == 0 else 2] for i, (x, c, _) in enumerate(rows)])["count"]
+    found = shifts(
+        encoder, rows, [[x, c, 9 if i % 50 == 0 else 2] for i, (x, c, _) in enumerate(rows)]
+    )["count"]
     assert found.direction == "higher"
 
 
 def test_edges_below_ten_millions_have_no_exponent():
     edges = (-123456.7, 0.00001234, 11492.8, 1e5, 1234567.8, 2e9)
     column = fit_encoder([[k + 0.5] for k in range(50)]).columns[0]
-    assert edge_texts(column, edges) == ["-123500", "1.234e-05", "11490", "100000", "1235000", "2e+09"]
+    assert edge_texts(column, edges) == [
+        "-123500",
+        "1.234e-05",
+        "11490",
+        "100000",
+        "1235000",
+        "2e+09",
+    ]
 
 
 def test_shares_of_nearly_all_rows_are_not_those_of_all_nor_small_ones_of_none():
     assert [percent(share) for share in (0.9949, 0.9951, 0.9996, 1 - 1e-7, 1 - 2e-16, 1.0)] == [
-        "99%", "99.5%", "99.96%", "99.99999%", "100%", "100%"]
-    assert [from_to(*pair) for pair in ((0.9996, 1.0), (0.99949, 0.99951), (1.0, 1 - 1e-7), (4.12e-7, 4.13e-7))] == [
-        "99.96% -> 100%", "99.949% -> 99.951%", "100% -> 99.99999%", "4.1e-05% -> 4.1e-05%"]
+        "99%",
+        "99.5%",
+        "99.96%",
+        "99.99999%",
+        "100%",
+        "100%",
+    ]
+    assert [
+        from_to(*pair)
+        for pair in ((0.9996, 1.0), (0.99949, 0.99951), (1.0, 1 - 1e-7), (4.12e-7, 4.13e-7))
+    ] == ["99.96% -> 100%", "99.949% -> 99.951%", "100% -> 99.99999%", "4.1e-05% -> 4.1e-05%"]
 
 
 def test_a_level_of_empty_text_is_seen_in_words():
-    encoder = fit_encoder([["", "x\ny"], ["a", "b"], ["", "b"], [" ", "b"]], names=["empty", "word"])
+    encoder = fit_encoder(
+        [["", "x\ny"], ["a", "b"], ["", "b"], [" ", "b"]], names=["empty", "word"]
+    )
     found = shifts(encoder, [["", "b"]] * 40 + [[" ", "x\ny"]] * 20, [["a", "b"]] * 30)
     assert found["empty"].describe() == "a 0% -> 100%; '' 67% -> 0%"
     assert found["word"].describe() == r"b 67% -> 100%; x\ny 33% -> 0%"

@@ -1,4 +1,5 @@
 """Which column comes first: the one that moved, by its frequencies, its range, or its dependence on others."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +22,9 @@ def chain(n, rng):
 
 @pytest.fixture(scope="module")
 def detector():
-    return hld.HLDDetector(categorical=range(5), num_epochs=20, rng=0).fit(chain(2000, np.random.default_rng(0)))
+    return hld.HLDDetector(categorical=range(5), num_epochs=20, rng=0).fit(
+        chain(2000, np.random.default_rng(0))
+    )
 
 
 def names(result):
@@ -64,7 +67,9 @@ def test_without_an_alarm_and_with_a_moved_column_the_order_is_that_of_pvalues(d
     moved = detector.test(batch)
     assert names(moved)[0] == detector.encoder_.names[4]
     for result in (calm, moved):
-        assert [one.pvalue for one in result.columns] == sorted(one.pvalue for one in result.columns)
+        assert [one.pvalue for one in result.columns] == sorted(
+            one.pvalue for one in result.columns
+        )
 
 
 def test_pvalues_of_columns_with_two_tests_keep_their_level():
@@ -72,11 +77,15 @@ def test_pvalues_of_columns_with_two_tests_keep_their_level():
     rng, small, tested = np.random.default_rng(8), {0.05: 0, 0.01: 0}, 0
     for _ in range(500):
         encoder = fit_encoder(rng.standard_t(2, size=(100, 1)), continuous=[0])
-        (kept, report), (batch, own) = (encoder.encode(rng.standard_t(2, size=(n, 1))) for n in (200, 60))
+        (kept, report), (batch, own) = (
+            encoder.encode(rng.standard_t(2, size=(n, 1))) for n in (200, 60)
+        )
         reference, seen = (profile_of(codes, encoder.num_categories, []) for codes in (kept, batch))
         before, now = kept_values(kept, report), int(own.num_out_of_range[0])
         new = NewValues(compare_new(before, [60], [now]).pvalues[0], before.new[0] / 200, now / 60)
-        shift, = column_shifts(encoder.columns, reference, seen, 0, None, [new if now + before.new[0] else None])
+        (shift,) = column_shifts(
+            encoder.columns, reference, seen, 0, None, [new if now + before.new[0] else None]
+        )
         tested += shift.beyond is not None
         for level in small:
             small[level] += shift.pvalue <= level
@@ -87,8 +96,11 @@ def test_pvalues_of_columns_with_two_tests_keep_their_level():
 @pytest.mark.parametrize("policy", ["keep", "missing"])
 def test_values_that_count_as_missing_are_new_as_well(policy):
     table = chain(600, np.random.default_rng(9))
-    schema = hld.learn_schema(table, categorical=range(5)).replace("x5", policy=policy).replace(
-        "x4", policy=policy)
+    schema = (
+        hld.learn_schema(table, categorical=range(5))
+        .replace("x5", policy=policy)
+        .replace("x4", policy=policy)
+    )
     detector = hld.HLDDetector(schema=schema, num_epochs=5, rng=0).fit(table)
     batch = chain(100, np.random.default_rng(10))
     batch[:90, 5], batch[:80, 4] = 1e6, 17
@@ -100,13 +112,17 @@ def test_values_that_count_as_missing_are_new_as_well(policy):
 
 
 @pytest.mark.parametrize("reference", ["training", "held-out"])
-def test_dependences_that_the_same_rows_have_chosen_are_called_no_more_often_than_they_may(reference):
+def test_dependences_that_the_same_rows_have_chosen_are_called_no_more_often_than_they_may(
+    reference,
+):
     """Twenty independent columns: the edges of the tree are those that happen to be dependent in the training rows."""
     trials, called = 40, 0
     for seed in range(trials):
         rng = np.random.default_rng([11, seed])
         rows = rng.integers(0, 3, size=(400, 20))
-        detector = hld.HLDDetector(num_latents=1, num_epochs=1, metric="euclidean", null="exact", reference=reference)
+        detector = hld.HLDDetector(
+            num_latents=1, num_epochs=1, metric="euclidean", null="exact", reference=reference
+        )
         result = detector.fit(rows[:200]).test(rows[200:])
         called += min(one.adjusted for one in result.pairs) <= 0.05
     assert called <= at_most(trials, 0.05)
@@ -167,18 +183,29 @@ def test_the_evidence_of_some_columns_is_as_if_there_were_no_others(detector):
     whole = detector.test(batch).evidence
     tests = np.arange(12.0).reshape(2, 6) / 12
     some = whole.of_columns(shown)
-    assert [some.name_of(v) for v in shown] == [whole.name_of(v) for v in shown] == [one.name for one in some.fitted]
+    assert (
+        [some.name_of(v) for v in shown]
+        == [whole.name_of(v) for v in shown]
+        == [one.name for one in some.fitted]
+    )
     assert some.of_columns([1]).name_of(shown[1]) == whole.name_of(shown[1])
     both = [f"x{v}" for v in shown]
     assert sorted(one.name for one in some.columns) == both
     expected = {one.name: (one.pvalue, one.observed.tolist()) for one in whole.columns}
-    assert {one.name: (one.pvalue, one.observed.tolist()) for one in some.columns} == {v: expected[v] for v in both}
+    assert {one.name: (one.pvalue, one.observed.tolist()) for one in some.columns} == {
+        v: expected[v] for v in both
+    }
     kept = [one for one in whole.pairs if set(one.names) <= set(both)]
-    assert [(one.names, one.pvalue) for one in some.pairs] == [(one.names, one.pvalue) for one in kept]
+    assert [(one.names, one.pvalue) for one in some.pairs] == [
+        (one.names, one.pvalue) for one in kept
+    ]
     lost = [one for one in whole.associations if set(one[0]) <= set(both)]
     assert list(some.associations) == lost
     assert len(kept) == len(lost) == 1 < len(whole.pairs)
-    found = {one.name: (one.pvalue, one.adjusted) for one in replace(whole, tests=tests).of_columns(shown).columns}
+    found = {
+        one.name: (one.pvalue, one.adjusted)
+        for one in replace(whole, tests=tests).of_columns(shown).columns
+    }
     assert found == {f"x{v}": tuple(tests[:, v]) for v in shown}
 
 
@@ -190,6 +217,11 @@ def test_numbers_beyond_the_range_are_a_share_of_rows_as_those_of_bins_are():
     detector = hld.HLDDetector(categorical=range(5), num_epochs=3, rng=0).fit(table)
     batch = table[:300].copy()
     batch[:90, 5], batch[90:250, 5] = 1e6, np.nan
-    found = next(one for one in detector.test(batch).columns if one.name == detector.encoder_.names[5])
-    assert found.beyond == (detector.new_values_.new[5] / detector.profile_.counts[5].sum(), 90 / 300)
+    found = next(
+        one for one in detector.test(batch).columns if one.name == detector.encoder_.names[5]
+    )
+    assert found.beyond == (
+        detector.new_values_.new[5] / detector.profile_.counts[5].sum(),
+        90 / 300,
+    )
     assert found.beyond[1] <= found.observed[-2]  # the last bin

@@ -1,4 +1,5 @@
 """p-values of frequencies: against SciPy, enumerated, at their level, and able to find."""
+
 import itertools
 import math
 
@@ -12,7 +13,9 @@ from hld.answers.frequencies import _drawn, homogeneity_pvalue, partition_pvalue
 
 def test_large_counts_are_pearsons_test(rng):
     a, b = rng.multinomial(5000, [0.2, 0.3, 0.5]), rng.multinomial(400, [0.25, 0.3, 0.45])
-    assert homogeneity_pvalue(a, b, rng) == pytest.approx(chi2_contingency([a, b], correction=False).pvalue, rel=1e-9)
+    assert homogeneity_pvalue(a, b, rng) == pytest.approx(
+        chi2_contingency([a, b], correction=False).pvalue, rel=1e-9
+    )
 
 
 def test_draws_agree_with_enumeration():
@@ -25,8 +28,11 @@ def test_draws_agree_with_enumeration():
     def pearson(table):
         return chi2_contingency([pooled - table, table], correction=False).statistic
 
-    tables = [np.array(t) for t in itertools.product(range(T + 1), repeat=3) if sum(t) == T
-              and all(k <= m for k, m in zip(t, pooled, strict=True))]
+    tables = [
+        np.array(t)
+        for t in itertools.product(range(T + 1), repeat=3)
+        if sum(t) == T and all(k <= m for k, m in zip(t, pooled, strict=True))
+    ]
     extreme = sum(weight(t) for t in tables if pearson(t) >= pearson(batch) - 1e-9)
     exact = extreme / sum(weight(t) for t in tables)
     hits = round(_drawn(reference, batch, np.random.default_rng(0)) * 1000) - 1
@@ -34,24 +40,42 @@ def test_draws_agree_with_enumeration():
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("sizes", "concentration", "K"), [((5000, 300), 1.0, 8), ((60, 20), 0.5, 5),
-                                                           ((3000, 40), 0.2, 20)])
+@pytest.mark.parametrize(
+    ("sizes", "concentration", "K"),
+    [((5000, 300), 1.0, 8), ((60, 20), 0.5, 5), ((3000, 40), 0.2, 20)],
+)
 def test_the_level_holds(sizes, concentration, K):
     rng = np.random.default_rng(3)
     frequencies = rng.dirichlet(np.full(K, concentration))
-    pvalues = np.array([homogeneity_pvalue(*(rng.multinomial(n, frequencies) for n in sizes), rng)
-                        for _ in range(400)])
+    pvalues = np.array(
+        [
+            homogeneity_pvalue(*(rng.multinomial(n, frequencies) for n in sizes), rng)
+            for _ in range(400)
+        ]
+    )
     for alpha in (0.01, 0.05, 0.2):
         assert (pvalues <= alpha).sum() <= at_most(400, alpha, 1e-4)
 
 
-@pytest.mark.parametrize(("n", "T", "K"), [(600, 40, 90), (5000, 100, 306), (5000, 500, 60), (60, 40, 13),
-                                           (2000, 12, 1000), (100, 10, 55), (100, 100, 14)])
+@pytest.mark.parametrize(
+    ("n", "T", "K"),
+    [
+        (600, 40, 90),
+        (5000, 100, 306),
+        (5000, 500, 60),
+        (60, 40, 13),
+        (2000, 12, 1000),
+        (100, 10, 55),
+        (100, 100, 14),
+    ],
+)
 def test_two_categories_hold_the_level_whatever_it_is(n, T, K):
     # all batches that are possible with K rows of the second category among n + T, with their exact probabilities
     j = np.arange(max(0, K - n), min(K, T) + 1)
     chances = hypergeom.pmf(j, n + T, K, T)
-    pvalues = np.array([homogeneity_pvalue(np.array([n - K + i, K - i]), np.array([T - i, i]), None) for i in j])
+    pvalues = np.array(
+        [homogeneity_pvalue(np.array([n - K + i, K - i]), np.array([T - i, i]), None) for i in j]
+    )
     reached = np.sort(pvalues[pvalues > 1e-12])
     assert len(np.unique(reached)) >= 5
     for u in reached:
@@ -63,7 +87,9 @@ def test_two_categories_are_fishers_test_with_its_tails_by_distance():
     j = np.arange(11)
     chances = hypergeom.pmf(j, 110, 39, 10)
     extreme = np.abs(j - 390 / 110) >= abs(9 - 390 / 110) - 1e-9
-    assert homogeneity_pvalue(reference, batch, None) == pytest.approx(chances[extreme].sum(), rel=1e-9)
+    assert homogeneity_pvalue(reference, batch, None) == pytest.approx(
+        chances[extreme].sum(), rel=1e-9
+    )
 
 
 def test_small_counts_reach_below_what_draws_can_show(rng):
@@ -72,8 +98,16 @@ def test_small_counts_reach_below_what_draws_can_show(rng):
     assert homogeneity_pvalue(np.array([4, 4, 4]), np.array([0, 1, 1]), rng) > 0.2
 
 
-@pytest.mark.parametrize(("pooled", "T"), [
-    ((990, 10, 10), 10), ((990, 5, 20), 20), ((200, 6, 9, 12), 15), ((5000, 3, 3), 200), ((60, 4, 4, 4), 24)])
+@pytest.mark.parametrize(
+    ("pooled", "T"),
+    [
+        ((990, 10, 10), 10),
+        ((990, 5, 20), 20),
+        ((200, 6, 9, 12), 15),
+        ((5000, 3, 3), 200),
+        ((60, 4, 4, 4), 24),
+    ],
+)
 def test_small_pvalues_of_rare_categories_hold_the_level_where_draws_do_not_reach(pooled, T):
     pooled = np.array(pooled)
     counts = np.indices(pooled[1:] + 1).reshape(len(pooled) - 1, -1).T
@@ -89,7 +123,9 @@ def test_small_pvalues_of_rare_categories_hold_the_level_where_draws_do_not_reac
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("n", "T", "K"), [(600, 16, 3), (3000, 28, 5), (20_000, 110, 20), (60, 24, 4)])
+@pytest.mark.parametrize(
+    ("n", "T", "K"), [(600, 16, 3), (3000, 28, 5), (20_000, 110, 20), (60, 24, 4)]
+)
 def test_small_pvalues_are_no_more_frequent_than_they_say(n, T, K):
     rng, pooled = np.random.default_rng(8), np.full(K, (n + T) // K)
     drawn = rng.multivariate_hypergeometric(pooled, T, size=100_000)

@@ -1,4 +1,5 @@
 """Distances of models: against counts of rows, and between bins and levels that differ."""
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +11,9 @@ from hld.answers.models import ColumnDistance, ModelsDistance, compare_models
 
 def table(rng, number, shift=0.0):
     kind = rng.integers(0, 3, number)
-    return pd.DataFrame({"kind": np.array(list("abc"))[kind], "x": rng.normal(kind + shift), "n": kind})
+    return pd.DataFrame(
+        {"kind": np.array(list("abc"))[kind], "x": rng.normal(kind + shift), "n": kind}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +23,10 @@ def models():
     second["kind"] = second["kind"].replace("c", "d")
     second = second.rename(columns={"n": "m"})
     second["x"] = second["x"].clip(-1, 4)
-    return [hld.HLDDetector(num_epochs=20, num_latents=3, num_bins=b).fit(t) for b, t in ((8, first), (5, second))]
+    return [
+        hld.HLDDetector(num_epochs=20, num_latents=3, num_bins=b).fit(t)
+        for b, t in ((8, first), (5, second))
+    ]
 
 
 @pytest.mark.thorough
@@ -34,7 +40,9 @@ def test_columns(models):
     for one in (columns["kind"], columns["x"]):
         assert sum(one.first) == pytest.approx(1, abs=1e-9)
         assert sum(one.second) == pytest.approx(1, abs=1e-9)
-        assert one.distance == pytest.approx(np.abs(np.subtract(one.first, one.second)).sum() / 2, abs=1e-12)
+        assert one.distance == pytest.approx(
+            np.abs(np.subtract(one.first, one.second)).sum() / 2, abs=1e-12
+        )
     assert columns["x"].describe()
     assert found.headline().startswith("2 columns in common; ")
     assert {tuple(pair["columns"]) for pair in found.pairs} == {("kind", "x")}
@@ -46,7 +54,10 @@ def test_cells_are_those_of_drawn_rows(models):
     edges = sorted({*models[0].encoder_.columns[1].edges, *models[1].encoder_.columns[1].edges})
     for model, shares in zip(models, (x.first, x.second), strict=True):
         values = model.sample(20_000, rng=1)[:, 1].astype(float)
-        counts = np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1) / 20_000
+        counts = (
+            np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1)
+            / 20_000
+        )
         assert np.abs(counts - shares).max() < 4.5 * np.sqrt(0.25 / 20_000)
 
 
@@ -62,7 +73,9 @@ def test_no_share_is_above_one_where_marginals_add_up_to_a_little_more(monkeypat
     rows = {"empty": [None] * 60, "x": rng.integers(0, 3, 60), "y": rng.integers(0, 4, 60)}
     model = hld.HLDDetector(num_epochs=3, num_resamples=99, rng=2).fit(rows)
     exact = pcircuit.marginal_tables
-    monkeypatch.setattr(pcircuit, "marginal_tables", lambda circuit: [one * (1 + 4e-16) for one in exact(circuit)])
+    monkeypatch.setattr(
+        pcircuit, "marginal_tables", lambda circuit: [one * (1 + 4e-16) for one in exact(circuit)]
+    )
     empty = next(one for one in compare_models(model, model).columns if one.name == "empty")
     assert (empty.first, empty.second) == ((1.0,), (1.0,))
 
@@ -77,7 +90,9 @@ def test_the_headline_of_a_model_and_itself_names_no_column():
 def test_edges_of_many_digits_do_not_look_alike():
     rng = np.random.default_rng(0)
     one, other = ({"amount": 1e7 + shift + rng.normal(size=300)} for shift in (0, 1))
-    found = compare_models(*(hld.HLDDetector(num_epochs=2).fit(table) for table in (one, other))).columns[0]
+    found = compare_models(
+        *(hld.HLDDetector(num_epochs=2).fit(table) for table in (one, other))
+    ).columns[0]
     assert len(set(found.labels)) == len(found.labels) > 8
     assert found.labels[0].startswith("< 9999998")
 
@@ -85,7 +100,9 @@ def test_edges_of_many_digits_do_not_look_alike():
 def test_the_headline_is_one_line():
     rng = np.random.default_rng(0)
     tables = ({"a\nb\x1b[31m": rng.choice(2, 200, p=[p, 1 - p])} for p in (0.5, 0.9))
-    headline = compare_models(*(hld.HLDDetector(num_epochs=1).fit(one) for one in tables)).headline()
+    headline = compare_models(
+        *(hld.HLDDetector(num_epochs=1).fit(one) for one in tables)
+    ).headline()
     assert "a\\nb\\x1b[31m differs most" in headline
 
 
@@ -93,31 +110,52 @@ def test_times_and_numbers_with_bins_are_not_compared():
     """Cells of seconds and of numbers have nothing in common, though both are cut into bins."""
     rng = np.random.default_rng(2)
     numbers = pd.DataFrame({"when": rng.normal(size=200), "k": rng.integers(0, 2, 200)})
-    times = numbers.assign(when=pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 10**6, 200), unit="s"))
+    times = numbers.assign(
+        when=pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 10**6, 200), unit="s")
+    )
     found = compare_models(*(hld.HLDDetector(num_epochs=2).fit(one) for one in (numbers, times)))
     when = next(one for one in found.columns if one.name == "when")
     assert when.distance is None
     assert when.note == "continuous in the first model, date in the second"
-    assert found.headline().startswith("1 column in common that can be compared, and 1 of other kinds; ")
+    assert found.headline().startswith(
+        "1 column in common that can be compared, and 1 of other kinds; "
+    )
 
 
 def test_columns_of_other_kinds_are_in_common_nonetheless():
-    kinds = [ColumnDistance(name, None, "continuous in the first model, date in the second") for name in "ab"]
+    kinds = [
+        ColumnDistance(name, None, "continuous in the first model, date in the second")
+        for name in "ab"
+    ]
     alone = ColumnDistance("c", None, "only in the first model")
     said = [ModelsDistance((*one, alone), (), (9, 9)).headline() for one in ([], kinds[:1], kinds)]
-    assert said == ["the models have no column in common", "1 column in common, none that can be compared: of other "
-                    "kinds", "2 columns in common, none that can be compared: of other kinds"]
+    assert said == [
+        "the models have no column in common",
+        "1 column in common, none that can be compared: of other kinds",
+        "2 columns in common, none that can be compared: of other kinds",
+    ]
 
 
 def test_cells_of_a_cut_bin_have_the_probabilities_that_the_model_tells():
     """Bins of days had been cut in the middle of the day at which the other model has an edge."""
     rng = np.random.default_rng(6)
-    models = [hld.HLDDetector(num_latents=2, num_epochs=3).fit(pd.DataFrame({
-        "day": pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, days, 2000), unit="D"),
-        "size": rng.normal(size=2000).round(1)})) for days in (60, 47)]
+    models = [
+        hld.HLDDetector(num_latents=2, num_epochs=3).fit(
+            pd.DataFrame(
+                {
+                    "day": pd.Timestamp("2026-01-01")
+                    + pd.to_timedelta(rng.integers(0, days, 2000), unit="D"),
+                    "size": rng.normal(size=2000).round(1),
+                }
+            )
+        )
+        for days in (60, 47)
+    ]
     column = next(one for one in compare_models(*models).columns if one.name == "day")
     edges = [label.split(" to ")[-1].removeprefix("< ") for label in column.labels[:-1]]
-    assert len(edges) > len(models[0].encoder_.columns[0].edges)  # some are of the other model alone
+    assert len(edges) > len(
+        models[0].encoder_.columns[0].edges
+    )  # some are of the other model alone
     for model, shares in zip(models, (column.first, column.second), strict=True):
         told = [model.probability(f'day < "{edge}"') for edge in edges]
         np.testing.assert_allclose(np.cumsum(shares)[:-1], told, atol=1e-12)
@@ -125,8 +163,12 @@ def test_cells_of_a_cut_bin_have_the_probabilities_that_the_model_tells():
 
 def test_a_level_that_is_called_rare_is_not_the_cell_of_rare_levels():
     words = ["b"] * 240 + ["(rare)"] * 160, ["b"] * 240 + [f"w{k % 40}" for k in range(160)]
-    models = [hld.HLDDetector(num_epochs=2, num_latents=2, max_categories=2, categorical=["c"]).fit(
-        pd.DataFrame({"c": own, "d": [0, 1] * 200})) for own in words]
+    models = [
+        hld.HLDDetector(num_epochs=2, num_latents=2, max_categories=2, categorical=["c"]).fit(
+            pd.DataFrame({"c": own, "d": [0, 1] * 200})
+        )
+        for own in words
+    ]
     (found,) = [one for one in compare_models(*models).columns if one.name == "c"]
     assert [label for label in found.labels if "rare" in label] == ["'(rare)'", "(rare)"]
     assert found.distance > 0.3
@@ -134,4 +176,7 @@ def test_a_level_that_is_called_rare_is_not_the_cell_of_rare_levels():
 
 def test_a_cell_in_words_is_one_line_and_seen():
     for label, shown in (("", "''"), ("a\nb", r"a\nb"), ("l" * 99, "l" * 56 + " ...")):
-        assert ColumnDistance("x", 0.5, "", (label, "b"), (1.0, 0.0), (0.4, 0.6)).describe() == f"{shown} 100% -> 40%"
+        assert (
+            ColumnDistance("x", 0.5, "", (label, "b"), (1.0, 0.0), (0.4, 0.6)).describe()
+            == f"{shown} 100% -> 40%"
+        )

@@ -1,4 +1,5 @@
 """Dependence: fitted tables, the level when columns move by themselves, and power when only dependence changes."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -46,7 +47,9 @@ def test_expected_tables_have_the_odds_ratios_of_the_reference_and_the_sums_of_t
 
 
 def test_levels_that_the_reference_does_not_show_have_a_place_in_expected_tables():
-    found = as_in_reference(np.array([[30.0, 10.0], [0.0, 0.0]]), np.array([[10.0, 10.0], [20.0, 60.0]]))
+    found = as_in_reference(
+        np.array([[30.0, 10.0], [0.0, 0.0]]), np.array([[10.0, 10.0], [20.0, 60.0]])
+    )
     np.testing.assert_allclose(found.sum(axis=1), [0.2, 0.8], atol=1e-6)
     np.testing.assert_allclose(found.sum(axis=0), [0.3, 0.7], atol=1e-6)
 
@@ -65,8 +68,10 @@ def test_columns_that_move_by_themselves_do_not_count(columns, sizes):
     after = before * np.exp(rng.normal(0, 0.4, (8, 1))) * np.exp(rng.normal(0, 0.4, (1, 8)))
     pvalues = []
     for _ in range(150):
-        tables = [rng.multinomial(n, (p / p.sum()).ravel()).reshape(shape)
-                  for n, p in zip(sizes, (before, after), strict=True)]
+        tables = [
+            rng.multinomial(n, (p / p.sum()).ravel()).reshape(shape)
+            for n, p in zip(sizes, (before, after), strict=True)
+        ]
         pvalues.append(pair_shifts(columns, *map(profile, tables))[0].pvalue)
     for alpha in (0.01, 0.05, 0.2):
         assert (np.array(pvalues) <= alpha).sum() <= at_most(150, alpha, 1e-4)
@@ -74,7 +79,7 @@ def test_columns_that_move_by_themselves_do_not_count(columns, sizes):
 
 def levels(kind, shares):
     """Two columns with a level for each of some shares, and a category for unseen levels, which no row has."""
-    values = tuple(range(len(shares))) if kind == "integer" else tuple("abcdefg")[:len(shares)]
+    values = tuple(range(len(shares))) if kind == "integer" else tuple("abcdefg")[: len(shares)]
     return [LevelColumn(name, kind, values) for name in "xy"]
 
 
@@ -85,7 +90,9 @@ def test_categories_that_no_row_has_are_no_group(rng, kind):
         one[:3, :3] = rng.multinomial(n, rng.dirichlet(np.full(9, 5.0))).reshape(3, 3)
     found = pair_shifts(levels(kind, range(3)), *map(profile, tables))[0]
     E = fitted(np.array([tables], dtype=float)[:, :, :3, :3])[0]
-    pearson = sum(((one[:3, :3] - own) ** 2 / own).sum() for one, own in zip(tables, E, strict=True))
+    pearson = sum(
+        ((one[:3, :3] - own) ** 2 / own).sum() for one, own in zip(tables, E, strict=True)
+    )
     assert found.pvalue == pytest.approx(chi2.sf(pearson, 4), rel=1e-6)
     assert all("" not in one and len(one) == 3 for one in found.labels)
 
@@ -102,21 +109,39 @@ def test_an_empty_bin_is_in_the_group_of_a_neighbour():
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (0.5, 0.3, 0.2)])
 def test_pvalues_of_columns_with_few_levels_are_uniform(kind, shares):
     rng, C, trials = np.random.default_rng(10), len(shares), 2000
-    reference, batch = (np.pad(rng.multinomial(n, np.outer(shares, shares).ravel(), size=trials).reshape(-1, C, C),
-                               [(0, 0), (0, 1), (0, 1)]) for n in (3000, 1000))
+    reference, batch = (
+        np.pad(
+            rng.multinomial(n, np.outer(shares, shares).ravel(), size=trials).reshape(-1, C, C),
+            [(0, 0), (0, 1), (0, 1)],
+        )
+        for n in (3000, 1000)
+    )
     before = Profile(0, (np.zeros(C + 2),) * 2, np.tile([0, 1], (trials, 1)), tuple(reference))
-    pvalues = np.array([one.pvalue for one in pair_shifts(levels(kind, shares), before,
-                                                          replace(before, pairs=tuple(batch)))])
+    pvalues = np.array(
+        [
+            one.pvalue
+            for one in pair_shifts(
+                levels(kind, shares), before, replace(before, pairs=tuple(batch))
+            )
+        ]
+    )
     for alpha in (0.02, 0.05, 0.2, 0.5):
         assert at_least(trials, alpha) <= (pvalues <= alpha).sum() <= at_most(trials, alpha)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("shares", "sizes"), [
-    (np.eye(3) * 0.25 + 0.25 / 9, (5000, 72)), (np.array([[0.6, 0.1], [0.1, 0.2]]), (600, 40))])
+@pytest.mark.parametrize(
+    ("shares", "sizes"),
+    [(np.eye(3) * 0.25 + 0.25 / 9, (5000, 72)), (np.array([[0.6, 0.1], [0.1, 0.2]]), (600, 40))],
+)
 def test_small_pvalues_are_no_more_frequent_than_they_say(shares, sizes):
-    rng, columns = np.random.default_rng(9), [LevelColumn(name, "categorical", tuple("abcdefg")[:3]) for name in "xy"]
-    reference, batch = (rng.multinomial(n, shares.ravel(), size=60_000).reshape(-1, *shares.shape) for n in sizes)
+    rng, columns = (
+        np.random.default_rng(9),
+        [LevelColumn(name, "categorical", tuple("abcdefg")[:3]) for name in "xy"],
+    )
+    reference, batch = (
+        rng.multinomial(n, shares.ravel(), size=60_000).reshape(-1, *shares.shape) for n in sizes
+    )
     before = Profile(0, (np.zeros(4), np.zeros(4)), np.tile([0, 1], (60_000, 1)), tuple(reference))
     found = pair_shifts(columns, before, replace(before, pairs=tuple(batch)))
     pvalues = np.array([one.pvalue for one in found])
@@ -137,7 +162,9 @@ def test_broken_dependence_is_found(columns):
     assert found.observed_table.sum() == pytest.approx(1, abs=1e-12)
 
 
-@pytest.mark.parametrize(("columns", "words"), [(BINS, "reversed, correlation 0.80 -> -0.8"), (LEVELS, "weaker, 0.8")])
+@pytest.mark.parametrize(
+    ("columns", "words"), [(BINS, "reversed, correlation 0.80 -> -0.8"), (LEVELS, "weaker, 0.8")]
+)
 def test_a_dependence_that_is_reversed(columns, words):
     rising = np.eye(8) / 8 * 0.8 + 0.2 / 64
     counts = np.round(rising * 6400).astype(int)
@@ -149,26 +176,35 @@ def test_a_dependence_that_is_reversed(columns, words):
     if columns is LEVELS:
         assert found.correlations is found.to_dict()["correlations"] is None
         return
-    drawn = np.repeat(np.array(np.meshgrid(groups, groups, indexing="ij")).reshape(2, -1),
-                      np.round(found.observed_table * falling.sum()).astype(int).ravel(), axis=1)
+    drawn = np.repeat(
+        np.array(np.meshgrid(groups, groups, indexing="ij")).reshape(2, -1),
+        np.round(found.observed_table * falling.sum()).astype(int).ravel(),
+        axis=1,
+    )
     assert found.correlations[1] == pytest.approx(np.corrcoef(drawn)[0, 1], abs=1e-12)
     assert found.to_dict()["correlations"] == list(found.correlations)
 
 
 def test_unseen_whole_numbers_reverse_no_dependence(rng):
-    columns = LevelColumn("a", "integer", (10, 11, 12, 13)), LevelColumn("b", "integer", (0, 1, 2, 3))
+    columns = (
+        LevelColumn("a", "integer", (10, 11, 12, 13)),
+        LevelColumn("b", "integer", (0, 1, 2, 3)),
+    )
 
     def rows(shares, unseen):
         found = np.zeros((5, 5), dtype=int)
         np.add.at(found, tuple(rng.choice(4, 1000, p=shares)[None].repeat(2, axis=0)), 1)
         found[:4, :4] += 60
-        found[4, 0] = unseen                                            # such as 9, below all others, where b is 0
+        found[4, 0] = unseen  # such as 9, below all others, where b is 0
         return Profile(int(found.sum()), (), np.array([[0, 1]]), (found,))
 
     (found,) = pair_shifts(columns, rows(np.full(4, 0.25), 40), rows([0.1, 0.3, 0.3, 0.3], 3000))
     assert min(found.correlations) > 0.3, found.correlations
     assert "reversed" not in found.describe()
-    none_placed = rows(np.full(4, 0.25), 0), Profile(900, (), np.array([[0, 1]]), (np.diag([0, 0, 0, 0, 900]),))
+    none_placed = (
+        rows(np.full(4, 0.25), 0),
+        Profile(900, (), np.array([[0, 1]]), (np.diag([0, 0, 0, 0, 900]),)),
+    )
     assert all(one.correlations is None for one in pair_shifts(columns, *none_placed))
 
 
@@ -185,17 +221,24 @@ def test_neighbouring_bins_are_named_as_one():
 def shift(expected, observed, strengths=(0.651, 0.649)):
     """A pair whose shares of cells are known."""
     labels = ("no", "yes"), ("low", "high")
-    return PairShift(("a", "b"), *strengths, 0.01, 0.01, labels, np.array(expected), np.array(observed), None)
+    return PairShift(
+        ("a", "b"), *strengths, 0.01, 0.01, labels, np.array(expected), np.array(observed), None
+    )
 
 
 def test_what_is_said_of_a_pair_is_seen_in_its_numbers():
     small = shift([[0.1202, 0.3], [0.5797, 0.0001]], [[0.1199, 0.3002], [0.5796, 0.0003]])
-    assert small.describe() == ("as strong as before (0.65), but between other values; "
-                                "yes with high 0.01% -> 0.03%")
-    assert shift([[0.12, 0.3], [0.58, 0]], [[0.12001, 0.3], [0.57999, 0]], (0.65, 0.64)).describe() == \
-        "weaker, 0.65 -> 0.64"
-    assert shift([[0.2, 0.3], [0.25, 0.25]], [[0.25, 0.25], [0.2, 0.3]], (0.2, 0.3)).describe() == \
-        "stronger, 0.20 -> 0.30; no with low 20% -> 25%"
+    assert small.describe() == (
+        "as strong as before (0.65), but between other values; yes with high 0.01% -> 0.03%"
+    )
+    assert (
+        shift([[0.12, 0.3], [0.58, 0]], [[0.12001, 0.3], [0.57999, 0]], (0.65, 0.64)).describe()
+        == "weaker, 0.65 -> 0.64"
+    )
+    assert (
+        shift([[0.2, 0.3], [0.25, 0.25]], [[0.25, 0.25], [0.2, 0.3]], (0.2, 0.3)).describe()
+        == "stronger, 0.20 -> 0.30; no with low 20% -> 25%"
+    )
 
 
 def test_a_pair_that_is_as_it_was_is_not_said_to_go_between_other_values():

@@ -1,4 +1,5 @@
 """Pictures of columns: the levels worth showing, and as many panels as there are columns."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,9 @@ from hld.answers.picture import MOST_LEVELS, draw_columns, shown_levels
 
 def column(expected, observed):
     labels = (*map(str, range(len(expected) - 1)), "(missing)")
-    return ColumnShift("x", "categorical", labels, np.array(expected), np.array(observed), 0.1, 0.1, 0.1, 0.8)
+    return ColumnShift(
+        "x", "categorical", labels, np.array(expected), np.array(observed), 0.1, 0.1, 0.1, 0.8
+    )
 
 
 def test_levels_without_rows_are_not_shown():
@@ -37,7 +40,9 @@ def test_of_equal_changes_the_most_frequent_levels_are_shown():
 @pytest.mark.parametrize(("count", "panels"), [(1, 1), (3, 3), (4, 6), (5, 6)])
 def test_panels_without_a_column_are_not_seen(count, panels):
     figure = pytest.importorskip("matplotlib.figure").Figure()
-    draw_columns(figure, tuple(column([0.5, 0.5, 0.0], [0.2, 0.8, 0.0]) for _ in range(count + 2)), count)
+    draw_columns(
+        figure, tuple(column([0.5, 0.5, 0.0], [0.2, 0.8, 0.0]) for _ in range(count + 2)), count
+    )
     assert len(figure.axes) == panels
     assert [ax.get_visible() for ax in figure.axes] == [True] * count + [False] * (panels - count)
 
@@ -45,8 +50,11 @@ def test_panels_without_a_column_are_not_seen(count, panels):
 def test_long_names_leave_room_for_the_bars(tmp_path):
     pytest.importorskip("matplotlib")
     from hld.plots import new_figure
+
     figure = new_figure((3.6, 2.8))
-    draw_columns(figure, (replace(column([0.5, 0.5, 0.0], [0.2, 0.8, 0.0]), name="größe_$" * 30),), 1)
+    draw_columns(
+        figure, (replace(column([0.5, 0.5, 0.0], [0.2, 0.8, 0.0]), name="größe_$" * 30),), 1
+    )
     figure.savefig(tmp_path / "long.png")  # a warning of collapsed axes would be an error here
     assert figure.axes[0].get_position().width > 0.5
 

@@ -1,4 +1,5 @@
 """Profiles: counts by a loop, sums of parts, and files that do not fit."""
+
 import numpy as np
 import pytest
 
@@ -25,7 +26,10 @@ def test_counts_are_those_of_a_loop(codes):
 
 
 def test_profiles_of_parts_add_up(codes):
-    whole, parts = profile_of(codes, SIZES, EDGES), [profile_of(part, SIZES, EDGES) for part in np.split(codes, 4)]
+    whole, parts = (
+        profile_of(codes, SIZES, EDGES),
+        [profile_of(part, SIZES, EDGES) for part in np.split(codes, 4)],
+    )
     added = parts[0] + parts[1] + parts[2] + parts[3]
     assert added.num_rows == whole.num_rows == 200
     for a, b in zip((*added.counts, *added.pairs), (*whole.counts, *whole.pairs), strict=True):
@@ -40,11 +44,21 @@ def test_arrays_come_back(codes):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize(("name", "change"), [
-    ("counts", lambda a: a[:-1]), ("counts", lambda a: a.astype(float)), ("counts", lambda a: a - 1000),
-    ("counts", lambda a: a + np.eye(1, len(a), dtype=np.int64)[0]), ("edges", lambda a: a + 2),
-    ("edges", lambda a: a * 0), ("edges", lambda a: np.repeat(a, 2, axis=0)), ("pairs", lambda a: a + 1000),
-    ("pairs", lambda a: a[1:]), ("counts", lambda a: a * 0)])
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("counts", lambda a: a[:-1]),
+        ("counts", lambda a: a.astype(float)),
+        ("counts", lambda a: a - 1000),
+        ("counts", lambda a: a + np.eye(1, len(a), dtype=np.int64)[0]),
+        ("edges", lambda a: a + 2),
+        ("edges", lambda a: a * 0),
+        ("edges", lambda a: np.repeat(a, 2, axis=0)),
+        ("pairs", lambda a: a + 1000),
+        ("pairs", lambda a: a[1:]),
+        ("counts", lambda a: a * 0),
+    ],
+)
 def test_arrays_that_do_not_fit_are_refused(codes, name, change):
     arrays = profile_of(codes, SIZES, EDGES).to_arrays()
     with pytest.raises(ValueError, match="profile"):
@@ -64,7 +78,7 @@ def test_the_tree_finds_what_belongs_together(rng):
     assert edges(x[:, None], (3,)).shape == (0, 2)
 
 
-@pytest.mark.parametrize("huge", [2 ** 63 - 1, 2 ** 62])
+@pytest.mark.parametrize("huge", [2**63 - 1, 2**62])
 def test_counts_of_a_file_whose_sum_leaves_64_bits_are_refused(huge):
     arrays = profile_of(np.array([[0, 1], [1, 1]]), (2, 2), [[0, 1]]).to_arrays()
     for name in ("pairs", "counts"):

@@ -1,4 +1,5 @@
 """Segments: groups, false discoveries, hidden columns, and results in all forms."""
+
 import json
 from dataclasses import replace
 
@@ -15,8 +16,13 @@ from hld.reports.segments_report import segments_report
 
 def table(rng, n):
     kind = rng.integers(0, 3, n)
-    return pd.DataFrame({"kind": np.array(list("abc"))[kind], "x": rng.normal(2 * kind),
-                         "n": kind + rng.integers(0, 2, n)})
+    return pd.DataFrame(
+        {
+            "kind": np.array(list("abc"))[kind],
+            "x": rng.normal(2 * kind),
+            "n": kind + rng.integers(0, 2, n),
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +44,9 @@ def test_the_shifted_segment_is_found(detector, visits, procedure):
     found = detector.test_by(visits, "shop", procedure=procedure)
     assert found.labels == tuple(map(str, range(30)))
     assert found.reject.tolist() == [shop == 7 for shop in range(30)]
-    np.testing.assert_allclose(found.adjusted, false_discovery_control(found.pvalues, method=procedure), rtol=1e-12)
+    np.testing.assert_allclose(
+        found.adjusted, false_discovery_control(found.pvalues, method=procedure), rtol=1e-12
+    )
     assert found.results[7].pvalue == found.pvalues[7]
     assert found.results[7].columns[0].name == "x"
     assert found.num_rows.sum() == 1800
@@ -51,16 +59,27 @@ def test_segments_of_a_covariate_are_compared_with_what_was_learned_for_them():
 
     def rows(n, moved=0.0):
         kind = rng.choice(["a", "b", "c"], n)
-        return pd.DataFrame({"x": rng.normal(size=n) + 4 * (kind == "b") + moved * (kind == "c"),
-                             "n": rng.integers(0, 4, n), "kind": kind})
+        return pd.DataFrame(
+            {
+                "x": rng.normal(size=n) + 4 * (kind == "b") + moved * (kind == "c"),
+                "n": rng.integers(0, 4, n),
+                "kind": kind,
+            }
+        )
 
     learned = rows(2000)
     fitted = hld.HLDDetector(num_epochs=10, covariates=["kind"]).fit(learned)
-    assert hld.HLDDetector(num_epochs=10).fit(learned).test_by(rows(600), "kind").reject.all()  # of the whole table
+    assert (
+        hld.HLDDetector(num_epochs=10).fit(learned).test_by(rows(600), "kind").reject.all()
+    )  # of the whole table
     batch = rows(600, 2.0)
-    found = fitted.test_by(batch, "kind", alpha=0.001)  # three tests, of which none but the last is of a shift
+    found = fitted.test_by(
+        batch, "kind", alpha=0.001
+    )  # three tests, of which none but the last is of a shift
     assert found.reject.tolist() == [False, False, True]
-    assert found.pvalues.tolist() == [fitted.test(batch[batch["kind"] == kind]).pvalue for kind in "abc"]
+    assert found.pvalues.tolist() == [
+        fitted.test(batch[batch["kind"] == kind]).pvalue for kind in "abc"
+    ]
 
 
 def odd_table(rng, n):
@@ -68,15 +87,26 @@ def odd_table(rng, n):
     kind = rng.integers(0, 4, n)
     names = np.array(["ann", "bob", "eve", "jim"], dtype=object)[kind]
     names[rng.random(n) < 0.1] = None
-    many = np.array([f"v{i}" for i in rng.geometric(0.1, n)], dtype=object)     # more levels than are kept
+    many = np.array(
+        [f"v{i}" for i in rng.geometric(0.1, n)], dtype=object
+    )  # more levels than are kept
     days = pd.to_timedelta(rng.integers(0, 90, n), "D")
-    return pd.DataFrame({"name": names, "x": np.where(rng.random(n) < 0.2, np.nan, rng.normal(kind)), "n": kind,
-                         "many": many, "day": pd.Timestamp("2026-01-01") + days})
+    return pd.DataFrame(
+        {
+            "name": names,
+            "x": np.where(rng.random(n) < 0.2, np.nan, rng.normal(kind)),
+            "n": kind,
+            "many": many,
+            "day": pd.Timestamp("2026-01-01") + days,
+        }
+    )
 
 
 def odd_segments(rng):
     """Twelve segments: some as training, others with more or fewer holes, new levels, numbers out of range, shifts."""
-    found = odd_table(rng, 600).assign(shop=rng.permutation(np.arange(600) % 12)).astype({"n": object})
+    found = (
+        odd_table(rng, 600).assign(shop=rng.permutation(np.arange(600) % 12)).astype({"n": object})
+    )
     shop = found["shop"]
     found.loc[(shop == 1), "x"] = np.nan
     found.loc[(shop == 2), "name"] = found.loc[shop == 2, "name"].fillna("ann")
@@ -92,15 +122,38 @@ def odd_segments(rng):
     return found
 
 
-@pytest.fixture(scope="module", params=["rows", "circuit", "new values not tested", "policy", "covariates", "groups"])
+@pytest.fixture(
+    scope="module",
+    params=["rows", "circuit", "new values not tested", "policy", "covariates", "groups"],
+)
 def fitted(request):
-    options = {"circuit": {"reference": "circuit"}, "new values not tested": {"missingness": False},
-               "covariates": {"covariates": ["n"]}, "policy": {"schema": hld.TableSchema((
-                   hld.ColumnSchema("name", policy="missing"), hld.ColumnSchema("x", policy="missing")))}}
+    options = {
+        "circuit": {"reference": "circuit"},
+        "new values not tested": {"missingness": False},
+        "covariates": {"covariates": ["n"]},
+        "policy": {
+            "schema": hld.TableSchema(
+                (
+                    hld.ColumnSchema("name", policy="missing"),
+                    hld.ColumnSchema("x", policy="missing"),
+                )
+            )
+        },
+    }
     rng = np.random.default_rng(2)
-    rows, detector = odd_table(rng, 800), hld.HLDDetector(num_epochs=3, num_latents=2, max_categories=12,
-                                                          num_resamples=99, **options.get(request.param, {}))
-    return detector.fit(rows, **({"groups": np.arange(800) // 20} if request.param == "groups" else {}))
+    rows, detector = (
+        odd_table(rng, 800),
+        hld.HLDDetector(
+            num_epochs=3,
+            num_latents=2,
+            max_categories=12,
+            num_resamples=99,
+            **options.get(request.param, {}),
+        ),
+    )
+    return detector.fit(
+        rows, **({"groups": np.arange(800) // 20} if request.param == "groups" else {})
+    )
 
 
 def test_every_segment_has_the_p_value_of_its_rows_alone(fitted):
@@ -117,7 +170,13 @@ def test_every_segment_has_the_p_value_of_its_rows_alone(fitted):
     if fitted.judge_ is fitted.test_ and fitted.missingness:
         assert found.reject[[1, 5]].all()
         assert fitted.new_values_ is None or found.results[3].data_quality.new_values.pvalue < 1e-3
-        assert [one.num_odd > 0 for one in found.results[9].data_quality.columns] == [False, True, False, False, False]
+        assert [one.num_odd > 0 for one in found.results[9].data_quality.columns] == [
+            False,
+            True,
+            False,
+            False,
+            False,
+        ]
 
 
 def test_a_hidden_column_is_in_no_test(detector):
@@ -138,8 +197,16 @@ def test_a_hidden_column_is_in_no_test(detector):
 
 def test_a_hidden_column_is_not_among_those_that_moved():
     rng = np.random.default_rng(5)
-    rows, segments = (pd.DataFrame({"kind": rng.choice(["a", "b", "c"], n), "x": rng.normal(size=n),
-                                    "n": rng.integers(0, 3, n)}) for n in (600, 300))
+    rows, segments = (
+        pd.DataFrame(
+            {
+                "kind": rng.choice(["a", "b", "c"], n),
+                "x": rng.normal(size=n),
+                "n": rng.integers(0, 3, n),
+            }
+        )
+        for n in (600, 300)
+    )
     detector = hld.HLDDetector(num_epochs=3, num_latents=2, num_resamples=99).fit(rows)
     segments.loc[segments["kind"] == "b", "x"] += 3.0
     found = detector.test_by(segments, "kind")
@@ -149,9 +216,11 @@ def test_a_hidden_column_is_not_among_those_that_moved():
     assert "kind" not in str(shift)
     assert all("kind" not in one.names for one in shift.pairs)
     assert found.to_dict()["segments"][1]["columns"] == ["x"]
-    np.testing.assert_allclose([one.adjusted for one in shift.columns],
-                               [min(1.0, k * one.pvalue) for k, one in zip((2, 1), shift.columns, strict=True)],
-                               rtol=1e-12)  # for two columns
+    np.testing.assert_allclose(
+        [one.adjusted for one in shift.columns],
+        [min(1.0, k * one.pvalue) for k, one in zip((2, 1), shift.columns, strict=True)],
+        rtol=1e-12,
+    )  # for two columns
 
 
 def test_a_dependence_is_that_of_its_columns_also_where_one_before_them_is_hidden():
@@ -160,11 +229,19 @@ def test_a_dependence_is_that_of_its_columns_also_where_one_before_them_is_hidde
 
     def rows(n, share):
         first = rng.integers(0, 2, n)
-        return pd.DataFrame({"shop": rng.integers(0, 2, n), "a": first, "b": np.where(rng.random(n) < share, first, 0),
-                             "c": rng.integers(0, 3, n)})
+        return pd.DataFrame(
+            {
+                "shop": rng.integers(0, 2, n),
+                "a": first,
+                "b": np.where(rng.random(n) < share, first, 0),
+                "c": rng.integers(0, 3, n),
+            }
+        )
 
     detector = hld.HLDDetector(num_epochs=5, num_latents=2, num_resamples=99).fit(rows(1000, 1.0))
-    found = detector.test_by(pd.concat([rows(16, 0.3).assign(shop=1), rows(40, 1.0).assign(shop=0)]), "shop")
+    found = detector.test_by(
+        pd.concat([rows(16, 0.3).assign(shop=1), rows(40, 1.0).assign(shop=0)]), "shop"
+    )
     assert found.reject.tolist() == [False, True]
     shifted = found.results[1]
     assert shifted.largest_dependence.columns == (1, 2)
@@ -192,27 +269,41 @@ def test_forms(detector, visits):
     assert values["segments"][7]["columns"] == ["x"]
     assert found.to_frame()["shift"].tolist() == found.reject.tolist()
     from hld.plots import new_figure
+
     assert found.plot(new_figure((4, 3)).add_subplot()).get_ylabel() == "adjusted p-value"
-    ax = replace(found, labels=("$0-$10", *found.labels[1:-1], "$^$")).plot(new_figure((4, 3)).add_subplot())
-    ax.figure.canvas.draw()                                         # dollars are no formula
+    ax = replace(found, labels=("$0-$10", *found.labels[1:-1], "$^$")).plot(
+        new_figure((4, 3)).add_subplot()
+    )
+    ax.figure.canvas.draw()  # dollars are no formula
     assert ax.get_xlabel() == "segment of shop, $0-$10 to $^$"
 
 
 def test_labels_can_be_given_and_be_missing(detector, visits):
-    plain, labels = visits.drop(columns="shop"), [None if shop == 3 else f"s{shop % 2}" for shop in visits["shop"]]
+    plain, labels = (
+        visits.drop(columns="shop"),
+        [None if shop == 3 else f"s{shop % 2}" for shop in visits["shop"]],
+    )
     found = detector.test_by(plain, labels)
     assert found.labels == ("s0", "s1", "(missing)")
     assert found.num_rows[2] == (visits["shop"] == 3).sum()
-    assert detector.test_by(visits, 3).pvalues.tolist() == detector.test_by(visits, "shop").pvalues.tolist()
+    assert (
+        detector.test_by(visits, 3).pvalues.tolist()
+        == detector.test_by(visits, "shop").pvalues.tolist()
+    )
 
 
 def test_labels_are_in_the_order_of_their_numbers(detector, visits):
-    plain, labels = visits.drop(columns="shop"), np.array(["10", "9", "-2", "day 10", "day 9", "b", "1.5", "\u0663"])
+    plain, labels = (
+        visits.drop(columns="shop"),
+        np.array(["10", "9", "-2", "day 10", "day 9", "b", "1.5", "\u0663"]),
+    )
     found = detector.test_by(plain, np.resize(labels, len(plain)).tolist())
     assert found.labels == ("-2", "1.5", "9", "10", "b", "day 9", "day 10", "\u0663")
 
 
-def test_of_many_shifted_segments_those_of_the_smallest_p_values_tell_their_columns(detector, monkeypatch):
+def test_of_many_shifted_segments_those_of_the_smallest_p_values_tell_their_columns(
+    detector, monkeypatch
+):
     """Not those of the first labels: a line of a segment that comes first said nothing of its columns."""
     monkeypatch.setattr(segments_module, "MOST_EXPLAINED", 1)
     rows = table(np.random.default_rng(3), 300)
@@ -235,10 +326,17 @@ def test_small_p_values_are_not_said_to_be_zero(detector, visits):
 
 def test_times_are_cut_to_periods(detector, visits):
     when = pd.Timestamp("2026-01-30") + pd.to_timedelta(np.arange(1800) % 4 * 13, unit="h")
-    for unit in ("s", "us", "ns"):       # Python counts nanoseconds, which pandas 2 has, as plain numbers
+    for unit in (
+        "s",
+        "us",
+        "ns",
+    ):  # Python counts nanoseconds, which pandas 2 has, as plain numbers
         table = visits.drop(columns="shop").assign(when=when.as_unit(unit))
         assert detector.test_by(table, "when", every="day").labels == ("2026-01-30", "2026-01-31")
-        assert detector.test_by(table, "when").labels[:2] == ("2026-01-30 00:00:00", "2026-01-30 13:00:00")
+        assert detector.test_by(table, "when").labels[:2] == (
+            "2026-01-30 00:00:00",
+            "2026-01-30 13:00:00",
+        )
     texts = visits.drop(columns="shop").assign(when=when.astype(str))
     assert detector.test_by(texts, "when", every="month").labels == ("2026-01",)
 
@@ -246,18 +344,32 @@ def test_times_are_cut_to_periods(detector, visits):
 def test_a_learned_column_is_hidden(detector):
     """Its segments are not called shifted for being its segments, if the others do not depend on it."""
     rng = np.random.default_rng(3)
-    free = pd.DataFrame({"flag": rng.integers(0, 2, 1500), "x": rng.normal(size=1500), "n": rng.integers(0, 3, 1500)})
+    free = pd.DataFrame(
+        {
+            "flag": rng.integers(0, 2, 1500),
+            "x": rng.normal(size=1500),
+            "n": rng.integers(0, 3, 1500),
+        }
+    )
     found = hld.HLDDetector(num_epochs=3).fit(free[:1000]).test_by(free[1000:], "flag", alpha=0.001)
     assert found.labels == ("0", "1")
     assert not found.reject.any()
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    ({"by": "nothing"}, "`by` names the column 'nothing'"), ({"by": 9}, "`by` is position 9"),
-    ({"by": 4}, r"`by` is position 4, expected 0\.\.3"), ({"by": -1}, "`by` is position -1"),
-    ({"by": [1, 2]}, r"`by` has shape \(2,\)"), ({"by": iter("ab")}, "`by` is <.*, in a list"),
-    ({"by": "shop", "procedure": "x"}, "`procedure`"),
-    ({"by": "shop", "every": "week"}, "`every`"), ({"by": "shop", "alpha": 2}, "`alpha`")])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"by": "nothing"}, "`by` names the column 'nothing'"),
+        ({"by": 9}, "`by` is position 9"),
+        ({"by": 4}, r"`by` is position 4, expected 0\.\.3"),
+        ({"by": -1}, "`by` is position -1"),
+        ({"by": [1, 2]}, r"`by` has shape \(2,\)"),
+        ({"by": iter("ab")}, "`by` is <.*, in a list"),
+        ({"by": "shop", "procedure": "x"}, "`procedure`"),
+        ({"by": "shop", "every": "week"}, "`every`"),
+        ({"by": "shop", "alpha": 2}, "`alpha`"),
+    ],
+)
 def test_mistakes(detector, visits, options, message):
     with pytest.raises((ValueError, TypeError), match=message):
         detector.test_by(visits, **options)
@@ -278,15 +390,23 @@ def test_false_discoveries_are_few():
     """Over many tables of unshifted segments, any is called in a share of at most alpha of them."""
     rng = np.random.default_rng(5)
     detector = hld.HLDDetector(num_epochs=3, num_latents=2).fit(rng.integers(0, 3, (3000, 2)))
-    called = [detector.test_by(rng.integers(0, 3, (400, 2)), np.arange(400) % 10, 0.2).reject.any() for _ in range(25)]
+    called = [
+        detector.test_by(rng.integers(0, 3, (400, 2)), np.arange(400) % 10, 0.2).reject.any()
+        for _ in range(25)
+    ]
     from scipy.stats import binom
+
     assert sum(called) <= binom.ppf(1 - 1e-4, 25, 0.2)
 
 
 def test_columns_that_were_not_fitted_do_not_matter():
     rng = np.random.default_rng(0)
-    detector = hld.HLDDetector(num_epochs=2).fit(pd.DataFrame({"a": rng.integers(0, 3, 90), "b": rng.normal(size=90)}))
-    plain = pd.DataFrame({"a": rng.integers(0, 3, 60), "b": rng.normal(size=60), "site": ["x", "y"] * 30})
+    detector = hld.HLDDetector(num_epochs=2).fit(
+        pd.DataFrame({"a": rng.integers(0, 3, 90), "b": rng.normal(size=90)})
+    )
+    plain = pd.DataFrame(
+        {"a": rng.integers(0, 3, 60), "b": rng.normal(size=60), "site": ["x", "y"] * 30}
+    )
     found = detector.test_by(plain.assign(other=1.0), "site")
     np.testing.assert_array_equal(found.pvalues, detector.test_by(plain, "site").pvalues)
 
@@ -297,11 +417,20 @@ def test_times_with_a_zone_are_grouped_alike_in_every_form(detector):
     rows = table(np.random.default_rng(5), 60)
     when = pd.date_range("2026-03-01 00:30", periods=60, freq="30min", tz="Europe/Oslo")
     frame = rows.assign(when=when)
-    forms = [frame, pa.Table.from_pandas(frame), pl.from_pandas(frame), frame.assign(when=when.tz_convert("UTC")),
-             frame.assign(when=when.tz_convert("UTC").tz_localize(None)), frame.astype({"when": object})]
+    forms = [
+        frame,
+        pa.Table.from_pandas(frame),
+        pl.from_pandas(frame),
+        frame.assign(when=when.tz_convert("UTC")),
+        frame.assign(when=when.tz_convert("UTC").tz_localize(None)),
+        frame.astype({"when": object}),
+    ]
     found = [detector.test_by(one, "when", every="day").to_dict() for one in forms]
     assert [(one["label"], one["num_rows"]) for one in found[0]["segments"]] == [
-        ("2026-02-28", 1), ("2026-03-01", 48), ("2026-03-02", 11)]
+        ("2026-02-28", 1),
+        ("2026-03-01", 48),
+        ("2026-03-02", 11),
+    ]
     assert all(one == found[0] for one in found)
     assert len({detector.test_by(one, "when").labels for one in forms}) == 1
 
@@ -341,5 +470,9 @@ def test_given_labels_hide_no_column_that_is_called_labels():
 def test_labels_of_polars_and_arrow_are_not_rounded_beside_missing_ones(by_place):
     detector, rows = by_place
     for module, kind in (("polars", "Series"), ("pyarrow", "array")):
-        labels = getattr(pytest.importorskip(module), kind)([2 ** 53, 2 ** 53 + 1, None] * 20)
-        assert detector.test_by(rows, labels).labels == ("9007199254740992", "9007199254740993", "(missing)")
+        labels = getattr(pytest.importorskip(module), kind)([2**53, 2**53 + 1, None] * 20)
+        assert detector.test_by(rows, labels).labels == (
+            "9007199254740992",
+            "9007199254740993",
+            "(missing)",
+        )

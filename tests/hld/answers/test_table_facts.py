@@ -1,4 +1,5 @@
 """Cells of a table under the names that the encoder has for them."""
+
 import numpy as np
 import pandas as pd
 
@@ -9,7 +10,9 @@ from hld.tables.cells import read_table
 
 def test_tables_with_names_are_read_by_name():
     encoder = fit_encoder(pd.DataFrame({"a": [0, 1, 0], "b": [5, 6, 7]}))
-    cells = cells_by_name(encoder, read_table(pd.DataFrame({"b": [8, 9], "other": [0, 0], "a": [1, 2]})))
+    cells = cells_by_name(
+        encoder, read_table(pd.DataFrame({"b": [8, 9], "other": [0, 0], "a": [1, 2]}))
+    )
     assert cells["a"].tolist() == [1, 2]
     assert cells["b"].tolist() == [8, 9]
 

@@ -1,4 +1,5 @@
 """Results in words, frames, notebooks and pictures."""
+
 import sys
 import types
 from dataclasses import replace
@@ -13,15 +14,28 @@ from hld.answers.column_shifts import ColumnShift
 from hld.answers.html import escaped
 from hld.answers.pair_shifts import PairShift
 from hld.answers.picture import draw_columns
-from hld.answers.words import column_lines, familiar_lines, headline, label_lines, least_text, p_text, pair_lines
+from hld.answers.words import (
+    column_lines,
+    familiar_lines,
+    headline,
+    label_lines,
+    least_text,
+    p_text,
+    pair_lines,
+)
 from hld.plots import new_figure
 from hld.reports.batch_report import batch_report
 
 
 def table(rng, number):
     kind = rng.integers(0, 3, number)
-    return pd.DataFrame({"<kind>": np.array(list("abc"))[kind], "x": rng.normal(2 * kind),
-                         "n": rng.integers(0, 4, number)})
+    return pd.DataFrame(
+        {
+            "<kind>": np.array(list("abc"))[kind],
+            "x": rng.normal(2 * kind),
+            "n": rng.integers(0, 4, number),
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +72,7 @@ def test_words_about_a_calm_batch(detector):
 
 def test_a_moved_column_of_a_batch_without_a_shift_is_told(detector, result):
     from dataclasses import replace
+
     assert str(replace(result, reject=False)).splitlines()[0].endswith(", yet:")
 
 
@@ -69,11 +84,13 @@ def test_a_dependence_that_few_rows_show_is_told():
     batch = rows[:12].assign(b=rows["b"][12:24].to_numpy())
     found = detector.test(batch)
     assert found.reject
-    assert found.pairs == ()                    # twelve rows are too few for a table of two groups by two
+    assert found.pairs == ()  # twelve rows are too few for a table of two groups by two
     (line,) = [line for line in str(found).splitlines() if "dependence" in line]
     assert line.startswith("the dependence of a and b is weaker than in the reference: p = ")
-    assert f"The dependence of a and b is weaker than in the reference: {line.split(': ')[1][:8]}" in batch_report(
-        detector, found)
+    assert (
+        f"The dependence of a and b is weaker than in the reference: {line.split(': ')[1][:8]}"
+        in batch_report(detector, found)
+    )
     calm = detector.test(rows[24:36])
     assert "dependence" not in str(calm)
 
@@ -82,10 +99,17 @@ def test_a_dependence_that_few_rows_show_is_told():
 def test_a_dependence_that_was_reversed_is_not_said_to_be_weaker(share, said):
     rng = np.random.default_rng(7)
     first, a = rng.integers(0, 2, size=1000), rng.integers(0, 2, size=24)
-    rows = pd.DataFrame({"a": first, "b": np.where(rng.random(1000) < 0.97, first, 1 - first),
-                         "c": rng.integers(0, 3, size=1000)})
+    rows = pd.DataFrame(
+        {
+            "a": first,
+            "b": np.where(rng.random(1000) < 0.97, first, 1 - first),
+            "c": rng.integers(0, 3, size=1000),
+        }
+    )
     detector = hld.HLDDetector(num_epochs=8, num_latents=2, num_resamples=99).fit(rows)
-    own = pd.DataFrame({"a": a, "b": np.where(rng.random(24) < share, a, 1 - a), "c": rng.integers(0, 3, 24)})
+    own = pd.DataFrame(
+        {"a": a, "b": np.where(rng.random(24) < share, a, 1 - a), "c": rng.integers(0, 3, 24)}
+    )
     (line,) = [line for line in str(detector.test(own)).splitlines() if "dependence" in line]
     assert line.startswith(f"the dependence of a and b is {said} than in the reference: p = ")
 
@@ -96,7 +120,7 @@ def test_frame_notebook_and_picture(result):
     assert frame.loc[0, "direction"] == "higher"
     view = result._repr_html_()
     assert "&lt;kind&gt;" in view or "<kind>" not in view
-    assert "<th scope=\"row\">x</th>" in view
+    assert '<th scope="row">x</th>' in view
     figure = result.plot(top=2)
     assert len(figure.axes) == 2
     assert "x, adjusted p" in figure.axes[0].get_title(loc="left")
@@ -105,13 +129,17 @@ def test_frame_notebook_and_picture(result):
 def test_a_notebook_says_that_no_column_moved(detector):
     calm = detector.test(table(np.random.default_rng(8), 200), 1e-9)
     assert calm.columns
-    assert calm._repr_html_() == (f"<div><p><strong>{escaped(headline(calm))}</strong></p>"
-                                  "<p>No column moved by itself at level 1e-09.</p></div>")
+    assert calm._repr_html_() == (
+        f"<div><p><strong>{escaped(headline(calm))}</strong></p>"
+        "<p>No column moved by itself at level 1e-09.</p></div>"
+    )
 
 
 def test_frames_need_pandas(result, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"a data frame needs pandas, .* pip install 'hld\[cli\]'"):
+    with pytest.raises(
+        ImportError, match=r"a data frame needs pandas, .* pip install 'hld\[cli\]'"
+    ):
         result.to_frame()
 
 
@@ -126,13 +154,18 @@ def test_results_without_a_table_say_so(detector, result):
 def test_the_effect_of_unshifted_batches_is_around_zero_whatever_their_size(detector):
     """Half of the batches, about, are nearer than sampling makes them on average; the squared effect is unbiased."""
     rng = np.random.default_rng(3)
-    zeros = sum(detector.test(table(rng, T)).effect == 0 for T in (30, 100, 300, 1000) for _ in range(10))
+    zeros = sum(
+        detector.test(table(rng, T)).effect == 0 for T in (30, 100, 300, 1000) for _ in range(10)
+    )
     assert binom.ppf(1e-4, 40, 0.35) <= zeros <= binom.ppf(1 - 1e-4, 40, 0.9)
 
 
 def test_columns_of_unshifted_batches_are_called_as_rarely_as_the_level_says(detector):
     rng = np.random.default_rng(4)
-    called = sum(any(one.adjusted <= 0.1 for one in detector.test(table(rng, 150)).columns) for _ in range(60))
+    called = sum(
+        any(one.adjusted <= 0.1 for one in detector.test(table(rng, 150)).columns)
+        for _ in range(60)
+    )
     assert called <= binom.ppf(1 - 1e-4, 60, 0.1)
 
 
@@ -149,7 +182,7 @@ def test_rows_that_were_learned_from_are_told_by_how_few_of_their_values_are_new
     said = "few values are new to the model in city, fewer than in rows held out"
     assert said in str(detector.test(train))
     assert said not in str(detector.test(visits(1500)))
-    moved = visits(600).assign(city="c1")    # fewer new ones, too, but that is not most of it
+    moved = visits(600).assign(city="c1")  # fewer new ones, too, but that is not most of it
     assert detector.test(moved).reject
     assert said not in str(detector.test(moved))
 
@@ -157,8 +190,13 @@ def test_rows_that_were_learned_from_are_told_by_how_few_of_their_values_are_new
 def test_names_and_levels_of_any_text_stay_in_their_lines():
     rng = np.random.default_rng(0)
     words = np.array(["x\ny", "z", "tab\tq", "w" * 200], dtype=object)
-    frame = pd.DataFrame({"a\nb": rng.choice(words, 600), "n" * 150: rng.choice(["p", "q"], 600),
-                          "y": rng.normal(size=600)})
+    frame = pd.DataFrame(
+        {
+            "a\nb": rng.choice(words, 600),
+            "n" * 150: rng.choice(["p", "q"], 600),
+            "y": rng.normal(size=600),
+        }
+    )
     detector = hld.HLDDetector(num_epochs=3, rng=0).fit(frame)
     batch = frame[:200].assign(**{"a\nb": rng.choice(["x\ny", "w" * 200], 200), "n" * 150: "p"})
     lines = str(detector.test(batch)).split("\n")
@@ -174,43 +212,76 @@ def test_names_and_levels_of_any_text_stay_in_their_lines():
 def test_a_level_that_is_called_unseen_is_not_what_learning_did_not_show():
     def shift(observed):
         expected, observed = np.array([0.5, 0.4, 0.1, 0.0]), np.array(observed)
-        return ColumnShift("c", "categorical", ("(unseen)", "b", "(unseen)", "(missing)"), expected, observed,
-                           float(np.abs(expected - observed).sum() / 2), 1e-9, 1e-9, None)
+        return ColumnShift(
+            "c",
+            "categorical",
+            ("(unseen)", "b", "(unseen)", "(missing)"),
+            expected,
+            observed,
+            float(np.abs(expected - observed).sum() / 2),
+            1e-9,
+            1e-9,
+            None,
+        )
 
     assert familiar_lines((shift([0.0, 0.9, 0.1, 0.0]),), 0.05) == []
-    assert familiar_lines((shift([0.55, 0.45, 0.0, 0.0]),), 0.05)[0].startswith("few values are new to the model in c")
+    assert familiar_lines((shift([0.55, 0.45, 0.0, 0.0]),), 0.05)[0].startswith(
+        "few values are new to the model in c"
+    )
 
 
-@pytest.mark.parametrize(("pvalue", "level", "text"), [
-    (0.05004, 0.05, "p = 0.05004"), (0.04996, 0.05, "p = 0.05"), (0.05, 0.05, "p = 0.05"), (0.0432, 0.05, "p = 0.0432"),
-    (0.012346, 0.0123456, "p = 0.01235"), (np.nextafter(0.05, 1), 0.05, "p = 0.05000000000000001"),
-    (0.0, 0.05, "p < 1e-300"), (1e-300, 0.05, "p < 1e-300"), (1.01e-300, 0.05, "p = 1.01e-300")])
+@pytest.mark.parametrize(
+    ("pvalue", "level", "text"),
+    [
+        (0.05004, 0.05, "p = 0.05004"),
+        (0.04996, 0.05, "p = 0.05"),
+        (0.05, 0.05, "p = 0.05"),
+        (0.0432, 0.05, "p = 0.0432"),
+        (0.012346, 0.0123456, "p = 0.01235"),
+        (np.nextafter(0.05, 1), 0.05, "p = 0.05000000000000001"),
+        (0.0, 0.05, "p < 1e-300"),
+        (1e-300, 0.05, "p < 1e-300"),
+        (1.01e-300, 0.05, "p = 1.01e-300"),
+    ],
+)
 def test_a_p_value_is_shown_on_its_side_of_the_level(pvalue, level, text):
     """0.05004 was "no shift: p = 0.05 at level 0.05"; all that are smaller than 1e-300 are given as that."""
     assert p_text(pvalue, level) == text
 
 
 def test_frequencies_of_rare_labels_are_not_shown_as_none():
-    shares = {"before": [0.0004, 0.3, 0.9997, 0.0], "now": [0.0006, 0.25, 0.9996, 0.0],
-              "lower": [0.0, 0.2, 0.999, 0.0], "upper": [0.0012, 0.31, 1.0, 0.0]}
-    shift = types.SimpleNamespace(labels=("fraud", "", "no", "(rare)"), num_rows=1, pvalue=0.3, **shares)
+    shares = {
+        "before": [0.0004, 0.3, 0.9997, 0.0],
+        "now": [0.0006, 0.25, 0.9996, 0.0],
+        "lower": [0.0, 0.2, 0.999, 0.0],
+        "upper": [0.0012, 0.31, 1.0, 0.0],
+    }
+    shift = types.SimpleNamespace(
+        labels=("fraud", "", "no", "(rare)"), num_rows=1, pvalue=0.3, **shares
+    )
     assert label_lines(shift) == [
         "label frequencies of 1 row, assuming that rows of each label are as learned: changed with p = 0.3",
-        "  fraud: 0.1% (0.0% to 0.1%), learned 0.04%", "  '': 25.0% (20.0% to 31.0%), learned 30.0%",
-        "  no: 99.96% (99.9% to 100.0%), learned 99.97%", "  (rare): 0.0% (0.0% to 0.0%), learned 0.0%"]
+        "  fraud: 0.1% (0.0% to 0.1%), learned 0.04%",
+        "  '': 25.0% (20.0% to 31.0%), learned 30.0%",
+        "  no: 99.96% (99.9% to 100.0%), learned 99.97%",
+        "  (rare): 0.0% (0.0% to 0.0%), learned 0.0%",
+    ]
 
 
 def test_what_moved_is_not_shown_above_a_level_of_many_digits():
     half, table = np.array([0.5, 0.5]), np.full((2, 2), 0.25)
     column = ColumnShift("x", "categorical", ("a", "b"), half, half, 0.0, 0.03336, 0.03336, None)
     pair = PairShift(("x", "y"), 0.5, 0.1, 0.03336, 0.03336, (("a", "b"),) * 2, table, table, None)
-    assert "  x  p = 0.03336  " in column_lines((column,), 0.033361)[1]  # three digits would be 0.0334
+    assert (
+        "  x  p = 0.03336  " in column_lines((column,), 0.033361)[1]
+    )  # three digits would be 0.0334
     assert "  x and y  p = 0.03336  " in pair_lines((pair,), 0.033361)[1]
 
 
 def test_p_values_that_doubles_round_to_zero_are_not_shown_as_zero(result):
-    shift = types.SimpleNamespace(labels=("a",), before=[0.5], now=[1.0], lower=[0.9], upper=[1.0], num_rows=9,
-                                  pvalue=0.0)
+    shift = types.SimpleNamespace(
+        labels=("a",), before=[0.5], now=[1.0], lower=[0.9], upper=[1.0], num_rows=9, pvalue=0.0
+    )
     assert label_lines(shift)[0].endswith("changed with p < 1e-300")
     figure = new_figure((4, 3))
     draw_columns(figure, (replace(result.columns[0], adjusted=0.0),), 1)
@@ -219,7 +290,8 @@ def test_p_values_that_doubles_round_to_zero_are_not_shown_as_zero(result):
 
 def test_a_bound_from_below_stays_one_in_two_digits():
     """1 / 64 was shown as 0.016, which a p-value of 1 / 64 is below."""
-    assert [least_text(one) for one in (1 / 64, 1 / 41, 0.05, 0.1, 0.999, 1.0, 1e-300, 3.9999e-7)] == [
-        "0.015", "0.024", "0.05", "0.1", "0.99", "1", "1e-300", "3.9e-07"]
+    assert [
+        least_text(one) for one in (1 / 64, 1 / 41, 0.05, 0.1, 0.999, 1.0, 1e-300, 3.9999e-7)
+    ] == ["0.015", "0.024", "0.05", "0.1", "0.99", "1", "1e-300", "3.9e-07"]
     for k in range(1, 2000):
         assert 0.9 / k < float(least_text(1 / k)) <= 1 / k

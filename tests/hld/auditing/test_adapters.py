@@ -1,4 +1,5 @@
 """Tables of all kinds as rows to be taken from."""
+
 import collections
 import dataclasses
 import datetime
@@ -18,13 +19,17 @@ def tables():
     yield "rows", rows, 1
     yield "array", np.array(rows, dtype=object), 1
     yield "mapping", {"n": NUMBERS, "w": list(WORDS)}, "w"
-    for module, make in (("pandas", lambda pandas: pandas.DataFrame({"n": NUMBERS, "w": WORDS})),
-                         ("polars", lambda polars: polars.DataFrame({"n": NUMBERS, "w": list(WORDS)})),
-                         ("pyarrow", lambda arrow: arrow.table({"n": NUMBERS, "w": list(WORDS)}))):
+    for module, make in (
+        ("pandas", lambda pandas: pandas.DataFrame({"n": NUMBERS, "w": WORDS})),
+        ("polars", lambda polars: polars.DataFrame({"n": NUMBERS, "w": list(WORDS)})),
+        ("pyarrow", lambda arrow: arrow.table({"n": NUMBERS, "w": list(WORDS)})),
+    ):
         yield module, make, "w"
 
 
-@pytest.mark.parametrize(("name", "table", "column"), list(tables()), ids=[name for name, *_ in tables()])
+@pytest.mark.parametrize(
+    ("name", "table", "column"), list(tables()), ids=[name for name, *_ in tables()]
+)
 def test_rows_are_taken_from_tables_of_every_kind(name, table, column):
     if callable(table):
         table = table(pytest.importorskip(name))
@@ -43,19 +48,26 @@ def test_an_empty_mapping_has_no_rows():
 
 @pytest.mark.parametrize("table", ["text", b"bytes", 3, None])
 def test_what_is_no_table_is_refused(table):
-    with pytest.raises(TypeError, match=f"`held_out` must be a table, found {type(table).__name__}"):
+    with pytest.raises(
+        TypeError, match=f"`held_out` must be a table, found {type(table).__name__}"
+    ):
         num_rows(table)
 
 
 def test_what_is_no_detector_is_refused():
-    with pytest.raises(TypeError, match="`detectors` must be a function of a batch or have a method `test`, found int"):
+    with pytest.raises(
+        TypeError,
+        match="`detectors` must be a function of a batch or have a method `test`, found int",
+    ):
         pvalue_function(3)
 
 
 def test_cells_of_mappings_stay_what_they_are():
     """A list with a text had become texts throughout, and a mask had been lost."""
     masked = np.ma.array([1, 2, 3], mask=[False, True, False])
-    taken = take({"mixed": [1, "a", 2.5], "masked": masked, "flags": (True, None, 3)}, np.array([2, 1, 0]))
+    taken = take(
+        {"mixed": [1, "a", 2.5], "masked": masked, "flags": (True, None, 3)}, np.array([2, 1, 0])
+    )
     assert list(map(repr, taken["mixed"])) == ["2.5", "'a'", "1"]
     assert taken["masked"].tolist() == [3, None, 1]
     assert list(taken["flags"]) == [3, None, True]
@@ -88,5 +100,7 @@ def test_names_that_are_no_text_are_found_by_their_text():
     table = {7: [1, 2], 1: ["a", "b"]}
     assert column_of(table, "7").tolist() == column_of(table, 7).tolist() == [1, 2]
     assert column_of({**table, "7": [3, 4]}, "7").tolist() == [3, 4]
-    with pytest.raises(ValueError, match="`edits` names the column '0', expected one of 7, 1, or a position"):
+    with pytest.raises(
+        ValueError, match="`edits` names the column '0', expected one of 7, 1, or a position"
+    ):
         column_of(table, "0")

@@ -1,4 +1,5 @@
 """The audit finds who keeps the level and who does not, what drifts, and what is found."""
+
 import json
 import types
 
@@ -31,10 +32,20 @@ def liberal(batch):
 
 def test_who_keeps_the_level_is_told_from_who_does_not():
     table = np.random.default_rng(0).random((6000, 2))
-    found = hld.audit({"fitted": Fitted(), "liberal": liberal}, table[3000:], sizes=[20, 100], num_batches=60,
-                      train=table[:3000])
+    found = hld.audit(
+        {"fitted": Fitted(), "liberal": liberal},
+        table[3000:],
+        sizes=[20, 100],
+        num_batches=60,
+        train=table[:3000],
+    )
     assert found.keeps_level == {"fitted": True, "liberal": False}
-    assert [row.is_reused for row in found.rows if row.situation == "unshifted"] == [False, False, True, True]
+    assert [row.is_reused for row in found.rows if row.situation == "unshifted"] == [
+        False,
+        False,
+        True,
+        True,
+    ]
     assert json.loads(json.dumps(found.to_dict()))["num_held_out"] == 3000
     assert "liberal: alarms too often" in str(found)
     page = audit_report(found, table_name="<rows>", commands=["hld audit"])
@@ -49,6 +60,7 @@ def test_drift_and_power_are_found():
     def half(batch):
         z = abs(np.sum(batch) - len(batch) / 2) / np.sqrt(len(batch) / 4)
         return min(1.0, 2 * float(np.exp(-z * z / 2)))
+
     found = hld.audit(half, drifting, [100], [{"column": 0, "level": 1, "by": 0.2}], num_batches=30)
     rates = {row.situation: row.rate for row in found.rows}
     assert rates["unshifted"] < rates["in order"]
@@ -59,19 +71,30 @@ def test_drift_and_power_are_found():
 def test_rows_in_order_are_taken_from_all_times_of_a_cycle(first):
     """Of 4,786 hourly rows 200 batches of 10 at equal distances would all begin at the same hour."""
     hours = (first + np.arange(24 * 199 + 10)) % 24
-    found = hld.audit(lambda batch: float(np.mean(batch) < 0.9), (hours < 12).astype(int)[:, None], [10])
+    found = hld.audit(
+        lambda batch: float(np.mean(batch) < 0.9), (hours < 12).astype(int)[:, None], [10]
+    )
     shares = {row.situation: row.rate for row in found.rows}
-    assert shares["in order"] == pytest.approx(5 / 24, abs=0.12)  # of the batches that begin at 23 to 3
+    assert shares["in order"] == pytest.approx(
+        5 / 24, abs=0.12
+    )  # of the batches that begin at 23 to 3
 
 
 def test_random_rows_are_not_said_to_tell_the_level_of_dependent_rows():
     rng = np.random.default_rng(3)
     coins = rng.integers(0, 2, size=(800, 2))
-    plain, group, time = (hld.HLDDetector(num_latents=2, num_epochs=2).fit(coins, **fitting)
-                          for fitting in ({}, {"groups": np.arange(800) // 20}, {"order": "time"}))
-    found = hld.audit({"plain": plain, "group": group, "time": time}, coins[:400], sizes=[20], num_batches=20)
+    plain, group, time = (
+        hld.HLDDetector(num_latents=2, num_epochs=2).fit(coins, **fitting)
+        for fitting in ({}, {"groups": np.arange(800) // 20}, {"order": "time"})
+    )
+    found = hld.audit(
+        {"plain": plain, "group": group, "time": time}, coins[:400], sizes=[20], num_batches=20
+    )
     assert list(found.notes) == list(found.to_dict()["notes"]) == ["group", "time"]
-    assert "group: its level is not told by random rows\n  fitted with groups: random rows come from many" in str(found)
+    assert (
+        "group: its level is not told by random rows\n  fitted with groups: random rows come from many"
+        in str(found)
+    )
     assert "random rows vary less than successive ones" in audit_report(found)
     runs = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]] * 5, 20, axis=0)  # alarms in order only
     rows = hld.audit({"plain": plain, "time": time}, runs, sizes=[20], num_batches=20)
@@ -107,14 +130,24 @@ def test_pvalues_of_many_forms():
 TABLE = pd.DataFrame({"a": [1, 1, 2], "b": ["x", "y", "y"]})
 
 
-@pytest.mark.parametrize("table", [
-    TABLE, {name: TABLE[name].tolist() for name in TABLE}, TABLE.to_records(index=False), TABLE.to_dict("records"),
-    pytest.importorskip("pyarrow").Table.from_pandas(TABLE)])
+@pytest.mark.parametrize(
+    "table",
+    [
+        TABLE,
+        {name: TABLE[name].tolist() for name in TABLE},
+        TABLE.to_records(index=False),
+        TABLE.to_dict("records"),
+        pytest.importorskip("pyarrow").Table.from_pandas(TABLE),
+    ],
+)
 def test_columns_are_found_by_name_and_by_position_in_tables_of_any_kind(table):
     for name in ("b", 1):
         assert column_of(table, name).tolist() == ["x", "y", "y"]
     for name in ("c", 2, -1, True, None):
-        with pytest.raises(ValueError, match=r"`edits` names the column .*, expected one of 'a', 'b', or a position"):
+        with pytest.raises(
+            ValueError,
+            match=r"`edits` names the column .*, expected one of 'a', 'b', or a position",
+        ):
             column_of(table, name)
 
 
@@ -124,7 +157,9 @@ def test_columns_of_data_frames_may_have_the_names_of_what_arrow_tables_have():
 
 def test_columns_of_one_name_are_refused():
     twice = pd.DataFrame([[1, "x"], [2, "y"]], columns=["a", "a"])
-    with pytest.raises(ValueError, match="`edits` names the column 'a', but `held_out` has 2 columns of this name"):
+    with pytest.raises(
+        ValueError, match="`edits` names the column 'a', but `held_out` has 2 columns of this name"
+    ):
         hld.audit(lambda _: 0.5, twice, sizes=[1], edits=["a=x:+0.1"], num_batches=1)
 
 
@@ -141,32 +176,65 @@ def test_sizes_may_be_an_array_and_detectors_must_be_some():
 def test_columns_of_rows_without_names_are_found():
     for rows in (TABLE.to_numpy(), TABLE.to_numpy().tolist()):
         assert column_of(rows, "x1").tolist() == column_of(rows, 1).tolist() == ["x", "y", "y"]
-        with pytest.raises(ValueError, match="`edits` names the column 'b', expected one of 'x0', 'x1'"):
+        with pytest.raises(
+            ValueError, match="`edits` names the column 'b', expected one of 'x0', 'x1'"
+        ):
             hld.audit(lambda _: 0.5, rows, sizes=[1], edits=["b=x:+0.1"], num_batches=1)
 
 
-@pytest.mark.parametrize(("cells", "level"), [
-    ([3.0, np.nan, 3.0, 4.0], "3"), ([3, 4, 3, 4], "3.0"), ([True, False, True, True], "true"),
-    (["no", "yes"] * 2, "yes"), (pd.to_datetime(["2026-01-01", "2026-01-02"] * 2), "2026-01-01")])
+@pytest.mark.parametrize(
+    ("cells", "level"),
+    [
+        ([3.0, np.nan, 3.0, 4.0], "3"),
+        ([3, 4, 3, 4], "3.0"),
+        ([True, False, True, True], "true"),
+        (["no", "yes"] * 2, "yes"),
+        (pd.to_datetime(["2026-01-01", "2026-01-02"] * 2), "2026-01-01"),
+    ],
+)
 def test_a_level_is_found_however_the_table_holds_it(cells, level):
     """A column of whole numbers with a hole is one of floats, in which 3 is 3.0."""
-    found = hld.audit(lambda _: 0.5, pd.DataFrame({"x": cells}), sizes=[2], edits=[f"x={level}:+0.1"], num_batches=1)
-    assert [row.situation for row in found.rows] == ["unshifted", "in order", f"x = {level}: +10 % of cells"]
+    found = hld.audit(
+        lambda _: 0.5,
+        pd.DataFrame({"x": cells}),
+        sizes=[2],
+        edits=[f"x={level}:+0.1"],
+        num_batches=1,
+    )
+    assert [row.situation for row in found.rows] == [
+        "unshifted",
+        "in order",
+        f"x = {level}: +10 % of cells",
+    ]
 
 
 def test_two_edits_that_read_alike_are_both_tried():
     """A hundredth of a millionth apart, they have one text; the second had taken the place of the first."""
     edits = [{"column": "x", "level": "1", "by": by} for by in (-0.4, -0.4000000001)]
     batches = []
-    found = hld.audit(lambda batch: batches.append(batch) or 0.5, {"x": ["1", "2"] * 50}, sizes=[40], edits=edits,
-                      num_batches=1)
-    assert [row.situation for row in found.rows] == ["unshifted", "in order", *2 * ["x = 1: -40 % of cells"]]
+    found = hld.audit(
+        lambda batch: batches.append(batch) or 0.5,
+        {"x": ["1", "2"] * 50},
+        sizes=[40],
+        edits=edits,
+        num_batches=1,
+    )
+    assert [row.situation for row in found.rows] == [
+        "unshifted",
+        "in order",
+        *2 * ["x = 1: -40 % of cells"],
+    ]
     assert len(batches) == 4
 
 
 def test_edits_and_detectors_with_line_breaks_stay_in_their_lines():
-    found = hld.audit({"a\nb": lambda batch: 0.5}, {"sex": ["F\nx", "M"] * 20}, sizes=[9], num_batches=2,
-                      edits=[{"column": "sex", "level": "F\nx", "by": 0.1}])
+    found = hld.audit(
+        {"a\nb": lambda batch: 0.5},
+        {"sex": ["F\nx", "M"] * 20},
+        sizes=[9],
+        num_batches=2,
+        edits=[{"column": "sex", "level": "F\nx", "by": 0.1}],
+    )
     lines = str(found).splitlines()
     assert lines[1] == r"a\nb: keeps its level"
     assert lines[4].startswith(r"  sex = F\nx: +10 % of cells, 9 rows: 0 of 2")

@@ -1,4 +1,5 @@
 """Edited batches: what is missing stays missing, and the change is one of the cells that are there, as in plans."""
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,8 +19,9 @@ def test_a_change_is_one_of_the_cells_that_are_there_and_as_many_are_missing(by)
     def detector(batch):
         seen.append(batch["sex"])
         return 0.5
+
     hld.audit(detector, table, [200], [hld.Edit("sex", "F", by)], num_batches=ROWS // 200)
-    cells = pd.concat(seen[-ROWS // 200:])
+    cells = pd.concat(seen[-ROWS // 200 :])
     assert len(cells) == ROWS
     there = cells.dropna()
     assert at_least(ROWS, 0.5) <= len(there) <= at_most(ROWS, 0.5)
@@ -28,7 +30,9 @@ def test_a_change_is_one_of_the_cells_that_are_there_and_as_many_are_missing(by)
 
 def test_a_change_by_too_much_of_the_cells_that_are_there_is_refused():
     table = pd.DataFrame({"sex": ["F", "F", "F", "M", None, None, None, None]})
-    with pytest.raises(ValueError, match=r"but the level has a share of 0\.75 of the cells in `held_out`"):
+    with pytest.raises(
+        ValueError, match=r"but the level has a share of 0\.75 of the cells in `held_out`"
+    ):
         hld.audit(lambda _: 0.5, table, [2], ["sex=F:+0.3"], num_batches=1)
     empty = pd.DataFrame({"sex": np.array([None, None])})
     with pytest.raises(ValueError, match="a share of 0 of the cells"):

@@ -1,4 +1,5 @@
 """Kernels that factorise, and their expectations under a circuit: against sums over all states."""
+
 import naive
 import numpy as np
 import pytest
@@ -43,22 +44,30 @@ def sample_of_states(circuit, n):
     return np.random.default_rng(0).choice(len(p), size=n, p=p / p.sum())
 
 
-@pytest.mark.parametrize("name", ["two_coins", "rat_like", "irregular_csr", "nary", "unary", "zero_rows"])
+@pytest.mark.parametrize(
+    "name", ["two_coins", "rat_like", "irregular_csr", "nary", "unary", "zero_rows"]
+)
 def test_a_smoothed_circuit_is_the_mean_kernel(name):
     """E k(x, X'), X' from the circuit, as a sum over all states."""
     circuit = zoo.circuits()[name]
     states, kernel = naive.states(circuit), HammingKernel(1.7)
     expected = by_definition(1.7, states, states) @ naive.likelihood(circuit, states)
-    np.testing.assert_allclose(naive.likelihood(smoothed(circuit, kernel), states), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        naive.likelihood(smoothed(circuit, kernel), states), expected, rtol=1e-12
+    )
     assert smoothed(circuit, kernel).vtree == circuit.vtree
 
 
 def test_a_kernel_is_the_product_of_its_tables(rng):
-    left, right, kernel = rng.integers(0, 4, (5, 49)), rng.integers(0, 4, (7, 49)), HammingKernel(2.5)
+    left, right, kernel = (
+        rng.integers(0, 4, (5, 49)),
+        rng.integers(0, 4, (7, 49)),
+        HammingKernel(2.5),
+    )
     table = kernel.table(4)
     product = np.prod(table[left[:, None, :], right[None, :, :]], axis=2)
     np.testing.assert_allclose(kernel.matrix(left, right), product, rtol=1e-12)
-    np.testing.assert_allclose(kernel.squared().matrix(left, right), product ** 2, rtol=1e-12)
+    np.testing.assert_allclose(kernel.squared().matrix(left, right), product**2, rtol=1e-12)
     assert table.diagonal().tolist() == [1.0] * 4
     assert kernel.table(1).tolist() == [[1.0]]
 

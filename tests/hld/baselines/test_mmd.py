@@ -1,4 +1,5 @@
 """MMD against a circuit: exact by enumeration, calibrated nulls, power, large scopes, and misuse."""
+
 import json
 
 import naive
@@ -30,8 +31,12 @@ def kernel_matrix(bandwidth, left, right):
 def independent(tables):
     """Independent variables with the given probabilities."""
     vtree = VTree.balanced(len(tables))
-    regions = [InputRegion(v, [tables[v]]) if v >= 0 else InnerRegion([[0] * len(vtree.children(r))], [[1.0]])
-               for r, v in enumerate(vtree.variables.tolist())]
+    regions = [
+        InputRegion(v, [tables[v]])
+        if v >= 0
+        else InnerRegion([[0] * len(vtree.children(r))], [[1.0]])
+        for r, v in enumerate(vtree.variables.tolist())
+    ]
     return Circuit(vtree, regions)
 
 
@@ -47,7 +52,9 @@ def by_enumeration(circuit, rows, bandwidth):
     return within.mean() - 2 * between.mean() + p @ kernel_matrix(bandwidth, states, states) @ p
 
 
-@pytest.mark.parametrize("name", [name for name in CIRCUITS if len(naive.states(CIRCUITS[name])) <= 300])
+@pytest.mark.parametrize(
+    "name", [name for name in CIRCUITS if len(naive.states(CIRCUITS[name])) <= 300]
+)
 def test_mmd_is_exact(name):
     circuit = CIRCUITS[name]
     states = naive.states(circuit)
@@ -57,7 +64,7 @@ def test_mmd_is_exact(name):
 
 
 @settings(max_examples=25)
-@given(zoo.circuit_strategy(max_variables=4), st.integers(0, 2 ** 32), st.floats(0.2, 20))
+@given(zoo.circuit_strategy(max_variables=4), st.integers(0, 2**32), st.floats(0.2, 20))
 def test_mmd_is_exact_on_random_circuits(circuit, seed, bandwidth):
     states = naive.states(circuit)
     rows = states[np.random.default_rng(seed).integers(len(states), size=5)]
@@ -71,30 +78,46 @@ def test_expectation_over_all_batches_of_two():
     circuit = CIRCUITS["two_coins"]
     states = naive.states(circuit)
     p = naive.likelihood(circuit, states)
-    mean = sum(p[i] * p[j] * one_sample_mmd_squared(circuit, states[[i, j]], bandwidth=1.0)
-               for i in range(len(states)) for j in range(len(states)))
-    assert mean == pytest.approx((1 - MMDTest(circuit, bandwidth=1.0, rng=0).expected_kernel) / 2, rel=1e-12)
+    mean = sum(
+        p[i] * p[j] * one_sample_mmd_squared(circuit, states[[i, j]], bandwidth=1.0)
+        for i in range(len(states))
+        for j in range(len(states))
+    )
+    assert mean == pytest.approx(
+        (1 - MMDTest(circuit, bandwidth=1.0, rng=0).expected_kernel) / 2, rel=1e-12
+    )
 
 
 def test_mmd_between_circuits(circuit):
-    other = Circuit(circuit.vtree, [InputRegion(r.variable, r.probs[:, ::-1]) if isinstance(r, InputRegion) else r
-                                    for r in circuit.regions])
+    other = Circuit(
+        circuit.vtree,
+        [
+            InputRegion(r.variable, r.probs[:, ::-1]) if isinstance(r, InputRegion) else r
+            for r in circuit.regions
+        ],
+    )
     states = naive.states(circuit)
     difference = naive.likelihood(circuit, states) - naive.likelihood(other, states)
     expected = difference @ kernel_matrix(2.0, states, states) @ difference
-    assert one_sample_mmd_squared(circuit, other, bandwidth=2.0) == pytest.approx(expected, rel=1e-10)
+    assert one_sample_mmd_squared(circuit, other, bandwidth=2.0) == pytest.approx(
+        expected, rel=1e-10
+    )
     assert one_sample_mmd_squared(circuit, circuit, bandwidth=2.0) == pytest.approx(0, abs=1e-15)
     rows = sample(other, 5000, rng=0)
     # the mean of T values in [-2, 2] is off by more than 2 sqrt(2 ln(2e6) / T) in one of 1e6 cases (Hoeffding)
     tolerance = 2 * np.sqrt(2 * np.log(2e6) / 5e3)
-    assert one_sample_mmd_squared(circuit, rows, bandwidth=2.0) == pytest.approx(expected, abs=tolerance)
+    assert one_sample_mmd_squared(circuit, rows, bandwidth=2.0) == pytest.approx(
+        expected, abs=tolerance
+    )
 
 
 def test_the_default_bandwidth_is_that_of_the_seed():
     """Distances of three fair coins are 1 or 2 equally often: which of them is the median depends on the rows drawn."""
     coins = independent([[0.5, 0.5]] * 3)
     found = {seed: one_sample_mmd_squared(coins, [[0, 1, 0]], rng=seed) for seed in range(8)}
-    by_bandwidth = [one_sample_mmd_squared(coins, [[0, 1, 0]], bandwidth=width) for width in (1.0, 2.0)]
+    by_bandwidth = [
+        one_sample_mmd_squared(coins, [[0, 1, 0]], bandwidth=width) for width in (1.0, 2.0)
+    ]
     assert set(found.values()) == set(by_bandwidth)
     assert one_sample_mmd_squared(coins, [[0, 1, 0]]) == found[0] != found[1]
 
@@ -113,7 +136,11 @@ def test_many_variables(bandwidth):
     np.testing.assert_allclose(test.expected_kernel, np.exp(log_expected), rtol=1e-10)
     batch = sample(circuit, 10, rng=1)
     witness = np.exp(sum(np.log(one @ tables[v])[batch[:, v]] for v in range(784)))
-    M = kernel_matrix(test.bandwidth, batch, batch).mean() - 2 * witness.mean() + np.exp(log_expected)
+    M = (
+        kernel_matrix(test.bandwidth, batch, batch).mean()
+        - 2 * witness.mean()
+        + np.exp(log_expected)
+    )
     assert test(batch).statistic == pytest.approx(M, rel=1e-10)
     assert test(batch).pvalue > 0.05
 
@@ -156,7 +183,7 @@ def test_spectrum_has_the_exact_sums(name):
     h = k - (k @ p)[:, None] - k @ p + p @ k @ p
     values, counts = test._spectrum.ratios * test._spectrum.scale, test._spectrum.counts
     assert values @ counts == pytest.approx(p @ np.diag(h), rel=1e-9)
-    assert values ** 2 @ counts == pytest.approx(p @ h ** 2 @ p, rel=1e-9)
+    assert values**2 @ counts == pytest.approx(p @ h**2 @ p, rel=1e-9)
     assert len(values) > 1  # leading eigenvalues by themselves, not all as one gamma term
     assert (counts == 1).any()
 
@@ -164,7 +191,10 @@ def test_spectrum_has_the_exact_sums(name):
 @pytest.mark.parametrize("null", ["monte-carlo", "spectral"])
 def test_a_clear_shift_is_seen_and_a_typical_batch_passes(circuit, null):
     test = MMDTest(circuit, null=null, rng=0)
-    shift, typical = test([[1, 2, 1, 1, 3, 1]] * 60, alpha=0.01), test(sample(circuit, 60, rng=4), alpha=0.01)
+    shift, typical = (
+        test([[1, 2, 1, 1, 3, 1]] * 60, alpha=0.01),
+        test(sample(circuit, 60, rng=4), alpha=0.01),
+    )
     assert shift.reject
     assert not typical.reject
     for result in (shift, typical):
@@ -211,13 +241,17 @@ def test_misuse_is_refused(circuit):
     with pytest.raises(ValueError, match="`null` must be one of"):
         MMDTest(circuit, null="exact")
     for bandwidth in (0, -1.0, float("nan"), float("inf"), "wide", [1.0]):
-        with pytest.raises((TypeError, ValueError), match="`bandwidth` must be a finite number above 0"):
+        with pytest.raises(
+            (TypeError, ValueError), match="`bandwidth` must be a finite number above 0"
+        ):
             one_sample_mmd_squared(circuit, [[0] * 6], bandwidth=bandwidth)
     for count, error in ((0, ValueError), (1.5, TypeError), (True, TypeError)):
         with pytest.raises(error, match="`num_resamples` must be a whole number of at least 1"):
             MMDTest(circuit, num_resamples=count)
     test = MMDTest(circuit, rng=0, num_resamples=9)
-    with pytest.raises(ValueError, match="`alpha` must be a finite number above 0 and below 1, found 1"):
+    with pytest.raises(
+        ValueError, match="`alpha` must be a finite number above 0 and below 1, found 1"
+    ):
         test([[0] * 6], alpha=1)
     with pytest.raises(ValueError, match="`batch` has no rows"):
         test(np.empty((0, 6), dtype=int))

@@ -1,4 +1,5 @@
 """Tests by the statistics of the baselines: their parts, their level and power, and what they refuse."""
+
 import hypothesis.strategies as st
 import naive
 import numpy as np
@@ -14,7 +15,9 @@ from pcircuit import StructureError
 CIRCUITS = zoo.circuits()
 
 
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(0, 6), st.floats(0.001, 0.999))
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(0, 6), st.floats(0.001, 0.999)
+)
 def test_threshold_and_pvalue_say_the_same(null, statistic, alpha):
     null = np.sort(np.array(null, float))
     pvalue = (1 + np.sum(null >= statistic)) / (1 + len(null))
@@ -22,8 +25,12 @@ def test_threshold_and_pvalue_say_the_same(null, statistic, alpha):
         assert (statistic > baselines.rejection_threshold(null, alpha)) == (pvalue <= alpha)
 
 
-TESTS = {"root": baselines.root_likelihood_test, "typicality": baselines.typicality_test,
-         "dropout": baselines.dropout_test, "mmd": baselines.mmd_test}
+TESTS = {
+    "root": baselines.root_likelihood_test,
+    "typicality": baselines.typicality_test,
+    "dropout": baselines.dropout_test,
+    "mmd": baselines.mmd_test,
+}
 
 
 @pytest.mark.parametrize("name", sorted(TESTS))
@@ -40,7 +47,9 @@ def test_calls_agree_with_their_parts(name):
     assert result.reject == (result.statistic > result.threshold)
     assert (result.num_samples, result.alpha, result.null) == (12, 0.1, "monte-carlo")
     assert result.to_dict()["pvalue"] == result.pvalue
-    assert TESTS[name](circuit, num_resamples=39, rng=3)(batch, alpha=0.1) == result  # the seed says it all
+    assert (
+        TESTS[name](circuit, num_resamples=39, rng=3)(batch, alpha=0.1) == result
+    )  # the seed says it all
     assert np.all(np.diff(null) >= 0)
 
 
@@ -51,13 +60,19 @@ def test_level_and_power(name):
     circuit, trials, T = CIRCUITS["hclt_like"], 200, 20
     rng = np.random.default_rng(11)
     rejections = 0
-    for trial in range(trials // 20):  # twenty batches share reference rows and null, which costs a little variance
+    for trial in range(
+        trials // 20
+    ):  # twenty batches share reference rows and null, which costs a little variance
         test = TESTS[name](circuit, num_resamples=99, rng=trial)
         for _ in range(20):
             rejections += test(pcircuit.sample(circuit, T, rng=rng), alpha=0.1).reject
-    low, high = binom.ppf([1e-6, 1 - 1e-6], trials // 4, 0.1) * 4  # as if a quarter of them were independent
+    low, high = (
+        binom.ppf([1e-6, 1 - 1e-6], trials // 4, 0.1) * 4
+    )  # as if a quarter of them were independent
     assert low <= rejections <= high
-    unlikely = naive.states(circuit)[np.argsort(naive.likelihood(circuit, naive.states(circuit)))[:T]]
+    unlikely = naive.states(circuit)[
+        np.argsort(naive.likelihood(circuit, naive.states(circuit)))[:T]
+    ]
     assert TESTS[name](circuit, num_resamples=99, rng=0)(unlikely).reject
 
 
@@ -72,8 +87,9 @@ def test_reference_rows_and_batches_of_one_row():
     test = baselines.mmd_test(circuit, num_resamples=19, rng=0)
     assert test([[0, 0]]).num_samples == 1
     assert test.drawn(1)[0].shape == (1, 2)
-    assert baselines.typicality_test(circuit, entropy=1.0, num_resamples=9)([[0, 1]]).statistic == pytest.approx(
-        abs(-naive.log_likelihood(circuit, [[0, 1]])[0] - 1.0), rel=1e-12)
+    assert baselines.typicality_test(circuit, entropy=1.0, num_resamples=9)(
+        [[0, 1]]
+    ).statistic == pytest.approx(abs(-naive.log_likelihood(circuit, [[0, 1]])[0] - 1.0), rel=1e-12)
 
 
 def test_impossible_batches_are_rejected():
@@ -88,7 +104,9 @@ def test_impossible_batches_are_rejected():
 
 def test_circuits_without_sums_below_the_root_have_no_uncertainty():
     circuit = CIRCUITS["one_region"]
-    result = baselines.dropout_test(circuit, num_resamples=19, rng=0)(pcircuit.sample(circuit, 5, rng=0))
+    result = baselines.dropout_test(circuit, num_resamples=19, rng=0)(
+        pcircuit.sample(circuit, 5, rng=0)
+    )
     assert (result.statistic, result.pvalue) == (0.0, 1.0)
 
 
@@ -103,11 +121,15 @@ def test_refusals():
         test = make(circuit, num_resamples=9)
         with pytest.raises(ValueError, match="`batch` has no rows"):
             test(np.zeros((0, 2), int))
-        with pytest.raises((TypeError, ValueError), match="`alpha` must be a finite number above 0 and below 1"):
+        with pytest.raises(
+            (TypeError, ValueError), match="`alpha` must be a finite number above 0 and below 1"
+        ):
             test([[0, 0]], alpha=1)
     with pytest.raises(ValueError, match="missing entries"):
         baselines.mmd_test(circuit, num_resamples=9)([[0, -1]])
-    with pytest.raises(ValueError, match="`rate` must be a finite number of at least 0 and below 1, found 1"):
+    with pytest.raises(
+        ValueError, match="`rate` must be a finite number of at least 0 and below 1, found 1"
+    ):
         baselines.dropout_test(circuit, rate=1)
     with pytest.raises(ValueError, match="`score` must be one of 'log_std', 'variation'"):
         baselines.dropout_test(circuit, score="entropy")

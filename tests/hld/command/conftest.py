@@ -1,4 +1,5 @@
 """Folders with models and tables, fitted once, copied for each file of tests, and the command run in them."""
+
 import shutil
 
 import numpy as np
@@ -18,10 +19,17 @@ def _plain(tmp_path_factory):
     calm.to_csv(folder / "calm.csv", index=False)
     moved.to_csv(folder / "moved.csv", index=False)
     both = pd.concat([calm, moved])
-    both["day"] = ["2026-03-01 10:00"] * 200 + ["2026-03-02 11:00"] * 200 + ["2026-03-03 12:00"] * 400
+    both["day"] = (
+        ["2026-03-01 10:00"] * 200 + ["2026-03-02 11:00"] * 200 + ["2026-03-03 12:00"] * 400
+    )
     both.to_csv(folder / "days.csv", index=False)
-    for name, table in (("model", pd.read_csv(folder / "train.csv")), ("other", rows(rng, 1000, 1.0))):
-        hld.HLDDetector(num_epochs=8, num_latents=3, metric="likelihoods").fit(table).save(folder / f"{name}.hld")
+    for name, table in (
+        ("model", pd.read_csv(folder / "train.csv")),
+        ("other", rows(rng, 1000, 1.0)),
+    ):
+        hld.HLDDetector(num_epochs=8, num_latents=3, metric="likelihoods").fit(table).save(
+            folder / f"{name}.hld"
+        )
     return folder
 
 

@@ -1,4 +1,5 @@
 """The commands and their options: examples that can be parsed, numbers that are refused by name, help."""
+
 import pathlib
 import re
 import shlex
@@ -18,16 +19,26 @@ def test_every_command_has_an_example_and_is_in_both_lists(capsys, command):
         main([command, "--help"])
     assert f"hld {command}" in capsys.readouterr().out.partition("example:\n  ")[2]
     assert re.search(rf"^    hld {command}\b", parser.__doc__, re.MULTILINE)
-    page = (pathlib.Path(__file__).resolve().parents[3] / "docs" / "command-line.md").read_text(encoding="utf-8")
+    page = (pathlib.Path(__file__).resolve().parents[3] / "docs" / "command-line.md").read_text(
+        encoding="utf-8"
+    )
     assert re.search(rf"^\| `hld {command}\b", page, re.MULTILINE)
 
 
-@pytest.mark.parametrize("argv", [
-    [], ["guess"], ["test"], ["fit", "train.csv"],
-    ["test", "model.hld", "calm.csv", "--alpha", "x"],
-    ["fit", "train.csv", "-o", "m.hld", "--seed", "-1"], ["fit", "train.csv", "-o", "m.hld", "--sep", ",,"],
-    ["sample", "model.hld"], ["demo", "--digit", "10"],
-])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        [],
+        ["guess"],
+        ["test"],
+        ["fit", "train.csv"],
+        ["test", "model.hld", "calm.csv", "--alpha", "x"],
+        ["fit", "train.csv", "-o", "m.hld", "--seed", "-1"],
+        ["fit", "train.csv", "-o", "m.hld", "--sep", ",,"],
+        ["sample", "model.hld"],
+        ["demo", "--digit", "10"],
+    ],
+)
 def test_wrong_arguments_end_with_2(argv, run_here):
     """Argparse's own status is the right one."""
     status, out, err = run_here(*argv)
@@ -38,21 +49,27 @@ def test_wrong_arguments_end_with_2(argv, run_here):
 def test_version(run_here):
     """That of the package."""
     import pcircuit
+
     assert run_here("--version") == (0, f"hld {pcircuit.__version__}\n", "")
 
 
-@pytest.mark.parametrize(("command", "said"), [
-    (["--help"], "CSV, Parquet, JSON lines or JSON"),
-    (["audit", "--help"], "HELDOUT.csv rows that the model has not seen"),
-    (["test", "--help"], r"one character ('\t' is a tab)"),
-])
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["--help"], "CSV, Parquet, JSON lines or JSON"),
+        (["audit", "--help"], "HELDOUT.csv rows that the model has not seen"),
+        (["test", "--help"], r"one character ('\t' is a tab)"),
+    ],
+)
 def test_help_says_what_is_read(command, said, capsys):
     with pytest.raises(SystemExit):
         main(command)
     assert said in " ".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.parametrize(("given", "is_said"), [(["a.csv", "b.csv", "c.csv"], True), (["a.csv", "--no-such"], False)])
+@pytest.mark.parametrize(
+    ("given", "is_said"), [(["a.csv", "b.csv", "c.csv"], True), (["a.csv", "--no-such"], False)]
+)
 def test_more_tables_than_one_are_told_so(capsys, given, is_said):
     with pytest.raises(SystemExit):
         main(["test", "model.hld", *given])
@@ -64,28 +81,47 @@ def test_examples_are_commands_that_can_be_given(command):
     """Each line of an example, without what is piped into it or written by the shell."""
     for line in EXAMPLES[command].splitlines():
         words = shlex.split(line)
-        words = words[words.index("hld") + 1:]
-        args = PARSER.parse_args(words[:words.index(">")] if ">" in words else words)
+        words = words[words.index("hld") + 1 :]
+        args = PARSER.parse_args(words[: words.index(">")] if ">" in words else words)
         assert callable(args.run)
     assert args.command in (command, "test")
 
 
 def test_every_command_takes_debug_and_verbose_before_and_behind_its_name():
-    for argv in (["--debug", "info", "m.hld"], ["info", "m.hld", "--debug"], ["info", "--debug", "m.hld"]):
+    for argv in (
+        ["--debug", "info", "m.hld"],
+        ["info", "m.hld", "--debug"],
+        ["info", "--debug", "m.hld"],
+    ):
         args = PARSER.parse_args(argv)
         assert (args.debug, args.verbose) == (True, False)
     assert PARSER.parse_args(["--verbose", "info", "--debug", "m.hld"]).verbose
 
 
-NUMBERS = {"--every": ["monitor", "m"], "--max-rows": ["serve", "m"], "--max-bytes": ["serve", "m"],
-           "--rows-per-day": ["plan", "m"], "--num-batches": ["audit", "m", "t"], "--sizes": ["audit", "m", "t"]}
-COUNTS = {"--seed": ["fit", "t", "-o", "m"], "--port": ["serve", "m"], "--workers": ["serve", "m"],
-          "--queue": ["serve", "m"]}
+NUMBERS = {
+    "--every": ["monitor", "m"],
+    "--max-rows": ["serve", "m"],
+    "--max-bytes": ["serve", "m"],
+    "--rows-per-day": ["plan", "m"],
+    "--num-batches": ["audit", "m", "t"],
+    "--sizes": ["audit", "m", "t"],
+}
+COUNTS = {
+    "--seed": ["fit", "t", "-o", "m"],
+    "--port": ["serve", "m"],
+    "--workers": ["serve", "m"],
+    "--queue": ["serve", "m"],
+}
 
 
-@pytest.mark.parametrize(("option", "argv", "least"), [
-    *((option, argv, 1) for option, argv in NUMBERS.items()), *((option, argv, 0) for option, argv in COUNTS.items()),
-    ("--max-rows", ["fit", "t", "-o", "m"], 4)])
+@pytest.mark.parametrize(
+    ("option", "argv", "least"),
+    [
+        *((option, argv, 1) for option, argv in NUMBERS.items()),
+        *((option, argv, 0) for option, argv in COUNTS.items()),
+        ("--max-rows", ["fit", "t", "-o", "m"], 4),
+    ],
+)
 def test_whole_numbers_that_are_too_small_name_their_option(option, argv, least, capsys):
     args = PARSER.parse_args([*argv, option, str(least)])
     assert getattr(args, option[2:].replace("-", "_")) in (least, [least])
@@ -101,11 +137,22 @@ def test_sizes_are_a_list():
     assert PARSER.parse_args(["audit", "m", "t", "--sizes", "5,20"]).sizes == [5, 20]
 
 
-@pytest.mark.parametrize("argv", [["t.csv", "--alpha", "0.1"], ["--alpha", "0.1", "t.csv"],
-                                  ["--summary", "a", "b", "--alpha", "0.1", "t.csv"], ["--alpha", "0.1", "-"]])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["t.csv", "--alpha", "0.1"],
+        ["--alpha", "0.1", "t.csv"],
+        ["--summary", "a", "b", "--alpha", "0.1", "t.csv"],
+        ["--alpha", "0.1", "-"],
+    ],
+)
 def test_the_table_of_a_test_may_stand_behind_options(argv):
     args = PARSER.parse_args(["test", "m.hld", *argv])
-    assert (args.model, args.table, args.alpha) == ("m.hld", argv[-1] if argv[0] != "t.csv" else "t.csv", 0.1)
+    assert (args.model, args.table, args.alpha) == (
+        "m.hld",
+        argv[-1] if argv[0] != "t.csv" else "t.csv",
+        0.1,
+    )
 
 
 def test_what_is_quoted_of_arguments_is_escaped(capsys):

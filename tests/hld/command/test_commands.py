@@ -1,4 +1,5 @@
 """Several commands together: their JSON, drawn rows, groups, the log."""
+
 import io
 import json
 
@@ -9,13 +10,32 @@ from command_line import check, rows
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("schema", "argv"), [
-    ("test", ["test", "model.hld", "moved.csv"]), ("test", ["test", "model.hld", "calm.csv"]),
-    ("explain", ["explain", "model.hld", "moved.csv"]), ("info", ["info", "model.hld"]),
-    ("segments", ["test", "model.hld", "days.csv", "--by", "day", "--every", "day"]),
-    ("plan", ["plan", "model.hld", "--rows-per-day", "100", "--edit", "colour=red:+0.2"]),
-    ("audit", ["audit", "model.hld", "calm.csv", "--sizes", "20", "--num-batches", "10", "--edit", "colour=red:+0.2"]),
-    ("diff", ["diff", "model.hld", "other.hld"])])
+@pytest.mark.parametrize(
+    ("schema", "argv"),
+    [
+        ("test", ["test", "model.hld", "moved.csv"]),
+        ("test", ["test", "model.hld", "calm.csv"]),
+        ("explain", ["explain", "model.hld", "moved.csv"]),
+        ("info", ["info", "model.hld"]),
+        ("segments", ["test", "model.hld", "days.csv", "--by", "day", "--every", "day"]),
+        ("plan", ["plan", "model.hld", "--rows-per-day", "100", "--edit", "colour=red:+0.2"]),
+        (
+            "audit",
+            [
+                "audit",
+                "model.hld",
+                "calm.csv",
+                "--sizes",
+                "20",
+                "--num-batches",
+                "10",
+                "--edit",
+                "colour=red:+0.2",
+            ],
+        ),
+        ("diff", ["diff", "model.hld", "other.hld"]),
+    ],
+)
 def test_json_is_of_its_schema(schema, argv, run):
     status, out, err = run(*argv, "--json")
     assert (status in (0, 1), err) == (True, "")
@@ -23,7 +43,9 @@ def test_json_is_of_its_schema(schema, argv, run):
 
 
 def test_sample_under_a_condition(run):
-    status, out, err = run("sample", "model.hld", "-n", "50", "--where", 'income > 2.5 and colour != "red"')
+    status, out, err = run(
+        "sample", "model.hld", "-n", "50", "--where", 'income > 2.5 and colour != "red"'
+    )
     table = pd.read_csv(io.StringIO(out))
     assert (status, err, len(table)) == (0, "", 50)
     assert (table["income"] > 2.5).all()
@@ -35,22 +57,48 @@ def test_sample_under_a_condition(run):
 
 
 def test_report_of_drawn_rows(run, folder):
-    status, _, err = run("sample", "model.hld", "-n", "300", "-o", "drawn.csv", "--report", "drawn.html", "--real",
-                         "calm.csv", "--training", "train.csv")
+    status, _, err = run(
+        "sample",
+        "model.hld",
+        "-n",
+        "300",
+        "-o",
+        "drawn.csv",
+        "--report",
+        "drawn.html",
+        "--real",
+        "calm.csv",
+        "--training",
+        "train.csv",
+    )
     page = (folder / "drawn.html").read_text(encoding="utf-8")
     assert (status, err) == (0, "")
     assert "Distance to the closest training row" in page
     assert "<b>blue" not in page
-    assert run("sample", "model.hld", "-n", "9", "--report", "a.html", "--where", "visits > 1")[0] == 2
+    assert (
+        run("sample", "model.hld", "-n", "9", "--report", "a.html", "--where", "visits > 1")[0] == 2
+    )
     assert run("sample", "model.hld", "-n", "9", "--real", "calm.csv")[0] == 2
 
 
 def test_the_separator_of_real_rows_is_found(run, folder):
     """That of the drawn rows had been taken for it, so that semicolons were an error."""
-    written = ["sample", "model.hld", "-n", "300", "-o", "drawn.csv", "--report", "drawn.html", "--real"]
+    written = [
+        "sample",
+        "model.hld",
+        "-n",
+        "300",
+        "-o",
+        "drawn.csv",
+        "--report",
+        "drawn.html",
+        "--real",
+    ]
     assert run(*written, "calm.csv")[0] == 0
     page = (folder / "drawn.html").read_text(encoding="utf-8")
-    pd.read_csv(folder / "calm.csv", dtype=str).to_csv(folder / "semicolons.csv", sep=";", index=False)
+    pd.read_csv(folder / "calm.csv", dtype=str).to_csv(
+        folder / "semicolons.csv", sep=";", index=False
+    )
     assert run(*written, "semicolons.csv")[::2] == (0, "")
     assert (folder / "drawn.html").read_text(encoding="utf-8") == page
     assert (folder / "drawn.csv").read_text(encoding="utf-8").startswith("colour,visits,")
@@ -58,6 +106,7 @@ def test_the_separator_of_real_rows_is_found(run, folder):
 
 def test_log(run):
     from hld.command.console.steps import LOG
+
     try:
         status, _, err = run("--verbose", "test", "model.hld", "calm.csv", "--alpha", "0.0001")
     finally:
@@ -67,7 +116,9 @@ def test_log(run):
     lines = err.splitlines()
     assert status == 0
     assert [line.split("hld.command: ")[1].split(":")[0] for line in lines] == [
-        "reading model.hld", "reading and testing calm.csv"]
+        "reading model.hld",
+        "reading and testing calm.csv",
+    ]
 
 
 def test_groups_on_the_command_line(run, folder):
@@ -75,7 +126,9 @@ def test_groups_on_the_command_line(run, folder):
     days = pd.concat([rows(rng, 40, shift) for shift in rng.normal(size=30)])
     days["day"] = np.repeat(np.arange(30), 40)
     days.to_csv(folder / "grouped.csv", index=False)
-    status, out, err = run("fit", "grouped.csv", "-o", "grouped.hld", "--groups", "day", "--num-epochs", "3")
+    status, out, err = run(
+        "fit", "grouped.csv", "-o", "grouped.hld", "--groups", "day", "--num-epochs", "3"
+    )
     assert (status, out.startswith("fitted 1200 rows of 3 columns")) == (0, True), err
     status, out, _ = run("test", "grouped.hld", "calm.csv")
     assert "among 19 groups of at most 40 rows" in out
@@ -86,4 +139,5 @@ def test_groups_on_the_command_line(run, folder):
     status, out, _ = run("test", "grouped.hld", "moved.csv", "--json")
     check("test", json.loads(out))
     assert run("fit", "grouped.csv", "-o", "other.hld", "--groups", "week")[2].startswith(
-        "hld: error: `groups` names the column 'week'")
+        "hld: error: `groups` names the column 'week'"
+    )

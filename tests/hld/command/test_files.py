@@ -1,4 +1,5 @@
 """Files on the command line: what they say whatever the order of their rows, and what is refused in one sentence."""
+
 import json
 import sys
 import warnings
@@ -14,7 +15,10 @@ import hld
 def test_the_order_of_the_rows_does_not_decide_the_verdict(run_here, tmp_path):
     detector = hld.HLDDetector(num_latents=2, num_epochs=5, rng=0).fit(amounts(1000, 0))
     detector.save(tmp_path / "m.hld")
-    lines = [f"{str(a).replace('.', ',') if a else '0'};{k}" for a, k in amounts(600, 1).itertuples(index=False)]
+    lines = [
+        f"{str(a).replace('.', ',') if a else '0'};{k}"
+        for a, k in amounts(600, 1).itertuples(index=False)
+    ]
     late = sorted(lines, key=lambda line: not line.startswith("0;"))
     found = []
     for rows in (lines, late, late[::-1]):
@@ -24,7 +28,12 @@ def test_the_order_of_the_rows_does_not_decide_the_verdict(run_here, tmp_path):
             _, out, err = run_here("test", "m.hld", path, "--json", stdin=text)
             assert err == ""
             result = json.loads(out)
-            found.append((result["pvalue"], [column["num_odd"] for column in result["data_quality"]["columns"]]))
+            found.append(
+                (
+                    result["pvalue"],
+                    [column["num_odd"] for column in result["data_quality"]["columns"]],
+                )
+            )
     pvalues, odd = zip(*found, strict=True)
     assert set(map(tuple, odd)) == {(0, 0)}
     np.testing.assert_allclose(pvalues, pvalues[0], rtol=1e-9)
@@ -38,15 +47,24 @@ def test_booleans_of_files_are_shown_as_those_of_frames(run_here, tmp_path):
     table.astype({"flag": int}).to_csv(tmp_path / "numbers.csv", index=False)
     table.to_parquet(tmp_path / "t.parquet")
     audit = "--edit", "flag=True:+0.1", "--num-batches", "5", "--sizes", "20", "--json"
-    outputs = {name: (run_here("audit", "m.hld", name, *audit)[1:],
-                      run_here("test", "m.hld", name, "--by", "flag", "--json")[1:])
-               for name in ("t.parquet", "t.csv", "numbers.csv")}
+    outputs = {
+        name: (
+            run_here("audit", "m.hld", name, *audit)[1:],
+            run_here("test", "m.hld", name, "--by", "flag", "--json")[1:],
+        )
+        for name in ("t.parquet", "t.csv", "numbers.csv")
+    }
     assert outputs["t.csv"] == outputs["numbers.csv"] == outputs["t.parquet"]
-    assert [one["label"] for one in json.loads(outputs["t.csv"][1][0])["segments"]] == ["False", "True"]
+    assert [one["label"] for one in json.loads(outputs["t.csv"][1][0])["segments"]] == [
+        "False",
+        "True",
+    ]
 
 
 def test_a_closed_standard_input_is_named(run_here, tmp_path, monkeypatch):
-    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(100, 0)).save(tmp_path / "m.hld")
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(100, 0)).save(
+        tmp_path / "m.hld"
+    )
     monkeypatch.setattr(sys, "stdin", None)
     for command in ("test", "monitor"):
         status, out, err = run_here(command, "m.hld", *(["-"] if command == "test" else []))
@@ -54,21 +72,32 @@ def test_a_closed_standard_input_is_named(run_here, tmp_path, monkeypatch):
         assert err.startswith("hld: error: standard input is closed, expected a ")
 
 
-def test_schemas_and_summaries_may_begin_with_a_mark_and_are_refused_in_one_sentence(run_here, tmp_path):
+def test_schemas_and_summaries_may_begin_with_a_mark_and_are_refused_in_one_sentence(
+    run_here, tmp_path
+):
     """Editors put the mark there; a name that is there twice, or brackets without an end, are mistakes."""
-    table = pd.DataFrame({"k": np.random.default_rng(0).choice(["a", "b"], 100), "n": np.arange(100) % 3})
+    table = pd.DataFrame(
+        {"k": np.random.default_rng(0).choice(["a", "b"], 100), "n": np.arange(100) % 3}
+    )
     table.to_csv(tmp_path / "t.csv", index=False)
     column = '"name": "k", "kind": "categorical", "levels": ["a", "b", "c"]'
     text = f'{{"format": "hld table schema", "version": 1, "columns": [{{{column}}}]}}'
     (tmp_path / "s.json").write_text(text, encoding="utf-8-sig")
-    assert run_here("fit", "t.csv", "-o", "m.hld", "--schema", "s.json", "--num-epochs", "2")[0] == 0
+    assert (
+        run_here("fit", "t.csv", "-o", "m.hld", "--schema", "s.json", "--num-epochs", "2")[0] == 0
+    )
     assert hld.load(tmp_path / "m.hld").schema_["k"].levels == ("a", "b", "c")
     assert run_here("summarize", "m.hld", "t.csv", "-o", "sums.json")[0] == 0
     own = run_here("test", "m.hld", "--summary", "sums.json", "--json")
     (tmp_path / "sums.json").write_text((tmp_path / "sums.json").read_text(), encoding="utf-8-sig")
     assert run_here("test", "m.hld", "--summary", "sums.json", "--json") == own
-    for bad, said in ((text.replace('"name"', '"kind": "integer", "name"'), "an object has the name 'kind' twice"),
-                      ("[" * 100_000, "it is nested too deeply")):
+    for bad, said in (
+        (
+            text.replace('"name"', '"kind": "integer", "name"'),
+            "an object has the name 'kind' twice",
+        ),
+        ("[" * 100_000, "it is nested too deeply"),
+    ):
         (tmp_path / "s.json").write_text(bad)
         status, _, err = run_here("fit", "t.csv", "-o", "m.hld", "--schema", "s.json")
         assert (status, err) == (2, f"hld: error: cannot read the schema 's.json': {said}\n")
@@ -76,7 +105,12 @@ def test_schemas_and_summaries_may_begin_with_a_mark_and_are_refused_in_one_sent
 
 def test_a_column_without_a_name_that_is_not_read_is_warned_of(run_here, tmp_path):
     rows = "".join(f"{i % 3},{{}},{i % 2}\n" for i in range(40))
-    for header, cell, behind in (("a,,c", "7", "a"), ("a,,c", "", None), (",b,c", "7", None), ("a,b,", "7", "b")):
+    for header, cell, behind in (
+        ("a,,c", "7", "a"),
+        ("a,,c", "", None),
+        (",b,c", "7", None),
+        ("a,b,", "7", "b"),
+    ):
         (tmp_path / "t.csv").write_text(f"{header}\n{rows.format(*[cell] * 40)}")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -85,17 +119,28 @@ def test_a_column_without_a_name_that_is_not_read_is_warned_of(run_here, tmp_pat
         assert "of 2 columns" in out
         said = [str(one.message) for one in caught if "without a name" in str(one.message)]
         assert len(said) == (behind is not None)
-        assert not said or f"'t.csv' has a column without a name behind {behind!r}, which is not read" in said[0]
+        assert (
+            not said
+            or f"'t.csv' has a column without a name behind {behind!r}, which is not read"
+            in said[0]
+        )
 
 
-@pytest.mark.parametrize(("name", "text", "said"), [
-    ("t.jsonl", '[{"a": 1}, {"a": 2}]', "read it as one JSON value (--format json)"),
-    ("t.csv", "# comment, with comma\na,b,c\n1,2,3\n", "remove lines that precede the names"),
-    ("t.csv", "a,b", "'t.csv' has no rows, expected some to learn from"),
-    ("t.csv", "sep=;\na;b\n1;2\n3;4\n", "begins with a line for spreadsheets ('sep=;'), expected names of columns: "
-     "remove that line"),
-    ("t.csv", "\ufeff\"SEP=\t\"\r\na\tb\r\n1\t2\r\n", "begins with a line for spreadsheets"),
-])
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("t.jsonl", '[{"a": 1}, {"a": 2}]', "read it as one JSON value (--format json)"),
+        ("t.csv", "# comment, with comma\na,b,c\n1,2,3\n", "remove lines that precede the names"),
+        ("t.csv", "a,b", "'t.csv' has no rows, expected some to learn from"),
+        (
+            "t.csv",
+            "sep=;\na;b\n1;2\n3;4\n",
+            "begins with a line for spreadsheets ('sep=;'), expected names of columns: "
+            "remove that line",
+        ),
+        ("t.csv", '\ufeff"SEP=\t"\r\na\tb\r\n1\t2\r\n', "begins with a line for spreadsheets"),
+    ],
+)
 def test_files_that_are_refused_are_told_what_to_do(run_here, tmp_path, name, text, said):
     (tmp_path / name).write_text(text)
     status, out, err = run_here("fit", name, "-o", "m.hld")
@@ -104,8 +149,10 @@ def test_files_that_are_refused_are_told_what_to_do(run_here, tmp_path, name, te
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize(("name", "text"), [("t.csv", "visits,size\n"), ("t.jsonl", ""), ("t.jsonl", "\n\n"),
-                                            ("t.parquet", None)])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("t.csv", "visits,size\n"), ("t.jsonl", ""), ("t.jsonl", "\n\n"), ("t.parquet", None)],
+)
 def test_a_batch_without_rows_is_called_by_the_name_of_its_file(run_here, tmp_path, name, text):
     table = pd.DataFrame({"visits": [0, 1] * 100, "size": ["a", "b"] * 100})
     hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(table).save(tmp_path / "m.hld")
@@ -117,10 +164,16 @@ def test_a_batch_without_rows_is_called_by_the_name_of_its_file(run_here, tmp_pa
     for command in ("test", "explain", "audit"):
         status, out, err = run_here(command, "m.hld", name)
         assert (status, out) == (2, "")
-        assert err == f"hld: error: '{name}' has no rows, expected {wanted}: check the program that wrote it\n"
+        assert (
+            err
+            == f"hld: error: '{name}' has no rows, expected {wanted}: check the program that wrote it\n"
+        )
     status, _, err = run_here("fit", name, "-o", "n.hld")
     assert status == 2
-    assert f"'{name}' has no rows, expected {wanted if name == 't.jsonl' else 'some to learn from'}" in err
+    assert (
+        f"'{name}' has no rows, expected {wanted if name == 't.jsonl' else 'some to learn from'}"
+        in err
+    )
     status, _, err = run_here("summarize", "m.hld", name, "-o", "s.json")
     assert (status, err) == (0, "") or f"'{name}' has no rows, expected one object" in err
 
@@ -129,7 +182,9 @@ def test_whole_numbers_of_128_bits_are_refused_in_one_sentence(run_here, tmp_pat
     polars = pytest.importorskip("polars")
     if not hasattr(polars, "Int128"):
         pytest.skip("this polars has no whole numbers of 128 bits")
-    polars.DataFrame({"a": [1, 2]}, schema={"a": polars.Int128}).write_parquet(tmp_path / "t.parquet")
+    polars.DataFrame({"a": [1, 2]}, schema={"a": polars.Int128}).write_parquet(
+        tmp_path / "t.parquet"
+    )
     status, out, err = run_here("fit", "t.parquet", "-o", "m.hld")
     assert (status, out) == (2, "")
     assert "'t.parquet' has a column of a type that pyarrow does not read" in err
@@ -137,8 +192,10 @@ def test_whole_numbers_of_128_bits_are_refused_in_one_sentence(run_here, tmp_pat
 
 def test_no_columns_and_no_file_are_refused(run_here, tmp_path):
     amounts(100, 0).to_csv(tmp_path / "t.csv", index=False)
-    for arguments, said in ((("-o", "m.hld", "--columns", ""), "--columns is empty, expected names of columns"),
-                            (("-o", "-"), "'-' stands for no file here, expected the name of a file")):
+    for arguments, said in (
+        (("-o", "m.hld", "--columns", ""), "--columns is empty, expected names of columns"),
+        (("-o", "-"), "'-' stands for no file here, expected the name of a file"),
+    ):
         status, out, err = run_here("fit", "t.csv", *arguments)
         assert (status, out) == (2, "")
         assert said in err
@@ -150,17 +207,49 @@ def test_options_that_would_do_nothing_are_refused(run_here, tmp_path):
     table.to_csv("train.csv", index=False)
     table.to_parquet("t.parquet")
     table.to_json("t.jsonl", orient="records", lines=True)
-    assert run_here("fit", "train.csv", "-o", "model.hld", "--num-epochs", "2", "--num-latents", "2")[0] == 0
+    assert (
+        run_here("fit", "train.csv", "-o", "model.hld", "--num-epochs", "2", "--num-latents", "2")[
+            0
+        ]
+        == 0
+    )
     assert run_here("summarize", "model.hld", "train.csv", "-o", "s.json")[0] == 0
-    assert run_here("test", "model.hld", "t.parquet", "--columns", "amount,k", "--format", "parquet")[0] in (0, 1)
+    assert run_here(
+        "test", "model.hld", "t.parquet", "--columns", "amount,k", "--format", "parquet"
+    )[0] in (0, 1)
     for argv, said in (
-            (["test", "model.hld", "train.csv", "--procedure", "by"], "--procedure is for several segments"),
-            (["test", "model.hld", "train.csv", "--procedure", "bh"], "--procedure is for several segments"),
-            (["test", "model.hld", "--summary", "s.json", "--drop", "amount"], "--drop is for tables in files, found"),
-            (["test", "model.hld", "--sql", "SELECT 1", "--sep", ";"], "--sep is for tables in files, found --sql"),
-            (["test", "model.hld", "t.parquet", "--na-values", "-999"], "--na-values is for CSV, and 't.parquet' is"),
-            (["explain", "model.hld", "t.jsonl", "--no-header"], "--no-header is for CSV, and 't.jsonl' is read"),
-            (["fit", "t.parquet", "-o", "m", "--decimal", ","], "--decimal is for CSV, and 't.parquet' is read as par"),
-            (["summarize", "model.hld", "train.csv", "-o", "s", "--delta", "0.1"], "--delta is for noise: give --eps")):
+        (
+            ["test", "model.hld", "train.csv", "--procedure", "by"],
+            "--procedure is for several segments",
+        ),
+        (
+            ["test", "model.hld", "train.csv", "--procedure", "bh"],
+            "--procedure is for several segments",
+        ),
+        (
+            ["test", "model.hld", "--summary", "s.json", "--drop", "amount"],
+            "--drop is for tables in files, found",
+        ),
+        (
+            ["test", "model.hld", "--sql", "SELECT 1", "--sep", ";"],
+            "--sep is for tables in files, found --sql",
+        ),
+        (
+            ["test", "model.hld", "t.parquet", "--na-values", "-999"],
+            "--na-values is for CSV, and 't.parquet' is",
+        ),
+        (
+            ["explain", "model.hld", "t.jsonl", "--no-header"],
+            "--no-header is for CSV, and 't.jsonl' is read",
+        ),
+        (
+            ["fit", "t.parquet", "-o", "m", "--decimal", ","],
+            "--decimal is for CSV, and 't.parquet' is read as par",
+        ),
+        (
+            ["summarize", "model.hld", "train.csv", "-o", "s", "--delta", "0.1"],
+            "--delta is for noise: give --eps",
+        ),
+    ):
         status, _, err = run_here(*argv)
         assert (status, said in err) == (2, True), err

@@ -1,4 +1,5 @@
 """Names and levels with letters that the locale does not know, such as é where it is ASCII (LC_ALL=C)."""
+
 import io
 import os
 import subprocess
@@ -27,8 +28,13 @@ def folder(tmp_path, monkeypatch):
     """A folder with a table and a model of it."""
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
     monkeypatch.chdir(tmp_path)
-    table = pd.DataFrame({"café": ["é", "ü", "x"] * 40, "größe": ["groß", "klein"] * 60,
-                          "n": [i * 37 % 41 / 4 for i in range(120)]})
+    table = pd.DataFrame(
+        {
+            "café": ["é", "ü", "x"] * 40,
+            "größe": ["groß", "klein"] * 60,
+            "n": [i * 37 % 41 / 4 for i in range(120)],
+        }
+    )
     table.to_csv("t.csv", index=False)
     options = {"num_latents": 2, "num_epochs": 2, "num_resamples": 19, "num_bins": 3}
     hld.HLDDetector(**options).fit(table).save("m.hld")
@@ -43,11 +49,13 @@ def as_ascii(argument):
 @pytest.fixture
 def run(folder, monkeypatch, capsys):
     """A function that runs a command with standard output of some kind in ASCII; returns status, bytes and errors."""
+
     def call(*arguments, stream=io.TextIOWrapper):
         monkeypatch.setattr(sys, "stdout", stream(io.BytesIO(), encoding="ascii"))
         status = main(list(map(as_ascii, arguments)))
         sys.stdout.flush()
         return status, sys.stdout.buffer.getvalue(), capsys.readouterr().err
+
     return call
 
 
@@ -68,14 +76,46 @@ def test_a_terminal_gets_what_it_can_show(run, folder):
     assert rb"gr\xf6\xdfe" in drawn
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
-    (["test", "m.hld", "t.csv", "--by", "größe"], rb"segments of gr\xf6\xdfe"),
-    (["test", "m.hld", "t.csv", "--na-values", "é"], rb"\xe9 33% -> 0%; (missing) 0% -> 33%"),
-    (["audit", "m.hld", "t.csv", "--sizes", "9", "--num-batches", "2", "--edit", "café=é:+0.05"],
-     rb"caf\xe9 = \xe9: +5 %"),
-    (["audit", "m.hld", "t.csv", "--sizes", "9", "--num-batches", "2", "--groups", "größe"], b"whole groups"),
-    (["fit", "t.csv", "-o", "n.hld", "--num-epochs", "2", "--drop", "größe", "--categorical", "café"], b"of 2 columns"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["test", "m.hld", "t.csv", "--by", "größe"], rb"segments of gr\xf6\xdfe"),
+        (["test", "m.hld", "t.csv", "--na-values", "é"], rb"\xe9 33% -> 0%; (missing) 0% -> 33%"),
+        (
+            [
+                "audit",
+                "m.hld",
+                "t.csv",
+                "--sizes",
+                "9",
+                "--num-batches",
+                "2",
+                "--edit",
+                "café=é:+0.05",
+            ],
+            rb"caf\xe9 = \xe9: +5 %",
+        ),
+        (
+            ["audit", "m.hld", "t.csv", "--sizes", "9", "--num-batches", "2", "--groups", "größe"],
+            b"whole groups",
+        ),
+        (
+            [
+                "fit",
+                "t.csv",
+                "-o",
+                "n.hld",
+                "--num-epochs",
+                "2",
+                "--drop",
+                "größe",
+                "--categorical",
+                "café",
+            ],
+            b"of 2 columns",
+        ),
+    ],
+)
 def test_arguments_name_columns_and_levels(run, arguments, said):
     status, out, err = run(*arguments)
     assert said in out + err.encode("ascii", "backslashreplace"), err
@@ -83,7 +123,9 @@ def test_arguments_name_columns_and_levels(run, arguments, said):
 
 
 def test_changes_to_plan_for_name_columns():
-    given = build_parser().parse_args(["plan", "m.hld", "--rows-per-day", "9", "--edit", as_ascii("café=é:+0.05")])
+    given = build_parser().parse_args(
+        ["plan", "m.hld", "--rows-per-day", "9", "--edit", as_ascii("café=é:+0.05")]
+    )
     assert given.edit == ["café=é:+0.05"]
 
 

@@ -1,4 +1,5 @@
 """What is said of arguments that no command has."""
+
 import pytest
 
 from hld.command.arguments import build_parser
@@ -6,13 +7,20 @@ from hld.command.arguments import build_parser
 PARSER = build_parser()
 
 
-@pytest.mark.parametrize(("argv", "meant"), [
-    (["test", "m", "t", "--alhpa", "0.1"], "--alpha"), (["test", "m", "t", "--alpa=0.1"], "--alpha"),
-    (["audit", "m", "t", "--edits", "x=1:+0.05"], "--edit"), (["fit", "t", "-o", "m", "--frobnicate"], None),
-    (["fit", "t", "-o", "m", "--catgorical", "zip"], "--categorical"),
-    (["test", "m", "t", "--no_header"], "--no-header"),
-    (["test", "m", "t", "-x", "--reprot", "r.html"], "--report"), (["test", "m", "t", "-x"], None),
-    (["test", "m", "t", "--verbsoe"], "--verbose")])
+@pytest.mark.parametrize(
+    ("argv", "meant"),
+    [
+        (["test", "m", "t", "--alhpa", "0.1"], "--alpha"),
+        (["test", "m", "t", "--alpa=0.1"], "--alpha"),
+        (["audit", "m", "t", "--edits", "x=1:+0.05"], "--edit"),
+        (["fit", "t", "-o", "m", "--frobnicate"], None),
+        (["fit", "t", "-o", "m", "--catgorical", "zip"], "--categorical"),
+        (["test", "m", "t", "--no_header"], "--no-header"),
+        (["test", "m", "t", "-x", "--reprot", "r.html"], "--report"),
+        (["test", "m", "t", "-x"], None),
+        (["test", "m", "t", "--verbsoe"], "--verbose"),
+    ],
+)
 def test_an_unknown_option_is_told_the_one_it_is_near_to(argv, meant, capsys):
     with pytest.raises(SystemExit) as left:
         PARSER.parse_args(argv)

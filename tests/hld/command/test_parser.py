@@ -1,4 +1,5 @@
 """The command line, in the process and as a process: what it prints, and above all its exit status."""
+
 import io
 import json
 import os
@@ -18,8 +19,14 @@ ALPHA = "0.001"  # the batch without a shift would fail for one seed in a thousa
 
 def process(files, *argv, **options):
     """The command as a process of its own."""
-    return subprocess.run([sys.executable, "-m", "hld", *argv], cwd=files, capture_output=True, text=True,
-                          timeout=120, **options)
+    return subprocess.run(
+        [sys.executable, "-m", "hld", *argv],
+        cwd=files,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        **options,
+    )
 
 
 @pytest.mark.thorough
@@ -36,8 +43,16 @@ def test_status_of_the_process(files):
 @pytest.mark.thorough
 def test_batch_from_standard_input(files):
     """A dash reads the pipe."""
-    done = process(files, "test", "model.hld", "-", "--alpha", ALPHA, "--json",
-                   input=(files / "shifted.csv").read_text())
+    done = process(
+        files,
+        "test",
+        "model.hld",
+        "-",
+        "--alpha",
+        ALPHA,
+        "--json",
+        input=(files / "shifted.csv").read_text(),
+    )
     assert done.returncode == 1
     assert json.loads(done.stdout)["num_samples"] == 500
 
@@ -45,8 +60,9 @@ def test_batch_from_standard_input(files):
 @pytest.mark.thorough
 def test_warnings_are_lines_without_the_source(files):
     """What `fit` warns of reads as its errors do, with control characters escaped."""
-    pd.DataFrame({"key\x1b[2J": [f"k{i}" for i in range(300)], "coin": ["head", "tail"] * 150}).to_csv(
-        files / "keys.csv", index=False)
+    pd.DataFrame(
+        {"key\x1b[2J": [f"k{i}" for i in range(300)], "coin": ["head", "tail"] * 150}
+    ).to_csv(files / "keys.csv", index=False)
     done = process(files, "fit", "keys.csv", "-o", "keys.hld", "--num-epochs", "2")
     assert done.returncode == 0, done.stderr
     assert all(line.startswith("hld: warning: ") for line in done.stderr.splitlines())
@@ -57,67 +73,127 @@ def test_warnings_are_lines_without_the_source(files):
 
 def test_sampled_rows_are_a_table_without_a_shift(run_on_gaps, files):
     """What the model draws, decoded, written, read and encoded again, is what it drew, and no shift."""
-    assert run_on_gaps("sample", "model.hld", "-n", "300", "--seed", "3", "-o", "drawn.csv") == (0, "", "")
-    assert run_on_gaps("sample", "model.hld", "-n", "300", "--seed", "3")[1] == (files / "drawn.csv").read_text()
+    assert run_on_gaps("sample", "model.hld", "-n", "300", "--seed", "3", "-o", "drawn.csv") == (
+        0,
+        "",
+        "",
+    )
+    assert (
+        run_on_gaps("sample", "model.hld", "-n", "300", "--seed", "3")[1]
+        == (files / "drawn.csv").read_text()
+    )
     lines = (files / "drawn.csv").read_text().splitlines()
     assert lines[0] == "colour,member,visits,income"
     assert len(lines) == 301
     detector = hld.load(files / "model.hld")
     drawn = detector.encoder_.encode(detector.sample(300, rng=3))[0]
     from hld.command.console.csv_files import read_batch
+
     back = detector.encoder_.encode(read_batch(str(files / "drawn.csv"), detector.encoder_))[0]
     np.testing.assert_array_equal(drawn, back)
     assert run_on_gaps("test", "model.hld", "drawn.csv", "--alpha", ALPHA)[0] == 0
-    assert run_on_gaps("sample", "model.hld", "-n", "5", "--sep", r"\t")[1].startswith("colour\tmember\t")
+    assert run_on_gaps("sample", "model.hld", "-n", "5", "--sep", r"\t")[1].startswith(
+        "colour\tmember\t"
+    )
 
 
-@pytest.mark.parametrize(("argv", "message"), [
-    (["test", "nowhere.hld", "calm.csv"], "No such file or directory: 'nowhere.hld'"),
-    (["test", "calm.csv", "calm.csv"], "cannot read 'calm.csv'"),
-    (["info", "calm.csv"], "cannot read 'calm.csv'"),
-    (["sample", "train.csv", "-n", "3"], "cannot read 'train.csv'"),
-    (["test", "model.hld", "model.hld"], "expected a CSV file"),
-    (["test", "model.hld", "."], "'.' is a folder, expected one file"),
-    (["test", "model.hld", "empty.csv"], "'empty.csv' is empty"),
-    (["test", "model.hld", "header.csv"], "no rows"),
-    (["fit", "header.csv", "-o", "m.hld"], "has no rows"),
-    (["fit", "one-row.csv", "-o", "m.hld"], "at least two"),
-    (["test", "model.hld", "other.csv"], "`table` has none of the fitted columns (colour, member, visits, income)"),
-    (["test", "model.hld", "calm.csv", "--alpha", "2"], "`alpha` must be a finite number above 0 and below 1"),
-    (["test", "model.hld", "calm.csv", "--alpha", "nan"], "`alpha` must be a finite number above 0 and below 1"),
-    (["test", "model.hld", "calm.csv", "--sep", ";"], "holds ',': give that as the separator"),
-    (["test", "model.hld", "calm.csv", "--drop", "none"], "has no column 'none', which `drop` names"),
-    (["explain", "model.hld", "calm.csv", "--top", "0"], "`top` must be"),
-    (["explain", "model.hld", "calm.csv", "--plot", "nowhere/a.png"], "there is no folder 'nowhere'"),
-    (["explain", "model.hld", "calm.csv", "--plot", "a.nonsense"], "nonsense"),
-    (["sample", "model.hld", "-n", "-1"], "-1"),
-    (["sample", "model.hld", "-n", "3", "-o", "nowhere/a.csv"], "there is no folder 'nowhere'"),
-    (["fit", "train.csv", "-o", "nowhere/m.hld"], "there is no folder 'nowhere'"),
-    (["fit", "train.csv", "-o", "train.csv"], "is read by this command, expected another file to write"),
-    *[(argv, f"'{argv[-1]}' is read by this command, expected another file to write: it would be") for argv in (
-        ["test", "model.hld", "calm.csv", "--report", "calm.csv"],
-        ["test", "model.hld", "calm.csv", "--report", "model.hld"],
-        ["explain", "model.hld", "calm.csv", "--plot", "calm.csv"],
-        ["sample", "model.hld", "-n", "3", "-o", "model.hld"],
-        ["sample", "model.hld", "-n", "3", "--real", "calm.csv", "--report", "calm.csv"],
-        ["summarize", "model.hld", "calm.csv", "-o", "calm.csv"], ["export", "model.hld", "--c", "model.hld"],
-        ["audit", "model.hld", "calm.csv", "--report", "calm.csv"])],
-    *[(["test", "model.hld", "shifted.csv", "--min-effect", size], "--min-effect must be a finite number of at least 0")
-      for size in ("nan", "-1", "inf")],
-    (["test", "model.hld", ""], "the name of the table is empty, expected that of a file, or '-'"),
-    (["test", "model.hld", "calm.csv", "--encoding", "rot13"], "is not readable: 'rot13' is not a text encoding"),
-    (["test", "model.hld", "calm.csv", "--encoding", "base64"], "is not readable: 'base64' is not a text encoding"),
-    (["plan", "model.hld", "--rows-per-day", "9" * 20], "`rows_per_day` must be a whole number of at least 1 and at"),
-    (["fit", "train.csv", "-o", "m.hld", "--num-latents", "0"], "`num_latents`"),
-    (["fit", "train.csv", "-o", "m.hld", "--num-bins", "1"], "`num_bins`"),
-    (["fit", "train.csv", "-o", "m.hld", "--categorical", "nothing"], "'nothing'"),
-])
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["test", "nowhere.hld", "calm.csv"], "No such file or directory: 'nowhere.hld'"),
+        (["test", "calm.csv", "calm.csv"], "cannot read 'calm.csv'"),
+        (["info", "calm.csv"], "cannot read 'calm.csv'"),
+        (["sample", "train.csv", "-n", "3"], "cannot read 'train.csv'"),
+        (["test", "model.hld", "model.hld"], "expected a CSV file"),
+        (["test", "model.hld", "."], "'.' is a folder, expected one file"),
+        (["test", "model.hld", "empty.csv"], "'empty.csv' is empty"),
+        (["test", "model.hld", "header.csv"], "no rows"),
+        (["fit", "header.csv", "-o", "m.hld"], "has no rows"),
+        (["fit", "one-row.csv", "-o", "m.hld"], "at least two"),
+        (
+            ["test", "model.hld", "other.csv"],
+            "`table` has none of the fitted columns (colour, member, visits, income)",
+        ),
+        (
+            ["test", "model.hld", "calm.csv", "--alpha", "2"],
+            "`alpha` must be a finite number above 0 and below 1",
+        ),
+        (
+            ["test", "model.hld", "calm.csv", "--alpha", "nan"],
+            "`alpha` must be a finite number above 0 and below 1",
+        ),
+        (["test", "model.hld", "calm.csv", "--sep", ";"], "holds ',': give that as the separator"),
+        (
+            ["test", "model.hld", "calm.csv", "--drop", "none"],
+            "has no column 'none', which `drop` names",
+        ),
+        (["explain", "model.hld", "calm.csv", "--top", "0"], "`top` must be"),
+        (
+            ["explain", "model.hld", "calm.csv", "--plot", "nowhere/a.png"],
+            "there is no folder 'nowhere'",
+        ),
+        (["explain", "model.hld", "calm.csv", "--plot", "a.nonsense"], "nonsense"),
+        (["sample", "model.hld", "-n", "-1"], "-1"),
+        (["sample", "model.hld", "-n", "3", "-o", "nowhere/a.csv"], "there is no folder 'nowhere'"),
+        (["fit", "train.csv", "-o", "nowhere/m.hld"], "there is no folder 'nowhere'"),
+        (
+            ["fit", "train.csv", "-o", "train.csv"],
+            "is read by this command, expected another file to write",
+        ),
+        *[
+            (
+                argv,
+                f"'{argv[-1]}' is read by this command, expected another file to write: it would be",
+            )
+            for argv in (
+                ["test", "model.hld", "calm.csv", "--report", "calm.csv"],
+                ["test", "model.hld", "calm.csv", "--report", "model.hld"],
+                ["explain", "model.hld", "calm.csv", "--plot", "calm.csv"],
+                ["sample", "model.hld", "-n", "3", "-o", "model.hld"],
+                ["sample", "model.hld", "-n", "3", "--real", "calm.csv", "--report", "calm.csv"],
+                ["summarize", "model.hld", "calm.csv", "-o", "calm.csv"],
+                ["export", "model.hld", "--c", "model.hld"],
+                ["audit", "model.hld", "calm.csv", "--report", "calm.csv"],
+            )
+        ],
+        *[
+            (
+                ["test", "model.hld", "shifted.csv", "--min-effect", size],
+                "--min-effect must be a finite number of at least 0",
+            )
+            for size in ("nan", "-1", "inf")
+        ],
+        (
+            ["test", "model.hld", ""],
+            "the name of the table is empty, expected that of a file, or '-'",
+        ),
+        (
+            ["test", "model.hld", "calm.csv", "--encoding", "rot13"],
+            "is not readable: 'rot13' is not a text encoding",
+        ),
+        (
+            ["test", "model.hld", "calm.csv", "--encoding", "base64"],
+            "is not readable: 'base64' is not a text encoding",
+        ),
+        (
+            ["plan", "model.hld", "--rows-per-day", "9" * 20],
+            "`rows_per_day` must be a whole number of at least 1 and at",
+        ),
+        (["fit", "train.csv", "-o", "m.hld", "--num-latents", "0"], "`num_latents`"),
+        (["fit", "train.csv", "-o", "m.hld", "--num-bins", "1"], "`num_bins`"),
+        (["fit", "train.csv", "-o", "m.hld", "--categorical", "nothing"], "'nothing'"),
+    ],
+)
 def test_mistakes_end_with_2_and_one_line(argv, message, run_on_gaps, files):
     """Nothing on standard output, no traceback, no file."""
     header = "colour,member,visits,income"
-    for name, text in {"empty.csv": "", "header.csv": header + "\n", "fewer.csv": "colour,member\nred,True\n",
-                       "one-row.csv": header + "\nred,True,1,2.5\n",
-                       "other.csv": "a,b\n1,2\n"}.items():
+    for name, text in {
+        "empty.csv": "",
+        "header.csv": header + "\n",
+        "fewer.csv": "colour,member\nred,True\n",
+        "one-row.csv": header + "\nred,True,1,2.5\n",
+        "other.csv": "a,b\n1,2\n",
+    }.items():
         (files / name).write_text(text)
     before = set(os.listdir(files))
     status, out, err = run_on_gaps(*argv)
@@ -131,10 +207,15 @@ def test_mistakes_end_with_2_and_one_line(argv, message, run_on_gaps, files):
 
 def test_a_crash_is_no_shift(run_on_gaps, monkeypatch):
     """An error in the program ends with 2, one line, and the traceback only if asked for."""
+
     def crash(*args):
         raise KeyError("lost\nkey")
+
     monkeypatch.setattr(csv_files, "judge_chunks", crash)
-    for argv in (["--debug", "test", "model.hld", "calm.csv"], ["test", "model.hld", "calm.csv", "--debug"]):
+    for argv in (
+        ["--debug", "test", "model.hld", "calm.csv"],
+        ["test", "model.hld", "calm.csv", "--debug"],
+    ):
         status, out, err = run_on_gaps(*argv)
         assert (status, out) == (2, "")
         assert "Traceback" in err
@@ -145,28 +226,37 @@ def test_a_crash_is_no_shift(run_on_gaps, monkeypatch):
 
 def test_interrupt_ends_with_130(run_on_gaps, monkeypatch):
     """As the shell has it."""
+
     def interrupt(*args):
         raise KeyboardInterrupt
+
     monkeypatch.setattr(csv_files, "judge_chunks", interrupt)
     assert run_on_gaps("test", "model.hld", "calm.csv") == (130, "", "hld: interrupted\n")
 
 
 def test_interrupt_while_waiting_for_input(run_on_gaps, monkeypatch):
     """Also inside the reading of a table."""
+
     class Waiting(io.RawIOBase):
         def readable(self):
             return True
 
         def readinto(self, buffer):
             raise KeyboardInterrupt
+
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Waiting())))
     assert run_on_gaps("test", "model.hld", "-") == (130, "", "hld: interrupted\n")
 
 
 def test_reader_that_leaves_early(files):
     """``hld sample ... | head -1``: no complaint, and not the status of a shift."""
-    with subprocess.Popen([sys.executable, "-m", "hld", "sample", "model.hld", "-n", "50000"], cwd=files,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen(
+        [sys.executable, "-m", "hld", "sample", "model.hld", "-n", "50000"],
+        cwd=files,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
         assert running.stdout.readline() == "colour,member,visits,income\n"
         running.stdout.close()
         assert running.stderr.read() == ""
@@ -197,10 +287,13 @@ def test_missing_pandas(run_on_gaps, monkeypatch):
 def test_help_imports_nothing_heavy(files):
     """It answers at once."""
     heavy = {"numpy", "numba", "scipy", "pandas", "rich", "matplotlib", "sklearn"}
-    program = ("import sys; from hld.command.parser import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
-               f"print(sorted({heavy} & set(sys.modules)))")
-    done = subprocess.run([sys.executable, "-c", program], cwd=files, capture_output=True, text=True,
-                          timeout=120)
+    program = (
+        "import sys; from hld.command.parser import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+        f"print(sorted({heavy} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=files, capture_output=True, text=True, timeout=120
+    )
     assert done.stdout.startswith("usage: hld")
     assert done.stdout.endswith("[]\n"), done.stdout
     assert "0 no shift found, 1 shift found, 2 error" in done.stdout.replace("\n", " ")
@@ -208,6 +301,7 @@ def test_help_imports_nothing_heavy(files):
 
 def test_a_missing_value_may_begin_with_a_minus():
     from hld.command.parser import _joined
+
     joined = _joined(["fit", "t.csv", "--na-values", "-999,?", "-o", "m"])
     assert joined == ["fit", "t.csv", "--na-values=-999,?", "-o", "m"]
     assert _joined(["fit", "--na-values"]) == ["fit", "--na-values"]

@@ -1,4 +1,5 @@
 """Completion scripts: every command and option once, in the words of the parser."""
+
 import argparse
 import itertools
 import shlex
@@ -43,12 +44,20 @@ def test_fish_has_one_line_for_each_command_and_option_that_help_shows():
     parser = build_parser()
     lines = [options_of(line) for line in fish_script(parser).splitlines()]
     commands = next(action for action in parser._actions if action.dest == "command").choices
-    assert [words[words.index("-a") + 1] for words, names in lines
-            if "__fish_use_subcommand" in words and not names] == list(commands)
-    for condition, one in (("__fish_use_subcommand", parser), *(
-            (f"__fish_seen_subcommand_from {name}", command) for name, command in commands.items())):
-        expected = [[name.lstrip("-") for name in action.option_strings] for action in one._actions
-                    if action.option_strings and action.help != argparse.SUPPRESS]
+    assert [
+        words[words.index("-a") + 1]
+        for words, names in lines
+        if "__fish_use_subcommand" in words and not names
+    ] == list(commands)
+    for condition, one in (
+        ("__fish_use_subcommand", parser),
+        *((f"__fish_seen_subcommand_from {name}", command) for name, command in commands.items()),
+    ):
+        expected = [
+            [name.lstrip("-") for name in action.option_strings]
+            for action in one._actions
+            if action.option_strings and action.help != argparse.SUPPRESS
+        ]
         assert [names for words, names in lines if condition in words and names] == expected
     assert "-a 'bash zsh fish'" in fish_script(parser)
 

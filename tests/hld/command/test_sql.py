@@ -1,4 +1,5 @@
 """`hld test --sql`: counts of a database, verdict and status."""
+
 import json
 import pathlib
 import re
@@ -18,9 +19,14 @@ import pandas as pd
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sql")
     rng = np.random.default_rng(0)
-    table = pd.DataFrame({"kind": rng.choice(["it's", "b"], size=900), "size": rng.normal(size=900)})
+    table = pd.DataFrame(
+        {"kind": rng.choice(["it's", "b"], size=900), "size": rng.normal(size=900)}
+    )
     table[:600].to_csv(folder / "train.csv", index=False)
-    assert main(["fit", str(folder / "train.csv"), "-o", str(folder / "m.hld"), "--num-epochs", "3"]) == 0
+    assert (
+        main(["fit", str(folder / "train.csv"), "-o", str(folder / "m.hld"), "--num-epochs", "3"])
+        == 0
+    )
     with duckdb.connect(str(folder / "orders.db")) as connection:
         connection.register("later", table[600:])
         connection.execute("CREATE TABLE orders AS SELECT * FROM later")
@@ -44,10 +50,15 @@ def test_a_query_reads_files_without_a_database(model, capsys):
     assert "no shift" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("more", "said"), [
-    (["x.csv", "--sql", "t"], "a table and --sql"), (["--sql", "t", "--by", "kind"], "neither with --by"),
-    (["x.csv", "--database", "d"], "--database is for --sql"), (["--sql", "no_such_table"], "cannot be read"),
-])
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["x.csv", "--sql", "t"], "a table and --sql"),
+        (["--sql", "t", "--by", "kind"], "neither with --by"),
+        (["x.csv", "--database", "d"], "--database is for --sql"),
+        (["--sql", "no_such_table"], "cannot be read"),
+    ],
+)
 def test_errors_are_one_line(model, capsys, more, said):
     assert main(["test", str(model / "m.hld"), *more]) == 2
     err = capsys.readouterr().err
@@ -56,13 +67,18 @@ def test_errors_are_one_line(model, capsys, more, said):
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/sql.md"])
-def test_commands_of_the_documents_open_a_file_of_the_current_folder(model, capsys, monkeypatch, document):
+def test_commands_of_the_documents_open_a_file_of_the_current_folder(
+    model, capsys, monkeypatch, document
+):
     monkeypatch.chdir(model)
     text = (pathlib.Path(__file__).resolve().parents[3] / document).read_text(encoding="utf-8")
     urls = re.findall(r"--database (duckdb:\S+shop\.db)", text)
     assert urls
     for url in urls:
-        assert main(["test", "m.hld", "--database", url.replace("shop", "orders"), "--sql", "orders"]) == 0
+        assert (
+            main(["test", "m.hld", "--database", url.replace("shop", "orders"), "--sql", "orders"])
+            == 0
+        )
     assert "no shift" in capsys.readouterr().out
 
 

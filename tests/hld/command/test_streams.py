@@ -1,4 +1,5 @@
 """Inputs that can be read once, outputs that take nothing, and the statuses that remain what they are."""
+
 import io
 import os
 import subprocess
@@ -20,7 +21,12 @@ def rows(number, seed, shift=0.0):
     """A table with a category and a number."""
     rng = np.random.default_rng(seed)
     kind = rng.integers(0, 3, number)
-    return pd.DataFrame({"kind": np.array(["a", "b", "c"])[kind], "size": rng.normal(3 * kind + shift, 1.0).round(2)})
+    return pd.DataFrame(
+        {
+            "kind": np.array(["a", "b", "c"])[kind],
+            "size": rng.normal(3 * kind + shift, 1.0).round(2),
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +39,10 @@ def folder(tmp_path_factory):
     odd = rows(300, 1).astype({"size": object})
     odd.loc[200, "size"] = "unknown"
     odd.to_csv(folder / "odd.csv", index=False)
-    assert main(["fit", str(folder / "train.csv"), "-o", str(folder / "m.hld"), "--num-epochs", "5"]) == 0
+    assert (
+        main(["fit", str(folder / "train.csv"), "-o", str(folder / "m.hld"), "--num-epochs", "5"])
+        == 0
+    )
     return folder
 
 
@@ -53,8 +62,10 @@ def through_pipe(monkeypatch):
         def fill():
             with open(begin, "wb") as file:
                 file.write(data)
+
         threading.Thread(target=fill, daemon=True).start()
         return f"/dev/fd/{end}"
+
     yield name
     for end in opened:
         os.close(end)
@@ -67,7 +78,18 @@ def test_odd_cells_from_a_pipe(command, folder, through_pipe, capsys):
     model = str(folder / "m.hld")
     status = main([command[0], model, str(folder / "odd.csv"), *command[1:], "--json"])
     expected = capsys.readouterr().out
-    assert main([command[0], model, through_pipe((folder / "odd.csv").read_bytes()), *command[1:], "--json"]) == status
+    assert (
+        main(
+            [
+                command[0],
+                model,
+                through_pipe((folder / "odd.csv").read_bytes()),
+                *command[1:],
+                "--json",
+            ]
+        )
+        == status
+    )
     assert capsys.readouterr().out == expected
 
 
@@ -78,24 +100,49 @@ def test_parquet_from_a_pipe(folder, through_pipe, capsys):
     pd.read_csv(folder / "calm.csv").to_parquet(written)
     status = main(["test", str(folder / "m.hld"), str(folder / "calm.csv"), "--json"])
     expected = capsys.readouterr().out
-    assert main(["test", str(folder / "m.hld"), through_pipe(written.getvalue()), "--format", "parquet",
-                 "--json"]) == status
+    assert (
+        main(
+            [
+                "test",
+                str(folder / "m.hld"),
+                through_pipe(written.getvalue()),
+                "--format",
+                "parquet",
+                "--json",
+            ]
+        )
+        == status
+    )
     assert capsys.readouterr().out == expected
 
 
 def in_shell(folder, script):
     """A shell script in which `hld` is the command; output is buffered, as it is by default."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    return subprocess.run(["bash", "-c", f'hld() {{ "{sys.executable}" -m hld "$@"; }}\n{script}'], cwd=folder,
-                          env=environment, capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        ["bash", "-c", f'hld() {{ "{sys.executable}" -m hld "$@"; }}\n{script}'],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 @needs_full
 @pytest.mark.thorough
 @pytest.mark.parametrize("unbuffered", ["", "export PYTHONUNBUFFERED=1;"])
-@pytest.mark.parametrize("command", ["test m.hld nowhere.csv 2> /dev/full", "--version > /dev/full",
-                                     "test m.hld moved.csv > /dev/full", "info m.hld --json > /dev/full 2>&1",
-                                     "test --debug m.hld nowhere.csv 2> /dev/full", "sample m.hld -n 3 >&-"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "test m.hld nowhere.csv 2> /dev/full",
+        "--version > /dev/full",
+        "test m.hld moved.csv > /dev/full",
+        "info m.hld --json > /dev/full 2>&1",
+        "test --debug m.hld nowhere.csv 2> /dev/full",
+        "sample m.hld -n 3 >&-",
+    ],
+)
 def test_full_streams_are_errors(command, unbuffered, folder):
     """Status 2: neither 1, which means a shift, nor the 120 of Python."""
     done = in_shell(folder, f"{unbuffered} hld {command}")
@@ -107,12 +154,26 @@ def test_full_streams_are_errors(command, unbuffered, folder):
 @needs_full
 @pytest.mark.thorough
 @pytest.mark.parametrize("unbuffered", ["", "export PYTHONUNBUFFERED=1;"])
-@pytest.mark.parametrize("command", ["--help", "test --help", "--version", "test m.hld moved.csv", "info m.hld --json",
-                                     "sample m.hld -n 3", "completion fish", "monitor m.hld < calm.csv"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "--help",
+        "test --help",
+        "--version",
+        "test m.hld moved.csv",
+        "info m.hld --json",
+        "sample m.hld -n 3",
+        "completion fish",
+        "monitor m.hld < calm.csv",
+    ],
+)
 def test_what_did_not_arrive_is_an_error_that_names_the_stream(command, unbuffered, folder):
     """Help as well, of which argparse says nothing; whether Python waits for more output or writes it at once."""
     done = in_shell(folder, f"{unbuffered} hld {command} > /dev/full")
-    assert (done.returncode, done.stderr) == (2, "hld: error: No space left on device: 'standard output'\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "hld: error: No space left on device: 'standard output'\n",
+    )
 
 
 @pytest.mark.thorough
@@ -128,8 +189,11 @@ def test_a_reader_that_left(command, unbuffered, folder):
 def test_a_stream_is_not_replaced(folder):
     """/dev/stdout is a file that others have written to."""
     (folder / "log").write_text("begun\n")
-    done = in_shell(folder, "hld sample m.hld -n 3 -o /dev/stdout >> log; echo $? >> log; "
-                            "hld summarize m.hld calm.csv -o /dev/fd/1 >> log; echo $? >> log")
+    done = in_shell(
+        folder,
+        "hld sample m.hld -n 3 -o /dev/stdout >> log; echo $? >> log; "
+        "hld summarize m.hld calm.csv -o /dev/fd/1 >> log; echo $? >> log",
+    )
     assert (folder / "log").read_text() == "begun\n2\n2\n"
     assert "is an open stream" in done.stderr
 
@@ -138,25 +202,34 @@ def test_a_stream_is_not_replaced(folder):
 def test_outputs_are_tried_before_long_work(folder, capsys, monkeypatch):
     """A device, a link to nowhere, a folder without permission: said before anything is learned."""
     from hld.detector import HLDDetector
+
     monkeypatch.setattr(HLDDetector, "fit", None)
     (folder / "link").symlink_to("absent/model.hld")
-    for name, said in (("/dev/null", "a device or a pipe"), (str(folder / "link"), "does not exist")):
+    for name, said in (
+        ("/dev/null", "a device or a pipe"),
+        (str(folder / "link"), "does not exist"),
+    ):
         assert main(["fit", str(folder / "train.csv"), "-o", name]) == 2
         assert said in capsys.readouterr().err
 
     def refused(path):
         raise PermissionError(13, "Permission denied", str(path))
+
     monkeypatch.setattr(pcircuit, "replace_file", refused)
     assert main(["fit", str(folder / "train.csv"), "-o", str(folder / "new.hld")]) == 2
     assert "Permission denied" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("options", [["--alpha", "0.01"], ["--json"], ["--format", "csv", "--alpha", "0.2"]])
+@pytest.mark.parametrize(
+    "options", [["--alpha", "0.01"], ["--json"], ["--format", "csv", "--alpha", "0.2"]]
+)
 def test_table_behind_options(options, folder, capsys):
     """The table of `hld test` may be left out, and may stand behind options all the same."""
     model, batch = str(folder / "m.hld"), str(folder / "calm.csv")
-    found = [(main(["test", *argv]), capsys.readouterr()) for argv in (
-        [model, batch, *options], [model, *options, batch], [*options, model, batch])]
+    found = [
+        (main(["test", *argv]), capsys.readouterr())
+        for argv in ([model, batch, *options], [model, *options, batch], [*options, model, batch])
+    ]
     assert found[0] == found[1] == found[2]
     assert found[0][1].err == ""
     with pytest.raises(SystemExit):
@@ -168,9 +241,13 @@ def test_table_behind_options(options, folder, capsys):
 
 def test_memory_that_does_not_suffice(folder, capsys, monkeypatch):
     """An error of the machine, not of the program."""
+
     def refuse(*_, **__):
         raise MemoryError("Unable to allocate 9 GiB")
+
     monkeypatch.setattr("hld.model_files.load", refuse)
     assert main(["info", str(folder / "m.hld")]) == 2
-    assert capsys.readouterr().err == ("hld: error: there is not enough memory (Unable to allocate 9 GiB): give the "
-                                       "process more, or the table fewer rows\n")
+    assert capsys.readouterr().err == (
+        "hld: error: there is not enough memory (Unable to allocate 9 GiB): give the "
+        "process more, or the table fewer rows\n"
+    )

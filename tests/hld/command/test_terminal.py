@@ -1,4 +1,5 @@
 """Names are somebody else's text: control characters in them do not reach the terminal, whatever is asked."""
+
 import contextlib
 import io
 import sys
@@ -21,7 +22,10 @@ class Terminal(io.StringIO):
 
 def table(rng, name, rows=300):
     """A CSV file with a nasty column name and nasty levels."""
-    lines = [f'"{LEVELS[a]}",{b}' for a, b in zip(rng.integers(0, 2, rows), rng.integers(0, 3, rows), strict=True)]
+    lines = [
+        f'"{LEVELS[a]}",{b}'
+        for a, b in zip(rng.integers(0, 2, rows), rng.integers(0, 3, rows), strict=True)
+    ]
     return "\n".join([f'"{name}",n', *lines]) + "\n"
 
 
@@ -39,24 +43,36 @@ def folder(tmp_path, monkeypatch, rng):
 @pytest.fixture
 def run(folder, monkeypatch):
     """A function that runs a command and returns what a terminal would get."""
+
     def call(*arguments):
         monkeypatch.setattr(sys, "stdout", Terminal())
         monkeypatch.setattr(sys, "stderr", Terminal())
         with contextlib.suppress(SystemExit):
             main(arguments)
         return sys.stdout.getvalue() + sys.stderr.getvalue()
+
     return call
 
 
 def test_no_command_prints_control_characters(run):
     assert main(["fit", "train.csv", "-o", "m\x1b[1m.hld", "--num-epochs", "3"]) == 0
     model = "m\x1b[1m.hld"
-    for arguments in (["info", model], ["test", model, "train.csv"], ["explain", model, "train.csv"],
-                      ["sample", model, "-n", "5"], ["test", model, "other.csv"], ["test", model, "words.csv"],
-                      ["--debug", "test", model, "other.csv"], ["test", "no\x1b[1m.hld", "train.csv"],
-                      ["test", "train.csv", "train.csv"], ["info", model, "more\x1b[1m"], ["info\x1b[1m"],
-                      ["fit", "train.csv", "-o", model, "--categorical", "absent\x1b[1m"],
-                      ["info", model, "--json"], ["explain", model, "train.csv", "--json"]):
+    for arguments in (
+        ["info", model],
+        ["test", model, "train.csv"],
+        ["explain", model, "train.csv"],
+        ["sample", model, "-n", "5"],
+        ["test", model, "other.csv"],
+        ["test", model, "words.csv"],
+        ["--debug", "test", model, "other.csv"],
+        ["test", "no\x1b[1m.hld", "train.csv"],
+        ["test", "train.csv", "train.csv"],
+        ["info", model, "more\x1b[1m"],
+        ["info\x1b[1m"],
+        ["fit", "train.csv", "-o", model, "--categorical", "absent\x1b[1m"],
+        ["info", model, "--json"],
+        ["explain", model, "train.csv", "--json"],
+    ):
         printed = run(*arguments)
         assert printed, arguments
         # the colours and lines of rich are letters of its own
@@ -75,6 +91,7 @@ def test_files_and_pipes_get_the_names_as_they_are(folder, capsys):
 
 def test_descriptions_and_errors_of_the_library_escape_names():
     import hld
+
     rows = np.array([[LEVELS[0], 1], [LEVELS[1], 2]] * 20, dtype=object)
     encoder = hld.fit_encoder(rows, names=[EVIL, "n"])
     texts = [encoder.describe(), repr(encoder)]

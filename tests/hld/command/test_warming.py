@@ -1,4 +1,5 @@
 """``hld warm-up``: after it, no kernel is left to compile."""
+
 import contextlib
 import os
 import subprocess
@@ -15,6 +16,7 @@ from hld.command.warming import warm_up
 def test_kernels_of_both_monitors_are_compiled(monkeypatch, capsys):
     from hld.monitoring import kernel as bets
     from hld.streams import kernel as races
+
     monkeypatch.setattr(pcircuit, "warm_up", lambda **_: None)  # which tests/test_start.py calls
     assert warm_up(None) == 0
     assert all(kernel.advance.signatures for kernel in (bets, races))
@@ -29,19 +31,33 @@ def test_a_folder_that_cannot_be_written_is_an_error(tmp_path):
     """Numba would keep the kernels elsewhere or nowhere, and the command say that they are there."""
     folder = tmp_path / "file"
     folder.write_text("")
-    done = subprocess.run([sys.executable, "-m", "hld", "warm-up"], capture_output=True, text=True, timeout=120,
-                          env=os.environ | {"NUMBA_CACHE_DIR": str(folder)})
+    done = subprocess.run(
+        [sys.executable, "-m", "hld", "warm-up"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(folder)},
+    )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (f"hld: error: NUMBA_CACHE_DIR is {str(folder)!r}, where nothing can be written, expected a "
-                           "folder for compiled kernels: change its access, or name another one\n")
+    assert done.stderr == (
+        f"hld: error: NUMBA_CACHE_DIR is {str(folder)!r}, where nothing can be written, expected a "
+        "folder for compiled kernels: change its access, or name another one\n"
+    )
 
 
-@pytest.mark.parametrize(("folder", "path", "message"), [
-    ("kernels", "elsewhere/hld", "NUMBA_CACHE_DIR is 'kernels'"), ("kernels", None, "NUMBA_CACHE_DIR is 'kernels'"),
-    (None, None, "neither the folder of the package nor"), (None, "elsewhere/hld", ""),
-    ("kernels", "kernels/hld_1", "")])
+@pytest.mark.parametrize(
+    ("folder", "path", "message"),
+    [
+        ("kernels", "elsewhere/hld", "NUMBA_CACHE_DIR is 'kernels'"),
+        ("kernels", None, "NUMBA_CACHE_DIR is 'kernels'"),
+        (None, None, "neither the folder of the package nor"),
+        (None, "elsewhere/hld", ""),
+        ("kernels", "kernels/hld_1", ""),
+    ],
+)
 def test_where_kernels_are_kept(folder, path, message, monkeypatch):
     from hld.command.warming import _check_folder
+
     stats = types.SimpleNamespace(stats=types.SimpleNamespace(cache_path=path))
     monkeypatch.setattr(pcircuit, "compile_kernel", lambda function: stats)
     with pytest.raises(ValueError, match=message) if message else contextlib.nullcontext():
@@ -51,4 +67,6 @@ def test_where_kernels_are_kept(folder, path, message, monkeypatch):
 def test_without_kernels_there_is_nothing_to_do(monkeypatch, capsys):
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
     assert warm_up(None) == 0
-    assert capsys.readouterr().out == "nothing to compile: PCIRCUIT_ENGINE=numpy never uses kernels\n"
+    assert (
+        capsys.readouterr().out == "nothing to compile: PCIRCUIT_ENGINE=numpy never uses kernels\n"
+    )

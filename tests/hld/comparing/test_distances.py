@@ -1,4 +1,5 @@
 """Many batches as distances: near 0 for one distribution, those of the tests where cells are missing."""
+
 import json
 import re
 from dataclasses import replace
@@ -22,27 +23,43 @@ def test_distances_of_tables_with_holes_are_the_effects_of_the_tests():
     rng = np.random.default_rng(4)
 
     def rows(number, shift=0):
-        cells = (rng.integers(0, 3, size=(number, 1)) + rng.integers(0, 2, size=(number, 3)) + shift) % 4.0
+        cells = (
+            rng.integers(0, 3, size=(number, 1)) + rng.integers(0, 2, size=(number, 3)) + shift
+        ) % 4.0
         return np.where(rng.random(cells.shape) < 0.3, np.nan, cells)
+
     detector = hld.HLDDetector(num_latents=2, num_epochs=3).fit(rows(800))
     lost = rows(200)
     lost[:, 2] = np.nan
     batches = {"usual": rows(200), "moved": rows(200, 1), "lost": lost}
     found = hld.distances(detector, batches)
-    summed = hld.distances(detector, {name: detector.summarize(one) for name, one in batches.items()})
+    summed = hld.distances(
+        detector, {name: detector.summarize(one) for name, one in batches.items()}
+    )
     np.testing.assert_allclose(found.matrix, summed.matrix, rtol=1e-9)
     np.testing.assert_allclose(found.from_reference, summed.from_reference, rtol=1e-9)
-    assert found.from_reference[1] == pytest.approx(detector.test(batches["moved"]).effect, rel=1e-9)
+    assert found.from_reference[1] == pytest.approx(
+        detector.test(batches["moved"]).effect, rel=1e-9
+    )
     assert found.matrix[0, 2] < found.matrix[0, 1]
 
 
-@pytest.mark.parametrize(("make", "place"), [(lambda a, b: [a, b], "batches[1]"),
-                                             (lambda a, b: {"mon": a, "tue": b}, "batches['tue']"),
-                                             (lambda a, b: iter([b, a]), "batches[0]")])
+@pytest.mark.parametrize(
+    ("make", "place"),
+    [
+        (lambda a, b: [a, b], "batches[1]"),
+        (lambda a, b: {"mon": a, "tue": b}, "batches['tue']"),
+        (lambda a, b: iter([b, a]), "batches[0]"),
+    ],
+)
 def test_distances_say_which_batch_does_not_fit(test, make, place):
     rows = pcircuit.sample(test.circuit, 9, rng=0)
     other = hld.HLDTest(zoo.circuits()["two_coins"]).summarize([[0, 1]])
-    for wrong, said in ((rows[:0], "has no rows"), (rows[:, 1:], "must have shape"), (other, "is a summary of")):
+    for wrong, said in (
+        (rows[:0], "has no rows"),
+        (rows[:, 1:], "must have shape"),
+        (other, "is a summary of"),
+    ):
         with pytest.raises(ValueError, match="^" + re.escape(f"`{place}` {said}")):
             hld.distances(test, make(rows, wrong))
 
@@ -54,24 +71,36 @@ def test_distances_are_those_of_the_distributions(test):
     assert found.matrix.max() < 0.1
     assert len(found.plot().axes) == 2
     figure = hld.distances(test, {"$a_$ to $^$": days[0], "b" * 50: days[1]}).plot()
-    figure.canvas.draw()                                            # dollars are no formula
-    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["$a_$ to $^$", "b" * 31 + "…"]
+    figure.canvas.draw()  # dollars are no formula
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == [
+        "$a_$ to $^$",
+        "b" * 31 + "…",
+    ]
 
 
 def by_hand(test, first, second, chance):
     """The effect size of two means: their distance over that of a row, less chance as a share of it."""
-    m, total = len(test.nodes), (test.stds[:len(test.nodes)] ** 2).sum()
+    m, total = len(test.nodes), (test.stds[: len(test.nodes)] ** 2).sum()
     return np.sqrt(max(((first[:m] - second[:m]) ** 2).sum() / total - chance, 0.0))
 
 
 def test_distances_are_debiased_distances_of_means(test):
     """sum_k s_k^2 (1/a + 1/b) is what chance gives for a and b rows; the mean of a circuit is known."""
     rng = np.random.default_rng(1)
-    batches = {"mon": pcircuit.sample(test.circuit, 300, rng=1), "tue": rng.integers(0, 3, (50, 6)), 3: [[0] * 6]}
+    batches = {
+        "mon": pcircuit.sample(test.circuit, 300, rng=1),
+        "tue": rng.integers(0, 3, (50, 6)),
+        3: [[0] * 6],
+    }
     found = hld.distances(test, batches)
-    means = [hld.likelihood_vectors(test.circuit, rows, test.nodes).mean(axis=0) for rows in batches.values()]
+    means = [
+        hld.likelihood_vectors(test.circuit, rows, test.nodes).mean(axis=0)
+        for rows in batches.values()
+    ]
     for i, (first, a) in enumerate(zip(means, (300, 50, 1), strict=True)):
-        assert found.from_reference[i] == pytest.approx(by_hand(test, first, test.mean, 1 / a), abs=1e-7)
+        assert found.from_reference[i] == pytest.approx(
+            by_hand(test, first, test.mean, 1 / a), abs=1e-7
+        )
         for j, (second, b) in enumerate(zip(means, (300, 50, 1), strict=True)):
             expected = by_hand(test, first, second, 1 / a + 1 / b) if i != j else 0.0
             assert found.matrix[i, j] == pytest.approx(expected, abs=1e-7)
@@ -87,8 +116,12 @@ def test_the_rows_that_a_model_learned_from_are_few_as_well():
     detector = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=19).fit(rows)
     own, batch = detector.test_, rows[:40] * [1, 0, 1]
     found = hld.distances(detector, [batch, batch])
-    mean = hld.likelihood_vectors(own.circuit, detector.encoder_.encode(batch)[0], own.nodes).mean(axis=0)
-    assert found.from_reference[0] == pytest.approx(by_hand(own, mean, own.mean, 1 / 40 + 1 / own.num_train), abs=1e-7)
+    mean = hld.likelihood_vectors(own.circuit, detector.encoder_.encode(batch)[0], own.nodes).mean(
+        axis=0
+    )
+    assert found.from_reference[0] == pytest.approx(
+        by_hand(own, mean, own.mean, 1 / 40 + 1 / own.num_train), abs=1e-7
+    )
     assert found.matrix.tolist() == [[0.0, 0.0], [0.0, 0.0]]
     assert found.labels == ("0", "1")
 
@@ -96,17 +129,23 @@ def test_the_rows_that_a_model_learned_from_are_few_as_well():
 @pytest.mark.parametrize("epsilon", [0.5, 5.0])
 def test_the_noise_of_summaries_is_no_distance(test, epsilon):
     """Of unshifted batches it had been one of 0.8 for epsilon 0.5; what noise gives is subtracted as chance is."""
-    one, other = (test.summarize(rows, epsilon=epsilon, rng=0)
-                  for rows in (pcircuit.sample(test.circuit, 200, rng=0), [[0] * 6] * 200))
+    one, other = (
+        test.summarize(rows, epsilon=epsilon, rng=0)
+        for rows in (pcircuit.sample(test.circuit, 200, rng=0), [[0] * 6] * 200)
+    )
     rows, m = np.ones((100, 6), dtype=int), len(test.nodes)
-    noise = one.privacy.variances[:m].sum() / 200 ** 2 / (test.stds[:m] ** 2).sum()
+    noise = one.privacy.variances[:m].sum() / 200**2 / (test.stds[:m] ** 2).sum()
     found = hld.distances(test, [one, other, rows])
     expected = by_hand(test, one.means, other.means, 2 * noise + 2 / 200)
     assert found.matrix[0, 1] == pytest.approx(expected, abs=1e-7)
     assert hld.two_sample(test, one, other).effect == pytest.approx(expected, abs=1e-7)
     mean = hld.likelihood_vectors(test.circuit, rows, test.nodes).mean(axis=0)
-    assert found.matrix[0, 2] == pytest.approx(by_hand(test, one.means, mean, noise + 1 / 200 + 1 / 100), abs=1e-7)
-    assert found.from_reference[1] == pytest.approx(by_hand(test, other.means, test.mean, noise + 1 / 200), abs=1e-7)
+    assert found.matrix[0, 2] == pytest.approx(
+        by_hand(test, one.means, mean, noise + 1 / 200 + 1 / 100), abs=1e-7
+    )
+    assert found.from_reference[1] == pytest.approx(
+        by_hand(test, other.means, test.mean, noise + 1 / 200), abs=1e-7
+    )
     assert 0 < expected < by_hand(test, one.means, other.means, 2 / 200)
     assert found.from_reference[1] > 0 < found.matrix[0, 2]
 
@@ -119,29 +158,41 @@ def test_a_model_in_which_nothing_varies_has_no_distances():
     assert np.isfinite(found.from_reference).all()
 
 
-@pytest.mark.parametrize(("batches", "error", "said"), [
-    (None, TypeError, "`batches` must be a mapping or a sequence of batches, found NoneType"),
-    ("ab", TypeError, "found str"), ([], ValueError, "`batches` has 0 of them, expected at least two"),
-    ([[[0] * 6]], ValueError, "`batches` has 1 of them"), (iter([]), ValueError, "`batches` has 0 of them"),
-    ([[[0] * 6], [[7] * 6]], ValueError, r"^`batches\[1\]` holds 7"),
-    (pd.DataFrame(np.zeros((2, 6), int)), (TypeError, ValueError), r"^`batches\[0\]`")])
+@pytest.mark.parametrize(
+    ("batches", "error", "said"),
+    [
+        (None, TypeError, "`batches` must be a mapping or a sequence of batches, found NoneType"),
+        ("ab", TypeError, "found str"),
+        ([], ValueError, "`batches` has 0 of them, expected at least two"),
+        ([[[0] * 6]], ValueError, "`batches` has 1 of them"),
+        (iter([]), ValueError, "`batches` has 0 of them"),
+        ([[[0] * 6], [[7] * 6]], ValueError, r"^`batches\[1\]` holds 7"),
+        (pd.DataFrame(np.zeros((2, 6), int)), (TypeError, ValueError), r"^`batches\[0\]`"),
+    ],
+)
 def test_what_is_no_set_of_batches_is_refused(test, batches, error, said):
     with pytest.raises(error, match=said):
         hld.distances(test, batches)
 
 
 def test_a_model_is_a_circuit_a_test_or_a_detector(test):
-    with pytest.raises(TypeError, match="`model` must be a circuit, an HLDTest or an HLDDetector, found int"):
+    with pytest.raises(
+        TypeError, match="`model` must be a circuit, an HLDTest or an HLDDetector, found int"
+    ):
         hld.distances(3, [[[0]], [[0]]])
     rows = [[[0] * 6] * 5, [[1] * 6] * 5]
-    np.testing.assert_allclose(hld.distances(test.circuit, rows).matrix, hld.distances(test, rows).matrix, rtol=1e-9)
+    np.testing.assert_allclose(
+        hld.distances(test.circuit, rows).matrix, hld.distances(test, rows).matrix, rtol=1e-9
+    )
 
 
 def test_sums_that_no_rows_can_have_are_refused(test):
     """They had given a distance of a million, and of three numbers an error of NumPy."""
     own = test.summarize(pcircuit.sample(test.circuit, 50, rng=0))
-    wrong = {"holds sums that 50 rows cannot have": replace(own, sums=own.sums - 1e6),
-             "has 3 sums, expected": replace(own, sums=own.sums[:3].copy(), seen=own.seen[:3].copy())}
+    wrong = {
+        "holds sums that 50 rows cannot have": replace(own, sums=own.sums - 1e6),
+        "has 3 sums, expected": replace(own, sums=own.sums[:3].copy(), seen=own.seen[:3].copy()),
+    }
     for said, batch in wrong.items():
         with pytest.raises(ValueError, match=rf"^`batches\['b'\]` {said}"):
             hld.distances(test, {"a": own, "b": batch})

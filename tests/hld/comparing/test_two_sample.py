@@ -1,4 +1,5 @@
 """Two batches: the level whatever the distribution is, by divisions and by the law; many batches as distances."""
+
 from itertools import combinations
 
 import binomial_bounds as bounds
@@ -17,16 +18,28 @@ def test():
 
 def foreign(circuit, n, rng):
     """Rows of a distribution that the circuit does not know: the first category twice as frequent, all independent."""
-    columns = [rng.choice(C, n, p=np.append(2.0, np.ones(C - 1)) / (C + 1)) for C in circuit.num_categories]
+    columns = [
+        rng.choice(C, n, p=np.append(2.0, np.ones(C - 1)) / (C + 1)) for C in circuit.num_categories
+    ]
     return np.stack(columns, axis=1)
 
 
 def test_level_by_divisions_is_exact_for_any_distribution(test):
     rng, trials, B = np.random.default_rng(0), 300, 39
-    rejected = sum(hld.two_sample(test, foreign(test.circuit, 12, rng), foreign(test.circuit, 30, rng),
-                                  num_permutations=B, rng=rng).reject for _ in range(trials))
+    rejected = sum(
+        hld.two_sample(
+            test,
+            foreign(test.circuit, 12, rng),
+            foreign(test.circuit, 30, rng),
+            num_permutations=B,
+            rng=rng,
+        ).reject
+        for _ in range(trials)
+    )
     assert rejected <= bounds.at_most(trials, 0.05)
-    assert rejected >= bounds.at_least(trials, 0.03)  # ties of discrete rows make it a little smaller
+    assert rejected >= bounds.at_least(
+        trials, 0.03
+    )  # ties of discrete rows make it a little smaller
 
 
 @pytest.mark.thorough
@@ -44,8 +57,10 @@ def test_level_by_summaries_of_batches_that_are_not_as_learned():
     """Learned: independent columns; both batches: copies of one column, whose covariance has a single direction."""
     rng = np.random.default_rng(3)
     detector = hld.HLDDetector(num_epochs=3).fit(rng.integers(0, 2, (800, 8)))
-    pairs = [[detector.summarize(np.repeat(rng.integers(0, 2, (100, 1)), 8, axis=1)) for _ in range(2)]
-             for _ in range(150)]
+    pairs = [
+        [detector.summarize(np.repeat(rng.integers(0, 2, (100, 1)), 8, axis=1)) for _ in range(2)]
+        for _ in range(150)
+    ]
     rejected = sum(hld.two_sample(detector, *pair).reject for pair in pairs)
     assert rejected <= bounds.at_most(150, 0.05)
 
@@ -53,7 +68,10 @@ def test_level_by_summaries_of_batches_that_are_not_as_learned():
 def test_a_difference_is_found(test):
     rng = np.random.default_rng(2)
     one, two = pcircuit.sample(test.circuit, 200, rng=rng), foreign(test.circuit, 200, rng)
-    by_rows, by_sums = hld.two_sample(test, one, two), hld.two_sample(test, test.summarize(one), test.summarize(two))
+    by_rows, by_sums = (
+        hld.two_sample(test, one, two),
+        hld.two_sample(test, test.summarize(one), test.summarize(two)),
+    )
     assert by_rows.reject
     assert by_sums.reject
     assert by_rows.null == "permutation"
@@ -69,15 +87,23 @@ def test_noise_is_in_the_joint_law_of_several_metrics(epsilon):
     """The p-value is the share of normal differences, of rows and noise, whose p-values together are no larger."""
     circuit = pcircuit.rat_spn([2] * 6, num_units=3, depth=2, rng=0)
     test = hld.HLDTest(circuit, metric=("euclidean", "marginals", "whitened"))
-    pair = [test.summarize(pcircuit.sample(circuit, 60, rng=i), epsilon=epsilon, rng=i) for i in (0, 1)]
+    pair = [
+        test.summarize(pcircuit.sample(circuit, 60, rng=i), epsilon=epsilon, rng=i) for i in (0, 1)
+    ]
     found = hld.two_sample(test, *pair)
-    noise = sum(one.privacy.variances / one.num_rows ** 2 for one in pair)
-    covariance = pcircuit.exact_moments(circuit, test.nodes).covariance() * (2 / 60) + np.diag(noise)
+    noise = sum(one.privacy.variances / one.num_rows**2 for one in pair)
+    covariance = pcircuit.exact_moments(circuit, test.nodes).covariance() * (2 / 60) + np.diag(
+        noise
+    )
     drawn = np.random.default_rng(0).multivariate_normal(np.zeros(len(noise)), covariance, 5_000)
     each = []
     for metric in test.calibration.metrics:
         values = np.linalg.eigvalsh(metric.apply(metric.apply(covariance).T))
-        each.append(hld.gchi2.sf(metric.squared(drawn), hld.gchi2.prepare(values[values > 1e-9 * values[-1]])))
+        each.append(
+            hld.gchi2.sf(
+                metric.squared(drawn), hld.gchi2.prepare(values[values > 1e-9 * values[-1]])
+            )
+        )
     together = (1 / np.array(each)).mean(axis=0)
     expected = (together >= np.mean(1 / np.array(found.pvalues))).mean()
     assert abs(found.pvalue - expected) < 0.03
@@ -90,7 +116,9 @@ def test_a_detector_compares_tables():
     batch = table[:80].copy()
     batch[::5, 0] = np.nan
     assert not hld.two_sample(detector, batch, table[80:160]).reject
-    found = hld.distances(detector, {"a": table[:80], "b": detector.summarize(table[80:160]), "c": table[:80] * 0})
+    found = hld.distances(
+        detector, {"a": table[:80], "b": detector.summarize(table[80:160]), "c": table[:80] * 0}
+    )
     assert found.labels == ("a", "b", "c")
     np.testing.assert_array_equal(found.matrix, found.matrix.T)
     assert found.matrix[0, 1] < 0.3 < found.matrix[0, 2]
@@ -101,13 +129,17 @@ def test_columns_that_training_did_not_have_are_ignored_as_in_tests():
     rng = np.random.default_rng(3)
     plain = {"size": rng.integers(0, 3, 400), "kind": rng.choice(["u", "v"], 400)}
     detector = hld.HLDDetector(num_latents=2, num_epochs=3, num_resamples=9).fit(
-        {name: cells[:200] for name, cells in plain.items()})
+        {name: cells[:200] for name, cells in plain.items()}
+    )
 
     def some(rows, **more):
         return {**more, **{name: cells[rows] for name, cells in plain.items()}}
+
     first, second = slice(200, 300), slice(300, 400)
     wider = some(first, number=np.arange(100), tags=[[1]] * 100)
-    assert hld.two_sample(detector, wider, some(second)) == hld.two_sample(detector, some(first), some(second))
+    assert hld.two_sample(detector, wider, some(second)) == hld.two_sample(
+        detector, some(first), some(second)
+    )
     for batches in ([wider, some(second)], {"a": some(first), "b": wider}):
         np.testing.assert_array_equal(hld.distances(detector, batches).num_rows, [100, 100])
     lacking = {"kind": plain["kind"][first], "number": np.arange(100)}
@@ -119,8 +151,13 @@ def test_the_effect_is_debiased_for_few_rows(test):
     """Over all ways to divide the rows, the squared distance is as large as what is subtracted."""
     assert hld.two_sample(test, [[0] * 6], [[1] * 6]).effect == pytest.approx(0, abs=1e-7)
     x = np.random.default_rng(0).normal(size=(7, 3))
-    gaps = [x[list(some)].mean(axis=0) - np.delete(x, some, axis=0).mean(axis=0) for some in combinations(range(7), 2)]
-    assert np.mean([gap @ gap for gap in gaps]) == pytest.approx(x.var(axis=0, ddof=1).sum() * (1 / 2 + 1 / 5))
+    gaps = [
+        x[list(some)].mean(axis=0) - np.delete(x, some, axis=0).mean(axis=0)
+        for some in combinations(range(7), 2)
+    ]
+    assert np.mean([gap @ gap for gap in gaps]) == pytest.approx(
+        x.var(axis=0, ddof=1).sum() * (1 / 2 + 1 / 5)
+    )
 
 
 def test_a_verdict_is_one_line(test):
@@ -128,10 +165,14 @@ def test_a_verdict_is_one_line(test):
     assert str(found) == "no difference: p = 1 at level 0.05, 5 and 4 rows, effect size 0"
     assert found.effect == 0.0
     assert found.to_dict()["num_rows"] == [5, 4]
-    assert str(hld.two_sample(test, [[0] * 6] * 50, [[1] * 6] * 50)).startswith("the batches differ: p = 0.001")
+    assert str(hld.two_sample(test, [[0] * 6] * 50, [[1] * 6] * 50)).startswith(
+        "the batches differ: p = 0.001"
+    )
 
 
-@pytest.mark.parametrize("metric", ["euclidean", "whitened", ["euclidean", "standardized"]], ids=str)
+@pytest.mark.parametrize(
+    "metric", ["euclidean", "whitened", ["euclidean", "standardized"]], ids=str
+)
 @pytest.mark.parametrize("sizes", [(5, 4), (30, 11), (200, 170)], ids=str)
 def test_rounding_is_no_difference(metric, sizes, engine):
     """Rows that are all alike have means that differ by rounding at most, in batches of whatever size."""
@@ -152,7 +193,9 @@ def test_summaries_of_a_detector_say_what_its_rows_say(share, shift):
     """The law against divisions; rows that are wider than the reference have the law of their own spread, a bound."""
     rng = np.random.default_rng(5)
     table = (rng.random((600, 4)) < 0.2).astype(int)
-    detector = hld.HLDDetector(num_latents=2, num_epochs=4, metric="euclidean", reference="training").fit(table)
+    detector = hld.HLDDetector(
+        num_latents=2, num_epochs=4, metric="euclidean", reference="training"
+    ).fit(table)
     first, second = ((rng.random((500, 4)) < p).astype(int) for p in (share, share + shift))
     by_rows = hld.two_sample(detector, first, second, num_permutations=9999)
     by_sums = hld.two_sample(detector, detector.summarize(first), detector.summarize(second))
@@ -170,8 +213,10 @@ def bounds_of(p, B):
 
 def test_summaries_of_single_rows_have_no_spread_to_scale_by():
     rows = pcircuit.sample(zoo.circuits()["hclt_like"], 80, rng=0)
-    test = hld.HLDTest(zoo.circuits()["hclt_like"], metric="euclidean", reference="training", training_data=rows)
-    one, two = (test.summarize(rows[i:i + 1]) for i in (0, 0))
+    test = hld.HLDTest(
+        zoo.circuits()["hclt_like"], metric="euclidean", reference="training", training_data=rows
+    )
+    one, two = (test.summarize(rows[i : i + 1]) for i in (0, 0))
     assert hld.two_sample(test, one, two).pvalue == 1.0
     assert 0 < hld.two_sample(test, one, test.summarize(rows[1:2])).pvalue <= 1
 
@@ -179,7 +224,9 @@ def test_summaries_of_single_rows_have_no_spread_to_scale_by():
 @pytest.mark.parametrize("sizes", [(1, 2), (20, 30)])
 def test_summaries_of_rows_that_are_all_alike_have_a_pvalue_above_zero(sizes):
     """It had been 0, which no p-value is: the two batches show no spread at all."""
-    detector = hld.HLDDetector(num_latents=2, num_epochs=3, num_resamples=99).fit(np.arange(400).reshape(200, 2) % 3)
+    detector = hld.HLDDetector(num_latents=2, num_epochs=3, num_resamples=99).fit(
+        np.arange(400).reshape(200, 2) % 3
+    )
     batches = [detector.summarize([[level, level + 1]] * size) for level, size in enumerate(sizes)]
     found = hld.two_sample(detector, *batches)
     assert 0 < found.pvalue < 1e-12
@@ -193,7 +240,9 @@ def test_batches_without_rows_are_refused(test, first):
     with pytest.raises(ValueError, match=f"`{name}` has no rows: at least one is needed"):
         hld.two_sample(test, *((none, rows) if first else (rows, none)))
     summaries = (test.summarize(none), test.summarize(rows))
-    with pytest.raises(ValueError, match=f"`{name}` is a summary of no rows: at least one is needed"):
+    with pytest.raises(
+        ValueError, match=f"`{name}` is a summary of no rows: at least one is needed"
+    ):
         hld.two_sample(test, *(summaries if first else summaries[::-1]))
 
 
@@ -201,9 +250,15 @@ def test_summaries_with_holes_are_refused():
     circuit = zoo.circuits()["hclt_like"]
     rows = pcircuit.sample(circuit, 80, rng=0).astype(int)
     test = hld.HLDTest(circuit, metric="euclidean", reference="training", training_data=rows)
-    whole, holed = test.summarize(rows[:9]), test.summarize(np.where(np.arange(rows.shape[1]) == 0, -1, rows[:9]))
+    whole, holed = (
+        test.summarize(rows[:9]),
+        test.summarize(np.where(np.arange(rows.shape[1]) == 0, -1, rows[:9])),
+    )
     assert whole.is_whole > holed.is_whole
-    with pytest.raises(ValueError, match=r"`first` is a summary of rows with holes, .*: give both batches as rows, or"):
+    with pytest.raises(
+        ValueError,
+        match=r"`first` is a summary of rows with holes, .*: give both batches as rows, or",
+    ):
         hld.two_sample(test, holed, whole)
 
 
@@ -212,9 +267,13 @@ def test_what_cannot_be_compared_is_refused(test):
     other = hld.HLDTest(zoo.circuits()["two_coins"]).summarize([[0, 1]])
     with pytest.raises(TypeError, match="`second` must be a BatchSummary"):
         hld.two_sample(test, one, [[0, 1]])
-    with pytest.raises(ValueError, match=r"`second` is for the model \w{8}, expected \w{8}: two summaries are"):
+    with pytest.raises(
+        ValueError, match=r"`second` is for the model \w{8}, expected \w{8}: two summaries are"
+    ):
         hld.two_sample(test, one, other)
-    with pytest.raises(TypeError, match="`model` must be a circuit, an HLDTest or an HLDDetector, found int"):
+    with pytest.raises(
+        TypeError, match="`model` must be a circuit, an HLDTest or an HLDDetector, found int"
+    ):
         hld.two_sample(3, one, one)
     with pytest.raises(ValueError, match="`model` is not fitted"):
         hld.two_sample(hld.HLDDetector(), one, one)
@@ -223,21 +282,29 @@ def test_what_cannot_be_compared_is_refused(test):
 def test_summaries_of_too_many_nodes_are_refused(test, monkeypatch):
     monkeypatch.setattr("hld.comparing.two_sample.MAX_FULL_SPECTRUM", 5)
     one = test.summarize(pcircuit.sample(test.circuit, 9, rng=0))
-    with pytest.raises(ValueError, match="`first` and `second` can be compared as summaries for at most 5 nodes"):
+    with pytest.raises(
+        ValueError, match="`first` and `second` can be compared as summaries for at most 5 nodes"
+    ):
         hld.two_sample(test, one, one)
 
 
-@pytest.mark.parametrize(("fitting", "said"), [({"groups": np.arange(300) // 6}, "`groups`"),
-                                               ({"order": "time"}, r"`order`='time'")])
+@pytest.mark.parametrize(
+    ("fitting", "said"),
+    [({"groups": np.arange(300) // 6}, "`groups`"), ({"order": "time"}, r"`order`='time'")],
+)
 def test_detectors_of_dependent_rows_are_warned_of(fitting, said):
     rows = np.random.default_rng(0).integers(0, 3, size=(300, 2))
     detector = hld.HLDDetector(num_latents=2, num_epochs=2).fit(rows, **fitting)
-    with pytest.warns(UserWarning, match=f"`model` was fitted with {said}, as rows depend on one another"):
+    with pytest.warns(
+        UserWarning, match=f"`model` was fitted with {said}, as rows depend on one another"
+    ):
         hld.two_sample(detector, rows[:20], rows[20:40], num_permutations=19)
 
 
 def test_detectors_with_covariates_warn_that_batches_are_compared_whole():
     rows = np.random.default_rng(0).integers(0, 3, size=(300, 3))
     detector = hld.HLDDetector(num_latents=2, num_epochs=2, covariates=[0]).fit(rows)
-    with pytest.warns(UserWarning, match="`model` was fitted with `covariates`, .* are compared whole"):
+    with pytest.warns(
+        UserWarning, match="`model` was fitted with `covariates`, .* are compared whole"
+    ):
         hld.two_sample(detector, rows[:20], rows[20:40], num_permutations=19)

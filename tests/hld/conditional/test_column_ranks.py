@@ -1,4 +1,5 @@
 """Single columns of few rows given covariates: ranks among reference rows, where no law of means holds."""
+
 from itertools import combinations
 
 import binomial_bounds
@@ -57,15 +58,28 @@ def test_pvalues_are_those_of_all_ways_to_divide_the_rows(T):
 
 def test_longer_batches_are_ranked_where_tails_are_heavy():
     heavy, light = np.repeat([0.0, 1.0], [95, 5])[None], np.ones((1, 100))
-    for T, ranked in ((5, (True, True)), (6, (True, False)), (20, (True, False)), (21, (False, False))):
+    for T, ranked in (
+        (5, (True, True)),
+        (6, (True, False)),
+        (20, (True, False)),
+        (21, (False, False)),
+    ):
         own = np.ones((T, 1))
-        assert tuple(least_pvalues(one, own, np.zeros(T), ONE)[0] > 0 for one in (heavy, light)) == ranked
+        assert (
+            tuple(least_pvalues(one, own, np.zeros(T), ONE)[0] > 0 for one in (heavy, light))
+            == ranked
+        )
 
 
 def test_distances_are_those_of_rows_that_are_left_out():
     found, leverage = np.arange(1.0, 6.0)[:, None], np.array([0.5, 0.0, 0.0, 0.0, 1.0])
-    assert column_scores(found, leverage, [np.array([0]), np.zeros(0, int)]).tolist() == [[2, 4, 9, 16], [0] * 4]
-    assert least_pvalues(np.array([[1.0, 4.0]]), np.array([[2.0]]), np.array([0.001]), ONE) == [2 / 3]
+    assert column_scores(found, leverage, [np.array([0]), np.zeros(0, int)]).tolist() == [
+        [2, 4, 9, 16],
+        [0] * 4,
+    ]
+    assert least_pvalues(np.array([[1.0, 4.0]]), np.array([[2.0]]), np.array([0.001]), ONE) == [
+        2 / 3
+    ]
     assert column_scores(np.ones((500, 1)), np.zeros(500), ONE).shape == (1, MOST_RANKED)
 
 
@@ -73,9 +87,13 @@ def test_files_hold_the_distances_and_older_ones_do_not(inner):
     test = conditional_test(inner, rare(30, np.random.default_rng(4)), GIVEN, seed=0)
     arrays, batch = test.to_arrays(), np.array([[1, 1, 0, 0, 0, 0]])
     columns = arrays.pop("columns")
-    again, older = (ConditionalTest.from_arrays(inner, one) for one in (arrays | {"columns": columns}, arrays))
+    again, older = (
+        ConditionalTest.from_arrays(inner, one) for one in (arrays | {"columns": columns}, arrays)
+    )
     np.testing.assert_array_equal(again(batch).column_pvalues, test(batch).column_pvalues)
     assert older(batch).column_pvalues[0, 1] < 1 / 31 <= test(batch).column_pvalues[0, 1]
     for bad in (columns[:, ::-1] + np.arange(30)[::-1], columns - 1):
-        with pytest.raises(ValueError, match="distances of rows in single columns must ascend from 0"):
+        with pytest.raises(
+            ValueError, match="distances of rows in single columns must ascend from 0"
+        ):
             ConditionalTest.from_arrays(inner, arrays | {"columns": bad.astype(np.float32)})

@@ -1,4 +1,5 @@
 """Columns given the covariates: their level under moved covariates, what is found, and what results say."""
+
 import json
 import math
 
@@ -19,9 +20,12 @@ GIVEN = np.arange(5) < 2
 
 @pytest.fixture(scope="module")
 def test_given():
-    rows = pcircuit.sample(CIRCUIT, 8_000, rng=1)  # so many that their errors, the same in every trial, are small
-    inner = hld.HLDTest(CIRCUIT, metric="euclidean", null="exact", reference="training",
-                        training_data=rows, rng=0)
+    rows = pcircuit.sample(
+        CIRCUIT, 8_000, rng=1
+    )  # so many that their errors, the same in every trial, are small
+    inner = hld.HLDTest(
+        CIRCUIT, metric="euclidean", null="exact", reference="training", training_data=rows, rng=0
+    )
     quick = ConditionalTest(**vars(conditional_test(inner, rows, GIVEN, seed=0)))
     object.__setattr__(quick, "covariate_pvalue", lambda batch: 1.0)  # costs most of the time
     return quick
@@ -41,10 +45,14 @@ def moved(T, rng, changed=False):
 def test_columns_keep_the_level_when_covariates_move_and_when_another_column_does(test_given, T):
     rng, trials = np.random.default_rng(T), {8: 150, 60: 120, 400: 60}[T]
     calm = np.array([test_given(moved(T, rng)).column_pvalues for _ in range(trials)])
-    odd = np.array([test_given(moved(T, rng, changed=True)).column_pvalues for _ in range(trials // 3)])
+    odd = np.array(
+        [test_given(moved(T, rng, changed=True)).column_pvalues for _ in range(trials // 3)]
+    )
     assert np.isnan(calm[:, :, :2]).all()
     assert (calm[:, 1, 2:].min(axis=1) <= 0.05).sum() <= binomial_bounds.at_most(trials, 0.05)
-    assert (calm[:, 0, 2:].min(axis=1) <= 0.5).sum() >= binomial_bounds.at_least(trials, 0.5)  # nor is it no test
+    assert (calm[:, 0, 2:].min(axis=1) <= 0.5).sum() >= binomial_bounds.at_least(
+        trials, 0.5
+    )  # nor is it no test
     assert (odd[:, 1, [2, 4]].min(axis=1) <= 0.05).sum() <= binomial_bounds.at_most(len(odd), 0.05)
     assert (odd[:, 1, 3] <= 0.05).mean() >= {8: 0.0, 60: 0.9, 400: 1.0}[T]
 
@@ -60,9 +68,14 @@ def test_the_numbers_behind_a_column_are_its_own_residuals(test_given):
     assert np.ptp(values[rows[:, 3] == 0], axis=0).max() == 0  # they see this column alone
     assert np.ptp(pcircuit.node_likelihoods(CIRCUIT, free, nodes=nodes[part]), axis=0).max() == 0
     left = residuals(CIRCUIT, nodes, rows, GIVEN)[:, part]
-    within = [values[chosen] - values[chosen].mean(axis=0) for x in range(9)
-              if (chosen := rows[:, 0].astype(int) * 3 + rows[:, 1] == x).any()]
-    assert left.var(axis=0).sum() == pytest.approx(np.concatenate(within).var(axis=0).sum(), rel=0.02)
+    within = [
+        values[chosen] - values[chosen].mean(axis=0)
+        for x in range(9)
+        if (chosen := rows[:, 0].astype(int) * 3 + rows[:, 1] == x).any()
+    ]
+    assert left.var(axis=0).sum() == pytest.approx(
+        np.concatenate(within).var(axis=0).sum(), rel=0.02
+    )
 
 
 def test_results_name_what_moved_and_not_what_may_move():
@@ -70,20 +83,32 @@ def test_results_name_what_moved_and_not_what_may_move():
 
     def customers(n, young, loyal=0.7):
         age = np.where(rng.random(n) < young, "young", "old")
-        return {"age": age, "x": rng.normal(size=n), "stays": rng.random(n) < np.where(age == "young", 0.3, loyal)}
+        return {
+            "age": age,
+            "x": rng.normal(size=n),
+            "stays": rng.random(n) < np.where(age == "young", 0.3, loyal),
+        }
 
-    detector = hld.HLDDetector(num_epochs=3, num_latents=2, null="exact", covariates=["age"]).fit(customers(900, 0.3))
+    detector = hld.HLDDetector(num_epochs=3, num_latents=2, null="exact", covariates=["age"]).fit(
+        customers(900, 0.3)
+    )
     calm, changed = detector.test(customers(400, 0.8)), detector.test(customers(400, 0.3, 0.4))
     assert [one.adjusted > 0.05 for one in calm.columns] == [True, True, False]
     assert [one.name for one in changed.columns if one.adjusted <= 0.05] == ["stays"]
     assert changed.columns[2].name == "age"
     assert math.isnan(changed.columns[2].pvalue)
     assert changed.pairs == ()
-    assert "no column moved by itself at level 0.05 (p-values adjusted for 2 columns, given the covariates, Holm)\n" \
-           "age is a covariate and not tested: " in str(calm)
-    assert "1 of 2 columns moved (p-values adjusted, given the covariates, Holm; share" in str(changed)
+    assert (
+        "no column moved by itself at level 0.05 (p-values adjusted for 2 columns, given the covariates, Holm)\n"
+        "age is a covariate and not tested: " in str(calm)
+    )
+    assert "1 of 2 columns moved (p-values adjusted, given the covariates, Holm; share" in str(
+        changed
+    )
     saved = json.loads(json.dumps(changed.to_dict(), allow_nan=False))["columns"]
     assert [one["adjusted_pvalue"] is None for one in saved] == [False, False, True]
-    np.testing.assert_allclose(changed.columns[2].expected, detector.profile_.counts[0] / detector.profile_.num_rows)
+    np.testing.assert_allclose(
+        changed.columns[2].expected, detector.profile_.counts[0] / detector.profile_.num_rows
+    )
     assert "<td>not tested</td>" in batch_report(detector, changed)
     assert changed.to_frame()["pvalue"].isna().tolist() == [False, False, True]

@@ -1,4 +1,5 @@
 """Given covariates: the level under moved covariates, power against what moves given them, the words, the file."""
+
 from types import SimpleNamespace
 
 import binomial_bounds
@@ -17,9 +18,17 @@ GIVEN = np.arange(5) < 2
 
 @pytest.fixture(scope="module")
 def test_given():
-    rows = pcircuit.sample(CIRCUIT, 20_000, rng=1)  # so many that their errors, the same in every trial, are small
-    inner = hld.HLDTest(CIRCUIT, metric=("euclidean", "standardized"), null="exact", reference="training",
-                        training_data=rows, rng=0)
+    rows = pcircuit.sample(
+        CIRCUIT, 20_000, rng=1
+    )  # so many that their errors, the same in every trial, are small
+    inner = hld.HLDTest(
+        CIRCUIT,
+        metric=("euclidean", "standardized"),
+        null="exact",
+        reference="training",
+        training_data=rows,
+        rng=0,
+    )
     return conditional_test(inner, rows, GIVEN, seed=0)
 
 
@@ -39,7 +48,9 @@ def test_moved_covariates_keep_the_level(test_given, T):
     rng, trials = np.random.default_rng(T), 100
     found = [_pvalue(test_given, moved(T, rng)) for _ in range(trials)]
     assert sum(p <= 0.05 for p in found) <= binomial_bounds.at_most(trials, 0.05)
-    assert sum(p <= 0.3 for p in found) >= binomial_bounds.at_least(trials, 0.05)  # nor is it no test
+    assert sum(p <= 0.3 for p in found) >= binomial_bounds.at_least(
+        trials, 0.05
+    )  # nor is it no test
 
 
 def _pvalue(test, rows):
@@ -52,13 +63,21 @@ def _pvalue(test, rows):
 @pytest.mark.parametrize(("T", "k"), [(1, 4), (3, 2), (5, 5)])
 def test_what_is_left_of_the_excess_of_a_row_in_a_difference_of_averages(T, k):
     """For rows that are 1 with probability 0.2, by enumeration of how many are."""
-    p, batch, reference = 0.2, binom(T, 0.2).pmf(np.arange(T + 1)), binom(k, 0.2).pmf(np.arange(k + 1))
-    values, chances = np.arange(T + 1)[:, None] / T - np.arange(k + 1) / k, np.outer(batch, reference)
-    variance = (chances * values ** 2).sum()
-    excess = (chances * values ** 4).sum() / variance ** 2 - 3
+    p, batch, reference = (
+        0.2,
+        binom(T, 0.2).pmf(np.arange(T + 1)),
+        binom(k, 0.2).pmf(np.arange(k + 1)),
+    )
+    values, chances = (
+        np.arange(T + 1)[:, None] / T - np.arange(k + 1) / k,
+        np.outer(batch, reference),
+    )
+    variance = (chances * values**2).sum()
+    excess = (chances * values**4).sum() / variance**2 - 3
     of_a_row = (1 - 6 * p * (1 - p)) / (p * (1 - p))
-    _, share, left = ConditionalTest._spread(SimpleNamespace(num_rows=k), np.zeros((T, 1)), np.zeros(1), T,
-                                             1 / T + 1 / k)
+    _, share, left = ConditionalTest._spread(
+        SimpleNamespace(num_rows=k), np.zeros((T, 1)), np.zeros(1), T, 1 / T + 1 / k
+    )
     assert left == pytest.approx(excess / of_a_row, rel=1e-9)
     assert (share == 0) == (T == 1)
 
@@ -69,9 +88,12 @@ def test_what_moved_is_said(test_given):
     both = moved(300, rng, changed=True)
     rest = calm.copy()
     rest[rng.random(300) < 0.5, 3] = 0
-    for rows, said, words in ((calm, "nothing", "neither the covariates nor the rest"),
-                              (covariates, "covariates", "(covariate shift)"), (rest, "conditional", "(concept drift)"),
-                              (both, "both", "the covariates moved, and the rest given them changed")):
+    for rows, said, words in (
+        (calm, "nothing", "neither the covariates nor the rest"),
+        (covariates, "covariates", "(covariate shift)"),
+        (rest, "conditional", "(concept drift)"),
+        (both, "both", "the covariates moved, and the rest given them changed"),
+    ):
         found = test_given(rows)
         assert f'"{found.null}" where it was judged given covariates' in hld.HLDResult.__doc__
         assert found.context.moved == said
@@ -115,12 +137,18 @@ def test_a_wrong_circuit_is_made_up_for():
 def table(n, seed, share=0.5, effect=0.6):
     rng = np.random.default_rng(seed)
     age = (rng.random(n) < share).astype(int)
-    return {"age": age, "site": rng.integers(0, 3, n), "label": (rng.random(n) < 0.2 + effect * age).astype(int)}
+    return {
+        "age": age,
+        "site": rng.integers(0, 3, n),
+        "label": (rng.random(n) < 0.2 + effect * age).astype(int),
+    }
 
 
 @pytest.fixture(scope="module")
 def detector():
-    return hld.HLDDetector(num_latents=2, num_epochs=10, covariates=["age", "site"], null="exact").fit(table(3000, 0))
+    return hld.HLDDetector(
+        num_latents=2, num_epochs=10, covariates=["age", "site"], null="exact"
+    ).fit(table(3000, 0))
 
 
 @pytest.mark.thorough
@@ -135,13 +163,20 @@ def test_a_detector_with_covariates(detector, tmp_path):
     assert list(again.covariates) == ["age", "site"]
 
 
-@pytest.mark.parametrize(("covariates", "options", "said"), [
-    (["age", "site", "label"], {}, "names all 3 columns: leave out those that are tested"),
-    (["height"], {}, "`covariates` names the column 'height', expected one of 'age', 'site', 'label'"),
-    ([], {}, "names no column"),
-    (["age"], {"reference": "circuit"}, "use reference='held-out', found reference='circuit'"),
-    (["age"], {"metric": "score"}, "has no conditional expectation"),
-])
+@pytest.mark.parametrize(
+    ("covariates", "options", "said"),
+    [
+        (["age", "site", "label"], {}, "names all 3 columns: leave out those that are tested"),
+        (
+            ["height"],
+            {},
+            "`covariates` names the column 'height', expected one of 'age', 'site', 'label'",
+        ),
+        ([], {}, "names no column"),
+        (["age"], {"reference": "circuit"}, "use reference='held-out', found reference='circuit'"),
+        (["age"], {"metric": "score"}, "has no conditional expectation"),
+    ],
+)
 def test_bad_covariates_are_refused(covariates, options, said):
     with pytest.raises(ValueError, match=said):
         hld.HLDDetector(num_epochs=1, covariates=covariates, **options).fit(table(200, 3))
@@ -156,5 +191,7 @@ def test_groups_and_covariates_are_two_detectors():
 def test_a_long_batch_in_which_two_sorts_of_rows_alternate_varies_as_both_do(first):
     own = np.random.default_rng(0).normal(size=(4_000, 3))
     own[first::2] = 0.0
-    rows, _, _ = ConditionalTest._spread(SimpleNamespace(num_rows=100), own, own.mean(axis=0), len(own), 1.0)
-    assert (rows ** 2).mean() == pytest.approx(own.var(axis=0).mean(), rel=0.15)
+    rows, _, _ = ConditionalTest._spread(
+        SimpleNamespace(num_rows=100), own, own.mean(axis=0), len(own), 1.0
+    )
+    assert (rows**2).mean() == pytest.approx(own.var(axis=0).mean(), rel=0.15)

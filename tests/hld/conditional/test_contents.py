@@ -1,4 +1,5 @@
 """What files hold of a test given covariates: read back as it was, and refused where no rows could have given it."""
+
 import numpy as np
 import pytest
 
@@ -9,8 +10,18 @@ from pcircuit import rat_spn, sample
 
 CIRCUIT = rat_spn([3] * 4, num_units=2, depth=2, rng=3)
 GIVEN = np.arange(4) < 2
-OPTIONAL = ("groups", "shown", "singles", "bits", "several2", "several3", "several4", "several5", "num_ranked",
-            "columns")
+OPTIONAL = (
+    "groups",
+    "shown",
+    "singles",
+    "bits",
+    "several2",
+    "several3",
+    "several4",
+    "several5",
+    "num_ranked",
+    "columns",
+)
 
 
 def rows(n, seed):
@@ -18,12 +29,22 @@ def rows(n, seed):
     return np.where(np.random.default_rng(seed).random(found.shape) < 0.05, -1, found)
 
 
-@pytest.fixture(scope="module", params=["euclidean", ("euclidean", "standardized")], ids=["one metric", "two"])
+@pytest.fixture(
+    scope="module", params=["euclidean", ("euclidean", "standardized")], ids=["one metric", "two"]
+)
 def test(request):
-    inner = hld.HLDTest(CIRCUIT, metric=request.param, null="exact", reference="training", training_data=rows(120, 0),
-                        rng=0)
+    inner = hld.HLDTest(
+        CIRCUIT,
+        metric=request.param,
+        null="exact",
+        reference="training",
+        training_data=rows(120, 0),
+        rng=0,
+    )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hld.conditional.few_rows.NUM_GROUPS", 9)  # whose number takes most of the time
+        patch.setattr(
+            "hld.conditional.few_rows.NUM_GROUPS", 9
+        )  # whose number takes most of the time
         return conditional_test(inner, rows(120, 0), GIVEN, seed=0)
 
 
@@ -47,56 +68,122 @@ def test_parts_that_earlier_files_did_not_have_may_be_lacking_and_others_may_not
     for name in arrays:
         rest = {key: array for key, array in arrays.items() if key != name}
         if name in OPTIONAL:
-            assert 0 <= ConditionalTest(test.inner, *read_contents(test.inner, rest))(rows(9, 1)).pvalue <= 1
+            assert (
+                0
+                <= ConditionalTest(test.inner, *read_contents(test.inner, rest))(rows(9, 1)).pvalue
+                <= 1
+            )
         else:
             with pytest.raises(ValueError, match=name):
                 read_contents(test.inner, rest)
 
 
-@pytest.mark.parametrize(("name", "change", "said"), [
-    ("given", lambda a: a[::-1], "the covariates of the test must be ascending columns"),
-    ("given", lambda a: a * 0, "the covariates of the test must be ascending columns"),
-    ("given", lambda a: a + 3, "the covariates of the test must be ascending columns"),
-    ("given", lambda a: a - 1, "the covariates of the test must be ascending columns"),
-    ("given", lambda a: a[:1], "does not fit its covariates|array 'groups' must hold"),
-    ("given", lambda a: a * 1.0, "'given'"),
-    ("num_rows", lambda a: a * 0 + 1, "are not those of rows"),
-    ("beta", lambda a: a * 1e6, "array 'beta' holds"),
-    ("beta", lambda a: a[:, 1:], "'beta'"),
-    ("beta", lambda a: a[1:], "the regression of the test does not fit its covariates"),
-    ("inverse", lambda a: a + np.triu(np.abs(a).max() * np.ones(a.shape), 1), "the inverse of the test"),
-    ("inverse", lambda a: -a, "the inverse of the test given covariates is not that of sums of products"),
-    ("inverse", lambda a: a[1:, 1:], "'inverse'"),
-    ("norms", lambda a: -a, "the norms of the test given covariates are not those of a covariance"),
-    ("norms", lambda a: a[:, ::-1], "the norms of the test given covariates are not those of a covariance"),
-    ("norms", lambda a: a * 1e12, "the norms of the test given covariates are not those of a covariance"),
-    ("norms", lambda a: a * [1, 1, 0.1], "the norms of the test given covariates are not those of a covariance"),
-    ("norms", lambda a: a * [1, 0.1, 1], "the norms of the test given covariates are not those of a covariance"),
-    ("fourth", lambda a: -a, "the sums of the test given covariates are not those of rows"),
-    ("fourth", lambda a: a + 1e30, "the norms of the test given covariates are not those of a covariance"),
-    ("stds", lambda a: -a, "the sums of the test given covariates are not those of rows"),
-    ("stds", lambda a: np.full(len(a), np.inf), "'stds'"),
-    ("shown", lambda a: a + 1, "the sums of the test given covariates are not those of rows"),
-    ("wider", lambda a: -a, "the sums of the test given covariates are not those of rows"),
-    ("singles", lambda a: a[::-1], "the p-values of single rows must ascend from 0 to 1"),
-    ("several2", lambda a: a + 1, "the p-values of few rows must ascend from 0 to 1"),
-    ("num_ranked", lambda a: a * 0 + 121, "the farthest rows of the test given covariates are not those of its rows"),
-    ("farthest", lambda a: -a, "the farthest rows of the test given covariates are not those of its rows"),
-    ("columns", lambda a: a[:, ::-1], "the distances of rows in single columns must ascend from 0"),
-    ("columns", lambda a: a[1:], "'columns'"),
-])
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("given", lambda a: a[::-1], "the covariates of the test must be ascending columns"),
+        ("given", lambda a: a * 0, "the covariates of the test must be ascending columns"),
+        ("given", lambda a: a + 3, "the covariates of the test must be ascending columns"),
+        ("given", lambda a: a - 1, "the covariates of the test must be ascending columns"),
+        ("given", lambda a: a[:1], "does not fit its covariates|array 'groups' must hold"),
+        ("given", lambda a: a * 1.0, "'given'"),
+        ("num_rows", lambda a: a * 0 + 1, "are not those of rows"),
+        ("beta", lambda a: a * 1e6, "array 'beta' holds"),
+        ("beta", lambda a: a[:, 1:], "'beta'"),
+        ("beta", lambda a: a[1:], "the regression of the test does not fit its covariates"),
+        (
+            "inverse",
+            lambda a: a + np.triu(np.abs(a).max() * np.ones(a.shape), 1),
+            "the inverse of the test",
+        ),
+        (
+            "inverse",
+            lambda a: -a,
+            "the inverse of the test given covariates is not that of sums of products",
+        ),
+        ("inverse", lambda a: a[1:, 1:], "'inverse'"),
+        (
+            "norms",
+            lambda a: -a,
+            "the norms of the test given covariates are not those of a covariance",
+        ),
+        (
+            "norms",
+            lambda a: a[:, ::-1],
+            "the norms of the test given covariates are not those of a covariance",
+        ),
+        (
+            "norms",
+            lambda a: a * 1e12,
+            "the norms of the test given covariates are not those of a covariance",
+        ),
+        (
+            "norms",
+            lambda a: a * [1, 1, 0.1],
+            "the norms of the test given covariates are not those of a covariance",
+        ),
+        (
+            "norms",
+            lambda a: a * [1, 0.1, 1],
+            "the norms of the test given covariates are not those of a covariance",
+        ),
+        ("fourth", lambda a: -a, "the sums of the test given covariates are not those of rows"),
+        (
+            "fourth",
+            lambda a: a + 1e30,
+            "the norms of the test given covariates are not those of a covariance",
+        ),
+        ("stds", lambda a: -a, "the sums of the test given covariates are not those of rows"),
+        ("stds", lambda a: np.full(len(a), np.inf), "'stds'"),
+        ("shown", lambda a: a + 1, "the sums of the test given covariates are not those of rows"),
+        ("wider", lambda a: -a, "the sums of the test given covariates are not those of rows"),
+        ("singles", lambda a: a[::-1], "the p-values of single rows must ascend from 0 to 1"),
+        ("several2", lambda a: a + 1, "the p-values of few rows must ascend from 0 to 1"),
+        (
+            "num_ranked",
+            lambda a: a * 0 + 121,
+            "the farthest rows of the test given covariates are not those of its rows",
+        ),
+        (
+            "farthest",
+            lambda a: -a,
+            "the farthest rows of the test given covariates are not those of its rows",
+        ),
+        (
+            "columns",
+            lambda a: a[:, ::-1],
+            "the distances of rows in single columns must ascend from 0",
+        ),
+        ("columns", lambda a: a[1:], "'columns'"),
+    ],
+)
 def test_what_no_rows_could_have_given_is_refused(test, arrays, name, change, said):
     with pytest.raises(ValueError, match=said):
         read_contents(test.inner, arrays | {name: change(arrays[name])})
 
 
-@pytest.mark.parametrize("change", [lambda a: a * 0, lambda a: a * 1000, lambda a: -a, lambda a: a[::-1],
-                                    lambda a: a[:10], lambda a: np.append(0, a[1:])])
-def test_the_joint_law_of_metrics_is_of_numbers_that_harmonic_means_of_p_values_can_be(test, arrays, change):
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda a: a * 0,
+        lambda a: a * 1000,
+        lambda a: -a,
+        lambda a: a[::-1],
+        lambda a: a[:10],
+        lambda a: np.append(0, a[1:]),
+    ],
+)
+def test_the_joint_law_of_metrics_is_of_numbers_that_harmonic_means_of_p_values_can_be(
+    test, arrays, change
+):
     """Zeros had been taken, and divided by."""
     if len(arrays["joint"]):
         arrays["joint"] = change(arrays["joint"]).astype(np.float32)
     else:
-        arrays["joint"] = np.linspace(0.1, 1, 20_000, dtype=np.float32)  # of one metric there is none
-    with pytest.raises(ValueError, match="the joint law of the metrics given covariates must be ascending numbers"):
+        arrays["joint"] = np.linspace(
+            0.1, 1, 20_000, dtype=np.float32
+        )  # of one metric there is none
+    with pytest.raises(
+        ValueError, match="the joint law of the metrics given covariates must be ascending numbers"
+    ):
         read_contents(test.inner, arrays)

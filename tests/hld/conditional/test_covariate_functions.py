@@ -1,4 +1,5 @@
 """The functions that residuals are regressed on: indicators, grouped where values are many, as many as rows allow."""
+
 import itertools
 
 import numpy as np
@@ -25,7 +26,9 @@ def test_groups_ascend_without_gaps_and_are_few(counts, num_groups):
 
 def test_groups_have_about_equal_numbers_of_rows():
     counts = np.concatenate([[3], np.full(64, 10)])
-    np.testing.assert_array_equal(np.bincount(value_groups(counts, 8), weights=counts), [3, *[80] * 8])
+    np.testing.assert_array_equal(
+        np.bincount(value_groups(counts, 8), weights=counts), [3, *[80] * 8]
+    )
 
 
 def test_each_row_has_one_value_of_each_covariate_and_pair():
@@ -40,7 +43,9 @@ def test_each_row_has_one_value_of_each_covariate_and_pair():
     for v in places:
         expected += [rows[:, v] == value for value in range(-1, num_categories[v])]
     sizes = {v: groups[v][-1] + 1 for v in places}
-    pairs = sorted(itertools.combinations(places, 2), key=lambda pair: sizes[pair[0]] * sizes[pair[1]])
+    pairs = sorted(
+        itertools.combinations(places, 2), key=lambda pair: sizes[pair[0]] * sizes[pair[1]]
+    )
     for v, w in pairs:
         one, other = (groups[u][rows[:, u] + 1] for u in (v, w))
         expected += [(one == a) & (other == b) for a in range(sizes[v]) for b in range(sizes[w])]
@@ -67,12 +72,16 @@ def test_covariates_of_many_values_that_act_together_keep_the_level():
         y = rng.random((n, 3)) < np.where((x[:, :1] > 24) == (x[:, 1:] > 24), 0.8, 0.2)
         return {"a": x[:, 0], "b": x[:, 1], **{f"y{i}": y[:, i] for i in range(3)}}
 
-    detector = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact", covariates=["a", "b"]).fit(rows(8000, 0.0))
+    detector = hld.HLDDetector(
+        num_latents=2, num_epochs=5, null="exact", covariates=["a", "b"]
+    ).fit(rows(8000, 0.0))
     judge, found = detector.judge_, []
-    assert len(judge.beta) == 1 + 52 + 52 + 81    # with the unseen values and a hole
+    assert len(judge.beta) == 1 + 52 + 52 + 81  # with the unseen values and a hole
     for _ in range(trials):
         batch = rows(1000, 1.5)
-        object.__setattr__(judge, "covariate_pvalue", lambda codes: 1.0)    # which takes most of the time
+        object.__setattr__(
+            judge, "covariate_pvalue", lambda codes: 1.0
+        )  # which takes most of the time
         found.append(detector.test(batch).pvalue)
     assert sum(p <= 0.05 for p in found) <= binomial_bounds.at_most(trials, 0.05)
     assert detector.test(rows(1000, 1.5) | {"y0": rng.random(1000) < 0.5}).reject
@@ -80,18 +89,26 @@ def test_covariates_of_many_values_that_act_together_keep_the_level():
 
 def test_files_keep_groups_and_those_without_have_one_for_each_value(tmp_path):
     rng = np.random.default_rng(2)
-    table = {"a": rng.integers(0, 30, 2400), "b": rng.integers(0, 3, 2400), "y": rng.integers(0, 2, 2400)}
-    detector = hld.HLDDetector(num_latents=2, num_epochs=2, null="exact", covariates=["a", "b"]).fit(table)
+    table = {
+        "a": rng.integers(0, 30, 2400),
+        "b": rng.integers(0, 3, 2400),
+        "y": rng.integers(0, 2, 2400),
+    }
+    detector = hld.HLDDetector(
+        num_latents=2, num_epochs=2, null="exact", covariates=["a", "b"]
+    ).fit(table)
     detector.save(tmp_path / "m.hld")
     again = hld.load(tmp_path / "m.hld")
-    for one, other in zip(detector.judge_.functions.groups, again.judge_.functions.groups, strict=True):
+    for one, other in zip(
+        detector.judge_.functions.groups, again.judge_.functions.groups, strict=True
+    ):
         np.testing.assert_array_equal(one, other)
     batch = {name: cells[:50] for name, cells in table.items()}
     assert again.test(batch).pvalue == detector.test(batch).pvalue
     arrays = detector.judge_.to_arrays()
     kind = type(detector.judge_)
     old = {name: array for name, array in arrays.items() if name != "groups"}
-    with pytest.raises(ValueError, match="does not fit its covariates"):    # other functions
+    with pytest.raises(ValueError, match="does not fit its covariates"):  # other functions
         kind.from_arrays(detector.test_, old)
     end = 1 + 32 + 5
     old |= {"beta": old["beta"][:end], "inverse": old["inverse"][:end, :end]}

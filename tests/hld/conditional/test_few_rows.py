@@ -1,4 +1,5 @@
 """Batches of few rows given covariates: ranks among groups of reference rows, and rows beyond all of these."""
+
 from dataclasses import replace
 from itertools import combinations
 
@@ -9,7 +10,13 @@ from rare_rows import GIVEN, inner_of, rare
 
 from hld.conditional import few_rows, single_rows
 from hld.conditional.conditional_test import ConditionalTest, conditional_test
-from hld.conditional.few_rows import among_groups, farthest_rows, group_pvalues, odd_rows, with_odd_rows
+from hld.conditional.few_rows import (
+    among_groups,
+    farthest_rows,
+    group_pvalues,
+    odd_rows,
+    with_odd_rows,
+)
 
 
 def rarer(n, rng):
@@ -20,7 +27,9 @@ def rarer(n, rng):
 def bursts(n, rng):
     """The same covariate, and five columns that are mostly one together, in a tenth of the rows."""
     share = np.where(rng.random((n, 1)) < 0.1, 0.4, 0.01)
-    return np.concatenate([rng.random((n, 1)) < 0.5, rng.random((n, 5)) < share], axis=1).astype(int)
+    return np.concatenate([rng.random((n, 1)) < 0.5, rng.random((n, 5)) < share], axis=1).astype(
+        int
+    )
 
 
 def by_law(test):
@@ -29,9 +38,13 @@ def by_law(test):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("rows", "k", "T", "alpha"), [(rarer, 100, 2, 0.1), (bursts, 12, 3, 0.02),
-                                                       (bursts, 12, 4, 0.02)])
-def test_few_rows_keep_the_level_where_residuals_are_large_in_few_rows(rows, k, T, alpha, monkeypatch):
+@pytest.mark.parametrize(
+    ("rows", "k", "T", "alpha"),
+    [(rarer, 100, 2, 0.1), (bursts, 12, 3, 0.02), (bursts, 12, 4, 0.02)],
+)
+def test_few_rows_keep_the_level_where_residuals_are_large_in_few_rows(
+    rows, k, T, alpha, monkeypatch
+):
     """Each reference judges one batch: trials are independent.  The law alone rejects two to six times as many."""
     monkeypatch.setattr(few_rows, "NUM_GROUPS", 99)  # quicker, and ranks hold for any number
     monkeypatch.setattr(few_rows, "MOST_TOGETHER", 3)  # so that four rows are judged as more are
@@ -41,7 +54,9 @@ def test_few_rows_keep_the_level_where_residuals_are_large_in_few_rows(rows, k, 
     for _ in range(trials):
         test, batch = conditional_test(inner, rows(k, rng), GIVEN, seed=0), rows(T, rng)
         for is_old, one in ((True, by_law(test)), (False, test)):
-            object.__setattr__(one, "covariate_pvalue", lambda batch: 1.0)  # which costs most of the time
+            object.__setattr__(
+                one, "covariate_pvalue", lambda batch: 1.0
+            )  # which costs most of the time
             found[is_old].append(one(batch).pvalue)
     assert sum(p <= alpha for p in found[False]) <= binomial_bounds.at_most(trials, alpha)
     assert sum(p <= alpha for p in found[True]) > binomial_bounds.at_most(trials, alpha)
@@ -59,14 +74,21 @@ def test_rows_that_are_all_odd_are_found():
 def test_groups_are_judged_as_if_they_had_not_been_in_the_reference():
     """Residuals and leverages of pairs, against regressions on the other rows."""
     rng = np.random.default_rng(3)
-    functions, values = np.concatenate([np.ones((9, 1)), rng.random((9, 2))], axis=1), rng.random((9, 2))
+    functions, values = (
+        np.concatenate([np.ones((9, 1)), rng.random((9, 2))], axis=1),
+        rng.random((9, 2)),
+    )
     inverse = np.linalg.inv(functions.T @ functions)
     left = values - functions @ inverse @ functions.T @ values
     seen, wanted = [], set()
 
     def judge(rows, shown, leverages):
-        seen.extend((*one.ravel().round(9), round(float(h), 9)) for one, h in zip(rows, leverages, strict=True))
+        seen.extend(
+            (*one.ravel().round(9), round(float(h), 9))
+            for one, h in zip(rows, leverages, strict=True)
+        )
         return np.full(len(rows), 0.5)
+
     found = group_pvalues(judge, (functions, functions @ inverse), left, np.ones((9, 2), bool), rng)
     assert [len(one) for one in found] == [few_rows.NUM_GROUPS] * 4
     for pair in combinations(range(9), 2):
@@ -75,20 +97,33 @@ def test_groups_are_judged_as_if_they_had_not_been_in_the_reference():
         own = np.linalg.inv(others.T @ others)
         away = values[some] - functions[some] @ own @ others.T @ np.delete(values, some, axis=0)
         average = functions[some].mean(axis=0)
-        wanted |= {(*rows.ravel().round(9), round(float(average @ own @ average), 9)) for rows in (away, away[::-1])}
-    assert set(seen[:few_rows.NUM_GROUPS]) <= wanted
+        wanted |= {
+            (*rows.ravel().round(9), round(float(average @ own @ average), 9))
+            for rows in (away, away[::-1])
+        }
+    assert set(seen[: few_rows.NUM_GROUPS]) <= wanted
 
 
 def test_groups_that_alone_decide_what_is_subtracted_are_left_out():
     functions = np.eye(4)[[0, 0, 0, 0, 0, 1]]
     sides = functions, functions @ np.diag([0.2, 1.0, 0.0, 0.0])
-    pairs, *_, fives = group_pvalues(lambda rows, shown, h: h, sides, np.zeros((6, 1)), np.ones((6, 1), bool),
-                                     np.random.default_rng(0))
+    pairs, *_, fives = group_pvalues(
+        lambda rows, shown, h: h,
+        sides,
+        np.zeros((6, 1)),
+        np.ones((6, 1), bool),
+        np.random.default_rng(0),
+    )
     assert 0 < len(pairs) < few_rows.NUM_GROUPS
     np.testing.assert_allclose(pairs, 1 / 3)  # of the other three rows of their kind
     assert not len(fives)
-    found = group_pvalues(lambda rows, shown, h: h, (np.ones((3, 1)), np.ones((3, 1)) / 3), np.zeros((3, 1)),
-                          np.ones((3, 1), bool), np.random.default_rng(0))
+    found = group_pvalues(
+        lambda rows, shown, h: h,
+        (np.ones((3, 1)), np.ones((3, 1)) / 3),
+        np.zeros((3, 1)),
+        np.ones((3, 1), bool),
+        np.random.default_rng(0),
+    )
     assert [len(one) for one in found] == [few_rows.NUM_GROUPS, 0, 0, 0]  # three rows have no four
 
 
@@ -96,7 +131,10 @@ def test_the_rows_that_make_a_batch_odd_are_looked_for():
     groups, k = np.linspace(0.01, 1, 99), 18
 
     def least(odd, T):
-        return among_groups(0.001, groups, T, k, lambda rows: 0.001 if odd & set(rows) else 0.9) - 0.01
+        return (
+            among_groups(0.001, groups, T, k, lambda rows: 0.001 if odd & set(rows) else 0.9) - 0.01
+        )
+
     assert least({1}, 2) == pytest.approx(2 / 20)
     assert least({0, 2}, 3) == pytest.approx(3 / 21 * 2 / 20)
     assert least({0, 1, 2}, 3) == pytest.approx(0.001)  # each of them would do
@@ -116,7 +154,9 @@ def test_rows_beyond_all_of_the_reference():
     assert odd_rows(metrics, found[:1], np.ones(1), squares[:1] * 0.501).tolist() == [[False]]
     assert odd_rows(metrics, found[:1], np.ones(1), squares[:1] * 0.499).tolist() == [[True]]
     odd = np.array([[True, True, False]])
-    assert with_odd_rows((0.001,), odd, 7, lambda rows, metric: 0.9) == (pytest.approx(3 / 10 * 2 / 9),)
+    assert with_odd_rows((0.001,), odd, 7, lambda rows, metric: 0.9) == (
+        pytest.approx(3 / 10 * 2 / 9),
+    )
     assert with_odd_rows((0.001,), odd, 7, lambda rows, metric: 0.01) == (0.01,)
     assert with_odd_rows((0.5,), odd, 7, lambda rows, metric: 0.9) == (0.5,)
 
@@ -128,9 +168,20 @@ def test_files_hold_the_groups_and_older_ones_do_not():
     assert ConditionalTest.from_arrays(inner, arrays)(batch).pvalue == test(batch).pvalue >= 2 / 102
     with pytest.raises(ValueError, match="the p-values of few rows must ascend from 0 to 1"):
         ConditionalTest.from_arrays(inner, arrays | {"several3": arrays["several3"] + 1})
-    for bad in ({"num_ranked": np.array([101])}, {"num_ranked": np.array([0])}, {"farthest": -arrays["farthest"]}):
+    for bad in (
+        {"num_ranked": np.array([101])},
+        {"num_ranked": np.array([0])},
+        {"farthest": -arrays["farthest"]},
+    ):
         with pytest.raises(ValueError, match="the farthest rows of the test given covariates"):
             ConditionalTest.from_arrays(inner, arrays | bad)
-    older = {name: one for name, one in arrays.items()
-             if not name.startswith("several") and name not in ("num_ranked", "farthest")}
-    assert ConditionalTest.from_arrays(inner, older)(batch).pvalue == by_law(test)(batch).pvalue < test(batch).pvalue
+    older = {
+        name: one
+        for name, one in arrays.items()
+        if not name.startswith("several") and name not in ("num_ranked", "farthest")
+    }
+    assert (
+        ConditionalTest.from_arrays(inner, older)(batch).pvalue
+        == by_law(test)(batch).pvalue
+        < test(batch).pvalue
+    )

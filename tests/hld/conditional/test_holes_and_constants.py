@@ -1,4 +1,5 @@
 """Given covariates: missing cells are no shift, however wrong the circuit is, nor are residuals that are rounding."""
+
 import binomial_bounds
 import numpy as np
 import pytest
@@ -38,8 +39,10 @@ def test_missing_cells_keep_the_level(trained):
     assert [one.name for one in found.columns if one.adjusted <= 0.05] == ["x4"]
 
 
-@pytest.mark.parametrize(("target", "others"), [(lambda a: 0 * a + 1, False), (lambda a: a % 2, False),
-                                                (lambda a: 0 * a + 1, True)])
+@pytest.mark.parametrize(
+    ("target", "others"),
+    [(lambda a: 0 * a + 1, False), (lambda a: a % 2, False), (lambda a: 0 * a + 1, True)],
+)
 def test_what_the_covariates_determine_does_not_move(target, others):
     """Residuals of 1e-17 had been compared with one another: p = 1e-25 and an effect size of 6."""
     rng = np.random.default_rng(0)
@@ -47,6 +50,7 @@ def test_what_the_covariates_determine_does_not_move(target, others):
     def table(n):
         a = rng.integers(0, 3, n)
         return {"a": a, "t": target(a), **({"b": rng.normal(a)} if others else {})}
+
     detector = hld.HLDDetector(covariates=["a"], **SMALL).fit(table(600))
     for T in (1, 2, 60, 500):
         result = detector.test(table(T))
@@ -64,20 +68,31 @@ def test_a_node_is_shown_by_rows_with_all_of_its_other_variables():
     rows = np.array([[0, 1, 0, 1], [-1, 1, 0, 1], [0, -1, -1, 1], [0, 1, -1, -1]])
     given = np.array([True, False, False, False])
     nodes = np.arange(circuit.num_nodes)
-    scopes = [set(np.atleast_1d(circuit.vtree.scope(r)).tolist()) for r in circuit.nodes.region[nodes].tolist()]
-    expected = [[not any(row[v] < 0 and not given[v] for v in scope) for scope in scopes] for row in rows.tolist()]
+    scopes = [
+        set(np.atleast_1d(circuit.vtree.scope(r)).tolist())
+        for r in circuit.nodes.region[nodes].tolist()
+    ]
+    expected = [
+        [not any(row[v] < 0 and not given[v] for v in scope) for scope in scopes]
+        for row in rows.tolist()
+    ]
     assert shown_residuals(circuit, nodes, rows, given).tolist() == expected
 
 
 def test_each_node_is_regressed_on_the_rows_that_show_it():
     rng = np.random.default_rng(1)
-    functions, found = np.column_stack([np.ones(80), rng.normal(size=(80, 2))]), rng.normal(size=(80, 5))
+    functions, found = (
+        np.column_stack([np.ones(80), rng.normal(size=(80, 2))]),
+        rng.normal(size=(80, 5)),
+    )
     shown = rng.random((80, 5)) < 0.6
     shown[:, 1] = shown[:, 0]
     beta = _regression(functions, found, np.linalg.pinv(functions.T @ functions), shown)
     for m in range(5):
         own = shown[:, m]
-        assert np.allclose(beta[:, m], np.linalg.lstsq(functions[own], found[own, m], rcond=None)[0])
+        assert np.allclose(
+            beta[:, m], np.linalg.lstsq(functions[own], found[own, m], rcond=None)[0]
+        )
 
 
 def test_rounding_is_measured_by_the_mean_of_its_node():
@@ -85,4 +100,7 @@ def test_rounding_is_measured_by_the_mean_of_its_node():
     nodes = np.arange(circuit.num_nodes)
     means = pcircuit.unit_means(circuit)[nodes]
     values = np.stack([1e-12 * means, 1e-6 * means])
-    assert without_rounding(values.copy(), circuit, nodes).tolist() == [[0.0] * len(nodes), values[1].tolist()]
+    assert without_rounding(values.copy(), circuit, nodes).tolist() == [
+        [0.0] * len(nodes),
+        values[1].tolist(),
+    ]

@@ -1,4 +1,5 @@
 """Label frequencies: the maximum of the likelihood by another route, intervals that cover, refusals."""
+
 import binomial_bounds
 import numpy as np
 import pytest
@@ -25,8 +26,19 @@ def test_the_estimate_maximises_the_likelihood_and_the_interval_is_its_curvature
     best = minimize(loss, [0.3, 0.3], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-9})
     np.testing.assert_allclose(q[:2], best.x, atol=1e-4)
     h, eye = 1e-4, np.eye(2)
-    hessian = [[(loss(q[:2] + h * (a + b)) - loss(q[:2] + h * (a - b)) - loss(q[:2] + h * (b - a))
-                 + loss(q[:2] - h * (a + b))) / (4 * h * h) for a in eye] for b in eye]
+    hessian = [
+        [
+            (
+                loss(q[:2] + h * (a + b))
+                - loss(q[:2] + h * (a - b))
+                - loss(q[:2] + h * (b - a))
+                + loss(q[:2] - h * (a + b))
+            )
+            / (4 * h * h)
+            for a in eye
+        ]
+        for b in eye
+    ]
     half = 1.959964 * np.sqrt(np.linalg.inv(hessian).diagonal())
     np.testing.assert_allclose(((upper - lower) / 2)[:2], half, rtol=1e-3)
 
@@ -43,11 +55,16 @@ def test_intervals_cover_and_the_test_keeps_its_level():
 def test_labels_that_rows_cannot_tell_apart_have_no_narrow_interval():
     apart, q = draws(300, [0.2, 0.5, 0.3], 0), np.array([0.2, 0.5, 0.3])
     whole = estimate(apart, q, 0.95)
-    twins = estimate(apart[:, [0, 1, 1, 2]], np.array([0.2, 0.25, 0.25, 0.3]), 0.95)    # the second label is two
+    twins = estimate(
+        apart[:, [0, 1, 1, 2]], np.array([0.2, 0.25, 0.25, 0.3]), 0.95
+    )  # the second label is two
     for one, other in zip(whole[:3], twins[:3], strict=True):
         np.testing.assert_allclose(other[[0, 3]], one[[0, 2]], atol=1e-6)
     np.testing.assert_array_equal([twins[1][1:3], twins[2][1:3]], [[0, 0], [1, 1]])
-    for T in (1_000, 100_000):     # also where one row makes a rare label, and with it much information
+    for T in (
+        1_000,
+        100_000,
+    ):  # also where one row makes a rare label, and with it much information
         given = np.full((T, 4), [0.9, 0.1, 0.1, 1e-12])
         given[::2], given[0] = [0.1, 0.9, 0.9, 1e-12], [1e-12, 1e-12, 1e-12, 1]
         _, low, high, _ = estimate(np.log(given), np.array([0.5, 0.2, 0.2, 0.1]), 0.95)
@@ -61,14 +78,20 @@ def test_labels_that_rows_cannot_tell_apart_have_no_narrow_interval():
 def detector():
     rng = np.random.default_rng(0)
     ill = rng.random(4000) < 0.3
-    table = {"ill": np.where(ill, "yes", "no"), **{f"sign {i}": (rng.random(4000) < 0.15 + 0.5 * ill).astype(int)
-                                                   for i in range(4)}}
-    return hld.HLDDetector(num_epochs=20).fit(table), {name: cells[ill] for name, cells in table.items()}
+    table = {
+        "ill": np.where(ill, "yes", "no"),
+        **{f"sign {i}": (rng.random(4000) < 0.15 + 0.5 * ill).astype(int) for i in range(4)},
+    }
+    return hld.HLDDetector(num_epochs=20).fit(table), {
+        name: cells[ill] for name, cells in table.items()
+    }
 
 
 def test_a_detector_finds_new_frequencies_without_labels(detector):
     fitted, ill = detector
-    found = hld.label_shift(fitted, {name: cells[:600] for name, cells in ill.items() if name != "ill"}, "ill")
+    found = hld.label_shift(
+        fitted, {name: cells[:600] for name, cells in ill.items() if name != "ill"}, "ill"
+    )
     assert found.labels == ("no", "yes")
     assert found.now[1] > 0.9
     assert found.pvalue < 1e-6
@@ -81,7 +104,10 @@ def test_a_detector_finds_new_frequencies_without_labels(detector):
 @pytest.mark.parametrize("T", [100, 2_000])
 def test_the_level_is_kept_where_the_circuit_learned_from_few_rows(T):
     """Over detectors, each with one batch of the same frequencies: the rows learned from are as uncertain."""
-    q, signs = np.array([0.5, 0.3, 0.2]), np.array([[0.1, 0.5, 0.9], [0.8, 0.3, 0.4], [0.2, 0.2, 0.7], [0.6, 0.1, 0.3]])
+    q, signs = (
+        np.array([0.5, 0.3, 0.2]),
+        np.array([[0.1, 0.5, 0.9], [0.8, 0.3, 0.4], [0.2, 0.2, 0.7], [0.6, 0.1, 0.3]]),
+    )
     options = {"num_epochs": 30, "num_resamples": 9, "metric": "euclidean", "null": "exact"}
     trials, rejected, covered = 120, 0, 0
     for seed in range(trials):
@@ -89,11 +115,18 @@ def test_the_level_is_kept_where_the_circuit_learned_from_few_rows(T):
 
         def rows(n, rng=rng):
             label = rng.choice(3, n, p=q)
-            return {"label": np.array(["a", "b", "c"])[label],
-                    **{f"sign {i}": (rng.random(n) < signs[i, label]).astype(int) for i in range(4)}}
+            return {
+                "label": np.array(["a", "b", "c"])[label],
+                **{f"sign {i}": (rng.random(n) < signs[i, label]).astype(int) for i in range(4)},
+            }
 
-        found = hld.label_shift(hld.HLDDetector(**options, rng=seed).fit(rows(600)), rows(T), "label")
-        rejected, covered = rejected + (found.pvalue <= 0.05), covered + (found.lower[1] <= q[1] <= found.upper[1])
+        found = hld.label_shift(
+            hld.HLDDetector(**options, rng=seed).fit(rows(600)), rows(T), "label"
+        )
+        rejected, covered = (
+            rejected + (found.pvalue <= 0.05),
+            covered + (found.lower[1] <= q[1] <= found.upper[1]),
+        )
     assert rejected <= binomial_bounds.at_most(trials, 0.05)
     assert covered >= binomial_bounds.at_least(trials, 0.95)
 
@@ -105,7 +138,9 @@ def test_what_was_learned_from_few_rows_widens_the_interval():
     np.testing.assert_array_equal(again, now)
     assert known < learned
     assert (higher - lower > high - low).all()
-    _, lower, higher, _ = estimate(log_given, now, 0.95, 100)  # labels as frequent as before: 1 + 300 / 100 at most
+    _, lower, higher, _ = estimate(
+        log_given, now, 0.95, 100
+    )  # labels as frequent as before: 1 + 300 / 100 at most
     assert (high - low < higher - lower).all()
     assert (higher - lower < 2 * (high - low)).all()
 
@@ -120,31 +155,47 @@ def test_labels_that_rows_tell_apart_need_no_more_rows():
 
 def test_intervals_cover_labels_that_were_rare_where_the_others_were_learned():
     """One row in ten has the second label, whose P(x | y) is therefore that of 200 rows, and four in five now."""
-    rng, trials, before, now = np.random.default_rng(0), 600, np.array([0.9, 0.1]), np.array([0.2, 0.8])
+    rng, trials, before, now = (
+        np.random.default_rng(0),
+        600,
+        np.array([0.9, 0.1]),
+        np.array([0.2, 0.8]),
+    )
     given = np.array([[0.3, 0.25, 0.2, 0.15, 0.1], [0.1, 0.15, 0.2, 0.25, 0.3]])
     covered = 0
     for _ in range(trials):
         counts = rng.multinomial(2000, before)
-        learned = np.stack([rng.multinomial(count, row) + 0.1 for count, row in zip(counts, given, strict=True)])
+        learned = np.stack(
+            [rng.multinomial(count, row) + 0.1 for count, row in zip(counts, given, strict=True)]
+        )
         codes = np.repeat(np.arange(5), rng.multinomial(500, now @ given))
         log_given = np.log(learned[:, codes] / learned.sum(axis=1, keepdims=True)).T
         _, low, high, _ = estimate(log_given, counts / 2000, 0.95, 2000)
         covered += bool(low[1] <= now[1] <= high[1])
-    assert binomial_bounds.at_least(trials, 0.95) <= covered <= binomial_bounds.at_most(trials, 0.95)
+    assert (
+        binomial_bounds.at_least(trials, 0.95) <= covered <= binomial_bounds.at_most(trials, 0.95)
+    )
 
 
 def test_labels_are_shown_in_one_line():
     found = LabelShift(("a\nb", "\x1b[31mred"), *np.full((4, 2), 0.5), 1.0, 10, 0.95)
-    assert [line.partition(": ")[0] for line in str(found).splitlines()[1:]] == ["  a\\nb", "  \\x1b[31mred"]
+    assert [line.partition(": ")[0] for line in str(found).splitlines()[1:]] == [
+        "  a\\nb",
+        "  \\x1b[31mred",
+    ]
 
 
 def test_bad_input_is_refused(detector):
     fitted, ill = detector
     with pytest.raises(ValueError, match="`label` names the column 'well', expected one of 'ill'"):
         hld.label_shift(fitted, ill, "well")
-    with pytest.raises(ValueError, match="`confidence` must be a finite number above 0 and below 1"):
+    with pytest.raises(
+        ValueError, match="`confidence` must be a finite number above 0 and below 1"
+    ):
         hld.label_shift(fitted, ill, "ill", confidence=1)
-    with pytest.raises(TypeError, match="`detector` must be a fitted HLDDetector, found HLDDetector"):
+    with pytest.raises(
+        TypeError, match="`detector` must be a fitted HLDDetector, found HLDDetector"
+    ):
         hld.label_shift(hld.HLDDetector(), ill, "ill")
 
 
@@ -152,12 +203,14 @@ def test_bad_input_is_refused(detector):
 def test_a_label_that_no_row_can_have_has_no_rows_and_the_others_keep_intervals(least):
     """All ends of intervals had been NaN."""
     apart = draws(300, [0.4, 0.4, 0.2], 0)[:, :2]
-    q, lower, upper, pvalue = estimate(np.column_stack([apart, np.full(300, least)]), np.array([0.3, 0.3, 0.4]), 0.95)
+    q, lower, upper, pvalue = estimate(
+        np.column_stack([apart, np.full(300, least)]), np.array([0.3, 0.3, 0.4]), 0.95
+    )
     two = estimate(apart, np.array([0.5, 0.5]), 0.95)
     np.testing.assert_allclose(q[:2], two[0], atol=1e-6)
     assert q[2] == 0
     assert lower[2] == 0
-    wider = (upper - lower)[:2] / (two[2] - two[1])    # as the third label might be less than none
+    wider = (upper - lower)[:2] / (two[2] - two[1])  # as the third label might be less than none
     assert ((wider >= 1) & (wider < 2)).all()
     assert pvalue < 1e-6
     everyone = estimate(np.array([[0.0, least]] * 10), np.array([0.5, 0.5]), 0.95, 100)
@@ -186,8 +239,12 @@ def test_a_label_that_training_did_not_have_has_no_rows():
     table = {"label": label, "copy": np.where(rng.random(600) < 0.9, label, "r")}
     wider = {"label": [*label, "z", "z"], "copy": [*table["copy"], "p", "q"]}
     schema = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit(wider).schema_
-    fitted = hld.HLDDetector(num_epochs=20, pseudocount=0, num_resamples=99, schema=schema).fit(table)
+    fitted = hld.HLDDetector(num_epochs=20, pseudocount=0, num_resamples=99, schema=schema).fit(
+        table
+    )
     found = hld.label_shift(fitted, {"copy": table["copy"]}, "label")
     assert (found.labels, found.before[2], found.now[2]) == (("p", "q", "z"), 0, 0)
-    np.testing.assert_allclose(found.now[:2], [(label == "p").mean(), (label == "q").mean()], atol=0.05)
+    np.testing.assert_allclose(
+        found.now[:2], [(label == "p").mean(), (label == "q").mean()], atol=0.05
+    )
     assert found.pvalue > 0.05

@@ -1,4 +1,5 @@
 """E[L(x, Y) | X = x] against enumeration over all completions, on every circuit of the zoo, with and without holes."""
+
 import naive
 import numpy as np
 import pytest
@@ -46,7 +47,9 @@ def test_holes_are_summed_out_on_both_sides(name):
                 continue
             holed = np.where(row >= 0, states[agree], -1)  # the same holes in every completion
             expected = p[agree] @ naive.node_values(circuit, holed) / p[agree].sum()
-            np.testing.assert_allclose(own, naive.node_values(circuit, row[None])[0] - expected, atol=1e-13)
+            np.testing.assert_allclose(
+                own, naive.node_values(circuit, row[None])[0] - expected, atol=1e-13
+            )
 
 
 def test_nodes_over_covariates_have_no_residual_and_rows_do_not_depend_on_each_other():
@@ -57,5 +60,10 @@ def test_nodes_over_covariates_have_no_residual_and_rows_do_not_depend_on_each_o
     within = [given[circuit.scope(int(j))].all() for j in nodes]
     assert (found[:, within] == 0).all()
     assert np.abs(found[:, ~np.array(within)]).max() > 0.01
-    np.testing.assert_allclose(np.concatenate([residuals(circuit, nodes, rows[i:i + 7], given)
-                                               for i in range(0, 40, 7)]), found, atol=1e-15)
+    np.testing.assert_allclose(
+        np.concatenate(
+            [residuals(circuit, nodes, rows[i : i + 7], given) for i in range(0, 40, 7)]
+        ),
+        found,
+        atol=1e-15,
+    )

@@ -1,4 +1,5 @@
 """Single rows given covariates: ranks among the rows of the reference, which keep the level whatever residuals are."""
+
 from dataclasses import replace
 
 import binomial_bounds
@@ -27,12 +28,16 @@ def test_single_rows_keep_the_level_where_residuals_are_large_in_few_rows(inner,
         row = rare(1, rng)
         for by_law in found:
             one = replace(test, singles=np.zeros(0)) if by_law else test
-            object.__setattr__(one, "covariate_pvalue", lambda batch: 1.0)  # which costs most of the time
+            object.__setattr__(
+                one, "covariate_pvalue", lambda batch: 1.0
+            )  # which costs most of the time
             found[by_law].append(one(row).pvalue)
     for alpha in (0.1, 0.05, 0.02):
         assert sum(p <= alpha for p in found[False]) <= binomial_bounds.at_most(trials, alpha)
     assert sum(p <= 0.1 for p in found[True]) > binomial_bounds.at_most(trials, 0.1)
-    assert sum(p <= 0.3 for p in found[False]) >= binomial_bounds.at_least(trials, 0.1)  # nor is it no test
+    assert sum(p <= 0.3 for p in found[False]) >= binomial_bounds.at_least(
+        trials, 0.1
+    )  # nor is it no test
 
 
 def test_rows_are_judged_as_if_they_had_not_been_in_the_reference(inner, monkeypatch):
@@ -43,9 +48,12 @@ def test_rows_are_judged_as_if_they_had_not_been_in_the_reference(inner, monkeyp
     assert len(test.singles) == 60
     without = []
     for i in range(60):
-        one = replace(conditional_test(inner, np.delete(reference, i, axis=0), GIVEN, seed=0), singles=np.zeros(0))
+        one = replace(
+            conditional_test(inner, np.delete(reference, i, axis=0), GIVEN, seed=0),
+            singles=np.zeros(0),
+        )
         object.__setattr__(one, "covariate_pvalue", lambda batch: 1.0)
-        without.append(one(reference[i:i + 1]).pvalue)
+        without.append(one(reference[i : i + 1]).pvalue)
     np.testing.assert_allclose(test.singles, np.sort(without), atol=0.05)
 
 
@@ -70,8 +78,12 @@ def test_files_hold_the_ranks_and_older_ones_do_not(inner):
 
 def test_rows_that_alone_decide_what_is_subtracted_are_left_out():
     n = MOST_ROWS + 500
-    found, rows = single_pvalues(lambda rows, shown, leverage: rows.max(axis=(1, 2)), np.full((n, 1), 0.25),
-                                 np.ones((n, 1), bool), np.where(np.arange(n) < 3, 1.0, 0.5))
+    found, rows = single_pvalues(
+        lambda rows, shown, leverage: rows.max(axis=(1, 2)),
+        np.full((n, 1), 0.25),
+        np.ones((n, 1), bool),
+        np.where(np.arange(n) < 3, 1.0, 0.5),
+    )
     assert found.tolist() == [0.5] * MOST_ROWS
     assert len(set(rows.tolist())) == MOST_ROWS
     assert rows.min() == 3
@@ -87,7 +99,9 @@ def test_many_groups_are_judged_as_one_by_one(inner, holes, monkeypatch):
     test = conditional_test(inner, reference, GIVEN, seed=0)
     monkeypatch.setattr(single_rows, "BLOCK_VALUES", 1)
     alone = conditional_test(inner, reference, GIVEN, seed=0)
-    for one, other in zip((test.singles, *test.several), (alone.singles, *alone.several), strict=True):
+    for one, other in zip(
+        (test.singles, *test.several), (alone.singles, *alone.several), strict=True
+    ):
         assert len(one) > 80
         np.testing.assert_allclose(one, other, rtol=1e-9)
     rows = rng.normal(size=(7, 3, len(inner.nodes))) * test.stds
@@ -113,7 +127,9 @@ def test_rows_that_show_what_few_others_do_keep_the_level(monkeypatch):
         test = conditional_test(inner, reference, GIVEN, seed=0)
         for without in found:
             one = replace(test, bits=test.bits[:0]) if without else test
-            object.__setattr__(one, "covariate_pvalue", lambda batch: 1.0)  # which costs most of the time
+            object.__setattr__(
+                one, "covariate_pvalue", lambda batch: 1.0
+            )  # which costs most of the time
             found[without].append(one(row).pvalue)
     for alpha in (0.1, 0.3):
         assert sum(p <= alpha for p in found[False]) <= binomial_bounds.at_most(trials, alpha)

@@ -1,4 +1,5 @@
 """Batches on a cluster: sums and verdicts are those of the rows together."""
+
 import numpy as np
 import pytest
 
@@ -17,7 +18,9 @@ OPTIONS = {"num_latents": 2, "num_epochs": 6, "num_resamples": 99}
 
 def test_sums_on_partitions_are_those_of_the_table(table):
     detector = HLDDetector(**OPTIONS).fit(table)
-    summary = hld.dask.summarize(detector, dask.dataframe.from_pandas(table.iloc[:90], npartitions=11))
+    summary = hld.dask.summarize(
+        detector, dask.dataframe.from_pandas(table.iloc[:90], npartitions=11)
+    )
     assert summary.num_rows == 90
     np.testing.assert_allclose(summary.means, detector.summarize(table.iloc[:90]).means, rtol=1e-12)
 
@@ -39,12 +42,16 @@ def test_of_long_batches_sums_are_exact_and_rows_a_sample(table, monkeypatch):
         result = hld.dask.judge(detector, dask.dataframe.from_pandas(table, npartitions=7))
     assert result.num_samples == 600
     np.testing.assert_allclose(result.deltas, whole.deltas, rtol=1e-9, atol=1e-13)
-    assert [one.observed.tolist() for one in result.columns] == [one.observed.tolist() for one in whole.columns]
+    assert [one.observed.tolist() for one in result.columns] == [
+        one.observed.tolist() for one in whole.columns
+    ]
 
 
 def test_partitions_without_rows_count_nothing(table):
     detector = HLDDetector(**OPTIONS).fit(table)
-    result = hld.dask.judge(detector, [dask.delayed(part) for part in (table[:0], table[:40], table[:0], table[40:90])])
+    result = hld.dask.judge(
+        detector, [dask.delayed(part) for part in (table[:0], table[:40], table[:0], table[40:90])]
+    )
     assert result.to_dict() == detector.test(table[:90]).to_dict()
     with pytest.raises(ValueError, match="`table` has no rows: at least one is needed"):
         hld.dask.judge(detector, [dask.delayed(table[:0])] * 2)
@@ -60,5 +67,7 @@ def test_detectors_are_checked_before_any_work(function):
 
 def test_groups_need_the_rows_together(table):
     detector = HLDDetector(**OPTIONS).fit(table, groups=np.arange(600) % 60)
-    with pytest.raises(ValueError, match="`detector` was fitted with `groups`, `order` or `covariates`"):
+    with pytest.raises(
+        ValueError, match="`detector` was fitted with `groups`, `order` or `covariates`"
+    ):
         hld.dask.judge(detector, dask.dataframe.from_pandas(table, npartitions=2))

@@ -1,4 +1,5 @@
 """Tables in partitions: what they are made of, their rows, and what is refused."""
+
 import sys
 
 import numpy as np
@@ -19,14 +20,22 @@ FRAME = pd.DataFrame(ROWS, columns=["a", "b", "c"])
 
 def test_without_dask_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "dask", None)
-    with pytest.raises(ImportError, match=r"tables on a cluster need Dask: pip install 'hld\[dask\]'"):
+    with pytest.raises(
+        ImportError, match=r"tables on a cluster need Dask: pip install 'hld\[dask\]'"
+    ):
         hld.dask.fit(None)
 
 
-@pytest.mark.parametrize("table", [
-    dask.dataframe.from_pandas(FRAME, npartitions=3), dask.array.from_array(ROWS, chunks=(4, 2)),
-    [dask.delayed(FRAME[:4]), dask.delayed(FRAME[4:4]), dask.delayed(FRAME[4:])],
-    (dask.delayed(ROWS[:9]), dask.delayed(ROWS[9:]))], ids=["frame", "array", "frames", "arrays"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        dask.dataframe.from_pandas(FRAME, npartitions=3),
+        dask.array.from_array(ROWS, chunks=(4, 2)),
+        [dask.delayed(FRAME[:4]), dask.delayed(FRAME[4:4]), dask.delayed(FRAME[4:])],
+        (dask.delayed(ROWS[:9]), dask.delayed(ROWS[9:])),
+    ],
+    ids=["frame", "array", "frames", "arrays"],
+)
 def test_pieces_are_those_of_the_table_in_its_order(table):
     """Arrays are cut by rows only, however they were cut."""
     pieces = partitions_of(table)
@@ -37,8 +46,11 @@ def test_pieces_are_those_of_the_table_in_its_order(table):
 
 @pytest.mark.parametrize("kind", ["array", "pandas", "polars"])
 def test_rows_are_picked_left_out_and_joined_again(kind):
-    piece = {"array": lambda: ROWS, "pandas": lambda: FRAME.set_index(FRAME["a"] % 2),
-             "polars": lambda: pytest.importorskip("polars").from_pandas(FRAME)}[kind]()
+    piece = {
+        "array": lambda: ROWS,
+        "pandas": lambda: FRAME.set_index(FRAME["a"] % 2),
+        "polars": lambda: pytest.importorskip("polars").from_pandas(FRAME),
+    }[kind]()
     some, others = picked(piece, np.array([1, 4, 9])), without_rows(piece, np.array([1, 4, 9]))
     assert type(some) is type(others) is type(joined([some, others])) is type(piece)
     np.testing.assert_array_equal(np.asarray(some), ROWS[[1, 4, 9]])
@@ -49,35 +61,56 @@ def test_rows_are_picked_left_out_and_joined_again(kind):
 
 def test_columns_of_polars_may_be_empty_or_whole_numbers_in_one_piece():
     polars = pytest.importorskip("polars")
-    pieces = [{"a": [None, None], "k": ["x", None]}, {"a": [1, 2], "k": [None, None]},
-              {"a": [0.5, None], "k": ["y", "x"]}]
+    pieces = [
+        {"a": [None, None], "k": ["x", None]},
+        {"a": [1, 2], "k": [None, None]},
+        {"a": [0.5, None], "k": ["y", "x"]},
+    ]
     whole = joined([polars.DataFrame(piece) for piece in pieces])
     assert whole["a"].to_list() == [None, None, 1.0, 2.0, 0.5, None]
     assert whole["k"].to_list() == ["x", None, None, None, "y", "x"]
-    assert hld.dask.fit([dask.delayed(polars.DataFrame(pieces[at])) for at in (0, 1, 2) * 9],
-                        hld.HLDDetector(num_latents=2, num_epochs=2, rng=0), sample_rows=40).num_train_ == 54
+    assert (
+        hld.dask.fit(
+            [dask.delayed(polars.DataFrame(pieces[at])) for at in (0, 1, 2) * 9],
+            hld.HLDDetector(num_latents=2, num_epochs=2, rng=0),
+            sample_rows=40,
+        ).num_train_
+        == 54
+    )
 
 
 @pytest.mark.parametrize("cells", [["x", "y"], [True, False]])
 def test_columns_of_polars_whose_types_do_not_mix_are_refused_by_name(cells):
     polars = pytest.importorskip("polars")
-    with pytest.raises(TypeError, match=r"`table` column 'a' is of type Int64 in one partition and of .* in another"):
+    with pytest.raises(
+        TypeError,
+        match=r"`table` column 'a' is of type Int64 in one partition and of .* in another",
+    ):
         joined([polars.DataFrame({"a": [1, 2]}), polars.DataFrame({"a": cells})])
 
 
 def test_pieces_that_no_rows_can_be_picked_from_are_refused_when_fitting():
     """A dictionary had as many rows as columns, and was "unhashable type: 'numpy.ndarray'"."""
     for piece in ({"a": [1, 2]}, [[1, 2], [2, 1]], "abc"):
-        with pytest.raises(TypeError, match=f"`table` must have pieces that are data frames or arrays, found "
-                                            f"{type(piece).__name__}: convert them"):
+        with pytest.raises(
+            TypeError,
+            match=f"`table` must have pieces that are data frames or arrays, found "
+            f"{type(piece).__name__}: convert them",
+        ):
             hld.dask.fit([dask.delayed(piece)])
 
 
-@pytest.mark.parametrize(("table", "error", "words"), [
-    (FRAME, TypeError, "found DataFrame: a table in memory needs no cluster"), (None, TypeError, "found NoneType"),
-    ([dask.delayed(ROWS), ROWS], TypeError, "found list"), ([], ValueError, "`table` has no partition"),
-    (dask.array.zeros((3,)), ValueError, "`table` must have two dimensions, found 1"),
-    (dask.array.zeros((3, 2, 2)), ValueError, "`table` must have two dimensions, found 3")])
+@pytest.mark.parametrize(
+    ("table", "error", "words"),
+    [
+        (FRAME, TypeError, "found DataFrame: a table in memory needs no cluster"),
+        (None, TypeError, "found NoneType"),
+        ([dask.delayed(ROWS), ROWS], TypeError, "found list"),
+        ([], ValueError, "`table` has no partition"),
+        (dask.array.zeros((3,)), ValueError, "`table` must have two dimensions, found 1"),
+        (dask.array.zeros((3, 2, 2)), ValueError, "`table` must have two dimensions, found 3"),
+    ],
+)
 def test_what_has_no_partitions_is_refused(table, error, words):
     with pytest.raises(error, match=words):
         partitions_of(table)

@@ -1,4 +1,5 @@
 """The test as C: compiled, called, and compared with the library to 1e-9."""
+
 import ctypes
 import itertools
 import pathlib
@@ -23,32 +24,62 @@ EVIL = ["*/ int x;", "a\\", "??/", "\u2028\n", 'q"']
 def table(rng, number, shift=0.0):
     """Levels with names that would break C, and numbers."""
     kind = rng.integers(0, 5, number)
-    return {"*/ column": np.array(EVIL, dtype=object)[kind], "n": (kind + rng.normal(size=number) + shift),
-            "k": (kind + rng.integers(0, 2, number)) % 4}
+    return {
+        "*/ column": np.array(EVIL, dtype=object)[kind],
+        "n": (kind + rng.normal(size=number) + shift),
+        "k": (kind + rng.integers(0, 2, number)) % 4,
+    }
 
 
 @pytest.fixture(scope="module", params=["default", "one metric", "circuit", "tolerance", "normal"])
 def detector(request):
-    options = {"default": {"metric": "likelihoods"}, "one metric": {"metric": "whitened"},
-               "tolerance": {"tolerance": 0.05, "metric": "likelihoods"},
-               "circuit": {"reference": "circuit", "metric": "euclidean", "null": "exact"},
-               "normal": {"reference": "circuit", "metric": "euclidean", "null": "normal"}}[request.param]
-    return hld.HLDDetector(num_latents=3, num_epochs=4, **options).fit(table(np.random.default_rng(0), 600))
+    options = {
+        "default": {"metric": "likelihoods"},
+        "one metric": {"metric": "whitened"},
+        "tolerance": {"tolerance": 0.05, "metric": "likelihoods"},
+        "circuit": {"reference": "circuit", "metric": "euclidean", "null": "exact"},
+        "normal": {"reference": "circuit", "metric": "euclidean", "null": "normal"},
+    }[request.param]
+    return hld.HLDDetector(num_latents=3, num_epochs=4, **options).fit(
+        table(np.random.default_rng(0), 600)
+    )
 
 
 def compiled(detector, folder):
     """The function of a detector's source."""
     (folder / "model.c").write_text(c_source(detector), encoding="ascii")
-    subprocess.run([CC, "-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC", "-o",
-                    folder / "model.so", folder / "model.c", "-lm"], check=True, timeout=120)
+    subprocess.run(
+        [
+            CC,
+            "-std=c99",
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-pedantic",
+            "-shared",
+            "-fPIC",
+            "-o",
+            folder / "model.so",
+            folder / "model.c",
+            "-lm",
+        ],
+        check=True,
+        timeout=120,
+    )
     library, plan = ctypes.CDLL(str(folder / "model.so")), plan_of(detector)
 
     def call(codes):
         codes = np.ascontiguousarray(codes, dtype=np.int32)
-        means, distances, pvalues, pvalue = (np.zeros(n) for n in (len(plan.chosen), *[len(plan.metrics)] * 2, 1))
-        status = library.hld_test(*[ctypes.c_void_p(codes.ctypes.data), ctypes.c_long(len(codes))],
-                                  *(ctypes.c_void_p(a.ctypes.data) for a in (means, distances, pvalues, pvalue)))
+        means, distances, pvalues, pvalue = (
+            np.zeros(n) for n in (len(plan.chosen), *[len(plan.metrics)] * 2, 1)
+        )
+        status = library.hld_test(
+            *[ctypes.c_void_p(codes.ctypes.data), ctypes.c_long(len(codes))],
+            *(ctypes.c_void_p(a.ctypes.data) for a in (means, distances, pvalues, pvalue)),
+        )
         return status, means, distances, pvalues, float(pvalue[0])
+
     return call, plan
 
 
@@ -67,10 +98,15 @@ def test_what_c_computes_is_what_the_library_computes(detector, tmp_path):
     for codes in batches(detector, plan):
         status, means, distances, pvalues, pvalue = call(codes)
         expected = detector.test_.judge(detector.test_.vectors.mean(codes), len(codes))
-        np.testing.assert_allclose(means, detector.test_.vectors.mean(codes), rtol=1e-12, atol=1e-300)
+        np.testing.assert_allclose(
+            means, detector.test_.vectors.mean(codes), rtol=1e-12, atol=1e-300
+        )
         deltas = means - detector.test_.mean
-        np.testing.assert_allclose(distances, [metric.squared(deltas) ** 0.5 for metric in
-                                               detector.test_.calibration.metrics], rtol=1e-9)
+        np.testing.assert_allclose(
+            distances,
+            [metric.squared(deltas) ** 0.5 for metric in detector.test_.calibration.metrics],
+            rtol=1e-9,
+        )
         if not plan.least_rows:
             assert (status, np.isnan(pvalue)) == (1, True)
             continue
@@ -117,7 +153,9 @@ def test_sums_of_many_rows_are_as_exact_as_those_of_few(tmp_path):
     call, _ = compiled(detector, tmp_path)
     codes = detector.encoder_.encode(table(np.random.default_rng(1), 400_000, 3.0))[0]
     _, means, _, _, pvalue = call(codes)
-    distinct, counts = np.unique(codes, axis=0, return_counts=True)     # whose weighted sum has few rounding errors
+    distinct, counts = np.unique(
+        codes, axis=0, return_counts=True
+    )  # whose weighted sum has few rounding errors
     expected = counts @ detector.test_.vectors.rows(distinct) / len(codes)
     np.testing.assert_allclose(means, expected, rtol=2e-15)
     assert pvalue == pytest.approx(detector.test_.judge(expected, len(codes)).pvalue, rel=1e-9)
@@ -131,15 +169,34 @@ def test_tails_of_one_large_eigenvalue_and_many_small_ones_are_those_of_the_libr
     detector = hld.load(FIXTURES / "detector-v1-circuit.hld")
     wrapper = "double tail(double *v, double *n, int k, double q) { return hld_tail(v, n, k, q); }"
     (tmp_path / "tail.c").write_text(c_source(detector) + wrapper, encoding="ascii")
-    subprocess.run([CC, "-std=c99", "-O2", "-shared", "-fPIC", "-o", tmp_path / "tail.so", tmp_path / "tail.c", "-lm"],
-                   check=True, timeout=120)
+    subprocess.run(
+        [
+            CC,
+            "-std=c99",
+            "-O2",
+            "-shared",
+            "-fPIC",
+            "-o",
+            tmp_path / "tail.so",
+            tmp_path / "tail.c",
+            "-lm",
+        ],
+        check=True,
+        timeout=120,
+    )
     function = ctypes.CDLL(str(tmp_path / "tail.so")).tail
     function.restype = ctypes.c_double
-    for small, counts in itertools.product((0.9, 0.5, 0.1, 0.01, 1e-6), ([0.1, 10.0], [1.0, 100.0], [1.0, 5000.0],
-                                                                        [10.0, 1000.0])):
+    for small, counts in itertools.product(
+        (0.9, 0.5, 0.1, 0.01, 1e-6), ([0.1, 10.0], [1.0, 100.0], [1.0, 5000.0], [10.0, 1000.0])
+    ):
         pair = [(ctypes.c_double * 2)(*numbers) for numbers in ([1.0, small], counts)]
         law = gchi2.prepare([1.0, small], counts)
         for p in (0.999, 0.9, 0.5, 0.1, 1e-2, 1e-3, 1e-6, 1e-50, 1e-200):
             q = gchi2.isf(p, law)
-            assert function(*pair, 2, ctypes.c_double(q)) == pytest.approx(p, rel=1e-9), (small, counts)
-        assert {function(*pair, 2, ctypes.c_double(q)) for q in (2e4, 1e16, 1e17, 1e300, np.inf)} == {0.0}
+            assert function(*pair, 2, ctypes.c_double(q)) == pytest.approx(p, rel=1e-9), (
+                small,
+                counts,
+            )
+        assert {
+            function(*pair, 2, ctypes.c_double(q)) for q in (2e4, 1e16, 1e17, 1e300, np.inf)
+        } == {0.0}

@@ -1,4 +1,5 @@
 """ONNX graphs node by node: what they compute, and which constants they hold."""
+
 import numpy as np
 import pytest
 
@@ -18,13 +19,26 @@ def test_operations_compute_what_their_names_say(rng):
     found, twice = reference.ReferenceEvaluator(model).run(None, {"x": x})
     np.testing.assert_allclose(found, x @ [1.0, 2.0, 3.0] + 0.5, rtol=1e-14)
     np.testing.assert_array_equal(twice, np.concatenate([found, found]))
-    assert (model.ir_version, model.opset_import[0].version, model.doc_string) == (IR_VERSION, OPSET, "words")
+    assert (model.ir_version, model.opset_import[0].version, model.doc_string) == (
+        IR_VERSION,
+        OPSET,
+        "words",
+    )
     assert len({name for node in graph.nodes for name in node.output}) == len(graph.nodes)
 
 
-@pytest.mark.parametrize(("value", "dtype"), [
-    (2, np.int64), (np.array([1, 2], np.uint8), np.int64), (0.1, np.float64), (np.float32(0.1), np.float32),
-    (np.ones((2, 3), np.float16), np.float64), (np.zeros((0, 2)), np.float64), ([[1.5]], np.float64)])
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [
+        (2, np.int64),
+        (np.array([1, 2], np.uint8), np.int64),
+        (0.1, np.float64),
+        (np.float32(0.1), np.float32),
+        (np.ones((2, 3), np.float16), np.float64),
+        (np.zeros((0, 2)), np.float64),
+        ([[1.5]], np.float64),
+    ],
+)
 def test_constants_keep_their_shape_and_have_a_type_of_the_graph(value, dtype):
     graph = Graph()
     graph.constant(value)

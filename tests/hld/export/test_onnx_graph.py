@@ -1,4 +1,5 @@
 """The test as an ONNX graph: run by onnxruntime, and compared with the library to 1e-9."""
+
 import numpy as np
 import pytest
 
@@ -10,18 +11,32 @@ onnxruntime = pytest.importorskip("onnxruntime")
 
 def table(rng, number, shift=0.0):
     kind = rng.integers(0, 5, number)
-    return {"a": kind, "n": kind + rng.normal(size=number) + shift, "k": (kind + rng.integers(0, 2, number)) % 4}
+    return {
+        "a": kind,
+        "n": kind + rng.normal(size=number) + shift,
+        "k": (kind + rng.integers(0, 2, number)) % 4,
+    }
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("options", [
-    {"metric": "likelihoods"}, {"metric": "whitened"},
-    {"reference": "circuit", "metric": "euclidean", "null": "exact"}, {"metric": "likelihoods", "tolerance": 0.05},
-    {"reference": "circuit", "metric": "euclidean", "null": "normal"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"metric": "likelihoods"},
+        {"metric": "whitened"},
+        {"reference": "circuit", "metric": "euclidean", "null": "exact"},
+        {"metric": "likelihoods", "tolerance": 0.05},
+        {"reference": "circuit", "metric": "euclidean", "null": "normal"},
+    ],
+    ids=str,
+)
 def test_what_the_graph_computes_is_what_the_library_computes(options):
     from hld.export.onnx_graph import onnx_model
     from hld.export.plan import plan_of
-    detector = hld.HLDDetector(num_latents=3, num_epochs=4, **options).fit(table(np.random.default_rng(0), 600))
+
+    detector = hld.HLDDetector(num_latents=3, num_epochs=4, **options).fit(
+        table(np.random.default_rng(0), 600)
+    )
     plan, test, rng = plan_of(detector), detector.test_, np.random.default_rng(1)
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads = 1
@@ -36,8 +51,11 @@ def test_what_the_graph_computes_is_what_the_library_computes(options):
             mean = test.vectors.mean(codes)
             expected = test.judge(mean, size)
             np.testing.assert_allclose(means, mean, rtol=1e-12, atol=1e-300)
-            np.testing.assert_allclose(distances, [metric.squared(mean - test.mean) ** 0.5
-                                                   for metric in test.calibration.metrics], rtol=1e-9)
+            np.testing.assert_allclose(
+                distances,
+                [metric.squared(mean - test.mean) ** 0.5 for metric in test.calibration.metrics],
+                rtol=1e-9,
+            )
             assert valid
             if plan.least_rows:
                 np.testing.assert_allclose(pvalues, expected.pvalues, rtol=1e-9, atol=1e-290)
@@ -49,7 +67,11 @@ def test_what_the_graph_computes_is_what_the_library_computes(options):
     for wrong in (-1, plan.columns[1].num_categories):
         codes[2, 1] = wrong
         *_, pvalues, pvalue, valid = session.run(None, {"codes": codes})
-        assert (bool(valid), bool(np.isnan(pvalue)), bool(np.isnan(pvalues).all())) == (False, True, True)
+        assert (bool(valid), bool(np.isnan(pvalue)), bool(np.isnan(pvalues).all())) == (
+            False,
+            True,
+            True,
+        )
     if plan.least_rows > 3:
         assert np.isnan(session.run(["pvalue"], {"codes": codes[3:6]})[0])
 
@@ -58,6 +80,7 @@ def test_what_the_graph_computes_is_what_the_library_computes(options):
 def test_sums_of_many_rows_are_as_exact_as_those_of_few(metric):
     """Runtimes add one by one: 50,000 rows that are all alike had p = 1e-300, and others p-values off by 3e-8."""
     from hld.export.onnx_graph import onnx_model
+
     rng = np.random.default_rng(0)
     alike = [["c", 1]] * 600
     spread = rng.standard_cauchy((600, 1))
@@ -66,7 +89,11 @@ def test_sums_of_many_rows_are_as_exact_as_those_of_few(metric):
         session = onnxruntime.InferenceSession(onnx_model(detector).SerializeToString())
         codes = detector.encoder_.encode(many)[0].astype(np.int64)
         means, pvalue = session.run(["means", "pvalue"], {"codes": codes})
-        distinct, counts = np.unique(codes, axis=0, return_counts=True)     # whose weighted sum has few rounding errors
+        distinct, counts = np.unique(
+            codes, axis=0, return_counts=True
+        )  # whose weighted sum has few rounding errors
         expected = counts @ detector.test_.vectors.rows(distinct) / len(codes)
         np.testing.assert_allclose(means, expected, rtol=4e-15)
-        assert float(pvalue) == pytest.approx(detector.test_.judge(expected, len(codes)).pvalue, rel=1e-9)
+        assert float(pvalue) == pytest.approx(
+            detector.test_.judge(expected, len(codes)).pvalue, rel=1e-9
+        )

@@ -1,4 +1,5 @@
 """What judges batches besides the test of independent rows: written to entries of a file, and read back."""
+
 import numpy as np
 import pytest
 
@@ -6,15 +7,22 @@ import hld
 from hld.files.judges import JUDGES, judge_parts, read_judge
 
 ROWS = np.random.default_rng(0).integers(0, 2, (120, 2))
-FITTED = {"groups": ({}, {"groups": np.repeat(np.arange(20), 6)}), "time": ({}, {"order": "time"}),
-          "covariates": ({"covariates": [0], "metric": "euclidean"}, {})}
+FITTED = {
+    "groups": ({}, {"groups": np.repeat(np.arange(20), 6)}),
+    "time": ({}, {"order": "time"}),
+    "covariates": ({"covariates": [0], "metric": "euclidean"}, {}),
+}
 
 
 @pytest.fixture(scope="module")
 def detectors():
     """A detector for each kind of judge, and one without any."""
-    made = {kind: hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99, **options).fit(ROWS, **fitting)
-            for kind, (options, fitting) in FITTED.items()}
+    made = {
+        kind: hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99, **options).fit(
+            ROWS, **fitting
+        )
+        for kind, (options, fitting) in FITTED.items()
+    }
     return made | {"none": hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit(ROWS)}
 
 
@@ -44,7 +52,9 @@ def test_where_the_test_judges_itself_nothing_is_written(detectors):
 
 @pytest.mark.parametrize("kind", ["rows", "", None, 3, ["groups"], {"groups": 1}, "x" * 500])
 def test_what_is_no_judge_is_refused(detectors, kind):
-    with pytest.raises(ValueError, match="'judge' must be one of groups, time, covariates, found ") as refused:
+    with pytest.raises(
+        ValueError, match="'judge' must be one of groups, time, covariates, found "
+    ) as refused:
         read_judge({"judge": kind}, {}, detectors["none"].test_)
     assert len(str(refused.value)) < 200
 

@@ -1,4 +1,5 @@
 """What fitting learns: from which rows, with which learner, and what becomes of the column of groups."""
+
 import warnings
 
 import numpy as np
@@ -24,22 +25,37 @@ def learned(table, groups=None, order=None, learner=None, **options):
 def table():
     rng = np.random.default_rng(0)
     k = rng.integers(0, 3, 120)
-    return {"k": np.array(["a", "b", "c"])[k], "n": k + rng.integers(0, 2, 120), "day": np.repeat(np.arange(40), 3)}
+    return {
+        "k": np.array(["a", "b", "c"])[k],
+        "n": k + rng.integers(0, 2, 120),
+        "day": np.repeat(np.arange(40), 3),
+    }
 
 
 def watching(seen):
     """A learner that keeps what it was given, and learns as fitting does by itself."""
+
     def learner(start, codes, encoder):
         seen.append((start, codes, encoder))
         circuit, history = pcircuit.fit_em(start, codes, num_epochs=2, pseudocount=0.1)
         return circuit, history, len(codes)
+
     return learner
 
 
 def test_all_is_there_that_a_file_needs(table):
     found, params = learned(table)
-    assert set(found) == {"schema", "test", "judge", "history", "num_train", "offset", "profile", "values",
-                          "new_values"}
+    assert set(found) == {
+        "schema",
+        "test",
+        "judge",
+        "history",
+        "num_train",
+        "offset",
+        "profile",
+        "values",
+        "new_values",
+    }
     header, arrays = detector_parts(params, found)
     assert header["num_train"] == 120
     np.testing.assert_array_equal(arrays["history"], found["history"])
@@ -47,16 +63,24 @@ def test_all_is_there_that_a_file_needs(table):
         found["history"][0] = 0.0
 
 
-@pytest.mark.parametrize(("options", "number"), [({"reference": "training"}, 120), ({"reference": "held-out"}, 60),
-                                                 ({"reference": "circuit"}, 120)])
+@pytest.mark.parametrize(
+    ("options", "number"),
+    [
+        ({"reference": "training"}, 120),
+        ({"reference": "held-out"}, 60),
+        ({"reference": "circuit"}, 120),
+    ],
+)
 def test_a_learner_gets_the_codes_of_the_rows_to_learn_from_and_no_others(table, options, number):
     seen = []
     found, _ = learned(table, learner=watching(seen), **options)
-    (start, codes, encoder), = seen
+    ((start, codes, encoder),) = seen
     assert codes.shape == (number, 3)
     every = sorted(map(tuple, encoder.encode(table)[0].tolist()))
     assert not set(map(tuple, codes.tolist())) - set(every)
-    assert start.num_categories == encoder.num_categories == found["schema"].encoder().num_categories
+    assert (
+        start.num_categories == encoder.num_categories == found["schema"].encoder().num_categories
+    )
     assert found["num_train"] == 120
 
 
@@ -67,14 +91,21 @@ def test_a_learner_that_does_the_same_changes_nothing(table):
         np.testing.assert_array_equal(pcircuit.to_arrays(other["test"].circuit)[name], array)
     assert own["test"].fingerprint == other["test"].fingerprint
     np.testing.assert_array_equal(own["history"], other["history"])
-    assert (own["schema"], own["num_train"], own["offset"]) == (other["schema"], other["num_train"], other["offset"])
+    assert (own["schema"], own["num_train"], own["offset"]) == (
+        other["schema"],
+        other["num_train"],
+        other["offset"],
+    )
 
 
 def test_a_learner_may_learn_from_more_rows_and_keeps_its_history(table):
     history = np.array([-3.0, -2.0])
     for told in (history, [-3.0, -2.0]):
-        found, _ = learned(table, learner=lambda start, codes, encoder, told=told: (start, told, 1000),
-                           reference="held-out")
+        found, _ = learned(
+            table,
+            learner=lambda start, codes, encoder, told=told: (start, told, 1000),
+            reference="held-out",
+        )
         assert found["num_train"] == 60 + 1000  # and 60 rows that are kept
         assert found["history"].tolist() == [-3.0, -2.0]
     history[0] = 0.0  # which had become read-only
@@ -88,15 +119,20 @@ def test_the_column_of_groups_is_left_out_and_a_batch_may_have_it(table, groups)
     assert (column.kind, column.note, column.optional) == (LEFT_OUT, GROUPING, True)
     assert seen[0][2].names == found["schema"].encoder().names == ("k", "n")
     assert found["judge"].kind == "groups"
-    assert found["test"].fingerprint == learned({name: table[name] for name in "kn"}, table["day"])[0][
-        "test"].fingerprint
+    assert (
+        found["test"].fingerprint
+        == learned({name: table[name] for name in "kn"}, table["day"])[0]["test"].fingerprint
+    )
 
 
 def test_a_schema_of_the_whole_table_may_name_the_groups(table):
     whole = hld.TableSchema(tuple(hld.ColumnSchema(name, "categorical") for name in table))
     found, _ = learned(table, "day", schema=whole)
     assert {column.name: column.kind for column in found["schema"].columns} == {
-        "k": "categorical", "n": "categorical", "day": LEFT_OUT}
+        "k": "categorical",
+        "n": "categorical",
+        "day": LEFT_OUT,
+    }
 
 
 def test_groups_are_learned_or_kept_whole(table):
@@ -110,20 +146,47 @@ def test_groups_are_learned_or_kept_whole(table):
 def test_in_order_of_time_the_first_half_is_learned_from(table):
     seen = []
     found, _ = learned({name: table[name] for name in "kn"}, order="time", learner=watching(seen))
-    np.testing.assert_array_equal(seen[0][1], seen[0][2].encode({name: table[name][:60] for name in "kn"})[0])
+    np.testing.assert_array_equal(
+        seen[0][1], seen[0][2].encode({name: table[name][:60] for name in "kn"})[0]
+    )
     assert found["judge"].kind == "time"
 
 
-@pytest.mark.parametrize(("make", "said"), [
-    (lambda t: learned({"k": ["a"]}), "`table` has 1 row: one sample is too few to learn a distribution of"),
-    (lambda t: learned(t, "day", covariates=["k"]), "`groups` and `covariates` answer different questions: fit one"),
-    (lambda t: learned(t, order="time", covariates=["k"]), "`order` and `covariates` answer different questions"),
-    (lambda t: learned(t, "day", tolerance=0.3), "`tolerance` is for batches of independent rows: with `groups` no"),
-    (lambda t: learned(t, order="time", tolerance=0.3), "`tolerance` .* with `order` no drift is tolerated"),
-    (lambda t: learned(t, covariates=["k"], tolerance=0.3), "`tolerance` .* with `covariates` no drift is tolerated"),
-    (lambda t: learned(t, "week"), "`groups` names the column 'week'"),
-    (lambda t: learned(t, "day", reference="training"), "`groups` are compared with groups that nothing was learned"),
-    (lambda t: learned(t, categorical=["x"]), "'x'")])
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (
+            lambda t: learned({"k": ["a"]}),
+            "`table` has 1 row: one sample is too few to learn a distribution of",
+        ),
+        (
+            lambda t: learned(t, "day", covariates=["k"]),
+            "`groups` and `covariates` answer different questions: fit one",
+        ),
+        (
+            lambda t: learned(t, order="time", covariates=["k"]),
+            "`order` and `covariates` answer different questions",
+        ),
+        (
+            lambda t: learned(t, "day", tolerance=0.3),
+            "`tolerance` is for batches of independent rows: with `groups` no",
+        ),
+        (
+            lambda t: learned(t, order="time", tolerance=0.3),
+            "`tolerance` .* with `order` no drift is tolerated",
+        ),
+        (
+            lambda t: learned(t, covariates=["k"], tolerance=0.3),
+            "`tolerance` .* with `covariates` no drift is tolerated",
+        ),
+        (lambda t: learned(t, "week"), "`groups` names the column 'week'"),
+        (
+            lambda t: learned(t, "day", reference="training"),
+            "`groups` are compared with groups that nothing was learned",
+        ),
+        (lambda t: learned(t, categorical=["x"]), "'x'"),
+    ],
+)
 def test_what_cannot_be_learned_is_refused(table, make, said):
     with pytest.raises(ValueError, match=said):
         make(table)

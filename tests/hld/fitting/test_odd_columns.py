@@ -1,4 +1,5 @@
 """What `fit` says of columns: clocks are named once, unless somebody asked for them."""
+
 import datetime
 import re
 import warnings
@@ -30,7 +31,8 @@ def test_columns_by_which_the_rows_are_sorted_are_named(table):
     assert said(table) == [
         "`table` has columns of dates by which its rows are sorted, or nearly: 'when', 'day'; later batches lie "
         "beyond them whatever else they show: leave them out, or learn their days of the week and hours by "
-        "`hld.calendar_columns`"]
+        "`hld.calendar_columns`"
+    ]
 
 
 def test_nothing_is_said_of_dates_in_another_order_or_of_a_single_day():
@@ -38,32 +40,57 @@ def test_nothing_is_said_of_dates_in_another_order_or_of_a_single_day():
     assert said(TABLE[["x"]].assign(day="2024-01-01")) == []
 
 
-@pytest.mark.parametrize("options", [
-    {"continuous": ["when", "day"]}, {"categorical": ["day"], "continuous": [0]},
-    {"schema": TableSchema((*calendar_columns("when"), *calendar_columns("day", ["weekday"], keep=True)))}],
-    ids=["continuous", "by position", "calendar"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"continuous": ["when", "day"]},
+        {"categorical": ["day"], "continuous": [0]},
+        {
+            "schema": TableSchema(
+                (*calendar_columns("when"), *calendar_columns("day", ["weekday"], keep=True))
+            )
+        },
+    ],
+    ids=["continuous", "by position", "calendar"],
+)
 def test_nothing_is_said_of_columns_that_were_asked_for(options):
     assert said(TABLE, **options) == []
 
 
 def test_a_clock_with_holes_and_without_names():
-    cells = [[datetime.datetime(2024, 1, 1) + datetime.timedelta(hours=i) if i % 5 else None, i % 3] for i in range(N)]
+    cells = [
+        [datetime.datetime(2024, 1, 1) + datetime.timedelta(hours=i) if i % 5 else None, i % 3]
+        for i in range(N)
+    ]
     assert [one[:77] for one in said(cells)] == [
-        "`table` has columns of dates by which its rows are sorted, or nearly: 'x0'; l"]
+        "`table` has columns of dates by which its rows are sorted, or nearly: 'x0'; l"
+    ]
 
 
 def test_records_that_come_in_nearly_in_order_are_named_too():
     """As scheduled flights in the order of their departure, or a log to which rows are late."""
     late = HOURS + pd.to_timedelta(RNG.integers(0, 24, N), unit="h")
     assert "nearly: 'when'; later" in said(TABLE[["x"]].assign(when=late))[0]
-    assert said(TABLE[["x"]].assign(when=HOURS + pd.to_timedelta(RNG.integers(0, 2000, N), unit="h"))) == []
+    assert (
+        said(TABLE[["x"]].assign(when=HOURS + pd.to_timedelta(RNG.integers(0, 2000, N), unit="h")))
+        == []
+    )
     few = TABLE[["x"]].head(12).assign(when=HOURS[[0, 2, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11]])
     assert not any("sorted" in one for one in said(few))
 
 
-@pytest.mark.parametrize(("known", "is_named"), [
-    ([1, 2], False), ([2, 1], False), ([1, 2, 3, 4, 5, 6], False), ([7, 6, 5, 4, 3, 2, 1], True),
-    ([1, 1, 1, 1, 1, 2, 2], False), ([1] * 6 + [2] * 6, False), ([1] * 7 + [2] * 7, True)])
+@pytest.mark.parametrize(
+    ("known", "is_named"),
+    [
+        ([1, 2], False),
+        ([2, 1], False),
+        ([1, 2, 3, 4, 5, 6], False),
+        ([7, 6, 5, 4, 3, 2, 1], True),
+        ([1, 1, 1, 1, 1, 2, 2], False),
+        ([1] * 6 + [2] * 6, False),
+        ([1] * 7 + [2] * 7, True),
+    ],
+)
 def test_nothing_is_said_of_so_few_dates_that_they_may_be_in_order_by_chance(known, is_named):
     """Random orders have 2, 6, 7 dates oldest or newest first with probability 1, 1/360, 1/2520; 6 + 6 with 1/462."""
     ended = [f"2024-01-{day:02}" for day in known] + [None] * (N - len(known))
@@ -72,16 +99,19 @@ def test_nothing_is_said_of_so_few_dates_that_they_may_be_in_order_by_chance(kno
 
 
 @pytest.mark.parametrize("form", ["%m/%d/%Y", "%d-%m-%Y 12:30"])
-@pytest.mark.parametrize(("count", "done"), [(N, "left out, as most are in one row only"),
-                                             (N // 8, "each text a level of its own")])
+@pytest.mark.parametrize(
+    ("count", "done"),
+    [(N, "left out, as most are in one row only"), (N // 8, "each text a level of its own")],
+)
 def test_dates_that_are_not_read_are_told_alike_with_repeats_and_without(form, count, done):
     """Unique ones had been called such as only tell rows apart, of others nothing was said."""
     days = pd.date_range("2017-01-02", periods=count).strftime(form).tolist()
     example = min(days)
-    table = TABLE[["x"]].assign(when=(days * 8)[:N - 2] + ["never", None])
+    table = TABLE[["x"]].assign(when=(days * 8)[: N - 2] + ["never", None])
     assert said(table) == [
         "`table` has columns of dates in a form that is not read, as 01/02/2026 may be one of two days: 'when' (such "
-        f"as '{example}'; {done}); write them as 2026-02-01"]
+        f"as '{example}'; {done}); write them as 2026-02-01"
+    ]
     assert said(table, categorical=["when"]) == []
 
 
@@ -91,16 +121,26 @@ def test_texts_that_only_begin_like_dates_are_not_called_so(text):
     assert not any("dates" in one for one in said(table))
 
 
-@pytest.mark.parametrize(("text", "others", "detail"), [
-    ("{:.2f}", ["Total"], "others are 'Total'"),
-    ("{:.2f}", ["-", "-", "?", "lost", "void"], r"others are '-', '\?', 'lost', ..."),
-    ("${:,.2f}", [], r"such as '\$[0-9,.]+'")])
+@pytest.mark.parametrize(
+    ("text", "others", "detail"),
+    [
+        ("{:.2f}", ["Total"], "others are 'Total'"),
+        ("{:.2f}", ["-", "-", "?", "lost", "void"], r"others are '-', '\?', 'lost', ..."),
+        ("${:,.2f}", [], r"such as '\$[0-9,.]+'"),
+    ],
+)
 def test_numbers_that_are_text_and_left_out_are_told_from_identifiers(text, others, detail):
-    amounts = [text.format(1000 * x) for x in np.random.default_rng(1).gamma(2, size=N - len(others))]
+    amounts = [
+        text.format(1000 * x) for x in np.random.default_rng(1).gamma(2, size=N - len(others))
+    ]
     table = TABLE[["x"]].assign(amount=[*amounts, *others])
-    found, = said(table)
-    assert re.search(r"numbers that are text.*left out: 'amount' \(" + detail + r"\); if they are no", found)
-    with pytest.raises(TypeError, match=r"'amount' holds text \('" + re.escape(others[0] if others else "$")):
+    (found,) = said(table)
+    assert re.search(
+        r"numbers that are text.*left out: 'amount' \(" + detail + r"\); if they are no", found
+    )
+    with pytest.raises(
+        TypeError, match=r"'amount' holds text \('" + re.escape(others[0] if others else "$")
+    ):
         said(table, continuous=["amount"])
     detector = fitted_quietly(table)
     assert "amount" not in detector.encoder_.names

@@ -1,4 +1,5 @@
 """Copies of rows are told from rows that few levels make equal."""
+
 import itertools
 import pathlib
 import warnings
@@ -15,7 +16,9 @@ def fitted(table, **options):
     """What was said while a small detector was fitted."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        hld.HLDDetector(num_latents=2, num_epochs=1, metric="likelihoods", num_resamples=19).fit(table, **options)
+        hld.HLDDetector(num_latents=2, num_epochs=1, metric="likelihoods", num_resamples=19).fit(
+            table, **options
+        )
     return [one for one in found if "copies of rows" in str(one.message)]
 
 
@@ -23,8 +26,10 @@ def fitted(table, **options):
 def test_a_table_in_which_every_row_stands_more_than_once_is_reported(copies):
     table = np.random.default_rng(0).integers(0, 4, size=(300, 8))
     assert not fitted(table)
-    said, = fitted(np.tile(table, (copies, 1)))
-    assert f"of {300 * copies:,} rows {len(np.unique(table, axis=0))} are different" in str(said.message)
+    (said,) = fitted(np.tile(table, (copies, 1)))
+    assert f"of {300 * copies:,} rows {len(np.unique(table, axis=0))} are different" in str(
+        said.message
+    )
     assert pathlib.Path(said.filename).name == pathlib.Path(__file__).name
     assert len(fitted(np.repeat(table, copies, axis=0))) == 1
 
@@ -46,7 +51,9 @@ def test_groups_and_series_may_hold_equal_rows():
     assert not fitted(table, order="time")
 
 
-@pytest.mark.parametrize(("columns", "levels", "skew"), list(itertools.product((1, 3, 6, 12), (2, 4), (0.1, 1.0, 9.0))))
+@pytest.mark.parametrize(
+    ("columns", "levels", "skew"), list(itertools.product((1, 3, 6, 12), (2, 4), (0.1, 1.0, 9.0)))
+)
 def test_independent_rows_are_not_reported(columns, levels, skew):
     """From columns of few levels, which make nearly all rows equal, to many, which make none equal."""
     rng, trials, reported = np.random.default_rng(3), 40, 0

@@ -1,4 +1,5 @@
 """Densities against closed forms and slopes of tails, also where a tail or a quotient is no double."""
+
 import math
 
 import numpy as np
@@ -29,24 +30,41 @@ def test_the_density_is_the_slope_of_the_tail(noncentralities):
     for q in (0.05, 1.0, 3.0, 20.0):
         step = 1e-4 * q
         ends = [gchi2.cdf(q + k * step, spectrum) for k in (-2, -1, 1, 2)]
-        slope = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * step)   # error of order step^4
+        slope = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (
+            12 * step
+        )  # error of order step^4
         assert gchi2.pdf(q, spectrum) == pytest.approx(slope, rel=1e-8)
 
 
-@pytest.mark.parametrize(("q", "scale", "degrees"), [
-    (1e-70, 1.0, 10), (1e-60, 1.0, 11), (1e-300, 1e100, 1), (1e-200, 1e120, 3), (5e-324, 1.0, 1), (1e-280, 1e-280, 2),
-    (1530.0 * 1e-280, 1e-280, 2), (1e-291, 1.0, 2)])
+@pytest.mark.parametrize(
+    ("q", "scale", "degrees"),
+    [
+        (1e-70, 1.0, 10),
+        (1e-60, 1.0, 11),
+        (1e-300, 1e100, 1),
+        (1e-200, 1e120, 3),
+        (5e-324, 1.0, 1),
+        (1e-280, 1e-280, 2),
+        (1530.0 * 1e-280, 1e-280, 2),
+        (1e-291, 1.0, 2),
+    ],
+)
 def test_a_density_is_right_where_the_tail_underflows_or_the_quotient_does(q, scale, degrees):
     """Of the chi-square law: log f = (n/2 - 1) log(x/2) - x/2 - log(2 Gamma(n/2)) - log(scale)."""
     log_x, x = math.log(q) - math.log(scale), q / scale
-    expected = math.exp((degrees / 2 - 1) * (log_x - math.log(2)) - x / 2 - math.log(2) - math.lgamma(degrees / 2)
-                        - math.log(scale))
+    expected = math.exp(
+        (degrees / 2 - 1) * (log_x - math.log(2))
+        - x / 2
+        - math.log(2)
+        - math.lgamma(degrees / 2)
+        - math.log(scale)
+    )
     assert gchi2.pdf(q, np.full(degrees, scale)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_densities_beyond_the_doubles_are_zero_or_infinite():
-    assert gchi2.pdf(1e300, [1e-10]) == 0.0                 # q / scale is no double
-    assert gchi2.pdf(5e-324, [1e-300]) == math.inf          # a pole at 0, of 2e311
+    assert gchi2.pdf(1e300, [1e-10]) == 0.0  # q / scale is no double
+    assert gchi2.pdf(5e-324, [1e-300]) == math.inf  # a pole at 0, of 2e311
     assert gchi2.pdf(1e5, [1.0, 1.0]) == 0.0
 
 

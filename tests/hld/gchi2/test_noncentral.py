@@ -1,4 +1,5 @@
 """Noncentral chi-squares: against scipy's law of one weight, and integrals of two in 30 digits."""
+
 import numpy as np
 import pytest
 from scipy import integrate, stats
@@ -32,10 +33,15 @@ def test_two_weights_in_thirty_digits(weights, shifts, q, upper, lower):
     assert abs(value - upper) <= error + 2e-16 * upper
 
 
-@pytest.mark.parametrize(("count", "shift"), [(1, 0.5), (1, 25.0), (3, 4.0), (10, 1000.0), (2, 1e-3), (0.5, 3.0)])
+@pytest.mark.parametrize(
+    ("count", "shift"), [(1, 0.5), (1, 25.0), (3, 4.0), (10, 1000.0), (2, 1e-3), (0.5, 3.0)]
+)
 def test_one_weight_is_the_noncentral_chi_square(count, shift):
     spectrum, law = gchi2.prepare([2.0], [count], [shift]), stats.ncx2(count, shift, scale=2.0)
-    assert (spectrum.mean, spectrum.variance) == (pytest.approx(law.mean()), pytest.approx(law.var()))
+    assert (spectrum.mean, spectrum.variance) == (
+        pytest.approx(law.mean()),
+        pytest.approx(law.var()),
+    )
     q = law.ppf([1e-6, 0.01, 0.3, 0.5, 0.9, 0.999])
     np.testing.assert_allclose(gchi2.sf(q, spectrum), law.sf(q), rtol=1e-10)
     np.testing.assert_allclose(gchi2.cdf(q, spectrum), law.cdf(q), rtol=1e-10)
@@ -53,7 +59,9 @@ def test_no_shift_is_the_central_law():
 def test_quantiles_invert_tails_and_the_density_integrates(seed):
     rng = np.random.default_rng(seed)
     m = int(rng.integers(2, 40))
-    spectrum = gchi2.prepare(10.0 ** rng.uniform(-4, 0, m), noncentralities=10.0 ** rng.uniform(-3, 3, m))
+    spectrum = gchi2.prepare(
+        10.0 ** rng.uniform(-4, 0, m), noncentralities=10.0 ** rng.uniform(-3, 3, m)
+    )
     p = np.array([1e-12, 1e-3, 0.3, 0.7])
     np.testing.assert_allclose(gchi2.sf(gchi2.isf(p, spectrum), spectrum), p, rtol=1e-11)
     np.testing.assert_allclose(gchi2.cdf(gchi2.ppf(p, spectrum), spectrum), p, rtol=1e-11)
@@ -70,7 +78,12 @@ def test_weights_may_fall_far_and_shifts_be_large():
 
 # weights 1 and 1e-4, noncentralities 0 and 1e5: scipy's noncentral law of the second, integrated over the first by
 # scipy.integrate.quad to 1e-10
-STEEP = [(9.0, 6.8699787501e-61), (9.5, 3.5902558884e-17), (10.0, 0.0815255480211), (12.0, 0.8425345335411)]
+STEEP = [
+    (9.0, 6.8699787501e-61),
+    (9.5, 3.5902558884e-17),
+    (10.0, 0.0815255480211),
+    (12.0, 0.8425345335411),
+]
 
 
 @pytest.mark.parametrize(("q", "lower"), STEEP)
@@ -95,5 +108,9 @@ def test_the_lower_tail_tends_to_the_power_law_of_the_central_one():
     weights, shifts = [2.0, 1.0, 0.1], [5.0, 0.0, 2.0]
     spectrum = gchi2.prepare(weights, noncentralities=shifts)
     for q in (1e-100, 1e-154, 1e-156, 1e-200):
-        assert gchi2.cdf(q, spectrum) == pytest.approx(gchi2.cdf(q, weights) * np.exp(-3.5), rel=1e-12, abs=0)
-    assert gchi2.cdf(gchi2.ppf(1e-300, spectrum), spectrum) == pytest.approx(1e-300, rel=1e-11, abs=0)
+        assert gchi2.cdf(q, spectrum) == pytest.approx(
+            gchi2.cdf(q, weights) * np.exp(-3.5), rel=1e-12, abs=0
+        )
+    assert gchi2.cdf(gchi2.ppf(1e-300, spectrum), spectrum) == pytest.approx(
+        1e-300, rel=1e-11, abs=0
+    )

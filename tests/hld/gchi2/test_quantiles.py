@@ -1,4 +1,5 @@
 """Quantiles from logarithms of probabilities, also of those that no double holds."""
+
 import math
 
 import pytest
@@ -9,9 +10,13 @@ from hld.gchi2.quantiles import quantile
 from hld.gchi2.saddle_contour import tail_probability
 from hld.gchi2.spectrum import prepare
 
-SPECTRA = {"one": ([1.0], None, None), "steep": ([0.5 ** k for k in range(12)], None, None),
-           "rare": ([3.0, 1.0], [0.01, 0.02], None), "many": ([1.0, 0.9], [300.0, 500.0], None),
-           "shifted": ([2.0, 1.0, 0.1], None, [5.0, 0.0, 2.0])}
+SPECTRA = {
+    "one": ([1.0], None, None),
+    "steep": ([0.5**k for k in range(12)], None, None),
+    "rare": ([3.0, 1.0], [0.01, 0.02], None),
+    "many": ([1.0, 0.9], [300.0, 500.0], None),
+    "shifted": ([2.0, 1.0, 0.1], None, [5.0, 0.0, 2.0]),
+}
 
 
 def log_tail(spectrum, x, upper):
@@ -26,7 +31,7 @@ def log_tail(spectrum, x, upper):
 def test_a_quantile_has_the_probability_that_was_asked_for(name, upper, log_p):
     spectrum = prepare(*SPECTRA[name])
     x = quantile(spectrum, log_p, upper)
-    if x < 1e-300:      # the lower quantile underflows: so does every probability below it
+    if x < 1e-300:  # the lower quantile underflows: so does every probability below it
         assert log_tail(spectrum, 1e-290, upper) >= log_p
         return
     # a relative error e of x changes log P by e times x f / P, at most x/2 and some degrees of freedom
@@ -38,8 +43,12 @@ def test_a_quantile_has_the_probability_that_was_asked_for(name, upper, log_p):
 def test_equal_weights_have_quantiles_of_a_chi_square(degrees):
     spectrum = prepare([0.3], [degrees])
     for p in (0.5, 0.05, 1e-9):
-        assert quantile(spectrum, math.log(p), True) == pytest.approx(stats.chi2.isf(p, degrees), rel=1e-12)
-        assert quantile(spectrum, math.log(p), False) == pytest.approx(stats.chi2.ppf(p, degrees), rel=1e-12)
+        assert quantile(spectrum, math.log(p), True) == pytest.approx(
+            stats.chi2.isf(p, degrees), rel=1e-12
+        )
+        assert quantile(spectrum, math.log(p), False) == pytest.approx(
+            stats.chi2.ppf(p, degrees), rel=1e-12
+        )
 
 
 def test_two_degrees_of_freedom_have_exponential_quantiles():
@@ -48,8 +57,10 @@ def test_two_degrees_of_freedom_have_exponential_quantiles():
     for log_p in (-1.0, -100.0, -1e4, -1e8, -1e50):
         assert quantile(spectrum, log_p, True) == pytest.approx(-2 * log_p, rel=1e-14)
     for log_p in (-1.0, -100.0, -600.0):
-        assert quantile(spectrum, log_p, False) == pytest.approx(-2 * math.log1p(-math.exp(log_p)), rel=1e-12)
-    assert quantile(spectrum, -1e6, False) == 0.0       # it underflows
+        assert quantile(spectrum, log_p, False) == pytest.approx(
+            -2 * math.log1p(-math.exp(log_p)), rel=1e-12
+        )
+    assert quantile(spectrum, -1e6, False) == 0.0  # it underflows
 
 
 def test_an_upper_quantile_near_zero_is_found_from_the_lower_side():
@@ -60,9 +71,13 @@ def test_an_upper_quantile_near_zero_is_found_from_the_lower_side():
         assert math.exp(log_tail(spectrum, x, True)) == pytest.approx(p, rel=1e-11)
 
 
-@pytest.mark.parametrize(("weights", "counts", "shifts", "p"), [
-    ([5.9, 3.8e-50], [3.6, 57.0], None, 1e-10),
-    ([48840.0, 2970.0, 2.4, 1.06], None, [64.3, 194.2, 32642.0, 0.0], 1e-300)])
+@pytest.mark.parametrize(
+    ("weights", "counts", "shifts", "p"),
+    [
+        ([5.9, 3.8e-50], [3.6, 57.0], None, 1e-10),
+        ([48840.0, 2970.0, 2.4, 1.06], None, [64.3, 194.2, 32642.0, 0.0], 1e-300),
+    ],
+)
 def test_a_step_far_beyond_the_quantile_is_taken_back(weights, counts, shifts, p):
     """There the other tail is 0, and so was the slope that was divided by."""
     spectrum = prepare(weights, counts, shifts)
@@ -71,7 +86,9 @@ def test_a_step_far_beyond_the_quantile_is_taken_back(weights, counts, shifts, p
 
 
 @pytest.mark.parametrize("p", [1e-2, 1e-3, 1e-5])
-def test_far_from_the_root_newtons_step_is_taken_where_the_parabola_points_the_wrong_way(p, monkeypatch):
+def test_far_from_the_root_newtons_step_is_taken_where_the_parabola_points_the_wrong_way(
+    p, monkeypatch
+):
     """With a hundredth of a degree of freedom the search begins far below; bisection would take 16 to 22 steps."""
     places = []
 
@@ -84,7 +101,10 @@ def test_far_from_the_root_newtons_step_is_taken_where_the_parabola_points_the_w
     assert quantile(spectrum, log_p, True) == pytest.approx(stats.chi2.isf(p, 0.01), rel=1e-12)
     assert len(places) <= 8
     x = places[0]
-    slope, misfit = x * stats.chi2.pdf(x, 0.01) / stats.chi2.sf(x, 0.01), log_tail(spectrum, x, True) - log_p
+    slope, misfit = (
+        x * stats.chi2.pdf(x, 0.01) / stats.chi2.sf(x, 0.01),
+        log_tail(spectrum, x, True) - log_p,
+    )
     assert places[1] == pytest.approx(x * (1 + misfit / slope), rel=1e-9)
 
 

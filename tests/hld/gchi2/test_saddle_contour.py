@@ -1,4 +1,5 @@
 """The smaller tail at one point with its slope and bend, against gamma laws and at the two ends of the doubles."""
+
 import math
 
 import numpy as np
@@ -18,10 +19,12 @@ def test_the_smaller_tail_slope_and_bend_are_those_of_a_gamma_law(degrees, share
     assert found.upper == (x >= degrees)
     expected = law.sf(x) if found.upper else law.cdf(x)
     assert found.value == pytest.approx(expected, rel=1e-12)
-    assert abs(found.value / expected - 1) <= found.error + 1e-13     # SciPy's own
+    assert abs(found.value / expected - 1) <= found.error + 1e-13  # SciPy's own
     assert found.log_value == pytest.approx(math.log(expected), rel=1e-12)
     assert found.slope == pytest.approx(x * law.pdf(x) / expected, rel=1e-11)
-    assert found.bend == pytest.approx(found.slope * (degrees / 2 - 1 - x / 2), rel=1e-9, abs=1e-10 * found.slope)
+    assert found.bend == pytest.approx(
+        found.slope * (degrees / 2 - 1 - x / 2), rel=1e-9, abs=1e-10 * found.slope
+    )
 
 
 def test_slope_and_bend_are_computed_when_asked_for_and_change_nothing():
@@ -41,9 +44,9 @@ def test_around_the_mean_one_tail_goes_on_where_the_other_ends(shifts):
     assert {one.upper for one in tails} == {True, False}
     above = np.array([one.value if one.upper else 1 - one.value for one in tails])
     density = np.array([one.slope * one.value for one in tails]) / points
-    bend = np.array([one.bend * one.value for one in tails]) / points ** 2
+    bend = np.array([one.bend * one.value for one in tails]) / points**2
     h = np.diff(points)
-    lost = h / 2 * (density[:-1] + density[1:]) - h ** 2 / 12 * np.diff(bend)     # up to a part of h^5
+    lost = h / 2 * (density[:-1] + density[1:]) - h**2 / 12 * np.diff(bend)  # up to a part of h^5
     np.testing.assert_allclose(-np.diff(above), lost, rtol=0, atol=1e-13)
 
 

@@ -1,4 +1,5 @@
 """The ends of the support, extreme magnitudes, shapes and threads."""
+
 import math
 import subprocess
 import sys
@@ -20,7 +21,11 @@ def relative(expected, rtol):
 def test_outside_and_at_the_ends_of_the_support():
     weights = [1.0, 0.25]
     for q in (0.0, -0.0, -1.0, -math.inf):
-        assert (gchi2.sf(q, weights), gchi2.cdf(q, weights), gchi2.logsf(q, weights)) == (1.0, 0.0, 0.0)
+        assert (gchi2.sf(q, weights), gchi2.cdf(q, weights), gchi2.logsf(q, weights)) == (
+            1.0,
+            0.0,
+            0.0,
+        )
     assert gchi2.sf_with_error(0.0, weights) == (1.0, EPS)
     assert (gchi2.sf(math.inf, weights), gchi2.cdf(math.inf, weights)) == (0.0, 1.0)
     assert gchi2.logsf(math.inf, weights) == -math.inf
@@ -54,7 +59,9 @@ def test_all_zero_weights_are_a_point_mass_at_zero():
 def test_round_off_below_zero_counts_as_zero():
     tiny = 16.0 * 3 * np.finfo(float).eps
     assert gchi2.sf(3.0, [1.0, 0.5, -0.99 * tiny]) == gchi2.sf(3.0, [1.0, 0.5])
-    with pytest.raises(ValueError, match=r"`weights` contains -1\.17\S+ beside .* 1, more than round-off"):
+    with pytest.raises(
+        ValueError, match=r"`weights` contains -1\.17\S+ beside .* 1, more than round-off"
+    ):
         gchi2.sf(3.0, [1.0, 0.5, -1.1 * tiny])
 
 
@@ -83,7 +90,9 @@ def test_very_many_degrees_of_freedom():
 @pytest.mark.parametrize("p", [-0.1, 1.0000001, math.inf, [0.5, 2.0]])
 def test_bad_probabilities_are_refused(p):
     for function in (gchi2.isf, gchi2.ppf):
-        with pytest.raises(ValueError, match=r"`p` contains .*, expected probabilities between 0 and 1"):
+        with pytest.raises(
+            ValueError, match=r"`p` contains .*, expected probabilities between 0 and 1"
+        ):
             function(p, [1.0])
 
 
@@ -117,7 +126,11 @@ def test_weights_are_not_modified():
 
 
 def test_needs_numpy_only():
-    script = ("import sys, hld.gchi2 as g; g.isf(1e-9, [1.0, 2.0]); "
-              "sys.exit(' '.join({'scipy', 'numba', 'pandas', 'statistics'} & set(sys.modules)) or 0)")
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    script = (
+        "import sys, hld.gchi2 as g; g.isf(1e-9, [1.0, 2.0]); "
+        "sys.exit(' '.join({'scipy', 'numba', 'pandas', 'statistics'} & set(sys.modules)) or 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr

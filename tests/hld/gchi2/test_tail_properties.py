@@ -1,4 +1,5 @@
 """What holds for every law: order, scale, symmetry, quantiles that invert."""
+
 import math
 
 import numpy as np
@@ -35,7 +36,9 @@ def test_decreasing_in_q(weights, fraction, growth):
 @given(spectra, fractions)
 def test_tails_add_to_one(weights, fraction):
     q = fraction * weights.sum()
-    assert gchi2.sf(q, weights) + gchi2.cdf(q, weights) == pytest.approx(1.0, rel=0.0, abs=2.0 * EPS)
+    assert gchi2.sf(q, weights) + gchi2.cdf(q, weights) == pytest.approx(
+        1.0, rel=0.0, abs=2.0 * EPS
+    )
 
 
 @examples
@@ -58,9 +61,11 @@ def test_order_and_zeros_do_not_matter(weights, fraction, random, zeros):
 @examples
 @given(spectra, st.lists(st.integers(1, 6), min_size=12, max_size=12), fractions)
 def test_repetition_is_multiplicity(weights, counts, fraction):
-    counts = counts[:weights.size]
+    counts = counts[: weights.size]
     q = fraction * float(weights @ counts)
-    assert gchi2.logsf(q, gchi2.prepare(weights, counts)) == gchi2.logsf(q, np.repeat(weights, counts))
+    assert gchi2.logsf(q, gchi2.prepare(weights, counts)) == gchi2.logsf(
+        q, np.repeat(weights, counts)
+    )
 
 
 @examples

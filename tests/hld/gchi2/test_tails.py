@@ -1,4 +1,5 @@
 """Tails against published values and against series, sums over poles and lattices of their own."""
+
 import csv
 import math
 import os
@@ -28,30 +29,58 @@ CLASSICAL = [
     ("imhof Q3", [0.6, 0.3, 0.1], [6, 4, 2], "sf", [(1.0, 0.9973), (5.0, 0.4353), (12.0, 0.0088)]),
     ("imhof Q4", [0.6, 0.3, 0.1], [2, 4, 6], "sf", [(1.0, 0.9666), (3.0, 0.4196), (8.0, 0.0087)]),
     ("davies 1", [6.0, 3.0, 1.0], [1, 1, 1], "cdf", [(1.0, 0.0542), (7.0, 0.4936), (20.0, 0.8760)]),
-    ("davies 2", [6.0, 3.0, 1.0], [2, 2, 2], "cdf", [(2.0, 0.0065), (20.0, 0.6002), (60.0, 0.9839)]),
-    ("davies 3", [6.0, 3.0, 1.0], [6, 4, 2], "cdf", [(10.0, 0.0027), (50.0, 0.5647), (120.0, 0.9912)]),
+    (
+        "davies 2",
+        [6.0, 3.0, 1.0],
+        [2, 2, 2],
+        "cdf",
+        [(2.0, 0.0065), (20.0, 0.6002), (60.0, 0.9839)],
+    ),
+    (
+        "davies 3",
+        [6.0, 3.0, 1.0],
+        [6, 4, 2],
+        "cdf",
+        [(10.0, 0.0027), (50.0, 0.5647), (120.0, 0.9912)],
+    ),
 ]
 # Upper points of two limit laws with infinitely many weights: weights, their sum, then (level, printed point,
 # error allowed). Cramer-von Mises: Anderson and Darling (1952), table 1. Anderson-Darling: Marsaglia and
 # Marsaglia (2004), who found the older 3.857 to be 3.878125.
 LIMIT_LAWS = [
-    ("cramer-von mises", lambda j: 1.0 / (math.pi * j) ** 2, 1.0 / 6.0,
-     [(0.10, 0.34730, 5.1e-6), (0.05, 0.46136, 5.1e-6), (0.01, 0.74346, 5.1e-6)]),
-    ("anderson-darling", lambda j: 1.0 / (j * (j + 1.0)), 1.0,
-     [(0.10, 1.93295783274159, 1e-10), (0.05, 2.49236716004941, 1e-10), (0.01, 3.87812502160539, 1e-10)]),
+    (
+        "cramer-von mises",
+        lambda j: 1.0 / (math.pi * j) ** 2,
+        1.0 / 6.0,
+        [(0.10, 0.34730, 5.1e-6), (0.05, 0.46136, 5.1e-6), (0.01, 0.74346, 5.1e-6)],
+    ),
+    (
+        "anderson-darling",
+        lambda j: 1.0 / (j * (j + 1.0)),
+        1.0,
+        [
+            (0.10, 1.93295783274159, 1e-10),
+            (0.05, 2.49236716004941, 1e-10),
+            (0.01, 3.87812502160539, 1e-10),
+        ],
+    ),
 ]
 
 
-@pytest.mark.parametrize(("weights", "counts", "tail", "points"), [c[1:] for c in CLASSICAL],
-                         ids=[c[0] for c in CLASSICAL])
+@pytest.mark.parametrize(
+    ("weights", "counts", "tail", "points"),
+    [c[1:] for c in CLASSICAL],
+    ids=[c[0] for c in CLASSICAL],
+)
 def test_published_probabilities(weights, counts, tail, points):
     spectrum = gchi2.prepare(weights, counts)
     for q, printed in points:
         assert getattr(gchi2, tail)(q, spectrum) == pytest.approx(printed, abs=5.001e-5)
 
 
-@pytest.mark.parametrize(("weight", "total", "points"), [c[1:] for c in LIMIT_LAWS],
-                         ids=[c[0] for c in LIMIT_LAWS])
+@pytest.mark.parametrize(
+    ("weight", "total", "points"), [c[1:] for c in LIMIT_LAWS], ids=[c[0] for c in LIMIT_LAWS]
+)
 def test_published_critical_values_of_infinite_spectra(weight, total, points):
     weights = weight(np.arange(1.0, 6001.0))
     # The dropped weights add their sum to Q, and a variance below 3e-12 that moves the points no further.
@@ -63,13 +92,15 @@ def test_published_critical_values_of_infinite_spectra(weight, total, points):
 def exact_weights(text):
     """Weights (m,) from a specification as in the reference table, each rounded once from 40 digits."""
     if text.startswith("pairs("):
-        return np.repeat(exact_weights(text[len("pairs("):-1]), 2)
+        return np.repeat(exact_weights(text[len("pairs(") : -1]), 2)
     if "+" in text:
         return np.concatenate([exact_weights(piece) for piece in text.split("+")])
     kind, *arguments = text.split(":")
     if kind == "list":
         items = [item.partition("^") for item in arguments[0].split(";")]
-        return np.repeat([float(value) for value, _, _ in items], [int(count or 1) for _, _, count in items])
+        return np.repeat(
+            [float(value) for value, _, _ in items], [int(count or 1) for _, _, count in items]
+        )
     with localcontext() as context:
         context.prec = 40
         return np.array([float(value) for value in _family(kind, [Decimal(a) for a in arguments])])
@@ -111,8 +142,16 @@ def table():
                 weights = exact_weights(text)
                 assert weights.size == int(row["m"]), text
                 spectra[text] = gchi2.prepare(weights)
-            rows.append((f"{row['case']} q={row['q']}", spectra[text], float(row["q"]), float(row["sf"]),
-                         float(row["cdf"]), float(row["cond"])))
+            rows.append(
+                (
+                    f"{row['case']} q={row['q']}",
+                    spectra[text],
+                    float(row["q"]),
+                    float(row["sf"]),
+                    float(row["cdf"]),
+                    float(row["cond"]),
+                )
+            )
     assert len(rows) > 60
     return rows
 
@@ -157,7 +196,9 @@ def ruben(q, weights):
     for k in range(1, terms):
         a[k] = g[k:0:-1] @ a[:k] / k
     shapes = 0.5 * weights.size + np.arange(terms)
-    return a @ special.gammaincc(shapes, 0.5 * q / beta), a @ special.gammainc(shapes, 0.5 * q / beta)
+    return a @ special.gammaincc(shapes, 0.5 * q / beta), a @ special.gammainc(
+        shapes, 0.5 * q / beta
+    )
 
 
 def erlang_pairs(q, weights):
@@ -240,29 +281,45 @@ def test_pairs_are_a_sum_over_poles():
     for q in (0.5, 4.0, 30.0, 120.0):
         expected = erlang_pairs(q, weights)
         # The residues alternate in sign: their cancellation bounds what the route itself can say.
-        rounding = 8.0 * EPS * sum(abs(np.prod(w / (w - np.delete(weights, i)))) * math.exp(-0.5 * q / w)
-                                   for i, w in enumerate(weights))
-        assert gchi2.sf(q, np.repeat(weights, 2)) == pytest.approx(expected, rel=1e-12, abs=rounding)
+        rounding = (
+            8.0
+            * EPS
+            * sum(
+                abs(np.prod(w / (w - np.delete(weights, i)))) * math.exp(-0.5 * q / w)
+                for i, w in enumerate(weights)
+            )
+        )
+        assert gchi2.sf(q, np.repeat(weights, 2)) == pytest.approx(
+            expected, rel=1e-12, abs=rounding
+        )
 
 
 @pytest.mark.parametrize("law", ["uniform", "power", "spread", "spike"])
 def test_davies_lattice_agrees_absolutely_for_many_weights(law):
     rng = np.random.default_rng(3)
-    weights = {"uniform": rng.uniform(0.0, 1.0, 900), "power": np.arange(1.0, 801.0) ** -0.7,
-               "spread": 10.0 ** rng.uniform(-12.0, 0.0, 700),
-               "spike": np.append(1.0, rng.uniform(0.01, 0.02, 1000))}[law]
+    weights = {
+        "uniform": rng.uniform(0.0, 1.0, 900),
+        "power": np.arange(1.0, 801.0) ** -0.7,
+        "spread": 10.0 ** rng.uniform(-12.0, 0.0, 700),
+        "spike": np.append(1.0, rng.uniform(0.01, 0.02, 1000)),
+    }[law]
     mean, spread = weights.sum(), math.sqrt(2.0 * (weights**2).sum())
     for q in mean + spread * np.array([-1.5, -0.3, 0.0, 1.0, 4.0]):
-        assert gchi2.sf(float(q), weights) == pytest.approx(davies_lattice(q, weights), rel=0.0, abs=2e-13)
+        assert gchi2.sf(float(q), weights) == pytest.approx(
+            davies_lattice(q, weights), rel=0.0, abs=2e-13
+        )
 
 
 @pytest.mark.parametrize("law", ["uniform", "power", "spread", "near one", "twins"])
 def test_compression_changes_nothing_but_round_off(law, monkeypatch):
     rng = np.random.default_rng(8)
-    weights = {"uniform": rng.uniform(0.0, 1.0, 2000), "power": np.arange(1.0, 2001.0) ** -1.3,
-               "spread": 10.0 ** rng.uniform(-25.0, 0.0, 2500),
-               "near one": 1.0 - 10.0 ** rng.uniform(-16.0, -0.4, 900),
-               "twins": np.append(1.0 + 1e-15 * np.arange(400), 0.3 + 1e-14 * rng.uniform(size=400))}[law]
+    weights = {
+        "uniform": rng.uniform(0.0, 1.0, 2000),
+        "power": np.arange(1.0, 2001.0) ** -1.3,
+        "spread": 10.0 ** rng.uniform(-25.0, 0.0, 2500),
+        "near one": 1.0 - 10.0 ** rng.uniform(-16.0, -0.4, 900),
+        "twins": np.append(1.0 + 1e-15 * np.arange(400), 0.3 + 1e-14 * rng.uniform(size=400)),
+    }[law]
     short = gchi2.prepare(weights)
     monkeypatch.setattr(_spectrum, "_COMPRESS_ABOVE", 10**9)
     full = gchi2.prepare(weights)
@@ -283,7 +340,9 @@ def test_compression_changes_nothing_but_round_off(law, monkeypatch):
 def test_far_tail_tends_to_zolotarevs_constant():
     """P(Q > q) / P(lambda_1 chi2_1 > q) tends to prod (1 - lambda_j / lambda_1)^(-1/2) (Zolotarev 1961)."""
     weights, q = np.array([1.0, 0.5, 0.25]), 1e9
-    expected = -0.5 * np.log(1.0 - weights[1:]).sum() + stats.norm.logsf(math.sqrt(q)) + math.log(2.0)
+    expected = (
+        -0.5 * np.log(1.0 - weights[1:]).sum() + stats.norm.logsf(math.sqrt(q)) + math.log(2.0)
+    )
     assert gchi2.logsf(q, weights) == relative(expected, 1e-15)
 
 

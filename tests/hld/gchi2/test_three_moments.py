@@ -1,4 +1,5 @@
 """The law of three cumulants, against the exact one and in closed form."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +9,13 @@ from scipy.stats import chi2
 from hld import gchi2
 from hld.gchi2.three_moments import ThreeMoments, three_moments
 
-SPECTRA = [[1.0], [1.0, 1.0], [3.0, 1.0, 0.2], list(0.9 ** np.arange(60)), list(1.0 / np.arange(1, 200))]
+SPECTRA = [
+    [1.0],
+    [1.0, 1.0],
+    [3.0, 1.0, 0.2],
+    list(0.9 ** np.arange(60)),
+    list(1.0 / np.arange(1, 200)),
+]
 
 
 @pytest.mark.parametrize("values", SPECTRA)
@@ -17,12 +24,12 @@ def test_its_cumulants_are_those_of_the_sum(values, v):
     """Mean, variance and third cumulant of the law, by integrating its tail; v scales the second and third."""
     values = np.array(values)
     law = three_moments(values)
-    mean, variance, third = values.sum(), 2 * v * (values ** 2).sum(), 8 * v ** 2 * (values ** 3).sum()
-    c2, c3 = (values ** 2).sum(), (values ** 3).sum()
-    scale, dof = v * c3 / c2, c2 ** 3 / (v * c3 ** 2)
+    mean, variance, third = values.sum(), 2 * v * (values**2).sum(), 8 * v**2 * (values**3).sum()
+    c2, c3 = (values**2).sum(), (values**3).sum()
+    scale, dof = v * c3 / c2, c2**3 / (v * c3**2)
     assert scale * (dof - dof) + mean == pytest.approx(law.first)
-    assert 2 * scale ** 2 * dof == pytest.approx(variance)
-    assert 8 * scale ** 3 * dof == pytest.approx(third)
+    assert 2 * scale**2 * dof == pytest.approx(variance)
+    assert 8 * scale**3 * dof == pytest.approx(third)
     x = np.linspace(mean, mean + 12 * np.sqrt(variance), 50)
     np.testing.assert_allclose(law.tail(x, v), chi2.sf((x - mean) / scale + dof, dof), rtol=1e-10)
 
@@ -30,16 +37,24 @@ def test_its_cumulants_are_those_of_the_sum(values, v):
 @pytest.mark.parametrize("values", [spectrum for spectrum in SPECTRA if len(set(spectrum)) == 1])
 def test_it_is_exact_for_equal_weights(values):
     x = np.geomspace(0.1, 50, 20)
-    np.testing.assert_allclose(three_moments(np.array(values)).tail(x), gchi2.sf(x, values), rtol=1e-9)
+    np.testing.assert_allclose(
+        three_moments(np.array(values)).tail(x), gchi2.sf(x, values), rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("values", SPECTRA)
 def test_its_tails_are_near_the_exact_ones_and_thin_far_out(values):
     """What the module says of the law of three moments, and of the one with the largest third moment."""
     values = np.array(values)
-    c2 = (values ** 2).sum()
+    c2 = (values**2).sum()
     law, widest = three_moments(values), ThreeMoments(values.sum(), c2, values[0])
-    for level, least, most in ((0.1, 0.9, 1.1), (0.05, 0.9, 1.1), (0.01, 0.9, 1.1), (1e-3, 0.7, 1.0), (1e-4, 0.4, 1.0)):
+    for level, least, most in (
+        (0.1, 0.9, 1.1),
+        (0.05, 0.9, 1.1),
+        (0.01, 0.9, 1.1),
+        (1e-3, 0.7, 1.0),
+        (1e-4, 0.4, 1.0),
+    ):
         x = float(gchi2.isf(level, values))
         assert least <= law.tail(x) / level <= most + 1e-9
         assert widest.tail(x) >= level * (1 - 1e-9) or level > 0.05
@@ -69,4 +84,6 @@ def test_nothing_varies():
 
 
 def test_multiplicities_are_repeated_weights():
-    assert three_moments(np.array([2.0, 1.0]), np.array([3.0, 1.0])) == three_moments(np.array([2.0, 2.0, 2.0, 1.0]))
+    assert three_moments(np.array([2.0, 1.0]), np.array([3.0, 1.0])) == three_moments(
+        np.array([2.0, 2.0, 2.0, 1.0])
+    )

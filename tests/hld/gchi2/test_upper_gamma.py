@@ -1,4 +1,5 @@
 """The incomplete gamma function against SciPy's, at shapes and arguments of any size."""
+
 import subprocess
 import sys
 
@@ -35,13 +36,25 @@ def test_nothing_is_beyond_infinity():
 
 def test_a_batch_is_tested_without_importing_special_functions(tmp_path):
     """What the function is for: the import takes longer than the test."""
-    program = ("import sys, numpy as np, hld; detector = hld.load(sys.argv[1]); "
-               "detector.test(np.load(sys.argv[2])); print('scipy.special' in sys.modules)")
+    program = (
+        "import sys, numpy as np, hld; detector = hld.load(sys.argv[1]); "
+        "detector.test(np.load(sys.argv[2])); print('scipy.special' in sys.modules)"
+    )
     import hld
+
     table = np.random.default_rng(0).integers(0, 3, size=(120, 4))
     hld.HLDDetector(num_epochs=2).fit(table).save(tmp_path / "model.hld")
     batch = table[:40].copy()
     batch[:, 0] = 0
     np.save(tmp_path / "batch.npy", batch)
-    arguments = [sys.executable, "-c", program, str(tmp_path / "model.hld"), str(tmp_path / "batch.npy")]
-    assert subprocess.run(arguments, capture_output=True, text=True, check=True).stdout.strip() == "False"
+    arguments = [
+        sys.executable,
+        "-c",
+        program,
+        str(tmp_path / "model.hld"),
+        str(tmp_path / "batch.npy"),
+    ]
+    assert (
+        subprocess.run(arguments, capture_output=True, text=True, check=True).stdout.strip()
+        == "False"
+    )

@@ -1,4 +1,5 @@
 """The metric of marginal distributions: frequencies by counting, laws by three routes, and what it refuses."""
+
 import numpy as np
 import pytest
 import zoo
@@ -11,7 +12,10 @@ from pcircuit import Circuit, InnerRegion, InputRegion, VTree, hclt, mean_node_l
 
 
 def frequencies(rows, num_categories):
-    return [np.bincount(column, minlength=C) / len(rows) for column, C in zip(rows.T, num_categories, strict=True)]
+    return [
+        np.bincount(column, minlength=C) / len(rows)
+        for column, C in zip(rows.T, num_categories, strict=True)
+    ]
 
 
 def marginals_metric(circuit, nodes):
@@ -27,22 +31,36 @@ def circuit():
 def test_it_is_the_distance_of_frequencies(circuit, rng):
     """With as many different input units as categories; sums among the nodes change nothing."""
     left, right = (sample(circuit, 50, rng=seed) for seed in (1, 2))
-    expected = sum(((f - g) ** 2).sum() for f, g in zip(frequencies(left, circuit.num_categories),
-                                                        frequencies(right, circuit.num_categories), strict=True))
+    expected = sum(
+        ((f - g) ** 2).sum()
+        for f, g in zip(
+            frequencies(left, circuit.num_categories),
+            frequencies(right, circuit.num_categories),
+            strict=True,
+        )
+    )
     for kinds in (("input",), ("input", "sum"), ("product", "sum", "input")):
         nodes = hld.select_nodes(circuit, kinds)
-        deltas = mean_node_likelihoods(circuit, left, nodes=nodes) - mean_node_likelihoods(circuit, right, nodes=nodes)
+        deltas = mean_node_likelihoods(circuit, left, nodes=nodes) - mean_node_likelihoods(
+            circuit, right, nodes=nodes
+        )
         assert marginals_metric(circuit, nodes).squared(deltas) == pytest.approx(expected, rel=1e-9)
     several = rng.normal(size=(3, len(nodes)))
     metric = marginals_metric(circuit, nodes)
-    np.testing.assert_allclose(metric.squared(several), [metric.squared(one) for one in several], rtol=1e-13)
-    np.testing.assert_allclose((metric.apply(several) ** 2).sum(axis=1), metric.squared(several), rtol=1e-13)
+    np.testing.assert_allclose(
+        metric.squared(several), [metric.squared(one) for one in several], rtol=1e-13
+    )
+    np.testing.assert_allclose(
+        (metric.apply(several) ** 2).sum(axis=1), metric.squared(several), rtol=1e-13
+    )
 
 
 def test_more_categories_than_units_are_projected(rng):
     probs = rng.dirichlet(np.ones(6), size=2)
     circuit = Circuit(VTree([-1], [0]), [InputRegion(0, probs[:1])])
-    wide = Circuit(VTree([1, -1], [0, -1]), [InputRegion(0, probs), InnerRegion([[0], [1]], [[0.5, 0.5]])])
+    wide = Circuit(
+        VTree([1, -1], [0, -1]), [InputRegion(0, probs), InnerRegion([[0], [1]], [[0.5, 0.5]])]
+    )
     difference = rng.normal(size=6)
     for model, rows in ((circuit, probs[:1]), (wide, probs)):
         nodes = hld.select_nodes(model, "input")
@@ -53,25 +71,29 @@ def test_more_categories_than_units_are_projected(rng):
 
 
 def test_equal_units_count_once():
-    circuit = Circuit(VTree([1, -1], [0, -1]), [
-        InputRegion(0, [[0.25, 0.75]] * 3), InnerRegion([[0], [1], [2]], [[0.2, 0.3, 0.5]])])
+    circuit = Circuit(
+        VTree([1, -1], [0, -1]),
+        [InputRegion(0, [[0.25, 0.75]] * 3), InnerRegion([[0], [1], [2]], [[0.2, 0.3, 0.5]])],
+    )
     nodes = hld.select_nodes(circuit, "input")
     metric = marginals_metric(circuit, nodes)
     assert len(metric.index) == 1
-    assert metric.squared(np.full(3, 0.1)) == pytest.approx(0.1 ** 2 / (0.25 ** 2 + 0.75 ** 2))
+    assert metric.squared(np.full(3, 0.1)) == pytest.approx(0.1**2 / (0.25**2 + 0.75**2))
 
 
 def test_the_law_is_that_of_the_covariance_of_the_frequencies(circuit, monkeypatch):
     """Exact from the covariance of the nodes, from its operator, and nearly so from drawn rows."""
     reference = HLDTest(circuit, metric="marginals").calibration.null
     rows = sample(circuit, 200_000, rng=3)
-    hot = np.concatenate([rows[:, [v]] == np.arange(C) for v, C in enumerate(circuit.num_categories)], axis=1)
+    hot = np.concatenate(
+        [rows[:, [v]] == np.arange(C) for v, C in enumerate(circuit.num_categories)], axis=1
+    )
     expected = np.linalg.eigvalsh(np.cov(hot.T.astype(float)))[::-1]
     np.testing.assert_allclose(reference.eigenvalues[:5], expected[:5], rtol=0.03)
     assert reference.spectrum.mean == pytest.approx(expected.sum(), rel=0.01)
     normal = HLDTest(circuit, metric="marginals", null="normal").calibration.null
     assert normal.trace == pytest.approx(reference.eigenvalues.sum(), rel=1e-12)
-    assert normal.trace_sq == pytest.approx((reference.eigenvalues ** 2).sum(), rel=1e-12)
+    assert normal.trace_sq == pytest.approx((reference.eigenvalues**2).sum(), rel=1e-12)
     monkeypatch.setattr("hld.references.circuit.MAX_FULL_SPECTRUM", 3)
     by_operator = HLDTest(circuit, metric="marginals").calibration.null
     np.testing.assert_allclose(by_operator.eigenvalues, reference.eigenvalues, atol=1e-10)

@@ -1,4 +1,5 @@
 """Metrics that weigh nodes: against deviations by enumeration, and where a node does not vary."""
+
 import naive
 import numpy as np
 import pytest
@@ -24,9 +25,11 @@ def test_weights_are_one_and_one_by_the_deviation_of_the_circuit(name, rng):
     expected = 1 / np.maximum(stds, LEAST * stds.max())
     np.testing.assert_allclose(standardized(reference).weights, expected, rtol=1e-6)
     differences = rng.normal(size=(4, len(nodes)))
-    np.testing.assert_allclose(euclidean(reference).squared(differences), (differences ** 2).sum(axis=1), rtol=1e-13)
+    np.testing.assert_allclose(
+        euclidean(reference).squared(differences), (differences**2).sum(axis=1), rtol=1e-13
+    )
     found = standardized(reference).squared(differences)
-    np.testing.assert_allclose(found, differences ** 2 @ expected ** 2, rtol=1e-6)
+    np.testing.assert_allclose(found, differences**2 @ expected**2, rtol=1e-6)
 
 
 def test_the_deviation_is_that_of_the_circuit_also_where_rows_are_the_reference():
@@ -34,16 +37,22 @@ def test_the_deviation_is_that_of_the_circuit_also_where_rows_are_the_reference(
     circuit = zoo.circuits()["hclt_like"]
     nodes = pcircuit.select_nodes(circuit)
     reference = row_reference(circuit, nodes, np.zeros((3, circuit.num_variables), dtype=int))
-    np.testing.assert_allclose(standardized(reference).weights, 1 / deviations(circuit, nodes), rtol=1e-6)
+    np.testing.assert_allclose(
+        standardized(reference).weights, 1 / deviations(circuit, nodes), rtol=1e-6
+    )
 
 
 def test_nodes_that_do_not_vary_have_the_least_deviation_or_weight_one():
     circuit, constant = zoo.with_constants(3)
     nodes = np.flatnonzero(constant)[:1].tolist() + pcircuit.select_nodes(circuit, "input").tolist()
     weights = standardized(CircuitReference(circuit, np.sort(nodes))).weights
-    assert weights.max() == pytest.approx(1 / (LEAST * deviations(circuit, np.sort(nodes)).max()), rel=1e-6)
+    assert weights.max() == pytest.approx(
+        1 / (LEAST * deviations(circuit, np.sort(nodes)).max()), rel=1e-6
+    )
     sure = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.5]])])
-    np.testing.assert_array_equal(standardized(CircuitReference(sure, np.array([0]))).weights, [1.0])
+    np.testing.assert_array_equal(
+        standardized(CircuitReference(sure, np.array([0]))).weights, [1.0]
+    )
 
 
 def test_weights_of_its_own_are_a_copy_and_positive():
@@ -53,5 +62,7 @@ def test_weights_of_its_own_are_a_copy_and_positive():
     assert metric.weights.tolist() == [1.0, 2.0, 4.0]
     assert metric.squared(np.array([1.0, 1.0, 0.5])) == 1 + 4 + 4
     for wrong in ([1.0, 0.0], [1.0, -1.0], [1.0, np.inf], [[1.0]]):
-        with pytest.raises(ValueError, match="metric 'weights' is not a norm: node weights must be positive"):
+        with pytest.raises(
+            ValueError, match="metric 'weights' is not a norm: node weights must be positive"
+        ):
             weighted(np.array(wrong))

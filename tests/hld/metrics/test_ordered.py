@@ -1,4 +1,5 @@
 """The metric of cumulative distributions: by counting, in linear algebra, and where it sees more than marginals do."""
+
 import numpy as np
 import pytest
 from binomial_bounds import at_most
@@ -8,7 +9,16 @@ from hld.metrics.marginals import marginals
 from hld.metrics.ordered import FLOOR, ordered
 from hld.nulls.limit_law import limit_law
 from hld.references.circuit import CircuitReference
-from pcircuit import Circuit, InnerRegion, InputRegion, VTree, hclt, marginal_tables, mean_node_likelihoods, sample
+from pcircuit import (
+    Circuit,
+    InnerRegion,
+    InputRegion,
+    VTree,
+    hclt,
+    marginal_tables,
+    mean_node_likelihoods,
+    sample,
+)
 
 
 @pytest.fixture(scope="module")
@@ -21,14 +31,16 @@ def circuit():
 def test_it_is_the_weighted_distance_of_cumulative_frequencies(circuit, chosen):
     left, right = (sample(circuit, 50, rng=seed) for seed in (1, 2))
     nodes = hld.select_nodes(circuit)
-    deltas = mean_node_likelihoods(circuit, left, nodes=nodes) - mean_node_likelihoods(circuit, right, nodes=nodes)
+    deltas = mean_node_likelihoods(circuit, left, nodes=nodes) - mean_node_likelihoods(
+        circuit, right, nodes=nodes
+    )
     expected = 0.0
     for v, margin in enumerate(marginal_tables(circuit)):
         if chosen is None or v in chosen:
             for c in range(len(margin) - 1):
-                share = margin[:c + 1].sum()
+                share = margin[: c + 1].sum()
                 found = (left[:, v] <= c).mean() - (right[:, v] <= c).mean()
-                expected += found ** 2 / (share * (1 - share) + FLOOR)
+                expected += found**2 / (share * (1 - share) + FLOOR)
     metric = ordered(CircuitReference(circuit, nodes), ordered=chosen)
     assert metric.squared(deltas) == pytest.approx(expected, rel=1e-7)
 
@@ -48,28 +60,34 @@ def test_its_law_is_that_of_the_mapped_covariance(circuit):
 def test_a_drift_over_many_bins_is_seen_better_than_by_marginals():
     """Sixteen bins of which each gives a little to the next: the drift in units of the deviation without one."""
     probs = 0.5 * np.eye(16) + 0.5 / 16
-    bins = Circuit(VTree([1, -1], [0, -1]), [InputRegion(0, probs), InnerRegion([[c] for c in range(16)],
-                                                                                np.full((1, 16), 1 / 16))])
+    bins = Circuit(
+        VTree([1, -1], [0, -1]),
+        [InputRegion(0, probs), InnerRegion([[c] for c in range(16)], np.full((1, 16), 1 / 16))],
+    )
     reference = CircuitReference(bins, hld.select_nodes(bins, "input"))
     shift = np.zeros(16)
     shift[:8], shift[8:] = -0.01, 0.01
     seen = {}
     for make in (ordered, marginals):
         metric = make(reference)
-        rows = metric.apply(probs.T)                                     # of each category
+        rows = metric.apply(probs.T)  # of each category
         mean = rows.mean(axis=0)
-        squares = ((rows - mean) ** 2).sum(axis=1).mean()                # under equal frequencies
+        squares = ((rows - mean) ** 2).sum(axis=1).mean()  # under equal frequencies
         seen[metric.name] = ((rows.T @ shift) ** 2).sum() / squares
     assert seen["ordered"] > 3 * seen["marginals"]
 
 
 def test_it_works_in_a_test_and_says_what_it_cannot_do(circuit):
     test = hld.HLDTest(circuit, metric="ordered", ordered=(1, 2))
-    assert sum(test(sample(circuit, 100, rng=seed)).reject for seed in range(60)) <= at_most(60, 0.05)
+    assert sum(test(sample(circuit, 100, rng=seed)).reject for seed in range(60)) <= at_most(
+        60, 0.05
+    )
     batch = sample(circuit, 100, rng=4)
     batch[:, 2] = np.minimum(batch[:, 2] + 1, 3)
     assert test(batch).reject
-    with pytest.raises(ValueError, match="`metric` 'ordered' compares variables whose categories ascend"):
+    with pytest.raises(
+        ValueError, match="`metric` 'ordered' compares variables whose categories ascend"
+    ):
         hld.HLDTest(circuit, metric="ordered", ordered=())
     with pytest.raises(ValueError, match="`metric` 'ordered' compares input units"):
         hld.HLDTest(circuit, nodes=hld.select_nodes(circuit, "sum"), metric="ordered")
@@ -80,6 +98,8 @@ def test_it_works_in_a_test_and_says_what_it_cannot_do(circuit):
 def test_a_detector_knows_which_columns_ascend():
     rng = np.random.default_rng(0)
     table = np.column_stack([rng.normal(size=300).astype(object), rng.choice(["a", "b"], 300)])
-    detector = hld.HLDDetector(num_latents=2, num_epochs=3, num_resamples=99, metric="ordered").fit(table)
+    detector = hld.HLDDetector(num_latents=2, num_epochs=3, num_resamples=99, metric="ordered").fit(
+        table
+    )
     assert detector.encoder_.ordered == (0,)
     assert detector.test(table[:50]).metrics == ("ordered",)

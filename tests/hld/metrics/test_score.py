@@ -1,4 +1,5 @@
 """The metric of scores: what it is, level and power, holes, files, and the dependences that it finds."""
+
 import numpy as np
 import pytest
 
@@ -15,18 +16,28 @@ CIRCUIT = pcircuit.rat_spn([2, 3, 2, 3, 2, 2], num_units=3, depth=2, rng=3)
 def against_rows(n, seed=0, metric="score"):
     """A test against n rows of the circuit."""
     rows = pcircuit.sample(CIRCUIT, n, rng=[seed, 1])
-    return hld.HLDTest(CIRCUIT, metric=metric, null="auto", reference="training", training_data=rows, rng=seed,
-                       num_resamples=99), rows
+    return hld.HLDTest(
+        CIRCUIT,
+        metric=metric,
+        null="auto",
+        reference="training",
+        training_data=rows,
+        rng=seed,
+        num_resamples=99,
+    ), rows
 
 
 def test_the_distance_is_that_of_standardised_mean_scores():
     test, rows = against_rows(200)
     batch = pcircuit.sample(CIRCUIT, 40, rng=5)
     shift = pcircuit.mean_score(CIRCUIT, batch) - pcircuit.mean_score(CIRCUIT, rows)
-    expected = (shift ** 2 / (score_variances(CIRCUIT) + FLOOR)).sum()
+    expected = (shift**2 / (score_variances(CIRCUIT) + FLOOR)).sum()
     found = test(batch)
     assert found.statistic == pytest.approx(np.sqrt(expected), rel=1e-9)
-    assert found.pvalue == pytest.approx(test.judge(test.vectors.mean(batch), 40).pvalue) or found.pvalue < 0.25
+    assert (
+        found.pvalue == pytest.approx(test.judge(test.vectors.mean(batch), 40).pvalue)
+        or found.pvalue < 0.25
+    )
     assert len(found.deltas) == len(test.nodes) < len(test.mean)
 
 
@@ -56,12 +67,14 @@ def rejections(n, T, seed, metric, count):
 
 def test_lost_dependence_is_found_and_named():
     rng = np.random.default_rng(0)
-    table = np.repeat(rng.integers(0, 2, (3000, 4)), 2, axis=1)          # columns 0, 1 alike, 2, 3 alike, ...
+    table = np.repeat(
+        rng.integers(0, 2, (3000, 4)), 2, axis=1
+    )  # columns 0, 1 alike, 2, 3 alike, ...
     table = np.where(rng.random(table.shape) < 0.05, 1 - table, table)
     detector = hld.HLDDetector(metric="score", num_epochs=30, num_resamples=99).fit(table[:2000])
     found, first = [], []
     for trial in range(10):
-        batch = table[2000 + 100 * trial:2100 + 100 * trial].copy()
+        batch = table[2000 + 100 * trial : 2100 + 100 * trial].copy()
         assert detector.test(batch).pvalue > 1e-4
         batch[:, 5] = table[rng.integers(0, 2000, 100), 5]
         result = detector.test(batch)
@@ -74,7 +87,9 @@ def test_lost_dependence_is_found_and_named():
 def test_the_root_of_a_shift_has_the_largest_z(rng):
     rows = pcircuit.sample(CIRCUIT, 4000, rng=7)
     scores = pcircuit.mean_score(CIRCUIT, rows)
-    assert all(abs(shift.zscore) < 8 for shift in localize_dependences(CIRCUIT, scores, 4000, top=None))
+    assert all(
+        abs(shift.zscore) < 8 for shift in localize_dependences(CIRCUIT, scores, 4000, top=None)
+    )
     rows[:, 3] = 2
     moved = localize_dependences(CIRCUIT, pcircuit.mean_score(CIRCUIT, rows), 4000, top=1)[0]
     assert 3 in {v for part in moved.parts for v in part}
@@ -111,7 +126,9 @@ def test_files_hold_the_features(tmp_path):
 
 
 def test_scores_of_no_rows_cannot_be_compared():
-    with pytest.raises(ValueError, match="`metric` 'score' compares rows with rows: use reference='training'"):
+    with pytest.raises(
+        ValueError, match="`metric` 'score' compares rows with rows: use reference='training'"
+    ):
         hld.HLDTest(CIRCUIT, metric="score")
 
 

@@ -1,4 +1,5 @@
 """The whitened metric: against the definition in linear algebra, its two ridges, and circuits without variance."""
+
 import naive
 import numpy as np
 import pytest
@@ -32,9 +33,14 @@ def test_it_is_the_distance_in_the_inverse_covariance_with_a_ridge(name, ridge, 
     nodes = pcircuit.select_nodes(circuit)
     reference, differences = CircuitReference(circuit, nodes), rng.normal(size=(20, len(nodes)))
     for make, own in ((whitened, ridge), (whitened_fine, ridge / FINER)):
-        metric, expected = make(reference, ridge=ridge), by_definition(circuit, nodes, differences, own)
+        metric, expected = (
+            make(reference, ridge=ridge),
+            by_definition(circuit, nodes, differences, own),
+        )
         np.testing.assert_allclose(metric.squared(differences), expected, rtol=1.01 * NEGLIGIBLE)
-        assert (metric.squared(differences) >= expected * (1 - 1e-6)).all()  # as if they had no variance
+        assert (
+            metric.squared(differences) >= expected * (1 - 1e-6)
+        ).all()  # as if they had no variance
         assert metric.is_orthonormal()
 
 
@@ -51,8 +57,11 @@ def test_the_covariance_is_that_of_the_circuit_also_where_rows_are_the_reference
     nodes = pcircuit.select_nodes(circuit)
     rows = row_reference(circuit, nodes, np.zeros((3, circuit.num_variables), dtype=int))
     differences = rng.normal(size=(5, len(nodes)))
-    np.testing.assert_allclose(whitened(rows).squared(differences),
-                               whitened(CircuitReference(circuit, nodes)).squared(differences), rtol=1e-9)
+    np.testing.assert_allclose(
+        whitened(rows).squared(differences),
+        whitened(CircuitReference(circuit, nodes)).squared(differences),
+        rtol=1e-9,
+    )
 
 
 def test_many_nodes_have_leading_directions(circuit, rng, monkeypatch):

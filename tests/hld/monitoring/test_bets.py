@@ -1,4 +1,5 @@
 """Every bet is fair: by enumeration in exact arithmetic, with all that rounding does to the wealth."""
+
 from functools import cache
 
 import naive
@@ -27,17 +28,30 @@ def mixed_to_uniform():
     """Pairs of variables whose first sum is uniform, a mixture of four products that are not."""
     inputs = [[0.3, 0.7], [0.7, 0.3]]
     pairs = InnerRegion([[0, 0], [0, 1], [1, 0], [1, 1]], [[0.25] * 4, [0.1, 0.2, 0.3, 0.4]])
-    return Circuit(VTree.from_nested([[0, 1], [2, 3]]), [
-        InputRegion(0, inputs), InputRegion(1, inputs), pairs, InputRegion(2, inputs), InputRegion(3, inputs), pairs,
-        InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])])
+    return Circuit(
+        VTree.from_nested([[0, 1], [2, 3]]),
+        [
+            InputRegion(0, inputs),
+            InputRegion(1, inputs),
+            pairs,
+            InputRegion(2, inputs),
+            InputRegion(3, inputs),
+            pairs,
+            InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]]),
+        ],
+    )
 
 
 NEARLY_CONSTANT = {
-    "uniform over 5": one_variable(np.full(5, 1 / 5)), "uniform over 6": one_variable(np.full(6, 1 / 6)),
+    "uniform over 5": one_variable(np.full(5, 1 / 5)),
+    "uniform over 6": one_variable(np.full(6, 1 / 6)),
     "uniform to 1e-13": one_variable([0.5 + 1e-13, 0.5 - 1e-13]),
     "uniform to 1e-9": one_variable([0.25 + 1e-9, 0.25 - 1e-9, 0.25, 0.25]),
-    "mixed to uniform": one_variable([0.3, 0.1, 0.6], [11 / 30, 17 / 30, 1 / 15], weights=[[0.5, 0.5]]),
-    "products mixed to uniform": mixed_to_uniform(), "sums off by 1e-10": one_variable([0.4, 0.6 + 1e-10]),
+    "mixed to uniform": one_variable(
+        [0.3, 0.1, 0.6], [11 / 30, 17 / 30, 1 / 15], weights=[[0.5, 0.5]]
+    ),
+    "products mixed to uniform": mixed_to_uniform(),
+    "sums off by 1e-10": one_variable([0.4, 0.6 + 1e-10]),
     "one state to 1e-15": one_variable([1 - 1e-15, 1e-15]),
 }
 CIRCUITS = zoo.circuits() | NEARLY_CONSTANT
@@ -67,7 +81,7 @@ def test_every_bet_is_fair_whatever_happened_before(name, num_rows, engine):
 
 
 @settings(max_examples=15)
-@given(zoo.circuit_strategy(max_variables=4), st.integers(0, 40), st.integers(0, 2 ** 32))
+@given(zoo.circuit_strategy(max_variables=4), st.integers(0, 40), st.integers(0, 2**32))
 def test_bets_on_random_circuits_are_fair(circuit, num_rows, seed):
     states = naive.states(circuit)
     monitor = Monitor(circuit)
@@ -87,7 +101,12 @@ def test_rows_of_nearly_constant_circuits_never_make_a_monitor_rich(name, engine
 
 
 def test_nodes_that_vary_by_rounding_only_are_not_bet_on(engine):
-    for name in ("uniform over 5", "uniform over 6", "mixed to uniform", "products mixed to uniform"):
+    for name in (
+        "uniform over 5",
+        "uniform over 6",
+        "mixed to uniform",
+        "products mixed to uniform",
+    ):
         circuit = CIRCUITS[name]
         monitor = Monitor(circuit)
         values = naive.node_values(circuit, naive.states(circuit))[:, monitor.nodes]
@@ -132,5 +151,7 @@ def test_many_nodes_are_monitored_without_correlations(circuit, monkeypatch):
 def test_nodes_of_whitened_directions_vary_enough_for_their_bounds_and_their_rounding():
     """Bounds of at most 50 deviations, and a rounding of the mean of at most a thousandth of one."""
     stds, mean = np.full(5, 0.1), np.full(5, 0.5)
-    kept = bets.kept_nodes(np.array([4.9, 5.1, 1, 1, 1]), mean, stds, np.array([0, 0, 1.9e-4, 2.1e-4, 0.0]))
+    kept = bets.kept_nodes(
+        np.array([4.9, 5.1, 1, 1, 1]), mean, stds, np.array([0, 0, 1.9e-4, 2.1e-4, 0.0])
+    )
     assert kept.tolist() == [0, 2, 4]

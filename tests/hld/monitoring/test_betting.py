@@ -1,4 +1,5 @@
 """Both texts of the bets, against the definition with one array operation a formula."""
+
 import naive
 import numpy as np
 import pytest
@@ -19,9 +20,15 @@ def circuit():
 def wealth_by_definition(monitor, rows):
     """log W after each row, with one array operation per formula."""
     circuit, nodes, mu, sigma = monitor.circuit, monitor.nodes, monitor.mean, monitor.stds
-    L, u, margin = likelihood_vectors(circuit, rows, nodes), unit_bounds(circuit)[nodes], monitor.margin
+    L, u, margin = (
+        likelihood_vectors(circuit, rows, nodes),
+        unit_bounds(circuit)[nodes],
+        monitor.margin,
+    )
     node_stakes, stakes = np.array(bets.NODE_STAKES), np.array(bets.DIRECTION_STAKES)
-    on_nodes = np.full((len(nodes), 2, len(node_stakes)), bets.ON_NODES / (len(nodes) * 2 * len(node_stakes)))
+    on_nodes = np.full(
+        (len(nodes), 2, len(node_stakes)), bets.ON_NODES / (len(nodes) * 2 * len(node_stakes))
+    )
     on_directions = np.full((4, len(stakes)), bets.ON_DIRECTIONS / (4 * len(stakes)))
     cash, directions, log, logs = bets.CASH, [None] * 4, 0.0, []
     first = (cash, on_directions, on_nodes)
@@ -43,15 +50,17 @@ def wealth_by_definition(monitor, rows):
         log += np.log(total)
         logs.append(log)
         s = 1 / (2 * (t + 1))
-        cash, on_directions, on_nodes = ((1 - s) * now / total + s * then
-                                         for now, then in zip((cash, on_directions, on_nodes), first, strict=True))
+        cash, on_directions, on_nodes = (
+            (1 - s) * now / total + s * then
+            for now, then in zip((cash, on_directions, on_nodes), first, strict=True)
+        )
         for h, rate in enumerate((1 / t, max(1 / t, 1 / 64))):
             means[h] += rate * (x / sigma - means[h])
         if t % 16 == 0:
             for h in range(2):
                 c = np.zeros(len(nodes))
                 c[kept] = inverse @ means[h, kept]
-                directions[2 * h:2 * h + 2] = [sigma * means[h], c / sigma]
+                directions[2 * h : 2 * h + 2] = [sigma * means[h], c / sigma]
     return np.array(logs)
 
 
@@ -62,8 +71,12 @@ def test_wealth_is_that_of_the_definition(circuit, engine, margin):
     # the definition neither pays for rounding nor spares for it: a row moves log W by some e u / (u - mu) or e u / mu
     range_of = np.minimum(monitor.mean, unit_bounds(circuit)[monitor.nodes] - monitor.mean)
     error = monitor._bets.doubts * unit_bounds(circuit)[monitor.nodes] / range_of
-    np.testing.assert_allclose(monitor.update(rows).log_e_values, wealth_by_definition(monitor, rows), rtol=0,
-                               atol=4 * bets.SPARE * len(rows) * error.sum())
+    np.testing.assert_allclose(
+        monitor.update(rows).log_e_values,
+        wealth_by_definition(monitor, rows),
+        rtol=0,
+        atol=4 * bets.SPARE * len(rows) * error.sum(),
+    )
 
 
 def test_cutting_rows_changes_nothing(circuit, engine):

@@ -1,4 +1,5 @@
 """Upper bounds of units and lower bounds of linear functions of them, against enumeration."""
+
 import naive
 import numpy as np
 import pytest
@@ -17,13 +18,20 @@ def test_unit_bounds_hold_and_are_exact_at_inputs_and_their_products(circuit):
     bounds = unit_bounds(circuit)
     assert (bounds >= largest * (1 - 1e-12)).all()
     leaf = circuit.vtree.variables >= 0
-    over_leaves = [r for r in range(len(leaf)) if not leaf[r] and leaf[circuit.vtree.children(r)].all()]
+    over_leaves = [
+        r for r in range(len(leaf)) if not leaf[r] and leaf[circuit.vtree.children(r)].all()
+    ]
     exact = (circuit.nodes.kind == "input") | (
-        (circuit.nodes.kind == "product") & np.isin(circuit.nodes.region, over_leaves))
+        (circuit.nodes.kind == "product") & np.isin(circuit.nodes.region, over_leaves)
+    )
     np.testing.assert_allclose(bounds[exact], largest[exact], rtol=1e-12)
 
 
-@given(zoo.circuit_strategy(), st.integers(0, 2 ** 32), st.sampled_from([("input", "sum"), "input", "product"]))
+@given(
+    zoo.circuit_strategy(),
+    st.integers(0, 2**32),
+    st.sampled_from([("input", "sum"), "input", "product"]),
+)
 def test_floors_hold_for_every_direction_and_are_exact_for_inputs(circuit, seed, kinds):
     if kinds == "product" and len(circuit.regions) == 1:
         kinds = "input"

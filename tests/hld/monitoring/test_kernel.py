@@ -1,4 +1,5 @@
 """Compiled bets: a first row by hand, the NumPy text on any rows, and what is left alone."""
+
 import numpy as np
 import pytest
 import zoo
@@ -41,15 +42,19 @@ def test_the_first_row_of_a_coin_is_bet_on_by_hand(state, margin):
     assert (wealth.num_rows[0], wealth.log[0]) == (1, logs[0])
     share = bets.SHARE / 2
     expected = (1 - share) * each * (1 + stakes * up) / total + share * each
-    np.testing.assert_allclose(wealth.on_nodes[0, :len(stakes)], expected, rtol=1e-12)
-    assert wealth.cash[0] + wealth.on_directions.sum() + wealth.on_nodes.sum() == pytest.approx(1, rel=1e-12)
+    np.testing.assert_allclose(wealth.on_nodes[0, : len(stakes)], expected, rtol=1e-12)
+    assert wealth.cash[0] + wealth.on_directions.sum() + wealth.on_nodes.sum() == pytest.approx(
+        1, rel=1e-12
+    )
 
 
-@given(zoo.circuit_strategy(), st.integers(0, 2 ** 32), st.sampled_from([0.0, 0.1]))
+@given(zoo.circuit_strategy(), st.integers(0, 2**32), st.sampled_from([0.0, 0.1]))
 @settings(max_examples=25)
 def test_kernel_and_numpy_agree_on_any_rows(circuit, seed, margin):
     monitor = Monitor(circuit, margin=margin)
-    rows = np.random.default_rng(seed).integers(0, circuit.num_categories, size=(70, circuit.num_variables))
+    rows = np.random.default_rng(seed).integers(
+        0, circuit.num_categories, size=(70, circuit.num_variables)
+    )
     values = likelihood_vectors(circuit, rows, monitor.nodes)
     ours, theirs = bets.new_wealth(monitor._bets), bets.new_wealth(monitor._bets)
     log, log_compiled = np.empty(70), np.empty(70)
@@ -57,7 +62,9 @@ def test_kernel_and_numpy_agree_on_any_rows(circuit, seed, margin):
     advance(values, monitor._bets, theirs, log_compiled)
     # both round alike but for the order of their sums; a score is a difference of terms up to 1 / gain times as large
     scale = 1 + np.abs(log).max()
-    np.testing.assert_allclose(log, log_compiled, rtol=0, atol=70 * 1e3 * monitor._bets.doubts.max() * scale)
+    np.testing.assert_allclose(
+        log, log_compiled, rtol=0, atol=70 * 1e3 * monitor._bets.doubts.max() * scale
+    )
     assert ours.num_rows == theirs.num_rows
 
 
@@ -76,7 +83,9 @@ def test_all_that_is_kept_is_that_of_the_numpy_text(name, is_identity):
     assert wealth.directions.any()
     np.testing.assert_allclose(logs, expected, rtol=1e-9, atol=1e-9)
     for field, array, like in zip(wealth._fields, wealth, other, strict=True):
-        np.testing.assert_allclose(array, like, rtol=1e-8, atol=1e-9 * max(np.abs(like).max(), 1e-300), err_msg=field)
+        np.testing.assert_allclose(
+            array, like, rtol=1e-8, atol=1e-9 * max(np.abs(like).max(), 1e-300), err_msg=field
+        )
 
 
 def test_no_rows_change_nothing_and_bets_are_never_written_to():

@@ -1,4 +1,5 @@
 """The monitor: streams may be cut anywhere, alarms are rare without a shift and soon after one, misuse is refused."""
+
 import copy
 import dataclasses
 import json
@@ -29,7 +30,6 @@ from pcircuit import (
 @pytest.fixture(scope="module")
 def circuit():
     return rat_spn([2, 3, 2, 2, 4, 2], num_units=3, depth=2, rng=5)
-
 
 
 def test_a_p_value_that_doubles_round_to_zero_is_not_shown_as_zero(circuit):
@@ -82,7 +82,8 @@ def assert_same(found, expected, engine):
         np.testing.assert_equal(found, expected)
     elif isinstance(found, dict):
         assert [name for name, value in found.items() if value is None] == [
-            name for name, value in expected.items() if value is None]
+            name for name, value in expected.items() if value is None
+        ]
         for name, value in found.items():
             assert value is None or value == pytest.approx(expected[name], rel=1e-9, abs=1e-9), name
     else:
@@ -90,7 +91,12 @@ def assert_same(found, expected, engine):
 
 
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(zoo.circuit_strategy(), st.lists(st.integers(0, 90), max_size=4), st.integers(0, 2 ** 32), st.booleans())
+@given(
+    zoo.circuit_strategy(),
+    st.lists(st.integers(0, 90), max_size=4),
+    st.integers(0, 2**32),
+    st.booleans(),
+)
 def test_the_stream_may_be_cut_anywhere(engine, circuit, cuts, seed, with_missing):
     rng = np.random.default_rng(seed)
     rows = sample(circuit, 90, rng=rng).astype(np.int64)
@@ -124,7 +130,9 @@ def test_reset_starts_anew(circuit):
 
 @pytest.mark.parametrize("cut", [0, 37, 200])
 def test_a_saved_monitor_goes_on_as_if_nothing_had_happened(circuit, tmp_path, cut, engine):
-    rows = np.concatenate([sample(circuit, 100, rng=1), sample(shifted(circuit), 200, rng=2)]).astype(int)
+    rows = np.concatenate(
+        [sample(circuit, 100, rng=1), sample(shifted(circuit), 200, rng=2)]
+    ).astype(int)
     rows[::7, 1] = -1
     whole = Monitor(circuit, 0.01, margin=0.01, rng=4).update(rows)
     monitor = Monitor(circuit, 0.01, margin=0.01, rng=4)
@@ -146,13 +154,19 @@ def test_a_copy_goes_its_own_way(circuit, engine):
     rows[::5, 0] = -1
     first = monitor.update(rows[:50])
     for copied in (copy.deepcopy(monitor), pickle.loads(pickle.dumps(monitor))):
-        assert_same(copied.update(rows[50:]).to_dict(), Monitor(circuit, rng=0).update(rows).to_dict(), engine)
+        assert_same(
+            copied.update(rows[50:]).to_dict(),
+            Monitor(circuit, rng=0).update(rows).to_dict(),
+            engine,
+        )
     assert monitor.update(rows[:0]).to_dict() == first.to_dict()
 
 
 def test_updates_from_many_threads_are_all_counted(circuit, engine):
     monitor, rows = Monitor(circuit), sample(circuit, 25, rng=0)
-    threads = [threading.Thread(target=lambda: [monitor.update(rows) for _ in range(20)]) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: [monitor.update(rows) for _ in range(20)]) for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -223,12 +237,16 @@ def test_a_constant_circuit_takes_no_bets():
 
 def test_misuse_is_refused(circuit):
     for alpha in (0, 1, -0.1, float("nan")):
-        with pytest.raises((TypeError, ValueError), match="`alpha` must be a finite number above 0 and below 1"):
+        with pytest.raises(
+            (TypeError, ValueError), match="`alpha` must be a finite number above 0 and below 1"
+        ):
             Monitor(circuit, alpha=alpha)
     for margin in (-0.1, float("inf"), float("nan")):
         with pytest.raises(ValueError, match="`margin` must be a finite number of at least 0"):
             Monitor(circuit, margin=margin)
-    with pytest.raises(TypeError, match=r"`margin` must be a finite number of at least 0, found '0\.1'"):
+    with pytest.raises(
+        TypeError, match=r"`margin` must be a finite number of at least 0, found '0\.1'"
+    ):
         Monitor(circuit, margin="0.1")
     with pytest.raises(TypeError, match=r"`circuit` must be a pcircuit\.Circuit, found str"):
         Monitor("circuit")

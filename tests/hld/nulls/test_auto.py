@@ -1,4 +1,5 @@
 """Where drawn batches end and the law begins: where the tails agree."""
+
 import numpy as np
 import pytest
 import zoo
@@ -15,11 +16,13 @@ from pcircuit import rat_spn, sample
 
 
 def test_draws_judge_small_batches_and_the_law_large_ones():
-    test = HLDTest(zoo.circuits()["hclt_like"], null="auto", metric="whitened", rng=0, num_resamples=99)
+    test = HLDTest(
+        zoo.circuits()["hclt_like"], null="auto", metric="whitened", rng=0, num_resamples=99
+    )
     switch = test.calibration.null.switch
     assert switch > 1
     rows = np.zeros((switch + 1, 6), dtype=int)
-    assert test(rows[:switch - 1]).null == "monte-carlo"
+    assert test(rows[: switch - 1]).null == "monte-carlo"
     assert test(rows[:switch]).null == "exact"
     assert f"T < {switch}" in test.describe()
 
@@ -27,7 +30,7 @@ def test_draws_judge_small_batches_and_the_law_large_ones():
 def settled(pilot, *, B=999):
     metric = Scaled("euclidean", np.ones(pilot.shape[1]))
     law = law_of_values(np.linalg.eigvalsh(np.cov(pilot.T).reshape(pilot.shape[1], -1))[::-1])
-    law = law.with_excess(float(np.var((pilot ** 2).sum(axis=1))))
+    law = law.with_excess(float(np.var((pilot**2).sum(axis=1))))
     options = NullOptions(B, 0, np.random.default_rng(0))
     return settle(pilot - pilot.mean(axis=0), (metric,), law, score_of((law,)), options, 2000)
 
@@ -39,14 +42,18 @@ def test_the_law_takes_over_where_its_tails_are_those_of_draws(rng):
     rare = (rng.random((4000, 1)) < 0.002) * 1.0
     drawn, switch = settled(rare - rare.mean())
     assert switch >= 200
-    assert switch in drawn or switch == max(drawn) + 1  # the first of those that agree, or beyond all
+    assert (
+        switch in drawn or switch == max(drawn) + 1
+    )  # the first of those that agree, or beyond all
 
 
 @pytest.mark.thorough
 def test_the_lattice_of_a_small_circuit_is_left_to_draws():
     """Six columns: the law rejects one in seven batches of ten rows at 0.1, though its variance is right."""
     circuit = rat_spn([2] * 6, num_units=4, depth=1, rng=3)
-    test = HLDTest(circuit, metric=("euclidean", "standardized", "marginals", "whitened"), null="auto", rng=0)
+    test = HLDTest(
+        circuit, metric=("euclidean", "standardized", "marginals", "whitened"), null="auto", rng=0
+    )
     null, trials = test.calibration.null, 4000
     means = test.calibration.null.tails.reference.batch_means(10, trials, np.random.default_rng(5))
     squared = np.stack([metric.squared(means) for metric in test.calibration.metrics], axis=1)
@@ -67,9 +74,17 @@ def test_a_law_holds_if_it_rejects_no_more_than_it_should(rng):
     assert not law_holds(law, np.where(rng.random(9999) < 0.01, 1e-4, rng.random(9999)))
 
 
-@pytest.mark.parametrize(("B", "T", "metric"), [
-    (100_000, 2, "whitened"), *(pytest.param(1_000_000, T, metric, marks=pytest.mark.slow)
-                                for T in (1, 2, 5) for metric in ("euclidean", "whitened"))])
+@pytest.mark.parametrize(
+    ("B", "T", "metric"),
+    [
+        (100_000, 2, "whitened"),
+        *(
+            pytest.param(1_000_000, T, metric, marks=pytest.mark.slow)
+            for T in (1, 2, 5)
+            for metric in ("euclidean", "whitened")
+        ),
+    ],
+)
 def test_levels_of_small_p_values(B, T, metric):
     """Levels 0.01, 0.001 and 1e-4 of the circuit's own test, by the scores of up to a million batches."""
     test = HLDTest(zoo.circuits()["hclt_like"], null="auto", metric=metric, rng=0)
@@ -96,7 +111,7 @@ def test_parts_of_a_null():
     assert (null.drawn(4), null.drawn(5)) == (True, False)
     assert null.of_pvalues((0.03,), 7).value == 0.03
     assert null.least(7) == 0.0
-    assert AutoNull(None, law, None).drawn(10 ** 9)
+    assert AutoNull(None, law, None).drawn(10**9)
 
 
 def test_the_grid_is_ascending_and_leaves_out_single_rows():
@@ -107,13 +122,23 @@ def test_the_grid_is_ascending_and_leaves_out_single_rows():
 @pytest.mark.parametrize("reference", ["circuit", "training"])
 def test_saved_numbers_give_the_same(reference, rng):
     from hld.nulls.named import Context
+
     circuit = rat_spn([3] * 5, num_units=3, depth=2, rng=0)
     more = {"training_data": sample(circuit, 80, rng=1)} if reference == "training" else {}
-    test = HLDTest(circuit, metric=("euclidean", "whitened"), null="auto", reference=reference, rng=0,
-                   num_resamples=99, **more)
+    test = HLDTest(
+        circuit,
+        metric=("euclidean", "whitened"),
+        null="auto",
+        reference=reference,
+        rng=0,
+        num_resamples=99,
+        **more,
+    )
     null, metrics = test.calibration.null, test.calibration.metrics
     scalars, arrays = null.to_parts()
-    context = Context(getattr(null.tails, "reference", None), metrics, test.stds, test.settings.seed)
+    context = Context(
+        getattr(null.tails, "reference", None), metrics, test.stds, test.settings.seed
+    )
     again = context.read(scalars, arrays)
     for T in (1, 2, 4, 7, 3000):
         squared = rng.random(2) * [1.0, 30.0] / T

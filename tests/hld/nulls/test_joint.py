@@ -1,4 +1,5 @@
 """Harmonic means of p-values, and their law under the null."""
+
 from types import SimpleNamespace
 
 import numpy as np
@@ -46,7 +47,9 @@ def test_a_harmonic_mean_lies_between_the_smallest_and_the_largest(pvalues):
 def test_certain_rejections_stay_certain():
     assert harmonic_mean([0.0, 1.0]) == 0.0
     assert harmonic_mean([1e-310, 1.0]) < 1e-300
-    law = joint_law(np.eye(2), (norm("euclidean"), norm("whitened")), np.random.default_rng(0), num_draws=1000)
+    law = joint_law(
+        np.eye(2), (norm("euclidean"), norm("whitened")), np.random.default_rng(0), num_draws=1000
+    )
     assert law.tail(0.0) == 0.0
     assert law.tail(1e-300) < 1e-299
 
@@ -54,7 +57,12 @@ def test_certain_rejections_stay_certain():
 def independent_law(x):
     """P(2 / (1/U + 1/V) <= x) of independent uniform U, V: given U = u, V <= 1 / (2/x - 1/u) if that is in (0, 1)."""
     edge = x / 2  # below it any V will do
-    return edge + quad(lambda u: min(1.0, 1.0 / (2 / x - 1 / u)), edge, 1.0, points=[x / (2 - x)], limit=200)[0]
+    return (
+        edge
+        + quad(
+            lambda u: min(1.0, 1.0 / (2 / x - 1 / u)), edge, 1.0, points=[x / (2 - x)], limit=200
+        )[0]
+    )
 
 
 def test_the_law_of_independent_metrics():
@@ -67,13 +75,17 @@ def test_the_law_of_independent_metrics():
         assert 2 * low - exact <= law.tail(x) <= 2 * high - exact
     resolution = float(law.means[RESOLVED])
     ratio, error = independent_law(resolution) / resolution, 6 / np.sqrt(RESOLVED)
-    assert 1 < independent_law(1e-4) / 1e-4 < ratio < 1.2  # the ratio falls towards 1, so the extrapolation is safe
+    assert (
+        1 < independent_law(1e-4) / 1e-4 < ratio < 1.2
+    )  # the ratio falls towards 1, so the extrapolation is safe
     for x in (1e-4, 1e-8, 1e-100):
         assert ratio * (1 - error) <= law.tail(x) / x <= ratio * (1 + error)
 
 
 def test_the_tail_is_monotone_and_continuous_at_the_resolution():
-    law = joint_law(np.eye(2), (coordinate("euclidean", 0), coordinate("whitened", 1)), np.random.default_rng(2))
+    law = joint_law(
+        np.eye(2), (coordinate("euclidean", 0), coordinate("whitened", 1)), np.random.default_rng(2)
+    )
     x = np.geomspace(1e-12, 1, 400)
     tails = np.array([law.tail(value) for value in x])
     assert (np.diff(tails) >= 0).all()
@@ -114,10 +126,15 @@ def test_the_null_of_several_metrics_combines_their_own():
 
 
 def test_the_error_is_the_largest_relative_one_of_the_parts_and_that_of_the_law():
-    law = joint_law(np.eye(2), (norm("euclidean"), norm("whitened")), np.random.default_rng(0), num_draws=1000)
+    law = joint_law(
+        np.eye(2), (norm("euclidean"), norm("whitened")), np.random.default_rng(0), num_draws=1000
+    )
 
     def found(*errors):
-        parts = [PValue(value, (value,), error, "exact") for value, error in zip((0.2, 0.5), errors, strict=True)]
+        parts = [
+            PValue(value, (value,), error, "exact")
+            for value, error in zip((0.2, 0.5), errors, strict=True)
+        ]
         nulls = tuple(SimpleNamespace(pvalue=lambda squared, T, part=part: part) for part in parts)
         return JointNull(nulls, law).pvalue(np.ones(2), 10)
 
@@ -129,7 +146,9 @@ def test_the_error_is_the_largest_relative_one_of_the_parts_and_that_of_the_law(
 
 def test_reference_rows_that_are_all_alike_do_not_make_small_what_no_metric_finds():
     metrics = (norm("euclidean"), norm("whitened"))
-    law = joint_law(covariance_factor(np.zeros((2, 2))), metrics, np.random.default_rng(0), num_draws=DRAWS)
+    law = joint_law(
+        covariance_factor(np.zeros((2, 2))), metrics, np.random.default_rng(0), num_draws=DRAWS
+    )
     assert [law.tail(x) for x in (0.0, 0.001, 0.34, 1.0)] == [0.0, 0.001, 0.34, 1.0]
     assert law.tails(np.array([0.2, 0.7])).tolist() == [0.2, 0.7]
 
@@ -140,6 +159,6 @@ def test_the_factor_of_rows_has_their_covariance(n, m):
     rows = np.random.default_rng(0).normal(size=(n, m)) @ np.diag(np.arange(m) % 4)
     factor = factor_of_rows(rows)
     assert len(factor) == {4: 3, 9: 5}.get(m, FACTOR_ROWS)
-    some = rows[:len(factor)] if m > 4 else rows
+    some = rows[: len(factor)] if m > 4 else rows
     np.testing.assert_allclose(factor.T @ factor, some.T @ some / len(some), atol=1e-12)
     assert factor_of_rows(np.zeros((5, 2))).shape == (0, 2)

@@ -1,4 +1,5 @@
 """The limit law against its eigenvalues, replaced spectra, finite T."""
+
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,12 +14,18 @@ from hld.nulls.limit_law import LimitLaw, law_of_leading, law_of_values
 def moments_of(spectrum):
     """What a law needs of moments whose covariance has the given eigenvalues."""
     spectrum = np.sort(spectrum)[::-1]
-    return SimpleNamespace(nodes=np.arange(len(spectrum)), trace=spectrum.sum(), trace_sq=(spectrum ** 2).sum(),
-                           eigenvalues=lambda k=None: spectrum[:k])
+    return SimpleNamespace(
+        nodes=np.arange(len(spectrum)),
+        trace=spectrum.sum(),
+        trace_sq=(spectrum**2).sum(),
+        eigenvalues=lambda k=None: spectrum[:k],
+    )
 
 
 def test_all_eigenvalues_of_a_small_circuit():
-    eigenvalues = np.maximum(np.linalg.eigvalsh(exact_moments(zoo.circuits()["hclt_like"]).covariance()), 0)
+    eigenvalues = np.maximum(
+        np.linalg.eigvalsh(exact_moments(zoo.circuits()["hclt_like"]).covariance()), 0
+    )
     law = law_of_values(eigenvalues)
     assert law.quantile_error == 0
     found = law.pvalue([0.8 / 50], 50)
@@ -28,23 +35,40 @@ def test_all_eigenvalues_of_a_small_circuit():
     assert "all there are" in law.describe(("euclidean",))[0]
 
 
-@pytest.mark.parametrize("spectrum", [
-    np.arange(1, 3001) ** -1.0, np.arange(1, 3001) ** -0.5, 0.99 ** np.arange(3000), np.ones(3000),
-    np.r_[1.0, np.full(2999, 1e-3)], np.r_[np.ones(40), np.zeros(2960)],
-], ids=["1/j", "1/sqrt(j)", "0.99^j", "flat", "spike", "rank 40"])
+@pytest.mark.parametrize(
+    "spectrum",
+    [
+        np.arange(1, 3001) ** -1.0,
+        np.arange(1, 3001) ** -0.5,
+        0.99 ** np.arange(3000),
+        np.ones(3000),
+        np.r_[1.0, np.full(2999, 1e-3)],
+        np.r_[np.ones(40), np.zeros(2960)],
+    ],
+    ids=["1/j", "1/sqrt(j)", "0.99^j", "flat", "spike", "rank 40"],
+)
 def test_a_replaced_rest_keeps_quantiles_within_the_stated_error(spectrum):
     law = law_of_leading(moments_of(spectrum))
     assert law.num_eigenvalues <= null_module.LEADING[-1]
     full = law_of_values(spectrum)
     for alpha in null_module.CHECKED_LEVELS:
-        assert abs(law.threshold(alpha, 1) / full.threshold(alpha, 1) - 1) <= law.quantile_error + 1e-9
+        assert (
+            abs(law.threshold(alpha, 1) / full.threshold(alpha, 1) - 1) <= law.quantile_error + 1e-9
+        )
     assert law.spectrum.mean == pytest.approx(spectrum.sum(), rel=1e-10)
-    assert law.spectrum.variance == pytest.approx(2 * (spectrum ** 2).sum(), rel=1e-10)
+    assert law.spectrum.variance == pytest.approx(2 * (spectrum**2).sum(), rel=1e-10)
 
 
-@pytest.mark.parametrize(("spectrum", "needed"), [
-    (np.arange(1, 3001) ** -1.0, 32), (np.arange(1, 3001) ** -0.5, 128), (0.99 ** np.arange(3000), 128),
-    (0.97 ** np.arange(3000.0), 64)], ids=["1/j", "1/sqrt(j)", "0.99^j", "0.97^j"])
+@pytest.mark.parametrize(
+    ("spectrum", "needed"),
+    [
+        (np.arange(1, 3001) ** -1.0, 32),
+        (np.arange(1, 3001) ** -0.5, 128),
+        (0.99 ** np.arange(3000), 128),
+        (0.97 ** np.arange(3000.0), 64),
+    ],
+    ids=["1/j", "1/sqrt(j)", "0.99^j", "0.97^j"],
+)
 def test_eigenvalues_are_added_until_quantiles_are_right_to_one_in_a_thousand(spectrum, needed):
     law, full = law_of_leading(moments_of(spectrum)), law_of_values(spectrum)
     assert law.num_eigenvalues == needed
@@ -57,12 +81,18 @@ def test_finite_batches_have_the_variance_that_the_excess_says(T, rng):
     """Rows with fourth moments other than the normal's: mean and variance of T d^2 are those of the corrected law."""
     rows = rng.exponential(size=(200_000, 3)) * [1.0, 0.7, 0.4] - [1.0, 0.7, 0.4]
     eigenvalues = np.array([1.0, 0.49, 0.16])
-    excess = (8 * (eigenvalues**2).sum()) / (2 * (eigenvalues**2).sum()) - 1  # Var(x^2) = 8 for a centred exponential
+    excess = (8 * (eigenvalues**2).sum()) / (
+        2 * (eigenvalues**2).sum()
+    ) - 1  # Var(x^2) = 8 for a centred exponential
     law = LimitLaw(eigenvalues, np.ones(3), 0.0, 3, excess)
     assert law.at(T).mean == pytest.approx(eigenvalues.sum(), rel=1e-12)
-    assert law.at(T).variance == pytest.approx(2 * (eigenvalues ** 2).sum() * (1 + excess / T), rel=1e-12)
-    squared = T * (rows[:len(rows) // T * T].reshape(-1, T, 3).mean(axis=1) ** 2).sum(axis=1)
-    spread = 12 * squared.var() / np.sqrt(len(squared))  # six standard errors, with room for heavy tails
+    assert law.at(T).variance == pytest.approx(
+        2 * (eigenvalues**2).sum() * (1 + excess / T), rel=1e-12
+    )
+    squared = T * (rows[: len(rows) // T * T].reshape(-1, T, 3).mean(axis=1) ** 2).sum(axis=1)
+    spread = (
+        12 * squared.var() / np.sqrt(len(squared))
+    )  # six standard errors, with room for heavy tails
     assert squared.var() == pytest.approx(law.at(T).variance, abs=spread)
 
 

@@ -1,4 +1,5 @@
 """The nulls by name: each does what the protocol asks and comes back from its parts; what is none is refused."""
+
 import inspect
 
 import numpy as np
@@ -12,7 +13,9 @@ from hld.vectors.linear_maps import DenseRows, Scaled
 from pcircuit import sample
 
 CIRCUIT = zoo.circuits()["hclt_like"]
-METHODS = [name for name, _ in inspect.getmembers(Null, inspect.isfunction) if not name.startswith("_")]
+METHODS = [
+    name for name, _ in inspect.getmembers(Null, inspect.isfunction) if not name.startswith("_")
+]
 
 
 def made(null, metric="euclidean"):
@@ -20,8 +23,14 @@ def made(null, metric="euclidean"):
 
 
 def context_of(test, **changes):
-    parts = {"reference": getattr(getattr(test.calibration.null, "tails", test.calibration.null), "reference", None),
-             "metrics": test.calibration.metrics, "stds": test.stds, "seed": test.settings.seed}
+    parts = {
+        "reference": getattr(
+            getattr(test.calibration.null, "tails", test.calibration.null), "reference", None
+        ),
+        "metrics": test.calibration.metrics,
+        "stds": test.stds,
+        "seed": test.settings.seed,
+    }
     return Context(**parts | changes)
 
 
@@ -30,8 +39,12 @@ def test_lists_of_names_are_of_nulls_that_there_are():
     assert not set(CHECKED) & set(ON_DEMAND)
     assert {"pvalue", "threshold", "least", "describe", "to_parts", "of_pvalues"} <= set(METHODS)
     for name, kind in KINDS.items():
-        lacking = [one for one in (*METHODS, "from_parts") if not callable(getattr(kind, one, None))]
-        assert lacking == (["of_pvalues"] if name in ("drawn", "tabulated", "switched") else [])  # of old files
+        lacking = [
+            one for one in (*METHODS, "from_parts") if not callable(getattr(kind, one, None))
+        ]
+        assert lacking == (
+            ["of_pvalues"] if name in ("drawn", "tabulated", "switched") else []
+        )  # of old files
 
 
 @pytest.mark.parametrize("metric", ["euclidean", ("euclidean", "whitened")], ids=["one", "two"])
@@ -51,7 +64,7 @@ def test_each_null_keeps_the_protocol_and_comes_back_from_its_parts(name, metric
         assert isinstance(null, KINDS[scalars["kind"]])
         null = context_of(test).read(scalars, arrays)
     for T in (1, 7, 400):
-        squared = np.array([0.3, 9.0][:len(names)]) / T
+        squared = np.array([0.3, 9.0][: len(names)]) / T
         found = null.pvalue(squared, T)
         assert found == test.calibration.null.pvalue(squared, T)
         assert null.least(T) <= found.value <= 1
@@ -68,7 +81,9 @@ def test_each_null_keeps_the_protocol_and_comes_back_from_its_parts(name, metric
 
 @pytest.mark.parametrize("scalars", [{"kind": "gauss"}, {"kind": ["limit"]}, {}, None, "limit"])
 def test_what_is_no_null_of_a_file_is_refused(scalars):
-    with pytest.raises(ValueError, match=r"the null must be one of limit, normal, joint, auto, .*, found"):
+    with pytest.raises(
+        ValueError, match=r"the null must be one of limit, normal, joint, auto, .*, found"
+    ):
         context_of(made("exact")).read(scalars, {})
 
 
@@ -89,8 +104,13 @@ def test_no_difference_of_likelihoods_is_farther_than_the_farthest():
     assert context.farthest[0] == pytest.approx(len(context.stds))
 
 
-@pytest.mark.parametrize(("metric", "least"), [(Scaled("weights", np.array([2.0, 1.0])), 13.0),
-                                               (DenseRows("sum", np.array([[2.0, 1.0]])), 0.0)])
+@pytest.mark.parametrize(
+    ("metric", "least"),
+    [
+        (Scaled("weights", np.array([2.0, 1.0])), 13.0),
+        (DenseRows("sum", np.array([[2.0, 1.0]])), 0.0),
+    ],
+)
 def test_the_mean_of_a_law_is_that_of_the_deviations_or_at_most_that(metric, least):
     """Of 2 z_1 and z_2 with deviations 1 and 3 the squares have the mean 13; of their sum from 0 to 25."""
     context, most = Context(None, (metric,), np.array([1.0, 3.0]), 0), 13.0 if least else 25.0
@@ -104,6 +124,8 @@ def test_the_mean_of_a_law_is_that_of_the_deviations_or_at_most_that(metric, lea
 def test_against_rows_nulls_that_are_checked_are_checked():
     rows = sample(CIRCUIT, 30, rng=0)
     for name in CHECKED:
-        test = hld.HLDTest(CIRCUIT, null=name, reference="training", training_data=rows, num_resamples=99, rng=0)
+        test = hld.HLDTest(
+            CIRCUIT, null=name, reference="training", training_data=rows, num_resamples=99, rng=0
+        )
         far = np.array([[2, 2, 2, 2, 2, 2]] * 4)
-        assert test(far).pvalue > test.judge(test.vectors.mean(far)[:len(test.nodes)], 4).pvalue
+        assert test(far).pvalue > test.judge(test.vectors.mean(far)[: len(test.nodes)], 4).pvalue

@@ -1,4 +1,5 @@
 """What every null can do: say what is a verdict."""
+
 import numpy as np
 import pytest
 

@@ -1,4 +1,5 @@
 """Parts among exchangeable parts: the definition, the level of all columns together, laws beyond the ranks."""
+
 import binomial_bounds
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ def test_the_p_values_are_the_ranks_that_the_module_defines():
     for part in PARTS:
         x = together[:, part] - together[:, part].mean(axis=0)
         values = np.maximum(np.linalg.eigvalsh(x.T @ x / 12), 0)
-        law = ThreeMoments(values.sum(), (values ** 2).sum(), values.max())
+        law = ThreeMoments(values.sum(), (values**2).sum(), values.max())
         tails.append([float(law.tail(one @ one)) for one in x] if values.any() else [1.0] * 13)
     single = [sum(t <= own[0] * (1 + 1e-9) for t in own) / 13 for own in tails]
     least = [min(own[g] for own in tails) for g in range(13)]
@@ -51,7 +52,9 @@ def test_unmoved_columns_are_called_at_the_level_whatever_the_others_do(G):
             hit += adjusted[2] <= 0.05
         rate = int(0.05 * (G + 1)) / (G + 1)
         assert called <= binomial_bounds.at_most(trials, rate)
-        assert binomial_bounds.at_least(trials, rate) <= alone <= binomial_bounds.at_most(trials, rate)
+        assert (
+            binomial_bounds.at_least(trials, rate) <= alone <= binomial_bounds.at_most(trials, rate)
+        )
         assert not away or hit >= (0.9 * trials if rate else 0)
 
 
@@ -62,7 +65,9 @@ def test_beyond_the_ranks_of_many_groups_the_law_of_normal_groups_goes_on():
     own[1:4] += 6
     found = ranked_parts(own, others, PARTS)
     law = normal_pvalue(own[1:4], others[:, 1:4], (Scaled("euclidean", np.ones(3)),))
-    np.testing.assert_allclose(found[:, 1], [law, 4 * law], rtol=1e-12)  # products of other blocks, rounded elsewhere
+    np.testing.assert_allclose(
+        found[:, 1], [law, 4 * law], rtol=1e-12
+    )  # products of other blocks, rounded elsewhere
     assert law < 1e-6
     assert (found[:, [0, 2, 3]] > 0.05).all()
     assert ranked_parts(own, others[:99], PARTS)[:, 1].tolist() == [1 / 100] * 2
@@ -77,6 +82,8 @@ def test_single_numbers_are_ranked_as_parts_of_one_number_are(G):
     alone = ranked_parts(together[0], together[1:], [np.array([v]) for v in range(7)])[1]
     found = ranked_numbers(together[0], together[1:])
     np.testing.assert_allclose(found[[0, 1, 2, 3, 5, 6]], alone[[0, 1, 2, 3, 5, 6]], rtol=1e-12)
-    assert found[4] == pytest.approx(1 / 13) if G == 12 else found[4] <= alone[4] < 1e-6    # Student's law is exact
+    assert (
+        found[4] == pytest.approx(1 / 13) if G == 12 else found[4] <= alone[4] < 1e-6
+    )  # Student's law is exact
     wide = ranked_numbers(together[0], together[1:], spread=lambda: np.full((1, 7), 1e3))
     np.testing.assert_allclose(wide, np.where(found < 1 / (G + 1), 1 / (G + 1), found), rtol=1e-12)

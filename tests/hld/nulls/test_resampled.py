@@ -1,4 +1,5 @@
 """Distances of drawn batches: by means or by products of rows, the same."""
+
 import numpy as np
 import pytest
 
@@ -21,7 +22,7 @@ def test_both_ways_give_the_distances_of_the_means(n, T, rng):
     expected = squared_distances(metrics, means)
     scale = max(float(metric.squared(rows).max()) for metric in metrics)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-13 * scale)
-    plain = (means ** 2).sum(axis=1)
+    plain = (means**2).sum(axis=1)
     np.testing.assert_allclose(found[:, 0], plain, rtol=1e-9, atol=1e-13 * scale)
 
 
@@ -30,9 +31,17 @@ def test_stretched_maps_and_windows_too(T, rng):
     rows = rng.normal(size=(12, 30))
     rows -= rows.mean(axis=0)
     vectors = np.linalg.qr(rng.normal(size=(30, 4)))[0]
-    stretched, plain = Stretched("steep", vectors, np.array([3.0, 2.0, 0.5, 0.0]), 0.7), Scaled("plain", np.ones(30))
+    stretched, plain = (
+        Stretched("steep", vectors, np.array([3.0, 2.0, 0.5, 0.0]), 0.7),
+        Scaled("plain", np.ones(30)),
+    )
     behind = Window("last", Scaled("last", np.ones(10)), 20, 30)
-    metrics = [stretched, plain, Window("steep", Stretched("steep", vectors[:20] * 0, np.ones(4), 1.0), 0, 30), behind]
+    metrics = [
+        stretched,
+        plain,
+        Window("steep", Stretched("steep", vectors[:20] * 0, np.ones(4), 1.0), 0, 30),
+        behind,
+    ]
     found = resampled_distances(metrics, rows)(T, 25, np.random.default_rng(1))
     expected = squared_distances(metrics, resampled_means(rows, T, 25, np.random.default_rng(1)))
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-13 * expected.max())
@@ -43,8 +52,14 @@ def test_single_precision_is_enough(T, rng, monkeypatch):
     """Far below the error of drawing, also where most of a row's length is taken away again by a whitened map."""
     rows = rng.normal(size=(60, 100)) * 0.8 ** np.arange(100)
     rows -= rows.mean(axis=0)
-    fine = Stretched("whitened", np.eye(100)[:, :40], 1 / np.sqrt(0.64 ** np.arange(40) + 1e-4), 100.0)
-    metrics = [Scaled("euclidean", np.ones(100)), fine, Scaled("standardized", 1e60 / rows.std(axis=0))]
+    fine = Stretched(
+        "whitened", np.eye(100)[:, :40], 1 / np.sqrt(0.64 ** np.arange(40) + 1e-4), 100.0
+    )
+    metrics = [
+        Scaled("euclidean", np.ones(100)),
+        fine,
+        Scaled("standardized", 1e60 / rows.std(axis=0)),
+    ]
     expected = resampled_distances(metrics, rows)(T, 25, np.random.default_rng(1))
     monkeypatch.setattr(resampled, "IN_DOUBLE", 0)
     found = resampled_distances(metrics, rows)(T, 25, np.random.default_rng(1))
@@ -52,4 +67,6 @@ def test_single_precision_is_enough(T, rng, monkeypatch):
 
 
 def test_constant_rows_have_no_distance(rng):
-    assert (resampled_distances([Scaled("euclidean", np.ones(3))], np.zeros((2, 3)))(5, 7, rng) == 0).all()
+    assert (
+        resampled_distances([Scaled("euclidean", np.ones(3))], np.zeros((2, 3)))(5, 7, rng) == 0
+    ).all()

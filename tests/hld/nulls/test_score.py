@@ -1,4 +1,5 @@
 """Scores: p-values of a convenient law, one by one and together."""
+
 import numpy as np
 import pytest
 from scipy.stats import hmean

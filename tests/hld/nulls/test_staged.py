@@ -1,4 +1,5 @@
 """Batches drawn when one is tested: stages, their p-values and thresholds."""
+
 import threading
 
 import numpy as np
@@ -88,7 +89,9 @@ def test_what_is_drawn_depends_on_seed_size_and_stage_only():
     again.tails(7, 0)
     again.tails(3, 1)
     for stage in (0, 1):
-        np.testing.assert_array_equal(null.tails(3, stage)[0].values, again.tails(3, stage)[0].values)
+        np.testing.assert_array_equal(
+            null.tails(3, stage)[0].values, again.tails(3, stage)[0].values
+        )
     assert not np.array_equal(null.tails(3, 0)[0].values, tails(seed=1).tails(3, 0)[0].values)
     assert not np.array_equal(null.tails(3, 0)[0].values, null.tails(4, 0)[0].values)
 
@@ -96,7 +99,9 @@ def test_what_is_drawn_depends_on_seed_size_and_stage_only():
 def test_threads_get_the_same():
     null, found = tails(), []
     scores = null.score(np.array([[0.4]]), 5)[0]
-    threads = [threading.Thread(target=lambda: found.append(null.pvalue(scores, 5))) for _ in range(6)]
+    threads = [
+        threading.Thread(target=lambda: found.append(null.pvalue(scores, 5))) for _ in range(6)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -117,5 +122,7 @@ def test_several_metrics_are_judged_together():
     assert len(found.each) == 3
     assert min(scores[:3]) <= scores[3] <= 3 * min(scores[:3])  # a harmonic mean
     judged = null.tails(4, null.stages(4).index(found.draws))
-    assert (*found.each, found.value) == tuple(tail.pvalue(one) for tail, one in zip(judged, scores, strict=True))
+    assert (*found.each, found.value) == tuple(
+        tail.pvalue(one) for tail, one in zip(judged, scores, strict=True)
+    )
     assert found.draws == 199 or null.tails(4, 0)[-1].count(scores[-1]) < STOP

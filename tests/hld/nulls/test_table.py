@@ -1,4 +1,5 @@
 """Tails drawn when a test is made: single rows by exact rank, larger batches by resampling."""
+
 import numpy as np
 import pytest
 from binomial_bounds import at_most
@@ -20,15 +21,26 @@ def reference(rows):
     return RowReference(rows, None, np.zeros(rows.shape[1]), len(rows))
 
 
-@pytest.mark.parametrize(("n", "trials"), [(2, 400), (3, 400), (9, 400), (40, 100), *(
-    pytest.param(n, 3000, marks=pytest.mark.slow) for n in (2, 3, 9, 40))])
+@pytest.mark.parametrize(
+    ("n", "trials"),
+    [
+        (2, 400),
+        (3, 400),
+        (9, 400),
+        (40, 100),
+        *(pytest.param(n, 3000, marks=pytest.mark.slow) for n in (2, 3, 9, 40)),
+    ],
+)
 @pytest.mark.parametrize("law", ["normal", "lattice", "cauchy"])
 def test_single_rows_are_never_rejected_too_often(n, trials, law, monkeypatch):
     """n + 1 exchangeable rows, the last one judged by the others: p <= a at most with probability a."""
     monkeypatch.setattr(auto, "SIZES", (2,))  # larger batches do not matter here
     rng = np.random.default_rng(n)
-    draw = {"normal": rng.normal, "lattice": lambda size: rng.integers(0, 2, size) * 1.0,
-            "cauchy": rng.standard_cauchy}[law]
+    draw = {
+        "normal": rng.normal,
+        "lattice": lambda size: rng.integers(0, 2, size) * 1.0,
+        "cauchy": rng.standard_cauchy,
+    }[law]
     options, values = NullOptions(19, 0, rng), []
     for _ in range(trials):
         rows = draw(size=(n + 1, 2))
@@ -50,7 +62,9 @@ def test_single_rows_are_compared_as_the_module_says(rng):
     u, d = np.linalg.norm(source.table, axis=1), np.linalg.norm(delta)
     for factor in (0.3, 1.0, 1.5, 3.0):
         expected = (1 + (u >= factor * d * 29 / 31).sum()) / 31
-        assert null.pvalue([(factor * d) ** 2 / (1 + 1 / 30)], 1).value == pytest.approx(expected, rel=1e-12)
+        assert null.pvalue([(factor * d) ** 2 / (1 + 1 / 30)], 1).value == pytest.approx(
+            expected, rel=1e-12
+        )
     assert null.least(1) == pytest.approx(1 / 31)
     assert null.tails.threshold(0.03, 1) == 0
     assert null.threshold(0.03, 1) == np.inf
@@ -80,7 +94,9 @@ def test_sizes_between_those_of_the_table(rng):
     uniform, squares = rng.random(999), rng.random(999) ** 2
     table = table_of([1, 10, 20], [uniform[:, None], uniform[:, None], squares[:, None]])
     for T, share in ((10, 1.0), (20, 0.0), (15, (1 / 15 - 1 / 20) / (1 / 10 - 1 / 20)), (100, 0.0)):
-        expected = share * _pvalue(table.tails[1][0], 0.3, T) + (1 - share) * _pvalue(table.tails[2][0], 0.3, T)
+        expected = share * _pvalue(table.tails[1][0], 0.3, T) + (1 - share) * _pvalue(
+            table.tails[2][0], 0.3, T
+        )
         found = table.pvalue(np.array([0.3]), T)
         assert found.value == pytest.approx(expected, rel=1e-12)
         assert found.each == (found.value,)
@@ -96,7 +112,9 @@ def test_parts_bring_it_back(rng):
     context = Context(None, (plain(1), plain(1)), np.ones(1), 0)
     again = TableTails.from_parts(scalars, arrays, context, None)
     for T in (1, 2, 3, 9):
-        assert again.pvalue(rng.random(3) * 0 + 0.01, T) == table.pvalue(rng.random(3) * 0 + 0.01, T)
+        assert again.pvalue(rng.random(3) * 0 + 0.01, T) == table.pvalue(
+            rng.random(3) * 0 + 0.01, T
+        )
     for sizes in (np.array([2, 3]), np.array([1, 1]), np.array([1.0, 3.0]), np.zeros((0,), int)):
         with pytest.raises(ValueError, match="batch sizes"):
             TableTails.from_parts(scalars, arrays | {"sizes": sizes}, context, None)

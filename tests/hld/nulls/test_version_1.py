@@ -1,4 +1,5 @@
 """Nulls of files of version 1: exchangeability, thresholds, tables of training batches, several metrics."""
+
 import numpy as np
 import pytest
 import zoo
@@ -25,7 +26,10 @@ def drawn(num_resamples, seed=0):
 def tabulated(rows, B, sizes, rng):
     """Batches drawn with replacement from centred vectors, as the table of a file has them."""
     means = [rows[rng.integers(0, len(rows), size=(B, T))].mean(axis=1) for T in sizes]
-    return TabulatedNull(np.array(sizes), np.stack([squared_distances((plain(rows.shape[1]),), one) for one in means]))
+    return TabulatedNull(
+        np.array(sizes),
+        np.stack([squared_distances((plain(rows.shape[1]),), one) for one in means]),
+    )
 
 
 @pytest.mark.parametrize("alpha", [0.5, 0.1, 0.05, 0.01, 0.001])

@@ -1,4 +1,5 @@
 """Alternatives of a test: moments of rows, circuits and edits, and rows of the edited circuit."""
+
 import binomial_bounds as bounds
 import naive
 import numpy as np
@@ -41,7 +42,7 @@ def test_rows_and_circuits_have_their_sample_moments():
     np.testing.assert_allclose(found.covariance, np.cov(L.T), atol=1e-14)
     assert (found.num_rows, found.is_relative, found.usual) == (5, False, None)
     np.testing.assert_array_equal(found.rows, drawn)
-    same = alternative_of(test, CIRCUIT)     # itself: no difference but that of many drawn rows
+    same = alternative_of(test, CIRCUIT)  # itself: no difference but that of many drawn rows
     assert (same.num_rows, len(same.rows)) == (NUM_DRAWN, NUM_SINGLE)
     assert (np.abs(same.delta) <= 6 * test.stds / np.sqrt(NUM_DRAWN) + 1e-14).all()
     assert alternative_of(test, same) is same
@@ -53,7 +54,10 @@ def test_moments_of_an_edit_are_those_of_its_distribution(name):
     circuit = zoo.circuits()[name]
     test, edit = hld.HLDTest(circuit), Edit(1, 0, 0.1)
     states = naive.states(circuit)
-    probs, vectors = naive.likelihood(circuit, states), naive.node_values(circuit, states)[:, test.nodes]
+    probs, vectors = (
+        naive.likelihood(circuit, states),
+        naive.node_values(circuit, states)[:, test.nodes],
+    )
     own = states[:, 1] == 0
     p = probs[own].sum()
     weights = probs * np.where(own, (p + 0.1) / p, (0.9 - p) / (1 - p))
@@ -61,8 +65,10 @@ def test_moments_of_an_edit_are_those_of_its_distribution(name):
     covariance = (vectors - mean).T @ ((vectors - mean) * weights[:, None])
     found = edited(test, edit)
     scale = test.stds.max()
-    np.testing.assert_allclose(found.delta, mean - test.mean, atol=6 * 0.1 / (1 - p) * scale / np.sqrt(20_000))
-    np.testing.assert_allclose(found.covariance, covariance, atol=0.1 * scale ** 2)
+    np.testing.assert_allclose(
+        found.delta, mean - test.mean, atol=6 * 0.1 / (1 - p) * scale / np.sqrt(20_000)
+    )
+    np.testing.assert_allclose(found.covariance, covariance, atol=0.1 * scale**2)
 
 
 @pytest.mark.parametrize("by", [-0.5, -0.3, 0.3, 0.5])
@@ -70,10 +76,15 @@ def test_after_an_edit_rows_vary_as_the_new_mixture(by):
     """The second column is a coin where the first has level 0, and always 1 where it has level 1."""
     circuit = zoo.mixture_of_two([[1.0, 0.0], [0.5, 0.5]], [[0.0, 1.0], [0.0, 1.0]])
     test, states, q = hld.HLDTest(circuit), np.array([[0, 0], [0, 1], [1, 1]]), 0.5 + by
-    weights, vectors = np.array([q / 2, q / 2, 1 - q]), naive.node_values(circuit, states)[:, test.nodes]
+    weights, vectors = (
+        np.array([q / 2, q / 2, 1 - q]),
+        naive.node_values(circuit, states)[:, test.nodes],
+    )
     expected = np.cov(vectors.T, aweights=weights, ddof=0)
     found = edited(test, Edit(0, 0, by))
-    np.testing.assert_allclose(found.covariance, expected, atol=0.01)     # 0.5 % of 20,000 rows that differ by 1
+    np.testing.assert_allclose(
+        found.covariance, expected, atol=0.01
+    )  # 0.5 % of 20,000 rows that differ by 1
     np.testing.assert_allclose(found.delta, (weights - [0.25, 0.25, 0.5]) @ vectors, atol=0.02)
 
 
@@ -82,15 +93,21 @@ def test_an_edit_is_relative_to_the_truth_behind_reference_rows(reference):
     known = {} if reference == "circuit" else {"training_data": ROWS}
     test, edit = hld.HLDTest(CIRCUIT, reference=reference, rng=0, **known), Edit(0, 0, 0.1)
     found, plain = edited(test, edit), edited(hld.HLDTest(CIRCUIT), edit)
-    np.testing.assert_allclose(found.delta, plain.delta, atol=1e-12)     # of the circuit, in both
+    np.testing.assert_allclose(found.delta, plain.delta, atol=1e-12)  # of the circuit, in both
     assert found.is_relative == (reference == "training")
     assert (found.usual is None) == (reference == "circuit")
     assert found.num_rows is None
     np.testing.assert_array_equal(found.rows, edited_rows(CIRCUIT, edit, NUM_SINGLE))
     tiny = edited(test, Edit(0, 0, 1e-12))
-    before = test.calibration.kept.covariance if reference == "training" else naive.hlv_moments(CIRCUIT, test.nodes)[1]
+    before = (
+        test.calibration.kept.covariance
+        if reference == "training"
+        else naive.hlv_moments(CIRCUIT, test.nodes)[1]
+    )
     np.testing.assert_allclose(tiny.covariance, before, atol=1e-9)
-    np.testing.assert_array_equal(alternative_of(test, {"column": 0, "level": 0, "by": 0.1}).delta, found.delta)
+    np.testing.assert_array_equal(
+        alternative_of(test, {"column": 0, "level": 0, "by": 0.1}).delta, found.delta
+    )
 
 
 @pytest.mark.parametrize("by", [0.15, -0.1])
@@ -103,8 +120,15 @@ def test_rows_of_an_edit_have_the_level_as_often_and_all_else_given_it_as_before
         assert bounds.at_least(n, share) <= len(own) <= bounds.at_most(n, share)
         states = naive.states(CIRCUIT)
         states = states[states[:, variable] == a]
-        given = naive.likelihood(CIRCUIT, states)[states[:, 0] == 0].sum() / naive.likelihood(CIRCUIT, states).sum()
-        assert bounds.at_least(len(own), given) <= (own[:, 0] == 0).sum() <= bounds.at_most(len(own), given)
+        given = (
+            naive.likelihood(CIRCUIT, states)[states[:, 0] == 0].sum()
+            / naive.likelihood(CIRCUIT, states).sum()
+        )
+        assert (
+            bounds.at_least(len(own), given)
+            <= (own[:, 0] == 0).sum()
+            <= bounds.at_most(len(own), given)
+        )
     np.testing.assert_array_equal(rows, edited_rows(CIRCUIT, Edit(variable, level, by), n))
 
 
@@ -122,8 +146,10 @@ def test_a_level_may_go_to_no_rows_or_to_all_whatever_rounding_says(p):
     test = hld.HLDTest(zoo.independent([[p, 1 - p], [0.3, 0.7]]))
     for by in (-p, 1 - p):
         found = edited(test, Edit(0, 0, by))
-        varies = found.covariance.diagonal() > 1e-10     # the column's own node no longer does
-        assert varies.tolist() == [list(test.circuit.scope(int(node))) != [0] for node in test.nodes]
+        varies = found.covariance.diagonal() > 1e-10  # the column's own node no longer does
+        assert varies.tolist() == [
+            list(test.circuit.scope(int(node))) != [0] for node in test.nodes
+        ]
         assert set(found.rows[:, 0].tolist()) == {0 if by > 0 else 1}
     assert share_after(p, 1.0001 - p) is None
     assert share_after(p, -p - 1e-4) is None
@@ -147,25 +173,42 @@ def test_numbers_that_no_row_of_the_reference_shows_are_not_compared():
 
 
 def test_the_mean_score_of_the_circuit_is_zero():
-    test = hld.HLDTest(CIRCUIT, metric=("euclidean", "score"), reference="training", training_data=ROWS, rng=0)
+    test = hld.HLDTest(
+        CIRCUIT, metric=("euclidean", "score"), reference="training", training_data=ROWS, rng=0
+    )
     found, m = own_mean(test), len(test.nodes)
     assert len(found) == len(test.mean) > m
-    np.testing.assert_allclose(found[m:], test.vectors.features.of_scores(np.zeros_like(test.calibration.mean_score)))
+    np.testing.assert_allclose(
+        found[m:], test.vectors.features.of_scores(np.zeros_like(test.calibration.mean_score))
+    )
 
 
 def test_edits_in_texts_mappings_and_as_they_are():
-    written = ["sex=F:+0.05", "when=12:30:-0.2", "share==1:0.5", {"column": 0, "level": None, "by": 0.1},
-               Edit("a", 1, -0.5)]
+    written = [
+        "sex=F:+0.05",
+        "when=12:30:-0.2",
+        "share==1:0.5",
+        {"column": 0, "level": None, "by": 0.1},
+        Edit("a", 1, -0.5),
+    ]
     found = read_edits(written)
-    assert found == [Edit("sex", "F", 0.05), Edit("when", "12:30", -0.2), Edit("share", "=1", 0.5), Edit(0, None, 0.1),
-                     Edit("a", 1, -0.5)]
+    assert found == [
+        Edit("sex", "F", 0.05),
+        Edit("when", "12:30", -0.2),
+        Edit("share", "=1", 0.5),
+        Edit(0, None, 0.1),
+        Edit("a", 1, -0.5),
+    ]
     assert list(map(str, found[:2])) == ["sex = F: +5 % of cells", "when = 12:30: -20 % of cells"]
     assert read_edits(()) == []
-    assert Edit(0, 0, np.float32(0.25)) == Edit(0, 0, 0.25)      # of any precision
-    for bad, error, said in (("sex=F:+0.05", TypeError, "must be a list of edits"), ([3], TypeError, "found 3 in it"),
-                             (["sex"], ValueError, r"`edits` has 'sex': an edit is written column=level:change"),
-                             (["sex=F:2"], ValueError, r"`edits` has 'sex=F:2': `by` of an edit must be"),
-                             ([{"column": 0}], ValueError, r"a mapping has the keys 'column', 'level' and 'by', found"),
-                             ([{"column": 0, "level": 0, "by": "x"}], ValueError, "`by` of an edit must be a change")):
+    assert Edit(0, 0, np.float32(0.25)) == Edit(0, 0, 0.25)  # of any precision
+    for bad, error, said in (
+        ("sex=F:+0.05", TypeError, "must be a list of edits"),
+        ([3], TypeError, "found 3 in it"),
+        (["sex"], ValueError, r"`edits` has 'sex': an edit is written column=level:change"),
+        (["sex=F:2"], ValueError, r"`edits` has 'sex=F:2': `by` of an edit must be"),
+        ([{"column": 0}], ValueError, r"a mapping has the keys 'column', 'level' and 'by', found"),
+        ([{"column": 0, "level": 0, "by": "x"}], ValueError, "`by` of an edit must be a change"),
+    ):
         with pytest.raises(error, match=said):
             read_edits(bad)

@@ -1,4 +1,5 @@
 """Smallest changes that are found: which levels are looked at, and the power at the change that is named."""
+
 import naive
 import numpy as np
 import pytest
@@ -7,7 +8,13 @@ import zoo
 import hld
 import pcircuit
 from hld.planning.alternatives import Edit
-from hld.planning.detectable import LEAST_SHARE, MOST_LEVELS, Detectable, detectable, detectable_levels
+from hld.planning.detectable import (
+    LEAST_SHARE,
+    MOST_LEVELS,
+    Detectable,
+    detectable,
+    detectable_levels,
+)
 
 CIRCUIT = zoo.circuits()["rat_like"]
 TEST = hld.HLDTest(CIRCUIT)
@@ -23,7 +30,9 @@ def found_at(threshold, test=TEST, power=0.9, per_column=3):
         def shares(slope, inside, p):
             asked.append((slope, inside, p))
             return lambda h: 1.0 if h >= threshold else 0.5
+
         return shares
+
     return detectable_levels(test, power, per_column, draws), asked
 
 
@@ -33,11 +42,15 @@ def test_the_change_is_the_least_with_the_power_to_a_thousandth_of_what_there_is
         if one.share + 0.23 > 1:
             assert one.by is None
         else:
-            assert 0.23 <= one.by <= 0.23 + (1 - one.share) / 2 ** 10
+            assert 0.23 <= one.by <= 0.23 + (1 - one.share) / 2**10
     known = [one.by for one in found if one.by is not None]
     assert known == sorted(known)
-    assert all(one.by is not None for one in found[:len(known)])    # those that are never found come last
-    assert {one.by for one in found_at(0.23, power=0.4)[0]} <= {(1 - one.share) / 2 ** 10 for one in found}
+    assert all(
+        one.by is not None for one in found[: len(known)]
+    )  # those that are never found come last
+    assert {one.by for one in found_at(0.23, power=0.4)[0]} <= {
+        (1 - one.share) / 2**10 for one in found
+    }
     assert {one.by for one in found_at(2.0)[0]} == {None}
 
 
@@ -48,7 +61,9 @@ def test_levels_are_the_most_frequent_of_each_column_but_none_rare_or_nearly_cer
     expected = [(0, 0), (0, 1), (0, 2)][:per_column] + [(2, 1), (2, 0)][:per_column]
     assert sorted((one.column, one.level) for one in found) == sorted(expected)
     for one in found:
-        assert one.share == pytest.approx(pcircuit.marginal_tables(circuit)[one.column][one.level], rel=1e-12)
+        assert one.share == pytest.approx(
+            pcircuit.marginal_tables(circuit)[one.column][one.level], rel=1e-12
+        )
         assert one.share >= LEAST_SHARE
 
 
@@ -88,9 +103,16 @@ def test_the_power_at_the_change_is_the_one_that_was_asked_for():
         assert abs(TEST.power(Edit(one.column, one.level, one.by), 300) - power) < 0.04
 
 
-@pytest.mark.parametrize(("options", "said"), [
-    ({"T": 0}, "`T`"), ({"T": 10 ** 13}, "`T`"), ({"power": 1.0}, "`power`"), ({"alpha": 0}, "`alpha`"),
-    ({"per_column": 0}, "`per_column`")])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"T": 0}, "`T`"),
+        ({"T": 10**13}, "`T`"),
+        ({"power": 1.0}, "`power`"),
+        ({"alpha": 0}, "`alpha`"),
+        ({"per_column": 0}, "`per_column`"),
+    ],
+)
 def test_wrong_arguments_are_named(options, said):
     with pytest.raises(ValueError, match=f"^{said} must be"):
         detectable(TEST, **{"T": 100, **options})

@@ -1,4 +1,5 @@
 """Planning for tables: names of columns and levels, tables as alternatives, and the plan in words."""
+
 import json
 import pathlib
 import warnings
@@ -28,12 +29,17 @@ def detector():
 def test_edits_name_columns_and_levels(detector):
     def delta(edit):
         return alternative_of_table(detector, edit).moments.delta
-    np.testing.assert_array_equal(delta(Edit("sex", "F", 0.1)), delta({"column": 0, "level": "F", "by": 0.1}))
+
+    np.testing.assert_array_equal(
+        delta(Edit("sex", "F", 0.1)), delta({"column": 0, "level": "F", "by": 0.1})
+    )
     np.testing.assert_array_equal(delta(Edit("shop", "1", 0.1)), delta(Edit("shop", 1, 0.1)))
     assert delta(Edit("age", 40, 0.1)).any()
     with pytest.raises(ValueError, match="`level` of an edit must be one of those of column 'sex'"):
         delta(Edit("sex", "X", 0.1))
-    with pytest.raises(ValueError, match=r"`level` of an edit must be .*\(F, M, \(unseen\)\), found '\(missing\)'"):
+    with pytest.raises(
+        ValueError, match=r"`level` of an edit must be .*\(F, M, \(unseen\)\), found '\(missing\)'"
+    ):
         delta(Edit("sex", "(missing)", 0.1))
     with pytest.raises(ValueError, match="`column` of an edit must be one of 'sex'"):
         delta(Edit("size", "X", 0.1))
@@ -41,21 +47,31 @@ def test_edits_name_columns_and_levels(detector):
 
 def test_edits_of_truth_values_as_a_shell_writes_them():
     rng = np.random.default_rng(2)
-    table = {"paid": rng.random(300) < 0.4, "said": rng.choice(["true", "no"], 300), "flag": rng.integers(0, 2, 300)}
+    table = {
+        "paid": rng.random(300) < 0.4,
+        "said": rng.choice(["true", "no"], 300),
+        "flag": rng.integers(0, 2, 300),
+    }
     one = hld.HLDDetector(num_latents=2, num_epochs=3, metric=METRICS).fit(table)
     for name, is_level in (("paid", True), ("paid", False), ("flag", True)):
         expected = alternative_of_table(one, Edit(name, is_level, 0.1)).moments.delta
         for text in (str(is_level), str(is_level).lower(), str(is_level).upper()):
             found = alternative_of_table(one, Edit.read(f"{name}={text}:+0.1")).moments.delta
             np.testing.assert_array_equal(found, expected)
-    alternative_of_table(one, Edit("said", "true", 0.1))     # a text that is a level as it stands
-    with pytest.raises(ValueError, match=r"`level` of an edit must be .*\(False, True, \(unseen\)\), found 'yes'"):
+    alternative_of_table(one, Edit("said", "true", 0.1))  # a text that is a level as it stands
+    with pytest.raises(
+        ValueError, match=r"`level` of an edit must be .*\(False, True, \(unseen\)\), found 'yes'"
+    ):
         alternative_of_table(one, Edit("paid", "yes", 0.1))
 
 
 def test_columns_of_an_alternative_that_training_did_not_have_are_ignored(detector):
     rng = np.random.default_rng(4)
-    rows = {"sex": rng.choice(["F", "M"], size=200), "age": rng.normal(60, 10, size=200), "shop": np.zeros(200, int)}
+    rows = {
+        "sex": rng.choice(["F", "M"], size=200),
+        "age": rng.normal(60, 10, size=200),
+        "shop": np.zeros(200, int),
+    }
     wider = {"tags": [[1]] * 200, **rows}
     assert detector.power(wider, 20) == detector.power(rows, 20)
     assert detector.sample_size(wider) == detector.sample_size(rows)
@@ -66,10 +82,12 @@ def test_as_many_rows_as_can_be_asked_about_and_no_more():
     rng = np.random.default_rng(1)
     table = {"sex": rng.choice(["F", "M"], size=300), "shop": rng.integers(0, 3, 300)}
     detector = hld.HLDDetector(num_latents=2, num_epochs=3).fit(table)
-    few, many = (detector.power(Edit("sex", "F", 0.1), T) for T in (10 ** 9, 10 ** 12))
-    assert abs(few - many) < 0.06    # both by 2,000 draws
-    with pytest.raises(ValueError, match="`T` must be a whole number of at least 1 and at most 1000000000000"):
-        detector.power(Edit("sex", "F", 0.1), 10 ** 15)
+    few, many = (detector.power(Edit("sex", "F", 0.1), T) for T in (10**9, 10**12))
+    assert abs(few - many) < 0.06  # both by 2,000 draws
+    with pytest.raises(
+        ValueError, match="`T` must be a whole number of at least 1 and at most 1000000000000"
+    ):
+        detector.power(Edit("sex", "F", 0.1), 10**15)
 
 
 @pytest.mark.parametrize("kind", ["positions", "calendar by position", "calendar"])
@@ -83,9 +101,11 @@ def test_edits_of_tables_whose_columns_are_left_out_or_derived(kind):
     if kind != "calendar":
         table = np.array([[*row] for row in zip(*table.values(), strict=True)], dtype=object)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)    # of the column that tells rows apart
+        warnings.simplefilter("ignore", UserWarning)  # of the column that tells rows apart
         one = hld.HLDDetector(num_latents=2, num_epochs=1, metric=METRICS, schema=schema).fit(table)
-    name, level = (one.encoder_.names[-1], 1) if kind == "positions" else (one.encoder_.names[1], "Mon")
+    name, level = (
+        (one.encoder_.names[-1], 1) if kind == "positions" else (one.encoder_.names[1], "Mon")
+    )
     assert 0 <= one.power(Edit(name, level, 0.1), 50) <= 1
     with pytest.raises(ValueError, match="`level` of an edit must be one of those of column"):
         one.power(Edit(name, "no such", 0.1), 50)
@@ -96,8 +116,12 @@ def test_power_grows_with_rows_and_shift(detector):
     found = [detector.power(Edit("sex", "F", by), T) for by in (0.05, 0.2) for T in (50, 300)]
     assert found[0] < found[1] < found[3]
     assert found[0] < found[2] < found[3]
-    assert detector.sample_size(Edit("sex", "F", 0.35)) < detector.sample_size(Edit("sex", "F", 0.25))
-    assert detector.sample_size(Edit("sex", "F", 0.02)) is None  # less than what 300 reference rows leave open
+    assert detector.sample_size(Edit("sex", "F", 0.35)) < detector.sample_size(
+        Edit("sex", "F", 0.25)
+    )
+    assert (
+        detector.sample_size(Edit("sex", "F", 0.02)) is None
+    )  # less than what 300 reference rows leave open
     table = {"sex": np.array(["F"] * 100), "age": np.full(100, 40.0), "shop": np.zeros(100, int)}
     assert detector.power(table, 60) > 0.99
 
@@ -106,7 +130,11 @@ def test_a_column_without_values_makes_nothing_easier_to_find():
     """No row shows what depends on it, so that no batch is compared by that: all rows were said to be found."""
     rng, n = np.random.default_rng(3), 800
     sex = rng.choice(["F", "M"], n)
-    table = {"sex": sex, "answer": np.where(rng.random(n) < 0.8, sex, "M"), "size": rng.normal(size=n)}
+    table = {
+        "sex": sex,
+        "answer": np.where(rng.random(n) < 0.8, sex, "M"),
+        "size": rng.normal(size=n),
+    }
     options = {"num_latents": 2, "num_epochs": 5, "num_resamples": 199, "rng": 0}
     without = hld.HLDDetector(**options).fit(table)
     detector = hld.HLDDetector(**options).fit({**table, "empty": np.full(n, None)})
@@ -133,14 +161,20 @@ def test_models_of_the_first_version_find_what_their_plan_says():
     one = plan(detector, 100).detectable[1][0]
     names = list(detector.encoder_.names)
     v = names.index(one.column)
-    code = detector.encoder_.encode([[one.level if name == one.column else None for name in names]])[0][0, v]
+    code = detector.encoder_.encode(
+        [[one.level if name == one.column else None for name in names]]
+    )[0][0, v]
     pool = pcircuit.sample(detector.circuit_, 40_000, rng=0)
     with_level, without = pool[pool[:, v] == code], pool[pool[:, v] != code]
     rng, rejected = np.random.default_rng(1), 0
     for _ in range(trials):
         k = rng.binomial(100, one.share + one.by)
-        rows = np.concatenate([with_level[rng.integers(len(with_level), size=k)],
-                               without[rng.integers(len(without), size=100 - k)]])
+        rows = np.concatenate(
+            [
+                with_level[rng.integers(len(with_level), size=k)],
+                without[rng.integers(len(without), size=100 - k)],
+            ]
+        )
         rejected += detector.test_(rows).reject
     assert bounds.at_least(trials, 0.82) <= rejected <= bounds.at_most(trials, 0.98)
 
@@ -153,8 +187,12 @@ def test_a_rare_level_that_becomes_frequent_is_not_in_every_small_batch(T, by):
 
     def table(n, rng, share):
         kind = rng.integers(0, 3, n)
-        return {"rare": np.where(rng.random(n) < share, "r", np.where(rng.random(n) < 0.02, "s", "u")),
-                "kind": np.array(list("abc"))[kind], "size": rng.normal(kind), "flag": rng.random(n) < 0.2 + 0.2 * kind}
+        return {
+            "rare": np.where(rng.random(n) < share, "r", np.where(rng.random(n) < 0.02, "s", "u")),
+            "kind": np.array(list("abc"))[kind],
+            "size": rng.normal(kind),
+            "flag": rng.random(n) < 0.2 + 0.2 * kind,
+        }
 
     for seed in range(6):
         rng = np.random.default_rng([seed, 1])
@@ -163,7 +201,11 @@ def test_a_rare_level_that_becomes_frequent_is_not_in_every_small_batch(T, by):
         planned.append(detector.power(Edit("rare", "r", by), T))
         found += sum(detector.test(table(T, rng, 0.01 + by)).reject for _ in range(trials))
     trials, expected = trials * len(planned), float(np.mean(planned))
-    assert bounds.at_least(trials, expected - 0.02) <= found <= bounds.at_most(trials, min(expected + 0.02, 1))
+    assert (
+        bounds.at_least(trials, expected - 0.02)
+        <= found
+        <= bounds.at_most(trials, min(expected + 0.02, 1))
+    )
 
 
 @pytest.mark.thorough
@@ -179,27 +221,52 @@ def test_power_of_single_rows_is_that_of_ranks(by):
 
     detector = hld.HLDDetector(num_latents=2, num_epochs=15).fit(table(4000, 0.4))
     batch = table(trials, 0.4 + by)
-    found = sum(detector.test({name: cells[i:i + 1] for name, cells in batch.items()}).reject for i in range(trials))
-    for planned in (detector.power({"column": "y", "level": "A", "by": by}, T=1),
-                    detector.power(table(2000, 0.4 + by), T=1)):
-        assert bounds.at_least(trials, max(planned - 0.02, 0)) <= found <= bounds.at_most(trials, planned + 0.02)
+    found = sum(
+        detector.test({name: cells[i : i + 1] for name, cells in batch.items()}).reject
+        for i in range(trials)
+    )
+    for planned in (
+        detector.power({"column": "y", "level": "A", "by": by}, T=1),
+        detector.power(table(2000, 0.4 + by), T=1),
+    ):
+        assert (
+            bounds.at_least(trials, max(planned - 0.02, 0))
+            <= found
+            <= bounds.at_most(trials, planned + 0.02)
+        )
 
 
-@pytest.mark.parametrize("way", [
-    lambda d: d.power(Edit("sex", "F", 0.1), 100), lambda d: d.sample_size(Edit("sex", "F", 0.1)),
-    lambda d: d.detectable(100), lambda d: plan(d, 100), lambda d: plan(d, 100, ["sex=F:+0.1"])])
-@pytest.mark.parametrize(("options", "fitting"), [
-    ({}, {"groups": np.arange(200) // 5}), ({}, {"order": "time"}), ({"covariates": ["age"]}, {})])
+@pytest.mark.parametrize(
+    "way",
+    [
+        lambda d: d.power(Edit("sex", "F", 0.1), 100),
+        lambda d: d.sample_size(Edit("sex", "F", 0.1)),
+        lambda d: d.detectable(100),
+        lambda d: plan(d, 100),
+        lambda d: plan(d, 100, ["sex=F:+0.1"]),
+    ],
+)
+@pytest.mark.parametrize(
+    ("options", "fitting"),
+    [({}, {"groups": np.arange(200) // 5}), ({}, {"order": "time"}), ({"covariates": ["age"]}, {})],
+)
 def test_power_of_another_test_than_the_detectors_is_not_given(way, options, fitting):
     rng = np.random.default_rng(0)
     table = {"sex": rng.choice(["F", "M"], size=200), "age": rng.normal(40, 10, size=200)}
-    detector = hld.HLDDetector(num_latents=2, num_epochs=2, metric=METRICS, **options).fit(table, **fitting)
-    with pytest.raises(ValueError, match="`detector` judges groups, a series, or rows given covariates, whose power"):
+    detector = hld.HLDDetector(num_latents=2, num_epochs=2, metric=METRICS, **options).fit(
+        table, **fitting
+    )
+    with pytest.raises(
+        ValueError,
+        match="`detector` judges groups, a series, or rows given covariates, whose power",
+    ):
         way(detector)
 
 
-@pytest.mark.parametrize(("rows", "words"), [
-    (80, "after 1 day (80 rows)"), (81, "after 2 days (81 rows)"), (None, "never")])
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [(80, "after 1 day (80 rows)"), (81, "after 2 days (81 rows)"), (None, "never")],
+)
 def test_a_plan_counts_days_in_words(rows, words):
     plan = hld.Plan(80, 0.9, 0.05, {}, ((hld.Edit("sex", "F", 0.05), 0.5, rows),))
     assert f"single days; {words} with probability 0.9" in str(plan)
@@ -210,7 +277,8 @@ def test_names_with_line_breaks_stay_in_their_lines():
     shown = str(Plan(9, 0.9, 0.05, {1: several}, ((Edit("a\nb", "F\nx", 0.05), 0.5, 30),)))
     assert shown.splitlines()[2:] == [
         r"  a\nb = F\nx: from 50% to 60% of cells",
-        r"a\nb = F\nx: +5 % of cells: found on 50% of single days; after 4 days (30 rows) with probability 0.9"]
+        r"a\nb = F\nx: +5 % of cells: found on 50% of single days; after 4 days (30 rows) with probability 0.9",
+    ]
 
 
 @pytest.mark.parametrize("T", [1, 5])
@@ -218,9 +286,14 @@ def test_the_power_of_a_long_table_does_not_hang_on_the_order_of_its_rows(detect
     """A third of 6,000 rows has levels that no other row has: the first 2,000 would be all of these, or none."""
     rng = np.random.default_rng(4)
     is_new = np.arange(6000) < 2000
-    rows = {"sex": np.where(is_new, "X", rng.choice(["F", "M"], size=6000)), "age": rng.normal(40, 10, 6000),
-            "shop": np.where(is_new, 9, rng.integers(0, 3, 6000))}
-    found = [detector.power({name: cells[order] for name, cells in rows.items()}, T)
-             for order in (np.arange(6000), np.arange(6000)[::-1], rng.permutation(6000))]
+    rows = {
+        "sex": np.where(is_new, "X", rng.choice(["F", "M"], size=6000)),
+        "age": rng.normal(40, 10, 6000),
+        "shop": np.where(is_new, 9, rng.integers(0, 3, 6000)),
+    }
+    found = [
+        detector.power({name: cells[order] for name, cells in rows.items()}, T)
+        for order in (np.arange(6000), np.arange(6000)[::-1], rng.permutation(6000))
+    ]
     assert found == pytest.approx([found[-1]] * 3, abs=0.04)
     assert T > 1 or found[-1] == pytest.approx(1 / 3, abs=0.1)

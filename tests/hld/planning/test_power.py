@@ -1,4 +1,5 @@
 """Power against simulation and against its own exact law; sizes, detectable changes, edits that do not fit."""
+
 import binomial_bounds as bounds
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ def drawn_under(circuit, edit, T, rng):
     rows, has = pcircuit.sample(circuit, 20 * T, rng=rng), rng.random(T) < p + edit.by
     own = rows[:, edit.column] == edit.level
     result = np.empty((T, circuit.num_variables), dtype=rows.dtype)
-    result[has], result[~has] = rows[own][:has.sum()], rows[~own][:(~has).sum()]
+    result[has], result[~has] = rows[own][: has.sum()], rows[~own][: (~has).sum()]
     return result
 
 
@@ -37,7 +38,9 @@ def test_power_is_that_of_simulated_batches(metric, null):
     circuit, edit, T, trials = zoo.circuits()["rat_like"], Edit(0, 0, 0.12), 150, 150
     test = hld.HLDTest(circuit, metric=metric, null=null, rng=0)
     found = power(test, edit, T)
-    rejected = simulated(test, lambda rng: drawn_under(circuit, edit, T, rng), trials, np.random.default_rng(1))
+    rejected = simulated(
+        test, lambda rng: drawn_under(circuit, edit, T, rng), trials, np.random.default_rng(1)
+    )
     assert 0.2 < found < 0.95
     assert bounds.at_least(trials, found - 0.02) <= rejected <= bounds.at_most(trials, found + 0.02)
 
@@ -47,13 +50,24 @@ def test_power_against_rows_as_reference():
     circuit, edit, T, each = zoo.circuits()["hclt_like"], Edit(0, 0, 0.15), 150, 10
     rng, rejected, expected = np.random.default_rng(2), 0, []
     for _ in range(12):
-        test = hld.HLDTest(circuit, metric=SEVERAL, reference="training", rng=0,
-                           training_data=pcircuit.sample(circuit, 500, rng=rng))
-        alternative = alternative_of(test, drawn_under(circuit, edit, 5000, rng))  # of this reference
+        test = hld.HLDTest(
+            circuit,
+            metric=SEVERAL,
+            reference="training",
+            rng=0,
+            training_data=pcircuit.sample(circuit, 500, rng=rng),
+        )
+        alternative = alternative_of(
+            test, drawn_under(circuit, edit, 5000, rng)
+        )  # of this reference
         expected.append(power(test, alternative, T))
         rejected += simulated(test, lambda rng: drawn_under(circuit, edit, T, rng), each, rng)
     found = np.mean(expected)
-    assert bounds.at_least(12 * each, found - 0.05) <= rejected <= bounds.at_most(12 * each, found + 0.05)
+    assert (
+        bounds.at_least(12 * each, found - 0.05)
+        <= rejected
+        <= bounds.at_most(12 * each, found + 0.05)
+    )
     assert abs(power(test, edit, T) - found) < 0.15
 
 
@@ -62,7 +76,9 @@ def test_the_law_and_the_draws_agree():
     test = hld.HLDTest(circuit, tolerance=0.05)
     found = alternative_of(test, Edit(0, 0, 0.1))
     for T in (20, 100, 400):
-        drawn = 2000 * Rejections(test, found.covariance, T, 0.05, is_relative=False).share(found.delta)
+        drawn = 2000 * Rejections(test, found.covariance, T, 0.05, is_relative=False).share(
+            found.delta
+        )
         exact = power(test, found, T)
         assert bounds.at_least(2000, exact) <= drawn <= bounds.at_most(2000, exact)
 
@@ -70,7 +86,10 @@ def test_the_law_and_the_draws_agree():
 @pytest.mark.parametrize("metric", ["euclidean", SEVERAL])
 def test_some_of_the_draws_are_rejected_as_they_are_among_all(metric):
     test = hld.HLDTest(zoo.circuits()["hclt_like"], metric=metric)
-    found, among = alternative_of(test, Edit(0, 0, 0.1)), np.random.default_rng(0).random(2000) < 0.3
+    found, among = (
+        alternative_of(test, Edit(0, 0, 0.1)),
+        np.random.default_rng(0).random(2000) < 0.3,
+    )
     draws = Rejections(test, found.covariance, 100, 0.05, is_relative=False)
     rejected = draws.along(found.delta)
     assert 0.05 < rejected(0.0).mean() + 0.02 < rejected(3.0).mean() < 0.99
@@ -102,9 +121,15 @@ def test_sample_size_has_the_power_and_detectable_too():
 def test_what_is_no_alternative_is_refused():
     circuit = zoo.circuits()["rat_like"]
     test = hld.HLDTest(circuit)
-    for bad, said in [(None, "alternative"), ({"column": 0}, "keys"), (zoo.circuits()["two_coins"], "other variables"),
-                      (Edit(99, 0, 0.1), "`column`"), (Edit(0, 99, 0.1), "`level`"), (Edit(0, 0, 0.99), "`by`"),
-                      ([[0] * circuit.num_variables], "at least two")]:
+    for bad, said in [
+        (None, "alternative"),
+        ({"column": 0}, "keys"),
+        (zoo.circuits()["two_coins"], "other variables"),
+        (Edit(99, 0, 0.1), "`column`"),
+        (Edit(0, 99, 0.1), "`level`"),
+        (Edit(0, 0, 0.99), "`by`"),
+        ([[0] * circuit.num_variables], "at least two"),
+    ]:
         with pytest.raises((TypeError, ValueError), match=said):
             test.power(bad, 100)
     for by in (0, 1, -1, "a", True, float("nan")):
@@ -125,6 +150,7 @@ def test_the_smallest_batch_is_found_up_to_the_rows_that_the_alternative_is_know
     def power_of(T):
         asked.append(T)
         return 0.95 if needed <= T else 0.1
+
     found = smallest_batch(power_of, 0.9, 3000)
     assert needed <= found <= min(needed + max(1, needed // 200), 3000)
     assert max(asked) <= 3000
@@ -133,14 +159,18 @@ def test_the_smallest_batch_is_found_up_to_the_rows_that_the_alternative_is_know
 
 
 @pytest.mark.parametrize("metric", ["euclidean", ("euclidean", "standardized")])
-@pytest.mark.parametrize(("null", "reference"), [("exact", "circuit"), ("exact", "training"), ("normal", "circuit"),
-                                                 ("normal", "training")])
+@pytest.mark.parametrize(
+    ("null", "reference"),
+    [("exact", "circuit"), ("exact", "training"), ("normal", "circuit"), ("normal", "training")],
+)
 def test_single_rows_are_tested_one_by_one_with_every_null(metric, null, reference):
     """The normal law of a mean had said 0.05 where the law of the test rejects no single row."""
     if null == "normal" and metric != "euclidean":
         metric = "standardized"  # it is for one metric
     circuit, rng = pcircuit.rat_spn([3] * 6, num_units=3, depth=2, rng=3), np.random.default_rng(0)
-    known = {} if reference == "circuit" else {"training_data": pcircuit.sample(circuit, 300, rng=4)}
+    known = (
+        {} if reference == "circuit" else {"training_data": pcircuit.sample(circuit, 300, rng=4)}
+    )
     test = hld.HLDTest(circuit, metric=metric, null=null, reference=reference, rng=0, **known)
     rows = pcircuit.sample(circuit, 300, rng=1)
     rows[:90] = rng.integers(0, 3, (90, 6))
@@ -159,12 +189,16 @@ def test_rounding_makes_the_same_distances_in_a_plan_as_in_a_verdict(probs, T):
     assert (planned > 0).all()
 
 
-@pytest.mark.parametrize(("metric", "null"), [("euclidean", "exact"), (SEVERAL, "exact"), (SEVERAL, "auto")])
+@pytest.mark.parametrize(
+    ("metric", "null"), [("euclidean", "exact"), (SEVERAL, "exact"), (SEVERAL, "auto")]
+)
 @pytest.mark.parametrize("T", [1, 2, 10, 100])
 def test_rounding_is_not_found_where_nothing_varies(metric, null, T):
     """A power of 1 had been told of the rows that were learned from, for which the test has p = 1."""
     table = {"a": ["one"] * 90, "b": ["two"] * 90}
-    detector = hld.HLDDetector(num_latents=1, num_epochs=2, num_resamples=99, metric=metric, null=null).fit(table)
+    detector = hld.HLDDetector(
+        num_latents=1, num_epochs=2, num_resamples=99, metric=metric, null=null
+    ).fit(table)
     assert detector.test({name: cells[:T] for name, cells in table.items()}).pvalue == 1
     assert detector.power({name: cells[:50] for name, cells in table.items()}, T) == 0
     assert detector.power({"a": ["one"] * 50, "b": ["three"] * 50}, 10) == 1

@@ -1,4 +1,5 @@
 """Pictures: what is drawn is what was given, and nothing else is touched."""
+
 import sys
 
 import numpy as np
@@ -20,6 +21,7 @@ def ax():
 def pyplot():
     """The module, all figures closed before, as other tests may have left some, and afterwards."""
     from matplotlib import pyplot
+
     pyplot.close("all")
     yield pyplot
     pyplot.close("all")
@@ -32,7 +34,7 @@ def found(*scores):
 
 def test_training_curve_starts_at_epoch_zero(ax):
     """History has one entry before the first epoch."""
-    line, = plots.training_curve([-3.0, -2.5, -2.25], ax).lines
+    (line,) = plots.training_curve([-3.0, -2.5, -2.25], ax).lines
     np.testing.assert_array_equal(line.get_xydata(), [[0, -3.0], [1, -2.5], [2, -2.25]])
     assert drawn(ax).min() < 255
 
@@ -51,21 +53,24 @@ def test_images_keep_their_place_and_their_frames(ax):
     assert grid.shape == (3 * 3 + 1, 2 * 4 + 1)
     for i in range(5):
         top, left = 1 + 3 * (i // 2), 1 + 4 * (i % 2)
-        np.testing.assert_array_equal(grid[top:top + 2, left:left + 3], rows[i].reshape(2, 3))
+        np.testing.assert_array_equal(grid[top : top + 2, left : left + 3], rows[i].reshape(2, 3))
     assert grid.mask[::3].all()
     assert grid.mask[:, ::4].all()
-    assert grid.mask[7:, 5:].all()              # the sixth picture, of which there is none
+    assert grid.mask[7:, 5:].all()  # the sixth picture, of which there is none
     assert (~grid.mask).sum() == rows.size
     drawn(ax)
 
 
-@pytest.mark.parametrize(("rows", "shape", "message"), [
-    (np.zeros((2, 5)), (2, 3), r"`rows` has shape \(2, 5\), expected \(N, 6\)"),
-    (np.zeros((0, 6)), (2, 3), r"N of at least 1"),
-    (np.zeros(6), (2, 3), r"`rows` has shape \(6,\)"),
-    (np.zeros((2, 6)), (6,), r"`shape` is \(6,\), expected height and width"),
-    (np.zeros((2, 6)), (0, 6), r"`shape\[0\]` must be a whole number of at least 1"),
-])
+@pytest.mark.parametrize(
+    ("rows", "shape", "message"),
+    [
+        (np.zeros((2, 5)), (2, 3), r"`rows` has shape \(2, 5\), expected \(N, 6\)"),
+        (np.zeros((0, 6)), (2, 3), r"N of at least 1"),
+        (np.zeros(6), (2, 3), r"`rows` has shape \(6,\)"),
+        (np.zeros((2, 6)), (6,), r"`shape` is \(6,\), expected height and width"),
+        (np.zeros((2, 6)), (0, 6), r"`shape\[0\]` must be a whole number of at least 1"),
+    ],
+)
 def test_images_refuse_what_is_no_picture(rows, shape, message, ax):
     """Rows and shape must agree."""
     with pytest.raises(ValueError, match=message):
@@ -80,7 +85,7 @@ def test_images_refuse_no_columns(ax):
 
 def test_localisation_map_shows_shares_on_a_scale_from_zero(ax):
     """Shares add up to one; pixels in reading order; the colours have a labelled scale."""
-    picture, = plots.localisation_map(found(1, 2, 3, 4, 0, 0), (2, 3), ax).get_images()
+    (picture,) = plots.localisation_map(found(1, 2, 3, 4, 0, 0), (2, 3), ax).get_images()
     np.testing.assert_allclose(picture.get_array(), [[0.1, 0.2, 0.3], [0.4, 0, 0]], rtol=1e-12)
     assert picture.get_clim() == (0, 0.4)
     assert picture.colorbar.ax.get_ylabel() == "share of d²"
@@ -90,7 +95,7 @@ def test_localisation_map_shows_shares_on_a_scale_from_zero(ax):
 
 def test_localisation_map_of_no_difference_is_blank(ax):
     """All scores 0: no division."""
-    picture, = plots.localisation_map(found(0, 0), (1, 2), ax).get_images()
+    (picture,) = plots.localisation_map(found(0, 0), (1, 2), ax).get_images()
     assert not picture.get_array().any()
     drawn(ax)
 
@@ -133,32 +138,39 @@ def test_pvalues_are_split_at_the_level(ax):
     np.testing.assert_array_equal(calm.get_xydata(), [[1, 0.5], [4, 1.0]])
     np.testing.assert_array_equal(shifted.get_xydata(), [[2, 0.05], [3, charts.SMALLEST]])
     assert set(level.get_ydata()) == {0.05}
-    assert calm.get_marker() != shifted.get_marker()            # shape says what colour says
+    assert calm.get_marker() != shifted.get_marker()  # shape says what colour says
     low, high = ax.get_ylim()
     assert low < charts.SMALLEST
     assert high > 1
     drawn(ax)
 
 
-@pytest.mark.parametrize(("pvalues", "alpha", "message"), [
-    ([0.1, 1.1], 0.05, "`pvalues` must be a list of numbers from 0 to 1"),
-    ([np.nan], 0.05, "`pvalues` must be a list of numbers from 0 to 1"),
-    ([[0.1]], 0.05, r"`pvalues` has shape \(1, 1\)"),
-    ([0.1], 0.0, "`alpha` must be a finite number above 0 and below 1"),
-])
+@pytest.mark.parametrize(
+    ("pvalues", "alpha", "message"),
+    [
+        ([0.1, 1.1], 0.05, "`pvalues` must be a list of numbers from 0 to 1"),
+        ([np.nan], 0.05, "`pvalues` must be a list of numbers from 0 to 1"),
+        ([[0.1]], 0.05, r"`pvalues` has shape \(1, 1\)"),
+        ([0.1], 0.0, "`alpha` must be a finite number above 0 and below 1"),
+    ],
+)
 def test_pvalues_refuse_what_is_no_probability(pvalues, alpha, message, ax):
     """Both arguments are checked."""
     with pytest.raises(ValueError, match=message):
         plots.pvalues_over_time(pvalues, alpha, ax)
 
 
-@pytest.mark.parametrize("draw", [
-    lambda **options: plots.training_curve([-2.0, -1.0], **options),
-    lambda **options: plots.images(np.eye(4), (2, 2), **options),
-    lambda **options: plots.localisation_map(found(1, 2), (1, 2), **options),
-    lambda **options: plots.variable_shares(found(1, 2), ["a", "b"], **options),
-    lambda **options: plots.pvalues_over_time([0.5], 0.05, **options),
-], ids=["training_curve", "images", "localisation_map", "variable_shares", "pvalues_over_time"])
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda **options: plots.training_curve([-2.0, -1.0], **options),
+        lambda **options: plots.images(np.eye(4), (2, 2), **options),
+        lambda **options: plots.localisation_map(found(1, 2), (1, 2), **options),
+        lambda **options: plots.variable_shares(found(1, 2), ["a", "b"], **options),
+        lambda **options: plots.pvalues_over_time([0.5], 0.05, **options),
+    ],
+    ids=["training_curve", "images", "localisation_map", "variable_shares", "pvalues_over_time"],
+)
 def test_without_axes_a_figure_of_pyplot_is_made(draw, pyplot, ax):
     """Given axes are used and returned, and no figure is left behind; else a notebook gets a new one."""
     assert draw(ax=ax) is ax

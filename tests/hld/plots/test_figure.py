@@ -1,17 +1,28 @@
 """What pictures share: axes, labels that are cut, p-values in order."""
+
 import matplotlib
 import numpy as np
 import pytest
 from figures import drawn, new_axes
 
-from hld.plots.figure import SMALLEST, VERMILLION, axes, draw_pvalues, matplotlib_module, plain_frame, shortened
+from hld.plots.figure import (
+    SMALLEST,
+    VERMILLION,
+    axes,
+    draw_pvalues,
+    matplotlib_module,
+    plain_frame,
+    shortened,
+)
 
 
 def test_given_axes_are_used_and_what_is_none_is_refused():
     ax = new_axes()
     assert axes(ax) is ax
     for other in (ax.figure, np.array([ax]), "axes", 3):
-        with pytest.raises(TypeError, match=f"`ax` must be axes of matplotlib, found {type(other).__name__}"):
+        with pytest.raises(
+            TypeError, match=f"`ax` must be axes of matplotlib, found {type(other).__name__}"
+        ):
             axes(other)
 
 
@@ -24,12 +35,16 @@ def test_without_axes_a_figure_of_pyplot_is_made():
 
 def test_modules_of_matplotlib_are_found_and_missing_ones_explained():
     assert matplotlib_module("axes").Axes is matplotlib.axes.Axes
-    with pytest.raises(ImportError, match=r"drawing needs matplotlib, .*: pip install 'hld\[plot\]'"):
+    with pytest.raises(
+        ImportError, match=r"drawing needs matplotlib, .*: pip install 'hld\[plot\]'"
+    ):
         matplotlib_module("no_such_module")
 
 
-@pytest.mark.parametrize(("text", "most", "shown"), [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("", 1, ""), ("ab", 1, "…"),
-                                                     ("ééé", 2, "é…")])
+@pytest.mark.parametrize(
+    ("text", "most", "shown"),
+    [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("", 1, ""), ("ab", 1, "…"), ("ééé", 2, "é…")],
+)
 def test_long_labels_are_cut_to_so_many_letters(text, most, shown):
     assert shortened(text, most) == shown
     assert len(shown) <= most

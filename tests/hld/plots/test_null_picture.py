@@ -1,4 +1,5 @@
 """The picture of a null law: the p-values of results over edges of bars, with the threshold among these."""
+
 import numpy as np
 import pytest
 import zoo
@@ -25,8 +26,14 @@ def test_the_null_law_is_drawn_from_p_values(null, ax):
     result = test(pcircuit.sample(circuit, 20, rng=1))
     plots.null_law(test, result, ax)
     area = sum(bar.get_width() * bar.get_height() for bar in ax.patches)
-    tail = sum(bar.get_width() * bar.get_height() for bar in ax.patches if bar.get_x() >= result.threshold * (1 - 1e-9))
-    above_zero = 1.0 if null != "normal" else test.calibration.null.pvalue(np.zeros(1), 20).value  # of squares
+    tail = sum(
+        bar.get_width() * bar.get_height()
+        for bar in ax.patches
+        if bar.get_x() >= result.threshold * (1 - 1e-9)
+    )
+    above_zero = (
+        1.0 if null != "normal" else test.calibration.null.pvalue(np.zeros(1), 20).value
+    )  # of squares
     assert area == pytest.approx(above_zero, abs=0.02)
     assert tail == pytest.approx(result.alpha, abs=0.015)
     assert ax.lines[0].get_xdata()[0] == result.statistic
@@ -48,13 +55,20 @@ def test_a_far_statistic_is_on_the_page_and_several_metrics_are_refused(ax):
         plots.null_law(several, several([[0] * 6]), ax)
 
 
-@pytest.mark.parametrize("options", [{}, {"tolerance": 0.05}, {"num_train": 100},
-                                     {"null": "auto", "num_resamples": 199, "rng": 0}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"tolerance": 0.05}, {"num_train": 100}, {"null": "auto", "num_resamples": 199, "rng": 0}],
+    ids=str,
+)
 @pytest.mark.parametrize("shifted", [False, True])
 def test_the_tail_is_the_p_value_of_a_batch_with_that_distance(options, shifted):
     circuit = zoo.circuits()["rat_like"]
     test = hld.HLDTest(circuit, **options)
-    rows = np.zeros((30, circuit.num_variables), dtype=int) if shifted else pcircuit.sample(circuit, 30, rng=0)
+    rows = (
+        np.zeros((30, circuit.num_variables), dtype=int)
+        if shifted
+        else pcircuit.sample(circuit, 30, rng=0)
+    )
     result = test(rows)
     edges, tail = null_tail(test, result)
     assert (np.diff(edges) > 0).all()
@@ -65,7 +79,7 @@ def test_the_tail_is_the_p_value_of_a_batch_with_that_distance(options, shifted)
     assert (tail[0], tail[-1] < 0.05) == (pytest.approx(1), True)
     assert (np.diff(tail) <= 1e-12).all()
     place = np.searchsorted(edges, result.statistic)
-    drawn_at_least = 1 / 200 if "num_resamples" in options else 0.0     # where results go on by a law
+    drawn_at_least = 1 / 200 if "num_resamples" in options else 0.0  # where results go on by a law
     assert tail[place - 1] + 1e-9 >= result.pvalue >= tail[place] - drawn_at_least - 1e-9
 
 
@@ -116,7 +130,9 @@ def test_p_value_and_level_are_those_of_the_distance_where_others_share_the_leve
     """A detector's p-value of 0.087 stood at a distance beyond which 0.8 of all batches are."""
     table = rng.integers(0, 3, size=(400, 2)).astype(float)
     table[rng.random(table.shape) < 0.1] = np.nan
-    detector = hld.HLDDetector(num_latents=2, num_epochs=2, metric="euclidean", null="exact").fit(table)
+    detector = hld.HLDDetector(num_latents=2, num_epochs=2, metric="euclidean", null="exact").fit(
+        table
+    )
     batch = table[:60].copy()
     batch[:20, 0] = np.nan
     result = detector.test(batch)

@@ -1,4 +1,5 @@
 """Averages over the rows that show a node: how they hang together with holes, by the rows' own weights."""
+
 import naive
 import numpy as np
 import pytest
@@ -33,7 +34,11 @@ def test_every_node_counts_with_the_variance_that_it_has_without_holes():
     batch, counts = shown(VECTORS, rows), kept.sum(axis=0)
     shared = (kept / counts).T @ (kept / counts)
     g = weights(batch, counts.astype(int), 90)
-    expected = np.outer(g, g) * ((seen / seen.sum(axis=0)).T @ (seen / seen.sum(axis=0)) + shared) / (1 / 70 + 1 / 90)
+    expected = (
+        np.outer(g, g)
+        * ((seen / seen.sum(axis=0)).T @ (seen / seen.sum(axis=0)) + shared)
+        / (1 / 70 + 1 / 90)
+    )
     found = correlations(batch, g, shared, 90)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     assert found.diagonal() == pytest.approx(np.ones(len(g)))
@@ -48,8 +53,8 @@ def test_of_many_rows_those_that_show_two_nodes_are_known_whatever_the_order_of_
     rows[rng.random(len(rows)) < 0.5 if holes == "any" else holes, :2] = -1
     found, seen = shown(VECTORS, rows), VECTORS.seen(rows).astype(np.float32)
     np.testing.assert_allclose(found.pairs, seen.T @ seen, atol=6 * 30_000 / np.sqrt(20_000) / 2)
-    g = weights(found, np.full(VECTORS.size, 10 ** 6), 10 ** 6)
-    R = correlations(found, g, 1e-6, 10 ** 6)
+    g = weights(found, np.full(VECTORS.size, 10**6), 10**6)
+    R = correlations(found, g, 1e-6, 10**6)
     assert R.diagonal() == pytest.approx(np.ones(len(g)))
     assert R.max() < 1 + 1e-9
     assert np.linalg.eigvalsh(R).min() > -1e-9

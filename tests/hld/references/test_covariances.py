@@ -1,10 +1,16 @@
 """Sample covariances of more columns than rows and of fewer: formed or iterated, the same eigenvalues."""
+
 import numpy as np
 import pytest
 
 from hld.nulls.limit_law import law_of_leading, limit_law
 from hld.references import covariances
-from hld.references.covariances import DenseCovariance, GramCovariance, RowCovariance, StretchedCovariance
+from hld.references.covariances import (
+    DenseCovariance,
+    GramCovariance,
+    RowCovariance,
+    StretchedCovariance,
+)
 from hld.vectors.linear_maps import Stretched
 
 
@@ -60,7 +66,7 @@ def test_traces_of_a_stretched_covariance_are_those_of_the_matrix(rest, rng):
 
 @pytest.mark.parametrize("kind", [DenseCovariance, GramCovariance])
 def test_leading_eigenvalues_of_a_large_matrix_are_enough_where_it_is_steep(kind, rng, monkeypatch):
-    root = rng.normal(size=(600, 400)) * np.r_[0.8 ** np.arange(40), np.full(360, 0.8 ** 40)]
+    root = rng.normal(size=(600, 400)) * np.r_[0.8 ** np.arange(40), np.full(360, 0.8**40)]
     matrix = root.T @ root / len(root)
     every = limit_law(kind(matrix))
     assert every.num_eigenvalues == 400
@@ -68,7 +74,9 @@ def test_leading_eigenvalues_of_a_large_matrix_are_enough_where_it_is_steep(kind
     leading = limit_law(kind(matrix))
     assert leading.num_eigenvalues == 32
     assert leading.quantile_error <= 1e-3
-    np.testing.assert_allclose(leading.eigenvalues[:32], every.eigenvalues[:32], atol=1e-6 * every.eigenvalues[0])
+    np.testing.assert_allclose(
+        leading.eigenvalues[:32], every.eigenvalues[:32], atol=1e-6 * every.eigenvalues[0]
+    )
     for level in (0.1, 0.01, 1e-4):
         assert leading.threshold(level, 10) == pytest.approx(every.threshold(level, 10), rel=1e-3)
 
@@ -85,10 +93,16 @@ def test_stretched_directions_of_eigenvectors_leave_the_rest_as_it_is(rng):
     values, vectors = np.linalg.eigh(S)
     metric = Stretched("top", vectors[:, -3:], np.array([0.1, 0.2, 0.3]), 0.9)
     F = metric.apply(np.eye(8))
-    seen, expected = StretchedCovariance(DenseCovariance(S), metric), np.linalg.eigvalsh(F @ S @ F)[::-1]
+    seen, expected = (
+        StretchedCovariance(DenseCovariance(S), metric),
+        np.linalg.eigvalsh(F @ S @ F)[::-1],
+    )
     assert seen.trace == pytest.approx(expected.sum(), rel=1e-12)
-    assert seen.trace_sq == pytest.approx((expected ** 2).sum(), rel=1e-12)
-    along, rest = sorted([0.01 * values[-3], 0.04 * values[-2], 0.09 * values[-1]]), 0.81 * values[:5]
+    assert seen.trace_sq == pytest.approx((expected**2).sum(), rel=1e-12)
+    along, rest = (
+        sorted([0.01 * values[-3], 0.04 * values[-2], 0.09 * values[-1]]),
+        0.81 * values[:5],
+    )
     np.testing.assert_allclose(np.sort(seen.eigenvalues()), along, rtol=1e-9)
     np.testing.assert_allclose(np.sort(np.concatenate([along, rest])), expected[::-1], rtol=1e-9)
     assert seen.bound == pytest.approx(0.81 * values[-3])

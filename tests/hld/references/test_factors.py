@@ -1,4 +1,5 @@
 """Factors of covariances of low rank, and the laws and directions that are made from them: as from the whole matrix."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +22,9 @@ METRICS = ("euclidean", "standardized", "marginals", "whitened", "whitened_fine"
 
 
 def factor_of(covariance, groups=()):
-    return factor_of_nodes(lambda places: covariance[np.ix_(places, places)], len(covariance), groups)
+    return factor_of_nodes(
+        lambda places: covariance[np.ix_(places, places)], len(covariance), groups
+    )
 
 
 @pytest.mark.parametrize("groups", [(), [slice(0, 4), slice(4, 8), slice(9, 10)]])
@@ -36,7 +39,9 @@ def test_a_factor_has_the_rank_and_gives_the_covariance_of_every_node(groups, rn
     factor = factor_of(covariance, groups)
     assert factor.shape == (12, 30)
     deviations = np.sqrt(covariance.diagonal())
-    scaled = np.abs(factor.T @ factor - covariance) / np.maximum(np.outer(deviations, deviations), 1e-300)
+    scaled = np.abs(factor.T @ factor - covariance) / np.maximum(
+        np.outer(deviations, deviations), 1e-300
+    )
     assert scaled.max() < 1e-10
     assert factor_of(np.zeros((3, 3)), [slice(0, 2)]).shape == (0, 3)
 
@@ -45,7 +50,7 @@ def test_what_is_left_out_is_a_share_of_the_variance_of_each_node(rng):
     """Directions that a node does not share with others are kept, unless they are a share of 1e-13 of its variance."""
     for share, rank in ((100 * SHARE, 2), (SHARE / 100, 1)):
         other = np.sqrt(share)
-        covariance = 1e-30 * np.array([[1.0, 1.0], [1.0, 1.0 + other ** 2]])
+        covariance = 1e-30 * np.array([[1.0, 1.0], [1.0, 1.0 + other**2]])
         assert len(factor_of(covariance)) == rank
         assert len(factor_of(covariance, [slice(0, 2)])) == rank
 
@@ -81,11 +86,15 @@ def test_laws_by_a_factor_are_those_of_the_mapped_covariance(part, circuit_and_r
         found = limit_law(row_reference(circuit, reference.nodes, data).under(metric))
         assert len(found.eigenvalues) < len(reference.nodes)
         for level in (0.5, 0.1, 1e-3, 1e-8):
-            assert found.threshold(level, 10) == pytest.approx(expected.threshold(level, 10), rel=1e-9)
+            assert found.threshold(level, 10) == pytest.approx(
+                expected.threshold(level, 10), rel=1e-9
+            )
 
 
 @pytest.mark.parametrize("most", [1500, 5])
-def test_likelihoods_whose_squares_leave_the_range_have_laws_as_others_have(most, circuit_and_rows, rng, monkeypatch):
+def test_likelihoods_whose_squares_leave_the_range_have_laws_as_others_have(
+    most, circuit_and_rows, rng, monkeypatch
+):
     """Every other node is 1e-155 to 1e-170 small, and all of them depend on three hidden ones."""
     circuit, data = circuit_and_rows
     reference = row_reference(circuit, pcircuit.select_nodes(circuit), data)
@@ -96,7 +105,11 @@ def test_likelihoods_whose_squares_leave_the_range_have_laws_as_others_have(most
     monkeypatch.setattr(rows, "FEW", 5)
     monkeypatch.setattr(rows, "MAX_FULL_SPECTRUM", most)
     for weights in (np.ones(m), 1 / sizes):
-        found = replace(reference, table=table, known={}).under(Scaled("weights", weights)).eigenvalues()
+        found = (
+            replace(reference, table=table, known={})
+            .under(Scaled("weights", weights))
+            .eigenvalues()
+        )
         expected = np.linalg.svd(table * weights, compute_uv=False) ** 2 / (n - 1)
         np.testing.assert_allclose(found[:3], expected[:3], rtol=1e-9)
         assert len(found) == 3
@@ -104,12 +117,16 @@ def test_likelihoods_whose_squares_leave_the_range_have_laws_as_others_have(most
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("null", ["auto", "exact"])
-def test_rows_that_are_all_equal_have_a_law_with_many_nodes_too(metric, null, circuit_and_rows, monkeypatch):
+def test_rows_that_are_all_equal_have_a_law_with_many_nodes_too(
+    metric, null, circuit_and_rows, monkeypatch
+):
     """Their covariance has rank 0, so that a factor has no row: nothing is as large as expected, or larger."""
     circuit, data = circuit_and_rows
     monkeypatch.setattr(rows, "FEW", 5)
     equal = np.repeat(data[:1], 400, axis=0)
-    test = hld.HLDTest(circuit, metric=metric, null=null, reference="training", training_data=equal, rng=0)
+    test = hld.HLDTest(
+        circuit, metric=metric, null=null, reference="training", training_data=equal, rng=0
+    )
     assert test(equal[:10]).pvalue == 1.0
     assert test(data[1:11]).pvalue < 1e-3
 

@@ -1,11 +1,18 @@
 """Groups as reference: means at every number of rows, with the covariance of means of so many; groups to learn from."""
+
 import numpy as np
 import pytest
 import zoo
 
 import hld
 import pcircuit
-from hld.references.groups import GroupReference, filled_rows, group_reference, num_sizes, split_groups
+from hld.references.groups import (
+    GroupReference,
+    filled_rows,
+    group_reference,
+    num_sizes,
+    split_groups,
+)
 
 CIRCUIT = zoo.circuits()["hclt_like"]
 VECTORS = hld.HLDTest(CIRCUIT).vectors
@@ -20,7 +27,9 @@ def rows_of(G, n):
 def reference_of(rows):
     """Of G groups of n rows each."""
     G, n, V = rows.shape
-    return group_reference(VECTORS, rows.reshape(-1, V), np.repeat(np.arange(G), n), FILL, np.random.default_rng(0))
+    return group_reference(
+        VECTORS, rows.reshape(-1, V), np.repeat(np.arange(G), n), FILL, np.random.default_rng(0)
+    )
 
 
 def test_kept_means_are_means_of_the_first_rows_of_a_group():
@@ -44,7 +53,7 @@ def test_means_between_two_sizes_have_the_covariance_of_so_many_rows(T):
     means = np.array([np.where(np.arange(n) < end, 1 / end, 0.0) for end in ends])[:, None]
     weights = GroupReference(np.array([n]), means, np.zeros(n), np.zeros(n)).at(T)[0]
     assert weights.sum() == pytest.approx(1)
-    assert (weights ** 2).sum() == pytest.approx(1 / T)
+    assert (weights**2).sum() == pytest.approx(1 / T)
 
 
 def test_learning_has_groups_of_its_own():
@@ -81,25 +90,31 @@ def test_groups_of_other_sizes_give_means_of_at_most_their_rows():
 
 def test_rows_are_read_some_groups_at_a_time_and_change_nothing(monkeypatch):
     rows, labels = uneven()
-    groups, again = (group_reference(VECTORS, rows, labels, FILL, np.random.default_rng(0)) for _ in range(2))
+    groups, again = (
+        group_reference(VECTORS, rows, labels, FILL, np.random.default_rng(0)) for _ in range(2)
+    )
     monkeypatch.setattr("hld.references.groups.BLOCK_VALUES", 4 * VECTORS.size)
     parts = group_reference(VECTORS, rows, labels, FILL, np.random.default_rng(0))
     for name, array in groups.to_arrays().items():
         np.testing.assert_array_equal(again.to_arrays()[name], array)
         np.testing.assert_allclose(parts.to_arrays()[name], array, atol=1e-14)
-    np.testing.assert_allclose(parts.mean_of(VECTORS, rows), filled_rows(VECTORS, rows, FILL).mean(axis=0), atol=1e-14)
+    np.testing.assert_allclose(
+        parts.mean_of(VECTORS, rows), filled_rows(VECTORS, rows, FILL).mean(axis=0), atol=1e-14
+    )
 
 
 def test_of_too_many_groups_some_are_kept(monkeypatch):
     rows = rows_of(12, 5)
     whole = reference_of(rows).at(5)
-    monkeypatch.setattr("hld.references.groups.MOST_BYTES", 8 * VECTORS.size * 3 * 7)    # at 1, 4 and 5 rows
+    monkeypatch.setattr(
+        "hld.references.groups.MOST_BYTES", 8 * VECTORS.size * 3 * 7
+    )  # at 1, 4 and 5 rows
     kept = reference_of(rows)
     assert kept.num_groups == 7
     places = [int(np.abs(whole - mean).sum(axis=1).argmin()) for mean in kept.at(5)]
     np.testing.assert_allclose(kept.at(5), whole[places], atol=1e-14)
     assert places == sorted(set(places))
-    assert places != list(range(7))     # chance, not the order of time, says which
+    assert places != list(range(7))  # chance, not the order of time, says which
 
 
 def test_the_rows_of_a_group_come_in_a_random_order():
@@ -115,8 +130,21 @@ def test_groups_of_single_rows_have_no_variance_within():
     np.testing.assert_array_equal(groups.at(1), groups.at(100))
 
 
-@pytest.mark.parametrize(("most", "sizes"), [(1, 1), (2, 2), (4, 2), (5, 3), (16, 3), (17, 4), (64, 4), (65, 5),
-                                             (4 ** 12, 13), (4 ** 12 + 1, 14)])
+@pytest.mark.parametrize(
+    ("most", "sizes"),
+    [
+        (1, 1),
+        (2, 2),
+        (4, 2),
+        (5, 3),
+        (16, 3),
+        (17, 4),
+        (64, 4),
+        (65, 5),
+        (4**12, 13),
+        (4**12 + 1, 14),
+    ],
+)
 def test_means_are_kept_at_powers_of_four_and_of_all_rows(most, sizes):
     assert num_sizes(np.array([1, most])) == sizes
 
@@ -132,7 +160,9 @@ def test_holes_are_filled_and_whole_rows_are_the_vectors():
 
 @pytest.mark.parametrize("G", [0, 1, 2])
 def test_fewer_than_three_groups_cannot_be_split(G):
-    with pytest.raises(ValueError, match=f"`groups` names {G} group{'s' * (G != 1)}, expected at least 3"):
+    with pytest.raises(
+        ValueError, match=f"`groups` names {G} group{'s' * (G != 1)}, expected at least 3"
+    ):
         split_groups(np.arange(G), np.random.default_rng(0))
 
 
@@ -142,10 +172,17 @@ def test_a_file_gives_back_the_groups_and_no_others():
     again = GroupReference.from_arrays(arrays, bounds)
     np.testing.assert_array_equal(again.at(3), groups.at(3))
     one = {**arrays, "counts": arrays["counts"][:1], "means": arrays["means"][:, :1]}
-    with pytest.raises(ValueError, match="the groups of the test must be two or more, of one row or more each"):
+    with pytest.raises(
+        ValueError, match="the groups of the test must be two or more, of one row or more each"
+    ):
         GroupReference.from_arrays(one, bounds)
-    for name, bad in (("counts", arrays["counts"] * 0), ("counts", arrays["counts"] * 100),
-                      ("within", -arrays["within"]), ("means", arrays["means"] + 2), ("fill", arrays["fill"][:-1]),
-                      ("within", arrays["within"] + 3)):
+    for name, bad in (
+        ("counts", arrays["counts"] * 0),
+        ("counts", arrays["counts"] * 100),
+        ("within", -arrays["within"]),
+        ("means", arrays["means"] + 2),
+        ("fill", arrays["fill"][:-1]),
+        ("within", arrays["within"] + 3),
+    ):
         with pytest.raises(ValueError, match=r"groups|within|means|fill"):
             GroupReference.from_arrays({**arrays, name: bad}, bounds)

@@ -1,4 +1,5 @@
 """Which rows are held out of learning: half of them at random, each once, in the order of the table."""
+
 import numpy as np
 import pytest
 

@@ -1,4 +1,5 @@
 """Batches with holes: exact moments of marginal likelihoods, calibration without filling, and power."""
+
 import naive
 import numpy as np
 import pytest
@@ -24,7 +25,9 @@ def test_moments_of_a_pattern_equal_enumeration(name, rng):
         L = naive.node_values(circuit, holes)[:, nodes]
         mean, covariance = HolePatterns(circuit, nodes).moments(pattern)
         np.testing.assert_allclose(mean, p @ L, rtol=1e-11)
-        np.testing.assert_allclose(covariance, (L - p @ L).T * p @ (L - p @ L), rtol=1e-9, atol=1e-14)
+        np.testing.assert_allclose(
+            covariance, (L - p @ L).T * p @ (L - p @ L), rtol=1e-9, atol=1e-14
+        )
 
 
 def test_the_reference_of_a_batch_averages_over_its_patterns(rng):
@@ -34,8 +37,12 @@ def test_the_reference_of_a_batch_averages_over_its_patterns(rng):
     which = np.array([0, 1, 0, 2, 0])
     reference = patterns.reference(np.where(kinds[which], -1, 0))
     parts = [patterns.moments(kinds[i]) for i in which]
-    np.testing.assert_allclose(reference.mean, np.mean([mean for mean, _ in parts], axis=0), rtol=1e-12)
-    np.testing.assert_allclose(reference.covariance(), np.mean([S for _, S in parts], axis=0), rtol=1e-12, atol=1e-16)
+    np.testing.assert_allclose(
+        reference.mean, np.mean([mean for mean, _ in parts], axis=0), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        reference.covariance(), np.mean([S for _, S in parts], axis=0), rtol=1e-12, atol=1e-16
+    )
 
 
 def test_what_is_drawn_of_the_reference_has_its_moments():
@@ -44,25 +51,36 @@ def test_what_is_drawn_of_the_reference_has_its_moments():
     rng = np.random.default_rng(0)
     batch = np.where(rng.random((4, circuit.num_variables)) < 0.4, -1, 0)
     reference = HolePatterns(circuit, select_nodes(circuit)).reference(batch)
-    for drawn, share in ((reference.rows(20_000, rng), 1.0), (reference.batch_means(4, 8_000, rng), 0.25),
-                         (reference.batch_means(2, 8_000, rng), 0.5)):
+    for drawn, share in (
+        (reference.rows(20_000, rng), 1.0),
+        (reference.batch_means(4, 8_000, rng), 0.25),
+        (reference.batch_means(2, 8_000, rng), 0.5),
+    ):
         variances = share * reference.diagonal()
         assert (np.abs(drawn.mean(axis=0)) <= 6 * np.sqrt(variances / len(drawn)) + 1e-15).all()
-        spread = (drawn ** 2).std(axis=0) / np.sqrt(len(drawn))
-        assert (np.abs((drawn ** 2).mean(axis=0) - variances) <= 6 * spread + 1e-15).all()
+        spread = (drawn**2).std(axis=0) / np.sqrt(len(drawn))
+        assert (np.abs((drawn**2).mean(axis=0) - variances) <= 6 * spread + 1e-15).all()
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("metric", ["euclidean", ("euclidean", "whitened")])
 def test_level_and_power_with_holes(metric):
     circuit = rat_spn([2, 3, 2, 4, 2, 2, 3, 2], num_units=4, depth=2, rng=7)
-    test, trials, T = HLDTest(circuit, metric=metric, missing="exact", num_train=10 ** 9, rng=0), 300, 400
-    trials = trials if metric == "euclidean" else 60  # each takes the eigenvalues of its own pattern
+    test, trials, T = (
+        HLDTest(circuit, metric=metric, missing="exact", num_train=10**9, rng=0),
+        300,
+        400,
+    )
+    trials = (
+        trials if metric == "euclidean" else 60
+    )  # each takes the eigenvalues of its own pattern
     rng = np.random.default_rng(0)
     kinds = rng.random((6, 8)) < 0.4  # six patterns
     rejected = 0
     for seed in range(trials):
-        batch = np.where(kinds[rng.integers(0, 6, T)], -1, sample(circuit, T, rng=seed).astype(np.int64))
+        batch = np.where(
+            kinds[rng.integers(0, 6, T)], -1, sample(circuit, T, rng=seed).astype(np.int64)
+        )
         result = test(batch)
         rejected += result.reject
     assert rejected <= at_most(trials, 0.05)
@@ -72,7 +90,7 @@ def test_level_and_power_with_holes(metric):
     shifted = np.where(kinds[rng.integers(0, 6, T)], -1, np.zeros((T, 8), dtype=np.int64))
     assert test(shifted).reject
     full = sample(circuit, T, rng=1)  # without holes it is the plain test
-    assert test(full).pvalue == HLDTest(circuit, metric=metric, num_train=10 ** 9, rng=0)(full).pvalue
+    assert test(full).pvalue == HLDTest(circuit, metric=metric, num_train=10**9, rng=0)(full).pvalue
 
 
 def test_options_that_do_not_go_together():

@@ -1,4 +1,5 @@
 """Sums over reference rows: what they are, that a file gives them back, and that it holds no others."""
+
 import naive
 import numpy as np
 import pytest
@@ -14,8 +15,13 @@ HOLED = np.where(np.random.default_rng(1).random(ROWS.shape) < 0.1, -1, ROWS)
 
 
 def kept(rows):
-    return HLDTest(CIRCUIT, metric=("euclidean", "standardized"), reference="training", training_data=rows,
-                   rng=0).calibration.kept
+    return HLDTest(
+        CIRCUIT,
+        metric=("euclidean", "standardized"),
+        reference="training",
+        training_data=rows,
+        rng=0,
+    ).calibration.kept
 
 
 def test_sums_are_those_of_the_rows():
@@ -25,8 +31,12 @@ def test_sums_are_those_of_the_rows():
     assert found.num_rows == 80
     assert not found.has_holes
     np.testing.assert_allclose(found.covariance, S, atol=1e-13)
-    np.testing.assert_allclose(found.norms[0], [S.trace(), np.sqrt((S ** 2).sum()), values[-1]], rtol=1e-9)
-    np.testing.assert_allclose([found.fourth[0], found.farthest[0]], [(squared ** 2).mean(), squared.max()], rtol=1e-9)
+    np.testing.assert_allclose(
+        found.norms[0], [S.trace(), np.sqrt((S**2).sum()), values[-1]], rtol=1e-9
+    )
+    np.testing.assert_allclose(
+        [found.fourth[0], found.farthest[0]], [(squared**2).mean(), squared.max()], rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("rows", [ROWS, HOLED], ids=["whole", "with holes"])
@@ -40,4 +50,6 @@ def test_a_file_gives_back_every_sum(rows):
     for name in ("norms", "fourth", "farthest", "covariance", "counts", "shared"):
         np.testing.assert_array_equal(getattr(again, name), getattr(found, name))
         with pytest.raises((KeyError, ValueError)):
-            KeptRows.from_parts(scalars, {key: array for key, array in arrays.items() if key != name}, m, 2)
+            KeptRows.from_parts(
+                scalars, {key: array for key, array in arrays.items() if key != name}, m, 2
+            )

@@ -1,4 +1,5 @@
 """Leading eigenpairs by block iteration, against those of the whole matrix."""
+
 import numpy as np
 import pytest
 
@@ -11,15 +12,25 @@ def covariance(rng, spectrum):
     return (basis * spectrum) @ basis.T
 
 
-@pytest.mark.parametrize("spectrum", [np.arange(1, 301.0) ** -2, 0.97 ** np.arange(300), np.ones(300),
-                                      np.r_[5.0, 5.0, 5.0, np.full(297, 1e-9)], np.r_[1.0, np.zeros(299)]],
-                         ids=["steep", "slow", "equal", "repeated", "rank one"])
+@pytest.mark.parametrize(
+    "spectrum",
+    [
+        np.arange(1, 301.0) ** -2,
+        0.97 ** np.arange(300),
+        np.ones(300),
+        np.r_[5.0, 5.0, 5.0, np.full(297, 1e-9)],
+        np.r_[1.0, np.zeros(299)],
+    ],
+    ids=["steep", "slow", "equal", "repeated", "rank one"],
+)
 def test_eigenvalues_are_those_of_the_matrix_and_residuals_are_small(spectrum, rng):
     matrix = covariance(rng, spectrum)
     values, vectors = leading_eigenpairs(matrix, 300, 20, 1e-6)
     np.testing.assert_allclose(values, spectrum[:20], atol=1e-6 * spectrum[0])
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(20), atol=1e-12)
-    assert np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max() <= 1e-6 * spectrum[0] * (1 + 1e-6)
+    assert np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max() <= 1e-6 * spectrum[
+        0
+    ] * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("m", [1, 5, 33, 70])

@@ -1,4 +1,5 @@
 """References by the names that `reference=` takes."""
+
 import numpy as np
 import pytest
 import zoo
@@ -17,8 +18,14 @@ ROWS = sample(CIRCUIT, 30, rng=0)
 
 
 def test_each_name_makes_its_reference():
-    made = {name: make(CIRCUIT, NODES, ROWS if name in FROM_ROWS else None) for name, make in REFERENCES.items()}
-    assert {name: type(one) for name, one in made.items()} == {"circuit": CircuitReference, "training": RowReference}
+    made = {
+        name: make(CIRCUIT, NODES, ROWS if name in FROM_ROWS else None)
+        for name, make in REFERENCES.items()
+    }
+    assert {name: type(one) for name, one in made.items()} == {
+        "circuit": CircuitReference,
+        "training": RowReference,
+    }
     assert [name for name, one in made.items() if one.num_rows is not None] == list(FROM_ROWS)
     assert made["training"].num_rows == 30
 
@@ -33,11 +40,15 @@ def test_rows_are_needed_by_those_that_are_made_of_them_and_by_no_other():
 
 def test_features_of_the_score_are_compared_with_rows_alone():
     features = score_features(CIRCUIT)
-    with pytest.raises(ValueError, match="'score' compares rows with rows: use reference='training'"):
+    with pytest.raises(
+        ValueError, match="'score' compares rows with rows: use reference='training'"
+    ):
         REFERENCES["circuit"](CIRCUIT, NODES, None, features)
     reference = REFERENCES["training"](CIRCUIT, NODES, ROWS, features)
     assert len(reference.mean) == len(NODES) + features.num_features
     assert reference.mean_score is not None
-    with pytest.raises(ValueError, match="`reference` must be one of 'circuit', 'training', found 'rows'"):
+    with pytest.raises(
+        ValueError, match="`reference` must be one of 'circuit', 'training', found 'rows'"
+    ):
         hld.HLDTest(CIRCUIT, reference="rows")
     np.testing.assert_array_equal(reference.nodes, NODES)

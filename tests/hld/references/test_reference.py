@@ -1,4 +1,5 @@
 """What every reference promises: moments of what it draws, and the covariance that a metric sees, by every route."""
+
 import functools
 
 import numpy as np
@@ -24,13 +25,18 @@ def references():
     """One of each kind, which no test changes."""
     rows = sample(CIRCUIT, 60, rng=0)
     holes = np.where(np.random.default_rng(0).random(rows.shape) < 0.3, -1, rows.astype(int))
-    return {"circuit": CircuitReference(CIRCUIT, NODES), "rows": row_reference(CIRCUIT, NODES, rows),
-            "holes": HolePatterns(CIRCUIT, NODES).reference(holes)}
+    return {
+        "circuit": CircuitReference(CIRCUIT, NODES),
+        "rows": row_reference(CIRCUIT, NODES, rows),
+        "holes": HolePatterns(CIRCUIT, NODES).reference(holes),
+    }
 
 
 def members(protocol):
     """Names of the methods and properties of a protocol, those of its bases included."""
-    return {name for base in protocol.__mro__[:-3] for name in vars(base) if not name.startswith("_")}
+    return {
+        name for base in protocol.__mro__[:-3] for name in vars(base) if not name.startswith("_")
+    }
 
 
 @pytest.mark.parametrize("kind", ["circuit", "rows", "holes"])
@@ -52,7 +58,7 @@ def test_a_reference_has_one_covariance(kind):
     reference = references()[kind]
     S = reference.covariance()
     assert reference.trace == pytest.approx(np.trace(S), rel=1e-10)
-    assert reference.trace_sq == pytest.approx((S ** 2).sum(), rel=1e-9)
+    assert reference.trace_sq == pytest.approx((S**2).sum(), rel=1e-9)
     np.testing.assert_allclose(reference.diagonal(), S.diagonal(), rtol=1e-9, atol=1e-16)
     np.testing.assert_allclose(reference.operator() @ np.eye(len(S)), S, atol=1e-13)
     values = np.linalg.eigvalsh(S)[::-1]
@@ -64,11 +70,16 @@ def test_a_reference_has_one_covariance(kind):
 def test_what_a_reference_draws_has_its_moments(kind):
     """Means of centred draws are 0 and their squares S / T, each within six standard errors."""
     reference, rng = references()[kind], np.random.default_rng(1)
-    for T, drawn in ((3, reference.batch_means(3, 10_000, rng)), (60, reference.batch_means(60, 2_000, rng))):
-        variances = reference.diagonal() / T * (59 / 60 if kind == "rows" else 1.0)  # of a draw from n rows
+    for T, drawn in (
+        (3, reference.batch_means(3, 10_000, rng)),
+        (60, reference.batch_means(60, 2_000, rng)),
+    ):
+        variances = (
+            reference.diagonal() / T * (59 / 60 if kind == "rows" else 1.0)
+        )  # of a draw from n rows
         assert (np.abs(drawn.mean(axis=0)) <= 6 * np.sqrt(variances / len(drawn)) + 1e-14).all()
-        spread = (drawn ** 2).std(axis=0) / np.sqrt(len(drawn))
-        assert (np.abs((drawn ** 2).mean(axis=0) - variances) <= 6 * spread + 1e-14).all()
+        spread = (drawn**2).std(axis=0) / np.sqrt(len(drawn))
+        assert (np.abs((drawn**2).mean(axis=0) - variances) <= 6 * spread + 1e-14).all()
     assert reference.rows(40, rng).shape == (40, len(NODES))
 
 
@@ -77,19 +88,29 @@ def test_what_a_reference_draws_has_its_moments(kind):
 def test_a_metric_sees_the_mapped_covariance(kind, metric):
     reference = references()[kind]
     weights = np.linspace(0.5, 2, len(NODES))
-    built = (DenseRows("dense", np.random.default_rng(0).normal(size=(4, len(NODES)))) if metric == "dense"
-             else build_metric(weights if metric == "weights" else metric, reference))
+    built = (
+        DenseRows("dense", np.random.default_rng(0).normal(size=(4, len(NODES))))
+        if metric == "dense"
+        else build_metric(weights if metric == "weights" else metric, reference)
+    )
     F = built.apply(np.eye(len(NODES))).T
     expected = F @ reference.covariance() @ F.T
-    np.testing.assert_allclose(reference.under(built).covariance(), expected, atol=1e-12 * np.abs(expected).max())
+    np.testing.assert_allclose(
+        reference.under(built).covariance(), expected, atol=1e-12 * np.abs(expected).max()
+    )
 
 
 @pytest.mark.parametrize("metric", [*sorted(set(METRICS) - set(OF_SCORES)), "weights", "dense"])
 @pytest.mark.parametrize("kind", ["circuit", "rows"])
 def test_many_nodes_go_other_ways_to_the_same(kind, metric, monkeypatch):
     reference = references()[kind]
-    built = (DenseRows("dense", np.random.default_rng(0).normal(size=(4, len(NODES)))) if metric == "dense"
-             else build_metric(np.linspace(0.5, 2, len(NODES)) if metric == "weights" else metric, reference))
+    built = (
+        DenseRows("dense", np.random.default_rng(0).normal(size=(4, len(NODES))))
+        if metric == "dense"
+        else build_metric(
+            np.linspace(0.5, 2, len(NODES)) if metric == "weights" else metric, reference
+        )
+    )
     formed = reference.under(built)
     assert isinstance(formed, DenseCovariance)
     for limit in ("circuit.MAX_FULL_SPECTRUM", "rows.MOST_FORMED"):

@@ -1,4 +1,5 @@
 """Rows as reference: sample moments, the table of some of many rows, and means of rows drawn again and again."""
+
 from collections import Counter
 
 import naive
@@ -49,7 +50,9 @@ def test_of_many_rows_some_make_the_table_and_all_the_mean(monkeypatch):
         monkeypatch.setattr(rows_module, "MANY_BYTES", 0)
         reference = row_reference(CIRCUIT, NODES, rows)
         np.testing.assert_allclose(reference.mean, L.mean(axis=0), rtol=1e-12)
-        kept = [k * 1000 // most for k in range(most)] if most < 1000 else range(1000)  # as many as there may be
+        kept = (
+            [k * 1000 // most for k in range(most)] if most < 1000 else range(1000)
+        )  # as many as there may be
         np.testing.assert_allclose(reference.table, L[kept] - L.mean(axis=0), atol=1e-13)
         assert reference.num_rows == 1000
 
@@ -59,10 +62,15 @@ def test_metrics_of_a_part_of_the_coordinates_see_its_covariance(seen, rng, monk
     table = rng.normal(size=(40, 6))
     reference = RowReference(table - table.mean(axis=0), None, np.zeros(6))
     weights = np.linspace(0.5, 2, seen.stop - seen.start)
-    inner = [Scaled("weights", weights), Stretched("steep", np.eye(len(weights))[:, :1], np.array([3.0]), 0.5)]
+    inner = [
+        Scaled("weights", weights),
+        Stretched("steep", np.eye(len(weights))[:, :1], np.array([3.0]), 0.5),
+    ]
     windows = [Window(one.name, one, seen.start, 6) for one in inner]
     expected = [reference.under(window).covariance() for window in windows]
-    monkeypatch.setattr("hld.references.rows.MOST_FORMED", 5)    # less than all six, more than the window
+    monkeypatch.setattr(
+        "hld.references.rows.MOST_FORMED", 5
+    )  # less than all six, more than the window
     for window, matrix in zip(windows, expected, strict=True):
         np.testing.assert_allclose(reference.under(window).covariance(), matrix, atol=1e-12)
 
@@ -71,7 +79,9 @@ def test_metrics_of_a_part_of_the_coordinates_see_its_covariance(seen, rng, monk
 def test_nodes_that_vary_by_rounding_only_have_no_variance(seed):
     """Over rows of any kind, also where the numbers of one node differ in their last bits."""
     circuit, constant = zoo.with_constants(seed)
-    rows = np.random.default_rng(seed).integers(0, circuit.num_categories, (300, circuit.num_variables))
+    rows = np.random.default_rng(seed).integers(
+        0, circuit.num_categories, (300, circuit.num_variables)
+    )
     reference = row_reference(circuit, np.arange(circuit.num_nodes), rows)
     np.testing.assert_array_equal(reference.diagonal() == 0, constant)
     values = reference.eigenvalues()
@@ -79,17 +89,26 @@ def test_nodes_that_vary_by_rounding_only_have_no_variance(seed):
     assert (values == 0).sum() >= constant.sum()
 
 
-@pytest.mark.parametrize(("n", "m"), [(30, 4), (400, 3 * CACHED // (8 * 400) + 5), (CACHED // 8, LEAST_COLUMNS + 3)])
+@pytest.mark.parametrize(
+    ("n", "m"), [(30, 4), (400, 3 * CACHED // (8 * 400) + 5), (CACHED // 8, LEAST_COLUMNS + 3)]
+)
 def test_sums_over_drawn_rows_do_not_depend_on_how_many_columns_are_added_at_a_time(n, m, rng):
     from scipy.sparse import csr_array
+
     table, T = rng.normal(size=(n, m)), 5
     picked = rng.integers(n, size=(7, T))
-    weights = csr_array((np.full(picked.size, 0.3), picked.ravel(), np.arange(0, picked.size + 1, T)), shape=(7, n))
+    weights = csr_array(
+        (np.full(picked.size, 0.3), picked.ravel(), np.arange(0, picked.size + 1, T)), shape=(7, n)
+    )
     found = weighted_sums(weights, table)
     np.testing.assert_array_equal(found, weights @ table)
     terms = 0.3 * table[picked]  # T products and T - 1 sums, each rounded once, in either order
-    assert (np.abs(found - terms.sum(axis=1)) <= 2 * T * np.finfo(float).eps * np.abs(terms).sum(axis=1)).all()
-    np.testing.assert_array_equal(weighted_sums(weights.toarray(), table), weights.toarray() @ table)
+    assert (
+        np.abs(found - terms.sum(axis=1)) <= 2 * T * np.finfo(float).eps * np.abs(terms).sum(axis=1)
+    ).all()
+    np.testing.assert_array_equal(
+        weighted_sums(weights.toarray(), table), weights.toarray() @ table
+    )
 
 
 def test_lengths_of_rows_are_those_of_products_that_are_known():
@@ -100,12 +119,23 @@ def test_lengths_of_rows_are_those_of_products_that_are_known():
     for metric in metrics:
         reference.under(metric)
     assert all(metric in reference.known for metric in metrics)
-    np.testing.assert_allclose(reference.squared(metrics), expected, rtol=1e-9, atol=1e-12 * expected.max())
+    np.testing.assert_allclose(
+        reference.squared(metrics), expected, rtol=1e-9, atol=1e-12 * expected.max()
+    )
 
 
 @pytest.mark.parametrize("n", [15, 90])
-@pytest.mark.parametrize("limits", [{}, {"FEW": 3}, {"FEW": 3, "MAX_FULL_SPECTRUM": 3}, {"MAX_FULL_SPECTRUM": 3},
-                                    {"MOST_FORMED": 3}], ids=str)
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {},
+        {"FEW": 3},
+        {"FEW": 3, "MAX_FULL_SPECTRUM": 3},
+        {"MAX_FULL_SPECTRUM": 3},
+        {"MOST_FORMED": 3},
+    ],
+    ids=str,
+)
 def test_a_metric_sees_one_covariance_by_every_route(n, limits, monkeypatch):
     """By products of fewer rows than nodes, a formed matrix, a factor of it, or the rows themselves."""
     reference, m = row_reference(CIRCUIT, NODES, sample(CIRCUIT, n, rng=0)), len(NODES)
@@ -117,8 +147,10 @@ def test_a_metric_sees_one_covariance_by_every_route(n, limits, monkeypatch):
         F, found = metric.apply(np.eye(m)).T, reference.under(metric)
         expected = F @ S @ F.T
         assert found.trace == pytest.approx(expected.trace(), rel=1e-9)
-        assert found.trace_sq == pytest.approx((expected ** 2).sum(), rel=1e-9)
-        np.testing.assert_allclose(found.eigenvalues(3), np.linalg.eigvalsh(expected)[:-4:-1], rtol=1e-8)
+        assert found.trace_sq == pytest.approx((expected**2).sum(), rel=1e-9)
+        np.testing.assert_allclose(
+            found.eigenvalues(3), np.linalg.eigvalsh(expected)[:-4:-1], rtol=1e-8
+        )
 
 
 def test_rows_with_holes_have_the_mean_of_the_rows_that_show_a_node_and_its_variance(rng):
@@ -133,7 +165,9 @@ def test_rows_with_holes_have_the_mean_of_the_rows_that_show_a_node_and_its_vari
         seen = rows[:, circuit.scope(node)[0]] >= 0
         values = shown[seen, j]
         assert reference.mean[j] == pytest.approx(values.mean(), rel=1e-12)
-        assert reference.diagonal()[j] == pytest.approx(((values - values.mean()) ** 2).mean() * 50 / 49, rel=1e-9)
+        assert reference.diagonal()[j] == pytest.approx(
+            ((values - values.mean()) ** 2).mean() * 50 / 49, rel=1e-9
+        )
         assert not reference.table[~seen, j].any()
 
 
@@ -157,12 +191,16 @@ def test_means_of_drawn_rows_have_the_covariance_of_the_table(n, T, rng):
     means, S = resampled_means(table, T, 20_000, rng), np.cov(table.T)
     products = means[:, :, None] * means[:, None, :]
     assert (np.abs(means.mean(axis=0)) <= 6 * np.sqrt(np.diag(S) / T / len(means))).all()
-    assert (np.abs(products.mean(axis=0) - S / T) <= 6 * products.std(axis=0) / np.sqrt(len(means))).all()
+    assert (
+        np.abs(products.mean(axis=0) - S / T) <= 6 * products.std(axis=0) / np.sqrt(len(means))
+    ).all()
 
 
 def test_rows_are_drawn_without_replacement_and_all_where_there_are_no_more(rng):
     reference = row_reference(CIRCUIT, NODES, sample(CIRCUIT, 12, rng=0))
-    own, drawn = (Counter(map(tuple, rows.tolist())) for rows in (reference.table, reference.rows(7, rng)))
+    own, drawn = (
+        Counter(map(tuple, rows.tolist())) for rows in (reference.table, reference.rows(7, rng))
+    )
     assert drawn.total() == 7
     assert drawn <= own
     assert len({reference.rows(1, rng)[0].tobytes() for _ in range(30)}) > 1
@@ -174,14 +212,16 @@ def test_distances_of_single_rows_are_those_of_a_fresh_row_among_them():
     """Times n (n + 1) / (n - 1)^2: the row's own share in the mean and the error of the mean are made up for."""
     reference = row_reference(CIRCUIT, NODES, sample(CIRCUIT, 9, rng=0))
     metrics = (Scaled("plain", np.ones(len(NODES))), Scaled("half", np.full(len(NODES), 0.5)))
-    squared = (reference.table ** 2).sum(axis=1)
-    np.testing.assert_allclose(reference.single_distances(metrics), np.outer(squared, [1, 0.25]) * 90 / 64, rtol=1e-12)
+    squared = (reference.table**2).sum(axis=1)
+    np.testing.assert_allclose(
+        reference.single_distances(metrics), np.outer(squared, [1, 0.25]) * 90 / 64, rtol=1e-12
+    )
 
 
 def test_a_table_has_as_many_rows_as_its_memory_allows():
     """128 MiB, more for 20,000 rows, but never above 512 MiB nor below two rows."""
-    for size in (1, 100, 839, 900, 3000, 5000, 10 ** 9):
+    for size in (1, 100, 839, 900, 3000, 5000, 10**9):
         n = table_rows(size)
-        assert n == 2 or 8 * size * n <= 2 ** 29
-        assert n >= 20_000 or 8 * size * (n + 1) > 2 ** 29
-        assert n <= 20_000 or 8 * size * n <= 2 ** 27 < 8 * size * (n + 1)
+        assert n == 2 or 8 * size * n <= 2**29
+        assert n >= 20_000 or 8 * size * (n + 1) > 2**29
+        assert n <= 20_000 or 8 * size * n <= 2**27 < 8 * size * (n + 1)

@@ -1,11 +1,18 @@
 """Stretches of time: their variance in known series, between their sizes and beyond; memory that is too long."""
+
 import numpy as np
 import pytest
 from dependent_rows import markov, variance_ratio
 
 import hld
 import pcircuit
-from hld.references.stretches import FEWEST_ROWS, MOST_STRETCHES, StretchReference, spread_starts, stretch_reference
+from hld.references.stretches import (
+    FEWEST_ROWS,
+    MOST_STRETCHES,
+    StretchReference,
+    spread_starts,
+    stretch_reference,
+)
 
 CIRCUIT = pcircuit.rat_spn([2] * 3, num_units=2, depth=1, rng=0)
 VECTORS = hld.HLDTest(CIRCUIT).vectors
@@ -24,9 +31,11 @@ def test_variances_of_stretches_are_those_of_the_series(stay):
     assert own.longest == 1024
     singles = VECTORS.rows(rows)
     for r, T in ((3, 8), (5, 32)):
-        means = singles[:len(rows) // T * T].reshape(-1, T, singles.shape[1]).mean(axis=1)
+        means = singles[: len(rows) // T * T].reshape(-1, T, singles.shape[1]).mean(axis=1)
         truth = singles.var(axis=0).sum() * variance_ratio(T, stay) / T
-        assert means.var(axis=0).sum() == pytest.approx(truth, rel=0.15)  # the series is what it should be
+        assert means.var(axis=0).sum() == pytest.approx(
+            truth, rel=0.15
+        )  # the series is what it should be
         found = (own.stretches(r) ** 2).sum() / own.counts[r]
         assert abs(found / truth - 1) < 6 * np.sqrt(2 / own.counts[r])
         assert own.effective_rows(T) == pytest.approx(T / variance_ratio(T, stay), rel=0.6)
@@ -35,11 +44,19 @@ def test_variances_of_stretches_are_those_of_the_series(stay):
 def test_between_sizes_and_beyond_the_longest():
     v, rng = np.array([1.0, 0.5, 0.25]), np.random.default_rng(1)
     tables = [rng.normal(size=(50, 4)) for _ in v]
-    tables = [(t - t.mean(axis=0)) * np.sqrt(one / ((t - t.mean(axis=0)) ** 2).sum() * 49) for t, one in
-              zip(tables, v, strict=True)]
+    tables = [
+        (t - t.mean(axis=0)) * np.sqrt(one / ((t - t.mean(axis=0)) ** 2).sum() * 49)
+        for t, one in zip(tables, v, strict=True)
+    ]
     own = StretchReference(np.full(3, 50), np.concatenate(tables), np.zeros(4), np.zeros(4), 400)
     np.testing.assert_allclose(own.traces(), v, rtol=1e-12)
-    for T, expected in ((1, 1.0), (3, 1 / 3), (4, 0.25), (10, 0.1), (100, 0.01)):  # independent rows: 1 / T
+    for T, expected in (
+        (1, 1.0),
+        (3, 1 / 3),
+        (4, 0.25),
+        (10, 0.1),
+        (100, 0.01),
+    ):  # independent rows: 1 / T
         assert own.trace_at(T) == pytest.approx(expected)
         assert (own.at(T) ** 2).sum() / 50 == pytest.approx(expected + 1 / 400)
         assert own.effective_rows(T) == pytest.approx(T)
@@ -49,8 +66,11 @@ def test_beyond_the_longest_the_covariances_across_blocks_are_made_up_for():
     """Stretches with exactly the traces of correlations 0.9^h: 64 rows times their variance is a seventh too small."""
     sizes, rng = 2 ** np.arange(7), np.random.default_rng(2)
     tables = [rng.normal(size=(50, 4)) for _ in sizes]
-    tables = [(t - t.mean(axis=0)) * np.sqrt(variance_ratio(s, 0.9) / s / ((t - t.mean(axis=0)) ** 2).sum() * 49)
-              for t, s in zip(tables, sizes.tolist(), strict=True)]
+    tables = [
+        (t - t.mean(axis=0))
+        * np.sqrt(variance_ratio(s, 0.9) / s / ((t - t.mean(axis=0)) ** 2).sum() * 49)
+        for t, s in zip(tables, sizes.tolist(), strict=True)
+    ]
     own = StretchReference(np.full(7, 50), np.concatenate(tables), np.zeros(4), np.zeros(4), 3000)
     assert variance_ratio(1000, 0.9) > 1.15 * variance_ratio(64, 0.9)
     for T in (64, 100, 200, 1000, 100_000):
@@ -76,22 +96,30 @@ def test_stretches_are_means_of_successive_rows_that_do_not_overlap(n, monkeypat
     np.testing.assert_allclose(own.mean, values.mean(axis=0), atol=1e-13)
     assert 30 * own.longest <= n < 60 * own.longest
     for r, parts in enumerate(np.split(own.means, np.cumsum(own.counts)[:-1])):
-        s, J = 2 ** r, min(n // 2 ** r, MOST_STRETCHES)
+        s, J = 2**r, min(n // 2**r, MOST_STRETCHES)
         starts = spread_starts(n, s)
         assert len(starts) == J
         assert np.diff(starts).min() >= s
         assert starts.min() >= 0
         assert starts.max() + s <= n
-        np.testing.assert_allclose(parts, [values[start:start + s].mean(axis=0) for start in starts], atol=1e-12)
+        np.testing.assert_allclose(
+            parts, [values[start : start + s].mean(axis=0) for start in starts], atol=1e-12
+        )
         found = own.stretches(r)
-        np.testing.assert_allclose(found, (parts - parts.mean(axis=0)) * np.sqrt(J / (J - 1)), atol=1e-12)
+        np.testing.assert_allclose(
+            found, (parts - parts.mean(axis=0)) * np.sqrt(J / (J - 1)), atol=1e-12
+        )
 
 
 def test_variances_fall_with_the_size_but_by_no_more_than_half():
     """Sizes of which chance makes one vary more than a shorter one, or too little, are put right."""
     rng, wanted, possible = np.random.default_rng(3), [1.0, 1.5, 0.2, 0.19], [1.0, 1.0, 0.5, 0.25]
-    tables = [t * np.sqrt(one / (t ** 2).sum() * 39) for t, one in
-              zip((t - t.mean(axis=0) for t in rng.normal(size=(4, 40, 2))), wanted, strict=True)]
+    tables = [
+        t * np.sqrt(one / (t**2).sum() * 39)
+        for t, one in zip(
+            (t - t.mean(axis=0) for t in rng.normal(size=(4, 40, 2))), wanted, strict=True
+        )
+    ]
     own = StretchReference(np.full(4, 40), np.concatenate(tables), np.zeros(2), np.zeros(2), 300)
     np.testing.assert_allclose(own.traces(), possible, rtol=1e-12)
 
@@ -102,10 +130,15 @@ def test_halves_that_go_together_are_dependent(size):
     rng = np.random.default_rng(4)
     for rho, expected in ((0.0, False), (0.3, False), (0.9, True), (1.0, True)):
         first, other = rng.normal(size=(2, 60, size))
-        second = rho * first + np.sqrt(1 - rho ** 2) * other
+        second = rho * first + np.sqrt(1 - rho**2) * other
         halves = np.stack([first, second], axis=1).reshape(120, size)
-        own = StretchReference(np.array([120, 60]), np.concatenate([halves, (first + second) / 2]), np.zeros(size),
-                               np.zeros(size), 120)
+        own = StretchReference(
+            np.array([120, 60]),
+            np.concatenate([halves, (first + second) / 2]),
+            np.zeros(size),
+            np.zeros(size),
+            120,
+        )
         assert own.is_dependent() == expected
         assert not own.is_dependent(1e-300)
 
@@ -114,7 +147,9 @@ def test_a_long_vector_is_no_longer_to_judge_than_its_stretches_are_many():
     """The dependence of 30,000 numbers: a matrix of all their products would have 7 GB."""
     halves, zeros = np.random.default_rng(5).normal(size=(60, 30_000)), np.zeros(30_000)
     for longest, expected in (((halves[::2] + halves[1::2]) / 2, False), (halves[::2], True)):
-        own = StretchReference(np.array([60, 30]), np.concatenate([halves, longest]), zeros, zeros, 60)
+        own = StretchReference(
+            np.array([60, 30]), np.concatenate([halves, longest]), zeros, zeros, 60
+        )
         assert own.is_dependent() == expected
 
 
@@ -133,13 +168,23 @@ def test_a_file_gives_back_every_stretch_and_no_other():
     again = StretchReference.from_arrays(arrays, BOUNDS)
     for name, array in again.to_arrays().items():
         np.testing.assert_array_equal(array, arrays[name])
-    for name, bad in (("counts", arrays["counts"][:-1]), ("counts", np.zeros(0, dtype=np.int64)),
-                      ("counts", arrays["counts"] + [MOST_STRETCHES, 0, 0]), ("num_rows", np.array([1])),
-                      ("means", arrays["means"] + 2), ("means", arrays["means"][:, :-1]), ("fill", arrays["fill"] - 2),
-                      ("mean", arrays["mean"] * np.nan)):
+    for name, bad in (
+        ("counts", arrays["counts"][:-1]),
+        ("counts", np.zeros(0, dtype=np.int64)),
+        ("counts", arrays["counts"] + [MOST_STRETCHES, 0, 0]),
+        ("num_rows", np.array([1])),
+        ("means", arrays["means"] + 2),
+        ("means", arrays["means"][:, :-1]),
+        ("fill", arrays["fill"] - 2),
+        ("mean", arrays["mean"] * np.nan),
+    ):
         with pytest.raises(ValueError, match=r"stretches|means|counts|num_rows|fill|mean"):
             StretchReference.from_arrays({**arrays, name: bad}, BOUNDS)
-    many = {**arrays, "counts": np.array([MOST_STRETCHES + 1]), "means": np.zeros((MOST_STRETCHES + 1, VECTORS.size))}
+    many = {
+        **arrays,
+        "counts": np.array([MOST_STRETCHES + 1]),
+        "means": np.zeros((MOST_STRETCHES + 1, VECTORS.size)),
+    }
     with pytest.raises(ValueError, match="the stretches of the test do not fit together"):
         StretchReference.from_arrays(many, BOUNDS)
 

@@ -1,4 +1,5 @@
 """The page of an audit: its verdict is that of all detectors, its tables are the rows of the result."""
+
 import pytest
 from pages import check_nesting, facts, table_rows
 
@@ -7,19 +8,29 @@ from hld.reports.audit_report import audit_report
 
 
 def row(name, situation, alarms, batches=100, is_reused=False):
-    return AuditRow(name, situation, 1200, batches, alarms, alarms / batches, 0.0123, 0.4567, is_reused)
+    return AuditRow(
+        name, situation, 1200, batches, alarms, alarms / batches, 0.0123, 0.4567, is_reused
+    )
 
 
 GOOD, BAD = row("good", "unshifted", 4), row("<bad>", "unshifted", 90, is_reused=True)
 UNKNOWN = row("unknown", "unshifted", 4)  # of groups, none of which was given
 
 
-@pytest.mark.parametrize(("rows", "verdict", "colour"), [
-    ([GOOD], "Level kept", "calm"), ([GOOD, BAD], "Too many alarms", "shift"),
-    ([GOOD, UNKNOWN], "Level not known", "shift"), ([UNKNOWN, BAD], "Too many alarms", "shift")])
+@pytest.mark.parametrize(
+    ("rows", "verdict", "colour"),
+    [
+        ([GOOD], "Level kept", "calm"),
+        ([GOOD, BAD], "Too many alarms", "shift"),
+        ([GOOD, UNKNOWN], "Level not known", "shift"),
+        ([UNKNOWN, BAD], "Too many alarms", "shift"),
+    ],
+)
 def test_the_verdict_is_that_of_the_worst_detector(rows, verdict, colour):
     kinds = {one.detector: "groups" for one in rows if one is UNKNOWN}
-    text = audit_report(AuditResult(tuple(rows), 0.05, 120_000, kinds, dict.fromkeys(kinds, 30)), table_name="<t>")
+    text = audit_report(
+        AuditResult(tuple(rows), 0.05, 120_000, kinds, dict.fromkeys(kinds, 30)), table_name="<t>"
+    )
     check_nesting(text)
     assert f'<section class="verdict {colour}"><h1>{verdict}</h1>' in text
     assert f"<title>{verdict}: audit on &lt;t&gt;</title>" in text
@@ -33,12 +44,19 @@ def test_each_detector_has_a_table_of_its_rows_and_what_is_to_be_known_of_them()
     check_nesting(text)
     parts = text.split("<h2>")[1:4]
     assert [part.partition("</h2>")[0] for part in parts] == [
-        "good: keeps its level", "&lt;bad&gt;: alarms too often where nothing has shifted",
-        "unknown: its level is not told by random rows"]
+        "good: keeps its level",
+        "&lt;bad&gt;: alarms too often where nothing has shifted",
+        "unknown: its level is not told by random rows",
+    ]
     header = ["batches", "rows each", "alarms", "share", "interval", "share rows"]
-    assert table_rows(parts[0]) == [header, ["unshifted", "1,200", "4 of 100", "4 %", "1.23 to 45.7 %", "no"], [
-        "<sex> = F: +5 % of cells", "1,200", "100 of 100", "100 %", "1.23 to 45.7 %", "no"]]
-    assert table_rows(parts[1])[1:] == [["unshifted", "1,200", "90 of 100", "90 %", "1.23 to 45.7 %", "yes"]]
+    assert table_rows(parts[0]) == [
+        header,
+        ["unshifted", "1,200", "4 of 100", "4 %", "1.23 to 45.7 %", "no"],
+        ["<sex> = F: +5 % of cells", "1,200", "100 of 100", "100 %", "1.23 to 45.7 %", "no"],
+    ]
+    assert table_rows(parts[1])[1:] == [
+        ["unshifted", "1,200", "90 of 100", "90 %", "1.23 to 45.7 %", "yes"]
+    ]
     assert [f"<p>{result.notes['unknown'][:40]}" in part for part in parts] == [False, False, True]
     assert "may alarm on 7 % of" in text
     assert "<pre>hld audit &lt;m&gt;\n" in text

@@ -1,4 +1,5 @@
 """The frame of a page: what it may do, what it escapes, and files that are whole or as they were."""
+
 import html
 import re
 
@@ -21,10 +22,20 @@ def test_a_page_holds_its_sections_and_may_fetch_and_run_nothing():
     text = page.page(EVIL, ["<p>one</p>", "", "<p>two</p>"])
     check_nesting(text)
     assert "<p>one</p>\n\n<p>two</p>" in text
-    assert html.unescape(re.search(r"<title>(.*?)</title>", text)[1]) == EVIL.replace("\x1b", r"\x1b")
-    policy = dict(part.strip().split(" ", 1) for part in re.search(r'Policy" content="(.*?)"', text)[1].split(";"))
-    assert policy == {"default-src": "'none'", "style-src": "'unsafe-inline'", "img-src": "data:",
-                      "base-uri": "'none'", "form-action": "'none'"}
+    assert html.unescape(re.search(r"<title>(.*?)</title>", text)[1]) == EVIL.replace(
+        "\x1b", r"\x1b"
+    )
+    policy = dict(
+        part.strip().split(" ", 1)
+        for part in re.search(r'Policy" content="(.*?)"', text)[1].split(";")
+    )
+    assert policy == {
+        "default-src": "'none'",
+        "style-src": "'unsafe-inline'",
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
     assert text.index("Content-Security-Policy") < text.index("<style>")
 
 
@@ -43,13 +54,19 @@ def test_the_first_cell_of_a_row_is_its_heading_and_a_table_may_be_empty():
     assert table_rows(page.table(("name", "p"), [])) == [["name", "p"]]
 
 
-@pytest.mark.parametrize(("digest", "last"), [("ab12", "# SHA-256 of the model file: ab12"), (None, None)])
+@pytest.mark.parametrize(
+    ("digest", "last"), [("ab12", "# SHA-256 of the model file: ab12"), (None, None)]
+)
 def test_what_gives_the_numbers_again_is_a_line_each(digest, last):
     text = page.reproduction(["hld test 'a & b'", EVIL], ", null exact", digest)
     check_nesting(text)
     lines = html.unescape(re.search(r"<pre>(.*)</pre>", text, re.DOTALL)[1]).split("\n")
-    assert lines == ["hld test 'a & b'", EVIL.replace("\x1b", r"\x1b"), f"# hld {pcircuit.__version__}, null exact",
-                     *([] if last is None else [last])]
+    assert lines == [
+        "hld test 'a & b'",
+        EVIL.replace("\x1b", r"\x1b"),
+        f"# hld {pcircuit.__version__}, null exact",
+        *([] if last is None else [last]),
+    ]
 
 
 def test_lines_are_kept_and_each_is_escaped():

@@ -1,4 +1,5 @@
 """Pages: nothing is fetched, all foreign text is escaped, and a browser lays them out for a phone and a desk."""
+
 import json
 import re
 import shutil
@@ -20,7 +21,9 @@ from hld.reports.style import STYLE
 pytestmark = pytest.mark.thorough
 
 EVIL = "<script>alert(1)</script>\"'&\x1b[31m"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 # elements wider than the window, texts of too little contrast with what lies behind them, texts outside their picture
 PROBE = """<script>addEventListener('load', () => {
   const rgb = c => c.match(/[\\d.]+/g).map(Number), lum = c => { const [r, g, b] = rgb(c).map(v => v / 255).map(
@@ -44,8 +47,13 @@ PROBE = """<script>addEventListener('load', () => {
 
 def table(rng, number, shift=0.0):
     kind = rng.integers(0, 3, number)
-    return pd.DataFrame({EVIL: np.array([EVIL, "価格" * 12, "a very long level " * 6])[kind],
-                         "number" * 20: rng.normal(3 * kind) + shift, "k": kind})
+    return pd.DataFrame(
+        {
+            EVIL: np.array([EVIL, "価格" * 12, "a very long level " * 6])[kind],
+            "number" * 20: rng.normal(3 * kind) + shift,
+            "k": kind,
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +67,15 @@ def pages():
     calm, days = table(rng, 300), [f"2026-0{1 + i % 3}-1{i % 10}" for i in range(300)]
     names = {"batch_name": EVIL, "model_name": EVIL, "commands": [EVIL], "digest": "0" * 64}
     quality = sample_quality(detector, detector.sample(200, rng=0), real=calm, training=training)
-    return {"shift": batch_report(detector, detector.test(batch), **names),
-            "calm": batch_report(detector, detector.test(calm, 1e-6), **names),
-            "segments": segments_report(detector, detector.test_by(batch, days), **names),
-            "labels": segments_report(detector, detector.test_by(batch, [EVIL, "x", "y"] * 100), **names),
-            "drawn": quality_report(quality, model_name=EVIL)}
+    return {
+        "shift": batch_report(detector, detector.test(batch), **names),
+        "calm": batch_report(detector, detector.test(calm, 1e-6), **names),
+        "segments": segments_report(detector, detector.test_by(batch, days), **names),
+        "labels": segments_report(
+            detector, detector.test_by(batch, [EVIL, "x", "y"] * 100), **names
+        ),
+        "drawn": quality_report(quality, model_name=EVIL),
+    }
 
 
 @pytest.mark.parametrize("name", ["shift", "calm", "segments", "labels", "drawn"])
@@ -90,8 +102,10 @@ def test_pages_say_what_was_found(pages):
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-@pytest.mark.parametrize(("name", "width", "scheme"), [("shift", 500, "light"), ("shift", 1280, "dark"),
-                                                       ("segments", 500, "dark")])
+@pytest.mark.parametrize(
+    ("name", "width", "scheme"),
+    [("shift", 500, "light"), ("shift", 1280, "dark"), ("segments", 500, "dark")],
+)
 def test_a_browser_lays_pages_out(pages, name, width, scheme, tmp_path):
     """No page is wider than the window, no text than its picture, and every text has a contrast of at least 4.5."""
     found = seen(pages[name], width, scheme, tmp_path)
@@ -117,12 +131,23 @@ PRINTED = """(() => { const style = (q, name) => [...new Set([...document.queryS
 def test_pages_are_printed_on_white_and_nothing_is_cut(pages, tmp_path):
     """For a screen that is dark; paper of A4 has 688 CSS pixels between margins of 14 mm."""
     with browser(tmp_path / "browser", width=688, dark=True) as shown:
-        shown.send("Emulation.setDeviceMetricsOverride", width=688, height=1000, deviceScaleFactor=1, mobile=False)
+        shown.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=688,
+            height=1000,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
         for media in ("screen", "print"):
-            shown.send("Emulation.setEmulatedMedia", media=media,
-                       features=[{"name": "prefers-color-scheme", "value": "dark"}])
+            shown.send(
+                "Emulation.setEmulatedMedia",
+                media=media,
+                features=[{"name": "prefers-color-scheme", "value": "dark"}],
+            )
             for name in ("shift", "segments"):
-                text = re.sub(r"<meta http-equiv[^>]*>", "", pages[name]).replace("</body>", PROBE + "</body>")
+                text = re.sub(r"<meta http-equiv[^>]*>", "", pages[name]).replace(
+                    "</body>", PROBE + "</body>"
+                )
                 (tmp_path / "page.html").write_text(text, encoding="utf-8")
                 shown.open((tmp_path / "page.html").as_uri())
                 found = shown.run(PRINTED)
@@ -132,9 +157,17 @@ def test_pages_are_printed_on_white_and_nothing_is_cut(pages, tmp_path):
                     continue
                 assert probe["poor"] == []
                 assert probe["width"] <= probe["window"] == 688
-                assert found == {"inside": "avoid", "head": "table-header-group", "after": "avoid", "places": "static",
-                                 "clipped": "visible", "ink": "rgb(0, 0, 0)", "folded": 0, "grounds": [],
-                                 "page": "16mm 14mm"}
+                assert found == {
+                    "inside": "avoid",
+                    "head": "table-header-group",
+                    "after": "avoid",
+                    "places": "static",
+                    "clipped": "visible",
+                    "ink": "rgb(0, 0, 0)",
+                    "folded": 0,
+                    "grounds": [],
+                    "page": "16mm 14mm",
+                }
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
@@ -151,8 +184,10 @@ def test_a_name_of_thousands_of_letters_does_not_move_the_numbers_off_the_screen
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_the_browser_finds_what_is_too_wide_and_too_pale(pages, tmp_path):
-    wrong = ('<p style="color:#999;background:#fff;width:900px;max-width:none">pale</p>'
-             '<svg viewBox="0 0 100 9"><text x="-9" y="9">outside</text></svg></main>')
+    wrong = (
+        '<p style="color:#999;background:#fff;width:900px;max-width:none">pale</p>'
+        '<svg viewBox="0 0 100 9"><text x="-9" y="9">outside</text></svg></main>'
+    )
     found = seen(pages["calm"].replace("</main>", wrong), 500, "light", tmp_path)
     assert found["width"] >= 900
     assert len(found["poor"]) == 1
@@ -166,9 +201,21 @@ def seen(page, width, scheme, folder):
         text = text.replace("prefers-color-scheme: dark", "min-width: 1px")
     (folder / "page.html").write_text(text, encoding="utf-8")
     done = subprocess.run(
-        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/browser",
-         f"--window-size={width},900", "--dump-dom", (folder / "page.html").as_uri()],
-        capture_output=True, text=True, timeout=120, check=True)
+        [
+            CHROMIUM,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--user-data-dir={folder}/browser",
+            f"--window-size={width},900",
+            "--dump-dom",
+            (folder / "page.html").as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
     return json.loads(re.search(r"<title>(.*?)</title>", done.stdout, re.S)[1].replace("&gt;", ">"))
 
 
@@ -176,7 +223,9 @@ def seen(page, width, scheme, folder):
 def test_six_columns_that_moved_are_named_and_the_others_counted(num_columns, others):
     rng, names = np.random.default_rng(0), list("abcdefgh")[:num_columns]
     training = pd.DataFrame({name: rng.integers(2, size=300) for name in names})
-    detector = hld.HLDDetector(num_epochs=1, num_latents=2, metric="likelihoods", num_resamples=19).fit(training)
+    detector = hld.HLDDetector(
+        num_epochs=1, num_latents=2, metric="likelihoods", num_resamples=19
+    ).fit(training)
     text = batch_report(detector, detector.test(training[:100] * 0))
     listed, more = re.search(r"learned\. Moved: (\w(?:, \w)*)(.*?)\.</p>", text).groups()
     named = listed.split(", ")
@@ -186,7 +235,9 @@ def test_six_columns_that_moved_are_named_and_the_others_counted(num_columns, ot
 @pytest.mark.parametrize(("other", "agreement"), [([0, 1], 1.0), ([1, 1], 0.5), ([1, 0], 0.0)])
 def test_one_row_agrees_with_one_row_where_they_are_equal(other, agreement):
     training = np.random.default_rng(0).integers(2, size=(100, 2))
-    detector = hld.HLDDetector(num_epochs=1, num_latents=2, metric="likelihoods", num_resamples=19).fit(training)
+    detector = hld.HLDDetector(
+        num_epochs=1, num_latents=2, metric="likelihoods", num_resamples=19
+    ).fit(training)
     found = sample_quality(detector, np.array([[0, 1]]), real=np.array([other]))
     assert found.shape == agreement
     assert found.trend == (agreement == 1.0)

@@ -1,4 +1,5 @@
 """How well drawn rows resemble real ones: numbers between copies and nothing alike."""
+
 import json
 import pathlib
 import sys
@@ -18,12 +19,16 @@ FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
 def table():
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 3, 300)
-    return pd.DataFrame({"kind": np.array(["a", "b", "c"])[kind], "size": rng.normal(3 * kind).round(2)})
+    return pd.DataFrame(
+        {"kind": np.array(["a", "b", "c"])[kind], "size": rng.normal(3 * kind).round(2)}
+    )
 
 
 @pytest.fixture(scope="module")
 def detector(table):
-    return hld.HLDDetector(num_latents=3, num_epochs=5, num_resamples=39, metric="likelihoods").fit(table)
+    return hld.HLDDetector(num_latents=3, num_epochs=5, num_resamples=39, metric="likelihoods").fit(
+        table
+    )
 
 
 def test_copies_are_all_alike(detector, table):
@@ -31,7 +36,9 @@ def test_copies_are_all_alike(detector, table):
     told = json.loads(json.dumps(found.to_dict()))
     assert (told["shape"], told["trend"], told["num_rows"]) == (1.0, 1.0, 100)
     assert told["columns"] == {"kind": 1.0, "size": 1.0}
-    assert [(sorted(pair["columns"]), pair["agreement"]) for pair in told["pairs"]] == [(["kind", "size"], 1.0)]
+    assert [(sorted(pair["columns"]), pair["agreement"]) for pair in told["pairs"]] == [
+        (["kind", "size"], 1.0)
+    ]
     assert told["closest"] == told["real_closest"] == {"median": 0.0, "share_identical": 1.0}
     assert told["auc"] is None or told["auc"] < 0.6
 
@@ -47,14 +54,18 @@ def test_nothing_alike_is_told_apart(detector, table):
 
 @pytest.mark.parametrize("empty", ["rows", "real", "training"])
 def test_tables_without_rows_are_refused(detector, table, empty):
-    tables = {name: table[:0 if name == empty else 20] for name in ("rows", "real", "training")}
-    with pytest.raises(ValueError, match=f"`{empty}` has no rows, expected at least one to compare"):
+    tables = {name: table[: 0 if name == empty else 20] for name in ("rows", "real", "training")}
+    with pytest.raises(
+        ValueError, match=f"`{empty}` has no rows, expected at least one to compare"
+    ):
         sample_quality(detector, tables.pop("rows"), **tables)
 
 
 def test_a_single_column_has_no_trend():
     table = pd.DataFrame({"x": np.arange(60) % 3})
-    detector = hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=19, metric="likelihoods").fit(table)
+    detector = hld.HLDDetector(
+        num_latents=2, num_epochs=1, num_resamples=19, metric="likelihoods"
+    ).fit(table)
     assert sample_quality(detector, table[:30]).trend is None
 
 
@@ -68,7 +79,9 @@ def test_few_rows_and_no_scikit_learn_have_no_classifier(monkeypatch):
 def test_older_models_need_real_rows():
     old = hld.load(FIXTURES / "detector-v1-default.hld")
     rows = pd.read_csv(FIXTURES / "detector-v1-batch.csv")
-    with pytest.raises(ValueError, match="`real` is needed, as the model file holds no counts to compare with"):
+    with pytest.raises(
+        ValueError, match="`real` is needed, as the model file holds no counts to compare with"
+    ):
         sample_quality(old, rows)
     assert sample_quality(old, rows, real=rows).shape == 1.0
 
@@ -76,20 +89,32 @@ def test_older_models_need_real_rows():
 @pytest.mark.parametrize("kind", ["names", "positions", "calendar", "calendar by position"])
 def test_columns_that_are_left_out_are_not_drawn_and_not_missed(kind):
     rng = np.random.default_rng(4)
-    table = {"id": np.array([f"u{i}" for i in range(300)]), "level": rng.choice(list("abc"), 300),
-             "x": rng.normal(size=300), "when": np.datetime64("2026-01-01T00") + rng.integers(0, 2000, 300)}
+    table = {
+        "id": np.array([f"u{i}" for i in range(300)]),
+        "level": rng.choice(list("abc"), 300),
+        "x": rng.normal(size=300),
+        "when": np.datetime64("2026-01-01T00") + rng.integers(0, 2000, 300),
+    }
     options = {"num_latents": 2, "num_epochs": 2, "null": "exact"}
     if kind == "positions":
-        table = np.array([[*row] for row in zip(table["id"], table["level"], table["x"], strict=True)], dtype=object)
+        table = np.array(
+            [[*row] for row in zip(table["id"], table["level"], table["x"], strict=True)],
+            dtype=object,
+        )
     elif kind == "calendar by position":
-        table = np.array([[*row] for row in zip(table["when"].tolist(), table["level"], strict=True)], dtype=object)
+        table = np.array(
+            [[*row] for row in zip(table["when"].tolist(), table["level"], strict=True)],
+            dtype=object,
+        )
         options["schema"] = hld.TableSchema(hld.calendar_columns("x0"))
     elif kind == "names":
         del table["when"]
     else:
-        options["schema"] = hld.TableSchema((*hld.calendar_columns("when"), hld.ColumnSchema("secret", "left out")))
+        options["schema"] = hld.TableSchema(
+            (*hld.calendar_columns("when"), hld.ColumnSchema("secret", "left out"))
+        )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)    # of the column that tells rows apart
+        warnings.simplefilter("ignore", UserWarning)  # of the column that tells rows apart
         detector = hld.HLDDetector(**options).fit(table)
     drawn = detector.sample(200, rng=0)
     assert drawn.shape[1] == len(detector.encoder_.names) < 5
@@ -117,4 +142,7 @@ def test_a_column_that_hardly_any_row_shows_does_not_stop_the_trees(num_values, 
     rows = np.column_stack([rng.normal(size=200), np.full(200, np.nan)])
     rows[:num_values, 1] = np.arange(num_values)
     assert 0.3 < classifier_auc(rows[::2], rows[1::2], rng) < 0.7
-    assert classifier_auc(np.column_stack([rows[:, 0], np.zeros(200)]), rows, rng) > 0.9 - num_values / 40
+    assert (
+        classifier_auc(np.column_stack([rows[:, 0], np.zeros(200)]), rows, rng)
+        > 0.9 - num_values / 40
+    )

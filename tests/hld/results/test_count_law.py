@@ -1,4 +1,5 @@
 """Laws of distances of counts: those of the rows' features, holes among them, their tails, and merged categories."""
+
 import numpy as np
 import pytest
 from scipy.stats import chi2
@@ -6,7 +7,15 @@ from scipy.stats import chi2
 import hld
 from hld.answers.profile import profile_of
 from hld.results import count_law
-from hld.results.count_law import FLOOR, count_laws, law_tail, merged_codes, merged_counts, shares, with_laws
+from hld.results.count_law import (
+    FLOOR,
+    count_laws,
+    law_tail,
+    merged_codes,
+    merged_counts,
+    shares,
+    with_laws,
+)
 
 NO_EDGES = np.zeros((0, 2), dtype=int)
 
@@ -18,16 +27,22 @@ def test_the_law_is_that_of_the_rows():
     profile = profile_of(rows, [2] * 5, [[0, 1], [1, 2]])
     tables = [shares(one[:-1]) for one in profile.counts], [shares(one) for one in profile.pairs]
     laws = count_laws(rows, tables, profile.edges)
-    for i, cells in enumerate((np.eye(2)[rows].reshape(4000, -1),
-                               np.concatenate([np.eye(4)[2 * rows[:, u] + rows[:, v]] for u, v in profile.edges], 1))):
+    for i, cells in enumerate(
+        (
+            np.eye(2)[rows].reshape(4000, -1),
+            np.concatenate([np.eye(4)[2 * rows[:, u] + rows[:, v]] for u, v in profile.edges], 1),
+        )
+    ):
         p = np.concatenate([one.ravel() for one in tables[i]])
         features = (cells - p) / np.sqrt(p + 0.01)
         S = features.T @ features / len(rows)
         first, second, largest, fourth = laws[i]
         assert first == pytest.approx(np.trace(S), rel=1e-9)
-        assert (S ** 2).sum() * 0.97 < second < (S ** 2).sum() * 1.1      # one standard error of 800 rows is 3 %
+        assert (
+            (S**2).sum() * 0.97 < second < (S**2).sum() * 1.1
+        )  # one standard error of 800 rows is 3 %
         assert np.linalg.eigvalsh(S)[-1] * 0.97 < largest < np.linalg.eigvalsh(S)[-1] * 1.1
-        assert fourth == pytest.approx(((features ** 2).sum(axis=1) ** 2).mean(), rel=0.1)
+        assert fourth == pytest.approx(((features**2).sum(axis=1) ** 2).mean(), rel=0.1)
 
 
 def test_holes_in_the_law_are_those_of_the_features():
@@ -36,19 +51,29 @@ def test_holes_in_the_law_are_those_of_the_features():
     rows[rng.random(rows.shape) < 0.2] = -1
     profile = profile_of(rows, [2] * 3, [[0, 1]])
     tables = [shares(one[:-1]) for one in profile.counts], []
-    features = np.concatenate([(np.eye(3)[rows[:, v]][:, :2] - tables[0][v]) * (rows[:, [v]] >= 0) * np.sqrt(
-        500 / (rows[:, v] >= 0).sum() / (tables[0][v] + 0.01)) for v in range(3)], axis=1)
+    features = np.concatenate(
+        [
+            (np.eye(3)[rows[:, v]][:, :2] - tables[0][v])
+            * (rows[:, [v]] >= 0)
+            * np.sqrt(500 / (rows[:, v] >= 0).sum() / (tables[0][v] + 0.01))
+            for v in range(3)
+        ],
+        axis=1,
+    )
     products = features @ features.T
     np.fill_diagonal(products, 0)
     law = count_laws(rows, tables, profile.edges[:0])[0]
-    mean = (products ** 2).sum() / (500 * 499)
+    mean = (products**2).sum() / (500 * 499)
     assert mean < law[1] < 1.3 * mean
     assert law[2] == pytest.approx(np.linalg.svd(features)[1][0] ** 2 / 500, rel=1e-9)
 
 
 def test_merged_counts_add_rare_to_unseen():
-    detector = hld.HLDDetector(num_latents=2, num_epochs=3, num_resamples=99, max_categories=6, categorical=["n"]).fit(
-        {"n": [f"n{k % 40 if k % 2 else 0}" for k in range(200)], "m": [k % 2 for k in range(200)]})
+    detector = hld.HLDDetector(
+        num_latents=2, num_epochs=3, num_resamples=99, max_categories=6, categorical=["n"]
+    ).fit(
+        {"n": [f"n{k % 40 if k % 2 else 0}" for k in range(200)], "m": [k % 2 for k in range(200)]}
+    )
     own = detector.profile_
     singles, pairs = merged_counts(detector.encoder_.columns, own)
     assert singles[0].sum() == own.counts[0][:-1].sum()
@@ -69,13 +94,15 @@ def test_first_is_the_mean_of_the_distance_over_all_batches_of_one_row():
     features = (np.eye(3) - p) / np.sqrt(p + FLOOR)
     rows = np.repeat([0, 1, 2], [50, 30, 20])[:, None]
     first = count_laws(rows, ([p], []), NO_EDGES)[0, 0]
-    assert first == pytest.approx(p @ (features ** 2).sum(axis=1))
+    assert first == pytest.approx(p @ (features**2).sum(axis=1))
 
 
 def test_columns_that_go_together_have_one_large_eigenvalue():
     rng = np.random.default_rng(0)
     one, apart = rng.integers(2, size=(600, 1)).repeat(4, axis=1), rng.integers(2, size=(600, 4))
-    together, alone = (count_laws(rows, ([np.array([0.5, 0.5])] * 4, []), NO_EDGES)[0] for rows in (one, apart))
+    together, alone = (
+        count_laws(rows, ([np.array([0.5, 0.5])] * 4, []), NO_EDGES)[0] for rows in (one, apart)
+    )
     assert together[0] == alone[0]
     assert together[2] == pytest.approx(4 / 1.02, rel=0.02)
     assert together[1] == pytest.approx((4 / 1.02) ** 2, rel=0.02)
@@ -89,21 +116,28 @@ def test_columns_that_never_vary_and_columns_that_nobody_shows_have_no_law():
     np.testing.assert_array_equal(laws, np.zeros((2, 4)))
 
 
-@pytest.mark.parametrize(("weights", "squared"), [([1.0], 3.0), ([2.0, 2.0], 9.0), ([0.5] * 10, 12.0)])
+@pytest.mark.parametrize(
+    ("weights", "squared"), [([1.0], 3.0), ([2.0, 2.0], 9.0), ([0.5] * 10, 12.0)]
+)
 def test_the_tail_of_equal_weights_is_that_of_a_chi_square(weights, squared):
     w = np.array(weights)
-    law = np.array([w.sum(), (w ** 2).sum(), w[0], w.sum() ** 2 + 2 * (w ** 2).sum()])  # of normal features
-    for T, n in ((5, None), (5, 7), (10 ** 6, 10)):
-        assert law_tail(law, squared, T, n) == pytest.approx(chi2.sf(squared / w[0], len(w)), rel=1e-6)
+    law = np.array(
+        [w.sum(), (w**2).sum(), w[0], w.sum() ** 2 + 2 * (w**2).sum()]
+    )  # of normal features
+    for T, n in ((5, None), (5, 7), (10**6, 10)):
+        assert law_tail(law, squared, T, n) == pytest.approx(
+            chi2.sf(squared / w[0], len(w)), rel=1e-6
+        )
 
 
 def test_heavy_tails_of_rows_widen_the_tail_where_rows_are_few():
     law = np.array([2.0, 2.0, 1.0, 80.0])
-    few, both, many, exact = (law_tail(law, 12.0, T, n)
-                              for T, n in ((3, None), (6, 6), (10 ** 7, 10 ** 7), (10 ** 7, None)))
+    few, both, many, exact = (
+        law_tail(law, 12.0, T, n) for T, n in ((3, None), (6, 6), (10**7, 10**7), (10**7, None))
+    )
     assert few > both > 1.1 * many
     assert many == pytest.approx(exact, rel=1e-3)
-    assert law_tail(law, 12.0, 3, 10 ** 9) == pytest.approx(few, rel=1e-3)
+    assert law_tail(law, 12.0, 3, 10**9) == pytest.approx(few, rel=1e-3)
     assert law_tail(law, 12.0, 3, 7) == pytest.approx(law_tail(law, 12.0, 7, 3))
 
 
@@ -114,7 +148,11 @@ def test_a_profile_gets_the_laws_of_its_rows_and_none_of_too_few():
     profile = profile_of(codes, encoder.num_categories, edges)
     found = with_laws(profile, encoder.columns, codes)
     singles, pairs = merged_counts(encoder.columns, profile)
-    expected = count_laws(merged_codes(encoder.columns, codes), ([*map(shares, singles)], [*map(shares, pairs)]), edges)
+    expected = count_laws(
+        merged_codes(encoder.columns, codes),
+        ([*map(shares, singles)], [*map(shares, pairs)]),
+        edges,
+    )
     np.testing.assert_allclose(found.laws, expected)
     assert (found.counts, found.pairs) == (profile.counts, profile.pairs)
     with pytest.raises(ValueError, match="read-only"):
@@ -126,13 +164,19 @@ def test_a_profile_gets_the_laws_of_its_rows_and_none_of_too_few():
 def test_counts_of_merged_codes_are_merged_counts():
     """Rare and unseen levels are one category, in columns and in both directions of pairs; holes stay."""
     rng = np.random.default_rng(1)
-    table = [[f"u{int(a)}", f"v{int(b)}"] for a, b in np.minimum(rng.exponential(3, size=(300, 2)), 30)]
+    table = [
+        [f"u{int(a)}", f"v{int(b)}"] for a, b in np.minimum(rng.exponential(3, size=(300, 2)), 30)
+    ]
     encoder = hld.fit_encoder(table, max_categories=4)
     assert all(column.rare for column in encoder.columns)
     codes = encoder.encode([*table, ["u0", "new"], ["new", "v0"], [None, "v1"]])[0]
     edges = np.array([[0, 1]])
-    singles, pairs = merged_counts(encoder.columns, profile_of(codes, encoder.num_categories, edges))
-    merged = profile_of(merged_codes(encoder.columns, codes), [C - 1 for C in encoder.num_categories], edges)
+    singles, pairs = merged_counts(
+        encoder.columns, profile_of(codes, encoder.num_categories, edges)
+    )
+    merged = profile_of(
+        merged_codes(encoder.columns, codes), [C - 1 for C in encoder.num_categories], edges
+    )
     assert [one.tolist() for one in singles] == [one[:-1].tolist() for one in merged.counts]
     assert pairs[0].tolist() == merged.pairs[0].tolist()
     assert merged.counts[0][-1] == 1
@@ -144,7 +188,9 @@ def test_second_is_the_mean_over_pairs_of_different_rows_and_a_standard_error():
     squared = (features @ features.T) ** 2
     by_row = np.array([(squared[i].sum() - squared[i, i]) / 6 for i in range(7)])
     second = count_laws(rows, ([p], []), NO_EDGES)[0, 1]
-    assert second == pytest.approx(by_row.mean() + 2 * by_row.std(ddof=1) / 7 ** 0.5)  # each row is in both of a pair
+    assert second == pytest.approx(
+        by_row.mean() + 2 * by_row.std(ddof=1) / 7**0.5
+    )  # each row is in both of a pair
 
 
 def test_codes_of_columns_without_rare_levels_stay():
@@ -173,7 +219,7 @@ def test_products_are_those_of_features(dense, missing, monkeypatch):
     assert found[3] == pytest.approx((np.diag(products) ** 2).mean(), abs=1e-12)
     assert found[2] <= np.linalg.eigvalsh(products)[-1] / m + 1e-12
     np.fill_diagonal(products, 0.0)
-    assert found[1] >= (products ** 2).sum() / (m * (m - 1)) * (1 - 1e-12)
+    assert found[1] >= (products**2).sum() / (m * (m - 1)) * (1 - 1e-12)
     np.testing.assert_allclose(count_law._products(list(codes.T), tables), phi @ phi.T, atol=1e-10)
 
 
@@ -184,4 +230,6 @@ def test_the_law_is_that_of_both_sorts_of_rows_that_alternate(first):
     rows[first::2] = 0
     tables = [shares(one[:-1]) for one in profile_of(rows, [4] * 5, NO_EDGES).counts], []
     mixed = np.random.default_rng(8).permutation(rows)
-    np.testing.assert_allclose(count_laws(rows, tables, NO_EDGES)[0], count_laws(mixed, tables, NO_EDGES)[0], rtol=0.2)
+    np.testing.assert_allclose(
+        count_laws(rows, tables, NO_EDGES)[0], count_laws(mixed, tables, NO_EDGES)[0], rtol=0.2
+    )

@@ -1,4 +1,5 @@
 """Dependences that changed: the z-score of each region, by its definition."""
+
 import numpy as np
 import pytest
 import zoo
@@ -20,7 +21,9 @@ def test_zscores_are_distances_in_standard_deviations_of_their_limit_law():
         values = np.linalg.svd(drawn[:, part] / scale, compute_uv=False) ** 2 / len(drawn)
         statistic = 50 * ((scores[part] / scale) ** 2).sum()
         assert found[r].statistic == pytest.approx(statistic, rel=1e-9)
-        deviation = np.sqrt(2 * (values ** 2).sum())
-        assert found[r].zscore == pytest.approx((statistic - values.sum()) / (deviation + FLOOR), rel=1e-6, abs=1e-9)
+        deviation = np.sqrt(2 * (values**2).sum())
+        assert found[r].zscore == pytest.approx(
+            (statistic - values.sum()) / (deviation + FLOOR), rel=1e-6, abs=1e-9
+        )
     zscores = [shift.zscore for shift in localize_dependences(CIRCUIT, scores, 50, top=None)]
     assert zscores == sorted(zscores, reverse=True)

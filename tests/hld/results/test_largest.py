@@ -1,4 +1,5 @@
 """The parts of a verdict that look at one count and at one dependence: where there are any, and what they compare."""
+
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -22,12 +23,16 @@ def rows(n, seed):
 
 @pytest.fixture(scope="module")
 def detector():
-    return hld.HLDDetector(tolerance=0.05, num_latents=3, num_epochs=6, null="exact").fit(rows(300, 0))
+    return hld.HLDDetector(tolerance=0.05, num_latents=3, num_epochs=6, null="exact").fit(
+        rows(300, 0)
+    )
 
 
 def batch_of(detector, table, edges=None):
     codes = detector.encoder_.encode(table)[0]
-    return profile_of(codes, detector.encoder_.num_categories, detector.profile_.edges if edges is None else edges)
+    return profile_of(
+        codes, detector.encoder_.num_categories, detector.profile_.edges if edges is None else edges
+    )
 
 
 def test_both_are_those_of_the_counts_with_the_tolerance_of_the_detector(detector):
@@ -35,8 +40,10 @@ def test_both_are_those_of_the_counts_with_the_tolerance_of_the_detector(detecto
     shifted[:60, 2], shifted[:, 1] = 0, np.roll(shifted[:, 1], 1)
     batch, kept = batch_of(detector, shifted), detector.profile_
     found = largest_of(detector, batch)
-    assert found == {"largest_count": largest_count(kept, batch, detector.encoder_.ordered, 0.05),
-                     "largest_dependence": largest_dependence(kept, batch, 0.05)}
+    assert found == {
+        "largest_count": largest_count(kept, batch, detector.encoder_.ordered, 0.05),
+        "largest_dependence": largest_dependence(kept, batch, 0.05),
+    }
     assert found["largest_count"] != largest_count(kept, batch, detector.encoder_.ordered)
     assert found["largest_dependence"] != largest_dependence(kept, batch)
     assert found["largest_count"].pvalue < 0.05
@@ -48,16 +55,30 @@ def test_both_are_those_of_the_counts_with_the_tolerance_of_the_detector(detecto
 def test_without_pairs_or_associations_no_dependence_is_tested(detector):
     no_pairs = batch_of(detector, rows(80, 1), np.zeros((0, 2), dtype=int))
     assert largest_of(detector, no_pairs).keys() == {"largest_count"}
-    older = SimpleNamespace(**{name: getattr(detector, name) for name in (
-        "metric", "new_values_", "encoder_", "tolerance")}, profile_=replace(detector.profile_, associations=None))
+    older = SimpleNamespace(
+        **{
+            name: getattr(detector, name)
+            for name in ("metric", "new_values_", "encoder_", "tolerance")
+        },
+        profile_=replace(detector.profile_, associations=None),
+    )
     assert largest_of(older, batch_of(detector, rows(80, 1))).keys() == {"largest_count"}
     assert largest_of(detector, None) == {}
 
 
-@pytest.mark.parametrize(("options", "expected"), [
-    ({}, True), ({"metric": "likelihoods"}, True), ({"metric": "whitened"}, False),
-    ({"metric": ("euclidean", "standardized")}, False), ({"reference": "circuit"}, False)])
-def test_they_are_part_of_what_a_detector_does_by_default_where_rows_were_held_out(options, expected):
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, True),
+        ({"metric": "likelihoods"}, True),
+        ({"metric": "whitened"}, False),
+        ({"metric": ("euclidean", "standardized")}, False),
+        ({"reference": "circuit"}, False),
+    ],
+)
+def test_they_are_part_of_what_a_detector_does_by_default_where_rows_were_held_out(
+    options, expected
+):
     detector = hld.HLDDetector(**OPTIONS | options).fit(rows(120, 0))
     assert has_largest(detector) == expected
     assert bool(largest_of(detector, batch_of(detector, rows(30, 1)))) == expected

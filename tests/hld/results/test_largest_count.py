@@ -1,4 +1,5 @@
 """The largest difference of a single count: by enumeration and SciPy, its level exactly, and what it finds."""
+
 import itertools
 import math
 
@@ -26,7 +27,10 @@ def by_hand(kept, batch, sizes, ordered):
         a, b = (rows[rows[:, v] >= 0, v] for rows in (kept, batch))
         filled = sorted({*a.tolist(), *b.tolist()})
         cuts = [range(c + 1) for c in filled[:-1]] if v in ordered else []
-        singles = [[c] for c in (filled[1:-1] if v in ordered else filled[:1] if len(filled) == 2 else filled)]
+        singles = [
+            [c]
+            for c in (filled[1:-1] if v in ordered else filled[:1] if len(filled) == 2 else filled)
+        ]
         for counted in (*cuts, *singles):
             before, now = (np.isin(one, counted).sum() for one in (a, b))
             if 0 < before + now < len(a) + len(b) and len(a) and len(b):
@@ -35,7 +39,9 @@ def by_hand(kept, batch, sizes, ordered):
                 values = np.minimum(1.0, 2 * np.minimum(law.sf(j - 1), law.cdf(j)))
                 found.append(values[now])
                 laws.append((values, law.pmf(j)))
-    return min(found), sum(chances[values <= min(found) * (1 + 1e-9)].sum() for values, chances in laws)
+    return min(found), sum(
+        chances[values <= min(found) * (1 + 1e-9)].sum() for values, chances in laws
+    )
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -57,7 +63,10 @@ def test_categories_that_no_row_has_change_nothing(ordered):
     rng = np.random.default_rng(3)
     kept, batch = (rng.integers(0, (2, 3, 4), size=(n, 3)) for n in (50, 20))
     found = largest_count(profile(kept, (2, 3, 4)), profile(batch, (2, 3, 4)), ordered)
-    for sizes, moved in (((3, 4, 5), 0), ((3, 5, 9), 1)):  # at the end, as unseen levels, and before the others
+    for sizes, moved in (
+        ((3, 4, 5), 0),
+        ((3, 5, 9), 1),
+    ):  # at the end, as unseen levels, and before the others
         other = largest_count(profile(kept + moved, sizes), profile(batch + moved, sizes), ordered)
         assert other.pvalue == found.pvalue
         assert (other.column, other.category - moved) == (found.column, found.category)
@@ -67,15 +76,24 @@ def test_a_table_of_two_by_two_is_fishers_test():
     kept, batch = np.repeat([[0], [1]], [30, 10], axis=0), np.repeat([[0], [1]], [2, 8], axis=0)
     found = largest_count(profile(kept, (2,)), profile(batch, (2,)))
     tail = fisher_exact([[30, 10], [2, 8]], alternative="greater").pvalue
-    other = hypergeom(50, 32, 10).sf(np.arange(11) - 1)  # of two sides, the other reaches at most as much
+    other = hypergeom(50, 32, 10).sf(
+        np.arange(11) - 1
+    )  # of two sides, the other reaches at most as much
     assert found.pvalue == pytest.approx(tail + max(other[other <= tail], default=0.0))
 
 
-@pytest.mark.parametrize("T", [4 * 10 ** 9, 5 * 10 ** 9, 10 ** 11])  # T times the rows in a category is beyond 2^63
+@pytest.mark.parametrize(
+    "T", [4 * 10**9, 5 * 10**9, 10**11]
+)  # T times the rows in a category is beyond 2^63
 def test_of_billions_of_rows_the_held_out_ones_are_a_sample(T):
-    kept, batch = (Profile(n, (np.array([k, n - k, 0]),), EDGES, ()) for n, k in ((10_000, 5_000), (T, T // 20 * 9)))
+    kept, batch = (
+        Profile(n, (np.array([k, n - k, 0]),), EDGES, ())
+        for n, k in ((10_000, 5_000), (T, T // 20 * 9))
+    )
     found = largest_count(kept, batch)
-    assert found.pvalue == pytest.approx(2 * binom.sf(4_999, 10_000, (5_000 + T // 20 * 9) / (10_000 + T)), rel=1e-3)
+    assert found.pvalue == pytest.approx(
+        2 * binom.sf(4_999, 10_000, (5_000 + T // 20 * 9) / (10_000 + T)), rel=1e-3
+    )
 
 
 def test_the_level_is_kept_exactly_over_all_ways_to_divide_the_rows():
@@ -84,7 +102,11 @@ def test_the_level_is_kept_exactly_over_all_ways_to_divide_the_rows():
     pvalues = []
     for chosen in itertools.combinations(range(9), 4):
         is_batch = np.isin(np.arange(9), chosen)
-        pvalues.append(largest_count(profile(rows[~is_batch], sizes), profile(rows[is_batch], sizes), (2,)).pvalue)
+        pvalues.append(
+            largest_count(
+                profile(rows[~is_batch], sizes), profile(rows[is_batch], sizes), (2,)
+            ).pvalue
+        )
     assert len(pvalues) == math.comb(9, 4)
     for level in set(pvalues):
         assert np.mean(np.array(pvalues) <= level) <= level * (1 + 1e-9)  # equality is possible
@@ -93,7 +115,11 @@ def test_the_level_is_kept_exactly_over_all_ways_to_divide_the_rows():
 def test_a_bin_in_the_middle_is_seen_that_hardly_moves_the_cuts():
     """A fifth of the rows at a mean, among forty columns: each cut moves by a tenth."""
     rng = np.random.default_rng(1)
-    kept, batch, sizes = rng.integers(0, 8, size=(1500, 40)), rng.integers(0, 8, size=(200, 40)), (8,) * 40
+    kept, batch, sizes = (
+        rng.integers(0, 8, size=(1500, 40)),
+        rng.integers(0, 8, size=(200, 40)),
+        (8,) * 40,
+    )
     batch[:40, 17] = 4
     found = largest_count(profile(kept, sizes), profile(batch, sizes), range(40))
     assert (found.column, found.category, found.is_cut) == (17, 4, False)
@@ -117,8 +143,12 @@ def test_a_tolerated_difference_does_not_alarm():
 @pytest.mark.parametrize("tolerance", [0.001, 0.005, 0.01])
 def test_a_tolerance_makes_no_p_value_smaller(tolerance, rng):
     kept = np.zeros((9999, 2), dtype=int)
-    kept[0, 0], kept[1:, 1] = 1, 1                                  # one row of ten thousand is another one
-    for batch in (np.array([[0, 1]]), np.repeat([[0, 1]], 20, axis=0), rng.integers(2, size=(5, 2))):
+    kept[0, 0], kept[1:, 1] = 1, 1  # one row of ten thousand is another one
+    for batch in (
+        np.array([[0, 1]]),
+        np.repeat([[0, 1]], 20, axis=0),
+        rng.integers(2, size=(5, 2)),
+    ):
         sides = profile(kept, (3, 3)), profile(batch, (3, 3))
         assert largest_count(*sides, tolerance=tolerance).pvalue >= largest_count(*sides).pvalue
 
@@ -135,8 +165,12 @@ def test_one_of_many_columns_is_found_as_columns_by_themselves_would(num_columns
         result = largest_count(kept, profile(batch, sizes))
         found += result.pvalue <= 0.05 * SHARE and result.column == 7
     zeros = int(kept.counts[7][0])
-    least = next(h for h in range(T) if 2 * hypergeom.cdf(h, n + T, zeros + h, T) * num_columns > 0.05 * SHARE)
-    power = sum(math.comb(T, h) * 0.1 ** h * 0.9 ** (T - h) for h in range(least))
+    least = next(
+        h
+        for h in range(T)
+        if 2 * hypergeom.cdf(h, n + T, zeros + h, T) * num_columns > 0.05 * SHARE
+    )
+    power = sum(math.comb(T, h) * 0.1**h * 0.9 ** (T - h) for h in range(least))
     assert found >= at_least(trials, power * 0.99)
 
 
@@ -144,14 +178,18 @@ def test_a_detector_pays_its_share_and_keeps_its_level():
     rng = np.random.default_rng(0)
     table = rng.integers(0, 3, size=(300, 6))
     detector = hld.HLDDetector(num_latents=1, num_epochs=2, num_resamples=99).fit(table)
-    plain = hld.HLDDetector(num_latents=1, num_epochs=2, num_resamples=99, metric="whitened").fit(table)
+    plain = hld.HLDDetector(num_latents=1, num_epochs=2, num_resamples=99, metric="whitened").fit(
+        table
+    )
     rejected = 0
     for _ in range(40):
         batch = rng.integers(0, 3, size=(50, 6))
         result = detector.test(batch)
         distance = detector.test_(batch).pvalue
         assert result.pvalue == combined(distance, result.largest_count)
-        assert result.pvalue <= min(1.0, distance / (1 - SHARE), result.largest_count.pvalue / SHARE)
+        assert result.pvalue <= min(
+            1.0, distance / (1 - SHARE), result.largest_count.pvalue / SHARE
+        )
         assert plain.test(batch).largest_count is None
         rejected += result.reject
     assert rejected <= at_most(40, 0.05)

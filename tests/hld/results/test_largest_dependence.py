@@ -1,4 +1,5 @@
 """The largest change of a dependence: level over all ways to divide the rows, power, and its part in a verdict."""
+
 import itertools
 import math
 from dataclasses import replace
@@ -12,7 +13,12 @@ import hld
 import pcircuit
 from hld.answers.profile import Profile, profile_of
 from hld.results.largest_count import SHARE as COUNTS
-from hld.results.largest_dependence import SHARE, LargestDependence, associations_of, largest_dependence
+from hld.results.largest_dependence import (
+    SHARE,
+    LargestDependence,
+    associations_of,
+    largest_dependence,
+)
 from hld.results.shared_level import combined
 
 EDGES = np.array([[0, 1], [1, 2]])
@@ -39,7 +45,11 @@ def test_the_level_is_kept_over_all_ways_to_divide_the_rows():
     associations, pvalues = (rng.normal(size=(2, 3)), rng.normal(size=(3, 2))), []
     for chosen in itertools.combinations(range(12), 5):
         is_batch = np.isin(np.arange(12), chosen)
-        pvalues.append(largest_dependence(*profiles(rows[~is_batch], rows[is_batch], sizes, associations)).pvalue)
+        pvalues.append(
+            largest_dependence(
+                *profiles(rows[~is_batch], rows[is_batch], sizes, associations)
+            ).pvalue
+        )
     assert min(pvalues) < 0.2
     for level in set(pvalues):
         assert np.mean(np.array(pvalues) <= level) <= level * (1 + 1e-12)
@@ -51,7 +61,9 @@ def test_associations_are_those_of_all_states(seed):
     circuit = pcircuit.hclt(rng.integers(0, 3, size=(60, 4)), 3, rng=rng)
     states = naive.states(circuit)
     p = naive.likelihood(circuit, states)
-    for (u, v), found in zip([(0, 1), (2, 1)], associations_of(circuit, np.array([[0, 1], [2, 1]])), strict=True):
+    for (u, v), found in zip(
+        [(0, 1), (2, 1)], associations_of(circuit, np.array([[0, 1], [2, 1]])), strict=True
+    ):
         for i, j in itertools.product(range(3), repeat=2):
             a, b = states[:, u] == i, states[:, v] == j
             ratio = p[a & b].sum() / (p[a].sum() * p[b].sum())
@@ -59,7 +71,9 @@ def test_associations_are_those_of_all_states(seed):
 
 
 def test_what_cannot_be_has_a_bounded_association():
-    circuit = pcircuit.chow_liu_circuit(np.array([[0, 0], [1, 1]] * 20), num_categories=[3, 2], pseudocount=0.0)
+    circuit = pcircuit.chow_liu_circuit(
+        np.array([[0, 0], [1, 1]] * 20), num_categories=[3, 2], pseudocount=0.0
+    )
     found = associations_of(circuit, np.array([[0, 1]]))[0]
     assert found[0, 1] == pytest.approx(math.log(0.01))
     assert np.array_equal(found[2], [0.0, 0.0])  # a category that never occurs
@@ -70,10 +84,14 @@ def test_one_broken_dependence_of_many_is_found_and_named(num_columns):
     rng, trials, found = np.random.default_rng(num_columns), 20, 0
     edges, sizes = np.array([[v, v + 1] for v in range(num_columns - 1)]), (2,) * num_columns
     one = np.log(0.99 * np.array([[1.85, 0.15], [0.15, 1.85]]) + 0.01)
-    kept = replace(profile_of(chain(rng, 1000, num_columns), sizes, edges), associations=(one,) * len(edges))
+    kept = replace(
+        profile_of(chain(rng, 1000, num_columns), sizes, edges), associations=(one,) * len(edges)
+    )
     for _ in range(trials):
         batch = chain(rng, 100, num_columns)
-        batch[:, 4:] = batch[rng.permutation(100), 4:]  # nothing changes but between columns 3 and 4
+        batch[:, 4:] = batch[
+            rng.permutation(100), 4:
+        ]  # nothing changes but between columns 3 and 4
         result = largest_dependence(kept, profile_of(batch, sizes, edges))
         found += result.pvalue <= 0.05 * SHARE and result.columns == (3, 4) and result.is_weaker
     # in 100 rows 57.5 are unlike instead of 7.5 of 100: even with one in five more by chance, beyond what is asked for
@@ -91,7 +109,9 @@ def test_a_dependence_that_gets_stronger_is_found_too():
 
 def test_nothing_to_compare():
     rows, table = np.zeros((5, 2), int), (np.ones((2, 2)),)
-    assert largest_dependence(*profiles(rows, rows, (2, 2), table, EDGES[:1])) == LargestDependence(1.0, 0.0)
+    assert largest_dependence(*profiles(rows, rows, (2, 2), table, EDGES[:1])) == LargestDependence(
+        1.0, 0.0
+    )
     missing = np.column_stack([np.full(5, -1), np.arange(5) % 2])
     varied = (np.array([[0.0, 1.0], [2.0, 0.0]]),)
     assert largest_dependence(*profiles(rows, missing, (2, 2), varied, EDGES[:1])).share == 0.0
@@ -103,7 +123,9 @@ def test_nothing_to_compare():
 def test_a_tolerated_difference_does_not_alarm():
     rng = np.random.default_rng(2)
     table = (np.array([[0.6, -1.0], [-1.0, 0.6]]),)
-    kept, batch = profiles(chain(rng, 50_000, 2, 0.5), chain(rng, 50_000, 2, 0.44), (2, 2), table, EDGES[:1])
+    kept, batch = profiles(
+        chain(rng, 50_000, 2, 0.5), chain(rng, 50_000, 2, 0.44), (2, 2), table, EDGES[:1]
+    )
     assert largest_dependence(kept, batch).pvalue < 1e-6
     assert largest_dependence(kept, batch, tolerance=0.1).pvalue == 1.0
 
@@ -114,14 +136,24 @@ def test_a_profile_keeps_its_associations_in_files_and_refuses_others():
     arrays = profile.to_arrays()
     back = Profile.from_arrays(arrays, (2, 2, 2))
     assert all(np.array_equal(*pair) for pair in zip(back.associations, tables, strict=True))
-    for wrong in (np.full(8, np.nan), np.full(8, 2001.0), np.zeros(7), np.zeros(8, np.float32), np.zeros((2, 4))):
-        with pytest.raises(ValueError, match="'associations' of a profile must be 8 numbers of at most 2000"):
+    for wrong in (
+        np.full(8, np.nan),
+        np.full(8, 2001.0),
+        np.zeros(7),
+        np.zeros(8, np.float32),
+        np.zeros((2, 4)),
+    ):
+        with pytest.raises(
+            ValueError, match="'associations' of a profile must be 8 numbers of at most 2000"
+        ):
             Profile.from_arrays(arrays | {"associations": wrong}, (2, 2, 2))
 
 
 def test_a_detector_names_the_dependence_and_keeps_its_level(tmp_path):
     rng = np.random.default_rng(3)
-    detector = hld.HLDDetector(num_latents=2, num_epochs=5, num_resamples=99).fit(chain(rng, 600, 8))
+    detector = hld.HLDDetector(num_latents=2, num_epochs=5, num_resamples=99).fit(
+        chain(rng, 600, 8)
+    )
     detector.save(tmp_path / "model.hld")
     loaded, rejected = hld.load(tmp_path / "model.hld"), 0
     for _ in range(40):
@@ -138,6 +170,9 @@ def test_a_detector_names_the_dependence_and_keeps_its_level(tmp_path):
     assert broken.reject
     assert broken.largest_dependence.columns == (4, 5)
     assert broken.to_dict()["largest_dependence"]["columns"] == [4, 5]
-    assert hld.judge_chunks(detector, [batch[:20], batch[20:]]).largest_dependence == broken.largest_dependence
+    assert (
+        hld.judge_chunks(detector, [batch[:20], batch[20:]]).largest_dependence
+        == broken.largest_dependence
+    )
     # a summary has the counts of columns, not those of pairs
     assert detector.test(detector.summarize(batch)).largest_dependence is None

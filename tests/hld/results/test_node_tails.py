@@ -1,4 +1,5 @@
 """p-values of single nodes: the normal law where rows make small steps, no false calls where they make large ones."""
+
 import numpy as np
 import pytest
 from binomial_bounds import at_most
@@ -16,14 +17,18 @@ def flags(shares):
     """Independent columns that are 1 in so many rows, each with a unit that likes the 1 and one that likes the 0."""
     V = len(shares)
     leaves = [InputRegion(v, [[1 - p, p], [p, 1 - p]]) for v, p in enumerate(shares)]
-    return Circuit(VTree([V] * V + [-1], [*range(V), -1]), [*leaves, InnerRegion([[0] * V], [[1.0]])])
+    return Circuit(
+        VTree([V] * V + [-1], [*range(V), -1]), [*leaves, InnerRegion([[0] * V], [[1.0]])]
+    )
 
 
 CIRCUIT = flags(RARE)
 
 
 def beside(num_rows, trial):
-    return HLDTest(CIRCUIT, reference="training", training_data=sample(CIRCUIT, num_rows, rng=trial))
+    return HLDTest(
+        CIRCUIT, reference="training", training_data=sample(CIRCUIT, num_rows, rng=trial)
+    )
 
 
 def is_called(result):
@@ -39,14 +44,18 @@ def falsely_called(test_of, T, rows_of, trials=TRIALS):
 @pytest.mark.parametrize("n", [30, 400])
 @pytest.mark.parametrize("T", [1, 2, 15, 300])
 def test_rare_levels_make_no_false_calls_beside_reference_rows(n, T):
-    called = falsely_called(lambda trial: beside(n, trial), T, lambda T, seed: sample(CIRCUIT, T, rng=seed))
+    called = falsely_called(
+        lambda trial: beside(n, trial), T, lambda T, seed: sample(CIRCUIT, T, rng=seed)
+    )
     assert called <= at_most(TRIALS, 0.05)
 
 
 @pytest.mark.parametrize("T", [1, 2, 15, 300])
 def test_rare_levels_make_no_false_calls_beside_the_circuit(T):
     test = HLDTest(CIRCUIT)
-    assert falsely_called(lambda trial: test, T, lambda T, seed: sample(CIRCUIT, T, rng=seed)) <= at_most(TRIALS, 0.05)
+    assert falsely_called(
+        lambda trial: test, T, lambda T, seed: sample(CIRCUIT, T, rng=seed)
+    ) <= at_most(TRIALS, 0.05)
 
 
 def with_holes(T, seed):
@@ -59,13 +68,17 @@ def with_holes(T, seed):
 def test_holes_make_no_false_calls(T):
     def test_of(trial):
         return HLDTest(CIRCUIT, reference="training", training_data=with_holes(60, trial))
+
     assert falsely_called(test_of, T, with_holes, 60) <= at_most(60, 0.05)
 
 
 @pytest.mark.parametrize("T", [15, 300])
 def test_summaries_make_no_false_calls(T):
     tests = [beside(60, trial) for trial in range(60)]
-    found = [test(test.summarize(sample(CIRCUIT, T, rng=1000 + trial))) for trial, test in enumerate(tests)]
+    found = [
+        test(test.summarize(sample(CIRCUIT, T, rng=1000 + trial)))
+        for trial, test in enumerate(tests)
+    ]
     assert sum(map(is_called, found)) <= at_most(60, 0.05)
 
 
@@ -88,9 +101,16 @@ def test_frequent_levels_of_many_rows_have_the_normal_law():
     coin = flags((0.5, 0.4))
     for rows in (sample(coin, 20000, rng=3), sample(coin, 400, rng=4)):
         result = HLDTest(coin, reference="training", training_data=sample(coin, 20000, rng=1))(rows)
-        zscores = [node.zscore for node in sorted(result.localize(top=None).nodes, key=lambda one: one.node)]
-        np.testing.assert_allclose(node_tails.node_pvalues(result), np.minimum(2 * norm.sf(np.abs(zscores)), 1),
-                                   rtol=0.1, atol=0.05)
+        zscores = [
+            node.zscore
+            for node in sorted(result.localize(top=None).nodes, key=lambda one: one.node)
+        ]
+        np.testing.assert_allclose(
+            node_tails.node_pvalues(result),
+            np.minimum(2 * norm.sf(np.abs(zscores)), 1),
+            rtol=0.1,
+            atol=0.05,
+        )
 
 
 def test_a_rare_level_that_became_frequent_is_called():
@@ -126,7 +146,9 @@ def test_a_column_that_few_reference_rows_show_is_compared_with_these(count):
 
 
 def test_blocks_of_rows_give_the_same(monkeypatch):
-    result = HLDTest(CIRCUIT, reference="training", training_data=with_holes(60, 0))(with_holes(40, 1))
+    result = HLDTest(CIRCUIT, reference="training", training_data=with_holes(60, 0))(
+        with_holes(40, 1)
+    )
     whole = node_tails.node_pvalues(result)
     monkeypatch.setattr(node_tails, "BLOCK_CELLS", 50)
     np.testing.assert_allclose(node_tails.node_pvalues(result), whole, rtol=1e-9)

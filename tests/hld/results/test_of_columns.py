@@ -1,4 +1,5 @@
 """What results say of columns: those with counts and those without, in the order that the verdict asks for."""
+
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -60,7 +61,9 @@ def test_without_counts_there_are_no_columns_and_a_frame_without_rows():
 
 def test_the_scaled_level_is_that_of_all_that_was_tested_beside_the_distance():
     tests = [compare_missing(1000, [100], 50, [j]) for j in (5, 9)]
-    assert Found(largest_count=tests[0], largest_dependence=tests[1]).scaled_alpha == scaled_level(0.01, *tests)
+    assert Found(largest_count=tests[0], largest_dependence=tests[1]).scaled_alpha == scaled_level(
+        0.01, *tests
+    )
 
 
 def test_a_frame_has_a_row_for_each_column_the_smallest_p_value_first(result):

@@ -1,4 +1,5 @@
 """Results: plain values, one line of text, and never a verdict about what is no number."""
+
 import json
 import math
 from dataclasses import replace
@@ -18,12 +19,27 @@ def result():
     return HLDTest(circuit, num_train=100)(sample(circuit, 20, rng=0))
 
 
-@pytest.mark.parametrize("change", [{"statistic": math.nan}, {"pvalue": math.nan}, {"pvalue": -0.1}, {"pvalue": 1.1},
-                                    {"pvalue": math.inf}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"statistic": math.nan},
+        {"pvalue": math.nan},
+        {"pvalue": -0.1},
+        {"pvalue": 1.1},
+        {"pvalue": math.inf},
+    ],
+)
 def test_what_is_no_number_is_no_verdict(result, change):
     with pytest.raises(ArithmeticError, match="which is no verdict"):
         replace(result, **change)
-    values = {"statistic": 1.0, "threshold": 2.0, "pvalue": 0.5, "reject": False, "alpha": 0.05, "num_samples": 3}
+    values = {
+        "statistic": 1.0,
+        "threshold": 2.0,
+        "pvalue": 0.5,
+        "reject": False,
+        "alpha": 0.05,
+        "num_samples": 3,
+    }
     with pytest.raises(ArithmeticError, match="which is no verdict"):
         BaselineResult(**{**values, **change})
 
@@ -34,11 +50,15 @@ def test_dictionaries_hold_plain_python_values(null, metric):
     if null == "normal" and metric != "euclidean":
         pytest.skip("the normal null is of one metric")
     circuit = zoo.hclt_like()
-    values = HLDTest(circuit, null=null, metric=metric, num_resamples=99, rng=0)(sample(circuit, 9, rng=0)).to_dict()
+    values = HLDTest(circuit, null=null, metric=metric, num_resamples=99, rng=0)(
+        sample(circuit, 9, rng=0)
+    ).to_dict()
     assert {type(value) for value in values.values()} <= {float, int, bool, str, list, type(None)}
     assert {type(value) for value in values["pvalues"]} == {float}
     assert json.loads(json.dumps(values)) == values
-    numpy_values = replace(HLDTest(circuit)(sample(circuit, 9, rng=0)), null_error=np.float64(1e-3)).to_dict()
+    numpy_values = replace(
+        HLDTest(circuit)(sample(circuit, 9, rng=0)), null_error=np.float64(1e-3)
+    ).to_dict()
     assert type(numpy_values["null_error"]) is float
 
 

@@ -1,4 +1,5 @@
 """How tests share one level: the smallest p-value by hand, its level over a law that is known, and who gets what."""
+
 import math
 from dataclasses import dataclass, replace
 
@@ -27,17 +28,26 @@ class Few:
 
 def test_by_hand():
     test = Few(0.3, 0.25, (0.01, 0.3))
-    assert combined(0.06, test) == pytest.approx(0.06 + 0.01)  # s = 0.08: the test reaches 0.02 by 0.01
+    assert combined(0.06, test) == pytest.approx(
+        0.06 + 0.01
+    )  # s = 0.08: the test reaches 0.02 by 0.01
     assert combined(0.0003, test) == pytest.approx(0.0003)  # s = 0.0004: nothing
-    assert combined(0.9, replace(test, pvalue=0.01)) == pytest.approx(0.75 * 0.04 + 0.01)  # s = 0.04
+    assert combined(0.9, replace(test, pvalue=0.01)) == pytest.approx(
+        0.75 * 0.04 + 0.01
+    )  # s = 0.04
     assert combined(math.inf, replace(test, pvalue=0.01)) == pytest.approx(0.04)
     assert combined(0.4) == 0.4
     assert combined(0.4, Few(1.0, 0.0, ())) == 0.4
     assert combined(1.0, Few(1.0, 0.3, (1.0,))) == 1.0
 
 
-@given(st.lists(st.tuples(st.floats(0.05, 0.3), st.lists(st.floats(1e-4, 1), min_size=1, max_size=4)), max_size=3),
-       st.floats(1e-4, 0.5))
+@given(
+    st.lists(
+        st.tuples(st.floats(0.05, 0.3), st.lists(st.floats(1e-4, 1), min_size=1, max_size=4)),
+        max_size=3,
+    ),
+    st.floats(1e-4, 0.5),
+)
 def test_a_scaled_level_rejects_what_the_p_value_rejects(parts, alpha):
     """Where one test is as small as it must be at s, and no smaller, p is at most alpha; a little above, it is not."""
     tests = [Few(1.0, share, tuple(sorted(values))) for share, values in parts]
@@ -81,7 +91,9 @@ def test_all_of_the_level_is_the_distances_where_counts_cannot_tell():
 def test_what_a_verdict_rests_on_is_named_with_the_level_it_had():
     rng = np.random.default_rng(2)
     rows = rng.integers(0, 3, size=(400, 4))
-    result = hld.HLDDetector(num_latents=1, num_epochs=2, num_resamples=99).fit(rows).test(rows[:40])
+    result = (
+        hld.HLDDetector(num_latents=1, num_epochs=2, num_resamples=99).fit(rows).test(rows[:40])
+    )
     tested = result.largest_count, result.largest_dependence
     assert result.scaled_alpha == scaled_level(0.05, *(one for one in tested if one is not None))
     assert result.scaled_alpha >= 0.05

@@ -1,4 +1,5 @@
 """The verdict on a batch: the distance at its part of the level, and the p-value of all that was tested together."""
+
 import math
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -16,7 +17,9 @@ CIRCUIT = zoo.circuits()["two_coins"]
 ROWS = sample(CIRCUIT, 30, rng=0)
 ALONE = compare_missing(9, [0], 1, [0])  # nothing was counted: no share
 HOLES, MANY = compare_missing(1000, [100], 50, [5]), compare_missing(1000, [100], 50, [45])
-FEW = compare_missing(9, [1], 1, [0])  # one hole in ten rows is no evidence: its share goes back to the distance
+FEW = compare_missing(
+    9, [1], 1, [0]
+)  # one hole in ten rows is no evidence: its share goes back to the distance
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,9 @@ def test_tests_beside_share_the_level_and_their_p_values_are_combined(test, besi
 
 
 def test_what_was_tested_by_itself_stands_in_its_field_and_counts_too(test):
-    found = with_quality(test, quality(HOLES), 0.05, {"largest_count": MANY, "largest_dependence": HOLES})
+    found = with_quality(
+        test, quality(HOLES), 0.05, {"largest_count": MANY, "largest_dependence": HOLES}
+    )
     assert (found.largest_count, found.largest_dependence) == (MANY, HOLES)
     assert found.pvalue == combined(test.test(ROWS).pvalue, HOLES, MANY, HOLES)
     assert found.reject

@@ -1,4 +1,5 @@
 """Edges of bins: quantiles, spare bins, atoms, gaps; what they must do for every column of numbers."""
+
 import datetime
 
 import numpy as np
@@ -16,7 +17,11 @@ def codes(values, edges):
     return np.searchsorted(edges, values, side="right")
 
 
-@given(st.lists(FINITE | st.integers(-3, 3).map(float), min_size=2, max_size=60), st.integers(2, 12), st.booleans())
+@given(
+    st.lists(FINITE | st.integers(-3, 3).map(float), min_size=2, max_size=60),
+    st.integers(2, 12),
+    st.booleans(),
+)
 def test_every_bin_holds_training_values_and_edges_ascend(numbers, num_bins, in_gaps):
     values, counts = np.unique(numbers, return_counts=True)
     edges = bin_edges(values, counts, num_bins, in_gaps=in_gaps)
@@ -27,14 +32,19 @@ def test_every_bin_holds_training_values_and_edges_ascend(numbers, num_bins, in_
     assert all(type(edge) is float for edge in edges)
 
 
-@given(st.lists(st.integers(-10 ** 6, 10 ** 6), min_size=2, max_size=60, unique=True), st.integers(2, 12),
-       st.sampled_from([1.0, 0.01, 1 / 3]))
+@given(
+    st.lists(st.integers(-(10**6), 10**6), min_size=2, max_size=60, unique=True),
+    st.integers(2, 12),
+    st.sampled_from([1.0, 0.01, 1 / 3]),
+)
 def test_numbers_in_four_bytes_stay_in_their_bins(numbers, num_bins, unit):
     """A rounded number moves by at most 2^-24 of itself, which is less than a quarter of these gaps."""
     values = np.unique(np.array(numbers) * unit)
     for counts in (np.ones(len(values), int), np.where(np.arange(len(values)) % 3, 1, 1000)):
         edges = bin_edges(values, counts, num_bins)
-        np.testing.assert_array_equal(codes(values.astype(np.float32).astype(float), edges), codes(values, edges))
+        np.testing.assert_array_equal(
+            codes(values.astype(np.float32).astype(float), edges), codes(values, edges)
+        )
 
 
 def test_values_that_are_all_different_give_bins_of_equal_size():
@@ -54,26 +64,47 @@ def test_what_nine_in_ten_have_leaves_the_other_bins_to_the_rest():
 
 
 def test_spare_bins_stay_unused_where_they_would_hold_next_to_nothing():
-    assert len(bin_edges(np.arange(0.0, 2 * FEWEST), np.array([900] + [1] * (2 * FEWEST - 1)), 8)) == 1
-    assert len(bin_edges(np.arange(0.0, 2 * FEWEST + 1), np.array([900] + [1] * 2 * FEWEST), 8)) == 2
+    assert (
+        len(bin_edges(np.arange(0.0, 2 * FEWEST), np.array([900] + [1] * (2 * FEWEST - 1)), 8)) == 1
+    )
+    assert (
+        len(bin_edges(np.arange(0.0, 2 * FEWEST + 1), np.array([900] + [1] * 2 * FEWEST), 8)) == 2
+    )
 
 
-@pytest.mark.parametrize(("counts", "num_bins", "starts"), [
-    ([40, 5, 40, 15], 3, [1, 2]),           # the bins of two values and of what is between and above them are four
-    ([40, 5, 40, 15], 4, [1, 2, 3]), ([20, 60, 20], 2, [1]), ([20, 60, 20], 3, [1, 2]), ([60, 20, 20], 2, [1]),
-    ([1, 1, 96, 1, 1], 8, [2, 3])])
-def test_very_frequent_values_have_bins_of_their_own_where_there_are_enough(counts, num_bins, starts):
+@pytest.mark.parametrize(
+    ("counts", "num_bins", "starts"),
+    [
+        (
+            [40, 5, 40, 15],
+            3,
+            [1, 2],
+        ),  # the bins of two values and of what is between and above them are four
+        ([40, 5, 40, 15], 4, [1, 2, 3]),
+        ([20, 60, 20], 2, [1]),
+        ([20, 60, 20], 3, [1, 2]),
+        ([60, 20, 20], 2, [1]),
+        ([1, 1, 96, 1, 1], 8, [2, 3]),
+    ],
+)
+def test_very_frequent_values_have_bins_of_their_own_where_there_are_enough(
+    counts, num_bins, starts
+):
     values = np.arange(len(counts), dtype=float)
     edges = bin_edges(values, np.array(counts), num_bins)
     assert np.flatnonzero(np.diff(codes(values, edges))).tolist() == [start - 1 for start in starts]
 
 
-@pytest.mark.parametrize(("values", "counts", "moved"), [
-    ([0.0, 155.0, 200.0, 300.0], [960, 20, 10, 10], 100.0),      # nothing lost, and a hundred
-    ([0.0, 155.0, 200.0, 300.0], [960, 20, 10, 10], 1.0),
-    ([10.5, 20.0, 30.25, 40.0], [20, 10, 10, 960], 39.8),
-    ([10.5, 20.0, 30.25, 40.0, 50.0], [20, 10, 960, 5, 5], 31.0),
-    ([9.0, 10.0, 11.0], [500, 10, 490], 9.64)])
+@pytest.mark.parametrize(
+    ("values", "counts", "moved"),
+    [
+        ([0.0, 155.0, 200.0, 300.0], [960, 20, 10, 10], 100.0),  # nothing lost, and a hundred
+        ([0.0, 155.0, 200.0, 300.0], [960, 20, 10, 10], 1.0),
+        ([10.5, 20.0, 30.25, 40.0], [20, 10, 10, 960], 39.8),
+        ([10.5, 20.0, 30.25, 40.0, 50.0], [20, 10, 960, 5, 5], 31.0),
+        ([9.0, 10.0, 11.0], [500, 10, 490], 9.64),
+    ],
+)
 def test_rows_that_move_off_an_atom_change_their_bin(values, counts, moved):
     """They could be seen by their absence: no test that keeps counts of bins sees them if they stay in one."""
     edges = bin_edges(np.array(values), np.array(counts), 8)
@@ -87,26 +118,43 @@ def test_edges_have_few_digits():
     assert all(len(f"{edge:.17g}") <= 9 for edge in edges)
     at = np.searchsorted(values, edges)
     lower, upper = values[at - 1], values[at]
-    assert (np.abs(np.array(edges) - (lower + upper) / 2) <= (upper - lower) / 4 * (1 + 1e-12)).all()
+    assert (
+        np.abs(np.array(edges) - (lower + upper) / 2) <= (upper - lower) / 4 * (1 + 1e-12)
+    ).all()
 
 
-@pytest.mark.parametrize("values", [
-    [1.0, np.nextafter(1.0, 2.0)], [-1e308, 1e308], [5e-324, 1e-323], [0.0, 5e-324], [-5e-324, 0.0, 5e-324],
-    [1e300, 1.5e308], [-1.7976931348623157e308, 0.0, 1.7976931348623157e308]])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.0, np.nextafter(1.0, 2.0)],
+        [-1e308, 1e308],
+        [5e-324, 1e-323],
+        [0.0, 5e-324],
+        [-5e-324, 0.0, 5e-324],
+        [1e300, 1.5e308],
+        [-1.7976931348623157e308, 0.0, 1.7976931348623157e308],
+    ],
+)
 def test_numbers_at_the_ends_of_what_doubles_hold(values):
-    for counts in ([10] * len(values), [100] + [10] * (len(values) - 1), [10] * (len(values) - 1) + [100]):
+    for counts in (
+        [10] * len(values),
+        [100] + [10] * (len(values) - 1),
+        [10] * (len(values) - 1) + [100],
+    ):
         edges = bin_edges(np.array(values), np.array(counts), 4)
         assert codes(np.array(values), edges).tolist() == list(range(len(values)))
 
 
 def test_an_edge_at_zero_has_no_sign():
-    edge, = bin_edges(np.array([-0.5, 0.2]), np.array([3, 3]), 2)  # rounding the middle gives -0.0
+    (edge,) = bin_edges(
+        np.array([-0.5, 0.2]), np.array([3, 3]), 2
+    )  # rounding the middle gives -0.0
     assert str(edge) == "0.0"
 
 
 def test_edges_of_times_are_times_of_the_table():
     days = np.datetime64("2024-03-01", "us") + np.arange(80) * np.timedelta64(1, "D")
-    column, = fit_encoder(days[:, None], num_bins=4, continuous=[0]).columns
+    (column,) = fit_encoder(days[:, None], num_bins=4, continuous=[0]).columns
     assert {edge % 86_400 for edge in column.edges} == {0.0}
 
 
@@ -114,7 +162,9 @@ def test_edges_of_times_are_times_of_the_table():
 def test_marks_are_rounded_but_different_ones_stay_different(marks, digits):
     texts = mark_texts(marks, digits)
     assert len(set(texts)) == len(set(marks))
-    np.testing.assert_allclose(list(map(float, texts)), marks, rtol=0.6 * 10.0 ** (1 - digits), atol=5e-324)
+    np.testing.assert_allclose(
+        list(map(float, texts)), marks, rtol=0.6 * 10.0 ** (1 - digits), atol=5e-324
+    )
 
 
 def test_as_many_digits_as_needed_and_no_exponent_below_ten_millions():
@@ -128,7 +178,8 @@ def test_stamps_in_milliseconds_are_told_apart_in_descriptions():
     encoder = fit_encoder([[1735689600000.0 + 1000 * second] for second in range(30)], num_bins=2)
     assert encoder.describe() == (
         "'x0': continuous, 2 bins cut at 1.73568961e+12; values beyond the training range [1.7356896e+12, "
-        "1.73568963e+12] fall into the outermost bins; missing is -1")
+        "1.73568963e+12] fall into the outermost bins; missing is -1"
+    )
 
 
 def test_dates_are_texts_of_dates():

@@ -1,4 +1,5 @@
 """Columns of the table encoder: which kind a column is, its levels, its bins."""
+
 import datetime
 import fractions
 from decimal import Decimal
@@ -15,43 +16,55 @@ from hld.schemas.encoder import TableEncoder, fit_encoder
 
 # Kinds of columns
 
-@pytest.mark.parametrize(("cells", "kind", "levels"), [
-    (["b", "a", "b"], "categorical", ("a", "b")),
-    ([True, False, True], "boolean", (False, True)),
-    ([np.True_, None], "boolean", (True,)),
-    ([3, -1, 3], "integer", (-1, 3)),
-    ([3.0, np.nan, -1.0], "integer", (-1, 3)),
-    ([np.int8(3), 2.0, True], "integer", (1, 2, 3)),
-    ([0.5, 0.5], "constant", (0.5,)),
-    ([2, "a", 1.5, True, None, "b"], "categorical", (True, 1.5, 2, "a", "b")),
-    ([1, 1.0, True, "1"], "categorical", (1, "1")),
-    ([None, np.nan], "categorical", ()),
-    ([b"x", "x"], "categorical", ("x",)),
-    ([datetime.date(2020, 1, 2), pd.NaT], "categorical", ("2020-01-02",)),
-    ([Decimal("0.5"), fractions.Fraction(1, 2)], "constant", (0.5,)),
-    ([-0.0, 0.0], "integer", (0,)),
-    ([2 ** 70, 1], "integer", (1, 2 ** 70)),
-    ([Decimal(2 ** 62 + 1), Decimal(2 ** 62), Decimal("3.00")], "integer", (3, 2 ** 62, 2 ** 62 + 1)),
-    ([fractions.Fraction(2 ** 62 + 1), fractions.Fraction(2 ** 62)], "integer", (2 ** 62, 2 ** 62 + 1)),
-    ([Decimal("Infinity"), "x"], "categorical", (float("inf"), "x")),
-])
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "levels"),
+    [
+        (["b", "a", "b"], "categorical", ("a", "b")),
+        ([True, False, True], "boolean", (False, True)),
+        ([np.True_, None], "boolean", (True,)),
+        ([3, -1, 3], "integer", (-1, 3)),
+        ([3.0, np.nan, -1.0], "integer", (-1, 3)),
+        ([np.int8(3), 2.0, True], "integer", (1, 2, 3)),
+        ([0.5, 0.5], "constant", (0.5,)),
+        ([2, "a", 1.5, True, None, "b"], "categorical", (True, 1.5, 2, "a", "b")),
+        ([1, 1.0, True, "1"], "categorical", (1, "1")),
+        ([None, np.nan], "categorical", ()),
+        ([b"x", "x"], "categorical", ("x",)),
+        ([datetime.date(2020, 1, 2), pd.NaT], "categorical", ("2020-01-02",)),
+        ([Decimal("0.5"), fractions.Fraction(1, 2)], "constant", (0.5,)),
+        ([-0.0, 0.0], "integer", (0,)),
+        ([2**70, 1], "integer", (1, 2**70)),
+        ([Decimal(2**62 + 1), Decimal(2**62), Decimal("3.00")], "integer", (3, 2**62, 2**62 + 1)),
+        ([fractions.Fraction(2**62 + 1), fractions.Fraction(2**62)], "integer", (2**62, 2**62 + 1)),
+        ([Decimal("Infinity"), "x"], "categorical", (float("inf"), "x")),
+    ],
+)
 def test_levels_of_a_column_of_objects(cells, kind, levels):
-    fitted, = fit_encoder(column(*cells)).columns
+    (fitted,) = fit_encoder(column(*cells)).columns
     assert (fitted.kind, fitted.levels) == (kind, levels)
     assert list(map(type, fitted.levels)) == list(map(type, levels))
     assert fitted.num_categories == len(levels) + 1
 
 
-@pytest.mark.parametrize(("values", "kind"), [
-    (np.array([[True], [False]]), "boolean"), (np.array([[2], [5]], dtype=np.uint8), "integer"),
-    (np.array([[2.0], [np.nan]], dtype=np.float16), "integer"), (np.array([[0.25], [1.0]]), "continuous"),
-    (np.array([["x"], ["y"]]), "categorical"), (np.array([[b"x"], [b"y"]]), "categorical"),
-    (np.array([["2020-01-01"], ["NaT"]], dtype="datetime64[ns]"), "categorical"),
-    (np.arange(65)[:, None], "continuous"),
-    (np.repeat(np.arange(64), 4)[:, None], "integer"), (np.repeat(np.arange(64), 4)[1:, None], "continuous"),
-    (np.arange(8)[:, None], "integer"), (np.arange(9)[:, None], "continuous"),
-    (np.array([[1.0], [np.inf]]), "continuous"),
-])
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (np.array([[True], [False]]), "boolean"),
+        (np.array([[2], [5]], dtype=np.uint8), "integer"),
+        (np.array([[2.0], [np.nan]], dtype=np.float16), "integer"),
+        (np.array([[0.25], [1.0]]), "continuous"),
+        (np.array([["x"], ["y"]]), "categorical"),
+        (np.array([[b"x"], [b"y"]]), "categorical"),
+        (np.array([["2020-01-01"], ["NaT"]], dtype="datetime64[ns]"), "categorical"),
+        (np.arange(65)[:, None], "continuous"),
+        (np.repeat(np.arange(64), 4)[:, None], "integer"),
+        (np.repeat(np.arange(64), 4)[1:, None], "continuous"),
+        (np.arange(8)[:, None], "integer"),
+        (np.arange(9)[:, None], "continuous"),
+        (np.array([[1.0], [np.inf]]), "continuous"),
+    ],
+)
 def test_kind_follows_the_dtype_and_the_values(values, kind):
     assert fit_encoder(values).columns[0].kind == kind
 
@@ -59,7 +72,11 @@ def test_kind_follows_the_dtype_and_the_values(values, kind):
 def test_kind_can_be_given_by_name_or_position():
     table = pd.DataFrame({"a": [1, 2, 3, 4], "b": [1.5, 2.5, 1.5, 9.0], "c": ["x", "y", "x", "x"]})
     encoder = fit_encoder(table, continuous=["a"], categorical=[1])
-    assert [fitted.kind for fitted in encoder.columns] == ["continuous", "categorical", "categorical"]
+    assert [fitted.kind for fitted in encoder.columns] == [
+        "continuous",
+        "categorical",
+        "categorical",
+    ]
     assert encoder.columns[1].levels == (1.5, 2.5, 9.0)
     assert fit_encoder(table, categorical=np.array([0])).columns[0].kind == "categorical"
 
@@ -68,21 +85,25 @@ def test_declared_categories_stay_levels():
     table = pd.DataFrame({"a": pd.Categorical([3, 1, 3]), "b": pd.Categorical(["x", None, "y"])})
     encoder = fit_encoder(table)
     assert [(fitted.kind, fitted.levels) for fitted in encoder.columns] == [
-        ("categorical", (1, 3)), ("categorical", ("x", "y"))]
+        ("categorical", (1, 3)),
+        ("categorical", ("x", "y")),
+    ]
     assert encoder.encode(table)[0].tolist() == [[1, 0], [0, -1], [1, 1]]
 
 
 def test_rare_levels_share_a_category_and_unseen_ones_have_their_own():
     cells = ["c"] * 3 + ["b"] * 2 + ["a"] * 2 + ["d"] * 2 + ["e"]
     encoder = fit_encoder(column(*cells), max_categories=3)
-    fitted, = encoder.columns
-    assert fitted.levels == ("a", "c")          # c is most frequent; a, b and d tie, a comes first
+    (fitted,) = encoder.columns
+    assert fitted.levels == ("a", "c")  # c is most frequent; a, b and d tie, a comes first
     assert encoder.num_categories == (4,)
     codes, report = encoder.encode(column("a", "b", "c", "e", "new", None, b"e"))
     assert codes[:, 0].tolist() == [0, 2, 1, 2, 3, -1, 2]
     assert report.num_unseen.tolist() == [1]
-    assert encoder.describe() == ("'x0': categorical, 2 levels, the most frequent: 'a', 'c'; 3 rare levels are "
-                                  "category 2; unseen levels are category 3; missing is -1")
+    assert encoder.describe() == (
+        "'x0': categorical, 2 levels, the most frequent: 'a', 'c'; 3 rare levels are "
+        "category 2; unseen levels are category 3; missing is -1"
+    )
     assert encoder.decode([[2], [3]]).tolist() == [["<rare>"], ["<unseen>"]]
 
 
@@ -90,10 +111,13 @@ def test_training_rows_are_written_as_they_are_seen_from_the_others():
     cells = ["c"] * 3 + ["b"] * 2 + ["a"] * 2 + ["e", None, "d", "d"]
     encoder = fit_encoder(column(*cells), max_categories=3)
     codes, report = encoder.encode_training(column(*cells))
-    assert codes[:, 0].tolist() == [1, 1, 1, 2, 2, 0, 0, 3, -1, 2, 2]       # e is in one row only
+    assert codes[:, 0].tolist() == [1, 1, 1, 2, 2, 0, 0, 3, -1, 2, 2]  # e is in one row only
     assert report.num_unseen.tolist() == [1]
     all_kept = fit_encoder(column(*cells))
-    assert all_kept.encode_training(column(*cells))[0].tolist() == all_kept.encode(column(*cells))[0].tolist()
+    assert (
+        all_kept.encode_training(column(*cells))[0].tolist()
+        == all_kept.encode(column(*cells))[0].tolist()
+    )
 
 
 def test_the_share_of_unseen_levels_in_training_is_that_of_fresh_rows():
@@ -109,9 +133,9 @@ def test_the_share_of_unseen_levels_in_training_is_that_of_fresh_rows():
         training, fresh = encoder.encode_training(rows[:500])[0], encoder.encode(rows[500:])[0]
         shares.append([(training == unseen).mean(), (fresh == unseen).mean()])
     training, fresh = np.mean(shares, axis=0)
-    spread = np.std(np.subtract(*np.transpose(shares)), ddof=1) / 60 ** 0.5
-    assert training > 0.1                               # the encoder alone would say 0
-    assert abs(training - fresh) < 4 * spread + 1 / 500     # n - 1 rows against n
+    spread = np.std(np.subtract(*np.transpose(shares)), ddof=1) / 60**0.5
+    assert training > 0.1  # the encoder alone would say 0
+    assert abs(training - fresh) < 4 * spread + 1 / 500  # n - 1 rows against n
 
 
 def test_columns_of_older_files_merge_rare_levels_with_unseen_ones():
@@ -119,13 +143,17 @@ def test_columns_of_older_files_merge_rare_levels_with_unseen_ones():
     encoder = TableEncoder((fitted,), False)
     assert encoder.num_categories == (3,)
     assert codes_of(encoder, column("a", "b", "c", "new")) == [0, 2, 1, 2]
-    assert encoder.describe() == ("'x0': categorical, 2 levels, the most frequent: 'a', 'c'; rare and unseen "
-                                  "levels are category 2; missing is -1")
+    assert encoder.describe() == (
+        "'x0': categorical, 2 levels, the most frequent: 'a', 'c'; rare and unseen "
+        "levels are category 2; missing is -1"
+    )
 
 
 @pytest.mark.parametrize("rare", [b"x" * 7, b"b" * 8 + b"a" * 8, b"a" * 16, b"a" * 9])
 def test_impossible_digests_are_refused(rare):
-    with pytest.raises(ValueError, match="column 'x0' of the encoder has impossible digests of rare levels"):
+    with pytest.raises(
+        ValueError, match="column 'x0' of the encoder has impossible digests of rare levels"
+    ):
         LevelColumn("x0", "categorical", ("a",), rare=rare)
     with pytest.raises(ValueError, match="impossible digests"):
         LevelColumn("x0", "integer", (1,), rare=b"a" * 8)
@@ -134,24 +162,41 @@ def test_impossible_digests_are_refused(rare):
 
 
 def test_rare_numbers_are_known_by_value():
-    cells = [1, 1, 1, 2, 2, 7, 0.5, 2 ** 70, float("inf")]
+    cells = [1, 1, 1, 2, 2, 7, 0.5, 2**70, float("inf")]
     encoder = fit_encoder(column(*cells), max_categories=3, categorical=[0])
     assert encoder.columns[0].levels == (1, 2)
-    again = [7.0, np.int8(7), np.float32(0.5), Decimal(7), fractions.Fraction(1, 2), 2.0 ** 70, np.inf, "7", 8, -np.inf]
+    again = [
+        7.0,
+        np.int8(7),
+        np.float32(0.5),
+        Decimal(7),
+        fractions.Fraction(1, 2),
+        2.0**70,
+        np.inf,
+        "7",
+        8,
+        -np.inf,
+    ]
     assert codes_of(encoder, column(*again)) == [2] * 7 + [3] * 3
     assert codes_of(encoder, np.array([[7.0], [8.0], [np.nan], [1.0]])) == [2, 3, -1, 0]
     assert codes_of(encoder, np.array([[7], [8], [2]])) == [2, 3, 1]
 
 
 def test_large_decimals_are_told_apart():
-    encoder = fit_encoder(column(*(Decimal(2 ** 62 + k) for k in (0, 1, 1))))
-    again = [Decimal(2 ** 62), 2 ** 62 + 1, Decimal(2 ** 62 + 1), Decimal(2 ** 62 + 2), fractions.Fraction(2 ** 62 + 1)]
+    encoder = fit_encoder(column(*(Decimal(2**62 + k) for k in (0, 1, 1))))
+    again = [
+        Decimal(2**62),
+        2**62 + 1,
+        Decimal(2**62 + 1),
+        Decimal(2**62 + 2),
+        fractions.Fraction(2**62 + 1),
+    ]
     assert codes_of(encoder, column(*again)) == [0, 1, 1, 2, 1]
 
 
 def test_large_decimals_of_earlier_versions_were_rounded_and_are_found():
-    rounded = fit_encoder(column(*(float(2 ** 62 + k) for k in (0, 0, 2048))))
-    again = [Decimal(2 ** 62 + 1), fractions.Fraction(2 ** 62 + 2047), Decimal(2 ** 61 + 512), 2 ** 62 + 1]
+    rounded = fit_encoder(column(*(float(2**62 + k) for k in (0, 0, 2048))))
+    again = [Decimal(2**62 + 1), fractions.Fraction(2**62 + 2047), Decimal(2**61 + 512), 2**62 + 1]
     assert codes_of(rounded, column(*again)) == [0, 1, 2, 2]
 
 
@@ -168,19 +213,23 @@ def test_as_many_levels_as_allowed_are_all_kept():
 
 
 def test_describe_has_one_line_a_column():
-    encoder = fit_encoder(pd.DataFrame({"a\nb": ["x\ny", "z"], "n": np.arange(2) + 0.5, "c": [0.5, 0.5]}))
+    encoder = fit_encoder(
+        pd.DataFrame({"a\nb": ["x\ny", "z"], "n": np.arange(2) + 0.5, "c": [0.5, 0.5]})
+    )
     assert encoder.describe().split("\n") == [
         r"'a\nb': categorical, 2 levels: 'x\ny', 'z'; unseen levels are category 2; missing is -1",
         "'n': continuous, 2 bins cut at 1; values beyond the training range [0.5, 1.5] fall into the "
         "outermost bins; missing is -1",
-        "'c': constant, 1 level: 0.5; unseen levels are category 1; missing is -1"]
+        "'c': constant, 1 level: 0.5; unseen levels are category 1; missing is -1",
+    ]
 
 
 # Bins
 
+
 def test_bins_hold_equally_many_values():
     values = np.random.default_rng(0).permutation(np.arange(80) + 0.5)
-    fitted, = fit_encoder(values[:, None], num_bins=8).columns
+    (fitted,) = fit_encoder(values[:, None], num_bins=8).columns
     assert fitted.edges == tuple(range(10, 80, 10))
     codes, _ = fit_encoder(values[:, None], num_bins=8).encode(values[:, None])
     assert np.bincount(codes[:, 0]).tolist() == [10] * 8
@@ -190,20 +239,29 @@ def test_intervals_contain_their_lower_edge():
     encoder = fit_encoder(np.arange(100)[:, None] / 8, num_bins=4)
     edges = np.array(encoder.columns[0].edges)
     assert codes_of(encoder, edges[:, None]) == [1, 2, 3]
-    assert codes_of(encoder, edges[:, None] * (1 - 2.0 ** -22)) == [0, 1, 2]   # nearer is the edge in four bytes
+    assert codes_of(encoder, edges[:, None] * (1 - 2.0**-22)) == [
+        0,
+        1,
+        2,
+    ]  # nearer is the edge in four bytes
 
 
-@pytest.mark.parametrize(("values", "edges"), [
-    ([0.0] * 92 + [0.5] * 4 + [7.0] * 4, (0.001,)),    # the smallest value gets a bin of its own
-    ([0.5] * 8 + [7.0] * 92, (6.99,)),
-    ([0.5, 1.0], (0.8,)),
-    ([0.5, 1.0, 2.0], (0.8, 1.5)),
-])
+@pytest.mark.parametrize(
+    ("values", "edges"),
+    [
+        ([0.0] * 92 + [0.5] * 4 + [7.0] * 4, (0.001,)),  # the smallest value gets a bin of its own
+        ([0.5] * 8 + [7.0] * 92, (6.99,)),
+        ([0.5, 1.0], (0.8,)),
+        ([0.5, 1.0, 2.0], (0.8, 1.5)),
+    ],
+)
 def test_ties_are_merged(values, edges):
     assert fit_encoder(np.array(values)[:, None], num_bins=8).columns[0].edges == edges
 
 
-@given(st.lists(FINITE | st.integers(-3, 3).map(float), min_size=2, max_size=60), st.integers(2, 12))
+@given(
+    st.lists(FINITE | st.integers(-3, 3).map(float), min_size=2, max_size=60), st.integers(2, 12)
+)
 def test_no_bin_is_empty_on_the_training_table(values, num_bins):
     assume(len(set(values)) > 1)
     table = np.array(values)[:, None]
@@ -215,12 +273,14 @@ def test_no_bin_is_empty_on_the_training_table(values, num_bins):
 
 
 def test_more_bins_than_rows_need_no_memory():
-    assert fit_encoder(np.array([[0.5], [1.5], [2.5]]), num_bins=2 ** 31 - 2).num_categories == (3,)
+    assert fit_encoder(np.array([[0.5], [1.5], [2.5]]), num_bins=2**31 - 2).num_categories == (3,)
 
 
 def test_values_beyond_the_range_are_binned_and_counted():
     encoder = fit_encoder(np.linspace(0, 1, 101)[:, None], num_bins=4)
-    table = np.array([[-0.1], [0.0], [1.0], [1.1], [np.inf], [-np.inf], [np.nan], [np.nextafter(1, 2)]])
+    table = np.array(
+        [[-0.1], [0.0], [1.0], [1.1], [np.inf], [-np.inf], [np.nan], [np.nextafter(1, 2)]]
+    )
     codes, report = encoder.encode(table)
     assert codes[:, 0].tolist() == [0, 0, 3, 3, 3, 0, -1, 3]
     assert report.num_out_of_range.tolist() == [5]
@@ -253,9 +313,11 @@ def test_infinite_values_that_many_rows_have_have_a_bin_of_their_own(sign):
 
 def test_one_finite_value_and_infinities_are_told_apart():
     table = np.array([[1.5], [1.5], [np.inf], [-np.inf]])
-    assert codes_of(fit_encoder(table[:3]), np.array([[1.5], [np.inf], [9.0], [-9.0], [np.nan]])) == [0, 1, 1, 0, -1]
+    assert codes_of(
+        fit_encoder(table[:3]), np.array([[1.5], [np.inf], [9.0], [-9.0], [np.nan]])
+    ) == [0, 1, 1, 0, -1]
     assert codes_of(fit_encoder(table), np.array([[-np.inf], [1.5], [np.inf]])) == [0, 1, 2]
-    top = np.finfo(float).max   # beside which there is no number
+    top = np.finfo(float).max  # beside which there is no number
     assert fit_encoder(np.array([[top], [top], [np.inf]])).num_categories == (1,)
 
 
@@ -285,11 +347,13 @@ def test_whole_numbers_stay_levels_in_the_part_of_the_rows_that_is_learned_from(
     assert narrowed_column(column, np.full(3, np.nan), num_bins=8, max_categories=64) is column
 
 
-@pytest.mark.parametrize(("start", "spread", "dtype"), [(1_700_000_000_000_000_000, 2000, "i8"),
-                                                        (2 ** 64 - 10_000, 9000, "u8")])
+@pytest.mark.parametrize(
+    ("start", "spread", "dtype"),
+    [(1_700_000_000_000_000_000, 2000, "i8"), (2**64 - 10_000, 9000, "u8")],
+)
 def test_large_whole_numbers_that_share_doubles_are_cut_between_these(start, spread, dtype):
     rng = np.random.default_rng(0)
-    values = (np.array(start, dtype) + rng.integers(0, spread, 600).astype(dtype))
+    values = np.array(start, dtype) + rng.integers(0, spread, 600).astype(dtype)
     for cells in (values, values.astype(object)):
         column = fit_column("v", cells, None, num_bins=8, max_categories=64)
         assert column.kind == "continuous"
@@ -300,7 +364,10 @@ def test_large_whole_numbers_that_share_doubles_are_cut_between_these(start, spr
 
 
 def test_whole_numbers_that_are_one_double_say_so():
-    values = 2 ** 63 + np.arange(600, dtype="u8") % 200
-    with pytest.raises(ValueError, match="column 'v' holds 200 whole numbers that double precision cannot tell apart"):
+    values = 2**63 + np.arange(600, dtype="u8") % 200
+    with pytest.raises(
+        ValueError,
+        match="column 'v' holds 200 whole numbers that double precision cannot tell apart",
+    ):
         fit_column("v", values, None, num_bins=8, max_categories=64)
     assert len(fit_column("v", values, "categorical", num_bins=8, max_categories=200).levels) == 200

@@ -1,4 +1,5 @@
 """The table encoder: agreement of its ways, order of rows and columns, decoding, real data."""
+
 import gzip
 import itertools
 import json
@@ -18,6 +19,7 @@ from hld.schemas.schema import TableSchema
 
 # The ways to encode agree
 
+
 def naive_codes(encoder, table, training):
     """Codes by comparing cell by cell with the training table, straight from the definition."""
     rows = []
@@ -30,7 +32,7 @@ def naive_codes(encoder, table, training):
                 codes.append(sum(edge <= x for edge in fitted.edges))
             elif x in fitted.levels:
                 codes.append(fitted.levels.index(x))
-            else:                                   # a rare level, or one that is new
+            else:  # a rare level, or one that is new
                 codes.append(len(fitted.levels) if x in known else fitted.num_categories - 1)
         rows.append(codes)
     return np.array(rows).reshape(table.shape)
@@ -38,8 +40,10 @@ def naive_codes(encoder, table, training):
 
 def number_tables(shape):
     """Pairs of an integer and a float array (N, V) with few distinct values."""
-    return st.tuples(arrays(np.int64, shape, elements=st.integers(-2, 4), fill=st.nothing()),
-                     arrays(np.float64, shape, elements=st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.5])))
+    return st.tuples(
+        arrays(np.int64, shape, elements=st.integers(-2, 4), fill=st.nothing()),
+        arrays(np.float64, shape, elements=st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.5])),
+    )
 
 
 @settings(max_examples=150)
@@ -50,12 +54,22 @@ def test_all_ways_agree_with_the_definition(tables, data):
     forced = data.draw(st.sampled_from([None, list(range(ints.shape[1]))]))
     encoder = fit_encoder(fitted, num_bins=3, max_categories=3, categorical=forced)
     holes = np.where(floats == 2.5, np.nan, floats)
-    for table in (ints, floats, holes, ints > 0, ints.astype(np.float32), np.asfortranarray(ints), abs(ints)):
+    for table in (
+        ints,
+        floats,
+        holes,
+        ints > 0,
+        ints.astype(np.float32),
+        np.asfortranarray(ints),
+        abs(ints),
+    ):
         expected = naive_codes(encoder, table, fitted)
         codes, report = encoder.encode(table)
         assert np.array_equal(codes, expected)
         assert np.array_equal(encoder.encode(table.astype(object))[0], expected)
-        assert np.array_equal(encoder.encode(pd.DataFrame(table, columns=encoder.names))[0], expected)
+        assert np.array_equal(
+            encoder.encode(pd.DataFrame(table, columns=encoder.names))[0], expected
+        )
         assert report.num_missing.tolist() == np.isnan(table.astype(float)).sum(axis=0).tolist()
 
 
@@ -80,10 +94,15 @@ def test_the_order_of_the_rows_does_not_matter(rows, random):
     if random is not None:
         random.shuffle(other)
     options = {"max_categories": 3, "num_bins": 3}
-    assert form(fit_encoder(objects(rows), **options)) == form(fit_encoder(objects(other), **options))
+    assert form(fit_encoder(objects(rows), **options)) == form(
+        fit_encoder(objects(other), **options)
+    )
 
 
-@given(st.lists(st.floats() | st.sampled_from([0.0, -0.0]), min_size=1, max_size=30), st.integers(0, 2 ** 32))
+@given(
+    st.lists(st.floats() | st.sampled_from([0.0, -0.0]), min_size=1, max_size=30),
+    st.integers(0, 2**32),
+)
 def test_the_order_of_rows_of_numbers_does_not_matter(values, seed):
     assume(any(map(math.isfinite, values)) or all(map(math.isnan, values)))
     table = np.array(values)[:, None]
@@ -97,12 +116,16 @@ def test_columns_are_fitted_one_by_one(rows, random):
     order = list(range(table.shape[1]))
     random.shuffle(order)
     names = [f"column {v}" for v in order]
-    whole, permuted = fit_encoder(table, names=sorted(names)), fit_encoder(table[:, order], names=names)
+    whole, permuted = (
+        fit_encoder(table, names=sorted(names)),
+        fit_encoder(table[:, order], names=names),
+    )
     assert permuted.columns == tuple(whole.columns[v] for v in order)
     assert np.array_equal(permuted.encode(table[:, order])[0], whole.encode(table)[0][:, order])
 
 
 # Round trips
+
 
 def same_cell(a, b):
     """Whether two plain cells are equal by value, or both missing."""
@@ -119,15 +142,20 @@ def test_decoding_recovers_levels(rows):
     assert decoded.dtype == object
     for v, fitted in enumerate(encoder.columns):
         if fitted.kind != "continuous":
-            has_text = any(isinstance(level, str) for level in fitted.levels)  # else an empty text is missing
-            cells = [None if isinstance(cell, str) and not cell and not has_text else cell for cell in table[:, v]]
+            has_text = any(
+                isinstance(level, str) for level in fitted.levels
+            )  # else an empty text is missing
+            cells = [
+                None if isinstance(cell, str) and not cell and not has_text else cell
+                for cell in table[:, v]
+            ]
             assert all(map(same_cell, decoded[:, v], cells))
     assert np.array_equal(encoder.encode(decoded)[0], codes)
 
 
 @given(st.lists(FINITE, min_size=2, max_size=40), st.integers(2, 9))
 @example([0.0, 5e-324, 1e-323], 3)
-@example([1.0, 1.0 + 2 ** -52, 1.0 + 2 ** -51], 3)
+@example([1.0, 1.0 + 2**-52, 1.0 + 2**-51], 3)
 @example([-1.7976931348623157e308, 0.5, 1.7976931348623157e308], 3)
 def test_the_middle_of_a_bin_is_in_the_bin(values, num_bins):
     assume(len(set(values)) > 1)
@@ -146,9 +174,13 @@ def test_decode_writes_what_is_asked_for_missing_and_unseen():
 
 def test_decode_refuses_what_is_not_evidence():
     encoder = fit_encoder([[0, "a"], [4, "b"]], names=["n", "s"])
-    with pytest.raises(ValueError, match=r"`codes` must be integers of shape \(rows, 2\), found shape \(2,\)"):
+    with pytest.raises(
+        ValueError, match=r"`codes` must be integers of shape \(rows, 2\), found shape \(2,\)"
+    ):
         encoder.decode([0, 1])
-    with pytest.raises(ValueError, match=r"column 1 \('s'\) has entries from 0 to 3, expected -1..2"):
+    with pytest.raises(
+        ValueError, match=r"column 1 \('s'\) has entries from 0 to 3, expected -1..2"
+    ):
         encoder.decode([[0, 0], [0, 3]])
     with pytest.raises(ValueError, match=r"column 0 \('n'\) has entries from -2"):
         encoder.decode([[-2, 0]])
@@ -158,22 +190,43 @@ def test_decode_refuses_what_is_not_evidence():
 
 # Real data
 
+
 def read_adult(folder, name, skip):
     """Rows of one file of the Adult data (UCI; Becker and Kohavi 1996) as text, without the label."""
     with gzip.open(folder / "adult" / f"{name}.gz", "rt") as lines:
-        rows = [line.strip().split(", ") for line in itertools.islice(lines, skip, None) if line.strip()]
+        rows = [
+            line.strip().split(", ") for line in itertools.islice(lines, skip, None) if line.strip()
+        ]
     return np.array(rows)[:, :14]
 
 
 def adult_frame(text):
     """The Adult columns with their types, "?" as missing."""
-    names = ["age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation",
-             "relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week",
-             "native-country"]
+    names = [
+        "age",
+        "workclass",
+        "fnlwgt",
+        "education",
+        "education-num",
+        "marital-status",
+        "occupation",
+        "relationship",
+        "race",
+        "sex",
+        "capital-gain",
+        "capital-loss",
+        "hours-per-week",
+        "native-country",
+    ]
     numbers = {0, 2, 4, 10, 11, 12}
-    return pd.DataFrame({name: text[:, v].astype(int) if v in numbers else
-                         [None if cell == "?" else cell for cell in text[:, v].tolist()]
-                         for v, name in enumerate(names)})
+    return pd.DataFrame(
+        {
+            name: text[:, v].astype(int)
+            if v in numbers
+            else [None if cell == "?" else cell for cell in text[:, v].tolist()]
+            for v, name in enumerate(names)
+        }
+    )
 
 
 @pytest.mark.thorough
@@ -195,7 +248,7 @@ def test_adult(data_folder):
     assert report.num_out_of_range.sum() == 0
     for v, (fitted, size) in enumerate(zip(encoder.columns, encoder.num_categories, strict=True)):
         counts = np.bincount(codes[codes[:, v] >= 0, v], minlength=size)
-        assert (counts[:size - (fitted.kind != "continuous")] > 0).all()
+        assert (counts[: size - (fitted.kind != "continuous")] > 0).all()
         if fitted.kind == "continuous":
             assert np.array_equal(codes[:, v], np.digitize(train.iloc[:, v], fitted.edges))
 
@@ -233,13 +286,17 @@ def test_new_levels_may_be_missing_where_no_cell_is(as_text):
     assert report.num_unseen.tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("dtype", ["object", "string"])      # as pandas 2 has text, and as pandas 3 has it
+@pytest.mark.parametrize(
+    "dtype", ["object", "string"]
+)  # as pandas 2 has text, and as pandas 3 has it
 def test_text_without_holes_takes_a_byte_a_cell(dtype):
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"a": ["x", "y"] * 20, "b": ["u", "v", "w", "w"] * 10}, dtype=dtype)
     encoder = fit_encoder(table)
     whole, _ = encoder.encode(table)
-    holed, _ = encoder.encode(table.mask(pandas.DataFrame(np.eye(40, 2, dtype=bool), columns=["a", "b"])))
+    holed, _ = encoder.encode(
+        table.mask(pandas.DataFrame(np.eye(40, 2, dtype=bool), columns=["a", "b"]))
+    )
     assert (whole.dtype, holed.dtype) == (np.uint8, np.int8)
     assert holed[:2].tolist() == [[-1, 0], [1, -1]]
     assert np.array_equal(holed[2:], whole[2:])
@@ -251,10 +308,16 @@ def test_a_frame_with_the_names_of_an_array_is_matched_by_them():
     encoder = fit_encoder(table)
     frame = pd.DataFrame(table, columns=["x0", "x1", "x2"])
     expected = encoder.encode(table)[0]
-    for batch in (frame, frame[["x2", "x0", "x1"]], {name: frame[name].tolist() for name in ("x1", "x2", "x0")}):
+    for batch in (
+        frame,
+        frame[["x2", "x0", "x1"]],
+        {name: frame[name].tolist() for name in ("x1", "x2", "x0")},
+    ):
         np.testing.assert_array_equal(encoder.encode(batch)[0], expected)
         np.testing.assert_array_equal(encoder.encode_counting(batch)[0], expected)
-    other = frame.rename(columns={"x0": "a"})       # names that say nothing of the detector's: by position
+    other = frame.rename(
+        columns={"x0": "a"}
+    )  # names that say nothing of the detector's: by position
     np.testing.assert_array_equal(encoder.encode(other)[0], expected)
 
 
@@ -265,7 +328,9 @@ def test_tables_by_position_have_no_parts_of_dates_of_their_own(names):
     table = np.stack([days, np.arange(42) % 3], axis=1)
     given = TableSchema(calendar_columns("x0", ["weekday"]))
     encoder = learn_schema(table, names=names, given=given).encoder()
-    np.testing.assert_array_equal(encoder.encode(table)[0], np.stack([np.arange(42) % 3, [1, 5, 6, 4, 0, 2, 3] * 6], 1))
+    np.testing.assert_array_equal(
+        encoder.encode(table)[0], np.stack([np.arange(42) % 3, [1, 5, 6, 4, 0, 2, 3] * 6], 1)
+    )
     for num_columns in (1, 3):
         batch = np.concatenate([table, table], axis=1)[:, :num_columns]
         said = f"has {num_columns} columns, expected 2 in the fitted order .x0, x1.$"

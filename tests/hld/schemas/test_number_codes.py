@@ -1,4 +1,5 @@
 """Numbers to categories by step functions: against the definition of bins and levels, in blocks and in any order."""
+
 import math
 
 import numpy as np
@@ -7,9 +8,14 @@ import pytest
 from hld.schemas.columns import BinColumn, LevelColumn
 from hld.schemas.number_codes import LARGEST, step_codes, step_tables
 
-COLUMNS = (BinColumn("bins", (1.0, 2.5), 0.0, 4.0), LevelColumn("levels", "integer", (-2, 0, 3)),
-           LevelColumn("halves", "categorical", (0.5, 1.5, 7)))
-CELLS = np.array([-math.inf, -2.0, -0.5, -0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 4.5, 7.0, math.inf, math.nan])
+COLUMNS = (
+    BinColumn("bins", (1.0, 2.5), 0.0, 4.0),
+    LevelColumn("levels", "integer", (-2, 0, 3)),
+    LevelColumn("halves", "categorical", (0.5, 1.5, 7)),
+)
+CELLS = np.array(
+    [-math.inf, -2.0, -0.5, -0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 4.5, 7.0, math.inf, math.nan]
+)
 
 
 def by_definition(column, x):
@@ -57,7 +63,10 @@ def test_numbers_of_any_dtype_are_compared_by_value(dtype):
 def test_a_break_belongs_to_the_value_and_not_to_its_neighbours():
     """Between a level, or the end of a range, and the next double there is nothing."""
     columns = BinColumn("b", (1.0,), 0.0, 2.0), LevelColumn("v", "integer", (1, 2))
-    tables, near = step_tables(columns), [math.nextafter(x, x + sign) for x in (0.0, 1.0, 2.0) for sign in (-1, 0, 1)]
+    tables, near = (
+        step_tables(columns),
+        [math.nextafter(x, x + sign) for x in (0.0, 1.0, 2.0) for sign in (-1, 0, 1)],
+    )
     codes = np.empty((9, 2), dtype=int)
     flags = np.empty((9, 2), dtype=int)
     step_codes(tables, [0, 1], [np.array(near)] * 2, codes, flags)

@@ -1,4 +1,5 @@
 """What a batch has that the schema does not know: counted in the result, and tested where a test can be."""
+
 import json
 import warnings
 
@@ -17,8 +18,13 @@ def table(N, seed, holes=0.1):
     """A number with holes, text, and a date."""
     rng = np.random.default_rng(seed)
     city = rng.choice(["Oslo", "Lima", "Pune"], size=N, p=[0.5, 0.3, 0.2]).astype(object)
-    frame = pd.DataFrame({"city": city, "heat": rng.normal(size=N), "day": np.datetime64("2020-01-01")
-                          + rng.integers(0, 365, size=N).astype("m8[D]")})
+    frame = pd.DataFrame(
+        {
+            "city": city,
+            "heat": rng.normal(size=N),
+            "day": np.datetime64("2020-01-01") + rng.integers(0, 365, size=N).astype("m8[D]"),
+        }
+    )
     frame.loc[rng.random(N) < holes, "heat"] = np.nan
     return frame
 
@@ -39,41 +45,60 @@ def test_a_column_that_is_suddenly_empty_is_found(detector):
         assert (found.num_missing, found.pvalue < 1e-20) == (60, True)
         assert result.statistic == pytest.approx(-np.log10(result.pvalue))
     assert not before.reject
-    assert detector.test(batch.assign(heat=batch["heat"].fillna(0.1))).data_quality.missingness.pvalue < 0.05
-    switched_off = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99, missingness=False).fit(table(300, 0))
+    assert (
+        detector.test(batch.assign(heat=batch["heat"].fillna(0.1))).data_quality.missingness.pvalue
+        < 0.05
+    )
+    switched_off = hld.HLDDetector(
+        num_latents=2, num_epochs=2, num_resamples=99, missingness=False
+    ).fit(table(300, 0))
     result = switched_off.test(batch.assign(heat=np.nan))
     assert not result.reject
     missing = next(one for one in result.data_quality.columns if one.name == "heat")
     assert missing.lines(60) == [
-        f"column 'heat': 100% of the values are missing, {100 * missing.train_missing:.3g}% in training"]
+        f"column 'heat': 100% of the values are missing, {100 * missing.train_missing:.3g}% in training"
+    ]
     assert str(result)
 
 
 def test_no_rows_are_counted_without_a_word_on_shares(detector):
-    assert str(detector.schema_.check(table(0, 1))) == "0 rows, nothing that the schema does not know"
+    assert (
+        str(detector.schema_.check(table(0, 1))) == "0 rows, nothing that the schema does not know"
+    )
 
 
 def test_as_many_holes_as_in_training_keep_the_level(detector):
     """The holes' own part of the level, over many batches of rows that are there again, holes drawn anew."""
     trials, alpha = 120, 0.05
-    pvalues = [detector.encoder_.check(table(80, 100 + seed), detector.schema_.trained)[1].missingness.pvalue
-               for seed in range(trials)]
+    pvalues = [
+        detector.encoder_.check(table(80, 100 + seed), detector.schema_.trained)[
+            1
+        ].missingness.pvalue
+        for seed in range(trials)
+    ]
     assert sum(p <= alpha for p in pvalues) <= binom.isf(1e-6, trials, alpha)
 
 
 def test_tables_without_holes_pay_nothing(detector):
-    plain = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit(table(200, 0, holes=0))
+    plain = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit(
+        table(200, 0, holes=0)
+    )
     batch = table(50, 1, holes=0)
     result = plain.test(batch)
     rows = plain.encoder_.encode(batch)[0]
-    assert result.pvalue == combined(plain.test_(rows).pvalue, result.data_quality.new_values,
-                                     result.largest_count, result.largest_dependence)
+    assert result.pvalue == combined(
+        plain.test_(rows).pvalue,
+        result.data_quality.new_values,
+        result.largest_count,
+        result.largest_dependence,
+    )
     assert result.data_quality.missingness.share == 0.0
     with_holes = detector.test(table(50, 1))
     alone = detector.test_(detector.encoder_.encode(table(50, 1))[0])
     holes, new = with_holes.data_quality.missingness, with_holes.data_quality.new_values
-    assert with_holes.pvalue == combined(alone.pvalue, holes, new, with_holes.largest_count,
-                                         with_holes.largest_dependence)
+    assert with_holes.pvalue == combined(
+        alone.pvalue, holes, new, with_holes.largest_count, with_holes.largest_dependence
+    )
     assert (holes.share, new.share) == (MISSING_SHARE, NEW_SHARE)
 
 
@@ -104,14 +129,18 @@ def test_every_difference_is_counted_and_the_check_goes_on(detector):
 
 
 def test_text_among_numbers_of_a_column_of_levels_is_unseen_and_of_another_type():
-    detector = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit([[i % 3, i % 2] for i in range(60)])
+    detector = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit(
+        [[i % 3, i % 2] for i in range(60)]
+    )
     quality = detector.test([["a", 0], [1, 1], [7, 1]]).data_quality
     assert (quality.columns[0].num_odd, quality.columns[0].num_unseen) == (1, 2)
 
 
 def test_nearly_unique_columns_are_named_and_left_out():
     frame = table(300, 0).assign(person=[f"person {i}" for i in range(300)], row=np.arange(300))
-    with pytest.warns(UserWarning, match=r"'person' \(nearly unique: 300 of 300.*'row' \(row numbers"):
+    with pytest.warns(
+        UserWarning, match=r"'person' \(nearly unique: 300 of 300.*'row' \(row numbers"
+    ):
         detector = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit(frame)
     assert detector.encoder_.names == ("city", "heat", "day")
     assert [column.name for column in detector.schema_.left_out] == ["person", "row"]
@@ -127,13 +156,19 @@ def test_nearly_unique_columns_are_named_and_left_out():
 def test_values_of_columns_left_out_are_not_in_the_file(tmp_path):
     frame = table(300, 0).assign(person=[f"secret {i}" for i in range(300)])
     with pytest.warns(UserWarning, match="'person'"):
-        hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit(frame).save(tmp_path / "m.hld")
+        hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit(frame).save(
+            tmp_path / "m.hld"
+        )
     assert b"secret" not in (tmp_path / "m.hld").read_bytes()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        asked = hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=99, categorical=["person"]).fit(frame)
+        asked = hld.HLDDetector(
+            num_latents=2, num_epochs=1, num_resamples=99, categorical=["person"]
+        ).fit(frame)
         known = hld.TableSchema([hld.ColumnSchema("person", "left out")])
-        told = hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=99, schema=known).fit(frame)
+        told = hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=99, schema=known).fit(
+            frame
+        )
     assert "person" in asked.encoder_.names
     assert "person" not in told.encoder_.names
 
@@ -154,22 +189,32 @@ def test_positions_of_arrays_count_columns_left_out():
 
 
 def test_a_schema_by_hand_is_learned_kept_and_saved(tmp_path):
-    given = hld.TableSchema([
-        hld.ColumnSchema("city", levels=("Pune", "Oslo", "Lima", "Rome"), kind="categorical", policy="refuse"),
-        hld.ColumnSchema("day", "date", edges=("2020-04-01", "2020-07-01")),
-        hld.ColumnSchema("heat", policy="missing")])
+    given = hld.TableSchema(
+        [
+            hld.ColumnSchema(
+                "city", levels=("Pune", "Oslo", "Lima", "Rome"), kind="categorical", policy="refuse"
+            ),
+            hld.ColumnSchema("day", "date", edges=("2020-04-01", "2020-07-01")),
+            hld.ColumnSchema("heat", policy="missing"),
+        ]
+    )
     options = {"num_latents": 2, "num_epochs": 2, "num_resamples": 99, "schema": given}
     detector = hld.HLDDetector(**options).fit(table(300, 0))
     city, heat, day = (detector.schema_[name] for name in ("city", "heat", "day"))
     assert city.levels == ("Lima", "Oslo", "Pune", "Rome")
     assert len(day.edges) == 2
-    assert day.edges[0] == (np.datetime64("2020-04-01") - np.datetime64("1970-01-01")).astype(int) * 86400
+    assert (
+        day.edges[0]
+        == (np.datetime64("2020-04-01") - np.datetime64("1970-01-01")).astype(int) * 86400
+    )
     assert heat.policy == "missing"
     batch = table(30, 1, holes=0)
     batch.loc[0, "heat"] = 1e9
     codes, quality = detector.encoder_.check(batch)
     assert (codes[0, 1], quality.columns[1].num_out_of_range) == (-1, 1)
-    with pytest.raises(ValueError, match=r"column .city. holds 30 values that training did not show, the first"):
+    with pytest.raises(
+        ValueError, match=r"column .city. holds 30 values that training did not show, the first"
+    ):
         detector.test(batch.assign(city="Bern"))
     detector.save(tmp_path / "m.hld")
     again = hld.load(tmp_path / "m.hld")
@@ -194,4 +239,6 @@ def test_p_values_that_doubles_round_to_zero_are_not_shown_as_zero():
     schema = hld.learn_schema({"x": [1.0, 2.0, 3.0] * 2000, "y": [0, 1] * 3000})
     found = schema.check({"x": [None] * 5000, "y": [1] * 5000})
     assert found.columns[0].pvalue == 0
-    assert found.columns[0].lines(5000) == ["column 'x': 100% of the values are missing, 0% in training (p < 1e-300)"]
+    assert found.columns[0].lines(5000) == [
+        "column 'x': 100% of the values are missing, 0% in training (p < 1e-300)"
+    ]

@@ -1,4 +1,5 @@
 """A model and batches for the tests of the service."""
+
 import numpy as np
 import pytest
 from live_server import Client, orders, served
@@ -15,9 +16,16 @@ def shop(tmp_path_factory):
     """A folder with two models, and a calm and a shifted batch."""
     folder, rng = tmp_path_factory.mktemp("shop"), np.random.default_rng(7)
     for name, shift in (("orders", 0.0), ("other", 1.0)):
-        hld.HLDDetector(num_epochs=5, num_latents=3).fit(orders(rng, 2000, shift)).save(folder / f"{name}.hld")
-    return {"folder": folder, "orders": folder / "orders.hld", "other": folder / "other.hld",
-            "calm": orders(rng, 300), "moved": orders(rng, 300, 5.0)}
+        hld.HLDDetector(num_epochs=5, num_latents=3).fit(orders(rng, 2000, shift)).save(
+            folder / f"{name}.hld"
+        )
+    return {
+        "folder": folder,
+        "orders": folder / "orders.hld",
+        "other": folder / "other.hld",
+        "calm": orders(rng, 300),
+        "moved": orders(rng, 300, 5.0),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +41,11 @@ def client(shop):
 def guarded(shop):
     """A client of a service with two models, a token and narrow limits, and this service."""
     token = "a-token-of-the-tests"
-    with served({"a": shop["orders"], "b": shop["other"]}, token=token,
-                limits=Limits(workers=1, max_bytes=20_000, max_rows=200)) as (address, service):
+    with served(
+        {"a": shop["orders"], "b": shop["other"]},
+        token=token,
+        limits=Limits(workers=1, max_bytes=20_000, max_rows=200),
+    ) as (address, service):
         client = Client(address, token)
         yield client, service
         client.close()

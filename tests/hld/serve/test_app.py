@@ -1,4 +1,5 @@
 """Every endpoint over a real connection: what it answers, and what it refuses in which words."""
+
 import io
 import json
 
@@ -30,12 +31,17 @@ def test_a_batch_in_every_form_has_the_verdict_of_the_library(client, shop, form
 
 @pytest.mark.parametrize(("margin", "kept"), [(None, None), (0.5, None), (None, 0.5)])
 @pytest.mark.parametrize("fitting", [{}, {"order": "time"}, {"groups": np.arange(600) // 20}])
-def test_a_monitor_whose_default_margin_promises_nothing_says_so(tmp_path, caplog, fitting, margin, kept):
+def test_a_monitor_whose_default_margin_promises_nothing_says_so(
+    tmp_path, caplog, fitting, margin, kept
+):
     rows = np.random.default_rng(5).integers(0, 2, size=(600, 2))
     hld.HLDDetector(num_epochs=3, num_latents=2).fit(rows, **fitting).save(tmp_path / "coins.hld")
     body = b'{"columns": {"x0": [0, 1], "x1": [1, 0]}}', "application/json"
     if kept is not None:  # the margin of a service before this one
-        with served({"coins": tmp_path / "coins.hld"}, margin=kept, state=tmp_path) as (address, service):
+        with served({"coins": tmp_path / "coins.hld"}, margin=kept, state=tmp_path) as (
+            address,
+            service,
+        ):
             client = Client(address)
             assert client.json("POST", "/v1/observe", *body)[1]["warning"] is None
             client.close()
@@ -43,8 +49,11 @@ def test_a_monitor_whose_default_margin_promises_nothing_says_so(tmp_path, caplo
         caplog.clear()
     with served({"coins": tmp_path / "coins.hld"}, margin=margin, state=tmp_path) as (address, _):
         client = Client(address)
-        answers = [client.json("POST", "/v1/observe", *body)[1], client.json("GET", "/v1/monitor")[1],
-                   client.json("POST", "/v1/reset")[1]]
+        answers = [
+            client.json("POST", "/v1/observe", *body)[1],
+            client.json("GET", "/v1/monitor")[1],
+            client.json("POST", "/v1/reset")[1],
+        ]
         client.close()
     (said,) = {answer["warning"] for answer in answers}
     logged = [record.message for record in caplog.records if "margin" in record.message]
@@ -64,24 +73,40 @@ def test_columns_that_are_not_there_are_named_by_observe(shop):
         right = client.json("POST", "/v1/observe", csv_bytes(shop["calm"]), "text/csv")[1]
         client.close()
     quality = hld.load(shop["orders"]).test(frame).data_quality
-    assert (wrong["absent"], wrong["extra"]) == (list(quality.absent), list(quality.extra)) == (["visits"], ["visit"])
+    assert (
+        (wrong["absent"], wrong["extra"])
+        == (list(quality.absent), list(quality.extra))
+        == (["visits"], ["visit"])
+    )
     assert (right["absent"], right["extra"]) == ([], [])
 
 
 def test_holes_dates_and_durations_are_read_in_every_form(tmp_path):
     rng = np.random.default_rng(1)
-    table = pd.DataFrame({"day": pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, 50, 400), "D"),
-                          "size": rng.normal(size=400).round(3),
-                          "took": pd.to_timedelta(rng.integers(0, 90_000, 400), "s")})
+    table = pd.DataFrame(
+        {
+            "day": pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, 50, 400), "D"),
+            "size": rng.normal(size=400).round(3),
+            "took": pd.to_timedelta(rng.integers(0, 90_000, 400), "s"),
+        }
+    )
     table.loc[:40, "size"] = np.nan
     hld.HLDDetector(num_epochs=3, num_latents=2).fit(table).save(tmp_path / "days.hld")
     batch = table[30:130].reset_index(drop=True)
-    text = batch.assign(day=batch["day"].dt.strftime("%Y-%m-%d"), took=[one.isoformat() for one in batch["took"]])
-    forms = bodies(text) | {"parquet": (parquet(batch), "application/vnd.apache.parquet"),
-                            "stream": (arrow(batch), "application/vnd.apache.arrow.stream"),
-                            "file": (arrow(batch, pa.ipc.new_file), "application/vnd.apache.arrow.file")}
-    forms["columns"] = (json.dumps({"columns": plain_json(text.astype(object).where(text.notna(), None)
-                                                          .to_dict("list"))}).encode(), "application/json")
+    text = batch.assign(
+        day=batch["day"].dt.strftime("%Y-%m-%d"), took=[one.isoformat() for one in batch["took"]]
+    )
+    forms = bodies(text) | {
+        "parquet": (parquet(batch), "application/vnd.apache.parquet"),
+        "stream": (arrow(batch), "application/vnd.apache.arrow.stream"),
+        "file": (arrow(batch, pa.ipc.new_file), "application/vnd.apache.arrow.file"),
+    }
+    forms["columns"] = (
+        json.dumps(
+            {"columns": plain_json(text.astype(object).where(text.notna(), None).to_dict("list"))}
+        ).encode(),
+        "application/json",
+    )
     with served({"days": tmp_path / "days.hld"}) as (address, _):
         client = Client(address)
         answers = [client.json("POST", "/v1/test", *forms[form])[1] for form in forms]
@@ -92,7 +117,9 @@ def test_holes_dates_and_durations_are_read_in_every_form(tmp_path):
 
 
 def test_less_detail_leaves_out_the_columns(client, shop):
-    answer = client.json("POST", "/v1/test", csv_bytes(shop["calm"]), "text/csv", detail="verdict")[1]
+    answer = client.json("POST", "/v1/test", csv_bytes(shop["calm"]), "text/csv", detail="verdict")[
+        1
+    ]
     assert not {"columns", "pairs", "data_quality"} & set(answer)
 
 
@@ -114,7 +141,9 @@ def test_the_monitor_counts_alarms_and_forgets(client, shop):
     moved = client.json("POST", "/v1/observe", csv_bytes(shop["moved"]), "text/csv", after=300)[1]
     assert (moved["num_rows"], moved["alarm"]) == (600, True)
     assert 300 < moved["alarm_row"] <= 600
-    status, answer = client.json("POST", "/v1/observe", csv_bytes(shop["moved"]), "text/csv", after=300)
+    status, answer = client.json(
+        "POST", "/v1/observe", csv_bytes(shop["moved"]), "text/csv", after=300
+    )
     assert (status, answer["error"]["field"]) == (409, "after")
     state = client.json("GET", "/v1/monitor")[1]
     assert [point[0] for point in state["history"]] == [0, 300, 600]
@@ -136,49 +165,118 @@ def test_models_are_described(guarded, shop):
     client, _ = guarded
     models = client.json("GET", "/v1/model")[1]["models"]
     assert [model["name"] for model in models] == ["a", "b"]
-    assert [column["kind"] for column in models[0]["columns"]] == ["categorical", "integer", "continuous"]
+    assert [column["kind"] for column in models[0]["columns"]] == [
+        "categorical",
+        "integer",
+        "continuous",
+    ]
     assert client.json("GET", "/v1/model", model="b")[1]["models"] == models[1:]
 
 
 CSV = b"colour,visits,income\nred,1,2.5\n"
 
 
-@pytest.mark.parametrize(("status", "field", "path", "body", "kind", "parameters"), [
-    (400, "model", "/v1/test", CSV, "text/csv", {}),
-    (404, "model", "/v1/test", CSV, "text/csv", {"model": "../../etc/passwd"}),
-    (400, "alpha", "/v1/test", CSV, "text/csv", {"model": "a", "alpha": "2"}),
-    (400, "alpha", "/v1/test", CSV, "text/csv", {"model": "a", "alpha": "nan"}),
-    (400, "detail", "/v1/test", CSV, "text/csv", {"model": "a", "detail": "x"}),
-    (400, "level", "/v1/test", CSV, "text/csv", {"model": "a", "level": "0.1"}),
-    (400, "after", "/v1/observe", CSV, "text/csv", {"model": "a", "after": "-1"}),
-    (415, "content-type", "/v1/test", CSV, "text/html", {"model": "a"}),
-    (415, "content-type", "/v1/test", CSV, "text/csv; charset=utf-16", {"model": "a"}),
-    (400, "body", "/v1/test", b"", "text/csv", {"model": "a"}),
-    (400, "body", "/v1/test", b"colour,visits,income\n", "text/csv", {"model": "a"}),
-    (400, "body", "/v1/test", b"nothing,known\n1,2\n", "text/csv", {"model": "a"}),
-    (400, "body", "/v1/test", b"a\0b", "text/csv", {"model": "a"}),
-    (400, "body", "/v1/test", b"[1, 2]", "application/json", {"model": "a"}),
-    (400, "body", "/v1/test", b'{"rows": [{"income": NaN}]}', "application/json", {"model": "a"}),
-    (400, "body", "/v1/test", b'{"rows": [{"income": 1, "income": 2}]}', "application/json", {"model": "a"}),
-    (400, "body", "/v1/test", b'{"rows": [{"income": [1]}]}', "application/json", {"model": "a"}),
-    (400, "body", "/v1/test", b"[" * 10_000, "application/json", {"model": "a"}),
-    (400, "rows", "/v1/test", b'{"rows": 3}', "application/json", {"model": "a"}),
-    (400, "columns", "/v1/test", b'{"columns": {"income": [1], "visits": []}}', "application/json", {"model": "a"}),
-    (400, "body", "/v1/test", b"PAR1PAR1", "application/vnd.apache.parquet", {"model": "a"}),
-    (400, "body", "/v1/test", b"ARROW1\0\0", "application/vnd.apache.arrow.file", {"model": "a"}),
-    (413, "body", "/v1/test", CSV + b"red,1,2.5\n" * 200, "text/csv", {"model": "a"}),
-    (413, "body", "/v1/test", b"x" * 20_001, "text/csv", {"model": "a"}),
-    (413, "body", "/v1/test", b"," * 2000 + b"\n", "text/csv", {"model": "a"}),
-    (413, "body", "/v1/test", json.dumps({"columns": {f"{i}": [1] for i in range(1007)}}).encode(),
-     "application/json", {"model": "a"}),
-    (413, "body", "/v1/test", b'{"columns": {"income": [%s1]}}' % (b"1," * 5000), "application/json", {"model": "a"}),
-    (400, "body", "/v1/test", b'{"rows": [{"\\ud800": 1, "income": 1}]}', "application/json", {"model": "a"}),
-    (400, "body", "/v1/test", b'{"rows": [{"colour": "\\udfff"}]}', "application/json", {"model": "a"}),
-    (400, "body", "/v1/summaries", b'["\\ud800"]', "application/json", {"model": "a"}),
-    (404, "path", "/v1/nothing", CSV, "text/csv", {}),
-    (404, "path", "/v1/test/", CSV, "text/csv", {"model": "a"}),
-    (405, "method", "/v1/model", CSV, "text/csv", {}),
-])
+@pytest.mark.parametrize(
+    ("status", "field", "path", "body", "kind", "parameters"),
+    [
+        (400, "model", "/v1/test", CSV, "text/csv", {}),
+        (404, "model", "/v1/test", CSV, "text/csv", {"model": "../../etc/passwd"}),
+        (400, "alpha", "/v1/test", CSV, "text/csv", {"model": "a", "alpha": "2"}),
+        (400, "alpha", "/v1/test", CSV, "text/csv", {"model": "a", "alpha": "nan"}),
+        (400, "detail", "/v1/test", CSV, "text/csv", {"model": "a", "detail": "x"}),
+        (400, "level", "/v1/test", CSV, "text/csv", {"model": "a", "level": "0.1"}),
+        (400, "after", "/v1/observe", CSV, "text/csv", {"model": "a", "after": "-1"}),
+        (415, "content-type", "/v1/test", CSV, "text/html", {"model": "a"}),
+        (415, "content-type", "/v1/test", CSV, "text/csv; charset=utf-16", {"model": "a"}),
+        (400, "body", "/v1/test", b"", "text/csv", {"model": "a"}),
+        (400, "body", "/v1/test", b"colour,visits,income\n", "text/csv", {"model": "a"}),
+        (400, "body", "/v1/test", b"nothing,known\n1,2\n", "text/csv", {"model": "a"}),
+        (400, "body", "/v1/test", b"a\0b", "text/csv", {"model": "a"}),
+        (400, "body", "/v1/test", b"[1, 2]", "application/json", {"model": "a"}),
+        (
+            400,
+            "body",
+            "/v1/test",
+            b'{"rows": [{"income": NaN}]}',
+            "application/json",
+            {"model": "a"},
+        ),
+        (
+            400,
+            "body",
+            "/v1/test",
+            b'{"rows": [{"income": 1, "income": 2}]}',
+            "application/json",
+            {"model": "a"},
+        ),
+        (
+            400,
+            "body",
+            "/v1/test",
+            b'{"rows": [{"income": [1]}]}',
+            "application/json",
+            {"model": "a"},
+        ),
+        (400, "body", "/v1/test", b"[" * 10_000, "application/json", {"model": "a"}),
+        (400, "rows", "/v1/test", b'{"rows": 3}', "application/json", {"model": "a"}),
+        (
+            400,
+            "columns",
+            "/v1/test",
+            b'{"columns": {"income": [1], "visits": []}}',
+            "application/json",
+            {"model": "a"},
+        ),
+        (400, "body", "/v1/test", b"PAR1PAR1", "application/vnd.apache.parquet", {"model": "a"}),
+        (
+            400,
+            "body",
+            "/v1/test",
+            b"ARROW1\0\0",
+            "application/vnd.apache.arrow.file",
+            {"model": "a"},
+        ),
+        (413, "body", "/v1/test", CSV + b"red,1,2.5\n" * 200, "text/csv", {"model": "a"}),
+        (413, "body", "/v1/test", b"x" * 20_001, "text/csv", {"model": "a"}),
+        (413, "body", "/v1/test", b"," * 2000 + b"\n", "text/csv", {"model": "a"}),
+        (
+            413,
+            "body",
+            "/v1/test",
+            json.dumps({"columns": {f"{i}": [1] for i in range(1007)}}).encode(),
+            "application/json",
+            {"model": "a"},
+        ),
+        (
+            413,
+            "body",
+            "/v1/test",
+            b'{"columns": {"income": [%s1]}}' % (b"1," * 5000),
+            "application/json",
+            {"model": "a"},
+        ),
+        (
+            400,
+            "body",
+            "/v1/test",
+            b'{"rows": [{"\\ud800": 1, "income": 1}]}',
+            "application/json",
+            {"model": "a"},
+        ),
+        (
+            400,
+            "body",
+            "/v1/test",
+            b'{"rows": [{"colour": "\\udfff"}]}',
+            "application/json",
+            {"model": "a"},
+        ),
+        (400, "body", "/v1/summaries", b'["\\ud800"]', "application/json", {"model": "a"}),
+        (404, "path", "/v1/nothing", CSV, "text/csv", {}),
+        (404, "path", "/v1/test/", CSV, "text/csv", {"model": "a"}),
+        (405, "method", "/v1/model", CSV, "text/csv", {}),
+    ],
+)
 def test_refusals_name_the_field(guarded, status, field, path, body, kind, parameters):
     found, answer = guarded[0].json("POST", path, body, kind, **parameters)
     assert (found, answer["error"]["field"], answer["error"]["status"]) == (status, field, status)
@@ -189,12 +287,16 @@ def test_a_slash_too_many_is_another_path(guarded):
     assert guarded[0].json("GET", "/healthz/")[0] == 404
 
 
-@pytest.mark.parametrize(("body", "words"), [
-    ("colour,visits,income\nré,1,2.5\n".encode("latin-1"), "expected a CSV file in UTF-8"),
-    (b"red,1,2.5\nred,1,2.5\nred,1,2.5\n", "expected names of columns: give it a header"),
-    (b"PAR1 and more", "send it as application/vnd.apache.parquet"),
-    (b"ARROW1 and more", "send it as application/vnd.apache.arrow.file"),
-    (b'[{"income": 1}]', "send it as application/json")])
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("colour,visits,income\nré,1,2.5\n".encode("latin-1"), "expected a CSV file in UTF-8"),
+        (b"red,1,2.5\nred,1,2.5\nred,1,2.5\n", "expected names of columns: give it a header"),
+        (b"PAR1 and more", "send it as application/vnd.apache.parquet"),
+        (b"ARROW1 and more", "send it as application/vnd.apache.arrow.file"),
+        (b'[{"income": 1}]', "send it as application/json"),
+    ],
+)
 def test_a_client_is_not_told_of_options_that_it_does_not_have(client, body, words):
     status, answer = client.json("POST", "/v1/test", body, "text/csv")
     assert (status, answer["error"]["field"]) == (400, "body")
@@ -204,7 +306,11 @@ def test_a_client_is_not_told_of_options_that_it_does_not_have(client, body, wor
 
 def test_what_cannot_be_answered_is_not_counted(client):
     def tested():
-        return [line for line in client.ask("GET", "/metrics")[2].decode().splitlines() if line.startswith("hld_tests")]
+        return [
+            line
+            for line in client.ask("GET", "/metrics")[2].decode().splitlines()
+            if line.startswith("hld_tests")
+        ]
 
     before = tested()
     body = b'{"rows": [{"\\ud800": 1, "colour": "red", "visits": 1, "income": 1}]}'
@@ -217,8 +323,10 @@ def test_a_refusal_reaches_a_client_that_sends_all_of_its_body_first(shop):
     """Python's own client does; a connection that is reset while it sends would hide the answer from it."""
     with served({"orders": shop["orders"]}) as (address, _):
         client = Client(address)
-        for size, headers, status, field in ((5_000_000, {"Content-Encoding": "gzip"}, 415, "content-encoding"),
-                                             (2 ** 25 + 20_000_000, {}, 413, "body")):
+        for size, headers, status, field in (
+            (5_000_000, {"Content-Encoding": "gzip"}, 415, "content-encoding"),
+            (2**25 + 20_000_000, {}, 413, "body"),
+        ):
             found, _, answer = client.ask("POST", "/v1/test", b"x" * size, "text/csv", headers)
             assert (found, json.loads(answer)["error"]["field"]) == (status, field)
         client.close()
@@ -229,15 +337,21 @@ def test_the_level_of_the_service_is_that_of_its_tests(shop):
     detector = hld.load(shop["orders"])
     with served({"orders": shop["orders"]}, alpha=0.2) as (address, _):
         client = Client(address)
-        for path, body, kind in (("/v1/test", csv_bytes(shop["calm"]), "text/csv"),
-                                 ("/v1/summaries", detector.summarize(shop["calm"]).to_json(), "application/json")):
+        for path, body, kind in (
+            ("/v1/test", csv_bytes(shop["calm"]), "text/csv"),
+            ("/v1/summaries", detector.summarize(shop["calm"]).to_json(), "application/json"),
+        ):
             answer = client.json("POST", path, body, kind)[1]
             assert (answer["alpha"], answer["reject"]) == (0.2, answer["pvalue"] <= 0.2)
             assert client.json("POST", path, body, kind, alpha=0.001)[1]["alpha"] == 0.001
         assert client.json("GET", "/v1/monitor")[1]["alpha"] == 0.2
         document = client.json("GET", "/openapi.json")[1]
         assert document == json.loads(json.dumps(description(Limits(), 0.2)))
-        (alpha,) = (one for one in document["paths"]["/v1/test"]["post"]["parameters"] if one["name"] == "alpha")
+        (alpha,) = (
+            one
+            for one in document["paths"]["/v1/test"]["post"]["parameters"]
+            if one["name"] == "alpha"
+        )
         assert (alpha["schema"]["default"], "--alpha" in alpha["description"]) == (0.2, True)
         assert b'id="alpha" type="number" value="0.2"' in client.ask("GET", "/")[2]
         client.close()
@@ -258,7 +372,9 @@ def test_what_nobody_expected_is_told_to_the_log_alone(guarded, monkeypatch, cap
 
 
 def test_refusals_name_the_column(client):
-    answer = client.json("POST", "/v1/test", b'{"rows": [{"income": {"a": 1}}]}', "application/json")[1]
+    answer = client.json(
+        "POST", "/v1/test", b'{"rows": [{"income": {"a": 1}}]}', "application/json"
+    )[1]
     assert answer["error"]["column"] == "income"
 
 
@@ -269,15 +385,27 @@ def test_what_decompresses_to_too_much_is_refused(guarded):
     file = io.BytesIO()
     pyarrow.parquet.write_table(wide, file, compression="zstd", use_dictionary=False)
     assert len(file.getvalue()) < 20_000
-    status, answer = client.json("POST", "/v1/test", file.getvalue(), "application/vnd.apache.parquet", model="a")
+    status, answer = client.json(
+        "POST", "/v1/test", file.getvalue(), "application/vnd.apache.parquet", model="a"
+    )
     assert (status, "when read" in answer["error"]["message"]) == (413, True)
     options = pa.ipc.IpcWriteOptions(compression="zstd")
-    status, answer = client.json("POST", "/v1/test", arrow(many, options=options),
-                                 "application/vnd.apache.arrow.stream", model="a")
+    status, answer = client.json(
+        "POST",
+        "/v1/test",
+        arrow(many, options=options),
+        "application/vnd.apache.arrow.stream",
+        model="a",
+    )
     assert (status, "compressed" in answer["error"]["message"]) == (400, True)
     # one long text for many rows is small, and stays so
-    status, answer = client.json("POST", "/v1/test", parquet(many, compression="zstd"),
-                                 "application/vnd.apache.parquet", model="a")
+    status, answer = client.json(
+        "POST",
+        "/v1/test",
+        parquet(many, compression="zstd"),
+        "application/vnd.apache.parquet",
+        model="a",
+    )
     assert status == 200
 
 

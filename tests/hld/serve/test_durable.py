@@ -1,4 +1,5 @@
 """What was acknowledged survives a kill; models are replaced under load; a stop loses no request."""
+
 import contextlib
 import http.client
 import io
@@ -39,7 +40,9 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_acknowledged(shop, tmp_path
             killer.start()
             with contextlib.suppress(OSError, http.client.HTTPException):  # when it is killed
                 while True:
-                    status, answer = client.json("POST", "/v1/observe", batches[told // 7], "text/csv", after=told)
+                    status, answer = client.json(
+                        "POST", "/v1/observe", batches[told // 7], "text/csv", after=told
+                    )
                     assert (status, answer["num_rows"]) == (200, told + 7)
                     told = answer["num_rows"]
             killer.join()
@@ -50,9 +53,11 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_acknowledged(shop, tmp_path
     assert found.num_rows in (told, told + 7)
     again = Watch("x", "0" * 64, hld.load(shop["orders"]).test_, None, 0.05, None)
     encoder = hld.load(shop["orders"]).encoder_
-    for text in batches[:found.num_rows // 7]:
+    for text in batches[: found.num_rows // 7]:
         last = again.observe([encoder.encode(pd.read_csv(io.BytesIO(text)))[0]])
-    assert found.update(np.zeros((0, 3), dtype=int)).log_e_value == pytest.approx(last.log_e_value, rel=1e-9)
+    assert found.update(np.zeros((0, 3), dtype=int)).log_e_value == pytest.approx(
+        last.log_e_value, rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("with_state", [True, False])
@@ -64,14 +69,18 @@ def test_a_request_that_began_before_a_model_came_back_counts_too(shop, tmp_path
     with served({"orders": path}, state=state) as (address, service):
         client = Client(address)
         with socket.create_connection((client.host, client.port)) as line:
-            line.sendall(b"POST /v1/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\n"
-                         b"Content-Length: %d\r\n\r\n" % len(body) + body[:-10])
+            line.sendall(
+                b"POST /v1/observe HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\n"
+                b"Content-Length: %d\r\n\r\n" % len(body) + body[:-10]
+            )
             wait_until(lambda: service.bodies.held > 0)  # it has begun, and holds the model of now
             for name in ("other", "orders"):
                 shutil.copy(shop[name], tmp_path / "new")
                 os.replace(tmp_path / "new", path)
                 assert service.models.reload() == {"orders": "loaded"}
-            assert client.json("POST", "/v1/observe", body, "text/csv", after=0)[1]["num_rows"] == 300
+            assert (
+                client.json("POST", "/v1/observe", body, "text/csv", after=0)[1]["num_rows"] == 300
+            )
             line.sendall(body[-10:])
             assert line.makefile("rb").readline().startswith(b"HTTP/1.1 200")
         assert client.json("GET", "/v1/monitor")[1]["num_rows"] == 600
@@ -88,10 +97,19 @@ def test_two_services_do_not_share_a_state(shop, tmp_path):
     with process(*arguments) as (run, address):
         client = Client(address)
         client.json("POST", "/v1/observe", csv_bytes(shop["calm"]), "text/csv")
-        second = subprocess.run([sys.executable, "-m", "hld", "serve", "--port", "0", *map(str, arguments)], text=True,
-                                capture_output=True, env=environment, timeout=60, check=False)
+        second = subprocess.run(
+            [sys.executable, "-m", "hld", "serve", "--port", "0", *map(str, arguments)],
+            text=True,
+            capture_output=True,
+            env=environment,
+            timeout=60,
+            check=False,
+        )
         assert (second.returncode, second.stdout) == (2, "")
-        assert f"is used for the model 'orders' by another service (process {run.pid} on " in second.stderr
+        assert (
+            f"is used for the model 'orders' by another service (process {run.pid} on "
+            in second.stderr
+        )
         assert "stop that one first" in second.stderr
         assert client.json("GET", "/v1/monitor")[1]["num_rows"] == 300
         client.close()
@@ -110,6 +128,7 @@ def test_models_are_replaced_without_dropping_a_request(shop, tmp_path):
     digests, failures, done = set(), [], threading.Event()
     body = csv_bytes(shop["calm"])
     with served({"orders": path}, watch_seconds=0.02) as (address, service):
+
         def ask():
             client = Client(address)
             while not done.is_set():
@@ -134,8 +153,13 @@ def test_models_are_replaced_without_dropping_a_request(shop, tmp_path):
         assert service.models.loaded["orders"] is good
         client = Client(address)
         assert "half a fi" not in str(client.json("GET", "/v1/model"))
-        assert client.json("GET", "/v1/model")[1]["models"][0]["reload_error"].startswith("ValueError")
-        assert 'hld_model_reload_failed{model="orders"} 1.0' in client.ask("GET", "/metrics")[2].decode()
+        assert client.json("GET", "/v1/model")[1]["models"][0]["reload_error"].startswith(
+            "ValueError"
+        )
+        assert (
+            'hld_model_reload_failed{model="orders"} 1.0'
+            in client.ask("GET", "/metrics")[2].decode()
+        )
         client.close()
         done.set()
         for thread in threads:
@@ -157,8 +181,10 @@ def test_signals_reload_and_stop(shop, tmp_path):
         wait_until(lambda: client.json("GET", "/v1/model")[1]["models"][0]["digest"] != first)
         client.close()
         with socket.create_connection((client.host, client.port)) as line:
-            head = ("POST /v1/test HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\n"
-                    f"Content-Length: {len(body)}\r\n\r\n")
+            head = (
+                "POST /v1/test HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n"
+            )
             line.sendall(head.encode() + body[:100])
             time.sleep(0.3)
             run.send_signal(signal.SIGTERM)
@@ -177,8 +203,10 @@ def test_a_stop_that_is_forced_answers_what_it_gives_up(shop, number):
         wait_until(lambda: client.ask("GET", "/readyz")[0] == 200)
         client.close()
         with socket.create_connection((client.host, client.port)) as line:
-            line.sendall(b"POST /v1/test HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\n"
-                         b"Content-Length: 1000\r\n\r\ncolour")
+            line.sendall(
+                b"POST /v1/test HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\n"
+                b"Content-Length: 1000\r\n\r\ncolour"
+            )
             for one in (number, signal.SIGINT):
                 time.sleep(0.3)
                 run.send_signal(one)
@@ -213,10 +241,19 @@ def test_the_service_of_this_process_obeys_signals(shop, tmp_path):
         threads.append(threading.Thread(target=use, args=[address]))
         threads[0].start()
 
-    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {
+        number: signal.signal(number, lambda *_: None) for number in (signal.SIGTERM, signal.SIGINT)
+    }
     try:
-        serve(Models({"orders": path}), Limits(workers=1), host="127.0.0.1", port=0, token=None, watch_seconds=0,
-              told=told)
+        serve(
+            Models({"orders": path}),
+            Limits(workers=1),
+            host="127.0.0.1",
+            port=0,
+            token=None,
+            watch_seconds=0,
+            told=told,
+        )
         threads[0].join(60)
     finally:
         for number, handler in before.items():
@@ -235,8 +272,11 @@ def is_open(client):
 
 def test_the_command_refuses_what_it_cannot_serve(shop, tmp_path, capsys, monkeypatch):
     from hld.command.parser import main
+
     monkeypatch.delenv("HLD_TOKEN", raising=False)
-    with pytest.raises(ValueError, match=r"`host` is '0\.0\.0\.0', which others can reach: set HLD_TOKEN"):
+    with pytest.raises(
+        ValueError, match=r"`host` is '0\.0\.0\.0', which others can reach: set HLD_TOKEN"
+    ):
         check_token(None, "0.0.0.0")
     assert main(["serve", str(shop["orders"]), "--host", "0.0.0.0"]) == 2
     assert "HLD_TOKEN" in capsys.readouterr().err
@@ -247,7 +287,10 @@ def test_the_command_refuses_what_it_cannot_serve(shop, tmp_path, capsys, monkey
     assert main(["serve", str(shop["orders"]), "--state", str(tmp_path / "nothing")]) == 2
     assert "`state`" in capsys.readouterr().err
     with served({"orders": shop["orders"]}) as (address, _):
-        assert main(["serve", str(shop["orders"]), "--port", address.rpartition(":")[2].strip("/")]) == 2
+        assert (
+            main(["serve", str(shop["orders"]), "--port", address.rpartition(":")[2].strip("/")])
+            == 2
+        )
         assert "cannot listen" in capsys.readouterr().err
     with pytest.raises(ValueError, match="twice"):
         model_paths(["a/x.hld", "b/x.hld"])

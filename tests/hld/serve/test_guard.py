@@ -1,4 +1,5 @@
 """Who may ask a service: the token, the host and the origin of requests, and how many are connected."""
+
 import asyncio
 import json
 from types import SimpleNamespace
@@ -14,8 +15,18 @@ from hld.serve.numbers import Numbers
 def test_the_token_is_needed_and_compared_as_a_whole(guarded, shop):
     client, _ = guarded
     token = client.token
-    for header in ("", "Bearer", "Bearer ", f"Bearer {token}x", f"Bearer {token[:-1]}", f"Basic {token}", "Bearer ÿ"):
-        status, headers, _ = client.ask("GET", "/v1/model", headers={"Authorization": header.encode("latin-1")})
+    for header in (
+        "",
+        "Bearer",
+        "Bearer ",
+        f"Bearer {token}x",
+        f"Bearer {token[:-1]}",
+        f"Basic {token}",
+        "Bearer ÿ",
+    ):
+        status, headers, _ = client.ask(
+            "GET", "/v1/model", headers={"Authorization": header.encode("latin-1")}
+        )
         assert (status, headers["www-authenticate"]) == (401, "Bearer")
     for path in ("/healthz", "/readyz", "/openapi.json", "/"):
         assert client.ask("GET", path, headers={"Authorization": ""})[0] == 200
@@ -27,20 +38,29 @@ def test_pages_of_other_sites_are_refused(client, guarded):
     assert client.ask("GET", "/healthz", headers={"Host": "evil.example"})[0] == 403
     assert client.ask("GET", "/healthz", headers={"Host": "localhost:1"})[0] == 200
     assert client.ask("POST", "/v1/reset", headers={"Origin": "https://evil.example"})[0] == 403
-    assert client.ask("POST", "/v1/reset", headers={"Origin": f"http://127.0.0.1:{client.port}"})[0] == 200
+    assert (
+        client.ask("POST", "/v1/reset", headers={"Origin": f"http://127.0.0.1:{client.port}"})[0]
+        == 200
+    )
     assert guarded[0].ask("GET", "/healthz", headers={"Host": "models.example"})[0] == 200
     assert client.json("POST", "/v1/reload")[0] == 403
 
 
 def test_more_connections_than_allowed_are_sent_away(shop):
-    with served({"orders": shop["orders"]}, limits=Limits(workers=1, connections=2)) as (address, _):
+    with served({"orders": shop["orders"]}, limits=Limits(workers=1, connections=2)) as (
+        address,
+        _,
+    ):
         clients = [Client(address) for _ in range(3)]
         assert [client.ask("GET", "/healthz")[0] for client in clients[:2]] == [200, 200]
         status, headers, body = clients[2].ask("GET", "/healthz")
         assert (status, headers["retry-after"], headers["connection"]) == (503, "1", "close")
         assert json.loads(body)["error"]["field"] == "service"
         assert clients[0].ask("GET", "/healthz")[0] == 200
-        assert 'hld_requests_total{endpoint="other",status="503"} 1.0' in clients[0].ask("GET", "/metrics")[2].decode()
+        assert (
+            'hld_requests_total{endpoint="other",status="503"} 1.0'
+            in clients[0].ask("GET", "/metrics")[2].decode()
+        )
         clients[0].close()
         wait_until(lambda: clients[2].ask("GET", "/healthz")[0] == 200)
         for client in clients:
@@ -49,7 +69,10 @@ def test_more_connections_than_allowed_are_sent_away(shop):
 
 def asked(path="/v1/test", *, token=None, any_host=False, full=False, **headers):
     """Status and headers of the answer of a guard around an application, the refused field, and what was counted."""
-    sent, numbers = [], Numbers(SimpleNamespace(loaded={}, errors={}), SimpleNamespace(num_busy=0, capacity=1))
+    sent, numbers = (
+        [],
+        Numbers(SimpleNamespace(loaded={}, errors={}), SimpleNamespace(num_busy=0, capacity=1)),
+    )
 
     async def answer(scope, receive, send):
         scope["endpoint"] = SimpleNamespace(path=path)
@@ -60,6 +83,7 @@ def asked(path="/v1/test", *, token=None, any_host=False, full=False, **headers)
             names = [(key.encode(), value.encode()) for key, value in refusal.headers.items()]
             start = {"type": "http.response.start", "status": refusal.status, "headers": names}
             await send({**start, "field": refusal.field})
+
         return send_it
 
     async def send(message):
@@ -67,23 +91,42 @@ def asked(path="/v1/test", *, token=None, any_host=False, full=False, **headers)
 
     guard = Guard(answer, refuse, token, any_host, numbers)
     guard.is_full = lambda: full
-    scope = {"type": "http", "path": path, "headers": [(key.encode(), value.encode("latin-1"))
-                                                       for key, value in headers.items()]}
+    scope = {
+        "type": "http",
+        "path": path,
+        "headers": [(key.encode(), value.encode("latin-1")) for key, value in headers.items()],
+    }
     asyncio.run(guard(scope, None, send))
-    counted = {(one.labels["endpoint"], one.labels["status"]) for family in numbers.requests.collect()
-               for one in family.samples if one.name.endswith("_total")}
+    counted = {
+        (one.labels["endpoint"], one.labels["status"])
+        for family in numbers.requests.collect()
+        for one in family.samples
+        if one.name.endswith("_total")
+    }
     return sent[0]["status"], sent[0]["headers"], sent[0].get("field"), counted
 
 
-@pytest.mark.parametrize(("headers", "field"), [
-    ({"host": "localhost"}, None), ({"host": "127.0.0.1:80"}, None), ({"host": "[::1]:8000"}, None),
-    ({"host": "LocalHost"}, None), ({}, "host"), ({"host": ""}, "host"), ({"host": "localhost.evil.example"}, "host"),
-    ({"host": "127.0.0.1.evil.example:80"}, "host"), ({"host": "evil.example"}, "host"), ({"host": "::1"}, "host"),
-    ({"host": "localhost:80", "origin": "http://localhost:80"}, None),
-    ({"host": "localhost:80", "origin": "HTTP://LOCALHOST:80"}, None),
-    ({"host": "localhost:80", "origin": "http://localhost"}, "origin"),
-    ({"host": "localhost:80", "origin": "http://evil.example"}, "origin"),
-    ({"host": "localhost:80", "origin": "null"}, "origin"), ({"host": "localhost:80", "origin": ""}, "origin")])
+@pytest.mark.parametrize(
+    ("headers", "field"),
+    [
+        ({"host": "localhost"}, None),
+        ({"host": "127.0.0.1:80"}, None),
+        ({"host": "[::1]:8000"}, None),
+        ({"host": "LocalHost"}, None),
+        ({}, "host"),
+        ({"host": ""}, "host"),
+        ({"host": "localhost.evil.example"}, "host"),
+        ({"host": "127.0.0.1.evil.example:80"}, "host"),
+        ({"host": "evil.example"}, "host"),
+        ({"host": "::1"}, "host"),
+        ({"host": "localhost:80", "origin": "http://localhost:80"}, None),
+        ({"host": "localhost:80", "origin": "HTTP://LOCALHOST:80"}, None),
+        ({"host": "localhost:80", "origin": "http://localhost"}, "origin"),
+        ({"host": "localhost:80", "origin": "http://evil.example"}, "origin"),
+        ({"host": "localhost:80", "origin": "null"}, "origin"),
+        ({"host": "localhost:80", "origin": ""}, "origin"),
+    ],
+)
 def test_without_a_token_only_this_machine_and_the_own_page_are_answered(headers, field):
     status, _, found, _ = asked(**headers)
     assert (status, found) == (200 if field is None else 403, field)
@@ -93,9 +136,17 @@ def test_without_a_token_only_this_machine_and_the_own_page_are_answered(headers
 
 @pytest.mark.parametrize("path", [*sorted(OPEN), "/v1/test", "/metrics", "/nothing"])
 def test_with_a_token_all_that_tells_of_data_needs_it(path):
-    for header, is_right in (("Bearer s\u00e9cret", False), ("Bearer secret", True), ("bearer  secret ", True),
-                             ("Basic secret", False), ("secret", False), ("", False)):
-        status, headers, field, _ = asked(path, token="secret", any_host=True, host="a", authorization=header)
+    for header, is_right in (
+        ("Bearer s\u00e9cret", False),
+        ("Bearer secret", True),
+        ("bearer  secret ", True),
+        ("Basic secret", False),
+        ("secret", False),
+        ("", False),
+    ):
+        status, headers, field, _ = asked(
+            path, token="secret", any_host=True, host="a", authorization=header
+        )
         if is_right or path in OPEN:
             assert (status, field) == (200, None)
         else:
@@ -104,16 +155,22 @@ def test_with_a_token_all_that_tells_of_data_needs_it(path):
 
 
 def test_every_answer_has_the_headers_for_browsers_and_is_counted_once():
-    for options, status, name in (({"host": "localhost"}, 200, "/v1/test"), ({"host": "x"}, 403, "other"),
-                                  ({"host": "localhost", "full": True}, 503, "other")):
+    for options, status, name in (
+        ({"host": "localhost"}, 200, "/v1/test"),
+        ({"host": "x"}, 403, "other"),
+        ({"host": "localhost", "full": True}, 503, "other"),
+    ):
         found, headers, _, counted = asked(**options)
         assert found == status
-        assert headers[-len(HEADERS):] == list(HEADERS)
+        assert headers[-len(HEADERS) :] == list(HEADERS)
         assert counted == {(name, str(status))}
 
 
 def test_what_is_no_request_goes_through_and_a_client_that_is_gone_is_counted():
-    seen, numbers = [], Numbers(SimpleNamespace(loaded={}, errors={}), SimpleNamespace(num_busy=0, capacity=1))
+    seen, numbers = (
+        [],
+        Numbers(SimpleNamespace(loaded={}, errors={}), SimpleNamespace(num_busy=0, capacity=1)),
+    )
 
     async def app(scope, receive, send):
         if scope["type"] == "http":
@@ -130,7 +187,13 @@ def test_what_is_no_request_goes_through_and_a_client_that_is_gone_is_counted():
 
 
 def test_names_and_tokens_are_read_from_headers():
-    for host, name in (("a:1", "a"), ("[::1]:80", "::1"), ("[fe80::1]", "fe80::1"), (" A ", "a"), ("", "")):
+    for host, name in (
+        ("a:1", "a"),
+        ("[::1]:80", "::1"),
+        ("[fe80::1]", "fe80::1"),
+        (" A ", "a"),
+        ("", ""),
+    ):
         assert host_name(host) == name
     assert same_token("BEARER \u00fc", "\u00fc")
     assert not same_token("Bearer secret2", "secret")

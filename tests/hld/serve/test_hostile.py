@@ -1,4 +1,5 @@
 """Requests that mean no good: none ends the process, none gets more than its share, and others are still served."""
+
 import random
 import socket
 import statistics
@@ -23,8 +24,12 @@ def attack(shop, number, seed, make=hostile):
     Returns the beginnings of the answers, the seconds that the one client waited each time, and the metrics.
     """
     forms = {name: (body, kind) for name, (body, kind) in bodies(shop["calm"][:60]).items()}
-    forms["zstd"] = arrow(shop["calm"][:60], options=__import__("pyarrow").ipc.IpcWriteOptions(compression="zstd")), \
-        "application/vnd.apache.arrow.stream"
+    forms["zstd"] = (
+        arrow(
+            shop["calm"][:60], options=__import__("pyarrow").ipc.IpcWriteOptions(compression="zstd")
+        ),
+        "application/vnd.apache.arrow.stream",
+    )
     statuses, seconds, done = [], [], threading.Event()
     good = csv_bytes(shop["calm"])
     with served({"orders": shop["orders"]}, limits=LIMITS) as (address, _):
@@ -34,7 +39,13 @@ def attack(shop, number, seed, make=hostile):
         def send(own):
             chance = random.Random(own)
             for _ in range(number // 4):
-                statuses.append(raw(address, make(chance, forms), close=make is hostile and chance.random() < 0.3)[:12])
+                statuses.append(
+                    raw(
+                        address,
+                        make(chance, forms),
+                        close=make is hostile and chance.random() < 0.3,
+                    )[:12]
+                )
 
         def ask():
             while not done.is_set():
@@ -82,8 +93,10 @@ def test_ten_thousand_hostile_requests(shop):
     good = csv_bytes(shop["calm"])
     statuses, usual, _ = attack(shop, 800, 100, lambda chance, forms: request(good, "text/csv"))
     assert set(statuses) == {b"HTTP/1.1 200"}
-    quantiles = {name: np.quantile(seconds, (0.5, 0.99)).round(4).tolist()
-                 for name, seconds in (("attacked", attacked), ("usual", usual))}
+    quantiles = {
+        name: np.quantile(seconds, (0.5, 0.99)).round(4).tolist()
+        for name, seconds in (("attacked", attacked), ("usual", usual))
+    }
     print(quantiles)
     assert quantiles["attacked"][1] <= 2 * quantiles["usual"][1], quantiles
 
@@ -95,7 +108,7 @@ def test_slow_clients_are_hung_up_on_and_delay_nobody(shop):
         answers = {}
 
         def slow(name, data, letters):
-            host, port = address[len("http://"):].strip("/").split(":")
+            host, port = address[len("http://") :].strip("/").split(":")
             start = time.perf_counter()
             with socket.create_connection((host, int(port)), timeout=20) as line:
                 try:
@@ -109,10 +122,16 @@ def test_slow_clients_are_hung_up_on_and_delay_nobody(shop):
             answers[name] = answer[:12], time.perf_counter() - start
 
         whole = request(body, "text/csv")
-        cases = {"head": (whole[:30], []), "body": (whole[:-50], []), "nothing": (b"", []),
-                 "letters": (b"", [bytes([one]) for one in whole[:60]]),
-                 "letters of a body": (whole[:-60], [bytes([one]) for one in whole[-60:]])}
-        threads = [threading.Thread(target=slow, args=(name, *case)) for name, case in cases.items()]
+        cases = {
+            "head": (whole[:30], []),
+            "body": (whole[:-50], []),
+            "nothing": (b"", []),
+            "letters": (b"", [bytes([one]) for one in whole[:60]]),
+            "letters of a body": (whole[:-60], [bytes([one]) for one in whole[-60:]]),
+        }
+        threads = [
+            threading.Thread(target=slow, args=(name, *case)) for name, case in cases.items()
+        ]
         for thread in threads:
             thread.start()
         client = Client(address)
@@ -124,13 +143,16 @@ def test_slow_clients_are_hung_up_on_and_delay_nobody(shop):
         assert service.bodies.held == 0
     for name, (answer, seconds) in answers.items():
         # who goes on talking is hung up on before the answer is read
-        assert answer == b"HTTP/1.1 408" if name == "body" else answer in (b"", b"HTTP/1.1 408"), name
+        assert answer == b"HTTP/1.1 408" if name == "body" else answer in (b"", b"HTTP/1.1 408"), (
+            name
+        )
         assert seconds < 15, name
 
 
 def test_no_path_of_a_request_is_opened(shop, monkeypatch, tmp_path):
     """Names of files in every part of a request: nothing is opened while it is answered."""
     import sys
+
     secret = tmp_path / "secret.csv"
     secret.write_text("colour,visits,income\nred,1,2.0\n")
     opened = []
@@ -138,10 +160,15 @@ def test_no_path_of_a_request_is_opened(shop, monkeypatch, tmp_path):
         client = Client(address)
         client.json("POST", "/v1/test", csv_bytes(shop["calm"]), "text/csv")
         watching = [True]
-        sys.addaudithook(lambda event, args: opened.append(args[0]) if event == "open" and watching[0] else None)
+        sys.addaudithook(
+            lambda event, args: opened.append(args[0]) if event == "open" and watching[0] else None
+        )
         name = str(secret).encode()
-        for body, kind in ((name, "text/csv"), (b'{"rows": "%s"}' % name, "application/json"),
-                           (name, "application/vnd.apache.parquet")):
+        for body, kind in (
+            (name, "text/csv"),
+            (b'{"rows": "%s"}' % name, "application/json"),
+            (name, "application/vnd.apache.parquet"),
+        ):
             assert client.json("POST", "/v1/test", body, kind)[0] == 400
         assert client.json("GET", f"/..%2f..{secret}")[0] == 404
         assert client.json("GET", "/v1/report", id=str(secret))[0] == 404

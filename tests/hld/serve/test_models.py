@@ -1,4 +1,5 @@
 """Models of a service: replaced when their files change, kept when these cannot be read, each with one monitor."""
+
 import gc
 import os
 import shutil
@@ -84,9 +85,14 @@ def tables():
     size, kind = rng.normal(size=300).round(2), rng.integers(0, 3, 300)
     when = pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, 90 * 24, 300), "h")
     parts = hld.TableSchema(hld.calendar_columns("when"))
-    return {"left out": (pd.DataFrame({"id": [f"id {i}" for i in range(300)], "size": size, "kind": kind}), None),
-            "parts of dates": (pd.DataFrame({"when": when, "kind": kind}), parts),
-            "array": (np.column_stack([np.arange(300), kind, kind % 2]), None)}
+    return {
+        "left out": (
+            pd.DataFrame({"id": [f"id {i}" for i in range(300)], "size": size, "kind": kind}),
+            None,
+        ),
+        "parts of dates": (pd.DataFrame({"when": when, "kind": kind}), parts),
+        "array": (np.column_stack([np.arange(300), kind, kind % 2]), None),
+    }
 
 
 @pytest.mark.parametrize("name", ["left out", "parts of dates", "array"])
@@ -101,8 +107,12 @@ def test_models_with_columns_that_are_left_out_or_derived_are_served(tmp_path, n
     assert (quality.absent, quality.extra, quality.num_rows) == ((), (), 50)
     models = Models({"m": tmp_path / "m.hld"})
     warm_up(models.loaded.values(), Limits())
-    body = pd.DataFrame(table).rename(columns=lambda name: f"x{name}" if isinstance(name, int) else name)[:40]
-    answer = test_table(models.loaded["m"], body.to_csv(index=False).encode(), "csv", 0.05, "verdict", Limits())
+    body = pd.DataFrame(table).rename(
+        columns=lambda name: f"x{name}" if isinstance(name, int) else name
+    )[:40]
+    answer = test_table(
+        models.loaded["m"], body.to_csv(index=False).encode(), "csv", 0.05, "verdict", Limits()
+    )
     assert (answer["num_samples"], answer["num_missing"]) == (40, 0)
     assert answer["pvalue"] == detector.test(table[:40]).pvalue
 
@@ -115,24 +125,40 @@ def test_results_are_found_by_their_ids_and_the_oldest_is_forgotten():
     assert results.find(None) == MOST_RESULTS + 1
 
 
-@pytest.mark.parametrize(("arguments", "found"), [
-    (["models/orders.hld", "eu=a/b.hld"], {"orders": "models/orders.hld", "eu": "a/b.hld"}),
-    (["orders.hld"], {"orders": "orders.hld"}),
-    (["a=b=c.hld"], {"a": "b=c.hld"}), (["v1.2/x-y_z.hld"], {"x-y_z": "v1.2/x-y_z.hld"}), ([], {})])
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (["models/orders.hld", "eu=a/b.hld"], {"orders": "models/orders.hld", "eu": "a/b.hld"}),
+        (["orders.hld"], {"orders": "orders.hld"}),
+        (["a=b=c.hld"], {"a": "b=c.hld"}),
+        (["v1.2/x-y_z.hld"], {"x-y_z": "v1.2/x-y_z.hld"}),
+        ([], {}),
+    ],
+)
 def test_names_are_given_or_those_of_the_files(arguments, found):
     assert model_paths(arguments) == found
 
 
-@pytest.mark.parametrize(("arguments", "words"), [
-    (["a/x.hld", "b/x.hld"], "the name 'x' twice"), (["x=a", "x=b"], "the name 'x' twice"),
-    (["x="], "'x=' without a file"), (["a/x y.hld"], "has the name 'x y', expected letters"),
-    (["=x.hld"], r"give one as NAME=x\.hld$"), (["a/=b.hld"], "has the name '=b', expected letters"),
-    ([""], "has the name ''"), (["x" * 65 + ".hld"], "expected letters")])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["a/x.hld", "b/x.hld"], "the name 'x' twice"),
+        (["x=a", "x=b"], "the name 'x' twice"),
+        (["x="], "'x=' without a file"),
+        (["a/x y.hld"], "has the name 'x y', expected letters"),
+        (["=x.hld"], r"give one as NAME=x\.hld$"),
+        (["a/=b.hld"], "has the name '=b', expected letters"),
+        ([""], "has the name ''"),
+        (["x" * 65 + ".hld"], "expected letters"),
+    ],
+)
 def test_names_that_cannot_be_are_refused(arguments, words):
     with pytest.raises(ValueError, match=words):
         model_paths(arguments)
 
 
 def test_a_state_needs_a_folder(shop, tmp_path):
-    with pytest.raises(ValueError, match=r"`state` '.*nothing' is not a folder, expected one that can be written"):
+    with pytest.raises(
+        ValueError, match=r"`state` '.*nothing' is not a folder, expected one that can be written"
+    ):
         Models({"orders": shop["orders"]}, tmp_path / "nothing")

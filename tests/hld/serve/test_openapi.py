@@ -1,4 +1,5 @@
 """The description of the endpoints: complete, valid, and kept by the answers."""
+
 import json
 
 import pytest
@@ -15,8 +16,9 @@ from hld.serve.request.tables import FORMS
 def test_the_description_has_every_endpoint_and_is_of_openapi(client):
     document = client.json("GET", "/openapi.json")[1]
     assert document == json.loads(json.dumps(description(Limits())))
-    assert {(path, method) for path, methods in document["paths"].items() for method in methods} == {
-        (one.path, one.method.lower()) for one in ENDPOINTS}
+    assert {
+        (path, method) for path, methods in document["paths"].items() for method in methods
+    } == {(one.path, one.method.lower()) for one in ENDPOINTS}
     names = set(document["components"]["schemas"])
     text = json.dumps(document)
     assert all(f'"#/components/schemas/{name}"' in text for name in names)
@@ -28,14 +30,23 @@ def test_answers_are_of_the_described_schemas(client, shop):
     jsonschema = pytest.importorskip("jsonschema")
     document = client.json("GET", "/openapi.json")[1]
     table = csv_bytes(shop["moved"]), "text/csv"
-    for path, method, arguments in (("/v1/test", "post", table), ("/v1/observe", "post", table),
-                                    ("/v1/model", "get", ()), ("/v1/monitor", "get", ()), ("/v1/reset", "post", ())):
+    for path, method, arguments in (
+        ("/v1/test", "post", table),
+        ("/v1/observe", "post", table),
+        ("/v1/model", "get", ()),
+        ("/v1/monitor", "get", ()),
+        ("/v1/reset", "post", ()),
+    ):
         answers = document["paths"][path][method]["responses"]
         schema = answers["200"]["content"]["application/json"]["schema"]
-        jsonschema.validate(client.json(method.upper(), path, *arguments)[1],
-                            {**schema, "components": document["components"]})
+        jsonschema.validate(
+            client.json(method.upper(), path, *arguments)[1],
+            {**schema, "components": document["components"]},
+        )
         refused = client.json(method.upper(), path, *arguments, nonsense=1)[1]
-        jsonschema.validate(refused, {"$ref": "#/components/schemas/Error", "components": document["components"]})
+        jsonschema.validate(
+            refused, {"$ref": "#/components/schemas/Error", "components": document["components"]}
+        )
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda one: one.path)
@@ -44,11 +55,19 @@ def test_an_endpoint_is_described_as_it_is(endpoint):
     assert callable(getattr(Service, endpoint.handler))
     found = description(Limits(), 0.01)["paths"][endpoint.path][endpoint.method.lower()]
     assert [one["name"] for one in found["parameters"]] == list(endpoint.parameters)
-    assert {one["name"]: one["schema"].get("default") for one in found["parameters"]}.get("alpha") in (None, 0.01)
+    assert {one["name"]: one["schema"].get("default") for one in found["parameters"]}.get(
+        "alpha"
+    ) in (None, 0.01)
     bodies = {"table": set(FORMS), "summary": set(SUMMARY_FORMS), None: set()}[endpoint.body]
     assert set(found.get("requestBody", {"content": {}})["content"]) == bodies
     assert ("requestBody" in found) == (endpoint.method == "POST" and endpoint.body is not None)
-    statuses = {"200", "403", "503", *map(str, endpoint.refusals), *([] if endpoint.path in OPEN else ["401"])}
+    statuses = {
+        "200",
+        "403",
+        "503",
+        *map(str, endpoint.refusals),
+        *([] if endpoint.path in OPEN else ["401"]),
+    }
     assert set(found["responses"]) == statuses
     assert ("security" in found) == (endpoint.path not in OPEN)
     (media,) = found["responses"]["200"]["content"]

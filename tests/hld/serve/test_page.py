@@ -1,4 +1,5 @@
 """The page in a real browser: a batch is pasted with the keyboard alone, the verdict is spoken, the picture moves."""
+
 import re
 
 import pytest
@@ -37,7 +38,10 @@ def tab_to(page, name):
 
 
 def test_a_person_with_a_keyboard_and_a_screen_reader(shop, tmp_path):
-    with served({"orders": shop["orders"], "other": shop["other"]}) as (address, _), browser(tmp_path) as page:
+    with (
+        served({"orders": shop["orders"], "other": shop["other"]}) as (address, _),
+        browser(tmp_path) as page,
+    ):
         page.open(address)
         page.until("document.querySelectorAll('#model option').length === 2")
         tab_to(page, "text")
@@ -49,12 +53,25 @@ def test_a_person_with_a_keyboard_and_a_screen_reader(shop, tmp_path):
         assert ("heading", "Shift found") in spoken
         assert page.run("document.activeElement.className") == "verdict shift"
         assert ("rowheader", "income") in spoken
-        assert any(role in ("image", "img") and name.startswith("expected: <b>blue ") for role, name in spoken)
-        assert {"textbox", "button", "combobox", "rowheader", "columnheader", "main"} <= {role for role, _ in spoken}
-        assert all(name for role, name in spoken if role in ("textbox", "button", "combobox", "spinbutton", "image"))
-        assert page.run("document.querySelectorAll('td b, th b').length") == 0  # a level is text, whatever it says
+        assert any(
+            role in ("image", "img") and name.startswith("expected: <b>blue ")
+            for role, name in spoken
+        )
+        assert {"textbox", "button", "combobox", "rowheader", "columnheader", "main"} <= {
+            role for role, _ in spoken
+        }
+        assert all(
+            name
+            for role, name in spoken
+            if role in ("textbox", "button", "combobox", "spinbutton", "image")
+        )
+        assert (
+            page.run("document.querySelectorAll('td b, th b').length") == 0
+        )  # a level is text, whatever it says
         # the report, in its frame
-        page.run("[...document.querySelectorAll('button')].find(b => b.textContent === 'Show the report').click()")
+        page.run(
+            "[...document.querySelectorAll('button')].find(b => b.textContent === 'Show the report').click()"
+        )
         page.until("document.querySelector('iframe')")
         assert "Shift found" in page.run("document.querySelector('iframe').srcdoc")
         # what is wrong is said
@@ -70,15 +87,25 @@ def test_a_person_with_a_keyboard_and_a_screen_reader(shop, tmp_path):
 
 
 def test_the_picture_follows_the_monitor_and_the_model_may_be_changed(shop, tmp_path):
-    with served({"orders": shop["orders"], "other": shop["other"]}) as (address, _), browser(tmp_path) as page:
+    with (
+        served({"orders": shop["orders"], "other": shop["other"]}) as (address, _),
+        browser(tmp_path) as page,
+    ):
         client = Client(address)
         page.open(address)
         page.until("document.getElementById('state').textContent.startsWith('No rows')")
         client.json("POST", "/v1/observe", csv_bytes(shop["moved"]), "text/csv", model="orders")
         page.until("document.getElementById('state').textContent.startsWith('Alarm at row')")
-        assert page.run("document.querySelector('#picture polyline').getAttribute('points').split(' ').length") == 2
-        page.run("document.getElementById('model').value = 'other'; "
-                 "document.getElementById('model').dispatchEvent(new Event('change'))")
+        assert (
+            page.run(
+                "document.querySelector('#picture polyline').getAttribute('points').split(' ').length"
+            )
+            == 2
+        )
+        page.run(
+            "document.getElementById('model').value = 'other'; "
+            "document.getElementById('model').dispatchEvent(new Event('change'))"
+        )
         page.until("document.getElementById('state').textContent.startsWith('No rows')")
         page.run("document.getElementById('pause').click()")
         assert page.run("document.getElementById('pause').getAttribute('aria-pressed')") == "true"
@@ -87,7 +114,10 @@ def test_the_picture_follows_the_monitor_and_the_model_may_be_changed(shop, tmp_
 
 @pytest.mark.parametrize(("width", "dark"), [(500, False), (1280, True)])
 def test_the_page_fits_and_can_be_read(shop, tmp_path, width, dark):
-    service, screen = served({"orders": shop["orders"]}, token=TOKEN), browser(tmp_path, width=width, dark=dark)
+    service, screen = (
+        served({"orders": shop["orders"]}, token=TOKEN),
+        browser(tmp_path, width=width, dark=dark),
+    )
     with service as (address, _), screen as page:
         page.open(address)
         page.until("!document.getElementById('access').hidden")  # the service asks for its token
@@ -95,7 +125,9 @@ def test_the_page_fits_and_can_be_read(shop, tmp_path, width, dark):
         page.write(TOKEN)
         page.press("Enter")
         page.until("document.querySelectorAll('#model option').length === 1")
-        page.run(f"document.getElementById('text').value = {csv_bytes(shop['calm'][:50]).decode()!r}")
+        page.run(
+            f"document.getElementById('text').value = {csv_bytes(shop['calm'][:50]).decode()!r}"
+        )
         page.run("document.getElementById('go').click()")
         page.until("document.querySelector('.verdict')")
         assert page.run(PROBE) == {"wide": False, "poor": []}
@@ -107,7 +139,13 @@ def test_the_page_fits_and_can_be_read(shop, tmp_path, width, dark):
 def test_the_page_fits_a_telephone(shop, tmp_path, width):
     """No window of the browser is so narrow, a screen may be."""
     with served({"orders": shop["orders"]}, token=TOKEN) as (address, _), browser(tmp_path) as page:
-        page.send("Emulation.setDeviceMetricsOverride", width=width, height=700, deviceScaleFactor=1, mobile=False)
+        page.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=700,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
         page.open(address)
         page.until("!document.getElementById('access').hidden")
         assert page.run(PROBE) == {"wide": False, "poor": []}
@@ -115,7 +153,9 @@ def test_the_page_fits_a_telephone(shop, tmp_path, width):
         page.write(TOKEN)
         page.press("Enter")
         page.until("document.querySelectorAll('#model option').length === 1")
-        page.run(f"document.getElementById('text').value = {csv_bytes(shop['moved'][:50]).decode()!r}")
+        page.run(
+            f"document.getElementById('text').value = {csv_bytes(shop['moved'][:50]).decode()!r}"
+        )
         page.run("document.getElementById('go').click()")
         page.until("document.querySelector('.verdict')")
         assert page.run(PROBE) == {"wide": False, "poor": []}
@@ -123,8 +163,10 @@ def test_the_page_fits_a_telephone(shop, tmp_path, width):
 
 def test_numbers_beside_the_picture_do_not_overlap(shop, tmp_path):
     """After strong evidence the lowest value and zero are at the same height."""
-    above = ("[...document.querySelectorAll('#picture .axis')].filter(t => t.getAttribute('x') === '42')"
-             ".map(t => t.getBoundingClientRect()).map(r => [r.top, r.bottom]).sort((a, b) => a[0] - b[0])")
+    above = (
+        "[...document.querySelectorAll('#picture .axis')].filter(t => t.getAttribute('x') === '42')"
+        ".map(t => t.getBoundingClientRect()).map(r => [r.top, r.bottom]).sort((a, b) => a[0] - b[0])"
+    )
     with served({"orders": shop["orders"]}) as (address, _), browser(tmp_path) as page:
         client = Client(address)
         page.open(address)
@@ -144,9 +186,13 @@ def test_no_other_script_runs(shop, tmp_path):
     with served({"orders": shop["orders"]}) as (address, _), browser(tmp_path) as one:
         one.open(address)
         one.until("document.querySelectorAll('#model option').length === 1")
-        one.run("(() => { const s = document.createElement('script'); s.textContent = 'window.evil = 1'; "
-                "document.body.append(s); })()")
-        one.run("(() => { const i = new Image(); i.src = 'http://127.0.0.1:9/x'; document.body.append(i); })()")
+        one.run(
+            "(() => { const s = document.createElement('script'); s.textContent = 'window.evil = 1'; "
+            "document.body.append(s); })()"
+        )
+        one.run(
+            "(() => { const i = new Image(); i.src = 'http://127.0.0.1:9/x'; document.body.append(i); })()"
+        )
         assert one.run("window.evil === undefined")
         assert sum("Content Security Policy" in str(entry) for entry in one.complaints()) >= 2
 
@@ -157,8 +203,24 @@ def test_numbers_are_shown_as_they_are(shop, tmp_path):
         one.open(address)
         one.until("document.querySelectorAll('#model option').length === 1")
         assert one.run("[0, 1e-4, .05, .1, .12345, .5, .9996, 1].map(percent)") == [
-            "0 %", "0.01 %", "5 %", "10 %", "12.3 %", "50 %", "100 %", "100 %"]
+            "0 %",
+            "0.01 %",
+            "5 %",
+            "10 %",
+            "12.3 %",
+            "50 %",
+            "100 %",
+            "100 %",
+        ]
         assert one.run("[0, 3.21e-7, .05, 1].map(small)") == ["0", "3.2e-7", "0.050", "1.0"]
-        assert one.run("[0, .0123, 1.5, 10, 123.4].map(x => digits(x, 2))") == ["0", "0.012", "1.5", "10", "120"]
+        assert one.run("[0, .0123, 1.5, 10, 123.4].map(x => digits(x, 2))") == [
+            "0",
+            "0.012",
+            "1.5",
+            "10",
+            "120",
+        ]
         assert one.run("document.getElementById('alpha').value") == "0.2"
-        assert not one.run("document.getElementById('file').accept.includes('feather')")  # mostly compressed, refused
+        assert not one.run(
+            "document.getElementById('file').accept.includes('feather')"
+        )  # mostly compressed, refused

@@ -1,4 +1,5 @@
 """Threads that compute for requests: no more than allowed at a time, and none is waited for too long."""
+
 import asyncio
 import json
 import threading
@@ -76,7 +77,9 @@ def test_no_more_run_and_wait_than_allowed():
         tasks = [asyncio.create_task(pool.run(work, i)) for i in range(3)]  # two run, one waits
         await until(lambda: len(begun) == 2)
         for _ in range(2):
-            with pytest.raises(Refusal, match="all 2 threads are busy and 1 requests wait: try again") as refused:
+            with pytest.raises(
+                Refusal, match="all 2 threads are busy and 1 requests wait: try again"
+            ) as refused:
                 await pool.run(work, 9)
         assert (refused.value.status, refused.value.headers) == (503, {"Retry-After": "1"})
         assert (begun, pool.num_busy) == ([0, 1], 3)
@@ -93,7 +96,9 @@ def test_a_request_out_of_time_is_answered_and_its_thread_is_busy_until_it_is_do
     async def scenario(pool):
         go_on = threading.Event()
         try:
-            with pytest.raises(Refusal, match=r"the request took longer than 0.05 s: send fewer rows") as refused:
+            with pytest.raises(
+                Refusal, match=r"the request took longer than 0.05 s: send fewer rows"
+            ) as refused:
                 await pool.run(go_on.wait, 30)
             assert (refused.value.status, refused.value.field, pool.num_busy) == (504, "service", 1)
             for _ in range(2):  # what has waited for too long makes room for others

@@ -1,4 +1,5 @@
 """Sockets of the service."""
+
 import socket
 
 import pytest
@@ -10,7 +11,10 @@ from hld.serve.server import opened_socket
 
 def test_answers_are_sent_at_once():
     """Without TCP_NODELAY the second piece of an answer waits 40 ms for the client to confirm the first."""
-    with opened_socket("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+    with (
+        opened_socket("127.0.0.1", 0) as listening,
+        socket.create_connection(listening.getsockname()),
+    ):
         connection, _ = listening.accept()
         with connection:
             assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -1,4 +1,5 @@
 """Clients that do not read: cut off in time, with one line in the log, and counted; those that read slowly are not."""
+
 import contextlib
 import socket
 import sys
@@ -17,7 +18,10 @@ ASKED = 400  # pages, more than the buffers of the system hold
 
 
 def test_a_client_that_does_not_read_is_cut_off_and_counted(shop, caplog):
-    with served({"orders": shop["orders"]}, limits=LIMITS) as (address, service), socket.socket() as line:
+    with (
+        served({"orders": shop["orders"]}, limits=LIMITS) as (address, service),
+        socket.socket() as line,
+    ):
         client = Client(address)
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         line.connect((client.host, client.port))
@@ -26,9 +30,12 @@ def test_a_client_that_does_not_read_is_cut_off_and_counted(shop, caplog):
             wait_until(lambda: "less than" in caplog.text, 20)
             time.sleep(0.3)
         client.close()
-        asked = service.numbers.registry.get_sample_value("hld_requests_total", {"endpoint": "/", "status": "200"})
+        asked = service.numbers.registry.get_sample_value(
+            "hld_requests_total", {"endpoint": "/", "status": "200"}
+        )
     assert [record.getMessage() for record in caplog.records] == [
-        f"a client read less than {LEAST_READ} bytes of its answers in 0.5 s: its connection is closed"]
+        f"a client read less than {LEAST_READ} bytes of its answers in 0.5 s: its connection is closed"
+    ]
     assert 10 < asked < ASKED  # the one that could not be sent among them, and none after it
 
 
@@ -55,25 +62,34 @@ def test_a_client_that_leaves_the_last_bytes_unread_is_cut_off_too(shop, caplog,
             assert made[0].flow.write_paused is False
             wait_until(lambda: made[0] not in made[0].connections, 10)
     assert [record.getMessage() for record in caplog.records] == [
-        f"a client read less than {LEAST_READ} bytes of its answers in 0.5 s: its connection is closed"]
+        f"a client read less than {LEAST_READ} bytes of its answers in 0.5 s: its connection is closed"
+    ]
 
 
 @pytest.mark.parametrize(("method", "status"), [("POST", 404), ("GET", 200)])
-def test_the_rest_of_a_body_that_is_answered_already_is_waited_for_no_longer_than_a_head(shop, method, status):
+def test_the_rest_of_a_body_that_is_answered_already_is_waited_for_no_longer_than_a_head(
+    shop, method, status
+):
     """One more byte of it had stopped all clocks: the connection had stayed open for ever."""
     path = "/healthz" if status == 200 else "/nothing"
     with served({"orders": shop["orders"]}, limits=LIMITS) as (address, _):
         client = Client(address)
         with socket.create_connection((client.host, client.port), 5) as line:
-            line.sendall(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nx".encode())
+            line.sendall(
+                f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nx".encode()
+            )
             answer = b""
             while not answer.endswith(b"}"):
                 answer += line.recv(4096)
             assert answer.startswith(f"HTTP/1.1 {status} ".encode())
             line.sendall(b"x")
             assert line.recv(1) == b""  # closed; nothing in five seconds is an error
-        with socket.create_connection((client.host, client.port), 5) as line:  # who sends it may go on
-            line.sendall(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nx".encode())
+        with socket.create_connection(
+            (client.host, client.port), 5
+        ) as line:  # who sends it may go on
+            line.sendall(
+                f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nx".encode()
+            )
             assert line.recv(4096).startswith(f"HTTP/1.1 {status} ".encode())
             line.sendall(b"xGET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             answer = b""
@@ -106,11 +122,13 @@ def test_a_client_that_reads_enough_is_waited_for(read, is_aborted):
     timers = []
     protocol = object.__new__(timed_protocol(3.0))
     protocol.transport = Line()
-    protocol.loop = type("Loop", (), {"call_later": staticmethod(lambda *timer: timers.append(timer))})
+    protocol.loop = type(
+        "Loop", (), {"call_later": staticmethod(lambda *timer: timers.append(timer))}
+    )
     protocol._stop_looking = lambda: None
     protocol._look_later()
     for _ in range(3):
-        (seconds, look, waiting), = timers
+        ((seconds, look, waiting),) = timers
         assert seconds == 3.0
         timers.clear()
         protocol.transport.waiting -= read
@@ -120,27 +138,34 @@ def test_a_client_that_reads_enough_is_waited_for(read, is_aborted):
     assert protocol.transport.is_aborted == is_aborted
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not say how much it holds")
-@pytest.mark.parametrize(("read", "is_aborted"), [(2 ** 20, False), (0, True)])
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="elsewhere the system does not say how much it holds"
+)
+@pytest.mark.parametrize(("read", "is_aborted"), [(2**20, False), (0, True)])
 def test_what_a_client_takes_from_the_system_counts(read, is_aborted):
     """Where the system holds megabytes, a third of these must go before it takes more from the transport."""
     timers = []
     protocol = object.__new__(timed_protocol(3.0))
-    protocol.loop = type("Loop", (), {"call_later": staticmethod(lambda *timer: timers.append(timer))})
+    protocol.loop = type(
+        "Loop", (), {"call_later": staticmethod(lambda *timer: timers.append(timer))}
+    )
     protocol._stop_looking = lambda: None
-    with socket.create_server(("127.0.0.1", 0)) as listening, socket.create_connection(
-            listening.getsockname()) as client, listening.accept()[0] as line:
-        line.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 ** 22)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listening,
+        socket.create_connection(listening.getsockname()) as client,
+        listening.accept()[0] as line,
+    ):
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2**22)
         line.setblocking(False)
         protocol.transport = Line(line)
         with contextlib.suppress(BlockingIOError):
             while True:
-                line.send(bytes(2 ** 16))
+                line.send(bytes(2**16))
         time.sleep(0.2)  # in which the other side confirms what it holds
         protocol._look_later()
-        (_, look, waiting), = timers
+        ((_, look, waiting),) = timers
         while read > 0:
-            read -= (num := len(client.recv(2 ** 16)))
+            read -= (num := len(client.recv(2**16)))
             assert num > 0
             time.sleep(0.005)
         if not is_aborted:

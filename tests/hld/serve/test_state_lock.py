@@ -1,4 +1,5 @@
 """One service for the states of a model: a second one is refused as long as the first lives, and no longer."""
+
 import errno
 import os
 
@@ -21,8 +22,11 @@ def test_a_second_one_is_refused_until_the_first_is_closed(tmp_path, monkeypatch
     with monkeypatch.context() as changed:
         if not has_flock:
             changed.setattr(state_lock.pathlib.Path, "unlink", in_use)
-        with pytest.raises(ValueError, match=f"`state` .* is used for the model 'orders' by another service "
-                                             f"\\(process {os.getpid()} on .*\\): stop that one first"):
+        with pytest.raises(
+            ValueError,
+            match=f"`state` .* is used for the model 'orders' by another service "
+            f"\\(process {os.getpid()} on .*\\): stop that one first",
+        ):
             StateLock(tmp_path, "orders")
     StateLock(tmp_path, "other").close()
     first.close()
@@ -31,7 +35,9 @@ def test_a_second_one_is_refused_until_the_first_is_closed(tmp_path, monkeypatch
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path):
-    with pytest.raises(ValueError, match=r"`state` .*nowhere.* cannot be written .*, expected a folder"):
+    with pytest.raises(
+        ValueError, match=r"`state` .*nowhere.* cannot be written .*, expected a folder"
+    ):
         StateLock(tmp_path / "nowhere", "orders")
 
 
@@ -49,6 +55,8 @@ def test_models_hold_their_states_until_they_are_closed(shop, tmp_path):
     models = Models({"orders": shop["orders"]}, tmp_path)
     with pytest.raises(ValueError, match="is used for the model 'orders' by another service"):
         Models({"other": shop["other"], "orders": shop["orders"]}, tmp_path)
-    Models({"other": shop["other"]}, tmp_path).close()  # what was refused let go of its own, and another name is free
+    Models(
+        {"other": shop["other"]}, tmp_path
+    ).close()  # what was refused let go of its own, and another name is free
     models.close()
     Models({"orders": shop["orders"]}, tmp_path).close()

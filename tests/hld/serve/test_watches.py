@@ -1,4 +1,5 @@
 """Monitors that survive a kill: rows count once, what could not be written is not taken, the history stays short."""
+
 import numpy as np
 import pytest
 
@@ -22,7 +23,9 @@ def test_a_reset_that_cannot_be_written_forgets_nothing(shop, tmp_path, monkeypa
     test = hld.load(shop["orders"]).test_
     watch = Watch("orders", "0" * 64, test, tmp_path, 0.05, None)
     watch.observe([np.zeros((5, 3), dtype=int)])
-    monkeypatch.setattr(hld.Monitor, "save", lambda self, path: (_ for _ in ()).throw(OSError("disk full")))
+    monkeypatch.setattr(
+        hld.Monitor, "save", lambda self, path: (_ for _ in ()).throw(OSError("disk full"))
+    )
     with pytest.raises(OSError, match="disk full"):
         watch.reset(test)
     assert [point[0] for point in watch.history] == [0, 5]
@@ -34,12 +37,17 @@ def test_a_state_that_cannot_be_written_is_not_taken(shop, tmp_path, monkeypatch
     watch = Watch("orders", "0" * 64, test, tmp_path, 0.05, None)
     rows = np.zeros((5, 3), dtype=int)
     assert watch.observe([rows, rows]).num_rows == 10
-    monkeypatch.setattr(hld.Monitor, "save", lambda self, path: (_ for _ in ()).throw(OSError("disk full")))
+    monkeypatch.setattr(
+        hld.Monitor, "save", lambda self, path: (_ for _ in ()).throw(OSError("disk full"))
+    )
     with pytest.raises(OSError, match="disk full"):
         watch.observe([rows])
     assert (watch.monitor.num_rows, watch.last.num_rows) == (10, 10)
     monkeypatch.undo()
-    assert Watch("orders", "0" * 64, test, tmp_path, 0.05, None).observe([rows], after=10).num_rows == 15
+    assert (
+        Watch("orders", "0" * 64, test, tmp_path, 0.05, None).observe([rows], after=10).num_rows
+        == 15
+    )
     with pytest.raises(Refusal, match="have been counted"):
         watch.observe([rows], after=15)
     with pytest.raises(ValueError, match="which cannot change while it runs"):
@@ -76,7 +84,9 @@ def test_nobody_counts_rows_twice(coins):
     watch = Watch("coins", "0" * 64, test, None, 0.05, None)
     assert watch.observe([rows[:5]], after=0).num_rows == 5
     for after in (0, 4, 6):
-        with pytest.raises(Refusal, match=f"`after` is {after}, but the monitor has 5 rows") as refused:
+        with pytest.raises(
+            Refusal, match=f"`after` is {after}, but the monitor has 5 rows"
+        ) as refused:
             watch.observe([rows[:5]], after=after)
         assert (refused.value.status, refused.value.field) == (409, "after")
     assert watch.observe([rows[:5]], after=5).num_rows == 10
@@ -98,7 +108,11 @@ def test_versions_have_files_of_their_own_and_options_that_stay(coins, tmp_path)
     Watch("coins", "a" * 64, test, tmp_path, 0.05, 0.25).observe([rows[:5]])
     assert [path.name for path in tmp_path.iterdir()] == [f"coins-{'a' * 16}.monitor"]
     assert Watch("coins", "b" * 64, test, tmp_path, 0.05, 0.25).last.num_rows == 0
-    assert Watch("coins", "a" * 64, test, tmp_path, 0.05, None).last.num_rows == 5  # whatever margin it has
+    assert (
+        Watch("coins", "a" * 64, test, tmp_path, 0.05, None).last.num_rows == 5
+    )  # whatever margin it has
     for alpha, margin in ((0.01, 0.25), (0.05, 0.5)):
-        with pytest.raises(ValueError, match=r"has `alpha` 0.05 and `margin` 0.25, which cannot change"):
+        with pytest.raises(
+            ValueError, match=r"has `alpha` 0.05 and `margin` 0.25, which cannot change"
+        ):
             Watch("coins", "a" * 64, test, tmp_path, alpha, margin)

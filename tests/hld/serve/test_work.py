@@ -1,4 +1,5 @@
 """What the threads of a service do: the same as the library, in the form of an answer."""
+
 import json
 
 import numpy as np
@@ -25,13 +26,20 @@ def test_a_table_and_its_summary_have_the_verdict_of_the_library(model, shop, ba
     expected = model.detector.test(shop[batch], 0.02)
     answer = work.test_table(model, csv_bytes(shop[batch]), "csv", 0.02, "full", LIMITS)
     assert {name: answer[name] for name in expected.to_dict()} == plain_json(expected.to_dict())
-    assert (answer["model"], answer["digest"], answer["summary"]) == ("orders", model.digest, str(expected))
+    assert (answer["model"], answer["digest"], answer["summary"]) == (
+        "orders",
+        model.digest,
+        str(expected),
+    )
     brief = work.test_table(model, csv_bytes(shop[batch]), "csv", 0.02, "verdict", LIMITS)
     assert (brief["pvalue"], brief["summary"]) == (answer["pvalue"], repr(expected))
     assert not {"columns", "pairs", "data_quality"} & set(brief)
     body = model.detector.summarize(shop[batch]).to_bytes()
     of_summary = work.test_summary(model, body, "bytes", 0.02, "full")
-    assert of_summary["pvalue"] == model.detector.test(model.detector.summarize(shop[batch]), 0.02).pvalue
+    assert (
+        of_summary["pvalue"]
+        == model.detector.test(model.detector.summarize(shop[batch]), 0.02).pvalue
+    )
     assert json.loads(json.dumps(answer, allow_nan=False)) == answer
 
 
@@ -55,7 +63,9 @@ def test_reports_are_of_the_result_that_is_asked_for_and_the_last_ones_are_kept(
 def test_rows_are_encoded_and_observed_as_by_the_library(model, shop):
     frame = shop["calm"].rename(columns={"visits": "visit"})
     codes, differs = work.encode_table(model, csv_bytes(frame), "csv", LIMITS)
-    np.testing.assert_array_equal(np.concatenate(codes), model.detector.encoder_.encode_counting(frame)[0])
+    np.testing.assert_array_equal(
+        np.concatenate(codes), model.detector.encoder_.encode_counting(frame)[0]
+    )
     assert differs == {"absent": ["visits"], "extra": ["visit"]}
     answer = work.observe_rows(model, codes, differs, 0)
     assert (answer["num_rows"], answer["absent"], answer["num_missing"]) == (300, ["visits"], 300)
@@ -69,9 +79,13 @@ def test_a_model_is_described_with_what_is_wrong_with_its_file(model):
     found = work.describe_model(model, (None, "ValueError: damaged"))
     detector = model.detector
     assert [(one["name"], one["kind"], one["num_categories"]) for one in found["columns"]] == [
-        (one.name, one.kind, one.num_categories) for one in detector.encoder_.columns]
+        (one.name, one.kind, one.num_categories) for one in detector.encoder_.columns
+    ]
     assert (found["num_train"], found["num_nodes"], found["reload_error"]) == (
-        2000, len(detector.test_.nodes), "ValueError: damaged")
+        2000,
+        len(detector.test_.nodes),
+        "ValueError: damaged",
+    )
     assert found["log_likelihood"] == detector.history_[-1]
     assert work.describe_model(model, None)["reload_error"] is None
 

@@ -1,4 +1,5 @@
 """Distances of counts: their definition, their exact mean, and their p-values by law and by rank."""
+
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -24,8 +25,12 @@ def of_counts(counts):
 
 def known_by(profile):
     """All that distances ask of a detector whose reference is rows."""
-    return SimpleNamespace(test_=SimpleNamespace(reference="auto"), profile_=profile, tolerance=0.0,
-                           encoder_=SimpleNamespace(columns=[None] * len(profile.counts)))
+    return SimpleNamespace(
+        test_=SimpleNamespace(reference="auto"),
+        profile_=profile,
+        tolerance=0.0,
+        encoder_=SimpleNamespace(columns=[None] * len(profile.counts)),
+    )
 
 
 def table_of(n, seed):
@@ -33,8 +38,14 @@ def table_of(n, seed):
     rng = np.random.default_rng(seed)
     a = rng.integers(0, 3, n)
     many = rng.zipf(1.6, n) % 40
-    return pd.DataFrame({"a": a, "b": np.where(rng.random(n) < 0.7, a, rng.integers(0, 3, n)),
-                         "many": [f"m{k}" if k % 7 else None for k in many], "c": rng.random(n) < 0.2})
+    return pd.DataFrame(
+        {
+            "a": a,
+            "b": np.where(rng.random(n) < 0.7, a, rng.integers(0, 3, n)),
+            "many": [f"m{k}" if k % 7 else None for k in many],
+            "c": rng.random(n) < 0.2,
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +64,9 @@ def by_definition(reference, batch):
     total = 0.0
     for one, own in zip(reference, batch, strict=True):
         n, T = one.sum(), own.sum()
-        total += n * T / (n + T) * ((own / T - one / n) ** 2 / ((one + own) / (n + T) + FLOOR)).sum()
+        total += (
+            n * T / (n + T) * ((own / T - one / n) ** 2 / ((one + own) / (n + T) + FLOOR)).sum()
+        )
     return total
 
 
@@ -61,7 +74,9 @@ def test_distances_are_those_of_pooled_shares(detector):
     profile = counted(detector, table_of(200, 1)).profile
     singles, pairs = merged_counts(detector.encoder_.columns, detector.profile_)
     found = count_distances(detector, profile)
-    assert found[0].squared == pytest.approx(by_definition(singles, [one[:-1] for one in profile.counts]), rel=1e-12)
+    assert found[0].squared == pytest.approx(
+        by_definition(singles, [one[:-1] for one in profile.counts]), rel=1e-12
+    )
     assert found[1].squared == pytest.approx(by_definition(pairs, profile.pairs), rel=1e-12)
 
 
@@ -76,7 +91,9 @@ def test_the_mean_of_a_distance_is_exact_given_the_sums_of_both_tables(n, T, one
 
     possible = range(max(0, ones - n), min(ones, T) + 1)
     mean = sum(hypergeom.pmf(k, n + T, ones, T) * distance(k).squared for k in possible)
-    assert [distance(k).expected for k in possible] == pytest.approx([mean] * len(possible), rel=1e-12)
+    assert [distance(k).expected for k in possible] == pytest.approx(
+        [mean] * len(possible), rel=1e-12
+    )
 
 
 def test_a_larger_difference_has_a_smaller_p_value_and_none_has_one(detector):
@@ -98,22 +115,33 @@ def test_a_tolerated_distance_is_taken_off(detector):
     profile = counted(detector, table_of(300, 2).assign(a=0)).profile
     found = []
     for tolerance in (0.0, 0.2, 5.0):
-        other = SimpleNamespace(test_=detector.test_, profile_=detector.profile_, encoder_=detector.encoder_,
-                                tolerance=tolerance)
+        other = SimpleNamespace(
+            test_=detector.test_,
+            profile_=detector.profile_,
+            encoder_=detector.encoder_,
+            tolerance=tolerance,
+        )
         found.append(count_distances(other, profile)[0])
     assert found[0].squared == found[1].squared == found[2].squared
     assert found[0].pvalue < found[1].pvalue < found[2].pvalue == 1.0
 
 
 def test_few_rows_and_older_detectors_have_no_distances(detector):
-    few, many = (counted(detector, table_of(n, 4)).profile for n in (distances.LEAST_ROWS - 1, distances.LEAST_ROWS))
+    few, many = (
+        counted(detector, table_of(n, 4)).profile
+        for n in (distances.LEAST_ROWS - 1, distances.LEAST_ROWS)
+    )
     assert count_distances(detector, few) is None
     assert count_distances(detector, many) is not None
     assert count_distances(known_by(replace(detector.profile_, laws=None)), many) is None
 
 
 def test_shares_of_a_circuit_are_those_of_its_rows_as_a_database_counts_them(of_circuit):
-    circuit, columns, edges = of_circuit.circuit_, of_circuit.encoder_.columns, of_circuit.profile_.edges
+    circuit, columns, edges = (
+        of_circuit.circuit_,
+        of_circuit.encoder_.columns,
+        of_circuit.profile_.edges,
+    )
     singles = pcircuit.marginal_tables(circuit)
     pairs = list(pcircuit.pairwise_tables(circuit, [(int(u), int(v)) for u, v in edges]).values())
     found = merged_shares(columns, edges, singles, pairs)
@@ -121,24 +149,30 @@ def test_shares_of_a_circuit_are_those_of_its_rows_as_a_database_counts_them(of_
     for v, own in enumerate(found[0]):
         codes = np.zeros((len(singles[v]), len(columns)), dtype=int)
         codes[:, v] = np.arange(len(singles[v]))
-        np.testing.assert_allclose(own, np.bincount(merged_codes(columns, codes)[:, v], singles[v]), rtol=1e-12)
+        np.testing.assert_allclose(
+            own, np.bincount(merged_codes(columns, codes)[:, v], singles[v]), rtol=1e-12
+        )
     for (u, v), own in zip(edges.tolist(), found[1], strict=True):
         np.testing.assert_allclose(own.sum(axis=1), found[0][u], rtol=1e-9)
         np.testing.assert_allclose(own.sum(axis=0), found[0][v], rtol=1e-9)
 
 
-def test_batches_of_the_circuit_keep_the_level_by_rank_and_a_shift_has_the_least_p_value(of_circuit, monkeypatch):
-    monkeypatch.setattr(distances, "LAW_ROWS", 20)     # laws are not looked at
+def test_batches_of_the_circuit_keep_the_level_by_rank_and_a_shift_has_the_least_p_value(
+    of_circuit, monkeypatch
+):
+    monkeypatch.setattr(distances, "LAW_ROWS", 20)  # laws are not looked at
     trials, T, found = 30, 5, []
     rows = pcircuit.sample(of_circuit.circuit_, trials * T, rng=5)
     codes = merged_codes(of_circuit.encoder_.columns, rows).reshape(trials, T, -1)
     sizes = [len(one) for one in merged_counts(of_circuit.encoder_.columns, of_circuit.profile_)[0]]
     edges = of_circuit.profile_.edges
     for own in codes:
-        found.append([one.pvalue for one in count_distances(of_circuit, profile_of(own, sizes, edges))])
+        found.append(
+            [one.pvalue for one in count_distances(of_circuit, profile_of(own, sizes, edges))]
+        )
     for p in np.transpose(found):
         assert (p <= 0.2).sum() <= bounds.at_most(trials, 0.2)
-        np.testing.assert_allclose(p * 1000, np.round(p * 1000), atol=1e-6)     # ranks among 999
+        np.testing.assert_allclose(p * 1000, np.round(p * 1000), atol=1e-6)  # ranks among 999
     far = profile_of(np.zeros_like(codes[0]) + [size - 1 for size in sizes], sizes, edges)
     assert [one.pvalue for one in count_distances(of_circuit, far)] == [0.001, 0.001]
 
@@ -150,15 +184,25 @@ def test_law_and_ranks_agree_on_the_same_table(of_circuit, monkeypatch):
     for by_rank, by_law in zip(ranked, count_distances(of_circuit, profile), strict=True):
         assert by_rank[:2] == by_law[:2]
         larger = by_rank.pvalue * 1000 - 1
-        assert bounds.at_least(999, 0.8 * by_law.pvalue) <= larger <= bounds.at_most(999, min(1.2 * by_law.pvalue, 1))
+        assert (
+            bounds.at_least(999, 0.8 * by_law.pvalue)
+            <= larger
+            <= bounds.at_most(999, min(1.2 * by_law.pvalue, 1))
+        )
 
 
 def test_the_unit_of_the_kept_laws_does_not_matter(detector):
     """Their weights are scaled to the mean of the distance, which is exact."""
     profile = counted(detector, table_of(200, 1)).profile
     kept = detector.profile_
-    other = SimpleNamespace(test_=detector.test_, encoder_=detector.encoder_, tolerance=0.0,
-                            profile_=replace(kept, laws=kept.laws * [3.0, 9.0, 3.0, 9.0]))
-    for one, same in zip(count_distances(detector, profile), count_distances(other, profile), strict=True):
+    other = SimpleNamespace(
+        test_=detector.test_,
+        encoder_=detector.encoder_,
+        tolerance=0.0,
+        profile_=replace(kept, laws=kept.laws * [3.0, 9.0, 3.0, 9.0]),
+    )
+    for one, same in zip(
+        count_distances(detector, profile), count_distances(other, profile), strict=True
+    ):
         assert 0 < one.pvalue < 1
         assert same.pvalue == pytest.approx(one.pvalue, rel=1e-9)

@@ -1,4 +1,5 @@
 """A counted table judged: which tests apply, their parts of the level, and one p-value for all of them."""
+
 import copy
 from dataclasses import replace
 
@@ -35,7 +36,9 @@ def test_level_and_power(reference):
     detector = hld.HLDDetector(**options, reference=reference).fit(draw(1000, 0))
     trials, rejected = 45 if reference == "auto" else 6, 0
     for seed in range(trials):
-        rejected += judge_counts(detector, counted(detector, draw(400 if seed % 15 else 80, 100 + seed)), 0.1).reject
+        rejected += judge_counts(
+            detector, counted(detector, draw(400 if seed % 15 else 80, 100 + seed)), 0.1
+        ).reject
     assert rejected <= at_most(trials, 0.1)
     shifted = draw(1500, 1)
     shifted["2"] = shifted["2"].to_numpy()[rng.permutation(1500)]
@@ -70,14 +73,18 @@ def test_the_largest_change_of_a_dependence_is_that_of_the_rows():
     assert "c" in {"abcde"[v] for v in found.largest_dependence.columns}
     assert found.largest_dependence.is_weaker
     assert found.reject
-    assert found.to_dict()["largest_dependence"]["columns"] == list(found.largest_dependence.columns)
+    assert found.to_dict()["largest_dependence"]["columns"] == list(
+        found.largest_dependence.columns
+    )
 
 
 def test_tolerance_is_a_distance_in_units_of_a_row():
     rng = np.random.default_rng(9)
     table = pd.DataFrame(rng.integers(3, size=(2000, 4))).rename(columns=str)
     shifted = table[:1000].assign(**{"0": np.where(rng.random(1000) < 0.15, 0, table["0"][:1000])})
-    strict, loose = (hld.HLDDetector(**OPTIONS, tolerance=tolerance).fit(table) for tolerance in (0.0, 0.3))
+    strict, loose = (
+        hld.HLDDetector(**OPTIONS, tolerance=tolerance).fit(table) for tolerance in (0.0, 0.3)
+    )
     assert judge_counts(strict, counted(strict, shifted), 0.05).reject
     result = judge_counts(loose, counted(loose, shifted), 0.05)
     assert not result.reject
@@ -90,15 +97,25 @@ def test_weights_of_the_tests_that_apply_are_divided_by_their_sum(detector, num_
     assert sum(WEIGHTS.values()) == pytest.approx(1)
     weights = np.array([WEIGHTS[name] for name in found.metrics])
     np.testing.assert_allclose(found.parts, weights / weights.sum(), rtol=1e-12)
-    assert set(found.metrics) == (set(WEIGHTS) if num_rows == 300 else set(WEIGHTS) - {"columns", "pairs"})
-    shares = {"missing": found.data_quality.missingness, "new": found.data_quality.new_values,
-              "largest column": found.largest_count, "dependence": found.largest_dependence}
+    assert set(found.metrics) == (
+        set(WEIGHTS) if num_rows == 300 else set(WEIGHTS) - {"columns", "pairs"}
+    )
+    shares = {
+        "missing": found.data_quality.missingness,
+        "new": found.data_quality.new_values,
+        "largest column": found.largest_count,
+        "dependence": found.largest_dependence,
+    }
     parts = dict(zip(found.metrics, found.parts, strict=True))
-    assert {name: one.share for name, one in shares.items()} == {name: parts[name] for name in shares}
+    assert {name: one.share for name, one in shares.items()} == {
+        name: parts[name] for name in shares
+    }
 
 
 @pytest.mark.parametrize(("num_rows", "new"), [(20, False), (300, False), (300, True)])
-def test_one_p_value_is_no_smaller_than_the_smallest_nor_larger_than_the_weighted_one(detector, num_rows, new):
+def test_one_p_value_is_no_smaller_than_the_smallest_nor_larger_than_the_weighted_one(
+    detector, num_rows, new
+):
     found = judge_counts(detector, counted(detector, odd_table(num_rows, 4, new=new)), 0.05)
     ps, parts = np.array(found.pvalues), np.array(found.parts)
     assert ps.min() <= found.pvalue <= min((ps / parts).min() * (1 + 1e-9), 1.0)
@@ -108,7 +125,9 @@ def test_one_p_value_is_no_smaller_than_the_smallest_nor_larger_than_the_weighte
     if laws is not None:
         assert found.pvalues[:2] == tuple(one.pvalue for one in laws)
         size = 1 / num_rows + 1 / detector.profile_.num_rows
-        assert found.effect == pytest.approx(np.sqrt(max(laws[0].squared / laws[0].expected - 1, 0) * size))
+        assert found.effect == pytest.approx(
+            np.sqrt(max(laws[0].squared / laws[0].expected - 1, 0) * size)
+        )
 
 
 def test_a_small_move_of_all_columns_is_found_by_their_distance_at_its_part_of_the_level():
@@ -116,7 +135,9 @@ def test_a_small_move_of_all_columns_is_found_by_their_distance_at_its_part_of_t
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(rng.integers(0, 3, size=(1200, 12)), columns=[f"c{v}" for v in range(12)])
     detector = hld.HLDDetector(**OPTIONS).fit(rows[:800])
-    found = judge_counts(detector, counted(detector, rows[800:].mask(rng.random((400, 12)) < 0.12, 0)), 0.05)
+    found = judge_counts(
+        detector, counted(detector, rows[800:].mask(rng.random((400, 12)) < 0.12, 0)), 0.05
+    )
     assert found.reject
     weighted = dict(zip(found.metrics, np.array(found.pvalues) / found.parts, strict=True))
     assert min(weighted, key=weighted.get) == "columns"
@@ -133,7 +154,10 @@ def test_a_detector_without_held_out_rows_has_the_distances_alone():
     assert found.pvalue == pytest.approx(min(2 * min(found.pvalues), 1))
     assert (found.largest_count, found.largest_dependence) == (None, None)
     learned = hld.HLDDetector(**OPTIONS, reference="training", missingness=False).fit(table[:300])
-    with pytest.raises(ValueError, match="the table has 20 rows, too few to compare with a detector that kept no rows"):
+    with pytest.raises(
+        ValueError,
+        match="the table has 20 rows, too few to compare with a detector that kept no rows",
+    ):
         judge_counts(learned, counted(learned, table[300:320]), 0.05)
 
 
@@ -150,14 +174,21 @@ def test_the_rows_of_the_reference_themselves_are_no_shift(detector):
 def test_what_counts_cannot_tell_is_refused(detector):
     table = pd.DataFrame(np.random.default_rng(1).integers(0, 3, size=(200, 2)), columns=["a", "b"])
     for fitting in ({"groups": np.arange(200) // 10}, {"order": "time"}):
-        other = hld.HLDDetector(num_latents=2, num_epochs=1, metric="euclidean", null="exact").fit(table, **fitting)
-        with pytest.raises(ValueError, match="`detector` judges groups, a series, or rows given covariates, which c"):
+        other = hld.HLDDetector(num_latents=2, num_epochs=1, metric="euclidean", null="exact").fit(
+            table, **fitting
+        )
+        with pytest.raises(
+            ValueError,
+            match="`detector` judges groups, a series, or rows given covariates, which c",
+        ):
             judge(other, "", "t")
     with pytest.raises(ValueError, match="`alpha` must be"):
         judge(detector, "", "t", alpha=1.5)
 
 
-def test_columns_whose_rare_levels_are_counted_as_unseen_ones_have_no_new_values(detector, monkeypatch):
+def test_columns_whose_rare_levels_are_counted_as_unseen_ones_have_no_new_values(
+    detector, monkeypatch
+):
     """A database cannot tell the one from the other: held-out rows with new values of them are not compared."""
     kept = replace(detector.new_values_, new=np.maximum(detector.new_values_.new, 1))
     detector = copy.copy(detector)
@@ -165,8 +196,11 @@ def test_columns_whose_rare_levels_are_counted_as_unseen_ones_have_no_new_values
     found, seen = counted(detector, odd_table(300, 3)), []
     told = [getattr(column, "merged", False) for column in found.columns]
     assert any(told)
-    monkeypatch.setattr(judging, "data_quality", lambda *given, **options: seen.append(options["kept"])
-                        or data_quality(*given, **options))
+    monkeypatch.setattr(
+        judging,
+        "data_quality",
+        lambda *given, **options: seen.append(options["kept"]) or data_quality(*given, **options),
+    )
     judge_counts(detector, found, 0.05)
     (own,) = seen
     assert own.new.tolist() == np.where(told, 0, kept.new).tolist()

@@ -1,4 +1,5 @@
 """What a caller names as a database: opened for reading, and no password is shown."""
+
 import contextlib
 import sqlite3
 import traceback
@@ -16,14 +17,18 @@ import duckdb
 import hld.sql
 from hld.sql.sources import table_of, without_secrets
 
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore:.*infer_string")   # of ibis and pandas 3
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::FutureWarning", "ignore:.*infer_string"
+)  # of ibis and pandas 3
 
 
 @pytest.fixture(scope="module")
 def detector():
     rng = np.random.default_rng(0)
     options = {"num_latents": 2, "num_epochs": 1, "num_resamples": 19, "metric": "likelihoods"}
-    return hld.HLDDetector(**options).fit(pd.DataFrame({"a": rng.integers(0, 3, 90), "b": rng.integers(0, 2, 90)}))
+    return hld.HLDDetector(**options).fit(
+        pd.DataFrame({"a": rng.integers(0, 3, 90), "b": rng.integers(0, 2, 90)})
+    )
 
 
 @pytest.fixture
@@ -37,10 +42,14 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize("place", ["{}/none.db", "{}/no folder/none.db", "{}", "none.db", ""])
-def test_a_file_of_sqlite_that_is_not_there_is_refused_and_not_made(detector, folder, place, monkeypatch):
+def test_a_file_of_sqlite_that_is_not_there_is_refused_and_not_made(
+    detector, folder, place, monkeypatch
+):
     monkeypatch.chdir(folder)
     before = sorted(folder.iterdir())
-    with pytest.raises(ValueError, match=r"`source` 'sqlite://.*' cannot be opened: there is no file"):
+    with pytest.raises(
+        ValueError, match=r"`source` 'sqlite://.*' cannot be opened: there is no file"
+    ):
         hld.sql.count(detector, "sqlite://" + place.format(folder), "t")
     assert sorted(folder.iterdir()) == before
 
@@ -60,7 +69,9 @@ def test_files_of_sqlite_are_opened_for_reading(detector, folder, place, monkeyp
 def test_generated_columns_of_sqlite_are_there(detector, tmp_path, kind):
     """The list of columns that ibis takes leaves them out, and the table would lack a column of the detector."""
     with contextlib.closing(sqlite3.connect(tmp_path / "t.db")) as connection:
-        connection.execute(f'CREATE TABLE "t ""2""" (a INTEGER, b INTEGER GENERATED ALWAYS AS (a % 2) {kind})')
+        connection.execute(
+            f'CREATE TABLE "t ""2""" (a INTEGER, b INTEGER GENERATED ALWAYS AS (a % 2) {kind})'
+        )
         connection.executemany('INSERT INTO "t ""2""" VALUES (?)', [(0,), (1,), (2,), (2,)])
         connection.commit()
     found = hld.sql.count(detector, f"sqlite://{tmp_path}/t.db", 't "2"')
@@ -70,7 +81,11 @@ def test_generated_columns_of_sqlite_are_there(detector, tmp_path, kind):
 
 def test_what_is_no_file_of_sqlite_is_refused_and_left_closed(detector, tmp_path, monkeypatch):
     opened, connect = [], sqlite3.connect
-    monkeypatch.setattr(sqlite3, "connect", lambda *args, **named: opened.append(connect(*args, **named)) or opened[-1])
+    monkeypatch.setattr(
+        sqlite3,
+        "connect",
+        lambda *args, **named: opened.append(connect(*args, **named)) or opened[-1],
+    )
     (tmp_path / "t.db").write_text("a,b\n" * 1000, encoding="utf-8")
     with pytest.raises(ValueError, match="cannot be opened: file is not a database"):
         hld.sql.count(detector, f"sqlite://{tmp_path}/t.db", "t")
@@ -78,34 +93,52 @@ def test_what_is_no_file_of_sqlite_is_refused_and_left_closed(detector, tmp_path
         opened[0].execute("SELECT 1")
 
 
-@pytest.mark.parametrize(("url", "shown"), [
-    ("postgres://me:SECRET@host/shop", "postgres://***@host/shop"),
-    ("postgres://me:pa@SECRET@host:5432/shop", "postgres://***@host:5432/shop"),
-    ("postgres://me:pa/SECRET@host/shop", "postgres://***@host/shop"),
-    ("postgres://me:pa?SECRET@host/shop", "postgres://***@host/shop"),
-    ("postgres://me:pa#SECRET@host/shop", "postgres://***@host/shop"),
-    ("postgres://me:%53ECRET@host/shop", "postgres://***@host/shop"),
-    ("postgres://me@host/shop", "postgres://***@host/shop"),
-    ("postgres://me:SECRET", "postgres://me:***"),
-    ("postgres://host:5432/shop", "postgres://host:5432/shop"),
-    ("postgres://host:1/shop?user=me&password=SECRET", "postgres://host:1/shop?user=me&password=***"),
-    ("postgres://host/shop?password=SE@CRET&user=me", "postgres://host/shop?password=***&user=me"),
-    ("postgres://host/shop?PassWord=SE CRET", "postgres://host/shop?PassWord=***"),
-    ("postgres://host/shop?p%61ssword=SECRET", "postgres://host/shop?p%61ssword=***"),
-    ("postgres://host/?sslpassword=SECRET&x=1", "postgres://host/?sslpassword=***&x=1"),
-    ("duckdb:///my.db?motherduck_token=SECRET", "duckdb:///my.db?motherduck_token=***"),
-    ("host=h password=SECRET user=me", "host=h password=*** user=me"),
-    (r"host=h password = 'SE\' CRET' user=me", "host=h password = *** user=me"), ("/data/shop.db", "/data/shop.db")])
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgres://me:SECRET@host/shop", "postgres://***@host/shop"),
+        ("postgres://me:pa@SECRET@host:5432/shop", "postgres://***@host:5432/shop"),
+        ("postgres://me:pa/SECRET@host/shop", "postgres://***@host/shop"),
+        ("postgres://me:pa?SECRET@host/shop", "postgres://***@host/shop"),
+        ("postgres://me:pa#SECRET@host/shop", "postgres://***@host/shop"),
+        ("postgres://me:%53ECRET@host/shop", "postgres://***@host/shop"),
+        ("postgres://me@host/shop", "postgres://***@host/shop"),
+        ("postgres://me:SECRET", "postgres://me:***"),
+        ("postgres://host:5432/shop", "postgres://host:5432/shop"),
+        (
+            "postgres://host:1/shop?user=me&password=SECRET",
+            "postgres://host:1/shop?user=me&password=***",
+        ),
+        (
+            "postgres://host/shop?password=SE@CRET&user=me",
+            "postgres://host/shop?password=***&user=me",
+        ),
+        ("postgres://host/shop?PassWord=SE CRET", "postgres://host/shop?PassWord=***"),
+        ("postgres://host/shop?p%61ssword=SECRET", "postgres://host/shop?p%61ssword=***"),
+        ("postgres://host/?sslpassword=SECRET&x=1", "postgres://host/?sslpassword=***&x=1"),
+        ("duckdb:///my.db?motherduck_token=SECRET", "duckdb:///my.db?motherduck_token=***"),
+        ("host=h password=SECRET user=me", "host=h password=*** user=me"),
+        (r"host=h password = 'SE\' CRET' user=me", "host=h password = *** user=me"),
+        ("/data/shop.db", "/data/shop.db"),
+    ],
+)
 def test_no_password_is_shown(url, shown):
     assert without_secrets(url, url) == shown
     word = "SE CRET" if "SE CRET" in url else "SECRET"
     assert word not in without_secrets(f"no such place: {url}", url)
 
 
-@pytest.mark.parametrize("url", [
-    "postgres://localhost:1/db?user=u&password=SECRET", "postgres://u:pa@SECRET@localhost:1/db",
-    "postgress://u:SECRET@localhost/db", "nosuch://host/db?token=SECRET", "host=h password=SECRET",
-    "duckdb:///no/such/shop.db?password=SECRET"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgres://localhost:1/db?user=u&password=SECRET",
+        "postgres://u:pa@SECRET@localhost:1/db",
+        "postgress://u:SECRET@localhost/db",
+        "nosuch://host/db?token=SECRET",
+        "host=h password=SECRET",
+        "duckdb:///no/such/shop.db?password=SECRET",
+    ],
+)
 def test_no_error_shows_a_password(detector, url):
     with pytest.raises(ValueError, match="cannot be opened") as caught:
         hld.sql.test(detector, url, "t")
@@ -119,7 +152,9 @@ def test_long_errors_show_no_part_of_a_password(detector):
     assert "SEC" not in str(caught.value)
 
 
-@pytest.mark.parametrize("start", ["/* c */ ", "/* a; 'b' \n -- c */\n", "-- c\n", " \n--\n/**/ -- d\n", "(/* c */ "])
+@pytest.mark.parametrize(
+    "start", ["/* c */ ", "/* a; 'b' \n -- c */\n", "-- c\n", " \n--\n/**/ -- d\n", "(/* c */ "]
+)
 def test_a_query_may_begin_with_a_comment(detector, start):
     connection = duckdb.connect()
     end = ")" * start.startswith("(")
@@ -127,7 +162,9 @@ def test_a_query_may_begin_with_a_comment(detector, start):
     assert hld.sql.count(detector, connection, query).profile.num_rows == 1
     assert hld.sql.count(detector, connection, query + "; -- the end").profile.num_rows == 1
     with pytest.raises(ValueError, match="`query` must be one SELECT that writes nothing"):
-        hld.sql.count(detector, connection, f"{start}SELECT 1 AS a{end}; CREATE TABLE made AS SELECT 1 AS a")
+        hld.sql.count(
+            detector, connection, f"{start}SELECT 1 AS a{end}; CREATE TABLE made AS SELECT 1 AS a"
+        )
     assert not connection.execute("SHOW TABLES").fetchall()
 
 
@@ -152,18 +189,25 @@ def test_what_a_database_cannot_count_is_said_in_one_sentence(detector):
 @pytest.mark.parametrize("is_joined", [False, True])
 def test_rows_in_memory_are_for_the_test_of_rows(detector, is_joined):
     import ibis
+
     rows = ibis.memtable(pd.DataFrame({"a": [0, 1], "b": [0, 1]}))
     if is_joined:
         connection = duckdb.connect()
         connection.execute("CREATE TABLE t AS SELECT 1 AS a")
         rows = ibis.duckdb.from_connection(connection).table("t").join(rows, "a")
-    with pytest.raises(ValueError, match=r"`source` has rows that are in memory, .*: give them to `HLDDetector.test`"):
+    with pytest.raises(
+        ValueError,
+        match=r"`source` has rows that are in memory, .*: give them to `HLDDetector.test`",
+    ):
         hld.sql.count(detector, rows)
 
 
 def test_tables_of_no_database_are_refused(detector):
     import ibis
-    with pytest.raises(ValueError, match="the table cannot be counted: Expression contains unbound tables"):
+
+    with pytest.raises(
+        ValueError, match="the table cannot be counted: Expression contains unbound tables"
+    ):
         hld.sql.count(detector, ibis.table({"a": "int64", "b": "int64"}, name="t"))
 
 
@@ -174,6 +218,11 @@ def test_messages_have_no_colours_of_a_terminal(detector):
 
 
 def test_connections_of_other_libraries_are_refused_by_name(detector):
-    with (contextlib.closing(sqlite3.connect(":memory:")) as source,
-          pytest.raises(TypeError, match=r"a connection of ibis, duckdb or psycopg, .* found sqlite3\.Connection$")):
+    with (
+        contextlib.closing(sqlite3.connect(":memory:")) as source,
+        pytest.raises(
+            TypeError,
+            match=r"a connection of ibis, duckdb or psycopg, .* found sqlite3\.Connection$",
+        ),
+    ):
         hld.sql.test(detector, source, "t")

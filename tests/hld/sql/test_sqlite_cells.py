@@ -1,4 +1,5 @@
 """Columns of SQLite hold cells of any type: each is counted as the encoder takes the same cell of a table of rows."""
+
 import sqlite3
 
 import numpy as np
@@ -19,35 +20,89 @@ from hld.sql.slots import counted_column
 from hld.sql.sqlite_cells import slot_function
 
 pytest.importorskip("ibis.backends.sqlite")
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore:.*infer_string")   # of ibis and pandas 3
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::FutureWarning", "ignore:.*infer_string"
+)  # of ibis and pandas 3
 
 OPTIONS = {"num_latents": 2, "num_epochs": 1, "num_resamples": 19, "metric": "likelihoods"}
 START = np.datetime64("2024-01-01", "us")
 RNG = np.random.default_rng(0)
-FORMATS = {"micros": "%Y-%m-%d %H:%M:%S.%f", "millis": "%Y-%m-%d %H:%M:%S.000", "secs": "%Y-%m-%d %H:%M:%S",
-           "iso": "%Y-%m-%dT%H:%M:%S", "day": "%Y-%m-%d", "minutes": "%Y-%m-%d %H:%M"}
-ODD_CELLS = [None, "", " ", "text", "1.5", "true", b"", b"\x01", b"a", b"\xff", 0, 1, 2, 2 ** 62, 2 ** 53 + 1, -0.0,
-             0.5, 1.0, 3.5, 1e300, float("inf"), -float("inf"), "a", "A", "a ", "é", "e\u0301", "a\0b", "2024-01-03",
-             "2024-01-03T12:00Z", "31.01.2024", "12:30", "2 days", 1704067200]
-MODELS = {"numbers": RNG.normal(size=90), "whole": np.arange(90) % 4, "flags": np.arange(90) % 2 == 0,
-          "constant": np.full(90, 0.5), "huge": pd.Series([2 ** 62, 3, 5] * 30, dtype=object),
-          "words": np.array(["a", "A", "é", "true", "1"], dtype=object)[np.arange(90) % 5],
-          "mixed": pd.Series(["a", 1, 2.5] * 30, dtype=object), "empty": pd.Series(["a", "", "b"] * 30),
-          "dates": START + np.arange(90) * np.timedelta64(7, "h"), "spans": pd.to_timedelta(np.arange(90), unit="h"),
-          "clocks": pd.Series([f"{k % 24:02}:30" for k in range(90)])}
+FORMATS = {
+    "micros": "%Y-%m-%d %H:%M:%S.%f",
+    "millis": "%Y-%m-%d %H:%M:%S.000",
+    "secs": "%Y-%m-%d %H:%M:%S",
+    "iso": "%Y-%m-%dT%H:%M:%S",
+    "day": "%Y-%m-%d",
+    "minutes": "%Y-%m-%d %H:%M",
+}
+ODD_CELLS = [
+    None,
+    "",
+    " ",
+    "text",
+    "1.5",
+    "true",
+    b"",
+    b"\x01",
+    b"a",
+    b"\xff",
+    0,
+    1,
+    2,
+    2**62,
+    2**53 + 1,
+    -0.0,
+    0.5,
+    1.0,
+    3.5,
+    1e300,
+    float("inf"),
+    -float("inf"),
+    "a",
+    "A",
+    "a ",
+    "é",
+    "e\u0301",
+    "a\0b",
+    "2024-01-03",
+    "2024-01-03T12:00Z",
+    "31.01.2024",
+    "12:30",
+    "2 days",
+    1704067200,
+]
+MODELS = {
+    "numbers": RNG.normal(size=90),
+    "whole": np.arange(90) % 4,
+    "flags": np.arange(90) % 2 == 0,
+    "constant": np.full(90, 0.5),
+    "huge": pd.Series([2**62, 3, 5] * 30, dtype=object),
+    "words": np.array(["a", "A", "é", "true", "1"], dtype=object)[np.arange(90) % 5],
+    "mixed": pd.Series(["a", 1, 2.5] * 30, dtype=object),
+    "empty": pd.Series(["a", "", "b"] * 30),
+    "dates": START + np.arange(90) * np.timedelta64(7, "h"),
+    "spans": pd.to_timedelta(np.arange(90), unit="h"),
+    "clocks": pd.Series([f"{k % 24:02}:30" for k in range(90)]),
+}
 
 
 def fitted(cells, **options):
     """A detector of a column, x, in an order of its own, and one of two values, y."""
-    cells = pd.Series(cells)[np.random.default_rng(5).permutation(len(cells))].reset_index(drop=True)
-    return hld.HLDDetector(**OPTIONS, **options).fit(pd.DataFrame({"x": cells, "y": np.arange(len(cells)) % 2}))
+    cells = pd.Series(cells)[np.random.default_rng(5).permutation(len(cells))].reset_index(
+        drop=True
+    )
+    return hld.HLDDetector(**OPTIONS, **options).fit(
+        pd.DataFrame({"x": cells, "y": np.arange(len(cells)) % 2})
+    )
 
 
 def database(path, cells, kind):
     """A file with a table t of a column of some type; returns its URL."""
     connection = sqlite3.connect(path)
     connection.execute(f"CREATE TABLE t (x {kind}, y INTEGER)")
-    connection.executemany("INSERT INTO t VALUES (?, ?)", [[cell, i % 2] for i, cell in enumerate(cells)])
+    connection.executemany(
+        "INSERT INTO t VALUES (?, ?)", [[cell, i % 2] for i, cell in enumerate(cells)]
+    )
     connection.commit()
     connection.close()
     return f"sqlite://{path}"
@@ -56,7 +111,7 @@ def database(path, cells, kind):
 def stored(path):
     """The cells as SQLite gives them: it makes numbers of some texts, and texts of some numbers."""
     connection = sqlite3.connect(path)
-    cells = [cell for cell, in connection.execute("SELECT x FROM t ORDER BY rowid")]
+    cells = [cell for (cell,) in connection.execute("SELECT x FROM t ORDER BY rowid")]
     connection.close()
     return cells
 
@@ -68,8 +123,11 @@ def assert_as_rows(detector, found, cells):
     codes, report, *_ = detector.encoder_.encode_counting(batch)
     sizes = [counted_column(column).num_categories for column in columns]
     expected = profile_of(merged_codes(columns, codes), sizes, detector.profile_.edges)
-    for own, other in zip((*found.profile.counts, *found.profile.pairs), (*expected.counts, *expected.pairs),
-                          strict=True):
+    for own, other in zip(
+        (*found.profile.counts, *found.profile.pairs),
+        (*expected.counts, *expected.pairs),
+        strict=True,
+    ):
         assert own.tolist() == other.tolist()
     for name in ("num_missing", "num_unseen", "num_out_of_range", "num_odd"):
         assert getattr(found.report, name).tolist() == getattr(report, name).tolist(), name
@@ -78,29 +136,39 @@ def assert_as_rows(detector, found, cells):
 @pytest.mark.parametrize("kind", ["TIMESTAMP", "DATE", "TEXT", ""])
 @pytest.mark.parametrize("name", list(FORMATS))
 def test_times_in_every_form_are_those_of_the_rows_edges_included(tmp_path, name, kind):
-    days = START + np.repeat(np.arange(30), 3) * np.timedelta64(1, "D")     # so that edges are hit exactly
+    days = START + np.repeat(np.arange(30), 3) * np.timedelta64(
+        1, "D"
+    )  # so that edges are hit exactly
     detector = fitted(days)
     texts = pd.Series(days).dt.strftime(FORMATS[name]).tolist()
     found = hld.sql.count(detector, database(tmp_path / "t.db", [*texts, None], kind), "t")
-    assert_as_rows(detector, found, [*days.tolist(), None])     # as data frames hold them
-    assert_as_rows(detector, found, [*texts, None])             # and as SQLite gives them
+    assert_as_rows(detector, found, [*days.tolist(), None])  # as data frames hold them
+    assert_as_rows(detector, found, [*texts, None])  # and as SQLite gives them
 
 
-@pytest.mark.parametrize("form", ["%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%fZ", "%Y-%m-%d %H:%M:%S.%f+00:00"])
+@pytest.mark.parametrize(
+    "form", ["%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%fZ", "%Y-%m-%d %H:%M:%S.%f+00:00"]
+)
 def test_times_are_compared_to_the_microsecond(tmp_path, form):
-    detector = fitted(np.datetime64("1969-12-25") + RNG.integers(0, 10 ** 13, size=300).astype("m8[us]"))
+    detector = fitted(
+        np.datetime64("1969-12-25") + RNG.integers(0, 10**13, size=300).astype("m8[us]")
+    )
     column = detector.encoder_.columns[0]
     marks = np.array([round(mark * 1e6) for mark in (column.low, *column.edges, column.high)])
     micros = np.concatenate([marks - 1, marks, marks + 1, [-1, 0, 999_999]])
     moments = pd.Series(micros.astype("M8[us]"))
-    found = hld.sql.count(detector, database(tmp_path / "t.db", moments.dt.strftime(form), "TIMESTAMP"), "t")
+    found = hld.sql.count(
+        detector, database(tmp_path / "t.db", moments.dt.strftime(form), "TIMESTAMP"), "t"
+    )
     assert_as_rows(detector, found, moments.tolist())
-    assert (found.profile.counts[0][:-1] >= 3).all()     # in every bin
+    assert (found.profile.counts[0][:-1] >= 3).all()  # in every bin
 
 
 def test_a_table_that_has_not_shifted_has_the_p_value_of_other_databases(tmp_path):
     rng = np.random.default_rng(1)
-    table = pd.DataFrame({"t": START + rng.integers(0, 30, 1000).astype("m8[D]"), "k": rng.choice(["a", "b"], 1000)})
+    table = pd.DataFrame(
+        {"t": START + rng.integers(0, 30, 1000).astype("m8[D]"), "k": rng.choice(["a", "b"], 1000)}
+    )
     detector = hld.HLDDetector(num_latents=2, num_epochs=3, num_resamples=99).fit(table[:500])
     connection = sqlite3.connect(tmp_path / "t.db")
     table[500:].to_sql("later", connection, index=False)
@@ -112,11 +180,26 @@ def test_a_table_that_has_not_shifted_has_the_p_value_of_other_databases(tmp_pat
     assert not found.reject
 
 
-@pytest.mark.parametrize("kind", ["REAL", "INTEGER", "BOOLEAN", "NUMERIC(9, 2)", "TEXT", "TEXT COLLATE NOCASE",
-                                  "TEXT COLLATE RTRIM", "TIMESTAMP", "BLOB", ""])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "REAL",
+        "INTEGER",
+        "BOOLEAN",
+        "NUMERIC(9, 2)",
+        "TEXT",
+        "TEXT COLLATE NOCASE",
+        "TEXT COLLATE RTRIM",
+        "TIMESTAMP",
+        "BLOB",
+        "",
+    ],
+)
 @pytest.mark.parametrize("model", list(MODELS))
 def test_cells_of_any_type_are_those_of_the_rows(tmp_path, model, kind):
-    detector = fitted(MODELS[model], categorical=["x"] if model in ("words", "mixed", "empty") else [])
+    detector = fitted(
+        MODELS[model], categorical=["x"] if model in ("words", "mixed", "empty") else []
+    )
     url = database(tmp_path / "t.db", ODD_CELLS, kind)
     cells = stored(tmp_path / "t.db")
     assert_as_rows(detector, hld.sql.count(detector, url, "t"), cells)
@@ -127,7 +210,7 @@ def test_empty_cells_of_imported_files_are_missing_and_other_texts_of_another_ty
     detector = fitted(MODELS["numbers"])
     found = hld.sql.count(detector, database(tmp_path / "t.db", [0.1, "", "", "n/a"], "REAL"), "t")
     assert (found.report.num_missing[0], found.report.num_odd[0]) == (3, 1)
-    assert found.profile.counts[0][-2] == 0     # and not the largest numbers
+    assert found.profile.counts[0][-2] == 0  # and not the largest numbers
     assert found.num_queries == len(found.profile.pairs) == 1
 
 
@@ -136,22 +219,38 @@ def test_seconds_since_1970_are_no_times_until_they_are_converted(tmp_path):
     url = database(tmp_path / "t.db", [1704067200, 1704153600], "INTEGER")
     assert hld.sql.count(detector, url, "t").report.num_odd.tolist() == [2, 0]
     query = "SELECT datetime(x, 'unixepoch') AS x, y FROM t"
-    assert_as_rows(detector, hld.sql.count(detector, url, query), [START, START + np.timedelta64(1, "D")])
+    assert_as_rows(
+        detector, hld.sql.count(detector, url, query), [START, START + np.timedelta64(1, "D")]
+    )
 
 
 def test_parts_of_dates_are_those_of_the_rows(tmp_path):
     schema = hld.TableSchema(hld.calendar_columns("x", ("weekday", "hour", "month"), keep=True))
     times = START + np.arange(300) * np.timedelta64(31, "h")
     detector = fitted(times, schema=schema)
-    cells = ["2024-01-06 23:59:59.999999", "2024-02-29T00:00:00Z", "1969-12-31", None, "", "never", 5,
-             "2024-01-01 00:30+01:00"]
-    assert_as_rows(detector, hld.sql.count(detector, database(tmp_path / "t.db", cells, "TIMESTAMP"), "t"), cells)
+    cells = [
+        "2024-01-06 23:59:59.999999",
+        "2024-02-29T00:00:00Z",
+        "1969-12-31",
+        None,
+        "",
+        "never",
+        5,
+        "2024-01-01 00:30+01:00",
+    ]
+    assert_as_rows(
+        detector,
+        hld.sql.count(detector, database(tmp_path / "t.db", cells, "TIMESTAMP"), "t"),
+        cells,
+    )
 
 
 def test_rare_levels_count_as_unseen(tmp_path):
     words = pd.Series([f"w{k % 40 if k % 2 else 0}" for k in range(200)])
     detector = fitted(words, categorical=["x"], max_categories=5)
-    found = hld.sql.count(detector, database(tmp_path / "t.db", ["w0", "w7", "new", None], "TEXT"), "t")
+    found = hld.sql.count(
+        detector, database(tmp_path / "t.db", ["w0", "w7", "new", None], "TEXT"), "t"
+    )
     assert (found.profile.counts[0][-1], found.profile.counts[0].sum()) == (1, 4)
     slot = slot_function(counted_column(detector.encoder_.columns[0]))
     assert slot("new") == slot("w39") == len(found.columns[0].levels)
@@ -161,7 +260,9 @@ def test_a_connection_is_left_as_it_was(tmp_path):
     detector = fitted(MODELS["whole"])
     database(tmp_path / "t.db", [1, 2, None], "INTEGER")
     source = ibis.sqlite.connect(tmp_path / "t.db")
-    first, second = (hld.sql.count(detector, source, "t").profile.counts[0].tolist() for _ in range(2))
+    first, second = (
+        hld.sql.count(detector, source, "t").profile.counts[0].tolist() for _ in range(2)
+    )
     assert first == second == [0, 1, 1, 0, 0, 1]
     with pytest.raises(sqlite3.OperationalError):
         source.con.execute("SELECT hld_slot_0(1)").fetchall()
@@ -175,5 +276,7 @@ def test_text_that_is_not_utf_8_is_refused(tmp_path):
     connection.execute("INSERT INTO t VALUES (CAST(x'ff61' AS TEXT), 1)")
     connection.commit()
     connection.close()
-    with pytest.raises(ValueError, match="the table holds text that is not UTF-8, which cannot be read"):
+    with pytest.raises(
+        ValueError, match="the table holds text that is not UTF-8, which cannot be read"
+    ):
         hld.sql.count(detector, url, "t")

@@ -1,4 +1,5 @@
 """A detector of five noisy copies of a coin, and a monitor of streams of them."""
+
 import numpy as np
 import pytest
 from streams import noisy_copies
@@ -8,7 +9,9 @@ import hld
 
 @pytest.fixture(scope="session")
 def detector():
-    return hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(noisy_copies(400, np.random.default_rng(0)))
+    return hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(
+        noisy_copies(400, np.random.default_rng(0))
+    )
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
 """Directions of streams: when they are learned, what they weigh, and what they are made of."""
+
 import numpy as np
 import pytest
 
@@ -25,14 +26,19 @@ def test_starts_are_counted_as_they_come():
     assert [n for n in starts if 450 < n < 700] == [480, 512, 576, 640]
     count = np.cumsum([starts_at(n) for n in range(2001)])
     assert [num_starts(n) for n in range(2001)] == count.tolist()
-    assert [next_start(n) for n in range(1900)] == [min(s for s in starts if s > n) for n in range(1900)]
+    assert [next_start(n) for n in range(1900)] == [
+        min(s for s in starts if s > n) for n in range(1900)
+    ]
 
 
 def test_all_weights_together_are_at_most_one_however_long_a_stream_is():
     """1/(1 2) + 1/(2 3) + ... + 1/(n (n + 1)) = 1 - 1/(n + 1)."""
     learned = KINDS * np.exp([weight_of(number) for number in range(1, 1001)])
-    np.testing.assert_allclose(FIXED_SHARE + np.cumsum(learned),
-                               1 - (1 - FIXED_SHARE) / (np.arange(1, 1001) + 1), rtol=1e-12)
+    np.testing.assert_allclose(
+        FIXED_SHARE + np.cumsum(learned),
+        1 - (1 - FIXED_SHARE) / (np.arange(1, 1001) + 1),
+        rtol=1e-12,
+    )
 
 
 @pytest.mark.parametrize(("num", "trained"), [(3, 2), (40, 10), (43, 10), (5000, 1000)])
@@ -57,7 +63,9 @@ def test_the_whitening_is_the_inverse_of_the_correlations_with_a_ridge():
 def test_nodes_that_do_not_vary_have_no_race_unless_none_varies():
     """Then the scale is the root of the number of rows over the mean, and a node that is always 0 has none."""
     rng = np.random.default_rng(2)
-    some = scores_of(np.column_stack([np.full(80, 0.25), rng.random(80), np.zeros(80), rng.random(80)]))
+    some = scores_of(
+        np.column_stack([np.full(80, 0.25), rng.random(80), np.zeros(80), rng.random(80)])
+    )
     assert some.fixed.tolist() == [1, 3]
     assert some.scale[[0, 2]].tolist() == [pytest.approx(np.sqrt(20) / 0.25), 0.0]
     none = scores_of(np.tile([0.25, 0.0, 0.5], (80, 1)))
@@ -82,7 +90,9 @@ def test_of_many_nodes_some_have_races_from_first_to_last_and_none_are_whitened(
 
 def test_learned_directions_are_the_difference_of_means_plain_and_whitened():
     """Worked by hand from the definition: the longest part is 1, and a node without a scale has no part."""
-    scores = scores_of(np.column_stack([np.random.default_rng(4).normal(size=(200, 2)) * [1, 10], np.zeros(200)]))
+    scores = scores_of(
+        np.column_stack([np.random.default_rng(4).normal(size=(200, 2)) * [1, 10], np.zeros(200)])
+    )
     shift = np.array([0.3, 4.0, 0.0])
     means = np.stack([shift * scores.scale, -2 * shift * scores.scale])
     found = scores.learned(means)
@@ -115,6 +125,9 @@ def test_new_directions_take_the_places_that_are_empty_then_those_farthest_behin
     assert np.flatnonzero(directions.any(axis=0)).tolist() == sorted(behind.tolist())
     np.testing.assert_array_equal(directions[:, behind], scores.learned(means))
     np.testing.assert_array_equal(races.log_weights[2 + behind], weight_of(99))
-    assert (races.log[2 + behind].tolist(), races.ages[2 + behind].tolist()) == ([0.0] * KINDS, [0] * KINDS)
+    assert (races.log[2 + behind].tolist(), races.ages[2 + behind].tolist()) == (
+        [0.0] * KINDS,
+        [0] * KINDS,
+    )
     assert races.counts[2 + behind].sum(axis=1).tolist() == [60] * KINDS
     assert all(np.array_equal(array[:2], own) for array, own in zip(races, fixed, strict=True))

@@ -1,4 +1,5 @@
 """The compiled races do what their NumPy text does."""
+
 import numpy as np
 import pytest
 from engines import needs_numba
@@ -9,6 +10,7 @@ from hld.streams.races import BINS, FACTORS, FIRST, SHARE, THRESHOLDS, advance, 
 @needs_numba
 def test_the_compiled_text_does_the_same():
     from hld.streams.kernel import advance as compiled
+
     rng = np.random.default_rng(2)
     both = [no_races(5), no_races(5)]
     trained, reference = rng.normal(size=(4, 80)).round(1), rng.normal(size=(4, 200)).round(1)
@@ -22,15 +24,22 @@ def test_the_compiled_text_does_the_same():
     np.testing.assert_allclose(out[0][0], out[1][0], atol=1e-10)
     assert (out[0][1] == out[1][1]).all()
     for name in ("counts", "money", "log", "ages"):
-        np.testing.assert_allclose(getattr(both[0], name)[:4], getattr(both[1], name)[:4], atol=1e-10)
+        np.testing.assert_allclose(
+            getattr(both[0], name)[:4], getattr(both[1], name)[:4], atol=1e-10
+        )
 
 
 def both_texts(races, scores, uniforms):
     """Races, evidence and leaders after the NumPy text and after the compiled one."""
     from hld.streams.kernel import advance as compiled
+
     found = []
     for text, more in ((advance, ()), (compiled, (THRESHOLDS, FACTORS, FIRST, SHARE))):
-        own, evidence, leaders = races.copy(), np.full(len(scores), np.nan), np.full(len(scores), -1, dtype=np.int64)
+        own, evidence, leaders = (
+            races.copy(),
+            np.full(len(scores), np.nan),
+            np.full(len(scores), -1, dtype=np.int64),
+        )
         text(scores, uniforms, own, *more, evidence, leaders)
         found.append((own, evidence, leaders))
     return found
@@ -41,9 +50,12 @@ def test_scores_on_edges_beyond_all_and_infinite_ones_fall_into_the_same_bins():
     races = no_races(3)
     for k, trained in enumerate((np.arange(4.0), np.full(5, 0.5), np.linspace(0, 1, 200))):
         start(races, k, trained, trained, -1.0)
-    edges = np.concatenate([races.edges[0, :5], races.edges[2, :9], [-np.inf, np.inf, 0.0, 0.5, 1.0, 3.0]])
-    (plain, *told), (kernel, *told_by_kernel) = both_texts(races, np.repeat(edges[:, None], 3, axis=1),
-                                                           np.linspace(0, 0.999, len(edges)))
+    edges = np.concatenate(
+        [races.edges[0, :5], races.edges[2, :9], [-np.inf, np.inf, 0.0, 0.5, 1.0, 3.0]]
+    )
+    (plain, *told), (kernel, *told_by_kernel) = both_texts(
+        races, np.repeat(edges[:, None], 3, axis=1), np.linspace(0, 0.999, len(edges))
+    )
     np.testing.assert_array_equal(plain.counts, kernel.counts)
     np.testing.assert_allclose(plain.log, kernel.log, atol=1e-12)
     np.testing.assert_allclose(told[0], told_by_kernel[0], atol=1e-12)
@@ -51,7 +63,7 @@ def test_scores_on_edges_beyond_all_and_infinite_ones_fall_into_the_same_bins():
 
 
 @needs_numba
-@pytest.mark.parametrize("uniform", [0.0, 0.02, 0.25, 0.98, 1 - 2.0 ** -53])
+@pytest.mark.parametrize("uniform", [0.0, 0.02, 0.25, 0.98, 1 - 2.0**-53])
 def test_a_rank_on_a_threshold_is_in_the_part_that_it_closes(uniform):
     """All scores are alike, so that the rank of a row is its uniform number."""
     races = no_races(1)

@@ -1,4 +1,5 @@
 """The stream monitor: false alarms, alarms, cutting, groups, refusals."""
+
 import copy
 import dataclasses
 import pickle
@@ -18,8 +19,12 @@ def test_quiet_streams_seldom_alarm_whatever_the_circuit(detector):
     """Rows that do not follow the circuit at all: reference and stream are alike, which is all that counts."""
     rng, alpha = np.random.default_rng(2), 0.2
     streams = 12 if pcircuit.engine_is_numpy() else 60
-    alarms = sum(hld.StreamMonitor(detector, rows(120, rng, 0.4), alpha, seed=seed).update(
-        rows(NUM, rng, 0.4)).alarm for seed in range(streams))
+    alarms = sum(
+        hld.StreamMonitor(detector, rows(120, rng, 0.4), alpha, seed=seed)
+        .update(rows(NUM, rng, 0.4))
+        .alarm
+        for seed in range(streams)
+    )
     assert alarms <= binomial_bounds.at_most(streams, alpha)
 
 
@@ -43,7 +48,10 @@ def test_what_no_reference_row_showed_is_found(change):
     rng, (name, cell) = np.random.default_rng(5), change
 
     def table(n):
-        return {"kind": np.full(n, "old", dtype=object), "half": rng.choice(["x", "y"], size=n).astype(object)}
+        return {
+            "kind": np.full(n, "old", dtype=object),
+            "half": rng.choice(["x", "y"], size=n).astype(object),
+        }
 
     fitted = hld.HLDDetector(num_latents=2, num_epochs=5, num_resamples=99, rng=0).fit(table(400))
     monitor, changed = hld.StreamMonitor(fitted, table(300)), table(100)
@@ -76,13 +84,18 @@ def test_cutting_and_files_change_nothing(monitor, detector, tmp_path):
         np.testing.assert_allclose(np.concatenate(parts), whole, atol=1e-9)
     else:
         assert np.array_equal(np.concatenate(parts), whole)
-    other = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows(300, np.random.default_rng(9)))
+    other = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(
+        rows(300, np.random.default_rng(9))
+    )
     with pytest.raises(ValueError, match="the monitor is of another detector"):
         hld.StreamMonitor.load(tmp_path / "stream.hld", other)
 
 
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))],
-                         ids=["copy", "deepcopy", "pickle"])
+@pytest.mark.parametrize(
+    "copied",
+    [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))],
+    ids=["copy", "deepcopy", "pickle"],
+)
 def test_copies_go_their_own_way(monitor, copied):
     stream = rows(200, np.random.default_rng(4), 0.3)
     monitor.update(stream[:100])
@@ -112,8 +125,10 @@ def test_groups_are_a_column_of_rows_without_names_by_its_place(detector):
     """The first column was taken for x0 of the detector, and stayed: 6 columns for 5."""
     table = rows(800, np.random.default_rng(9))
     labels = np.arange(800) // 20
-    found = [hld.StreamMonitor(detector, one, groups=groups).update(table[:20])
-             for one, groups in ((table, labels), (np.column_stack([labels, table]), 0))]
+    found = [
+        hld.StreamMonitor(detector, one, groups=groups).update(table[:20])
+        for one, groups in ((table, labels), (np.column_stack([labels, table]), 0))
+    ]
     assert found[0].to_dict() == found[1].to_dict()
     assert str(found[0]).endswith("1 batch")
 
@@ -138,11 +153,16 @@ def test_absent_and_unknown_columns_are_named_as_in_a_test_of_a_batch():
     found = monitor.update(wrong)
     assert (found.absent, found.extra) == (quality.absent, quality.extra) == (("b",), ("B",))
     assert (found.to_dict()["absent"], found.to_dict()["extra"]) == (["b"], ["B"])
-    assert str(found).splitlines()[1:] == ["column 'b' is not there: all of its cells count as missing",
-                                           "column 'B' was not in training: ignored"]
+    assert str(found).splitlines()[1:] == [
+        "column 'b' is not there: all of its cells count as missing",
+        "column 'B' was not in training: ignored",
+    ]
     right = monitor.update(part)
     assert (right.absent, right.extra, "\n" in str(right)) == ((), (), False)
-    with pytest.warns(UserWarning, match="`reference`: column 'b' is not there: all of its cells count as missing; "):
+    with pytest.warns(
+        UserWarning,
+        match="`reference`: column 'b' is not there: all of its cells count as missing; ",
+    ):
         hld.StreamMonitor(detector, wrong)
 
 
@@ -154,34 +174,71 @@ def test_holes_need_no_filling(detector):
     assert (result.alarm, result.num_missing) == (False, int(np.isnan(table[300:]).sum()))
 
 
-@pytest.mark.parametrize(("make", "said"), [
-    (lambda d: hld.StreamMonitor(None, [[0, 1]]), "`detector` must be a fitted HLDDetector, found NoneType"),
-    (lambda d: hld.StreamMonitor(hld.HLDDetector(), [[0, 1]]),
-     "`detector` must be a fitted HLDDetector, found HLDDetector: fit"),
-    (lambda d: hld.StreamMonitor(d, rows(5, np.random.default_rng(0))), "`reference` has 5 rows, expected at least 40"),
-    (lambda d: hld.StreamMonitor(d, None), "`reference`"),
-    (lambda d: hld.StreamMonitor(d, rows(50, np.random.default_rng(0)), 2), "`alpha` must be"),
-    (lambda d: hld.StreamMonitor(d, rows(50, np.random.default_rng(0)), seed=2 ** 53 + 1), "`seed` must be a whole"),
-    (lambda d: hld.StreamMonitor(d, rows(50, np.random.default_rng(0)), groups=np.arange(50) % 3),
-     "`groups` names 3 groups, expected at least 40"),
-    (lambda d: hld.StreamMonitor(d, rows(99, np.random.default_rng(0)), groups=[None, *range(50), *[None] * 48]),
-     "`groups` has 49 rows without a group: leave them out, or give them one"),
-    (lambda d: hld.StreamMonitor(d, rows(0, np.random.default_rng(0)), groups=[]), "names 0 groups, expected at"),
-])
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (
+            lambda d: hld.StreamMonitor(None, [[0, 1]]),
+            "`detector` must be a fitted HLDDetector, found NoneType",
+        ),
+        (
+            lambda d: hld.StreamMonitor(hld.HLDDetector(), [[0, 1]]),
+            "`detector` must be a fitted HLDDetector, found HLDDetector: fit",
+        ),
+        (
+            lambda d: hld.StreamMonitor(d, rows(5, np.random.default_rng(0))),
+            "`reference` has 5 rows, expected at least 40",
+        ),
+        (lambda d: hld.StreamMonitor(d, None), "`reference`"),
+        (lambda d: hld.StreamMonitor(d, rows(50, np.random.default_rng(0)), 2), "`alpha` must be"),
+        (
+            lambda d: hld.StreamMonitor(d, rows(50, np.random.default_rng(0)), seed=2**53 + 1),
+            "`seed` must be a whole",
+        ),
+        (
+            lambda d: hld.StreamMonitor(
+                d, rows(50, np.random.default_rng(0)), groups=np.arange(50) % 3
+            ),
+            "`groups` names 3 groups, expected at least 40",
+        ),
+        (
+            lambda d: hld.StreamMonitor(
+                d, rows(99, np.random.default_rng(0)), groups=[None, *range(50), *[None] * 48]
+            ),
+            "`groups` has 49 rows without a group: leave them out, or give them one",
+        ),
+        (
+            lambda d: hld.StreamMonitor(d, rows(0, np.random.default_rng(0)), groups=[]),
+            "names 0 groups, expected at",
+        ),
+    ],
+)
 def test_bad_input_is_refused(detector, make, said):
     with pytest.raises((TypeError, ValueError), match=said):
         make(detector)
 
 
-@pytest.mark.parametrize(("options", "fitting", "said"), [
-    ({}, {"groups": np.arange(600) // 10}, "fitted with `groups`, whose rows resemble one another: give `groups`"),
-    ({}, {"order": "time"}, "false alarms are not bounded"),
-    ({"covariates": [0]}, {}, "fitted with `covariates`, which may move")])
+@pytest.mark.parametrize(
+    ("options", "fitting", "said"),
+    [
+        (
+            {},
+            {"groups": np.arange(600) // 10},
+            "fitted with `groups`, whose rows resemble one another: give `groups`",
+        ),
+        ({}, {"order": "time"}, "false alarms are not bounded"),
+        ({"covariates": [0]}, {}, "fitted with `covariates`, which may move"),
+    ],
+)
 def test_rows_one_by_one_are_not_what_such_detectors_judge(options, fitting, said):
     coins = np.random.default_rng(0).integers(0, 2, (600, 3))
-    fitted = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99, **options).fit(coins, **fitting)
+    fitted = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99, **options).fit(
+        coins, **fitting
+    )
     with pytest.warns(UserWarning, match=said):
         hld.StreamMonitor(fitted, coins)
     if options:
-        with pytest.warns(UserWarning, match="which may move, but a monitor raises its alarm when they do"):
+        with pytest.warns(
+            UserWarning, match="which may move, but a monitor raises its alarm when they do"
+        ):
             hld.monitor_of(fitted)

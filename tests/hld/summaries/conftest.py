@@ -1,10 +1,16 @@
 """A detector of several metrics, and the summary of some of its rows."""
+
 import numpy as np
 import pytest
 
 import hld
 
-METRICS = ("euclidean", "standardized", "marginals", "whitened")  # which summaries with noise take, too
+METRICS = (
+    "euclidean",
+    "standardized",
+    "marginals",
+    "whitened",
+)  # which summaries with noise take, too
 
 
 @pytest.fixture(scope="session")

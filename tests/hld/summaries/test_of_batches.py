@@ -1,4 +1,5 @@
 """Record batches to summaries, also where Spark and Ray run them."""
+
 import pathlib
 import sys
 
@@ -14,8 +15,13 @@ pyarrow = pytest.importorskip("pyarrow")
 def table():
     rng = np.random.default_rng(0)
     sizes = rng.normal(size=900)
-    return pyarrow.table({"kind": rng.choice(["a", "b", "c"], size=900), "size": np.where(sizes > 2, np.nan, sizes),
-                          "count": rng.poisson(3, size=900)})
+    return pyarrow.table(
+        {
+            "kind": rng.choice(["a", "b", "c"], size=900),
+            "size": np.where(sizes > 2, np.nan, sizes),
+            "count": rng.poisson(3, size=900),
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -37,11 +43,15 @@ def assert_equal(found, expected):
 def test_batches_of_partitions_add_up_to_the_table(table, detector):
     summarize = hld.arrow_summarizer(detector)
     parts = [table[:100], table[100:100], table[100:500], table[500:]]
-    found = [batch for part in parts for batch in summarize(iter(part.to_batches(max_chunksize=64)))]
-    assert len(found) == 3                                                # the empty partition says nothing
+    found = [
+        batch for part in parts for batch in summarize(iter(part.to_batches(max_chunksize=64)))
+    ]
+    assert len(found) == 3  # the empty partition says nothing
     rows = [row for batch in found for row in batch.to_pylist()]
     assert_equal(summed(rows), detector.summarize(table))
-    assert detector.test(summed(rows)).pvalue == pytest.approx(detector.test(detector.summarize(table)).pvalue)
+    assert detector.test(summed(rows)).pvalue == pytest.approx(
+        detector.test(detector.summarize(table)).pvalue
+    )
 
 
 def test_tables_in_and_out(table, detector):
@@ -65,14 +75,14 @@ def workers(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")       # of Spark, about a pandas newer than itself
+@pytest.mark.filterwarnings("ignore")  # of Spark, about a pandas newer than itself
 @pytest.mark.usefixtures("workers")
 def test_spark(table, detector):
     sql = pytest.importorskip("pyspark.sql")
     builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     try:
         spark = builder.getOrCreate()
-    except Exception as error:      # no Java
+    except Exception as error:  # no Java
         pytest.skip(f"Spark does not start: {str(error)[:200]}")
     try:
         frame = spark.createDataFrame(table.to_pandas()).repartition(3)
@@ -92,7 +102,9 @@ def test_ray(table, detector):
     ray.init(num_cpus=2, include_dashboard=False, ignore_reinit_error=True, log_to_driver=False)
     try:
         parts = data.from_arrow([table[:300], table[300:]])
-        rows = parts.map_batches(hld.arrow_summarizer(detector), batch_format="pyarrow", batch_size=None).take_all()
+        rows = parts.map_batches(
+            hld.arrow_summarizer(detector), batch_format="pyarrow", batch_size=None
+        ).take_all()
     finally:
         ray.shutdown()
     assert_equal(summed(rows), detector.summarize(table))

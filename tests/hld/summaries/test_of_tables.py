@@ -1,4 +1,5 @@
 """Tables to sums and counts: in chunks as in whole, what is absent, and what a detector makes of the counts."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,9 @@ def test_a_table_gives_what_its_rows_give(detector):
     one, two = detector.test(parts), detector.test(table[:150])
     assert two.pvalue > 0.25  # which is not checked by rows
     np.testing.assert_allclose(one.pvalue, two.pvalue, rtol=1e-9)
-    assert [column.to_dict() for column in one.columns] == [column.to_dict() for column in two.columns]
+    assert [column.to_dict() for column in one.columns] == [
+        column.to_dict() for column in two.columns
+    ]
     assert str(one.data_quality) == str(two.data_quality)
     assert one.pairs == ()
 
@@ -23,10 +26,23 @@ def test_counts_of_other_rows_and_columns_are_refused(found, detector):
     table = found.table
     size = len(table.categories)
     for categories, cells, said in (
-            (table.categories + 1, table.cells, "`summary` counts categories of other rows than its 50"),
-            (table.categories, table.cells[:, :2], "`summary` counts 2 columns, expected 3"),
-            (table.categories[1:], table.cells, f"`summary` counts {size - 1} categories, expected {size}: those"),
-            (table.categories[:0], table.cells, f"`summary` counts 0 categories, expected {size}: those of all")):
+        (
+            table.categories + 1,
+            table.cells,
+            "`summary` counts categories of other rows than its 50",
+        ),
+        (table.categories, table.cells[:, :2], "`summary` counts 2 columns, expected 3"),
+        (
+            table.categories[1:],
+            table.cells,
+            f"`summary` counts {size - 1} categories, expected {size}: those",
+        ),
+        (
+            table.categories[:0],
+            table.cells,
+            f"`summary` counts 0 categories, expected {size}: those of all",
+        ),
+    ):
         other = replace(found, table=replace(table, categories=categories, cells=cells))
         with pytest.raises(ValueError, match=said):
             detector[0].test(other)
@@ -43,7 +59,9 @@ def test_chunks_add_up_and_none_are_refused(detector):
         summarize_chunks(detector, [])
     holed = table[:20].astype(float)
     holed[3, 1] = np.nan
-    with pytest.raises(ValueError, match="`rows` has 1 missing entries, expected none with `epsilon`"):
+    with pytest.raises(
+        ValueError, match="`rows` has 1 missing entries, expected none with `epsilon`"
+    ):
         summarize_chunks(detector, [table[:20], holed], epsilon=1.0)
 
 
@@ -53,12 +71,16 @@ def named(table, names="abc"):
 
 @pytest.fixture(scope="module")
 def by_name(detector):
-    return hld.HLDDetector(num_latents=1, num_epochs=2, metric="euclidean", null="exact").fit(named(detector[1]))
+    return hld.HLDDetector(num_latents=1, num_epochs=2, metric="euclidean", null="exact").fit(
+        named(detector[1])
+    )
 
 
 def test_a_column_is_absent_that_no_chunk_has_and_missing_where_some_have_it(by_name, detector):
     parts = np.array_split(detector[1][:30], 3)
-    found = summarize_chunks(by_name, [named(parts[0], "ab"), named(parts[1], "a"), named(parts[2], "ab")])
+    found = summarize_chunks(
+        by_name, [named(parts[0], "ab"), named(parts[1], "a"), named(parts[2], "ab")]
+    )
     assert found.table.absent == ("c",)
     assert found.table.cells[0].tolist() == [0, 10, 30]  # missing
     assert found.num_missing == 40
@@ -78,15 +100,21 @@ def test_a_column_that_some_sites_have_is_not_absent_from_their_sum(by_name, det
 
 def test_columns_that_were_not_fitted_are_named_once_and_in_order(by_name, detector):
     part = named(detector[1][:10])
-    found = summarize_chunks(by_name, [part | {"z": range(10)}, part | {"z": range(10), "d": range(10)}, part])
+    found = summarize_chunks(
+        by_name, [part | {"z": range(10)}, part | {"z": range(10), "d": range(10)}, part]
+    )
     assert found.table.extra == ("d", "z")
-    assert summarize_table(by_name, part | {"z": range(10), "d": range(10)}).table.extra == ("d", "z")
+    assert summarize_table(by_name, part | {"z": range(10), "d": range(10)}).table.extra == (
+        "d",
+        "z",
+    )
 
 
 def test_holes_of_each_chunk_are_filled_by_draws_of_their_own(detector):
     """The same rows twice are two times their sums only where nothing is drawn."""
-    drawing = hld.HLDDetector(num_latents=1, num_epochs=2, metric="euclidean", null="exact",
-                              reference="circuit").fit(detector[1])
+    drawing = hld.HLDDetector(
+        num_latents=1, num_epochs=2, metric="euclidean", null="exact", reference="circuit"
+    ).fit(detector[1])
     assert drawing.test_.missing == "complete"
     whole = detector[1][:20].astype(float)
     holed = np.where(np.arange(60).reshape(20, 3) % 4 == 0, np.nan, whole)
@@ -96,8 +124,12 @@ def test_holes_of_each_chunk_are_filled_by_draws_of_their_own(detector):
 
 
 def test_counts_are_those_of_the_categories_and_of_cells_that_are_missing_or_new(by_name):
-    found = summarize_table(by_name, {"a": [0, 0, 2, 1], "b": [np.nan, 1.0, 1.0, 0.0], "c": [7, 7, 0, 0]})
-    per_column = np.split(found.table.categories, np.cumsum([C + 1 for C in by_name.encoder_.num_categories])[:-1])
+    found = summarize_table(
+        by_name, {"a": [0, 0, 2, 1], "b": [np.nan, 1.0, 1.0, 0.0], "c": [7, 7, 0, 0]}
+    )
+    per_column = np.split(
+        found.table.categories, np.cumsum([C + 1 for C in by_name.encoder_.num_categories])[:-1]
+    )
     levels = [list(column.levels) for column in by_name.encoder_.columns]
     assert [one.sum() for one in per_column] == [4, 4, 4]
     assert [per_column[0][levels[0].index(level)] for level in (0, 1, 2)] == [2, 1, 1]
@@ -117,8 +149,10 @@ def test_noise_is_added_once_and_counts_are_left_out(by_name, detector):
     assert facts_of(by_name, found)[1:] == (None, None)
 
 
-@pytest.mark.parametrize(("options", "said"), [({"epsilon": -1.0}, "`epsilon`"),
-                                               ({"epsilon": 1.0, "delta": 2.0}, "`delta`")])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [({"epsilon": -1.0}, "`epsilon`"), ({"epsilon": 1.0, "delta": 2.0}, "`delta`")],
+)
 def test_bad_options_are_refused_before_anything_is_read(by_name, options, said):
     chunks = iter([{"a": [0], "b": [0], "c": [0]}])
     with pytest.raises(ValueError, match=f"{said} must be"):
@@ -128,7 +162,9 @@ def test_bad_options_are_refused_before_anything_is_read(by_name, options, said)
 
 def test_a_summary_of_the_test_is_none_of_its_detector(by_name, detector):
     codes = by_name.encoder_.encode(named(detector[1][:9]))[0]
-    with pytest.raises(ValueError, match=r"`summary` is for the model .* tested by the model that it was made with"):
+    with pytest.raises(
+        ValueError, match=r"`summary` is for the model .* tested by the model that it was made with"
+    ):
         facts_of(by_name, by_name.test_.summarize(codes))
     own, quality, evidence = facts_of(by_name, summarize_table(by_name, named(detector[1][:9])))
     assert (own.model, own.table) == (by_name.test_.fingerprint, None)

@@ -1,4 +1,5 @@
 """The spread of rows in a few sums: they add up, bound what the rows themselves say, and pool two batches."""
+
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -8,10 +9,19 @@ from scipy.stats import chi2
 
 from hld.nulls.ranks.confirmation import ASKED_BELOW, confirmed, pooled_of_norms, sample_norms
 from hld.references.kept_rows import KeptRows
-from hld.summaries.spread import SKETCH, confirmed_by_spread, pooled_by_spread, sketches_of, spread_of
+from hld.summaries.spread import (
+    SKETCH,
+    confirmed_by_spread,
+    pooled_by_spread,
+    sketches_of,
+    spread_of,
+)
 from hld.vectors.linear_maps import DenseRows, Scaled
 
-PLAIN, DENSE = Scaled("euclidean", np.array([1.0, 0.5, 2.0])), DenseRows("dense", np.arange(6.0).reshape(2, 3) - 2)
+PLAIN, DENSE = (
+    Scaled("euclidean", np.array([1.0, 0.5, 2.0])),
+    DenseRows("dense", np.arange(6.0).reshape(2, 3) - 2),
+)
 METRICS = PLAIN, DENSE
 ONE = (Scaled("euclidean", np.ones(1)),)
 
@@ -19,22 +29,33 @@ ONE = (Scaled("euclidean", np.ones(1)),)
 def kept_of(rows, metrics):
     """What a test keeps of reference rows (k, m)."""
     mapped = [metric.apply(rows - rows.mean(axis=0)) for metric in metrics]
-    squared = np.array([(one ** 2).sum(axis=1) for one in mapped])
+    squared = np.array([(one**2).sum(axis=1) for one in mapped])
     none = np.zeros((0, 0))
-    return KeptRows(len(rows), np.array([sample_norms(one) for one in mapped]), (squared ** 2).mean(axis=1),
-                    squared.max(axis=1), none, np.zeros(0, int), none)
+    return KeptRows(
+        len(rows),
+        np.array([sample_norms(one) for one in mapped]),
+        (squared**2).mean(axis=1),
+        squared.max(axis=1),
+        none,
+        np.zeros(0, int),
+        none,
+    )
 
 
 def spread(rows, kept, metrics):
     return spread_of(metrics, sketches_of(metrics), kept, rows)
 
 
-def test_sums_are_those_of_squares_and_fourth_powers_and_of_rows_farther_than_all_that_are_kept(rng):
+def test_sums_are_those_of_squares_and_fourth_powers_and_of_rows_farther_than_all_that_are_kept(
+    rng,
+):
     kept, rows = kept_of(rng.normal(size=(50, 3)), METRICS), rng.normal(size=(200, 3)) * 1.5
     found = spread(rows, kept, METRICS)
-    squared = np.array([((rows * [1.0, 0.5, 2.0]) ** 2).sum(axis=1), ((rows @ DENSE.matrix.T) ** 2).sum(axis=1)])
+    squared = np.array(
+        [((rows * [1.0, 0.5, 2.0]) ** 2).sum(axis=1), ((rows @ DENSE.matrix.T) ** 2).sum(axis=1)]
+    )
     np.testing.assert_allclose(found.squares, squared.sum(axis=1))
-    np.testing.assert_allclose(found.fourths, (squared ** 2).sum(axis=1))
+    np.testing.assert_allclose(found.fourths, (squared**2).sum(axis=1))
     assert found.odd.tolist() == (squared > kept.farthest[:, None]).sum(axis=1).tolist()
     assert found.odd.min() > 0
     parts = spread(rows[:70], kept, METRICS) + spread(rows[70:], kept, METRICS)
@@ -51,7 +72,7 @@ def test_sketches_are_those_of_what_the_metric_makes_of_a_row():
     """One matrix of signs for each number of directions, whatever the metric."""
     (signs,) = sketches_of((Scaled("euclidean", np.ones(2)),))
     assert signs.shape == (2, SKETCH)
-    assert set(np.abs(signs).ravel().tolist()) == {SKETCH ** -0.5}
+    assert set(np.abs(signs).ravel().tolist()) == {SKETCH**-0.5}
     rows = np.eye(3)
     np.testing.assert_allclose(rows @ sketches_of((DENSE,))[0], DENSE.apply(rows) @ signs)
 
@@ -65,7 +86,9 @@ def test_squared_norms_of_sketches_are_too_large_by_as_much_as_the_module_says(r
         C = rows.T @ rows
         R = (rng.integers(0, 2, size=(SKETCH, l)) * 2 - 1) / np.sqrt(SKETCH)
         (signs,) = sketches_of((Scaled("euclidean", np.ones(l)),))
-        expected = (C ** 2).sum() + (np.trace(C) ** 2 + (C ** 2).sum() - 2 * (np.diag(C) ** 2).sum()) / SKETCH
+        expected = (C**2).sum() + (
+            np.trace(C) ** 2 + (C**2).sum() - 2 * (np.diag(C) ** 2).sum()
+        ) / SKETCH
         ratios.append([(np.linalg.norm(one @ C @ one.T) ** 2) / expected for one in (R, signs.T)])
     mean, error = np.mean(ratios, axis=0), np.std(ratios, axis=0) / np.sqrt(len(ratios))
     assert (np.abs(mean - 1) <= 5 * error).all()
@@ -80,7 +103,9 @@ def test_in_one_direction_the_spread_never_allows_less_than_the_rows(seed):
     kept, differences = kept_of(reference, ONE), rows - reference.mean()
     squared = differences.mean(axis=0) ** 2
     by_rows = confirmed(kept, ONE, differences, squared, 20)
-    by_spread = confirmed_by_spread(kept, ONE, spread(differences, kept, ONE), differences.mean(axis=0), squared, 20)
+    by_spread = confirmed_by_spread(
+        kept, ONE, spread(differences, kept, ONE), differences.mean(axis=0), squared, 20
+    )
     assert by_rows[0] < ASKED_BELOW
     assert by_rows[0] <= by_spread[0]
 
@@ -89,16 +114,20 @@ def test_odd_rows_bound_the_p_value_by_the_ways_in_which_all_can_be_in_the_batch
     """Two rows beyond 200: without the bound the p-value would be below 2 / (202 * 201)."""
     kept, rows = kept_of(np.array([[-1.0], [1.0]] * 100), ONE), np.array([[4.0], [4.0]])
     own = spread(rows, kept, ONE)
-    bounded, without = (confirmed_by_spread(kept, ONE, one, rows[0], rows[0] ** 2, 2)[0]
-                        for one in (own, replace(own, odd=np.array([0]))))
+    bounded, without = (
+        confirmed_by_spread(kept, ONE, one, rows[0], rows[0] ** 2, 2)[0]
+        for one in (own, replace(own, odd=np.array([0])))
+    )
     assert without < bounded == pytest.approx(2 / (202 * 201))
 
 
 @pytest.mark.parametrize("l", [1, 8])
 @pytest.mark.parametrize("stretch", [1.0, 1.3])
-def test_it_is_the_pooled_p_value_of_the_sketched_covariance_and_of_bounded_fourth_powers(rng, l, stretch):
+def test_it_is_the_pooled_p_value_of_the_sketched_covariance_and_of_bounded_fourth_powers(
+    rng, l, stretch
+):
     """Where others have holes, differences count up to `stretch` times as much."""
-    metrics, shift = (Scaled("euclidean", np.ones(l)),), 0.6 / l ** 0.25
+    metrics, shift = (Scaled("euclidean", np.ones(l)),), 0.6 / l**0.25
     kept, rows = kept_of(rng.normal(size=(60, l)), metrics), rng.normal(shift, 1, size=(20, l))
     mean, own = rows.mean(axis=0), replace(spread(rows, kept, metrics), odd=np.array([0]))
     (signs,) = sketches_of(metrics)
@@ -106,29 +135,41 @@ def test_it_is_the_pooled_p_value_of_the_sketched_covariance_and_of_bounded_four
     sketched = np.linalg.eigvalsh(signs.T @ covariance @ signs)
     norms = np.array([np.trace(covariance), np.linalg.norm(sketched), sketched[-1]])
     lengths = np.linalg.norm(rows, axis=1)
-    fourth = ((lengths ** 4).mean() ** 0.25 + 20 / 80 * np.linalg.norm(mean)) ** 4
-    expected = pooled_of_norms(60, kept.norms[0], kept.fourth[0], norms * stretch ** 2, fourth * stretch ** 4,
-                               (np.linalg.norm(mean) * stretch, mean @ mean, 20))
+    fourth = ((lengths**4).mean() ** 0.25 + 20 / 80 * np.linalg.norm(mean)) ** 4
+    expected = pooled_of_norms(
+        60,
+        kept.norms[0],
+        kept.fourth[0],
+        norms * stretch**2,
+        fourth * stretch**4,
+        (np.linalg.norm(mean) * stretch, mean @ mean, 20),
+    )
     assert 1e-6 < expected < ASKED_BELOW
     found = confirmed_by_spread(kept, metrics, own, mean, np.array([mean @ mean]), 20, stretch)
     assert found == (pytest.approx(float(expected), rel=1e-9),)
 
 
 def summary(rows, kept):
-    return SimpleNamespace(num_rows=len(rows), means=rows.mean(axis=0), spread=spread(rows, kept, ONE))
+    return SimpleNamespace(
+        num_rows=len(rows), means=rows.mean(axis=0), spread=spread(rows, kept, ONE)
+    )
 
 
 @pytest.mark.parametrize("ones", [(30, 20), (30, 8), (10, 36)])
 def test_two_batches_of_signs_are_compared_by_the_variance_of_all(ones):
     """Fourth powers of signs are the smallest there are: the law is that of one chi-square, about any centre."""
     kept = kept_of(np.array([[-1.0], [1.0]]), ONE)
-    one, other = (np.where(np.arange(n) < k, 1.0, -1.0)[:, None] for n, k in zip((60, 40), ones, strict=True))
+    one, other = (
+        np.where(np.arange(n) < k, 1.0, -1.0)[:, None] for n, k in zip((60, 40), ones, strict=True)
+    )
     apart, every = one.mean() - other.mean(), np.concatenate([one, other])
-    expected = chi2.sf(apart ** 2 / (1 / 60 + 1 / 40) / every.var(ddof=1), 1)
+    expected = chi2.sf(apart**2 / (1 / 60 + 1 / 40) / every.var(ddof=1), 1)
     batches = summary(one, kept), summary(other, kept)
-    found, = pooled_by_spread(ONE, batches, np.zeros(1), np.array([apart ** 2]))
+    (found,) = pooled_by_spread(ONE, batches, np.zeros(1), np.array([apart**2]))
     assert found == pytest.approx(expected, rel=1e-9)
-    assert pooled_by_spread(ONE, batches[::-1], np.zeros(1), np.array([apart ** 2]))[0] == pytest.approx(found)
+    assert pooled_by_spread(ONE, batches[::-1], np.zeros(1), np.array([apart**2]))[
+        0
+    ] == pytest.approx(found)
 
 
 def test_two_batches_of_one_row_each_that_are_alike_are_not_apart():

@@ -1,4 +1,5 @@
 """Batches as sums: they add up, go through files, are refused where they do not belong, and give p-values."""
+
 import json
 
 import binomial_bounds as bounds
@@ -10,7 +11,9 @@ import hld
 import pcircuit
 from hld.summaries.summary import check_summary
 
-CIRCUITS = {name: c for name, c in zoo.circuits().items() if name in ("hclt_like", "rat_like", "two_coins")}
+CIRCUITS = {
+    name: c for name, c in zoo.circuits().items() if name in ("hclt_like", "rat_like", "two_coins")
+}
 
 
 @pytest.mark.parametrize("name", CIRCUITS)
@@ -20,13 +23,19 @@ def test_the_pvalue_is_that_of_the_rows(name, null):
     test, rows = hld.HLDTest(circuit, null=null, rng=0), pcircuit.sample(circuit, 200, rng=1)
     parts = sum(test.summarize(part) for part in np.array_split(rows, 7))
     one, two = test(parts), test(rows)
-    np.testing.assert_allclose([one.statistic, one.pvalue, one.threshold], [two.statistic, two.pvalue, two.threshold],
-                               rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        [one.statistic, one.pvalue, one.threshold],
+        [two.statistic, two.pvalue, two.threshold],
+        rtol=1e-9,
+        atol=1e-12,
+    )
 
 
 def test_the_bytes_are_as_many_as_the_docstring_says(found):
     size = len(found.to_bytes())
-    assert 8 * len(found.sums) + 4 * 16 * 128 < size < 8 * len(found.sums) + 4 * 16 * 128 + 2000  # four metrics
+    assert (
+        8 * len(found.sums) + 4 * 16 * 128 < size < 8 * len(found.sums) + 4 * 16 * 128 + 2000
+    )  # four metrics
     assert size < len(found.to_json()) / 2
     circuit = CIRCUITS["two_coins"]
     assert len(hld.HLDTest(circuit).summarize(pcircuit.sample(circuit, 50, rng=1)).to_bytes()) < 400
@@ -48,7 +57,10 @@ def test_holes_cost_metrics_that_mix_nodes_and_nothing_else(detector):
     found = detector.test(detector.summarize(batch))
     assert dict(zip(found.metrics, found.pvalues, strict=True))["whitened"] == 1.0
     assert found.num_missing == int(np.isnan(batch).sum())
-    assert found.data_quality.missingness.pvalue == detector.test(batch).data_quality.missingness.pvalue
+    assert (
+        found.data_quality.missingness.pvalue
+        == detector.test(batch).data_quality.missingness.pvalue
+    )
     missing = hld.HLDTest(detector.circuit_, missing="exact")
     with pytest.raises(ValueError, match="`rows` has 1 missing entries"):
         missing.summarize([[0, -1, 0]])
@@ -58,11 +70,15 @@ def test_holes_cost_metrics_that_mix_nodes_and_nothing_else(detector):
 @pytest.mark.parametrize("odd", [False, True], ids=["plain", "rare level"])
 def test_level_against_few_reference_rows(odd):
     # A category that one row in fifty has and reference rows may not show: the check by the spread must see to it.
-    circuit = zoo.independent([[0.49, 0.49, 0.02], [0.5, 0.5], [0.3, 0.7]] if odd else [[0.5, 0.5]] * 3)
+    circuit = zoo.independent(
+        [[0.49, 0.49, 0.02], [0.5, 0.5], [0.3, 0.7]] if odd else [[0.5, 0.5]] * 3
+    )
     trials, rejected, rng = 150, 0, np.random.default_rng(5)
     for _ in range(trials):
         rows = pcircuit.sample(circuit, 120, rng=rng)
-        test = hld.HLDTest(circuit, metric="standardized", reference="training", training_data=rows[:60])
+        test = hld.HLDTest(
+            circuit, metric="standardized", reference="training", training_data=rows[:60]
+        )
         rejected += test(test.summarize(rows[60:])).reject
     assert rejected <= bounds.at_most(trials, 0.05)
 
@@ -78,8 +94,13 @@ def test_forms_give_the_summary_back(found, detector):
     assert private.table is None
     assert private.spread is None
     assert len(data) < 10_000
-    holed = detector[0].summarize(np.where(np.arange(90).reshape(30, 3) % 7 == 0, np.nan, detector[1][:30]))
-    for back in (hld.BatchSummary.from_json(holed.to_json()), hld.BatchSummary.from_bytes(holed.to_bytes())):
+    holed = detector[0].summarize(
+        np.where(np.arange(90).reshape(30, 3) % 7 == 0, np.nan, detector[1][:30])
+    )
+    for back in (
+        hld.BatchSummary.from_json(holed.to_json()),
+        hld.BatchSummary.from_bytes(holed.to_bytes()),
+    ):
         assert (back == holed, back.is_whole) == (True, False)
         np.testing.assert_array_equal(back.seen, holed.seen)
     assert "seen" not in json.loads(text)["arrays"]  # of every row
@@ -109,5 +130,7 @@ def test_other_models_and_kinds_are_refused(found, detector):
 
 
 def test_what_is_no_summary_is_refused():
-    with pytest.raises(TypeError, match="`batch` must be a BatchSummary, found list: make one with `summarize`"):
+    with pytest.raises(
+        TypeError, match="`batch` must be a BatchSummary, found list: make one with `summarize`"
+    ):
         check_summary([[0, 1]], "batch")

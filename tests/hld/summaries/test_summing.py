@@ -1,4 +1,5 @@
 """Rows to sums: over the rows that show a node, block by block, with holes as the test takes them."""
+
 import naive
 import numpy as np
 import pytest
@@ -15,8 +16,14 @@ HOLED = np.where(np.random.default_rng(1).random(ROWS.shape) < 0.2, -1, ROWS)
 
 @pytest.fixture(scope="module")
 def against_rows():
-    return hld.HLDTest(CIRCUIT, metric=("euclidean", "whitened"), null="exact", reference="training", rng=0,
-                       training_data=pcircuit.sample(CIRCUIT, 100, rng=2))
+    return hld.HLDTest(
+        CIRCUIT,
+        metric=("euclidean", "whitened"),
+        null="exact",
+        reference="training",
+        rng=0,
+        training_data=pcircuit.sample(CIRCUIT, 100, rng=2),
+    )
 
 
 def test_sums_are_those_of_the_likelihoods():
@@ -41,17 +48,22 @@ def test_the_spread_of_many_rows_is_estimated_from_some(detector, holes, monkeyp
     monkeypatch.setattr("hld.summaries.summing.MOST_SPREAD", 800)
     monkeypatch.setattr("hld.summaries.summing.LEAST_SPREAD", 300)
     part, n = detector.test_.summarize(codes), len(codes)
-    parts = detector.test_.summarize(codes[:1200]) + summarize_rows(detector.test_, codes[1200:], first=1200)
+    parts = detector.test_.summarize(codes[:1200]) + summarize_rows(
+        detector.test_, codes[1200:], first=1200
+    )
     for found, least in ((part, 800), (parts, 300)):
         assert found.num_rows == n
         np.testing.assert_allclose(found.sums, whole.sums, rtol=1e-12)
         np.testing.assert_array_equal(found.seen, whole.seen)
         mean, fourth = whole.spread.squares / n, whole.spread.fourths / n
-        errors = 5 * np.sqrt(np.maximum(fourth - mean ** 2, 0) / least)
+        errors = 5 * np.sqrt(np.maximum(fourth - mean**2, 0) / least)
         assert (np.abs(found.spread.squares / n - mean) <= errors).all()
         assert not np.array_equal(found.spread.squares, whole.spread.squares)
-        np.testing.assert_allclose(np.linalg.norm(found.spread.sketch, axis=(1, 2)),
-                                   np.linalg.norm(whole.spread.sketch, axis=(1, 2)), rtol=0.25)
+        np.testing.assert_allclose(
+            np.linalg.norm(found.spread.sketch, axis=(1, 2)),
+            np.linalg.norm(whole.spread.sketch, axis=(1, 2)),
+            rtol=0.25,
+        )
 
 
 def test_with_holes_a_node_is_summed_over_the_rows_that_show_it(against_rows):
@@ -61,9 +73,14 @@ def test_with_holes_a_node_is_summed_over_the_rows_that_show_it(against_rows):
     np.testing.assert_array_equal(found.seen, shown.sum(axis=0))
     values = naive.node_values(CIRCUIT, ROWS)[:, nodes]
     np.testing.assert_allclose(found.sums, (values * shown).sum(axis=0), rtol=1e-9)
-    squares = (np.where(shown, values - against_rows.mean, 0.0) ** 2).sum(axis=1)  # in the first metric
-    np.testing.assert_allclose([found.spread.squares[0], found.spread.fourths[0]],
-                               [squares.sum(), (squares ** 2).sum()], rtol=1e-9)
+    squares = (np.where(shown, values - against_rows.mean, 0.0) ** 2).sum(
+        axis=1
+    )  # in the first metric
+    np.testing.assert_allclose(
+        [found.spread.squares[0], found.spread.fourths[0]],
+        [squares.sum(), (squares**2).sum()],
+        rtol=1e-9,
+    )
     assert found.num_missing == (HOLED < 0).sum()
     assert (summarize_rows(against_rows, ROWS).is_whole, found.is_whole) == (True, False)
 
@@ -78,7 +95,9 @@ def test_blocks_of_any_size_give_the_same(against_rows, rows, monkeypatch):
         np.testing.assert_array_equal(found.seen, whole.seen)
         np.testing.assert_array_equal(found.spread.odd, whole.spread.odd)
         for name in ("squares", "fourths", "sketch"):
-            np.testing.assert_allclose(getattr(found.spread, name), getattr(whole.spread, name), rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(
+                getattr(found.spread, name), getattr(whole.spread, name), rtol=1e-9, atol=1e-12
+            )
         np.testing.assert_allclose(found.sums, whole.sums, rtol=1e-12)
 
 
@@ -100,15 +119,25 @@ def test_no_rows_are_a_summary_of_zeros(against_rows):
     assert found + summarize_rows(against_rows, HOLED) == summarize_rows(against_rows, HOLED)
 
 
-@pytest.mark.parametrize(("rows", "options", "said"), [
-    ([[0, 1]], {}, r"`rows` must have shape \(N, 6\)"),
-    (HOLED, {"epsilon": 1.0}, "`rows` has .* missing entries, expected none with `epsilon`: fill them in"),
-    (ROWS, {"epsilon": 0.0}, "`epsilon` must be")])
+@pytest.mark.parametrize(
+    ("rows", "options", "said"),
+    [
+        ([[0, 1]], {}, r"`rows` must have shape \(N, 6\)"),
+        (
+            HOLED,
+            {"epsilon": 1.0},
+            "`rows` has .* missing entries, expected none with `epsilon`: fill them in",
+        ),
+        (ROWS, {"epsilon": 0.0}, "`epsilon` must be"),
+    ],
+)
 def test_what_cannot_be_summed_up_is_refused(rows, options, said):
     with pytest.raises(ValueError, match=said):
         summarize_rows(hld.HLDTest(CIRCUIT, null="exact"), rows, **options)
 
 
 def test_holes_that_are_to_be_summed_out_need_the_rows():
-    with pytest.raises(ValueError, match="missing entries, expected none with missing='exact', whose null depends"):
+    with pytest.raises(
+        ValueError, match="missing entries, expected none with missing='exact', whose null depends"
+    ):
         summarize_rows(hld.HLDTest(CIRCUIT, null="exact", missing="exact"), HOLED)

@@ -1,4 +1,5 @@
 """Values inside bins: units, atoms, types and shares."""
+
 import sys
 
 import binomial_bounds
@@ -18,8 +19,17 @@ def grid(numbers, edges):
     return Grid(column.low, column.high, tables.quantiles[0], float(tables.units[0]))
 
 
-@pytest.mark.parametrize(("numbers", "unit"), [([1, 2, 40], 1), ([0.1, 0.2, 0.7], 0.1), ([0.25, 1.5], 0.01),
-                                               ([1 / 3, 2 / 3], 0), ([1e15, 2.0], 1), ([1e-6, 3.0], 1e-6)])
+@pytest.mark.parametrize(
+    ("numbers", "unit"),
+    [
+        ([1, 2, 40], 1),
+        ([0.1, 0.2, 0.7], 0.1),
+        ([0.25, 1.5], 0.01),
+        ([1 / 3, 2 / 3], 0),
+        ([1e15, 2.0], 1),
+        ([1e-6, 3.0], 1e-6),
+    ],
+)
 def test_units_are_found(numbers, unit):
     assert grid(numbers, [max(numbers) * 0.9]).unit == unit
 
@@ -45,14 +55,35 @@ def test_shares_are_those_of_the_rows():
 
 
 def test_cuts_are_the_next_value_that_can_be_drawn():
-    whole, tenths, free = grid([1, 2, 9], [2.0]), grid([0.1, 0.3, 0.9], [0.3]), grid([1 / 3, 2 / 3], [0.6])
-    assert (whole.cut(4, False), whole.cut(4, True), whole.cut(4.5, False), whole.cut(4.5, True)) == (4, 5, 5, 5)
-    assert (tenths.cut(0.3, False), tenths.cut(0.3, True), tenths.cut(0.35, True)) == (0.3, 0.4, 0.4)
+    whole, tenths, free = (
+        grid([1, 2, 9], [2.0]),
+        grid([0.1, 0.3, 0.9], [0.3]),
+        grid([1 / 3, 2 / 3], [0.6]),
+    )
+    assert (
+        whole.cut(4, False),
+        whole.cut(4, True),
+        whole.cut(4.5, False),
+        whole.cut(4.5, True),
+    ) == (4, 5, 5, 5)
+    assert (tenths.cut(0.3, False), tenths.cut(0.3, True), tenths.cut(0.35, True)) == (
+        0.3,
+        0.4,
+        0.4,
+    )
     assert free.cut(0.5, False) == 0.5 < free.cut(0.5, True)
 
 
-@pytest.mark.parametrize("values", [(0, 1, 2.5), (0.1, 0.2, 0.4), (-1.5, 0, 7.25), (-0.5, -0.3, 0.0),
-                                    tuple(np.datetime64("2024-01-01") + np.array([0, 9, 30]))])
+@pytest.mark.parametrize(
+    "values",
+    [
+        (0, 1, 2.5),
+        (0.1, 0.2, 0.4),
+        (-1.5, 0, 7.25),
+        (-0.5, -0.3, 0.0),
+        tuple(np.datetime64("2024-01-01") + np.array([0, 9, 30])),
+    ],
+)
 def test_the_smallest_and_the_largest_value_are_drawn_as_often_as_rows_have_them(values):
     """In a column with units the largest had been drawn one unit too low."""
     rng, n = np.random.default_rng(0), 3000
@@ -61,7 +92,10 @@ def test_the_smallest_and_the_largest_value_are_drawn_as_often_as_rows_have_them
     drawn = detector.sample(n, rng=1)[:, 0]
     for value in values:
         text = f"'{value}'" if isinstance(value, np.datetime64) else value
-        found = sum(str(one)[:10] == str(value) if isinstance(value, np.datetime64) else one == value for one in drawn)
+        found = sum(
+            str(one)[:10] == str(value) if isinstance(value, np.datetime64) else one == value
+            for one in drawn
+        )
         rate = detector.probability(f"value == {text}")
         assert rate > 0.25
         assert binomial_bounds.at_least(n, rate) <= found <= binomial_bounds.at_most(n, rate)
@@ -79,11 +113,21 @@ def test_rows_drawn_without_a_condition_have_the_probability_of_each_value():
         assert binomial_bounds.at_least(n, rate) <= count <= binomial_bounds.at_most(n, rate)
 
 
-@pytest.mark.parametrize(("name", "change"), [
-    ("quantiles", lambda a: a[:, ::-1]), ("quantiles", lambda a: a[:, :-1]), ("quantiles", lambda a: a * np.nan),
-    ("units", lambda a: a + 0.5), ("units", lambda a: a[:0]), ("units", lambda a: a.astype(int))])
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("quantiles", lambda a: a[:, ::-1]),
+        ("quantiles", lambda a: a[:, :-1]),
+        ("quantiles", lambda a: a * np.nan),
+        ("units", lambda a: a + 0.5),
+        ("units", lambda a: a[:0]),
+        ("units", lambda a: a.astype(int)),
+    ],
+)
 def test_arrays_that_do_not_fit_are_refused(name, change):
-    arrays = value_tables([BinColumn("x", (2.0,), 1.0, 3.0)], [np.array([1.0, 2.0, 3.0])]).to_arrays()
+    arrays = value_tables(
+        [BinColumn("x", (2.0,), 1.0, 3.0)], [np.array([1.0, 2.0, 3.0])]
+    ).to_arrays()
     assert ValueTables.from_arrays(arrays, 1).units.tolist() == [1.0]
     with pytest.raises(ValueError, match="of values must be"):
         ValueTables.from_arrays(arrays | {name: change(arrays[name])}, 1)
@@ -93,7 +137,7 @@ def test_large_whole_numbers_stay_whole():
     stamps = np.arange(1.7e12, 1.7e12 + 200)
     found = grid(stamps, [float(stamps[100])])
     drawn = found.draw(np.full(50, stamps[100]), np.full(50, stamps[150]), np.linspace(0, 0.99, 50))
-    assert found.unit == 1 == grid([2.0 ** 60, 2.0 ** 62], [2.0 ** 61]).unit
+    assert found.unit == 1 == grid([2.0**60, 2.0**62], [2.0**61]).unit
     assert grid([1e300, 3e300], [2e300]).unit == 0
     assert (drawn == np.round(drawn)).all()
     assert drawn.min() >= stamps[100] > found.cut(stamps[99], True) > stamps[99]
@@ -103,10 +147,16 @@ LARGEST = sys.float_info.max
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("make", [
-    lambda rng, n: np.where(rng.random(n) < 0.1, -LARGEST, rng.normal(size=n)),
-    lambda rng, n: np.where(rng.random(n) < 0.2, rng.choice([-LARGEST, LARGEST], n), rng.normal(size=n)),
-    lambda rng, n: rng.uniform(-1, 1, n) * LARGEST])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda rng, n: np.where(rng.random(n) < 0.1, -LARGEST, rng.normal(size=n)),
+        lambda rng, n: np.where(
+            rng.random(n) < 0.2, rng.choice([-LARGEST, LARGEST], n), rng.normal(size=n)
+        ),
+        lambda rng, n: rng.uniform(-1, 1, n) * LARGEST,
+    ],
+)
 def test_the_largest_doubles_are_saved_loaded_and_drawn(tmp_path, make):
     rng = np.random.default_rng(0)
     table = {"v": make(rng, 400), "y": rng.normal(size=400)}

@@ -1,4 +1,5 @@
 """Compressed files: told by their names or their first bytes, and refused in one sentence where they are damaged."""
+
 import bz2
 import gzip
 import io
@@ -13,7 +14,9 @@ import pytest
 from hld.table_files.byte_files import form_of, opened, with_head
 from hld.table_files.dialect import MOST_HEAD, ReadOptions
 
-TEXT = b"number,word\n" + b"".join(b"%d,%s\n" % (i * i, b"ab"[i % 2:i % 2 + 1]) for i in range(5000))
+TEXT = b"number,word\n" + b"".join(
+    b"%d,%s\n" % (i * i, b"ab"[i % 2 : i % 2 + 1]) for i in range(5000)
+)
 
 
 def zipped(data, names=("rows.csv",)):
@@ -25,8 +28,13 @@ def zipped(data, names=("rows.csv",)):
     return file.getvalue()
 
 
-COMPRESS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zip": zipped,
-            ".zst": lambda data: pa.Codec("zstd").compress(data, asbytes=True)}
+COMPRESS = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zip": zipped,
+    ".zst": lambda data: pa.Codec("zstd").compress(data, asbytes=True),
+}
 
 
 @pytest.mark.parametrize("ending", COMPRESS)
@@ -43,7 +51,9 @@ def test_without_such_a_name_the_first_bytes_say_it(tmp_path, monkeypatch, endin
     path.write_bytes(COMPRESS[ending](TEXT))
     with opened(str(path)) as file:
         assert file.read() == TEXT
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(path.read_bytes()))))
+    monkeypatch.setattr(
+        sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(path.read_bytes())))
+    )
     with opened("-") as file:
         assert file.read() == TEXT
 
@@ -54,9 +64,11 @@ def test_damaged_bytes_are_refused_in_one_sentence(tmp_path, ending):
     bad = bytearray(whole)
     bad[len(bad) // 2] ^= 255
     bad[len(bad) // 2 + 7] ^= 255
-    for data in (whole[:len(whole) // 2], bytes(bad), TEXT):
+    for data in (whole[: len(whole) // 2], bytes(bad), TEXT):
         path.write_bytes(data)
-        said = rf"rows.csv\{ending}' is damaged or incomplete, or not compressed as its name says: \S"
+        said = (
+            rf"rows.csv\{ending}' is damaged or incomplete, or not compressed as its name says: \S"
+        )
         with pytest.raises(ValueError, match=said), opened(str(path)) as file:
             file.read()
 
@@ -67,7 +79,10 @@ def test_what_the_system_refuses_stays_what_it_is(tmp_path):
 
 
 def test_a_folder_is_told_how_to_be_read(tmp_path):
-    with pytest.raises(ValueError, match=r"is a folder, expected one file: .*--sql"), opened(str(tmp_path)):
+    with (
+        pytest.raises(ValueError, match=r"is a folder, expected one file: .*--sql"),
+        opened(str(tmp_path)),
+    ):
         pass
 
 
@@ -78,7 +93,10 @@ def test_an_archive_must_hold_one_file(tmp_path):
         assert file.read() == TEXT
     assert form_of(str(path), ReadOptions()) == "jsonl"
     assert form_of(str(path), ReadOptions(form="csv")) == "csv"
-    for names, said in ((("a", "b"), r"one file, found 2 \('a', 'b'\): unpack"), ((), "one file, found 0: unpack")):
+    for names, said in (
+        (("a", "b"), r"one file, found 2 \('a', 'b'\): unpack"),
+        ((), "one file, found 0: unpack"),
+    ):
         path.write_bytes(zipped(TEXT, names))
         with pytest.raises(ValueError, match=said), opened(str(path)):
             pass
@@ -87,7 +105,10 @@ def test_an_archive_must_hold_one_file(tmp_path):
 def test_an_archive_with_a_password_is_refused(tmp_path):
     path = tmp_path / "rows.zip"
     data = bytearray(zipped(TEXT))
-    for mark, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):    # the flags of the file, here and in the list of files
+    for mark, at in (
+        (b"PK\x03\x04", 6),
+        (b"PK\x01\x02", 8),
+    ):  # the flags of the file, here and in the list of files
         data[data.index(mark) + at] |= 1
     path.write_bytes(bytes(data))
     with pytest.raises(ValueError, match=r"cannot be unpacked: .* is encrypted"), opened(str(path)):
@@ -96,12 +117,13 @@ def test_an_archive_with_a_password_is_refused(tmp_path):
 
 def test_a_row_of_a_large_archive_does_not_need_all_of_it_in_memory(tmp_path):
     path = tmp_path / "rows.csv.zip"
-    path.write_bytes(zipped(b"0," * 10 ** 8))    # 200 MB in 200 kB
+    path.write_bytes(zipped(b"0," * 10**8))  # 200 MB in 200 kB
     import tracemalloc
+
     tracemalloc.start()
     with opened(str(path)) as file:
         assert len(file.read(1000)) == 1000
-    assert tracemalloc.get_traced_memory()[1] < 2 * 10 ** 7
+    assert tracemalloc.get_traced_memory()[1] < 2 * 10**7
     tracemalloc.stop()
 
 
@@ -109,6 +131,7 @@ def test_a_parquet_file_may_be_in_an_archive(tmp_path):
     import pyarrow.parquet
 
     from hld.table_files.row_chunks import typed_chunks
+
     pyarrow.parquet.write_table(pa.table({"a": np.arange(7)}), tmp_path / "rows.parquet")
     path = tmp_path / "rows.zip"
     path.write_bytes(zipped((tmp_path / "rows.parquet").read_bytes(), ("rows.parquet",)))
@@ -122,11 +145,11 @@ def test_standard_input_may_be_closed(monkeypatch):
 
 
 def test_as_much_of_a_file_is_looked_at_as_its_first_row_needs():
-    for size, looked_at in ((10, 2 ** 16), (2 ** 16 - 4, 2 ** 16), (2 ** 16 - 2, 2 ** 17), (200_000, 2 ** 18)):
-        data = b"a," * (size // 2) + b"b\n" + b"1,2\n" * 2 ** 18
+    for size, looked_at in ((10, 2**16), (2**16 - 4, 2**16), (2**16 - 2, 2**17), (200_000, 2**18)):
+        data = b"a," * (size // 2) + b"b\n" + b"1,2\n" * 2**18
         head, file = with_head(io.BytesIO(data), ReadOptions())
         assert len(head) == looked_at
         assert data.startswith(head)
         assert file.read() == data
-    head, _ = with_head(io.BytesIO(b'"' * 2 ** 23), ReadOptions())
+    head, _ = with_head(io.BytesIO(b'"' * 2**23), ReadOptions())
     assert len(head) == MOST_HEAD

@@ -1,4 +1,5 @@
 """How text files are written: found out, or refused with the option that says how it is meant."""
+
 import pytest
 
 from hld.table_files import dialect
@@ -7,7 +8,9 @@ from hld.table_files.dialect import SNIFFED, Dialect, ReadOptions, find_dialect
 
 def found(text, **options):
     """The dialect of a text."""
-    return find_dialect(text.encode(options.get("encoding", "utf-8")), ReadOptions(**options), "'x.csv'")
+    return find_dialect(
+        text.encode(options.get("encoding", "utf-8")), ReadOptions(**options), "'x.csv'"
+    )
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
@@ -21,7 +24,10 @@ def test_the_separator_is_found(separator):
 
 @pytest.mark.parametrize("separator", [";", "\t", "|"])
 def test_a_header_that_holds_another_separator_is_refused(separator):
-    with pytest.raises(ValueError, match=r"read with the separator ',', but its only column .* holds .*: give that as"):
+    with pytest.raises(
+        ValueError,
+        match=r"read with the separator ',', but its only column .* holds .*: give that as",
+    ):
         found(f"a{separator}b\n1{separator}2\n", separator=",")
 
 
@@ -30,22 +36,32 @@ def test_one_column_is_a_table():
     assert found("word\none; two\nthree\n").names == ("word",)
 
 
-@pytest.mark.parametrize(("text", "decimal"), [
-    ("a;b\n1,5;x\n2,25;y\n", ","), ("a;b\n1.5;x\n2,5;y\n", "."), ("a;b\n1,5;2.5\n2,5;3.5\n", "."),
-    ("a;b\n1;2\n3;4\n", "."), ("a,b\n1,5\n2,5\n", "."), ("a;b\n-1,5e3;x\n;y\n", ","), ("a;b\n1,5;x\nno;y\n", "."),
-])
+@pytest.mark.parametrize(
+    ("text", "decimal"),
+    [
+        ("a;b\n1,5;x\n2,25;y\n", ","),
+        ("a;b\n1.5;x\n2,5;y\n", "."),
+        ("a;b\n1,5;2.5\n2,5;3.5\n", "."),
+        ("a;b\n1;2\n3;4\n", "."),
+        ("a,b\n1,5\n2,5\n", "."),
+        ("a;b\n-1,5e3;x\n;y\n", ","),
+        ("a;b\n1,5;x\nno;y\n", "."),
+    ],
+)
 def test_decimal_commas_are_found(text, decimal):
     assert found(text).decimal == decimal
     assert found(text, decimal=".").decimal == "."
 
 
 def test_headers_that_are_rows_are_refused():
-    with pytest.raises(ValueError, match=r"has a first row that looks like the others .*\(--no-header\)"):
+    with pytest.raises(
+        ValueError, match=r"has a first row that looks like the others .*\(--no-header\)"
+    ):
         found("1.5,2\n3.5,4\n")
     with pytest.raises(ValueError, match="has a first row that looks like the others"):
         found("5,5\n3,4\n")
     assert found("1.5,2\n3.5,4\n", has_header=False).names == ("x0", "x1")
-    assert found("0,1,2\n3,4,5\n").names == ("0", "1", "2")     # what data frames without names write
+    assert found("0,1,2\n3,4,5\n").names == ("0", "1", "2")  # what data frames without names write
 
 
 def test_names_twice_and_no_text_and_nothing_are_refused():
@@ -55,8 +71,11 @@ def test_names_twice_and_no_text_and_nothing_are_refused():
         found(" \n\n")
     with pytest.raises(ValueError, match="is not text in UTF-8"):
         find_dialect("straße,b\n".encode("latin-1"), ReadOptions(), "'x.csv'")
-    for encoding in ("utf-8", "latin-1"):   # of which it is text
-        with pytest.raises(ValueError, match=r"^'x\.csv' holds NUL characters, expected .* \(--encoding .*utf-16-le"):
+    for encoding in ("utf-8", "latin-1"):  # of which it is text
+        with pytest.raises(
+            ValueError,
+            match=r"^'x\.csv' holds NUL characters, expected .* \(--encoding .*utf-16-le",
+        ):
             find_dialect("a,b\n".encode("utf-16-le"), ReadOptions(encoding=encoding), "'x.csv'")
     with pytest.raises(ValueError, match="unknown encoding"):
         find_dialect(b"a,b\n", ReadOptions(encoding="nonsense"), "'x.csv'")
@@ -73,13 +92,17 @@ def test_columns_are_chosen_and_row_numbers_are_not():
             ReadOptions(**{name: ("z",)}).chosen(("a",), "'x.csv'")
 
 
-@pytest.mark.parametrize("text", ["49.1,F,1\n30.2,M,3\n18.0,F,2\n", "F,M\nM,F\nF,M\n", "-1,x\n-2,x\n"])
+@pytest.mark.parametrize(
+    "text", ["49.1,F,1\n30.2,M,3\n18.0,F,2\n", "F,M\nM,F\nF,M\n", "-1,x\n-2,x\n"]
+)
 def test_first_rows_that_look_like_the_others_are_refused(text):
     with pytest.raises(ValueError, match=r"first row that looks like the others .*\(--no-header\)"):
         found(text)
 
 
-@pytest.mark.parametrize("text", ["country,2019,2020\nNO,1,2\nPE,3,4\n", "a,b\na,1\nb,2\n", "name,1.5\nx,2\n"])
+@pytest.mark.parametrize(
+    "text", ["country,2019,2020\nNO,1,2\nPE,3,4\n", "a,b\na,1\nb,2\n", "name,1.5\nx,2\n"]
+)
 def test_names_may_be_years_and_one_may_be_a_level(text):
     assert found(text).names == tuple(text.split("\n")[0].split(","))
 
@@ -109,8 +132,15 @@ def test_blanks_behind_separators_are_no_part_of_names():
     assert not found("age,sex, n\n39,F,3\n").has_blanks
 
 
-@pytest.mark.parametrize(("head", "said"), [(b"PAR1xx", "Parquet file"), (b"ARROW1", "write it as Parquet"),
-                                            (b"PK\x03\x04", "spreadsheet"), (b'[{"a": 1}]', "--format json")])
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        (b"PAR1xx", "Parquet file"),
+        (b"ARROW1", "write it as Parquet"),
+        (b"PK\x03\x04", "spreadsheet"),
+        (b'[{"a": 1}]', "--format json"),
+    ],
+)
 def test_files_that_are_no_text_are_named(head, said):
     with pytest.raises(ValueError, match=said):
         find_dialect(head, ReadOptions(), "'x.csv'")
@@ -119,7 +149,9 @@ def test_files_that_are_no_text_are_named(head, said):
 def test_first_rows_without_an_end_are_refused(monkeypatch):
     monkeypatch.setattr(dialect, "MOST_HEAD", 1000)
     for text in ("a,b" * 400, 'a,"b' + "\n1,2" * 400):
-        with pytest.raises(ValueError, match=r"'x\.csv' has a first row that does not end within 1000 bytes"):
+        with pytest.raises(
+            ValueError, match=r"'x\.csv' has a first row that does not end within 1000 bytes"
+        ):
             found(text)
     assert found("a,b\n" + "1,2\n" * 400).names == ("a", "b")
     with pytest.raises(ValueError, match=r"a cell of more than 131072 characters in its first row"):
@@ -134,7 +166,9 @@ def test_whole_first_rows_are_told_from_cut_ones(separator):
         assert not dialect.ends_first_row(head + b"\n", options)
         assert dialect.ends_first_row(head + b"\n1", options)
         assert not dialect.ends_first_row(head + separator.encode() + b'"x\n1', options)
-        assert dialect.ends_first_row(head.decode().encode("utf-16") + "\n1".encode("utf-16-le"), options)
+        assert dialect.ends_first_row(
+            head.decode().encode("utf-16") + "\n1".encode("utf-16-le"), options
+        )
     assert dialect.ends_first_row(b"\xff\xff", ReadOptions())
 
 

@@ -1,4 +1,5 @@
 """Files of every form, by pyarrow and by pandas: the same rows, whole and in chunks."""
+
 import bz2
 import gzip
 import io
@@ -22,18 +23,30 @@ pa = pytest.importorskip("pyarrow")
 def frame(N=300, seed=0):
     """Text, flags, whole numbers, numbers and dates, with holes in each."""
     rng = np.random.default_rng(seed)
-    table = pd.DataFrame({"word": rng.choice(["red", "tan", "NY"], N).astype(object),
-                          "flag": (rng.random(N) < 0.5).astype(object), "count": rng.integers(0, 4, N).astype(object),
-                          "size": rng.normal(size=N).round(3), "code": rng.choice(["1", "2", "z"], N).astype(object)})
+    table = pd.DataFrame(
+        {
+            "word": rng.choice(["red", "tan", "NY"], N).astype(object),
+            "flag": (rng.random(N) < 0.5).astype(object),
+            "count": rng.integers(0, 4, N).astype(object),
+            "size": rng.normal(size=N).round(3),
+            "code": rng.choice(["1", "2", "z"], N).astype(object),
+        }
+    )
     for v, name in enumerate(table.columns):
         table.loc[rng.random(N) < 0.05 * v, name] = None
-    return table.assign(day=np.datetime64("2020-01-01", "us") + rng.integers(0, 1000, N).astype("m8[h]"))
+    return table.assign(
+        day=np.datetime64("2020-01-01", "us") + rng.integers(0, 1000, N).astype("m8[h]")
+    )
 
 
 def codes_of(encoder, path, options=files.DEFAULT, **how):
     """Evidence of a file, its chunks one below the other."""
-    return np.concatenate([encoder.encode_counting(chunk)[0] for chunk in
-                           files.read_chunks(str(path), encoder, options, **how)])
+    return np.concatenate(
+        [
+            encoder.encode_counting(chunk)[0]
+            for chunk in files.read_chunks(str(path), encoder, options, **how)
+        ]
+    )
 
 
 @pytest.fixture
@@ -42,8 +55,12 @@ def paths(tmp_path):
     table = frame()
     table.to_csv(tmp_path / "t.csv", index=False)
     text = (tmp_path / "t.csv").read_bytes()
-    for ending, compress in ((".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress),
-                             (".zst", lambda data: pa.Codec("zstd").compress(data, asbytes=True))):
+    for ending, compress in (
+        (".gz", gzip.compress),
+        (".bz2", bz2.compress),
+        (".xz", lzma.compress),
+        (".zst", lambda data: pa.Codec("zstd").compress(data, asbytes=True)),
+    ):
         (tmp_path / f"t.csv{ending}").write_bytes(compress(text))
     table.to_csv(tmp_path / "index.csv")
     table.to_csv(tmp_path / "tab.txt", index=False, sep="\t")
@@ -57,7 +74,10 @@ def test_every_text_file_is_the_same_table(paths):
     read, total = files.read_training(str(folder / "t.csv"))
     encoder = fit_encoder(read, num_bins=4)
     kinds = [column.kind for column in encoder.columns]
-    assert (total, kinds) == (300, ["categorical", "boolean", "integer", "continuous", "categorical", "date"])
+    assert (total, kinds) == (
+        300,
+        ["categorical", "boolean", "integer", "continuous", "categorical", "date"],
+    )
     expected = encoder.encode(read)[0]
     assert (expected == -1).sum(axis=0).tolist() == table.isna().sum().tolist()
     compressed = [f"t.csv{ending}" for ending in ("", ".gz", ".bz2", ".xz", ".zst")]
@@ -66,7 +86,9 @@ def test_every_text_file_is_the_same_table(paths):
         again = fit_encoder(files.read_training(str(folder / name), options)[0], num_bins=4)
         assert again == encoder, name
         for as_text in (False, True):
-            np.testing.assert_array_equal(codes_of(encoder, folder / name, options, as_text=as_text), expected, name)
+            np.testing.assert_array_equal(
+                codes_of(encoder, folder / name, options, as_text=as_text), expected, name
+            )
 
 
 ALONE = """
@@ -91,12 +113,22 @@ except ImportError as error: print(error)
 
 def test_pandas_alone_reads_the_same(paths):
     _, folder = paths
-    expected = codes_of(fit_encoder(files.read_training(str(folder / "t.csv"))[0], num_bins=4), folder / "t.csv")
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", ALONE], cwd=folder, capture_output=True, text=True,
-                          timeout=120, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    expected = codes_of(
+        fit_encoder(files.read_training(str(folder / "t.csv"))[0], num_bins=4), folder / "t.csv"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", ALONE],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
     sums = str(expected.astype(int).sum(axis=0).tolist())
     lines = done.stdout.splitlines()
-    assert lines[:5] == ["categorical boolean integer continuous categorical date", *[sums] * 4], done.stderr
+    assert lines[:5] == ["categorical boolean integer continuous categorical date", *[sums] * 4], (
+        done.stderr
+    )
     assert lines[5].startswith("reading parquet files needs pyarrow, which is not installed")
 
 
@@ -107,12 +139,18 @@ def test_long_files_in_other_encodings(tmp_path, encoding):
     table.to_csv(tmp_path / "other.csv", index=False, encoding=encoding)
     options = ReadOptions(encoding="utf-8" if encoding == "utf-16" else encoding)
     encoder = fit_encoder(files.read_training(str(tmp_path / "t.csv"))[0], num_bins=4)
-    assert fit_encoder(files.read_training(str(tmp_path / "other.csv"), options)[0], num_bins=4) == encoder
-    np.testing.assert_array_equal(codes_of(encoder, tmp_path / "other.csv", options),
-                                  codes_of(encoder, tmp_path / "t.csv"))
+    assert (
+        fit_encoder(files.read_training(str(tmp_path / "other.csv"), options)[0], num_bins=4)
+        == encoder
+    )
+    np.testing.assert_array_equal(
+        codes_of(encoder, tmp_path / "other.csv", options), codes_of(encoder, tmp_path / "t.csv")
+    )
 
 
-@pytest.mark.parametrize("written", ["%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S.%fZ", "%d.%m.%Y %H:%M", "%Y/%m/%d %H:%M"])
+@pytest.mark.parametrize(
+    "written", ["%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S.%fZ", "%d.%m.%Y %H:%M", "%Y/%m/%d %H:%M"]
+)
 def test_dates_are_dates_in_files_of_any_kind_and_in_frames(tmp_path, written):
     table = frame()
     texts = table.assign(day=table["day"].dt.strftime(written))
@@ -125,8 +163,12 @@ def test_dates_are_dates_in_files_of_any_kind_and_in_frames(tmp_path, written):
     np.testing.assert_array_equal(encoder.encode(texts)[0], expected)
     np.testing.assert_array_equal(encoder.encode(texts[:1])[0], expected[:1])
     for name in ("t.csv", "t.jsonl", "t.parquet"):
-        assert fit_encoder(files.read_training(str(tmp_path / name))[0], num_bins=4) == encoder, name
-        np.testing.assert_array_equal(codes_of(encoder, tmp_path / name, as_text=True), expected, name)
+        assert fit_encoder(files.read_training(str(tmp_path / name))[0], num_bins=4) == encoder, (
+            name
+        )
+        np.testing.assert_array_equal(
+            codes_of(encoder, tmp_path / name, as_text=True), expected, name
+        )
 
 
 def test_parquet_and_json_lines(tmp_path):
@@ -134,7 +176,9 @@ def test_parquet_and_json_lines(tmp_path):
     arrow = pa.Table.from_pandas(table, preserve_index=False)
     pa.parquet = pytest.importorskip("pyarrow.parquet")
     pa.parquet.write_table(arrow, tmp_path / "t.parquet", row_group_size=70)
-    table.assign(day=table["day"].astype(str)).to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+    table.assign(day=table["day"].astype(str)).to_json(
+        tmp_path / "t.jsonl", orient="records", lines=True
+    )
     encoder = fit_encoder(table, num_bins=4)
     expected = encoder.encode(table)[0]
     read, total = files.read_training(str(tmp_path / "t.parquet"))
@@ -142,7 +186,10 @@ def test_parquet_and_json_lines(tmp_path):
     np.testing.assert_array_equal(codes_of(encoder, tmp_path / "t.parquet"), expected)
     np.testing.assert_array_equal(codes_of(encoder, tmp_path / "t.jsonl"), expected)
     chosen = ReadOptions(columns=("word", "size"))
-    assert files.read_training(str(tmp_path / "t.parquet"), chosen)[0].column_names == ["word", "size"]
+    assert files.read_training(str(tmp_path / "t.parquet"), chosen)[0].column_names == [
+        "word",
+        "size",
+    ]
     (tmp_path / "no.parquet").write_text("a,b\n")
     with pytest.raises(ValueError, match=r"no\.parquet' is not a table in parquet"):
         files.read_training(str(tmp_path / "no.parquet"))
@@ -151,8 +198,12 @@ def test_parquet_and_json_lines(tmp_path):
 def test_standard_input_is_any_of_them(paths, monkeypatch):
     _, folder = paths
     encoder = fit_encoder(files.read_training(str(folder / "t.csv"))[0], num_bins=4)
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((folder / "comma.csv").read_bytes())))
-    np.testing.assert_array_equal(codes_of(encoder, "-", as_text=True), codes_of(encoder, folder / "t.csv"))
+    monkeypatch.setattr(
+        sys, "stdin", io.TextIOWrapper(io.BytesIO((folder / "comma.csv").read_bytes()))
+    )
+    np.testing.assert_array_equal(
+        codes_of(encoder, "-", as_text=True), codes_of(encoder, folder / "t.csv")
+    )
 
 
 def test_chunks_are_the_whole(paths, monkeypatch):
@@ -165,11 +216,15 @@ def test_chunks_are_the_whole(paths, monkeypatch):
 
 
 def test_cells_of_another_type_need_a_second_reading(tmp_path):
-    encoder = fit_encoder({"size": np.linspace(0, 1, 9), "day": np.arange(9).astype("M8[D]")}, num_bins=2)
-    (tmp_path / "b.csv").write_text("size,day\n0.9,1970-01-02\nmuch,1970-01-08T00:00:00+00:00\n,soon\n")
+    encoder = fit_encoder(
+        {"size": np.linspace(0, 1, 9), "day": np.arange(9).astype("M8[D]")}, num_bins=2
+    )
+    (tmp_path / "b.csv").write_text(
+        "size,day\n0.9,1970-01-02\nmuch,1970-01-08T00:00:00+00:00\n,soon\n"
+    )
     with pytest.raises(row_chunks.OddCells):
         list(files.read_chunks(str(tmp_path / "b.csv"), encoder))
-    chunk, = files.read_chunks(str(tmp_path / "b.csv"), encoder, as_text=True)
+    (chunk,) = files.read_chunks(str(tmp_path / "b.csv"), encoder, as_text=True)
     codes, report, _, _ = encoder.encode_counting(chunk)
     assert codes.tolist() == [[1, 0], [-1, 1], [-1, -1]]
     assert report.num_odd.tolist() == [1, 1]
@@ -181,7 +236,11 @@ def test_missing_marks_of_ones_own(tmp_path):
     encoder = fit_encoder(files.read_training(str(tmp_path / "t.csv"), options)[0])
     assert [column.levels for column in encoder.columns] == [(1, 2), ("x", "y")]
     for as_text in (False, True):
-        assert codes_of(encoder, tmp_path / "t.csv", options, as_text=as_text).tolist() == [[0, 0], [-1, -1], [1, 1]]
+        assert codes_of(encoder, tmp_path / "t.csv", options, as_text=as_text).tolist() == [
+            [0, 0],
+            [-1, -1],
+            [1, 1],
+        ]
 
 
 def test_files_without_a_header(tmp_path):
@@ -189,7 +248,7 @@ def test_files_without_a_header(tmp_path):
     options = ReadOptions(has_header=False)
     read, total = files.read_training(str(tmp_path / "t.csv"), options)
     assert (list(read.columns), total) == (["x0", "x1"], 3)
-    chunk, = files.read_chunks(str(tmp_path / "t.csv"), fit_encoder(read), options)
+    (chunk,) = files.read_chunks(str(tmp_path / "t.csv"), fit_encoder(read), options)
     assert [whole_cells(cells).tolist() for cells in chunk.values()] == [[1, 2, 1], ["x", "y", "y"]]
 
 
@@ -197,7 +256,9 @@ def test_files_without_a_header(tmp_path):
 def test_durations_that_frames_wrote_into_json_are_those_of_a_model_of_parquet(tmp_path, name):
     polars = pytest.importorskip("polars")
     rows = timed()[["step", "word"]]
-    batch = polars.DataFrame({"step": [step.to_pytimedelta() for step in rows["step"]], "word": rows["word"].to_list()})
+    batch = polars.DataFrame(
+        {"step": [step.to_pytimedelta() for step in rows["step"]], "word": rows["word"].to_list()}
+    )
     rows.to_json(tmp_path / "t.json", orient="records", date_format="iso")
     rows.to_json(tmp_path / "t.jsonl", orient="records", date_format="iso", lines=True)
     batch.write_json(tmp_path / "polars.json")
@@ -205,49 +266,82 @@ def test_durations_that_frames_wrote_into_json_are_those_of_a_model_of_parquet(t
     rows.to_parquet(tmp_path / "t.parquet")
     learned, _ = files.read_training(str(tmp_path / "t.parquet"), ReadOptions())
     encoder = fit_encoder(learned, num_bins=4)
-    chunk, = files.read_chunks(str(tmp_path / name), encoder, ReadOptions())
+    (chunk,) = files.read_chunks(str(tmp_path / name), encoder, ReadOptions())
     np.testing.assert_array_equal(encoder.encode(chunk)[0], encoder.encode(rows)[0])
     also, _ = files.read_training(str(tmp_path / name), ReadOptions())
-    assert [one.kind for one in fit_encoder(also, num_bins=4).columns] == ["duration", "categorical"]
+    assert [one.kind for one in fit_encoder(also, num_bins=4).columns] == [
+        "duration",
+        "categorical",
+    ]
 
 
 def timed(N=120, seed=3):
     """Durations, times of the day and dates in the German form, with numbers of which -999 is missing."""
     rng = np.random.default_rng(seed)
-    steps, days = rng.integers(0, 300_000, N), np.datetime64("2026-01-01", "D") + rng.integers(0, 300, N)
-    return pd.DataFrame({"step": pd.to_timedelta(steps, unit="s"),
-                         "clock": [str(pd.Timedelta(int(x) % 86400, unit="s"))[7:] for x in steps],
-                         "day": pd.DatetimeIndex(days).strftime("%d.%m.%Y"),
-                         "size": np.where(rng.random(N) < 0.2, -999.0, rng.normal(size=N).round(2)),
-                         "word": rng.choice(["red", "tan"], N)})
+    steps, days = (
+        rng.integers(0, 300_000, N),
+        np.datetime64("2026-01-01", "D") + rng.integers(0, 300, N),
+    )
+    return pd.DataFrame(
+        {
+            "step": pd.to_timedelta(steps, unit="s"),
+            "clock": [str(pd.Timedelta(int(x) % 86400, unit="s"))[7:] for x in steps],
+            "day": pd.DatetimeIndex(days).strftime("%d.%m.%Y"),
+            "size": np.where(rng.random(N) < 0.2, -999.0, rng.normal(size=N).round(2)),
+            "word": rng.choice(["red", "tan"], N),
+        }
+    )
 
 
 @pytest.mark.parametrize("by_pandas", [False, True])
 @pytest.mark.parametrize("has_blanks", [False, True])
 def test_times_blanks_and_numbers_for_missing_are_read_alike_in_training_and_in_batches(
-        tmp_path, monkeypatch, by_pandas, has_blanks):
+    tmp_path, monkeypatch, by_pandas, has_blanks
+):
     if by_pandas:
         monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
     options, table = ReadOptions(na_values=("-999",)), timed()
-    (tmp_path / "t.csv").write_text(table.to_csv(index=False).replace(",", ", " if has_blanks else ","))
+    (tmp_path / "t.csv").write_text(
+        table.to_csv(index=False).replace(",", ", " if has_blanks else ",")
+    )
     read, _ = files.read_training(str(tmp_path / "t.csv"), options)
     encoder = fit_encoder(read, num_bins=4)
     assert [(one.name, one.kind) for one in encoder.columns] == [
-        ("step", "duration"), ("clock", "time"), ("day", "date"), ("size", "continuous"), ("word", "categorical")]
-    truth = pd.DataFrame({"step": table["step"], "clock": pd.to_timedelta(table["clock"]),
-                          "day": pd.to_datetime(table["day"], format="%d.%m.%Y"), "word": table["word"],
-                          "size": table["size"].where(table["size"] != -999)})[list(table)]
+        ("step", "duration"),
+        ("clock", "time"),
+        ("day", "date"),
+        ("size", "continuous"),
+        ("word", "categorical"),
+    ]
+    truth = pd.DataFrame(
+        {
+            "step": table["step"],
+            "clock": pd.to_timedelta(table["clock"]),
+            "day": pd.to_datetime(table["day"], format="%d.%m.%Y"),
+            "word": table["word"],
+            "size": table["size"].where(table["size"] != -999),
+        }
+    )[list(table)]
     want = fit_encoder(truth, num_bins=4).encode(truth)[0]
     np.testing.assert_array_equal(encoder.encode(read)[0], want)
     for as_text in (True, False):
         try:
-            np.testing.assert_array_equal(codes_of(encoder, tmp_path / "t.csv", options, as_text=as_text), want)
-        except row_chunks.OddCells:     # German dates: the caller reads again as text
+            np.testing.assert_array_equal(
+                codes_of(encoder, tmp_path / "t.csv", options, as_text=as_text), want
+            )
+        except row_chunks.OddCells:  # German dates: the caller reads again as text
             assert not as_text
 
 
-@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress,
-                                      lambda data: pa.Codec("zstd").compress(data, asbytes=True)])
+@pytest.mark.parametrize(
+    "compress",
+    [
+        gzip.compress,
+        bz2.compress,
+        lzma.compress,
+        lambda data: pa.Codec("zstd").compress(data, asbytes=True),
+    ],
+)
 def test_standard_input_may_be_compressed(monkeypatch, compress):
     text = frame().to_csv(index=False).encode()
     for data in (text, compress(text)):
@@ -259,13 +353,20 @@ def test_without_pyarrow_text_files_are_read_by_pandas_and_others_not(paths, tmp
     _, folder = paths
     encoder = fit_encoder(files.read_training(str(folder / "t.csv"))[0], num_bins=4)
     expected = codes_of(encoder, folder / "t.csv")
-    for name in ("pyarrow.csv", "pyarrow.parquet"):  # pandas itself needs the rest, where it is there
+    for name in (
+        "pyarrow.csv",
+        "pyarrow.parquet",
+    ):  # pandas itself needs the rest, where it is there
         monkeypatch.setitem(sys.modules, name, None)
     np.testing.assert_array_equal(codes_of(encoder, folder / "t.csv"), expected)
-    with pytest.raises(ImportError, match="reading parquet files needs pyarrow, which is not installed"):
+    with pytest.raises(
+        ImportError, match="reading parquet files needs pyarrow, which is not installed"
+    ):
         codes_of(encoder, folder / "t.parquet")
     (tmp_path / "ragged.csv").write_text("word,flag\nred,1\ntan,2,3,4\n")
-    with pytest.raises(ValueError, match=r"ragged\.csv' is not a table separated by ',': .* saw 4$"):
+    with pytest.raises(
+        ValueError, match=r"ragged\.csv' is not a table separated by ',': .* saw 4$"
+    ):
         list(files.read_chunks(str(tmp_path / "ragged.csv"), encoder))
 
 
@@ -278,7 +379,10 @@ def test_chunks_of_a_kind_are_put_together(as_arrow):
     assert type(found) is type(chunks[0])
     assert list(found["a"].to_pylist() if as_arrow else found["a"]) == [1, 2, 3]
     taken = row_chunks.smaller(found, np.array([2, 0]))
-    assert [list(column.to_pylist() if as_arrow else column) for _, column in row_chunks.columns_of(taken)] == [[3, 1]]
+    assert [
+        list(column.to_pylist() if as_arrow else column)
+        for _, column in row_chunks.columns_of(taken)
+    ] == [[3, 1]]
 
 
 def test_a_text_file_with_the_names_of_an_array_is_matched_by_them(tmp_path):
@@ -312,6 +416,11 @@ except KeyboardInterrupt:
 def test_an_interrupt_is_not_lost_while_pandas_is_imported(tmp_path):
     """Where pyarrow is the first to import it, a Ctrl-C goes nowhere and the command runs on."""
     (tmp_path / "a.csv").write_text("x\na\nb\n")
-    run = subprocess.run([sys.executable, "-c", INTERRUPTED, str(tmp_path / "a.csv")], capture_output=True, text=True,
-                         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=False)
+    run = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, str(tmp_path / "a.csv")],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+    )
     assert (run.stdout, run.stderr) == ("interrupted\n", "")

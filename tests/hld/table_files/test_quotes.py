@@ -1,4 +1,5 @@
 """Quotes without an end, and lines in cells that are none of their doing."""
+
 import sys
 import warnings
 
@@ -9,7 +10,9 @@ from hld.table_files import files
 from hld.table_files.dialect import ReadOptions
 
 ROW = "1,u\n"
-OPEN = "a,b\n" + ROW * 9 + '1,"u\n' + ROW * 5 + '2,"v"\n' + ROW * 3     # closed by the quote that was to open v
+OPEN = (
+    "a,b\n" + ROW * 9 + '1,"u\n' + ROW * 5 + '2,"v"\n' + ROW * 3
+)  # closed by the quote that was to open v
 
 
 def read(path, text, training):
@@ -35,11 +38,21 @@ def test_rows_between_a_quote_and_the_next_are_told(tmp_path, monkeypatch, train
     assert number == 9 + 1 + 3
     assert len(said) == 1
     assert "t.csv' has a cell of 7 lines in column 'b' that look like rows, 'u\\n1,u" in said[0]
-    assert said[0].endswith("check its quotes, as all that follows one without an end is one cell up to the next")
+    assert said[0].endswith(
+        "check its quotes, as all that follows one without an end is one cell up to the next"
+    )
 
 
-@pytest.mark.parametrize("cell", [
-    "two\nlines", "Dear all,\nhello\nthere, you\nand, you\nbye", "a\n1,u\n2,v\nb", "a\n\n\n\n\nb", "x,y\n" * 3])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "two\nlines",
+        "Dear all,\nhello\nthere, you\nand, you\nbye",
+        "a\n1,u\n2,v\nb",
+        "a\n\n\n\n\nb",
+        "x,y\n" * 3,
+    ],
+)
 @pytest.mark.parametrize("training", [True, False])
 def test_lines_that_are_no_rows_are_cells(tmp_path, cell, training):
     number, said = read(tmp_path / "t.csv", "a,b\n" + ROW * 4 + f'1,"{cell}"\n' + ROW, training)

@@ -1,4 +1,5 @@
 """Chunks of rows: how many, and how much memory they keep."""
+
 import importlib
 import os
 import subprocess
@@ -22,18 +23,32 @@ print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
 """
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="reads the peak of memory from /proc")
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/status"), reason="reads the peak of memory from /proc"
+)
 def test_memory_does_not_grow_with_a_parquet_file(tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     rng = np.random.default_rng(0)
     rows = pyarrow.table({f"x{v}": rng.normal(size=600_000) for v in range(10)})
-    for name, count in (("short", 200_000), ("long", 600_000)):      # row groups of 1.6 MB, 16 and 48 MB in all
+    for name, count in (
+        ("short", 200_000),
+        ("long", 600_000),
+    ):  # row groups of 1.6 MB, 16 and 48 MB in all
         parquet.write_table(rows[:count], tmp_path / f"{name}.parquet", row_group_size=20_000)
-    peaks = [int(subprocess.run([sys.executable, "-c", PEAK, tmp_path / f"{name}.parquet"], check=True,
-                                env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}, capture_output=True,
-                                text=True).stdout) for name in ("short", "long")]
-    assert peaks[1] - peaks[0] < 25_000     # kilobytes
+    peaks = [
+        int(
+            subprocess.run(
+                [sys.executable, "-c", PEAK, tmp_path / f"{name}.parquet"],
+                check=True,
+                env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"},
+                capture_output=True,
+                text=True,
+            ).stdout
+        )
+        for name in ("short", "long")
+    ]
+    assert peaks[1] - peaks[0] < 25_000  # kilobytes
 
 
 @pytest.mark.parametrize("start", ['1,"2\n', "1,2\n1,2"])
@@ -42,8 +57,16 @@ def test_a_row_longer_than_a_block_is_said_to_be_that(tmp_path, start):
     pytest.importorskip("pyarrow")
     rest = "1,2\n" * (3 * row_chunks.BLOCK // 4) if '"' in start else "2" * (3 * row_chunks.BLOCK)
     (tmp_path / "t.csv").write_text(f"a,b\n{start}{rest}\n")
-    with pytest.raises(ValueError, match=r"t.csv' has a row of more than 4 MiB, .*: check its quotes"):
-        list(files.read_chunks(str(tmp_path / "t.csv"), hld.fit_encoder({"a": [1, 2], "b": [1.5, 2.5]}), as_text=True))
+    with pytest.raises(
+        ValueError, match=r"t.csv' has a row of more than 4 MiB, .*: check its quotes"
+    ):
+        list(
+            files.read_chunks(
+                str(tmp_path / "t.csv"),
+                hld.fit_encoder({"a": [1, 2], "b": [1.5, 2.5]}),
+                as_text=True,
+            )
+        )
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
@@ -58,14 +81,20 @@ def test_quotes_without_an_end_are_refused_and_lines_in_cells_are_not(tmp_path, 
         options = ReadOptions(encoding=encoding) if encoding == "utf-16" else ReadOptions()
         chunks = files.read_chunks(str(tmp_path / "t.csv"), encoder, options)
         return np.concatenate([encoder.encode_counting(chunk)[0] for chunk in chunks]).tolist()
+
     for cell in ('"u', '"u"" and v', '"'):
-        with pytest.raises(ValueError, match=r"t.csv' ends inside quotes, expected them to be closed: all lines from "):
+        with pytest.raises(
+            ValueError,
+            match=r"t.csv' ends inside quotes, expected them to be closed: all lines from ",
+        ):
             codes(f"a,b\n1,u\n1,{cell}\n2,v\n1,u{end}")
     for cell in ('"two\nlines"', '"a quote\n"""', '"\n"'):
-        assert codes(f'a,b\n1,u\n2,{cell}\n2,v\n1,{cell}{end}') == [[0, 0], [1, 2], [1, 1], [0, 2]]
+        assert codes(f"a,b\n1,u\n2,{cell}\n2,v\n1,{cell}{end}") == [[0, 0], [1, 2], [1, 1], [0, 2]]
 
 
-@pytest.mark.parametrize(("columns", "rows"), [(1, 2 ** 17), (128, 2 ** 17), (1000, 16_777), (10 ** 8, 1)])
+@pytest.mark.parametrize(
+    ("columns", "rows"), [(1, 2**17), (128, 2**17), (1000, 16_777), (10**8, 1)]
+)
 def test_chunks_of_wide_tables_have_fewer_rows(columns, rows):
     assert row_chunks._rows_of(columns) == rows
 
@@ -77,8 +106,11 @@ def test_parquet_may_be_compressed_once_more(tmp_path, pack):
     table = pyarrow.table({"a": [1, 2, 3], "b": ["x", None, "y"]})
     pytest.importorskip("pyarrow.parquet").write_table(table, tmp_path / "t.parquet")
     data = (tmp_path / "t.parquet").read_bytes()
-    data = pyarrow.Codec("zstd").compress(data, asbytes=True) if pack == "zstd" else importlib.import_module(
-        pack).compress(data)
+    data = (
+        pyarrow.Codec("zstd").compress(data, asbytes=True)
+        if pack == "zstd"
+        else importlib.import_module(pack).compress(data)
+    )
     for name in ("t.parquet", "u.parquet" + ENDINGS[pack]):
         (tmp_path / name).write_bytes(data)
         assert files.read_training(str(tmp_path / name))[0].to_pydict() == table.to_pydict()

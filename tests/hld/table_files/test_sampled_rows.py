@@ -1,4 +1,5 @@
 """Rows to learn from out of a long table: a uniform sample, or the last of a series."""
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +10,9 @@ from hld.table_files import files
 
 def test_a_long_table_is_learned_from_a_uniform_sample(tmp_path):
     """Each row is as likely as any other, whatever chunk it is in, and the order is kept."""
-    chunks = [pd.DataFrame({"row": np.arange(start, min(start + 37, 200))}) for start in range(0, 200, 37)]
+    chunks = [
+        pd.DataFrame({"row": np.arange(start, min(start + 37, 200))}) for start in range(0, 200, 37)
+    ]
     trials, hits = 120, np.zeros(200, dtype=int)
     for seed in range(trials):
         held, total = files.sampled(iter(chunks), 50, seed)
@@ -24,7 +27,9 @@ def test_a_long_table_is_learned_from_a_uniform_sample(tmp_path):
 
 
 def test_of_a_long_series_the_last_rows_are_learned():
-    chunks = [pd.DataFrame({"row": np.arange(start, min(start + 37, 200))}) for start in range(0, 200, 37)]
+    chunks = [
+        pd.DataFrame({"row": np.arange(start, min(start + 37, 200))}) for start in range(0, 200, 37)
+    ]
     for most in (1, 30, 50, 199, 200, 1000):
         held, total = files.sampled(iter(chunks), most, 0, is_series=True)
         assert (held["row"].tolist(), total) == (list(range(max(200 - most, 0), 200)), 200)

@@ -1,4 +1,5 @@
 """Text files: long headers, decimal marks, empty lines, bytes that are no text."""
+
 import contextlib
 import sys
 
@@ -14,8 +15,12 @@ from hld.tables.factored import whole_cells
 
 def codes_of(encoder, path, options=files.DEFAULT, **how):
     """Evidence of a file, its chunks one below the other."""
-    return np.concatenate([encoder.encode_counting(chunk)[0] for chunk in
-                           files.read_chunks(str(path), encoder, options, **how)])
+    return np.concatenate(
+        [
+            encoder.encode_counting(chunk)[0]
+            for chunk in files.read_chunks(str(path), encoder, options, **how)
+        ]
+    )
 
 
 @pytest.mark.parametrize(("columns", "by_pandas"), [(8_300, False), (20_000, False), (8_300, True)])
@@ -23,20 +28,24 @@ def test_headers_of_more_bytes_than_are_looked_at_first(tmp_path, monkeypatch, c
     if by_pandas:
         monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
     names = [f"gene_{i:05}" for i in range(columns)]
-    lines = [";".join(map(str, row)) for row in ([f"{i % 7},5" for i in range(columns)], range(columns))]
+    lines = [
+        ";".join(map(str, row)) for row in ([f"{i % 7},5" for i in range(columns)], range(columns))
+    ]
     (tmp_path / "wide.csv").write_text("\n".join([";".join(names), *lines]) + "\n")
     table, total = files.read_training(str(tmp_path / "wide.csv"))
     assert (list(table.columns), total) == (names, 2)
     assert [table[name].tolist() for name in names[-2:]] == [
-        [(columns - 2) % 7 + 0.5, columns - 2], [(columns - 1) % 7 + 0.5, columns - 1]]
+        [(columns - 2) % 7 + 0.5, columns - 2],
+        [(columns - 1) % 7 + 0.5, columns - 1],
+    ]
 
 
 def test_a_header_may_end_with_the_bytes_that_are_looked_at_and_hold_line_ends(tmp_path):
     for more in (0, 1):
-        header = '"' + "a\n" * (2 ** 15 - 3 + more) + '",bc'
+        header = '"' + "a\n" * (2**15 - 3 + more) + '",bc'
         (tmp_path / "t.csv").write_text(f"{header}\n1,2\n")
         table, _ = files.read_training(str(tmp_path / "t.csv"))
-        assert [len(name) for name in table.columns] == [2 ** 16 - 6 + 2 * more, 2]
+        assert [len(name) for name in table.columns] == [2**16 - 6 + 2 * more, 2]
 
 
 def amounts(path, rows):
@@ -50,8 +59,13 @@ def test_the_order_of_the_rows_does_not_decide_the_decimal_mark(tmp_path, monkey
     if by_pandas:
         monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
     rng = np.random.default_rng(0)
-    rows = [("0" if i % 10 else f"{rng.integers(1, 90)},{rng.integers(10, 99)}", i % 3) for i in range(20_000)]
-    last = amounts(tmp_path / "sorted.csv", sorted(rows, key=lambda row: row[0] != "0"))    # beyond the first bytes
+    rows = [
+        ("0" if i % 10 else f"{rng.integers(1, 90)},{rng.integers(10, 99)}", i % 3)
+        for i in range(20_000)
+    ]
+    last = amounts(
+        tmp_path / "sorted.csv", sorted(rows, key=lambda row: row[0] != "0")
+    )  # beyond the first bytes
     first = amounts(tmp_path / "mixed.csv", rows)
     encoders = [fit_encoder(files.read_training(path)[0], num_bins=4) for path in (first, last)]
     assert encoders[0] == encoders[1]
@@ -68,15 +82,28 @@ def test_the_order_of_the_rows_does_not_decide_the_decimal_mark(tmp_path, monkey
 def test_the_decimal_mark_of_a_batch_is_that_of_its_numbers(tmp_path, monkeypatch):
     """Neither of text columns, nor of a later chunk; whole numbers with a mark settle it as well."""
     monkeypatch.setattr(row_chunks, "BLOCK", 200)
-    encoder = fit_encoder(pd.DataFrame({"size": np.arange(40) / 4, "version": [f"1.{i % 4}a" for i in range(40)],
-                                        "count": np.arange(40) % 5}), num_bins=4)
+    encoder = fit_encoder(
+        pd.DataFrame(
+            {
+                "size": np.arange(40) / 4,
+                "version": [f"1.{i % 4}a" for i in range(40)],
+                "count": np.arange(40) % 5,
+            }
+        ),
+        num_bins=4,
+    )
     path = tmp_path / "t.csv"
     path.write_text("size;version;count\n" + "1;1.5;1\n" * 100 + "2,5;1.5;2\n" + "3.5;1.5;2\n")
     chunks = list(files.read_chunks(str(path), encoder, as_text=True))
     sizes = [cell for chunk in chunks for cell in whole_cells(chunk["size"]).tolist()]
-    assert sizes[-2:] == ["2,5", 3.5]       # one chunk has both: the point counts
-    far = ["2,5;1.5;2\n" + "1;1.5;1\n" * 100 + "3.5;1.5;2\n", "3.5;1.5;2\n" + "1;1.5;1\n" * 100 + "2,5;1.5;2\n"]
-    for rows, ends in zip(far, ([2.5, 3.5], [3.5, "2,5"]), strict=True):    # two chunks: the first mark counts
+    assert sizes[-2:] == ["2,5", 3.5]  # one chunk has both: the point counts
+    far = [
+        "2,5;1.5;2\n" + "1;1.5;1\n" * 100 + "3.5;1.5;2\n",
+        "3.5;1.5;2\n" + "1;1.5;1\n" * 100 + "2,5;1.5;2\n",
+    ]
+    for rows, ends in zip(
+        far, ([2.5, 3.5], [3.5, "2,5"]), strict=True
+    ):  # two chunks: the first mark counts
         path.write_text("size;version;count\n" + rows)
         chunks = list(files.read_chunks(str(path), encoder, as_text=True))
         assert len(chunks) > 1
@@ -94,7 +121,9 @@ def test_the_decimal_mark_of_a_batch_is_that_of_its_numbers(tmp_path, monkeypatc
 @pytest.mark.parametrize("by_pandas", [False, True])
 @pytest.mark.parametrize("above", [0, 2])
 @pytest.mark.parametrize("at_end", ["", "\n"])
-def test_empty_lines_of_one_column_are_missing_cells(tmp_path, monkeypatch, by_pandas, above, at_end):
+def test_empty_lines_of_one_column_are_missing_cells(
+    tmp_path, monkeypatch, by_pandas, above, at_end
+):
     if by_pandas:
         monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
     cells = ["1", "", "2", "", "", "1", "2"]
@@ -104,7 +133,15 @@ def test_empty_lines_of_one_column_are_missing_cells(tmp_path, monkeypatch, by_p
     assert table["a"].isna().tolist() == [not cell for cell in cells]
     encoder = fit_encoder(table)
     for as_text in (False, True):
-        assert codes_of(encoder, tmp_path / "t.csv", as_text=as_text).ravel().tolist() == [0, -1, 1, -1, -1, 0, 1]
+        assert codes_of(encoder, tmp_path / "t.csv", as_text=as_text).ravel().tolist() == [
+            0,
+            -1,
+            1,
+            -1,
+            -1,
+            0,
+            1,
+        ]
     (tmp_path / "bare.csv").write_text("\n".join(cells) + at_end)
     assert files.read_training(str(tmp_path / "bare.csv"), ReadOptions(has_header=False))[1] == 7
 
@@ -118,9 +155,11 @@ def test_bytes_that_are_no_text_far_down(tmp_path, monkeypatch, by_pandas, encod
     encoder = fit_encoder(pd.DataFrame({"size": [0.5, 1.5], "word": ["abc", "x"]}))
     options = ReadOptions(encoding=encoding)
     said = rf"^'.*t\.csv' is not text in {encoding.upper()}, expected a CSV file, or another encoding \(--encoding"
-    for read in (lambda: files.read_training(str(tmp_path / "t.csv"), options),
-                 lambda: list(files.read_chunks(str(tmp_path / "t.csv"), encoder, options)),
-                 lambda: list(files.read_chunks(str(tmp_path / "t.csv"), encoder, options, as_text=True))):
+    for read in (
+        lambda: files.read_training(str(tmp_path / "t.csv"), options),
+        lambda: list(files.read_chunks(str(tmp_path / "t.csv"), encoder, options)),
+        lambda: list(files.read_chunks(str(tmp_path / "t.csv"), encoder, options, as_text=True)),
+    ):
         with pytest.raises(ValueError, match=said):
             read()
 
@@ -130,7 +169,7 @@ def test_a_header_without_rows(tmp_path, text):
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(ValueError, match="has no rows, expected some to learn from"):
         files.read_training(str(tmp_path / "t.csv"))
-    chunk, = files.read_chunks(str(tmp_path / "t.csv"), fit_encoder([["x"]], names=["a"]))
+    (chunk,) = files.read_chunks(str(tmp_path / "t.csv"), fit_encoder([["x"]], names=["a"]))
     assert [len(cells) for cells in chunk.values()] == [0] * len(chunk)
 
 
@@ -142,7 +181,7 @@ def test_a_long_header_without_rows(tmp_path, monkeypatch, end):
     (tmp_path / "t.csv").write_text(",".join(f"c{i}" for i in range(100)) + end, newline="")
     with pytest.raises(ValueError, match="has no rows, expected some to learn from"):
         files.read_training(str(tmp_path / "t.csv"))
-    chunk, = files.read_chunks(str(tmp_path / "t.csv"), fit_encoder([["x"]], names=["c0"]))
+    (chunk,) = files.read_chunks(str(tmp_path / "t.csv"), fit_encoder([["x"]], names=["c0"]))
     assert [len(cells) for cells in chunk.values()] == [0] * 100
 
 

@@ -1,4 +1,5 @@
 """Parts of dates as columns: in training, in batches of any form, in files, by position, in segments."""
+
 import datetime
 
 import numpy as np
@@ -19,21 +20,30 @@ def visits(N, first, seed, share=0.2):
     rng = np.random.default_rng(seed)
     weeks, is_late = rng.integers(0, 8, N), rng.random(N) < share
     day = np.where(is_late, rng.integers(5, 7, N), rng.integers(0, 5, N))
-    when = np.datetime64(first, "s") + (86400 * (7 * weeks + day) + rng.integers(0, 86400, N)).astype("m8[s]")
+    when = np.datetime64(first, "s") + (
+        86400 * (7 * weeks + day) + rng.integers(0, 86400, N)
+    ).astype("m8[s]")
     return pd.DataFrame({"when": when, "kind": rng.choice(["a", "b"], N)})
 
 
 @pytest.fixture(scope="module")
 def detector():
     schema = hld.TableSchema(hld.calendar_columns("when"))
-    return hld.HLDDetector(schema=schema, **SMALL).fit(visits(1500, "2026-01-05", 0))     # a Monday
+    return hld.HLDDetector(schema=schema, **SMALL).fit(visits(1500, "2026-01-05", 0))  # a Monday
 
 
 def test_parts_are_those_of_python():
     rng = np.random.default_rng(0)
-    moments = [datetime.datetime(1900, 1, 1) + datetime.timedelta(seconds=int(x)) for x in rng.integers(0, 8e9, 300)]
+    moments = [
+        datetime.datetime(1900, 1, 1) + datetime.timedelta(seconds=int(x))
+        for x in rng.integers(0, 8e9, 300)
+    ]
     cells = np.array([*moments, None], dtype=object)
-    for part, of in (("weekday", lambda m: m.strftime("%a")), ("hour", lambda m: m.hour), ("month", lambda m: m.month)):
+    for part, of in (
+        ("weekday", lambda m: m.strftime("%a")),
+        ("hour", lambda m: m.hour),
+        ("month", lambda m: m.month),
+    ):
         assert part_of(cells, part).tolist() == [*map(of, moments), None]
         assert part_of(np.array(cells, dtype="M8[us]"), part).tolist() == [*map(of, moments), None]
 
@@ -51,7 +61,7 @@ def test_the_moment_is_left_out_and_its_parts_are_tested(detector, tmp_path):
     assert again.schema_ == detector.schema_
     assert again.test(shifted).pvalue == result.pvalue
     whole = hld.HLDDetector(**SMALL).fit(visits(1500, "2026-01-05", 0))
-    assert whole.test(later).reject     # which is why the moment is left out
+    assert whole.test(later).reject  # which is why the moment is left out
 
 
 def test_forms_of_tables_agree(detector):
@@ -81,23 +91,47 @@ def test_files_and_the_command_line(detector, tmp_path, capsys):
     assert main(["test", model, str(batch)]) == 1
     assert "when_weekday" in capsys.readouterr().out
     # dates are not learned: dropping them says the same
-    assert main(["fit", str(train), "-o", model, "--calendar", "when", "--drop", "when", "--num-epochs", "2"]) == 0
+    assert (
+        main(
+            [
+                "fit",
+                str(train),
+                "-o",
+                model,
+                "--calendar",
+                "when",
+                "--drop",
+                "when",
+                "--num-epochs",
+                "2",
+            ]
+        )
+        == 0
+    )
     assert {"when_weekday", "when_hour"} <= set(hld.load(model).schema_.names)
     capsys.readouterr()
     assert main(["fit", str(train), "-o", model, "--calendar", "when", "--columns", "kind"]) == 2
-    assert "derives 'when_weekday' from the column 'when', which the table lacks (kind)" in capsys.readouterr().err
+    assert (
+        "derives 'when_weekday' from the column 'when', which the table lacks (kind)"
+        in capsys.readouterr().err
+    )
     assert main(["fit", str(train), "-o", model, "--calendar", "kind"]) == 2
     assert "column 'kind' holds no date" in capsys.readouterr().err
 
 
 def test_what_is_no_part_is_refused():
-    with pytest.raises(ValueError, match="`parts` must be a list out of 'weekday', 'hour', 'month', found 'hour'"):
+    with pytest.raises(
+        ValueError, match="`parts` must be a list out of 'weekday', 'hour', 'month', found 'hour'"
+    ):
         hld.calendar_columns("when", "hour")
     with pytest.raises(TypeError, match="`source` must be the name of a column"):
         hld.calendar_columns(3)
     with pytest.raises(ValueError, match="`part` of column 'x' must be one of"):
         hld.ColumnSchema("x", source="when", part="minute")
-    assert [one.name for one in hld.calendar_columns("when", keep=True)] == ["when_weekday", "when_hour"]
+    assert [one.name for one in hld.calendar_columns("when", keep=True)] == [
+        "when_weekday",
+        "when_hour",
+    ]
     schema = hld.TableSchema(hld.calendar_columns("when"))
     assert hld.TableSchema.from_dict(schema.to_dict()) == schema
 
@@ -114,15 +148,36 @@ def test_parts_are_added_where_their_source_is_and_they_are_not():
     assert whole_cells(kept.arrays[1]).tolist() == ["a", "b"]
 
 
-@pytest.mark.parametrize("last", [
-    np.array(["2026-01-31T23:59:59.999999999"], dtype="M8[ns]"), np.array(["2026-01-31T23:59:59.999999999"]),
-    np.array(["9998-01-31T23:59:59.999999"], dtype="M8[us]"), np.array(["9998-01-31T23:59:59.999999"]),
-    [datetime.datetime(9998, 1, 31, 23, 59, 59, 999999)], [pd.Period("2026-01").end_time],
-    [pd.Timestamp("2026-02-01T00:59:59.999999999+01:00")], [np.datetime64("2026-01-31T23:59:59.999999999")],
-], ids=["nanoseconds", "text", "microseconds", "text of microseconds", "datetime", "Timestamp", "zone", "datetime64"])
+@pytest.mark.parametrize(
+    "last",
+    [
+        np.array(["2026-01-31T23:59:59.999999999"], dtype="M8[ns]"),
+        np.array(["2026-01-31T23:59:59.999999999"]),
+        np.array(["9998-01-31T23:59:59.999999"], dtype="M8[us]"),
+        np.array(["9998-01-31T23:59:59.999999"]),
+        [datetime.datetime(9998, 1, 31, 23, 59, 59, 999999)],
+        [pd.Period("2026-01").end_time],
+        [pd.Timestamp("2026-02-01T00:59:59.999999999+01:00")],
+        [np.datetime64("2026-01-31T23:59:59.999999999")],
+    ],
+    ids=[
+        "nanoseconds",
+        "text",
+        "microseconds",
+        "text of microseconds",
+        "datetime",
+        "Timestamp",
+        "zone",
+        "datetime64",
+    ],
+)
 def test_the_last_moment_of_a_month_is_in_it(last):
     values = read_table({"when": last}).arrays[0]
-    assert [part_of(values, part).tolist() for part in ("weekday", "hour", "month")] == [["Sat"], [23], [1]]
+    assert [part_of(values, part).tolist() for part in ("weekday", "hour", "month")] == [
+        ["Sat"],
+        [23],
+        [1],
+    ]
 
 
 def test_the_last_moment_before_1970_is_in_1969():

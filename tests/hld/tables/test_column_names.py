@@ -1,4 +1,5 @@
 """Tables and names: arrays, frames, lists; which column is which; dtype of the codes."""
+
 import re
 
 import numpy as np
@@ -13,10 +14,18 @@ from hld.tables.column_names import matched, own_names
 
 # Arrays and frames
 
+
 def frame(**more):
     """Small frame of all kinds."""
-    return pd.DataFrame({"age": [31.5, 40.25, 22.0, np.nan], "job": ["a", "b", None, "a"],
-                         "won": [True, False, True, True], "size": [1, 2, 3, 3], **more})
+    return pd.DataFrame(
+        {
+            "age": [31.5, 40.25, 22.0, np.nan],
+            "job": ["a", "b", None, "a"],
+            "won": [True, False, True, True],
+            "size": [1, 2, 3, 3],
+            **more,
+        }
+    )
 
 
 def test_frames_match_by_name():
@@ -35,11 +44,15 @@ def test_frames_match_by_name():
 
 def test_frames_with_missing_or_additional_columns():
     encoder = fit_encoder(frame())
-    with pytest.raises(ValueError, match=r"`table` has no column 'job', 'won', expected every fitted column"):
+    with pytest.raises(
+        ValueError, match=r"`table` has no column 'job', 'won', expected every fitted column"
+    ):
         encoder.encode(frame()[["age", "size"]])
     with pytest.raises(ValueError, match=r"column\(s\) 'id' that were not fitted.*drop them"):
         encoder.encode(frame(id=[1, 2, 3, 4]))
-    with pytest.raises(ValueError, match=r"`table` has 3 columns, expected 4 in the fitted order \(age, job"):
+    with pytest.raises(
+        ValueError, match=r"`table` has 3 columns, expected 4 in the fitted order \(age, job"
+    ):
         encoder.encode(np.zeros((2, 3)))
 
 
@@ -52,7 +65,7 @@ def test_encoders_of_arrays_take_frames_by_position_or_by_given_names():
     assert named.encode(reversed_frame)[0].tolist() == [[1, 0]]
     assert named.encode(np.array([[1, 5]]))[0].tolist() == [[1, 0]]
     assert fit_encoder(table, names={"a": 0, "b": 0}.keys()) == named
-    for names in ({"a", "b"}, frozenset("ab")):     # whose order is another in the next process
+    for names in ({"a", "b"}, frozenset("ab")):  # whose order is another in the next process
         with pytest.raises(TypeError, match=r"`names` is .*, expected a sequence of 2 names"):
             fit_encoder(table, names=names)
 
@@ -66,10 +79,15 @@ def test_names_that_are_not_text_count_as_their_text():
 
 
 def test_nullable_columns():
-    table = pd.DataFrame({
-        "i": pd.array([1, None, 2], dtype="Int64"), "b": pd.array([True, None, False], dtype="boolean"),
-        "f": pd.array([0.5, None, 1.5], dtype="Float64"), "s": pd.array(["x", None, "y"], dtype="string"),
-        "d": pd.to_datetime(["2020-01-01", None, "2020-01-02"])})
+    table = pd.DataFrame(
+        {
+            "i": pd.array([1, None, 2], dtype="Int64"),
+            "b": pd.array([True, None, False], dtype="boolean"),
+            "f": pd.array([0.5, None, 1.5], dtype="Float64"),
+            "s": pd.array(["x", None, "y"], dtype="string"),
+            "d": pd.to_datetime(["2020-01-01", None, "2020-01-02"]),
+        }
+    )
     encoder = fit_encoder(table)
     kinds = [fitted.kind for fitted in encoder.columns]
     assert kinds == ["integer", "boolean", "continuous", "categorical", "date"]
@@ -114,15 +132,23 @@ def test_zero_rows_encode_to_zero_rows():
     assert encoder.decode(codes).shape == (0, 4)
 
 
-@pytest.mark.parametrize(("num_levels", "table_dtype", "expected"), [
-    (255, np.int64, np.uint8), (256, np.int64, np.uint16), (2 ** 15 - 1, float, np.int16),
-    (2 ** 15, float, np.int32),
-    (2 ** 16 - 1, np.int64, np.uint16), (2 ** 16, np.int64, np.int32), (3, object, np.int8), (127, float, np.int8),
-    (128, float, np.int16),
-    (3, bool, np.uint8),
-])
+@pytest.mark.parametrize(
+    ("num_levels", "table_dtype", "expected"),
+    [
+        (255, np.int64, np.uint8),
+        (256, np.int64, np.uint16),
+        (2**15 - 1, float, np.int16),
+        (2**15, float, np.int32),
+        (2**16 - 1, np.int64, np.uint16),
+        (2**16, np.int64, np.int32),
+        (3, object, np.int8),
+        (127, float, np.int8),
+        (128, float, np.int16),
+        (3, bool, np.uint8),
+    ],
+)
 def test_codes_have_the_smallest_dtype(num_levels, table_dtype, expected):
-    encoder = fit_encoder(np.repeat(np.arange(num_levels), 4)[:, None], max_categories=2 ** 17)
+    encoder = fit_encoder(np.repeat(np.arange(num_levels), 4)[:, None], max_categories=2**17)
     codes, report = encoder.encode(np.array([[1], [0]]).astype(table_dtype))
     assert codes.dtype == expected
     assert codes[:, 0].tolist() == [1, 0]
@@ -149,14 +175,18 @@ def detector():
     return hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=39).fit(TABLE)
 
 
-@pytest.mark.parametrize(("name", "call"), [
-    ("first", lambda detector, odd: hld.two_sample(detector, odd, TABLE)),
-    ("second", lambda detector, odd: hld.two_sample(detector, TABLE, odd)),
-    ("batches[1]", lambda detector, odd: hld.distances(detector, [TABLE, odd])),
-    ("alternative", lambda detector, odd: detector.power(odd, 100)),
-    ("alternative", lambda detector, odd: detector.sample_size(odd)),
-    ("batch", lambda detector, odd: detector.test(odd)),
-    ("reference", lambda detector, odd: hld.StreamMonitor(detector, odd))])
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("first", lambda detector, odd: hld.two_sample(detector, odd, TABLE)),
+        ("second", lambda detector, odd: hld.two_sample(detector, TABLE, odd)),
+        ("batches[1]", lambda detector, odd: hld.distances(detector, [TABLE, odd])),
+        ("alternative", lambda detector, odd: detector.power(odd, 100)),
+        ("alternative", lambda detector, odd: detector.sample_size(odd)),
+        ("batch", lambda detector, odd: detector.test(odd)),
+        ("reference", lambda detector, odd: hld.StreamMonitor(detector, odd)),
+    ],
+)
 def test_a_table_is_called_what_the_argument_is_called(detector, name, call):
     for odd in (3, "file.csv", TABLE.rename(columns=str.upper)):
         with pytest.raises(ValueError, match="^" + re.escape(f"`{name}` ")):
@@ -170,12 +200,20 @@ def test_what_only_some_functions_refuse_has_the_name_too(detector, odd):
     assert "encoder" not in str(raised.value)  # nothing that the caller does not have
 
 
-@pytest.mark.parametrize(("by_name", "width", "said"), [
-    (True, 2, "'id' takes no part, but has its place, unless the others have names"),
-    (False, 2, "'id' takes no part, but has its place"), (True, 1, ""), (True, 4, "")])
+@pytest.mark.parametrize(
+    ("by_name", "width", "said"),
+    [
+        (True, 2, "'id' takes no part, but has its place, unless the others have names"),
+        (False, 2, "'id' takes no part, but has its place"),
+        (True, 1, ""),
+        (True, 4, ""),
+    ],
+)
 def test_tables_without_what_the_model_leaves_out_are_told_of_it(by_name, width, said):
     parts = read_table(np.zeros((2, width)))
-    with pytest.raises(ValueError, match=r"expected 3 in the fitted order \(id, age, job\)") as caught:
+    with pytest.raises(
+        ValueError, match=r"expected 3 in the fitted order \(id, age, job\)"
+    ) as caught:
         matched(("age", "job"), ("id", "age", "job"), by_name, parts)
     assert str(caught.value).partition("(id, age, job)")[2].removeprefix(": ") == said
 
@@ -184,7 +222,11 @@ def test_columns_have_their_own_names_by_place_where_a_table_is_matched_by_place
     named, unnamed = fit_encoder(frame()), fit_encoder(frame().to_numpy())
     rows = frame().to_numpy()
     assert own_names(read_table(rows), named) == ["age", "job", "won", "size"]
-    assert own_names(read_table(rows), unnamed) == own_names(read_table(frame()), unnamed) == ["x0", "x1", "x2", "x3"]
+    assert (
+        own_names(read_table(rows), unnamed)
+        == own_names(read_table(frame()), unnamed)
+        == ["x0", "x1", "x2", "x3"]
+    )
     assert own_names(read_table(rows[:, [0, 0, 1, 2, 3]]), unnamed) == [None] * 5
     assert own_names(read_table(frame(day=3)[["day", "won", "job"]]), named) == [None, "won", "job"]
     assert own_names(read_table(rows)) == [None] * 4

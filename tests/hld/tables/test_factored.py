@@ -1,10 +1,11 @@
 """Columns by number are the cells that they stand for, row by row."""
+
 import numpy as np
 import pytest
 
 from hld.tables.factored import BLOCK_ROWS, Factored, object_cells, whole_cells
 
-LEVELS = np.array(["red", 2.5, "red", "never"], dtype=object)    # one level twice, one unused
+LEVELS = np.array(["red", 2.5, "red", "never"], dtype=object)  # one level twice, one unused
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
@@ -19,9 +20,13 @@ def test_cells_counts_and_values_are_those_of_the_rows(dtype, N, rng):
     assert factored.counts().tolist() == [int((codes == level).sum()) for level in range(4)]
     out = np.full(N, np.nan)
     factored.write(np.array([10.0, 20.0, 30.0, 40.0, -1.0]), out)
-    np.testing.assert_array_equal(out, [-1.0 if code < 0 else 10.0 * (code + 1) for code in codes.tolist()])
+    np.testing.assert_array_equal(
+        out, [-1.0 if code < 0 else 10.0 * (code + 1) for code in codes.tolist()]
+    )
     for rows in (slice(1, None, 2), rng.permutation(N), codes >= 0):
-        assert factored[rows].tolist() == np.array([*expected, None], dtype=object)[:-1][rows].tolist()
+        assert (
+            factored[rows].tolist() == np.array([*expected, None], dtype=object)[:-1][rows].tolist()
+        )
 
 
 def test_a_column_without_any_value_has_no_levels():
@@ -35,8 +40,19 @@ def test_a_plain_column_is_its_own_cells():
     assert whole_cells(values) is values
 
 
-@pytest.mark.parametrize("cells", [[], [1, "x", None], [(1, 2), (3, 4)], [[1, 2], [3]], [np.ones(2), np.zeros(2)],
-                                   [{"a": 1}], ["ab", "cd"]], ids=str)
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [],
+        [1, "x", None],
+        [(1, 2), (3, 4)],
+        [[1, 2], [3]],
+        [np.ones(2), np.zeros(2)],
+        [{"a": 1}],
+        ["ab", "cd"],
+    ],
+    ids=str,
+)
 def test_cells_of_any_kind_stay_the_objects_that_they_are(cells):
     found = object_cells(cells)
     assert (found.dtype, found.shape) == (object, (len(cells),))

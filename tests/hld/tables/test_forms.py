@@ -1,4 +1,5 @@
 """Every form of a table gives the same codes: frames, Arrow tables, mappings, structured and masked arrays."""
+
 import dataclasses
 import datetime
 import sqlite3
@@ -20,24 +21,41 @@ pytest.importorskip("pyarrow.compute")
 pl = pytest.importorskip("polars")
 
 DAYS = np.arange("2020-01-01", "2020-01-21", dtype="M8[D]")
-COLUMNS = {"number": np.linspace(0, 1, 20), "count": np.arange(20) % 3, "flag": np.arange(20) % 2 == 0,
-           "word": np.array(["tan", "red", "blue", "red"] * 5, dtype=object), "day": DAYS}
+COLUMNS = {
+    "number": np.linspace(0, 1, 20),
+    "count": np.arange(20) % 3,
+    "flag": np.arange(20) % 2 == 0,
+    "word": np.array(["tan", "red", "blue", "red"] * 5, dtype=object),
+    "day": DAYS,
+}
 
 
 def forms():
     """The same 20 rows."""
     frame = pd.DataFrame(COLUMNS)
     arrow = pa.table({name: pa.array(values) for name, values in COLUMNS.items()})
-    structured = np.zeros(20, dtype=[("number", "f8"), ("count", "i8"), ("flag", "?"), ("word", "O"), ("day", "M8[D]")])
+    structured = np.zeros(
+        20,
+        dtype=[("number", "f8"), ("count", "i8"), ("flag", "?"), ("word", "O"), ("day", "M8[D]")],
+    )
     for name, values in COLUMNS.items():
         structured[name] = values
     batches = pa.Table.from_batches(arrow.to_batches(max_chunksize=7))
     coded = arrow.set_column(3, "word", arrow["word"].dictionary_encode())
-    return {"pandas": frame, "arrow strings": frame.convert_dtypes(dtype_backend="pyarrow"),
-            "polars": pl.DataFrame(COLUMNS), "arrow": arrow, "record batch": arrow.to_batches()[0],
-            "several batches": batches, "dictionary": coded, "mapping": COLUMNS,
-            "mapping of lists": {name: values.tolist() for name, values in COLUMNS.items()},
-            "structured": structured, "masked structured": np.ma.array(structured), "stream": Stream(arrow)}
+    return {
+        "pandas": frame,
+        "arrow strings": frame.convert_dtypes(dtype_backend="pyarrow"),
+        "polars": pl.DataFrame(COLUMNS),
+        "arrow": arrow,
+        "record batch": arrow.to_batches()[0],
+        "several batches": batches,
+        "dictionary": coded,
+        "mapping": COLUMNS,
+        "mapping of lists": {name: values.tolist() for name, values in COLUMNS.items()},
+        "structured": structured,
+        "masked structured": np.ma.array(structured),
+        "stream": Stream(arrow),
+    }
 
 
 class Stream:
@@ -53,10 +71,16 @@ class Stream:
 def test_every_form_gives_the_same_columns_and_codes():
     encoder = fit_encoder(pd.DataFrame(COLUMNS), num_bins=4)
     codes, _ = encoder.encode(pd.DataFrame(COLUMNS))
-    assert [column.kind for column in encoder.columns] == ["continuous", "integer", "boolean", "categorical", "date"]
+    assert [column.kind for column in encoder.columns] == [
+        "continuous",
+        "integer",
+        "boolean",
+        "categorical",
+        "date",
+    ]
     for name, form in forms().items():
         fitted = fit_encoder(form, num_bins=4)
-        if name == "dictionary":        # which declares its categories
+        if name == "dictionary":  # which declares its categories
             assert fitted.columns[3].kind == "categorical"
         assert fitted == encoder, name
         np.testing.assert_array_equal(encoder.encode(form)[0], codes, err_msg=name)
@@ -65,23 +89,39 @@ def test_every_form_gives_the_same_columns_and_codes():
 def test_holes_of_every_form_are_missing():
     encoder = fit_encoder(pd.DataFrame(COLUMNS))
     mask = np.arange(20) % 4 == 0
-    holes = {name: [None if gone else cell for cell, gone in zip(values.tolist(), mask, strict=True)]
-             for name, values in COLUMNS.items()}
+    holes = {
+        name: [None if gone else cell for cell, gone in zip(values.tolist(), mask, strict=True)]
+        for name, values in COLUMNS.items()
+    }
     arrow = pa.table(holes)
     masked = {name: np.ma.array(values, mask=mask) for name, values in COLUMNS.items()}
-    for form in (holes, arrow, arrow.to_batches()[0], masked, pl.DataFrame(holes), pd.DataFrame(holes),
-                 arrow.set_column(3, "word", arrow["word"].dictionary_encode())):
+    for form in (
+        holes,
+        arrow,
+        arrow.to_batches()[0],
+        masked,
+        pl.DataFrame(holes),
+        pd.DataFrame(holes),
+        arrow.set_column(3, "word", arrow["word"].dictionary_encode()),
+    ):
         codes, report = encoder.encode(form)
         assert report.num_missing.tolist() == [5] * 5, type(form)
         np.testing.assert_array_equal(codes[~mask], encoder.encode(COLUMNS)[0][~mask])
 
 
 def test_arrow_types_are_exact():
-    large = 2 ** 60
-    table = pa.table({"id": pa.array([large, large + 1, None]), "nothing": pa.nulls(3),
-                      "moment": pa.array([datetime.datetime(2020, 1, 1), None, datetime.datetime(2021, 1, 1)],
-                                         pa.timestamp("us", "Asia/Tokyo")),
-                      "clock": pa.array([datetime.time(1), datetime.time(2), None])})
+    large = 2**60
+    table = pa.table(
+        {
+            "id": pa.array([large, large + 1, None]),
+            "nothing": pa.nulls(3),
+            "moment": pa.array(
+                [datetime.datetime(2020, 1, 1), None, datetime.datetime(2021, 1, 1)],
+                pa.timestamp("us", "Asia/Tokyo"),
+            ),
+            "clock": pa.array([datetime.time(1), datetime.time(2), None]),
+        }
+    )
     encoder = fit_encoder(table)
     assert encoder.columns[0].levels == (large, large + 1)
     assert encoder.columns[1].levels == ()
@@ -96,14 +136,21 @@ def test_arrow_types_are_exact():
 def test_factored_columns_are_the_cells_they_stand_for():
     cells = np.array(["b", "a", None, "c", "b"] * 4, dtype=object)
     codes = np.array([0, 1, -1, 2, 3] * 4)
-    factored = Factored(codes, np.array(["b", "a", "c", "b", "never"], dtype=object))     # one level twice, one unused
-    plain, short = fit_encoder({"x": cells}, max_categories=2), fit_encoder({"x": factored.cells()}, max_categories=2)
+    factored = Factored(
+        codes, np.array(["b", "a", "c", "b", "never"], dtype=object)
+    )  # one level twice, one unused
+    plain, short = (
+        fit_encoder({"x": cells}, max_categories=2),
+        fit_encoder({"x": factored.cells()}, max_categories=2),
+    )
     assert plain == short
     frame = pd.DataFrame({"x": pd.Series(cells, dtype="str")})
     assert fit_encoder(frame, max_categories=2) == plain
     assert factored[codes > 0].counts().tolist() == [0, 4, 4, 4, 0]
     assert plain.encode(frame)[0].tolist() == plain.encode({"x": cells})[0].tolist()
-    assert plain.encode_training(frame)[0].tolist() == plain.encode_training({"x": cells})[0].tolist()
+    assert (
+        plain.encode_training(frame)[0].tolist() == plain.encode_training({"x": cells})[0].tolist()
+    )
 
 
 def test_columns_of_a_mapping_must_fit_together():
@@ -112,18 +159,23 @@ def test_columns_of_a_mapping_must_fit_together():
     with pytest.raises(ValueError, match="column 'a' has 2 dimensions"):
         fit_encoder({"a": np.zeros((2, 2))})
     for text in ("abc", b"abc"):
-        with pytest.raises(ValueError, match=r"a mapping whose columns must be sequences, found b?'abc'"):
+        with pytest.raises(
+            ValueError, match=r"a mapping whose columns must be sequences, found b?'abc'"
+        ):
             fit_encoder({"a": text})
 
 
 def test_columns_of_a_mapping_may_be_mappings_of_the_same_rows():
     frame = pd.DataFrame({"a": [5, 6, 7, 5], "b": list("xyxx")})
     encoder, shifted = fit_encoder(frame), frame.to_dict()
-    assert encoder == fit_encoder(shifted)      # not the row labels, 0 to 3
+    assert encoder == fit_encoder(shifted)  # not the row labels, 0 to 3
     shifted["b"] = dict(reversed(shifted["b"].items()))
     np.testing.assert_array_equal(encoder.encode(shifted)[0], encoder.encode(frame)[0])
     for b in ({0: "x", 1: "y", 2: "x", 4: "x"}, list("xyxx")):
-        with pytest.raises(ValueError, match=r"`table` is a mapping of mappings .* the same labels .*'b' has others"):
+        with pytest.raises(
+            ValueError,
+            match=r"`table` is a mapping of mappings .* the same labels .*'b' has others",
+        ):
             fit_encoder({**shifted, "b": b})
     with pytest.raises(ValueError, match="column 'b' is a set, whose cells have no order"):
         fit_encoder({"a": [1, 2], "b": {"x", "y"}})
@@ -140,10 +192,16 @@ def test_holes_in_a_dictionary_are_missing():
 @pytest.mark.parametrize("unit", ["s", "us", "ns"])
 def test_times_in_a_dictionary_are_those_of_a_column(unit):
     pa = pytest.importorskip("pyarrow")
-    stamps = pa.array([1, None, 3, 2 ** 61 // 10 ** 6 if unit == "s" else 2 ** 61, 1], pa.timestamp(unit))
+    stamps = pa.array([1, None, 3, 2**61 // 10**6 if unit == "s" else 2**61, 1], pa.timestamp(unit))
     encoder = fit_encoder(pa.table({"at": stamps.dictionary_encode()}))
     assert encoder == fit_encoder(pa.table({"at": stamps}), categorical=["at"])
-    assert encoder.encode(pa.table({"at": stamps.dictionary_encode()}))[0].ravel().tolist() == [0, -1, 1, 2, 0]
+    assert encoder.encode(pa.table({"at": stamps.dictionary_encode()}))[0].ravel().tolist() == [
+        0,
+        -1,
+        1,
+        2,
+        0,
+    ]
 
 
 def test_row_labels_of_pandas_are_no_column():
@@ -188,14 +246,17 @@ def test_identifiers_of_arrow_are_their_text():
 
 
 def test_runs_of_arrow_are_the_column_that_they_stand_for():
-    large = 2 ** 60
+    large = 2**60
     for cells in ([large, large, None, large + 1], ["a", "a", None, "b"], [1.5, 1.5, None, 2.5]):
         plain = pa.array(cells)
         runs = pa.compute.run_end_encode(plain)
         encoder = fit_encoder(pa.table({"x": plain}))
         for column in (runs, pa.chunked_array([runs[:1], runs[1:]]), pa.chunked_array([runs])):
             assert fit_encoder(pa.table({"x": column})) == encoder
-            assert encoder.encode(pa.table({"x": column}))[0].tolist() == encoder.encode({"x": cells})[0].tolist()
+            assert (
+                encoder.encode(pa.table({"x": column}))[0].tolist()
+                == encoder.encode({"x": cells})[0].tolist()
+            )
     words = pa.array(["q", "r"]).dictionary_encode()
     runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), words)
     assert fit_encoder(pa.table({"x": runs})) == fit_encoder({"x": ["q", "q", "r"]})
@@ -227,16 +288,20 @@ def queried(columns):
     return connection.execute(f"select {columns} from visits").fetchall()
 
 
-@pytest.mark.parametrize("rows", [
-    [Visit("a", 1.5), Visit("b", None)],
-    [Order(1.5, "a"), Order(None, "b")],
-    (Visit("a", 1.5), Order(None, "b")),
-    [{"seconds": 1.5, "page": "a"}, Visit("b", None)],
-    queried("page, seconds"),
-    queried("seconds, page"),
-    [row for _, row in pd.DataFrame({"seconds": [1.5, None], "page": ["a", "b"]}).iterrows()],
-    list(pd.DataFrame({"seconds": [1.5, None], "page": ["a", "b"]}).itertuples(index=False)),
-], ids=lambda rows: type(rows[0]).__name__)
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [Visit("a", 1.5), Visit("b", None)],
+        [Order(1.5, "a"), Order(None, "b")],
+        (Visit("a", 1.5), Order(None, "b")),
+        [{"seconds": 1.5, "page": "a"}, Visit("b", None)],
+        queried("page, seconds"),
+        queried("seconds, page"),
+        [row for _, row in pd.DataFrame({"seconds": [1.5, None], "page": ["a", "b"]}).iterrows()],
+        list(pd.DataFrame({"seconds": [1.5, None], "page": ["a", "b"]}).itertuples(index=False)),
+    ],
+    ids=lambda rows: type(rows[0]).__name__,
+)
 def test_cells_are_found_by_name(rows):
     columns = read_table(rows)
     cells = dict(zip(columns.names, columns.arrays, strict=True))
@@ -252,17 +317,29 @@ def test_rows_of_attrs():
     assert named_rows([Row(1.5, "a")]) == [{"seconds": 1.5, "page": "a"}]
 
 
-@pytest.mark.parametrize("rows", [
-    [(1, 2), (3, 4)],
-    [[1, 2], Visit("a", 1.5)],
-    [Visit, Visit],
-    [pd.DataFrame({"page": [1], "seconds": [2]})] * 2,
-    [pl.DataFrame({"page": [1], "seconds": [2]})] * 2,
-    [pa.table({"page": [1], "seconds": [2]})] * 2,
-    [np.zeros(1, dtype=[("page", "i8"), ("seconds", "f8")])[0]] * 2,
-    list(pd.DataFrame({"page": [1], "not a name": [2]}).itertuples(index=False)),
-], ids=["tuples", "a list among them", "classes", "frames", "frames of polars", "Arrow tables", "structured rows",
-                 "itertuples with _1"])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [(1, 2), (3, 4)],
+        [[1, 2], Visit("a", 1.5)],
+        [Visit, Visit],
+        [pd.DataFrame({"page": [1], "seconds": [2]})] * 2,
+        [pl.DataFrame({"page": [1], "seconds": [2]})] * 2,
+        [pa.table({"page": [1], "seconds": [2]})] * 2,
+        [np.zeros(1, dtype=[("page", "i8"), ("seconds", "f8")])[0]] * 2,
+        list(pd.DataFrame({"page": [1], "not a name": [2]}).itertuples(index=False)),
+    ],
+    ids=[
+        "tuples",
+        "a list among them",
+        "classes",
+        "frames",
+        "frames of polars",
+        "Arrow tables",
+        "structured rows",
+        "itertuples with _1",
+    ],
+)
 def test_rows_without_names_are_matched_by_place(rows):
     assert named_rows(rows) is None
 
@@ -270,14 +347,18 @@ def test_rows_without_names_are_matched_by_place(rows):
 def test_a_name_that_occurs_twice_is_refused():
     with pytest.raises(ValueError, match="more than one column named 'page'"):
         read_table(queried("page, page"))
-    with pytest.raises(ValueError, match="more than one column named 0, 'page', expected distinct names"):
+    with pytest.raises(
+        ValueError, match="more than one column named 0, 'page', expected distinct names"
+    ):
         read_table([pd.Series([1, 2, 3, 4], index=[0, "page", 0, "page"])])
 
 
 def test_a_batch_in_another_order_is_no_shift():
     rng = np.random.default_rng(0)
-    rows = [Visit("ab"[code], float(seconds)) for code, seconds in zip(rng.integers(2, size=200), rng.normal(size=200),
-                                                                      strict=True)]
+    rows = [
+        Visit("ab"[code], float(seconds))
+        for code, seconds in zip(rng.integers(2, size=200), rng.normal(size=200), strict=True)
+    ]
     detector = hld.HLDDetector().fit(rows[:150])
     batch = [Order(row.seconds, row.page) for row in rows[150:]]
     assert detector.test(batch).pvalue == detector.test(rows[150:]).pvalue > 0.05
@@ -285,5 +366,7 @@ def test_a_batch_in_another_order_is_no_shift():
 
 
 def test_a_class_in_place_of_a_table_is_named():
-    with pytest.raises(TypeError, match="`batch` is the class DataFrame, expected rows: give an object of it"):
+    with pytest.raises(
+        TypeError, match="`batch` is the class DataFrame, expected rows: give an object of it"
+    ):
         hld.HLDDetector().fit([[0, 1], [1, 0]] * 20).test(pd.DataFrame)

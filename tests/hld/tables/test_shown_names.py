@@ -1,4 +1,5 @@
 """Names in messages: one line, however long a name is and however many there are."""
+
 import re
 
 import numpy as np
@@ -21,19 +22,26 @@ def test_lists_say_how_many_names_they_leave_out():
     assert len(listed(["long" * 1000] * 50)) < SHORT
 
 
-@pytest.mark.parametrize("call", [
-    lambda: hld.HLDDetector(covariates=["y"]).fit(WIDE),
-    lambda: hld.HLDDetector().fit(WIDE, groups="y"),
-    lambda: hld.HLDDetector(categorical=["y"]).fit(WIDE),
-    lambda: hld.HLDDetector(schema=hld.TableSchema((hld.ColumnSchema("y", "constant"),))).fit(WIDE),
-    lambda: column_of(WIDE, "y"),
-    lambda: SCHEMA["y"],
-    lambda: SCHEMA.encoder().encode(np.zeros((1, 2))),
-    lambda: SCHEMA.encoder().encode({"x0": [0]}),
-    lambda: SCHEMA.encoder().encode({**WIDE, **{f"y{v}": [0] * 4 for v in range(3000)}}),
-    lambda: SCHEMA.encoder().encode_counting({"y": [0]}),
-    lambda: hld.learn_schema(np.array([list(range(2500)) * 2] * 3), names=[f"x{v % 2500}" for v in range(5000)]),
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: hld.HLDDetector(covariates=["y"]).fit(WIDE),
+        lambda: hld.HLDDetector().fit(WIDE, groups="y"),
+        lambda: hld.HLDDetector(categorical=["y"]).fit(WIDE),
+        lambda: hld.HLDDetector(schema=hld.TableSchema((hld.ColumnSchema("y", "constant"),))).fit(
+            WIDE
+        ),
+        lambda: column_of(WIDE, "y"),
+        lambda: SCHEMA["y"],
+        lambda: SCHEMA.encoder().encode(np.zeros((1, 2))),
+        lambda: SCHEMA.encoder().encode({"x0": [0]}),
+        lambda: SCHEMA.encoder().encode({**WIDE, **{f"y{v}": [0] * 4 for v in range(3000)}}),
+        lambda: SCHEMA.encoder().encode_counting({"y": [0]}),
+        lambda: hld.learn_schema(
+            np.array([list(range(2500)) * 2] * 3), names=[f"x{v % 2500}" for v in range(5000)]
+        ),
+    ],
+)
 def test_messages_about_wide_tables_are_short(call):
     with pytest.raises((ValueError, KeyError)) as caught:
         call()
@@ -41,13 +49,18 @@ def test_messages_about_wide_tables_are_short(call):
     assert re.search(r" and \d,\d\d\d more|entries", str(caught.value))
 
 
-@pytest.mark.parametrize("call", [
-    lambda: SCHEMA.encoder().encode({f"x{v}": [0] * (1 + v % 2) for v in range(3000)}),
-    lambda: SCHEMA.encoder().encode({"x0": "text" * 1000}),
-    lambda: read_condition("y > 1", SCHEMA.encoder().columns, [None] * 3000),
-    lambda: read_condition("`y` > 1", SCHEMA.encoder().columns, [None] * 3000),
-    lambda: read_condition("word == 1", hld.fit_encoder({"word": ["a" * 9999, "b" * 9999]}).columns, [None]),
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: SCHEMA.encoder().encode({f"x{v}": [0] * (1 + v % 2) for v in range(3000)}),
+        lambda: SCHEMA.encoder().encode({"x0": "text" * 1000}),
+        lambda: read_condition("y > 1", SCHEMA.encoder().columns, [None] * 3000),
+        lambda: read_condition("`y` > 1", SCHEMA.encoder().columns, [None] * 3000),
+        lambda: read_condition(
+            "word == 1", hld.fit_encoder({"word": ["a" * 9999, "b" * 9999]}).columns, [None]
+        ),
+    ],
+)
 def test_other_messages_about_wide_tables_and_long_levels_are_short(call):
     with pytest.raises(ValueError, match=r"`table`|`where`") as caught:
         call()
@@ -55,8 +68,12 @@ def test_other_messages_about_wide_tables_and_long_levels_are_short(call):
 
 
 def test_many_absent_columns_are_one_line():
-    named = {f"x{v}": cells for v, cells in enumerate(np.random.default_rng(1).integers(0, 2, (30, 60)))}
+    named = {
+        f"x{v}": cells for v, cells in enumerate(np.random.default_rng(1).integers(0, 2, (30, 60)))
+    }
     detector = hld.HLDDetector(num_latents=2, num_epochs=1).fit(named)
     result = detector.test({"x0": named["x0"]})
-    assert "29 columns are not in the batch ('x1', 'x2', 'x3', 'x4', 'x5' and 24 more)" in str(result)
+    assert "29 columns are not in the batch ('x1', 'x2', 'x3', 'x4', 'x5' and 24 more)" in str(
+        result
+    )
     assert str(result).count("is not in the batch") == 0

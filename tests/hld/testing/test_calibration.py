@@ -4,6 +4,7 @@ Laws are compared at the nominal level: rejections among N batches are Binomial(
 test, so their level is itself random: with B batches the p-value is at most a with probability Beta(k, B + 1 - k), k
 = a (B + 1), which makes rejections beta-binomial.  All bounds are left by chance once in 1e6.
 """
+
 import numpy as np
 import pytest
 from binomial_bounds import SURE, at_most
@@ -41,8 +42,12 @@ def pvalues(test, T, trials, *, source=None, seed=0):
     rng, result = np.random.default_rng(seed), []
     for start in range(0, trials, max(1, 400_000 // T)):
         batches = min(trials - start, max(1, 400_000 // T))
-        vectors = node_likelihoods(test.circuit, sample(source, batches * T, rng=rng), nodes=test.nodes)
-        result += [test.judge(mean, T).pvalue for mean in vectors.reshape(batches, T, -1).mean(axis=1)]
+        vectors = node_likelihoods(
+            test.circuit, sample(source, batches * T, rng=rng), nodes=test.nodes
+        )
+        result += [
+            test.judge(mean, T).pvalue for mean in vectors.reshape(batches, T, -1).mean(axis=1)
+        ]
     return np.array(result)
 
 
@@ -56,7 +61,9 @@ def assert_level(values, *, drawn, upper_only=False):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("metric", ["euclidean", "standardized", "whitened", ("euclidean", "whitened")])
+@pytest.mark.parametrize(
+    "metric", ["euclidean", "standardized", "whitened", ("euclidean", "whitened")]
+)
 def test_small_and_large_batches_under_the_model(circuit, metric):
     test = HLDTest(circuit, metric=metric, null="auto", rng=1, num_resamples=B)
     switch = test.calibration.null.switch
@@ -66,13 +73,17 @@ def test_small_and_large_batches_under_the_model(circuit, metric):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("metric", ["euclidean", "standardized", "marginals", "whitened", ("euclidean", "whitened"),
-                                    METRICS])
+@pytest.mark.parametrize(
+    "metric",
+    ["euclidean", "standardized", "marginals", "whitened", ("euclidean", "whitened"), METRICS],
+)
 @pytest.mark.parametrize("T", [1, 2, 5, 10, 50, 200, 1000])
 def test_auto_null_keeps_its_level_at_every_size(circuit, metric, T):
     test = HLDTest(circuit, metric=metric, null="auto", rng=2, num_resamples=B)
     drawn = isinstance(test.calibration.null.null_for(T), DrawnNull)
-    assert_level(pvalues(test, T, 10_000), drawn=drawn, upper_only=T == 1)  # few states: ties only lower the level
+    assert_level(
+        pvalues(test, T, 10_000), drawn=drawn, upper_only=T == 1
+    )  # few states: ties only lower the level
 
 
 @pytest.mark.slow
@@ -87,22 +98,39 @@ def test_training_reference_keeps_its_level_on_fresh_rows_of_a_source_that_the_c
     """The source is a circuit of another structure, the model an HCLT with two states fitted to 4000 of its rows: the
     circuit's own reference rejects nearly every large batch, the training reference one in twenty."""
     source = rat_spn([3] * 10, num_units=6, depth=2, rng=1)
-    source = Circuit(source.vtree, [
-        InputRegion(r.variable, np.random.default_rng(r.variable).dirichlet([0.3] * 3, size=len(r.probs)))
-        if isinstance(r, InputRegion) else InnerRegion(r.products, r.weights) for r in source.regions])
+    source = Circuit(
+        source.vtree,
+        [
+            InputRegion(
+                r.variable,
+                np.random.default_rng(r.variable).dirichlet([0.3] * 3, size=len(r.probs)),
+            )
+            if isinstance(r, InputRegion)
+            else InnerRegion(r.products, r.weights)
+            for r in source.regions
+        ],
+    )
     level, trials = [], 400
     for seed in range(5):
         train = sample(source, 4000, rng=seed)
         model, _ = fit_em(hclt(train, 2, 3, rng=seed), train, num_epochs=50)
         test = HLDTest(
-            model, metric=("euclidean", "whitened"), null="auto", reference="training", training_data=train, rng=0
+            model,
+            metric=("euclidean", "whitened"),
+            null="auto",
+            reference="training",
+            training_data=train,
+            rng=0,
         )
         for T in (10, 1000):
             values = pvalues(test, T, trials, source=source, seed=seed)
             level.append((T, (values <= 0.05).sum()))
         misfit = pvalues(HLDTest(model, metric="whitened"), 5000, 50, source=source, seed=seed)
         assert (misfit <= 0.05).mean() > 0.5
-    for T in (10, 1000):  # the error of the training mean is shared by the batches of a seed: only the total is bounded
+    for T in (
+        10,
+        1000,
+    ):  # the error of the training mean is shared by the batches of a seed: only the total is bounded
         total = sum(count for size, count in level if size == T)
         assert total <= 5 * trials * 0.10
 
@@ -127,7 +155,9 @@ def test_tolerance_keeps_its_level_at_the_largest_tolerated_drift(circuit, metri
     plain = HLDTest(circuit, metric=metric)
     states = sample(source, 400_000, rng=0)
     deltas = mean_node_likelihoods(circuit, states, nodes=plain.nodes) - plain.mean
-    drift = np.sqrt(plain.calibration.metrics[0].squared(deltas) / plain.calibration.null.spectrum.mean)
+    drift = np.sqrt(
+        plain.calibration.metrics[0].squared(deltas) / plain.calibration.null.spectrum.mean
+    )
     tolerant = HLDTest(circuit, metric=metric, tolerance=float(drift))
     trials = 300
     for T in (200, 3000):
@@ -141,7 +171,9 @@ def test_several_metrics_are_never_far_below_the_best_of_them(circuit):
     source, T, trials = drifted(circuit, 0.25), 200, 300
     power = {}
     for metric in ("euclidean", "whitened", ("euclidean", "whitened")):
-        power[metric] = (pvalues(HLDTest(circuit, metric=metric), T, trials, source=source) <= 0.05).mean()
+        power[metric] = (
+            pvalues(HLDTest(circuit, metric=metric), T, trials, source=source) <= 0.05
+        ).mean()
     best = max(power["euclidean"], power["whitened"])
     assert 0.2 < best < 0.98
     assert power["euclidean", "whitened"] >= best - 0.15
@@ -151,7 +183,9 @@ def test_several_metrics_are_never_far_below_the_best_of_them(circuit):
 def test_one_row_beyond_reference_rows_that_are_all_alike_is_one_of_all(T):
     """The rounding of the reference's mean is no difference, by which the other rows would be beyond it as well."""
     flag = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.98, 0.02]])])
-    test = HLDTest(flag, null="auto", reference="training", training_data=np.zeros((1000, 1), int), rng=0)
+    test = HLDTest(
+        flag, null="auto", reference="training", training_data=np.zeros((1000, 1), int), rng=0
+    )
     batch = (np.arange(T) == 0).astype(int)[:, None]
     assert test(batch).pvalue == pytest.approx(T / (1000 + T), rel=1e-9)
     assert test(test.summarize(batch)).pvalue == pytest.approx(T / (1000 + T), rel=1e-9)
@@ -160,11 +194,15 @@ def test_one_row_beyond_reference_rows_that_are_all_alike_is_one_of_all(T):
 def test_judge_adds_up_parts_of_a_batch(circuit):
     test = HLDTest(circuit, metric=("euclidean", "whitened"), null="auto", rng=0, num_resamples=99)
     rows = sample(circuit, 90, rng=3)
-    parts = [mean_node_likelihoods(circuit, part, nodes=test.nodes) for part in (rows[:30], rows[30:])]
+    parts = [
+        mean_node_likelihoods(circuit, part, nodes=test.nodes) for part in (rows[:30], rows[30:])
+    ]
     assert test.judge(parts[0] / 3 + parts[1] * 2 / 3, 90).pvalue == test(rows).pvalue
     with pytest.raises(ValueError, match="`mean` must be 73 mean likelihoods"):
         test.judge(parts[0][:3], 90)
-    with pytest.raises(ValueError, match="`num_samples` must be a whole number of at least 1, found 0"):
+    with pytest.raises(
+        ValueError, match="`num_samples` must be a whole number of at least 1, found 0"
+    ):
         test.judge(parts[0], 0)
 
 
@@ -182,7 +220,9 @@ def test_many_nodes_have_laws_from_leading_values(circuit, monkeypatch):
             large = HLDTest(circuit, **arguments)
         batch = sample(circuit, 300, rng=5)
         np.testing.assert_allclose(large(batch).pvalues, full(batch).pvalues, rtol=0.02)
-        assert large(batch).pvalue == pytest.approx(full(batch).pvalue, rel=0.25)  # its joint law is drawn from rows
+        assert large(batch).pvalue == pytest.approx(
+            full(batch).pvalue, rel=0.25
+        )  # its joint law is drawn from rows
 
 
 def test_a_calibration_survives_its_file(circuit):
@@ -194,7 +234,9 @@ def test_a_calibration_survives_its_file(circuit):
     ):
         test = HLDTest(circuit, null="auto", rng=0, num_resamples=99, **arguments)
         parts = calibration_parts(test.calibration)
-        again = HLDTest.from_parts(circuit, test.settings, read_calibration(circuit, *parts, test.settings.seed))
+        again = HLDTest.from_parts(
+            circuit, test.settings, read_calibration(circuit, *parts, test.settings.seed)
+        )
         for T in (1, 6, 2000):
             batch = sample(circuit, T, rng=T)
             assert again(batch).to_dict() == test(batch).to_dict()

@@ -1,4 +1,5 @@
 """What a test says of itself: every part that was asked for has its line."""
+
 import zoo
 
 import hld

@@ -1,4 +1,5 @@
 """The test itself: statistic, options, missing values, calibration in small, threads, and misuse."""
+
 import threading
 
 import naive
@@ -20,10 +21,12 @@ def test_statistic_is_the_distance_and_its_parts_add_up(circuit):
     batch = sample(circuit, 60, rng=0)
     result = HLDTest(circuit)(batch)
     assert result.statistic == pytest.approx(distance(circuit, batch), rel=1e-12)
-    assert (result.contributions ** 2).sum() == pytest.approx(result.statistic ** 2, rel=1e-12)
+    assert (result.contributions**2).sum() == pytest.approx(result.statistic**2, rel=1e-12)
     assert result.reject == (result.pvalue <= result.alpha) == (result.statistic > result.threshold)
     assert result.num_samples == 60
-    np.testing.assert_allclose(result.stds ** 2, np.diag(naive.hlv_moments(circuit, result.nodes)[1]), rtol=1e-10)
+    np.testing.assert_allclose(
+        result.stds**2, np.diag(naive.hlv_moments(circuit, result.nodes)[1]), rtol=1e-10
+    )
 
 
 def test_expected_squared_statistic_is_the_trace_over_T(circuit):
@@ -76,7 +79,9 @@ def test_node_weights_as_metric(circuit):
     weights = np.linspace(0.5, 2, len(nodes))
     batch = sample(circuit, 30, rng=1)
     result = HLDTest(circuit, metric=weights)(batch)
-    assert result.statistic == pytest.approx(distance(circuit, batch, node_weights=weights), rel=1e-12)
+    assert result.statistic == pytest.approx(
+        distance(circuit, batch, node_weights=weights), rel=1e-12
+    )
     same = HLDTest(circuit, metric=np.full(len(nodes), 3.0))(batch)
     assert same.pvalue == pytest.approx(HLDTest(circuit)(batch).pvalue, rel=1e-9)
 
@@ -93,7 +98,10 @@ def test_training_rows_widen_the_null(circuit):
 def test_no_pvalue_is_below_the_least_one(circuit):
     """That of the farthest batch there is: 1 over the rows or draws it is ranked among, or the least that is said."""
     far, rows = np.array([[1, 2, 1, 1, 3, 1]] * 40), sample(circuit, 100, rng=0)
-    exact, against_rows = HLDTest(circuit, null="exact"), HLDTest(circuit, reference="training", training_data=rows)
+    exact, against_rows = (
+        HLDTest(circuit, null="exact"),
+        HLDTest(circuit, reference="training", training_data=rows),
+    )
     assert exact.least_pvalue(40) == 1e-300 <= exact(far).pvalue
     assert against_rows.least_pvalue(1) == pytest.approx(1 / 101)
     assert against_rows.least_pvalue(1) <= against_rows(far[:1]).pvalue
@@ -111,7 +119,8 @@ def test_training_reference_uses_sample_moments(circuit):
     assert result.inflation == 1 + 40 / 500
     eigenvalues = np.linalg.eigvalsh(np.cov(L.T))
     from hld import gchi2
-    expected = gchi2.sf(result.statistic ** 2 * 40 / result.inflation, np.maximum(eigenvalues, 0))
+
+    expected = gchi2.sf(result.statistic**2 * 40 / result.inflation, np.maximum(eigenvalues, 0))
     assert result.pvalue == pytest.approx(expected, rel=1e-8)
 
 
@@ -141,6 +150,7 @@ def test_impossible_rows_with_holes_are_still_tested():
 
 def test_a_circuit_of_one_state_has_no_room_for_chance():
     from pcircuit import Circuit, InputRegion, VTree
+
     test = HLDTest(Circuit(VTree([-1], [0]), [InputRegion(0, [[1.0, 0.0]])]))
     assert test([[0]] * 7).pvalue == 1
     assert test([[0]] * 6 + [[1]]).pvalue == 1e-300  # the least that is said
@@ -149,7 +159,10 @@ def test_a_circuit_of_one_state_has_no_room_for_chance():
 def test_one_object_in_many_threads(circuit):
     test = HLDTest(circuit, null="monte-carlo", rng=0, num_resamples=99)
     batches = [sample(circuit, 20, rng=i) for i in range(6)]
-    expected = [HLDTest(circuit, null="monte-carlo", rng=0, num_resamples=99)(batch).pvalue for batch in batches]
+    expected = [
+        HLDTest(circuit, null="monte-carlo", rng=0, num_resamples=99)(batch).pvalue
+        for batch in batches
+    ]
     found = [None] * 6
 
     def work(i):
@@ -194,7 +207,10 @@ def test_a_users_array_of_nodes_stays_his_own(circuit):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"null": "gauss"}, "`null` must be one of 'exact', 'normal', 'monte-carlo', 'auto', found 'gauss'"),
+        (
+            {"null": "gauss"},
+            "`null` must be one of 'exact', 'normal', 'monte-carlo', 'auto', found 'gauss'",
+        ),
         ({"metric": "manhattan"}, "`metric` must be one of 'euclidean'"),
         ({"metric": [1.0]}, "`metric` must be .* 37 positive node weights"),
         ({"reference": "data"}, "`reference` must be"),
@@ -202,8 +218,14 @@ def test_a_users_array_of_nodes_stays_his_own(circuit):
         ({"training_data": [[0] * 6]}, "`training_data` must be given"),
         ({"num_train": 0}, "`num_train` must be"),
         ({"num_resamples": 0}, "`num_resamples` must be"),
-        ({"reference": "training", "training_data": [[0] * 6], "null": "monte-carlo"}, "draws from the circuit"),
-        ({"reference": "training", "training_data": [[0] * 6]}, "has 1 rows: a covariance needs at least two"),
+        (
+            {"reference": "training", "training_data": [[0] * 6], "null": "monte-carlo"},
+            "draws from the circuit",
+        ),
+        (
+            {"reference": "training", "training_data": [[0] * 6]},
+            "has 1 rows: a covariance needs at least two",
+        ),
     ],
 )
 def test_bad_options_name_the_argument(circuit, options, message):
@@ -211,13 +233,18 @@ def test_bad_options_name_the_argument(circuit, options, message):
         HLDTest(circuit, **options)
 
 
-@pytest.mark.parametrize(("batch", "alpha", "error", "message"), [
-    (np.empty((0, 6), dtype=int), 0.05, ValueError, "`batch` has no rows"),
-    ([[0] * 5], 0.05, ValueError, r"shape \(N, 6\)"), ([[9] * 6], 0.05, ValueError, "holds 9 at row 0"),
-    ([[-2] * 6], 0.05, ValueError, "holds -2"), ([[0.5] * 6], 0.05, ValueError, "holds 0.5 at row 0"),
-    ([[0] * 6], 0, ValueError, "`alpha` must be a finite number above 0 and below 1"),
-    ([[0] * 6], 1, ValueError, "`alpha`"),
-])
+@pytest.mark.parametrize(
+    ("batch", "alpha", "error", "message"),
+    [
+        (np.empty((0, 6), dtype=int), 0.05, ValueError, "`batch` has no rows"),
+        ([[0] * 5], 0.05, ValueError, r"shape \(N, 6\)"),
+        ([[9] * 6], 0.05, ValueError, "holds 9 at row 0"),
+        ([[-2] * 6], 0.05, ValueError, "holds -2"),
+        ([[0.5] * 6], 0.05, ValueError, "holds 0.5 at row 0"),
+        ([[0] * 6], 0, ValueError, "`alpha` must be a finite number above 0 and below 1"),
+        ([[0] * 6], 1, ValueError, "`alpha`"),
+    ],
+)
 def test_bad_batches_get_one_clear_error(circuit, batch, alpha, error, message):
     with pytest.raises(error, match=message):
         HLDTest(circuit)(batch, alpha)
@@ -232,7 +259,9 @@ def test_what_is_not_of_the_right_type_is_named(circuit):
         HLDTest(circuit, missing="exact")([["a"] * 6])
     with pytest.raises(ValueError, match="`batch` has no rows"):
         HLDTest(circuit, missing="exact")(np.empty((0, 6), dtype=int))
-    with pytest.raises(TypeError, match="`alpha` must be a finite number above 0 and below 1, found '5%'"):
+    with pytest.raises(
+        TypeError, match="`alpha` must be a finite number above 0 and below 1, found '5%'"
+    ):
         HLDTest(circuit)([[0] * 6], alpha="5%")
     for count in ("many", 1.5, True):
         with pytest.raises(TypeError, match="`num_resamples` must be a whole number of at least 1"):

@@ -1,4 +1,5 @@
 """Many batches: adjusted p-values, and the share of false discoveries."""
+
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,9 @@ from pcircuit import rat_spn, sample
 def test_shifted_batches_are_found_among_many():
     circuit = rat_spn([2] * 8, num_units=4, depth=2, rng=0)
     test = hld.HLDTest(circuit, null="auto", rng=0)
-    batches = [sample(circuit, 60, rng=seed) for seed in range(30)] + [np.zeros((60, 8), dtype=int)] * 3
+    batches = [sample(circuit, 60, rng=seed) for seed in range(30)] + [
+        np.zeros((60, 8), dtype=int)
+    ] * 3
     found = hld.test_batches(test, batches, alpha=0.05)
     assert found.reject[-3:].all()
     np.testing.assert_array_equal(found.reject, false_discovery_control(found.pvalues) <= 0.05)
@@ -33,8 +36,10 @@ def test_what_returns_no_p_values_is_no_test(pvalue):
         hld.test_batches(lambda batch, alpha: SimpleNamespace(pvalue=pvalue), [[[0]]])
 
 
-@pytest.mark.parametrize(("bad", "kind"), [
-    ([[0, 1, 2]], ValueError), ([["a", "b"]], TypeError), (np.empty((0, 8)), ValueError)])
+@pytest.mark.parametrize(
+    ("bad", "kind"),
+    [([[0, 1, 2]], ValueError), ([["a", "b"]], TypeError), (np.empty((0, 8)), ValueError)],
+)
 def test_the_batch_that_is_refused_is_named(bad, kind):
     circuit = rat_spn([2] * 8, num_units=4, depth=2, rng=0)
     good = sample(circuit, 60, rng=0)

@@ -1,4 +1,5 @@
 """Curves of the null: a density whose tail beyond the batch is its p-value."""
+
 import pathlib
 from types import SimpleNamespace
 
@@ -34,7 +35,7 @@ def test_tails_are_the_p_values(metric):
 def test_a_batch_like_the_reference_stands_left_of_all_chance():
     test = HLDTest(CIRCUIT, null="exact")
     result = test.judge(test.mean, 60)
-    curve, = null_curves(test, result)
+    (curve,) = null_curves(test, result)
     assert result.pvalue == 1.0
     assert 0 < curve.observed < curve.x[0]
 
@@ -45,8 +46,14 @@ def test_far_batches_have_no_place_on_the_axis():
 
 
 def test_without_chance_there_is_no_curve():
-    certain = Circuit(VTree.from_nested([0, 1]), [
-        InputRegion(0, [[1.0, 0.0]]), InputRegion(1, [[1.0, 0.0]]), InnerRegion([[0, 0]], [[1.0]])])
+    certain = Circuit(
+        VTree.from_nested([0, 1]),
+        [
+            InputRegion(0, [[1.0, 0.0]]),
+            InputRegion(1, [[1.0, 0.0]]),
+            InnerRegion([[0, 0]], [[1.0]]),
+        ],
+    )
     test = HLDTest(certain)
     assert null_curves(test, test([[0, 0]] * 5)) == []
 
@@ -62,7 +69,7 @@ def test_models_of_the_first_version_have_a_curve_for_each_metric():
 def test_few_drawn_batches_have_a_curve_as_far_as_they_reach():
     test = hld.load(FIXTURES / "detector-v1-drawn.hld").test_  # 99 batches
     rows = sample(test.circuit, 40, rng=0)
-    curve, = null_curves(test, test(rows))
+    (curve,) = null_curves(test, test(rows))
     assert np.isfinite([curve.x, curve.density]).all()
     assert null_curves(test, test(rows, 1e-4)) == []  # none is that rare
 

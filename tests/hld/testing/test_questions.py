@@ -1,4 +1,5 @@
 """What a test answers beside verdicts: each method is the function that it names, and the least p-value is one."""
+
 import naive
 import numpy as np
 import pytest
@@ -22,15 +23,30 @@ def test():
     return hld.HLDTest(CIRCUIT)
 
 
-@pytest.mark.parametrize(("asked", "expected"), [
-    (lambda test: test.summarize(ROWS, epsilon=0.5, delta=1e-3, rng=3),
-     lambda test: summarize_rows(test, ROWS, epsilon=0.5, delta=1e-3, rng=3)),
-    (lambda test: test.power(EDIT, 30, 0.01), lambda test: power(test, EDIT, 30, 0.01)),
-    (lambda test: test.sample_size(EDIT, 0.7, 0.01), lambda test: sample_size(test, EDIT, 0.7, 0.01)),
-    (lambda test: test.detectable(300, 0.7, 0.01), lambda test: detectable(test, 300, 0.7, 0.01)),
-    (lambda test: test.fingerprint, lambda test: test_fingerprint(test.circuit, test.calibration)),
-    (lambda test: test.describe(), described),
-], ids=["summarize", "power", "sample_size", "detectable", "fingerprint", "describe"])
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (
+            lambda test: test.summarize(ROWS, epsilon=0.5, delta=1e-3, rng=3),
+            lambda test: summarize_rows(test, ROWS, epsilon=0.5, delta=1e-3, rng=3),
+        ),
+        (lambda test: test.power(EDIT, 30, 0.01), lambda test: power(test, EDIT, 30, 0.01)),
+        (
+            lambda test: test.sample_size(EDIT, 0.7, 0.01),
+            lambda test: sample_size(test, EDIT, 0.7, 0.01),
+        ),
+        (
+            lambda test: test.detectable(300, 0.7, 0.01),
+            lambda test: detectable(test, 300, 0.7, 0.01),
+        ),
+        (
+            lambda test: test.fingerprint,
+            lambda test: test_fingerprint(test.circuit, test.calibration),
+        ),
+        (lambda test: test.describe(), described),
+    ],
+    ids=["summarize", "power", "sample_size", "detectable", "fingerprint", "describe"],
+)
 def test_methods_give_what_the_functions_give(test, asked, expected):
     assert asked(test) == expected(test)
 
@@ -53,16 +69,24 @@ def test_rows_nearer_than_infinitely_far_have_no_smaller_pvalue_than_the_least()
     for k in (60, 500, 5000):
         kept = np.zeros((k, 4), dtype=int)
         kept[::2, 0] = 1
-        against = hld.HLDTest(circuit, metric="euclidean", null="exact", reference="training", training_data=kept)
+        against = hld.HLDTest(
+            circuit, metric="euclidean", null="exact", reference="training", training_data=kept
+        )
         for T in (1, 2, 5):
-            found = [against(np.repeat([[0] * (4 - j) + [1] * j], T, axis=0)).pvalue for j in range(4)]
+            found = [
+                against(np.repeat([[0] * (4 - j) + [1] * j], T, axis=0)).pvalue for j in range(4)
+            ]
             assert against.least_pvalue(T) <= min(found) * (1 + 1e-9)
         assert against.least_pvalue(1) == pytest.approx(1 / (k + 1))
-        assert against.least_pvalue(2) == pytest.approx(2 / ((k + 1) * (k + 2)), rel=0.01)  # both farther than all k
+        assert against.least_pvalue(2) == pytest.approx(
+            2 / ((k + 1) * (k + 2)), rel=0.01
+        )  # both farther than all k
 
 
 def test_the_least_pvalue_falls_with_the_rows_and_is_that_of_the_draws_where_these_judge(test):
-    against = hld.HLDTest(CIRCUIT, null="auto", reference="training", training_data=ROWS, num_resamples=99, rng=0)
+    against = hld.HLDTest(
+        CIRCUIT, null="auto", reference="training", training_data=ROWS, num_resamples=99, rng=0
+    )
     least = [against.least_pvalue(T) for T in (1, 2, 3, 10, 100)]
     assert least[0] == pytest.approx(1 / 41)
     assert least == sorted(least, reverse=True)
@@ -71,7 +95,9 @@ def test_the_least_pvalue_falls_with_the_rows_and_is_that_of_the_draws_where_the
     assert test.least_pvalue(1) == 1e-300
 
 
-@pytest.mark.parametrize(("T", "error"), [(0, ValueError), (1.5, TypeError), (True, TypeError), ("2", TypeError)])
+@pytest.mark.parametrize(
+    ("T", "error"), [(0, ValueError), (1.5, TypeError), (True, TypeError), ("2", TypeError)]
+)
 def test_a_least_pvalue_is_of_a_whole_number_of_rows(test, T, error):
     with pytest.raises(error, match="`T` must be a whole number of at least 1"):
         test.least_pvalue(T)

@@ -1,4 +1,5 @@
 """Batches compared with rows: which small p-values are checked by the batch's own rows."""
+
 import numpy as np
 import pytest
 
@@ -27,7 +28,9 @@ def test_a_single_row_needs_no_check_only_if_it_was_ranked(fitted, holes):
     found = PValue(1e-9, (1e-9,) * q, None, "drawn", 999)
     difference, _, factors, _ = batch.difference()
     assert (factors is not None) == holes
-    squared = np.array([float((metric.apply(difference) ** 2).sum()) for metric in test.calibration.metrics])
+    squared = np.array(
+        [float((metric.apply(difference) ** 2).sum()) for metric in test.calibration.metrics]
+    )
     value = batch.confirmed(found, squared, factors).value
     assert value > 1 / (test.calibration.kept.num_rows + 1) if holes else value == 1e-9
 
@@ -39,12 +42,21 @@ def sparse(T, count, metric="euclidean"):
     before, rows = np.full((1000, 2), -1), np.zeros((T, 2), dtype=int)
     before[:40, 0], rows[:count, 0] = 0, 1
     before[:, 1], rows[:, 1] = np.arange(1000) % 2, np.arange(T) % 2
-    test = hld.HLDTest(circuit, metric=metric, null="auto", reference="training", training_data=before,
-                       num_resamples=9, rng=0)
+    test = hld.HLDTest(
+        circuit,
+        metric=metric,
+        null="auto",
+        reference="training",
+        training_data=before,
+        num_resamples=9,
+        rng=0,
+    )
     return test, rows
 
 
-@pytest.mark.parametrize("metric", ["euclidean", ("euclidean", "standardized", "marginals", "whitened")])
+@pytest.mark.parametrize(
+    "metric", ["euclidean", ("euclidean", "standardized", "marginals", "whitened")]
+)
 @pytest.mark.parametrize("count", [3, 5, 8])
 def test_a_column_that_few_reference_rows_show_is_compared_with_these(metric, count):
     """Of 1,000 reference rows 40 show the first column, as all 100 of the batch do, and only these have the level.
@@ -75,7 +87,7 @@ def test_rows_count_more_where_the_reference_shows_a_node_less_often(rng):
     factors = row_factors(g, own, T, counts, k)
     np.testing.assert_allclose(factors[:2], [1, np.sqrt(2)], rtol=0.005)
     assert (factors >= g * T / own).all()
-    pooled = ((k - 1) + (own - 1) * factors ** 2) / (k + T - 1)
+    pooled = ((k - 1) + (own - 1) * factors**2) / (k + T - 1)
     assert (pooled >= 0.99).all()
     assert row_factors(np.zeros(1), np.zeros(1, int), T, np.zeros(1, int), k) == 0
 

@@ -1,4 +1,5 @@
 """Rows that come in chunks: sums, counts and holes are those of all rows, and the null is that of what they show."""
+
 import pickle
 
 import naive
@@ -19,7 +20,13 @@ HOLED = np.where(np.random.default_rng(2).random(ROWS.shape) < 0.2, -1, ROWS)
 
 @pytest.fixture(scope="module")
 def against_rows():
-    return HLDTest(CIRCUIT, reference="training", training_data=sample(CIRCUIT, 200, rng=0), missing="available", rng=0)
+    return HLDTest(
+        CIRCUIT,
+        reference="training",
+        training_data=sample(CIRCUIT, 200, rng=0),
+        missing="available",
+        rng=0,
+    )
 
 
 def summed(test, rows):
@@ -29,23 +36,29 @@ def summed(test, rows):
     return sums
 
 
-@pytest.mark.parametrize("distinct", [2 ** 20, 1])
+@pytest.mark.parametrize("distinct", [2**20, 1])
 def test_averages_are_over_the_rows_that_show_a_node(against_rows, distinct, monkeypatch):
     monkeypatch.setattr(row_sums, "MOST_DISTINCT", distinct)
     for rows in (ROWS, HOLED, ROWS.astype(np.uint8)):
         sums = summed(against_rows, rows)
-        assert (sums.num_rows, sums.num_missing, sums.is_whole()) == (90, int((rows.astype(int) < 0).sum()), True)
+        assert (sums.num_rows, sums.num_missing, sums.is_whole()) == (
+            90,
+            int((rows.astype(int) < 0).sum()),
+            True,
+        )
         np.testing.assert_array_equal(sums.rows(), rows)
         seen = against_rows.vectors.seen(rows.astype(int))
         L = np.where(seen, naive.node_values(CIRCUIT, rows.astype(int))[:, against_rows.nodes], 0.0)
         found = sums.shown()
         np.testing.assert_array_equal(found.counts, seen.sum(axis=0))
-        np.testing.assert_allclose(found.means, L.sum(axis=0) / np.maximum(seen.sum(axis=0), 1), rtol=1e-12)
+        np.testing.assert_allclose(
+            found.means, L.sum(axis=0) / np.maximum(seen.sum(axis=0), 1), rtol=1e-12
+        )
         np.testing.assert_allclose(found.pairs, seen.T.astype(int) @ seen.astype(int))
 
 
 @pytest.mark.parametrize("kept", [20_000, 25])
-@pytest.mark.parametrize("distinct", [2 ** 20, 1])
+@pytest.mark.parametrize("distinct", [2**20, 1])
 def test_totals_of_parts_add_up(against_rows, distinct, kept, monkeypatch):
     monkeypatch.setattr(row_sums, "MOST_DISTINCT", distinct)
     monkeypatch.setattr(row_sums, "MOST_PAIRED", kept)
@@ -65,10 +78,14 @@ def test_totals_of_parts_add_up(against_rows, distinct, kept, monkeypatch):
             found, expected = together.shown(), whole.shown()
             np.testing.assert_array_equal(found.counts, expected.counts)
             np.testing.assert_allclose(found.means, expected.means, rtol=1e-12)
-    numbers = [np.random.default_rng([0, 2, part] if part else [0, 2]).random(size)
-               for part, size in enumerate((20, 50, 20))]
+    numbers = [
+        np.random.default_rng([0, 2, part] if part else [0, 2]).random(size)
+        for part, size in enumerate((20, 50, 20))
+    ]
     smallest = np.sort(np.argsort(np.concatenate(numbers))[:kept])
-    np.testing.assert_array_equal(chosen, rows[smallest])     # those that have the smallest numbers of all parts
+    np.testing.assert_array_equal(
+        chosen, rows[smallest]
+    )  # those that have the smallest numbers of all parts
 
 
 def test_holes_are_filled_where_the_reference_is_the_circuit():

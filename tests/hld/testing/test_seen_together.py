@@ -1,4 +1,5 @@
 """Own z-scores where rows have holes: standard normal without a shift, and none where they cannot be known."""
+
 import numpy as np
 import pytest
 import zoo
@@ -22,7 +23,9 @@ def with_holes(n, rng, share):
 def own_zscores(result):
     """(m,) in the order of the nodes, and the positions of those that have nodes below them."""
     found = sorted(result.localize(top=None).nodes, key=lambda shift: shift.node)
-    return np.array([shift.own_zscore for shift in found]), np.array([len(shift.scope) > 1 for shift in found])
+    return np.array([shift.own_zscore for shift in found]), np.array(
+        [len(shift.scope) > 1 for shift in found]
+    )
 
 
 @pytest.mark.parametrize("before", [0.0, 0.3])
@@ -31,12 +34,20 @@ def test_the_covariance_is_that_of_differences_with_holes(before):
     reference, rows = with_holes(200, rng, before), with_holes(90, rng, 0.2)
     test = HLDTest(CIRCUIT, reference="training", training_data=reference)
     parts, batch = test.calibration, shown(test.vectors, rows)
-    counts, shared = (parts.kept.counts, shown(test.vectors, reference).shared) if before else (np.full(
-        len(test.nodes), 200), 1 / 200)
+    counts, shared = (
+        (parts.kept.counts, shown(test.vectors, reference).shared)
+        if before
+        else (np.full(len(test.nodes), 200), 1 / 200)
+    )
     g = weights(batch, counts, 200)
     expected = exact_moments(CIRCUIT, test.nodes).covariance() * correlations(batch, g, shared, 200)
-    found, positions = seen_together(test.vectors, rows, 90, g, parts.kept), np.array([0, 3, 4, len(g) - 1])
-    np.testing.assert_allclose(found(positions), expected[np.ix_(positions, positions)], rtol=1e-9, atol=1e-15)
+    found, positions = (
+        seen_together(test.vectors, rows, 90, g, parts.kept),
+        np.array([0, 3, 4, len(g) - 1]),
+    )
+    np.testing.assert_allclose(
+        found(positions), expected[np.ix_(positions, positions)], rtol=1e-9, atol=1e-15
+    )
 
 
 @pytest.mark.parametrize("missing", ["available", "exact"])
@@ -49,7 +60,9 @@ def test_own_zscores_of_unshifted_rows_with_holes_are_standard_normal(missing):
             test = HLDTest(CIRCUIT, reference="training", training_data=with_holes(2000, rng, 0.2))
         own.append(own_zscores(test(with_holes(T, rng, 0.3)))[0])
     own = np.array(own)
-    squares = (own ** 2).sum(axis=0)[np.abs(own).max(axis=0) > 0]  # chi-square with `trials` degrees of freedom
+    squares = (own**2).sum(axis=0)[
+        np.abs(own).max(axis=0) > 0
+    ]  # chi-square with `trials` degrees of freedom
     assert len(squares) > CIRCUIT.num_variables
     assert chi2.ppf(1e-7, trials) < squares.min()
     assert squares.max() < chi2.isf(1e-7, trials)

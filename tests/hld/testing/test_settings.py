@@ -1,4 +1,5 @@
 """The options that a test keeps: each bad one names itself, those that contradict each other are refused together."""
+
 import itertools
 import math
 from dataclasses import FrozenInstanceError, asdict
@@ -9,33 +10,57 @@ from hld.nulls.named import NULLS
 from hld.references.named import FROM_ROWS, REFERENCES
 from hld.testing.settings import MISSING, Settings, usual_missing
 
-PLAIN = {"null": "exact", "reference": "circuit", "num_train": None, "tolerance": 0.0, "missing": "complete", "seed": 0}
+PLAIN = {
+    "null": "exact",
+    "reference": "circuit",
+    "num_train": None,
+    "tolerance": 0.0,
+    "missing": "complete",
+    "seed": 0,
+}
 
 
-@pytest.mark.parametrize(("name", "value", "error"), [
-    ("null", "gauss", ValueError), ("null", ["exact"], TypeError), ("reference", "held-out", ValueError),
-    ("reference", None, TypeError), ("missing", "drop", ValueError), ("num_train", 0, ValueError),
-    ("num_train", 10.0, TypeError), ("num_train", True, TypeError), ("tolerance", -0.1, ValueError),
-    ("tolerance", math.nan, ValueError), ("tolerance", math.inf, ValueError), ("tolerance", "1", TypeError),
-    ("seed", -1, ValueError), ("seed", 0.5, TypeError), ("seed", None, TypeError)])
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [
+        ("null", "gauss", ValueError),
+        ("null", ["exact"], TypeError),
+        ("reference", "held-out", ValueError),
+        ("reference", None, TypeError),
+        ("missing", "drop", ValueError),
+        ("num_train", 0, ValueError),
+        ("num_train", 10.0, TypeError),
+        ("num_train", True, TypeError),
+        ("tolerance", -0.1, ValueError),
+        ("tolerance", math.nan, ValueError),
+        ("tolerance", math.inf, ValueError),
+        ("tolerance", "1", TypeError),
+        ("seed", -1, ValueError),
+        ("seed", 0.5, TypeError),
+        ("seed", None, TypeError),
+    ],
+)
 def test_each_bad_option_names_itself(name, value, error):
     with pytest.raises(error, match=f"`{name}` must be"):
         Settings(**PLAIN | {name: value})
 
 
 def test_good_options_are_kept_as_they_are():
-    for name, value in (("num_train", 1), ("tolerance", 0.5), ("seed", 2 ** 60)):
+    for name, value in (("num_train", 1), ("tolerance", 0.5), ("seed", 2**60)):
         assert asdict(Settings(**PLAIN | {name: value})) == PLAIN | {name: value}
     with pytest.raises(FrozenInstanceError):
         Settings(**PLAIN).seed = 1
 
 
-@pytest.mark.parametrize(("null", "reference", "missing"), list(itertools.product(NULLS, REFERENCES, MISSING)))
+@pytest.mark.parametrize(
+    ("null", "reference", "missing"), list(itertools.product(NULLS, REFERENCES, MISSING))
+)
 def test_every_combination_is_taken_or_named_by_what_it_needs(null, reference, missing):
     """Holes are summed out of laws of the circuit, counted out of laws of rows; draws need the circuit."""
     law, rows = null in ("exact", "auto"), reference in FROM_ROWS
-    taken = {"complete": True, "exact": law and not rows, "available": law and rows}[missing] and not (
-        null == "monte-carlo" and rows)
+    taken = {"complete": True, "exact": law and not rows, "available": law and rows}[
+        missing
+    ] and not (null == "monte-carlo" and rows)
     options = PLAIN | {"null": null, "reference": reference, "missing": missing}
     if taken:
         assert Settings(**options).missing == missing
@@ -48,12 +73,19 @@ def test_every_combination_is_taken_or_named_by_what_it_needs(null, reference, m
 @pytest.mark.parametrize(("null", "reference"), list(itertools.product(NULLS, REFERENCES)))
 def test_the_usual_way_to_compare_holes_is_one_that_the_options_allow(null, reference):
     found = usual_missing(null, reference)
-    assert found == ("available" if reference == "training" and null in ("exact", "auto") else "complete")
+    assert found == (
+        "available" if reference == "training" and null in ("exact", "auto") else "complete"
+    )
     if (null, reference) != ("monte-carlo", "training"):
-        assert Settings(**PLAIN | {"null": null, "reference": reference, "missing": found}).missing == found
+        assert (
+            Settings(**PLAIN | {"null": null, "reference": reference, "missing": found}).missing
+            == found
+        )
 
 
-@pytest.mark.parametrize(("null", "reference", "name"), [("gauss", "circuit", "null"), ("exact", "rows", "reference")])
+@pytest.mark.parametrize(
+    ("null", "reference", "name"), [("gauss", "circuit", "null"), ("exact", "rows", "reference")]
+)
 def test_the_usual_way_is_asked_of_known_names(null, reference, name):
     with pytest.raises(ValueError, match=f"`{name}` must be one of"):
         usual_missing(null, reference)

@@ -1,4 +1,5 @@
 """Batches by their sums: with holes each metric has its law, or says nothing where holes could widen it."""
+
 import pathlib
 from dataclasses import replace
 
@@ -21,8 +22,14 @@ HOLED = np.where(np.random.default_rng(2).random(ROWS.shape) < 0.1, -1, ROWS)
 
 
 def against_rows(metric):
-    return HLDTest(CIRCUIT, metric=metric, reference="training", missing="available", rng=0,
-                   training_data=sample(CIRCUIT, 200, rng=0))
+    return HLDTest(
+        CIRCUIT,
+        metric=metric,
+        reference="training",
+        missing="available",
+        rng=0,
+        training_data=sample(CIRCUIT, 200, rng=0),
+    )
 
 
 def test_a_metric_that_mixes_nodes_says_nothing_about_rows_with_holes():
@@ -36,25 +43,48 @@ def test_a_metric_that_mixes_nodes_says_nothing_about_rows_with_holes():
 def test_the_distance_is_that_of_the_rows_that_show_a_node():
     test = against_rows("euclidean")
     found, seen = judge_summary(test, test.summarize(HOLED), 0.05), test.vectors.seen(HOLED)
-    L, counts = np.where(seen, naive.node_values(CIRCUIT, HOLED)[:, test.nodes], 0.0), seen.sum(axis=0)
+    L, counts = (
+        np.where(seen, naive.node_values(CIRCUIT, HOLED)[:, test.nodes], 0.0),
+        seen.sum(axis=0),
+    )
     g = np.sqrt((1 / 90 + 1 / 200) / (1 / counts + 1 / 200))
-    assert found.statistic == pytest.approx(np.linalg.norm(g * (L.sum(axis=0) / counts - test.mean)), rel=1e-9)
+    assert found.statistic == pytest.approx(
+        np.linalg.norm(g * (L.sum(axis=0) / counts - test.mean)), rel=1e-9
+    )
     assert found.num_missing == (HOLED < 0).sum()
 
 
 def test_small_pvalues_of_single_rows_with_holes_are_checked():
     """Nothing has ranked them, so none is smaller than what the pooled covariance allows."""
     circuit = rat_spn([6] * 6, num_units=3, depth=1, rng=4)
-    test = HLDTest(circuit, metric="euclidean", null="auto", reference="training", missing="available", rng=0,
-                   training_data=sample(circuit, 200, rng=0))
+    test = HLDTest(
+        circuit,
+        metric="euclidean",
+        null="auto",
+        reference="training",
+        missing="available",
+        rng=0,
+        training_data=sample(circuit, 200, rng=0),
+    )
     parts, small, rows = test.calibration, 0, sample(circuit, 200, rng=1).astype(np.int64)
     rows[np.random.default_rng(2).random(rows.shape) < 0.2] = -1
     for row in rows[(rows < 0).any(axis=1)]:
         summary = test.summarize(row[None])
-        found, (deltas, _, changed, _) = judge_summary(test, summary, 0.05), summed_batch._difference(test, summary)
+        found, (deltas, _, changed, _) = (
+            judge_summary(test, summary, 0.05),
+            summed_batch._difference(test, summary),
+        )
         stretch, held = changed
-        allowed, = summed_batch.confirmed_by_spread(parts.kept, parts.metrics, summary.spread, deltas,
-                                                    np.array([found.statistic ** 2]), 1, stretch, held=held)
+        (allowed,) = summed_batch.confirmed_by_spread(
+            parts.kept,
+            parts.metrics,
+            summary.spread,
+            deltas,
+            np.array([found.statistic**2]),
+            1,
+            stretch,
+            held=held,
+        )
         small += found.pvalue < 0.25
         assert found.pvalue >= min(allowed, 0.25) * (1 - 1e-9)
     assert small
@@ -66,17 +96,26 @@ def test_models_of_the_first_version_take_sums_with_noise(name, num_rows):
     """With next to no noise the p-value is that of the rows, by batches drawn with it and by the law."""
     detector = hld.load(FIXTURES / f"detector-v1-{name}.hld")
     batch = pd.read_csv(FIXTURES / "detector-v1-batch.csv").dropna().head(num_rows)
-    expected, found = detector.test(batch), detector.test(detector.summarize(batch, epsilon=1e6, rng=0))
+    expected, found = (
+        detector.test(batch),
+        detector.test(detector.summarize(batch, epsilon=1e6, rng=0)),
+    )
     if len(found.metrics) == 1:  # else the statistic is the p-value
         assert found.statistic == pytest.approx(expected.statistic, rel=0.02)
-    B = 99 if expected.null_error is not None else 10 ** 6
-    spread = 4 * (expected.pvalue * (1 - expected.pvalue) * (1 / B + 1 / 1999)) ** 0.5 + 2 / B + 2 / 1999
+    B = 99 if expected.null_error is not None else 10**6
+    spread = (
+        4 * (expected.pvalue * (1 - expected.pvalue) * (1 / B + 1 / 1999)) ** 0.5 + 2 / B + 2 / 1999
+    )
     assert found.pvalue == pytest.approx(expected.pvalue, abs=spread)
 
 
 def test_drawn_batches_with_noise_have_the_variance_of_both():
     """The p-value is the share of batches of the circuit, drawn here, whose means with noise are farther away."""
-    test, T, rng = HLDTest(CIRCUIT, metric="euclidean", null="monte-carlo", rng=0), 5, np.random.default_rng(3)
+    test, T, rng = (
+        HLDTest(CIRCUIT, metric="euclidean", null="monte-carlo", rng=0),
+        5,
+        np.random.default_rng(3),
+    )
     summary = test.summarize(sample(CIRCUIT, T, rng=5), epsilon=2.0, delta=1e-3, rng=1)
     found = judge_summary(test, summary, 0.05)
     likelihoods = naive.node_values(CIRCUIT, sample(CIRCUIT, 4000 * T, rng=6))[:, test.nodes]
@@ -86,7 +125,9 @@ def test_drawn_batches_with_noise_have_the_variance_of_both():
     share = (distances >= found.statistic).mean()
     assert found.pvalue == pytest.approx(share, abs=4 * (0.25 / 1999 + 0.25 / 4000) ** 0.5)
     assert found.threshold == pytest.approx(np.quantile(distances, 0.95), rel=0.05)
-    assert judge_summary(test, summary, 1e-4).threshold == np.inf  # 1,999 draws never reject at that level
+    assert (
+        judge_summary(test, summary, 1e-4).threshold == np.inf
+    )  # 1,999 draws never reject at that level
 
 
 def test_more_nulls_with_noise_than_are_kept_are_made_anew(monkeypatch):
@@ -103,5 +144,7 @@ def test_a_summary_with_another_number_of_sums_is_told_so():
     test = against_rows("euclidean")
     summary = test.summarize(ROWS)
     short = replace(summary, sums=summary.sums[:-1], seen=summary.seen[:-1])
-    with pytest.raises(ValueError, match=f"`summary` has {len(short.sums)} sums, expected {len(summary.sums)}"):
+    with pytest.raises(
+        ValueError, match=f"`summary` has {len(short.sums)} sums, expected {len(summary.sums)}"
+    ):
         judge_summary(test, short, 0.05)

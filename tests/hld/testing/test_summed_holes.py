@@ -1,4 +1,5 @@
 """Holes summed out: the distance is that of marginal likelihoods, and the holes are counted."""
+
 import naive
 import numpy as np
 import pytest
@@ -50,8 +51,10 @@ def test_zscores_of_unshifted_rows_are_standard_normal_and_squared_effects_have_
     test, trials, T = HLDTest(circuit, missing="exact"), 100, 500
     found = [test(with_holes(circuit, T, seed)) for seed in range(trials)]
     z = np.array([np.sqrt(T) * one.deltas / one.stds for one in found])
-    squares = (z ** 2).sum(axis=0)  # chi-square with `trials` degrees of freedom
+    squares = (z**2).sum(axis=0)  # chi-square with `trials` degrees of freedom
     assert chi2.ppf(1e-7, trials) < squares.min()
     assert squares.max() < chi2.isf(1e-7, trials)
-    squared = np.array([T * (one.deltas @ one.deltas) / (one.stds @ one.stds) - 1 for one in found])  # of the effect
+    squared = np.array(
+        [T * (one.deltas @ one.deltas) / (one.stds @ one.stds) - 1 for one in found]
+    )  # of the effect
     assert abs(squared.mean()) < norm.isf(SURE) * squared.std(ddof=1) / np.sqrt(trials)

@@ -1,4 +1,5 @@
 """From differences of means to results: what a null is asked, the threshold beside it, the p-value that stands."""
+
 import math
 from types import SimpleNamespace
 
@@ -43,7 +44,13 @@ def test_the_null_is_asked_for_the_squared_distance_in_units_of_the_fit():
     assert null.level == (0.05, 60, 0)
     assert found.statistic == pytest.approx(math.sqrt(squared))
     assert found.threshold == pytest.approx(math.sqrt(4.0 * 4))
-    assert (found.pvalue, found.reject, found.inflation, found.null, found.null_error) == (0.03, True, 4, "noted", 1e-3)
+    assert (found.pvalue, found.reject, found.inflation, found.null, found.null_error) == (
+        0.03,
+        True,
+        4,
+        "noted",
+        1e-3,
+    )
     assert (found.num_samples, found.num_missing, found.alpha) == (60, 7, 0.05)
     np.testing.assert_array_equal(found.deltas, deltas)
 
@@ -60,7 +67,9 @@ def test_a_tolerated_distance_is_taken_off_before_and_put_on_the_threshold():
     assert null.asked[0] == [0.0]
 
 
-@pytest.mark.parametrize(("pvalue", "rejected"), [(0.05, True), (0.05000001, False), (0.0, True), (1.0, False)])
+@pytest.mark.parametrize(
+    ("pvalue", "rejected"), [(0.05, True), (0.05000001, False), (0.0, True), (1.0, False)]
+)
 def test_it_rejects_where_the_p_value_is_at_most_the_level(pvalue, rejected):
     for metric in ("euclidean", ("euclidean", "standardized")):
         test = hld.HLDTest(CIRCUIT, metric=metric)
@@ -74,7 +83,9 @@ def test_of_several_metrics_the_statistic_is_the_p_value():
     found = verdict(test, deltas, 5, 0.01, 0, null)
     assert (found.statistic, found.threshold) == (pytest.approx(3), pytest.approx(2))
     moved = test.stds > 0
-    assert null.asked[0] == pytest.approx([deltas @ deltas, ((deltas / test.stds)[moved] ** 2).sum()])
+    assert null.asked[0] == pytest.approx(
+        [deltas @ deltas, ((deltas / test.stds)[moved] ** 2).sum()]
+    )
     assert found.pvalues == (0.001, 0.001)
 
 
@@ -84,6 +95,7 @@ def test_the_check_is_given_the_squared_distance_and_its_p_value_stands():
     def check(found, squared):
         seen.append((found.value, squared.tolist()))
         return found._replace(value=0.4)
+
     deltas = shifted(test)
     found = verdict(test, deltas, 60, 0.05, 0, Asked(0.01), check=check)
     assert seen == [(0.01, pytest.approx([deltas @ deltas]))]  # not in units of the fit
@@ -125,6 +137,9 @@ def test_the_spectrum_against_rows_is_theirs_and_none_is_computed_of_too_many_no
     assert values.sum() == pytest.approx(own.var(axis=0, ddof=1).sum())
     monkeypatch.setattr("hld.testing.verdict.MAX_FULL_SPECTRUM", len(test.nodes) - 1)
     assert spectrum_of(test) is None
-    without = SimpleNamespace(nodes=test.nodes[:2], shown_weights=1.0, calibration=SimpleNamespace(
-        kept=SimpleNamespace(covariance=np.zeros((0, 0)))))
+    without = SimpleNamespace(
+        nodes=test.nodes[:2],
+        shown_weights=1.0,
+        calibration=SimpleNamespace(kept=SimpleNamespace(covariance=np.zeros((0, 0)))),
+    )
     assert spectrum_of(without) is None

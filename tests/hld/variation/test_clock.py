@@ -1,4 +1,5 @@
 """Rows out of order and gaps in time: one sentence where a column of dates shows them, none where it does not."""
+
 import warnings
 
 import numpy as np
@@ -25,17 +26,26 @@ def test_gaps_of_a_regular_clock_are_counted_and_the_longest_is_named():
     gapped[300:] += np.timedelta64(5, "h")
     assert said(when=gapped) == [
         "`order`='time' takes the rows as without gaps, but column 'when' has 2, the longest of 2 days, 1:00:00 before "
-        "row 200 where the usual step is 1:00:00: fit to the rows since the last, or to a stretch without"]
+        "row 200 where the usual step is 1:00:00: fit to the rows since the last, or to a stretch without"
+    ]
 
 
-@pytest.mark.parametrize(("unit", "count", "gap", "step"), [
-    ("us", 1, "0:00:00.000050", "0:00:00.000001"), ("us", 100, "0:00:00.005000", "0:00:00.000100"),
-    ("ns", 1, "0:00:00.00000005", "0:00:00.000000001"), ("ns", 1000, "0:00:00.000050", "0:00:00.000001")])
+@pytest.mark.parametrize(
+    ("unit", "count", "gap", "step"),
+    [
+        ("us", 1, "0:00:00.000050", "0:00:00.000001"),
+        ("us", 100, "0:00:00.005000", "0:00:00.000100"),
+        ("ns", 1, "0:00:00.00000005", "0:00:00.000000001"),
+        ("ns", 1000, "0:00:00.000050", "0:00:00.000001"),
+    ],
+)
 def test_gaps_of_clocks_of_microseconds_and_nanoseconds_are_seen(unit, count, gap, step):
     """Seconds since 1970 are doubles a quarter of a microsecond apart: such clocks had no usual step."""
     steps = np.where(np.arange(400) % 150 == 149, 50, 1) * count
     when = np.datetime64("2026-01-31T12", unit) + steps.cumsum().astype(f"m8[{unit}]")
-    expected = f"column 'when' has 2, the longest of {gap} before row 149 where the usual step is {step}: "
+    expected = (
+        f"column 'when' has 2, the longest of {gap} before row 149 where the usual step is {step}: "
+    )
     forms = [when] if unit == "ns" else [when, when.astype(object)]
     assert all(expected in said(when=form)[0] for form in forms)
 
@@ -51,16 +61,28 @@ def test_a_clock_that_goes_back_is_named_with_the_first_row():
     unsorted[[50, 51]] = unsorted[[51, 50]]
     assert said(when=unsorted) == [
         "`order`='time' takes the rows as they stand, but column 'when' goes back 1 times, first at row 51: sort the "
-        "table by it if it is the time of the rows"]
+        "table by it if it is the time of the rows"
+    ]
 
 
 MONTHS = np.datetime64("1990-01", "M") + np.arange(400).astype("m8[M]")
-EVENTS = np.datetime64("2024-01-01", "s") + np.random.default_rng(0).exponential(1000, 400).cumsum().astype("m8[s]")
+EVENTS = np.datetime64("2024-01-01", "s") + np.random.default_rng(0).exponential(
+    1000, 400
+).cumsum().astype("m8[s]")
 
 
-@pytest.mark.parametrize("when", [HOURS, MONTHS, EVENTS, HOURS.repeat(4)[:400], np.full(400, HOURS[0]),
-                                  np.full(400, np.datetime64("NaT", "s"))],
-                         ids=["hours", "months", "events", "four rows an hour", "one day", "nothing known"])
+@pytest.mark.parametrize(
+    "when",
+    [
+        HOURS,
+        MONTHS,
+        EVENTS,
+        HOURS.repeat(4)[:400],
+        np.full(400, HOURS[0]),
+        np.full(400, np.datetime64("NaT", "s")),
+    ],
+    ids=["hours", "months", "events", "four rows an hour", "one day", "nothing known"],
+)
 def test_nothing_is_said_of_a_clock_without_gaps_or_without_a_usual_step(when):
     assert said(when=when) == []
 
@@ -76,8 +98,13 @@ def test_two_dates_that_are_known_neither_hide_the_gaps_of_the_clock_nor_rows_ou
     ended = np.full(400, np.datetime64("NaT", "h"))
     ended[[20, 300]] = HOURS[[40, 330]]
     gapped = HOURS + np.where(np.arange(400) < 200, 0, 48).astype("m8[h]")
-    assert "column 'when' has 1, the longest of 2 days, 1:00:00" in said(ended=ended, when=gapped)[0]
-    assert "column 'when' goes back 1 times, first at row 100" in said(ended=ended, when=np.roll(HOURS, 100))[0]
+    assert (
+        "column 'when' has 1, the longest of 2 days, 1:00:00" in said(ended=ended, when=gapped)[0]
+    )
+    assert (
+        "column 'when' goes back 1 times, first at row 100"
+        in said(ended=ended, when=np.roll(HOURS, 100))[0]
+    )
     assert said(ended=ended) == []
 
 
@@ -85,7 +112,10 @@ def test_a_column_of_a_single_date_does_not_hide_rows_out_of_order():
     """As the first column of dates, it had: it does not go back, and no other was looked at."""
     exported = np.full(400, HOURS[7])
     for first in ({"exported": exported}, {}):
-        assert "column 'when' goes back 1 times, first at row 100" in said(**first, when=np.roll(HOURS, 100))[0]
+        assert (
+            "column 'when' goes back 1 times, first at row 100"
+            in said(**first, when=np.roll(HOURS, 100))[0]
+        )
 
 
 def test_columns_without_names_are_numbered():
@@ -95,7 +125,9 @@ def test_columns_without_names_are_numbered():
 
 def test_a_detector_says_it_where_it_is_fitted():
     table = {"when": np.roll(HOURS, 100), "x": np.arange(400) % 3}
-    with pytest.warns(UserWarning, match="column 'when' goes back 1 times, first at row 100: sort the table") as caught:
+    with pytest.warns(
+        UserWarning, match="column 'when' goes back 1 times, first at row 100: sort the table"
+    ) as caught:
         hld.HLDDetector(num_epochs=1, null="exact").fit(table, order="time")
     assert caught[0].filename == __file__
 
@@ -103,6 +135,10 @@ def test_a_detector_says_it_where_it_is_fitted():
 def test_a_column_of_nested_values_is_no_clock():
     """It may be left out of the model, and had been refused for all that."""
     pyarrow = pytest.importorskip("pyarrow")
-    columns = read_table(pyarrow.table({"place": [{"x": 1}] * 400, "when": pyarrow.array(HOURS[::-1].astype("M8[s]"))}))
+    columns = read_table(
+        pyarrow.table(
+            {"place": [{"x": 1}] * 400, "when": pyarrow.array(HOURS[::-1].astype("M8[s]"))}
+        )
+    )
     with pytest.warns(UserWarning, match="column 'when' goes back 399 times, first at row 1"):
         warn_of_clock(columns)

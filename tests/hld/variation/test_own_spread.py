@@ -1,4 +1,5 @@
 """Rare levels among groups and stretches: p-values below the ranks, columns that were constant, single nodes."""
+
 import numpy as np
 import pytest
 from binomial_bounds import at_most
@@ -16,7 +17,9 @@ def flags(shares):
     """Independent columns that are 1 in so many rows, each with a unit that likes the 1 and one that likes the 0."""
     V = len(shares)
     leaves = [InputRegion(v, [[1 - p, p], [p, 1 - p]]) for v, p in enumerate(shares)]
-    return Circuit(VTree([V] * V + [-1], [*range(V), -1]), [*leaves, InnerRegion([[0] * V], [[1.0]])])
+    return Circuit(
+        VTree([V] * V + [-1], [*range(V), -1]), [*leaves, InnerRegion([[0] * V], [[1.0]])]
+    )
 
 
 TEST = HLDTest(flags(RARE), metric=("euclidean", "standardized", "whitened"))
@@ -38,7 +41,9 @@ def test_few_rare_rows_do_not_go_far_below_the_ranks():
     small = []
     for seed in range(30):
         test = groups_of(100, 20, seed)
-        small += [test(batch).pvalue <= 1e-4 for batch in rows_of(2000, 100 + seed).reshape(100, 20, -1)]
+        small += [
+            test(batch).pvalue <= 1e-4 for batch in rows_of(2000, 100 + seed).reshape(100, 20, -1)
+        ]
     assert sum(small) <= at_most(len(small), 1e-4)
 
 
@@ -49,7 +54,7 @@ def test_two_or_three_rows_do_not_go_far_below_the_ranks(T):
         test = groups_of(150, 16, seed)
         found = [test(batch) for batch in rows_of(100 * T, 100 + seed).reshape(100, T, -1)]
         small += [min(one.pvalue, one.column_pvalues[1].min()) <= 1e-4 for one in found]
-    assert sum(small) <= at_most(len(small), 2e-4)    # of the batch and of columns
+    assert sum(small) <= at_most(len(small), 2e-4)  # of the batch and of columns
 
 
 def test_what_most_rows_show_does():
@@ -78,7 +83,10 @@ def test_unshifted_nodes_are_seldom_called_among_groups():
 
 @pytest.mark.parametrize("T", [10, 50])
 def test_unshifted_nodes_are_seldom_called_among_stretches(T):
-    called = [is_called(time_test(TEST, rows_of(200, seed))(rows_of(T, 1000 + seed))) for seed in range(200)]
+    called = [
+        is_called(time_test(TEST, rows_of(200, seed))(rows_of(T, 1000 + seed)))
+        for seed in range(200)
+    ]
     assert sum(called) <= at_most(200, 0.05)
 
 

@@ -1,4 +1,5 @@
 """Means that differ by rounding alone: no difference, whatever the numbers of rows are."""
+
 import numpy as np
 import pytest
 import zoo
@@ -44,5 +45,7 @@ def test_a_column_of_one_value_has_not_moved_whatever_the_numbers_of_rows(option
     for T in (3, 7, 13, 30, 100, 1001):
         found = detector.test({name: cells[:T] for name, cells in table.items()})
         np.testing.assert_array_equal(found.column_pvalues[:, 1], 1)
-    odd = detector.test({**{name: cells[:30] for name, cells in table.items()}, "same": np.array(["a", "b"] * 15)})
+    odd = detector.test(
+        {**{name: cells[:30] for name, cells in table.items()}, "same": np.array(["a", "b"] * 15)}
+    )
     assert odd.column_pvalues[1, 1] < 0.01

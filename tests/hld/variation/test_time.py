@@ -1,4 +1,5 @@
 """Series judged by stretches of time: the level where rows are dependent, what is said of long memories, refusals."""
+
 import warnings
 
 import binomial_bounds
@@ -51,11 +52,17 @@ def test_unmoved_columns_are_called_at_the_level_where_rows_hang_together(stay, 
 
 def test_a_detector_in_order_of_time(tmp_path):
     rows = markov(CIRCUIT, 2000, 0.8, np.random.default_rng(3))[0].astype(int)
-    detector = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows[:1600], order="time")
+    detector = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(
+        rows[:1600], order="time"
+    )
     assert detector.test_.num_train == 800
     said = detector.describe()
     assert "order of time: stretches of up to 16 of 800 rows" in said
-    assert 0 < said.index("against independent rows (`test_`), which is not how") < said.index("smallest p-value: T =")
+    assert (
+        0
+        < said.index("against independent rows (`test_`), which is not how")
+        < said.index("smallest p-value: T =")
+    )
     detector.save(tmp_path / "model.hld")
     again = hld.load(tmp_path / "model.hld")
     assert again.test(rows[1700:1800]).to_dict() == detector.test(rows[1700:1800]).to_dict()
@@ -63,8 +70,13 @@ def test_a_detector_in_order_of_time(tmp_path):
 
 def test_a_series_with_a_long_memory_is_said_to_be_too_short():
     rows = markov(CIRCUIT, 3000, 0.99, np.random.default_rng(4))[0].astype(int)
-    with pytest.warns(UserWarning, match="stretches of up to 32 of 1500 rows, which are still dependent, so p-values"):
-        detector = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows, order="time")
+    with pytest.warns(
+        UserWarning,
+        match="stretches of up to 32 of 1500 rows, which are still dependent, so p-values",
+    ):
+        detector = hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(
+            rows, order="time"
+        )
     assert "are still dependent, so p-values are at least 0." in detector.describe()
     for T in (1, 100, 700, 1499):
         least = detector.judge_.least_pvalue(T)
@@ -96,15 +108,23 @@ def test_a_series_without_any_change_is_not_said_to_be_dependent():
             assert (found.null, found.to_dict()["null"]) == ("time", "time")
 
 
-@pytest.mark.parametrize(("options", "said"), [
-    ({"order": "month"}, r"`order` must be 'time' \(the rows are in order of time, without gaps\) or None"),
-    ({"order": "time", "groups": np.arange(200) % 5}, "`order` and `groups` are two ways"),
-])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            {"order": "month"},
+            r"`order` must be 'time' \(the rows are in order of time, without gaps\) or None",
+        ),
+        ({"order": "time", "groups": np.arange(200) % 5}, "`order` and `groups` are two ways"),
+    ],
+)
 def test_bad_order_is_refused(options, said):
     rows = np.random.default_rng(0).integers(0, 2, size=(200, 2))
     with pytest.raises(ValueError, match=said):
         hld.HLDDetector(num_epochs=1).fit(rows, **options)
-    with pytest.raises(ValueError, match="`table` has 100 rows, expected at least 120 with order='time'"):
+    with pytest.raises(
+        ValueError, match="`table` has 100 rows, expected at least 120 with order='time'"
+    ):
         hld.HLDDetector(num_epochs=1).fit(rows[:100], order="time")
     with pytest.raises(ValueError, match="`order` and `covariates` answer different questions"):
         hld.HLDDetector(num_epochs=1, covariates=[0]).fit(rows, order="time")
@@ -114,5 +134,7 @@ def test_bad_order_is_refused(options, said):
 
 def test_fit_names_the_columns_in_which_stretches_are_dependent():
     rows = uneven(6000, np.append(np.zeros(19), 0.98), np.random.default_rng(13))
-    with pytest.warns(UserWarning, match="of up to 64 of 3000 rows, which are still dependent in 'x19', whose own"):
+    with pytest.warns(
+        UserWarning, match="of up to 64 of 3000 rows, which are still dependent in 'x19', whose own"
+    ):
         hld.HLDDetector(num_latents=2, num_epochs=5, null="exact").fit(rows, order="time")

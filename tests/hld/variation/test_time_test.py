@@ -1,4 +1,5 @@
 """Batches among stretches of a series: what their number allows, columns of long memory, and what is said of both."""
+
 import binomial_bounds
 import numpy as np
 import pytest
@@ -64,7 +65,10 @@ def test_a_slow_column_is_bounded_by_itself_and_quick_ones_are_found(twenty):
 
 def test_quick_columns_are_seldom_said_to_be_dependent(twenty):
     rng = np.random.default_rng(12)
-    called = [bool(time_test(twenty, uneven(3000, np.zeros(20), rng)).dependent_columns) for _ in range(50)]
+    called = [
+        bool(time_test(twenty, uneven(3000, np.zeros(20), rng)).dependent_columns)
+        for _ in range(50)
+    ]
     assert sum(called) <= binomial_bounds.at_most(50, RISK)
 
 
@@ -88,18 +92,22 @@ def test_the_p_value_of_a_usual_batch_is_that_among_the_stretches(series):
     rows, test = series
     batch, stretches = rows[2100:2150], test.stretches
     own = TEST.vectors.mean(batch) - TEST.vectors.rows(rows[:2000]).mean(axis=0)
-    expected = exchangeable_pvalue(own, stretches.at(50), TEST.calibration.metrics, many=30, is_exact=False)
+    expected = exchangeable_pvalue(
+        own, stretches.at(50), TEST.calibration.metrics, many=30, is_exact=False
+    )
     found = test(batch)
     assert expected.value > 0.1  # no law and no bound below
     assert (found.pvalue, found.null) == (pytest.approx(expected.value), "time")
-    np.testing.assert_allclose(found.deltas, own[:len(TEST.nodes)], atol=1e-12)
+    np.testing.assert_allclose(found.deltas, own[: len(TEST.nodes)], atol=1e-12)
 
 
 def test_a_long_batch_is_averaged_block_by_block(series, monkeypatch):
     rows, test = series
     holed = np.where(np.random.default_rng(0).random(rows.shape) < 0.1, -1, rows)[2000:2800]
     whole = test(holed)
-    monkeypatch.setattr("hld.variation.time_test.BLOCK_ROWS", 300)  # two whole blocks and one of 200
+    monkeypatch.setattr(
+        "hld.variation.time_test.BLOCK_ROWS", 300
+    )  # two whole blocks and one of 200
     found = test(holed)
     np.testing.assert_allclose(found.deltas, whole.deltas, atol=1e-12)
     assert found.pvalue == pytest.approx(whole.pvalue)
@@ -123,7 +131,10 @@ def test_among_rows_that_are_all_alike_the_p_value_goes_by_the_stretches_that_th
     assert test.least_pvalue(T) == least
     assert test(np.ones((T, 3), dtype=int)).pvalue == pytest.approx(least)
     assert test(np.zeros((T, 3), dtype=int)).pvalue == 1.0
-    assert "all rows are alike, so p-values are at least 0.0079, and more for long batches" in test.describe()
+    assert (
+        "all rows are alike, so p-values are at least 0.0079, and more for long batches"
+        in test.describe()
+    )
 
 
 def test_rows_that_are_worth_fewer_allow_fewer_stretches():

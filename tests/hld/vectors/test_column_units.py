@@ -1,4 +1,5 @@
 """Input units of each column among selected nodes, against kinds and scopes of the nodes."""
+
 import numpy as np
 import pytest
 import zoo
@@ -10,12 +11,17 @@ from hld.vectors.column_units import column_units
 @pytest.mark.parametrize("kinds", [("input", "sum"), ("sum",), ("input", "product", "sum")])
 def test_units_of_a_column_are_the_inputs_with_its_scope(name, kinds):
     circuit = zoo.circuits()[name]
-    nodes = np.random.default_rng(0).permutation(np.flatnonzero(np.isin(circuit.nodes.kind, kinds)))    # any order
+    nodes = np.random.default_rng(0).permutation(
+        np.flatnonzero(np.isin(circuit.nodes.kind, kinds))
+    )  # any order
     found = column_units(circuit, nodes)
     assert len(found) == circuit.num_variables
     for v, places in enumerate(found):
-        own = [j for j, node in enumerate(nodes.tolist())
-               if circuit.nodes.kind[node] == "input" and list(circuit.scope(node)) == [v]]
+        own = [
+            j
+            for j, node in enumerate(nodes.tolist())
+            if circuit.nodes.kind[node] == "input" and list(circuit.scope(node)) == [v]
+        ]
         assert places.tolist() == own
         assert bool(own) == ("input" in kinds)
 

@@ -1,4 +1,5 @@
 """Holes are filled from the rest of their row, by draws that a seed repeats."""
+
 import numpy as np
 import pytest
 import zoo
@@ -12,8 +13,14 @@ from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 @pytest.fixture(scope="module")
 def twins():
     """Two fair coins that show the same side."""
-    return Circuit(VTree.from_nested([0, 1]), [
-        InputRegion(0, np.eye(2)), InputRegion(1, np.eye(2)), InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])])
+    return Circuit(
+        VTree.from_nested([0, 1]),
+        [
+            InputRegion(0, np.eye(2)),
+            InputRegion(1, np.eye(2)),
+            InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]]),
+        ],
+    )
 
 
 def test_a_hole_is_filled_with_what_the_rest_of_its_row_says(twins):

@@ -1,4 +1,5 @@
 """The distance: pseudo-metric, integral probability metric, and the bounds of the paper, by enumeration."""
+
 import naive
 import numpy as np
 import pytest
@@ -14,10 +15,19 @@ TOLERANCE = 1e-12
 
 def sibling(circuit, rng):
     """A circuit of the same structure with other parameters."""
+
     def rows(shape):
         return rng.dirichlet(np.full(shape[1], 0.5), size=shape[0])
-    return Circuit(circuit.vtree, [InputRegion(r.variable, rows(r.probs.shape)) if isinstance(r, InputRegion)
-                                   else InnerRegion(r.products, rows(r.weights.shape)) for r in circuit.regions])
+
+    return Circuit(
+        circuit.vtree,
+        [
+            InputRegion(r.variable, rows(r.probs.shape))
+            if isinstance(r, InputRegion)
+            else InnerRegion(r.products, rows(r.weights.shape))
+            for r in circuit.regions
+        ],
+    )
 
 
 def joint(circuit):
@@ -29,17 +39,24 @@ def mean_vector(circuit, p, nodes):
     return p @ naive.node_values(circuit, naive.states(circuit))[:, nodes]
 
 
-@given(zoo.circuit_strategy(max_variables=5), st.integers(0, 2 ** 32),
-       st.sampled_from([("input",), ("sum",), ("product",), ("input", "sum"), ("input", "sum", "product")]))
+@given(
+    zoo.circuit_strategy(max_variables=5),
+    st.integers(0, 2**32),
+    st.sampled_from(
+        [("input",), ("sum",), ("product",), ("input", "sum"), ("input", "sum", "product")]
+    ),
+)
 def test_two_circuits_equal_enumeration(circuit, seed, kinds):
     other = sibling(circuit, np.random.default_rng(seed))
     nodes = np.flatnonzero(np.isin(circuit.nodes.kind, kinds))
     assume(len(nodes))  # a circuit of one region has inputs only
-    expected = np.linalg.norm(mean_vector(circuit, joint(circuit), nodes) - mean_vector(circuit, joint(other), nodes))
+    expected = np.linalg.norm(
+        mean_vector(circuit, joint(circuit), nodes) - mean_vector(circuit, joint(other), nodes)
+    )
     assert distance(circuit, other, nodes=nodes) == pytest.approx(expected, rel=1e-11, abs=1e-14)
 
 
-@given(zoo.circuit_strategy(max_variables=4), st.integers(0, 2 ** 32))
+@given(zoo.circuit_strategy(max_variables=4), st.integers(0, 2**32))
 def test_pseudo_metric(circuit, seed):
     rng = np.random.default_rng(seed)
     p, q, r = (sibling(circuit, rng) for _ in range(3))
@@ -48,12 +65,14 @@ def test_pseudo_metric(circuit, seed):
     assert distance(circuit, p, r) <= distance(circuit, p, q) + distance(circuit, q, r) + TOLERANCE
 
 
-@given(zoo.circuit_strategy(max_variables=4), st.integers(0, 2 ** 32))
+@given(zoo.circuit_strategy(max_variables=4), st.integers(0, 2**32))
 def test_integral_probability_metric_of_the_unit_ball(circuit, seed):
     """No a in the unit ball separates the means of a . L further than d, and one separates them by d."""
     rng = np.random.default_rng(seed)
     other, nodes = sibling(circuit, rng), select_nodes(circuit)
-    difference = mean_vector(circuit, joint(other), nodes) - mean_vector(circuit, joint(circuit), nodes)
+    difference = mean_vector(circuit, joint(other), nodes) - mean_vector(
+        circuit, joint(circuit), nodes
+    )
     d = distance(circuit, other)
     directions = rng.normal(size=(200, len(nodes)))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
@@ -62,7 +81,7 @@ def test_integral_probability_metric_of_the_unit_ball(circuit, seed):
         assert difference / np.linalg.norm(difference) @ difference == pytest.approx(d, rel=1e-10)
 
 
-@given(zoo.circuit_strategy(max_variables=5), st.integers(0, 2 ** 32))
+@given(zoo.circuit_strategy(max_variables=5), st.integers(0, 2**32))
 def test_total_variation_and_kullback_leibler_bounds(circuit, seed):
     other = sibling(circuit, np.random.default_rng(seed))
     p, q = joint(circuit), joint(other)
@@ -99,7 +118,9 @@ def test_node_weights_scale_the_coordinates(rng):
     circuit = zoo.circuits()["hclt_like"]
     other, nodes = sibling(circuit, rng), select_nodes(circuit)
     weights = rng.random(len(nodes)) + 0.1
-    difference = mean_vector(circuit, joint(other), nodes) - mean_vector(circuit, joint(circuit), nodes)
+    difference = mean_vector(circuit, joint(other), nodes) - mean_vector(
+        circuit, joint(circuit), nodes
+    )
     assert distance(circuit, other, node_weights=weights) == pytest.approx(
         np.linalg.norm(weights * difference), rel=1e-11
     )
@@ -116,8 +137,13 @@ def test_what_cannot_be_compared_is_refused(rng):
     with pytest.raises(StructureError, match="`first` does not share the v-tree"):
         distance(circuit, zoo.circuits()["rat_like"])
     coarser, _ = fit_em(circuit, rng.integers(0, 2, size=(5, 6)), num_epochs=0)
-    small = Circuit(coarser.vtree, [InputRegion(r.variable, [[0.5, 0.5]] * 3) if isinstance(r, InputRegion) else r
-                                    for r in coarser.regions])
+    small = Circuit(
+        coarser.vtree,
+        [
+            InputRegion(r.variable, [[0.5, 0.5]] * 3) if isinstance(r, InputRegion) else r
+            for r in coarser.regions
+        ],
+    )
     with pytest.raises(StructureError, match="numbers of categories"):
         distance(circuit, small)
     two = zoo.circuits()["two_coins"]

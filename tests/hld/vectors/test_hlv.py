@@ -1,4 +1,5 @@
 """Hierarchical likelihood vectors against enumeration over the scopes of their nodes."""
+
 import naive
 import numpy as np
 import pytest
@@ -13,11 +14,15 @@ def test_entries_are_the_likelihoods_of_the_selected_units(name, engine):
     circuit = zoo.circuits()[name]
     rows = zoo.rows_with_holes(circuit, np.random.default_rng(0), N=12)
     values = naive.node_values(circuit, rows)
-    np.testing.assert_allclose(likelihood_vectors(circuit, rows), values[:, pcircuit.select_nodes(circuit)], rtol=1e-12)
-    some = np.array([circuit.num_nodes - 1, 0])     # in the order that is asked for
+    np.testing.assert_allclose(
+        likelihood_vectors(circuit, rows), values[:, pcircuit.select_nodes(circuit)], rtol=1e-12
+    )
+    some = np.array([circuit.num_nodes - 1, 0])  # in the order that is asked for
     found = likelihood_vectors(circuit, rows, some, n_jobs=1)
     np.testing.assert_allclose(found, values[:, some], rtol=1e-12)
-    np.testing.assert_allclose(found[:, 0], np.exp(pcircuit.log_likelihood(circuit, rows)), rtol=1e-12)
+    np.testing.assert_allclose(
+        found[:, 0], np.exp(pcircuit.log_likelihood(circuit, rows)), rtol=1e-12
+    )
     assert (found >= 0).all()
     assert (found <= 1 + 1e-12).all()
 

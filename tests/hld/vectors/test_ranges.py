@@ -1,4 +1,5 @@
 """Ranges of likelihoods: over all rows of small circuits, exact at inputs and products of inputs."""
+
 import naive
 import numpy as np
 import pytest
@@ -19,10 +20,18 @@ def assert_bounds(circuit):
     assert (ranges[:, 0] <= lowest * ROUNDING).all()
     assert (highest <= ranges[:, 1] * ROUNDING).all()
     kind, region = circuit.nodes.kind, circuit.nodes.region
-    of_inputs = [isinstance(one, InputRegion) or all(isinstance(circuit.regions[child], InputRegion)
-                 for child in circuit.vtree.children(r).tolist()) for r, one in enumerate(circuit.regions)]
+    of_inputs = [
+        isinstance(one, InputRegion)
+        or all(
+            isinstance(circuit.regions[child], InputRegion)
+            for child in circuit.vtree.children(r).tolist()
+        )
+        for r, one in enumerate(circuit.regions)
+    ]
     exact = np.array([of_inputs[r] for r in region]) & (kind != "sum")
-    np.testing.assert_allclose(ranges[exact], np.stack([lowest, highest], axis=1)[exact], rtol=1e-12)
+    np.testing.assert_allclose(
+        ranges[exact], np.stack([lowest, highest], axis=1)[exact], rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", [*zoo.circuits(), *zoo.unnormalized_circuits()])
@@ -39,4 +48,6 @@ def test_ranges_hold_for_any_circuit(circuit):
 def test_a_sum_has_the_average_of_its_products_ranges():
     """Two components over two coins: 0.5 (0.1 or 0.9)(0.2 or 0.8) + 0.5 (0.3 or 0.7)(0.4 or 0.6)."""
     circuit = zoo.mixture_of_two([[0.1, 0.9], [0.2, 0.8]], [[0.3, 0.7], [0.4, 0.6]])
-    np.testing.assert_allclose(unit_ranges(circuit)[-1], [(0.02 + 0.12) / 2, (0.72 + 0.42) / 2], rtol=1e-14)
+    np.testing.assert_allclose(
+        unit_ranges(circuit)[-1], [(0.02 + 0.12) / 2, (0.72 + 0.42) / 2], rtol=1e-14
+    )

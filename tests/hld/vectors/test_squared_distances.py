@@ -1,4 +1,5 @@
 """Distances of many vectors under several metrics at once, against each metric by itself."""
+
 import numpy as np
 import pytest
 
@@ -18,17 +19,23 @@ def test_each_metric_sees_what_it_sees_alone(block, rng, monkeypatch):
     short = np.linalg.qr(rng.normal(size=(4, 2)))[0]
     metrics = (
         Scaled("weights", rng.random(6) + 0.1),
-        stretched(vectors[:, :2], 0.5, rng), stretched(vectors[:, :5], 0.3, rng),    # directions in common
-        stretched(vectors[:, :2].copy(), 0.0, rng), stretched(others[:, :3], 2.0, rng),
+        stretched(vectors[:, :2], 0.5, rng),
+        stretched(vectors[:, :5], 0.3, rng),  # directions in common
+        stretched(vectors[:, :2].copy(), 0.0, rng),
+        stretched(others[:, :3], 2.0, rng),
         stretched(vectors[:, 1:3], 1.0, rng),
-        Window("behind", stretched(short, 0.7, rng), 2, 6), Window("before", stretched(short, 0.7, rng), 0, 6),
-        stretched(vectors[:, :0], 1.5, rng), DenseRows("dense", rng.normal(size=(3, 6))),
+        Window("behind", stretched(short, 0.7, rng), 2, 6),
+        Window("before", stretched(short, 0.7, rng), 0, 6),
+        stretched(vectors[:, :0], 1.5, rng),
+        DenseRows("dense", rng.normal(size=(3, 6))),
         SparseRows("pairs", np.array([[0, 1]]), np.array([[1.0, -1.0]]), 6),
     )
     rows = rng.normal(size=(20, 6)) * 10.0 ** rng.integers(-3, 4, size=(20, 1))
     expected = np.stack([(metric.apply(rows) ** 2).sum(axis=1) for metric in metrics], axis=1)
     np.testing.assert_allclose(squared_distances(metrics, rows), expected, rtol=1e-10)
-    np.testing.assert_allclose(squared_distances(metrics[::-1], rows), expected[:, ::-1], rtol=1e-10)
+    np.testing.assert_allclose(
+        squared_distances(metrics[::-1], rows), expected[:, ::-1], rtol=1e-10
+    )
 
 
 def test_no_rows_have_no_distances():
@@ -38,5 +45,7 @@ def test_no_rows_have_no_distances():
 def test_no_squared_distance_is_negative(rng):
     """Along a direction that does not count: r^2 |z|^2 - r^2 (v . z)^2 may be rounded to less than 0."""
     vectors = np.linalg.qr(rng.normal(size=(3, 1)))[0]
-    found = squared_distances((Stretched("without", vectors, np.zeros(1), 1.0),), rng.normal(size=(100, 1)) * vectors.T)
+    found = squared_distances(
+        (Stretched("without", vectors, np.zeros(1), 1.0),), rng.normal(size=(100, 1)) * vectors.T
+    )
     assert 0 <= found.min() <= found.max() < 1e-14

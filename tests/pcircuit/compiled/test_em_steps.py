@@ -1,4 +1,5 @@
 """The compiled M-step against its definition: each parameter is its share of the flow of its unit."""
+
 import numpy as np
 import pytest
 import zoo
@@ -20,24 +21,46 @@ def shares(old, flow, pseudocount):
 @pytest.mark.parametrize("name", SMALL)
 def test_parameters_are_shares_of_flows(name, pseudocount, rng):
     from pcircuit.compiled.em_steps import maximize
+
     circuit, packed = SMALL[name], pack(SMALL[name])
     edges = rng.random(len(packed.weights)) * (rng.random(len(packed.weights)) < 0.7)
-    flows = [rng.random(region.probs.shape) for region in circuit.regions if hasattr(region, "probs")]
-    by_variable = [flows[i] for i in np.argsort([region.variable for region in circuit.regions
-                                                 if hasattr(region, "probs")])]
+    flows = [
+        rng.random(region.probs.shape) for region in circuit.regions if hasattr(region, "probs")
+    ]
+    by_variable = [
+        flows[i]
+        for i in np.argsort(
+            [region.variable for region in circuit.regions if hasattr(region, "probs")]
+        )
+    ]
     weights, tables = np.empty_like(packed.weights), np.empty_like(packed.tables)
-    maximize(packed, edges, np.concatenate([flow.ravel() for flow in by_variable]), pseudocount, weights, tables)
+    maximize(
+        packed,
+        edges,
+        np.concatenate([flow.ravel() for flow in by_variable]),
+        pseudocount,
+        weights,
+        tables,
+    )
     at = 0
     for v, (flow, C) in enumerate(zip(by_variable, packed.categories, strict=True)):
-        for k, start in enumerate(range(packed.table_start[v], packed.table_start[v] + len(flow) * (C + 1), C + 1)):
-            expected = shares(packed.tables[start:start + C], flow[k], pseudocount)
-            np.testing.assert_allclose(tables[start:start + C], expected, rtol=1e-13)
+        for k, start in enumerate(
+            range(packed.table_start[v], packed.table_start[v] + len(flow) * (C + 1), C + 1)
+        ):
+            expected = shares(packed.tables[start : start + C], flow[k], pseudocount)
+            np.testing.assert_allclose(tables[start : start + C], expected, rtol=1e-13)
             assert tables[start + C] == 1.0
     for region in circuit.regions:
         if hasattr(region, "weights"):
-            sizes = np.diff(region.weights.indptr) if region.is_sparse else [region.num_products] * region.num_units
+            sizes = (
+                np.diff(region.weights.indptr)
+                if region.is_sparse
+                else [region.num_products] * region.num_units
+            )
             for size in sizes:
-                expected = shares(packed.weights[at:at + size], edges[at:at + size], pseudocount)
-                np.testing.assert_allclose(weights[at:at + size], expected, rtol=1e-13)
+                expected = shares(
+                    packed.weights[at : at + size], edges[at : at + size], pseudocount
+                )
+                np.testing.assert_allclose(weights[at : at + size], expected, rtol=1e-13)
                 at += size
     assert at == len(weights)

@@ -1,4 +1,5 @@
 """Places of values in a tile: an upward and a downward pass that only note who wrote where find what they look for."""
+
 import itertools
 
 import kernel_circuits
@@ -8,13 +9,33 @@ import zoo
 
 from pcircuit import Circuit
 from pcircuit.compiled import layouts
-from pcircuit.compiled.layouts import BOTH_KEPT, PRODUCTS_KEPT, SUMS_KEPT, full_layout, stack_layout, sums_layout
+from pcircuit.compiled.layouts import (
+    BOTH_KEPT,
+    PRODUCTS_KEPT,
+    SUMS_KEPT,
+    full_layout,
+    stack_layout,
+    sums_layout,
+)
 from pcircuit.compiled.packed import ARITY, FIRST_CHILD, IS_LEAF, PRODUCTS, SOURCE, SUMS
 from pcircuit.compiled.packing import pack
 
-CIRCUITS = {**{name: kernel_circuits.CIRCUITS[name] for name in ("chain", "hub", "irregular_csr", "nary", "unary",
-                                                                 "rat_like", "deep_chain", "one_region")},
-            "large": zoo.random_circuit(5, num_variables=40, max_units=6, nary=True)}
+CIRCUITS = {
+    **{
+        name: kernel_circuits.CIRCUITS[name]
+        for name in (
+            "chain",
+            "hub",
+            "irregular_csr",
+            "nary",
+            "unary",
+            "rat_like",
+            "deep_chain",
+            "one_region",
+        )
+    },
+    "large": zoo.random_circuit(5, num_variables=40, max_units=6, nary=True),
+}
 
 
 def fresh(name):
@@ -33,16 +54,16 @@ class Passes:
     def write(self, array, first, size, name):
         assert first >= 0
         assert first + size <= len(array)
-        array[first:first + size] = name
+        array[first : first + size] = name
 
     def assert_there(self, array, first, size, name):
-        assert (array[first:first + size] == name).all()
-        assert len(array[first:first + size]) == size
+        assert (array[first : first + size] == name).all()
+        assert len(array[first : first + size]) == size
 
     def children(self, r):
         """Inner children of region r."""
         first = self.packed.region[r, FIRST_CHILD]
-        rows = self.packed.child[first:first + self.packed.region[r, ARITY]]
+        rows = self.packed.child[first : first + self.packed.region[r, ARITY]]
         return rows[rows[:, IS_LEAF] == 0, SOURCE].tolist()
 
     def multiply(self, r):
@@ -57,7 +78,9 @@ class Passes:
     def mix(self, r):
         """Sums of a region from its products, which stay."""
         self.write(self.values, self.sums[r], self.packed.region[r, SUMS], 2 * r + 1)
-        self.assert_there(self.values, self.layout.products[r], self.packed.region[r, PRODUCTS], 2 * r)
+        self.assert_there(
+            self.values, self.layout.products[r], self.packed.region[r, PRODUCTS], 2 * r
+        )
 
     def up(self, start, stop, *, again=False):
         for r in range(start, stop):
@@ -72,8 +95,9 @@ class Passes:
                 self.multiply(r)
             elif self.layout.keeps == PRODUCTS_KEPT:
                 self.mix(r)
-            for one, (first, size) in enumerate([(self.layout.products[r], region[r, PRODUCTS]),
-                                                 (self.sums[r], region[r, SUMS])]):
+            for one, (first, size) in enumerate(
+                [(self.layout.products[r], region[r, PRODUCTS]), (self.sums[r], region[r, SUMS])]
+            ):
                 self.assert_there(self.values, first, size, 2 * r + one)
             self.write(self.flow, 0, region[r, PRODUCTS], -1)  # flows of products
             self.assert_there(self.flow, self.flows[r], region[r, SUMS], r)
@@ -112,7 +136,10 @@ def test_both_passes_find_what_is_kept(name, kept, monkeypatch):
         assert len(layout.ends) == 1
         Passes(circuit, layout).both()
     assert sums_layout(circuit).keeps == SUMS_KEPT
-    assert kept == "either" or full_layout(circuit).keeps == {"sums": SUMS_KEPT, "products": PRODUCTS_KEPT}[kept]
+    assert (
+        kept == "either"
+        or full_layout(circuit).keeps == {"sums": SUMS_KEPT, "products": PRODUCTS_KEPT}[kept]
+    )
 
 
 @pytest.mark.parametrize("block_bytes", [0, 60_000, 200_000])
@@ -141,8 +168,13 @@ def test_tiles_that_go_through_blocks_together_keep_their_sums_in_places_of_thei
     assert not is_kept.all()
     for places in (layout.tile_sums, layout.tile_flows):
         assert (places[:, ~is_kept] == places[0, ~is_kept]).all()
-        used = np.concatenate([np.arange(first, first + size) for tile in places
-                               for first, size in zip(tile[is_kept], sizes[is_kept], strict=True)])
+        used = np.concatenate(
+            [
+                np.arange(first, first + size)
+                for tile in places
+                for first, size in zip(tile[is_kept], sizes[is_kept], strict=True)
+            ]
+        )
         assert len(set(used.tolist())) == len(used)
 
 

@@ -1,4 +1,5 @@
 """Which unit each entry of the packed parameters belongs to, against loops over the regions."""
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -15,9 +16,18 @@ def storing_nothing():
     some = scipy.sparse.csr_array(np.array([[0.0, 0.0], [0.5, 0.5]]))
     leaves = [InputRegion(v, [[0.5, 0.5], [0.1, 0.9]]) for v in range(4)]
     pair = [[0, 0], [1, 1]]
-    return Circuit(VTree.from_nested([[[0, 1], 2], 3]), [
-        leaves[0], leaves[1], InnerRegion(pair, some), leaves[2], InnerRegion(pair, empty), leaves[3],
-        InnerRegion(pair, [[0.5, 0.5]])])
+    return Circuit(
+        VTree.from_nested([[[0, 1], 2], 3]),
+        [
+            leaves[0],
+            leaves[1],
+            InnerRegion(pair, some),
+            leaves[2],
+            InnerRegion(pair, empty),
+            leaves[3],
+            InnerRegion(pair, [[0.5, 0.5]]),
+        ],
+    )
 
 
 CIRCUITS = {**zoo.all_circuits(), "storing nothing": storing_nothing()}

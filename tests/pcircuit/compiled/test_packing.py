@@ -1,4 +1,5 @@
 """Circuits from changed parameters of the packed form: the same as if they were built anew."""
+
 import numpy as np
 import pytest
 import zoo
@@ -17,8 +18,11 @@ def test_the_same_parameters_give_the_same_circuit(circuit):
 
 
 @pytest.mark.parametrize("part", ["weights", "tables"])
-@given(circuit=zoo.circuit_strategy(max_variables=5), seed=st.integers(0, 2 ** 32),
-       error=st.sampled_from([1e-12, 1e-6]))
+@given(
+    circuit=zoo.circuit_strategy(max_variables=5),
+    seed=st.integers(0, 2**32),
+    error=st.sampled_from([1e-12, 1e-6]),
+)
 def test_whether_sums_are_one_is_what_the_regions_say(part, circuit, seed, error):
     """One parameter that is too large by 1e-12 is within the tolerance of 1e-9, one by 1e-6 is not."""
     packed = pack(circuit)

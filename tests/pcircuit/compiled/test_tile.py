@@ -1,4 +1,5 @@
 """Work space of tiles: which rows make a group, evidence of every type as codes, and spaces that are used again."""
+
 import numpy as np
 import pytest
 import zoo
@@ -24,8 +25,12 @@ CIRCUIT = zoo.circuits()["mixed_categories"]
 _, GROUP = new_work(CIRCUIT, stack_layout(CIRCUIT), 1, np.inf)
 
 
-@given(st.integers(1, 5), st.integers(1, 4), st.integers(1, 30), st.integers(0, 3), st.integers(0, 90))
-def test_groups_are_whole_chunks_or_parts_of_one_so_that_all_have_the_same_tiles(step, tiles, per_chunk, begin, number):
+@given(
+    st.integers(1, 5), st.integers(1, 4), st.integers(1, 30), st.integers(0, 3), st.integers(0, 90)
+)
+def test_groups_are_whole_chunks_or_parts_of_one_so_that_all_have_the_same_tiles(
+    step, tiles, per_chunk, begin, number
+):
     most, start, stop = step * tiles, begin * per_chunk, begin * per_chunk + number
     group = GROUP._replace(roots=np.empty(most), step=step)
     groups, seen, starts = list(groups_of_rows(group, start, stop, per_chunk)), start, {}
@@ -38,7 +43,9 @@ def test_groups_are_whole_chunks_or_parts_of_one_so_that_all_have_the_same_tiles
         assert len(chunks) == 1 or (is_whole and tiles > 1)
         for chunk in chunks:  # tiles of a chunk begin anew with it
             lo, hi = max(first, chunk * per_chunk), min(seen, (chunk + 1) * per_chunk)
-            starts.setdefault(chunk, []).extend(row - chunk * per_chunk for row in range(lo, hi, step))
+            starts.setdefault(chunk, []).extend(
+                row - chunk * per_chunk for row in range(lo, hi, step)
+            )
     assert seen == stop
     full = [found for chunk, found in starts.items() if (chunk + 1) * per_chunk <= stop]
     assert all(found == full[0] for found in full)
@@ -50,11 +57,19 @@ def evidence():
     complete = np.maximum(rows, 0)
     read_only = rows.copy()
     read_only.flags.writeable = False
-    return {"int64": rows, "int8": rows.astype(np.int8), "int16": rows.astype(np.int16),
-            "big-endian": rows.astype(">i4"), "columns": np.asfortranarray(rows),
-            "bytes in columns": np.asfortranarray(rows.astype(np.int8)),
-            "read-only": read_only, "every other": np.repeat(rows, 2, axis=0)[::2], "uint8": complete.astype(np.uint8),
-            "uint16": complete.astype(np.uint16), "backwards": rows[:, ::-1].copy()[:, ::-1]}
+    return {
+        "int64": rows,
+        "int8": rows.astype(np.int8),
+        "int16": rows.astype(np.int16),
+        "big-endian": rows.astype(">i4"),
+        "columns": np.asfortranarray(rows),
+        "bytes in columns": np.asfortranarray(rows.astype(np.int8)),
+        "read-only": read_only,
+        "every other": np.repeat(rows, 2, axis=0)[::2],
+        "uint8": complete.astype(np.uint8),
+        "uint16": complete.astype(np.uint16),
+        "backwards": rows[:, ::-1].copy()[:, ::-1],
+    }
 
 
 @pytest.mark.parametrize("kind", evidence())
@@ -63,7 +78,7 @@ def test_evidence_of_every_kind_becomes_codes_with_its_number_of_categories_for_
     expected = np.where(np.asarray(data).astype(np.int64) < 0, categories, data).T
     for start, stop in ((0, 21), (3, 20), (5, 6)):
         load_group(CIRCUIT, categories, data, start, stop, GROUP)
-        np.testing.assert_array_equal(GROUP.codes[:, :stop - start], expected[:, start:stop])
+        np.testing.assert_array_equal(GROUP.codes[:, : stop - start], expected[:, start:stop])
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int8, np.uint8, np.int32])
@@ -105,7 +120,7 @@ def test_where_memory_is_short_half_a_tile_is_worked_on_and_large_numbers_of_cat
     assert new_work(CIRCUIT, layout, 1, bytes_of_a_tile)[1].step == TILE_ROWS
     assert new_work(CIRCUIT, layout, 1, bytes_of_a_tile - 1)[1].step == TILE_ROWS // 2
     assert GROUP.codes.dtype == np.uint16
-    for C, dtype in ((2 ** 16 - 1, np.uint16), (2 ** 16, np.int64)):  # a hole is category C
+    for C, dtype in ((2**16 - 1, np.uint16), (2**16, np.int64)):  # a hole is category C
         many = zoo.independent([np.full(C, 1 / C), np.array([1.0])])
         assert new_work(many, stack_layout(many), 1, np.inf)[1].codes.dtype == dtype
 
@@ -132,5 +147,9 @@ def test_work_spaces_are_used_again_until_they_are_dropped():
 def test_sums_over_no_rows_are_zeros_like_the_parameters():
     packed = pack(CIRCUIT)
     sums = new_sums(packed)
-    assert (sums.edges.shape, sums.counts.shape, sums.log.shape) == (packed.weights.shape, packed.tables.shape, (1,))
+    assert (sums.edges.shape, sums.counts.shape, sums.log.shape) == (
+        packed.weights.shape,
+        packed.tables.shape,
+        (1,),
+    )
     assert not any(part.any() for part in sums)

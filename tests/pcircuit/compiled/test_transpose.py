@@ -1,4 +1,5 @@
 """Evidence turned into columns: every dtype, every remainder of eight, every wrong entry."""
+
 import numpy as np
 import pytest
 
@@ -22,8 +23,9 @@ def turned(data, start, stop):
     if data.dtype.itemsize > 1:
         return transpose_rows(data, categories, codes), codes
     block = np.empty((8, B), dtype=np.uint8)
-    valid = transpose_bytes(data.view(np.uint8), categories, data.dtype.kind == "i", block,
-                            block.view(np.uint64), codes)
+    valid = transpose_bytes(
+        data.view(np.uint8), categories, data.dtype.kind == "i", block, block.view(np.uint64), codes
+    )
     return valid, codes
 
 
@@ -36,7 +38,7 @@ def test_columns_of_codes(dtype, columns, start, stop, rng):
     expected = data[start:stop].astype(int)
     expected = np.where(expected == -1, CATEGORIES[:columns], expected).T
     assert valid
-    np.testing.assert_array_equal(codes[:, :stop - start], expected)
+    np.testing.assert_array_equal(codes[:, : stop - start], expected)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64])
@@ -61,7 +63,9 @@ def test_negative_bytes_are_no_categories_however_many_there_are(categories):
     block = np.empty((8, 256), dtype=np.uint8)
     for wrong in range(-128, 128):
         data, codes = np.array([[127], [wrong]], dtype=np.int8), np.empty((1, 256), dtype=np.uint16)
-        valid = transpose_bytes(data.view(np.uint8), np.array([categories]), True, block, block.view(np.uint64), codes)
+        valid = transpose_bytes(
+            data.view(np.uint8), np.array([categories]), True, block, block.view(np.uint64), codes
+        )
         assert valid == (wrong >= -1), wrong
 
 

@@ -1,4 +1,5 @@
 """Reading single units from a tile: input units from their tables, inner ones from values and powers of two."""
+
 import naive
 import numpy as np
 import pytest
@@ -33,33 +34,45 @@ def tile(data):
 
 @pytest.mark.parametrize("nodes", ["all", "inputs", "inner"])
 def test_input_units_are_read_row_by_row_or_summed_over_rows_that_count(nodes, tile, data):
-    nodes = {"all": np.arange(CIRCUIT.num_nodes), "inputs": np.flatnonzero(CIRCUIT.nodes.kind == "input")[::-1],
-             "inner": np.flatnonzero(CIRCUIT.nodes.kind != "input")}[nodes]
+    nodes = {
+        "all": np.arange(CIRCUIT.num_nodes),
+        "inputs": np.flatnonzero(CIRCUIT.nodes.kind == "input")[::-1],
+        "inner": np.flatnonzero(CIRCUIT.nodes.kind != "input"),
+    }[nodes]
     readers, is_input = unit_readers(CIRCUIT, nodes), CIRCUIT.nodes.kind[nodes] == "input"
     expected = naive.node_values(CIRCUIT, data)[:, nodes]
     table, totals = np.full((ROWS, len(nodes)), 7.0), np.full(len(nodes), 7.0)
-    assert read_inputs(pack(CIRCUIT), tile, ROWS, Wanted(readers, table, NO_TOTALS)) == is_input.sum()
+    assert (
+        read_inputs(pack(CIRCUIT), tile, ROWS, Wanted(readers, table, NO_TOTALS)) == is_input.sum()
+    )
     np.testing.assert_allclose(table, np.where(is_input, expected, 7.0), rtol=1e-15)
     read_inputs(pack(CIRCUIT), tile, ROWS, Wanted(readers, NO_TABLE, totals))
     counted = expected[~tile.skip[:ROWS]].sum(axis=0)
-    np.testing.assert_allclose(totals, np.where(is_input, 7.0 + counted, 7.0), rtol=1e-14)  # added to what was there
+    np.testing.assert_allclose(
+        totals, np.where(is_input, 7.0 + counted, 7.0), rtol=1e-14
+    )  # added to what was there
 
 
 def test_totals_do_not_depend_on_where_they_lie_in_memory(rng):
     """A sum that was added up in place lost its vector lanes, and so was rounded otherwise, beside the tables."""
     C, rows = 40, 200
-    circuit = Circuit(VTree.from_nested([0, 1]), [
-        InputRegion(0, rng.dirichlet(np.ones(C), size=1)), InputRegion(1, [[0.5, 0.5]]),
-        InnerRegion([[0, 0]], [[1.0]])])
+    circuit = Circuit(
+        VTree.from_nested([0, 1]),
+        [
+            InputRegion(0, rng.dirichlet(np.ones(C), size=1)),
+            InputRegion(1, [[0.5, 0.5]]),
+            InnerRegion([[0, 0]], [[1.0]]),
+        ],
+    )
     packed, readers = pack(circuit), unit_readers(circuit, np.array([0]))
     tile, _ = new_work(circuit, stack_layout(circuit), len(packed.region), np.inf)
     tile.codes[:, :rows] = rng.integers(0, [[C], [2]], size=(2, rows))
     memory, found = np.zeros(1000), set()
-    memory[:len(packed.tables)] = packed.tables
+    memory[: len(packed.tables)] = packed.tables
     for place in [*range(len(packed.tables), len(packed.tables) + 60), 900]:
         memory[place] = 0.0
-        nearby = packed._replace(tables=memory[:len(packed.tables)])
-        read_inputs(nearby, tile, rows, Wanted(readers, NO_TABLE, memory[place:place + 1]))
+        nearby = packed._replace(tables=memory[: len(packed.tables)])
+        read_inputs(nearby, tile, rows, Wanted(readers, NO_TABLE, memory[place : place + 1]))
         found.add(float(memory[place]))
     assert len(found) == 1
 
@@ -71,7 +84,11 @@ def test_inner_units_are_their_values_times_powers_of_two(exponents, tile, rng):
     index = 1
     nodes = np.flatnonzero(CIRCUIT.nodes.region == regions[index])
     nodes = nodes[[len(nodes) - 1, 0, 2]]  # a sum and two products
-    powers = np.array([0, 5, -1500, 1500, -3, 1, 0]) if exponents == "mixed" else np.full(ROWS, exponents)
+    powers = (
+        np.array([0, 5, -1500, 1500, -3, 1, 0])
+        if exponents == "mixed"
+        else np.full(ROWS, exponents)
+    )
     tile.exponent[index, :ROWS] = powers
     values = rng.uniform(0.5, 1.0, (12, ROWS)) * 2.0 ** -np.clip(powers, -1000, 1000)
     tile.values.reshape(-1, STRIDE)[:12, :ROWS] = values

@@ -1,4 +1,5 @@
 """Archives: exact round trips, equal bytes for equal contents, and a sentence for every damage."""
+
 import json
 import os
 import re
@@ -25,18 +26,30 @@ def path(tmp_path):
 
 
 @settings(max_examples=100)
-@given(st.dictionaries(
-    st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}", fullmatch=True),
-    st.sampled_from(["?", "i1", "u1", "<i2", ">i4", "<i8", ">u8", "<f2", "<f4", ">f4", "<f8", ">f8"]).flatmap(
-        lambda dtype: arrays_of.arrays(dtype, arrays_of.array_shapes(min_dims=0, max_dims=3, min_side=0))),
-    max_size=3))
+@given(
+    st.dictionaries(
+        st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}", fullmatch=True),
+        st.sampled_from(
+            ["?", "i1", "u1", "<i2", ">i4", "<i8", ">u8", "<f2", "<f4", ">f4", "<f8", ">f8"]
+        ).flatmap(
+            lambda dtype: arrays_of.arrays(
+                dtype, arrays_of.array_shapes(min_dims=0, max_dims=3, min_side=0)
+            )
+        ),
+        max_size=3,
+    )
+)
 def test_any_plain_arrays_come_back(arrays):
     with tempfile.TemporaryDirectory() as folder:
         name = os.path.join(folder, "a")
         write_archive(name, {"format": "any", "version": 2, "more": [1, {"x": None}]}, arrays)
         header, back = read_archive(name, "any", 2)
-    assert header == {"library": f"pcircuit {pcircuit.__version__}", "format": "any", "version": 2,
-                      "more": [1, {"x": None}]}
+    assert header == {
+        "library": f"pcircuit {pcircuit.__version__}",
+        "format": "any",
+        "version": 2,
+        "more": [1, {"x": None}],
+    }
     assert list(back) == sorted(arrays)
     for key, array in arrays.items():
         assert back[key].dtype == array.dtype.newbyteorder("=")
@@ -46,9 +59,15 @@ def test_any_plain_arrays_come_back(arrays):
 def test_files_of_other_writers_are_read(path):
     values = np.arange(6.0).reshape(2, 3)
     header = {"format": "any", "version": 1, "library": "other", "arrays": ["f", "big", "flag"]}
-    pack(path, {"big.npy": npy(values.astype(">f8")), "f.npy": npy(np.asfortranarray(values)),
-                "flag.npy": npy(np.array([0, 1], dtype=bool))[:-2] + b"\x07\x00",
-                "header.json": json.dumps(header)})
+    pack(
+        path,
+        {
+            "big.npy": npy(values.astype(">f8")),
+            "f.npy": npy(np.asfortranarray(values)),
+            "flag.npy": npy(np.array([0, 1], dtype=bool))[:-2] + b"\x07\x00",
+            "header.json": json.dumps(header),
+        },
+    )
     header, arrays = read_archive(path, "any", 1)
     assert header["library"] == "other"
     np.testing.assert_array_equal(arrays["f"], values)
@@ -62,8 +81,12 @@ def test_equal_circuits_give_equal_bytes(tmp_path, monkeypatch):
     monkeypatch.setattr(time, "time", lambda: 1e9)
     save(from_arrays(to_arrays(zoo.irregular_csr())), tmp_path / "b")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    write_archive(tmp_path / "c", {"format": "x", "version": 1}, {"p": np.ones(2), "q": np.zeros(1)})
-    write_archive(tmp_path / "d", {"format": "x", "version": 1}, {"q": np.zeros(1), "p": np.ones(2)})
+    write_archive(
+        tmp_path / "c", {"format": "x", "version": 1}, {"p": np.ones(2), "q": np.zeros(1)}
+    )
+    write_archive(
+        tmp_path / "d", {"format": "x", "version": 1}, {"q": np.zeros(1), "p": np.ones(2)}
+    )
     assert (tmp_path / "c").read_bytes() == (tmp_path / "d").read_bytes()
 
 
@@ -72,13 +95,23 @@ def test_header_and_members(path):
     with zipfile.ZipFile(path) as archive:
         assert archive.testzip() is None
         for info in archive.infolist():
-            assert (info.compress_type, info.date_time) == (zipfile.ZIP_STORED, (1980, 1, 1, 0, 0, 0))
+            assert (info.compress_type, info.date_time) == (
+                zipfile.ZIP_STORED,
+                (1980, 1, 1, 0, 0, 0),
+            )
         names = sorted(to_arrays(zoo.two_coins()))
         assert archive.namelist() == ["header.json", *[f"{name}.npy" for name in names]]
         assert json.loads(archive.read("header.json")) == {
-            "format": "pcircuit.circuit", "version": 1, "library": f"pcircuit {pcircuit.__version__}",
-            "provenance": {"data": "coins", "rows": 10}, "arrays": names}
-    assert read_archive(path, "pcircuit.circuit", 1)[0]["provenance"] == {"data": "coins", "rows": 10}
+            "format": "pcircuit.circuit",
+            "version": 1,
+            "library": f"pcircuit {pcircuit.__version__}",
+            "provenance": {"data": "coins", "rows": 10},
+            "arrays": names,
+        }
+    assert read_archive(path, "pcircuit.circuit", 1)[0]["provenance"] == {
+        "data": "coins",
+        "rows": 10,
+    }
 
 
 # -- what is not a file of ours ------------------------------------------------------------------------------
@@ -95,8 +128,17 @@ def test_what_is_not_a_regular_file(tmp_path):
         refused(name, "it is not a regular file")
 
 
-@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x05\x06", b"\x80\x04K\x01.",
-                                     b"\x93NUMPY\x01\x00" * 50, bytes(range(256)) * 100])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"hello",
+        b"PK\x05\x06",
+        b"\x80\x04K\x01.",
+        b"\x93NUMPY\x01\x00" * 50,
+        bytes(range(256)) * 100,
+    ],
+)
 def test_what_is_not_an_archive(path, content):
     path.write_bytes(content)
     refused(path, "it is not a zip archive, or a damaged one (")
@@ -114,8 +156,11 @@ def test_files_of_another_kind(path):
 
 def test_files_of_a_newer_version(path):
     write_archive(path, {"format": "pcircuit.circuit", "version": 2, "library": "pcircuit 9.9"}, {})
-    refused(path, "it has format version 2, written by 'pcircuit 9.9', but only versions up to 1 are known "
-                  "here: upgrade the installed library")
+    refused(
+        path,
+        "it has format version 2, written by 'pcircuit 9.9', but only versions up to 1 are known "
+        "here: upgrade the installed library",
+    )
     assert read_archive(path, "pcircuit.circuit", 2)[0]["version"] == 2
 
 
@@ -158,7 +203,9 @@ def test_sizes_beyond_the_file(path):
     data = bytearray(path.read_bytes())
     with zipfile.ZipFile(path) as archive:
         at = archive.start_dir
-    struct.pack_into("<II", data, at + 20, 2**31, 2**31)  # compressed and real size of the first member
+    struct.pack_into(
+        "<II", data, at + 20, 2**31, 2**31
+    )  # compressed and real size of the first member
     path.write_bytes(data)
     refused(path, "its members claim more bytes than the file has")
 
@@ -169,9 +216,9 @@ def test_members_that_share_their_bytes(path):
     data = path.read_bytes()
     with zipfile.ZipFile(path) as archive:
         start = archive.start_dir
-    entry = data[start + 46 + len("header.json"):data.rindex(b"PK\x05\x06")]
+    entry = data[start + 46 + len("header.json") : data.rindex(b"PK\x05\x06")]
     entries = [entry[:46] + b"%c" % letter + entry[47:] for letter in b"abcd"]
-    directory = data[start:start + 46 + len("header.json")] + b"".join(entries)
+    directory = data[start : start + 46 + len("header.json")] + b"".join(entries)
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 5, 5, len(directory), start, 0)
     path.write_bytes(data[:start] + directory + end)
     refused(path, "its members claim more bytes than the file has")
@@ -232,7 +279,11 @@ def test_cut_doubled_and_inserted_bytes(path):
     rng = np.random.default_rng(8)
     for _ in range(250):
         i, j = np.sort(rng.integers(0, len(data), size=2)).tolist()
-        for changed in (data[:i] + data[j:], data[:j] + data[i:], data[:i] + rng.bytes(5) + data[i:]):
+        for changed in (
+            data[:i] + data[j:],
+            data[:j] + data[i:],
+            data[:i] + rng.bytes(5) + data[i:],
+        ):
             result = outcome(path, changed)
             assert result is None or result == zoo.irregular_csr()
 
@@ -248,14 +299,18 @@ def test_directories_with_random_numbers(path):
         changed = bytearray(data)
         at = int(rng.integers(start, len(data) - 4))
         number = int(rng.choice([0, 1, 2**31, 2**32 - 1, rng.integers(0, 2**32)]))
-        changed[at:at + 4] = struct.pack("<I", number)
+        changed[at : at + 4] = struct.pack("<I", number)
         result = outcome(path, changed)
         assert result is None or result == zoo.one_region()
 
 
 def test_arguments_of_another_kind_are_named(path):
-    with pytest.raises(TypeError, match="`arrays` must be a dict of arrays by their names, found list"):
+    with pytest.raises(
+        TypeError, match="`arrays` must be a dict of arrays by their names, found list"
+    ):
         write_archive(path, {"format": "x", "version": 1}, [1])
     write_archive(path, {"format": "x", "version": 1}, {})
-    with pytest.raises(TypeError, match="`version` must be a whole number of at least 1, found '1'"):
+    with pytest.raises(
+        TypeError, match="`version` must be a whole number of at least 1, found '1'"
+    ):
         read_archive(path, "x", "1")

@@ -1,4 +1,5 @@
 """Circuits as files: exact round trips, and refusal of arrays that contradict each other."""
+
 import io
 import json
 import os
@@ -66,20 +67,33 @@ def test_circuits_of_released_versions_are_read(name):
 def test_a_mixture_of_dense_and_sparse_regions_comes_back(sparse, path):
     first, second = np.array([[0.5, 0.0], [0.0, 0.0], [0.25, 0.75]]), np.array([[0.0, 0.0, 1.0]])
     kinds = [scipy.sparse.csr_array, np.array]
-    circuit = Circuit(VTree.from_nested([[0, 1], 2]), [
-        InputRegion(0, [[5e-324, 1.0]]), InputRegion(1, [[1e308, np.nextafter(0.1, 1)], [0.1, 0.9]]),
-        InnerRegion([[0, 0], [0, 1]], kinds[sparse](first)), InputRegion(2, [[1.0]]),
-        InnerRegion([[2, 0], [0, 0], [1, 0]], kinds[not sparse](second))])
+    circuit = Circuit(
+        VTree.from_nested([[0, 1], 2]),
+        [
+            InputRegion(0, [[5e-324, 1.0]]),
+            InputRegion(1, [[1e308, np.nextafter(0.1, 1)], [0.1, 0.9]]),
+            InnerRegion([[0, 0], [0, 1]], kinds[sparse](first)),
+            InputRegion(2, [[1.0]]),
+            InnerRegion([[2, 0], [0, 0], [1, 0]], kinds[not sparse](second)),
+        ],
+    )
     save(circuit, path)
     back = load(path)
     assert back == circuit
-    assert [region.is_sparse for region in (back.regions[2], back.regions[4])] == [not sparse, sparse]
+    assert [region.is_sparse for region in (back.regions[2], back.regions[4])] == [
+        not sparse,
+        sparse,
+    ]
 
 
 def test_stored_zeros_of_csr_weights_stay_stored():
-    weights = scipy.sparse.csr_array((np.array([0.0, 1.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 3))
-    circuit = Circuit(VTree.from_nested([0, 1]), [InputRegion(0, [[1.0]]), InputRegion(1, [[1.0]]),
-                                                  InnerRegion([[0, 0]] * 3, weights)])
+    weights = scipy.sparse.csr_array(
+        (np.array([0.0, 1.0]), np.array([0, 1]), np.array([0, 2])), shape=(1, 3)
+    )
+    circuit = Circuit(
+        VTree.from_nested([0, 1]),
+        [InputRegion(0, [[1.0]]), InputRegion(1, [[1.0]]), InnerRegion([[0, 0]] * 3, weights)],
+    )
     assert from_arrays(to_arrays(circuit)).num_parameters == circuit.num_parameters == 4
 
 
@@ -105,8 +119,18 @@ def test_a_loaded_circuit_is_read_only_and_independent_of_its_arrays():
 
 def test_arrays_are_as_documented():
     arrays = to_arrays(zoo.irregular_csr())
-    assert list(arrays) == ["parents", "variables", "kind", "num_units", "num_columns", "probs", "products",
-                            "weights", "columns", "row_starts"]
+    assert list(arrays) == [
+        "parents",
+        "variables",
+        "kind",
+        "num_units",
+        "num_columns",
+        "probs",
+        "products",
+        "weights",
+        "columns",
+        "row_starts",
+    ]
     assert arrays["kind"].tolist() == [0, 0, 0, 2, 2, 0, 0, 1, 2]
     assert arrays["num_units"].tolist() == [2, 4, 1, 4, 3, 2, 2, 2, 1]
     assert arrays["num_columns"].tolist() == [3, 2, 2, 5, 6, 3, 6, 3, 4]
@@ -117,7 +141,9 @@ def test_arrays_are_as_documented():
 
 
 def test_the_circuit_must_be_a_circuit(path):
-    with pytest.raises(TypeError, match=f"`circuit` must be a Circuit, found {type(path).__name__}"):
+    with pytest.raises(
+        TypeError, match=f"`circuit` must be a Circuit, found {type(path).__name__}"
+    ):
         save(path, zoo.two_coins())
 
 
@@ -138,7 +164,10 @@ def test_arrays_of_other_types_and_shapes(path, name):
     other_kind = array.astype(float if wanted == "integers" else int)
     for other in (other_kind, array != 0, array[:, None], np.array(array[0])):
         pack(path, {**members, f"{name}.npy": npy(other)})
-        refused(path, f"the array `{name}` must be one-dimensional of {wanted}, found shape {other.shape}")
+        refused(
+            path,
+            f"the array `{name}` must be one-dimensional of {wanted}, found shape {other.shape}",
+        )
 
 
 @pytest.mark.parametrize("name", ["probs", "weights"])
@@ -147,19 +176,28 @@ def test_probabilities_of_few_digits_are_refused(path, name, dtype):
     # their rows would sum to one to four or seven digits, and another circuit would be read than was written
     members = saved(path)
     pack(path, {**members, f"{name}.npy": npy(to_arrays(zoo.irregular_csr())[name].astype(dtype))})
-    refused(path, f"the array `{name}` must be one-dimensional of floating-point numbers, found shape")
+    refused(
+        path, f"the array `{name}` must be one-dimensional of floating-point numbers, found shape"
+    )
 
 
 @pytest.mark.parametrize("dtype", ["i1", "<u8", ">i4", ">u2"])
 def test_integers_of_every_width_are_read(path, dtype):
     members = saved(path)
-    pack(path, {**members, "products.npy": npy(to_arrays(zoo.irregular_csr())["products"].astype(dtype))})
+    pack(
+        path,
+        {**members, "products.npy": npy(to_arrays(zoo.irregular_csr())["products"].astype(dtype))},
+    )
     assert load(path) == zoo.irregular_csr()
 
 
-@pytest.mark.parametrize(("more", "message"), [({"seed": 3}, "found ['seed']"), ({"provenance": [1]}, "found [1]")])
+@pytest.mark.parametrize(
+    ("more", "message"), [({"seed": 3}, "found ['seed']"), ({"provenance": [1]}, "found [1]")]
+)
 def test_headers_with_other_entries_are_refused(path, more, message):
-    write_archive(path, {"format": "pcircuit.circuit", "version": 1, **more}, to_arrays(zoo.two_coins()))
+    write_archive(
+        path, {"format": "pcircuit.circuit", "version": 1, **more}, to_arrays(zoo.two_coins())
+    )
     refused(path, "the header of a circuit has the keys format, library, provenance, version")
     refused(path, message)
 
@@ -167,12 +205,23 @@ def test_headers_with_other_entries_are_refused(path, more, message):
 def test_the_provenance_is_a_dict_and_may_hold_numpy_numbers(path):
     with pytest.raises(TypeError, match="`provenance` must be a dict, found list"):
         save(zoo.two_coins(), path, provenance=[1])
-    with pytest.raises(TypeError, match="`provenance` must hold only what JSON can: set is neither text, number, list"):
+    with pytest.raises(
+        TypeError,
+        match="`provenance` must hold only what JSON can: set is neither text, number, list",
+    ):
         save(zoo.two_coins(), path, provenance={"of": {1}})
     with pytest.raises(ValueError, match="`provenance` must hold only what JSON can: "):
         save(zoo.two_coins(), path, provenance={"alpha": np.nan})
-    save(zoo.two_coins(), path, provenance={"rows": np.int64(7), "alpha": np.float32(0.5), "dense": np.bool_(True)})
-    assert read_archive(path, "pcircuit.circuit", 1)[0]["provenance"] == {"rows": 7, "alpha": 0.5, "dense": True}
+    save(
+        zoo.two_coins(),
+        path,
+        provenance={"rows": np.int64(7), "alpha": np.float32(0.5), "dense": np.bool_(True)},
+    )
+    assert read_archive(path, "pcircuit.circuit", 1)[0]["provenance"] == {
+        "rows": 7,
+        "alpha": 0.5,
+        "dense": True,
+    }
 
 
 def changed(name, change):
@@ -184,58 +233,147 @@ def changed(name, change):
 
 def put(*entries):
     """Change of some entries: put(i, value, j, value, ...)."""
+
     def change(array):
         array[list(entries[::2])] = entries[1::2]
         return array
+
     return change
 
 
-@pytest.mark.parametrize(("name", "change", "message"), [
-    ("parents", put(0, 0), "`parents` is not a post-order numbering"),
-    ("parents", put(0, -2), "the array `parents` reaches from -2 to 8, expected numbers from -1 to"),
-    ("parents", put(0, 2**40), "`parents` is not a post-order numbering"),
-    ("parents", lambda a: a[:-1], "`parents` has 8 entries and `variables` 9"),
-    ("parents", lambda a: a[:0], "`parents` must be a non-empty one-dimensional array of integers"),
-    ("variables", put(0, 7), "`variables` must name each variable"),
-    ("variables", lambda a: np.r_[a, 5], "`parents` has 9 entries and `variables` 10"),
-    ("kind", put(0, 3), "region 0 is of kind 3, expected 0 at a v-tree leaf and 1 or 2 elsewhere"),
-    ("kind", put(0, 1), "region 0 is of kind 1, expected 0 at a v-tree leaf"),
-    ("kind", put(3, 0), "region 3 is of kind 0, expected"),
-    ("kind", put(3, 1), "the array `row_starts` has 11 entries, but the counts of the regions ask for 6"),
-    ("kind", lambda a: a[1:], "the array `kind` has 8 entries, expected 9, one for each v-tree node"),
-    ("num_units", put(0, 0), "region 0 has 0 units and 3 columns, expected one or more of each"),
-    ("num_units", put(0, -1), "the array `num_units` reaches from -1 to 4, expected numbers from 0"),
-    ("num_units", put(0, 3), "the array `probs` has 34 entries, but the counts of the regions ask for 37"),
-    ("num_units", put(0, 2**62), "the array `num_units` reaches from 1 to 4611686018427387904"),
-    ("num_units", put(0, 2**53, 1, 2**53), "the array `probs` has 34 entries, but the counts of the"),
-    ("num_units", put(3, 2**53), "the array `row_starts` has 11 entries, but the counts"),
-    ("num_units", put(3, 2**63 - 1), "the array `num_units` reaches"),
-    ("num_units", lambda a: np.r_[a, 1], "the array `num_units` has 10 entries, expected 9"),
-    ("num_columns", put(8, 0), "region 8 has 1 units and 0 columns"),
-    ("num_columns", put(8, 5), "the array `products` has 36 entries, but the counts of the regions ask for"),
-    ("num_columns", put(8, 3), "the array `columns` names a column that its region does not have"),
-    ("probs", put(0, np.nan), "the array `probs` reaches from nan to nan, expected numbers from 0"),
-    ("probs", put(0, -0.5), "the array `probs` reaches from -0.5 to"),
-    ("probs", put(0, np.inf), "the array `probs` reaches from 0.0 to inf"),
-    ("probs", lambda a: a[:-1], "the array `probs` has 33 entries, but the counts of the regions ask for 34"),
-    ("products", put(0, -1), "the array `products` reaches from -1 to 3, expected numbers from 0"),
-    ("products", put(0, 4), "region 3 with scope [0, 4]: `products` asks for unit 4 of child region 1"),
-    ("products", lambda a: a[:-1], "the array `products` has 35 entries, but the counts"),
-    ("weights", put(0, np.nan), "the array `weights` reaches from nan to nan"),
-    ("weights", put(0, -1e-300), "the array `weights` reaches from -1e-300 to 1.0"),
-    ("weights", lambda a: np.r_[a, 0.0], "the array `weights` has 24 entries, but the counts of the regions"),
-    ("columns", put(0, -1), "the array `columns` reaches from -1 to 5"),
-    ("columns", put(0, 4, 1, 0), "the array `columns` must ascend within each row"),
-    ("columns", put(1, 0), "the array `columns` must ascend within each row"),
-    ("columns", put(1, 5), "the array `columns` names a column that its region does not have"),
-    ("columns", lambda a: a[:-1], "the array `columns` has 16 entries, but the counts of the regions ask"),
-    ("row_starts", put(0, 1), "the array `row_starts` must begin with 0 and not descend, in each region"),
-    ("row_starts", put(1, 4), "the array `row_starts` must begin with 0 and not descend, in each region"),
-    ("row_starts", put(4, 9, 10, 2), "the array `columns` must ascend within each row"),
-    ("row_starts", put(4, 2**50), "the array `columns` has 17 entries, but the counts of the regions ask"),
-    ("row_starts", put(4, 7), "the array `columns` has 17 entries, but the counts of the regions ask for 16"),
-    ("row_starts", lambda a: a[:-1], "the array `row_starts` has 10 entries, but the counts"),
-])
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("parents", put(0, 0), "`parents` is not a post-order numbering"),
+        (
+            "parents",
+            put(0, -2),
+            "the array `parents` reaches from -2 to 8, expected numbers from -1 to",
+        ),
+        ("parents", put(0, 2**40), "`parents` is not a post-order numbering"),
+        ("parents", lambda a: a[:-1], "`parents` has 8 entries and `variables` 9"),
+        (
+            "parents",
+            lambda a: a[:0],
+            "`parents` must be a non-empty one-dimensional array of integers",
+        ),
+        ("variables", put(0, 7), "`variables` must name each variable"),
+        ("variables", lambda a: np.r_[a, 5], "`parents` has 9 entries and `variables` 10"),
+        (
+            "kind",
+            put(0, 3),
+            "region 0 is of kind 3, expected 0 at a v-tree leaf and 1 or 2 elsewhere",
+        ),
+        ("kind", put(0, 1), "region 0 is of kind 1, expected 0 at a v-tree leaf"),
+        ("kind", put(3, 0), "region 3 is of kind 0, expected"),
+        (
+            "kind",
+            put(3, 1),
+            "the array `row_starts` has 11 entries, but the counts of the regions ask for 6",
+        ),
+        (
+            "kind",
+            lambda a: a[1:],
+            "the array `kind` has 8 entries, expected 9, one for each v-tree node",
+        ),
+        (
+            "num_units",
+            put(0, 0),
+            "region 0 has 0 units and 3 columns, expected one or more of each",
+        ),
+        (
+            "num_units",
+            put(0, -1),
+            "the array `num_units` reaches from -1 to 4, expected numbers from 0",
+        ),
+        (
+            "num_units",
+            put(0, 3),
+            "the array `probs` has 34 entries, but the counts of the regions ask for 37",
+        ),
+        ("num_units", put(0, 2**62), "the array `num_units` reaches from 1 to 4611686018427387904"),
+        (
+            "num_units",
+            put(0, 2**53, 1, 2**53),
+            "the array `probs` has 34 entries, but the counts of the",
+        ),
+        ("num_units", put(3, 2**53), "the array `row_starts` has 11 entries, but the counts"),
+        ("num_units", put(3, 2**63 - 1), "the array `num_units` reaches"),
+        ("num_units", lambda a: np.r_[a, 1], "the array `num_units` has 10 entries, expected 9"),
+        ("num_columns", put(8, 0), "region 8 has 1 units and 0 columns"),
+        (
+            "num_columns",
+            put(8, 5),
+            "the array `products` has 36 entries, but the counts of the regions ask for",
+        ),
+        (
+            "num_columns",
+            put(8, 3),
+            "the array `columns` names a column that its region does not have",
+        ),
+        (
+            "probs",
+            put(0, np.nan),
+            "the array `probs` reaches from nan to nan, expected numbers from 0",
+        ),
+        ("probs", put(0, -0.5), "the array `probs` reaches from -0.5 to"),
+        ("probs", put(0, np.inf), "the array `probs` reaches from 0.0 to inf"),
+        (
+            "probs",
+            lambda a: a[:-1],
+            "the array `probs` has 33 entries, but the counts of the regions ask for 34",
+        ),
+        (
+            "products",
+            put(0, -1),
+            "the array `products` reaches from -1 to 3, expected numbers from 0",
+        ),
+        (
+            "products",
+            put(0, 4),
+            "region 3 with scope [0, 4]: `products` asks for unit 4 of child region 1",
+        ),
+        ("products", lambda a: a[:-1], "the array `products` has 35 entries, but the counts"),
+        ("weights", put(0, np.nan), "the array `weights` reaches from nan to nan"),
+        ("weights", put(0, -1e-300), "the array `weights` reaches from -1e-300 to 1.0"),
+        (
+            "weights",
+            lambda a: np.r_[a, 0.0],
+            "the array `weights` has 24 entries, but the counts of the regions",
+        ),
+        ("columns", put(0, -1), "the array `columns` reaches from -1 to 5"),
+        ("columns", put(0, 4, 1, 0), "the array `columns` must ascend within each row"),
+        ("columns", put(1, 0), "the array `columns` must ascend within each row"),
+        ("columns", put(1, 5), "the array `columns` names a column that its region does not have"),
+        (
+            "columns",
+            lambda a: a[:-1],
+            "the array `columns` has 16 entries, but the counts of the regions ask",
+        ),
+        (
+            "row_starts",
+            put(0, 1),
+            "the array `row_starts` must begin with 0 and not descend, in each region",
+        ),
+        (
+            "row_starts",
+            put(1, 4),
+            "the array `row_starts` must begin with 0 and not descend, in each region",
+        ),
+        ("row_starts", put(4, 9, 10, 2), "the array `columns` must ascend within each row"),
+        (
+            "row_starts",
+            put(4, 2**50),
+            "the array `columns` has 17 entries, but the counts of the regions ask",
+        ),
+        (
+            "row_starts",
+            put(4, 7),
+            "the array `columns` has 17 entries, but the counts of the regions ask for 16",
+        ),
+        ("row_starts", lambda a: a[:-1], "the array `row_starts` has 10 entries, but the counts"),
+    ],
+)
 def test_contradictions(path, name, change, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         from_arrays(changed(name, change))
@@ -278,7 +416,7 @@ def test_arrays_with_random_entries(kind, data):
     for _ in range(data.draw(st.integers(1, 3))):
         name = data.draw(st.sampled_from([name for name in sorted(arrays) if arrays[name].size]))
         array = arrays[name].astype(np.int64 if arrays[name].dtype.kind == "i" else float)
-        value = st.integers(-2, 9) | st.sampled_from([2**31, 2**53, 2**62, 2**63 - 1, -2**63])
+        value = st.integers(-2, 9) | st.sampled_from([2**31, 2**53, 2**62, 2**63 - 1, -(2**63)])
         array[data.draw(st.integers(0, array.size - 1))] = data.draw(value)
         arrays[name] = array
     try:

@@ -1,4 +1,5 @@
 """What files hold."""
+
 import numpy as np
 import pytest
 
@@ -6,7 +7,12 @@ from pcircuit import check_names, finite_array, saved_count, saved_number, under
 
 
 def test_arrays_of_files():
-    arrays = {"a": np.ones((2, 3)), "b": np.array([1.0, np.nan]), "c": np.array([True]), "d": np.ones(2, np.float32)}
+    arrays = {
+        "a": np.ones((2, 3)),
+        "b": np.array([1.0, np.nan]),
+        "c": np.array([True]),
+        "d": np.ones(2, np.float32),
+    }
     assert finite_array(arrays, "a", (2, None)) is arrays["a"]
     assert finite_array(arrays, "d", (2,), np.float32) is arrays["d"]
     for name, shape in (("a", (2,)), ("a", (3, 3)), ("b", (2,)), ("c", (1,)), ("d", (2,))):

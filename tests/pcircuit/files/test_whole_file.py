@@ -1,4 +1,5 @@
 """Writing: whole or not at all, with the mode and the owner of before, and nothing left behind."""
+
 import errno
 import io
 import os
@@ -49,7 +50,9 @@ def test_a_file_keeps_its_mode(path, mode):
     assert load(path) == zoo.one_region()
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may give files away")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may give files away"
+)
 def test_a_file_keeps_its_owner(path):
     save(zoo.two_coins(), path)
     os.chown(path, 12345, 23456)
@@ -75,7 +78,13 @@ def test_a_group_that_cannot_be_kept_passes_nothing_on(path, monkeypatch):
 def test_a_file_keeps_its_access_list(path):
     save(zoo.two_coins(), path)
     # version 2: owner rw-, user 12345 r--, group ---, mask r--, others ---
-    entries = [(1, 6, 2**32 - 1), (2, 4, 12345), (4, 0, 2**32 - 1), (16, 4, 2**32 - 1), (32, 0, 2**32 - 1)]
+    entries = [
+        (1, 6, 2**32 - 1),
+        (2, 4, 12345),
+        (4, 0, 2**32 - 1),
+        (16, 4, 2**32 - 1),
+        (32, 0, 2**32 - 1),
+    ]
     granted = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
     try:
         os.setxattr(path, "system.posix_acl_access", granted)
@@ -98,7 +107,9 @@ def test_a_link_without_a_file_gets_one(tmp_path):
 def test_links_in_a_circle_are_refused(tmp_path, name):
     (tmp_path / "one").symlink_to("two")
     (tmp_path / "two").symlink_to("one")
-    with pytest.raises(ValueError, match=r"`path` '.*' is a link that leads back to itself, expected the"):
+    with pytest.raises(
+        ValueError, match=r"`path` '.*' is a link that leads back to itself, expected the"
+    ):
         save(zoo.two_coins(), tmp_path / name)
     assert sorted(os.listdir(tmp_path)) == ["one", "two"]
     with pytest.raises(OSError, match="symbolic links"):
@@ -164,7 +175,9 @@ def test_a_reader_never_sees_half_a_file(path):
 def test_contents_are_on_disk_before_the_name_and_the_name_before_the_return(path, monkeypatch):
     events = []
     fsync, replace = os.fsync, os.replace
-    monkeypatch.setattr(os, "fsync", lambda fd: events.append(stat.S_IFMT(os.fstat(fd).st_mode)) or fsync(fd))
+    monkeypatch.setattr(
+        os, "fsync", lambda fd: events.append(stat.S_IFMT(os.fstat(fd).st_mode)) or fsync(fd)
+    )
     monkeypatch.setattr(os, "replace", lambda *names: events.append("replace") or replace(*names))
     save(zoo.two_coins(), path)
     assert events == [stat.S_IFREG, "replace", stat.S_IFDIR]
@@ -183,7 +196,12 @@ def test_the_next_writer_removes_what_a_killed_one_left(path, monkeypatch):
     without_nameless_files(monkeypatch)
     left = path.parent / ".pcircuit-0123456789abcdef.tmp"
     left.write_bytes(b"half")
-    others = [".pcircuit-0123456789abcdef.tmp2", "pcircuit-0123456789abcdef.tmp", ".pcircuit-short.tmp", ".tmp"]
+    others = [
+        ".pcircuit-0123456789abcdef.tmp2",
+        "pcircuit-0123456789abcdef.tmp",
+        ".pcircuit-short.tmp",
+        ".tmp",
+    ]
     for name in others:
         (path.parent / name).write_bytes(b"not ours")
     (path.parent / ".pcircuit-aaaaaaaaaaaaaaaa.tmp").mkdir()
@@ -252,8 +270,11 @@ print(sorted(seen), left, os.listdir(os.path.dirname(path)))
 def test_writers_killed_at_any_moment(path, nameless, runs):
     command = [sys.executable, "-c", KILLED_WRITERS, str(path), str(runs), str(nameless)]
     root = pathlib.Path(__file__).parents[3]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(root / "tests")]),
-                   "OPENBLAS_NUM_THREADS": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(root), str(root / "tests")]),
+        "OPENBLAS_NUM_THREADS": "1",
+    }
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     seen, left, files = re.fullmatch(r"(\[.*?\]) (\d+) (\[.*\])\n", done.stdout).groups()
     assert seen == "[0, 1]"  # the old file and the new one, both met, and always one of them
@@ -278,7 +299,9 @@ def test_the_path_must_be_a_file(tmp_path):
 @pytest.mark.parametrize("ending", ["new/", "new/.", "new/inner/.."])
 def test_the_name_of_a_folder_that_does_not_exist_is_no_file(tmp_path, ending):
     """Written to `new`, it could not be read under the name that was given."""
-    with pytest.raises((ValueError, FileNotFoundError), match=r"is a folder or a device|does not exist"):
+    with pytest.raises(
+        (ValueError, FileNotFoundError), match=r"is a folder or a device|does not exist"
+    ):
         save(zoo.two_coins(), f"{tmp_path}/{ending}")
     assert list(tmp_path.iterdir()) == []
 
@@ -293,7 +316,9 @@ def test_the_path_must_be_a_path(bad):
 
 def test_the_path_must_not_hold_a_zero_byte():
     for call in (load, lambda path: save(zoo.two_coins(), path)):
-        with pytest.raises(ValueError, match=r"`path` 'a\\x00b' holds a zero byte, expected the name of a file"):
+        with pytest.raises(
+            ValueError, match=r"`path` 'a\\x00b' holds a zero byte, expected the name of a file"
+        ):
             call("a\0b")
 
 
@@ -303,7 +328,11 @@ def test_open_streams_are_refused(tmp_path):
     with open(tmp_path / "log", "w") as log:
         print("begun", file=log, flush=True)
         (tmp_path / "link").symlink_to(f"/dev/fd/{log.fileno()}")
-        for path in (f"/dev/fd/{log.fileno()}", f"/proc/self/fd/{log.fileno()}", str(tmp_path / "link")):
+        for path in (
+            f"/dev/fd/{log.fileno()}",
+            f"/proc/self/fd/{log.fileno()}",
+            str(tmp_path / "link"),
+        ):
             with pytest.raises(ValueError, match="is an open stream"), replace_file(path) as file:
                 file.write(b"all")
         print("ended", file=log)
@@ -321,8 +350,10 @@ def test_a_full_disk_is_named(tmp_path):
 
 def test_a_folder_that_takes_no_files_is_told_with_the_name_that_was_given(path, monkeypatch):
     """The name of a temporary file had been told, which nobody had given."""
+
     def refuse(name, *args):
         raise PermissionError(13, "Permission denied", name)
+
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(PermissionError) as found, replace_file(path):
         pass

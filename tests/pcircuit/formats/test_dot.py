@@ -1,4 +1,5 @@
 """Pictures for Graphviz."""
+
 from format_files import binary_circuit
 
 import pcircuit

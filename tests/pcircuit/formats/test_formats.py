@@ -1,4 +1,5 @@
 """All formats alike: what is written is read again, and what is damaged is refused in one sentence."""
+
 import contextlib
 import pathlib
 import tracemalloc
@@ -14,7 +15,10 @@ import pcircuit
 from pcircuit.formats.unit_graph import MOST_ENTRIES, SPARE_ENTRIES
 
 ZOO = zoo.all_circuits()
-WRITERS = {"jpc": (pcircuit.write_jpc, pcircuit.read_jpc), "spn": (pcircuit.write_spn, pcircuit.read_spn)}
+WRITERS = {
+    "jpc": (pcircuit.write_jpc, pcircuit.read_jpc),
+    "spn": (pcircuit.write_spn, pcircuit.read_spn),
+}
 
 
 @pytest.mark.parametrize("form", WRITERS)
@@ -31,13 +35,25 @@ BAD = [
     (pcircuit.read_psdd, "psdd 1\nL 0 0 0\n", "the literal must be a variable or minus a variable"),
     (pcircuit.read_psdd, "psdd 1\nL 0 0\n", "a literal takes 4 words, found 3"),
     (pcircuit.read_psdd, "psdd 1\nT 0 0 1 0.5\n", "the probability must be at most 1"),
-    (pcircuit.read_psdd, "psdd 1\nT 0 0 1 nan\n", "must be the logarithm of a finite number, found nan"),
+    (
+        pcircuit.read_psdd,
+        "psdd 1\nT 0 0 1 nan\n",
+        "must be the logarithm of a finite number, found nan",
+    ),
     (pcircuit.read_psdd, "psdd 1\nX 0 0 1\n", "a node is an L, T or D line, found 'X'"),
     (pcircuit.read_psdd, "psdd 1\nL 0 0 1\nL 0 0 -1\n", "id 0 is defined a second time"),
     (pcircuit.read_psdd, "psdd 1\nD 0 0 1 1 2 0.0\n", "id 1 is used before it is defined"),
-    (pcircuit.read_psdd, "psdd 1\nL 0 0 1\nL 1 0 2\nD 2 0 2 0 1 0.0\n", "a decision node of 2 elements takes 10 words"),
+    (
+        pcircuit.read_psdd,
+        "psdd 1\nL 0 0 1\nL 1 0 2\nD 2 0 2 0 1 0.0\n",
+        "a decision node of 2 elements takes 10 words",
+    ),
     (pcircuit.read_psdd, "psdd 1\nL 0 0 1\nL 1 0 -1\nD 2 0 1 0 1 0.0\n", "is not decomposable"),
-    (pcircuit.read_psdd, "psdd 1\nL 0 0 1\nL 1 0 2\nL 3 0 3\nD 4 0 2 0 1 -1 0 3 -1\n", "is not smooth"),
+    (
+        pcircuit.read_psdd,
+        "psdd 1\nL 0 0 1\nL 1 0 2\nL 3 0 3\nD 4 0 2 0 1 -1 0 3 -1\n",
+        "is not smooth",
+    ),
     (pcircuit.read_psdd, "psdd 1\nL 0 0 3\n", "variables must be numbered without gaps"),
     (pcircuit.read_jpc, "jpc 1\nL 0 0 999999999\n", "the literal must be a whole number"),
     (pcircuit.read_psdd, "psdd 1\nL 0 0 99999999999\n", "the literal must be a whole number"),
@@ -48,50 +64,118 @@ BAD = [
     (pcircuit.read_vtree, "L 0 1\n", "expected a first line 'vtree COUNT'"),
     (pcircuit.read_jpc, "jpc 1\nG 0 0 1 0.0 1.0\n", "continuous inputs are not read"),
     (pcircuit.read_jpc, "jpc 1\nI 0 0 1 999999999\n", "the value must be a whole number from 0 to"),
-    (pcircuit.read_jpc, "jpc 1\nL 0 0 1\nS 1 0 1 0 1e9\n", "must be the logarithm of a finite number"),
+    (
+        pcircuit.read_jpc,
+        "jpc 1\nL 0 0 1\nS 1 0 1 0 1e9\n",
+        "must be the logarithm of a finite number",
+    ),
     (pcircuit.read_jpc, "jpc 1\nC 0 0 1\n", "at least one log-probability"),
     (pcircuit.read_jpc, "jpc 1\nP 0 0 0\n", "the number of children must be a whole number from 1"),
     (pcircuit.read_spn, "2 2\n", "expected a first line with the numbers of categories"),
     (pcircuit.read_spn, "(2)\nv 1 0\nEOF\n", "the variable must be a whole number from 0 to 0"),
     (pcircuit.read_spn, "(2)\nv 0 0\n+ 0\nEOF\n", "'\\+ CHILD LOGPROB"),
     (pcircuit.read_spn, "(2)\nEOF\n", "it has no units"),
-    (pcircuit.read_spn, "(2 2 3)\nv 0 0\nv 1 1\n* 0 1\nEOF\n", "first line has 3 variables, and its root is over the"),
+    (
+        pcircuit.read_spn,
+        "(2 2 3)\nv 0 0\nv 1 1\n* 0 1\nEOF\n",
+        "first line has 3 variables, and its root is over the",
+    ),
     (pcircuit.read_jlc, "jlc 1\nT 0\n", "its last node, the root, is a constant or missing"),
     (pcircuit.read_jlc, "psdd 1\n", "expected a first line 'jlc COUNT', found 'psdd'"),
     (pcircuit.read_jlc, "jlc 1\nX 0\n", "a node is an F, T, L, A or O line, found 'X'"),
-    (pcircuit.read_jlc, "jlc 3\nL 0 0 1\nT 1\nO 2 0 2 0 1\n", "true beside other children of an 'or'"),
+    (
+        pcircuit.read_jlc,
+        "jlc 3\nL 0 0 1\nT 1\nO 2 0 2 0 1\n",
+        "true beside other children of an 'or'",
+    ),
     (pcircuit.read_jlc, "jlc 3\nF 0\nF 1\nO 2 0 2 0 1\n", "its last node, the root, is a constant"),
     (pcircuit.read_jlc, "jlc 3\nT 0\nT 1\nO 2 0 1 0\n", "its last node, the root, is a constant"),
     (pcircuit.read_jlc, "jlc 3\nL 0 0 1\nL 1 0 1\nA 2 0 2 0 1\n", "is not decomposable"),
     (pcircuit.read_uai, "BAYES 2 2 2 1", "has one table for each variable"),
-    (pcircuit.read_uai, "BAYES 1 2 1 1 0 3 0.5 0.5 0", "the table of variable 0 must have 2 entries"),
-    (pcircuit.read_uai, "BAYES 1 2 1 1 0 2 0.5 half", "a finite number of at least 0, found 'half'"),
+    (
+        pcircuit.read_uai,
+        "BAYES 1 2 1 1 0 3 0.5 0.5 0",
+        "the table of variable 0 must have 2 entries",
+    ),
+    (
+        pcircuit.read_uai,
+        "BAYES 1 2 1 1 0 2 0.5 half",
+        "a finite number of at least 0, found 'half'",
+    ),
     (pcircuit.read_uai, "BAYES 1 2 1 1 0 2 0.5 0.5 1 2", "2 words follow the last table"),
     (pcircuit.read_uai, "BAYES 2 2 2 2 1 0 1 0", "variable 0 has two tables, or is its own parent"),
-    (pcircuit.read_uai, "BAYES 2 2 2 2 2 0 0 1 1", "variable 0 has two tables, or is its own parent"),
+    (
+        pcircuit.read_uai,
+        "BAYES 2 2 2 2 2 0 0 1 1",
+        "variable 0 has two tables, or is its own parent",
+    ),
     (pcircuit.read_uai, "MARKOV 1", "only Bayesian networks are read"),
     (pcircuit.read_uai, "BAYES 3 2 2 2 3 1 0 1 1 3 0 1 2", "a variable has 2 parents"),
     (pcircuit.read_uai, "BAYES 2 2 2 2 2 1 0 2 0 1 4 1 1 1 1 4 1 1 1 1", "form a cycle"),
-    (pcircuit.read_uai, "BAYES 1 2 1 1 0 2 0.5", "the file ends where the entry of a table is expected"),
+    (
+        pcircuit.read_uai,
+        "BAYES 1 2 1 1 0 2 0.5",
+        "the file ends where the entry of a table is expected",
+    ),
     (pcircuit.read_uai, "BAYES 1 2 1 1 0 2 0.5 -1", "at least 0, found '-1'"),
     (pcircuit.read_uai, "BAYES 1 2 1 1 0 2 1_0 0.5", "at least 0, found '1_0'"),
     (pcircuit.read_uai, "BAYES 1 2 1 1 0 2 \u0661 0.5", "at least 0, found '\u0661'"),
-    (pcircuit.read_uai, "BAYES 1 \u0662 1 1 0 2 0.5 0.5", "a whole number from 1 to 1048576, found '\u0662'"),
+    (
+        pcircuit.read_uai,
+        "BAYES 1 \u0662 1 1 0 2 0.5 0.5",
+        "a whole number from 1 to 1048576, found '\u0662'",
+    ),
     (pcircuit.read_uai, "BAYES 1 2 1 1 0 2 inf 0.5", "a finite number of at least 0, found 'inf'"),
-    (pcircuit.read_jpc, "jpc 1\nL 0 0 1\nS 1 0 1 0 709.7827128934\n", "the logarithm of a finite number"),
-    (pcircuit.read_jpc, "jpc 2\nC 0 0 1 709 709\nS 1 0 1 0 709\n", "array of finite numbers of at least 0, found inf"),
-    (pcircuit.read_jpc, "jpc 2\nL 0 0 1\nS 1 0 2 0 709.7 0 709.7\n", "of finite numbers of at least 0, found inf"),
+    (
+        pcircuit.read_jpc,
+        "jpc 1\nL 0 0 1\nS 1 0 1 0 709.7827128934\n",
+        "the logarithm of a finite number",
+    ),
+    (
+        pcircuit.read_jpc,
+        "jpc 2\nC 0 0 1 709 709\nS 1 0 1 0 709\n",
+        "array of finite numbers of at least 0, found inf",
+    ),
+    (
+        pcircuit.read_jpc,
+        "jpc 2\nL 0 0 1\nS 1 0 2 0 709.7 0 709.7\n",
+        "of finite numbers of at least 0, found inf",
+    ),
     (pcircuit.read_jpc, "jpc 1\nL 0 0 1 L 1 0 -1\n", "line 2: a literal takes 4 words, found 8"),
     (pcircuit.read_jpc, "jpc 1\nI 0 0 1 1 0\n", "line 2: an indicator takes 5 words, found 6"),
-    (pcircuit.read_jpc, "jpc 1\nB 0 0 1 3 -1 -2\n", "line 2: a binomial input takes 6 words, found 7"),
-    (pcircuit.read_jpc, "jpc 1\nB 0 0 1 3 5\n", "line 2: the probability must be at most 1, found 148.413"),
+    (
+        pcircuit.read_jpc,
+        "jpc 1\nB 0 0 1 3 -1 -2\n",
+        "line 2: a binomial input takes 6 words, found 7",
+    ),
+    (
+        pcircuit.read_jpc,
+        "jpc 1\nB 0 0 1 3 5\n",
+        "line 2: the probability must be at most 1, found 148.413",
+    ),
     (pcircuit.read_jlc, "jlc 1\nL 0 0 1 -1\n", "line 2: a literal takes 4 words, found 5"),
     (pcircuit.read_jlc, "jlc 1\nT 0 1\n", "line 2: a constant takes 2 words, found 3"),
-    (pcircuit.read_spn, "(2 2)\nv 0 0\nv 1 0\n* 0 1\n", "its last line is not EOF, so that it may have lost units"),
-    (pcircuit.read_spn, "(2 2)\nv 0 0\nv 1 0\n* 0 1\nEOF\nv 0 1\n", "line 6: nothing may follow the line EOF"),
+    (
+        pcircuit.read_spn,
+        "(2 2)\nv 0 0\nv 1 0\n* 0 1\n",
+        "its last line is not EOF, so that it may have lost units",
+    ),
+    (
+        pcircuit.read_spn,
+        "(2 2)\nv 0 0\nv 1 0\n* 0 1\nEOF\nv 0 1\n",
+        "line 6: nothing may follow the line EOF",
+    ),
     (pcircuit.read_jpc, "jpc\nL 0 0 1\n", "line 1: the number of nodes is missing"),
-    (pcircuit.read_jlc, "jlc many\nL 0 0 1\n", "line 1: the number of nodes must be a whole number"),
-    (pcircuit.read_jpc, "jpc 1\nL 0 0 1\nS 1 0 1 0 1.0.0\n", "the log-probability must be a number, found '1.0.0'"),
+    (
+        pcircuit.read_jlc,
+        "jlc many\nL 0 0 1\n",
+        "line 1: the number of nodes must be a whole number",
+    ),
+    (
+        pcircuit.read_jpc,
+        "jpc 1\nL 0 0 1\nS 1 0 1 0 1.0.0\n",
+        "the log-probability must be a number, found '1.0.0'",
+    ),
 ]
 
 
@@ -104,7 +188,10 @@ def test_damage_gets_one_sentence_with_the_name_of_the_file(reader, text, messag
 
 
 CUT = {
-    "jpc": (pcircuit.read_jpc, "jpc 4\nC 0 0 1 -0.5 -1\nC 1 0 1 -1 -0.5\nS 2 0 2 0 -0.7 1 -0.7\nS 3 0 1 2 0.0\n"),
+    "jpc": (
+        pcircuit.read_jpc,
+        "jpc 4\nC 0 0 1 -0.5 -1\nC 1 0 1 -1 -0.5\nS 2 0 2 0 -0.7 1 -0.7\nS 3 0 1 2 0.0\n",
+    ),
     "jlc": (pcircuit.read_jlc, "jlc 5\nL 0 0 1\nL 1 0 -1\nL 2 1 2\nA 3 2 2 1 2\nO 4 2 2 0 3\n"),
     "spn": (pcircuit.read_spn, "(2)\nv 0 0\nv 0 1\n+ 0 -0.7 1 -0.7\n+ 2 0.0\nEOF\n"),
     "vtree": (pcircuit.read_vtree, "vtree 5\nL 0 1\nL 1 2\nI 2 0 1\nL 3 3\nI 4 2 3\n"),
@@ -129,13 +216,31 @@ def test_what_is_no_text_is_refused(reader, tmp_path):
         reader(tmp_path / "damaged")
 
 
-@pytest.mark.parametrize("reader", [pcircuit.read_psdd, pcircuit.read_vtree, pcircuit.read_jpc, pcircuit.read_spn,
-                                    pcircuit.read_jlc, pcircuit.read_uai])
+@pytest.mark.parametrize(
+    "reader",
+    [
+        pcircuit.read_psdd,
+        pcircuit.read_vtree,
+        pcircuit.read_jpc,
+        pcircuit.read_spn,
+        pcircuit.read_jlc,
+        pcircuit.read_uai,
+    ],
+)
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(text=st.text(alphabet="psdvtrejlcnBAYESLTDICPOF 0123456789-.()*+\n", max_size=120), raw=st.binary(max_size=40))
+@given(
+    text=st.text(alphabet="psdvtrejlcnBAYESLTDICPOF 0123456789-.()*+\n", max_size=120),
+    raw=st.binary(max_size=40),
+)
 def test_any_text_raises_value_errors_only(reader, text, raw, tmp_path):
-    header = {"read_psdd": "psdd 1\n", "read_vtree": "vtree 1\n", "read_jpc": "jpc 1\n", "read_spn": "(2 2)\n",
-              "read_jlc": "jlc 1\n", "read_uai": "BAYES "}[reader.__name__]
+    header = {
+        "read_psdd": "psdd 1\n",
+        "read_vtree": "vtree 1\n",
+        "read_jpc": "jpc 1\n",
+        "read_spn": "(2 2)\n",
+        "read_jlc": "jlc 1\n",
+        "read_uai": "BAYES ",
+    }[reader.__name__]
     for content in (text.encode(), (header + text).encode(), raw):
         (tmp_path / "any").write_bytes(content)
         with contextlib.suppress(ValueError):
@@ -147,22 +252,56 @@ def in_products(lines, first, count):
     products = [f"P {first + 2 * k + 1} 0 2 0 {first + 2 * k}" for k in range(count)]
     nodes = [line for pair in zip(lines, products, strict=True) for line in pair]
     terms = " ".join(f"{first + 2 * k + 1} -1" for k in range(count))
-    return "\n".join(["jpc 1", "L 0 0 2", "I 1 0 1 1048575", *nodes, "P 99998 0 2 0 1",
-                      f"S 99999 0 {count + 1} 99998 -1 {terms}"]) + "\n"
+    return (
+        "\n".join(
+            [
+                "jpc 1",
+                "L 0 0 2",
+                "I 1 0 1 1048575",
+                *nodes,
+                "P 99998 0 2 0 1",
+                f"S 99999 0 {count + 1} 99998 -1 {terms}",
+            ]
+        )
+        + "\n"
+    )
 
 
 MANY = range(400)
 WIDE = 2**20
 IMPLIED = {
-    "indicators": (pcircuit.read_jpc, in_products([f"I {2 * k + 2} 0 1 {WIDE - 2 - k}" for k in MANY], 2, 400)),
-    "short tables": (pcircuit.read_jpc, in_products([f"C {2 * k + 2} 0 1 -0.{k + 1}" for k in MANY], 2, 400)),
-    "binomials": (pcircuit.read_jpc, in_products([f"B {2 * k + 2} 0 1 {WIDE - 1} -0.{k + 1}" for k in MANY], 2, 400)),
-    "values": (pcircuit.read_spn, f"({WIDE} 2)\nv 1 0\n" + "".join(f"v 0 {k}\n* 0 {2 * k + 1}\n" for k in MANY)
-               + "+ " + " ".join(f"{2 * k + 2} -1" for k in MANY) + "\nEOF\n"),
-    "sums of values": (pcircuit.read_spn, f"({WIDE} 2)\nv 1 0\nv 0 5\n"
-                       + "".join(f"+ 1 -{k}\n* 0 {2 * k + 2}\n" for k in MANY)
-                       + "+ " + " ".join(f"{2 * k + 3} -1" for k in MANY) + "\nEOF\n"),
-    "a network": (pcircuit.read_uai, f"BAYES 2 6000 1 2 1 0 2 0 1 6000 {'1 ' * 6000} 6000 {'1 ' * 6000}"),
+    "indicators": (
+        pcircuit.read_jpc,
+        in_products([f"I {2 * k + 2} 0 1 {WIDE - 2 - k}" for k in MANY], 2, 400),
+    ),
+    "short tables": (
+        pcircuit.read_jpc,
+        in_products([f"C {2 * k + 2} 0 1 -0.{k + 1}" for k in MANY], 2, 400),
+    ),
+    "binomials": (
+        pcircuit.read_jpc,
+        in_products([f"B {2 * k + 2} 0 1 {WIDE - 1} -0.{k + 1}" for k in MANY], 2, 400),
+    ),
+    "values": (
+        pcircuit.read_spn,
+        f"({WIDE} 2)\nv 1 0\n"
+        + "".join(f"v 0 {k}\n* 0 {2 * k + 1}\n" for k in MANY)
+        + "+ "
+        + " ".join(f"{2 * k + 2} -1" for k in MANY)
+        + "\nEOF\n",
+    ),
+    "sums of values": (
+        pcircuit.read_spn,
+        f"({WIDE} 2)\nv 1 0\nv 0 5\n"
+        + "".join(f"+ 1 -{k}\n* 0 {2 * k + 2}\n" for k in MANY)
+        + "+ "
+        + " ".join(f"{2 * k + 3} -1" for k in MANY)
+        + "\nEOF\n",
+    ),
+    "a network": (
+        pcircuit.read_uai,
+        f"BAYES 2 6000 1 2 1 0 2 0 1 6000 {'1 ' * 6000} 6000 {'1 ' * 6000}",
+    ),
 }
 
 
@@ -180,7 +319,10 @@ def test_small_files_that_stand_for_large_tables_are_refused_before_these_are_ma
     reader, text = IMPLIED[name]
     path = tmp_path / "damaged"
     path.write_text(text)
-    pcircuit.VTree.balanced(2), pcircuit.read_jpc(written(tmp_path))  # what is imported on the way does not count
+    (
+        pcircuit.VTree.balanced(2),
+        pcircuit.read_jpc(written(tmp_path)),
+    )  # what is imported on the way does not count
 
     def refused():
         with pytest.raises(ValueError, match="such a circuit is not read") as caught:
@@ -189,9 +331,11 @@ def test_small_files_that_stand_for_large_tables_are_refused_before_these_are_ma
 
     message, peak = peak_of(refused)
     allowed = MOST_ENTRIES * len(text) + SPARE_ENTRIES
-    assert message == (f"cannot read {str(path)!r}: the tables of its input units would have more than {allowed} "
-                       f"entries that the file of {len(text)} bytes does not write out: such a circuit is not read")
-    assert peak < 24 * allowed + 2**26      # the last term: what one binomial takes while it is made
+    assert message == (
+        f"cannot read {str(path)!r}: the tables of its input units would have more than {allowed} "
+        f"entries that the file of {len(text)} bytes does not write out: such a circuit is not read"
+    )
+    assert peak < 24 * allowed + 2**26  # the last term: what one binomial takes while it is made
 
 
 def written(tmp_path):
@@ -202,10 +346,18 @@ def written(tmp_path):
 
 
 def test_indicators_of_many_categories_take_no_table_each(tmp_path):
-    text = f"({WIDE})\n" + "".join(f"v 0 {k}\n" for k in MANY) + "+ " + " ".join(f"{k} -1" for k in MANY) + "\nEOF\n"
+    text = (
+        f"({WIDE})\n"
+        + "".join(f"v 0 {k}\n" for k in MANY)
+        + "+ "
+        + " ".join(f"{k} -1" for k in MANY)
+        + "\nEOF\n"
+    )
     circuit, peak = peak_of(lambda: read_text(tmp_path, text, pcircuit.read_spn))
     assert circuit.num_categories == (WIDE,)
-    np.testing.assert_allclose(circuit.regions[0].probs[0, [0, 399, 400]], [np.exp(-1), np.exp(-1), 0])
+    np.testing.assert_allclose(
+        circuit.regions[0].probs[0, [0, 399, 400]], [np.exp(-1), np.exp(-1), 0]
+    )
     assert peak < 4 * 8 * WIDE
 
 
@@ -233,7 +385,11 @@ def test_the_largest_numbers_are_read_again(form, tmp_path):
 @pytest.mark.parametrize("reader", [pcircuit.read_jpc, pcircuit.read_jlc])
 def test_a_flat_product_is_read_with_a_deep_v_tree(reader, tmp_path):
     V, (head, kind) = 1200, {"read_jpc": ("jpc", "P"), "read_jlc": ("jlc", "A")}[reader.__name__]
-    lines = [f"{head} 1", *(f"L {v} 0 {v + 1}" for v in range(V)), f"{kind} {V} 0 {V} {' '.join(map(str, range(V)))}"]
+    lines = [
+        f"{head} 1",
+        *(f"L {v} 0 {v + 1}" for v in range(V)),
+        f"{kind} {V} 0 {V} {' '.join(map(str, range(V)))}",
+    ]
     (tmp_path / "a").write_text("\n".join(lines) + "\n")
     tree = pcircuit.VTree.right_linear(V)
     pcircuit.write_vtree(tree, tmp_path / "deep.vtree")
@@ -244,32 +400,69 @@ def test_a_flat_product_is_read_with_a_deep_v_tree(reader, tmp_path):
 
 COINS = zoo.two_coins()
 WRONG = [
-    *((lambda path, write=write: write(5, path), TypeError, "`circuit` must be a pcircuit.Circuit, found int")
-      for write in (pcircuit.write_spn, pcircuit.write_jpc, pcircuit.write_dot,
-                    lambda circuit, path: pcircuit.write_psdd(circuit, path, path / "v"))),
-    (lambda path: pcircuit.write_vtree(5, path), TypeError, "`vtree` must be a pcircuit.VTree, found int: a circuit "
-     "has it as `.vtree`"),
-    *((lambda path, call=call, value=value: call(value), TypeError,
-       f"`{name}` must be a non-empty str or os.PathLike, found {value!r}")
-      for value in (5, None, "", b"a") for name, call in (
-          ("path", pcircuit.read_spn), ("path", pcircuit.read_jpc), ("path", pcircuit.read_uai),
-          ("path", pcircuit.read_jlc), ("path", pcircuit.read_vtree), ("psdd", pcircuit.read_psdd),
-          ("path", lambda path: pcircuit.write_spn(COINS, path)),
-          ("path", lambda path: pcircuit.write_jpc(COINS, path)),
-          ("path", lambda path: pcircuit.write_dot(COINS, path)),
-          ("path", lambda path: pcircuit.write_vtree(COINS.vtree, path)),
-          ("psdd", lambda path: pcircuit.write_psdd(COINS, path, "v")),
-          ("vtree", lambda path: pcircuit.write_psdd(COINS, "p", path)))),
-    *((lambda path, read=read: read(path, 5), TypeError, "`vtree` must be a non-empty str or os.PathLike, found 5")
-      for read in (pcircuit.read_jpc, pcircuit.read_jlc, pcircuit.read_psdd)),
-    *((lambda path, value=value: pcircuit.write_dot(COINS, path, digits=value), wrong,
-       f"`digits` must be a whole number of at least 1 and at most 17, found {value!r}")
-      for value, wrong in ((0, ValueError), (18, ValueError), ("3", TypeError))),
+    *(
+        (
+            lambda path, write=write: write(5, path),
+            TypeError,
+            "`circuit` must be a pcircuit.Circuit, found int",
+        )
+        for write in (
+            pcircuit.write_spn,
+            pcircuit.write_jpc,
+            pcircuit.write_dot,
+            lambda circuit, path: pcircuit.write_psdd(circuit, path, path / "v"),
+        )
+    ),
+    (
+        lambda path: pcircuit.write_vtree(5, path),
+        TypeError,
+        "`vtree` must be a pcircuit.VTree, found int: a circuit has it as `.vtree`",
+    ),
+    *(
+        (
+            lambda path, call=call, value=value: call(value),
+            TypeError,
+            f"`{name}` must be a non-empty str or os.PathLike, found {value!r}",
+        )
+        for value in (5, None, "", b"a")
+        for name, call in (
+            ("path", pcircuit.read_spn),
+            ("path", pcircuit.read_jpc),
+            ("path", pcircuit.read_uai),
+            ("path", pcircuit.read_jlc),
+            ("path", pcircuit.read_vtree),
+            ("psdd", pcircuit.read_psdd),
+            ("path", lambda path: pcircuit.write_spn(COINS, path)),
+            ("path", lambda path: pcircuit.write_jpc(COINS, path)),
+            ("path", lambda path: pcircuit.write_dot(COINS, path)),
+            ("path", lambda path: pcircuit.write_vtree(COINS.vtree, path)),
+            ("psdd", lambda path: pcircuit.write_psdd(COINS, path, "v")),
+            ("vtree", lambda path: pcircuit.write_psdd(COINS, "p", path)),
+        )
+    ),
+    *(
+        (
+            lambda path, read=read: read(path, 5),
+            TypeError,
+            "`vtree` must be a non-empty str or os.PathLike, found 5",
+        )
+        for read in (pcircuit.read_jpc, pcircuit.read_jlc, pcircuit.read_psdd)
+    ),
+    *(
+        (
+            lambda path, value=value: pcircuit.write_dot(COINS, path, digits=value),
+            wrong,
+            f"`digits` must be a whole number of at least 1 and at most 17, found {value!r}",
+        )
+        for value, wrong in ((0, ValueError), (18, ValueError), ("3", TypeError))
+    ),
 ]
 
 
 @pytest.mark.parametrize(("call", "error", "message"), WRONG, ids=range(len(WRONG)))
-def test_wrong_arguments_are_named_before_anything_is_written(call, error, message, tmp_path, monkeypatch):
+def test_wrong_arguments_are_named_before_anything_is_written(
+    call, error, message, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(error) as caught:
         call(pathlib.Path("a"))

@@ -1,4 +1,5 @@
 """PSDD files: round trips, published values, and what they cannot hold."""
+
 import numpy as np
 import pytest
 from format_files import binary_circuit, same_values
@@ -20,17 +21,29 @@ def test_psdd_round_trip_keeps_the_v_tree(seed, tmp_path):
 def test_published_values_of_a_small_psdd(data_folder):
     circuits = data_folder / "circuits"
     circuit = pcircuit.read_psdd(circuits / "little_4var.psdd", circuits / "little_4var.vtree")
-    rows = [[0, 0, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [0, 0, 0, -1], [-1, 1, 0, -1], [0, -1, -1, -1]]
+    rows = [
+        [0, 0, 0, 0],
+        [0, 1, 1, 0],
+        [0, 0, 1, 1],
+        [0, 0, 0, -1],
+        [-1, 1, 0, -1],
+        [0, -1, -1, -1],
+    ]
     expected = [0.07, 0.03, 0.14, 0.35, 0.1, 0.8]
     np.testing.assert_allclose(np.exp(pcircuit.log_likelihood(circuit, rows)), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("name", "vtree", "data", "expected"), [
-    ("nltcs", "nltcs", "nltcs", (-5.972738, -6.044764)),
-    ("nltcs.clt", "nltcs", "nltcs", (-6.718532, -6.759045)),
-    ("kdd-6k", "kdd-6k", "kdd", (-2.405075, -2.169212)),
-])
-def test_learned_psdds_have_the_log_likelihoods_given_with_them(name, vtree, data, expected, data_folder):
+@pytest.mark.parametrize(
+    ("name", "vtree", "data", "expected"),
+    [
+        ("nltcs", "nltcs", "nltcs", (-5.972738, -6.044764)),
+        ("nltcs.clt", "nltcs", "nltcs", (-6.718532, -6.759045)),
+        ("kdd-6k", "kdd-6k", "kdd", (-2.405075, -2.169212)),
+    ],
+)
+def test_learned_psdds_have_the_log_likelihoods_given_with_them(
+    name, vtree, data, expected, data_folder
+):
     circuits = data_folder / "circuits"
     circuit = pcircuit.read_psdd(circuits / f"{name}.psdd", circuits / f"{vtree}.vtree")
     with np.load(data_folder / "binary" / f"{data}.npz") as file:
@@ -58,8 +71,12 @@ def test_psdd_needs_binary_variables_a_distribution_and_a_binary_v_tree(tmp_path
         pcircuit.write_vtree(VTree.from_nested([0, 1, 2]), paths[1])
     for V, found in ((3, "3 children"), (1, "1 child")):
         inputs = [pcircuit.InputRegion(v, [[0.5, 0.5]]) for v in range(V)]
-        flat = pcircuit.Circuit(VTree.from_nested(list(range(V))), [*inputs, pcircuit.InnerRegion([[0] * V], [[1.0]])])
-        with pytest.raises(StructureError, match=f"`circuit` is on a v-tree that has a node with {found}: a .psdd"):
+        flat = pcircuit.Circuit(
+            VTree.from_nested(list(range(V))), [*inputs, pcircuit.InnerRegion([[0] * V], [[1.0]])]
+        )
+        with pytest.raises(
+            StructureError, match=f"`circuit` is on a v-tree that has a node with {found}: a .psdd"
+        ):
             pcircuit.write_psdd(flat, *paths)
     assert list(tmp_path.iterdir()) == []
 
@@ -72,7 +89,9 @@ def test_both_files_must_differ(other, tmp_path, monkeypatch):
     (tmp_path / "link").symlink_to("a")
     (tmp_path / "sub" / "link").symlink_to("../a")
     for first, second in (("a", other), (other, "a"), (tmp_path / "a", other)):
-        with pytest.raises(ValueError, match=r"`psdd` '.*' and `vtree` '.*' are the same file: give each"):
+        with pytest.raises(
+            ValueError, match=r"`psdd` '.*' and `vtree` '.*' are the same file: give each"
+        ):
             pcircuit.write_psdd(binary_circuit(0), first, second)
     assert (tmp_path / "a").read_text() == "kept"
 
@@ -87,10 +106,15 @@ def test_new_files_must_differ_too(tmp_path):
 def test_neither_file_is_written_where_one_cannot_be(missing, tmp_path):
     (tmp_path / "a.psdd").write_text("kept")
     (tmp_path / "a.vtree").write_text("kept")
-    paths = {"psdd": tmp_path / "a.psdd", "vtree": tmp_path / "a.vtree"} | {missing: tmp_path / "no-folder" / "a"}
+    paths = {"psdd": tmp_path / "a.psdd", "vtree": tmp_path / "a.vtree"} | {
+        missing: tmp_path / "no-folder" / "a"
+    }
     with pytest.raises(FileNotFoundError, match="no-folder"):
         pcircuit.write_psdd(binary_circuit(0), **paths)
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a.psdd": "kept", "a.vtree": "kept"}
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        "a.psdd": "kept",
+        "a.vtree": "kept",
+    }
 
 
 SMALL = """psdd {}
@@ -104,10 +128,15 @@ D 6 3 1 4 5 0.0
 """
 
 
-@pytest.mark.parametrize(("count", "whole"), [
-    ("", (2, 3, 6)),    # without a count, these are circuits of one and of two variables
-    (7, (6,)),          # lines; or lines and elements of the first two variables
-    (9, ()), (10, ())])     # lines, and two or all elements
+@pytest.mark.parametrize(
+    ("count", "whole"),
+    [
+        ("", (2, 3, 6)),  # without a count, these are circuits of one and of two variables
+        (7, (6,)),  # lines; or lines and elements of the first two variables
+        (9, ()),
+        (10, ()),
+    ],
+)  # lines, and two or all elements
 def test_files_that_are_cut_at_the_end_of_a_line_are_no_smaller_circuits(count, whole, tmp_path):
     """Without a v-tree, that of the variables that were left fitted."""
     lines = SMALL.format(count).splitlines(keepends=True)

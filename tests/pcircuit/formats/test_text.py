@@ -1,4 +1,5 @@
 """Reading text formats: tokens and numbers, each refused with its file and line, and sums as they are written."""
+
 import math
 import sys
 
@@ -17,7 +18,11 @@ def test_lines_are_numbered_as_in_the_file_without_comments_and_empty_ones(tmp_p
     path = tmp_path / "a.txt"
     path.write_bytes(b"\xef\xbb\xbfpsdd 2\nc a comment\xff\xfe\n\n  \t\n L  0\t1 \r\ncomment\nEOF")
     found = list(lines_of(path))
-    assert [(one.number, one.tokens) for one in found] == [(1, ["psdd", "2"]), (5, ["L", "0", "1"]), (7, ["EOF"])]
+    assert [(one.number, one.tokens) for one in found] == [
+        (1, ["psdd", "2"]),
+        (5, ["L", "0", "1"]),
+        (7, ["EOF"]),
+    ]
     assert {(one.path, one.size) for one in found} == {(str(path), path.stat().st_size)}
     assert [one.number for one in lines_of(path, comment=None)] == [1, 2, 5, 6, 7]
     assert [one.number for one in lines_of(path, comment="L")] == [1, 2, 6, 7]
@@ -27,25 +32,45 @@ def test_lines_are_numbered_as_in_the_file_without_comments_and_empty_ones(tmp_p
         list(lines_of(tmp_path / "b.txt"))
 
 
-@pytest.mark.parametrize(("token", "least", "most", "expected"), [
-    ("0", 0, 9, 0), ("9", 0, 9, 9), ("-3", -3, 3, -3), ("-0", 0, 9, 0), ("007", 0, 9, 7),
-    ("99999999999999999", 0, 10**17, 10**17 - 1)])
+@pytest.mark.parametrize(
+    ("token", "least", "most", "expected"),
+    [
+        ("0", 0, 9, 0),
+        ("9", 0, 9, 9),
+        ("-3", -3, 3, -3),
+        ("-0", 0, 9, 0),
+        ("007", 0, 9, 7),
+        ("99999999999999999", 0, 10**17, 10**17 - 1),
+    ],
+)
 def test_whole_numbers(token, least, most, expected):
     assert line(f"x {token}").integer(1, "id", least=least, most=most) == expected
 
 
-@pytest.mark.parametrize("token", ["-1", "10", "1.0", "1e0", "+1", "1_0", "٣", "0x1", "--1", "1" * 18, "9" * 5000, "-"])
+@pytest.mark.parametrize(
+    "token", ["-1", "10", "1.0", "1e0", "+1", "1_0", "٣", "0x1", "--1", "1" * 18, "9" * 5000, "-"]
+)
 def test_what_is_no_whole_number_in_the_range_is_refused(token):
     with pytest.raises(ValueError) as caught:
         line(f"x {token}").integer(1, "id", most=9)
-    assert str(caught.value) == (f"cannot read 'a.jpc', line 7: the id must be a whole number from 0 to 9, found "
-                                 f"{token[:40]!r}")
+    assert str(caught.value) == (
+        f"cannot read 'a.jpc', line 7: the id must be a whole number from 0 to 9, found "
+        f"{token[:40]!r}"
+    )
 
 
-@pytest.mark.parametrize("read", [lambda one: one.integer(3, "word"), lambda one: one.variable(3, "word"),
-                                  lambda one: Ids().find(one, 3)])
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda one: one.integer(3, "word"),
+        lambda one: one.variable(3, "word"),
+        lambda one: Ids().find(one, 3),
+    ],
+)
 def test_what_is_missing_is_named(read):
-    with pytest.raises(ValueError, match=r"^cannot read 'a\.jpc', line 7: the (word|id of a child) is missing$"):
+    with pytest.raises(
+        ValueError, match=r"^cannot read 'a\.jpc', line 7: the (word|id of a child) is missing$"
+    ):
         read(line("x 1 2"))
 
 
@@ -54,9 +79,14 @@ def test_variables_are_counted_from_one_up_to_the_lines_that_the_file_has_room_f
     assert [line(f"{v}", 60).variable(0) for v in (1, 11)] == [1, 11]
     assert [line(f"{v}", 60).variable(0, signed=True) for v in (-11, -1, 1, 11)] == [-11, -1, 1, 11]
     for token, signed in (("12", False), ("12", True), ("-12", True), ("0", False), ("-1", False)):
-        with pytest.raises(ValueError, match=r"the variable must be a whole number from (-11|1) to 11, found"):
+        with pytest.raises(
+            ValueError, match=r"the variable must be a whole number from (-11|1) to 11, found"
+        ):
             line(token, 60).variable(0, signed=signed)
-    with pytest.raises(ValueError, match="the literal must be a variable or minus a variable, counted from 1, found 0"):
+    with pytest.raises(
+        ValueError,
+        match="the literal must be a variable or minus a variable, counted from 1, found 0",
+    ):
         line("0", 60).variable(0, "literal", signed=True)
 
 
@@ -68,19 +98,31 @@ def test_logarithms_are_read_as_what_they_are_of(p):
         assert line(token).at_most_one(0) == pytest.approx(p, rel=1e-12)
 
 
-@pytest.mark.parametrize(("token", "message"), [
-    ("nan", "the logarithm of a finite number, found nan"), ("inf", "the logarithm of a finite number, found inf"),
-    ("709.79", "the logarithm of a finite number, found 709.79"), ("1e400", "the logarithm of a finite number, found"),
-    ("half", "a number, found 'half'"), ("-1_0", "a number, found '-1_0'"), ("-٣", "a number, found '-٣'"),
-    ("0" * 401, "a number, found '0000")])
+@pytest.mark.parametrize(
+    ("token", "message"),
+    [
+        ("nan", "the logarithm of a finite number, found nan"),
+        ("inf", "the logarithm of a finite number, found inf"),
+        ("709.79", "the logarithm of a finite number, found 709.79"),
+        ("1e400", "the logarithm of a finite number, found"),
+        ("half", "a number, found 'half'"),
+        ("-1_0", "a number, found '-1_0'"),
+        ("-٣", "a number, found '-٣'"),
+        ("0" * 401, "a number, found '0000"),
+    ],
+)
 def test_what_is_no_logarithm_is_refused(token, message):
-    with pytest.raises(ValueError, match=f"^cannot read 'a.jpc', line 7: the log-probability must be {message}"):
+    with pytest.raises(
+        ValueError, match=f"^cannot read 'a.jpc', line 7: the log-probability must be {message}"
+    ):
         line(token).probability(0)
 
 
 def test_probabilities_may_exceed_one_by_rounding_alone():
     assert line("1e-10").at_most_one(0) == 1.0
-    with pytest.raises(ValueError, match=r"line 7: the probability must be at most 1, found 1\.01005"):
+    with pytest.raises(
+        ValueError, match=r"line 7: the probability must be at most 1, found 1\.01005"
+    ):
         line("0.01").at_most_one(0)
 
 
@@ -91,26 +133,36 @@ def test_names_are_defined_once_and_before_they_are_used():
     assert (ids.find(line("P 7 40"), 1), ids.find(line("P 7 40"), 2)) == (1, 0)
     with pytest.raises(ValueError, match="line 7: id 40 is defined a second time"):
         ids.define(line("L 40"), 2)
-    with pytest.raises(ValueError, match="line 7: id 3 is used before it is defined: children come before parents"):
+    with pytest.raises(
+        ValueError, match="line 7: id 3 is used before it is defined: children come before parents"
+    ):
         ids.find(line("P 3"), 1)
 
 
 def test_lines_have_the_words_that_they_should():
     line("L 0 1").expect(3, "a literal")
     for text, found in (("L 0", 2), ("L 0 1 2", 4)):
-        with pytest.raises(ValueError, match=f"^cannot read 'a.jpc', line 7: a literal takes 3 words, found {found}$"):
+        with pytest.raises(
+            ValueError,
+            match=f"^cannot read 'a.jpc', line 7: a literal takes 3 words, found {found}$",
+        ):
             line(text).expect(3, "a literal")
 
 
 def test_more_nodes_than_promised_are_fine_and_fewer_are_not(tmp_path):
     check_whole("a.jpc", 3, 3)
     check_whole("a.jpc", 3, 4)
-    with pytest.raises(ValueError, match=r"cannot read '.*a\.jpc': its first line promises 4 nodes, found 3"):
+    with pytest.raises(
+        ValueError, match=r"cannot read '.*a\.jpc': its first line promises 4 nodes, found 3"
+    ):
         check_whole(tmp_path / "a.jpc", 4, 3)
 
 
 def test_what_a_circuit_lacks_is_told_with_the_file_and_other_errors_as_they_are():
-    with pytest.raises(StructureError, match=r"^cannot read 'a\.jpc': no root$"), named_in_errors("a.jpc"):
+    with (
+        pytest.raises(StructureError, match=r"^cannot read 'a\.jpc': no root$"),
+        named_in_errors("a.jpc"),
+    ):
         raise StructureError("no root")
     for error in (ValueError("no root"), KeyError("a")):
         with pytest.raises(type(error)) as caught, named_in_errors("a.jpc"):

@@ -1,4 +1,5 @@
 """The downward pass in NumPy: summed flows against enumeration, and the last column of inputs for missing values."""
+
 import naive
 import numpy as np
 import pytest
@@ -17,7 +18,9 @@ def test_summed_flows_are_those_of_enumeration(name, rng):
     data, weights = zoo.rows_with_holes(circuit, rng, 9), rng.random(9)
     weights[[1, 4]] = 0.0  # rows that must not count
     found = downward(circuit, data, weights, *upward(circuit, data)[:2])
-    for region, flow, expected in zip(circuit.regions, found, naive.flows(circuit, data, weights), strict=True):
+    for region, flow, expected in zip(
+        circuit.regions, found, naive.flows(circuit, data, weights), strict=True
+    ):
         if isinstance(region, InputRegion):  # a missing value is spread as the unit's own table is
             total = region.probs.sum(axis=1, keepdims=True)
             flow = flow[:, :-1] + flow[:, -1:] * region.probs / np.where(total > 0, total, 1.0)
@@ -33,7 +36,7 @@ def test_missing_values_have_a_column_of_their_own_and_impossible_ones_do_not_co
     expected = {0: 2.0, 1: 5.0}
     if dtype != np.uint8:
         data[1], expected = -1, {1: 5.0, 200: 2.0}
-    flow, = downward(coin, data, np.array([1.0, 2.0, 4.0, 8.0]), *upward(coin, data)[:2])
+    (flow,) = downward(coin, data, np.array([1.0, 2.0, 4.0, 8.0]), *upward(coin, data)[:2])
     assert flow.shape == (1, 201)
     assert {c: flow[0, c] for c in np.flatnonzero(flow[0])} == expected
 
@@ -43,4 +46,7 @@ def test_impossible_rows_and_no_rows_use_nothing():
     states = naive.states(circuit)
     impossible = states[naive.likelihood(circuit, states) == 0]
     for data in (impossible, states[:0]):
-        assert not any(flow.any() for flow in downward(circuit, data, np.ones(len(data)), *upward(circuit, data)[:2]))
+        assert not any(
+            flow.any()
+            for flow in downward(circuit, data, np.ones(len(data)), *upward(circuit, data)[:2])
+        )

@@ -1,4 +1,5 @@
 """Expected flows against enumeration, between engines, and as additive statistics."""
+
 import naive
 import numpy as np
 import pytest
@@ -14,7 +15,9 @@ from pcircuit.compiled.packing import pack
 def assert_equals_naive(circuit, data, weights=None):
     expected = naive.flows(circuit, data, weights)
     flows = expected_flows(circuit, data, weights=weights)
-    for region, actual, wanted in zip(circuit.regions, flows.by_region(circuit), expected, strict=True):
+    for region, actual, wanted in zip(
+        circuit.regions, flows.by_region(circuit), expected, strict=True
+    ):
         if not isinstance(region, InputRegion) and region.is_sparse:
             rows = np.repeat(np.arange(region.num_units), np.diff(region.weights.indptr))
             wanted = wanted[rows, region.weights.indices]
@@ -46,7 +49,9 @@ def test_products_or_sums_are_kept(name, keeps_products, monkeypatch, rng):
 
 
 def test_large_circuits_give_the_same_with_kept_products_or_sums(monkeypatch, rng):
-    circuit = zoo.random_circuit(rng, num_variables=400, max_units=5, nary=True)  # with rescale points
+    circuit = zoo.random_circuit(
+        rng, num_variables=400, max_units=5, nary=True
+    )  # with rescale points
     assert pack(circuit).rescale.any()
     data = zoo.rows_with_holes(circuit, rng, 700)
     results = []
@@ -57,7 +62,7 @@ def test_large_circuits_give_the_same_with_kept_products_or_sums(monkeypatch, rn
     np.testing.assert_allclose(results[0].inputs, results[1].inputs, rtol=1e-11, atol=1e-13)
 
 
-@given(zoo.circuit_strategy(max_variables=4), st.integers(0, 2 ** 32))
+@given(zoo.circuit_strategy(max_variables=4), st.integers(0, 2**32))
 def test_random_circuits_equal_enumeration(circuit, seed):
     assert_equals_naive(circuit, zoo.rows_with_holes(circuit, np.random.default_rng(seed), 6))
 
@@ -97,7 +102,7 @@ def test_flows_of_parts_add_up_and_threads_do_not_matter(rng, monkeypatch):
     assert parts.total_weight == whole.total_weight == 2000
 
 
-@pytest.mark.parametrize("chunk_work", [1, 10 ** 9])  # eight units at the least, and two
+@pytest.mark.parametrize("chunk_work", [1, 10**9])  # eight units at the least, and two
 @pytest.mark.parametrize("N", [1, 255, 300, 512, 700, 1500, 2100, 5000, 8193, 16_385])
 def test_units_of_work_do_not_depend_on_threads(N, chunk_work, rng, monkeypatch):
     """Whether one thread does them in one call, or several do them, or whether there is enough to do for several."""
@@ -105,7 +110,7 @@ def test_units_of_work_do_not_depend_on_threads(N, chunk_work, rng, monkeypatch)
     circuit = zoo.random_circuit(rng, num_variables=9, max_units=16)
     data = zoo.rows_with_holes(circuit, rng, N)
     alone = expected_flows(circuit, data, n_jobs=1)
-    for least in (0, 10 ** 9):
+    for least in (0, 10**9):
         monkeypatch.setattr("pcircuit.inference.flows.LEAST_WORK", least)
         several = expected_flows(circuit, data, n_jobs=3)
         np.testing.assert_array_equal(several.edges, alone.edges)
@@ -158,20 +163,32 @@ def test_impossible_rows_add_nothing(engine):
 def test_heavy_rows_that_are_improbable_have_finite_flows(engine):
     """1e90 over a sum of 1e-228 is beyond the doubles, though the flow is 1e90: other products of the sum were NaN."""
     rare, weight = 1e-57, 1e-114
-    circuit = Circuit(VTree.from_nested([0, 1]), [
-        InputRegion(0, [[1 - rare, rare], [1.0, 0.0]]), InputRegion(1, [[1 - rare, rare], [0.5, 0.5]]),
-        InnerRegion([[0, 0], [1, 1]], [[weight, 1 - weight]])])
+    circuit = Circuit(
+        VTree.from_nested([0, 1]),
+        [
+            InputRegion(0, [[1 - rare, rare], [1.0, 0.0]]),
+            InputRegion(1, [[1 - rare, rare], [0.5, 0.5]]),
+            InnerRegion([[0, 0], [1, 1]], [[weight, 1 - weight]]),
+        ],
+    )
     flows = expected_flows(circuit, [[1, 1], [0, -1]], weights=[1e90, 1e90])
     np.testing.assert_allclose(flows.edges, [1e90, 1e90], rtol=1e-12)
-    np.testing.assert_allclose(flows.inputs, np.multiply([0, 1, 1, 0, 0, 1, 0.5, 0.5], 1e90), rtol=1e-12, atol=1)
+    np.testing.assert_allclose(
+        flows.inputs, np.multiply([0, 1, 1, 0, 0, 1, 0.5, 0.5], 1e90), rtol=1e-12, atol=1
+    )
     assert flows.log_likelihood == pytest.approx(1e90 * np.log(rare * rare * weight), rel=1e-14)
 
 
 def test_products_that_dwarf_the_sum_which_leaves_them_out_have_no_flow(engine):
     """1e250 over 1e-100 is beyond the doubles, and times a weight of zero was NaN."""
-    circuit = Circuit(VTree.from_nested([0, 1]), [
-        InputRegion(0, [[1e250, 1.0], [1e-100, 1.0]]), InputRegion(1, [[1.0, 1.0], [1.0, 1.0]]),
-        InnerRegion([[0, 0], [1, 1]], [[0.0, 1.0]])])
+    circuit = Circuit(
+        VTree.from_nested([0, 1]),
+        [
+            InputRegion(0, [[1e250, 1.0], [1e-100, 1.0]]),
+            InputRegion(1, [[1.0, 1.0], [1.0, 1.0]]),
+            InnerRegion([[0, 0], [1, 1]], [[0.0, 1.0]]),
+        ],
+    )
     flows = expected_flows(circuit, [[0, 0], [1, -1]])
     np.testing.assert_allclose(flows.edges, [0, 2], rtol=1e-14)
     np.testing.assert_allclose(flows.inputs, [0, 0, 1, 1, 0, 0, 1.5, 0.5], rtol=1e-14)
@@ -180,9 +197,13 @@ def test_products_that_dwarf_the_sum_which_leaves_them_out_have_no_flow(engine):
 def test_flows_of_two_circuits_do_not_add_up():
     """One edge beside two of the other circuit would count twice."""
     inputs, tree = [InputRegion(v, [[0.5, 0.5]]) for v in (0, 1)], VTree.from_nested([0, 1])
-    one, two = (expected_flows(Circuit(tree, [*inputs, InnerRegion([[0, 0]] * P, [[1 / P] * P])]), [[0, 0]])
-                for P in (1, 2))
-    with pytest.raises(ValueError, match=r"`other` has flows of \(2, 4\) edges and inputs, expected \(1, 4\)"):
+    one, two = (
+        expected_flows(Circuit(tree, [*inputs, InnerRegion([[0, 0]] * P, [[1 / P] * P])]), [[0, 0]])
+        for P in (1, 2)
+    )
+    with pytest.raises(
+        ValueError, match=r"`other` has flows of \(2, 4\) edges and inputs, expected \(1, 4\)"
+    ):
         one + two
     with pytest.raises(TypeError, match="unsupported operand"):
         one + 1
@@ -208,10 +229,12 @@ def test_suspect_rows_among_others_count_once_for_any_number_of_threads(rng, mon
     monkeypatch.setattr("pcircuit.inference.flows.LEAST_WORK", 0)
     V, eps = 600, 1e-6
     first, second = np.full((V, 2), [eps, 1 - eps]), np.full((V, 2), [1 - eps, eps])
-    first[V // 2:], second[V // 2:] = second[V // 2:].copy(), first[V // 2:].copy()
+    first[V // 2 :], second[V // 2 :] = second[V // 2 :].copy(), first[V // 2 :].copy()
     circuit = zoo.mixture_of_two(first, second)
     data = np.zeros((1200, V), dtype=np.uint8)
-    data[::3, :V // 2] = 1  # surely from the first component; the rest are the suspect ones, from either
+    data[::3, : V // 2] = (
+        1  # surely from the first component; the rest are the suspect ones, from either
+    )
     whole = expected_flows(circuit, data, n_jobs=1)
     threaded = expected_flows(circuit, data, n_jobs=3)
     np.testing.assert_array_equal(whole.edges, threaded.edges)

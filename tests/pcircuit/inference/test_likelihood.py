@@ -1,4 +1,5 @@
 """Likelihoods against enumeration, between engines, against closed forms at extreme sizes, and under misuse."""
+
 import threading
 
 import naive
@@ -36,27 +37,36 @@ def test_all_states_and_holes_equal_enumeration(name, engine, rng):
     circuit = ZOO[name]
     for data in (naive.states(circuit), zoo.rows_with_holes(circuit, rng)):
         np.testing.assert_allclose(
-            log_likelihood(circuit, data), naive.log_likelihood(circuit, data), rtol=1e-12, atol=1e-12
+            log_likelihood(circuit, data),
+            naive.log_likelihood(circuit, data),
+            rtol=1e-12,
+            atol=1e-12,
         )
         np.testing.assert_allclose(
             node_likelihoods(circuit, data), naive.node_values(circuit, data), rtol=1e-12, atol=0
         )
 
 
-@given(zoo.circuit_strategy(max_variables=6), st.integers(0, 2 ** 32))
+@given(zoo.circuit_strategy(max_variables=6), st.integers(0, 2**32))
 def test_random_circuits_equal_enumeration(circuit, seed):
     data = zoo.rows_with_holes(circuit, np.random.default_rng(seed), 12)
     np.testing.assert_allclose(
         log_likelihood(circuit, data), naive.log_likelihood(circuit, data), rtol=1e-12, atol=1e-12
     )
-    np.testing.assert_allclose(node_likelihoods(circuit, data), naive.node_values(circuit, data), rtol=1e-12, atol=0)
+    np.testing.assert_allclose(
+        node_likelihoods(circuit, data), naive.node_values(circuit, data), rtol=1e-12, atol=0
+    )
 
 
 @pytest.mark.parametrize("name", zoo.circuits())
 def test_probabilities_sum_to_one_and_the_empty_row_has_mass_one(name, engine):
     circuit = zoo.circuits()[name]
-    assert np.exp(log_likelihood(circuit, naive.states(circuit))).sum() == pytest.approx(1, rel=1e-12)
-    assert log_likelihood(circuit, np.full((1, circuit.num_variables), -1))[0] == pytest.approx(0, abs=1e-12)
+    assert np.exp(log_likelihood(circuit, naive.states(circuit))).sum() == pytest.approx(
+        1, rel=1e-12
+    )
+    assert log_likelihood(circuit, np.full((1, circuit.num_variables), -1))[0] == pytest.approx(
+        0, abs=1e-12
+    )
 
 
 def test_kernel_and_numpy_agree_where_rows_fill_several_tiles_and_chunks(monkeypatch, rng):
@@ -66,7 +76,9 @@ def test_kernel_and_numpy_agree_where_rows_fill_several_tiles_and_chunks(monkeyp
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
     # a relative error of the likelihood is an absolute one of its logarithm; two are compared
     bounds = 2 * rounding_errors(circuit)
-    np.testing.assert_allclose(compiled[0], log_likelihood(circuit, data), rtol=4 * EPS, atol=bounds[-1])
+    np.testing.assert_allclose(
+        compiled[0], log_likelihood(circuit, data), rtol=4 * EPS, atol=bounds[-1]
+    )
     reference = node_likelihoods(circuit, data[:700])
     assert (np.abs(compiled[1] - reference) <= bounds * reference).all()
 
@@ -76,8 +88,10 @@ def test_result_does_not_depend_on_threads_or_on_the_other_rows(rng):
     data = zoo.rows_with_holes(circuit, rng, 9000)
     one = log_likelihood(circuit, data, n_jobs=1)
     np.testing.assert_array_equal(one, log_likelihood(circuit, data, n_jobs=3))
-    np.testing.assert_array_equal(node_likelihoods(circuit, data[:3000], n_jobs=1),
-                                  node_likelihoods(circuit, data[:3000], n_jobs=3))
+    np.testing.assert_array_equal(
+        node_likelihoods(circuit, data[:3000], n_jobs=1),
+        node_likelihoods(circuit, data[:3000], n_jobs=3),
+    )
     np.testing.assert_allclose(one[4321:4322], log_likelihood(circuit, data[4321:4322]), rtol=1e-14)
 
 
@@ -85,7 +99,9 @@ def test_many_threads_share_a_circuit(rng):
     circuit = zoo.random_circuit(rng, num_variables=15, max_units=4)
     data = zoo.rows_with_holes(circuit, rng, 500)
     expected = log_likelihood(circuit, data)
-    fresh = Circuit(circuit.vtree, circuit.regions)  # nothing cached yet: the threads race to fill it
+    fresh = Circuit(
+        circuit.vtree, circuit.regions
+    )  # nothing cached yet: the threads race to fill it
     results = [None] * 8
 
     def work(i):
@@ -119,10 +135,15 @@ def test_five_hundred_children_with_tiny_probabilities(engine):
     vtree = VTree.from_nested(list(range(V)))
     tiny = 1e-300
     regions = [InputRegion(v, [[tiny, 1 - tiny], [0.5, 0.5]]) for v in range(V)]
-    circuit = Circuit(vtree, [*regions, InnerRegion(np.repeat([[0], [1]], V, axis=1), [[0.5, 0.5]])])
+    circuit = Circuit(
+        vtree, [*regions, InnerRegion(np.repeat([[0], [1]], V, axis=1), [[0.5, 0.5]])]
+    )
     data = np.zeros((2, V), dtype=np.int64)
     data[1, 1:] = 1
-    expected = [np.log(0.5) + V * np.log(0.5), np.logaddexp(np.log(0.5) + np.log(tiny), np.log(0.5) + V * np.log(0.5))]
+    expected = [
+        np.log(0.5) + V * np.log(0.5),
+        np.logaddexp(np.log(0.5) + np.log(tiny), np.log(0.5) + V * np.log(0.5)),
+    ]
     np.testing.assert_allclose(log_likelihood(circuit, data), expected, rtol=1e-13)
 
 
@@ -144,7 +165,9 @@ def test_a_component_that_falls_far_behind_and_recovers_is_not_lost(engine, V):
     first[0], second[0] = [0.5, 0.5], [0.9, 0.1]
     data = np.zeros((1, V), dtype=np.int64)
     logs = [np.log(table[np.arange(V), 0]).sum() + np.log(0.5) for table in (first, second)]
-    np.testing.assert_allclose(log_likelihood(zoo.mixture_of_two(first, second), data), np.logaddexp(*logs), rtol=1e-13)
+    np.testing.assert_allclose(
+        log_likelihood(zoo.mixture_of_two(first, second), data), np.logaddexp(*logs), rtol=1e-13
+    )
 
 
 def test_weights_that_underflow_are_found(engine):
@@ -182,8 +205,11 @@ def with_regions_that_store_nothing(empty):
     for r, v in enumerate(vtree.variables.tolist()):
         weights = np.eye(2) * [1e-200, 0.5] if r < vtree.root else np.array([[0.25, 0.75]])
         weights = scipy.sparse.csr_array(weights.shape) if r in empty else weights
-        regions.append(InputRegion(v, rare if r == 0 else table) if v >= 0 else
-                       InnerRegion([[0, 0], [1, 1]], weights))
+        regions.append(
+            InputRegion(v, rare if r == 0 else table)
+            if v >= 0
+            else InnerRegion([[0, 0], [1, 1]], weights)
+        )
     return Circuit(vtree, regions)
 
 
@@ -191,7 +217,9 @@ def with_regions_that_store_nothing(empty):
 def test_regions_that_store_no_weight_are_zero(engine, empty):
     circuit = with_regions_that_store_nothing(empty)
     data = np.concatenate([naive.states(circuit), np.full((1, 4), -1)])
-    np.testing.assert_allclose(node_likelihoods(circuit, data), naive.node_values(circuit, data), rtol=1e-12, atol=0)
+    np.testing.assert_allclose(
+        node_likelihoods(circuit, data), naive.node_values(circuit, data), rtol=1e-12, atol=0
+    )
     np.testing.assert_array_equal(log_likelihood(circuit, data), -np.inf)
     assert not any(flow.any() for flow in expected_flows(circuit, data).by_region(circuit))
     assert overlap(circuit, circuit) == 0.0
@@ -206,7 +234,10 @@ def test_a_root_that_stores_no_weight_is_zero(engine):
 @pytest.mark.parametrize("empty", [[2], [5], [6]])
 def test_the_plan_of_a_region_is_its_own_beside_one_that_stores_nothing(empty):
     packed = pack(with_regions_that_store_nothing(empty))
-    bits = {r: 0.0 if r in empty else np.log2(smallest) for r, smallest in ((2, 1e-200), (5, 1e-200), (6, 0.25))}
+    bits = {
+        r: 0.0 if r in empty else np.log2(smallest)
+        for r, smallest in ((2, 1e-200), (5, 1e-200), (6, 0.25))
+    }
     np.testing.assert_allclose(packed.floors[4:], [MARGIN * bits[r] for r in (2, 5, 6)], rtol=1e-15)
 
 
@@ -224,12 +255,18 @@ def test_upward_shows_values_times_powers_of_two(rng):
 # -- input -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+@pytest.mark.parametrize(
+    "dtype", [np.uint8, np.int8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
+)
 def test_any_integer_dtype_and_order_gives_the_same(engine, dtype, rng):
     circuit = zoo.circuits()["mixed_categories"]
     data = rng.integers(0, circuit.num_categories, size=(50, circuit.num_variables))
     expected = naive.log_likelihood(circuit, data)
-    for array in (data.astype(dtype), np.asfortranarray(data.astype(dtype)), data.astype(dtype)[::-1][::-1]):
+    for array in (
+        data.astype(dtype),
+        np.asfortranarray(data.astype(dtype)),
+        data.astype(dtype)[::-1][::-1],
+    ):
         before = array.copy()
         np.testing.assert_allclose(log_likelihood(circuit, array), expected, rtol=1e-12)
         np.testing.assert_array_equal(array, before)
@@ -239,7 +276,9 @@ def test_lists_booleans_read_only_and_empty_data(engine):
     circuit = zoo.circuits()["two_coins"]
     expected = naive.log_likelihood(circuit, np.array([[0, 1]]))
     np.testing.assert_allclose(log_likelihood(circuit, [[0, 1]]), expected, rtol=1e-12)
-    np.testing.assert_allclose(log_likelihood(circuit, np.array([[False, True]])), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        log_likelihood(circuit, np.array([[False, True]])), expected, rtol=1e-12
+    )
     frozen = np.array([[0, 1]])
     frozen.flags.writeable = False
     np.testing.assert_allclose(log_likelihood(circuit, frozen), expected, rtol=1e-12)
@@ -247,16 +286,19 @@ def test_lists_booleans_read_only_and_empty_data(engine):
     assert node_likelihoods(circuit, np.empty((0, 2))).shape == (0, circuit.num_nodes)
 
 
-@pytest.mark.parametrize(("data", "error", "message"), [
-    ([[0, 2]], ValueError, "holds 2 at row 0, column 1, expected a category 0..1, or -1"),
-    ([[0, 0], [-2, 0]], ValueError, "holds -2 at row 1, column 0"),
-    ([[0.0, 1.5]], ValueError, "holds 1.5 at row 0, column 1, expected whole numbers"),
-    ([[0.0, np.inf]], ValueError, "holds inf at row 0, column 1, expected whole numbers"),
-    ([[0, 1j]], TypeError, "must hold integers .* found complex128: encode it first"),
-    ([["a", "b"]], TypeError, "must hold integers"),
-    ([0, 1], ValueError, r"found \(2,\): give one row as data\[None, :\]"),
-    ([[0, 1, 0]], ValueError, r"shape \(N, 2\).* found \(1, 3\)"),
-])
+@pytest.mark.parametrize(
+    ("data", "error", "message"),
+    [
+        ([[0, 2]], ValueError, "holds 2 at row 0, column 1, expected a category 0..1, or -1"),
+        ([[0, 0], [-2, 0]], ValueError, "holds -2 at row 1, column 0"),
+        ([[0.0, 1.5]], ValueError, "holds 1.5 at row 0, column 1, expected whole numbers"),
+        ([[0.0, np.inf]], ValueError, "holds inf at row 0, column 1, expected whole numbers"),
+        ([[0, 1j]], TypeError, "must hold integers .* found complex128: encode it first"),
+        ([["a", "b"]], TypeError, "must hold integers"),
+        ([0, 1], ValueError, r"found \(2,\): give one row as data\[None, :\]"),
+        ([[0, 1, 0]], ValueError, r"shape \(N, 2\).* found \(1, 3\)"),
+    ],
+)
 def test_bad_evidence_gets_one_clear_error(engine, data, error, message):
     circuit = zoo.circuits()["two_coins"]
     for function in (log_likelihood, node_likelihoods, check_evidence):
@@ -272,10 +314,14 @@ def test_out_of_range_beyond_the_first_chunk_is_found():
         log_likelihood(circuit, data)
 
 
-@pytest.mark.parametrize(("n_jobs", "error"), [(0, ValueError), (-1, ValueError), (1.5, TypeError), ("1", TypeError),
-                                               (True, TypeError)])
+@pytest.mark.parametrize(
+    ("n_jobs", "error"),
+    [(0, ValueError), (-1, ValueError), (1.5, TypeError), ("1", TypeError), (True, TypeError)],
+)
 def test_bad_n_jobs(engine, n_jobs, error):
-    with pytest.raises(error, match="`n_jobs` must be a whole number of at least 1, or None for all CPUs, found"):
+    with pytest.raises(
+        error, match="`n_jobs` must be a whole number of at least 1, or None for all CPUs, found"
+    ):
         log_likelihood(zoo.circuits()["two_coins"], [[0, 0]], n_jobs=n_jobs)
 
 
@@ -285,8 +331,10 @@ def hub(first, second, weights):
     regions = [InputRegion(v, [first[v], second[v]]) for v in range(V)]
     inner = InnerRegion(np.repeat([[0], [1]], V, axis=1), weights)
     last = InputRegion(V, [[0.3, 0.7], [0.6, 0.4]])
-    return Circuit(VTree.from_nested([list(range(V)), V]),
-                   [*regions, inner, last, InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])])
+    return Circuit(
+        VTree.from_nested([list(range(V)), V]),
+        [*regions, inner, last, InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])],
+    )
 
 
 @pytest.mark.parametrize("recovers", [False, True])
@@ -297,18 +345,20 @@ def test_a_product_far_behind_is_dropped_only_where_it_adds_nothing(engine, reco
     first = np.array([good] * V)
     second = np.array([bad] * (V // 2) + [good[::-1] if not recovers else good] * (V - V // 2))
     if recovers:  # in the second half the first unit falls behind as far
-        first[V // 2:] = bad
+        first[V // 2 :] = bad
     circuit = hub(first, second, weights)
     data = np.zeros((2, V + 1), dtype=np.int64)
     data[1, -1] = 1
     logs = [np.log(table[:, 0]).sum() for table in (first, second)]
     inner = np.logaddexp(np.log(weights[:, 0]) + logs[0], np.log(weights[:, 1]) + logs[1])
-    expected = np.logaddexp(np.log(0.5) + inner[0] + np.log([0.3, 0.7]), np.log(0.5) + inner[1] + np.log([0.6, 0.4]))
+    expected = np.logaddexp(
+        np.log(0.5) + inner[0] + np.log([0.3, 0.7]), np.log(0.5) + inner[1] + np.log([0.6, 0.4])
+    )
     np.testing.assert_allclose(log_likelihood(circuit, data), expected, rtol=1e-13)
     assert upward(circuit, data)[3].all() == recovers
 
 
-@pytest.mark.parametrize("num_rows", [0, 1, 10 ** 6, 10 ** 9])
+@pytest.mark.parametrize("num_rows", [0, 1, 10**6, 10**9])
 def test_units_of_work_cover_all_rows_once_and_in_order(num_rows):
     for circuit in (zoo.circuits()["two_coins"], zoo.circuits()["rat_like"]):
         chunks = cut_rows(circuit, num_rows)

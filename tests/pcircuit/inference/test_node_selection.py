@@ -1,4 +1,5 @@
 """Node selection: which ids are chosen, and what is refused."""
+
 import numpy as np
 import pytest
 import zoo
@@ -19,7 +20,9 @@ def test_select_nodes_agrees_with_the_table_of_nodes(name):
         else:
             with pytest.raises(ValueError, match="selects nothing"):
                 select_nodes(circuit, kinds)
-    together = np.concatenate([select_nodes(circuit, kind) for kind in KINDS if kind in circuit.nodes.kind])
+    together = np.concatenate(
+        [select_nodes(circuit, kind) for kind in KINDS if kind in circuit.nodes.kind]
+    )
     np.testing.assert_array_equal(np.sort(together), np.arange(circuit.num_nodes))
 
 
@@ -31,12 +34,15 @@ def test_default_is_inputs_and_sums_and_order_of_kinds_does_not_matter():
 
 def test_a_single_string_is_a_kind():
     circuit = zoo.hclt_like()
-    np.testing.assert_array_equal(select_nodes(circuit, "product"), select_nodes(circuit, ("product",)))
+    np.testing.assert_array_equal(
+        select_nodes(circuit, "product"), select_nodes(circuit, ("product",))
+    )
 
 
 def test_counts_of_the_paper_for_a_hidden_chow_liu_tree_on_14_variables():
     # Adult in the paper: 7 variables with children, 4 latent states
     from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+
     vtree = VTree.from_tree([-1, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6])
     regions = []
     for r, v in enumerate(vtree.variables):
@@ -49,30 +55,40 @@ def test_counts_of_the_paper_for_a_hidden_chow_liu_tree_on_14_variables():
     assert [len(select_nodes(circuit, kind)) for kind in KINDS] == [56, 28, 25]
 
 
-@pytest.mark.parametrize(("kinds", "error", "message"), [
-    ("leaf", ValueError, "called 'input' here"),
-    (("input", "leaf"), ValueError, "called 'input' here"),
-    ("inputs", ValueError, "`kinds` holds 'inputs', expected one of"),
-    ((), ValueError, "`kinds` is empty"),
-    (("sum", "sum"), ValueError, "names a kind twice"),
-    ((1,), TypeError, "must hold strings"),
-    (3, TypeError, "`kinds` must be a sequence of strings out of"),
-    (np.array("sum"), TypeError, "`kinds` must be a sequence of strings out of"),
-])
+@pytest.mark.parametrize(
+    ("kinds", "error", "message"),
+    [
+        ("leaf", ValueError, "called 'input' here"),
+        (("input", "leaf"), ValueError, "called 'input' here"),
+        ("inputs", ValueError, "`kinds` holds 'inputs', expected one of"),
+        ((), ValueError, "`kinds` is empty"),
+        (("sum", "sum"), ValueError, "names a kind twice"),
+        ((1,), TypeError, "must hold strings"),
+        (3, TypeError, "`kinds` must be a sequence of strings out of"),
+        (np.array("sum"), TypeError, "`kinds` must be a sequence of strings out of"),
+    ],
+)
 def test_refused_kinds(kinds, error, message):
     with pytest.raises(error, match=message):
         select_nodes(zoo.two_coins(), kinds)
 
 
-@pytest.mark.parametrize(("nodes", "error", "message"), [
-    ([], ValueError, "at least one node id"),
-    ([[0, 1]], ValueError, r"found shape \(1, 2\)"),
-    ([0.0, 1.0], TypeError, "found float64 instead of integers"),
-    (np.ones(7, dtype=bool), TypeError, "found bool instead of integers: turn a mask into numbers"),
-    ([0, 7], ValueError, "`nodes` must be .* node id 0..6, found 7 at position 1"),
-    ([-1, 2], ValueError, "`nodes` must be .* found -1 at position 0"),
-    ([3, 0, 3], ValueError, "`nodes` holds 3 more than once"),
-])
+@pytest.mark.parametrize(
+    ("nodes", "error", "message"),
+    [
+        ([], ValueError, "at least one node id"),
+        ([[0, 1]], ValueError, r"found shape \(1, 2\)"),
+        ([0.0, 1.0], TypeError, "found float64 instead of integers"),
+        (
+            np.ones(7, dtype=bool),
+            TypeError,
+            "found bool instead of integers: turn a mask into numbers",
+        ),
+        ([0, 7], ValueError, "`nodes` must be .* node id 0..6, found 7 at position 1"),
+        ([-1, 2], ValueError, "`nodes` must be .* found -1 at position 0"),
+        ([3, 0, 3], ValueError, "`nodes` holds 3 more than once"),
+    ],
+)
 def test_refused_nodes(nodes, error, message):
     with pytest.raises(error, match=message):
         check_nodes(zoo.two_coins(), nodes)

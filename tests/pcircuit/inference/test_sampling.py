@@ -71,7 +71,9 @@ def test_completions_follow_the_conditional(name):
         assert (rows[:, row >= 0] == row[row >= 0]).all()
         free = np.flatnonzero(row < 0)
         if len(free):
-            assert_frequencies(rows[:, free], states[:, free], joint / joint.sum(), 4 * len(CIRCUITS))
+            assert_frequencies(
+                rows[:, free], states[:, free], joint / joint.sum(), 4 * len(CIRCUITS)
+            )
 
 
 @pytest.mark.parametrize("name", CIRCUITS)
@@ -109,13 +111,20 @@ def test_rounded_sums_do_not_reach_impossible_categories(total, uniform, expecte
     for weights in (probs, scipy.sparse.csr_array(probs)):
         circuit = Circuit(chain, [categories, InputRegion(1, one), InnerRegion(products, weights)])
         assert (sample(circuit, 3, rng=FixedUniforms(uniform))[:, 0] == expected).all()
-        assert (sample(circuit, evidence=[[-1, 0]], rng=FixedUniforms(uniform))[:, 0] == expected).all()
+        assert (
+            sample(circuit, evidence=[[-1, 0]], rng=FixedUniforms(uniform))[:, 0] == expected
+        ).all()
     assert (sample(leaf, 3, rng=FixedUniforms(uniform)) == expected).all()
 
 
 def test_small_probabilities_have_their_exact_intervals():
     coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[2.0**-40, 1 - 2.0**-40]])])
-    for uniform, expected in ((2.0**-41, 0), (np.nextafter(2.0**-40, 0), 0), (2.0**-40, 1), (2.0**-39, 1)):
+    for uniform, expected in (
+        (2.0**-41, 0),
+        (np.nextafter(2.0**-40, 0), 0),
+        (2.0**-40, 1),
+        (2.0**-39, 1),
+    ):
         assert sample(coin, 1, rng=FixedUniforms(uniform)) == expected
 
 
@@ -137,15 +146,33 @@ def test_seed_and_generator_reproduce():
 
 def test_frequencies_of_a_mixture():
     """Circuits are drawn as often as their weights say, and independently of what is drawn from them."""
-    coins = [Circuit(VTree.from_nested([0, 1]), [InputRegion(0, [[p, 1 - p]]), InputRegion(1, [[0.5, 0.5]]),
-                                                 InnerRegion([[0, 0]], [[1.0]])]) for p in (0.9, 0.2)]
+    coins = [
+        Circuit(
+            VTree.from_nested([0, 1]),
+            [
+                InputRegion(0, [[p, 1 - p]]),
+                InputRegion(1, [[0.5, 0.5]]),
+                InnerRegion([[0, 0]], [[1.0]]),
+            ],
+        )
+        for p in (0.9, 0.2)
+    ]
     states = naive.states(coins[0])
     probs = 0.3 * naive.likelihood(coins[0], states) + 0.7 * naive.likelihood(coins[1], states)
     rows = sample(Mixture(coins, [0.3, 0.7]), 40_000, rng=11)
     assert_frequencies(rows, states, probs, 3)
-    assert_frequencies(rows[::2] + 2 * rows[1::2], np.array([[a, b] for a in range(4) for b in range(4)]),
-                       np.array([probs.reshape(2, 2)[a % 2, b % 2] * probs.reshape(2, 2)[a // 2, b // 2]
-                                 for a in range(4) for b in range(4)]), 3)
+    assert_frequencies(
+        rows[::2] + 2 * rows[1::2],
+        np.array([[a, b] for a in range(4) for b in range(4)]),
+        np.array(
+            [
+                probs.reshape(2, 2)[a % 2, b % 2] * probs.reshape(2, 2)[a // 2, b // 2]
+                for a in range(4)
+                for b in range(4)
+            ]
+        ),
+        3,
+    )
     completed = sample(Mixture(coins, [0.3, 0.7]), 40_000, evidence=[[0, -1]], rng=12)
     assert_frequencies(completed[:, 1:], np.array([[0], [1]]), np.array([0.5, 0.5]), 3)
 
@@ -153,15 +180,23 @@ def test_frequencies_of_a_mixture():
 def test_one_row_of_evidence_is_repeated(monkeypatch):
     monkeypatch.setattr(sampling, "_rows_per_block", lambda *_: 8)
     circuit, row = CIRCUITS["hclt_like"], np.array([[0, -1, 2, -1, -1, -1]])
-    np.testing.assert_array_equal(sample(circuit, 20, evidence=row, rng=1),
-                                  sample(circuit, 20, evidence=np.repeat(row, 20, axis=0), rng=1))
+    np.testing.assert_array_equal(
+        sample(circuit, 20, evidence=row, rng=1),
+        sample(circuit, 20, evidence=np.repeat(row, 20, axis=0), rng=1),
+    )
 
 
 def test_sparse_and_dense_weights_give_the_same_rows():
     sparse = CIRCUITS["irregular_csr"]
-    dense = Circuit(sparse.vtree, [region if isinstance(region, InputRegion)
-                                   else InnerRegion(region.products, region.dense_weights())
-                                   for region in sparse.regions])
+    dense = Circuit(
+        sparse.vtree,
+        [
+            region
+            if isinstance(region, InputRegion)
+            else InnerRegion(region.products, region.dense_weights())
+            for region in sparse.regions
+        ],
+    )
     np.testing.assert_array_equal(sample(sparse, 2000, rng=0), sample(dense, 2000, rng=0))
 
 
@@ -170,10 +205,16 @@ def test_rows_of_very_unequal_length():
     weights = np.zeros((3, 40))
     weights[0], weights[1, 17], weights[2, [3, 39]] = rng.dirichlet(np.ones(40)), 1.0, [0.25, 0.75]
     products = np.stack([np.arange(40), np.zeros(40, dtype=int)], axis=1)
-    circuit = Circuit(VTree.from_nested([[0, 1], 2]), [
-        InputRegion(0, np.eye(40)), InputRegion(1, [[1.0]]),
-        InnerRegion(products, scipy.sparse.csr_array(weights)),
-        InputRegion(2, np.eye(3)), InnerRegion([[0, 0], [1, 1], [2, 2]], [[0.3, 0.3, 0.4]])])
+    circuit = Circuit(
+        VTree.from_nested([[0, 1], 2]),
+        [
+            InputRegion(0, np.eye(40)),
+            InputRegion(1, [[1.0]]),
+            InnerRegion(products, scipy.sparse.csr_array(weights)),
+            InputRegion(2, np.eye(3)),
+            InnerRegion([[0, 0], [1, 1], [2, 2]], [[0.3, 0.3, 0.4]]),
+        ],
+    )
     states = naive.states(circuit)
     assert_frequencies(sample(circuit, 40_000, rng=2), states, naive.likelihood(circuit, states))
 
@@ -181,7 +222,9 @@ def test_rows_of_very_unequal_length():
 def class_circuit(num_variables, probs):
     """Two classes: variables that equal the class with probability `probs`, and the class itself, last."""
     vtree = VTree.from_nested([*range(num_variables), num_variables])
-    inputs = [InputRegion(v, [[probs, 1 - probs], [1 - probs, probs]]) for v in range(num_variables)]
+    inputs = [
+        InputRegion(v, [[probs, 1 - probs], [1 - probs, probs]]) for v in range(num_variables)
+    ]
     products = np.repeat([[0], [1]], num_variables + 1, axis=1)
     classes = InputRegion(num_variables, np.eye(2))
     return Circuit(vtree, [*inputs, classes, InnerRegion(products, [[0.5, 0.5]])])
@@ -201,10 +244,14 @@ def test_unlikely_class_that_alone_is_possible():
     # 800 observations favour class 0 by 9 : 1 each, but variable 801 says that it is class 1: a region shows
     # both classes, and the one that is needed is smaller by 10**-763
     vtree = VTree.from_nested([list(range(801)), 801])
-    inputs = [InputRegion(v, [[0.9, 0.1], [0.1, 0.9]]) for v in range(800)] + [InputRegion(800, np.eye(2))]
+    inputs = [InputRegion(v, [[0.9, 0.1], [0.1, 0.9]]) for v in range(800)] + [
+        InputRegion(800, np.eye(2))
+    ]
     middle = InnerRegion(np.repeat([[0], [1]], 801, axis=1), np.eye(2))
-    circuit = Circuit(vtree, [*inputs, middle, InputRegion(801, np.eye(2)),
-                              InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])])
+    circuit = Circuit(
+        vtree,
+        [*inputs, middle, InputRegion(801, np.eye(2)), InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])],
+    )
     evidence = np.zeros((3, 802), dtype=int)
     evidence[:, 800] = -1
     evidence[1, 801] = 1

@@ -1,4 +1,5 @@
 """Scores against differences of the log-likelihood in the logits, and their mean under the circuit."""
+
 import naive
 import numpy as np
 import pytest
@@ -16,26 +17,49 @@ STEP = 1e-4
 
 def parameters(circuit):
     """[(region, unit, entries of its row)] of the parameters, in the order of `Flows`."""
-    edges = [(r, k) for r, region in enumerate(circuit.regions) if not isinstance(region, InputRegion)
-             for k in range(region.num_units)]
-    inputs = [(r, k) for r in circuit.vtree.leaf_of().tolist() for k in range(circuit.regions[r].num_units)]
-    return [(r, k, np.arange(circuit.num_categories[region.variable]) if isinstance(region, InputRegion)
-             else region.weights[[k]].indices if region.is_sparse else np.arange(region.weights.shape[1]))
-            for r, k in edges + inputs for region in [circuit.regions[r]]]
+    edges = [
+        (r, k)
+        for r, region in enumerate(circuit.regions)
+        if not isinstance(region, InputRegion)
+        for k in range(region.num_units)
+    ]
+    inputs = [
+        (r, k)
+        for r in circuit.vtree.leaf_of().tolist()
+        for k in range(circuit.regions[r].num_units)
+    ]
+    return [
+        (
+            r,
+            k,
+            np.arange(circuit.num_categories[region.variable])
+            if isinstance(region, InputRegion)
+            else region.weights[[k]].indices
+            if region.is_sparse
+            else np.arange(region.weights.shape[1]),
+        )
+        for r, k in edges + inputs
+        for region in [circuit.regions[r]]
+    ]
 
 
 def tilted(circuit, r, k, entry, step):
     """The circuit with one logit of one unit moved by `step`."""
+
     def moved(table):
         table = np.array(table.toarray() if hasattr(table, "toarray") else table)
         total = table[k].sum()
         table[k, entry] *= np.exp(step)
         table[k] *= total / table[k].sum()
         return table
+
     regions = list(circuit.regions)
     region = regions[r]
-    regions[r] = (InputRegion(region.variable, moved(region.probs)) if isinstance(region, InputRegion)
-                  else InnerRegion(region.products, moved(region.weights)))
+    regions[r] = (
+        InputRegion(region.variable, moved(region.probs))
+        if isinstance(region, InputRegion)
+        else InnerRegion(region.products, moved(region.weights))
+    )
     return Circuit(circuit.vtree, regions)
 
 
@@ -44,7 +68,10 @@ def differences(circuit, data):
     columns = []
     for r, k, entries in parameters(circuit):
         for entry in entries:
-            up, down = (naive.log_likelihood(tilted(circuit, r, k, entry, sign * STEP), data) for sign in (1, -1))
+            up, down = (
+                naive.log_likelihood(tilted(circuit, r, k, entry, sign * STEP), data)
+                for sign in (1, -1)
+            )
             columns.append((up - down) / (2 * STEP))
     return np.stack(columns, axis=1)
 
@@ -67,7 +94,7 @@ def test_the_mean_under_the_circuit_is_zero_and_means_add_up(name, engine):
     np.testing.assert_allclose(mean_score(circuit, data), rows.mean(axis=0), atol=1e-12)
 
 
-@given(zoo.circuit_strategy(max_variables=4), st.integers(0, 2 ** 32))
+@given(zoo.circuit_strategy(max_variables=4), st.integers(0, 2**32))
 def test_rows_with_holes_have_the_score_of_their_completions(circuit, seed):
     rng = np.random.default_rng(seed)
     data = zoo.rows_with_holes(circuit, rng, 5)
@@ -80,14 +107,17 @@ def test_rows_with_holes_have_the_score_of_their_completions(circuit, seed):
 
 
 def test_directions_multiply_in_blocks_and_rows_in_the_log_domain_agree(monkeypatch, rng):
-    circuit = zoo.random_circuit(rng, num_variables=300, max_units=3, nary=True)  # likelihoods far below doubles
+    circuit = zoo.random_circuit(
+        rng, num_variables=300, max_units=3, nary=True
+    )  # likelihoods far below doubles
     data = zoo.rows_with_holes(circuit, rng, 7)
     whole = scores(circuit, data)
     directions = rng.normal(size=(whole.shape[1], 5))
     monkeypatch.setattr(module, "BLOCK_ROWS", 3)
     for given_as in (np.asarray, scipy.sparse.csr_array, scipy.sparse.coo_array):
-        np.testing.assert_allclose(scores(circuit, data, directions=given_as(directions)), whole @ directions,
-                                   atol=1e-10)
+        np.testing.assert_allclose(
+            scores(circuit, data, directions=given_as(directions)), whole @ directions, atol=1e-10
+        )
     np.testing.assert_allclose(mean_score(circuit, data), whole.mean(axis=0), atol=1e-11)
     monkeypatch.setattr("pcircuit.inference.row_flows.may_overflow", lambda circuit: True)
     np.testing.assert_allclose(scores(circuit, data), whole, atol=1e-9)

@@ -1,4 +1,5 @@
 """Work in threads: as many at a time as asked for, results in order, errors in their turn, no thread left behind."""
+
 import subprocess
 import sys
 import threading
@@ -23,7 +24,10 @@ def test_so_many_calls_run_at_the_same_time(n_jobs):
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
 def test_an_error_comes_in_its_turn_and_no_thread_is_left(n_jobs):
     before, found = threading.active_count(), []
-    with pytest.raises(ZeroDivisionError), map_in_threads(lambda x: 1 / x, [1, 2, 0, 4], n_jobs) as results:
+    with (
+        pytest.raises(ZeroDivisionError),
+        map_in_threads(lambda x: 1 / x, [1, 2, 0, 4], n_jobs) as results,
+    ):
         found.extend(results)
     assert found == [1, 0.5]
     assert threading.active_count() == before
@@ -33,10 +37,14 @@ def test_threads_for_several_calls_are_the_same_and_end_with_their_context():
     before = threading.active_count()
     with workers(2) as pool:
         for _ in range(3):
-            with map_in_threads(lambda x: (x, threading.get_ident()), range(20), 2, pool) as results:
+            with map_in_threads(
+                lambda x: (x, threading.get_ident()), range(20), 2, pool
+            ) as results:
                 values, idents = zip(*results, strict=True)
             assert values == tuple(range(20))
-            assert set(idents) <= {thread.ident for thread in pool._threads} | {threading.get_ident()}
+            assert set(idents) <= {thread.ident for thread in pool._threads} | {
+                threading.get_ident()
+            }
             assert len(pool._threads) == 1  # beside the caller's
     assert threading.active_count() == before
     with workers(1) as none:
@@ -45,8 +53,11 @@ def test_threads_for_several_calls_are_the_same_and_end_with_their_context():
 
 def test_an_error_in_a_call_leaves_no_thread():
     before = threading.active_count()
-    with pytest.raises(ZeroDivisionError), workers(2) as pool, \
-            map_in_threads(lambda x: 1 / x, [1, 0, 2, 3], 2, pool) as results:
+    with (
+        pytest.raises(ZeroDivisionError),
+        workers(2) as pool,
+        map_in_threads(lambda x: 1 / x, [1, 0, 2, 3], 2, pool) as results,
+    ):
         list(results)
     assert threading.active_count() == before
 
@@ -71,6 +82,11 @@ threading.Thread(target=late).start()
 
 def test_works_while_the_interpreter_ends():
     """No pool takes work then: the caller's thread does it all."""
-    result = subprocess.run([sys.executable, "-W", "error", "-c", ENDING], capture_output=True, text=True, timeout=100,
-                            check=False)
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", ENDING],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
     assert (result.stdout, result.stderr) == (f"{[x * x for x in range(9)]}\n" * 2, "")

@@ -1,10 +1,18 @@
 """Likelihoods of single units: chosen units, their means over rows, and what is refused."""
+
 import naive
 import numpy as np
 import pytest
 import zoo
 
-from pcircuit import Circuit, InnerRegion, InputRegion, VTree, mean_node_likelihoods, node_likelihoods
+from pcircuit import (
+    Circuit,
+    InnerRegion,
+    InputRegion,
+    VTree,
+    mean_node_likelihoods,
+    node_likelihoods,
+)
 from pcircuit.inference import unit_likelihoods
 from pcircuit.inference.unit_likelihoods import checked_nodes
 
@@ -17,16 +25,23 @@ def test_means_and_selected_nodes_equal_the_full_table(name, engine, rng):
     data = zoo.rows_with_holes(circuit, rng, 50)
     table = naive.node_values(circuit, data)
     nodes = np.flatnonzero(rng.random(circuit.num_nodes) < 0.5)
-    np.testing.assert_allclose(node_likelihoods(circuit, data, nodes=nodes), table[:, nodes], rtol=1e-12)
-    np.testing.assert_allclose(mean_node_likelihoods(circuit, data, nodes=nodes[::-1]), table.mean(axis=0)[nodes[::-1]],
-                               rtol=1e-12)
+    np.testing.assert_allclose(
+        node_likelihoods(circuit, data, nodes=nodes), table[:, nodes], rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        mean_node_likelihoods(circuit, data, nodes=nodes[::-1]),
+        table.mean(axis=0)[nodes[::-1]],
+        rtol=1e-12,
+    )
 
 
 @pytest.mark.thorough
 def test_means_do_not_depend_on_threads_and_include_suspect_rows(engine, rng):
     V = 600
     low, high = [1e-6, 1 - 1e-6], [1 - 1e-6, 1e-6]
-    circuit = zoo.mixture_of_two(np.array([high] * 300 + [low] * 300), np.array([low] * 300 + [high] * 300))
+    circuit = zoo.mixture_of_two(
+        np.array([high] * 300 + [low] * 300), np.array([low] * 300 + [high] * 300)
+    )
     data = np.zeros((1100, V), dtype=np.uint8)  # more than four groups of rows, for three threads
     data[1::2] = 1
     one, many = (mean_node_likelihoods(circuit, data, n_jobs=n) for n in (1, 3))
@@ -34,8 +49,16 @@ def test_means_do_not_depend_on_threads_and_include_suspect_rows(engine, rng):
     np.testing.assert_allclose(one, node_likelihoods(circuit, data[:2]).mean(axis=0), rtol=1e-12)
 
 
-@pytest.mark.parametrize(("nodes", "error"), [([[0]], ValueError), ([0.5], TypeError), ([-1], ValueError),
-                                              ([99], ValueError), ([True], TypeError)])
+@pytest.mark.parametrize(
+    ("nodes", "error"),
+    [
+        ([[0]], ValueError),
+        ([0.5], TypeError),
+        ([-1], ValueError),
+        ([99], ValueError),
+        ([True], TypeError),
+    ],
+)
 def test_bad_nodes(nodes, error):
     with pytest.raises(error, match=r"`nodes` must be a one-dimensional array of node ids 0\.\.6"):
         node_likelihoods(zoo.circuits()["two_coins"], [[0, 0]], nodes=nodes)
@@ -51,7 +74,9 @@ def test_units_come_in_the_order_in_which_they_are_asked_for(engine):
     nodes = [circuit.num_nodes - 1, 3, 3, 0]
     expected = naive.node_values(circuit, np.nan_to_num(data, nan=-1).astype(int))[:, nodes]
     np.testing.assert_allclose(node_likelihoods(circuit, data, nodes=nodes), expected, rtol=1e-12)
-    np.testing.assert_allclose(mean_node_likelihoods(circuit, data, nodes=nodes), expected.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(
+        mean_node_likelihoods(circuit, data, nodes=nodes), expected.mean(axis=0), rtol=1e-12
+    )
     assert node_likelihoods(circuit, data, nodes=[]).shape == (2, 0)
     assert mean_node_likelihoods(circuit, data, nodes=[]).shape == (0,)
 
@@ -64,18 +89,26 @@ def test_blocks_of_rows_in_numpy_leave_out_none(monkeypatch, rng):
     for block in (1, 3, 7):
         monkeypatch.setattr(unit_likelihoods, "NUMPY_ROWS", block)
         np.testing.assert_allclose(node_likelihoods(circuit, data), expected, rtol=1e-12)
-        np.testing.assert_allclose(mean_node_likelihoods(circuit, data), expected.mean(axis=0), rtol=1e-12)
+        np.testing.assert_allclose(
+            mean_node_likelihoods(circuit, data), expected.mean(axis=0), rtol=1e-12
+        )
 
 
 def test_likelihoods_of_rows_that_need_logarithms_are_no_logarithms(engine):
     """Units that fall behind by 1e-300 and catch up again, in one row of three; both are 1e-300 below the root."""
     low, high = [1e-10, 1 - 1e-10], [1 - 1e-10, 1e-10]
-    circuit = zoo.mixture_of_two(np.array([low] * 30 + [high] * 30), np.array([high] * 30 + [low] * 30))
+    circuit = zoo.mixture_of_two(
+        np.array([low] * 30 + [high] * 30), np.array([high] * 30 + [low] * 30)
+    )
     data = np.zeros((3, 60), dtype=int)
     data[0, :30], data[2, 30:] = 1, 1
     root = [circuit.num_nodes - 1]
-    np.testing.assert_allclose(node_likelihoods(circuit, data, nodes=root).T, [[0.5, 1e-300, 0.5]], rtol=1e-8)
-    np.testing.assert_allclose(mean_node_likelihoods(circuit, data[1:2], nodes=root), [1e-300], rtol=1e-8)
+    np.testing.assert_allclose(
+        node_likelihoods(circuit, data, nodes=root).T, [[0.5, 1e-300, 0.5]], rtol=1e-8
+    )
+    np.testing.assert_allclose(
+        mean_node_likelihoods(circuit, data[1:2], nodes=root), [1e-300], rtol=1e-8
+    )
 
 
 def test_one_unit_is_a_circuit_too(engine):
@@ -85,8 +118,14 @@ def test_one_unit_is_a_circuit_too(engine):
 
 
 def test_a_mean_is_infinite_where_a_likelihood_is_and_not_where_only_the_sum_is(engine):
-    circuit = Circuit(VTree.from_nested([0, 1]), [
-        InputRegion(0, [[1e300, 1e154]]), InputRegion(1, [[1e8, 1e9]]), InnerRegion([[0, 0]], [[0.5]])])
+    circuit = Circuit(
+        VTree.from_nested([0, 1]),
+        [
+            InputRegion(0, [[1e300, 1e154]]),
+            InputRegion(1, [[1e8, 1e9]]),
+            InnerRegion([[0, 0]], [[0.5]]),
+        ],
+    )
     data = np.array([[0, 0], [0, 0], [1, 0]] * 200)
     found = mean_node_likelihoods(circuit, data)
     np.testing.assert_allclose(found, [1e300 / 1.5, 1e8, 1e308 / 1.5, 1e308 / 3], rtol=1e-11)

@@ -1,12 +1,23 @@
 """Sums over the products that take the same unit: a product with a matrix of zeros and ones."""
+
 import numpy as np
 import pytest
 
 from pcircuit.inference.unit_sums import by_unit
 
 
-@pytest.mark.parametrize(("units", "num_units"), [
-    ([2, 0, 2, 1], 4), ([0, 0, 0], 1), ([1, 0], 2), ([0, 1], 3), ([1, 2], 3), ([0, 1, 2, 2], 3), ([0, 1, 2], 3)])
+@pytest.mark.parametrize(
+    ("units", "num_units"),
+    [
+        ([2, 0, 2, 1], 4),
+        ([0, 0, 0], 1),
+        ([1, 0], 2),
+        ([0, 1], 3),
+        ([1, 2], 3),
+        ([0, 1, 2, 2], 3),
+        ([0, 1, 2], 3),
+    ],
+)
 @pytest.mark.parametrize("N", [0, 1, 5])
 def test_values_are_summed_by_the_unit_that_each_takes(units, num_units, N, rng):
     values = rng.integers(1, 9, (len(units), N)).astype(float)

@@ -1,4 +1,5 @@
 """Chow-Liu trees against enumeration of all trees, and what is refused."""
+
 import itertools
 import tracemalloc
 
@@ -90,8 +91,9 @@ def test_permuting_columns_permutes_the_tree(seed, pseudocount, missing):
 
     information = mutual_information(data, categories, pseudocount, None)
     steps = np.rint(information / module.RESOLUTION)
-    assert (sum(steps[tuple(edge)] for edge in edges_moved_back)
-            == sum(steps[tuple(edge)] for edge in undirected(parent)))
+    assert sum(steps[tuple(edge)] for edge in edges_moved_back) == sum(
+        steps[tuple(edge)] for edge in undirected(parent)
+    )
     if len(set(zip(steps.sum(axis=1), steps.diagonal(), categories, strict=True))) == V:
         assert edges_moved_back == undirected(parent)
 
@@ -141,7 +143,9 @@ def test_root_is_the_smallest_node_of_least_eccentricity(seed):
     rng = np.random.default_rng(seed)
     V = int(rng.integers(1, 12))
     names = rng.permutation(V)
-    edges = np.array([(names[int(rng.integers(v))], names[v]) for v in range(1, V)], np.int64).reshape(-1, 2)
+    edges = np.array(
+        [(names[int(rng.integers(v))], names[v]) for v in range(1, V)], np.int64
+    ).reshape(-1, 2)
     parent = module._rooted_at_centre(edges)
     assert np.flatnonzero(parent < 0).tolist() == [int(np.argmin(eccentricities(edges, V)))]
     assert undirected(parent) == {frozenset(edge) for edge in edges.tolist()}
@@ -167,10 +171,18 @@ def test_thousands_of_variables_in_a_chain_need_no_recursion():
 
 
 @pytest.mark.parametrize("pseudocount", [0, 0.1])
-@pytest.mark.parametrize("data", [
-    np.zeros((1, 1), int), np.zeros((5, 3), int), np.array([[2, 0, 1]]), np.full((4, 3), -1),
-    np.array([[0, -1], [-1, 0]]), np.array([[0, 5, 0], [1, 0, 0]])],
-    ids=["one entry", "constant", "one row", "all missing", "never together", "unused categories"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        np.zeros((1, 1), int),
+        np.zeros((5, 3), int),
+        np.array([[2, 0, 1]]),
+        np.full((4, 3), -1),
+        np.array([[0, -1], [-1, 0]]),
+        np.array([[0, 5, 0], [1, 0, 0]]),
+    ],
+    ids=["one entry", "constant", "one row", "all missing", "never together", "unused categories"],
+)
 @pytest.mark.parametrize("num_categories", [None, 7])
 def test_degenerate_tables_give_a_tree_and_a_distribution(data, pseudocount, num_categories):
     options = {"num_categories": num_categories, "pseudocount": pseudocount}
@@ -190,7 +202,10 @@ def test_a_column_that_no_row_shows_parts_no_others(rng):
     data[:, 2], data[:, 3] = data[:, 1], -1
     parent = chow_liu_tree(data, pseudocount=1e-9, num_categories=[5, 5, 5, 2])
     edges = {frozenset((v, int(p))) for v, p in enumerate(parent) if p >= 0}
-    assert {frozenset((1, 2)), frozenset((1, 3))} <= edges  # ties go to a column of the largest total information
+    assert {
+        frozenset((1, 2)),
+        frozenset((1, 3)),
+    } <= edges  # ties go to a column of the largest total information
 
 
 def test_one_variable_is_a_single_input_region():
@@ -214,7 +229,9 @@ def test_weights_count_rows_several_times(rng):
     times = rng.integers(0, 4, 40)
     repeated = chow_liu_tree(np.repeat(data, times, axis=0), num_categories=categories)
     assert np.array_equal(chow_liu_tree(data, num_categories=categories, weights=times), repeated)
-    scaled = chow_liu_tree(data, num_categories=categories, weights=times / 1024, pseudocount=0.1 / 1024)
+    scaled = chow_liu_tree(
+        data, num_categories=categories, weights=times / 1024, pseudocount=0.1 / 1024
+    )
     assert np.array_equal(scaled, repeated)
 
 
@@ -226,65 +243,144 @@ def test_missing_entries_count_where_both_variables_are_present():
 
 
 @pytest.mark.parametrize("function", [chow_liu_tree, chow_liu_circuit])
-@pytest.mark.parametrize(("data", "options", "error", "message"), [
-    ([[0.0, 1.5]], {}, ValueError, "`data` holds 1.5 at row 0, column 1, expected whole numbers"),
-    ([["a", "b"]], {}, TypeError, "`data` must hold integers .* found <U1"),
-    ([0, 1], {}, ValueError, r"`data` must be a table .* found shape \(2,\)"),
-    (np.zeros((0, 3), int), {}, ValueError, r"at least one row .* found shape \(0, 3\)"),
-    (np.zeros((3, 0), int), {}, ValueError, r"one column, found shape \(3, 0\)"),
-    ([[0, 0], [1, -2]], {}, ValueError, "`data` holds -2 at row 1, column 1: categories are"),
-    (np.array([[0, 2**64 - 1]], np.uint64), {}, ValueError, "`data` holds 18446744073709551615 at row 0, column 1"),
-    ([[2**63 - 1, 0], [0, 1]], {}, ValueError, "`data` holds 9223372036854775807 at row 0, column 0: categories are"),
-    ([[2**31 - 1, 0], [0, 1]], {}, ValueError, "`data` holds 2147483647 at row 0, column 0: categories are"),
-
-    ([[0, 20_000]], {}, ValueError, "`data` column 1 has 20001 categories, .* up to 11585"),
-    ([[0, 0]], {"num_categories": 20_000}, ValueError, "has 20000 categories, .* lower `num_categories`"),
-    ([[0, 0], [1, 2]], {"num_categories": 2}, ValueError, "category 2 in column 1, .* only 0..1"),
-    ([[0, 0]], {"num_categories": [2, 2, 2]}, ValueError, "`num_categories` .* each of the 2 columns"),
-    ([[0, 0]], {"num_categories": 0}, ValueError, "`num_categories` must be a whole number from 1 to .* found 0"),
-    ([[0, 0]], {"num_categories": 2.5}, TypeError, "`num_categories` must be a whole number"),
-    ([[0, 0]], {"pseudocount": -1}, ValueError, "`pseudocount` must be a finite number of at least 0 .* found -1"),
-    ([[0, 0]], {"pseudocount": np.nan}, ValueError, "`pseudocount` must be a finite .* found nan"),
-    ([[0, 0]], {"pseudocount": np.inf}, ValueError, "`pseudocount` must be a finite .* found inf"),
-    ([[0, 0]], {"pseudocount": "much"}, TypeError, "`pseudocount` must be a finite number .* found 'much'"),
-])
+@pytest.mark.parametrize(
+    ("data", "options", "error", "message"),
+    [
+        (
+            [[0.0, 1.5]],
+            {},
+            ValueError,
+            "`data` holds 1.5 at row 0, column 1, expected whole numbers",
+        ),
+        ([["a", "b"]], {}, TypeError, "`data` must hold integers .* found <U1"),
+        ([0, 1], {}, ValueError, r"`data` must be a table .* found shape \(2,\)"),
+        (np.zeros((0, 3), int), {}, ValueError, r"at least one row .* found shape \(0, 3\)"),
+        (np.zeros((3, 0), int), {}, ValueError, r"one column, found shape \(3, 0\)"),
+        ([[0, 0], [1, -2]], {}, ValueError, "`data` holds -2 at row 1, column 1: categories are"),
+        (
+            np.array([[0, 2**64 - 1]], np.uint64),
+            {},
+            ValueError,
+            "`data` holds 18446744073709551615 at row 0, column 1",
+        ),
+        (
+            [[2**63 - 1, 0], [0, 1]],
+            {},
+            ValueError,
+            "`data` holds 9223372036854775807 at row 0, column 0: categories are",
+        ),
+        (
+            [[2**31 - 1, 0], [0, 1]],
+            {},
+            ValueError,
+            "`data` holds 2147483647 at row 0, column 0: categories are",
+        ),
+        ([[0, 20_000]], {}, ValueError, "`data` column 1 has 20001 categories, .* up to 11585"),
+        (
+            [[0, 0]],
+            {"num_categories": 20_000},
+            ValueError,
+            "has 20000 categories, .* lower `num_categories`",
+        ),
+        (
+            [[0, 0], [1, 2]],
+            {"num_categories": 2},
+            ValueError,
+            "category 2 in column 1, .* only 0..1",
+        ),
+        (
+            [[0, 0]],
+            {"num_categories": [2, 2, 2]},
+            ValueError,
+            "`num_categories` .* each of the 2 columns",
+        ),
+        (
+            [[0, 0]],
+            {"num_categories": 0},
+            ValueError,
+            "`num_categories` must be a whole number from 1 to .* found 0",
+        ),
+        ([[0, 0]], {"num_categories": 2.5}, TypeError, "`num_categories` must be a whole number"),
+        (
+            [[0, 0]],
+            {"pseudocount": -1},
+            ValueError,
+            "`pseudocount` must be a finite number of at least 0 .* found -1",
+        ),
+        (
+            [[0, 0]],
+            {"pseudocount": np.nan},
+            ValueError,
+            "`pseudocount` must be a finite .* found nan",
+        ),
+        (
+            [[0, 0]],
+            {"pseudocount": np.inf},
+            ValueError,
+            "`pseudocount` must be a finite .* found inf",
+        ),
+        (
+            [[0, 0]],
+            {"pseudocount": "much"},
+            TypeError,
+            "`pseudocount` must be a finite number .* found 'much'",
+        ),
+    ],
+)
 def test_bad_tables(function, data, options, error, message):
     with pytest.raises(error, match=message):
         function(data, **options)
 
 
-@pytest.mark.parametrize(("weights", "message"), [
-    ([1.0], r"one per row of `data`, found shape \(1,\)"),
-    ([1.0, -1.0], "`weights` must be 2 numbers from 0 to .* found -1.0 at position 1"),
-    ([0.0, 0.0], "`weights` must not all be zero"),
-    ([1.0, np.nan], "found nan at position 1"),
-    ([1.0, np.inf], "found inf at position 1"),
-    ([1.0, 1e200], "found 1e\\+200 at position 1"),
-])
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0], r"one per row of `data`, found shape \(1,\)"),
+        ([1.0, -1.0], "`weights` must be 2 numbers from 0 to .* found -1.0 at position 1"),
+        ([0.0, 0.0], "`weights` must not all be zero"),
+        ([1.0, np.nan], "found nan at position 1"),
+        ([1.0, np.inf], "found inf at position 1"),
+        ([1.0, 1e200], "found 1e\\+200 at position 1"),
+    ],
+)
 def test_bad_weights(weights, message):
     with pytest.raises(ValueError, match=message):
         chow_liu_tree([[0, 0], [1, 1]], weights=weights)
 
 
-@pytest.mark.parametrize(("tree", "message"), [
-    ([-1], "parent of each of the 2 columns"),
-    ([1, 0], "`tree` is not a tree on the columns of `data`: .* 0 roots"),
-    ([-1, 2], "`tree` must be the parent of each of the 2 columns of `data`, -1 for the root, found 2"),
-    ([-1, 1], "has a cycle"),
-])
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        ([-1], "parent of each of the 2 columns"),
+        ([1, 0], "`tree` is not a tree on the columns of `data`: .* 0 roots"),
+        (
+            [-1, 2],
+            "`tree` must be the parent of each of the 2 columns of `data`, -1 for the root, found 2",
+        ),
+        ([-1, 1], "has a cycle"),
+    ],
+)
 def test_bad_trees(tree, message):
     with pytest.raises(ValueError, match=message):
         chow_liu_circuit([[0, 0], [1, 1]], tree=tree)
 
 
-@pytest.mark.parametrize("wrong", [{"weights": ["1", "2"]}, {"weights": np.ma.array([1.0, 2.0], mask=[0, 1])},
-                                   {"weights": [1.0, 2.0j]}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"weights": ["1", "2"]},
+        {"weights": np.ma.array([1.0, 2.0], mask=[0, 1])},
+        {"weights": [1.0, 2.0j]},
+    ],
+)
 def test_weights_of_another_kind(wrong):
     with pytest.raises(TypeError, match="`weights` must be 2 numbers"):
         chow_liu_tree([[0, 0], [1, 1]], **wrong)
 
 
-@pytest.mark.parametrize("tree", [[-1.0, 0.0], np.ma.array([-1, 0], mask=[0, 1]), ["-1", "0"], [True, False]])
+@pytest.mark.parametrize(
+    "tree", [[-1.0, 0.0], np.ma.array([-1, 0], mask=[0, 1]), ["-1", "0"], [True, False]]
+)
 def test_trees_of_another_kind(tree):
     with pytest.raises(TypeError, match="`tree` must be the parent of each of the 2 columns"):
         chow_liu_circuit([[0, 0], [1, 1]], tree=tree)
@@ -292,26 +388,38 @@ def test_trees_of_another_kind(tree):
 
 def test_the_largest_masses_leave_finite_numbers(rng):
     data = rng.integers(0, 3, size=(40, 3))
-    for options in ({"pseudocount": 1e100}, {"weights": np.full(40, 1e100)}, {"weights": np.full(40, 5e-324)}):
+    for options in (
+        {"pseudocount": 1e100},
+        {"weights": np.full(40, 1e100)},
+        {"weights": np.full(40, 5e-324)},
+    ):
         assert sorted(chow_liu_tree(data, **options))[0] == -1
     tree = chow_liu_tree(data)
-    np.testing.assert_array_equal(chow_liu_tree(data, weights=np.full(40, 2.0 ** 300), pseudocount=0),
-                                  chow_liu_tree(data, pseudocount=0))
+    np.testing.assert_array_equal(
+        chow_liu_tree(data, weights=np.full(40, 2.0**300), pseudocount=0),
+        chow_liu_tree(data, pseudocount=0),
+    )
     assert chow_liu_circuit(data, pseudocount=1e100, tree=tree).is_normalized
 
 
 def test_pairs_that_do_not_fit_into_memory_are_refused_before_any_is_counted():
     rows = np.broadcast_to(np.int8(1), (3, 2_000_000))
-    with pytest.raises(MemoryError, match=r"the mutual information of all pairs of 2000000 columns takes .* TiB, more "
-                                          "than there is: learn from fewer columns"):
+    with pytest.raises(
+        MemoryError,
+        match=r"the mutual information of all pairs of 2000000 columns takes .* TiB, more "
+        "than there is: learn from fewer columns",
+    ):
         chow_liu_tree(rows)
 
 
 def test_tables_that_do_not_fit_into_memory_are_refused_before_they_are_made():
     star = np.zeros(200_000, dtype=int)
     star[0] = -1
-    with pytest.raises(MemoryError, match=r"of 200000 columns of up to 11000 categories \(column 0 of `data`\) takes "
-                                          r".* TiB, more than there is: group categories, or lower `num_categories`"):
+    with pytest.raises(
+        MemoryError,
+        match=r"of 200000 columns of up to 11000 categories \(column 0 of `data`\) takes "
+        r".* TiB, more than there is: group categories, or lower `num_categories`",
+    ):
         chow_liu_circuit(np.zeros((1, 200_000), int), num_categories=11_000, tree=star)
 
 
@@ -323,7 +431,9 @@ def test_the_memory_of_many_categories_is_that_of_the_tables():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert sum(region.num_units for region in circuit.regions) == 3001
-    assert peak < 5.5 * 8 * 1000 ** 2   # three tables, and twice the largest: it had been more than six
+    assert (
+        peak < 5.5 * 8 * 1000**2
+    )  # three tables, and twice the largest: it had been more than six
 
 
 def test_the_root_is_counted_over_the_rows_that_have_it():

@@ -1,4 +1,5 @@
 """Chow-Liu circuits against enumeration of all states."""
+
 import naive
 import numpy as np
 import pytest
@@ -14,11 +15,16 @@ seeds = st.integers(0, 2**32 - 1)
 # Mean test log-likelihood of the Chow-Liu tree in nats per row, computed with plug-in counts + alpha per
 # joint cell for alpha = 0.01, 0.1, 1 on the standard splits (Lowd and Davis 2010, Van Haaren and Davis 2012).
 REFERENCE = {
-    "nltcs": (-6.75907, -6.75907, -6.75904), "msnbc": (-6.54013, -6.54013, -6.54013),
-    "kdd": (-2.29491, -2.29491, -2.29489), "plants": (-16.52406, -16.52406, -16.52402),
-    "audio": (-44.37493, -44.37493, -44.37490), "jester": (-58.22966, -58.22966, -58.22653),
-    "netflix": (-60.25038, -60.25038, -60.25035), "accidents": (-33.18526, -33.18552, -33.18811),
-    "dna": (-87.66215, -87.66874, -87.73478), "book": (-37.82778, -37.83257, -37.83148),
+    "nltcs": (-6.75907, -6.75907, -6.75904),
+    "msnbc": (-6.54013, -6.54013, -6.54013),
+    "kdd": (-2.29491, -2.29491, -2.29489),
+    "plants": (-16.52406, -16.52406, -16.52402),
+    "audio": (-44.37493, -44.37493, -44.37490),
+    "jester": (-58.22966, -58.22966, -58.22653),
+    "netflix": (-60.25038, -60.25038, -60.25035),
+    "accidents": (-33.18526, -33.18552, -33.18811),
+    "dna": (-87.66215, -87.66874, -87.73478),
+    "book": (-37.82778, -37.83257, -37.83148),
 }
 
 
@@ -52,8 +58,12 @@ def test_circuit_is_the_chow_liu_distribution(seed, pseudocount):
     states = naive.states(circuit)
     expected = look_up(tree, data, states, pseudocount, categories)
     assert circuit.is_normalized
-    np.testing.assert_allclose(naive.log_likelihood(circuit, states), expected, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(pcircuit.log_likelihood(circuit, states), expected, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(
+        naive.log_likelihood(circuit, states), expected, rtol=1e-12, atol=1e-13
+    )
+    np.testing.assert_allclose(
+        pcircuit.log_likelihood(circuit, states), expected, rtol=1e-12, atol=1e-13
+    )
     assert np.exp(expected).sum() == pytest.approx(1, rel=1e-12)
 
 
@@ -74,7 +84,7 @@ def test_circuit_is_deterministic_and_laid_out_along_the_tree(seed):
         assert np.array_equal(region.products, np.arange(C)[:, None].repeat(num_children, axis=1))
         assert region.weights.shape == (1 if parent[v] < 0 else categories[parent[v]], C)
         assert np.array_equal(circuit.regions[r - 1].probs, np.eye(C))
-        products = values[:, circuit.offsets[r]:circuit.offsets[r] + C]
+        products = values[:, circuit.offsets[r] : circuit.offsets[r] + C]
         assert np.count_nonzero(products, axis=1).max() <= 1
 
 

@@ -1,4 +1,5 @@
 """EM: the M-step against counting by hand, monotonicity, options, and real structure."""
+
 import itertools
 
 import naive
@@ -40,18 +41,22 @@ def test_one_step_is_normalised_enumerated_flow(name, engine, rng):
     fitted, history = fit_em(circuit, data, num_epochs=1, pseudocount=pseudocount)
     assert history[0] == pytest.approx(naive.log_likelihood(circuit, data).mean(), rel=1e-12)
     assert history[1] == pytest.approx(naive.log_likelihood(fitted, data).mean(), rel=1e-12)
-    for old, new, flow in zip(circuit.regions, fitted.regions, naive.flows(circuit, data), strict=True):
+    for old, new, flow in zip(
+        circuit.regions, fitted.regions, naive.flows(circuit, data), strict=True
+    ):
         if isinstance(old, InputRegion):
             pattern, result = np.ones_like(flow), new.probs
         else:
             pattern = (old.dense_weights() > 0) * 1.0 if old.is_sparse else np.ones_like(flow)
             result = new.dense_weights()
         size = pattern.sum(axis=1, keepdims=True)
-        expected = pattern * (flow + pseudocount / size) / (flow.sum(axis=1, keepdims=True) + pseudocount)
+        expected = (
+            pattern * (flow + pseudocount / size) / (flow.sum(axis=1, keepdims=True) + pseudocount)
+        )
         np.testing.assert_allclose(result, expected, rtol=1e-11, atol=1e-14)
 
 
-@given(zoo.circuit_strategy(max_variables=5), st.integers(0, 2 ** 32))
+@given(zoo.circuit_strategy(max_variables=5), st.integers(0, 2**32))
 def test_likelihood_never_decreases_without_pseudocount(circuit, seed):
     data = possible_rows(circuit, np.random.default_rng(seed), 8)
     if len(data) == 0:
@@ -119,13 +124,20 @@ def test_minibatches_average_flows(rng, step_size):
     order, expected = np.random.default_rng(5).permutation(50), circuit
     average = 50 * expected_flows(circuit, [[-1] * circuit.num_variables])
     for number, first in enumerate(range(0, 50, 20)):
-        rows = data[order[first:first + 20]]
+        rows = data[order[first : first + 20]]
         weight = (number + 2) ** -0.6 if step_size is None else step_size
-        average = (1 - weight) * average + weight * (50 / len(rows) * expected_flows(expected, rows))
+        average = (1 - weight) * average + weight * (
+            50 / len(rows) * expected_flows(expected, rows)
+        )
         expected = maximize(expected, average, pseudocount=0.3)
-    fitted, _ = fit_em(circuit, data, num_epochs=1, pseudocount=0.3, batch_size=20, step_size=step_size, rng=5)
+    fitted, _ = fit_em(
+        circuit, data, num_epochs=1, pseudocount=0.3, batch_size=20, step_size=step_size, rng=5
+    )
     for one, other in zip(fitted.regions, expected.regions, strict=True):
-        mine, others = (part.probs if isinstance(part, InputRegion) else part.dense_weights() for part in (one, other))
+        mine, others = (
+            part.probs if isinstance(part, InputRegion) else part.dense_weights()
+            for part in (one, other)
+        )
         np.testing.assert_allclose(mine, others, rtol=1e-10)
 
 
@@ -133,10 +145,12 @@ def test_minibatches_without_weight_change_nothing(rng):
     start = hclt(rng.integers(0, 2, size=(30, 3)), 2, rng=0)
     rows = rng.integers(0, 2, size=(60, 3))
     weights = np.zeros(60)
-    weights[7] = 2.5        # of 60 batches of one row, one counts
+    weights[7] = 2.5  # of 60 batches of one row, one counts
     fitted, history = fit_em(start, rows, weights=weights, num_epochs=1, batch_size=1, rng=0)
     alone, _ = fit_em(start, rows[[7]], weights=[2.5], num_epochs=1, batch_size=1)
-    np.testing.assert_allclose(log_likelihood(fitted, rows), log_likelihood(alone, rows), rtol=1e-12)
+    np.testing.assert_allclose(
+        log_likelihood(fitted, rows), log_likelihood(alone, rows), rtol=1e-12
+    )
     assert history[0] == pytest.approx(log_likelihood(start, rows[[7]])[0], rel=1e-12)
 
 
@@ -144,7 +158,9 @@ def test_minibatches_without_weight_change_nothing(rng):
 @pytest.mark.parametrize("small", [0.0, 1e-300])
 def test_batches_whose_share_of_the_weight_underflows_are_left_out(small):
     coins = zoo.two_coins()
-    fitted, history = fit_em(coins, [[0, 1], [1, 0]], weights=[1e100, small], num_epochs=3, batch_size=1, rng=1)
+    fitted, history = fit_em(
+        coins, [[0, 1], [1, 0]], weights=[1e100, small], num_epochs=3, batch_size=1, rng=1
+    )
     alone, expected = fit_em(coins, [[0, 1]], weights=[1e100], num_epochs=3, batch_size=1, rng=1)
     assert fitted == alone
     np.testing.assert_array_equal(history, expected)
@@ -152,8 +168,10 @@ def test_batches_whose_share_of_the_weight_underflows_are_left_out(small):
 
 def test_what_the_first_minibatch_does_not_show_stays_possible(rng):
     rows = np.zeros((400, 3), dtype=int)
-    rows[-1] = 1        # once in 400 rows
-    fitted, history = fit_em(hclt(rows, 2, rng=0), rows, num_epochs=3, batch_size=10, pseudocount=0, rng=0)
+    rows[-1] = 1  # once in 400 rows
+    fitted, history = fit_em(
+        hclt(rows, 2, rng=0), rows, num_epochs=3, batch_size=10, pseudocount=0, rng=0
+    )
     assert np.isfinite(history).all()
     assert np.isfinite(log_likelihood(fitted, rows)).all()
 
@@ -175,7 +193,10 @@ def test_early_stop_and_callback(rng):
     assert history[-2] - history[-3] < 1e-3
     seen = []
     _, history = fit_em(
-        circuit, data, num_epochs=50, callback=lambda epoch, value: seen.append((epoch, value)) or epoch == 3
+        circuit,
+        data,
+        num_epochs=50,
+        callback=lambda epoch, value: seen.append((epoch, value)) or epoch == 3,
     )
     assert [epoch for epoch, _ in seen] == [0, 1, 2, 3]
     assert len(history) == 5
@@ -212,24 +233,49 @@ def test_units_that_nothing_reaches_keep_their_parameters():
     np.testing.assert_array_equal(fitted.regions[1].probs[1], circuit.regions[1].probs[1])
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    ({"num_epochs": -1}, "`num_epochs`"), ({"pseudocount": -1}, "`pseudocount`"),
-    ({"pseudocount": np.nan}, "`pseudocount`"), ({"batch_size": 0}, "`batch_size`"), ({"step_size": 0}, "`step_size`"),
-    ({"step_size": 1.5}, "`step_size`"), ({"weights": [0.0, 0.0]}, "`weights` must not all be zero"),
-])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_epochs": -1}, "`num_epochs`"),
+        ({"pseudocount": -1}, "`pseudocount`"),
+        ({"pseudocount": np.nan}, "`pseudocount`"),
+        ({"batch_size": 0}, "`batch_size`"),
+        ({"step_size": 0}, "`step_size`"),
+        ({"step_size": 1.5}, "`step_size`"),
+        ({"weights": [0.0, 0.0]}, "`weights` must not all be zero"),
+    ],
+)
 def test_bad_options_name_the_argument(options, message):
     with pytest.raises(ValueError, match=message):
         fit_em(zoo.circuits()["two_coins"], [[0, 0], [1, 1]], **options)
 
 
-@pytest.mark.parametrize("options", [
-    {"num_epochs": 1.5}, {"num_epochs": "x"}, {"num_epochs": None}, {"pseudocount": "0.1"}, {"batch_size": 2.0},
-    {"step_size": "fast"}, {"tolerance": None}, {"tolerance": 1j}, {"progress": "yes"}, {"callback": 3},
-    {"rng": "seed"}, {"n_jobs": 1.5}, {"weights": ["1", "1"]}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"num_epochs": 1.5},
+        {"num_epochs": "x"},
+        {"num_epochs": None},
+        {"pseudocount": "0.1"},
+        {"batch_size": 2.0},
+        {"step_size": "fast"},
+        {"tolerance": None},
+        {"tolerance": 1j},
+        {"progress": "yes"},
+        {"callback": 3},
+        {"rng": "seed"},
+        {"n_jobs": 1.5},
+        {"weights": ["1", "1"]},
+    ],
+)
 def test_options_of_another_kind_are_refused_before_the_first_epoch(options):
     seen = []
     with pytest.raises(TypeError, match=f"`{next(iter(options))}` must be "):
-        fit_em(zoo.circuits()["two_coins"], [[0, 0], [1, 1]], **{"callback": lambda *now: seen.append(now)} | options)
+        fit_em(
+            zoo.circuits()["two_coins"],
+            [[0, 0], [1, 1]],
+            **{"callback": lambda *now: seen.append(now)} | options,
+        )
     assert seen == []
 
 
@@ -242,18 +288,24 @@ def test_no_rows_and_unnormalised_circuits_are_refused():
 
 
 @needs_numba
-@given(zoo.circuit_strategy(max_variables=6), st.sampled_from([0.0, 0.7]), st.integers(0, 2 ** 32))
+@given(zoo.circuit_strategy(max_variables=6), st.sampled_from([0.0, 0.7]), st.integers(0, 2**32))
 def test_compiled_step_equals_the_numpy_text(circuit, pseudocount, seed):
     if len(circuit.regions) == 1:
         return
     rng, packed = np.random.default_rng(seed), pack(circuit)
-    edges = rng.random(len(packed.weights)) ** 50 * (rng.random(len(packed.weights)) < 0.7)  # some nearly or all zero
-    num_inputs = sum(region.probs.size for region in circuit.regions if isinstance(region, InputRegion))
+    edges = rng.random(len(packed.weights)) ** 50 * (
+        rng.random(len(packed.weights)) < 0.7
+    )  # some nearly or all zero
+    num_inputs = sum(
+        region.probs.size for region in circuit.regions if isinstance(region, InputRegion)
+    )
     inputs = rng.random(num_inputs) ** 50 * (rng.random(num_inputs) < 0.7)
     plain = em._step_in_numpy(packed, edges, inputs, pseudocount)
     compiled = em._step_by_kernel(packed, edges, inputs, pseudocount)
     for name in ("weights", "tables", "floors"):
-        np.testing.assert_allclose(getattr(compiled, name), getattr(plain, name), rtol=1e-12, atol=0, err_msg=name)
+        np.testing.assert_allclose(
+            getattr(compiled, name), getattr(plain, name), rtol=1e-12, atol=0, err_msg=name
+        )
     np.testing.assert_array_equal(compiled.rescale, plain.rescale)
     np.testing.assert_array_equal(compiled.check_sums, plain.check_sums)
 
@@ -261,10 +313,14 @@ def test_compiled_step_equals_the_numpy_text(circuit, pseudocount, seed):
 @needs_numba
 def test_compiled_plan_equals_the_numpy_text(rng):
     seen = set()
-    for weight_bits, table_bits in itertools.product([1, 300, 900], [1, 100, 900]):  # smallest parameters: 2**-bits
+    for weight_bits, table_bits in itertools.product(
+        [1, 300, 900], [1, 100, 900]
+    ):  # smallest parameters: 2**-bits
         packed = pack(zoo.random_circuit(rng, num_variables=25, max_units=5, nary=True))
-        packed = packed._replace(weights=packed.weights * 2.0 ** -(weight_bits * rng.random(len(packed.weights))),
-                                 tables=packed.tables * 2.0 ** -(table_bits * rng.random(len(packed.tables))))
+        packed = packed._replace(
+            weights=packed.weights * 2.0 ** -(weight_bits * rng.random(len(packed.weights))),
+            tables=packed.tables * 2.0 ** -(table_bits * rng.random(len(packed.tables))),
+        )
         seen |= assert_one_plan(packed)
     assert seen == set(range(5))  # all there is to do at a child
 
@@ -272,8 +328,11 @@ def test_compiled_plan_equals_the_numpy_text(rng):
 def assert_one_plan(packed):
     """Both plans are one; what there is to do at the children."""
     from pcircuit.compiled.em_steps import plan
+
     plain = with_plan(packed)
-    rescale, check_sums, floors = map(np.empty_like, (packed.rescale, packed.check_sums, packed.floors))
+    rescale, check_sums, floors = map(
+        np.empty_like, (packed.rescale, packed.check_sums, packed.floors)
+    )
     plan(packed, rescale, check_sums, floors, np.empty(len(packed.region)))
     np.testing.assert_array_equal(rescale, plain.rescale)
     np.testing.assert_array_equal(check_sums, plain.check_sums)
@@ -287,8 +346,12 @@ def test_compiled_plan_equals_the_numpy_text_where_a_region_stores_nothing(empty
     circuit = zoo.random_circuit(rng, num_variables=6, max_units=3)
     inner = [r for r, region in enumerate(circuit.regions) if isinstance(region, InnerRegion)]
     assert len(inner) == 5
-    regions = [InnerRegion(region.products, scipy.sparse.csr_array(region.weights.shape)) if r == inner[empty] else
-               region for r, region in enumerate(circuit.regions)]
+    regions = [
+        InnerRegion(region.products, scipy.sparse.csr_array(region.weights.shape))
+        if r == inner[empty]
+        else region
+        for r, region in enumerate(circuit.regions)
+    ]
     assert_one_plan(pack(Circuit(circuit.vtree, regions)))
 
 
@@ -296,9 +359,15 @@ def test_compiled_plan_equals_the_numpy_text_where_a_region_stores_nothing(empty
 def test_fitted_circuits_are_as_if_built_from_their_regions(name, rng):
     circuit = zoo.circuits()[name]
     fitted, _ = fit_em(circuit, possible_rows(circuit, rng, 10), num_epochs=2)
-    rebuilt = Circuit(fitted.vtree, [
-        InputRegion(region.variable, region.probs) if isinstance(region, InputRegion)
-        else InnerRegion(region.products, region.weights) for region in fitted.regions])
+    rebuilt = Circuit(
+        fitted.vtree,
+        [
+            InputRegion(region.variable, region.probs)
+            if isinstance(region, InputRegion)
+            else InnerRegion(region.products, region.weights)
+            for region in fitted.regions
+        ],
+    )
     assert fitted == rebuilt
     for ours, fresh in zip(pack(fitted), pack(rebuilt), strict=True):
         np.testing.assert_array_equal(ours, fresh)

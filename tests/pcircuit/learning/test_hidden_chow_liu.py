@@ -1,4 +1,5 @@
 """Hidden Chow-Liu trees: shapes, counts, start values."""
+
 import naive
 import numpy as np
 import pytest
@@ -30,10 +31,14 @@ def random_parent(rng, V):
 
 
 @given(seeds, st.integers(1, 4), st.sampled_from([0.0, 0.1]), st.sampled_from([0.0, 0.3]))
-def test_hclt_is_the_tree_with_a_hidden_state_behind_each_inner_variable(seed, K, pseudocount, missing):
+def test_hclt_is_the_tree_with_a_hidden_state_behind_each_inner_variable(
+    seed, K, pseudocount, missing
+):
     rng = np.random.default_rng(seed)
     V = int(rng.integers(1, 7))
-    data, categories = tree_data(rng, int(rng.integers(1, 30)), random_parent(rng, V), missing=missing)
+    data, categories = tree_data(
+        rng, int(rng.integers(1, 30)), random_parent(rng, V), missing=missing
+    )
     options = {"num_categories": categories, "pseudocount": pseudocount}
     circuit = hclt(data, K, **options, rng=seed)
     parent = chow_liu_tree(data, **options)
@@ -95,8 +100,14 @@ def test_hclt_is_positive_where_nothing_was_seen():
     assert naive.likelihood(circuit, naive.states(circuit)).min() > 0
 
 
-@pytest.mark.parametrize("build", [lambda rng: hclt([[0, 1], [1, 1], [0, 0]], 3, rng=rng),
-                                   lambda rng: rat_spn([2, 3, 4], rng=rng)], ids=["hclt", "rat_spn"])
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda rng: hclt([[0, 1], [1, 1], [0, 0]], 3, rng=rng),
+        lambda rng: rat_spn([2, 3, 4], rng=rng),
+    ],
+    ids=["hclt", "rat_spn"],
+)
 def test_seed_decides_the_start_values(build):
     assert build(7) == build(7)
     assert build(7) == build(np.random.default_rng(7))
@@ -122,25 +133,46 @@ def test_em_from_the_start_values_beats_the_chow_liu_tree(rng):
     """Four hidden states can express the tree of binary variables, so a good start leads EM past it."""
     parent = random_parent(rng, 8)
     data, categories = tree_data(rng, 500, parent, largest=2)
-    plain = pcircuit.log_likelihood(pcircuit.chow_liu_circuit(data, num_categories=categories), data).mean()
+    plain = pcircuit.log_likelihood(
+        pcircuit.chow_liu_circuit(data, num_categories=categories), data
+    ).mean()
     for seed in range(3):
-        _, history = pcircuit.fit_em(hclt(data, 4, categories, rng=seed), data, num_epochs=60, pseudocount=0)
+        _, history = pcircuit.fit_em(
+            hclt(data, 4, categories, rng=seed), data, num_epochs=60, pseudocount=0
+        )
         assert history[-1] > plain
 
 
-@pytest.mark.parametrize(("options", "error", "message"), [
-    ({"num_latents": 0}, ValueError, "`num_latents` must be a whole number of at least 1, found 0"),
-    ({"num_latents": 2.5}, TypeError, "`num_latents` must be a whole number of at least 1, found 2.5"),
-    ({"pseudocount": -0.1}, ValueError, "`pseudocount` must be a finite number of at least 0"),
-    ({"num_categories": [2]}, ValueError, "`num_categories` .* each of the 3 columns"),
-    ({"tree": [-1, 0]}, ValueError, r"`tree` must be the parent of each of the 3 columns .* \(2,\)"),
-    ({"tree": [-1, -1, 0]}, ValueError, "`tree` is not a tree .* 2 roots"),
-])
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        (
+            {"num_latents": 0},
+            ValueError,
+            "`num_latents` must be a whole number of at least 1, found 0",
+        ),
+        (
+            {"num_latents": 2.5},
+            TypeError,
+            "`num_latents` must be a whole number of at least 1, found 2.5",
+        ),
+        ({"pseudocount": -0.1}, ValueError, "`pseudocount` must be a finite number of at least 0"),
+        ({"num_categories": [2]}, ValueError, "`num_categories` .* each of the 3 columns"),
+        (
+            {"tree": [-1, 0]},
+            ValueError,
+            r"`tree` must be the parent of each of the 3 columns .* \(2,\)",
+        ),
+        ({"tree": [-1, -1, 0]}, ValueError, "`tree` is not a tree .* 2 roots"),
+    ],
+)
 def test_hclt_refuses(options, error, message):
     with pytest.raises(error, match=message):
         hclt([[0, 1, 1], [1, 1, 0]], **options)
 
 
 def test_hclt_refuses_data_that_are_not_categories():
-    with pytest.raises(ValueError, match=r"`data` holds 0.5 at row 0, column 0, expected whole numbers"):
+    with pytest.raises(
+        ValueError, match=r"`data` holds 0.5 at row 0, column 0, expected whole numbers"
+    ):
         hclt([[0.5, 1.0]])

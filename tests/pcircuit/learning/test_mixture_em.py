@@ -1,4 +1,5 @@
 """EM for mixtures where circuits explain few of the rows, or none."""
+
 import numpy as np
 import pytest
 
@@ -21,7 +22,9 @@ def test_where_no_circuit_explains_any_row_all_stays_as_it_is():
 
 @pytest.mark.filterwarnings("error")
 def test_a_circuit_that_no_row_comes_from_keeps_its_parameters_and_has_weight_zero():
-    fitted, history = fit_mixture(Mixture([certain(0), certain(1)]), [[0], [0]], num_epochs=2, pseudocount=0)
+    fitted, history = fit_mixture(
+        Mixture([certain(0), certain(1)]), [[0], [0]], num_epochs=2, pseudocount=0
+    )
     assert fitted.weights.tolist() == [1, 0]
     assert fitted.circuits == (certain(0), certain(1))
     np.testing.assert_allclose(history, [-np.log(2), 0, 0])

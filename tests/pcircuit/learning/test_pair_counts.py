@@ -1,4 +1,5 @@
 """Counts of pairs, against loops."""
+
 import itertools
 
 import numpy as np
@@ -16,7 +17,9 @@ seeds = st.integers(0, 2**32 - 1)
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("small_blocks", [False, True])
-def test_counts_of_all_pairs_are_exact(monkeypatch, rng, most_cells, missing, weighted, small_blocks):
+def test_counts_of_all_pairs_are_exact(
+    monkeypatch, rng, most_cells, missing, weighted, small_blocks
+):
     monkeypatch.setattr(paircount, "MAX_PRODUCT_CELLS", most_cells)
     if small_blocks:  # several groups of variables, several blocks of rows
         monkeypatch.setattr(paircount, "BLOCK_CATEGORIES", 6)
@@ -27,12 +30,14 @@ def test_counts_of_all_pairs_are_exact(monkeypatch, rng, most_cells, missing, we
         checked = paircount.checked_weights(weights, len(data))
         seen = set()
         groups, complete = paircount.variable_groups(categories), paircount.complete_variables(data)
-        for rows, columns in ((groups[g], other) for g in range(len(groups)) for other in groups[g:]):
+        for rows, columns in (
+            (groups[g], other) for g in range(len(groups)) for other in groups[g:]
+        ):
             counts = paircount.block_counts(data, categories, complete, checked, rows, columns)
             placed_i = zip(paircount.starts(categories[rows]), rows, strict=True)
             placed_j = zip(paircount.starts(categories[columns]), columns, strict=True)
             for (a, i), (b, j) in itertools.product(placed_i, placed_j):
-                table = counts[a:a + categories[i], b:b + categories[j]]
+                table = counts[a : a + categories[i], b : b + categories[j]]
                 assert np.array_equal(table, naive_counts(data, categories, i, j, weights))
                 seen |= {(i, j), (j, i)}
         assert seen == set(itertools.product(range(6), repeat=2))

@@ -1,4 +1,5 @@
 """Mutual information of pairs, against the textbook's formula and worked values."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -22,7 +23,9 @@ def test_a_column_its_copy_and_a_coin_beside_them(pseudocount, engine):
     np.testing.assert_allclose([information[0, 2], information[1, 2]], 0, atol=1e-14)
 
 
-def test_columns_never_present_together_share_nothing_and_the_pseudocount_does_not_change_that(engine):
+def test_columns_never_present_together_share_nothing_and_the_pseudocount_does_not_change_that(
+    engine,
+):
     data, categories = np.array([[0, -1, -1], [1, -1, -1], [-1, 2, -1]]), np.array([2, 3, 1])
     for pseudocount in (0.0, 1.0):
         information = mutual_information(data, categories, pseudocount, None)
@@ -43,7 +46,7 @@ def test_tables_of_two_groups_side_by_side_give_the_pairs_between_them(rng):
     data, categories = random_table(rng, num_rows=30, num_variables=5, missing=0.2)
     rows, columns = np.array([3, 0, 4]), np.array([2, 1])
     counts = np.block([[naive_counts(data, categories, i, j) for j in columns] for i in rows])
-    found = information_of_block(counts, categories[rows], categories[columns], 0.5, 2.0 ** -45)
+    found = information_of_block(counts, categories[rows], categories[columns], 0.5, 2.0**-45)
     expected = naive_information(data, categories, 0.5)
     np.testing.assert_allclose(found, expected[np.ix_(rows, columns)], atol=1e-12)
 
@@ -58,7 +61,9 @@ def test_mutual_information_is_the_textbook_formula(seed, pseudocount, missing, 
     np.fill_diagonal(information, 0)
     expected = naive_information(data, categories, pseudocount, weights)
     difference = np.abs(information - expected)
-    assert (difference <= 1e-12 * np.abs(expected) + rounding(data, categories, pseudocount, weights)).all()
+    assert (
+        difference <= 1e-12 * np.abs(expected) + rounding(data, categories, pseudocount, weights)
+    ).all()
 
 
 def rounding(data, categories, pseudocount, weights):
@@ -71,13 +76,17 @@ def rounding(data, categories, pseudocount, weights):
     return np.where(together > 0, cells * step / 2 / np.where(together > 0, together, 1), 0) + 1e-14
 
 
-@pytest.mark.parametrize("scale", [2.0 ** -1074, 2.0 ** -1060, 2.0 ** -1030, 2.0 ** -400, 2.0 ** 300])
+@pytest.mark.parametrize("scale", [2.0**-1074, 2.0**-1060, 2.0**-1030, 2.0**-400, 2.0**300])
 def test_information_without_a_pseudocount_does_not_depend_on_the_scale_of_the_weights(scale, rng):
     """Of the smallest doubles it had been wrong by 0.06, as x log x then has no digits of its own."""
     data, categories = random_table(rng, num_rows=80, num_variables=5, missing=0.2)
     weights = rng.integers(1, 9, len(data)).astype(np.float64)
-    expected = mutual_information(data, categories, 0.0, paircount.checked_weights(weights, len(data)))
-    found = mutual_information(data, categories, 0.0, paircount.checked_weights(weights * scale, len(data)))
+    expected = mutual_information(
+        data, categories, 0.0, paircount.checked_weights(weights, len(data))
+    )
+    found = mutual_information(
+        data, categories, 0.0, paircount.checked_weights(weights * scale, len(data))
+    )
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
@@ -86,7 +95,9 @@ def test_information_of_a_variable_with_itself_is_its_entropy(rng):
     information = mutual_information(data, categories, 0.0, None)
     for v, C in enumerate(categories):
         p = np.bincount(data[:, v], minlength=C) / len(data)
-        assert information[v, v] == pytest.approx(-np.sum(p[p > 0] * np.log(p[p > 0])), rel=1e-12, abs=1e-13)
+        assert information[v, v] == pytest.approx(
+            -np.sum(p[p > 0] * np.log(p[p > 0])), rel=1e-12, abs=1e-13
+        )
 
 
 @given(seeds, st.sampled_from([0.0, 0.1]), st.sampled_from([0.0, 0.3]))

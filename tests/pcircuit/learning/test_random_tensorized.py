@@ -1,4 +1,5 @@
 """Random tensorised circuits: shapes, counts, start values."""
+
 import naive
 import numpy as np
 import pytest
@@ -30,7 +31,9 @@ def test_rat_spn_halves_a_random_order(seed, V, K, depth):
             assert sizes[children].tolist() == [1] * sizes[r]
 
 
-@pytest.mark.parametrize(("depth", "K", "expected"), [(2, 4, 109), (2, 8, 217), (3, 4, 173), (3, 8, 345)])
+@pytest.mark.parametrize(
+    ("depth", "K", "expected"), [(2, 4, 109), (2, 8, 217), (3, 4, 173), (3, 8, 345)]
+)
 def test_rat_spn_counts_of_the_paper(depth, K, expected):
     """K, S and Krishnan (2026), RAT-SPN sweep: V = 14, units of all kinds."""
     circuit = rat_spn([2] * 14, K, depth)
@@ -39,7 +42,9 @@ def test_rat_spn_counts_of_the_paper(depth, K, expected):
 
 
 def test_rat_spn_shuffles_the_variables():
-    first_halves = {tuple(np.sort(rat_spn([2] * 6, 2, 1, rng=seed).vtree.scope(3))) for seed in range(40)}
+    first_halves = {
+        tuple(np.sort(rat_spn([2] * 6, 2, 1, rng=seed).vtree.scope(3))) for seed in range(40)
+    }
     assert len(first_halves) > 10  # of 20 possible ones
 
 
@@ -47,8 +52,12 @@ def test_rat_spn_depth_0_is_a_mixture_of_independent_models(rng):
     circuit = rat_spn([2, 3, 2], 5, 0, rng=rng)
     assert len(circuit.regions) == 4
     tables = {region.variable: region.probs for region in circuit.regions[:3]}
-    for x, p in zip(naive.states(circuit), naive.likelihood(circuit, naive.states(circuit)), strict=True):
-        expected = np.prod([tables[v][:, x[v]] for v in range(3)], axis=0) @ circuit.regions[3].weights[0]
+    for x, p in zip(
+        naive.states(circuit), naive.likelihood(circuit, naive.states(circuit)), strict=True
+    ):
+        expected = (
+            np.prod([tables[v][:, x[v]] for v in range(3)], axis=0) @ circuit.regions[3].weights[0]
+        )
         assert p == pytest.approx(expected, rel=1e-12)
 
 
@@ -64,16 +73,35 @@ def test_rat_spn_units_all_start_different(rng):
         assert len(np.unique(table, axis=0)) == len(table)
 
 
-@pytest.mark.parametrize(("options", "error", "message"), [
-    ({"num_categories": []}, ValueError, r"`num_categories` must be a whole number .* shape \(0,\)"),
-    ({"num_categories": 14}, ValueError, r"`num_categories` .* \[2\] \* 14\), found shape \(\)"),
-    ({"num_categories": [2, 0]}, ValueError, "`num_categories` must be .* at least 1 .* found 0 at position 1"),
-    ({"num_categories": [2.0, 2.0]}, TypeError, "`num_categories` must be a whole number"),
-    ({"num_units": 0}, ValueError, "`num_units` must be a whole number of at least 1, found 0"),
-    ({"num_units": "4"}, TypeError, "`num_units` must be a whole number of at least 1, found '4'"),
-    ({"depth": -1}, ValueError, "`depth` must be a whole number of at least 0, found -1"),
-    ({"depth": 1.5}, TypeError, "`depth` must be a whole number of at least 0, found 1.5"),
-])
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        (
+            {"num_categories": []},
+            ValueError,
+            r"`num_categories` must be a whole number .* shape \(0,\)",
+        ),
+        (
+            {"num_categories": 14},
+            ValueError,
+            r"`num_categories` .* \[2\] \* 14\), found shape \(\)",
+        ),
+        (
+            {"num_categories": [2, 0]},
+            ValueError,
+            "`num_categories` must be .* at least 1 .* found 0 at position 1",
+        ),
+        ({"num_categories": [2.0, 2.0]}, TypeError, "`num_categories` must be a whole number"),
+        ({"num_units": 0}, ValueError, "`num_units` must be a whole number of at least 1, found 0"),
+        (
+            {"num_units": "4"},
+            TypeError,
+            "`num_units` must be a whole number of at least 1, found '4'",
+        ),
+        ({"depth": -1}, ValueError, "`depth` must be a whole number of at least 0, found -1"),
+        ({"depth": 1.5}, TypeError, "`depth` must be a whole number of at least 0, found 1.5"),
+    ],
+)
 def test_rat_spn_refuses(options, error, message):
     with pytest.raises(error, match=message):
         rat_spn(**{"num_categories": [2, 2]} | options)

@@ -1,4 +1,5 @@
 """E[l_j(x, Y) | X = x] against enumeration over all completions, with holes, on every circuit of the zoo."""
+
 import naive
 import numpy as np
 import pytest
@@ -24,41 +25,55 @@ def test_every_mask_gives_what_enumeration_gives(name, engine, rng):
     data = np.concatenate([naive.states(circuit)[-4:], zoo.rows_with_holes(circuit, rng, 6)])
     for mask in masks(circuit.num_variables):
         expected = [naive.expected_node_values(circuit, row, mask) for row in data]
-        np.testing.assert_allclose(expected_node_likelihoods(circuit, data, mask), expected, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(
+            expected_node_likelihoods(circuit, data, mask), expected, rtol=1e-12, atol=1e-14
+        )
 
 
-@given(zoo.circuit_strategy(max_variables=4), st.integers(0, 2 ** 32))
+@given(zoo.circuit_strategy(max_variables=4), st.integers(0, 2**32))
 def test_random_circuits_equal_enumeration(circuit, seed):
     rng = np.random.default_rng(seed)
     data, mask = zoo.rows_with_holes(circuit, rng, 5), rng.random(circuit.num_variables) < 0.5
     expected = [naive.expected_node_values(circuit, row, mask) for row in data]
-    np.testing.assert_allclose(expected_node_likelihoods(circuit, data, mask), expected, rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(
+        expected_node_likelihoods(circuit, data, mask), expected, rtol=1e-11, atol=1e-13
+    )
 
 
 def test_all_given_is_the_likelihood_and_nothing_given_the_mean_of_all_rows(engine):
     circuit = zoo.hclt_like()
     data, V = naive.states(circuit), circuit.num_variables
-    np.testing.assert_allclose(expected_node_likelihoods(circuit, data, np.ones(V, bool)),
-                               node_likelihoods(circuit, data), rtol=1e-12)
-    np.testing.assert_allclose(expected_node_likelihoods(circuit, data[:1], np.zeros(V, bool))[0],
-                               pcircuit.unit_means(circuit), rtol=1e-12)
+    np.testing.assert_allclose(
+        expected_node_likelihoods(circuit, data, np.ones(V, bool)),
+        node_likelihoods(circuit, data),
+        rtol=1e-12,
+    )
+    np.testing.assert_allclose(
+        expected_node_likelihoods(circuit, data[:1], np.zeros(V, bool))[0],
+        pcircuit.unit_means(circuit),
+        rtol=1e-12,
+    )
 
 
 def test_nodes_come_in_the_order_asked_for_also_twice(engine):
     circuit = zoo.rat_like()
     data, mask = naive.states(circuit)[:5], np.arange(circuit.num_variables) < 2
     nodes = [circuit.num_nodes - 1, 0, 3, 0]
-    np.testing.assert_array_equal(expected_node_likelihoods(circuit, data, mask, nodes=nodes),
-                                  expected_node_likelihoods(circuit, data, mask)[:, nodes])
+    np.testing.assert_array_equal(
+        expected_node_likelihoods(circuit, data, mask, nodes=nodes),
+        expected_node_likelihoods(circuit, data, mask)[:, nodes],
+    )
 
 
 def test_no_row_depends_on_others_nor_on_the_number_of_threads(engine, rng, monkeypatch):
     circuit = zoo.hclt_like()
     data, mask = zoo.rows_with_holes(circuit, rng, 50), np.arange(circuit.num_variables) < 2
     found = expected_node_likelihoods(circuit, data, mask)
-    alone = [expected_node_likelihoods(circuit, data[n:n + 1], mask)[0] for n in range(len(data))]
+    alone = [expected_node_likelihoods(circuit, data[n : n + 1], mask)[0] for n in range(len(data))]
     np.testing.assert_allclose(found, alone, rtol=1e-14)
-    monkeypatch.setattr(module, "cut_rows", lambda circuit, N: [(n, min(n + 20, N)) for n in range(0, N, 20)])
+    monkeypatch.setattr(
+        module, "cut_rows", lambda circuit, N: [(n, min(n + 20, N)) for n in range(0, N, 20)]
+    )
     one, two = (expected_node_likelihoods(circuit, data, mask, n_jobs=jobs) for jobs in (1, 2))
     np.testing.assert_array_equal(one, two)
     np.testing.assert_allclose(one, found, rtol=1e-14)
@@ -88,5 +103,7 @@ def test_small_integers_and_no_rows_are_fine(engine):
     data, mask = naive.states(circuit)[:9], np.arange(circuit.num_variables) < 2
     found = expected_node_likelihoods(circuit, data, mask)
     for kind in (np.uint8, np.int8, np.int32):
-        np.testing.assert_array_equal(expected_node_likelihoods(circuit, data.astype(kind), mask), found)
+        np.testing.assert_array_equal(
+            expected_node_likelihoods(circuit, data.astype(kind), mask), found
+        )
     assert expected_node_likelihoods(circuit, data[:0], mask).shape == (0, circuit.num_nodes)

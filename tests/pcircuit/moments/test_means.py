@@ -1,4 +1,5 @@
 """Means alone: those of enumeration, and of the moments."""
+
 import naive
 import numpy as np
 import pytest
@@ -22,7 +23,9 @@ def test_means_are_those_of_enumeration(name, block, monkeypatch):
 @given(zoo.circuit_strategy())
 def test_means_of_random_circuits(circuit):
     nodes = np.arange(circuit.num_nodes)
-    np.testing.assert_allclose(unit_means(circuit), exact_moments(circuit, nodes).mean, rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(
+        unit_means(circuit), exact_moments(circuit, nodes).mean, rtol=1e-12, atol=1e-300
+    )
 
 
 def test_means_of_a_learned_circuit(rng):

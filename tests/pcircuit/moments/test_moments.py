@@ -1,4 +1,5 @@
 """Exact moments: enumeration = dense recursion = linear-time recursion = operator, on both engines."""
+
 import itertools
 
 import naive
@@ -13,9 +14,17 @@ from hld import exact_moments, select_nodes
 from pcircuit import InputRegion, hclt, rat_spn
 from pcircuit.moments.routes import MOMENTS
 
-ALL_KINDS = [kinds for size in (1, 2, 3) for kinds in itertools.combinations(("input", "product", "sum"), size)]
-CASES = [(name, kinds) for name, circuit in zoo.circuits().items() for kinds in ALL_KINDS
-         if set(kinds) & set(circuit.nodes.kind)]
+ALL_KINDS = [
+    kinds
+    for size in (1, 2, 3)
+    for kinds in itertools.combinations(("input", "product", "sum"), size)
+]
+CASES = [
+    (name, kinds)
+    for name, circuit in zoo.circuits().items()
+    for kinds in ALL_KINDS
+    if set(kinds) & set(circuit.nodes.kind)
+]
 EXACT = 1e-12  # relative to the largest entry
 
 
@@ -37,7 +46,9 @@ def assert_all_agree(circuit, nodes, weights=None, enumerated=None):
     assert_same(moments.covariance(), covariance, scale)
     assert_same(moments.diagonal(), np.diag(covariance), scale)
     assert moments.trace == pytest.approx(np.trace(covariance), rel=EXACT, abs=EXACT * scale)
-    assert moments.trace_sq == pytest.approx(np.sum(covariance ** 2), rel=EXACT, abs=(EXACT * scale) ** 2)
+    assert moments.trace_sq == pytest.approx(
+        np.sum(covariance**2), rel=EXACT, abs=(EXACT * scale) ** 2
+    )
     assert_same(moments.operator() @ np.eye(len(nodes)), covariance, scale)
     assert_same(moments.eigenvalues(), np.linalg.eigvalsh(covariance)[::-1], len(nodes) * scale)
 
@@ -46,7 +57,9 @@ def assert_all_agree(circuit, nodes, weights=None, enumerated=None):
 @pytest.mark.parametrize(("name", "kinds"), CASES)
 def test_zoo_against_enumeration(name, kinds, engine):
     circuit = zoo.circuits()[name]
-    assert_all_agree(circuit, select_nodes(circuit, [kind for kind in kinds if kind in circuit.nodes.kind]))
+    assert_all_agree(
+        circuit, select_nodes(circuit, [kind for kind in kinds if kind in circuit.nodes.kind])
+    )
 
 
 @pytest.mark.thorough
@@ -55,7 +68,9 @@ def test_every_single_node(name, engine):
     circuit = zoo.circuits()[name]
     mean, covariance = naive.hlv_moments(circuit, np.arange(circuit.num_nodes))
     for node in range(circuit.num_nodes):
-        assert_all_agree(circuit, [node], enumerated=(mean[[node]], covariance[node:node + 1, node:node + 1]))
+        assert_all_agree(
+            circuit, [node], enumerated=(mean[[node]], covariance[node : node + 1, node : node + 1])
+        )
 
 
 @pytest.mark.parametrize("num_variables", [5, 7])
@@ -68,33 +83,47 @@ def test_learned_structures(num_variables, engine):
     assert_all_agree(circuit, np.arange(circuit.num_nodes))
 
 
-@given(circuit=zoo.circuit_strategy(max_variables=6, max_units=4, max_categories=4), seed=st.integers(0, 2**32 - 1))
+@given(
+    circuit=zoo.circuit_strategy(max_variables=6, max_units=4, max_categories=4),
+    seed=st.integers(0, 2**32 - 1),
+)
 @pytest.mark.parametrize("name", ENGINES)
 def test_random_circuits_subsets_orders_and_weights(circuit, seed, name):
     rng = np.random.default_rng(seed)
-    nodes = rng.permutation(circuit.num_nodes)[:rng.integers(1, circuit.num_nodes + 1)]
+    nodes = rng.permutation(circuit.num_nodes)[: rng.integers(1, circuit.num_nodes + 1)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PCIRCUIT_ENGINE", name)
         assert_all_agree(circuit, nodes, rng.uniform(0.1, 3, len(nodes)))
 
 
 @needs_numba
-@given(circuit=zoo.circuit_strategy(min_variables=4, max_variables=9, max_units=5, max_categories=4))
+@given(
+    circuit=zoo.circuit_strategy(min_variables=4, max_variables=9, max_units=5, max_categories=4)
+)
 def test_kernels_equal_numpy(circuit):
     results = []
     for name in ENGINES:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("PCIRCUIT_ENGINE", name)
             moments = exact_moments(circuit, np.arange(circuit.num_nodes))
-            results.append((moments.mean, moments.diagonal(), np.array([moments.trace_sq]), moments.covariance(),
-                            moments.operator() @ np.ones((circuit.num_nodes, 2))))
+            results.append(
+                (
+                    moments.mean,
+                    moments.diagonal(),
+                    np.array([moments.trace_sq]),
+                    moments.covariance(),
+                    moments.operator() @ np.ones((circuit.num_nodes, 2)),
+                )
+            )
     for left, right in zip(*results, strict=True):
         assert_same(left, right, max(np.abs(right).max(), 1e-4))
 
 
 def many_units(rng, num_units=6):
     """A circuit whose regions have more selected units below them than pairs of units, some also above."""
-    return zoo.random_circuit(rng, num_variables=9, max_units=num_units, max_categories=5, nary=True)
+    return zoo.random_circuit(
+        rng, num_variables=9, max_units=num_units, max_categories=5, nary=True
+    )
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -105,18 +134,25 @@ def test_columns_and_gram_tensors_agree_with_the_dense_recursion(seed, engine):
         moments = exact_moments(circuit, nodes)
         dense = moments.covariance()
         np.testing.assert_array_equal(dense, dense.T)
-        assert moments.trace_sq == pytest.approx(np.sum(dense ** 2), rel=EXACT)
+        assert moments.trace_sq == pytest.approx(np.sum(dense**2), rel=EXACT)
         assert moments.trace == pytest.approx(np.trace(dense), rel=EXACT)
 
 
 @pytest.mark.parametrize(("seed", "sparse"), [(7, False), (11, True)])
 def test_large_regions_are_computed_in_blocks(seed, sparse, engine):
     """More products and columns than fit one temporary array."""
-    circuit = zoo.random_circuit(seed, num_variables=5, max_units=48, max_categories=6, sparse=sparse)
-    assert max(region.num_products for region in circuit.regions if not isinstance(region, InputRegion)) > 40
+    circuit = zoo.random_circuit(
+        seed, num_variables=5, max_units=48, max_categories=6, sparse=sparse
+    )
+    assert (
+        max(
+            region.num_products for region in circuit.regions if not isinstance(region, InputRegion)
+        )
+        > 40
+    )
     moments = exact_moments(circuit, np.arange(circuit.num_nodes))
     dense = moments.covariance()
-    assert moments.trace_sq == pytest.approx(np.sum(dense ** 2), rel=EXACT)
+    assert moments.trace_sq == pytest.approx(np.sum(dense**2), rel=EXACT)
     vector = np.cos(np.arange(len(dense)))
     assert_same(moments.operator() @ vector, dense @ vector, np.abs(dense).max())
     nodes = np.arange(0, circuit.num_nodes, 7)
@@ -137,7 +173,11 @@ def test_blocks_of_any_size_give_the_same(monkeypatch):
 @needs_numba
 def test_engines_chosen_without_the_variable(monkeypatch):
     monkeypatch.delenv("PCIRCUIT_ENGINE", raising=False)
-    for name, value in (("is_ready", False), ("_cached", False), ("_spent", 0.0)):  # as in a new process
+    for name, value in (
+        ("is_ready", False),
+        ("_cached", False),
+        ("_spent", 0.0),
+    ):  # as in a new process
         monkeypatch.setattr(MOMENTS, name, value)
     assert exact_moments(zoo.hclt_like())._cache["arrays"] is None  # small: NumPy
     large = zoo.random_circuit(0, num_variables=60)
@@ -159,6 +199,6 @@ def test_expectation_of_the_squared_statistic_is_the_trace(name):
     x = naive.states(circuit)
     p = naive.likelihood(circuit, x)
     deviation = naive.node_values(circuit, x)[:, moments.nodes] - moments.mean
-    assert p @ np.sum(deviation ** 2, axis=1) == pytest.approx(moments.trace, rel=EXACT)
+    assert p @ np.sum(deviation**2, axis=1) == pytest.approx(moments.trace, rel=EXACT)
     mean_of_two = (deviation[:, None] + deviation) / 2
-    assert 2 * p @ np.sum(mean_of_two ** 2, axis=2) @ p == pytest.approx(moments.trace, rel=EXACT)
+    assert 2 * p @ np.sum(mean_of_two**2, axis=2) @ p == pytest.approx(moments.trace, rel=EXACT)

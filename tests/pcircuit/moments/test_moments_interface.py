@@ -1,4 +1,5 @@
 """What moments are asked for and say: orders, operators, what is kept, threads, copies, refused arguments."""
+
 import copy
 import pickle
 import threading
@@ -36,7 +37,11 @@ def test_blocks_of_the_covariance_in_any_order(engine, rng):
     dense = moments.covariance()
     for size in (1, 2, 11, len(nodes)):
         positions = rng.permutation(len(nodes))[:size]
-        assert_same(moments.covariance(nodes[positions]), dense[np.ix_(positions, positions)], np.abs(dense).max())
+        assert_same(
+            moments.covariance(nodes[positions]),
+            dense[np.ix_(positions, positions)],
+            np.abs(dense).max(),
+        )
 
 
 def test_order_of_nodes_is_the_order_of_all_results(engine, rng):
@@ -46,7 +51,9 @@ def test_order_of_nodes_is_the_order_of_all_results(engine, rng):
     moments = exact_moments(circuit, ascending.nodes[order])
     np.testing.assert_array_equal(moments.mean, ascending.mean[order])
     np.testing.assert_array_equal(moments.diagonal(), ascending.diagonal()[order])
-    np.testing.assert_array_equal(moments.covariance(), ascending.covariance()[np.ix_(order, order)])
+    np.testing.assert_array_equal(
+        moments.covariance(), ascending.covariance()[np.ix_(order, order)]
+    )
     vector = rng.standard_normal(len(order))
     assert_same(moments.operator() @ vector[order], (ascending.operator() @ vector)[order])
     assert moments.trace_sq == ascending.trace_sq
@@ -83,8 +90,15 @@ def test_leading_eigenvalues_by_lanczos(engine):
 
 def test_eigenvalues_of_a_covariance_that_is_zero(engine):
     circuit = zoo.single_units()
-    certain = Circuit(circuit.vtree, [InputRegion(region.variable, np.eye(region.num_categories)[:1])
-                                      if isinstance(region, InputRegion) else region for region in circuit.regions])
+    certain = Circuit(
+        circuit.vtree,
+        [
+            InputRegion(region.variable, np.eye(region.num_categories)[:1])
+            if isinstance(region, InputRegion)
+            else region
+            for region in circuit.regions
+        ],
+    )
     moments = exact_moments(certain, np.arange(certain.num_nodes))
     np.testing.assert_array_equal(moments.mean, 1.0)
     assert moments.trace == 0
@@ -94,8 +108,14 @@ def test_eigenvalues_of_a_covariance_that_is_zero(engine):
 
 def test_results_are_read_only_and_kept():
     moments = exact_moments(zoo.rat_like())
-    for array in (moments.mean, moments.nodes, moments.node_weights, moments.diagonal(), moments.eigenvalues(),
-                  moments.eigenvalues(3)):
+    for array in (
+        moments.mean,
+        moments.nodes,
+        moments.node_weights,
+        moments.diagonal(),
+        moments.eigenvalues(),
+        moments.eigenvalues(3),
+    ):
         assert not array.flags.writeable
     assert moments.eigenvalues(3) is moments.eigenvalues(3)
     assert moments.diagonal() is moments.diagonal()
@@ -115,8 +135,12 @@ def test_arguments_are_not_changed_and_not_referenced():
 
 
 def test_lazy_results_are_computed_once_by_threads(engine, monkeypatch):
-    circuit = zoo.random_circuit(0, num_variables=12, max_units=pcircuit.moments.moments.EAGER_UNITS + 1)
-    assert max(region.num_units for region in circuit.regions) > pcircuit.moments.moments.EAGER_UNITS
+    circuit = zoo.random_circuit(
+        0, num_variables=12, max_units=pcircuit.moments.moments.EAGER_UNITS + 1
+    )
+    assert (
+        max(region.num_units for region in circuit.regions) > pcircuit.moments.moments.EAGER_UNITS
+    )
     expected = exact_moments(circuit)
     calls = []
     for name in ("linear_moments", "all_parts"):
@@ -132,14 +156,24 @@ def test_lazy_results_are_computed_once_by_threads(engine, monkeypatch):
 
     def work():
         start.wait()
-        results.append((moments.trace_sq, moments.eigenvalues(3), moments.operator() @ np.ones(len(moments.nodes))))
+        results.append(
+            (
+                moments.trace_sq,
+                moments.eigenvalues(3),
+                moments.operator() @ np.ones(len(moments.nodes)),
+            )
+        )
 
     threads = [threading.Thread(target=work) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(calls) == ["all_parts", "linear_moments", "linear_moments"]  # one for the mean, one for the squares
+    assert sorted(calls) == [
+        "all_parts",
+        "linear_moments",
+        "linear_moments",
+    ]  # one for the mean, one for the squares
     for trace_sq, values, product in results:
         assert trace_sq == expected.trace_sq
         np.testing.assert_array_equal(values, expected.eigenvalues(3))
@@ -150,12 +184,14 @@ def test_lazy_results_are_computed_once_by_threads(engine, monkeypatch):
 def test_kernels_are_compiled_once_for_circuits_and_their_copies(monkeypatch):
     """A copy's arrays can be written to where those of the original cannot: to Numba, another type."""
     from pcircuit.moments.compiled import operator, traces
+
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")
     moments = exact_moments(zoo.hclt_like())
     for one in (moments, copy.deepcopy(moments), pickle.loads(pickle.dumps(moments))):
         assert one.trace_sq == moments.trace_sq
-        np.testing.assert_array_equal(one.operator() @ np.ones(len(one.mean)),
-                                      moments.operator() @ np.ones(len(one.mean)))
+        np.testing.assert_array_equal(
+            one.operator() @ np.ones(len(one.mean)), moments.operator() @ np.ones(len(one.mean))
+        )
     assert len(traces.linear_moments.signatures) == len(operator.fill_parts.signatures) == 1
 
 
@@ -172,18 +208,41 @@ def test_circuits_that_are_not_distributions_are_refused(name):
         exact_moments(zoo.unnormalized_circuits()[name])
 
 
-@pytest.mark.parametrize(("options", "error", "message"), [
-    ({"nodes": [0, 7]}, ValueError, "`nodes` must be .* node id 0..6, found 7"),
-    ({"nodes": [0, 0]}, ValueError, "more than once"),
-    ({"node_weights": [1.0, 2.0]}, ValueError, "`node_weights` must be 5 finite positive numbers"),
-    ({"node_weights": np.zeros(5)}, ValueError, "`node_weights`"),
-    ({"node_weights": np.full(5, np.nan)}, ValueError, "`node_weights`"),
-    ({"node_weights": np.full(5, np.inf)}, ValueError, "`node_weights`"),
-    ({"node_weights": np.full(5, 1e200)}, ValueError, "`node_weights` up to 1e\\+200 make the moments overflow"),
-    ({"node_weights": np.full(5, 1e100)}, ValueError, "`node_weights` up to 1e\\+100 make the moments overflow"),
-    ({"node_weights": ["1"] * 5}, TypeError, "`node_weights` must be .* <U1 instead of numbers"),
-    ({"node_weights": np.ma.array(np.ones(5), mask=[1, 0, 0, 0, 0])}, TypeError, "`node_weights` .* masked entries"),
-])
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"nodes": [0, 7]}, ValueError, "`nodes` must be .* node id 0..6, found 7"),
+        ({"nodes": [0, 0]}, ValueError, "more than once"),
+        (
+            {"node_weights": [1.0, 2.0]},
+            ValueError,
+            "`node_weights` must be 5 finite positive numbers",
+        ),
+        ({"node_weights": np.zeros(5)}, ValueError, "`node_weights`"),
+        ({"node_weights": np.full(5, np.nan)}, ValueError, "`node_weights`"),
+        ({"node_weights": np.full(5, np.inf)}, ValueError, "`node_weights`"),
+        (
+            {"node_weights": np.full(5, 1e200)},
+            ValueError,
+            "`node_weights` up to 1e\\+200 make the moments overflow",
+        ),
+        (
+            {"node_weights": np.full(5, 1e100)},
+            ValueError,
+            "`node_weights` up to 1e\\+100 make the moments overflow",
+        ),
+        (
+            {"node_weights": ["1"] * 5},
+            TypeError,
+            "`node_weights` must be .* <U1 instead of numbers",
+        ),
+        (
+            {"node_weights": np.ma.array(np.ones(5), mask=[1, 0, 0, 0, 0])},
+            TypeError,
+            "`node_weights` .* masked entries",
+        ),
+    ],
+)
 def test_refused_arguments(options, error, message):
     with pytest.raises(error, match=message):
         exact_moments(zoo.two_coins(), **options)
@@ -198,7 +257,9 @@ def test_dense_results_over_the_budget_are_refused():
     moments = exact_moments(zoo.rat_like())
     size = 8 * len(moments.nodes) ** 2
     assert moments.covariance(max_bytes=size).shape == (len(moments.nodes),) * 2
-    with pytest.raises(ValueError, match=f"`max_bytes` is {size - 1}, and the covariance of .* takes {size}"):
+    with pytest.raises(
+        ValueError, match=f"`max_bytes` is {size - 1}, and the covariance of .* takes {size}"
+    ):
         moments.covariance(max_bytes=size - 1)
     with pytest.raises(ValueError, match="`max_bytes` is"):
         moments.eigenvalues(max_bytes=size - 1)
@@ -218,23 +279,33 @@ def test_the_largest_and_smallest_node_weights_leave_the_traces_numbers():
     plain = exact_moments(zoo.two_coins())
     for weight in (1e-75, 1e75):
         moments = exact_moments(zoo.two_coins(), node_weights=np.full(5, weight))
-        assert moments.trace_sq / weight ** 4 == pytest.approx(plain.trace_sq, rel=1e-12)
+        assert moments.trace_sq / weight**4 == pytest.approx(plain.trace_sq, rel=1e-12)
 
 
 def test_a_constant_with_a_large_weight_adds_no_rounding_to_the_trace_of_the_square(engine, rng):
-    circuit = Circuit(VTree.from_nested([[0, 1], 2]), [  # product 0 is constant
-        InputRegion(0, [[0.5, 0.5], [0.3, 0.7], [0.6, 0.4], [0.1, 0.9]]),
-        InputRegion(1, [[1 / 3, 1 / 3, 1 / 3], [0.2, 0.3, 0.5], [0.1, 0.8, 0.1]]),
-        InnerRegion([[0, 0], [1, 1], [2, 2], [3, 1]], rng.dirichlet(np.ones(4), size=3)),
-        InputRegion(2, [[0.5, 0.5], [0.3, 0.7], [0.1, 0.9]]), InnerRegion([[0, 0], [1, 1], [2, 2]], [[0.2, 0.3, 0.5]])])
+    circuit = Circuit(
+        VTree.from_nested([[0, 1], 2]),
+        [  # product 0 is constant
+            InputRegion(0, [[0.5, 0.5], [0.3, 0.7], [0.6, 0.4], [0.1, 0.9]]),
+            InputRegion(1, [[1 / 3, 1 / 3, 1 / 3], [0.2, 0.3, 0.5], [0.1, 0.8, 0.1]]),
+            InnerRegion([[0, 0], [1, 1], [2, 2], [3, 1]], rng.dirichlet(np.ones(4), size=3)),
+            InputRegion(2, [[0.5, 0.5], [0.3, 0.7], [0.1, 0.9]]),
+            InnerRegion([[0, 0], [1, 1], [2, 2]], [[0.2, 0.3, 0.5]]),
+        ],
+    )
     nodes = np.arange(circuit.num_nodes)
     weights = np.where(nodes == np.flatnonzero(circuit.nodes.kind == "product")[0], 1e20, 1.0)
     moments = exact_moments(circuit, nodes, node_weights=weights)
     assert moments.trace_sq == pytest.approx(np.sum(moments.covariance() ** 2), rel=1e-12)
 
 
-@pytest.mark.parametrize(("k", "error"), [(0, ValueError), (6, ValueError), (-1, ValueError), (2.5, TypeError),
-                                          (True, TypeError)])
+@pytest.mark.parametrize(
+    ("k", "error"),
+    [(0, ValueError), (6, ValueError), (-1, ValueError), (2.5, TypeError), (True, TypeError)],
+)
 def test_refused_numbers_of_eigenvalues(k, error):
-    with pytest.raises(error, match="`k` must be a whole number of at least 1 and at most 5, or None for all, found"):
+    with pytest.raises(
+        error,
+        match="`k` must be a whole number of at least 1 and at most 5, or None for all, found",
+    ):
         exact_moments(zoo.two_coins()).eigenvalues(k)

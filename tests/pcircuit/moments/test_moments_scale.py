@@ -1,4 +1,5 @@
 """Exact moments where they are hard: cancellation against exact rational arithmetic, underflow, size, memory."""
+
 import tracemalloc
 from fractions import Fraction
 
@@ -12,7 +13,7 @@ from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
 pytestmark = pytest.mark.thorough
 
-TINY_STEPS = [2.0 ** -10, 2.0 ** -20, 2.0 ** -26]  # how far from degenerate
+TINY_STEPS = [2.0**-10, 2.0**-20, 2.0**-26]  # how far from degenerate
 
 
 def latent_tree(parent, num_units, inputs, weights):
@@ -29,7 +30,9 @@ def on_vtree(vtree, num_units, inputs, weights):
             regions.append(InputRegion(variable, inputs()))
             continue
         products = np.repeat(np.arange(num_units)[:, None], len(vtree.children(r)), axis=1)
-        regions.append(InnerRegion(products, weights(1 if r == vtree.root else num_units, num_units)))
+        regions.append(
+            InnerRegion(products, weights(1 if r == vtree.root else num_units, num_units))
+        )
     return Circuit(vtree, regions)
 
 
@@ -43,7 +46,7 @@ def balanced_parents(num_variables):
 
 def near_uniform(rng, K, C, step):
     """(K, C) rows that differ from the uniform one by at most `step` / C; multiples of 2**-52 that sum to one."""
-    rows = np.round((1 + step * rng.uniform(-1, 1, (K, C)) / 2) / C * 2.0 ** 52) / 2.0 ** 52
+    rows = np.round((1 + step * rng.uniform(-1, 1, (K, C)) / 2) / C * 2.0**52) / 2.0**52
     rows[:, -1] = 1 - rows[:, :-1].sum(axis=1)
     return rows
 
@@ -68,9 +71,14 @@ def exact_traces(circuit, nodes):
     assert sum(p) == 1  # the numbers of the circuit are exact
     columns = [[row[j] for row in values] for j in nodes]
     means = [sum(a * b for a, b in zip(p, column, strict=True)) for column in columns]
-    centred = [[value - mean for value in column] for column, mean in zip(columns, means, strict=True)]
+    centred = [
+        [value - mean for value in column] for column, mean in zip(columns, means, strict=True)
+    ]
     weighted = [[a * b for a, b in zip(p, column, strict=True)] for column in centred]
-    S = [[sum(a * b for a, b in zip(left, right, strict=True)) for right in centred] for left in weighted]
+    S = [
+        [sum(a * b for a, b in zip(left, right, strict=True)) for right in centred]
+        for left in weighted
+    ]
     return sum(S[j][j] for j in range(len(nodes))), sum(entry * entry for row in S for entry in row)
 
 
@@ -88,15 +96,21 @@ def fraction_values(circuit, state):
                     value *= shown[child][unit]
                 products.append(value)
             values += products
-            shown.append([sum(Fraction(float(w)) * value for w, value in zip(row, products, strict=True))
-                          for row in region.weights])
+            shown.append(
+                [
+                    sum(Fraction(float(w)) * value for w, value in zip(row, products, strict=True))
+                    for row in region.weights
+                ]
+            )
         values += shown[-1]
     return values
 
 
 DEGENERATE = {
-    "likelihoods that hardly vary": (near_uniform, 0.5), "states that hardly occur": (near_deterministic, 0.5),
-    "units that hardly differ": (near_identical, 0.5), "sums that hardly differ": (near_uniform, None),
+    "likelihoods that hardly vary": (near_uniform, 0.5),
+    "states that hardly occur": (near_deterministic, 0.5),
+    "units that hardly differ": (near_identical, 0.5),
+    "sums that hardly differ": (near_uniform, None),
 }
 
 
@@ -104,14 +118,20 @@ def degenerate_circuit(name, step, seed):
     """Four variables with four latent states each, `step` away from degenerate."""
     rng = np.random.default_rng(seed)
     table, weight_step = DEGENERATE[name]
-    return latent_tree(balanced_parents(4), 4, lambda: table(rng, 4, 2, step if weight_step else 0.5),
-                       lambda k, P: near_uniform(rng, k, P, weight_step or step))
+    return latent_tree(
+        balanced_parents(4),
+        4,
+        lambda: table(rng, 4, 2, step if weight_step else 0.5),
+        lambda k, P: near_uniform(rng, k, P, weight_step or step),
+    )
 
 
 def largest_error(circuit, nodes, exact=None):
     """Relative error of tr(S) and of tr(S^2), whichever is larger; `exact` are the traces, where they are known."""
     moments = exact_moments(circuit, nodes)
-    pairs = zip((moments.trace, moments.trace_sq), exact or exact_traces(circuit, nodes), strict=True)
+    pairs = zip(
+        (moments.trace, moments.trace_sq), exact or exact_traces(circuit, nodes), strict=True
+    )
     return max(abs(float(Fraction(value) / exact - 1)) for value, exact in pairs)
 
 
@@ -130,10 +150,18 @@ def test_near_degenerate_circuits_keep_their_digits(name, step, monkeypatch):
 def test_units_that_exclude_each_other_leave_no_rounding_error(engine):
     """A product that is zero everywhere has variance 0, not 1e-17, although its factors have means of 1/2."""
     indicators = np.eye(2)
-    circuit = Circuit(VTree.from_nested([[0, 1], 2]), [
-        InputRegion(0, indicators), InputRegion(1, indicators),
-        InnerRegion([[0, 1], [1, 0], [0, 0]], [[0.5, 0.5, 0.0], [0.25, 0.75, 0.0]]),  # product 2 never occurs
-        InputRegion(2, [[0.5, 0.5]]), InnerRegion([[0, 0], [1, 0]], [[0.5, 0.5]])])
+    circuit = Circuit(
+        VTree.from_nested([[0, 1], 2]),
+        [
+            InputRegion(0, indicators),
+            InputRegion(1, indicators),
+            InnerRegion(
+                [[0, 1], [1, 0], [0, 0]], [[0.5, 0.5, 0.0], [0.25, 0.75, 0.0]]
+            ),  # product 2 never occurs
+            InputRegion(2, [[0.5, 0.5]]),
+            InnerRegion([[0, 0], [1, 0]], [[0.5, 0.5]]),
+        ],
+    )
     moments = exact_moments(circuit, [6])
     assert moments.mean[0] == 0
     assert moments.trace == 0
@@ -148,7 +176,7 @@ def assert_sound(moments, *, dense=True):
     for array in (moments.mean, moments.diagonal()):
         assert np.isfinite(array).all()
         assert (array >= 0).all()
-    assert 0 <= moments.trace_sq <= moments.trace ** 2 * (1 + 1e-12)
+    assert 0 <= moments.trace_sq <= moments.trace**2 * (1 + 1e-12)
     assert moments.trace_sq >= np.sum(moments.diagonal() ** 2) * (1 - 1e-12)
     some = np.linspace(0, len(moments.nodes) - 1, 12).astype(int)
     unit = np.zeros(len(moments.nodes))
@@ -159,12 +187,17 @@ def assert_sound(moments, *, dense=True):
     assert column[some[0]] == pytest.approx(variance, rel=1e-12, abs=1e-15)
     if dense:  # NumPy walks over all regions for it
         block = moments.covariance(moments.nodes[some])
-        np.testing.assert_allclose(np.diag(block), moments.diagonal()[some], rtol=1e-12, atol=1e-13 * block.max())
-        np.testing.assert_allclose(column[some], block[:, 0], rtol=0, atol=1e-12 * np.abs(block).max())
+        np.testing.assert_allclose(
+            np.diag(block), moments.diagonal()[some], rtol=1e-12, atol=1e-13 * block.max()
+        )
+        np.testing.assert_allclose(
+            column[some], block[:, 0], rtol=0, atol=1e-12 * np.abs(block).max()
+        )
 
 
 def dirichlet(rng, num_categories):
     """Random inputs and weights for `on_vtree`, each from a stock of 50."""
+
     def inputs(K):
         stock = rng.dirichlet(np.ones(num_categories), (50, K))
         return lambda: stock[rng.integers(50)]
@@ -179,11 +212,15 @@ def dirichlet(rng, num_categories):
     return inputs, weights
 
 
-@pytest.mark.parametrize("parents", [lambda V: np.arange(V) - 1, balanced_parents], ids=["chain", "tree"])
+@pytest.mark.parametrize(
+    "parents", [lambda V: np.arange(V) - 1, balanced_parents], ids=["chain", "tree"]
+)
 def test_image_of_784_variables_with_256_categories(parents, engine, rng):
     """At the root E[p^2] is about 10**-4000.  NumPy has a quarter of the image, whose root is at 10**-1000."""
     inputs, weights = dirichlet(rng, 256)
-    moments = exact_moments(latent_tree(parents(784 if engine == "numba" else 196), 4, inputs(4), weights))
+    moments = exact_moments(
+        latent_tree(parents(784 if engine == "numba" else 196), 4, inputs(4), weights)
+    )
     assert_sound(moments)
     assert moments.mean[-1] == 0  # the root's likelihood underflows and contributes zero
 
@@ -191,7 +228,8 @@ def test_image_of_784_variables_with_256_categories(parents, engine, rng):
 VTREES = {
     "chain": lambda V: VTree.from_tree(np.arange(V) - 1),
     "star": lambda V: VTree.from_tree(np.minimum(np.arange(V) - 1, 0)),
-    "balanced": VTree.balanced, "right_linear": lambda V: VTree.right_linear(min(V, 2_000)),
+    "balanced": VTree.balanced,
+    "right_linear": lambda V: VTree.right_linear(min(V, 2_000)),
 }
 
 
@@ -209,8 +247,16 @@ def test_zero_probabilities_everywhere(make, engine, rng):
     def one_hot(K, n):
         return np.eye(n)[rng.integers(0, n, K)]
 
-    assert_sound(exact_moments(on_vtree(make(300), 4, lambda: one_hot(4, 3), lambda K, P: (
-        one_hot(K, P) + one_hot(K, P)) / 2)))
+    assert_sound(
+        exact_moments(
+            on_vtree(
+                make(300),
+                4,
+                lambda: one_hot(4, 3),
+                lambda K, P: (one_hot(K, P) + one_hot(K, P)) / 2,
+            )
+        )
+    )
 
 
 @pytest.mark.parametrize("zeros", [False, True])
@@ -225,12 +271,17 @@ def test_one_unit_regions(zeros, engine, rng):
     third = np.ones(len(circuit.regions))
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
-            second[r], third[r] = np.sum(region.probs ** 2), np.sum(region.probs ** 3)
+            second[r], third[r] = np.sum(region.probs**2), np.sum(region.probs**3)
         else:
-            second[r], third[r] = second[circuit.vtree.children(r)].prod(), third[circuit.vtree.children(r)].prod()
+            second[r], third[r] = (
+                second[circuit.vtree.children(r)].prod(),
+                third[circuit.vtree.children(r)].prod(),
+            )
     regions = circuit.nodes.region[moments.nodes]
     np.testing.assert_allclose(moments.mean, second[regions], rtol=1e-12, atol=0)
-    np.testing.assert_allclose(moments.diagonal(), (third - second ** 2)[regions], rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        moments.diagonal(), (third - second**2)[regions], rtol=1e-12, atol=1e-14
+    )
 
 
 def test_weights_bring_likelihoods_of_large_scopes_into_range(engine, rng):
@@ -248,7 +299,11 @@ def test_weights_bring_likelihoods_of_large_scopes_into_range(engine, rng):
     assert plain.diagonal()[-1] == 0  # E[l^2] underflows
     # the coefficient of variation of the root, from the scaled overlaps of pcircuit
     from pcircuit import overlap
-    log_second, log_third = overlap(circuit, circuit, log=True), overlap(circuit, circuit, circuit, log=True)
+
+    log_second, log_third = (
+        overlap(circuit, circuit, log=True),
+        overlap(circuit, circuit, circuit, log=True),
+    )
     expected = np.exp(log_third - 2 * log_second) - 1
     at_root = exact_moments(circuit, [root], node_weights=[np.exp(-log_second)])
     assert at_root.trace == pytest.approx(expected, rel=1e-9)
@@ -257,8 +312,11 @@ def test_weights_bring_likelihoods_of_large_scopes_into_range(engine, rng):
 # -- memory ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("vtree", [VTree.from_tree(np.arange(150) - 1), VTree.right_linear(150), VTree.balanced(150)],
-                         ids=["chain", "right_linear", "balanced"])
+@pytest.mark.parametrize(
+    "vtree",
+    [VTree.from_tree(np.arange(150) - 1), VTree.right_linear(150), VTree.balanced(150)],
+    ids=["chain", "right_linear", "balanced"],
+)
 def test_tables_are_freed_once_used(vtree, monkeypatch, rng):
     """One H takes 36^2 numbers, 10 kB, and the triples 5 kB: 150 regions at a time would take over 2 MB."""
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
@@ -274,10 +332,18 @@ def test_tables_are_freed_once_used(vtree, monkeypatch, rng):
 
 
 if __name__ == "__main__":  # the table in docs/moments.md
-    for row_step in (*TINY_STEPS, 2.0 ** -30):
+    for row_step in (*TINY_STEPS, 2.0**-30):
         cells = []
         for row_name in DEGENERATE:
             drawn = [degenerate_circuit(row_name, row_step, seed) for seed in range(12)]
-            cells.append(max(largest_error(circuit, select_nodes(circuit, kinds))
-                             for circuit in drawn for kinds in (("input", "sum"), "sum")))
-        print(f"| {row_step:.1e} | " + " | ".join(f"{error:.0e}" for error in cells) + " |", flush=True)
+            cells.append(
+                max(
+                    largest_error(circuit, select_nodes(circuit, kinds))
+                    for circuit in drawn
+                    for kinds in (("input", "sum"), "sum")
+                )
+            )
+        print(
+            f"| {row_step:.1e} | " + " | ".join(f"{error:.0e}" for error in cells) + " |",
+            flush=True,
+        )

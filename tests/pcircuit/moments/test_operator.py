@@ -1,4 +1,5 @@
 """The covariance as an operator, against the matrix itself."""
+
 import naive
 import numpy as np
 import pytest
@@ -28,14 +29,18 @@ def test_applied_to_unit_vectors_it_is_the_covariance(name):
 
 
 @settings(max_examples=30)
-@given(zoo.circuit_strategy(max_variables=4), st.integers(0, 2 ** 32 - 1))
+@given(zoo.circuit_strategy(max_variables=4), st.integers(0, 2**32 - 1))
 def test_selections_with_weights(circuit, seed):
     rng = np.random.default_rng(seed)
-    nodes = np.sort(rng.permutation(circuit.num_nodes)[:rng.integers(1, circuit.num_nodes + 1)])
+    nodes = np.sort(rng.permutation(circuit.num_nodes)[: rng.integers(1, circuit.num_nodes + 1)])
     weights, vectors = rng.uniform(0.1, 3.0, len(nodes)), rng.standard_normal((len(nodes), 3))
     covariance = weights[:, None] * naive.hlv_moments(circuit, nodes)[1] * weights
-    np.testing.assert_allclose(applied_to(circuit, nodes, weights, vectors), covariance @ vectors, rtol=0,
-                               atol=1e-11 * max(np.abs(covariance).max(), 1e-2))
+    np.testing.assert_allclose(
+        applied_to(circuit, nodes, weights, vectors),
+        covariance @ vectors,
+        rtol=0,
+        atol=1e-11 * max(np.abs(covariance).max(), 1e-2),
+    )
 
 
 def test_vectors_are_left_as_they_are_and_may_be_none(rng):

@@ -1,4 +1,5 @@
 """The plan of the recursions: which units are selected where, which tables a region needs, and the order of regions."""
+
 import numpy as np
 import pytest
 import zoo
@@ -39,7 +40,10 @@ def test_selected_units_of_a_region_and_below_it_are_slices(name, which):
         assert (products < hidden).all()
         np.testing.assert_array_equal(weights, np.linspace(1.0, 2.0, len(nodes))[regions == r])
         in_subtree = [c == r or r in ancestors(vtree, c) for c in regions.tolist()]
-        assert nodes[plan.start[vtree.first[r]]:plan.start[r + 1]].tolist() == nodes[in_subtree].tolist()
+        assert (
+            nodes[plan.start[vtree.first[r]] : plan.start[r + 1]].tolist()
+            == nodes[in_subtree].tolist()
+        )
 
 
 @pytest.mark.parametrize("which", SELECTIONS)
@@ -47,11 +51,15 @@ def test_selected_units_of_a_region_and_below_it_are_slices(name, which):
 def test_what_a_region_needs_is_said_by_what_is_selected_at_above_and_below(name, which):
     circuit, nodes = CIRCUITS[name], selected(CIRCUITS[name], which)
     plan = make_plan(circuit, nodes, np.ones(len(nodes)))
-    has_own, vtree = np.isin(np.arange(circuit.num_regions), circuit.nodes.region[nodes]), circuit.vtree
+    has_own, vtree = (
+        np.isin(np.arange(circuit.num_regions), circuit.nodes.region[nodes]),
+        circuit.vtree,
+    )
     for r in range(circuit.num_regions):
         nested = any(has_own[a] for a in ancestors(vtree, r))
-        assert plan.below[r] == any(has_own[c] and (c == r or r in ancestors(vtree, c))
-                                    for c in range(circuit.num_regions))
+        assert plan.below[r] == any(
+            has_own[c] and (c == r or r in ancestors(vtree, c)) for c in range(circuit.num_regions)
+        )
         assert plan.nested[r] == nested
         assert plan.needed[r] == (nested or (has_own[r] and vtree.variables[r] < 0))
 
@@ -77,5 +85,5 @@ def test_of_several_children_the_larger_subtree_comes_first_and_none_is_interlea
         children = sorted(vtree.children(r).tolist(), key=position.__getitem__)
         assert sizes[children].tolist() == sorted(sizes[children].tolist(), reverse=True)
         for c in children:
-            places = position[vtree.first[c]:c + 1]
+            places = position[vtree.first[c] : c + 1]
             assert places.max() - places.min() == sizes[c] - 1

@@ -1,4 +1,5 @@
 """What is constant to working precision has variance zero; bounds on rounding hold against exact arithmetic."""
+
 from fractions import Fraction
 from math import prod
 
@@ -30,11 +31,17 @@ def exact_values(circuit, state):
             shown.append([Fraction(float(p)) for p in region.probs[:, state[region.variable]]])
         else:
             children = circuit.vtree.children(r).tolist()
-            products = [prod(shown[c][unit] for c, unit in zip(children, units, strict=True))
-                        for units in region.products.tolist()]
+            products = [
+                prod(shown[c][unit] for c, unit in zip(children, units, strict=True))
+                for units in region.products.tolist()
+            ]
             values += products
-            shown.append([sum(Fraction(float(w)) * p for w, p in zip(row, products, strict=True))
-                          for row in region.dense_weights()])
+            shown.append(
+                [
+                    sum(Fraction(float(w)) * p for w, p in zip(row, products, strict=True))
+                    for row in region.dense_weights()
+                ]
+            )
         values += shown[-1]
     return values
 
@@ -45,7 +52,10 @@ def test_likelihoods_and_means_keep_their_bounds(circuit, name):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PCIRCUIT_ENGINE", name)
         states = naive.states(circuit)
-        found, means = node_likelihoods(circuit, states), exact_moments(circuit, np.arange(circuit.num_nodes)).mean
+        found, means = (
+            node_likelihoods(circuit, states),
+            exact_moments(circuit, np.arange(circuit.num_nodes)).mean,
+        )
     exact = [exact_values(circuit, state) for state in states.tolist()]
     total = sum(row[-1] for row in exact)
     for j, error in enumerate(rounding_errors(circuit).tolist()):
@@ -56,7 +66,7 @@ def test_likelihoods_and_means_keep_their_bounds(circuit, name):
 
 
 def test_bounds_grow_with_the_circuit_and_with_sums_that_are_off():
-    circuit, off = zoo.two_coins(), 2.0 ** -31
+    circuit, off = zoo.two_coins(), 2.0**-31
     bounds = rounding_errors(circuit)
     assert (bounds > 0).all()
     assert bounds[-1] == bounds.max() < 100 * np.finfo(float).eps
@@ -68,8 +78,17 @@ def test_bounds_grow_with_the_circuit_and_with_sums_that_are_off():
     np.testing.assert_allclose(more[[2, 3]], 0, atol=1e-15)
 
 
-@pytest.mark.parametrize(("nodes", "error"), [(5, ValueError), ([[]], (TypeError, ValueError)), ([], ValueError),
-                                              ([3, 3], ValueError), ([7], ValueError), ([0.0], TypeError)])
+@pytest.mark.parametrize(
+    ("nodes", "error"),
+    [
+        (5, ValueError),
+        ([[]], (TypeError, ValueError)),
+        ([], ValueError),
+        ([3, 3], ValueError),
+        ([7], ValueError),
+        ([0.0], TypeError),
+    ],
+)
 def test_nodes_are_a_selection(nodes, error):
     with pytest.raises(error, match="`nodes`"):
         rounding_errors(zoo.two_coins(), nodes)
@@ -77,8 +96,20 @@ def test_nodes_are_a_selection(nodes, error):
 
 def test_eigenvalues_that_are_zero_to_working_precision_are_zero():
     eps = np.finfo(float).eps
-    assert without_rounding([4.0, 8 * eps, 8.1 * eps, -1e-3, 0.0]).tolist() == [4.0, 0.0, 0.0, 0.0, 0.0]
-    assert without_rounding([4.0, 21 * eps, 0.0, 0.0, 0.0]).tolist() == [4.0, 21 * eps, 0.0, 0.0, 0.0]
+    assert without_rounding([4.0, 8 * eps, 8.1 * eps, -1e-3, 0.0]).tolist() == [
+        4.0,
+        0.0,
+        0.0,
+        0.0,
+        0.0,
+    ]
+    assert without_rounding([4.0, 21 * eps, 0.0, 0.0, 0.0]).tolist() == [
+        4.0,
+        21 * eps,
+        0.0,
+        0.0,
+        0.0,
+    ]
     assert without_rounding(np.zeros(3)).tolist() == [0, 0, 0]
     assert len(without_rounding([])) == 0
 
@@ -99,7 +130,7 @@ def test_units_that_are_constant_have_no_variance_and_no_covariances(seed, engin
     assert not covariance[:, constant].any()
     assert not (moments.operator() @ np.eye(circuit.num_nodes))[constant].any()
     assert (moments.eigenvalues() == 0).sum() >= constant.sum()
-    assert moments.trace_sq == pytest.approx(np.sum(covariance ** 2), rel=1e-12)
+    assert moments.trace_sq == pytest.approx(np.sum(covariance**2), rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -115,9 +146,14 @@ def test_products_that_are_constant_where_their_factors_depend_on_each_other(eng
     """x and y are always equal, and p(x) r(y) is 2/9 for both values."""
     indicators = np.eye(2)
     tables = [np.vstack([indicators, [1 / 3, 2 / 3]]), np.vstack([indicators, [2 / 3, 1 / 3]])]
-    circuit = Circuit(VTree.from_nested([0, 1]), [
-        InputRegion(0, tables[0]), InputRegion(1, tables[1]),
-        InnerRegion([[0, 0], [1, 1], [2, 2]], [[0.4, 0.6, 0.0]])])
+    circuit = Circuit(
+        VTree.from_nested([0, 1]),
+        [
+            InputRegion(0, tables[0]),
+            InputRegion(1, tables[1]),
+            InnerRegion([[0, 0], [1, 1], [2, 2]], [[0.4, 0.6, 0.0]]),
+        ],
+    )
     moments = exact_moments(circuit, [8])
     assert moments.mean[0] == pytest.approx(2 / 9, rel=rounding_errors(circuit, [8])[0])
     assert moments.trace == 0
@@ -126,17 +162,32 @@ def test_products_that_are_constant_where_their_factors_depend_on_each_other(eng
 @pytest.mark.parametrize("off", [0.0, 1e-10, -1e-10])
 def test_variables_of_one_category_are_constant_also_where_sums_are_off(off, engine):
     ones = InputRegion(0, [[1.0 + off], [1.0], [1.0 - off]])
-    circuit = Circuit(VTree.from_nested([0, 1]), [
-        ones, InputRegion(1, [[0.1, 0.9], [0.2, 0.8], [0.3, 0.7]]),
-        InnerRegion([[0, 0], [1, 1], [2, 2]], [[0.2, 0.3, 0.5 + off]])])
-    np.testing.assert_array_equal(exact_moments(circuit, [0, 1, 2, 3]).diagonal() == 0, [True, True, True, False])
+    circuit = Circuit(
+        VTree.from_nested([0, 1]),
+        [
+            ones,
+            InputRegion(1, [[0.1, 0.9], [0.2, 0.8], [0.3, 0.7]]),
+            InnerRegion([[0, 0], [1, 1], [2, 2]], [[0.2, 0.3, 0.5 + off]]),
+        ],
+    )
+    np.testing.assert_array_equal(
+        exact_moments(circuit, [0, 1, 2, 3]).diagonal() == 0, [True, True, True, False]
+    )
 
 
 @pytest.mark.parametrize("step", [1e-3, 1e-6, 1e-9, 1e-12])
 def test_units_that_vary_a_little_keep_their_variance(step, engine):
     """An input that varies by a relative 1e-12 is not constant: its variance is right to 1e-3 and better."""
-    circuit = Circuit(VTree.from_nested([0, 1]), [
-        InputRegion(0, [[0.5 + step, 0.5 - step]]), InputRegion(1, [[0.2, 0.8]]), InnerRegion([[0, 0]], [[1.0]])])
+    circuit = Circuit(
+        VTree.from_nested([0, 1]),
+        [
+            InputRegion(0, [[0.5 + step, 0.5 - step]]),
+            InputRegion(1, [[0.2, 0.8]]),
+            InnerRegion([[0, 0]], [[1.0]]),
+        ],
+    )
     p = Fraction(float(circuit.regions[0].probs[0, 0]))
     exact = p * (1 - p) * (2 * p - 1) ** 2
-    assert exact_moments(circuit, [0]).trace == pytest.approx(float(exact), rel=max(1e-15 / step, 1e-12))
+    assert exact_moments(circuit, [0]).trace == pytest.approx(
+        float(exact), rel=max(1e-15 / step, 1e-12)
+    )

@@ -1,4 +1,5 @@
 """Kernels of the moments made ready before they are needed."""
+
 from engines import needs_numba
 
 import pcircuit
@@ -9,6 +10,7 @@ from pcircuit.moments.routes import MOMENTS
 @needs_numba
 def test_kernels_made_ready_are_all_that_moments_call(monkeypatch):
     from pcircuit.moments.compiled import operator, traces
+
     kernels = [traces.linear_moments, operator.fill_parts]
     monkeypatch.setattr(MOMENTS, "is_ready", False)
     MOMENTS.compile_now()
@@ -16,7 +18,11 @@ def test_kernels_made_ready_are_all_that_moments_call(monkeypatch):
     ready = [list(kernel.signatures) for kernel in kernels]
     assert all(ready)
     with engine_set_to("numba"):
-        moments = pcircuit.exact_moments(pcircuit.rat_spn([2] * 6, num_units=2, depth=2, rng=0), [0, 3, 5])
+        moments = pcircuit.exact_moments(
+            pcircuit.rat_spn([2] * 6, num_units=2, depth=2, rng=0), [0, 3, 5]
+        )
         moments.operator() @ [1.0, 2.0, 3.0]
         assert moments.trace_sq > 0
-    assert [list(kernel.signatures) for kernel in kernels] == ready  # nothing was compiled for other arguments
+    assert [
+        list(kernel.signatures) for kernel in kernels
+    ] == ready  # nothing was compiled for other arguments

@@ -1,4 +1,5 @@
 """Conditionals, events and normalisation, against sums over all states."""
+
 import naive
 import numpy as np
 import pytest
@@ -30,20 +31,29 @@ def test_events_and_conditions_are_sums_over_states(name):
     X, p = naive.states(circuit), naive.values(circuit)
     for _ in range(10):
         event = {}
-        for v in rng.permutation(circuit.num_variables)[:rng.integers(1, circuit.num_variables + 1)].tolist():
+        for v in rng.permutation(circuit.num_variables)[
+            : rng.integers(1, circuit.num_variables + 1)
+        ].tolist():
             levels = np.flatnonzero(rng.random(circuit.num_categories[v]) < 0.6).tolist()
             if levels:
                 event[v] = levels if rng.random() < 0.7 else levels[0]
-        inside = np.all([np.isin(X[:, v], levels) for v, levels in event.items()] or [np.ones(len(X), bool)], axis=0)
+        inside = np.all(
+            [np.isin(X[:, v], levels) for v, levels in event.items()] or [np.ones(len(X), bool)],
+            axis=0,
+        )
         total = p[inside].sum()
-        assert np.exp(pcircuit.log_probability(circuit, event)) == pytest.approx(total, rel=1e-12, abs=1e-300)
+        assert np.exp(pcircuit.log_probability(circuit, event)) == pytest.approx(
+            total, rel=1e-12, abs=1e-300
+        )
         if total == 0:
             with pytest.raises(ValueError, match="probability zero"):
                 pcircuit.condition(circuit, event, keep_known=True)
             continue
         given_event = pcircuit.condition(circuit, event, keep_known=True)
         assert given_event.is_normalized
-        np.testing.assert_allclose(naive.values(given_event), np.where(inside, p, 0) / total, rtol=1e-11, atol=1e-300)
+        np.testing.assert_allclose(
+            naive.values(given_event), np.where(inside, p, 0) / total, rtol=1e-11, atol=1e-300
+        )
 
 
 def test_known_variables_are_left_out():
@@ -55,21 +65,26 @@ def test_known_variables_are_left_out():
     np.testing.assert_allclose(naive.values(found), p[inside] / p[inside].sum(), rtol=1e-12)
 
 
-@pytest.mark.parametrize(("event", "error", "message"), [
-    ([0, 1], TypeError, "must be a mapping from variables to levels, found list"),
-    ({9: 0}, ValueError, "names the variable 9, expected one of 0..1"),
-    ({0: 5}, ValueError, "names the level 5 of variable 0"),
-    ({0: []}, ValueError, "allows no level of variable 0"),
-    ({True: 0}, ValueError, "names the variable True"),
-    ({0: 0, 1: 0}, ValueError, "fixes all variables"),
-])
+@pytest.mark.parametrize(
+    ("event", "error", "message"),
+    [
+        ([0, 1], TypeError, "must be a mapping from variables to levels, found list"),
+        ({9: 0}, ValueError, "names the variable 9, expected one of 0..1"),
+        ({0: 5}, ValueError, "names the level 5 of variable 0"),
+        ({0: []}, ValueError, "allows no level of variable 0"),
+        ({True: 0}, ValueError, "names the variable True"),
+        ({0: 0, 1: 0}, ValueError, "fixes all variables"),
+    ],
+)
 def test_bad_events_get_one_sentence(event, error, message):
     with pytest.raises(error, match=message):
         pcircuit.condition(ZOO["two_coins"], event)
 
 
 def test_a_level_without_dimensions_gets_one_sentence():
-    with pytest.raises(TypeError, match=r"`event` must have a level or several for variable 0, found array\(1\)"):
+    with pytest.raises(
+        TypeError, match=r"`event` must have a level or several for variable 0, found array\(1\)"
+    ):
         pcircuit.condition(ZOO["two_coins"], {0: np.array(1)})
 
 
@@ -81,7 +96,9 @@ def test_conditioning_survives_a_thousand_variables():
     rows = np.repeat(row[None], 4, axis=0)
     rows[:, 999] = range(4)
     joint = pcircuit.log_likelihood(circuit, rows)
-    np.testing.assert_allclose(np.log(last.regions[0].probs[0]), joint - np.logaddexp.reduce(joint), rtol=1e-9)
+    np.testing.assert_allclose(
+        np.log(last.regions[0].probs[0]), joint - np.logaddexp.reduce(joint), rtol=1e-9
+    )
 
 
 def test_levels_that_can_be_gone_through_once_are_an_event():
@@ -90,14 +107,22 @@ def test_levels_that_can_be_gone_through_once_are_an_event():
     assert found == pcircuit.condition(circuit, {0: [1], 1: [0, 1]}, keep_known=True)
 
 
-@pytest.mark.parametrize("event", [{0: np.timedelta64(1, "D")}, {0: [np.timedelta64(1, "D")]},
-                                   {np.timedelta64(1, "D"): 0}])
+@pytest.mark.parametrize(
+    "event",
+    [{0: np.timedelta64(1, "D")}, {0: [np.timedelta64(1, "D")]}, {np.timedelta64(1, "D"): 0}],
+)
 def test_durations_are_neither_variables_nor_levels(event):
     with pytest.raises(ValueError, match=r"`event` names the (level|variable) np.timedelta64"):
         pcircuit.log_probability(ZOO["two_coins"], event)
 
 
 def test_events_of_large_numbers_do_not_overflow():
-    huge = pcircuit.Circuit(pcircuit.VTree([-1], [0]), [pcircuit.InputRegion(0, [[1e308, 1e308, 1e308]])])
-    assert pcircuit.log_probability(huge, {0: [0, 1]}) == pytest.approx(np.log(2) + 308 * np.log(10), rel=1e-14)
-    np.testing.assert_allclose(pcircuit.condition(huge, {0: [0, 2]}).regions[0].probs, [[0.5, 0, 0.5]], rtol=1e-14)
+    huge = pcircuit.Circuit(
+        pcircuit.VTree([-1], [0]), [pcircuit.InputRegion(0, [[1e308, 1e308, 1e308]])]
+    )
+    assert pcircuit.log_probability(huge, {0: [0, 1]}) == pytest.approx(
+        np.log(2) + 308 * np.log(10), rel=1e-14
+    )
+    np.testing.assert_allclose(
+        pcircuit.condition(huge, {0: [0, 2]}).regions[0].probs, [[0.5, 0, 0.5]], rtol=1e-14
+    )

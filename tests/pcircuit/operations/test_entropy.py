@@ -1,4 +1,5 @@
 """Entropies, divergences and mutual information: exact where they say so, within their errors elsewhere."""
+
 import math
 
 import naive
@@ -20,12 +21,19 @@ def plain_cross_entropy(p, q):
 @pytest.mark.parametrize("seed", range(4))
 def test_entropies_of_deterministic_circuits_are_exact(seed, monkeypatch):
     p, q = zoo.learned_tree(seed), zoo.learned_tree(seed)
-    other = pcircuit.fit_em(q, np.random.default_rng(seed).integers(0, 3, (50, 5)), num_epochs=1, pseudocount=0)[0]
-    monkeypatch.setattr("pcircuit.operations.entropy.MOST_STATES", 0)  # the recursion, not the sum over states
+    other = pcircuit.fit_em(
+        q, np.random.default_rng(seed).integers(0, 3, (50, 5)), num_epochs=1, pseudocount=0
+    )[0]
+    monkeypatch.setattr(
+        "pcircuit.operations.entropy.MOST_STATES", 0
+    )  # the recursion, not the sum over states
     for found, expected in (
         (pcircuit.entropy(p), plain_cross_entropy(p, p)),
         (pcircuit.cross_entropy(p, other), plain_cross_entropy(p, other)),
-        (pcircuit.kl_divergence(p, other), plain_cross_entropy(p, other) - plain_cross_entropy(p, p)),
+        (
+            pcircuit.kl_divergence(p, other),
+            plain_cross_entropy(p, other) - plain_cross_entropy(p, p),
+        ),
     ):
         assert (found.method, found.error) == ("exact", 0.0)
         assert found.value == pytest.approx(expected, rel=1e-11, abs=1e-12)
@@ -57,8 +65,13 @@ def test_rounded_probabilities_are_no_mass_outside_the_support(states, monkeypat
     assert pcircuit.entropy(rounded).value == pytest.approx(math.log(3), rel=1e-9)
     assert pcircuit.kl_divergence(rounded, rounded).value == 0
     V = 12_000
-    dice = [Circuit(VTree.from_nested(list(range(V))), [*[InputRegion(v, [[1 / 6] * 6]) for v in range(V)],
-                                                        InnerRegion([[0] * V], [[1.0]])]) for _ in range(2)]
+    dice = [
+        Circuit(
+            VTree.from_nested(list(range(V))),
+            [*[InputRegion(v, [[1 / 6] * 6]) for v in range(V)], InnerRegion([[0] * V], [[1.0]])],
+        )
+        for _ in range(2)
+    ]
     assert pcircuit.entropy(dice[0]).value == pytest.approx(V * math.log(6), rel=1e-9)
     assert pcircuit.kl_divergence(*dice).value == 0
 
@@ -69,7 +82,11 @@ def test_any_mass_outside_the_support_makes_the_divergence_infinite(tiny, states
     monkeypatch.setattr("pcircuit.operations.entropy.MOST_STATES", states)
     assert pcircuit.kl_divergence(single(1 - tiny, tiny), single(1, 0)).value == math.inf
     assert pcircuit.cross_entropy(single(1 - tiny, tiny), single(1, 0)).value == math.inf
-    assert 0 <= pcircuit.kl_divergence(single(1, 0), single(1 - tiny, tiny)).value == pytest.approx(tiny, abs=1e-15)
+    assert (
+        0
+        <= pcircuit.kl_divergence(single(1, 0), single(1 - tiny, tiny)).value
+        == pytest.approx(tiny, abs=1e-15)
+    )
 
 
 def test_an_underflowed_probability_outside_the_support_counts():
@@ -77,7 +94,10 @@ def test_an_underflowed_probability_outside_the_support_counts():
     vtree, rare = VTree.from_nested([0, 1]), [[1 - 1e-200, 1e-200]]
     p = Circuit(vtree, [InputRegion(0, rare), InputRegion(1, rare), InnerRegion([[0, 0]], [[1.0]])])
     mixed = [[0.5, 0.5], [1, 0]]
-    q = Circuit(vtree, [InputRegion(0, mixed), InputRegion(1, mixed), InnerRegion([[0, 1], [1, 0]], [[0.5, 0.5]])])
+    q = Circuit(
+        vtree,
+        [InputRegion(0, mixed), InputRegion(1, mixed), InnerRegion([[0, 1], [1, 0]], [[0.5, 0.5]])],
+    )
     assert pcircuit.properties(q).deterministic is False
     assert pcircuit.cross_entropy(p, q).value == math.inf
     assert pcircuit.kl_divergence(p, q).value == math.inf
@@ -88,33 +108,55 @@ def test_a_drawn_row_outside_the_support_proves_it(monkeypatch):
     monkeypatch.setattr("pcircuit.operations.entropy.MOST_STATES", 0)
     vtree, top = VTree.from_nested([0, 1]), InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])
     p = Circuit(vtree, [InputRegion(0, [[0.5, 0.5]] * 2), InputRegion(1, [[0.5, 0.5]] * 2), top])
-    q = Circuit(vtree, [InputRegion(0, [[1, 0]] * 2), InputRegion(1, [[0.5, 0.5], [0.4, 0.6]]), top])
+    q = Circuit(
+        vtree, [InputRegion(0, [[1, 0]] * 2), InputRegion(1, [[0.5, 0.5], [0.4, 0.6]]), top]
+    )
     for function in (pcircuit.cross_entropy, pcircuit.kl_divergence):
         found = function(p, q, num_samples=100, rng=0)  # all rows possible: probability 2**-100
         assert (found.value, found.error, found.method) == (math.inf, 0.0, "exact")
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_random_zeros_make_divergences_of_deterministic_circuits_infinite_where_they_are(seed, monkeypatch):
+def test_random_zeros_make_divergences_of_deterministic_circuits_infinite_where_they_are(
+    seed, monkeypatch
+):
     monkeypatch.setattr("pcircuit.operations.entropy.MOST_STATES", 0)
     rng, found = np.random.default_rng(seed), set()
     for _ in range(10):
-        p, q = (pcircuit.normalize(Circuit(c.vtree, [
-            InputRegion(r.variable, r.probs * (rng.random(r.probs.shape) < 0.9)) if isinstance(r, InputRegion) else
-            InnerRegion(r.products, r.dense_weights() * (rng.random(r.weights.shape) < 0.9) + 1e-3 * np.eye(
-                *r.weights.shape)) for r in c.regions])) for c in [zoo.learned_tree(seed)] * 2)
+        p, q = (
+            pcircuit.normalize(
+                Circuit(
+                    c.vtree,
+                    [
+                        InputRegion(r.variable, r.probs * (rng.random(r.probs.shape) < 0.9))
+                        if isinstance(r, InputRegion)
+                        else InnerRegion(
+                            r.products,
+                            r.dense_weights() * (rng.random(r.weights.shape) < 0.9)
+                            + 1e-3 * np.eye(*r.weights.shape),
+                        )
+                        for r in c.regions
+                    ],
+                )
+            )
+            for c in [zoo.learned_tree(seed)] * 2
+        )
         expected = plain_cross_entropy(p, q) - plain_cross_entropy(p, p)
         found.add(math.isinf(expected))
-        assert pcircuit.kl_divergence(p, q).value == pytest.approx(max(expected, 0), rel=1e-10, abs=1e-12)
+        assert pcircuit.kl_divergence(p, q).value == pytest.approx(
+            max(expected, 0), rel=1e-10, abs=1e-12
+        )
     assert True in found
 
 
 @pytest.mark.filterwarnings("error")
 def test_a_thousand_variables_have_too_many_states_and_no_warning():
     circuit = pcircuit.rat_spn([2] * 1200, num_units=2, depth=3, rng=0)
-    for found in (pcircuit.entropy(circuit, num_samples=10, rng=0),
-                  pcircuit.kl_divergence(circuit, circuit, num_samples=10, rng=0),
-                  pcircuit.mutual_information(circuit, range(600), range(600, 1200), num_samples=10, rng=0)):
+    for found in (
+        pcircuit.entropy(circuit, num_samples=10, rng=0),
+        pcircuit.kl_divergence(circuit, circuit, num_samples=10, rng=0),
+        pcircuit.mutual_information(circuit, range(600), range(600, 1200), num_samples=10, rng=0),
+    ):
         assert found.method == "monte-carlo"
 
 
@@ -126,7 +168,13 @@ def test_distributions_over_other_spaces_are_refused(states, monkeypatch):
         with pytest.raises(StructureError, match="v-tree"):
             function(p, q)
         with pytest.raises(StructureError, match="`q` is not normalised"):
-            function(p, Circuit(p.vtree, [*p.regions[:-1], InnerRegion(p.regions[-1].products, [[1.0, 1.0, 1.0]])]))
+            function(
+                p,
+                Circuit(
+                    p.vtree,
+                    [*p.regions[:-1], InnerRegion(p.regions[-1].products, [[1.0, 1.0, 1.0]])],
+                ),
+            )
 
 
 def test_estimates_lie_within_their_errors(monkeypatch):
@@ -161,13 +209,20 @@ def test_mutual_information_is_a_sum_over_states(name):
 @pytest.mark.parametrize("num_parts", [1, 2, 5])
 def test_rounding_makes_no_entropy_negative(num_parts, is_drawn, monkeypatch):
     """All mass is on one row, whose probability is rounded to the next double above 1; one part is deterministic."""
-    weights = np.full((1, num_parts), (1 + 2 ** -52) / num_parts)
-    circuit = Circuit(VTree.from_nested([0, 1]), [
-        *(InputRegion(v, [[1.0, 0.0]] * num_parts) for v in range(2)),
-        InnerRegion([[k, k] for k in range(num_parts)], weights)])
+    weights = np.full((1, num_parts), (1 + 2**-52) / num_parts)
+    circuit = Circuit(
+        VTree.from_nested([0, 1]),
+        [
+            *(InputRegion(v, [[1.0, 0.0]] * num_parts) for v in range(2)),
+            InnerRegion([[k, k] for k in range(num_parts)], weights),
+        ],
+    )
     if is_drawn:
         monkeypatch.setattr("pcircuit.operations.entropy.MOST_STATES", 0)
     assert pcircuit.log_likelihood(circuit, [[0, 0]])[0] > 0
-    for found in (pcircuit.entropy(circuit, num_samples=10), pcircuit.cross_entropy(circuit, circuit, num_samples=10)):
+    for found in (
+        pcircuit.entropy(circuit, num_samples=10),
+        pcircuit.cross_entropy(circuit, circuit, num_samples=10),
+    ):
         assert found.method == ("monte-carlo" if is_drawn and num_parts > 1 else "exact")
         assert found.value == 0.0

@@ -1,4 +1,5 @@
 """What is behind a row: hidden states, and shares of the variables in its likelihood."""
+
 import itertools
 
 import naive
@@ -18,7 +19,9 @@ ZOO = zoo.circuits()
 def test_latent_posteriors_are_flows_of_the_row(name):
     circuit, rng = ZOO[name], np.random.default_rng(6)
     X, p = naive.states(circuit), naive.values(circuit)
-    row = np.where(rng.random(circuit.num_variables) < 0.3, -1, X[rng.choice(len(X), p=p / p.sum())])
+    row = np.where(
+        rng.random(circuit.num_variables) < 0.3, -1, X[rng.choice(len(X), p=p / p.sum())]
+    )
     flows = naive.flows(circuit, row[None])
     posterior = pcircuit.latent_posterior(circuit, row)
     for r, region in enumerate(circuit.regions):
@@ -33,17 +36,24 @@ def flows_of_units(circuit, row):
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InnerRegion) and region.is_sparse:
             weights = region.weights
-            flows[r] = scipy.sparse.csr_array((flows[r], weights.indices, weights.indptr), weights.shape)
+            flows[r] = scipy.sparse.csr_array(
+                (flows[r], weights.indices, weights.indptr), weights.shape
+            )
     return [flow.sum(axis=1) for flow in flows]
 
 
 def test_the_state_that_is_left_has_all_of_the_posterior_however_far_behind():
     """600 variables speak for the first state, by a factor of 10**1799; the last one excludes it."""
     V = 600
-    circuit = Circuit(VTree.from_nested([list(range(V)), V]), [
-        *[InputRegion(v, [[0.999, 0.001], [0.001, 0.999]]) for v in range(V)],
-        InnerRegion([[0] * V, [1] * V], np.eye(2)), InputRegion(V, np.eye(2)),
-        InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])])
+    circuit = Circuit(
+        VTree.from_nested([list(range(V)), V]),
+        [
+            *[InputRegion(v, [[0.999, 0.001], [0.001, 0.999]]) for v in range(V)],
+            InnerRegion([[0] * V, [1] * V], np.eye(2)),
+            InputRegion(V, np.eye(2)),
+            InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]]),
+        ],
+    )
     row = [0] * V + [1]
     posterior = pcircuit.latent_posterior(circuit, row)
     assert [part.tolist() for part in posterior[:-1]] == [[0.0, 1.0]] * (V + 2)
@@ -61,7 +71,9 @@ def test_posteriors_of_tiny_and_zero_parameters_are_flows():
         rng = np.random.default_rng(number)
         rows = odd_circuits.rows_for(circuit, rng, 4)
         for row in rows[np.isfinite(pcircuit.log_likelihood(circuit, rows))]:
-            for part, flow in zip(pcircuit.latent_posterior(circuit, row), flows_of_units(circuit, row), strict=True):
+            for part, flow in zip(
+                pcircuit.latent_posterior(circuit, row), flows_of_units(circuit, row), strict=True
+            ):
                 assert part.sum() == pytest.approx(1, rel=1e-9)
                 np.testing.assert_allclose(part, flow, rtol=1e-9, atol=1e-12)
 
@@ -69,7 +81,9 @@ def test_posteriors_of_tiny_and_zero_parameters_are_flows():
 def plain_shapley(circuit, row):
     V = len(row)
     value = {}
-    for S in itertools.chain.from_iterable(itertools.combinations(range(V), n) for n in range(V + 1)):
+    for S in itertools.chain.from_iterable(
+        itertools.combinations(range(V), n) for n in range(V + 1)
+    ):
         part = np.full(V, -1)
         part[list(S)] = row[list(S)]
         value[frozenset(S)] = naive.log_likelihood(circuit, part[None])[0]
@@ -77,7 +91,7 @@ def plain_shapley(circuit, row):
     shares = np.zeros(V)
     for order in orders:
         for n, i in enumerate(order):
-            shares[i] += value[frozenset(order[:n + 1])] - value[frozenset(order[:n])]
+            shares[i] += value[frozenset(order[: n + 1])] - value[frozenset(order[:n])]
     return shares / len(orders)
 
 

@@ -1,4 +1,5 @@
 """Functions that are circuits, against sums over all states; and the table of queries, row by row."""
+
 import pathlib
 import re
 import tracemalloc
@@ -17,8 +18,13 @@ PAGE = pathlib.Path(__file__).parents[3] / "docs" / "queries.md"
 
 def turned(circuit):
     """Another function on the same v-tree: levels in reverse order, twice as large."""
-    return Circuit(circuit.vtree, [InputRegion(r.variable, 2 * r.probs[:, ::-1]) if isinstance(r, InputRegion) else r
-                                   for r in circuit.regions])
+    return Circuit(
+        circuit.vtree,
+        [
+            InputRegion(r.variable, 2 * r.probs[:, ::-1]) if isinstance(r, InputRegion) else r
+            for r in circuit.regions
+        ],
+    )
 
 
 @pytest.mark.parametrize("name", ZOO)
@@ -27,20 +33,35 @@ def test_expectations_and_covariances_are_sums_over_states(name):
     weights, f, h = (naive.likelihood(c, naive.states(p)) for c in (p, p, g))
     assert pcircuit.expectation(p, g) == pytest.approx(weights @ h, rel=1e-12)
     expected = weights @ ((f - weights @ f) * (h - weights @ h))
-    assert pcircuit.covariance(p, p, g) == pytest.approx(expected, rel=1e-9, abs=1e-15 * (1 + weights @ (f * h)))
+    assert pcircuit.covariance(p, p, g) == pytest.approx(
+        expected, rel=1e-9, abs=1e-15 * (1 + weights @ (f * h))
+    )
     spread = weights @ (h - weights @ h) ** 2
-    assert pcircuit.variance(p, g) == pytest.approx(spread, rel=1e-9, abs=1e-15 * (1 + weights @ h**2))
+    assert pcircuit.variance(p, g) == pytest.approx(
+        spread, rel=1e-9, abs=1e-15 * (1 + weights @ h**2)
+    )
 
 
 def test_covariances_beyond_doubles_are_infinite_and_not_nan():
-    coin, up, down, same, large, nothing = (Circuit(VTree([-1], [0]), [InputRegion(0, [row])]) for row in (
-        [0.5, 0.5], [2e200, 1e200], [1e200, 2e200], [1e200, 1e200], [1e308] * 2, [0.0, 0.0]))
+    coin, up, down, same, large, nothing = (
+        Circuit(VTree([-1], [0]), [InputRegion(0, [row])])
+        for row in (
+            [0.5, 0.5],
+            [2e200, 1e200],
+            [1e200, 2e200],
+            [1e200, 1e200],
+            [1e308] * 2,
+            [0.0, 0.0],
+        )
+    )
     assert pcircuit.variance(coin, up) == pcircuit.covariance(coin, up, up) == np.inf
     assert pcircuit.covariance(coin, up, down) == -np.inf
     assert pcircuit.covariance(coin, same, same) == pcircuit.covariance(coin, large, nothing) == 0
 
 
-@pytest.mark.parametrize("powers", [(-700, 700), (-1400, 1390), (900, -1800), (-600, 1500), (1020, 1)])
+@pytest.mark.parametrize(
+    "powers", [(-700, 700), (-1400, 1390), (900, -1800), (-600, 1500), (1020, 1)]
+)
 def test_covariances_of_functions_beyond_doubles_are_those_of_their_multiples(powers):
     """f and g times 2^a and 2^b: no digit is lost where E f is 0 or infinite as a double, or E fg 2^1021."""
     tree = VTree.from_nested([0, 1])
@@ -48,13 +69,17 @@ def test_covariances_of_functions_beyond_doubles_are_those_of_their_multiples(po
     def scaled(rows, power):
         halves = power // 2, power - power // 2
         tables = [np.ldexp(np.array([row]), half) for row, half in zip(rows, halves, strict=True)]
-        return Circuit(tree, [InputRegion(v, table) for v, table in enumerate(tables)] + [InnerRegion([[0, 0]], [[1]])])
+        return Circuit(
+            tree,
+            [InputRegion(v, table) for v, table in enumerate(tables)]
+            + [InnerRegion([[0, 0]], [[1]])],
+        )
+
     coins = scaled([[0.5, 0.5], [0.25, 0.75]], 0)
     f, g = [[0.25, 0.5], [0.5, 0.25]], [[0.125, 0.75], [0.5, 0.25]]
     expected = pcircuit.covariance(coins, scaled(f, 0), scaled(g, 0))
     found = pcircuit.covariance(coins, scaled(f, powers[0]), scaled(g, powers[1]))
     assert found == np.ldexp(expected, sum(powers))
-
 
 
 def test_expectations_need_a_distribution():
@@ -74,11 +99,14 @@ def test_circuits_that_count_are_indicators(name):
         counting = pcircuit.sum_indicator(circuit.vtree, g, values)
         inside = np.isin(total, list(values))
         np.testing.assert_array_equal(naive.likelihood(counting, X), inside.astype(float))
-        assert pcircuit.expectation(circuit, counting) == pytest.approx(p[inside].sum(), rel=1e-11, abs=1e-300)
+        assert pcircuit.expectation(circuit, counting) == pytest.approx(
+            p[inside].sum(), rel=1e-11, abs=1e-300
+        )
         assert pcircuit.properties(counting).deterministic
     support, law = pcircuit.sum_distribution(circuit, g)
-    assert pcircuit.expectation(circuit, pcircuit.sum_indicator(circuit.vtree, g, [int(support[-1])])) == \
-        pytest.approx(law[-1], rel=1e-11)
+    assert pcircuit.expectation(
+        circuit, pcircuit.sum_indicator(circuit.vtree, g, [int(support[-1])])
+    ) == pytest.approx(law[-1], rel=1e-11)
 
 
 def test_a_count_can_be_conditioned_on():
@@ -88,24 +116,64 @@ def test_a_count_can_be_conditioned_on():
     counting = pcircuit.sum_indicator(circuit.vtree, g, {2})
     found = pcircuit.normalize(pcircuit.multiply(circuit, counting))
     kept = np.where((X > 0).sum(axis=1) == 2, p, 0)
-    np.testing.assert_allclose(naive.likelihood(found, X), kept / kept.sum(), rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(
+        naive.likelihood(found, X), kept / kept.sum(), rtol=1e-12, atol=1e-300
+    )
 
 
-@pytest.mark.parametrize(("functions", "values", "error", "message"), [
-    ([[0, 1]], {1}, ValueError, "one array for each of the 2 variables, found 1"),
-    ([[0, 1], [0.5, 1]], {1}, (TypeError, ValueError), "`functions` must be whole numbers"),
-    ([[0, 1], []], {1}, ValueError, "one number for each level of variable 1"),
-    ([[0, 1], [0, 1]], 1.5, (TypeError, ValueError), "`values` must be whole numbers"),
-    (3, {1}, TypeError, "must be a sequence of arrays"),
-    (np.array(3), {1}, TypeError, "must be a sequence of arrays"),
-    ([[0, 1], [0, 1]], 1, TypeError, r"`values` must be whole numbers .*, found 1: write a single one as \[1\]"),
-    ([[0, 1], [0, 1]], np.array(1), TypeError, r"`values` must be whole numbers .*, found array\(1\)"),
-    ([[0, 1], [0, 1]], [[]], ValueError, r"`values` must be whole numbers .*, found shape \(1, 0\)"),
-    ([[0, 1], [0, 1]], [[1]], ValueError, r"`values` must be whole numbers .*, found shape \(1, 1\)"),
-    ([[2**62, 0], [2**62, 0]], [-2**63], ValueError, r"sums between -2\*\*62 and 2\*\*62, found .* 92233720368547758"),
-    ([[-2**61, 0], [-2**61, -2**61 - 1]], [0], ValueError, r"sums between -2\*\*62 and 2\*\*62"),
-    (np.array([[2**63, 0], [0, 1]], "u8"), [0], ValueError, "`functions` must be whole numbers, .*, found 92233"),
-])
+@pytest.mark.parametrize(
+    ("functions", "values", "error", "message"),
+    [
+        ([[0, 1]], {1}, ValueError, "one array for each of the 2 variables, found 1"),
+        ([[0, 1], [0.5, 1]], {1}, (TypeError, ValueError), "`functions` must be whole numbers"),
+        ([[0, 1], []], {1}, ValueError, "one number for each level of variable 1"),
+        ([[0, 1], [0, 1]], 1.5, (TypeError, ValueError), "`values` must be whole numbers"),
+        (3, {1}, TypeError, "must be a sequence of arrays"),
+        (np.array(3), {1}, TypeError, "must be a sequence of arrays"),
+        (
+            [[0, 1], [0, 1]],
+            1,
+            TypeError,
+            r"`values` must be whole numbers .*, found 1: write a single one as \[1\]",
+        ),
+        (
+            [[0, 1], [0, 1]],
+            np.array(1),
+            TypeError,
+            r"`values` must be whole numbers .*, found array\(1\)",
+        ),
+        (
+            [[0, 1], [0, 1]],
+            [[]],
+            ValueError,
+            r"`values` must be whole numbers .*, found shape \(1, 0\)",
+        ),
+        (
+            [[0, 1], [0, 1]],
+            [[1]],
+            ValueError,
+            r"`values` must be whole numbers .*, found shape \(1, 1\)",
+        ),
+        (
+            [[2**62, 0], [2**62, 0]],
+            [-(2**63)],
+            ValueError,
+            r"sums between -2\*\*62 and 2\*\*62, found .* 92233720368547758",
+        ),
+        (
+            [[-(2**61), 0], [-(2**61), -(2**61) - 1]],
+            [0],
+            ValueError,
+            r"sums between -2\*\*62 and 2\*\*62",
+        ),
+        (
+            np.array([[2**63, 0], [0, 1]], "u8"),
+            [0],
+            ValueError,
+            "`functions` must be whole numbers, .*, found 92233",
+        ),
+    ],
+)
 def test_bad_counts_get_one_sentence(functions, values, error, message):
     with pytest.raises(error, match=message):
         pcircuit.sum_indicator(VTree.balanced(2), functions, values)
@@ -114,8 +182,8 @@ def test_bad_counts_get_one_sentence(functions, values, error, message):
 
 
 def test_sums_of_large_numbers_are_exact():
-    g = [[2**61, 2**61 - 1], [2**61, -2**61]]
-    for values in ([2**62], [2**62 - 1, 0], [-1, 2**53], [-2**62, -2**63, 2**63 - 1]):
+    g = [[2**61, 2**61 - 1], [2**61, -(2**61)]]
+    for values in ([2**62], [2**62 - 1, 0], [-1, 2**53], [-(2**62), -(2**63), 2**63 - 1]):
         counting = pcircuit.sum_indicator(VTree.balanced(2), g, values)
         for x, found in zip(naive.states(counting), naive.values(counting), strict=True):
             assert found == (g[0][x[0]] + g[1][x[1]] in values)
@@ -139,13 +207,19 @@ def test_counting_takes_the_memory_of_its_products_and_not_of_all_sums_times_all
     np.testing.assert_array_equal(naive.likelihood(counting, rows), [1, 0, 1, 0])
 
 
-@pytest.mark.parametrize("values", [range(0), range(3, -3, -2), range(-2**70, 2**70, 3), range(2**64, 2**65)])
+@pytest.mark.parametrize(
+    "values", [range(0), range(3, -3, -2), range(-(2**70), 2**70, 3), range(2**64, 2**65)]
+)
 def test_a_range_is_the_list_of_its_values(values):
     tree, functions = VTree.balanced(3), [[-1, 2]] * 3
     listed = [value for value in range(-3, 7) if value in values]
-    assert pcircuit.sum_indicator(tree, functions, values) == pcircuit.sum_indicator(tree, functions, listed)
+    assert pcircuit.sum_indicator(tree, functions, values) == pcircuit.sum_indicator(
+        tree, functions, listed
+    )
     leaf = VTree([-1], [0])
-    assert pcircuit.sum_indicator(leaf, [[4, -1]], values) == pcircuit.sum_indicator(leaf, [[4, -1]], listed)
+    assert pcircuit.sum_indicator(leaf, [[4, -1]], values) == pcircuit.sum_indicator(
+        leaf, [[4, -1]], listed
+    )
 
 
 def test_a_wide_node_that_counts_is_refused():
@@ -156,40 +230,63 @@ def test_a_wide_node_that_counts_is_refused():
 
 # -- the table: what each function says of each kind of circuit -------------------------------------------------------
 
-HIDDEN = pcircuit.rat_spn([4] * 12, num_units=3, depth=2, rng=0)       # many states, hidden ones among them
+HIDDEN = pcircuit.rat_spn(
+    [4] * 12, num_units=3, depth=2, rng=0
+)  # many states, hidden ones among them
 OTHER = pcircuit.rat_spn([4] * 12, num_units=3, depth=2, rng=1)
-OTHER = Circuit(HIDDEN.vtree, [InputRegion(a.variable, b.probs) if isinstance(a, InputRegion)
-                               else InnerRegion(a.products, b.weights)
-                               for a, b in zip(HIDDEN.regions, OTHER.regions, strict=True)])
+OTHER = Circuit(
+    HIDDEN.vtree,
+    [
+        InputRegion(a.variable, b.probs)
+        if isinstance(a, InputRegion)
+        else InnerRegion(a.products, b.weights)
+        for a, b in zip(HIDDEN.regions, OTHER.regions, strict=True)
+    ],
+)
 _ROWS = np.random.default_rng(0).integers(0, 4, (60, 12))
-TREE = pcircuit.chow_liu_circuit(_ROWS, num_categories=[4] * 12)        # many states, deterministic
-FEW = ZOO["hclt_like"]                                                  # hidden states, few joint ones
+TREE = pcircuit.chow_liu_circuit(_ROWS, num_categories=[4] * 12)  # many states, deterministic
+FEW = ZOO["hclt_like"]  # hidden states, few joint ones
 CALLS = {
     "entropy": lambda c, d: pcircuit.entropy(c, num_samples=50, rng=0),
     "cross_entropy": lambda c, d: pcircuit.cross_entropy(c, d, num_samples=50, rng=0),
     "kl_divergence": lambda c, d: pcircuit.kl_divergence(c, d, num_samples=50, rng=0),
     "mutual_information": lambda c, d: pcircuit.mutual_information(
-        c, range(c.num_variables // 2), range(c.num_variables // 2, c.num_variables), num_samples=50, rng=0),
+        c,
+        range(c.num_variables // 2),
+        range(c.num_variables // 2, c.num_variables),
+        num_samples=50,
+        rng=0,
+    ),
 }
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_what_is_exact_where_is_what_the_table_says(name):
-    line = next(line for line in PAGE.read_text().splitlines() if f"`{name}`" in line and line.startswith("|"))
+    line = next(
+        line
+        for line in PAGE.read_text().splitlines()
+        if f"`{name}`" in line and line.startswith("|")
+    )
     says = line.split("|")[3]
-    found = [CALLS[name](c, d).method == "exact" for c, d in ((FEW, FEW), (TREE, TREE), (HIDDEN, HIDDEN))]
+    found = [
+        CALLS[name](c, d).method == "exact" for c, d in ((FEW, FEW), (TREE, TREE), (HIDDEN, HIDDEN))
+    ]
     assert found == ["few" in says, "deterministic" in says, False]
 
 
 def test_every_query_of_the_table_is_called_by_a_test():
     rows = [line.split("|") for line in PAGE.read_text().splitlines() if line.startswith("| ")][2:]
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row[2])}
-    tests = "".join(path.read_text() for path in pathlib.Path(__file__).parents[1].rglob("test_*.py"))
+    tests = "".join(
+        path.read_text() for path in pathlib.Path(__file__).parents[1].rglob("test_*.py")
+    )
     assert {name for name in named if f"{name}(" not in tests} == set()
-    public = {name for name, home in pcircuit._HOME.items() if home.startswith("operations.") and name.islower()}
+    public = {
+        name
+        for name, home in pcircuit._HOME.items()
+        if home.startswith("operations.") and name.islower()
+    }
     assert public - named - {"properties"} == set()  # and no query is missing there
-
-
 
 
 def test_drawn_mutual_information_lies_within_its_error(monkeypatch):

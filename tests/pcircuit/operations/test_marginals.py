@@ -1,4 +1,5 @@
 """Marginals against sums over all states, likelihoods with missing entries, and each other."""
+
 import itertools
 
 import naive
@@ -11,7 +12,10 @@ from hypothesis import strategies as st
 
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, log_likelihood, marginalize
 
-ALL = {**zoo.circuits(), **{f"unnormalized_{name}": c for name, c in zoo.unnormalized_circuits().items()}}
+ALL = {
+    **zoo.circuits(),
+    **{f"unnormalized_{name}": c for name, c in zoo.unnormalized_circuits().items()},
+}
 
 
 def summed(circuit, keep):
@@ -49,8 +53,8 @@ def test_equals_the_sum_over_states(name):
 @given(zoo.circuit_strategy(min_variables=2), st.randoms(use_true_random=False))
 def test_in_two_steps_is_in_one(circuit, random):
     order = random.sample(range(circuit.num_variables), circuit.num_variables)
-    keep = order[:random.randint(1, len(order) - 1)]
-    middle = sorted(order[:random.randint(len(keep), len(order))])
+    keep = order[: random.randint(1, len(order) - 1)]
+    middle = sorted(order[: random.randint(len(keep), len(order))])
     at_once = marginalize(circuit, keep=keep)
     in_two = marginalize(marginalize(circuit, keep=middle), keep=[middle.index(v) for v in keep])
     out = marginalize(circuit, [v for v in order if v not in keep])
@@ -116,19 +120,30 @@ def test_long_chains():
 
 def test_merged_sparse_weights_stay_sparse():
     circuit = ALL["irregular_csr"]
-    marginal = marginalize(circuit, [3, 1])  # leaves the region over {2, {0, 4}}, merged with the root
+    marginal = marginalize(
+        circuit, [3, 1]
+    )  # leaves the region over {2, {0, 4}}, merged with the root
     root = marginal.regions[-1]
     assert root.is_sparse
     assert scipy.sparse.issparse(root.weights)
     assert marginalize(circuit, [2]).regions[-2].products.shape[1] == 2
-    dense = Circuit(circuit.vtree, [region if isinstance(region, InputRegion)
-                                    else InnerRegion(region.products, region.dense_weights())
-                                    for region in circuit.regions])
+    dense = Circuit(
+        circuit.vtree,
+        [
+            region
+            if isinstance(region, InputRegion)
+            else InnerRegion(region.products, region.dense_weights())
+            for region in circuit.regions
+        ],
+    )
     for keep in ([0, 2, 4], [0, 4], [1, 3], [0, 1, 4], [2, 3]):
         found, expected = marginalize(circuit, keep=keep), marginalize(dense, keep=keep)
         for region, twin in zip(found.regions, expected.regions, strict=True):
-            same = (region.probs, twin.probs) if isinstance(region, InputRegion) else (
-                region.dense_weights(), twin.dense_weights())
+            same = (
+                (region.probs, twin.probs)
+                if isinstance(region, InputRegion)
+                else (region.dense_weights(), twin.dense_weights())
+            )
             assert_close(*same)
 
 
@@ -140,7 +155,9 @@ def test_the_circuit_is_not_modified():
 
 def test_errors():
     circuit = ALL["hclt_like"]
-    with pytest.raises(ValueError, match=r"`variables` .* or `keep` must be given, one of the two, found neither"):
+    with pytest.raises(
+        ValueError, match=r"`variables` .* or `keep` must be given, one of the two, found neither"
+    ):
         marginalize(circuit)
     with pytest.raises(ValueError, match="found both"):
         marginalize(circuit, [0], keep=[1])
@@ -149,17 +166,28 @@ def test_errors():
     with pytest.raises(ValueError, match="`keep` leaves no variable"):
         marginalize(circuit, keep=[])
     for unknown in (6, -1):
-        with pytest.raises(ValueError, match=rf"`keep` holds {unknown}, which does not exist: .* 0\.\.5"):
+        with pytest.raises(
+            ValueError, match=rf"`keep` holds {unknown}, which does not exist: .* 0\.\.5"
+        ):
             marginalize(circuit, keep=[0, unknown])
     with pytest.raises(ValueError, match="`variables` holds variable 2 twice"):
         marginalize(circuit, [2, 3, 2])
     for mask in ([True, False], np.arange(6) > 2):
-        with pytest.raises(TypeError, match=r"`keep` must be a sequence of integers.*(bool.*mask|found True)"):
+        with pytest.raises(
+            TypeError, match=r"`keep` must be a sequence of integers.*(bool.*mask|found True)"
+        ):
             marginalize(circuit, keep=mask)
     for wrong in ([0.0], ["0"], np.array([1.5]), [None]):
-        with pytest.raises(TypeError, match="`variables` must be a sequence of integers, the numbers of"):
+        with pytest.raises(
+            TypeError, match="`variables` must be a sequence of integers, the numbers of"
+        ):
             marginalize(circuit, wrong)
-    with pytest.raises(TypeError, match=r"`variables` must be a sequence of variables, found 3: .*\[3\]"):
+    with pytest.raises(
+        TypeError, match=r"`variables` must be a sequence of variables, found 3: .*\[3\]"
+    ):
         marginalize(circuit, 3)
-    with pytest.raises(TypeError, match=r"`variables` .* found the mapping \{0: 1\}: give an event to `pcircuit.cond"):
+    with pytest.raises(
+        TypeError,
+        match=r"`variables` .* found the mapping \{0: 1\}: give an event to `pcircuit.cond",
+    ):
         marginalize(circuit, {0: 1})

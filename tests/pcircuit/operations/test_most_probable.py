@@ -1,4 +1,5 @@
 """Most probable states, against the largest of all."""
+
 import naive
 import numpy as np
 import pytest
@@ -16,24 +17,38 @@ def test_the_most_probable_state_is_the_largest_of_all(name):
     circuit, rng = ZOO[name], np.random.default_rng(5)
     X, p = naive.states(circuit), naive.values(circuit)
     for _ in range(6):
-        row = np.where(rng.random(circuit.num_variables) < 0.3, X[rng.choice(len(X), p=p / p.sum())], -1)
+        row = np.where(
+            rng.random(circuit.num_variables) < 0.3, X[rng.choice(len(X), p=p / p.sum())], -1
+        )
         agrees = ((row < 0) | (row == X)).all(axis=1)
         found = pcircuit.most_probable_state(circuit, row)
         assert found.is_exact
         assert np.exp(found.log_likelihood) == pytest.approx(p[agrees].max(), rel=1e-11)
         assert ((row < 0) | (found.state == row)).all()
-        assert np.exp(naive.log_likelihood(circuit, found.state[None])[0]) == pytest.approx(p[agrees].max(), rel=1e-11)
+        assert np.exp(naive.log_likelihood(circuit, found.state[None])[0]) == pytest.approx(
+            p[agrees].max(), rel=1e-11
+        )
 
 
 def test_an_exact_state_has_its_own_likelihood_and_that_is_the_bound(rng):
     """To the last bit: the bounds of partial rows, and values of the circuit that bounds, are a rounding error away."""
     for _ in range(60):
-        circuit = Circuit(VTree.from_nested([0, 1, 2]), [
-            *(InputRegion(v, rng.dirichlet(np.ones(3), size=4)) for v in range(3)),
-            pcircuit.InnerRegion(np.repeat(np.arange(4)[:, None], 3, axis=1), rng.dirichlet(np.ones(4), size=1))])
+        circuit = Circuit(
+            VTree.from_nested([0, 1, 2]),
+            [
+                *(InputRegion(v, rng.dirichlet(np.ones(3), size=4)) for v in range(3)),
+                pcircuit.InnerRegion(
+                    np.repeat(np.arange(4)[:, None], 3, axis=1), rng.dirichlet(np.ones(4), size=1)
+                ),
+            ],
+        )
         found = pcircuit.most_probable_state(circuit)
         assert found.is_exact
-        assert found.upper_bound == found.log_likelihood == log_likelihood(circuit, found.state[None])[0]
+        assert (
+            found.upper_bound
+            == found.log_likelihood
+            == log_likelihood(circuit, found.state[None])[0]
+        )
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -41,7 +56,9 @@ def test_deterministic_circuits_need_one_pass(seed):
     circuit = zoo.learned_tree(seed)
     found = pcircuit.most_probable_state(circuit, must_be_exact=True)
     assert found.num_evaluations == 1
-    assert found.log_likelihood == pytest.approx(naive.log_likelihood(circuit, naive.states(circuit)).max(), rel=1e-12)
+    assert found.log_likelihood == pytest.approx(
+        naive.log_likelihood(circuit, naive.states(circuit)).max(), rel=1e-12
+    )
 
 
 def test_a_search_that_is_given_up_says_so():
@@ -50,7 +67,9 @@ def test_a_search_that_is_given_up_says_so():
     assert not found.is_exact
     assert found.upper_bound > found.log_likelihood
     assert 500 - 3 < found.num_evaluations <= 500  # three levels at a time
-    with pytest.raises(StructureError, match=r"not deterministic \(sum .* share a row\), and 500 evaluations"):
+    with pytest.raises(
+        StructureError, match=r"not deterministic \(sum .* share a row\), and 500 evaluations"
+    ):
         pcircuit.most_probable_state(circuit, max_evaluations=500, must_be_exact=True)
 
 
@@ -61,7 +80,9 @@ def test_bounds_enclose_the_maximum_wherever_the_search_ends(name, limit):
     largest = pcircuit.log_likelihood(circuit, naive.states(circuit)).max()
     found = pcircuit.most_probable_state(circuit, max_evaluations=limit)
     assert found.num_evaluations <= limit
-    assert found.log_likelihood == pytest.approx(pcircuit.log_likelihood(circuit, found.state[None])[0], rel=1e-12)
+    assert found.log_likelihood == pytest.approx(
+        pcircuit.log_likelihood(circuit, found.state[None])[0], rel=1e-12
+    )
     assert found.log_likelihood <= largest + 1e-12
     assert found.upper_bound >= largest - 1e-12
 
@@ -69,21 +90,31 @@ def test_bounds_enclose_the_maximum_wherever_the_search_ends(name, limit):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_dive_cut_short_gives_a_state_and_a_bound(seed):
     circuit = pcircuit.rat_spn([3] * 60, num_units=6, depth=4, rng=seed)
-    at_once, cut, whole = (pcircuit.most_probable_state(circuit, max_evaluations=limit) for limit in (1, 179, 181))
+    at_once, cut, whole = (
+        pcircuit.most_probable_state(circuit, max_evaluations=limit) for limit in (1, 179, 181)
+    )
     assert cut.num_evaluations == 178  # of 181 for the whole of it: one variable is missing
-    assert cut.log_likelihood == pytest.approx(log_likelihood(circuit, cut.state[None])[0], rel=1e-12)
+    assert cut.log_likelihood == pytest.approx(
+        log_likelihood(circuit, cut.state[None])[0], rel=1e-12
+    )
     assert cut.log_likelihood > at_once.log_likelihood
     for found in (cut, whole):
-        assert at_once.log_likelihood < found.log_likelihood <= found.upper_bound < at_once.upper_bound
+        assert (
+            at_once.log_likelihood < found.log_likelihood <= found.upper_bound < at_once.upper_bound
+        )
 
 
 def test_a_thousand_variables_stay_in_the_range_of_doubles():
     """Two products with the same best state: its value is the first bound, 1.5^V above what a row sums to."""
     V, rng = 1500, np.random.default_rng(0)
     tables = [np.sort(rng.dirichlet([1.0, 1.0], size=2), axis=1) for _ in range(V)]
-    circuit = Circuit(VTree.from_nested(list(range(V))), [
-        *(InputRegion(v, table) for v, table in enumerate(tables)),
-        pcircuit.InnerRegion([[0] * V, [1] * V], [[0.5, 0.5]])])
+    circuit = Circuit(
+        VTree.from_nested(list(range(V))),
+        [
+            *(InputRegion(v, table) for v, table in enumerate(tables)),
+            pcircuit.InnerRegion([[0] * V, [1] * V], [[0.5, 0.5]]),
+        ],
+    )
     found = pcircuit.most_probable_state(circuit, max_evaluations=1)
     assert (found.is_exact, found.state.tolist()) == (True, [1] * V)
     truth = np.logaddexp(*np.log([table[:, 1] for table in tables]).sum(axis=0)) - np.log(2)
@@ -98,7 +129,9 @@ def test_impossible_evidence_has_no_most_probable_completion():
 
 def test_the_first_dive_does_not_evaluate_the_whole_circuit_for_every_variable(monkeypatch):
     calls, circuit = [], pcircuit.rat_spn([2] * 200, num_units=2, depth=7, rng=0)
-    monkeypatch.setattr(most_probable, "log_likelihood", lambda *given: calls.append(1) or log_likelihood(*given))
+    monkeypatch.setattr(
+        most_probable, "log_likelihood", lambda *given: calls.append(1) or log_likelihood(*given)
+    )
     found = pcircuit.most_probable_state(circuit, max_evaluations=400)
     assert found.num_evaluations == 399  # the last variable would take two more
     assert len(calls) < 10

@@ -1,4 +1,5 @@
 """Products and overlaps of circuits: against enumeration, against closed forms, and one against the other."""
+
 import itertools
 import math
 
@@ -13,7 +14,10 @@ from hypothesis import strategies as st
 
 from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, VTree, multiply, overlap
 
-ALL = {**zoo.circuits(), **{f"unnormalized_{name}": c for name, c in zoo.unnormalized_circuits().items()}}
+ALL = {
+    **zoo.circuits(),
+    **{f"unnormalized_{name}": c for name, c in zoo.unnormalized_circuits().items()},
+}
 
 
 def companion(circuit, seed, *, zeros=False):
@@ -39,10 +43,15 @@ def companion(circuit, seed, *, zeros=False):
 
 def ones(circuit):
     """The constant 1 on the same v-tree."""
-    return Circuit(circuit.vtree, [
-        InputRegion(region.variable, np.ones((1, region.num_categories))) if isinstance(region, InputRegion)
-        else InnerRegion(np.zeros((1, region.products.shape[1]), dtype=int), [[1.0]])
-        for region in circuit.regions])
+    return Circuit(
+        circuit.vtree,
+        [
+            InputRegion(region.variable, np.ones((1, region.num_categories)))
+            if isinstance(region, InputRegion)
+            else InnerRegion(np.zeros((1, region.products.shape[1]), dtype=int), [[1.0]])
+            for region in circuit.regions
+        ],
+    )
 
 
 def two_classes(vtree, probs, weights, *, sparse=False):
@@ -54,7 +63,9 @@ def two_classes(vtree, probs, weights, *, sparse=False):
         else:
             products = np.repeat([[0], [1]], len(vtree.children(r)), axis=1)
             table = np.array([weights]) if r == vtree.root else np.eye(2)
-            regions.append(InnerRegion(products, scipy.sparse.csr_array(table) if sparse else table))
+            regions.append(
+                InnerRegion(products, scipy.sparse.csr_array(table) if sparse else table)
+            )
     return Circuit(vtree, regions)
 
 
@@ -90,17 +101,25 @@ def test_overlap_of_random_circuits(a, seed, zeros):
 
 
 @pytest.mark.parametrize("sparse", [False, pytest.param(True, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("vtree", [
-    VTree.right_linear(1000), VTree.balanced(1000), VTree.from_nested(list(range(1000))),
-    VTree.from_nested([list(range(300)), *range(300, 1000)])], ids=repr)
+@pytest.mark.parametrize(
+    "vtree",
+    [
+        VTree.right_linear(1000),
+        VTree.balanced(1000),
+        VTree.from_nested(list(range(1000))),
+        VTree.from_nested([list(range(300)), *range(300, 1000)]),
+    ],
+    ids=repr,
+)
 def test_overlap_of_a_thousand_variables(vtree, sparse):
     # sum_x a b = sum_kl w_k w_l (p_k . p_l)**V; with three circuits (sum_x p_k p_l p_m)**V takes its place
     probs, weights = np.array([[0.6, 0.4], [0.3, 0.7]]), np.array([0.25, 0.75])
     V = vtree.num_variables
     circuit = two_classes(vtree, probs, weights, sparse=sparse)
     two = V * np.log(probs @ probs.T) + np.log(np.outer(weights, weights))
-    three = (V * np.log(np.einsum("kx,lx,mx->klm", probs, probs, probs))
-             + np.log(np.einsum("k,l,m->klm", weights, weights, weights)))
+    three = V * np.log(np.einsum("kx,lx,mx->klm", probs, probs, probs)) + np.log(
+        np.einsum("k,l,m->klm", weights, weights, weights)
+    )
     assert_close(overlap(circuit, circuit, log=True), np.logaddexp.reduce(two.ravel()))
     assert_close(overlap(circuit, circuit, circuit, log=True), np.logaddexp.reduce(three.ravel()))
     assert overlap(circuit, circuit, circuit) == 0.0
@@ -108,16 +127,22 @@ def test_overlap_of_a_thousand_variables(vtree, sparse):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("vtree", [VTree.balanced(800), VTree.from_nested(list(range(800)))], ids=repr)
+@pytest.mark.parametrize(
+    "vtree", [VTree.balanced(800), VTree.from_nested(list(range(800)))], ids=repr
+)
 def test_small_entries_beside_large_ones_are_kept(vtree, sparse):
     # the two units agree with themselves by 0.98**V and with each other by 0.0198**V, smaller by 10**-1355
     probs, V = np.array([[0.99, 0.01], [0.01, 0.99]]), vtree.num_variables
-    first, second, both = (two_classes(vtree, probs, weights, sparse=sparse)
-                           for weights in ([1.0, 0.0], [0.0, 1.0], [1e-300, 0.0]))
+    first, second, both = (
+        two_classes(vtree, probs, weights, sparse=sparse)
+        for weights in ([1.0, 0.0], [0.0, 1.0], [1e-300, 0.0])
+    )
     assert_close(overlap(first, second, log=True), V * math.log(2 * 0.99 * 0.01))
     assert_close(overlap(first, both, log=True), V * math.log(0.99**2 + 0.01**2) + math.log(1e-300))
-    assert_close(overlap(first, second, both, log=True),
-                 V * math.log(0.99**2 * 0.01 + 0.01**2 * 0.99) + math.log(1e-300))
+    assert_close(
+        overlap(first, second, both, log=True),
+        V * math.log(0.99**2 * 0.01 + 0.01**2 * 0.99) + math.log(1e-300),
+    )
     assert overlap(first, second) == 0.0
 
 
@@ -125,9 +150,14 @@ def test_overlap_of_784_variables_with_256_categories():
     vtree = VTree.balanced(784)
     rng = np.random.default_rng(0)
     table = rng.dirichlet(np.ones(256), size=4)
-    regions = [InputRegion(v, table) if v >= 0 else
-               InnerRegion([[0, 0], [1, 1], [2, 2], [3, 3]], np.full((1 if r == vtree.root else 4, 4), 0.25))
-               for r, v in enumerate(vtree.variables)]
+    regions = [
+        InputRegion(v, table)
+        if v >= 0
+        else InnerRegion(
+            [[0, 0], [1, 1], [2, 2], [3, 3]], np.full((1 if r == vtree.root else 4, 4), 0.25)
+        )
+        for r, v in enumerate(vtree.variables)
+    ]
     circuit = Circuit(vtree, regions)
     # weights that forget: every region mixes its four products evenly, so all of its sums are one function,
     # and M_r is the mean of M_c1 * M_c2 over pairs of products; at a leaf M = table table^T
@@ -145,16 +175,36 @@ def test_overlap_of_784_variables_with_256_categories():
 
 def test_extreme_tables():
     vtree = VTree.from_nested([0, 1])
-    tiny = Circuit(vtree, [InputRegion(0, [[1e-300, 0.0], [0.0, 1e-300]]), InputRegion(1, [[1.0, 1e-300]]),
-                           InnerRegion([[0, 0], [1, 0]], [[1e-200, 1e300]])])
+    tiny = Circuit(
+        vtree,
+        [
+            InputRegion(0, [[1e-300, 0.0], [0.0, 1e-300]]),
+            InputRegion(1, [[1.0, 1e-300]]),
+            InnerRegion([[0, 0], [1, 0]], [[1e-200, 1e300]]),
+        ],
+    )
     # tiny(x) = [1e-500, 1] (x_0) times [1, 1e-300] (x_1): its square sums to 1 to working precision
     assert_close(overlap(tiny, tiny), 1.0)
-    picked = Circuit(vtree, [InputRegion(0, [[1.0, 0.0]]), InputRegion(1, [[0.0, 1.0]]),
-                             InnerRegion([[0, 0]], [[1.0]])])
-    assert_close(overlap(tiny, picked, log=True), math.log(1e-300) + math.log(1e-200) + math.log(1e-300))
+    picked = Circuit(
+        vtree,
+        [
+            InputRegion(0, [[1.0, 0.0]]),
+            InputRegion(1, [[0.0, 1.0]]),
+            InnerRegion([[0, 0]], [[1.0]]),
+        ],
+    )
+    assert_close(
+        overlap(tiny, picked, log=True), math.log(1e-300) + math.log(1e-200) + math.log(1e-300)
+    )
     assert overlap(tiny, picked) == 0.0
-    huge = Circuit(vtree, [InputRegion(0, [[1e300, 1e300]]), InputRegion(1, [[1e300, 0.0]]),
-                           InnerRegion([[0, 0]], [[1e300]])])
+    huge = Circuit(
+        vtree,
+        [
+            InputRegion(0, [[1e300, 1e300]]),
+            InputRegion(1, [[1e300, 0.0]]),
+            InnerRegion([[0, 0]], [[1e300]]),
+        ],
+    )
     assert overlap(huge, huge) == math.inf
     assert_close(overlap(huge, huge, log=True), 6 * math.log(1e300) + math.log(2))
 
@@ -163,23 +213,41 @@ def test_terms_at_the_ends_of_the_range():
     vtree = VTree.from_nested([0, 1])
 
     def mixture(weights):  # of a product of size 1 and one of size 1e-220
-        return Circuit(vtree, [InputRegion(0, [[1.0], [1e-110]]), InputRegion(1, [[1.0], [1e-110]]),
-                               InnerRegion([[0, 0], [1, 1]], [weights])])
+        return Circuit(
+            vtree,
+            [
+                InputRegion(0, [[1.0], [1e-110]]),
+                InputRegion(1, [[1.0], [1e-110]]),
+                InnerRegion([[0, 0], [1, 1]], [weights]),
+            ],
+        )
 
     one = ones(mixture([1.0, 1.0]))
-    assert_close(overlap(mixture([0.0, 1e-250]), one, log=True), math.log(1e-220) + math.log(1e-250))
-    assert_close(overlap(mixture([1e308, 1e-250]), mixture([0.0, 1e-250]), log=True),
-                 math.log(1e308) + math.log(1e-220) + math.log(1e-250))
-    both = Circuit(vtree, [InputRegion(0, [[1.0]]), InputRegion(1, [[1.0]]),
-                           InnerRegion([[0, 0]] * 3, [[1.5e308] * 3])])  # the sum of the row is no double
+    assert_close(
+        overlap(mixture([0.0, 1e-250]), one, log=True), math.log(1e-220) + math.log(1e-250)
+    )
+    assert_close(
+        overlap(mixture([1e308, 1e-250]), mixture([0.0, 1e-250]), log=True),
+        math.log(1e308) + math.log(1e-220) + math.log(1e-250),
+    )
+    both = Circuit(
+        vtree,
+        [
+            InputRegion(0, [[1.0]]),
+            InputRegion(1, [[1.0]]),
+            InnerRegion([[0, 0]] * 3, [[1.5e308] * 3]),
+        ],
+    )  # the sum of the row is no double
     assert_close(overlap(both, one, log=True), math.log(1.5e308) + math.log(3))
     assert overlap(both, one) == math.inf
 
 
 def test_a_large_weight_does_not_hide_an_entry_behind_one_of_weight_zero():
     """1e-30 times 1e30, below 1e300 times 0: what counts is 2**-1100 of the largest entry."""
-    circuit = Circuit(VTree.from_nested([0]), [InputRegion(0, [[1e300], [1e-30]]),
-                                               InnerRegion([[0], [1]], [[0.0, 1e30]])])
+    circuit = Circuit(
+        VTree.from_nested([0]),
+        [InputRegion(0, [[1e300], [1e-30]]), InnerRegion([[0], [1]], [[0.0, 1e30]])],
+    )
     assert_close(overlap(circuit, circuit), 1.0)
     assert_close(overlap(circuit, circuit, circuit), 1.0)
 
@@ -202,7 +270,9 @@ def test_weights_of_any_size_by_rational_numbers(power):
                 if v >= 0:
                     regions.append(InputRegion(v, table((K, 2))))
                     continue
-                units = np.stack([rng.integers(0, regions[c].num_units, P) for c in vtree.children(r)], axis=1)
+                units = np.stack(
+                    [rng.integers(0, regions[c].num_units, P) for c in vtree.children(r)], axis=1
+                )
                 regions.append(InnerRegion(units, table((K, P))))
             circuits.append(Circuit(vtree, regions))
         for factors in (circuits, circuits[:2], circuits[:1] * 2):
@@ -234,7 +304,9 @@ def test_product_by_enumeration(name):
         product = multiply(left, right)
         assert product.vtree == a.vtree
         assert_close(naive.likelihood(product, states), value[id(left)] * value[id(right)])
-    assert_close(naive.likelihood(multiply(multiply(a, b), a), states), value[id(a)]**2 * value[id(b)])
+    assert_close(
+        naive.likelihood(multiply(multiply(a, b), a), states), value[id(a)] ** 2 * value[id(b)]
+    )
 
 
 @given(zoo.circuit_strategy(), st.integers(0, 2**32 - 1), st.booleans())
@@ -242,7 +314,9 @@ def test_product_and_overlap_agree(a, seed, zeros):
     b, c = companion(a, seed, zeros=zeros), companion(a, seed + 1)
     product = multiply(a, b)
     states = naive.states(a)
-    assert_close(naive.likelihood(product, states), naive.likelihood(a, states) * naive.likelihood(b, states))
+    assert_close(
+        naive.likelihood(product, states), naive.likelihood(a, states) * naive.likelihood(b, states)
+    )
     assert_close(overlap(product, ones(a)), overlap(a, b))
     assert_close(overlap(product, c), overlap(a, b, c))
     assert_close(overlap(multiply(b, a), c), overlap(a, b, c))
@@ -260,7 +334,9 @@ def reachable(a, b):
             products[r] |= set(itertools.product(np.flatnonzero(left[k]), np.flatnonzero(right[l])))
         for p, q in products[r]:
             for c, child in enumerate(a.vtree.children(r)):
-                units[child].add((int(a.regions[r].products[p, c]), int(b.regions[r].products[q, c])))
+                units[child].add(
+                    (int(a.regions[r].products[p, c]), int(b.regions[r].products[q, c]))
+                )
     return units, products
 
 
@@ -278,8 +354,18 @@ def test_number_of_pairs_of_a_deterministic_circuit():
     # the root's products are (0,0), (1,1), (1,0) with units (first child, second child): all 2 x 2 pairs are
     # asked for; below, sum 0 mixes products 0 and 1 and sum 1 is product 2: 3 x 3 pairs of products in use
     circuit = ALL["deterministic"]
-    assert [region.num_nodes for region in multiply(circuit, circuit).regions] == [4, 4, 13, 4, 4, 13, 10]
-    one_product = Circuit(circuit.vtree, [*circuit.regions[:6], InnerRegion([[0, 0], [1, 1]], [[1.0, 0.0]])])
+    assert [region.num_nodes for region in multiply(circuit, circuit).regions] == [
+        4,
+        4,
+        13,
+        4,
+        4,
+        13,
+        10,
+    ]
+    one_product = Circuit(
+        circuit.vtree, [*circuit.regions[:6], InnerRegion([[0, 0], [1, 1]], [[1.0, 0.0]])]
+    )
     # only sum 0 with itself remains: 2 x 2 pairs of products, units (0, {0, 1}) and ({0, 1}, {1, 0}) below
     square = multiply(one_product, one_product)
     assert [region.num_nodes for region in square.regions] == [1, 4, 5, 4, 4, 5, 2]
@@ -290,16 +376,30 @@ def test_weights_are_sparse_by_fill():
     products = np.repeat(np.arange(20)[:, None], 2, axis=1)
     inputs = [InputRegion(v, np.full((20, 2), 0.5)) for v in range(3)]
     for weights in (np.eye(20), scipy.sparse.csr_array(np.eye(20))):
-        circuit = Circuit(vtree, [*inputs[:2], InnerRegion(products, weights), inputs[2],
-                                  InnerRegion(products, np.full((1, 20), 0.05))])
+        circuit = Circuit(
+            vtree,
+            [
+                *inputs[:2],
+                InnerRegion(products, weights),
+                inputs[2],
+                InnerRegion(products, np.full((1, 20), 0.05)),
+            ],
+        )
         square = multiply(circuit, circuit)
         assert square.regions[2].is_sparse
         assert square.regions[2].weights.nnz == 400
         assert not square.regions[4].is_sparse
         assert_close(overlap(square, ones(circuit)), overlap(circuit, circuit))
     full = scipy.sparse.csr_array(np.full((20, 20), 0.05))
-    circuit = Circuit(vtree, [*inputs[:2], InnerRegion(products, full), inputs[2],
-                              InnerRegion(products, np.full((1, 20), 0.05))])
+    circuit = Circuit(
+        vtree,
+        [
+            *inputs[:2],
+            InnerRegion(products, full),
+            inputs[2],
+            InnerRegion(products, np.full((1, 20), 0.05)),
+        ],
+    )
     assert not multiply(circuit, circuit).regions[2].is_sparse
 
 
@@ -317,9 +417,11 @@ def test_product_on_a_long_chain():
 
 def test_products_beyond_doubles_are_refused_and_those_below_them_are_zero():
     """Without a warning of NumPy's, which would come first."""
+
     def pair(entry, weight):
         inputs = [InputRegion(v, [[entry, 1.0]]) for v in range(2)]
         return Circuit(VTree.from_nested([0, 1]), [*inputs, InnerRegion([[0, 0]], [[weight]])])
+
     for large in (pair(1e200, 1.0), pair(1.0, 1e200)):
         with pytest.raises(StructureError, match="found inf at row 0, column 0"):
             multiply(large, large)
@@ -333,9 +435,13 @@ def test_errors():
     other_order = Circuit(VTree.from_nested([1, 0]), [a.regions[1], a.regions[0], a.regions[2]])
     three = Circuit(a.vtree, [a.regions[0], InputRegion(1, np.full((2, 3), 1 / 3)), a.regions[2]])
     for call in (multiply, overlap):
-        with pytest.raises(StructureError, match=r"`a` is on .* and `b` on .*: circuits can be multiplied"):
+        with pytest.raises(
+            StructureError, match=r"`a` is on .* and `b` on .*: circuits can be multiplied"
+        ):
             call(a, other_order)
-        with pytest.raises(ValueError, match="`b` has 3 categories of variable 1, expected 2 as in `a`"):
+        with pytest.raises(
+            ValueError, match="`b` has 3 categories of variable 1, expected 2 as in `a`"
+        ):
             call(a, three)
         with pytest.raises(TypeError, match=r"`b` must be a pcircuit.Circuit, found VTree"):
             call(a, a.vtree)

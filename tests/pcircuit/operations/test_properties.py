@@ -1,4 +1,5 @@
 """Structural properties, and pruning that changes no value."""
+
 import naive
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ def test_determinism_is_what_enumeration_says(name):
     first, expected = circuit.offsets, True
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InnerRegion):
-            products = likelihoods[:, first[r]:first[r] + region.num_products] > 0
+            products = likelihoods[:, first[r] : first[r] + region.num_products] > 0
             used = region.dense_weights() > 0
             expected &= all((products[:, row].sum(axis=1) <= 1).all() for row in used)
     assert pcircuit.properties(circuit).deterministic == expected
@@ -50,10 +51,16 @@ def test_pruned_circuits_have_the_same_values(name):
 
 
 def test_products_that_are_zero_for_a_reason_further_down_are_removed():
-    dead = Circuit(VTree.from_nested([[0, 1], 2]), [
-        InputRegion(0, [[0.0, 0.0], [0.5, 0.5]]), InputRegion(1, [[0.5, 0.5]]),
-        InnerRegion([[0, 0], [1, 0]], np.eye(2)), InputRegion(2, [[0.5, 0.5]]),
-        InnerRegion([[0, 0], [1, 0]], [[0.5, 0.5]])])
+    dead = Circuit(
+        VTree.from_nested([[0, 1], 2]),
+        [
+            InputRegion(0, [[0.0, 0.0], [0.5, 0.5]]),
+            InputRegion(1, [[0.5, 0.5]]),
+            InnerRegion([[0, 0], [1, 0]], np.eye(2)),
+            InputRegion(2, [[0.5, 0.5]]),
+            InnerRegion([[0, 0], [1, 0]], [[0.5, 0.5]]),
+        ],
+    )
     pruned = pcircuit.prune(dead)
     assert [region.num_units for region in pruned.regions] == [1] * 5
     assert pruned.regions[-1].num_products == 1

@@ -1,4 +1,5 @@
 """Queries against each other, and the page that lists them."""
+
 import pathlib
 import re
 
@@ -21,10 +22,16 @@ def test_queries_agree_with_each_other(seed):
         np.testing.assert_allclose(table.sum(axis=1), marginals[u], rtol=1e-10, atol=1e-14)
         np.testing.assert_allclose(table.sum(axis=0), marginals[v], rtol=1e-10, atol=1e-14)
     c = int(marginals[0].argmax())
-    assert np.exp(pcircuit.log_probability(circuit, {0: c})) == pytest.approx(marginals[0][c], rel=1e-11)
+    assert np.exp(pcircuit.log_probability(circuit, {0: c})) == pytest.approx(
+        marginals[0][c], rel=1e-11
+    )
     given_c = pcircuit.condition(circuit, {0: c})
-    np.testing.assert_allclose(pcircuit.marginal_tables(given_c)[0], tables[0, 1][c] / marginals[0][c], rtol=1e-9,
-                               atol=1e-13)
+    np.testing.assert_allclose(
+        pcircuit.marginal_tables(given_c)[0],
+        tables[0, 1][c] / marginals[0][c],
+        rtol=1e-9,
+        atol=1e-13,
+    )
 
 
 def test_the_table_of_queries_names_functions_that_there_are():

@@ -1,4 +1,5 @@
 """Tables of single variables and of pairs, against sums over all states."""
+
 import math
 
 import kernel_circuits
@@ -15,7 +16,9 @@ ZOO = zoo.circuits()
 
 @pytest.mark.parametrize("pairs", [3, np.array(3)])
 def test_pairs_are_a_listing(pairs):
-    with pytest.raises(TypeError, match=r"`pairs` must be pairs of different variables out of 0\.\.1, found"):
+    with pytest.raises(
+        TypeError, match=r"`pairs` must be pairs of different variables out of 0\.\.1, found"
+    ):
         pcircuit.pairwise_tables(ZOO["two_coins"], pairs)
 
 
@@ -31,15 +34,20 @@ def test_tables_are_sums_over_states(name):
     for (u, v), table in pairs.items():
         others = tuple(w for w in range(circuit.num_variables) if w not in (u, v))
         np.testing.assert_allclose(table, p.sum(axis=others), rtol=1e-11, atol=1e-300)
-        np.testing.assert_allclose(pcircuit.pairwise_tables(circuit, [(v, u)])[v, u], table.T, rtol=1e-12, atol=1e-300)
+        np.testing.assert_allclose(
+            pcircuit.pairwise_tables(circuit, [(v, u)])[v, u], table.T, rtol=1e-12, atol=1e-300
+        )
 
 
 def test_variables_are_carried_only_to_where_they_last_meet_another(monkeypatch):
     V, products = 50, []
     circuit = kernel_circuits.chain(V, 0.1, sparse=True)
     inherited = scipy.sparse.csr_array.__matmul__
-    monkeypatch.setattr(scipy.sparse.csr_array, "__matmul__", lambda weights, table: (
-        products.append(weights.shape), inherited(weights, table))[1])
+    monkeypatch.setattr(
+        scipy.sparse.csr_array,
+        "__matmul__",
+        lambda weights, table: (products.append(weights.shape), inherited(weights, table))[1],
+    )
     pairs = pcircuit.pairwise_tables(circuit, [(v, v + 1) for v in range(V - 1)])
     assert 0 < len(products) <= V  # where every variable goes to the root there are V^2 / 2
     for v, table in enumerate(pcircuit.marginal_tables(circuit)[1:]):

@@ -1,4 +1,5 @@
 """Axes for the tests of pictures, on no screen."""
+
 import matplotlib
 import pytest
 from matplotlib.figure import Figure

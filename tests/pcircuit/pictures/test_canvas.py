@@ -1,4 +1,5 @@
 """Scenes drawn with matplotlib: every shape in its place, in axes that are given or in a figure of their size."""
+
 import matplotlib.colors
 import numpy as np
 import pytest
@@ -16,8 +17,13 @@ from pcircuit.pictures.scene import Box, Curve, Disc, Scene, Text
 from pcircuit.pictures.vtrees import vtree_scene
 
 ZOO = zoo.circuits()
-SHAPES = (Curve(1, 2, 50, 80, colour="#123456", width=2.0, opacity=0.5), Disc(20, 30, 7, fill="#fedcba"),
-          Box(10, 20, 30, 40, fill="#abcdef", radius=3), Box(60, 20, 4, 2, radius=6), Text(40, 50, "end", anchor="end"))
+SHAPES = (
+    Curve(1, 2, 50, 80, colour="#123456", width=2.0, opacity=0.5),
+    Disc(20, 30, 7, fill="#fedcba"),
+    Box(10, 20, 30, 40, fill="#abcdef", radius=3),
+    Box(60, 20, 4, 2, radius=6),
+    Text(40, 50, "end", anchor="end"),
+)
 
 
 @pytest.mark.parametrize("name", ["two_coins", "one_region", "nary"])
@@ -38,9 +44,12 @@ def test_names_are_not_read_as_formulas(ax):
 
 def test_a_figure_of_its_own_is_as_large_as_the_scene():
     from matplotlib import pyplot
+
     figure = pcircuit.plot_vtree(VTree.balanced(4)).figure
     scene = vtree_scene(VTree.balanced(4))
-    np.testing.assert_allclose(figure.get_size_inches() * 96, (scene.width, scene.height), rtol=1e-9)
+    np.testing.assert_allclose(
+        figure.get_size_inches() * 96, (scene.width, scene.height), rtol=1e-9
+    )
     pyplot.close("all")
 
 
@@ -51,10 +60,16 @@ def test_shapes_have_their_places_colours_and_order(ax):
     assert line.get_path().vertices.tolist() == [[1, 2], [1, 41], [50, 41], [50, 80]]
     assert line.get_alpha() == 0.5
     assert (tuple(disc.center), disc.radius) == ((20, 30), 7)
-    for patch, (x, y, width, height) in ((box, (10, 20, 30, 40)), (flat, (60, 20, 4, 2))):  # round corners included
+    for patch, (x, y, width, height) in (
+        (box, (10, 20, 30, 40)),
+        (flat, (60, 20, 4, 2)),
+    ):  # round corners included
         np.testing.assert_allclose(patch.get_path().get_extents().bounds, (x, y, width, height))
-    assert [matplotlib.colors.to_hex(patch.get_facecolor()) for patch in (disc, box)] == ["#fedcba", "#abcdef"]
-    text, = ax.texts
+    assert [matplotlib.colors.to_hex(patch.get_facecolor()) for patch in (disc, box)] == [
+        "#fedcba",
+        "#abcdef",
+    ]
+    (text,) = ax.texts
     assert (text.get_position(), text.get_text(), text.get_ha()) == ((40, 50), "end", "right")
 
 
@@ -68,14 +83,23 @@ def test_widths_of_lines_shrink_with_the_picture(ax):
     for size in (100, 200):
         ax.clear()
         draw(Scene(size, size, SHAPES, ""), ax)
-        widths.append([ax.patches[0].get_linewidth(), ax.patches[1].get_linewidth(), ax.texts[0].get_fontsize()])
+        widths.append(
+            [
+                ax.patches[0].get_linewidth(),
+                ax.patches[1].get_linewidth(),
+                ax.texts[0].get_fontsize(),
+            ]
+        )
     np.testing.assert_allclose(widths[0], 2 * np.array(widths[1]), rtol=1e-12)
     inches = ax.get_window_extent().height / ax.figure.dpi  # of the side of the square
-    np.testing.assert_allclose(widths[0], np.array([2, 1.4, 12]) / 100 * inches * 72, rtol=1e-12)  # points
+    np.testing.assert_allclose(
+        widths[0], np.array([2, 1.4, 12]) / 100 * inches * 72, rtol=1e-12
+    )  # points
 
 
 def test_figures_are_never_wider_than_a_desk():
     from matplotlib import pyplot
+
     figure = draw(Scene(9600, 960, (), "")).figure
     np.testing.assert_allclose(figure.get_size_inches(), (WIDEST, WIDEST / 10))
     pyplot.close("all")
@@ -83,6 +107,7 @@ def test_figures_are_never_wider_than_a_desk():
 
 def test_axes_are_those_given_or_of_a_figure_that_pyplot_shows(ax):
     from matplotlib import pyplot
+
     assert axes_or_new(ax) is ax
     own = axes_or_new(None)
     assert own.figure.number in pyplot.get_fignums()
@@ -91,10 +116,14 @@ def test_axes_are_those_given_or_of_a_figure_that_pyplot_shows(ax):
     assert {side for side, spine in ax.spines.items() if spine.get_visible()} == {"left", "bottom"}
 
 
-@pytest.mark.parametrize("ax", [3, Figure(), Figure().subplots(2)], ids=["number", "figure", "array"])
+@pytest.mark.parametrize(
+    "ax", [3, Figure(), Figure().subplots(2)], ids=["number", "figure", "array"]
+)
 def test_what_cannot_be_drawn_into_is_refused(ax):
     for use in (check_axes, axes_or_new, lambda ax: draw(Scene(1, 1, (), ""), ax)):
-        with pytest.raises(TypeError, match=f"^`ax` must be axes of matplotlib, found {type(ax).__name__}$"):
+        with pytest.raises(
+            TypeError, match=f"^`ax` must be axes of matplotlib, found {type(ax).__name__}$"
+        ):
             use(ax)
 
 
@@ -103,5 +132,7 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
         raise ImportError(f"No module named {name!r}")
 
     monkeypatch.setattr(canvas.importlib, "import_module", missing)
-    with pytest.raises(ImportError, match=r"^drawing needs matplotlib, .* pip install 'hld\[plot\]'$"):
+    with pytest.raises(
+        ImportError, match=r"^drawing needs matplotlib, .* pip install 'hld\[plot\]'$"
+    ):
         pcircuit.plot_vtree(VTree.balanced(2))

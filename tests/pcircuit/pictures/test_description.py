@@ -1,4 +1,5 @@
 """Circuits in words."""
+
 import zoo
 
 import pcircuit
@@ -6,18 +7,21 @@ from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
 
 def test_describe():
-    assert zoo.two_coins().describe() == "\n".join([
-        "Circuit(2 variables, 3 regions, 7 units, 10 parameters)",
-        "region 0, scope {0}, node ids 0..1: InputRegion(variable 0, 2 units, 2 categories)",
-        "  input 0: 0.9 0.1",
-        "  input 1: 0.2 0.8",
-        "region 1, scope {1}, node ids 2..3: InputRegion(variable 1, 2 units, 2 categories)",
-        "  input 0: 0.7 0.3",
-        "  input 1: 0.4 0.6",
-        "region 2, scope {0,1}, node ids 4..6: InnerRegion(2 children, 2 products, 1 sum)",
-        "  product 0: 0.0 x 1.0",
-        "  product 1: 0.1 x 1.1",
-        "  sum 0: 0.25 0.75"])
+    assert zoo.two_coins().describe() == "\n".join(
+        [
+            "Circuit(2 variables, 3 regions, 7 units, 10 parameters)",
+            "region 0, scope {0}, node ids 0..1: InputRegion(variable 0, 2 units, 2 categories)",
+            "  input 0: 0.9 0.1",
+            "  input 1: 0.2 0.8",
+            "region 1, scope {1}, node ids 2..3: InputRegion(variable 1, 2 units, 2 categories)",
+            "  input 0: 0.7 0.3",
+            "  input 1: 0.4 0.6",
+            "region 2, scope {0,1}, node ids 4..6: InnerRegion(2 children, 2 products, 1 sum)",
+            "  product 0: 0.0 x 1.0",
+            "  product 1: 0.1 x 1.1",
+            "  sum 0: 0.25 0.75",
+        ]
+    )
 
 
 def test_describe_stops_and_says_so():
@@ -44,8 +48,13 @@ def test_large_circuits_are_described_level_by_level():
 
 def test_deep_circuits_are_described_in_a_few_lines():
     tree = VTree.right_linear(300)
-    circuit = Circuit(tree, [InputRegion(v, [[0.5, 0.5]]) if v >= 0 else InnerRegion([[0, 0]], [[1.0]])
-                             for v in tree.variables.tolist()])
+    circuit = Circuit(
+        tree,
+        [
+            InputRegion(v, [[0.5, 0.5]]) if v >= 0 else InnerRegion([[0, 0]], [[1.0]])
+            for v in tree.variables.tolist()
+        ],
+    )
     lines = circuit.describe().splitlines()
     assert len(lines) < 40
     assert any(line.startswith("... 27") and line.endswith("more levels") for line in lines)

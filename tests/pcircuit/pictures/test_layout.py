@@ -1,4 +1,5 @@
 """Where boxes stand: above the middle of their children, within the room of their subtree."""
+
 import pytest
 
 from pcircuit import VTree
@@ -15,6 +16,10 @@ def test_a_box_stands_above_the_middle_of_its_children():
 
 
 def test_a_wide_box_stays_within_the_page():
-    left, _, width, _ = arrange(TREE, [10.0, 10.0, 10.0, 10.0, 38.0], [10.0] * 5, between=5.0, below=7.0)
-    assert left[4] == pytest.approx(MARGIN + 2)  # 23.75 is the middle of its children, 21 as far as it can go
+    left, _, width, _ = arrange(
+        TREE, [10.0, 10.0, 10.0, 10.0, 38.0], [10.0] * 5, between=5.0, below=7.0
+    )
+    assert left[4] == pytest.approx(
+        MARGIN + 2
+    )  # 23.75 is the middle of its children, 21 as far as it can go
     assert width == 40 + 2 * MARGIN

@@ -1,4 +1,5 @@
 """The covariance of unit likelihoods and its eigenvalues as pictures: what is drawn is what was computed."""
+
 import warnings
 
 import matplotlib.colors
@@ -22,8 +23,9 @@ def coin(p):
 @pytest.mark.thorough
 def test_moments_are_drawn_as_they_are(ax):
     moments = pcircuit.exact_moments(ZOO["hclt_like"])
-    np.testing.assert_array_equal(pcircuit.plot_covariance(moments, ax=ax).get_images()[0].get_array(),
-                                  moments.covariance())
+    np.testing.assert_array_equal(
+        pcircuit.plot_covariance(moments, ax=ax).get_images()[0].get_array(), moments.covariance()
+    )
     other = Figure().add_subplot()
     assert pcircuit.plot_eigenvalues(moments, ax=other) is other
     values = other.lines[0].get_ydata()
@@ -37,7 +39,7 @@ def test_moments_are_drawn_as_they_are(ax):
 
 def share_of(ax):
     """The axes on the right."""
-    other, = (axes for axes in ax.figure.axes if axes is not ax)
+    (other,) = (axes for axes in ax.figure.axes if axes is not ax)
     return other.lines[0].get_ydata()
 
 
@@ -79,18 +81,24 @@ def test_units_that_do_not_vary_are_drawn_too(p, ax):
 
 def test_colours_are_centred_at_zero_brown_above_and_purple_below(ax):
     moments = pcircuit.exact_moments(ZOO["two_coins"])
-    image, = pcircuit.plot_covariance(moments, ax=ax).get_images()
+    (image,) = pcircuit.plot_covariance(moments, ax=ax).get_images()
     top = np.abs(moments.covariance()).max()
     assert (image.norm.vmin, image.norm.vmax) == (-top, top)
     np.testing.assert_allclose(image.norm(0.0), 0.5, atol=1e-12)
-    above, below = (matplotlib.colors.to_rgb(image.cmap(image.norm(sign * top))) for sign in (1, -1))
+    above, below = (
+        matplotlib.colors.to_rgb(image.cmap(image.norm(sign * top))) for sign in (1, -1)
+    )
     assert above[0] > above[2]  # more red than blue
     assert below[0] < below[2]
 
 
 def test_lines_separate_the_regions_of_chosen_units():
     circuit = ZOO["two_coins"]
-    for nodes, edges in ((np.arange(7), [1.5, 3.5]), (np.array([0, 2, 3, 6]), [0.5, 2.5]), (np.array([4, 6]), [])):
+    for nodes, edges in (
+        (np.arange(7), [1.5, 3.5]),
+        (np.array([0, 2, 3, 6]), [0.5, 2.5]),
+        (np.array([4, 6]), []),
+    ):
         ax = Figure().add_subplot()
         pcircuit.plot_covariance(pcircuit.exact_moments(circuit, nodes), ax=ax)
         assert [line.get_ydata()[0] for line in ax.lines[::2]] == edges
@@ -103,7 +111,13 @@ def test_other_things_and_too_many_units_are_refused(ax, monkeypatch):
     pcircuit.plot_covariance(moments, ax=ax)
     monkeypatch.setattr(module, "MOST_ROWS", len(moments.nodes) - 1)
     for draw in (pcircuit.plot_covariance, pcircuit.plot_eigenvalues):
-        with pytest.raises(ValueError, match=f"`moments` are of {len(moments.nodes)} units, and a picture shows at mo"):
+        with pytest.raises(
+            ValueError,
+            match=f"`moments` are of {len(moments.nodes)} units, and a picture shows at mo",
+        ):
             draw(moments, ax=ax)
-        with pytest.raises(TypeError, match=r"`moments` must be what `pcircuit\.exact_moments` returns, found Circuit"):
+        with pytest.raises(
+            TypeError,
+            match=r"`moments` must be what `pcircuit\.exact_moments` returns, found Circuit",
+        ):
             draw(ZOO["two_coins"], ax=ax)

@@ -1,4 +1,5 @@
 """What pictures consist of: values that cannot change, drawn alike on paper and in a browser."""
+
 import dataclasses
 
 import pytest
@@ -33,7 +34,9 @@ def test_each_kind_of_shape_is_drawn_both_ways_with_what_it_has_by_default(shape
     assert len(ax.patches) + len(ax.texts) == 1
 
 
-@pytest.mark.parametrize("shape", [*SHAPES, Scene(1, 1, (), "")], ids=lambda shape: type(shape).__name__)
+@pytest.mark.parametrize(
+    "shape", [*SHAPES, Scene(1, 1, (), "")], ids=lambda shape: type(shape).__name__
+)
 def test_shapes_are_values(shape):
     assert dataclasses.replace(shape) == shape
     assert hash(dataclasses.replace(shape)) == hash(shape)

@@ -1,4 +1,5 @@
 """Before the first request: which kernels are made ready, in which order, and what a kernel of one's own is."""
+
 import numpy as np
 import pytest
 from engines import needs_numba
@@ -47,11 +48,17 @@ def test_with_numpy_there_is_nothing_to_make_or_to_say(made, monkeypatch):
 
 
 @pytest.mark.parametrize("engine", ["numpy", "auto"])
-@pytest.mark.parametrize(("options", "message"), [
-    ({"moments": "no"}, "`moments` must be True or False, found 'no'"),
-    ({"moments": 1}, "`moments` must be True or False, found 1"),
-    ({"report": "stderr"}, "`report` must be a function or None, found 'stderr'")])
-def test_wrong_options_are_refused_before_anything_is_made(options, message, engine, made, monkeypatch):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"moments": "no"}, "`moments` must be True or False, found 'no'"),
+        ({"moments": 1}, "`moments` must be True or False, found 1"),
+        ({"report": "stderr"}, "`report` must be a function or None, found 'stderr'"),
+    ],
+)
+def test_wrong_options_are_refused_before_anything_is_made(
+    options, message, engine, made, monkeypatch
+):
     monkeypatch.setenv("PCIRCUIT_ENGINE", engine)
     with pytest.raises(TypeError, match=f"^{message}$"):
         pcircuit.warm_up(**options)

@@ -1,9 +1,14 @@
 """Mean associations along edges: p-values without a shift, and the noncentrality of what is lost."""
+
 import numpy as np
 import pytest
 from binomial_bounds import at_least, at_most
 
-from hld.answers.dependences.associations import are_opposed, associations_in, changes_of_associations
+from hld.answers.dependences.associations import (
+    are_opposed,
+    associations_in,
+    changes_of_associations,
+)
 from hld.answers.profile import Profile
 
 SHARES = np.array([[0.3, 0.05, 0.05], [0.02, 0.2, 0.08], [0.05, 0.05, 0.2]])
@@ -13,7 +18,13 @@ ASSOCIATION = np.log(SHARES / np.outer(SHARES.sum(axis=1), SHARES.sum(axis=0)))
 def profile(counts, kept=False):
     """A profile of one edge."""
     own = tuple(np.append(counts.sum(axis=axis), 0) for axis in (1, 0))
-    return Profile(int(counts.sum()), own, np.array([[0, 1]]), (counts,), associations=(ASSOCIATION,) if kept else None)
+    return Profile(
+        int(counts.sum()),
+        own,
+        np.array([[0, 1]]),
+        (counts,),
+        associations=(ASSOCIATION,) if kept else None,
+    )
 
 
 def drawn(n, shares, rng):
@@ -31,9 +42,12 @@ def test_the_differences_are_those_of_single_rows(rng):
 
 
 @pytest.mark.parametrize("T", [10, 60, 400])
-def test_p_values_are_small_as_often_as_they_should_and_where_a_dependence_is_lost_as_often_as_said(T, rng):
+def test_p_values_are_small_as_often_as_they_should_and_where_a_dependence_is_lost_as_often_as_said(
+    T, rng
+):
     """The second by the power of a normal statistic with the mean noncentrality, within a tenth of the batches."""
     from scipy.special import chndtr
+
     trials, n, small, lost, said = 400, 500, 0, 0, []
     alone = np.outer(SHARES.sum(axis=1), SHARES.sum(axis=0))
     for _ in range(trials):
@@ -51,10 +65,14 @@ def test_independent_values_are_hardly_ever_said_to_be_opposed_and_exchanged_one
     """The values of the first column were exchanged for one another."""
     trials, alone = 400, np.outer(SHARES.sum(axis=1), SHARES.sum(axis=0))
     for T in (15, 100):
-        assert sum(are_opposed(ASSOCIATION, drawn(T, alone, rng)) for _ in range(trials)) <= at_most(trials, 0.01)
+        assert sum(
+            are_opposed(ASSOCIATION, drawn(T, alone, rng)) for _ in range(trials)
+        ) <= at_most(trials, 0.01)
         assert sum(are_opposed(ASSOCIATION, drawn(T, SHARES, rng)) for _ in range(trials)) == 0
     other = np.roll(SHARES, 1, axis=0)
-    assert sum(are_opposed(ASSOCIATION, drawn(100, other, rng)) for _ in range(trials)) >= at_least(trials, 0.99)
+    assert sum(are_opposed(ASSOCIATION, drawn(100, other, rng)) for _ in range(trials)) >= at_least(
+        trials, 0.99
+    )
     assert not are_opposed(ASSOCIATION, np.zeros((3, 3), dtype=int))
     assert not are_opposed(np.zeros((3, 3)), drawn(20, SHARES, rng))
 

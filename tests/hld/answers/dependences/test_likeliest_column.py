@@ -1,4 +1,5 @@
 """The column that most likely moved: the one that lost its dependences, not those that it depended on."""
+
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,13 +15,18 @@ TRIALS = 20
 def star(n, rng):
     """A hub that four columns depend on, the last of them a little, and a column by itself."""
     hub = rng.integers(0, 3, n)
-    leaves = [np.where(rng.random(n) < kept, hub, rng.integers(0, 3, n)) for kept in (0.85, 0.8, 0.75, 0.15)]
+    leaves = [
+        np.where(rng.random(n) < kept, hub, rng.integers(0, 3, n))
+        for kept in (0.85, 0.8, 0.75, 0.15)
+    ]
     return np.column_stack([hub, *leaves, rng.integers(0, 3, n)])
 
 
 @pytest.fixture(scope="module")
 def detector():
-    return hld.HLDDetector(categorical=range(6), num_epochs=20, rng=0).fit(star(3000, np.random.default_rng(0)))
+    return hld.HLDDetector(categorical=range(6), num_epochs=20, rng=0).fit(
+        star(3000, np.random.default_rng(0))
+    )
 
 
 @pytest.mark.parametrize("moved", [0, 1, 2, 3])
@@ -32,7 +38,10 @@ def test_a_permuted_column_comes_before_those_that_it_depended_on(detector, move
         batch[:, moved] = rng.permutation(batch[:, moved])
         result = detector.test(batch)
         assert result.reject
-        first += result.columns[0].name == detector.encoder_.names[moved] or result.columns[0].adjusted <= result.alpha
+        first += (
+            result.columns[0].name == detector.encoder_.names[moved]
+            or result.columns[0].adjusted <= result.alpha
+        )
         assert sorted(one.name for one in result.columns) == sorted(detector.encoder_.names)
     assert first >= at_least(TRIALS, 0.95)
 
@@ -44,7 +53,9 @@ def column(name, pvalue):
 
 def pair(names, pvalue, strength, shape=(2, 2)):
     """Of a `PairShift` what is looked at."""
-    return SimpleNamespace(names=names, pvalue=pvalue, expected=strength, expected_table=np.zeros(shape))
+    return SimpleNamespace(
+        names=names, pvalue=pvalue, expected=strength, expected_table=np.zeros(shape)
+    )
 
 
 def order(columns, pairs, num_rows=(1000, 200)):
@@ -56,8 +67,12 @@ def test_a_strong_dependence_that_stayed_speaks_against_both_of_its_columns():
     columns = [column("a", 0.4), column("b", 0.5), column("c", 0.6)]
     changed = pair(("a", "b"), 1e-6, 0.6)
     assert order(columns, [changed, pair(("a", "c"), 0.7, 0.6)]) == "bac"
-    assert order(columns, [changed, pair(("a", "c"), 0.7, 0.0)]) == "abc"  # nobody would see that it is lost
-    assert order(columns, [changed, pair(("a", "c"), 0.7, 0.6)], (1000, 2)) == "abc"  # nor in two rows
+    assert (
+        order(columns, [changed, pair(("a", "c"), 0.7, 0.0)]) == "abc"
+    )  # nobody would see that it is lost
+    assert (
+        order(columns, [changed, pair(("a", "c"), 0.7, 0.6)], (1000, 2)) == "abc"
+    )  # nor in two rows
 
 
 def test_pairs_that_a_column_has_in_common_add_up():
@@ -68,7 +83,7 @@ def test_pairs_that_a_column_has_in_common_add_up():
 def test_without_pairs_the_order_is_that_of_pvalues_and_extremes_are_finite():
     columns = [column("a", 0.0), column("b", 1e-20), column("c", 1.0)]
     assert order(columns, []) == "abc"
-    assert order(columns[::-1], [pair(("a", "b"), 0.0, 1.0, (6, 6))], (10 ** 12, 10 ** 12)) == "abc"
+    assert order(columns[::-1], [pair(("a", "b"), 0.0, 1.0, (6, 6))], (10**12, 10**12)) == "abc"
     assert order([column("a", 0.3), column("b", 0.3)], [], (0, 1)) == "ab"
 
 
@@ -87,7 +102,7 @@ def test_associations_count_where_there_are_no_tables_and_less_beside_them():
 
     stayed, changed = (pair(("d", "c"), 0.9, 0.5),), (pair(("d", "c"), 1e-6, 0.5),)
     assert names((), 1e-6) == names(changed, 1e-6) == names(changed, 0.9) == "cdab"
-    assert names(stayed, 1e-6) == "cdab"    # a tenth of what it would count without the table
+    assert names(stayed, 1e-6) == "cdab"  # a tenth of what it would count without the table
     assert names((), 1e-4) == "cdab"
     assert names(stayed, 1e-4)[0] == "a"
     assert names((), 0.9) == names(stayed, 0.9) == "abcd"
@@ -96,5 +111,7 @@ def test_associations_count_where_there_are_no_tables_and_less_beside_them():
 def test_a_weak_association_that_stayed_says_nothing():
     columns = tuple(column(name, p) for name, p in zip("abc", (0.4, 0.5, 0.6), strict=True))
     for noncentrality, expected in ((0.0, "abc"), (50.0, "bac")):
-        found = likeliest_first(columns, (), (300, 400), [(("a", "b"), 1e-6, 50.0), (("a", "c"), 0.7, noncentrality)])
+        found = likeliest_first(
+            columns, (), (300, 400), [(("a", "b"), 1e-6, 50.0), (("a", "c"), 0.7, noncentrality)]
+        )
         assert "".join(one.name for one in found) == expected

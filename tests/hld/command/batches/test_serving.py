@@ -1,4 +1,5 @@
 """``hld serve`` hands the service what it was asked for."""
+
 import os
 import signal
 
@@ -14,8 +15,9 @@ def test_the_service_gets_models_limits_and_address(tmp_path, monkeypatch, capsy
     for module in ("starlette", "uvicorn", "prometheus_client", "pyarrow"):
         pytest.importorskip(module)
     table = np.random.default_rng(0).integers(0, 2, size=(200, 2))
-    hld.HLDDetector(num_epochs=1, num_latents=1, metric="likelihoods", num_resamples=19).fit(table).save(
-        tmp_path / "orders.hld")
+    hld.HLDDetector(num_epochs=1, num_latents=1, metric="likelihoods", num_resamples=19).fit(
+        table
+    ).save(tmp_path / "orders.hld")
     (tmp_path / "token").write_text("a-token-of-thirty-characters..")
     found = []
 
@@ -24,13 +26,48 @@ def test_the_service_gets_models_limits_and_address(tmp_path, monkeypatch, capsy
         found.append((models, limits, options))
 
     monkeypatch.setattr("hld.serve.server.serve", instead)
-    assert main(["serve", str(tmp_path / "orders.hld"), "--port", "81", "--host", "0.0.0.0", "--token-file",
-                 str(tmp_path / "token"), "--watch", "7", "--max-rows", "5", "--max-bytes", "99", "--seconds", "2",
-                 "--workers", "3", "--queue", "4"]) == 0
-    (models, limits, options), = found
+    assert (
+        main(
+            [
+                "serve",
+                str(tmp_path / "orders.hld"),
+                "--port",
+                "81",
+                "--host",
+                "0.0.0.0",
+                "--token-file",
+                str(tmp_path / "token"),
+                "--watch",
+                "7",
+                "--max-rows",
+                "5",
+                "--max-bytes",
+                "99",
+                "--seconds",
+                "2",
+                "--workers",
+                "3",
+                "--queue",
+                "4",
+            ]
+        )
+        == 0
+    )
+    ((models, limits, options),) = found
     assert list(models.loaded) == ["orders"]
-    assert options == {"host": "0.0.0.0", "port": 81, "token": "a-token-of-thirty-characters..", "watch_seconds": 7.0}
-    assert (limits.max_rows, limits.max_bytes, limits.seconds, limits.workers, limits.queue) == (5, 99, 2.0, 3, 4)
+    assert options == {
+        "host": "0.0.0.0",
+        "port": 81,
+        "token": "a-token-of-thirty-characters..",
+        "watch_seconds": 7.0,
+    }
+    assert (limits.max_rows, limits.max_bytes, limits.seconds, limits.workers, limits.queue) == (
+        5,
+        99,
+        2.0,
+        3,
+        4,
+    )
     assert capsys.readouterr().out == "serving orders at http://here\n"
 
 
@@ -56,7 +93,9 @@ def test_a_hangup_while_models_are_loaded_is_a_reload_afterwards(monkeypatch, nu
         raise AssertionError("the process would have ended")
 
     monkeypatch.setattr("hld.serve.models.Models", Models)
-    monkeypatch.setattr("hld.serve.server.serve", lambda *models, **options: reloads.append("serves"))
+    monkeypatch.setattr(
+        "hld.serve.server.serve", lambda *models, **options: reloads.append("serves")
+    )
     before = signal.signal(signal.SIGHUP, ends)
     try:
         assert main(["serve", "orders.hld"]) == 0

@@ -1,4 +1,5 @@
 """`hld monitor`: rows on standard input as files are read, lines of JSON, alarms, and a state that is not lost."""
+
 import gzip
 import io
 import json
@@ -19,11 +20,17 @@ def test_monitor(run, folder):
     status, out, err = run("monitor", "model.hld", "--every", "150", "--alpha", "0.001", stdin=calm)
     lines = [json.loads(line) for line in out.splitlines()]
     assert (status, err) == (0, "")
-    assert [(line["event"], line["num_rows"]) for line in lines] == [("rows", 150), ("rows", 300), ("rows", 400),
-                                                                     ("end", 400)]
+    assert [(line["event"], line["num_rows"]) for line in lines] == [
+        ("rows", 150),
+        ("rows", 300),
+        ("rows", 400),
+        ("end", 400),
+    ]
     assert lines[0]["margin"] > 0
     stream = calm + moved.partition("\n")[2]
-    status, out, _ = run("monitor", "model.hld", "--every", "100", "--alarm-only", "--stop", stdin=stream)
+    status, out, _ = run(
+        "monitor", "model.hld", "--every", "100", "--alarm-only", "--stop", stdin=stream
+    )
     lines = [json.loads(line) for line in out.splitlines()]
     assert status == 1
     assert [line["event"] for line in lines] == ["alarm", "end"]
@@ -42,7 +49,8 @@ def test_monitor_names_columns_that_are_not_there(run, folder):
         _, out, _ = run("monitor", "model.hld", stdin=calm.replace("visits", "visit", 1))
     assert [str(one.message) for one in said] == [
         "standard input: column 'visits' is not there: all of its cells count as missing",
-        "standard input: column 'visit' was not in training: ignored"]
+        "standard input: column 'visit' was not in training: ignored",
+    ]
     for line in out.splitlines():
         check("monitor", json.loads(line))
         assert (json.loads(line)["absent"], json.loads(line)["extra"]) == (["visits"], ["visit"])
@@ -54,8 +62,13 @@ def test_the_header_of_a_second_file_in_a_stream_is_no_row(run, folder):
     calm, moved = ((folder / name).read_text() for name in ("calm.csv", "moved.csv"))
     header, _, more = moved.partition("\n")
     expected = run("monitor", "model.hld", stdin=calm + more)[:2]
-    with pytest.warns(UserWarning, match="standard input has rows that are its header again") as said:
-        assert run("monitor", "model.hld", stdin=f"{calm}{header}\n{more}\ufeff{header}\n")[:2] == expected
+    with pytest.warns(
+        UserWarning, match="standard input has rows that are its header again"
+    ) as said:
+        assert (
+            run("monitor", "model.hld", stdin=f"{calm}{header}\n{more}\ufeff{header}\n")[:2]
+            == expected
+        )
     assert len(said) == 1
 
 
@@ -66,8 +79,11 @@ def test_monitor_reads_streams_as_files_are_read(run, folder):
     calm["visits"] = calm["visits"].astype("Int64")
     _, plain, _ = run("monitor", "model.hld", stdin=calm.to_csv(index=False))
     assert [json.loads(line)["num_missing"] for line in plain.splitlines()][-1] == 58
-    written = {"german": calm.to_csv(sep=";", decimal=","), "tabs": calm.to_csv(sep="\t", index=False, na_rep="-9"),
-               "blanks": "\n".join(calm.to_csv(index=False).splitlines()).replace(",", ", ")}
+    written = {
+        "german": calm.to_csv(sep=";", decimal=","),
+        "tabs": calm.to_csv(sep="\t", index=False, na_rep="-9"),
+        "blanks": "\n".join(calm.to_csv(index=False).splitlines()).replace(",", ", "),
+    }
     for name, options in (("german", ()), ("tabs", ("--na-values", "-9")), ("blanks", ())):
         status, out, err = run("monitor", "model.hld", *options, stdin=written[name])
         assert (status, out, err) == (0, plain, ""), name
@@ -77,37 +93,57 @@ def test_monitor_finds_a_decimal_comma_that_comes_late(run, folder):
     """With one row at a time the first has whole numbers only."""
     calm = pd.read_csv(folder / "calm.csv").head(6)
     calm.loc[:2, "income"] = [1.0, 2.0, 3.0]
-    plain, german = calm.to_csv(index=False), calm.to_csv(index=False, sep=";", decimal=",").replace(",0\n", "\n")
-    assert run("monitor", "model.hld", "--every", "1", stdin=german) == run("monitor", "model.hld", "--every", "1",
-                                                                             stdin=plain)
-    assert run("monitor", "model.hld", "--every", "1", "--decimal", ".", stdin=german)[1] != run(
-        "monitor", "model.hld", "--every", "1", stdin=plain)[1]
+    plain, german = (
+        calm.to_csv(index=False),
+        calm.to_csv(index=False, sep=";", decimal=",").replace(",0\n", "\n"),
+    )
+    assert run("monitor", "model.hld", "--every", "1", stdin=german) == run(
+        "monitor", "model.hld", "--every", "1", stdin=plain
+    )
+    assert (
+        run("monitor", "model.hld", "--every", "1", "--decimal", ".", stdin=german)[1]
+        != run("monitor", "model.hld", "--every", "1", stdin=plain)[1]
+    )
 
 
 def test_points_in_columns_of_text_say_nothing_of_the_decimal_mark(run_here, tmp_path, monkeypatch):
     """A model of a typed table has such columns; `hld test` goes by the columns of numbers alone, too."""
     rng = np.random.default_rng(0)
-    table = pd.DataFrame({"price": rng.normal(size=200).round(3), "version": rng.choice(["1.5", "2.0", "x"], 200)})
+    table = pd.DataFrame(
+        {"price": rng.normal(size=200).round(3), "version": rng.choice(["1.5", "2.0", "x"], 200)}
+    )
     hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(table).save(tmp_path / "m.hld")
     said = {}
     for decimal in (".", ","):
         text = table.head(60).to_csv(index=False, sep=";", decimal=decimal)
         monkeypatch.setattr(sys, "stdin", io.StringIO(text))
         status, said[decimal], _ = run_here("monitor", "m.hld", "--every", "20")
-        assert (status, [json.loads(line)["num_missing"] for line in said[decimal].splitlines()]) == (0, [0] * 4)
+        assert (
+            status,
+            [json.loads(line)["num_missing"] for line in said[decimal].splitlines()],
+        ) == (0, [0] * 4)
     assert said[","] == said["."]
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("stream", "options", "message"), [
-    ("größe,visits\n1,1\n".encode("latin-1"), (), "cannot be read as text in 'utf-8'"),
-    (b"a,b\n1,1\n", ("--encoding", "nonsense"), "cannot be read as text in 'nonsense'"),
-    (b"PAR1\x00\x01\xff", (), "cannot be read as text"),
-    (gzip.compress(b"a\n1\n", mtime=0), (), "is compressed (.gz), expected"),
-    (b"a\n1\n", ("--format", "jsonl"), "expected csv")])
+@pytest.mark.parametrize(
+    ("stream", "options", "message"),
+    [
+        ("größe,visits\n1,1\n".encode("latin-1"), (), "cannot be read as text in 'utf-8'"),
+        (b"a,b\n1,1\n", ("--encoding", "nonsense"), "cannot be read as text in 'nonsense'"),
+        (b"PAR1\x00\x01\xff", (), "cannot be read as text"),
+        (gzip.compress(b"a\n1\n", mtime=0), (), "is compressed (.gz), expected"),
+        (b"a\n1\n", ("--format", "jsonl"), "expected csv"),
+    ],
+)
 def test_monitor_refuses_bytes_that_are_no_text(folder, stream, options, message):
-    done = subprocess.run([sys.executable, "-m", "hld", "monitor", "model.hld", *options], cwd=folder, input=stream,
-                          capture_output=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", "hld", "monitor", "model.hld", *options],
+        cwd=folder,
+        input=stream,
+        capture_output=True,
+        timeout=120,
+    )
     assert (done.returncode, done.stdout) == (2, b"")
     assert message in done.stderr.decode()
     assert done.stderr.count(b"\n") == 1
@@ -117,16 +153,27 @@ def test_monitor_refuses_bytes_that_are_no_text(folder, stream, options, message
 def test_a_stream_of_utf_16_with_its_mark_is_read_as_files_are(folder):
     calm = (folder / "calm.csv").read_text(encoding="utf-8")
     command = [sys.executable, "-m", "hld", "monitor", "model.hld"]
-    said = [subprocess.run(command, cwd=folder, input=calm.encode(encoding), capture_output=True, timeout=120)
-            for encoding in ("utf-8", "utf-16")]
+    said = [
+        subprocess.run(
+            command, cwd=folder, input=calm.encode(encoding), capture_output=True, timeout=120
+        )
+        for encoding in ("utf-8", "utf-16")
+    ]
     assert said[0].returncode == 0
     assert said[0].stdout == said[1].stdout
 
 
-@pytest.mark.parametrize(("stream", "message"), [
-    ("colour,visits,income\nred,1,0.5\nred,1\n", "a row of 2 cells ('red,1'), expected 3, as in its header"),
-    ("colour,visits,income\nred,1,0.5,7\n", "a row of 4 cells"),
-    ("red,1,0.5\nred,1,0.5\nred,1,0.5\n", "looks like the others")])
+@pytest.mark.parametrize(
+    ("stream", "message"),
+    [
+        (
+            "colour,visits,income\nred,1,0.5\nred,1\n",
+            "a row of 2 cells ('red,1'), expected 3, as in its header",
+        ),
+        ("colour,visits,income\nred,1,0.5,7\n", "a row of 4 cells"),
+        ("red,1,0.5\nred,1,0.5\nred,1,0.5\n", "looks like the others"),
+    ],
+)
 def test_monitor_refuses_what_is_no_table(run, stream, message):
     status, out, err = run("monitor", "model.hld", stdin=stream)
     assert (status, out) == (2, "")
@@ -141,7 +188,9 @@ def test_monitor_among_held_out_rows(run, folder):
     held = rows(np.random.default_rng(11), 300)
     held.to_csv(folder / "held.csv", index=False)
     options = ("--reference", "held.csv", "--state", "stream.state")
-    status, out, err = run("monitor", "model.hld", *options, stdin="\n".join(calm.splitlines()[:200]))
+    status, out, err = run(
+        "monitor", "model.hld", *options, stdin="\n".join(calm.splitlines()[:200])
+    )
     assert (status, err) == (0, "")
     status, out, err = run("monitor", "model.hld", *options, stdin=moved)
     lines = [json.loads(line) for line in out.splitlines()]
@@ -151,19 +200,33 @@ def test_monitor_among_held_out_rows(run, folder):
     assert lines[-1]["num_rows"] == 199 + 400  # it went on
     told = [line for line in lines if line["event"] == "alarm"]
     assert len(told) == 1
-    with pytest.warns(UserWarning, match=f"stream.state has raised the alarm at row {told[0]['alarm_row']}: for a new"):
-        status, out, _ = run("monitor", "model.hld", *options, stdin=calm)  # the alarm stays on, and is told once
+    with pytest.warns(
+        UserWarning,
+        match=f"stream.state has raised the alarm at row {told[0]['alarm_row']}: for a new",
+    ):
+        status, out, _ = run(
+            "monitor", "model.hld", *options, stdin=calm
+        )  # the alarm stays on, and is told once
     assert status == 1
     assert {json.loads(line)["event"] for line in out.splitlines()} == {"rows", "end"}
     with pytest.warns(UserWarning, match="give another --state, or remove the file"):
-        _, out, _ = run("monitor", "model.hld", *options, "--every", "50", "--alarm-only", "--stop", stdin=calm)
-    assert [json.loads(line)["num_rows"] for line in out.splitlines()] == [lines[-1]["num_rows"] + 400 + 50]
-    for other, named in ((("--alpha", "0.01"), "begun with 0.05: give --alpha 0.05"),
-                         (("--reference", "calm.csv"), "--reference calm.csv has other rows")):
+        _, out, _ = run(
+            "monitor", "model.hld", *options, "--every", "50", "--alarm-only", "--stop", stdin=calm
+        )
+    assert [json.loads(line)["num_rows"] for line in out.splitlines()] == [
+        lines[-1]["num_rows"] + 400 + 50
+    ]
+    for other, named in (
+        (("--alpha", "0.01"), "begun with 0.05: give --alpha 0.05"),
+        (("--reference", "calm.csv"), "--reference calm.csv has other rows"),
+    ):
         status, _, err = run("monitor", "model.hld", *options, *other, stdin=calm)
         assert (status, named in err) == (2, True), err
     assert run("monitor", "model.hld", "--state", "x", stdin=calm)[0] == 2
-    assert "leave it out with --reference" in run("monitor", "model.hld", *options, "--margin", "1", stdin=calm)[2]
+    assert (
+        "leave it out with --reference"
+        in run("monitor", "model.hld", *options, "--margin", "1", stdin=calm)[2]
+    )
 
 
 @pytest.mark.thorough
@@ -175,18 +238,29 @@ def test_the_rows_of_a_line_are_in_the_state_before_the_line(run, folder, ending
     calm = (folder / "calm.csv").read_text(encoding="utf-8").splitlines()
     first = "\n".join(calm[:121]) + "\n"
     if ending == "bad row":
-        assert run("monitor", "model.hld", *options, stdin=first + "one,cell,too,many,here\n")[0] == 2
+        assert (
+            run("monitor", "model.hld", *options, stdin=first + "one,cell,too,many,here\n")[0] == 2
+        )
     else:
         command = [sys.executable, "-m", "hld", "monitor", "model.hld", *options]
-        with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(
+            command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
             process.stdin.write(first)
             process.stdin.flush()
-            assert [json.loads(process.stdout.readline())["num_rows"] for _ in range(2)] == [50, 100]
+            assert [json.loads(process.stdout.readline())["num_rows"] for _ in range(2)] == [
+                50,
+                100,
+            ]
             process.terminate()
             process.wait(60)
-    out = run("monitor", "model.hld", *options, stdin="\n".join([calm[0], *calm[101:]]))[1].splitlines()
+    out = run("monitor", "model.hld", *options, stdin="\n".join([calm[0], *calm[101:]]))[
+        1
+    ].splitlines()
     assert json.loads(out[0])["num_rows"] == 150
-    whole = run("monitor", "model.hld", "--reference", "kept.csv", "--every", "50", stdin="\n".join(calm))[1]
+    whole = run(
+        "monitor", "model.hld", "--reference", "kept.csv", "--every", "50", stdin="\n".join(calm)
+    )[1]
     assert json.loads(out[-1]) == json.loads(whole.splitlines()[-1])
 
 
@@ -205,7 +279,9 @@ def test_the_monitor_takes_for_missing_what_its_options_name(run_here, tmp_path)
     hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(table).save(tmp_path / "m.hld")
     (tmp_path / "t.csv").write_text("k\n" + "a\nNA\n?\nb\n" * 5)
     for options, missing in (((), 0), (("--na-values", "?"), 5), (("--na-values", "?,NA"), 10)):
-        _, out, _ = run_here("monitor", "m.hld", *options, "--alarm-only", stdin=(tmp_path / "t.csv").read_text())
+        _, out, _ = run_here(
+            "monitor", "m.hld", *options, "--alarm-only", stdin=(tmp_path / "t.csv").read_text()
+        )
         assert json.loads(out)["num_missing"] == missing
         _, out, _ = run_here("test", "m.hld", "t.csv", "--json", *options)
         assert json.loads(out)["data_quality"]["columns"][0]["num_missing"] == missing
@@ -214,23 +290,45 @@ def test_the_monitor_takes_for_missing_what_its_options_name(run_here, tmp_path)
 OPEN = "x;0\n" + '"x;0\n' + "x;0\n" * 20
 
 
-@pytest.mark.parametrize(("rows", "said"), [
-    ('"x;0\n' + "x;0\n" * 50_000, "a row of more than 1000 lines, which begins '\"x;0\\n': check its quotes, "),
-    ('"' + "x;0 " * 50_000, "a row that cannot be read (field larger than field limit (131072)), expected cells of at"),
-    (OPEN, "ends inside quotes, expected them to be closed: all lines from '\"x;0\\n' on are one row"),
-    (OPEN + 'x;"0"\n' + "x;0\n" * 20, "a row of 22 lines with text behind the end of quotes, which begins '\"x;0\\n'")])
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (
+            '"x;0\n' + "x;0\n" * 50_000,
+            "a row of more than 1000 lines, which begins '\"x;0\\n': check its quotes, ",
+        ),
+        (
+            '"' + "x;0 " * 50_000,
+            "a row that cannot be read (field larger than field limit (131072)), expected cells of at",
+        ),
+        (
+            OPEN,
+            "ends inside quotes, expected them to be closed: all lines from '\"x;0\\n' on are one row",
+        ),
+        (
+            OPEN + 'x;"0"\n' + "x;0\n" * 20,
+            "a row of 22 lines with text behind the end of quotes, which begins '\"x;0\\n'",
+        ),
+    ],
+)
 def test_the_monitor_refuses_a_quote_without_an_end_in_one_sentence(run_here, tmp_path, rows, said):
     """It took all rows up to the next quote, or up to the end, for one cell, and ended with status 0."""
-    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(100, 0)).save(tmp_path / "m.hld")
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(100, 0)).save(
+        tmp_path / "m.hld"
+    )
     for above in ("", "x;1\n" * 9):
-        status, _, err = run_here("monitor", "m.hld", "--every", "3", stdin=f"k;amount\n{above}{rows}")
+        status, _, err = run_here(
+            "monitor", "m.hld", "--every", "3", stdin=f"k;amount\n{above}{rows}"
+        )
         assert (status, err.count("\n")) == (2, 1)
         assert "hld: error: standard input " in err
         assert said in err
 
 
 def test_the_monitor_takes_cells_of_several_lines(run_here, tmp_path):
-    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(100, 0)).save(tmp_path / "m.hld")
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(100, 0)).save(
+        tmp_path / "m.hld"
+    )
     stream = 'k;amount\n"two\nlines";1\n"a ""quote""\n";2\n"";3\n' + '"\n";4'
     status, out, _ = run_here("monitor", "m.hld", "--every", "1", "--alpha", "1e-9", stdin=stream)
     assert (status, json.loads(out.splitlines()[-1])["num_rows"]) == (0, 4)
@@ -251,30 +349,47 @@ class Interrupted(io.StringIO):
 
 
 @pytest.mark.parametrize("happens", ["another writes", "it is removed", "nothing"])
-def test_a_state_that_another_monitor_writes_is_not_overwritten(run_here, tmp_path, monkeypatch, happens):
+def test_a_state_that_another_monitor_writes_is_not_overwritten(
+    run_here, tmp_path, monkeypatch, happens
+):
     """The rows of the one had been lost, and each went on as if it were alone."""
     table, state = amounts(300, 1), tmp_path / "state"
-    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(200, 0)).save(tmp_path / "m.hld")
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(200, 0)).save(
+        tmp_path / "m.hld"
+    )
     table.to_csv(tmp_path / "t.csv", index=False)
     options = ("m.hld", "--reference", "t.csv", "--state", "state", "--every", "20")
     text = (tmp_path / "t.csv").read_text()
     assert run_here("monitor", *options, stdin="\n".join(text.splitlines()[:41]))[0] == 0
     mine = state.read_bytes()
-    act = {"another writes": lambda: state.write_bytes(mine), "it is removed": state.unlink, "nothing": lambda: None}
+    act = {
+        "another writes": lambda: state.write_bytes(mine),
+        "it is removed": state.unlink,
+        "nothing": lambda: None,
+    }
     monkeypatch.setattr(sys, "stdin", Interrupted(text, 101, act[happens]))
     status, out, err = run_here("monitor", *options)
     if happens == "nothing":
         assert (status, json.loads(out.splitlines()[-1])["num_rows"]) == (0, 340)
         return
-    assert (status, json.loads(out.splitlines()[-1])["num_rows"]) == (2, 120)   # 40, and 80 of the 100 that came
-    assert "--state state was written or removed by another program since this one read it: it is that of " in err
+    assert (status, json.loads(out.splitlines()[-1])["num_rows"]) == (
+        2,
+        120,
+    )  # 40, and 80 of the 100 that came
+    assert (
+        "--state state was written or removed by another program since this one read it: it is that of "
+        in err
+    )
     assert not state.exists() or state.read_bytes() == mine
 
 
 @pytest.mark.parametrize("header", [True, False])
 def test_a_mark_before_the_first_row_is_no_part_of_its_cell(run_here, tmp_path, header):
     """Without a header it had been: the first cell of a stream was a level that training did not have."""
-    table, rng = pd.DataFrame({"k": ["a", "b", "a", "b"] * 50, "n": [0, 1, 2] * 66 + [0, 1]}), np.random.default_rng(0)
+    table, rng = (
+        pd.DataFrame({"k": ["a", "b", "a", "b"] * 50, "n": [0, 1, 2] * 66 + [0, 1]}),
+        np.random.default_rng(0),
+    )
     table.to_csv(tmp_path / "t.csv", index=False, header=header)
     options = () if header else ("--no-header",)
     assert run_here("fit", "t.csv", "-o", "m.hld", "--num-epochs", "2", *options)[0] == 0
@@ -286,11 +401,16 @@ def test_a_mark_before_the_first_row_is_no_part_of_its_cell(run_here, tmp_path, 
 
 def test_what_is_said_and_left_out_of_the_monitors_options(run, folder):
     calm = (folder / "calm.csv").read_text()
-    for argv, said in ((("--state", "s"), "--state is for --reference: without it there is no state to keep"),
-                       (("--groups", "colour"), "--groups is for --reference, whose groups those of the stream are"),
-                       (("--format", "jsonl"), "--format is jsonl, expected csv, in which rows come one by one"),
-                       (("--reference", "calm.csv", "--margin", "1"), "--margin is for the model as reference"),
-                       (("--sep", ";"), "holds ',': give that as the separator")):
+    for argv, said in (
+        (("--state", "s"), "--state is for --reference: without it there is no state to keep"),
+        (
+            ("--groups", "colour"),
+            "--groups is for --reference, whose groups those of the stream are",
+        ),
+        (("--format", "jsonl"), "--format is jsonl, expected csv, in which rows come one by one"),
+        (("--reference", "calm.csv", "--margin", "1"), "--margin is for the model as reference"),
+        (("--sep", ";"), "holds ',': give that as the separator"),
+    ):
         status, out, err = run("monitor", "model.hld", *argv, stdin=calm)
         assert (status, out, err.count("\n")) == (2, "", 1)
         assert said in err
@@ -300,8 +420,18 @@ def test_the_format_that_is_stated_is_that_of_the_reference(run, folder, tmp_pat
     calm, rows = (folder / "calm.csv").read_text(), pd.read_csv(folder / "calm.csv")
     rows.to_parquet(tmp_path / "held")
     rows.to_csv(tmp_path / "held.csv", index=False)
-    found = run("monitor", "model.hld", "--reference", str(tmp_path / "held"), "--format", "parquet", stdin=calm)
-    assert found == run("monitor", "model.hld", "--reference", str(tmp_path / "held.csv"), stdin=calm)
+    found = run(
+        "monitor",
+        "model.hld",
+        "--reference",
+        str(tmp_path / "held"),
+        "--format",
+        "parquet",
+        stdin=calm,
+    )
+    assert found == run(
+        "monitor", "model.hld", "--reference", str(tmp_path / "held.csv"), stdin=calm
+    )
     assert found[0] == 0
     _, out, _ = run("monitor", "--help")
     assert "that of --reference" in " ".join(out.split())
@@ -311,7 +441,7 @@ def test_lines_are_those_of_the_monitor_of_the_library(run, folder):
     detector, rows = hld.load(folder / "model.hld"), pd.read_csv(folder / "calm.csv")
     watch = hld.monitor_of(detector, 0.01)
     codes, calm = detector.encoder_.encode(rows)[0], (folder / "calm.csv").read_text()
-    expected = [watch.update(codes[start:start + 150]).to_dict() for start in range(0, 400, 150)]
+    expected = [watch.update(codes[start : start + 150]).to_dict() for start in range(0, 400, 150)]
     _, out, _ = run("monitor", "model.hld", "--every", "150", "--alpha", "0.01", stdin=calm)
     found = [json.loads(line) for line in out.splitlines()]
     for line, result in zip(found, [*expected, expected[-1]], strict=True):
@@ -322,11 +452,30 @@ def test_lines_are_those_of_the_monitor_of_the_library(run, folder):
 def shops(tmp_path_factory):
     """A model of groups; 60 further groups, the first 40 of them as a reference, the others shifted at the end."""
     folder, rng = tmp_path_factory.mktemp("shops"), np.random.default_rng(12)
-    table = pd.DataFrame({"shop": np.repeat([f"s{k}" for k in range(160)], 6), "k": rng.integers(0, 3, 960)})
-    table["x"] = (rng.normal(table["k"] + np.repeat(rng.normal(size=160), 6)) + 9.0 * (table.index >= 900)).round(2)
-    for name, first, last in (("train.csv", 0, 100), ("held.csv", 100, 140), ("stream.csv", 140, 160)):
-        table[6 * first:6 * last].to_csv(folder / name, index=False)
-    main(["fit", str(folder / "train.csv"), "-o", str(folder / "m.hld"), "--groups", "shop", "--num-epochs", "2"])
+    table = pd.DataFrame(
+        {"shop": np.repeat([f"s{k}" for k in range(160)], 6), "k": rng.integers(0, 3, 960)}
+    )
+    table["x"] = (
+        rng.normal(table["k"] + np.repeat(rng.normal(size=160), 6)) + 9.0 * (table.index >= 900)
+    ).round(2)
+    for name, first, last in (
+        ("train.csv", 0, 100),
+        ("held.csv", 100, 140),
+        ("stream.csv", 140, 160),
+    ):
+        table[6 * first : 6 * last].to_csv(folder / name, index=False)
+    main(
+        [
+            "fit",
+            str(folder / "train.csv"),
+            "-o",
+            str(folder / "m.hld"),
+            "--groups",
+            "shop",
+            "--num-epochs",
+            "2",
+        ]
+    )
     return folder
 
 
@@ -335,27 +484,60 @@ def test_successive_rows_of_one_group_are_a_batch(shops, run_here, monkeypatch, 
     monkeypatch.chdir(shops)
     detector, held, stream = hld.load("m.hld"), pd.read_csv("held.csv"), pd.read_csv("stream.csv")
     watch = hld.StreamMonitor(detector, held, groups="shop")
-    expected = [watch.update(rows.drop(columns="shop")).to_dict() for _, rows in stream.groupby("shop", sort=False)]
-    status, out, err = run_here("monitor", "m.hld", "--reference", "held.csv", "--groups", "shop",
-                                stdin=stream.to_csv(index=False))
+    expected = [
+        watch.update(rows.drop(columns="shop")).to_dict()
+        for _, rows in stream.groupby("shop", sort=False)
+    ]
+    status, out, err = run_here(
+        "monitor",
+        "m.hld",
+        "--reference",
+        "held.csv",
+        "--groups",
+        "shop",
+        stdin=stream.to_csv(index=False),
+    )
     found = list(map(json.loads, out.splitlines()))
     assert (status, err, found[-1]["num_rows"], found[-1]["extra"]) == (1, "", 20, [])
     assert not [one for one in recwarn if "groups" in str(one.message)]
     for line, result in zip(found, [*expected, expected[-1]], strict=True):
         check("monitor", line)
         assert {name: line[name] for name in result} == json.loads(json.dumps(plain_json(result)))
-    every = run_here("monitor", "m.hld", "--reference", "held.csv", "--groups", "shop", "--every", "8",
-                     stdin=stream.to_csv(index=False, sep=";"))[1]
+    every = run_here(
+        "monitor",
+        "m.hld",
+        "--reference",
+        "held.csv",
+        "--groups",
+        "shop",
+        "--every",
+        "8",
+        stdin=stream.to_csv(index=False, sep=";"),
+    )[1]
     alarm = {line["num_rows"] for line in found if line["event"] == "alarm"}
     assert {json.loads(line)["num_rows"] for line in every.splitlines()} == {8, 16, 20} | alarm
 
 
-@pytest.mark.parametrize(("column", "stream", "said"), [
-    ("town", "shop,k,x\ns1,1,0.5\n", "--groups names the column 'town', which standard input does not have, expected"),
-    ("shop", "shop,k,x\ns1,1,0.5\n,1,0.5\n", "standard input has a row without a group in 'shop' (',1,0.5'): leave")])
+@pytest.mark.parametrize(
+    ("column", "stream", "said"),
+    [
+        (
+            "town",
+            "shop,k,x\ns1,1,0.5\n",
+            "--groups names the column 'town', which standard input does not have, expected",
+        ),
+        (
+            "shop",
+            "shop,k,x\ns1,1,0.5\n,1,0.5\n",
+            "standard input has a row without a group in 'shop' (',1,0.5'): leave",
+        ),
+    ],
+)
 def test_a_stream_without_groups_is_refused(shops, run_here, monkeypatch, column, stream, said):
     monkeypatch.chdir(shops)
     pd.read_csv("held.csv").rename(columns={"shop": column}).to_csv("named.csv", index=False)
-    status, out, err = run_here("monitor", "m.hld", "--reference", "named.csv", "--groups", column, stdin=stream)
+    status, out, err = run_here(
+        "monitor", "m.hld", "--reference", "named.csv", "--groups", column, stdin=stream
+    )
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert said in err

@@ -1,4 +1,5 @@
 """`hld summarize`: the sums of a table, and the sum of several files of them."""
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,12 +18,18 @@ def test_summaries_of_sites_are_tested_together(run, folder):
     assert (status, "800 rows" in out, "income" in out) == (1, True, True)
     assert run("summarize", "model.hld", "calm.csv", "-o", "private.json", "--epsilon", "1")[0] == 0
     assert hld.BatchSummary.from_json((folder / "private.json").read_text()).privacy.epsilon == 1.0
-    for argv, said in ((["calm.csv", "--summary", "calm.json"], "found a table and --summary"), ([], "found neither"),
-                       (["--summary", "model.hld"], ""), (["--summary", "calm.csv"], "cannot read 'calm.csv'"),
-                       (["--summary", "calm.json", "--by", "colour"], "--summary goes neither")):
+    for argv, said in (
+        (["calm.csv", "--summary", "calm.json"], "found a table and --summary"),
+        ([], "found neither"),
+        (["--summary", "model.hld"], ""),
+        (["--summary", "calm.csv"], "cannot read 'calm.csv'"),
+        (["--summary", "calm.json", "--by", "colour"], "--summary goes neither"),
+    ):
         status, _, err = run("test", "model.hld", *argv)
         assert (status, said in err, err.count("\n")) == (2, True, 1)
-    status, _, err = run("test", "model.hld", "--summary", "moved.json", "private.json")  # of two kinds
+    status, _, err = run(
+        "test", "model.hld", "--summary", "moved.json", "private.json"
+    )  # of two kinds
     assert status == 2
     assert "'private.json' has noise for privacy" in err
 
@@ -31,7 +38,11 @@ def test_the_file_is_the_summary_that_the_library_makes(run, folder):
     detector, table = hld.load(folder / "model.hld"), pd.read_csv(folder / "calm.csv")
     status, out, err = run("summarize", "model.hld", "calm.csv", "-o", "sums.json")
     expected = detector.summarize(table)
-    assert (status, err, out) == (0, "", f"wrote sums.json: 400 rows as {len(expected.sums)} sums\n")
+    assert (status, err, out) == (
+        0,
+        "",
+        f"wrote sums.json: 400 rows as {len(expected.sums)} sums\n",
+    )
     found = hld.BatchSummary.from_json((folder / "sums.json").read_text())
     np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12)
     assert (found.num_rows, found.model, found.table.extra) == (400, expected.model, ())
@@ -40,7 +51,9 @@ def test_the_file_is_the_summary_that_the_library_makes(run, folder):
 def test_several_files_are_one_batch_in_any_order(run, folder):
     detector, table = hld.load(folder / "model.hld"), pd.read_csv(folder / "moved.csv")
     for name, rows in (("a", table[:100]), ("b", table[100:250]), ("c", table[250:])):
-        (folder / f"{name}.json").write_text(detector.summarize(rows).to_json(), encoding="utf-8-sig")
+        (folder / f"{name}.json").write_text(
+            detector.summarize(rows).to_json(), encoding="utf-8-sig"
+        )
     paths = [str(folder / f"{name}.json") for name in "abc"]
     whole = detector.summarize(table)
     for order in (paths, paths[::-1]):
@@ -49,12 +62,20 @@ def test_several_files_are_one_batch_in_any_order(run, folder):
         np.testing.assert_allclose(found.sums, whole.sums, rtol=1e-12)
     assert read_summaries(paths[:1]).num_rows == 100
     (folder / "again.json").symlink_to(paths[0])
-    for path in (paths[0], str(folder / "again.json"), str(folder / "." / ".." / folder.name / "a.json")):
-        with pytest.raises(ValueError, match=r"--summary names the file '.*' twice, and its rows would count twice"):
+    for path in (
+        paths[0],
+        str(folder / "again.json"),
+        str(folder / "." / ".." / folder.name / "a.json"),
+    ):
+        with pytest.raises(
+            ValueError, match=r"--summary names the file '.*' twice, and its rows would count twice"
+        ):
             read_summaries([*paths, path])
 
 
-@pytest.mark.parametrize("text", ["", "[1", "[]", "{}", "[" * 100_000, '{"format": "hld.summary"}', "\xff"])
+@pytest.mark.parametrize(
+    "text", ["", "[1", "[]", "{}", "[" * 100_000, '{"format": "hld.summary"}', "\xff"]
+)
 def test_a_file_that_is_no_summary_is_named(tmp_path, text):
     path = tmp_path / "bad.json"
     path.write_text(text, encoding="latin-1")
@@ -65,15 +86,23 @@ def test_a_file_that_is_no_summary_is_named(tmp_path, text):
 def test_summaries_of_two_models_are_refused_by_the_name_of_the_file(folder):
     table = pd.read_csv(folder / "calm.csv")
     for name in ("model", "other"):
-        (folder / f"of-{name}.json").write_text(hld.load(folder / f"{name}.hld").summarize(table).to_json())
+        (folder / f"of-{name}.json").write_text(
+            hld.load(folder / f"{name}.hld").summarize(table).to_json()
+        )
     paths = [str(folder / f"of-{name}.json") for name in ("model", "other")]
     with pytest.raises(ValueError, match=f"^{paths[1]!r} is "):
         read_summaries(paths)
 
 
-@pytest.mark.parametrize(("options", "said"), [
-    (("--delta", "1e-6"), "--delta is for noise: give --epsilon, too"), (("--epsilon", "0"), "`epsilon`"),
-    (("--epsilon", "1", "--delta", "2"), "`delta`"), (("--epsilon", "nan"), "`epsilon`")])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--delta", "1e-6"), "--delta is for noise: give --epsilon, too"),
+        (("--epsilon", "0"), "`epsilon`"),
+        (("--epsilon", "1", "--delta", "2"), "`delta`"),
+        (("--epsilon", "nan"), "`epsilon`"),
+    ],
+)
 def test_noise_that_cannot_be_is_refused(run, folder, options, said):
     status, out, err = run("summarize", "model.hld", "calm.csv", "-o", "never.json", *options)
     assert (status, out, said in err) == (2, "", True)
@@ -81,6 +110,19 @@ def test_noise_that_cannot_be_is_refused(run, folder, options, said):
 
 
 def test_the_delta_of_the_noise_reaches_the_file(run, folder):
-    assert run("summarize", "model.hld", "calm.csv", "-o", "noisy.json", "--epsilon", "2", "--delta", "1e-4")[0] == 0
+    assert (
+        run(
+            "summarize",
+            "model.hld",
+            "calm.csv",
+            "-o",
+            "noisy.json",
+            "--epsilon",
+            "2",
+            "--delta",
+            "1e-4",
+        )[0]
+        == 0
+    )
     privacy = hld.BatchSummary.from_json((folder / "noisy.json").read_text()).privacy
     assert (privacy.epsilon, privacy.delta) == (2.0, 1e-4)

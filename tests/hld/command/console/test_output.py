@@ -1,4 +1,5 @@
 """What the command line hands out: JSON that is JSON, tables, files all or nothing."""
+
 import io
 import json
 import math
@@ -10,18 +11,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hld.command.console.output import check_output, plain_json, print_json, print_table, print_text, save_figure
+from hld.command.console.output import (
+    check_output,
+    plain_json,
+    print_json,
+    print_table,
+    print_text,
+    save_figure,
+)
 
 LEAF = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
 KEY = st.text(max_size=3)
-NESTED = st.recursive(LEAF, lambda inner: (st.lists(inner, max_size=3)
-                                           | st.dictionaries(KEY, inner, max_size=3)), max_leaves=8)
+NESTED = st.recursive(
+    LEAF,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEY, inner, max_size=3),
+    max_leaves=8,
+)
 
 
 def strict(text):
     """JSON read by the standard: NaN and Infinity are refused, which Python's reader accepts."""
+
     def refuse(word):
         raise ValueError(word)
+
     return json.loads(text, parse_constant=refuse)
 
 
@@ -39,14 +52,26 @@ def test_whatever_goes_in_comes_out_as_standard_json(value):
         if isinstance(a, list):
             return len(a) == len(b) and all(map(same, a, b))
         return a == b and type(a) is type(b)
+
     assert same(value, back)
 
 
 def test_arrays_and_other_objects(capsys):
     """NumPy values as Python's, tuples as lists, the rest as text."""
-    print_json({"a": np.array([1.5, np.nan]), "b": np.float32(np.inf), "c": (np.int8(3), np.bool_(True)),
-                4: 1j})
-    assert strict(capsys.readouterr().out) == {"a": [1.5, None], "b": None, "c": [3, True], "4": "1j"}
+    print_json(
+        {
+            "a": np.array([1.5, np.nan]),
+            "b": np.float32(np.inf),
+            "c": (np.int8(3), np.bool_(True)),
+            4: 1j,
+        }
+    )
+    assert strict(capsys.readouterr().out) == {
+        "a": [1.5, None],
+        "b": None,
+        "c": [3, True],
+        "4": "1j",
+    }
 
 
 def test_plain_table_is_aligned(capsys):
@@ -63,9 +88,11 @@ def test_table_without_rows(capsys):
 
 def test_table_on_a_terminal_shows_names_as_they_are(monkeypatch):
     """Rich must not take a name in brackets for markup."""
+
     class Terminal(io.StringIO):
         def isatty(self):
             return True
+
     monkeypatch.setattr(sys, "stdout", Terminal())
     print_table(("name", "share"), [("[red]a[/red]", 0.5), (":smile:", 1)])
     shown = sys.stdout.getvalue()
@@ -76,9 +103,11 @@ def test_table_on_a_terminal_shows_names_as_they_are(monkeypatch):
 
 def test_table_on_a_terminal_without_rich(monkeypatch):
     """Then it is plain."""
+
     class Terminal(io.StringIO):
         def isatty(self):
             return True
+
     monkeypatch.setattr(sys, "stdout", Terminal())
     for module in ("rich.console", "rich.table", "rich.text"):
         monkeypatch.setitem(sys.modules, module, None)
@@ -106,11 +135,14 @@ def test_control_characters_do_not_reach_the_terminal(capsys):
 
 def figure():
     from matplotlib.figure import Figure
+
     return Figure((1, 1))
 
 
-@pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.PDF", b"%PDF"), ("a.svg", b"<?xml"),
-                                             ("a", b"\x89PNG")])
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [("a.png", b"\x89PNG"), ("a.PDF", b"%PDF"), ("a.svg", b"<?xml"), ("a", b"\x89PNG")],
+)
 def test_the_ending_decides_the_format_of_a_figure(name, start, tmp_path):
     """Without one it is a PNG file, of the name that was given."""
     save_figure(figure(), str(tmp_path / name), dpi=50)
@@ -137,5 +169,7 @@ def test_places_that_cannot_be_written(tmp_path):
     with pytest.raises(ValueError, match="'-' stands for no file here"):
         check_output("-")
     assert check_output("./-").name == "-"
-    with pytest.raises(ValueError, match="'/dev/null' is a device or a pipe, expected the name of a file to write"):
+    with pytest.raises(
+        ValueError, match="'/dev/null' is a device or a pipe, expected the name of a file to write"
+    ):
         check_output("/dev/null")

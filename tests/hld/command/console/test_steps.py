@@ -1,4 +1,5 @@
 """Steps are shown on a terminal only, and logged on request."""
+
 import io
 import logging
 import sys

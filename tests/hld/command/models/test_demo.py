@@ -1,4 +1,5 @@
 """The demonstration: nothing it tests was seen in training, and it says how often it was wrong."""
+
 import json
 import os
 import sys
@@ -31,6 +32,7 @@ def short(monkeypatch, demo):
         assert (digit, seed, progress) == (3, 1, True)
         engines.append(os.environ.get("PCIRCUIT_ENGINE"))
         return demo
+
     monkeypatch.setattr(_demo, "run", run)
     return engines
 
@@ -47,7 +49,8 @@ def with_wrong(demo, *places):
 def test_every_digit_is_tested_at_both_sizes(demo):
     """Right means: a shift for the nine others, none for the digit itself."""
     assert [(trial.digit, trial.result.num_samples) for trial in demo.trials] == [
-        (digit, T) for digit in range(10) for T in (10, 50)]
+        (digit, T) for digit in range(10) for T in (10, 50)
+    ]
     for trial in demo.trials:
         assert trial.right == (trial.result.reject == (trial.digit != 3))
         assert trial.result.inflation == 1 + trial.result.num_samples / demo.num_train
@@ -74,7 +77,10 @@ def test_batches_hold_unseen_rows_once(monkeypatch):
 
         def __call__(self, batch, alpha):
             batches.append(numbers(batch))
-            return SimpleNamespace(statistic=1.0, threshold=2.0, reject=False, num_samples=len(batch))
+            return SimpleNamespace(
+                statistic=1.0, threshold=2.0, reject=False, num_samples=len(batch)
+            )
+
     monkeypatch.setattr(_demo, "_digits", lambda: (images, digits))
     monkeypatch.setattr(pcircuit, "fit_em", fit_em)
     monkeypatch.setattr("hld.testing.goodness_of_fit.HLDTest", Recorder)
@@ -98,13 +104,19 @@ def test_equal_seeds_give_equal_runs(demo, monkeypatch):
 
 def test_the_shift_shown_is_the_one_with_the_least_margin(demo):
     """Of the large batches of other digits that were found."""
-    margins = {trial.digit: trial.result.statistic / trial.result.threshold for trial in demo.trials
-               if trial.digit != 3 and trial.right and trial.result.num_samples == 50}
+    margins = {
+        trial.digit: trial.result.statistic / trial.result.threshold
+        for trial in demo.trials
+        if trial.digit != 3 and trial.right and trial.result.num_samples == 50
+    }
     assert demo.shifted.result.num_samples == 50
     assert demo.shifted.digit == min(margins, key=margins.get)
     found = [i for i, trial in enumerate(demo.trials) if trial.digit == demo.shifted.digit]
     without = with_wrong(demo, *found)
-    assert without.trials[_demo._hardest_found(without.trials, 3)].digit not in (3, demo.shifted.digit)
+    assert without.trials[_demo._hardest_found(without.trials, 3)].digit not in (
+        3,
+        demo.shifted.digit,
+    )
 
 
 def test_summary_counts_what_was_wrong(demo):
@@ -123,6 +135,7 @@ def test_picture(demo, tmp_path):
         _demo.draw(demo, tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(start)
     import matplotlib.image
+
     assert matplotlib.image.imread(tmp_path / "demo.png").std() > 0.1
     assert sorted(os.listdir(tmp_path)) == ["demo.pdf", "demo.png"]
 
@@ -134,9 +147,12 @@ def test_command_prints_the_table(short, demo, tmp_path, monkeypatch, capsys):
     assert main(["demo", "--digit", "3", "--seed", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["digit", "T", "distance", "threshold", "p-value", "verdict"]
-    assert [line.split()[:2] for line in lines[1:21]] == [[str(trial.digit), str(trial.result.num_samples)]
-                                                          for trial in demo.trials]
-    assert [line.endswith("(wrong)") for line in lines[1:21]] == [not trial.right for trial in demo.trials]
+    assert [line.split()[:2] for line in lines[1:21]] == [
+        [str(trial.digit), str(trial.result.num_samples)] for trial in demo.trials
+    ]
+    assert [line.endswith("(wrong)") for line in lines[1:21]] == [
+        not trial.right for trial in demo.trials
+    ]
     assert "\n".join(lines[21:]) == f"{_demo.summary(demo)}\npicture in hld-demo.png"
     assert (tmp_path / "hld-demo.png").exists()
     assert short == ["numpy"]
@@ -173,7 +189,11 @@ def test_counts_over_digits_and_seeds(monkeypatch):
     """The numbers in the module's head: all other digits found; false alarms as often as 5 % allows."""
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
     runs = [_demo.run(digit, seed) for digit in range(10) for seed in range(4)]
-    alarms = sum(not trial.right for run in runs for trial in run.trials if trial.digit == run.digit)
-    missed = sum(not trial.right for run in runs for trial in run.trials if trial.digit != run.digit)
+    alarms = sum(
+        not trial.right for run in runs for trial in run.trials if trial.digit == run.digit
+    )
+    missed = sum(
+        not trial.right for run in runs for trial in run.trials if trial.digit != run.digit
+    )
     assert missed == 0
     assert alarms <= at_most(80, _demo.ALPHA, 1e-3)

@@ -1,4 +1,5 @@
 """`hld export`: the files that the library writes, and what is not written."""
+
 import pytest
 from command_line import amounts
 
@@ -16,6 +17,7 @@ def test_the_command_writes_the_c_that_the_library_writes(run, folder):
 def test_the_command_writes_both_files(run, folder):
     pytest.importorskip("onnx")
     from hld.export.onnx_graph import onnx_model
+
     status, out, err = run("export", "model.hld", "--c", "m.c", "--onnx", "m.onnx")
     detector, content = hld.load(folder / "model.hld"), (folder / "m.onnx").read_bytes()
     assert (status, err) == (0, "")
@@ -26,11 +28,16 @@ def test_the_command_writes_both_files(run, folder):
 
 def test_nothing_to_write_is_an_error(run):
     assert run("export", "model.hld") == (
-        2, "", "hld: error: nothing to write: give --c FILE.c, --onnx FILE.onnx, or both\n")
+        2,
+        "",
+        "hld: error: nothing to write: give --c FILE.c, --onnx FILE.onnx, or both\n",
+    )
 
 
 def test_what_is_not_exported_is_said_with_the_option_of_the_shell(run_here, tmp_path):
-    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(200, 0)).save(tmp_path / "m.hld")
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(200, 0)).save(
+        tmp_path / "m.hld"
+    )
     status, _, err = run_here("export", "m.hld", "--c", "m.c")
     assert status == 2
     assert "--metric likelihoods" in err
@@ -41,13 +48,17 @@ def test_two_outputs_of_one_name_are_refused_before_the_work(run, folder, other)
     """The graph had replaced the C, and both were said to be written."""
     (folder / "link").unlink(missing_ok=True)
     (folder / "link").symlink_to("same")
-    for argv in (("export", "absent.hld", "--c", "same", "--onnx", other),
-                 ("sample", "absent.hld", "-n", "3", "-o", "same", "--report", other)):
+    for argv in (
+        ("export", "absent.hld", "--c", "same", "--onnx", other),
+        ("sample", "absent.hld", "-n", "3", "-o", "same", "--report", other),
+    ):
         (folder / "same").write_text("as it was")
         status, out, err = run(*argv)
         assert (status, out) == (2, "")
-        assert err == (f"hld: error: '{other}' is to be written twice, expected a file for each "
-                       "output: one would replace the other\n")
+        assert err == (
+            f"hld: error: '{other}' is to be written twice, expected a file for each "
+            "output: one would replace the other\n"
+        )
         assert (folder / "same").read_text() == "as it was"
 
 

@@ -1,4 +1,5 @@
 """`hld plan`: what the library plans, as text and as JSON."""
+
 import json
 import math
 from types import SimpleNamespace
@@ -11,7 +12,9 @@ from hld.planning.of_tables import plan
 
 @pytest.mark.thorough
 def test_a_plan_is_printed_as_the_library_prints_it(run, folder):
-    status, out, err = run("plan", "model.hld", "--rows-per-day", "100", "--power", "0.8", "--edit", "colour=red:+0.2")
+    status, out, err = run(
+        "plan", "model.hld", "--rows-per-day", "100", "--power", "0.8", "--edit", "colour=red:+0.2"
+    )
     assert (status, err) == (0, "")
     assert out == f"{plan(hld.load(folder / 'model.hld'), 100, ['colour=red:+0.2'], 0.8)}\n"
     assert "colour" in out
@@ -19,10 +22,28 @@ def test_a_plan_is_printed_as_the_library_prints_it(run, folder):
 
 def test_json_and_options_are_those_of_the_library(run, folder, monkeypatch):
     found = []
-    monkeypatch.setattr("hld.planning.of_tables.plan", lambda *given: found.append(given) or SimpleNamespace(
-        to_dict=lambda: {"days": 3, "never": math.inf}))
+    monkeypatch.setattr(
+        "hld.planning.of_tables.plan",
+        lambda *given: (
+            found.append(given) or SimpleNamespace(to_dict=lambda: {"days": 3, "never": math.inf})
+        ),
+    )
     status, out, err = run("plan", "model.hld", "--rows-per-day", "50", "--alpha", "0.01", "--json")
     assert (status, err, json.loads(out)) == (0, "", {"days": 3, "never": None})
-    run("plan", "model.hld", "--rows-per-day", "7", "--power", "0.8", "--edit", "a=b:+0.1", "--edit", "c=d:-0.2")
-    assert [given[1:] for given in found] == [(50, [], 0.9, 0.01), (7, ["a=b:+0.1", "c=d:-0.2"], 0.8, 0.05)]
+    run(
+        "plan",
+        "model.hld",
+        "--rows-per-day",
+        "7",
+        "--power",
+        "0.8",
+        "--edit",
+        "a=b:+0.1",
+        "--edit",
+        "c=d:-0.2",
+    )
+    assert [given[1:] for given in found] == [
+        (50, [], 0.9, 0.01),
+        (7, ["a=b:+0.1", "c=d:-0.2"], 0.8, 0.05),
+    ]
     assert found[0][0].schema_ == hld.load(folder / "model.hld").schema_

@@ -1,4 +1,5 @@
 """The monitor of a test: its circuit and nodes, and a margin for what the circuit does not get right."""
+
 import warnings
 from types import SimpleNamespace
 
@@ -24,9 +25,20 @@ def reference(rows, **options):
 
 def bound(values, D):
     """The distance along the first axis at which a mean with these variances is as near as D with probability DOUBT."""
+
     def excess(d):
-        return float(hld.gchi2.cdf(D ** 2, hld.gchi2.prepare(
-            values, noncentralities=np.eye(len(values))[0] * d * d / values[0]))) - DOUBT
+        return (
+            float(
+                hld.gchi2.cdf(
+                    D**2,
+                    hld.gchi2.prepare(
+                        values, noncentralities=np.eye(len(values))[0] * d * d / values[0]
+                    ),
+                )
+            )
+            - DOUBT
+        )
+
     return D if excess(D) < 0 else brentq(excess, D, 10 * D)
 
 
@@ -50,20 +62,27 @@ def test_the_margin_is_the_bound_of_the_module(num_rows):
 def test_where_the_circuit_is_the_reference_its_own_training_rows_make_the_margin():
     assert monitor_of(HLDTest(CIRCUIT)).margin == 0
     test = HLDTest(CIRCUIT, num_train=100, null="exact")
-    assert monitor_of(test).margin == pytest.approx(np.sqrt(test.calibration.null.threshold(DOUBT, 100)), rel=1e-9)
+    assert monitor_of(test).margin == pytest.approx(
+        np.sqrt(test.calibration.null.threshold(DOUBT, 100)), rel=1e-9
+    )
 
 
 def test_without_the_plain_norm_one_square_bounds_the_law():
     test = HLDTest(CIRCUIT, num_train=100, metric="standardized")
     variance = np.square(test.stds).sum() / 100
-    assert monitor_of(test).margin == pytest.approx(np.sqrt(chi2.isf(DOUBT, 1) * variance), rel=1e-9)
+    assert monitor_of(test).margin == pytest.approx(
+        np.sqrt(chi2.isf(DOUBT, 1) * variance), rel=1e-9
+    )
 
 
 def stand_in(variances, n):
     """What `farthest` asks of a test whose reference rows vary like that, each node by itself."""
     kept = SimpleNamespace(covariance=np.diag(variances), has_holes=False)
-    return SimpleNamespace(num_train=n, nodes=np.arange(len(variances)),
-                           calibration=SimpleNamespace(kept=kept, metrics=(), null=None))
+    return SimpleNamespace(
+        num_train=n,
+        nodes=np.arange(len(variances)),
+        calibration=SimpleNamespace(kept=kept, metrics=(), null=None),
+    )
 
 
 def missed(variances, n, along, length, repeats):
@@ -72,10 +91,19 @@ def missed(variances, n, along, length, repeats):
     means[:, along] += length
     distances = np.linalg.norm(means, axis=1)
     smallest = np.sort(distances)[:200]  # the bound grows with the distance
-    bounds = [farthest(stand_in(variances, n), np.eye(len(variances))[0] * D) for D in smallest[[0, 20, 199]]]
+    bounds = [
+        farthest(stand_in(variances, n), np.eye(len(variances))[0] * D)
+        for D in smallest[[0, 20, 199]]
+    ]
     assert bounds == sorted(bounds)
-    return int(np.sum([farthest(stand_in(variances, n), np.eye(len(variances))[0] * D) < length
-                       for D in smallest[:40]]))
+    return int(
+        np.sum(
+            [
+                farthest(stand_in(variances, n), np.eye(len(variances))[0] * D) < length
+                for D in smallest[:40]
+            ]
+        )
+    )
 
 
 @pytest.mark.parametrize("along", [0, 1, -1])
@@ -89,7 +117,9 @@ def test_the_bound_is_missed_as_rarely_as_it_says_in_any_direction(along, length
 @pytest.mark.parametrize("length", [2.0, 3.0, 5.0])
 def test_the_bound_holds_for_a_misfit_along_the_one_direction_that_varies_much(length):
     """Chance may hide it, and what is left to observe is the small noise of many other nodes."""
-    assert missed(np.r_[1.0, np.full(299, 0.04)], 1, 0, length, 10_000) <= binom.isf(1e-4, 10_000, DOUBT)
+    assert missed(np.r_[1.0, np.full(299, 0.04)], 1, 0, length, 10_000) <= binom.isf(
+        1e-4, 10_000, DOUBT
+    )
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "standardized"])
@@ -100,7 +130,9 @@ def test_of_rows_with_holes_each_mean_is_over_the_rows_that_show_its_node(metric
     kept = test.calibration.kept
     assert kept.counts.max() < len(rows)
     D = np.linalg.norm(test.mean - exact_moments(CIRCUIT, test.nodes).mean)
-    assert monitor_of(test).margin == pytest.approx(bound(eigenvalues(kept.covariance * kept.shared), D), rel=1e-6)
+    assert monitor_of(test).margin == pytest.approx(
+        bound(eigenvalues(kept.covariance * kept.shared), D), rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("what", [None, CIRCUIT, HLDDetector()])
@@ -116,12 +148,16 @@ def test_a_fitted_detector_stands_for_its_test():
     assert found.margin == monitor_of(detector.test_).margin > 0
 
 
-@pytest.mark.parametrize(("fitting", "said"), [({"groups": np.arange(200) // 5}, "`groups`"),
-                                               ({"order": "time"}, "`order`='time'")])
+@pytest.mark.parametrize(
+    ("fitting", "said"),
+    [({"groups": np.arange(200) // 5}, "`groups`"), ({"order": "time"}, "`order`='time'")],
+)
 def test_the_default_margin_of_rows_that_depend_on_one_another_is_warned_of(fitting, said):
     rows = np.random.default_rng(0).integers(0, 2, size=(200, 3))
     detector = HLDDetector(num_latents=2, num_epochs=2, null="exact").fit(rows, **fitting)
-    with pytest.warns(UserWarning, match=f"`test` was fitted with {said}, so the default of `margin`"):
+    with pytest.warns(
+        UserWarning, match=f"`test` was fitted with {said}, so the default of `margin`"
+    ):
         monitor_of(detector)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,4 +1,5 @@
 """The check of a small p-value by the batch's own rows: one batch, and many at once."""
+
 import numpy as np
 import pytest
 
@@ -25,8 +26,10 @@ def test_norms_of_many_batches_are_those_of_each(shape):
     rows -= rows.mean(axis=-2, keepdims=True)
     found = sample_norms(rows)
     for index in np.ndindex(*shape[:-2]):
-        values = np.linalg.eigvalsh(np.cov(rows[index], rowvar=False)) if shape[-2] > 1 else np.zeros(1)
-        wanted = values.sum(), np.sqrt((values ** 2).sum()), values[-1]
+        values = (
+            np.linalg.eigvalsh(np.cov(rows[index], rowvar=False)) if shape[-2] > 1 else np.zeros(1)
+        )
+        wanted = values.sum(), np.sqrt((values**2).sum()), values[-1]
         np.testing.assert_allclose(found[index], wanted, atol=1e-14)
 
 

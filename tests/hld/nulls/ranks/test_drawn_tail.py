@@ -1,4 +1,5 @@
 """Tails of drawn scores in few numbers: never too small, at most 2 % too large."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,7 +21,9 @@ def test_few_draws_are_counted_one_by_one(scores, observed):
 def test_counts_are_rounded_up_by_two_per_cent_at_most(B, rng):
     scores = rng.random(B)
     tail, ordered = drawn_tail(scores), np.sort(scores)
-    for observed in np.concatenate([10.0 ** -rng.uniform(0, 6, size=300), ordered[:20], [0.0, 2.0]]):
+    for observed in np.concatenate(
+        [10.0 ** -rng.uniform(0, 6, size=300), ordered[:20], [0.0, 2.0]]
+    ):
         true = np.searchsorted(ordered, observed * (1 + 1e-9), side="right")
         assert true <= tail.count(observed) <= max(true, np.floor(true * GROWTH))
     assert tail.num_drawn == B
@@ -50,8 +53,17 @@ def test_arrays_bring_it_back(rng):
         assert again.pvalue(observed) == tail.pvalue(observed)
 
 
-@pytest.mark.parametrize("wrong", [np.zeros((2, 0)), np.array([[0.2, 0.1], [1, 2]]), np.array([[0.1, 0.2], [1, 1]]),
-                                   np.array([[0.1, 0.2], [2, 3]]), np.array([[0.1, 0.2], [1, 2.5]]), np.zeros(3)])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        np.zeros((2, 0)),
+        np.array([[0.2, 0.1], [1, 2]]),
+        np.array([[0.1, 0.2], [1, 1]]),
+        np.array([[0.1, 0.2], [2, 3]]),
+        np.array([[0.1, 0.2], [1, 2.5]]),
+        np.zeros(3),
+    ],
+)
 def test_arrays_that_are_no_tail(wrong):
     with pytest.raises(ValueError, match="'0'"):
         read_tail({"0": wrong}, "0")

@@ -1,13 +1,21 @@
 """The Monte Carlo p-value and its threshold."""
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hld.nulls.ranks.monte_carlo import TIE, monte_carlo_error, monte_carlo_pvalue, rejection_threshold
+from hld.nulls.ranks.monte_carlo import (
+    TIE,
+    monte_carlo_error,
+    monte_carlo_pvalue,
+    rejection_threshold,
+)
 
 
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(0, 6), st.floats(0.001, 0.999))
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(0, 6), st.floats(0.001, 0.999)
+)
 def test_pvalue_and_threshold_by_counting(null, statistic, alpha):
     null = np.sort(np.array(null, float))
     expected = (1 + np.sum(null >= statistic)) / (1 + len(null))

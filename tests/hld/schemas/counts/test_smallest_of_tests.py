@@ -1,4 +1,5 @@
 """The smallest p-value of several exact tests: by enumeration of all draws, its level, large margins."""
+
 import itertools
 import math
 
@@ -18,10 +19,14 @@ def by_scipy(N, K, T, is_two_sided):
     j = np.arange(max(0, K + T - N), min(K, T) + 1)
     law = hypergeom(N, K, T)
     upper = law.sf(j - 1)
-    return (np.minimum(1.0, 2 * np.minimum(upper, law.cdf(j))) if is_two_sided else upper), law.pmf(j)
+    return (np.minimum(1.0, 2 * np.minimum(upper, law.cdf(j))) if is_two_sided else upper), law.pmf(
+        j
+    )
 
 
-MARGINS = st.integers(2, 60).flatmap(lambda N: st.tuples(st.just(N), st.integers(0, N), st.integers(1, N - 1)))
+MARGINS = st.integers(2, 60).flatmap(
+    lambda N: st.tuples(st.just(N), st.integers(0, N), st.integers(1, N - 1))
+)
 
 
 @given(st.lists(MARGINS, min_size=1, max_size=6), st.booleans())
@@ -31,7 +36,10 @@ def test_it_adds_up_what_each_test_attains(margins, is_two_sided):
     for q in {round(float(q), 14) for values, _ in laws for q in values if q < 1 - 1e-3}:
         near = sum(float(chances[values <= q * (1 + 2 * SLACK)].sum()) for values, chances in laws)
         expected = sum(float(chances[values <= q * (1 + 1e-9)].sum()) for values, chances in laws)
-        assert expected * (1 - 1e-9) <= law.pvalue(q) <= near * (1 + 1e-9) or law.pvalue(q) == 1.0 <= expected * 1.001
+        assert (
+            expected * (1 - 1e-9) <= law.pvalue(q) <= near * (1 + 1e-9)
+            or law.pvalue(q) == 1.0 <= expected * 1.001
+        )
         assert law.pvalue(q) <= q * len(margins) * (1 + 3 * SLACK)
         reached = law.attained(law.pvalue(q))
         assert reached == pytest.approx(law.pvalue(q), rel=4 * SLACK) or law.pvalue(q) == 1.0
@@ -47,7 +55,10 @@ def test_the_level_is_kept_over_all_draws_of_dependent_columns():
     found = []
     for chosen in itertools.combinations(range(12), 5):
         j = rows[list(chosen)].sum(axis=0)
-        each = [dict(zip(range(max(0, k - 7), min(k, 5) + 1), by_scipy(12, k, 5, True)[0], strict=True)) for k in K]
+        each = [
+            dict(zip(range(max(0, k - 7), min(k, 5) + 1), by_scipy(12, k, 5, True)[0], strict=True))
+            for k in K
+        ]
         found.append(law.pvalue(min(values[count] for values, count in zip(each, j, strict=True))))
     found = np.array(found)
     assert len(found) == math.comb(12, 5)
@@ -58,7 +69,9 @@ def test_the_level_is_kept_over_all_draws_of_dependent_columns():
 
 
 def test_what_cannot_be_reached_is_not_attained():
-    single = smallest_law([31] * 20, [3] * 20, [1] * 20)  # one row and thirty others: q is 3 / 31 or more than 1
+    single = smallest_law(
+        [31] * 20, [3] * 20, [1] * 20
+    )  # one row and thirty others: q is 3 / 31 or more than 1
     assert single.attained(0.5) == 0.0
     assert single.attained(60 / 31 * ROUNDING) == pytest.approx(60 / 31)
     assert single.pvalue(0.09) == 0.0
@@ -77,11 +90,21 @@ def test_tests_with_many_values_reach_every_level():
     assert law.attained(0.55) == pytest.approx(0.55)
 
 
-@pytest.mark.parametrize(("N", "K", "T"), [(10 ** 9, 40, 5 * 10 ** 8), (10 ** 9, 10 ** 9 - 7, 10 ** 3), (10 ** 6, 1, 1),
-                                           (10 ** 7, 4 * 10 ** 6, 40), (10 ** 7, 9 * 10 ** 6, 10 ** 7 - 12)])
+@pytest.mark.parametrize(
+    ("N", "K", "T"),
+    [
+        (10**9, 40, 5 * 10**8),
+        (10**9, 10**9 - 7, 10**3),
+        (10**6, 1, 1),
+        (10**7, 4 * 10**6, 40),
+        (10**7, 9 * 10**6, 10**7 - 12),
+    ],
+)
 def test_large_margins_are_those_of_scipy(N, K, T):
     assert min(K, N - K, T, N - T) <= MOST_VALUES
     values, chances = by_scipy(N, K, T, False)
     law = smallest_law([N], [K], [T], is_two_sided=False)
     for q in values[(values < 1 - 1e-3) & (values > 1e-250)]:
-        assert law.pvalue(float(q)) == pytest.approx(float(chances[values <= q * ROUNDING].sum()), rel=1e-6)
+        assert law.pvalue(float(q)) == pytest.approx(
+            float(chances[values <= q * ROUNDING].sum()), rel=1e-6
+        )

@@ -1,4 +1,5 @@
 """Bodies are counted while they arrive, whether or not their size was announced."""
+
 import asyncio
 
 import pytest
@@ -13,7 +14,10 @@ LIMITS = Limits(max_bytes=10, body_seconds=0.2)
 
 def request(parts, headers=(), wait=0.0):
     """A request whose body arrives in parts, each after some seconds."""
-    messages = [{"type": "http.request", "body": part, "more_body": i < len(parts) - 1} for i, part in enumerate(parts)]
+    messages = [
+        {"type": "http.request", "body": part, "more_body": i < len(parts) - 1}
+        for i, part in enumerate(parts)
+    ]
 
     async def receive():
         await asyncio.sleep(wait if messages else 60.0)
@@ -34,11 +38,23 @@ def test_a_body_counts_as_long_as_it_is_needed():
     assert bodies.held == 0
 
 
-@pytest.mark.parametrize(("options", "status", "message"), [
-    ({"parts": [b"12345", b"678901"]}, 413, "the body has more than 10 bytes"),
-    ({"parts": [], "headers": [("content-length", "11")]}, 413, "the body has more than 10 bytes"),
-    ({"parts": [b"1"], "headers": [("content-encoding", "gzip")]}, 415, "the body is encoded, expected it as it is"),
-    ({"parts": [b"1"], "wait": 5.0}, 408, "the body took longer than 0.2 s")])
+@pytest.mark.parametrize(
+    ("options", "status", "message"),
+    [
+        ({"parts": [b"12345", b"678901"]}, 413, "the body has more than 10 bytes"),
+        (
+            {"parts": [], "headers": [("content-length", "11")]},
+            413,
+            "the body has more than 10 bytes",
+        ),
+        (
+            {"parts": [b"1"], "headers": [("content-encoding", "gzip")]},
+            415,
+            "the body is encoded, expected it as it is",
+        ),
+        ({"parts": [b"1"], "wait": 5.0}, 408, "the body took longer than 0.2 s"),
+    ],
+)
 def test_what_is_too_large_too_slow_or_encoded_is_refused(options, status, message):
     bodies = Bodies(LIMITS)
     with pytest.raises(Refusal, match=message) as refused:
@@ -48,9 +64,15 @@ def test_what_is_too_large_too_slow_or_encoded_is_refused(options, status, messa
     assert bodies.held == 0
 
 
-@pytest.mark.parametrize(("headers", "num_left", "status"), [
-    ((), 0, 413), ([("content-length", "60")], 0, 413), ([("content-encoding", "gzip")], 0, 415),
-    ([("content-length", "60"), ("expect", "100-continue")], 6, 413)])
+@pytest.mark.parametrize(
+    ("headers", "num_left", "status"),
+    [
+        ((), 0, 413),
+        ([("content-length", "60")], 0, 413),
+        ([("content-encoding", "gzip")], 0, 415),
+        ([("content-length", "60"), ("expect", "100-continue")], 6, 413),
+    ],
+)
 def test_a_body_that_is_refused_is_read_on_for_a_moment(headers, num_left, status):
     """A connection closed while bytes arrive is reset, and the refusal lost; who asks before sending sends nothing."""
     sent, bodies = request([b"1234567890"] * 6, headers), Bodies(LIMITS)

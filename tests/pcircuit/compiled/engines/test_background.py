@@ -1,4 +1,5 @@
 """The thread that compiles: it ends, and it stops for an exit and for a fork."""
+
 import os
 import subprocess
 import sys
@@ -26,10 +27,15 @@ done = compile_in_background(compile_for_ever)
 begun.wait()
 thread = worker.thread
 """
-EXIT = ENDLESS + """
+EXIT = (
+    ENDLESS
+    + """
 print(thread.is_alive(), thread.daemon)
 """
-FORK = ENDLESS + """
+)
+FORK = (
+    ENDLESS
+    + """
 child = os.fork()
 if child == 0:
     # the locks of the compiler are free, no thread is left, and one may begin
@@ -43,6 +49,7 @@ begun.clear()
 begun.wait()                                      # the parent goes on compiling
 print(worker.thread is not thread, worker.thread.is_alive())
 """
+)
 
 
 AT_EXIT = """
@@ -75,8 +82,9 @@ atexit.register(lambda: print(compile_in_background(lambda: None).wait(10)))
 
 def run(program):
     """Output of a program in a new process, which must end by itself, in silence."""
-    result = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True,
-                            timeout=200)
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, timeout=200
+    )
     assert (result.returncode, result.stderr) == (0, "")
     return result.stdout.split("\n")[:-1]
 

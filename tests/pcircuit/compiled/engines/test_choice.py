@@ -1,4 +1,5 @@
 """NumPy is rented until kernels pay; what is bought, when, and that the results do not show it."""
+
 import logging
 import subprocess
 import sys
@@ -30,7 +31,9 @@ def kernels(monkeypatch):
 def begun(monkeypatch):
     """Jobs that would run in the background, done by nobody."""
     jobs = []
-    monkeypatch.setattr(choice, "compile_in_background", lambda job: jobs.append(job) or threading.Event())
+    monkeypatch.setattr(
+        choice, "compile_in_background", lambda job: jobs.append(job) or threading.Event()
+    )
     return jobs
 
 
@@ -90,7 +93,8 @@ def test_without_numba_numpy_goes_on_with_one_warning(kernels, caplog):
         assert kernels.in_numpy(20.0)
         assert kernels.in_numpy(20.0)
     assert [record.message for record in caplog.records] == [
-        "NumPy does all tests: No module named 'numba'; PCIRCUIT_ENGINE=numpy says so without a warning"]
+        "NumPy does all tests: No module named 'numba'; PCIRCUIT_ENGINE=numpy says so without a warning"
+    ]
 
 
 def test_kernels_that_fail_in_the_background_leave_the_work_to_numpy(kernels, begun, caplog):
@@ -127,7 +131,9 @@ print(kernels._is_on_disk())
 @needs_numba
 def test_a_cache_on_disk_is_found_where_numba_puts_it(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    result = subprocess.run([sys.executable, "-c", WRITE], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", WRITE], capture_output=True, text=True, check=True
+    )
     assert result.stdout == "False\nTrue\n"
 
 
@@ -135,7 +141,7 @@ def test_a_cache_of_another_python_is_none(tmp_path, monkeypatch):
     """It costs a whole compilation, which nobody should have to wait for."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     kernels = Kernels("rows", 10.0, "compiled/transpose.transpose_rows", None)
-    folder, = choice._cache_folders(choice.ROOT / "compiled")
+    (folder,) = choice._cache_folders(choice.ROOT / "compiled")
     folder.mkdir()
     (folder / "transpose.transpose_rows-1.py27.nbi").touch()
     assert not kernels._is_on_disk()
@@ -164,4 +170,6 @@ def test_em_may_change_its_engine_between_epochs(kernel_from, monkeypatch, rng):
     np.testing.assert_allclose(same, history, rtol=1e-10)
     for mine, other in zip(found.regions, expected.regions, strict=True):
         name = "probs" if hasattr(mine, "probs") else "weights"
-        np.testing.assert_allclose(getattr(mine, name), getattr(other, name), rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(
+            getattr(mine, name), getattr(other, name), rtol=1e-10, atol=1e-12
+        )

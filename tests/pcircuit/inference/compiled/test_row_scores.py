@@ -1,4 +1,5 @@
 """Scores row by row by the kernels, against their twin in NumPy, on every kind of circuit."""
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -38,7 +39,9 @@ def test_whole_scores_are_those_of_numpy(name, monkeypatch, rng):
 def test_products_with_sparse_directions_are_those_of_numpy(name, monkeypatch, rng):
     """Directions without entries, with several for one parameter, and parameters without any."""
     circuit = CIRCUITS[name]
-    table = rng.normal(size=(circuit.num_parameters, 5)) * (rng.random((circuit.num_parameters, 5)) < 0.4)
+    table = rng.normal(size=(circuit.num_parameters, 5)) * (
+        rng.random((circuit.num_parameters, 5)) < 0.4
+    )
     table[:, 3] = 0.0
     for form in (scipy.sparse.csr_array, scipy.sparse.csc_matrix):
         expected, found = by_both(circuit, rows(circuit, rng), monkeypatch, form(table))

@@ -1,4 +1,5 @@
 """Averages of trees: what is tried, what a mixture of them is, and that cuts are found where they are true."""
+
 import numpy as np
 import pytest
 from epoch_work import epoch_work, work_done
@@ -14,14 +15,25 @@ def switched(rng, N):
     switch, a, b = rng.integers(2, size=(3, N))
     noise = (rng.random((N, 4)) < 0.05).astype(int)
     other = np.where(switch == 0, a, b)
-    return np.column_stack([switch, a, other, a + b - other, b]) ^ np.column_stack([np.zeros(N, dtype=int), noise])
+    return np.column_stack([switch, a, other, a + b - other, b]) ^ np.column_stack(
+        [np.zeros(N, dtype=int), noise]
+    )
 
 
 def test_cuts_are_taken_where_the_dependences_turn(rng):
     rows, held = switched(rng, 1200), switched(rng, 600)
-    shared = {"num_latents": [2], "pseudocounts": [0.1], "num_trees": 8, "num_epochs": 60, "joint": False,
-              "num_points": 0, "bandwidths": ()}
-    cut, uncut = (learn(rows, held, search=LearnSearch(num_parts=parts, **shared)) for parts in ((4,), ()))
+    shared = {
+        "num_latents": [2],
+        "pseudocounts": [0.1],
+        "num_trees": 8,
+        "num_epochs": 60,
+        "joint": False,
+        "num_points": 0,
+        "bandwidths": (),
+    }
+    cut, uncut = (
+        learn(rows, held, search=LearnSearch(num_parts=parts, **shared)) for parts in ((4,), ())
+    )
     assert cut.validation_log_likelihood > uncut.validation_log_likelihood + 0.02
     assert any(trial.name == "up to 4 parts, 3" for trial in cut.trials)
     assert isinstance(cut.model, Mixture)
@@ -31,7 +43,9 @@ def test_cuts_are_taken_where_the_dependences_turn(rng):
 
 def test_there_are_no_kernels_where_the_probabilities_of_one_take_too_much(rng, monkeypatch):
     """Ten categories of five columns beside room for nine."""
-    search = LearnSearch(num_latents=[2], pseudocounts=[0.1], num_trees=2, num_epochs=10, num_points=0, num_parts=())
+    search = LearnSearch(
+        num_latents=[2], pseudocounts=[0.1], num_trees=2, num_epochs=10, num_points=0, num_parts=()
+    )
     for most, expected in ((10, True), (9, False)):
         monkeypatch.setattr("pcircuit.learning.choosing.ways.MOST_LOGITS", most)
         trials = learn(switched(rng, 40), num_categories=2, search=search).trials
@@ -40,12 +54,24 @@ def test_there_are_no_kernels_where_the_probabilities_of_one_take_too_much(rng, 
 
 def test_words_have_a_continuous_mixture_though_all_its_epochs_cost_too_much(rng):
     """Rows of one continuous taste: trees have taken most of the work, so that a few epochs are left for one member."""
-    rows = (rng.random((700, 12)) < 1 / (1 + np.exp(-1.5 * rng.normal(size=(700, 1))))).astype(np.int8)
-    search = {"num_latents": [2], "pseudocounts": [0.1], "num_trees": 4, "num_epochs": 40, "num_parts": ()}
+    rows = (rng.random((700, 12)) < 1 / (1 + np.exp(-1.5 * rng.normal(size=(700, 1))))).astype(
+        np.int8
+    )
+    search = {
+        "num_latents": [2],
+        "pseudocounts": [0.1],
+        "num_trees": 4,
+        "num_epochs": 40,
+        "num_parts": (),
+    }
     free = learn(rows[:500], rows[500:], search=LearnSearch(**search, max_work=1e300)).trials
     own = 40 * epoch_work(rows[:500], 2)  # at most, of the first tree
-    cost = next(epoch_work(rows[:500], trial.num_latents) for trial in free if trial.name == "continuous, 1")
-    few = learn(rows[:500], rows[500:], search=LearnSearch(**search, max_work=3 * own + 24 * cost)).trials
+    cost = next(
+        epoch_work(rows[:500], trial.num_latents) for trial in free if trial.name == "continuous, 1"
+    )
+    few = learn(
+        rows[:500], rows[500:], search=LearnSearch(**search, max_work=3 * own + 24 * cost)
+    ).trials
     found = [trial for trial in few if trial.name.startswith("continuous")]
     assert [trial.name for trial in found] == ["continuous, 1"]
     assert 8 <= found[0].epochs[-1] < 20
@@ -55,12 +81,22 @@ def test_a_costly_continuous_mixture_that_is_far_behind_gets_no_second_one(rng):
     """Two columns that go together in each row and nothing else: no one variable tells all of them."""
     halves = rng.integers(2, size=(900, 12))
     rows = np.concatenate([halves, halves ^ (rng.random((900, 12)) < 0.02)], axis=1)
-    search = {"num_latents": [2], "pseudocounts": [0.1], "num_trees": 4, "num_epochs": 40, "num_parts": ()}
+    search = {
+        "num_latents": [2],
+        "pseudocounts": [0.1],
+        "num_trees": 4,
+        "num_epochs": 40,
+        "num_parts": (),
+    }
     free = learn(rows[:700], rows[700:], search=LearnSearch(**search, max_work=1e300)).trials
     own = 40 * epoch_work(rows[:700], 2)
-    cost = next(epoch_work(rows[:700], trial.num_latents) for trial in free if trial.name == "continuous, 1")
+    cost = next(
+        epoch_work(rows[:700], trial.num_latents) for trial in free if trial.name == "continuous, 1"
+    )
     assert "continuous, 2" in [trial.name for trial in free]
-    few = learn(rows[:700], rows[700:], search=LearnSearch(**search, max_work=12 * own + 60 * cost)).trials
+    few = learn(
+        rows[:700], rows[700:], search=LearnSearch(**search, max_work=12 * own + 60 * cost)
+    ).trials
     found = [trial for trial in few if trial.name.startswith("continuous")]
     assert [(trial.name, trial.epochs[-1]) for trial in found] == [("continuous, 1", 8)]
 
@@ -68,12 +104,21 @@ def test_a_costly_continuous_mixture_that_is_far_behind_gets_no_second_one(rng):
 def test_cuts_have_fewer_states_where_the_search_affords_no_more_and_one_tree_still_gained():
     rng = np.random.default_rng(0)
     rows, held = switched(rng, 1200), switched(rng, 600)
-    search = {"num_latents": [8], "pseudocounts": [0.1], "num_trees": 3, "num_parts": (4,), "num_points": 0,
-              "joint": False, "bandwidths": ()}
+    search = {
+        "num_latents": [8],
+        "pseudocounts": [0.1],
+        "num_trees": 3,
+        "num_parts": (4,),
+        "num_points": 0,
+        "joint": False,
+        "bandwidths": (),
+    }
     epoch = epoch_work(rows, 8)
 
     def states(num_epochs, most):
-        trials = learn(rows, held, search=LearnSearch(**search, num_epochs=num_epochs, max_work=most)).trials
+        trials = learn(
+            rows, held, search=LearnSearch(**search, num_epochs=num_epochs, max_work=most)
+        ).trials
         return [trial.num_latents for trial in trials if trial.name == "up to 4 parts, 1"]
 
     assert states(20, 1e300) == [8]
@@ -85,24 +130,44 @@ def test_what_more_members_promise(rng):
     """Members whose likelihoods are independent factors around a common one: nothing for as many as there are, and near
     the truth for more."""
     common, spread = -np.abs(rng.normal(size=4000)), 0.3
-    logs = common + np.log(rng.gamma(1 / spread ** 2, spread ** 2, size=(40, 4000)))
+    logs = common + np.log(rng.gamma(1 / spread**2, spread**2, size=(40, 4000)))
 
     def average(M):
-        return Average(Way(1, Size(4, 0.1)), (None,) * M, tuple(logs[:M].mean(axis=1)),
-                       np.logaddexp.reduce(logs[:M], axis=0), 16.0 * M)
+        return Average(
+            Way(1, Size(4, 0.1)),
+            (None,) * M,
+            tuple(logs[:M].mean(axis=1)),
+            np.logaddexp.reduce(logs[:M], axis=0),
+            16.0 * M,
+        )
+
     mean = {M: average(M).logs.mean() for M in (1, 2, 40)}
     assert average(2).promise(2) == average(3).promise(2) == average(1).promise(40) == 0
-    assert average(2).promise(40) == pytest.approx(mean[40] - mean[2], abs=0.2 * (mean[40] - mean[1]))
+    assert average(2).promise(40) == pytest.approx(
+        mean[40] - mean[2], abs=0.2 * (mean[40] - mean[1])
+    )
 
 
 def test_members_keep_to_all_limits(rng):
     """So many of one way, so much work, so many parameters; without a limit that binds there are more of them."""
     rows, held = switched(rng, 1200), switched(rng, 600)
-    fixed = {"num_latents": [2], "pseudocounts": [0.1], "num_epochs": 20, "tolerance": 1e-9, "joint": False,
-             "num_points": 0, "num_parts": [4], "bandwidths": ()}
+    fixed = {
+        "num_latents": [2],
+        "pseudocounts": [0.1],
+        "num_epochs": 20,
+        "tolerance": 1e-9,
+        "joint": False,
+        "num_points": 0,
+        "num_parts": [4],
+        "bandwidths": (),
+    }
     free = learn(rows, held, search=LearnSearch(num_trees=12, **fixed))
     done = work_done(free.trials, rows)
-    for limits in ({"num_trees": 3}, {"max_work": 0.7 * done}, {"max_parameters": free.mixture.num_parameters // 2}):
+    for limits in (
+        {"num_trees": 3},
+        {"max_work": 0.7 * done},
+        {"max_parameters": free.mixture.num_parameters // 2},
+    ):
         learned = learn(rows, held, search=LearnSearch(**{"num_trees": 12, **limits, **fixed}))
         assert 2 < len(learned.trials) < len(free.trials)
         assert largest_number(learned) <= limits.get("num_trees", 12)
@@ -113,26 +178,49 @@ def test_members_keep_to_all_limits(rng):
 
 def test_a_way_alone_keeps_to_the_parameters(rng):
     """One continuous taste: two mixtures over it, of 256 points of 16 columns, have 2 x 256 x 33 parameters."""
-    rows = (rng.random((700, 16)) < 1 / (1 + np.exp(-2 * rng.normal(size=(700, 1))))).astype(np.int8)
-    fixed = {"num_latents": [1], "pseudocounts": [0.1], "num_trees": 2, "num_epochs": 8, "num_parts": (),
-             "bandwidths": (), "joint": False}
+    rows = (rng.random((700, 16)) < 1 / (1 + np.exp(-2 * rng.normal(size=(700, 1))))).astype(
+        np.int8
+    )
+    fixed = {
+        "num_latents": [1],
+        "pseudocounts": [0.1],
+        "num_trees": 2,
+        "num_epochs": 8,
+        "num_parts": (),
+        "bandwidths": (),
+        "joint": False,
+    }
     for most, expected in ((2 * 256 * 33, True), (2 * 256 * 33 - 1, False)):
         learned = learn(rows[:500], rows[500:], search=LearnSearch(max_parameters=most, **fixed))
         assert any(trial.name.startswith("continuous") for trial in learned.trials) == expected
-        assert learned.mixture is None or learned.mixture.num_parameters <= most + 2 * learned.circuit.num_parameters
+        assert (
+            learned.mixture is None
+            or learned.mixture.num_parameters <= most + 2 * learned.circuit.num_parameters
+        )
 
 
 def largest_number(learned):
     """The most members of one way."""
-    return max(int(trial.name.rsplit(maxsplit=1)[1]) for trial in learned.trials if trial.name != "size")
+    return max(
+        int(trial.name.rsplit(maxsplit=1)[1]) for trial in learned.trials if trial.name != "size"
+    )
 
 
 def test_ways_that_get_no_weight_get_no_more_members():
     """One continuous taste moves all columns, and behind cuts there are few rows for each tree."""
     rng = np.random.default_rng(0)
-    rows = (rng.random((700, 16)) < 1 / (1 + np.exp(-2 * rng.normal(size=(700, 1))))).astype(np.int8)
-    search = LearnSearch(num_latents=[1, 2, 4], pseudocounts=[0.1], num_trees=6, num_parts=[4, 16],
-                         num_epochs=40, tolerance=1e-4, joint=False)
+    rows = (rng.random((700, 16)) < 1 / (1 + np.exp(-2 * rng.normal(size=(700, 1))))).astype(
+        np.int8
+    )
+    search = LearnSearch(
+        num_latents=[1, 2, 4],
+        pseudocounts=[0.1],
+        num_trees=6,
+        num_parts=[4, 16],
+        num_epochs=40,
+        tolerance=1e-4,
+        joint=False,
+    )
     names = [trial.name for trial in learn(rows[:300], rows[300:], search=search).trials]
     assert "continuous, 6" in names
     assert "up to 4 parts, 2" in names

@@ -1,4 +1,5 @@
 """Fits that stop where rows that they do not see gain no more: the curve, the model of its best look, and the stop."""
+
 import numpy as np
 import pytest
 
@@ -31,17 +32,26 @@ def judged(model, rows):
 
 def test_different_rows_and_how_often_each_occurs():
     rows, counts = fits.merged(np.array([[1, -1], [0, 2], [1, -1], [1, -1]]))
-    assert {tuple(row): count for row, count in zip(rows.tolist(), counts, strict=True)} == {(1, -1): 3.0, (0, 2): 1.0}
+    assert {tuple(row): count for row, count in zip(rows.tolist(), counts, strict=True)} == {
+        (1, -1): 3.0,
+        (0, 2): 1.0,
+    }
     assert counts.dtype == np.float64
 
 
 def test_the_curve_is_that_of_em_and_the_model_that_of_its_best_look(seen):
     start = hclt(seen.table, SIZE.num_latents, 2, rng=1, tree=CHAIN)
-    model, trial = fits.fitted_from(seen, start, SIZE, LearnSearch(num_epochs=25, tolerance=0), "name")
+    model, trial = fits.fitted_from(
+        seen, start, SIZE, LearnSearch(num_epochs=25, tolerance=0), "name"
+    )
     assert (trial.name, trial.num_latents, trial.pseudocount) == ("name", *SIZE)
-    assert trial.epochs.tolist() == [10, 20, 25][:len(trial.epochs)]
-    for epochs, training, validation in zip(trial.epochs, trial.training, trial.validation, strict=True):
-        circuit, history = fit_em(start, seen.table, num_epochs=int(epochs), pseudocount=SIZE.pseudocount)
+    assert trial.epochs.tolist() == [10, 20, 25][: len(trial.epochs)]
+    for epochs, training, validation in zip(
+        trial.epochs, trial.training, trial.validation, strict=True
+    ):
+        circuit, history = fit_em(
+            start, seen.table, num_epochs=int(epochs), pseudocount=SIZE.pseudocount
+        )
         assert training == pytest.approx(history[-1], rel=1e-9)
         assert validation == pytest.approx(judged(circuit, seen), rel=1e-9)
     assert judged(model, seen) == trial.best
@@ -50,7 +60,9 @@ def test_the_curve_is_that_of_em_and_the_model_that_of_its_best_look(seen):
 def test_em_ends_after_two_looks_that_are_not_better_by_the_tolerance(seen):
     start = hclt(seen.table, SIZE.num_latents, 2, rng=1, tree=CHAIN)
     for tolerance in (0.0, 0.05):
-        _, trial = fits.fitted_from(seen, start, SIZE, LearnSearch(num_epochs=2000, tolerance=tolerance), "name")
+        _, trial = fits.fitted_from(
+            seen, start, SIZE, LearnSearch(num_epochs=2000, tolerance=tolerance), "name"
+        )
         passed, misses = trial.validation[0], 0
         for mean in trial.validation[1:-1]:
             passed, misses = (mean, 0) if mean - passed > tolerance else (passed, misses + 1)
@@ -61,7 +73,9 @@ def test_em_ends_after_two_looks_that_are_not_better_by_the_tolerance(seen):
 
 
 def test_rows_that_stay_impossible_end_a_fit_with_the_model_of_its_first_look(seen):
-    rows = seen._replace(table=np.zeros((9, 4), dtype=int), rows=np.zeros((1, 4), dtype=int), counts=np.array([9.0]))
+    rows = seen._replace(
+        table=np.zeros((9, 4), dtype=int), rows=np.zeros((1, 4), dtype=int), counts=np.array([9.0])
+    )
     start = hclt(rows.table, 1, 2, rng=1, tree=CHAIN)
     model, trial = fits.fitted_from(rows, start, Size(1, 0.0), LearnSearch(num_epochs=100), "name")
     assert trial.validation.tolist() == [-np.inf, -np.inf]
@@ -77,11 +91,15 @@ def test_a_tree_is_fitted_from_start_values_of_its_own_generator(seen):
 
 
 def test_a_tree_for_each_part_which_counts_each_row_under_its_own_part_alone(seen):
-    model, trial = fits.fitted_parts(seen, 3, SIZE, LearnSearch(num_epochs=10), np.random.default_rng(5), "parts")
+    model, trial = fits.fitted_parts(
+        seen, 3, SIZE, LearnSearch(num_epochs=10), np.random.default_rng(5), "parts"
+    )
     parts = random_parts(seen.table, 3, np.random.default_rng(5))
     np.testing.assert_allclose(model.weights, [len(part) / 30 for part in parts], rtol=1e-12)
-    own = [(log_likelihood(circuit, seen.table[part]) + np.log(weight)).sum()
-           for circuit, weight, part in zip(model.circuits, model.weights, parts, strict=True)]
+    own = [
+        (log_likelihood(circuit, seen.table[part]) + np.log(weight)).sum()
+        for circuit, weight, part in zip(model.circuits, model.weights, parts, strict=True)
+    ]
     assert trial.training[0] == pytest.approx(sum(own) / 30, rel=1e-9)
     assert trial.training[0] < log_likelihood(model, seen.table).mean()
     assert judged(model, seen) == trial.best
@@ -90,7 +108,7 @@ def test_a_tree_for_each_part_which_counts_each_row_under_its_own_part_alone(see
 def test_all_trees_learn_together_from_all_rows(seen):
     start = Mixture([hclt(seen.table, 2, 2, rng=seed, tree=CHAIN) for seed in (1, 2)], [0.25, 0.75])
     model, trial = fits.fitted_together(seen, start, SIZE, LearnSearch(num_epochs=5, tolerance=0))
-    assert trial.epochs.tolist() == [2, 4, 5][:len(trial.epochs)]
+    assert trial.epochs.tolist() == [2, 4, 5][: len(trial.epochs)]
     _, history = fit_mixture(start, seen.table, num_epochs=2, pseudocount=SIZE.pseudocount)
     assert trial.training[0] == pytest.approx(history[-1], rel=1e-9)
     assert judged(model, seen) == trial.best
@@ -101,18 +119,29 @@ def test_a_kernel_around_each_row_or_around_a_sample_of_them(seen):
     n = len(seen.rows)
     model, trial, logs = fits.fitted_kernels(seen, n, bandwidth, np.random.default_rng(0))
     expected = row_kernels(seen.rows, seen.counts, seen.categories, 0.1)
-    np.testing.assert_array_equal(log_likelihood(model, seen.held), log_likelihood(expected, seen.held))
+    np.testing.assert_array_equal(
+        log_likelihood(model, seen.held), log_likelihood(expected, seen.held)
+    )
     np.testing.assert_array_equal(logs, log_likelihood(model, seen.held))
-    assert (trial.name, trial.num_latents, trial.pseudocount, trial.best) == ("kernels", 7, 0.1, logs.mean())
+    assert (trial.name, trial.num_latents, trial.pseudocount, trial.best) == (
+        "kernels",
+        7,
+        0.1,
+        logs.mean(),
+    )
     assert trial.training[0] == log_likelihood(model, seen.rows).mean()
     some, _, _ = fits.fitted_kernels(seen, n - 2, bandwidth, np.random.default_rng(0))
     assert [circuit.regions[-1].num_products for circuit in some.circuits] == [n - 2]
 
 
 def test_a_mixture_at_points_has_a_look_at_each_epoch(seen):
-    model, trial = fits.fitted_points(seen, 8, SIZE, LearnSearch(num_epochs=2), np.random.default_rng(0), "points")
+    model, trial = fits.fitted_points(
+        seen, 8, SIZE, LearnSearch(num_epochs=2), np.random.default_rng(0), "points"
+    )
     assert trial.epochs.tolist() == list(range(1, len(trial.validation) + 1))
     assert len(trial.training) == len(trial.validation) <= 2
     assert (trial.name, trial.num_latents, trial.pseudocount) == ("points", *SIZE)
     assert model.circuits[0].regions[-1].num_products == 8
-    assert judged(model, seen) == pytest.approx(trial.best, rel=1e-6)  # points are learned in single precision
+    assert judged(model, seen) == pytest.approx(
+        trial.best, rel=1e-6
+    )  # points are learned in single precision

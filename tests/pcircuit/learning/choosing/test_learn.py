@@ -1,4 +1,5 @@
 """Learning in one call: what it chooses, that it is repeatable, and mixtures over several v-trees."""
+
 import warnings
 
 import naive
@@ -26,11 +27,18 @@ def test_an_epoch_of_a_mixture_is_its_enumerated_step(rng):
     mixture, rows = mixed(rng)
     weights = rng.random(len(rows))
     fitted, history = fit_mixture(mixture, rows, num_epochs=1, pseudocount=0.2, weights=weights)
-    values = np.stack([w * naive.likelihood(c, rows) for c, w in zip(mixture.circuits, mixture.weights, strict=True)])
+    values = np.stack(
+        [
+            w * naive.likelihood(c, rows)
+            for c, w in zip(mixture.circuits, mixture.weights, strict=True)
+        ]
+    )
     shares = weights * values / values.sum(axis=0)
     np.testing.assert_allclose(row_shares(mixture, rows, weights)[0], shares, rtol=1e-12)
     np.testing.assert_allclose(fitted.weights, shares.sum(axis=1) / weights.sum(), rtol=1e-12)
-    assert history[0] == pytest.approx(np.log(values.sum(axis=0)) @ weights / weights.sum(), rel=1e-12)
+    assert history[0] == pytest.approx(
+        np.log(values.sum(axis=0)) @ weights / weights.sum(), rel=1e-12
+    )
     for old, new, share in zip(mixture.circuits, fitted.circuits, shares, strict=True):
         alone, _ = fit_em(old, rows, num_epochs=1, pseudocount=0.2, weights=share)
         np.testing.assert_allclose(naive.values(new), naive.values(alone), rtol=1e-12)
@@ -92,7 +100,9 @@ def test_the_rows_that_chose_are_learned_from_at_last(rng):
     search = LearnSearch(num_latents=[2], pseudocounts=[1e-3], num_trees=1, num_epochs=10)
     found = learn(rows, num_categories=2, search=search)
     for column in range(5):
-        assert share_of_ones(found.circuit, column) == pytest.approx(rows[:, column].mean(), abs=1e-3)
+        assert share_of_ones(found.circuit, column) == pytest.approx(
+            rows[:, column].mean(), abs=1e-3
+        )
 
 
 def test_the_mixture_is_kept_only_where_it_is_better(rng):
@@ -103,7 +113,10 @@ def test_the_mixture_is_kept_only_where_it_is_better(rng):
         assert learned.validation_log_likelihood == single
     else:
         assert learned.validation_log_likelihood > single + SMALL.tolerance
-    assert learn(rows, held, search=LearnSearch(num_latents=[2], num_trees=1, num_epochs=20)).mixture is None
+    assert (
+        learn(rows, held, search=LearnSearch(num_latents=[2], num_trees=1, num_epochs=20)).mixture
+        is None
+    )
 
 
 def test_rows_with_holes_and_other_categories(rng):
@@ -119,8 +132,14 @@ def test_rows_with_holes_and_other_categories(rng):
 def test_held_out_rows_that_are_impossible_without_smoothing():
     """Column 1 is constant where EM sees it: no size, no mixture makes the held-out row possible."""
     rows = np.column_stack([np.arange(40) % 2, np.zeros(40, dtype=int)])
-    search = LearnSearch(num_latents=[1, 2, 4], pseudocounts=[0], num_trees=2, num_parts=(), num_epochs=10,
-                         bandwidths=())
+    search = LearnSearch(
+        num_latents=[1, 2, 4],
+        pseudocounts=[0],
+        num_trees=2,
+        num_parts=(),
+        num_epochs=10,
+        bandwidths=(),
+    )
     with pytest.warns(UserWarning, match="`validation` has 1 row that is impossible"):
         found = learn(rows, [[0, 1], [1, 0]], search=search)
     assert found.validation_log_likelihood == -np.inf
@@ -146,26 +165,51 @@ def test_one_row_one_column_and_constant_columns():
         learn([[0, 1]])
 
 
-@pytest.mark.parametrize(("call", "error", "match"), [
-    (lambda: learn([[0, 1], [1, 0]], [[0, 1, 1]]), ValueError, "`validation` must have the 2 columns"),
-    (lambda: learn([[0, 1], [1, 0]], [[0, 1, 1]], num_categories=[2, 2]), ValueError,
-     "`validation` must have the 2 columns of `data`, found 3"),
-    (lambda: learn([[0, 1], [1, 0]], [[0, 2]], num_categories=[2, 2]), ValueError,
-     "`validation` holds category 2 in column 1, but `num_categories` allows only 0..1"),
-    (lambda: learn([[0, 1], [1, 0]], search={}), TypeError, "`search` must be"),
-    (lambda: exact_moments(Mixture([chow_liu_circuit([[0, 1]] * 2)])), TypeError, "Circuit, found Mixture"),
-    (lambda: fit_mixture(chow_liu_circuit([[0, 1]] * 2), [[0, 1]]), TypeError, "Mixture, found Circuit"),
-])
+@pytest.mark.parametrize(
+    ("call", "error", "match"),
+    [
+        (
+            lambda: learn([[0, 1], [1, 0]], [[0, 1, 1]]),
+            ValueError,
+            "`validation` must have the 2 columns",
+        ),
+        (
+            lambda: learn([[0, 1], [1, 0]], [[0, 1, 1]], num_categories=[2, 2]),
+            ValueError,
+            "`validation` must have the 2 columns of `data`, found 3",
+        ),
+        (
+            lambda: learn([[0, 1], [1, 0]], [[0, 2]], num_categories=[2, 2]),
+            ValueError,
+            "`validation` holds category 2 in column 1, but `num_categories` allows only 0..1",
+        ),
+        (lambda: learn([[0, 1], [1, 0]], search={}), TypeError, "`search` must be"),
+        (
+            lambda: exact_moments(Mixture([chow_liu_circuit([[0, 1]] * 2)])),
+            TypeError,
+            "Circuit, found Mixture",
+        ),
+        (
+            lambda: fit_mixture(chow_liu_circuit([[0, 1]] * 2), [[0, 1]]),
+            TypeError,
+            "Mixture, found Circuit",
+        ),
+    ],
+)
 def test_bad_arguments(call, error, match):
     with pytest.raises(error, match=match):
         call()
 
 
-@pytest.mark.parametrize(("held", "words"), [
-    ([[0, 0], [1, 0]], "`validation` has 1 row that is impossible"),
-    ([[1, 0], [1, 0], [0, 0]], "`validation` has 2 rows that are impossible")])
+@pytest.mark.parametrize(
+    ("held", "words"),
+    [
+        ([[0, 0], [1, 0]], "`validation` has 1 row that is impossible"),
+        ([[1, 0], [1, 0], [0, 0]], "`validation` has 2 rows that are impossible"),
+    ],
+)
 def test_rows_that_no_model_allows_are_said_to_compare_nothing(held, words):
-    rows = np.array([[0, 0], [0, 1]] * 10)                       # the first column is never 1
+    rows = np.array([[0, 0], [0, 1]] * 10)  # the first column is never 1
     without = LearnSearch(num_latents=[1, 2], pseudocounts=[0.0], num_trees=1, num_epochs=10)
     with pytest.warns(UserWarning, match=words) as found:
         learned = learn(rows, held, search=without)
@@ -176,5 +220,8 @@ def test_rows_that_no_model_allows_are_said_to_compare_nothing(held, words):
         warnings.simplefilter("error")
         learn(rows, held, search=SMALL)
         learn(rows, rows, search=without)
-    with pytest.warns(UserWarning, match="`data` has among the rows set apart to choose by 1 row that is impossible"):
-        learn(np.arange(10)[:, None], search=without)            # no row is like another
+    with pytest.warns(
+        UserWarning,
+        match="`data` has among the rows set apart to choose by 1 row that is impossible",
+    ):
+        learn(np.arange(10)[:, None], search=without)  # no row is like another

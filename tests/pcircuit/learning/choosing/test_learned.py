@@ -1,4 +1,5 @@
 """What `learn` hands back: the model to use, and a table and a picture of what was tried."""
+
 import numpy as np
 import pytest
 import zoo
@@ -7,8 +8,17 @@ from pcircuit import Mixture
 from pcircuit.learning.choosing.learned import Learned, Trial
 
 CIRCUIT = zoo.two_coins()
-TRIALS = (Trial("size", 2, 0.1, np.array([10, 20, 30]), np.array([-1.5, -1.25, -1.0]), np.array([-2.0, -1.75, -1.875])),
-          Trial("size, grown", 4, 1.0, np.array([10]), np.array([-1.0]), np.array([-1.625])))
+TRIALS = (
+    Trial(
+        "size",
+        2,
+        0.1,
+        np.array([10, 20, 30]),
+        np.array([-1.5, -1.25, -1.0]),
+        np.array([-2.0, -1.75, -1.875]),
+    ),
+    Trial("size, grown", 4, 1.0, np.array([10]), np.array([-1.0]), np.array([-1.625])),
+)
 
 
 def learned(mixture=None):
@@ -43,4 +53,6 @@ def test_the_picture_has_a_curve_for_each_trial():
     lines = axes.get_lines()[:2]
     assert [line.get_label() for line in lines] == ["size, 2 states", "size, grown, 4 states"]
     for line, trial in zip(lines, TRIALS, strict=True):
-        np.testing.assert_array_equal(line.get_xydata(), np.stack([trial.epochs, trial.validation], axis=1))
+        np.testing.assert_array_equal(
+            line.get_xydata(), np.stack([trial.epochs, trial.validation], axis=1)
+        )

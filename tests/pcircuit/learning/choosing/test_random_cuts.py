@@ -1,4 +1,5 @@
 """Random cuts: every row in one part, no part too small, cut where the columns allow it."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +9,7 @@ from pcircuit.learning.choosing.random_cuts import random_parts
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10 ** 6), st.integers(1, 80), st.integers(1, 6), st.integers(1, 40))
+@given(st.integers(0, 10**6), st.integers(1, 80), st.integers(1, 6), st.integers(1, 40))
 def test_parts_divide_the_rows_and_none_is_too_small(seed, N, V, num_parts):
     rng = np.random.default_rng(seed)
     table = rng.integers(-1, 4, size=(N, V))
@@ -26,12 +27,16 @@ def test_columns_that_allow_it_are_cut_to_the_end(num_parts):
     parts = random_parts(table, num_parts, np.random.default_rng(3))
     assert [len(part) for part in parts] == [256 // num_parts] * num_parts
     for part in parts:
-        assert (np.ptp(table[part], axis=0) == 0).sum() == np.log2(num_parts)  # what was asked has one answer
+        assert (np.ptp(table[part], axis=0) == 0).sum() == np.log2(
+            num_parts
+        )  # what was asked has one answer
 
 
 def test_columns_without_a_cut_are_passed_over():
     """Constant, nearly constant and empty columns cannot divide the rows; one that can is found behind them."""
-    table = np.column_stack([np.zeros(20), np.arange(20) == 0, np.full(20, -1), np.arange(20) % 2]).astype(int)
+    table = np.column_stack(
+        [np.zeros(20), np.arange(20) == 0, np.full(20, -1), np.arange(20) % 2]
+    ).astype(int)
     for seed in range(10):
         parts = random_parts(table, 2, np.random.default_rng(seed))
         assert sorted(tuple(np.unique(table[part, 3])) for part in parts) == [(0,), (1,)]

@@ -1,4 +1,5 @@
 """What a search may be told to try: numbers of any type, sequences of any kind, and one clear error for all else."""
+
 import warnings
 
 import numpy as np
@@ -8,35 +9,75 @@ from pcircuit import LearnSearch, learn
 
 
 def test_the_choices_of_a_search_may_be_arrays():
-    search = LearnSearch(num_latents=np.array([2, 4]), pseudocounts=np.array([0.5]), num_parts=np.array([], int))
+    search = LearnSearch(
+        num_latents=np.array([2, 4]), pseudocounts=np.array([0.5]), num_parts=np.array([], int)
+    )
     assert search == LearnSearch(num_latents=(2, 4), pseudocounts=(0.5,), num_parts=())
-    assert hash(search) == hash(LearnSearch(num_latents=range(2, 5, 2), pseudocounts=[0.5], num_parts=[]))
+    assert hash(search) == hash(
+        LearnSearch(num_latents=range(2, 5, 2), pseudocounts=[0.5], num_parts=[])
+    )
 
 
 def test_small_numbers_of_numpy_are_kept_as_numbers_that_do_not_overflow():
     """250 trees and what else is fitted are more than a byte counts."""
-    small = LearnSearch(num_trees=np.uint8(250), num_epochs=np.int8(100), num_points=np.int16(8192),
-                        tolerance=np.float32(0.5), max_work=np.float16(60_000), max_parameters=np.float16(60_000))
-    large = LearnSearch(num_trees=250, num_epochs=100, num_points=8192, tolerance=0.5, max_work=6e4, max_parameters=6e4)
+    small = LearnSearch(
+        num_trees=np.uint8(250),
+        num_epochs=np.int8(100),
+        num_points=np.int16(8192),
+        tolerance=np.float32(0.5),
+        max_work=np.float16(60_000),
+        max_parameters=np.float16(60_000),
+    )
+    large = LearnSearch(
+        num_trees=250,
+        num_epochs=100,
+        num_points=8192,
+        tolerance=0.5,
+        max_work=6e4,
+        max_parameters=6e4,
+    )
     assert small == large
     for name, value in vars(large).items():
         assert type(getattr(small, name)) is type(value), name
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         rows = np.arange(40).reshape(20, 2) % 3 % 2
-        learn(rows, search=LearnSearch(num_latents=[1], num_trees=np.uint8(250), num_epochs=1, max_work=1))
+        learn(
+            rows,
+            search=LearnSearch(num_latents=[1], num_trees=np.uint8(250), num_epochs=1, max_work=1),
+        )
 
 
-@pytest.mark.parametrize(("name", "value", "error"), [
-    ("num_latents", [], TypeError), ("num_latents", 4, TypeError), ("num_latents", [0], ValueError),
-    ("num_latents", np.array([[2, 4]]), TypeError), ("pseudocounts", (), TypeError),
-    ("pseudocounts", [-0.1], ValueError), ("num_parts", (1,), ValueError), ("num_parts", "4", TypeError),
-    ("num_parts", (2.5, 4), TypeError), ("bandwidths", (0.0,), ValueError), ("bandwidths", (1.5,), ValueError),
-    ("bandwidths", ("a",), TypeError), ("bandwidths", 0.1, TypeError), ("num_trees", 0, ValueError),
-    ("num_epochs", 0, ValueError), ("num_points", -1, ValueError), ("joint", 1, TypeError), ("grow", None, TypeError),
-    ("tolerance", -1, ValueError), ("max_parameters", 0, ValueError), ("max_work", 0, ValueError),
-    ("max_work", -1, ValueError), ("max_work", float("inf"), ValueError),
-    ("max_work", "1", TypeError), ("max_work", True, TypeError)])
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [
+        ("num_latents", [], TypeError),
+        ("num_latents", 4, TypeError),
+        ("num_latents", [0], ValueError),
+        ("num_latents", np.array([[2, 4]]), TypeError),
+        ("pseudocounts", (), TypeError),
+        ("pseudocounts", [-0.1], ValueError),
+        ("num_parts", (1,), ValueError),
+        ("num_parts", "4", TypeError),
+        ("num_parts", (2.5, 4), TypeError),
+        ("bandwidths", (0.0,), ValueError),
+        ("bandwidths", (1.5,), ValueError),
+        ("bandwidths", ("a",), TypeError),
+        ("bandwidths", 0.1, TypeError),
+        ("num_trees", 0, ValueError),
+        ("num_epochs", 0, ValueError),
+        ("num_points", -1, ValueError),
+        ("joint", 1, TypeError),
+        ("grow", None, TypeError),
+        ("tolerance", -1, ValueError),
+        ("max_parameters", 0, ValueError),
+        ("max_work", 0, ValueError),
+        ("max_work", -1, ValueError),
+        ("max_work", float("inf"), ValueError),
+        ("max_work", "1", TypeError),
+        ("max_work", True, TypeError),
+    ],
+)
 def test_each_bad_choice_names_itself(name, value, error):
     with pytest.raises(error, match=rf"^`{name}(\[0\])?` must be"):
         LearnSearch(**{name: value})
@@ -50,6 +91,8 @@ def test_of_several_choices_the_bad_one_is_named():
 
 
 def test_cuts_and_kernels_may_be_left_out_and_ends_of_ranges_are_allowed():
-    search = LearnSearch(num_parts=(), bandwidths=(), num_points=0, pseudocounts=[0, 1e100], tolerance=0)
+    search = LearnSearch(
+        num_parts=(), bandwidths=(), num_points=0, pseudocounts=[0, 1e100], tolerance=0
+    )
     assert (search.num_parts, search.bandwidths, search.pseudocounts) == ((), (), (0.0, 1e100))
     assert LearnSearch(num_parts=[2], bandwidths=[1]).bandwidths == (1.0,)

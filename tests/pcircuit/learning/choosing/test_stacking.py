@@ -1,4 +1,5 @@
 """Weights of models in a mixture: the maximum by another route, and models that are not needed."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,12 +12,16 @@ from pcircuit.learning.choosing.stacking import best_weights, chosen_weights
 
 def by_optimiser(logs):
     """The largest mean by a general optimiser, over weights that are a softmax."""
+
     def loss(free):
         weights = free - logsumexp(free)
         return -logsumexp(logs + weights[:, None], axis=0).mean()
+
     starts = np.zeros(len(logs)), np.eye(len(logs))[0] * 3
     options = {"xatol": 1e-8, "fatol": 1e-12, "maxiter": 20_000}
-    return -min(minimize(loss, start, method="Nelder-Mead", options=options).fun for start in starts)
+    return -min(
+        minimize(loss, start, method="Nelder-Mead", options=options).fun for start in starts
+    )
 
 
 @pytest.mark.parametrize("num_models", [2, 3])
@@ -24,12 +29,14 @@ def test_the_weights_are_the_best(rng, num_models):
     logs = rng.normal(size=(num_models, 50)) - 0.3 * np.arange(num_models)[:, None]
     weights, mean = best_weights(logs, 1e-5)
     assert weights.sum() == pytest.approx(1, abs=1e-12)
-    assert mean == pytest.approx(logsumexp(logs + np.log(weights)[:, None], axis=0).mean(), abs=1e-12)
+    assert mean == pytest.approx(
+        logsumexp(logs + np.log(weights)[:, None], axis=0).mean(), abs=1e-12
+    )
     assert by_optimiser(logs) - 1e-5 <= mean <= by_optimiser(logs) + 1e-9
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.integers(1, 4), st.integers(1, 30), st.integers(0, 2 ** 32 - 1))
+@given(st.integers(1, 4), st.integers(1, 30), st.integers(0, 2**32 - 1))
 def test_no_single_model_and_no_equal_weights_are_better(num_models, num_rows, seed):
     logs = np.random.default_rng(seed).normal(scale=3, size=(num_models, num_rows))
     _, mean = best_weights(logs, 1e-3)

@@ -1,4 +1,5 @@
 """The kernel of mutual information against its twin of whole arrays."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,21 +12,32 @@ from pcircuit.learning.compiled.pair_information import information_of_pairs
 from pcircuit.learning.pair_counts import block_counts, complete_variables
 from pcircuit.learning.pair_information import information_of_block
 
-STEP = 2.0 ** -40
+STEP = 2.0**-40
 
 
-@given(st.integers(0, 2 ** 32 - 1), st.sampled_from([0.0, 0.1, 4.0]), st.sampled_from([0.0, 0.4, 1.0]), st.booleans())
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0.0, 0.1, 4.0]),
+    st.sampled_from([0.0, 0.4, 1.0]),
+    st.booleans(),
+)
 def test_the_kernel_is_its_twin(seed, pseudocount, missing, same):
     rng = np.random.default_rng(seed)
     data, categories = random_table(rng, num_variables=5, missing=missing)
     rows = np.array([3, 0, 4])
     columns = rows if same else np.array([2, 1])
     counts = block_counts(data, categories, complete_variables(data), None, rows, columns)
-    expected = information_of_block(counts, categories[rows], categories[columns], pseudocount, STEP)
+    expected = information_of_block(
+        counts, categories[rows], categories[columns], pseudocount, STEP
+    )
     found = np.full(expected.shape, np.nan)
     table = np.zeros(int(categories[rows].max() * categories[columns].max()), dtype=np.int32)
-    codes = tuple(np.ascontiguousarray(data[:, group].T, dtype=np.int32) for group in (rows, columns))
-    information_of_pairs(codes, (categories[rows], categories[columns]), same, (pseudocount, STEP), table, found)
+    codes = tuple(
+        np.ascontiguousarray(data[:, group].T, dtype=np.int32) for group in (rows, columns)
+    )
+    information_of_pairs(
+        codes, (categories[rows], categories[columns]), same, (pseudocount, STEP), table, found
+    )
     shown = data >= 0
     together = shown[:, rows].T.astype(float) @ shown[:, columns] + pseudocount
     terms = np.multiply.outer(categories[rows], categories[columns])
@@ -39,13 +51,17 @@ def test_the_kernel_is_its_twin(seed, pseudocount, missing, same):
 def test_pairs_that_no_row_shows_share_nothing_however_large_a_step_is():
     codes, categories = np.array([[0, 1, -1], [-1, -1, 2]], dtype=np.int32), np.array([2, 3])
     found, table = np.empty((2, 2)), np.zeros(9, dtype=np.int32)
-    information_of_pairs((codes, codes), (categories, categories), True, (1e-9, 2.0 ** -10), table, found)
+    information_of_pairs(
+        (codes, codes), (categories, categories), True, (1e-9, 2.0**-10), table, found
+    )
     assert found[0, 1] == found[1, 0] == 0
 
 
-@pytest.mark.parametrize("most_entries", [1, 2000, 10 ** 9])
+@pytest.mark.parametrize("most_entries", [1, 2000, 10**9])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_both_engines_find_the_same_tree_of_many_categories(monkeypatch, rng, missing, most_entries):
+def test_both_engines_find_the_same_tree_of_many_categories(
+    monkeypatch, rng, missing, most_entries
+):
     """Few and many categories side by side: pairs by the matrix product, by the kernel, and of both kinds."""
     monkeypatch.setattr("pcircuit.learning.pair_information.MOST_ENTRIES", most_entries)
     parents, columns = [-1, 0, 0, 2, 3, 3, 5, 1], [rng.integers(40, size=900)]

@@ -1,4 +1,5 @@
 """Mixtures over a continuous variable: a distribution, the one that was fitted, and better where there is a degree."""
+
 import tracemalloc
 
 import naive
@@ -13,11 +14,15 @@ from pcircuit.learning.products.product_mixture import CIRCUIT_PRODUCTS
 def degrees(rng, N, V=10):
     """Rows of columns that depend on how much there is of one hidden thing."""
     degree = rng.normal(size=(N, 1))
-    return (rng.random((N, V)) < 1 / (1 + np.exp(-2.5 * degree - np.linspace(-1, 1, V)))).astype(int)
+    return (rng.random((N, V)) < 1 / (1 + np.exp(-2.5 * degree - np.linspace(-1, 1, V)))).astype(
+        int
+    )
 
 
 def fitted(rng, rows, categories, *, points=512, epochs=3):
-    return continuous_mixture(rows, rows[:50], np.asarray(categories), points, rng, num_epochs=epochs)
+    return continuous_mixture(
+        rows, rows[:50], np.asarray(categories), points, rng, num_epochs=epochs
+    )
 
 
 @pytest.mark.parametrize("categories", [[2, 2, 2], [3, 1, 2, 2], [1, 4]])
@@ -29,15 +34,21 @@ def test_it_is_a_distribution_and_the_one_that_was_judged(rng, categories):
     assert len(found.mixture.circuits) == 512 // CIRCUIT_PRODUCTS
     states = naive.states(found.mixture.circuits[0])
     assert np.exp(log_likelihood(found.mixture, states)).sum() == pytest.approx(1, abs=1e-12)
-    assert log_likelihood(found.mixture, rows[:50]).mean() == pytest.approx(found.validation.max(), rel=1e-5)
-    by_states = sum(weight * naive.likelihood(circuit, states)
-                    for weight, circuit in zip(found.mixture.weights, found.mixture.circuits, strict=True))
+    assert log_likelihood(found.mixture, rows[:50]).mean() == pytest.approx(
+        found.validation.max(), rel=1e-5
+    )
+    by_states = sum(
+        weight * naive.likelihood(circuit, states)
+        for weight, circuit in zip(found.mixture.weights, found.mixture.circuits, strict=True)
+    )
     np.testing.assert_allclose(np.exp(log_likelihood(found.mixture, states)), by_states, rtol=1e-10)
 
 
 def test_equal_seeds_give_equal_mixtures(rng):
     rows = degrees(rng, 300)
-    first, again, other = (fitted(np.random.default_rng(seed), rows, [2] * 10) for seed in (1, 1, 2))
+    first, again, other = (
+        fitted(np.random.default_rng(seed), rows, [2] * 10) for seed in (1, 1, 2)
+    )
     logs = [log_likelihood(one.mixture, rows) for one in (first, again, other)]
     np.testing.assert_array_equal(logs[0], logs[1])
     assert not np.array_equal(logs[0], logs[2])
@@ -45,16 +56,32 @@ def test_equal_seeds_give_equal_mixtures(rng):
 
 def test_one_that_promises_too_little_after_eight_epochs_goes_on_no_longer(rng):
     """It goes on though it is behind, if what the last four epochs gained would make up for it."""
-    rows = degrees(rng, 264)  # 64 to learn from: four steps an epoch, so that it still gains after eight
+    rows = degrees(
+        rng, 264
+    )  # 64 to learn from: four steps an epoch, so that it still gains after eight
 
     def found(least):
-        return continuous_mixture(rows[:64], rows[64:], np.full(10, 2), 256, np.random.default_rng(0), num_epochs=12,
-                                  tolerance=-1e9, least=least)
+        return continuous_mixture(
+            rows[:64],
+            rows[64:],
+            np.full(10, 2),
+            256,
+            np.random.default_rng(0),
+            num_epochs=12,
+            tolerance=-1e9,
+            least=least,
+        )
+
     means = found(-np.inf).validation
     now, half = means[:8].max(), means[:4].max()
     assert len(means) == 12
     assert now > half
-    for least, looks in ((now, 12), (now + 0.9 * (now - half), 12), (now + 1.1 * (now - half), 8), (0.0, 8)):
+    for least, looks in (
+        (now, 12),
+        (now + 0.9 * (now - half), 12),
+        (now + 1.1 * (now - half), 8),
+        (0.0, 8),
+    ):
         some = found(least)
         assert len(some.validation) == len(some.training) == looks
 
@@ -88,8 +115,16 @@ def test_a_degree_is_learned_better_than_independent_columns(rng):
 
 def test_learn_takes_it_where_the_validation_rows_gain_and_only_if_asked(rng):
     rows, held = degrees(rng, 1500), degrees(rng, 700)
-    options = {"num_latents": [2], "pseudocounts": [0.1], "num_trees": 2, "num_parts": (), "num_epochs": 20}
-    with_points, without = (learn(rows, held, search=LearnSearch(num_points=points, **options)) for points in (512, 0))
+    options = {
+        "num_latents": [2],
+        "pseudocounts": [0.1],
+        "num_trees": 2,
+        "num_parts": (),
+        "num_epochs": 20,
+    }
+    with_points, without = (
+        learn(rows, held, search=LearnSearch(num_points=points, **options)) for points in (512, 0)
+    )
     names = [[trial.name for trial in one.trials] for one in (with_points, without)]
     assert "continuous, 2" in names[0]
     assert not any("continuous" in name for name in names[1])

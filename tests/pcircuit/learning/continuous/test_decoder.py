@@ -1,4 +1,5 @@
 """The decoder: its gradient by differences, and steps of Adam."""
+
 import numpy as np
 import pytest
 
@@ -6,12 +7,15 @@ from pcircuit.learning.continuous.decoder import Adam, Decoder, decoded, gradien
 
 
 def test_the_gradient_is_that_of_differences(rng):
-    decoder = Decoder(*(part.astype(np.float64) for part in start(3, 5, np.zeros(4, np.float32), rng)))
+    decoder = Decoder(
+        *(part.astype(np.float64) for part in start(3, 5, np.zeros(4, np.float32), rng))
+    )
     decoder = Decoder(decoder.inward, rng.normal(size=5), decoder.outward, rng.normal(size=4))
     points, weights = rng.normal(size=(7, 3)), rng.normal(size=(7, 4))
 
     def value(parts):
         return (np.tanh(decoded(Decoder(*parts), points)[1]) * weights).sum()
+
     hidden, logits = decoded(decoder, points)
     found = gradient(decoder, points, hidden, (1 - np.tanh(logits) ** 2) * weights)
     for k, (part, slopes) in enumerate(zip(decoder, found, strict=True)):

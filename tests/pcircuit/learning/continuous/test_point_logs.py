@@ -1,4 +1,5 @@
 """Log-likelihoods of rows at points, and their slopes: against sums written out."""
+
 import numpy as np
 import pytest
 
@@ -18,7 +19,7 @@ def written_out(values):
     """For each column (S, C) probabilities of logits (S, 6), entry by entry."""
     found, begin = [], 0
     for count in CATEGORIES:
-        own = np.column_stack([np.zeros(len(values)), values[:, begin:begin + count - 1]])
+        own = np.column_stack([np.zeros(len(values)), values[:, begin : begin + count - 1]])
         found.append(np.exp(own) / np.exp(own).sum(axis=1, keepdims=True))
         begin += count - 1
     return found
@@ -32,8 +33,15 @@ def rows_of(rng, *, holes):
 
 def logs_of(rows, values):
     columns = written_out(values)
-    return np.array([[sum(np.log(columns[v][s, c]) for v, c in enumerate(row) if c >= 0) for s in range(len(values))]
-                     for row in rows])
+    return np.array(
+        [
+            [
+                sum(np.log(columns[v][s, c]) for v, c in enumerate(row) if c >= 0)
+                for s in range(len(values))
+            ]
+            for row in rows
+        ]
+    )
 
 
 @pytest.mark.parametrize("holes", [False, True])

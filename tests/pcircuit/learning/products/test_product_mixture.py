@@ -1,4 +1,5 @@
 """Mixtures of products of columns: against the sum over products, with weights of their own."""
+
 import numpy as np
 import pytest
 
@@ -14,4 +15,6 @@ def test_the_mixture_is_the_weighted_sum_of_products(rng, S, V):
     assert len(mixture.circuits) == -(-S // 256)
     rows = np.stack([rng.integers(column.shape[1], size=50) for column in columns], axis=1)
     products = np.prod([column[:, rows[:, v]] for v, column in enumerate(columns)], axis=0)
-    np.testing.assert_allclose(np.exp(log_likelihood(mixture, rows)), weights @ products / weights.sum(), rtol=1e-12)
+    np.testing.assert_allclose(
+        np.exp(log_likelihood(mixture, rows)), weights @ products / weights.sum(), rtol=1e-12
+    )

@@ -1,4 +1,5 @@
 """Kernels around rows: against the sum over rows, and where tables hold rows that are nearly copies."""
+
 import numpy as np
 import pytest
 
@@ -28,7 +29,9 @@ def test_kernels_are_the_sum_over_rows(rng, V, h):
     counts = rng.integers(1, 4, size=len(rows)).astype(float)
     batch = rng.integers(-1, categories, size=(20, V))
     found = log_likelihood(row_kernels(rows, counts, categories, h), batch)
-    np.testing.assert_allclose(found, [by_sum(rows, counts, categories, h, x) for x in batch], rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        found, [by_sum(rows, counts, categories, h, x) for x in batch], rtol=1e-12, atol=1e-14
+    )
 
 
 def test_more_kernels_than_a_circuit_holds_sum_to_one(rng):
@@ -51,18 +54,28 @@ def test_learning_finds_rows_that_are_nearly_copies_of_others(rng):
     originals, coins = rng.integers(2, size=(60, 30)), 30 * np.log(0.5)
 
     def table(N):
-        return np.concatenate([nearly_copies(rng, originals, N // 10), rng.integers(2, size=(N - N // 10, 30))])
+        return np.concatenate(
+            [nearly_copies(rng, originals, N // 10), rng.integers(2, size=(N - N // 10, 30))]
+        )
 
     train, held, test = table(1000), table(500), table(1000)
     differ = (test[:, None] != originals).sum(axis=2)
-    copies = (0.01 ** differ * 0.99 ** (30 - differ)).mean(axis=1)
+    copies = (0.01**differ * 0.99 ** (30 - differ)).mean(axis=1)
     gain = np.log(0.9 * np.exp(coins) + 0.1 * copies).mean() - coins
-    search = {"num_latents": [2], "pseudocounts": [0.1], "num_trees": 2, "num_parts": (), "num_points": 0,
-              "num_epochs": 20}
+    search = {
+        "num_latents": [2],
+        "pseudocounts": [0.1],
+        "num_trees": 2,
+        "num_parts": (),
+        "num_points": 0,
+        "num_epochs": 20,
+    }
     found = []
     for bandwidths in ((), (0.03, 0.1)):
         learned = learn(train, held, search=LearnSearch(**search, bandwidths=bandwidths))
-        assert [trial.pseudocount for trial in learned.trials if trial.name == "kernels"] == list(bandwidths)
+        assert [trial.pseudocount for trial in learned.trials if trial.name == "kernels"] == list(
+            bandwidths
+        )
         found.append((log_likelihood(learned.model, test).mean() - coins) / gain)
     assert isinstance(learned.mixture, Mixture)
     assert found[0] < 0.1

@@ -1,4 +1,5 @@
 """Compiled parts of the covariance of each region, against the twin of whole arrays."""
+
 import kernel_circuits
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from pcircuit.moments.compiled.masses import fill_masses
 from pcircuit.moments.compiled.traces import push
 from pcircuit.moments.plan import make_plan
 
-CIRCUITS = {name: circuit for name, circuit in kernel_circuits.CIRCUITS.items() if circuit.is_normalized}
+CIRCUITS = {
+    name: circuit for name, circuit in kernel_circuits.CIRCUITS.items() if circuit.is_normalized
+}
 FEW = ("irregular_csr", "nary", "mixed_categories", "zero_rows")
 
 
@@ -27,11 +30,19 @@ def all_parts(plan, arrays, compress):
     """Region -> covariance, d, v and factors, and the means (m,), as the kernels call one region after the other."""
     R = len(arrays.region)
     at, exp2, exp3 = (np.zeros(R, dtype=np.int64) for _ in range(3))
-    mean, buffer, top, found, nothing = np.full(len(arrays.local), np.nan), np.empty(1 << 12), 0, {}, np.empty(0)
+    mean, buffer, top, found, nothing = (
+        np.full(len(arrays.local), np.nan),
+        np.empty(1 << 12),
+        0,
+        {},
+        np.empty(0),
+    )
     for r in plan.order.tolist():
         at[r] = top
         if plan.below[r] or plan.needed[r]:
-            tables, *found[r] = kernels.region_parts(arrays, r, compress, (buffer, at, exp2, exp3), mean)
+            tables, *found[r] = kernels.region_parts(
+                arrays, r, compress, (buffer, at, exp2, exp3), mean
+            )
             at[r] = min([at[r], *at[plan.circuit.vtree.children(r)]])
             buffer, top = push(buffer, at[r], tables, nothing, nothing)
     return found, mean
@@ -39,7 +50,9 @@ def all_parts(plan, arrays, compress):
 
 def assert_same(found, expected):
     found, expected = np.asarray(found), np.asarray(expected)
-    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12 * np.abs(expected).max(initial=0.0))
+    np.testing.assert_allclose(
+        found, expected, rtol=1e-10, atol=1e-12 * np.abs(expected).max(initial=0.0)
+    )
 
 
 @pytest.mark.parametrize("name", CIRCUITS)
@@ -89,15 +102,20 @@ def test_parts_of_some_units_are_those_of_the_twin(name, kind):
 
 def test_selected_units_of_a_region_are_between_two_numbers():
     plan, arrays = planned(CIRCUITS["nary"], np.arange(0, CIRCUITS["nary"].num_nodes, 4))
-    own_nodes = getattr(kernels.own_nodes, "py_func", kernels.own_nodes)  # it is copied into other kernels
-    assert [own_nodes(arrays, r) for r in range(len(arrays.region))] == list(zip(plan.start[:-1], plan.start[1:],
-                                                                                 strict=True))
+    own_nodes = getattr(
+        kernels.own_nodes, "py_func", kernels.own_nodes
+    )  # it is copied into other kernels
+    assert [own_nodes(arrays, r) for r in range(len(arrays.region))] == list(
+        zip(plan.start[:-1], plan.start[1:], strict=True)
+    )
 
 
 def test_weights_whose_product_overflows_leave_variances_numbers():
     """1e160 squared is infinite, and times the variance of a constant, which is zero, it was NaN."""
     circuit = kernel_circuits.CIRCUITS["two_coins"]
-    inputs = [InputRegion(v, [[0.5, 0.5], [0.2, 0.8]]) for v in (0, 1)]  # the first product is constant
+    inputs = [
+        InputRegion(v, [[0.5, 0.5], [0.2, 0.8]]) for v in (0, 1)
+    ]  # the first product is constant
     circuit = Circuit(circuit.vtree, [*inputs, circuit.regions[2]])
     plan = make_plan(circuit, np.array([4, 5]), np.array([1e160, 1e60]))
     arrays = moment_arrays(plan)

@@ -1,4 +1,5 @@
 """The kernel of likelihoods expected given a part of a row, against its NumPy twin."""
+
 import kernel_circuits
 import numpy as np
 import pytest
@@ -7,7 +8,9 @@ from pcircuit import Circuit, InnerRegion, InputRegion, VTree, expected_node_lik
 from pcircuit.engine import engine_set_to
 from pcircuit.moments.compiled.expectation_arrays import TILE
 
-CIRCUITS = {name: circuit for name, circuit in kernel_circuits.CIRCUITS.items() if circuit.is_normalized}
+CIRCUITS = {
+    name: circuit for name, circuit in kernel_circuits.CIRCUITS.items() if circuit.is_normalized
+}
 
 
 def by_both(circuit, data, given):
@@ -39,11 +42,27 @@ def test_what_is_rare_counts_where_nothing_else_is_left():
     """Component 0 has 1e-400 times the likelihood of component 1 until the last variable excludes the latter."""
     V, rare = 5, 1e-100
     inputs = [InputRegion(v, [[rare, 1 - rare], [1 - rare, rare]]) for v in range(V - 1)]
-    inputs += [InputRegion(V - 1, [[1.0, 0.0], [0.0, 1.0]]), InputRegion(V, [[0.3, 0.7], [0.6, 0.4]])]
-    circuit = Circuit(VTree.from_nested([list(range(V - 1)), V - 1, V]), [
-        *inputs[:-2], InnerRegion([[0] * (V - 1), [1] * (V - 1)], [[1.0, 0.0], [0.0, 1.0]]), *inputs[-2:],
-        InnerRegion([[0, 0, 0], [1, 1, 1]], [[0.5, 0.5]])])
+    inputs += [
+        InputRegion(V - 1, [[1.0, 0.0], [0.0, 1.0]]),
+        InputRegion(V, [[0.3, 0.7], [0.6, 0.4]]),
+    ]
+    circuit = Circuit(
+        VTree.from_nested([list(range(V - 1)), V - 1, V]),
+        [
+            *inputs[:-2],
+            InnerRegion([[0] * (V - 1), [1] * (V - 1)], [[1.0, 0.0], [0.0, 1.0]]),
+            *inputs[-2:],
+            InnerRegion([[0, 0, 0], [1, 1, 1]], [[0.5, 0.5]]),
+        ],
+    )
     given = np.arange(V + 1) < V
     for found in by_both(circuit, [[0] * (V + 1)], given):
-        drawn = [int(node) for node in np.flatnonzero([set(circuit.scope(j)) == {V} for j in range(circuit.num_nodes)])]
-        np.testing.assert_allclose(found[0, drawn], [0.3 ** 2 + 0.7 ** 2, 0.3 * 0.6 + 0.7 * 0.4], rtol=1e-12)
+        drawn = [
+            int(node)
+            for node in np.flatnonzero(
+                [set(circuit.scope(j)) == {V} for j in range(circuit.num_nodes)]
+            )
+        ]
+        np.testing.assert_allclose(
+            found[0, drawn], [0.3**2 + 0.7**2, 0.3 * 0.6 + 0.7 * 0.4], rtol=1e-12
+        )

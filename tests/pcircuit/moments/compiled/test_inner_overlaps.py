@@ -1,4 +1,5 @@
 """Compiled overlaps of inner regions, stage by stage, against the twin of whole arrays."""
+
 import dataclasses
 
 import numpy as np
@@ -19,17 +20,21 @@ KINDS = ("usual", "large", "sparse", "hardly varying")
 def case(kind, rng):
     """A region over three leaves, masses q and qp, overlaps of the leaves, and the same as the kernels take them."""
     shown, P, K = np.array([3, 2, 4]), 5, 3
-    weights = rng.dirichlet(np.ones(P), size=K) * (rng.random((K, P)) < 0.6 if kind == "sparse" else 1.0)
+    weights = rng.dirichlet(np.ones(P), size=K) * (
+        rng.random((K, P)) < 0.6 if kind == "sparse" else 1.0
+    )
     weights[:, 0] += 0.1
     weights /= weights.sum(axis=1, keepdims=True)
-    region = InnerRegion(np.stack([rng.integers(K, size=P) for K in shown], axis=1), scipy.sparse.csr_array(weights)
-                         if kind == "sparse" else weights)
+    region = InnerRegion(
+        np.stack([rng.integers(K, size=P) for K in shown], axis=1),
+        scipy.sparse.csr_array(weights) if kind == "sparse" else weights,
+    )
     q = rng.dirichlet(np.ones(K))
     qp, children = q @ weights, []
     for units, number in zip(region.products.T, shown, strict=True):
         probs = rng.dirichlet(np.ones(3), size=number)
         if kind == "hardly varying":
-            probs = (1 + 2.0 ** -10 * rng.uniform(-1, 1, probs.shape)) / 3
+            probs = (1 + 2.0**-10 * rng.uniform(-1, 1, probs.shape)) / 3
         tables = input_overlaps(probs, np.bincount(units, weights=qp, minlength=number), ROUNDING)
         if kind == "large":  # 700 more variables, of which all units make coins
             tables = dataclasses.replace(tables, exp2=tables.exp2 - 700, exp3=tables.exp3 - 1400)
@@ -50,7 +55,9 @@ def flattened(tables):
 
 
 def close(found, expected):
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-14 * np.abs(expected).max(initial=0.0))
+    np.testing.assert_allclose(
+        found, expected, rtol=1e-9, atol=1e-14 * np.abs(expected).max(initial=0.0)
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -63,7 +70,9 @@ def test_tables_and_own_products_are_those_of_the_twin(kind, rng):
     stages = kernels.product_stages(units, qp, below, ROUNDING)
     tables = np.full(tables_size(K), np.nan)
     shift2 = kernels.inner_second(dense, minus_average(dense, q), stages, tables)
-    shift3, v, covariance = kernels.inner_third(units, (q, qp), stored, stages, below, tables, own, ROUNDING)
+    shift3, v, covariance = kernels.inner_third(
+        units, (q, qp), stored, stages, below, tables, own, ROUNDING
+    )
     exp2, exp3, _ = stages[5][-1].tolist()
 
     selected = own, np.array([], dtype=int), np.ones(2)
@@ -82,7 +91,10 @@ def test_triples_of_products_come_in_blocks_and_the_last_stage_is_symmetric(kind
     units = np.ascontiguousarray(region.products.T)
     stages = kernels.product_stages(units, qp, below, ROUNDING)
     whole = kernels.third_of_products(units, stages, below, 0, 5, ROUNDING)
-    parts = [kernels.third_of_products(units, stages, below, *ends, ROUNDING) for ends in ((0, 2), (2, 5))]
+    parts = [
+        kernels.third_of_products(units, stages, below, *ends, ROUNDING)
+        for ends in ((0, 2), (2, 5))
+    ]
     for w, table in enumerate(whole):
         np.testing.assert_array_equal(np.concatenate([part[w] for part in parts], axis=2), table)
         np.testing.assert_array_equal(table, table.swapaxes(0, 1))
@@ -93,16 +105,30 @@ def test_triples_of_products_come_in_blocks_and_the_last_stage_is_symmetric(kind
 
 def test_sums_that_are_constant_are_cleared(rng):
     """The first sum mixes products of a leaf that together are uniform, up to rounding."""
-    leaf = input_overlaps(np.array([[0.2, 0.3, 0.5], [0.5, 0.2, 0.3], [0.3, 0.5, 0.2]]), np.full(3, 1 / 3), ROUNDING)
-    below = flattened(leaf), np.zeros(1, dtype=np.int64), np.array([3]), np.array([leaf.exp2]), np.array([leaf.exp3])
-    units, dense, q = np.array([[0, 1, 2]]), np.array([[1 / 3, 1 / 3, 1 / 3], [0.2, 0.3, 0.5]]), np.array([0.9, 0.1])
+    leaf = input_overlaps(
+        np.array([[0.2, 0.3, 0.5], [0.5, 0.2, 0.3], [0.3, 0.5, 0.2]]), np.full(3, 1 / 3), ROUNDING
+    )
+    below = (
+        flattened(leaf),
+        np.zeros(1, dtype=np.int64),
+        np.array([3]),
+        np.array([leaf.exp2]),
+        np.array([leaf.exp3]),
+    )
+    units, dense, q = (
+        np.array([[0, 1, 2]]),
+        np.array([[1 / 3, 1 / 3, 1 / 3], [0.2, 0.3, 0.5]]),
+        np.array([0.9, 0.1]),
+    )
     qp = q @ dense
     stages = kernels.product_stages(units, qp, below, ROUNDING)
     tables = np.full(tables_size(2), np.nan)
     kernels.inner_second(dense, minus_average(dense, q), stages, tables)
     assert tables_in(tables, 2)[1][:, 0].any()  # rounding errors
     stored = np.array([0, 3, 6]), np.array([0, 1, 2] * 2), dense.ravel()
-    kernels.inner_third(units, (q, qp), stored, stages, below, tables, np.array([], dtype=np.int64), ROUNDING)
+    kernels.inner_third(
+        units, (q, qp), stored, stages, below, tables, np.array([], dtype=np.int64), ROUNDING
+    )
     _, second_c, _, _, third_c = tables_in(tables, 2)
     assert not second_c[:, 0].any()
     assert not third_c[:, 0].any()

@@ -1,4 +1,5 @@
 """Compiled masses against their NumPy twin, and views of the parts of a region."""
+
 import numpy as np
 import odd_circuits
 import pytest
@@ -66,7 +67,9 @@ def test_views_are_the_parts_of_the_region(name):
 def test_masses_far_below_the_root_still_sum_to_one():
     """Each region divides by its own sum, so the rounding errors of the 2,000 regions above do not add up."""
     circuit = odd_circuits.many_variables(np.random.default_rng(1), V=2000)
-    np.testing.assert_array_equal(circuit.vtree.parents, VTree.right_linear(2000).parents)  # as deep as it can be
+    np.testing.assert_array_equal(
+        circuit.vtree.parents, VTree.right_linear(2000).parents
+    )  # as deep as it can be
     arrays = filled(circuit)
     sums = [plain(shown_mass)(arrays, r).sum() for r in range(len(arrays.region))]
     np.testing.assert_allclose(sums, 1, rtol=1e-15)

@@ -1,4 +1,5 @@
 """The compiled operator, for several vectors at a time, against the twin of whole arrays."""
+
 import kernel_circuits
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from pcircuit.moments.compiled.stored_parts import empty_parts
 from pcircuit.moments.covariance_parts import covariance_parts
 from pcircuit.moments.plan import make_plan
 
-CIRCUITS = {name: circuit for name, circuit in kernel_circuits.CIRCUITS.items() if circuit.is_normalized}
+CIRCUITS = {
+    name: circuit for name, circuit in kernel_circuits.CIRCUITS.items() if circuit.is_normalized
+}
 
 
 def planned(circuit, nodes):

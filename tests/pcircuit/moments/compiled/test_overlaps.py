@@ -1,4 +1,5 @@
 """Compiled overlaps of inputs, and what all regions share, against the twin of whole arrays."""
+
 import numpy as np
 import pytest
 
@@ -20,8 +21,15 @@ def some_inputs(rng):
     constant = np.array([[0.5, 0.5], [0.2, 0.8]])
     zeros = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.5, 0.5]])
     rare = np.array([[1.0 - 1e-120, 1e-120], [0.3, 0.7], [1e-200, 1.0]])
-    alike = (1 + 2.0 ** -30 * rng.uniform(-1, 1, (3, 2))) / 2
-    for probs in (usual, constant, np.ones((2, 1)), zeros, rare, alike / alike.sum(axis=1, keepdims=True)):
+    alike = (1 + 2.0**-30 * rng.uniform(-1, 1, (3, 2))) / 2
+    for probs in (
+        usual,
+        constant,
+        np.ones((2, 1)),
+        zeros,
+        rare,
+        alike / alike.sum(axis=1, keepdims=True),
+    ):
         yield probs, rng.dirichlet(np.ones(len(probs)))
 
 
@@ -40,7 +48,9 @@ def test_tables_of_inputs_are_those_of_the_twin(rng):
         assert (exp2, exp3) == (expected.exp2, expected.exp3)
         names = ("second", "second_c", "mean", "third", "third_c")
         for name, found in zip(names, kernels.tables_in(tables, len(q)), strict=True):
-            np.testing.assert_allclose(found, getattr(expected, name), rtol=1e-9, atol=1e-15, err_msg=name)
+            np.testing.assert_allclose(
+                found, getattr(expected, name), rtol=1e-9, atol=1e-15, err_msg=name
+            )
 
 
 @pytest.mark.parametrize("kind", ["tables", "no tables", "compressed"])
@@ -51,8 +61,12 @@ def test_own_columns_of_inputs_are_those_of_the_twin(kind, rng):
         if kind != "no tables":
             tables, expected_tables = tables_of(probs, q), twin.input_overlaps(probs, q, ROUNDING)
         compress, mean = kind == "compressed", np.full(len(q), np.nan)
-        covariance, d, v = kernels.input_columns(probs, q, ROUNDING, own, weights, tables, compress, mean)
-        expected = twin.input_columns(probs, q, ROUNDING, own, weights, expected_tables, compress=compress)
+        covariance, d, v = kernels.input_columns(
+            probs, q, ROUNDING, own, weights, tables, compress, mean
+        )
+        expected = twin.input_columns(
+            probs, q, ROUNDING, own, weights, expected_tables, compress=compress
+        )
         np.testing.assert_allclose(mean, expected.mean, rtol=1e-13)
         scale = np.abs(expected.covariance).max()
         np.testing.assert_allclose(covariance, expected.covariance, rtol=1e-9, atol=1e-15 * scale)
@@ -65,9 +79,14 @@ def test_own_columns_of_inputs_are_those_of_the_twin(kind, rng):
 
 
 def test_powers_of_two_of_any_size():
-    assert [kernels.scaled(0.75, e) for e in (0, 3, -2, -10 ** 6)] == [0.75, 6.0, 0.1875, 0.0]
-    assert kernels.scaled(0.0, 10 ** 6) == 0.0
-    for table in (np.array([[3.0, 1.0]]), np.array([[0.0]]), np.array([[0.25], [2.0 ** -1000]]), np.array([[1e-300]])):
+    assert [kernels.scaled(0.75, e) for e in (0, 3, -2, -(10**6))] == [0.75, 6.0, 0.1875, 0.0]
+    assert kernels.scaled(0.0, 10**6) == 0.0
+    for table in (
+        np.array([[3.0, 1.0]]),
+        np.array([[0.0]]),
+        np.array([[0.25], [2.0**-1000]]),
+        np.array([[1e-300]]),
+    ):
         assert kernels.shift_of(table) == twin.normalized(table)[0]
     numbers = np.array([1.0, -3.0])
     kernels.rescale(numbers, -1)

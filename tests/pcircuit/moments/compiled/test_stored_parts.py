@@ -1,4 +1,5 @@
 """Parts of the covariance in one flat array: where they are, and that the text of whole arrays reads the same there."""
+
 import numpy as np
 import pytest
 import zoo
@@ -16,7 +17,11 @@ CIRCUITS = zoo.circuits()
 
 def planned(circuit, step=1, kind=None):
     """Plan and arrays of every so manyth unit, or of those of a kind, with weights."""
-    nodes = np.arange(0, circuit.num_nodes, step) if kind is None else np.flatnonzero(circuit.nodes.kind == kind)
+    nodes = (
+        np.arange(0, circuit.num_nodes, step)
+        if kind is None
+        else np.flatnonzero(circuit.nodes.kind == kind)
+    )
     plan = make_plan(circuit, nodes, np.linspace(1.0, 2.0, len(nodes)))
     arrays = moment_arrays(plan)
     fill_masses(arrays)
@@ -24,17 +29,26 @@ def planned(circuit, step=1, kind=None):
 
 
 def assert_same(found, expected):
-    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12 * np.abs(expected).max(initial=0.0))
+    np.testing.assert_allclose(
+        found, expected, rtol=1e-10, atol=1e-12 * np.abs(expected).max(initial=0.0)
+    )
 
 
 @pytest.mark.parametrize("options", [{}, {"step": 3}, {"kind": "input"}, {"kind": "sum"}], ids=str)
-@pytest.mark.parametrize("name", ["irregular_csr", "nary", "unary", "one_region", "mixed_categories"])
+@pytest.mark.parametrize(
+    "name", ["irregular_csr", "nary", "unary", "one_region", "mixed_categories"]
+)
 def test_stored_parts_are_those_of_the_twin(name, options):
     plan, arrays = planned(CIRCUITS[name], **options)
     parts = empty_parts(plan, arrays)
     fill_parts(arrays, parts, False)
-    found, expected = (list(pairs) for pairs in (stored_parts(plan, arrays, parts),
-                                                 twin.covariance_parts(plan, compress=False)))
+    found, expected = (
+        list(pairs)
+        for pairs in (
+            stored_parts(plan, arrays, parts),
+            twin.covariance_parts(plan, compress=False),
+        )
+    )
     assert [r for r, _ in found] == [r for r, _ in expected]
     for (r, one), (_, other) in zip(found, expected, strict=True):
         assert_same(one.own.covariance, other.own.covariance)
@@ -56,10 +70,21 @@ def test_every_part_has_room_of_its_own_and_nothing_is_left_over(name):
     assert not parts.numbers.any()
     for r, region in enumerate(plan.circuit.regions):
         K, n = region.num_units, plan.start[r + 1] - plan.start[r]
-        above = plan.circuit.regions[plan.circuit.vtree.parents[r]] if r < plan.circuit.vtree.root else None
-        sizes = {module.D: K * n, module.V: K * (K + 1) // 2 * plan.needed[r] * n, module.COVARIANCE: n * n,
-                 module.FACTOR: 0 if above is None else above.num_products ** 2}
-        used += [np.arange(parts.place[r, part], parts.place[r, part] + size) for part, size in sizes.items()]
+        above = (
+            plan.circuit.regions[plan.circuit.vtree.parents[r]]
+            if r < plan.circuit.vtree.root
+            else None
+        )
+        sizes = {
+            module.D: K * n,
+            module.V: K * (K + 1) // 2 * plan.needed[r] * n,
+            module.COVARIANCE: n * n,
+            module.FACTOR: 0 if above is None else above.num_products**2,
+        }
+        used += [
+            np.arange(parts.place[r, part], parts.place[r, part] + size)
+            for part, size in sizes.items()
+        ]
     assert np.sort(np.concatenate(used)).tolist() == list(range(len(parts.numbers)))
 
 

@@ -1,4 +1,5 @@
 """Compiled traces of the covariance, against the twin; and the stack that they work on."""
+
 import kernel_circuits
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ from pcircuit.moments.compiled.masses import fill_masses
 from pcircuit.moments.compiled.traces import _squares, linear_moments, push
 from pcircuit.moments.plan import make_plan
 
-CIRCUITS = {name: circuit for name, circuit in kernel_circuits.CIRCUITS.items() if circuit.is_normalized}
+CIRCUITS = {
+    name: circuit for name, circuit in kernel_circuits.CIRCUITS.items() if circuit.is_normalized
+}
 
 
 def by_both(circuit, nodes, *, squares=True):
@@ -49,7 +52,9 @@ def test_columns_become_gram_tensors_and_these_columns_again(seed):
 
 
 def test_without_squares_there_is_mean_and_variance_only():
-    found, expected = by_both(CIRCUITS["nary"], np.arange(CIRCUITS["nary"].num_nodes), squares=False)
+    found, expected = by_both(
+        CIRCUITS["nary"], np.arange(CIRCUITS["nary"].num_nodes), squares=False
+    )
     assert_same((*found[:2], 1.0), (*expected[:2], 1.0))
     assert found[2] == 0
     assert expected[2] is None
@@ -57,7 +62,13 @@ def test_without_squares_there_is_mean_and_variance_only():
 
 @pytest.mark.parametrize("room", [9, 10, 40])
 def test_the_stack_of_the_kernel_grows_when_it_is_full(room):
-    buffer, top = push(np.concatenate([[7.0, 8.0], np.zeros(room)]), 2, np.arange(6.0), np.arange(1.0), np.arange(3.0))
+    buffer, top = push(
+        np.concatenate([[7.0, 8.0], np.zeros(room)]),
+        2,
+        np.arange(6.0),
+        np.arange(1.0),
+        np.arange(3.0),
+    )
     assert (top, len(buffer) >= top) == (12, True)
     np.testing.assert_array_equal(buffer[:top], [7, 8, 0, 1, 2, 3, 4, 5, 0, 0, 1, 2])
 

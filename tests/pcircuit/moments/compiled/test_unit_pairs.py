@@ -1,4 +1,5 @@
 """Compiled tables over pairs of units, against the twin of whole arrays."""
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -21,7 +22,9 @@ def as_csr(weights):
 
 def test_pairs_have_the_same_numbers():
     pairs = [(a, b) for a in range(5) for b in range(5)]
-    assert [kernels.pair_number(a, b) for a, b in pairs] == [int(twin.pair_numbers(a, b)) for a, b in pairs]
+    assert [kernels.pair_number(a, b) for a, b in pairs] == [
+        int(twin.pair_numbers(a, b)) for a, b in pairs
+    ]
 
 
 @pytest.mark.parametrize("stored", [0, 1, 3, 4, 5, 9])
@@ -38,15 +41,23 @@ def test_mixed_tables_are_those_of_the_twin(share, rng):
     weights = rng.random((3, 6)) * (rng.random((3, 6)) < share)
     weights[1] = 0.0  # a sum without products
     tables = symmetric(rng, 6, 4)
-    np.testing.assert_allclose(kernels.mix(tables, *as_csr(weights)), twin.mix(tables, weights), rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(
+        kernels.mix(tables, *as_csr(weights)), twin.mix(tables, weights), rtol=1e-13, atol=1e-15
+    )
 
 
 @pytest.mark.parametrize("n", [5, 1 + 2 * (twin.BLOCK // 36)])  # columns in one block, or in three
 def test_lifted_tables_are_those_of_the_twin(n, rng):
-    weights, units, factor = rng.random((3, 6)), rng.integers(4, size=6), symmetric(rng, 6, 1)[:, :, 0]
+    weights, units, factor = (
+        rng.random((3, 6)),
+        rng.integers(4, size=6),
+        symmetric(rng, 6, 1)[:, :, 0],
+    )
     columns = twin.as_pairs(symmetric(rng, 4, n))
     found = kernels.lift(columns, units, factor, *as_csr(weights))
-    np.testing.assert_allclose(found, twin.lift(columns, units, factor, weights), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        found, twin.lift(columns, units, factor, weights), rtol=1e-12, atol=1e-12
+    )
     assert kernels.lift(columns[:, :0], units, factor, *as_csr(weights)).shape == (6, 0)
 
 
