@@ -5,6 +5,7 @@ from sklearn.datasets import load_digits
 
 import hld
 import pcircuit
+from pcircuit.files.circuit_file import to_arrays
 
 images, digit = load_digits(return_X_y=True)
 rows = (images[digit == 8][:, 16:48] > 7).astype(
@@ -32,9 +33,7 @@ for name, circuit in models.items():
     error = scores.std(ddof=1) / np.sqrt(len(scores))
     # is the circuit itself a good description?  Its own moments are the reference, as in the paper
     pvalue = hld.HLDTest(circuit, metric="standardized")(fresh).pvalue
-    size = sum(
-        array.size for array in pcircuit.to_arrays(circuit).values() if array.dtype.kind == "f"
-    )
+    size = sum(array.size for array in to_arrays(circuit).values() if array.dtype.kind == "f")
     print(f"{name:<32} {size:>10} {scores.mean():>9.2f} +- {error:.2f} {pvalue:>8.3g}")
 
 # two models on one tree, compared with each other: how much worse the second explains rows of the first

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.answers.table_facts import batch_profile, evidence_of
 from hld.detector import HLDDetector
 from hld.detector_parts import warn_of_several, with_groups
@@ -19,6 +18,7 @@ from hld.results.with_quality import with_quality
 from hld.schemas.encoding import EncodingReport
 from hld.schemas.quality import data_quality
 from hld.testing.row_sums import RowSums, RowTotals
+from pcircuit.arguments import check_fraction
 
 
 def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.05) -> HLDResult:
@@ -66,7 +66,7 @@ def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.
             f"`chunks` must be a sequence of tables, found one ({type(chunks).__name__}): give it in a "
             "list, or its parts"
         )
-    alpha = pcircuit.check_fraction(alpha, "alpha")
+    alpha = check_fraction(alpha, "alpha")
     if detector.judge_ is not detector.test_:
         return _judge_whole(detector, chunks, alpha)
     facts = facts_of_chunks(detector, chunks)

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.answers.table_facts import batch_profile, evidence_of
 from hld.detector_options import check_options
 from hld.detector_parts import (
@@ -37,6 +36,8 @@ from hld.results.largest import largest_of
 from hld.results.result import HLDResult
 from hld.results.with_quality import with_quality
 from hld.summaries.summary import BatchSummary
+from pcircuit.arguments import check_fraction
+from pcircuit.files.archive import write_archive
 
 
 class HLDDetector(DetectorQuestions):
@@ -270,7 +271,7 @@ class HLDDetector(DetectorQuestions):
         (False, True)
         """
         check_fitted(self)
-        alpha = pcircuit.check_fraction(alpha, "alpha")
+        alpha = check_fraction(alpha, "alpha")
         if isinstance(batch, BatchSummary):
             return judge_table_summary(self, batch, alpha)
         alone = (
@@ -331,7 +332,7 @@ class HLDDetector(DetectorQuestions):
             "values": self.values_,
             "new_values": self.new_values_,
         }
-        pcircuit.write_archive(path, *detector_parts(self.get_params(), fitted))
+        write_archive(path, *detector_parts(self.get_params(), fitted))
 
     @classmethod
     def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> HLDDetector:

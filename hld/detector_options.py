@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import pcircuit
 from hld.metrics.named import COMBINATIONS, DEFAULT, METRICS, names_in
 from hld.nulls.named import NULLS, OF_ONE_METRIC, ON_DEMAND
 from hld.schemas.schema import TableSchema
+from pcircuit.arguments import (
+    check_choice,
+    check_flag,
+    check_generator,
+    check_number,
+    check_whole_number,
+)
+from pcircuit.arrays import check_numbers
+from pcircuit.inference.node_selection import check_kinds
 
 REFERENCES = ("auto", "training", "held-out", "circuit")
 
@@ -35,19 +43,19 @@ def check_options(options: Mapping[str, Any]) -> None:
         ("max_categories", 2),
         ("num_resamples", 1),
     ):
-        pcircuit.check_whole_number(options[name], name, least)
+        check_whole_number(options[name], name, least)
     for name in ("pseudocount", "tolerance"):
-        pcircuit.check_number(options[name], name, least=0)
+        check_number(options[name], name, least=0)
     if isinstance(
         options["kinds"], Iterator
     ):  # which can be read once, and options are read again and again
         raise TypeError(
             f"`kinds` is {options['kinds']!r}, expected a sequence of kinds: give a list"
         )
-    pcircuit.check_kinds(options["kinds"])
+    check_kinds(options["kinds"])
     _check_metric(options["metric"])
-    pcircuit.check_choice(options["null"], "null", tuple(NULLS))
-    pcircuit.check_choice(options["reference"], "reference", REFERENCES)
+    check_choice(options["null"], "null", tuple(NULLS))
+    check_choice(options["reference"], "reference", REFERENCES)
     if options["null"] in ON_DEMAND and options["reference"] != "circuit":
         raise ValueError(
             f"`null` {options['null']!r} draws from the circuit: use null='auto', or reference='circuit', "
@@ -57,11 +65,11 @@ def check_options(options: Mapping[str, Any]) -> None:
         raise ValueError(
             f"`null` {options['null']!r} needs a single `metric`, found metric={options['metric']!r}"
         )
-    pcircuit.check_flag(options["estimation_error"], "estimation_error")
-    pcircuit.check_flag(options["missingness"], "missingness")
+    check_flag(options["estimation_error"], "estimation_error")
+    check_flag(options["missingness"], "missingness")
     if not isinstance(options["schema"], TableSchema | None):
         raise TypeError(f"`schema` must be a TableSchema, found {type(options['schema']).__name__}")
-    pcircuit.check_generator(options["rng"])
+    check_generator(options["rng"])
 
 
 def _num_names(metric: Any) -> int:
@@ -80,6 +88,6 @@ def _check_metric(metric: str) -> None:
         "node weights"
     )
     if names_in(metric, expected) is None:
-        weights = pcircuit.check_numbers(metric, "metric", expected, above=0)
+        weights = check_numbers(metric, "metric", expected, above=0)
         if weights.ndim != 1 or not weights.size:
             raise ValueError(f"`metric` must be {expected}, found shape {weights.shape}")

@@ -17,6 +17,7 @@ from hld.results.largest import largest_of
 from hld.results.with_quality import with_quality
 from hld.summaries.of_tables import summarize_table
 from hld.synthetic.drawing import condition_probability, draw_rows
+from pcircuit.arguments import check_fraction
 
 if TYPE_CHECKING:
     from hld.answers.segments import SegmentsResult
@@ -79,7 +80,7 @@ class DetectorQuestions:
         from hld.answers.segments import judge_segments
 
         check_fitted(self)
-        alpha = pcircuit.check_fraction(alpha, "alpha")
+        alpha = check_fraction(alpha, "alpha")
         return judge_segments(
             self,
             lambda rows, quality: with_quality(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import pcircuit
 from hld.detector import HLDDetector
 from hld.files.detector import FORMAT, FORMAT_VERSION
+from pcircuit.files.archive import read_object
 
 
 def save(detector: Any, path: str | os.PathLike[str]) -> None:
@@ -76,4 +76,4 @@ def load(path: str | os.PathLike[str]) -> HLDDetector:
     Traceback (most recent call last):
     FileNotFoundError: [Errno 2] No such file or directory: 'no-such-file.hld'
     """
-    return pcircuit.read_object(path, FORMAT, FORMAT_VERSION, HLDDetector.from_parts)
+    return read_object(path, FORMAT, FORMAT_VERSION, HLDDetector.from_parts)

@@ -8,37 +8,12 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what editors and type checkers see
-    from pcircuit.arguments import check_choice as check_choice
-    from pcircuit.arguments import check_flag as check_flag
-    from pcircuit.arguments import check_fraction as check_fraction
-    from pcircuit.arguments import check_generator as check_generator
-    from pcircuit.arguments import check_number as check_number
-    from pcircuit.arguments import check_seed as check_seed
-    from pcircuit.arguments import check_whole_number as check_whole_number
-    from pcircuit.arrays import check_integers as check_integers
-    from pcircuit.arrays import check_numbers as check_numbers
     from pcircuit.circuit import Circuit as Circuit
-    from pcircuit.circuit import check_distribution as check_distribution
     from pcircuit.circuit_mixture import Mixture as Mixture
-    from pcircuit.engine import engine_is_numpy as engine_is_numpy
-    from pcircuit.evidence import check_evidence as check_evidence
-    from pcircuit.files.archive import check_header as check_header
-    from pcircuit.files.archive import read_archive as read_archive
-    from pcircuit.files.archive import read_object as read_object
-    from pcircuit.files.archive import write_archive as write_archive
-    from pcircuit.files.circuit_file import from_arrays as from_arrays
     from pcircuit.files.circuit_file import load as load
     from pcircuit.files.circuit_file import save as save
-    from pcircuit.files.circuit_file import to_arrays as to_arrays
-    from pcircuit.files.contents import check_names as check_names
-    from pcircuit.files.contents import finite_array as finite_array
-    from pcircuit.files.contents import saved_count as saved_count
-    from pcircuit.files.contents import saved_number as saved_number
-    from pcircuit.files.contents import under_prefix as under_prefix
-    from pcircuit.files.contents import with_prefix as with_prefix
     from pcircuit.files.mixture_file import load_mixture as load_mixture
     from pcircuit.files.mixture_file import save_mixture as save_mixture
-    from pcircuit.files.whole_file import replace_file as replace_file
     from pcircuit.formats.dot import write_dot as write_dot
     from pcircuit.formats.jpc import read_jpc as read_jpc
     from pcircuit.formats.jpc import write_jpc as write_jpc
@@ -54,9 +29,6 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.inference.flows import expected_flows as expected_flows
     from pcircuit.inference.likelihood import log_likelihood as log_likelihood
     from pcircuit.inference.masses import unit_masses as unit_masses
-    from pcircuit.inference.node_selection import check_kinds as check_kinds
-    from pcircuit.inference.node_selection import check_node_weights as check_node_weights
-    from pcircuit.inference.node_selection import check_nodes as check_nodes
     from pcircuit.inference.node_selection import select_nodes as select_nodes
     from pcircuit.inference.sampling import sample as sample
     from pcircuit.inference.scores import mean_score as mean_score
@@ -64,7 +36,6 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.inference.unit_likelihoods import mean_node_likelihoods as mean_node_likelihoods
     from pcircuit.inference.unit_likelihoods import node_likelihoods as node_likelihoods
     from pcircuit.learning.choosing.learn import learn as learn
-    from pcircuit.learning.choosing.learned import Learned as Learned
     from pcircuit.learning.choosing.search import LearnSearch as LearnSearch
     from pcircuit.learning.chow_liu import chow_liu_circuit as chow_liu_circuit
     from pcircuit.learning.chow_liu import chow_liu_tree as chow_liu_tree
@@ -78,16 +49,12 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.moments.expected_units import (
         expected_node_likelihoods as expected_node_likelihoods,
     )
-    from pcircuit.moments.means import means_cost as means_cost
     from pcircuit.moments.means import unit_means as unit_means
     from pcircuit.moments.moments import Moments as Moments
     from pcircuit.moments.moments import exact_moments as exact_moments
-    from pcircuit.moments.rounding import rounding_errors as rounding_errors
-    from pcircuit.moments.rounding import without_rounding as without_rounding
     from pcircuit.operations.conditions import condition as condition
     from pcircuit.operations.conditions import log_probability as log_probability
     from pcircuit.operations.conditions import normalize as normalize
-    from pcircuit.operations.entropy import Estimate as Estimate
     from pcircuit.operations.entropy import cross_entropy as cross_entropy
     from pcircuit.operations.entropy import entropy as entropy
     from pcircuit.operations.entropy import kl_divergence as kl_divergence
@@ -103,11 +70,9 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.operations.marginals import marginalize as marginalize
     from pcircuit.operations.mixtures import mixture as mixture
     from pcircuit.operations.mixtures import power as power
-    from pcircuit.operations.most_probable import MostProbableState as MostProbableState
     from pcircuit.operations.most_probable import most_probable_state as most_probable_state
     from pcircuit.operations.products import multiply as multiply
     from pcircuit.operations.products import overlap as overlap
-    from pcircuit.operations.properties import Properties as Properties
     from pcircuit.operations.properties import properties as properties
     from pcircuit.operations.properties import prune as prune
     from pcircuit.operations.tables import marginal_tables as marginal_tables
@@ -123,36 +88,17 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.regions import InnerRegion as InnerRegion
     from pcircuit.regions import InputRegion as InputRegion
     from pcircuit.regions import StructureError as StructureError
-    from pcircuit.startup.warm_up import compile_kernel as compile_kernel
     from pcircuit.startup.warm_up import warm_up as warm_up
     from pcircuit.vtree import VTree as VTree
 
 _HOME = {
     "Circuit": "circuit",
-    "check_distribution": "circuit",
     "Mixture": "circuit_mixture",
     "InputRegion": "regions",
     "InnerRegion": "regions",
     "StructureError": "regions",
     "VTree": "vtree",
-    "check_choice": "arguments",
-    "check_flag": "arguments",
-    "check_fraction": "arguments",
-    "check_generator": "arguments",
-    "check_seed": "arguments",
-    "check_integers": "arrays",
-    "check_number": "arguments",
-    "check_numbers": "arrays",
-    "check_whole_number": "arguments",
-    "check_evidence": "evidence",
-    "engine_is_numpy": "engine",
-    "check_kinds": "inference.node_selection",
-    "check_node_weights": "inference.node_selection",
-    "check_nodes": "inference.node_selection",
     "select_nodes": "inference.node_selection",
-    "rounding_errors": "moments.rounding",
-    "without_rounding": "moments.rounding",
-    "compile_kernel": "startup.warm_up",
     "warm_up": "startup.warm_up",
     "log_likelihood": "inference.likelihood",
     "mean_node_likelihoods": "inference.unit_likelihoods",
@@ -170,7 +116,6 @@ _HOME = {
     "chow_liu_tree": "learning.chow_liu",
     "hclt": "learning.hidden_chow_liu",
     "learn": "learning.choosing.learn",
-    "Learned": "learning.choosing.learned",
     "LearnSearch": "learning.choosing.search",
     "fit_mixture": "learning.mixture_em",
     "maximize": "learning.m_step",
@@ -178,26 +123,12 @@ _HOME = {
     "fit_em": "learning.em",
     "EMSteps": "learning.em_options",
     "EMWatch": "learning.em_options",
-    "means_cost": "moments.means",
     "unit_means": "moments.means",
     "Moments": "moments.moments",
     "exact_moments": "moments.moments",
     "unit_masses": "inference.masses",
-    "check_header": "files.archive",
-    "read_archive": "files.archive",
-    "read_object": "files.archive",
-    "write_archive": "files.archive",
-    "check_names": "files.contents",
-    "finite_array": "files.contents",
-    "saved_count": "files.contents",
-    "saved_number": "files.contents",
-    "under_prefix": "files.contents",
-    "with_prefix": "files.contents",
-    "from_arrays": "files.circuit_file",
     "load": "files.circuit_file",
     "save": "files.circuit_file",
-    "to_arrays": "files.circuit_file",
-    "replace_file": "files.whole_file",
     "save_mixture": "files.mixture_file",
     "load_mixture": "files.mixture_file",
     "read_psdd": "formats.psdd",
@@ -230,17 +161,14 @@ _HOME = {
     "variance": "operations.functions",
     "linear_moments": "operations.linear_functions",
     "sum_distribution": "operations.linear_functions",
-    "Properties": "operations.properties",
     "properties": "operations.properties",
     "prune": "operations.properties",
-    "Estimate": "operations.entropy",
     "cross_entropy": "operations.entropy",
     "entropy": "operations.entropy",
     "kl_divergence": "operations.entropy",
     "mutual_information": "operations.entropy",
     "mixture": "operations.mixtures",
     "power": "operations.mixtures",
-    "MostProbableState": "operations.most_probable",
     "most_probable_state": "operations.most_probable",
     "latent_posterior": "operations.explanations",
     "shapley_values": "operations.explanations",

@@ -13,6 +13,7 @@ import pytest
 from engines import HAS_NUMBA, WITHOUT_NUMBA
 
 import pcircuit
+from pcircuit.engine import engine_is_numpy
 
 # tests whose results depend on floating-point arithmetic: `python -m tests.matrix` runs them as on other machines
 NUMERICAL = tuple(
@@ -126,7 +127,7 @@ def pytest_sessionstart(session):
     Each worker loads the same kernels at once, so that no test sees the engine change from one call to the next.  Those
     of moments are compiled by a second process, if there are to be several: else each of these would compile them.
     """
-    if pcircuit.engine_is_numpy() or session.config.getoption("collectonly"):
+    if engine_is_numpy() or session.config.getoption("collectonly"):
         return
     reporter, started = (
         session.config.pluginmanager.getplugin("terminalreporter"),

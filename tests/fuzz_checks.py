@@ -32,6 +32,8 @@ from hld.nulls.limit_law import LimitLaw
 from hld.nulls.normal import NormalLaw
 from hld.nulls.version_1 import SwitchedNull
 from pcircuit.files import archive, circuit_file
+from pcircuit.files.archive import read_archive
+from pcircuit.files.circuit_file import from_arrays, to_arrays
 
 FIXTURES = pathlib.Path(__file__).parent / "fixtures"
 FEW_STATES = 250
@@ -61,7 +63,7 @@ def circuits() -> Kind:
     }
     return Kind(
         "circuit",
-        [(header, pcircuit.to_arrays(model)) for model in models],
+        [(header, to_arrays(model)) for model in models],
         read_circuit,
         check_circuit,
     )
@@ -76,11 +78,11 @@ def read_circuit(file):
 def check_circuit(found, rng):
     """Raise unless the circuit is that of its arrays and right in every method."""
     circuit, arrays = found
-    back = pcircuit.to_arrays(circuit)
+    back = to_arrays(circuit)
     for name, array in arrays.items():
         assert np.array_equal(back[name], array), name
     assert circuit.describe().startswith(repr(circuit))
-    assert circuit == pcircuit.from_arrays(back)
+    assert circuit == from_arrays(back)
     few = np.prod([float(C) for C in circuit.num_categories]) <= FEW_STATES
     rows = naive.states(circuit) if few else random_rows(circuit, 20, rng)
     if not circuit.is_normalized:
@@ -242,7 +244,7 @@ def detectors() -> Kind:
         detector = hld.HLDDetector(**settings).fit(table)
         found.append(parts_of(detector))
     for file in sorted(FIXTURES.glob("detector-v1-*.hld")):
-        header, arrays = pcircuit.read_archive(file, "hld.detector", 1)
+        header, arrays = read_archive(file, "hld.detector", 1)
         found.append((header, arrays))
     return Kind("detector", found, read_detector, check_detector)
 

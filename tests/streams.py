@@ -9,7 +9,8 @@ import numpy as np
 from hld import likelihood_vectors
 from hld.monitoring.bets import EPS
 from hld.monitoring.betting import advance
-from pcircuit import Circuit, InnerRegion, InputRegion, engine_is_numpy
+from pcircuit import Circuit, InnerRegion, InputRegion
+from pcircuit.engine import engine_is_numpy
 
 
 def shifted(circuit, seed=9):

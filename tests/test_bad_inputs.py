@@ -19,30 +19,7 @@ CASES = {
     for function, group in itertools.groupby(sorted(bad_inputs.cases()), key=lambda case: case[0])
 }
 # functions without an argument that could be bad, or whose argument is a file that is examined elsewhere
-ELSEWHERE = {
-    "engine_is_numpy",
-    "warm_up",
-    "read_archive",
-    "write_archive",
-    "replace_file",
-    "check_choice",
-    "check_flag",
-    "check_fraction",
-    "check_generator",
-    "check_header",
-    "check_integers",
-    "check_names",
-    "check_number",
-    "check_numbers",
-    "check_seed",
-    "check_whole_number",
-    "finite_array",
-    "read_object",
-    "saved_count",
-    "saved_number",
-    "under_prefix",
-    "with_prefix",
-}
+ELSEWHERE = {"warm_up"}
 
 
 @pytest.fixture(scope="module")

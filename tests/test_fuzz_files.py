@@ -16,7 +16,7 @@ from fuzz_checks import (
 )
 from fuzz_files import crafted, damaged, main, outcome, run
 
-import pcircuit
+from pcircuit.files.circuit_file import from_arrays
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -81,7 +81,7 @@ def test_what_is_wrong_is_noticed():
         check_fairness(monitor)
     parts = KINDS["circuit"]().parts
     with pytest.raises(AssertionError):
-        check_circuit((pcircuit.from_arrays(parts[0][1]), parts[1][1]), np.random.default_rng(0))
+        check_circuit((from_arrays(parts[0][1]), parts[1][1]), np.random.default_rng(0))
 
 
 def test_wrong_pvalues_are_noticed(monkeypatch):

@@ -154,9 +154,9 @@ def test_the_numpy_engine_never_imports_numba_and_agrees():
 
 
 KERNEL = """
-import pcircuit
+from pcircuit.startup.warm_up import compile_kernel
 
-@pcircuit.compile_kernel
+@compile_kernel
 def twice(x):
     return 2 * x
 """

@@ -26,7 +26,6 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
 from hld.answers.segment_labels import numbered
 from hld.answers.table_facts import batch_profile, evidence_of
@@ -40,6 +39,7 @@ from hld.tables.factored import whole_cells
 from hld.tables.frames import exact_column
 from hld.tables.periods import PERIODS
 from hld.tables.shown_names import in_one_line, listed, visible
+from pcircuit.arguments import check_choice, check_fraction
 
 ADJUST = {"bh": benjamini_hochberg, "by": benjamini_yekutieli}
 LISTED = 20
@@ -199,10 +199,10 @@ def judge_segments(
     ----------
     Benjamini and Yekutieli (2001), The control of the false discovery rate under dependency, Annals of Statistics 29.
     """
-    alpha = pcircuit.check_fraction(alpha, "alpha")
-    pcircuit.check_choice(procedure, "procedure", tuple(ADJUST))
+    alpha = check_fraction(alpha, "alpha")
+    check_choice(procedure, "procedure", tuple(ADJUST))
     if every is not None:
-        pcircuit.check_choice(every, "every", tuple(PERIODS))
+        check_choice(every, "every", tuple(PERIODS))
     encoder, read = detector.encoder_, read_table(table)
     columns, cells, name = split_off(read, by, encoder)
     known = (

@@ -32,7 +32,6 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.auditing.adapters import num_rows, pvalue_function, take
 from hld.auditing.edited_batches import edited_batches
 from hld.auditing.random_rows import too_often
@@ -47,6 +46,7 @@ from hld.auditing.whole_groups import (
 )
 from hld.planning.alternatives import read_edits
 from hld.tables.shown_names import printable
+from pcircuit.arguments import check_fraction, check_generator, check_whole_number
 
 SIZES = (10, 50, 200)
 LEVEL = 0.95  # of intervals of shares of alarms
@@ -297,13 +297,13 @@ def audit(
     >>> audit(sign_test, coins, sizes=[50], num_batches=40).keeps_level
     {'detector': True}
     """
-    alpha, rng = pcircuit.check_fraction(alpha, "alpha"), pcircuit.check_generator(rng)
-    B, n = pcircuit.check_whole_number(num_batches, "num_batches", 1), num_rows(held_out)
+    alpha, rng = check_fraction(alpha, "alpha"), check_generator(rng)
+    B, n = check_whole_number(num_batches, "num_batches", 1), num_rows(held_out)
     if isinstance(sizes, str) or (
         not isinstance(sizes, Sequence) and getattr(sizes, "ndim", 0) != 1
     ):
         raise TypeError(f"`sizes` must be a sequence of batch sizes, found {sizes!r}")
-    sizes = [pcircuit.check_whole_number(T, "sizes", 1) for T in sizes]
+    sizes = [check_whole_number(T, "sizes", 1) for T in sizes]
     edits, named = (
         read_edits(edits),
         dict(detectors) if isinstance(detectors, Mapping) else {"detector": detectors},

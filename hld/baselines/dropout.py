@@ -24,6 +24,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import pcircuit
+from pcircuit.arguments import check_number
+from pcircuit.circuit import check_distribution
+from pcircuit.evidence import check_evidence
 
 CHUNK_VALUES = 2_000_000  # numbers in the largest array of a chunk of rows
 LARGE = 500.0  # ln(1 + C) beyond which exp would come near its range
@@ -81,9 +84,9 @@ def dropout_moments(
     >>> np.exp(log_mean).round(3), np.expm1(log_spread).round(3)
     (array([0.2]), array([0.5]))
     """
-    pcircuit.check_distribution(circuit)
-    rate = pcircuit.check_number(rate, "rate", least=0, below=1)
-    data = pcircuit.check_evidence(circuit, data)
+    check_distribution(circuit)
+    rate = check_number(rate, "rate", least=0, below=1)
+    data = check_evidence(circuit, data)
     width = max(region.num_nodes for region in circuit.regions)
     rows = max(1, CHUNK_VALUES // width**2)
     log_mean, log_spread = np.empty(len(data)), np.empty(len(data))

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import pcircuit
+from pcircuit.arguments import check_choice, check_number
 
 KERNELS = ("hamming",)
 MEDIAN_ROWS = 500
@@ -66,12 +67,12 @@ def product_kernel(
     -------
     HammingKernel
     """
-    pcircuit.check_choice(kernel, "kernel", KERNELS)
+    check_choice(kernel, "kernel", KERNELS)
     if bandwidth is None:
         rows = pcircuit.sample(circuit, MEDIAN_ROWS, rng=rng)
         median = float(np.median(_distances(rows, rows)[np.triu_indices(len(rows), 1)]))
         return HammingKernel(median if median > 0 else 1.0)  # a circuit with (nearly) one state
-    return HammingKernel(pcircuit.check_number(bandwidth, "bandwidth", above=0))
+    return HammingKernel(check_number(bandwidth, "bandwidth", above=0))
 
 
 def smoothed(circuit: pcircuit.Circuit, kernel: HammingKernel) -> pcircuit.Circuit:

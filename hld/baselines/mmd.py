@@ -39,6 +39,9 @@ from hld.baselines.kernel_mean import pair_sum, product_kernel, smoothed
 from hld.nulls.null import check_verdict
 from hld.nulls.ranks.monte_carlo import monte_carlo_error, monte_carlo_pvalue, rejection_threshold
 from hld.vectors.completion import complete
+from pcircuit.arguments import check_choice, check_fraction, check_seed, check_whole_number
+from pcircuit.circuit import check_distribution
+from pcircuit.evidence import check_evidence
 
 if TYPE_CHECKING:
     from hld.baselines.kernel_mean import HammingKernel
@@ -173,11 +176,11 @@ class MMDTest:
         *,
         num_resamples: int = 999,
     ) -> None:
-        pcircuit.check_distribution(circuit)
-        pcircuit.check_choice(null, "null", NULLS)
-        self.num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1)
+        check_distribution(circuit)
+        check_choice(null, "null", NULLS)
+        self.num_resamples = check_whole_number(num_resamples, "num_resamples", 1)
         self.circuit, self.null = circuit, null
-        self._seed = pcircuit.check_seed(rng)
+        self._seed = check_seed(rng)
         self._kernel = product_kernel(circuit, kernel, bandwidth, self._seed)
         self.kernel, self.bandwidth = self._kernel.name, self._kernel.bandwidth
         self._smoothed = smoothed(circuit, self._kernel)
@@ -204,7 +207,7 @@ class MMDTest:
         TypeError, ValueError
             If `batch` is not evidence for the circuit or has no rows, or `alpha` is not in (0, 1).
         """
-        alpha = pcircuit.check_fraction(alpha, "alpha")
+        alpha = check_fraction(alpha, "alpha")
         rows, num_missing = complete(self.circuit, batch, self._seed)
         T = len(rows)
         statistic = self._statistic(rows)
@@ -337,19 +340,19 @@ def one_sample_mmd_squared(
     >>> round(one_sample_mmd_squared(coin, [[0]], bandwidth=1.0), 6), float(round(1 - (1 + np.exp(-1)) / 2, 6))
     (0.31606, 0.31606)
     """
-    pcircuit.check_distribution(circuit)
+    check_distribution(circuit)
     product = product_kernel(circuit, kernel, bandwidth, rng)
     smooth = smoothed(circuit, product)
     expected = pcircuit.overlap(circuit, smooth)
     if isinstance(data, pcircuit.Circuit):
-        pcircuit.check_distribution(data, "data")
+        check_distribution(data, "data")
         return max(
             pcircuit.overlap(data, smoothed(data, product))
             - 2 * pcircuit.overlap(data, smooth)
             + expected,
             0.0,
         )
-    rows = pcircuit.check_evidence(circuit, data)
+    rows = check_evidence(circuit, data)
     if not len(rows):
         raise ValueError("`data` has no rows: at least one is needed")
     if rows.min() < 0:

@@ -37,6 +37,15 @@ from hld.baselines.statistics import (
 )
 from hld.nulls.null import check_verdict
 from hld.nulls.ranks.monte_carlo import monte_carlo_pvalue, rejection_threshold
+from pcircuit.arguments import (
+    check_fraction,
+    check_generator,
+    check_number,
+    check_seed,
+    check_whole_number,
+)
+from pcircuit.circuit import check_distribution
+from pcircuit.evidence import check_evidence
 
 __all__ = [
     "BaselineResult",
@@ -137,8 +146,8 @@ class BaselineTest:
         TypeError, ValueError
             If `batch` is not evidence for the circuit or has no rows, or `alpha` is not in (0, 1).
         """
-        alpha = pcircuit.check_fraction(alpha, "alpha")
-        batch = pcircuit.check_evidence(self.circuit, batch, name="batch")
+        alpha = check_fraction(alpha, "alpha")
+        batch = check_evidence(self.circuit, batch, name="batch")
         if not len(batch):
             raise ValueError("`batch` has no rows: a test needs at least one")
         reference, null = self.drawn(len(batch))
@@ -238,10 +247,10 @@ def typicality_test(
     >>> typicality_test(circuit, rng=0)(pcircuit.sample(circuit, 50, rng=1)).reject
     False
     """
-    pcircuit.check_distribution(circuit)
-    rng = pcircuit.check_generator(rng)
+    check_distribution(circuit)
+    rng = check_generator(rng)
     if entropy is not None:
-        entropy = pcircuit.check_number(entropy, "entropy")
+        entropy = check_number(entropy, "entropy")
     else:
         entropy = -float(
             pcircuit.log_likelihood(circuit, pcircuit.sample(circuit, ENTROPY_ROWS, rng=rng)).mean()
@@ -295,7 +304,7 @@ def dropout_test(
     def summary(rows: np.ndarray) -> np.ndarray:
         return dropout_scores(circuit, rows, rate=rate, score=score)
 
-    pcircuit.check_distribution(circuit)
+    check_distribution(circuit)
     summary(
         np.zeros((0, circuit.num_variables), np.int64)
     )  # refuses wrong options now, not at the first batch
@@ -333,10 +342,10 @@ def mmd_test(
     >>> mmd_test(circuit, rng=0)(pcircuit.sample(circuit, 50, rng=1)).reject
     False
     """
-    pcircuit.check_distribution(circuit)
-    rng = pcircuit.check_generator(rng)
+    check_distribution(circuit)
+    rng = check_generator(rng)
     if bandwidth is not None:
-        bandwidth = pcircuit.check_number(bandwidth, "bandwidth", above=0)
+        bandwidth = check_number(bandwidth, "bandwidth", above=0)
     else:
         bandwidth = median_bandwidth(pcircuit.sample(circuit, BANDWIDTH_ROWS, rng=rng))
 
@@ -362,6 +371,6 @@ def _test(
     rng: Any,
 ) -> BaselineTest:
     """A BaselineTest after the checks that all share."""
-    num_resamples = pcircuit.check_whole_number(num_resamples, "num_resamples", 1)
-    circuit, seed = pcircuit.check_distribution(circuit), pcircuit.check_seed(rng)
+    num_resamples = check_whole_number(num_resamples, "num_resamples", 1)
+    circuit, seed = check_distribution(circuit), check_seed(rng)
     return BaselineTest(circuit, summary, statistic, num_resamples, seed)

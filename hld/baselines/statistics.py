@@ -19,6 +19,8 @@ from numpy.typing import ArrayLike
 
 import pcircuit
 from hld.baselines.dropout import dropout_moments
+from pcircuit.arguments import check_choice, check_number
+from pcircuit.arrays import check_numbers
 
 SCORES = ("log_std", "variation")
 
@@ -66,7 +68,7 @@ def typicality(log_likelihoods: ArrayLike, entropy: float) -> float:
     >>> typicality([-2.0, -4.0], 2.5)
     0.5
     """
-    entropy = pcircuit.check_number(entropy, "entropy")
+    entropy = check_number(entropy, "entropy")
     return float(np.abs(-_mean_of(log_likelihoods, "log_likelihoods") - entropy))
 
 
@@ -97,7 +99,7 @@ def two_sample_mmd_squared(first: ArrayLike, second: ArrayLike, bandwidth: float
         raise ValueError(
             f"`second` must have {first.shape[1]} columns as `first` has, found {second.shape[1]}"
         )
-    bandwidth = pcircuit.check_number(bandwidth, "bandwidth", above=0)
+    bandwidth = check_number(bandwidth, "bandwidth", above=0)
     return float(
         _mean_kernel(first, first, bandwidth)
         + _mean_kernel(second, second, bandwidth)
@@ -173,7 +175,7 @@ def dropout_scores(
     >>> dropout_scores(circuit, [[0, 0, 0, 0], [1, 1, 1, 1]]).shape
     (2,)
     """
-    pcircuit.check_choice(score, "score", SCORES)
+    check_choice(score, "score", SCORES)
     log_mean, log_spread = dropout_moments(circuit, data, rate=rate)
     with np.errstate(divide="ignore"):  # ln c^2 = ln(e^s - 1) = s + ln(1 - e^-s)
         log_variation = 0.5 * (log_spread + np.log(-np.expm1(-log_spread)))
@@ -185,7 +187,7 @@ def dropout_scores(
 def _mean_of(values: Any, name: str) -> float:
     """Mean of one or more numbers, not NaN; infinite where one is, and +inf outweighs -inf."""
     expected = "a sequence of at least one number, none of them NaN"
-    numbers = pcircuit.check_numbers(values, name, expected, finite=False)
+    numbers = check_numbers(values, name, expected, finite=False)
     if numbers.ndim != 1 or not numbers.size or np.isnan(numbers).any():
         raise ValueError(f"`{name}` must be {expected}, found {reprlib.repr(values)}")
     if np.isposinf(numbers).any():
@@ -196,7 +198,7 @@ def _mean_of(values: Any, name: str) -> float:
 def _rows_of_numbers(rows: Any, name: str) -> np.ndarray:
     """`rows` as a table of finite numbers with at least one row."""
     expected = "a table (n, V) of finite numbers with at least one row"
-    numbers = pcircuit.check_numbers(rows, name, expected)
+    numbers = check_numbers(rows, name, expected)
     if numbers.ndim != 2 or not len(numbers):
         raise ValueError(f"`{name}` must be {expected}, found shape {numbers.shape}")
     return numbers

@@ -8,6 +8,9 @@ import sys
 import time
 from typing import Any
 
+from pcircuit.engine import engine_is_numpy
+from pcircuit.startup.warm_up import compile_kernel
+
 
 def warm_up(args: Any) -> int:
     """Compile all kernels, with a line on standard error for each kind."""
@@ -15,7 +18,7 @@ def warm_up(args: Any) -> int:
     from hld.command.console.output import print_text
     from hld.command.console.steps import step
 
-    if pcircuit.engine_is_numpy():
+    if engine_is_numpy():
         print_text("nothing to compile: PCIRCUIT_ENGINE=numpy never uses kernels")
         return 0
     started, folder = time.perf_counter(), os.environ.get("NUMBA_CACHE_DIR")
@@ -37,9 +40,7 @@ def warm_up(args: Any) -> int:
 
 def _check_folder(folder: str | None) -> None:
     """Refuse to compile what would not be kept: where Numba cannot write it looks elsewhere, and says nothing."""
-    import pcircuit
-
-    compiled: Any = pcircuit.compile_kernel(_same)
+    compiled: Any = compile_kernel(_same)
     if not hasattr(compiled, "stats"):  # NUMBA_DISABLE_JIT
         return
     path = compiled.stats.cache_path

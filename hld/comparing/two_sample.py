@@ -50,6 +50,8 @@ from hld.summaries.summary import BatchSummary
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.summed_batch import judge_summary
 from hld.testing.verdict import LEAST_PVALUE
+from pcircuit.arguments import check_fraction, check_generator, check_whole_number
+from pcircuit.evidence import check_evidence
 
 METRICS = ("euclidean", "standardized", "whitened")
 _DEPENDENT = (
@@ -169,8 +171,8 @@ def two_sample(
     >>> two_sample(circuit, rows[:200], rows[200:] * rows[:200]).reject
     True
     """
-    alpha, rng = pcircuit.check_fraction(alpha, "alpha"), pcircuit.check_generator(rng)
-    B = pcircuit.check_whole_number(num_permutations, "num_permutations", 1)
+    alpha, rng = check_fraction(alpha, "alpha"), check_generator(rng)
+    B = check_whole_number(num_permutations, "num_permutations", 1)
     test = test_of(model)
     caution = CAUTIONS.get(getattr(getattr(model, "judge_", None), "kind", ""))
     if caution is not None:
@@ -254,7 +256,7 @@ def codes_of(model: Any, test: HLDTest, rows: Any, name: str, stream: int | None
     """
     if isinstance(model, HLDDetector):
         rows, _ = model.encoder_.encode(rows, name, ignore_extra=True)
-    rows = pcircuit.check_evidence(test.circuit, rows, name=name)
+    rows = check_evidence(test.circuit, rows, name=name)
     if not len(rows):
         raise ValueError(f"`{name}` has no rows: at least one is needed")
     holes = rows.min(axis=1) < 0 if rows.dtype.kind == "i" else np.zeros(len(rows), dtype=bool)

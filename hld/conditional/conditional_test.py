@@ -38,7 +38,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-import pcircuit
 from hld.conditional.column_ranks import MOST_ROWS, column_scores, least_pvalues
 from hld.conditional.column_tests import column_pvalues
 from hld.conditional.contents import RANK, read_contents
@@ -63,6 +62,7 @@ from hld.testing.verdict import LEAST_PVALUE
 from hld.vectors.column_units import column_units
 from hld.vectors.completion import check_rows
 from hld.vectors.row_vectors import some_rows
+from pcircuit.arguments import check_fraction
 
 PRIOR_ROWS = 50  # of the reference's covariance beside that of a batch's own rows
 MOST_VECTORS = 2_000  # rows that covariances are computed from
@@ -145,7 +145,7 @@ class ConditionalTest:
 
     def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
         """Test a batch (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
-        inner, alpha = self.inner, pcircuit.check_fraction(alpha, "alpha")
+        inner, alpha = self.inner, check_fraction(alpha, "alpha")
         batch = check_rows(inner.circuit, batch)
         T, functions = len(batch), self.functions(batch)
         own, shown = _corrected(inner, batch, self.given, functions @ self.beta)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.conditional.covariate_functions import CovariateFunctions
 from hld.conditional.few_rows import MOST_TOGETHER
 from hld.nulls.joint import RESOLVED
 from hld.testing.goodness_of_fit import HLDTest
 from hld.vectors.bounded import bounded_array
+from pcircuit.files.contents import finite_array
 
 RANK = 1e-9  # of the products of functions: smaller eigenvalues are rounding
 ASYMMETRY = 1e-6  # relative: so much of a symmetric matrix may be rounding
@@ -37,10 +37,10 @@ def read_contents(inner: HLDTest, arrays: dict[str, Any]) -> tuple[Any, ...]:
         An array is lacking or has another shape, or its numbers are not those of rows.
     """
     V, q, m = inner.circuit.num_variables, len(inner.calibration.metrics), len(inner.nodes)
-    given = pcircuit.finite_array(arrays, "given", (None,), np.int64)
+    given = finite_array(arrays, "given", (None,), np.int64)
     if len(given) and (given.min() < 0 or given.max() >= V or (np.diff(given) <= 0).any()):
         raise ValueError("the covariates of the test must be ascending columns")
-    k = pcircuit.finite_array(arrays, "num_rows", (1,), np.int64)
+    k = finite_array(arrays, "num_rows", (1,), np.int64)
     rows = max(float(k[0]), 1.0)
     beta = bounded_array(arrays, "beta", (None, m), RANK**-0.5)
     functions = CovariateFunctions(
@@ -49,15 +49,13 @@ def read_contents(inner: HLDTest, arrays: dict[str, Any]) -> tuple[Any, ...]:
     if len(beta) not in [end for _, end in functions.ends]:
         raise ValueError("the regression of the test does not fit its covariates")
     inverse = _read_inverse(arrays, len(beta), rows)
-    norms, fourth = (
-        pcircuit.finite_array(arrays, *one) for one in (("norms", (q, 3)), ("fourth", (q,)))
-    )
+    norms, fourth = (finite_array(arrays, *one) for one in (("norms", (q, 3)), ("fourth", (q,))))
     stds = bounded_array(arrays, "stds", (m,), math.sqrt(rows))
     reach = np.array([metric.reach(np.ones(m)) for metric in inner.calibration.metrics])
     _check_sums(norms, fourth, m * rows**2 * reach**2)
     joint = _read_joint(arrays, q)
     shown, wider = (
-        pcircuit.finite_array(arrays, name, shape) if "shown" in arrays else np.ones(shape)
+        finite_array(arrays, name, shape) if "shown" in arrays else np.ones(shape)
         for name, shape in (("shown", (m,)), ("wider", (q, 3)))
     )
     if (
@@ -99,7 +97,7 @@ def _read_inverse(arrays: dict[str, Any], f: int, rows: float) -> np.ndarray:
 
 def _read_joint(arrays: dict[str, Any], q: int) -> np.ndarray:
     """Draws of the harmonic mean of p-values of q metrics, ascending; none of a single one."""
-    found: np.ndarray = pcircuit.finite_array(arrays, "joint", (None,), np.float32)
+    found: np.ndarray = finite_array(arrays, "joint", (None,), np.float32)
     if (
         (q > 1) != (len(found) > RESOLVED)
         or ((found <= 0) | (found > 1)).any()
@@ -134,7 +132,7 @@ def _read_groups(
     sizes = [num_categories[v] + 1 for v in given.tolist()]
     if "groups" not in arrays:
         return tuple(np.arange(size) for size in sizes)
-    flat = pcircuit.finite_array(arrays, "groups", (sum(sizes),), np.int64)
+    flat = finite_array(arrays, "groups", (sum(sizes),), np.int64)
     groups = tuple(np.split(flat, np.cumsum(sizes)[:-1])) if sizes else ()
     if any(one[:2].tolist() != [0, 1] or not np.isin(np.diff(one), (0, 1)).all() for one in groups):
         raise ValueError("the groups of a covariate's values must ascend from 0 without gaps")
@@ -143,9 +141,7 @@ def _read_groups(
 
 def _read_ranks(arrays: dict[str, Any], name: str, rows: str) -> np.ndarray:
     """p-values of rows of the reference, ascending; none in files of earlier versions."""
-    found: np.ndarray = (
-        pcircuit.finite_array(arrays, name, (None,)) if name in arrays else np.zeros(0)
-    )
+    found: np.ndarray = finite_array(arrays, name, (None,)) if name in arrays else np.zeros(0)
     if len(found) and (found[0] < 0 or found[-1] > 1 or (np.diff(found) < 0).any()):
         raise ValueError(f"the p-values of {rows} rows must ascend from 0 to 1")
     return found
@@ -155,8 +151,8 @@ def _read_farthest(arrays: dict[str, Any], q: int, k: int) -> tuple[int, np.ndar
     """How many rows are compared with those of batches, and how far out they are (q,); 0 in earlier versions."""
     if "num_ranked" not in arrays:
         return 0, np.zeros(q)
-    num_ranked = int(pcircuit.finite_array(arrays, "num_ranked", (1,), np.int64)[0])
-    farthest: np.ndarray = pcircuit.finite_array(arrays, "farthest", (q,))
+    num_ranked = int(finite_array(arrays, "num_ranked", (1,), np.int64)[0])
+    farthest: np.ndarray = finite_array(arrays, "farthest", (q,))
     if not 1 <= num_ranked <= k or farthest.min() < 0:
         raise ValueError("the farthest rows of the test given covariates are not those of its rows")
     return num_ranked, farthest
@@ -166,7 +162,7 @@ def _read_columns(arrays: dict[str, Any], V: int) -> np.ndarray:
     """(V, r) squared distances of rows in each column, checked; none in files of earlier versions."""
     if "columns" not in arrays:
         return np.zeros((0, 0), np.float32)
-    found: np.ndarray = pcircuit.finite_array(arrays, "columns", (V, None), np.float32)
+    found: np.ndarray = finite_array(arrays, "columns", (V, None), np.float32)
     if found.min(initial=0.0) < 0 or (np.diff(found, axis=1) < 0).any():
         raise ValueError("the distances of rows in single columns must ascend from 0")
     return found
@@ -176,5 +172,5 @@ def _read_bits(arrays: dict[str, Any], s: int, m: int) -> np.ndarray:
     """(s, ceil(m / 8)) bits; none where all is shown, and in files of earlier versions."""
     if "bits" not in arrays or not s:
         return np.zeros((0, 0), np.uint8)
-    found: np.ndarray = pcircuit.finite_array(arrays, "bits", (s, (m + 7) // 8), np.uint8)
+    found: np.ndarray = finite_array(arrays, "bits", (s, (m + 7) // 8), np.uint8)
     return found

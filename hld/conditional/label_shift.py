@@ -37,6 +37,7 @@ import pcircuit
 from hld.answers.column_shifts import RARE
 from hld.answers.words import label_lines
 from hld.conditional.covariates import column_places
+from pcircuit.arguments import check_fraction
 
 STEPS, SMALL = 5_000, 1e-9
 UNKNOWN = 1e-9  # information in a direction, beside the most in any, that counts as none; and what is put in its place
@@ -153,7 +154,7 @@ def label_shift(
     >>> bool(found.lower[1] < sick.sum() / len(more) < found.upper[1])
     True
     """
-    confidence = pcircuit.check_fraction(confidence, "confidence")
+    confidence = check_fraction(confidence, "confidence")
     encoder, circuit = getattr(detector, "encoder_", None), getattr(detector, "circuit_", None)
     if encoder is None or circuit is None:
         raise TypeError(f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}")

@@ -25,6 +25,7 @@ import numpy as np
 import pcircuit
 from hld.dask.partitions import joined, need_dask, num_rows_of, partitions_of, picked, without_rows
 from hld.detector import HLDDetector
+from pcircuit.arguments import check_generator, check_whole_number
 
 PIECE_ROWS = 50_000  # of the sample, for EM
 
@@ -80,11 +81,9 @@ def fit(
     detector = HLDDetector() if detector is None else detector
     if not isinstance(detector, HLDDetector):
         raise TypeError(f"`detector` must be an HLDDetector, found {type(detector).__name__}")
-    sample_rows = pcircuit.check_whole_number(sample_rows, "sample_rows", 2)
-    pcircuit.check_whole_number(
-        partitions_per_step, "partitions_per_step", 1, none="all partitions"
-    )
-    sizes, rng = num_rows_of(pieces), pcircuit.check_generator(detector.rng)
+    sample_rows = check_whole_number(sample_rows, "sample_rows", 2)
+    check_whole_number(partitions_per_step, "partitions_per_step", 1, none="all partitions")
+    sizes, rng = num_rows_of(pieces), check_generator(detector.rng)
     chosen = _chosen_rows(sizes, sample_rows, rng)
     sample, rest = _divided(pieces, sizes, chosen)
 

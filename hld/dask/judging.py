@@ -13,12 +13,12 @@ import functools
 import operator
 from typing import Any, cast
 
-import pcircuit
 from hld.chunks import ChunkFacts, check_detector, facts_of_chunks, judge_facts
 from hld.dask.partitions import need_dask, partitions_of
 from hld.detector import HLDDetector
 from hld.results.result import HLDResult
 from hld.summaries.summary import BatchSummary
+from pcircuit.arguments import check_fraction
 
 
 def summarize(detector: HLDDetector, table: Any) -> BatchSummary:
@@ -108,7 +108,7 @@ def judge(detector: HLDDetector, table: Any, alpha: float = 0.05) -> HLDResult:
             "`detector` was fitted with `groups`, `order` or `covariates`, whose test needs all rows "
             "together: give a table in memory to `detector.test`"
         )
-    alpha, dask, pieces = pcircuit.check_fraction(alpha, "alpha"), need_dask(), partitions_of(table)
+    alpha, dask, pieces = check_fraction(alpha, "alpha"), need_dask(), partitions_of(table)
     shared = dask.delayed(detector, pure=True)
     facts = [dask.delayed(_facts)(shared, piece, i) for i, piece in enumerate(pieces)]
     whole = dask.compute(_tree(facts))[0]

@@ -24,6 +24,7 @@ from hld.vectors.bounded import bounded_array
 from hld.vectors.row_vectors import RowVectors
 from hld.vectors.score_features import FLOOR, ScoreFeatures
 from hld.vectors.windows import read_map
+from pcircuit.files.contents import check_names, finite_array, under_prefix, with_prefix
 
 
 def calibration_parts(calibration: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -43,7 +44,7 @@ def calibration_parts(calibration: Any) -> tuple[dict[str, Any], dict[str, Any]]
     for i, metric in enumerate(calibration.metrics):
         own, own_arrays = metric.to_parts()
         scalars["metrics"].append(own)
-        arrays |= pcircuit.with_prefix(f"metric.{i}.", own_arrays)
+        arrays |= with_prefix(f"metric.{i}.", own_arrays)
     if calibration.features is not None:
         arrays |= {
             "feature.places": calibration.features.places,
@@ -52,8 +53,8 @@ def calibration_parts(calibration: Any) -> tuple[dict[str, Any], dict[str, Any]]
         }
     if calibration.kept is not None:
         scalars["kept"], own_arrays = calibration.kept.to_parts()
-        arrays |= pcircuit.with_prefix("kept.", own_arrays)
-    return scalars, arrays | pcircuit.with_prefix("null.", null_arrays)
+        arrays |= with_prefix("kept.", own_arrays)
+    return scalars, arrays | with_prefix("null.", null_arrays)
 
 
 def read_calibration(
@@ -81,22 +82,22 @@ def read_calibration(
     >>> again.null.num_eigenvalues == len(calibration.nodes)
     True
     """
-    pcircuit.check_names(scalars, {"metrics", "null", "kept"}, "the calibration")
+    check_names(scalars, {"metrics", "null", "kept"}, "the calibration")
     nodes = saved_nodes(circuit, arrays)
     m = len(nodes)
     features = read_features(circuit, arrays)
     size = m if features is None else m + features.num_features
     mean = bounded_array(arrays, "mean", (size,), RowVectors(circuit, nodes, features).bounds)
-    stds = pcircuit.finite_array(arrays, "stds", (size,))
+    stds = finite_array(arrays, "stds", (size,))
     if (mean[:m] < 0).any() or (stds < 0).any() or (mean[:m] > 1.001).any() or (stds[:m] > 1).any():
         raise ValueError("'mean' and 'stds' must be those of likelihoods, numbers from 0 to 1")
     if not isinstance(scalars["metrics"], list) or not scalars["metrics"]:
         raise ValueError("the test has no metric")
     metrics = tuple(
-        read_map(own, pcircuit.under_prefix(f"metric.{i}.", arrays), size)
+        read_map(own, under_prefix(f"metric.{i}.", arrays), size)
         for i, own in enumerate(scalars["metrics"])
     )
-    margins = pcircuit.finite_array(arrays, "margins", (len(metrics),))
+    margins = finite_array(arrays, "margins", (len(metrics),))
     if (margins < 0).any() or len({metric.name for metric in metrics}) < len(metrics):
         raise ValueError(
             "the margins of the test must be at least 0, and the names of its metrics different"
@@ -104,11 +105,11 @@ def read_calibration(
     for metric in metrics:
         refuse_scale(metric, stds, mean)
     context = Context(CircuitReference(circuit, nodes, mean[:m]), metrics, stds, seed)
-    null = context.read(scalars["null"], pcircuit.under_prefix("null.", arrays))
+    null = context.read(scalars["null"], under_prefix("null.", arrays))
     kept = None
     if scalars.get("kept") is not None:
         kept = KeptRows.from_parts(
-            scalars["kept"], pcircuit.under_prefix("kept.", arrays), size, len(metrics)
+            scalars["kept"], under_prefix("kept.", arrays), size, len(metrics)
         )
         kept.check_fits(stds, laws_of(null))
     scores = (
@@ -136,7 +137,7 @@ def saved_nodes(circuit: pcircuit.Circuit, arrays: dict[str, np.ndarray]) -> np.
     ValueError
         If they are none.
     """
-    nodes = pcircuit.finite_array(arrays, "nodes", (None,), np.int64)
+    nodes = finite_array(arrays, "nodes", (None,), np.int64)
     if not len(nodes) or nodes.min() < 0 or nodes.max() >= circuit.num_nodes:
         raise ValueError("the nodes of the test are not nodes of the circuit")
     return nodes
@@ -162,7 +163,7 @@ def read_features(circuit: pcircuit.Circuit, arrays: dict[str, np.ndarray]) -> S
     if "feature.places" not in arrays and "feature.factors" not in arrays:
         return None
     P = circuit.num_parameters
-    places = pcircuit.finite_array(arrays, "feature.places", (P,), np.int64)
+    places = finite_array(arrays, "feature.places", (P,), np.int64)
     factors = bounded_array(
         arrays, "feature.factors", (P,), FLOOR**-0.5
     )  # where the variance is zero

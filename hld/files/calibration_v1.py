@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
+from pcircuit.files.contents import check_names, finite_array, saved_number, with_prefix
 
 
 def parts_of_version_1(
@@ -37,30 +37,26 @@ def parts_of_version_1(
     ValueError
         Where they do not fit together.
     """
-    pcircuit.check_names(
-        scalars, ("metrics", "bases", "laws", "switch", "draws"), "the calibration"
-    )
+    check_names(scalars, ("metrics", "bases", "laws", "switch", "draws"), "the calibration")
     q = len(scalars["metrics"]) if isinstance(scalars["metrics"], list) else 0
     if not q or not all(
         isinstance(scalars[name], list) and len(scalars[name]) == q for name in ("bases", "laws")
     ):
         raise ValueError("metrics and laws of the test do not fit together")
-    pcircuit.check_names(arrays, _names(scalars, "table.sizes" in arrays), "the test")
-    found = {name: pcircuit.finite_array(arrays, name, (None,)) for name in ("mean", "stds")}
+    check_names(arrays, _names(scalars, "table.sizes" in arrays), "the test")
+    found = {name: finite_array(arrays, name, (None,)) for name in ("mean", "stds")}
     found["nodes"] = arrays["nodes"]
     metrics = []
     for i in range(q):
-        base = pcircuit.saved_number(dict(enumerate(scalars["bases"])), i)  # type: ignore[arg-type]
+        base = saved_number(dict(enumerate(scalars["bases"])), i)  # type: ignore[arg-type]
         own, parts = _metric(arrays, i, scalars["metrics"][i], base, len(found["mean"]))
         metrics.append(own)
-        found |= pcircuit.with_prefix(f"metric.{i}.", parts)
+        found |= with_prefix(f"metric.{i}.", parts)
     null, parts = _null(scalars, arrays)
     found["margins"] = tolerance * np.sqrt(
         [_mean(arrays, i, law) for i, law in enumerate(scalars["laws"])]
     )
-    return {"metrics": metrics, "null": null, "kept": None}, found | pcircuit.with_prefix(
-        "null.", parts
-    )
+    return {"metrics": metrics, "null": null, "kept": None}, found | with_prefix("null.", parts)
 
 
 def _names(scalars: Any, has_table: Any) -> list[Any]:
@@ -84,9 +80,9 @@ def _names(scalars: Any, has_table: Any) -> list[Any]:
             if "trace" in law
             else ("quantile_error", "num_eigenvalues", "excess")
         )
-        pcircuit.check_names(law, numbers, f"law {i} of the test")
+        check_names(law, numbers, f"law {i} of the test")
         for name in numbers:
-            pcircuit.saved_number(law, name, -1.0)
+            saved_number(law, name, -1.0)
         names += [
             f"law.{i}.{name}" for name in ("eigenvalues", "multiplicities") if "trace" not in law
         ]
@@ -96,7 +92,7 @@ def _names(scalars: Any, has_table: Any) -> list[Any]:
 def _metric(arrays: Any, i: Any, name: Any, base: Any, m: Any) -> Any:
     """The map of metric i: rows, node weights or directions; the parts of the other two are empty, or ones."""
     weights, vectors, gains, coefficients = (
-        pcircuit.finite_array(arrays, f"metric.{i}.{part}", shape)
+        finite_array(arrays, f"metric.{i}.{part}", shape)
         for part, shape in (
             ("weights", (m,)),
             ("vectors", (m, None)),
@@ -104,7 +100,7 @@ def _metric(arrays: Any, i: Any, name: Any, base: Any, m: Any) -> Any:
             ("coefficients", (None, None)),
         )
     )
-    index = pcircuit.finite_array(arrays, f"metric.{i}.index", coefficients.shape, np.int32)
+    index = finite_array(arrays, f"metric.{i}.index", coefficients.shape, np.int32)
     is_plain = bool((weights == 1).all())
     if index.size and base == 0 and is_plain and not gains.size and not vectors.size:
         return {"form": "SparseRows", "name": name, "width": m}, {
@@ -138,7 +134,7 @@ def _null(scalars: Any, arrays: Any) -> Any:
             for name in ("eigenvalues", "multiplicities")
             if "trace" not in law
         }
-        parts |= pcircuit.with_prefix(f"{i}." if joint else "", own)
+        parts |= with_prefix(f"{i}." if joint else "", own)
     large = {"kind": "joint", "nulls": laws} if joint else laws[0]
     parts |= {"means": arrays["joint"]} if joint else {}
     if scalars["draws"] is None and "table.sizes" not in arrays:
@@ -153,15 +149,13 @@ def _null(scalars: Any, arrays: Any) -> Any:
         return small, drawn
     return (
         {"kind": "switched", "switch": scalars["switch"], "small": small, "large": large},
-        pcircuit.with_prefix("small.", drawn) | pcircuit.with_prefix("large.", parts),
+        with_prefix("small.", drawn) | with_prefix("large.", parts),
     )
 
 
 def _mean(arrays: Any, i: Any, law: Any) -> float:
     """E[T d^2] under law i."""
     if "trace" in law:
-        return pcircuit.saved_number(law, "trace")
-    values = pcircuit.finite_array(arrays, f"law.{i}.eigenvalues", (None,))
-    return max(
-        float(values @ pcircuit.finite_array(arrays, f"law.{i}.multiplicities", values.shape)), 0.0
-    )
+        return saved_number(law, "trace")
+    values = finite_array(arrays, f"law.{i}.eigenvalues", (None,))
+    return max(float(values @ finite_array(arrays, f"law.{i}.multiplicities", values.shape)), 0.0)

@@ -5,7 +5,7 @@ mean, standard deviations, eigenvalues and quantiles of the test, so that loadin
 training rows; its numbers are averages and counts over them, which tell less than the rows but are no formal privacy
 guarantee.
 
-Writing is atomic and reading trusts nothing, see `pcircuit.write_archive` and `pcircuit.read_archive`.
+Writing is atomic and reading trusts nothing, see `pcircuit.files.archive`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,16 @@ from hld.schemas.schema import TableSchema
 from hld.synthetic.values import ValueTables, is_binned
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.settings import Settings
+from pcircuit.circuit import check_distribution
+from pcircuit.files.archive import check_header
+from pcircuit.files.circuit_file import from_arrays, to_arrays
+from pcircuit.files.contents import (
+    check_names,
+    saved_count,
+    saved_number,
+    under_prefix,
+    with_prefix,
+)
 
 FORMAT, FORMAT_VERSION = "hld.detector", 3
 LONGEST_ERROR = 500  # characters of what is said about a file
@@ -67,7 +77,7 @@ def detector_parts(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any,
     Returns
     -------
     dict, dict of arrays
-        What `pcircuit.write_archive` takes.
+        What `write_archive` takes.
     """
     test = fitted["test"]
     scalars, arrays = calibration_parts(test.calibration)
@@ -80,17 +90,15 @@ def detector_parts(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any,
         "offset": _offset_form(fitted["offset"]),
         "test": {**asdict(test.settings), "calibration": scalars},
     }
-    arrays = pcircuit.with_prefix(TEST, arrays) | pcircuit.with_prefix(
-        CIRCUIT, pcircuit.to_arrays(test.circuit)
-    )
+    arrays = with_prefix(TEST, arrays) | with_prefix(CIRCUIT, to_arrays(test.circuit))
     if fitted["profile"] is not None:
-        arrays |= pcircuit.with_prefix(PROFILE, fitted["profile"].to_arrays())
+        arrays |= with_prefix(PROFILE, fitted["profile"].to_arrays())
     if fitted["values"] is not None:
-        arrays |= pcircuit.with_prefix(VALUES, fitted["values"].to_arrays())
+        arrays |= with_prefix(VALUES, fitted["values"].to_arrays())
     if fitted["new_values"] is not None:
-        arrays |= pcircuit.with_prefix(NEW, fitted["new_values"].to_arrays())
+        arrays |= with_prefix(NEW, fitted["new_values"].to_arrays())
     more, own = judge_parts(fitted["judge"], test)
-    header, arrays = header | more, arrays | pcircuit.with_prefix(JUDGE, own)
+    header, arrays = header | more, arrays | with_prefix(JUDGE, own)
     return header, arrays | {"history": fitted["history"]}
 
 
@@ -115,7 +123,7 @@ def check_storable(params: Mapping[str, Any], schema: TableSchema) -> None:
         "schema": schema.to_dict(),
     }
     try:
-        pcircuit.check_header(header)
+        check_header(header)
     except ValueError as error:
         raise ValueError(
             f"`table` has more levels than a model file can hold ({error}): lower `max_categories`, or "
@@ -161,41 +169,35 @@ def _read_parts(
 ) -> tuple[Any, ...]:
     """What `read_parts` returns; TypeError or ValueError where the parts do not fit together."""
     is_old = header["version"] < 3
-    pcircuit.check_names(
-        header, KEYS_BEFORE_3 if is_old else KEYS | ({"judge"} & set(header)), "the header"
-    )
+    check_names(header, KEYS_BEFORE_3 if is_old else KEYS | ({"judge"} & set(header)), "the header")
     parts = (CIRCUIT, TEST, PROFILE, VALUES, NEW, JUDGE)
-    pcircuit.check_names(
-        [name for name in arrays if not name.startswith(parts)], {"history"}, "the file"
-    )
+    check_names([name for name in arrays if not name.startswith(parts)], {"history"}, "the file")
     schema = (
         TableSchema.of_encoder(TableEncoder.from_dict(header["encoder"]))
         if is_old
         else TableSchema.from_dict(header["schema"])
     )
     encoder = schema.encoder()
-    circuit = pcircuit.check_distribution(
-        pcircuit.from_arrays(pcircuit.under_prefix(CIRCUIT, arrays)), "circuit"
-    )
+    circuit = check_distribution(from_arrays(under_prefix(CIRCUIT, arrays)), "circuit")
     if tuple(encoder.num_categories) != tuple(circuit.num_categories):
         raise ValueError("encoder and circuit disagree about the numbers of categories")
-    num_train = pcircuit.saved_count(header, "num_train", 2)
-    test = _read_test(circuit, header, pcircuit.under_prefix(TEST, arrays), num_train)
+    num_train = saved_count(header, "num_train", 2)
+    test = _read_test(circuit, header, under_prefix(TEST, arrays), num_train)
     check_history(arrays["history"])
-    profile = _read_profile(pcircuit.under_prefix(PROFILE, arrays), encoder, num_train)
+    profile = _read_profile(under_prefix(PROFILE, arrays), encoder, num_train)
     params = read_params(header["params"], defaults)
     if schema.num_rows not in (None, num_train):
         raise ValueError(f"the schema is of {schema.num_rows} rows, expected {num_train}")
     fitted = {
         "schema": schema,
         "test": test,
-        "judge": read_judge(header, pcircuit.under_prefix(JUDGE, arrays), test),
+        "judge": read_judge(header, under_prefix(JUDGE, arrays), test),
         "history": arrays["history"],
         "num_train": num_train,
         "offset": None if is_old else _read_offset(header["offset"]),
         "profile": profile,
-        "values": _read_values(pcircuit.under_prefix(VALUES, arrays), encoder),
-        "new_values": _read_new(pcircuit.under_prefix(NEW, arrays), encoder, num_train),
+        "values": _read_values(under_prefix(VALUES, arrays), encoder),
+        "new_values": _read_new(under_prefix(NEW, arrays), encoder, num_train),
     }
     written, _ = detector_parts(params, fitted)
     check_same(
@@ -213,7 +215,7 @@ def _read_profile(arrays: dict[str, Any], encoder: TableEncoder, num_train: int)
     """The counts of a file; None if it has none."""
     if not arrays:
         return None
-    pcircuit.check_names(
+    check_names(
         arrays,
         {"counts", "edges", "pairs"} | ({"laws", "associations"} & set(arrays)),
         "the profile",
@@ -230,7 +232,7 @@ def _read_values(arrays: dict[str, Any], encoder: TableEncoder) -> ValueTables |
     """The quantiles of continuous columns of a file; None if it has none."""
     if not arrays:
         return None
-    pcircuit.check_names(arrays, {"quantiles", "units"}, "the values")
+    check_names(arrays, {"quantiles", "units"}, "the values")
     return ValueTables.from_arrays(arrays, sum(map(is_binned, encoder.columns)))
 
 
@@ -238,7 +240,7 @@ def _read_new(arrays: dict[str, Any], encoder: Any, num_train: int) -> KeptValue
     """How often held-out rows have new values; None if a file does not say."""
     if not arrays:
         return None
-    pcircuit.check_names(arrays, {"shown", "new"}, "the new values")
+    check_names(arrays, {"shown", "new"}, "the new values")
     return KeptValues.from_arrays(arrays, len(encoder.columns), num_train)
 
 
@@ -251,7 +253,7 @@ def _read_offset(value: Any) -> Any:
     """The offset of single rows: a log-likelihood, or None where an older file was read."""
     if value is None or value == "-inf":
         return None if value is None else -np.inf
-    return -pcircuit.saved_number({"offset": -value if type(value) is float else value}, "offset")
+    return -saved_number({"offset": -value if type(value) is float else value}, "offset")
 
 
 def _read_test(
@@ -261,7 +263,7 @@ def _read_test(
     if not isinstance(header["test"], dict):
         raise ValueError(f"'test' must be a mapping, found {reprlib.repr(header['test'])}")
     saved = dict(header["test"])
-    pcircuit.check_names(saved, {"calibration", *SETTINGS}, "the test")
+    check_names(saved, {"calibration", *SETTINGS}, "the test")
     calibration = saved.pop("calibration")
     check_settings(saved, num_train)
     settings = Settings(**saved)
@@ -271,7 +273,7 @@ def _read_test(
     found = read_calibration(circuit, calibration, arrays, settings.seed)
     written, same = calibration_parts(found)
     check_same(calibration, written, "calibration")
-    pcircuit.check_names(arrays, same, "the test")
+    check_names(arrays, same, "the test")
     check_same(arrays, same, "test")
     check_calibration(circuit, settings, found)
     return HLDTest.from_parts(circuit, settings, found)

@@ -31,6 +31,9 @@ from hld.nulls.staged import StagedTails
 from hld.nulls.table import TableTails
 from hld.nulls.version_1 import DrawnNull, SwitchedNull, TabulatedNull
 from hld.references.named import FROM_ROWS
+from pcircuit.files.circuit_file import to_arrays
+from pcircuit.files.contents import saved_count, saved_number
+from pcircuit.moments.means import means_cost
 
 if TYPE_CHECKING:
     from hld.testing.calibration import Calibration
@@ -57,16 +60,14 @@ def check_settings(saved: dict[str, Any], num_train: int) -> None:
     for name in ("null", "reference", "missing"):
         if not isinstance(saved.get(name), str):
             raise ValueError(f"{name!r} must be text, found {reprlib.repr(saved.get(name))}")
-    pcircuit.saved_number(saved, "tolerance")
-    pcircuit.saved_count(saved, "seed", 0)
+    saved_number(saved, "tolerance")
+    saved_count(saved, "seed", 0)
     if saved["missing"] not in ("complete", "available"):
         raise ValueError(
             f"'missing' is {saved['missing']!r}: detectors complete what is missing, or leave it out"
         )
     if saved["reference"] in FROM_ROWS or saved.get("num_train") is not None:
-        pcircuit.saved_count(
-            saved, "num_train", 2 if saved["reference"] in FROM_ROWS else 1, num_train
-        )
+        saved_count(saved, "num_train", 2 if saved["reference"] in FROM_ROWS else 1, num_train)
 
 
 def check_calibration(
@@ -95,8 +96,8 @@ def check_calibration(
     if (stds**2 > 2 * widest * (1 + SLACK) + (SLACK * mean) ** 2).any():
         raise ValueError("'stds' holds numbers that are no standard deviations of likelihoods")
     from_rows = settings.reference in FROM_ROWS
-    numbers = sum(array.size for array in pcircuit.to_arrays(circuit).values())
-    if not from_rows and pcircuit.means_cost(circuit) <= MOST_WORK * numbers:
+    numbers = sum(array.size for array in to_arrays(circuit).values())
+    if not from_rows and means_cost(circuit) <= MOST_WORK * numbers:
         exact = pcircuit.unit_means(circuit)[nodes]
         if (np.abs(mean - exact) > 1e-9 * exact + 1e-290).any():
             raise ValueError("'mean' is not the mean of the node likelihoods under the circuit")

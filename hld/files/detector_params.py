@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral
 from typing import Any
 
-import pcircuit
 from hld.detector_options import REFERENCES
 from hld.metrics.named import COMBINATIONS, METRICS
 from hld.nulls.named import NULLS
 from hld.nulls.staged import MOST_RESAMPLES
 from hld.schemas.schema import TableSchema
+from pcircuit.arguments import check_choice, check_flag, check_number, check_whole_number
+from pcircuit.arrays import check_numbers
 
 KINDS = ("input", "sum", "product")
 COUNTS = {
@@ -90,22 +91,22 @@ def read_params(form: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any
 def _count(value: int, name: str) -> int:
     """A whole number in the range of the parameter."""
     most = MOST_RESAMPLES if name == "num_resamples" else 2**31 - 1
-    return pcircuit.check_whole_number(value, name, COUNTS[name], most)
+    return check_whole_number(value, name, COUNTS[name], most)
 
 
 def _amount(value: float, name: str) -> float:
     """A finite number of at least 0."""
-    return pcircuit.check_number(value, name, least=0)
+    return check_number(value, name, least=0)
 
 
 def _margin(value: float, name: str) -> float:
     """A finite number of at least 0 whose product with a distance is finite, too, as that is what a file holds."""
-    return pcircuit.check_number(value, name, least=0, most=MOST_TOLERANCE)
+    return check_number(value, name, least=0, most=MOST_TOLERANCE)
 
 
 def _choice(known: dict[str, Callable[..., Any]] | tuple[str, ...]) -> Callable[..., Any]:
     """A check for one of some words."""
-    return lambda value, name: str(pcircuit.check_choice(value, name, tuple(known)))
+    return lambda value, name: str(check_choice(value, name, tuple(known)))
 
 
 def _columns(value: Any, name: str) -> list[Any] | None:
@@ -155,7 +156,7 @@ def _metric(value: str, name: str) -> str:
         return _choice((*COMBINATIONS, *METRICS))(value, name)
     if isinstance(value, (list, tuple)) and any(isinstance(one, str) for one in value):
         return [_choice(METRICS)(one, name) for one in value]
-    return pcircuit.check_numbers(
+    return check_numbers(
         value, name, "names of metrics, or finite positive node weights", above=0
     ).tolist()
 
@@ -185,8 +186,8 @@ _CHECKS = {
     **dict.fromkeys(COUNTS, _count),
     "pseudocount": _amount,
     "tolerance": _margin,
-    "estimation_error": pcircuit.check_flag,
-    "missingness": pcircuit.check_flag,
+    "estimation_error": check_flag,
+    "missingness": check_flag,
     "schema": _schema,
     "categorical": _columns,
     "continuous": _columns,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import reprlib
 from typing import Any
 
-import pcircuit
 from hld.conditional.conditional_test import ConditionalTest
 from hld.variation.group_test import GroupTest
 from hld.variation.time_test import TimeTest
+from pcircuit.files.contents import check_names
 
 JUDGES: dict[str, Any] = {"groups": GroupTest, "time": TimeTest, "covariates": ConditionalTest}
 
@@ -43,7 +43,7 @@ def read_judge(header: dict[str, Any], arrays: dict[str, Any], test: Any) -> Any
     HLDTest, GroupTest, TimeTest or ConditionalTest
     """
     if "judge" not in header:
-        pcircuit.check_names(arrays, (), "the file")
+        check_names(arrays, (), "the file")
         return test
     kind = header["judge"]
     if not isinstance(kind, str) or kind not in JUDGES:

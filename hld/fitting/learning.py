@@ -35,6 +35,7 @@ from hld.schemas.learn_schema import learn_schema
 from hld.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema, TableSchema
 from hld.tables.cells import Columns, read_table
 from hld.variation.dividing import divide
+from pcircuit.arguments import check_flag, check_generator, check_seed
 
 Learner = Callable[
     [pcircuit.Circuit, np.ndarray, TableEncoder], tuple[pcircuit.Circuit, np.ndarray, int]
@@ -70,8 +71,8 @@ def learn_detector(
         If the table or an option is not usable; the message names column or option.
     """
     rng, progress = (
-        pcircuit.check_generator(options["rng"]),
-        pcircuit.check_flag(progress, "progress"),
+        check_generator(options["rng"]),
+        check_flag(progress, "progress"),
     )
     columns = _read(table, groups, order, options)
     grouping = _group_column(columns, groups)
@@ -127,9 +128,7 @@ def learn_detector(
     )
     circuit, history, num_learned = learner(start, learned, encoder)
     known["profile"] = with_associations(known["profile"], circuit, kept)
-    test = build_test(
-        options, circuit, kept, num_learned, pcircuit.check_seed(rng), encoder.ordered
-    )
+    test = build_test(options, circuit, kept, num_learned, check_seed(rng), encoder.ordered)
     num_train = len(data) + num_learned - len(learned)
     judge = build_judge(test, kept, None if labels is None else labels[kept_rows], given, order)
     warn_of_few(judge, num_train, encoder.names)

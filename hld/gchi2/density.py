@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-import pcircuit
 from hld.gchi2.saddle_contour import tail_probability
 from hld.gchi2.spectrum import Spectrum, prepare
+from pcircuit.arrays import check_numbers
 
 _SMALLEST = 1e-290  # from here down P(Q < x) is a pure power of x, and a probability may underflow
 _LARGEST_LOG = math.log(sys.float_info.max)
@@ -44,7 +44,7 @@ def pdf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
     (0.183939720586, 0.183939720586)
     """
     spectrum = prepare(weights)
-    array = pcircuit.check_numbers(q, "q", "a number or an array of numbers", finite=False)
+    array = check_numbers(q, "q", "a number or an array of numbers", finite=False)
     values = [_density(value, spectrum) for value in array.ravel().tolist()]
     return values[0] if array.ndim == 0 else np.array(values, dtype=float).reshape(array.shape)
 

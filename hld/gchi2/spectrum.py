@@ -44,7 +44,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-import pcircuit
+from pcircuit.arrays import check_numbers
 
 _GAUSS_POINTS = 12
 # Below this many atoms the rules cost more to build than they save per evaluation (measured).
@@ -175,7 +175,7 @@ def _checked(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Validated, positive, descending weights (k,) without ties, their multiplicities and shifts (k,) or None."""
     values = np.array(
-        pcircuit.check_numbers(weights, "weights", "a one-dimensional array of finite numbers")
+        check_numbers(weights, "weights", "a one-dimensional array of finite numbers")
     )
     if values.ndim != 1 or values.size == 0:
         raise ValueError(
@@ -192,17 +192,13 @@ def _checked(
     if multiplicities is not None:
         expected = f"{values.size} finite positive numbers, one per weight"
         counts = np.array(
-            pcircuit.check_numbers(
-                multiplicities, "multiplicities", expected, counts.shape, above=0
-            )
+            check_numbers(multiplicities, "multiplicities", expected, counts.shape, above=0)
         )
     shifts = np.zeros(values.size)
     if noncentralities is not None:
         expected = f"{values.size} finite numbers of at least 0, one per weight"
         shifts = np.array(
-            pcircuit.check_numbers(
-                noncentralities, "noncentralities", expected, counts.shape, least=0
-            )
+            check_numbers(noncentralities, "noncentralities", expected, counts.shape, least=0)
         )
     # Weights this small move log P by less than 1e-290 unless q is as small, where P is no number any more.
     keep = values > max(top, 0.0) * 1e-290

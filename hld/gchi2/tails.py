@@ -77,10 +77,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-import pcircuit
 from hld.gchi2.quantiles import quantile
 from hld.gchi2.saddle_contour import Tail, tail_probability
 from hld.gchi2.spectrum import Spectrum, prepare
+from pcircuit.arrays import check_numbers
 
 __all__ = ["Spectrum", "cdf", "isf", "logsf", "ppf", "prepare", "sf", "sf_with_error"]
 
@@ -285,7 +285,7 @@ def ppf(p: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
 
 def _each(function: Callable[..., Any], values: Any, name: str) -> Any:
     """`function` of a number, or of every entry of an array; tuples of results become a last axis."""
-    array = pcircuit.check_numbers(values, name, "a number or an array of numbers", finite=False)
+    array = check_numbers(values, name, "a number or an array of numbers", finite=False)
     if array.ndim == 0:
         return function(float(array))
     results = [function(value) for value in array.ravel().tolist()]

@@ -38,6 +38,7 @@ from hld.metrics.whitened import whitened, whitened_fine
 from hld.references.reference import Reference
 from hld.vectors.linear_maps import LinearMap
 from hld.vectors.windows import widened
+from pcircuit.arrays import check_numbers
 
 METRICS: dict[str, Callable[..., LinearMap]] = {
     "euclidean": euclidean,
@@ -91,11 +92,7 @@ def parse_metric(metric: str | ArrayLike | Sequence[str], m: int) -> tuple[Any, 
     """
     expected = f"one of {', '.join(map(repr, METRICS))}, several different ones, or {m} positive node weights"
     names = names_in(metric, expected)
-    return (
-        (pcircuit.check_numbers(metric, "metric", expected, (m,), above=0),)
-        if names is None
-        else names
-    )
+    return (check_numbers(metric, "metric", expected, (m,), above=0),) if names is None else names
 
 
 def names_in(metric: Any, expected: str) -> tuple[str, ...] | None:

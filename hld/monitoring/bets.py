@@ -18,7 +18,7 @@ Let y_j = (l_j - mu_j) / sigma_j be the standardised deviation of node j in a ro
 
       1 + lambda (a . (L - mu) - margin ||a||) / (a . mu - floor(a) + margin ||a||),       floor(a) <= min_x a . L(x).
 
-**Rounding.**  Computed likelihoods and means are off by a relative e_j of perhaps 1e-14 (`pcircuit.rounding_errors`),
+**Rounding.**  Computed likelihoods and means are off by a relative e_j of perhaps 1e-14 (`pcircuit.moments.rounding`),
 and a factor that is favourable by 1e-14 in every row wins any amount in the end.  So every bet pays for what rounding
 may have given it: e_j (l_j + mu_j) is subtracted from l_j - mu_j and from mu_j - l_j, and the sum of |a_j| times these
 from a . (L - mu).  The sums and products of a row's bets are paid for once, by a term of log W_t (`LEAST_DROP`).  With
@@ -44,6 +44,7 @@ import numpy as np
 
 import pcircuit
 from hld.monitoring.bounds import floor_rows, unit_bounds
+from pcircuit.moments.rounding import rounding_errors
 
 DIRECTION_STAKES = (0.9, 0.3, 0.1, 0.03)
 NODE_STAKES = (0.9, 0.3, 0.1)
@@ -212,7 +213,7 @@ def relative_errors(
     -------
     (m,) float array
     """
-    errors = pcircuit.rounding_errors(circuit, nodes) + (circuit.num_nodes + len(nodes) + 8) * EPS
+    errors = rounding_errors(circuit, nodes) + (circuit.num_nodes + len(nodes) + 8) * EPS
     table = circuit.nodes
     is_product = table.kind == "product"
     largest = np.zeros(len(circuit.regions))

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.monitoring.bets import EPS, LEAST_LENGTH
+from pcircuit.startup.warm_up import compile_kernel
 
 
-@pcircuit.compile_kernel
+@compile_kernel
 def advance(values: Any, bets: Any, wealth: Any, log_values: Any) -> None:
     """Bet on the rows `values` (n, m) of node likelihoods, one after the other; fills log W_t (n,) after each.
 
@@ -67,7 +67,7 @@ def advance(values: Any, bets: Any, wealth: Any, log_values: Any) -> None:
             _refresh(bets, wealth, doubt, deviation)
 
 
-@pcircuit.compile_kernel
+@compile_kernel
 def _share(bets: Any, wealth: Any, total: Any) -> None:
     """Divide by the total, and give a share of it back to the bets in their first proportions."""
     moved = bets.share / (wealth.num_rows[0] + 1.0)
@@ -83,7 +83,7 @@ def _share(bets: Any, wealth: Any, total: Any) -> None:
             wealth.on_nodes[j, g] = wealth.on_nodes[j, g] * kept + moved * bets.on_node[j]
 
 
-@pcircuit.compile_kernel
+@compile_kernel
 def _learn(bets: Any, wealth: Any, deviation: Any) -> None:
     """Move the running means of the standardised deviations towards this row."""
     for h in range(len(bets.rates)):
@@ -92,7 +92,7 @@ def _learn(bets: Any, wealth: Any, deviation: Any) -> None:
             wealth.means[h, j] += rate * (deviation[j] * bets.scale[j] - wealth.means[h, j])
 
 
-@pcircuit.compile_kernel
+@compile_kernel
 def _refresh(bets: Any, wealth: Any, direction: Any, part: Any) -> None:
     """New directions from the running means: two for each of them.  `direction` and `part` (m,) are scratch."""
     m, w, is_identity = len(bets.mean), len(bets.kept), len(bets.whitening) == 0
@@ -113,7 +113,7 @@ def _refresh(bets: Any, wealth: Any, direction: Any, part: Any) -> None:
         _take(bets, wealth, 2 * h + 1, direction)
 
 
-@pcircuit.compile_kernel
+@compile_kernel
 def _take(bets: Any, wealth: Any, d: Any, direction: Any) -> None:
     """Install direction d with its largest possible loss; one of the size of rounding is not bet on."""
     largest = 0.0
@@ -133,7 +133,7 @@ def _take(bets: Any, wealth: Any, d: Any, direction: Any) -> None:
         wealth.tolls[d], wealth.gains[d] = toll, 1.0 / loss
 
 
-@pcircuit.compile_kernel
+@compile_kernel
 def _floor(bets: Any, direction: Any) -> Any:
     """Lower bound of direction . (L / sigma) over all states."""
     total = 0.0

@@ -45,6 +45,12 @@ import pcircuit
 from hld.monitoring import monitor_file as _monitor_files
 from hld.monitoring.bets import make_bets, new_wealth, whitening_matrix
 from hld.monitoring.rows import completed_rows
+from pcircuit.arguments import check_fraction, check_number, check_seed
+from pcircuit.circuit import check_distribution
+from pcircuit.engine import engine_is_numpy
+from pcircuit.evidence import check_evidence
+from pcircuit.files.archive import read_object, write_archive
+from pcircuit.inference.node_selection import check_nodes
 
 if TYPE_CHECKING:
     from hld.monitoring.bets import Wealth
@@ -191,14 +197,12 @@ class Monitor:
         margin: float = 0.0,
         rng: Any = None,
     ) -> None:
-        pcircuit.check_distribution(circuit)
+        check_distribution(circuit)
         alpha, margin = (
-            pcircuit.check_fraction(alpha, "alpha"),
-            pcircuit.check_number(margin, "margin", least=0),
+            check_fraction(alpha, "alpha"),
+            check_number(margin, "margin", least=0),
         )
-        nodes = pcircuit.check_nodes(
-            circuit, pcircuit.select_nodes(circuit) if nodes is None else nodes
-        )
+        nodes = check_nodes(circuit, pcircuit.select_nodes(circuit) if nodes is None else nodes)
         moments = pcircuit.exact_moments(circuit, nodes)
         stds = np.sqrt(moments.diagonal())
         whitening = whitening_matrix(circuit, moments)
@@ -206,7 +210,7 @@ class Monitor:
             circuit,
             alpha,
             margin,
-            pcircuit.check_seed(rng),
+            check_seed(rng),
             (nodes, np.array(moments.mean), stds, whitening),
         )
 
@@ -256,7 +260,7 @@ class Monitor:
             and (len(rows) > 0 and not hasattr(rows[0], "__len__"))
         )
         rows = [rows] if is_one else rows
-        rows = pcircuit.check_evidence(self.circuit, rows, name="rows")
+        rows = check_evidence(self.circuit, rows, name="rows")
         with (
             self._lock
         ):  # all is done on copies and taken over at the end, so that nothing is ever half done
@@ -307,7 +311,7 @@ class Monitor:
         """
         with self._lock:
             header, arrays = _monitor_files.to_parts(self)
-        pcircuit.write_archive(path, header, arrays)
+        write_archive(path, header, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Monitor:
@@ -328,9 +332,7 @@ class Monitor:
         OSError
             If there is no such file or it cannot be opened.
         """
-        return pcircuit.read_object(
-            path, _monitor_files.FORMAT, _monitor_files.VERSION, cls.from_parts
-        )
+        return read_object(path, _monitor_files.FORMAT, _monitor_files.VERSION, cls.from_parts)
 
     @classmethod
     def from_parts(cls, header: Any, arrays: Any) -> Monitor:
@@ -376,7 +378,7 @@ class Monitor:
 
     def _bet(self, rows: np.ndarray, wealth: Wealth, log_values: np.ndarray) -> None:
         """Bet on complete rows; changes the wealth and fills log_values (n,)."""
-        if pcircuit.engine_is_numpy():
+        if engine_is_numpy():
             from hld.monitoring.betting import advance
         else:
             from hld.monitoring.kernel import advance

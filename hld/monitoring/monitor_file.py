@@ -28,6 +28,18 @@ import pcircuit
 from hld.monitoring.bets import REFRESH, RIDGE, kept_nodes, relative_errors
 from hld.monitoring.betting import take_direction, toll_and_gain
 from hld.monitoring.bounds import unit_bounds
+from pcircuit.circuit import check_distribution
+from pcircuit.files.circuit_file import from_arrays, to_arrays
+from pcircuit.files.contents import (
+    check_names,
+    finite_array,
+    saved_count,
+    saved_number,
+    under_prefix,
+    with_prefix,
+)
+from pcircuit.inference.node_selection import check_nodes
+from pcircuit.moments.means import means_cost
 
 FORMAT, VERSION = "hld.monitor", 1
 CIRCUIT, STATE = "circuit.", "state."  # prefixes of arrays
@@ -65,10 +77,8 @@ def to_parts(monitor: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         "num_missing": monitor._num_missing,
     }
     fixed = (monitor.nodes, monitor.mean, monitor.stds, monitor._whitening)
-    arrays = pcircuit.with_prefix(CIRCUIT, pcircuit.to_arrays(monitor.circuit)) | dict(
-        zip(FIXED, fixed, strict=True)
-    )
-    return header, arrays | pcircuit.with_prefix(STATE, monitor._wealth.copy()._asdict())
+    arrays = with_prefix(CIRCUIT, to_arrays(monitor.circuit)) | dict(zip(FIXED, fixed, strict=True))
+    return header, arrays | with_prefix(STATE, monitor._wealth.copy()._asdict())
 
 
 def fixed_parts(header: Any, arrays: Any) -> Any:
@@ -92,32 +102,28 @@ def fixed_parts(header: Any, arrays: Any) -> Any:
     ValueError
         What does not fit together.
     """
-    pcircuit.check_names(header, KEYS, "the header")
-    pcircuit.check_names(
+    check_names(header, KEYS, "the header")
+    check_names(
         [name for name in arrays if not name.startswith((CIRCUIT, STATE))], FIXED, "the file"
     )
     if arrays["nodes"].dtype.kind not in "iu":
         raise ValueError(f"'nodes' must hold integers, found {arrays['nodes'].dtype}")
-    circuit = pcircuit.check_distribution(
-        pcircuit.from_arrays(pcircuit.under_prefix(CIRCUIT, arrays))
-    )
-    alpha, margin = pcircuit.saved_number(header, "alpha"), pcircuit.saved_number(header, "margin")
+    circuit = check_distribution(from_arrays(under_prefix(CIRCUIT, arrays)))
+    alpha, margin = saved_number(header, "alpha"), saved_number(header, "margin")
     if not 0 < alpha < 1:
         raise ValueError(f"'alpha' is {alpha}, expected a number between 0 and 1")
-    nodes = pcircuit.check_nodes(circuit, arrays["nodes"])
+    nodes = check_nodes(circuit, arrays["nodes"])
     if not arrays["mean"].shape == arrays["stds"].shape == nodes.shape:
         raise ValueError(
             f"the moments do not fit the nodes: 'mean' has shape {arrays['mean'].shape}, 'stds' "
             f"{arrays['stds'].shape} and 'nodes' {nodes.shape}"
         )
-    mean, stds = (
-        pcircuit.finite_array(arrays, name, nodes.shape).copy() for name in ("mean", "stds")
-    )
+    mean, stds = (finite_array(arrays, name, nodes.shape).copy() for name in ("mean", "stds"))
     bounds = unit_bounds(circuit)
     doubts, bounds = relative_errors(circuit, nodes, bounds, mean), bounds[nodes]
     _check_moments(circuit, nodes, mean, stds, bounds, doubts)
     whitening = _whitening(arrays, bounds, mean, stds, doubts)
-    seed = pcircuit.saved_count(header, "seed", 0, MOST_SEED)
+    seed = saved_count(header, "seed", 0, MOST_SEED)
     return circuit, alpha, margin, seed, (nodes, mean, stds, whitening)
 
 
@@ -145,7 +151,7 @@ def moving_parts(header: Any, arrays: Any, circuit: pcircuit.Circuit, bets: Any,
     ValueError
         What no sequence of rows leads to.
     """
-    pcircuit.check_names(
+    check_names(
         [name for name in arrays if name.startswith(STATE)],
         {STATE + name for name in start._fields},
         "the state",
@@ -155,7 +161,7 @@ def moving_parts(header: Any, arrays: Any, circuit: pcircuit.Circuit, bets: Any,
         raise ValueError(f"'{STATE}num_rows' must hold one whole number from 0 to 2^53")
     num_rows = int(rows[0])
     parts = {
-        name: pcircuit.finite_array(arrays, STATE + name, example.shape).copy()
+        name: finite_array(arrays, STATE + name, example.shape).copy()
         for name, example in start._asdict().items()
         if name != "num_rows"
     }
@@ -164,7 +170,7 @@ def moving_parts(header: Any, arrays: Any, circuit: pcircuit.Circuit, bets: Any,
     best, alarm_row = _progress(header, float(wealth.log[0]), num_rows)
     _check_means(bets, wealth, num_rows)
     _check_directions(bets, wealth, num_rows, header["margin"])
-    num_missing = pcircuit.saved_count(header, "num_missing", 0, num_rows * circuit.num_variables)
+    num_missing = saved_count(header, "num_missing", 0, num_rows * circuit.num_variables)
     generator = _generator(header["generator"], header["seed"], num_missing)
     return wealth if num_rows else start, (best, alarm_row, num_missing, generator)
 
@@ -182,8 +188,8 @@ def _check_moments(
         raise ValueError(
             "'stds' holds standard deviations that no likelihoods of these nodes can have"
         )
-    numbers = sum(array.size for array in pcircuit.to_arrays(circuit).values())
-    if pcircuit.means_cost(circuit) <= MOST_WORK * numbers:
+    numbers = sum(array.size for array in to_arrays(circuit).values())
+    if means_cost(circuit) <= MOST_WORK * numbers:
         exact = pcircuit.unit_means(circuit)[nodes]
         if (np.abs(mean - exact) > 4 * doubts * exact + 1e-290).any():
             raise ValueError("'mean' is not the mean of the node likelihoods under the circuit")
@@ -199,7 +205,7 @@ def _whitening(arrays: Any, bounds: Any, mean: Any, stds: Any, doubts: Any) -> n
         raise ValueError(
             f"'whitening' has shape {matrix.shape}, expected {len(kept)} rows and columns, or none"
         )
-    matrix = pcircuit.finite_array(arrays, "whitening", matrix.shape).copy()
+    matrix = finite_array(arrays, "whitening", matrix.shape).copy()
     if matrix.size and (
         not np.array_equal(matrix, matrix.T)
         or matrix.diagonal().min() <= 0
@@ -226,7 +232,7 @@ def _check_money(wealth: Any, num_rows: Any) -> None:
 def _progress(header: Any, log: Any, num_rows: Any) -> Any:
     """The largest logarithm of the wealth so far and the row of the alarm, from the logarithm after the last row."""
     best, alarm_row, level = (
-        pcircuit.saved_number(header, "best"),
+        saved_number(header, "best"),
         header["alarm_row"],
         -np.log(header["alpha"]),
     )
@@ -235,7 +241,7 @@ def _progress(header: Any, log: Any, num_rows: Any) -> Any:
             f"'best' is {best}, expected {max(log, 0.0)}, the logarithm of the wealth, to "
             f"{MOST_LOG * num_rows} after {num_rows} rows"
         )
-    if alarm_row is not None and not 1 <= pcircuit.saved_count(header, "alarm_row", 0) <= num_rows:
+    if alarm_row is not None and not 1 <= saved_count(header, "alarm_row", 0) <= num_rows:
         raise ValueError(f"the alarm is at row {alarm_row} of {num_rows}")
     if (best >= level) != (alarm_row is not None):
         raise ValueError(

@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.nulls.joint import JointNull, combined
 from hld.nulls.limit_law import limit_laws
 from hld.nulls.null import Null, NullOptions, PValue
@@ -31,6 +30,8 @@ from hld.nulls.table import TableTails, table_of
 from hld.nulls.version_1 import SwitchedNull
 from hld.references.reference import Reference
 from hld.vectors.squared_distances import squared_distances
+from pcircuit.arguments import check_whole_number
+from pcircuit.files.contents import under_prefix, with_prefix
 
 SIZES = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1200, 2000)
 AGREEING = 3  # successive sizes at which law and draws have to agree
@@ -119,21 +120,21 @@ class AutoNull:
         (tails, below), (large, above) = self.tails.to_parts(), self.large.to_parts()
         return (
             {"kind": "auto", "switch": self.switch, "tails": tails, "large": large},
-            pcircuit.with_prefix("tails.", below) | pcircuit.with_prefix("large.", above),
+            with_prefix("tails.", below) | with_prefix("large.", above),
         )
 
     @classmethod
     def from_parts(cls, scalars: Any, arrays: Any, context: Any) -> AutoNull:
         """A null that `to_parts` wrote."""
-        large = context.read(scalars["large"], pcircuit.under_prefix("large.", arrays))
+        large = context.read(scalars["large"], under_prefix("large.", arrays))
         kind = TAILS[scalars["tails"]["kind"]]
-        small = pcircuit.under_prefix("tails.", arrays)
+        small = under_prefix("tails.", arrays)
         tails = kind.from_parts(scalars["tails"], small, context, score_of(laws_of(large)))
         switch = scalars["switch"]
         return cls(
             tails,
             large,
-            None if switch is None else pcircuit.check_whole_number(switch, "switch", 1),
+            None if switch is None else check_whole_number(switch, "switch", 1),
         )
 
 

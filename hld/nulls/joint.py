@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.nulls.null import PValue
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
 from hld.vectors.row_products import quadratic_forms
+from pcircuit.files.contents import finite_array, under_prefix, with_prefix
 
 DRAWS = 20_000
 RESOLVED = 100  # draws below which F is not trusted
@@ -120,7 +120,7 @@ class JointNull:
         parts = [null.to_parts() for null in self.nulls]
         arrays = {"means": self.law.means}
         for i, (_, own) in enumerate(parts):
-            arrays |= pcircuit.with_prefix(f"{i}.", own)
+            arrays |= with_prefix(f"{i}.", own)
         return {"kind": "joint", "nulls": [scalars for scalars, _ in parts]}, arrays
 
     @classmethod
@@ -128,7 +128,7 @@ class JointNull:
         cls, scalars: dict[str, Any], arrays: dict[str, np.ndarray], context: Any
     ) -> JointNull:
         """A null that `to_parts` wrote."""
-        means = pcircuit.finite_array(arrays, "means", (None,), np.float32)
+        means = finite_array(arrays, "means", (None,), np.float32)
         if len(means) <= RESOLVED or means[0] <= 0 or means[-1] > 1 or (np.diff(means) < 0).any():
             raise ValueError(
                 f"the joint law of the metrics must be over {RESOLVED} ascending numbers in (0, 1]"
@@ -137,8 +137,7 @@ class JointNull:
         if not isinstance(parts, list) or not len(parts) == len(context.metrics) > 1:
             raise ValueError("metrics and laws of the test do not fit together")
         nulls = tuple(
-            context.only(i).read(own, pcircuit.under_prefix(f"{i}.", arrays))
-            for i, own in enumerate(parts)
+            context.only(i).read(own, under_prefix(f"{i}.", arrays)) for i, own in enumerate(parts)
         )
         return cls(nulls, JointLaw(means))
 

@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import hld.gchi2 as gchi2
-import pcircuit
 from hld.nulls.joint import combined
 from hld.nulls.null import NullOptions, PValue
 from hld.references.covariances import DenseCovariance
 from hld.references.reference import Covariance, Reference
+from pcircuit.files.contents import finite_array, saved_count, saved_number
+from pcircuit.moments.rounding import without_rounding
 
 if TYPE_CHECKING:
     from hld.gchi2.spectrum import Spectrum
@@ -140,9 +141,9 @@ class LimitLaw:
         cls, scalars: dict[str, float | str], arrays: dict[str, np.ndarray], context: Any
     ) -> LimitLaw:
         """A law that `to_parts` wrote."""
-        values = pcircuit.finite_array(arrays, "eigenvalues", (None,))
-        counts = pcircuit.finite_array(arrays, "multiplicities", values.shape)
-        k = pcircuit.saved_count(scalars, "num_eigenvalues")
+        values = finite_array(arrays, "eigenvalues", (None,))
+        counts = finite_array(arrays, "multiplicities", values.shape)
+        k = saved_count(scalars, "num_eigenvalues")
         if len(values) not in (k, k + 1) or (counts[:k] != 1).any() or (counts <= 0).any():
             raise ValueError(
                 f"a law of the test has {k} eigenvalues, and {len(values)} with multiplicities"
@@ -151,8 +152,8 @@ class LimitLaw:
             raise ValueError("the eigenvalues of a law of the test must descend and be at least 0")
         context.check_mean(float(values @ counts))
         most = 1e-12 if len(values) == k else sys.float_info.max  # all are known
-        error = pcircuit.saved_number(scalars, "quantile_error", most=most)
-        law = cls(values, counts, error, k, pcircuit.saved_number(scalars, "excess", -1.0))
+        error = saved_number(scalars, "quantile_error", most=most)
+        law = cls(values, counts, error, k, saved_number(scalars, "excess", -1.0))
         _ = law.spectrum  # refuses what is not a spectrum
         return law
 
@@ -234,7 +235,7 @@ def law_of_leading(seen: Covariance, numbers: tuple[int, ...] = LEADING) -> Limi
     LimitLaw
     """
     for k in numbers:
-        leading = pcircuit.without_rounding(np.sort(seen.eigenvalues(k))[::-1])
+        leading = without_rounding(np.sort(seen.eigenvalues(k))[::-1])
         c1 = max(seen.trace - leading.sum(), 0.0)
         c2 = max(seen.trace_sq - (leading**2).sum(), 0.0)
         law = law_of_values(leading, c1, c2, getattr(seen, "bound", leading[-1]))

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.nulls.null import NullOptions, PValue
 from hld.references.reference import Reference
+from pcircuit.files.contents import saved_number
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,7 @@ class NormalLaw:
     @classmethod
     def from_parts(cls, scalars: Any, arrays: Any, context: Any) -> NormalLaw:
         """A law that `to_parts` wrote."""
-        law = cls(
-            pcircuit.saved_number(scalars, "trace"), pcircuit.saved_number(scalars, "trace_sq")
-        )
+        law = cls(saved_number(scalars, "trace"), saved_number(scalars, "trace_sq"))
         context.check_mean(law.trace)
         if law.trace_sq > law.trace**2 * (
             1 + 1e-6

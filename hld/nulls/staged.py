@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.nulls.null import PValue
 from hld.nulls.ranks.drawn_tail import drawn_tail
 from hld.nulls.ranks.monte_carlo import monte_carlo_error
 from hld.nulls.score import Score
 from hld.vectors.squared_distances import squared_distances
+from pcircuit.arguments import check_whole_number
 
 STOP = 10  # extreme batches at which a stage is enough
 MOST_BATCHES = 999_999
@@ -111,7 +111,7 @@ class StagedTails:
     @classmethod
     def from_parts(cls, scalars: Any, arrays: Any, context: Any, score: Any) -> StagedTails:
         """Tails that `to_parts` wrote, to be drawn again."""
-        B = pcircuit.check_whole_number(scalars["num_resamples"], "num_resamples", 1)
+        B = check_whole_number(scalars["num_resamples"], "num_resamples", 1)
         if B > MOST_RESAMPLES:
             raise ValueError(f"the number of drawn batches must be 1..{MOST_RESAMPLES}, found {B}")
         return cls(score, context.reference, context.metrics, B, context.seed)

@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import pcircuit
 from hld.nulls.null import PValue
 from hld.nulls.ranks.drawn_tail import drawn_tail, read_tail
 from hld.nulls.ranks.monte_carlo import monte_carlo_error
+from pcircuit.files.contents import under_prefix, with_prefix
 
 if TYPE_CHECKING:
     from hld.nulls.ranks.drawn_tail import DrawnTail
@@ -107,7 +107,7 @@ class TableTails:
         """The sizes, and a (2, k) array for each tail."""
         arrays = {"sizes": self.sizes}
         for i, tails in enumerate(self.tails):
-            arrays |= pcircuit.with_prefix(
+            arrays |= with_prefix(
                 f"{i}.", {str(j): tail.to_arrays() for j, tail in enumerate(tails)}
             )
         return {"kind": "table"}, arrays
@@ -130,9 +130,7 @@ class TableTails:
         return cls(
             sizes,
             tuple(
-                tuple(
-                    read_tail(pcircuit.under_prefix(f"{i}.", arrays), str(j)) for j in range(width)
-                )
+                tuple(read_tail(under_prefix(f"{i}.", arrays), str(j)) for j in range(width))
                 for i in range(len(sizes))
             ),
         )

@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.nulls.joint import harmonic_mean
 from hld.nulls.null import Null, PValue
 from hld.nulls.ranks.monte_carlo import TIE, monte_carlo_error, rejection_threshold
 from hld.nulls.staged import MOST_RESAMPLES
 from hld.vectors.squared_distances import squared_distances
+from pcircuit.arguments import check_whole_number
+from pcircuit.files.contents import finite_array, saved_count, under_prefix, with_prefix
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +137,7 @@ class DrawnNull(_Drawn):
     @classmethod
     def from_parts(cls, scalars: Any, arrays: Any, context: Any) -> DrawnNull:
         """A null that `to_parts` wrote."""
-        num_resamples = pcircuit.saved_count(scalars, "num_resamples", 1, MOST_RESAMPLES)
+        num_resamples = saved_count(scalars, "num_resamples", 1, MOST_RESAMPLES)
         return cls(context.reference, context.metrics, num_resamples, context.seed)
 
 
@@ -183,10 +184,10 @@ class TabulatedNull(_Drawn):
     @classmethod
     def from_parts(cls, scalars: Any, arrays: Any, context: Any) -> TabulatedNull:
         """A null that `to_parts` wrote."""
-        sizes = pcircuit.finite_array(arrays, "sizes", (None,), np.int64)
+        sizes = finite_array(arrays, "sizes", (None,), np.int64)
         if not len(sizes) or sizes[0] < 1 or sizes[-1] > 2**53 or (np.diff(sizes) <= 0).any():
             raise ValueError("the batch sizes of the test must be ascending whole numbers")
-        squared = pcircuit.finite_array(arrays, "squared", (len(sizes), None, len(context.metrics)))
+        squared = finite_array(arrays, "squared", (len(sizes), None, len(context.metrics)))
         if not squared.size or (squared < 0).any() or (squared > context.farthest).any():
             raise ValueError(
                 f"the drawn statistics, of shape {squared.shape}, are not squared distances of this test"
@@ -240,14 +241,14 @@ class SwitchedNull:
         (small, below), (large, above) = self.small.to_parts(), self.large.to_parts()
         return (
             {"kind": "switched", "switch": self.switch, "small": small, "large": large},
-            pcircuit.with_prefix("small.", below) | pcircuit.with_prefix("large.", above),
+            with_prefix("small.", below) | with_prefix("large.", above),
         )
 
     @classmethod
     def from_parts(cls, scalars: Any, arrays: Any, context: Any) -> SwitchedNull:
         """A null that `to_parts` wrote."""
         return cls(
-            context.read(scalars["small"], pcircuit.under_prefix("small.", arrays)),
-            context.read(scalars["large"], pcircuit.under_prefix("large.", arrays)),
-            pcircuit.check_whole_number(scalars["switch"], "switch", 1),
+            context.read(scalars["small"], under_prefix("small.", arrays)),
+            context.read(scalars["large"], under_prefix("large.", arrays)),
+            check_whole_number(scalars["switch"], "switch", 1),
         )

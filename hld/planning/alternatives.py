@@ -31,6 +31,9 @@ import pcircuit
 from hld.references.circuit import CircuitReference
 from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.vectors.row_vectors import some_rows
+from pcircuit.arguments import check_whole_number
+from pcircuit.circuit import check_distribution
+from pcircuit.evidence import check_evidence
 
 NUM_DRAWN = 20_000
 NUM_SINGLE = 2_000  # rows that are tested one by one
@@ -194,11 +197,11 @@ def alternative_of(test: Any, what: Any) -> Alternative:
     if isinstance(what, Edit):
         return edited(test, what)
     if isinstance(what, pcircuit.Circuit):
-        pcircuit.check_distribution(what, "alternative")
+        check_distribution(what, "alternative")
         if tuple(what.num_categories) != tuple(test.circuit.num_categories):
             raise ValueError("`alternative` is a circuit over other variables than the test's")
         what = pcircuit.sample(what, NUM_DRAWN, rng=np.random.default_rng([SEED, 0]))
-    rows = pcircuit.check_evidence(test.circuit, what, name="alternative")
+    rows = check_evidence(test.circuit, what, name="alternative")
     if len(rows) < 2 or rows.min() < 0:
         raise ValueError(
             f"`alternative` has {len(rows)} rows, expected at least two without missing entries"
@@ -232,10 +235,8 @@ def edited(test: Any, edit: Edit) -> Alternative:
         An unknown variable or level, or a result that is no probability.
     """
     circuit, by, kept = test.circuit, edit.by, test.calibration.kept
-    variable = pcircuit.check_whole_number(edit.column, "column", 0, circuit.num_variables - 1)
-    level = pcircuit.check_whole_number(
-        edit.level, "level", 0, circuit.num_categories[variable] - 1
-    )
+    variable = check_whole_number(edit.column, "column", 0, circuit.num_variables - 1)
+    level = check_whole_number(edit.level, "level", 0, circuit.num_categories[variable] - 1)
     p = float(np.exp(pcircuit.log_probability(circuit, {variable: level})))
     q = share_after(p, by)
     if not 0 < p < 1 or q is None:

@@ -12,6 +12,7 @@ import pcircuit
 from hld.planning.alternatives import NUM_DRAWN, SEED, compared, own_mean, under_level
 from hld.planning.power import MOST_ROWS, Rejections
 from hld.references.circuit import CircuitReference
+from pcircuit.arguments import check_fraction, check_whole_number
 
 LEAST_SHARE = 0.01  # levels that are rarer are left out
 ENOUGH = 400  # drawn rows with a level, else more are drawn
@@ -77,8 +78,8 @@ def detectable(
     (8, True)
     """
     T, alpha = (
-        pcircuit.check_whole_number(T, "T", 1, MOST_ROWS),
-        pcircuit.check_fraction(alpha, "alpha"),
+        check_whole_number(T, "T", 1, MOST_ROWS),
+        check_fraction(alpha, "alpha"),
     )
 
     def draws(
@@ -114,8 +115,8 @@ def detectable_levels(
     -------
     tuple of Detectable
     """
-    power = pcircuit.check_fraction(power, "power")
-    per_column = pcircuit.check_whole_number(per_column, "per_column", 1)
+    power = check_fraction(power, "power")
+    per_column = check_whole_number(per_column, "per_column", 1)
     kept, found, mean = test.calibration.kept, [], own_mean(test)
     has_rows = kept is not None and len(kept.covariance) > 0
     covariance = (

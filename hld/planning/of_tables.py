@@ -27,6 +27,7 @@ from hld.results.largest import has_largest
 from hld.results.largest_count import count_events
 from hld.tables.shown_names import in_one_line, printable, visible
 from hld.vectors.row_vectors import some_rows
+from pcircuit.arguments import check_fraction, check_whole_number
 
 DAYS = (1, 7, 30)
 NUM_ROWS = 2_000  # rows of the circuit, or of a table, from which counts and vectors are known to vary together
@@ -52,8 +53,8 @@ def power_of_table(detector: Any, alternative: object, T: int, alpha: float = 0.
     float
     """
     T, alpha = (
-        pcircuit.check_whole_number(T, "T", 1, MOST_ROWS),
-        pcircuit.check_fraction(alpha, "alpha"),
+        check_whole_number(T, "T", 1, MOST_ROWS),
+        check_fraction(alpha, "alpha"),
     )
     _check_independent(detector)
     return _power_of(detector, alternative_of_table(detector, alternative), T, alpha)
@@ -79,7 +80,7 @@ def sample_size_of_table(
     int or None
         None where no number of rows is enough.
     """
-    least, alpha = pcircuit.check_fraction(power, "power"), pcircuit.check_fraction(alpha, "alpha")
+    least, alpha = check_fraction(power, "power"), check_fraction(alpha, "alpha")
     _check_independent(detector)
     known = alternative_of_table(detector, alternative)
     return smallest_batch(
@@ -134,8 +135,8 @@ def detectable_of_table(
     tuple of Detectable
     """
     T, alpha = (
-        pcircuit.check_whole_number(T, "T", 1, MOST_ROWS),
-        pcircuit.check_fraction(alpha, "alpha"),
+        check_whole_number(T, "T", 1, MOST_ROWS),
+        check_fraction(alpha, "alpha"),
     )
     _check_independent(detector)
     if has_largest(detector):
@@ -383,9 +384,7 @@ def plan(
     >>> print(str(plan(detector, 50)).splitlines()[0])
     50 rows a day, level 0.05: found with probability 0.9
     """
-    rows_per_day = pcircuit.check_whole_number(
-        rows_per_day, "rows_per_day", 1, MOST_ROWS // max(DAYS)
-    )
+    rows_per_day = check_whole_number(rows_per_day, "rows_per_day", 1, MOST_ROWS // max(DAYS))
     if not hasattr(detector, "test_"):
         raise TypeError(
             f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}: fit or "

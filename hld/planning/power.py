@@ -31,7 +31,6 @@ from typing import Any
 import numpy as np
 
 import hld.gchi2 as gchi2
-import pcircuit
 from hld.nulls.auto import AutoNull, law_part, laws_of
 from hld.nulls.joint import covariance_factor, harmonic_mean
 from hld.nulls.ranks.confirmation import ASKED_BELOW, confirmed, pooled_of_norms
@@ -40,6 +39,7 @@ from hld.nulls.ranks.monte_carlo import TIE
 from hld.nulls.score import score_of
 from hld.planning.alternatives import Alternative, alternative_of, compared, own_mean
 from hld.planning.holes import planned_holes
+from pcircuit.arguments import check_fraction, check_whole_number
 
 DRAWS = 2000
 MOST_T = 10**7
@@ -85,8 +85,8 @@ def power(test: Any, alternative: object, T: int, alpha: float = 0.05) -> float:
     0.6
     """
     T, alpha = (
-        pcircuit.check_whole_number(T, "T", 1, MOST_ROWS),
-        pcircuit.check_fraction(alpha, "alpha"),
+        check_whole_number(T, "T", 1, MOST_ROWS),
+        check_fraction(alpha, "alpha"),
     )
     found = alternative_of(test, alternative)
     if T == 1 and found.rows is not None:
@@ -120,7 +120,7 @@ def sample_size(
     Some twenty powers, by bisection: where power does not grow with every row, as for few rows of a discrete circuit, a
     smaller batch may do as well.
     """
-    least, alpha = pcircuit.check_fraction(power, "power"), pcircuit.check_fraction(alpha, "alpha")
+    least, alpha = check_fraction(power, "power"), check_fraction(alpha, "alpha")
     found = alternative_of(test, alternative)
     return smallest_batch(lambda T: _power_of(test, found, T, alpha), least, found.num_rows)
 

@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.plots.figure import (
     BLUE,
     GREY,
@@ -36,6 +35,8 @@ from hld.plots.figure import (
     plain_frame,
     shortened,
 )
+from pcircuit.arguments import check_fraction, check_whole_number
+from pcircuit.arrays import check_numbers
 
 LONGEST = 32  # letters of a name beside bars, which need room
 FRAME = "#BFD9EA"  # between pictures of black, grey and white: a tint that none of them has
@@ -68,7 +69,7 @@ def training_curve(history: Any, ax: Any = None) -> Any:
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('epoch', 'log-likelihood (nats per row)')
     """
-    history = pcircuit.check_numbers(history, "history", "a list of numbers", finite=False)
+    history = check_numbers(history, "history", "a list of numbers", finite=False)
     if history.ndim != 1 or not history.size:
         raise ValueError(f"`history` has shape {history.shape}, expected (epochs + 1,)")
     ax = axes(ax)
@@ -114,14 +115,14 @@ def images(rows: Any, shape: tuple[int, int], ax: Any = None, *, num_columns: in
     >>> ax.get_images()[0].get_array().shape                          # 2 x 3 pictures, frames of one pixel
     (7, 10)
     """
-    rows = pcircuit.check_numbers(rows, "rows", "a table of numbers", finite=False)
+    rows = check_numbers(rows, "rows", "a table of numbers", finite=False)
     height, width = _checked_shape(shape)
     if rows.ndim != 2 or not len(rows) or rows.shape[1] != height * width:
         raise ValueError(
             f"`rows` has shape {rows.shape}, expected (N, {height * width}) with N of at least "
             f"1 for pictures of {height} x {width}"
         )
-    across = min(pcircuit.check_whole_number(num_columns, "num_columns", 1), len(rows))
+    across = min(check_whole_number(num_columns, "num_columns", 1), len(rows))
     ax = axes(ax)
     grid = np.full((-(-len(rows) // across) * (height + 1) + 1, across * (width + 1) + 1), np.nan)
     for i, row in enumerate(rows):
@@ -227,7 +228,7 @@ def variable_shares(
         raise ValueError(
             f"`names` has {len(names)} entries, expected {len(shares)}, one for each variable"
         )
-    top = pcircuit.check_whole_number(top, "top", 1)
+    top = check_whole_number(top, "top", 1)
     ax = axes(ax)
     largest = np.argsort(-shares, kind="stable")[:top]
     ax.barh(np.arange(len(largest)), shares[largest], color=BLUE, height=0.7)
@@ -270,12 +271,10 @@ def pvalues_over_time(pvalues: Any, alpha: Any, ax: Any = None) -> Any:
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['no shift (2)', 'shift (1)', 'level 0.05']
     """
-    pvalues = pcircuit.check_numbers(
-        pvalues, "pvalues", "a list of numbers from 0 to 1", least=0, most=1
-    )
+    pvalues = check_numbers(pvalues, "pvalues", "a list of numbers from 0 to 1", least=0, most=1)
     if pvalues.ndim != 1:
         raise ValueError(f"`pvalues` has shape {pvalues.shape}, expected (n,)")
-    alpha = pcircuit.check_fraction(alpha, "alpha")
+    alpha = check_fraction(alpha, "alpha")
     ax = axes(ax)
     ax.plot(
         np.arange(1, len(pvalues) + 1),
@@ -335,6 +334,4 @@ def _checked_shape(shape: Any) -> tuple[Any, ...]:
         )
     if len(shape) != 2:
         raise ValueError(f"`shape` is {tuple(shape)}, expected height and width, both at least 1")
-    return tuple(
-        pcircuit.check_whole_number(size, f"shape[{i}]", 1) for i, size in enumerate(shape)
-    )
+    return tuple(check_whole_number(size, f"shape[{i}]", 1) for i, size in enumerate(shape))

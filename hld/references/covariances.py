@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.references.factors import pivoted_factor
 from hld.references.leading import leading_eigenpairs
+from pcircuit.moments.rounding import without_rounding
 
 MOST_FORMED = 3000  # rows or coordinates of a product of a table with itself, all of whose eigenvalues are computed
 MOST_KEPT = 6000  # the same, of one that is kept for iterations: 288 MB
@@ -129,7 +129,7 @@ class RowCovariance:
         """
         width = self.table.shape[1]
         if k is None or 4 * k > width or self.is_small:
-            values = pcircuit.without_rounding(np.linalg.eigvalsh(self._smaller())[::-1])
+            values = without_rounding(np.linalg.eigvalsh(self._smaller())[::-1])
             return np.pad(values, (0, max(width - len(values), 0)))[:k]
         return self._many[:k] if k <= MANY else self._leading(k)
 
@@ -142,7 +142,7 @@ class RowCovariance:
         """The k largest eigenvalues, by iteration; the traces, and so the sums of all others, do not depend on it."""
         operator = self._product if self._is_formed else self.operator()
         values, _ = leading_eigenpairs(operator, operator.shape[0], k, FINE, coarse=COARSE)
-        return pcircuit.without_rounding(values)
+        return without_rounding(values)
 
     @property
     def _is_formed(self) -> bool:
@@ -257,10 +257,8 @@ def _of_formed(matrix: np.ndarray, k: Any) -> np.ndarray:
     if k is None or len(matrix) <= MOST_AT_ONCE:
         smaller = _without_null_space(matrix) if FEW < len(matrix) <= MOST_AT_ONCE else matrix
         values = np.linalg.eigvalsh(smaller)[::-1]
-        return pcircuit.without_rounding(np.pad(values, (0, len(matrix) - len(values))))[:k]
-    return pcircuit.without_rounding(
-        leading_eigenpairs(matrix, len(matrix), k, SHARP, coarse=SHARP_LAST)[0]
-    )
+        return without_rounding(np.pad(values, (0, len(matrix) - len(values))))[:k]
+    return without_rounding(leading_eigenpairs(matrix, len(matrix), k, SHARP, coarse=SHARP_LAST)[0])
 
 
 def _without_null_space(matrix: np.ndarray) -> np.ndarray:

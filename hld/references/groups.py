@@ -31,10 +31,10 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.references.covariances import RowCovariance
 from hld.vectors.bounded import bounded_array
 from hld.vectors.row_vectors import RowVectors
+from pcircuit.files.contents import finite_array
 
 STEP = 4  # ratio of the sizes at which means are kept
 MOST_BYTES = 2**26  # of all means
@@ -120,7 +120,7 @@ class GroupReference:
     def from_arrays(cls, arrays: dict[str, Any], bounds: np.ndarray) -> GroupReference:
         """What `to_arrays` gave, for vectors of numbers with such bounds; raises ValueError where it is none."""
         size = len(bounds)
-        counts = pcircuit.finite_array(arrays, "counts", (None,), np.int64)
+        counts = finite_array(arrays, "counts", (None,), np.int64)
         if len(counts) < 2 or counts.min() < 1:
             raise ValueError("the groups of the test must be two or more, of one row or more each")
         means = bounded_array(arrays, "means", (num_sizes(counts), len(counts), size), bounds)

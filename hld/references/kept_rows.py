@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
+from pcircuit.arguments import check_whole_number
+from pcircuit.files.contents import finite_array
 
 SYMMETRIC = ("covariance", "shared")  # of these files hold one half
 SLACK, LEAST = 1e-6, 1e-290  # relative and absolute roundings of what is computed in two ways
@@ -71,16 +72,14 @@ class KeptRows:
         cls, scalars: dict[str, int], arrays: dict[str, np.ndarray], m: int, q: int
     ) -> KeptRows:
         """Sums that `to_parts` wrote, for m nodes and q metrics; raises ValueError where they do not fit."""
-        k = pcircuit.check_whole_number(scalars["num_rows"], "num_rows", 2)
-        norms = pcircuit.finite_array(arrays, "norms", (q, 3))
-        sums = [pcircuit.finite_array(arrays, name, (q,)) for name in ("fourth", "farthest")]
+        k = check_whole_number(scalars["num_rows"], "num_rows", 2)
+        norms = finite_array(arrays, "norms", (q, 3))
+        sums = [finite_array(arrays, name, (q,)) for name in ("fourth", "farthest")]
         if norms.min() < 0 or min(one.min() for one in sums) < 0:
             raise ValueError("sums of squares over the reference rows must be at least 0")
         _check_powers(k, *sums)
         covariance, shared = (_symmetric(arrays, name, m) for name in SYMMETRIC)
-        counts = pcircuit.finite_array(
-            arrays, "counts", (m,) if arrays["counts"].size else (0,), np.int64
-        )
+        counts = finite_array(arrays, "counts", (m,) if arrays["counts"].size else (0,), np.int64)
         if ((counts < 0) | (counts > k) | (counts != np.floor(counts))).any():
             raise ValueError(f"rows that show a node must be whole numbers up to {k}")
         each = np.maximum(counts, 1).astype(np.float64)
@@ -182,7 +181,7 @@ def _symmetric(arrays: dict[str, np.ndarray], name: str, m: int) -> np.ndarray:
     if not arrays[name].size:
         return np.zeros((0, 0))
     matrix = np.zeros((m, m))
-    matrix[np.tril_indices(m)] = pcircuit.finite_array(arrays, name, (m * (m + 1) // 2,))
+    matrix[np.tril_indices(m)] = finite_array(arrays, name, (m * (m + 1) // 2,))
     return np.where(np.tri(m, dtype=bool), matrix, matrix.T)
 
 

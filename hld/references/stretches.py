@@ -43,10 +43,10 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.references.groups import BLOCK_VALUES, filled_rows
 from hld.vectors.bounded import bounded_array
 from hld.vectors.row_vectors import RowVectors
+from pcircuit.files.contents import finite_array
 
 FEWEST_STRETCHES, MOST_STRETCHES = 30, 200
 FEWEST_ROWS = 2 * FEWEST_STRETCHES
@@ -163,8 +163,8 @@ class StretchReference:
     def from_arrays(cls, arrays: dict[str, Any], bounds: np.ndarray) -> StretchReference:
         """What `to_arrays` gave, for vectors of numbers with such bounds; raises ValueError where it is none."""
         size = len(bounds)
-        counts = pcircuit.finite_array(arrays, "counts", (None,), np.int64)
-        n = int(pcircuit.finite_array(arrays, "num_rows", (1,), np.int64)[0])
+        counts = finite_array(arrays, "counts", (None,), np.int64)
+        n = int(finite_array(arrays, "num_rows", (1,), np.int64)[0])
         if not 1 <= len(counts) <= 50 or counts.min() < 2 or counts.max() > MOST_STRETCHES or n < 2:
             raise ValueError("the stretches of the test do not fit together")
         means = bounded_array(arrays, "means", (int(counts.sum()), size), bounds)

@@ -9,6 +9,7 @@ from typing import Any
 import pcircuit
 from hld.answers.html import escaped
 from hld.reports.style import STYLE
+from pcircuit.files.whole_file import replace_file
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
@@ -78,7 +79,7 @@ def write_page(text: str, path: str) -> None:
         Encoded as UTF-8.
     path : str
     """
-    with pcircuit.replace_file(pathlib.Path(path)) as file:
+    with replace_file(pathlib.Path(path)) as file:
         file.write(text.encode("utf-8"))
 
 

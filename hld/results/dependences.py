@@ -24,6 +24,7 @@ import numpy as np
 
 import pcircuit
 from hld.vectors.score_features import FLOOR, parameter_slices, sampled_scores
+from pcircuit.arguments import check_whole_number
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def localize_dependences(
     >>> bool({0, 1} & {v for part in found[0].parts for v in part})
     True
     """
-    top = pcircuit.check_whole_number(top, "top", 1, none="all regions")
+    top = check_whole_number(top, "top", 1, none="all regions")
     drawn = sampled_scores(circuit)
     variances, shifts = (drawn**2).mean(axis=0), []
     for r, part in enumerate(parameter_slices(circuit)):

@@ -39,6 +39,7 @@ import numpy as np
 import pcircuit
 from hld.answers.adjust import benjamini_hochberg
 from hld.answers.words import LEAST_SHOWN
+from pcircuit.arguments import check_whole_number
 
 SINGULAR = 1e-9  # share of a variance below which it counts as none
 
@@ -158,7 +159,7 @@ def localize(
     >>> found.nodes[0].zscore, found.variable_scores.round(3)
     (2.0, array([0.01]))
     """
-    top = pcircuit.check_whole_number(top, "top", 1, none="all nodes")
+    top = check_whole_number(top, "top", 1, none="all nodes")
     zscores = z_scores(deltas, stds, num_samples)
     pvalues = adjusted_pvalues(zscores) if pvalues is None else pvalues
     table = circuit.nodes[nodes]

@@ -16,6 +16,7 @@ from hld.results.effects import LEVEL, effect_interval
 from hld.results.largest_count import LargestCount
 from hld.results.largest_dependence import LargestDependence
 from hld.results.of_columns import OfColumns
+from pcircuit.arguments import check_whole_number
 
 if TYPE_CHECKING:
     from hld.results.localization import Localization
@@ -291,7 +292,7 @@ class HLDResult(OfColumns):
             raise ValueError(
                 "`columns` of the batch are not known: test a table with an `HLDDetector`"
             )
-        count = min(pcircuit.check_whole_number(top, "top", 1), len(self.columns))
+        count = min(check_whole_number(top, "top", 1), len(self.columns))
         return draw_columns(
             new_figure((3.6 * min(count, 3), 2.8 * -(-count // 3))), self.columns, count
         )

@@ -42,7 +42,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-import pcircuit
 from hld.schemas.bin_edges import bin_edges, mark_texts, with_infinities
 from hld.schemas.rare_levels import MOST_RARE, SIZE, digests_of
 from hld.schemas.single_precision import spans
@@ -51,6 +50,7 @@ from hld.tables.factored import whole_cells
 from hld.tables.single_cells import not_a_number, reads_as_number
 from hld.tables.time_texts import seconds_of_text
 from hld.tables.times import TIMES, as_seconds, time_in_bin, time_kind, time_texts
+from pcircuit.arrays import check_integers
 
 BINNED = ("continuous", *TIMES)
 UNSEEN = ("keep", "missing", "refuse")  # what is done with values that training did not show
@@ -331,7 +331,7 @@ def check_rows(rows: ArrayLike | None, num_rows: int) -> np.ndarray | None:
     """
     if rows is None:
         return None
-    checked = pcircuit.check_integers(
+    checked = check_integers(
         rows, "rows", f"a list of positions up to {num_rows - 1}", 0, num_rows - 1
     )
     if checked.ndim != 1:

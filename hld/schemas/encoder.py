@@ -44,7 +44,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import pcircuit
 from hld.schemas.columns import BINNED, check_rows, fit_column, narrowed_column
 from hld.schemas.encoder_json import encoder_form, read_form
 from hld.schemas.encoding import CodeTables, code_tables, decoded, encoded
@@ -53,6 +52,7 @@ from hld.tables.calendar import with_parts
 from hld.tables.cells import Columns, read_table
 from hld.tables.column_names import arrange, column_names, column_roles, matched, table_called
 from hld.tables.shown_names import listed
+from pcircuit.arguments import check_whole_number
 
 if TYPE_CHECKING:
     from hld.schemas.encoding import EncodingReport
@@ -118,8 +118,8 @@ def fit_encoder(
     >>> codes.tolist(), report.num_unseen.tolist(), report.num_out_of_range.tolist()
     ([[2, 1], [1, -1]], [1, 0], [0, 1])
     """
-    num_bins = pcircuit.check_whole_number(num_bins, "num_bins", 2, 2**31 - 2)
-    max_categories = pcircuit.check_whole_number(max_categories, "max_categories", 2, 2**31 - 2)
+    num_bins = check_whole_number(num_bins, "num_bins", 2, 2**31 - 2)
+    max_categories = check_whole_number(max_categories, "max_categories", 2, 2**31 - 2)
     parts = read_table(table)
     if parts.num_rows == 0 or not parts.arrays:
         raise ValueError(

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-import pcircuit
 from hld.schemas.columns import BINNED
 from hld.schemas.level_codes import level_lookup, look_up
 from hld.schemas.number_codes import StepTables, step_codes, step_tables
@@ -23,6 +22,7 @@ from hld.tables.cells import NUMERIC, as_numbers, objects_of
 from hld.tables.factored import Factored, object_cells, whole_cells
 from hld.tables.single_cells import is_blank, is_missing, plain_value
 from hld.tables.times import TIMES, as_seconds
+from pcircuit.arrays import check_integers
 
 if TYPE_CHECKING:
     from hld.schemas.columns import LevelColumn
@@ -390,7 +390,7 @@ def decoded(
         If `codes` are not integers, or not of this shape and range.
     """
     expected = f"integers of shape (rows, {len(columns)})"
-    codes = pcircuit.check_integers(codes, "codes", expected)
+    codes = check_integers(codes, "codes", expected)
     if codes.ndim != 2 or codes.shape[1] != len(columns):
         raise ValueError(f"`codes` must be {expected}, found shape {codes.shape}")
     table = np.empty(codes.shape, dtype=object)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.schemas.columns import BINNED, LevelColumn, check_rows, fit_column, narrowed_column
 from hld.schemas.identifiers import identifier_note
 from hld.schemas.rare_levels import digest_set, is_rare
@@ -21,6 +20,7 @@ from hld.tables.factored import Factored, whole_cells
 from hld.tables.shown_names import listed
 from hld.tables.single_cells import is_blank, is_missing
 from hld.tables.times import TIMES, as_seconds
+from pcircuit.arguments import check_flag, check_whole_number
 
 OF_LEVELS = tuple(kind for kind in KINDS if kind not in (*BINNED, LEFT_OUT))
 
@@ -72,8 +72,8 @@ def learn_schema(
     name    left out                                   nearly unique: 200 of 200 values occur in one row only
     kind    categorical  4           0        missing  1, 2, '0'
     """
-    num_bins = pcircuit.check_whole_number(num_bins, "num_bins", 2, 2**31 - 2)
-    max_categories = pcircuit.check_whole_number(max_categories, "max_categories", 2, 2**31 - 2)
+    num_bins = check_whole_number(num_bins, "num_bins", 2, 2**31 - 2)
+    max_categories = check_whole_number(max_categories, "max_categories", 2, 2**31 - 2)
     if given is not None and not isinstance(given, TableSchema):
         raise TypeError(f"`given` must be a TableSchema, found {type(given).__name__}")
     parts = read_table(table)
@@ -160,7 +160,7 @@ def calendar_columns(
         )
     itself = (
         ()
-        if pcircuit.check_flag(keep, "keep")
+        if check_flag(keep, "keep")
         else (ColumnSchema(source, LEFT_OUT, note="its parts are used"),)
     )
     return (

@@ -33,7 +33,6 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.schemas.columns import BINNED, UNSEEN, BinColumn, LevelColumn, as_mark
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.quality import DataQuality
@@ -41,6 +40,7 @@ from hld.schemas.schema_json import column_form, read_schema, schema_form
 from hld.tables.calendar import PARTS, Derived
 from hld.tables.cells import NUMERIC, level_order
 from hld.tables.shown_names import in_one_line, listed
+from pcircuit.arguments import check_whole_number
 
 LEFT_OUT = "left out"
 GROUPING = "names the groups"  # the note of the column that `groups` was
@@ -132,7 +132,7 @@ class ColumnSchema:
                 object.__setattr__(self, name, tuple(marks))
         if self.num_missing is not None:
             object.__setattr__(
-                self, "num_missing", pcircuit.check_whole_number(self.num_missing, "num_missing", 0)
+                self, "num_missing", check_whole_number(self.num_missing, "num_missing", 0)
             )
         for name in ("low", "high"):
             if getattr(self, name) is not None:
@@ -242,7 +242,7 @@ class TableSchema:
         if self.num_rows is not None:
             least = max(1, *(column.num_missing or 0 for column in self.columns))
             object.__setattr__(
-                self, "num_rows", pcircuit.check_whole_number(self.num_rows, "num_rows", least)
+                self, "num_rows", check_whole_number(self.num_rows, "num_rows", least)
             )
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-import pcircuit
+from pcircuit.arguments import check_number, check_whole_number
 
 EXPANSION = 8  # times `max_bytes` that a body may hold once it is decompressed
 SPARE_COLUMNS = 1000  # that a table may have beside twice those of training
@@ -57,11 +57,11 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name in ("max_bytes", "max_rows", "connections"):
-            pcircuit.check_whole_number(getattr(self, name), name, 1)
+            check_whole_number(getattr(self, name), name, 1)
         for name in ("workers", "queue"):
-            pcircuit.check_whole_number(getattr(self, name), name, 0)
+            check_whole_number(getattr(self, name), name, 0)
         for name in ("seconds", "body_seconds", "head_seconds"):
-            pcircuit.check_number(getattr(self, name), name, above=0)
+            check_number(getattr(self, name), name, above=0)
 
     @property
     def threads(self) -> int:

@@ -11,12 +11,12 @@ import socket
 from collections.abc import Iterator
 from typing import Any
 
-import pcircuit
 from hld.serve.app import Service, build_app
 from hld.serve.guard import LOOPBACK
 from hld.serve.limits import Limits
 from hld.serve.models import Models
 from hld.serve.slow_clients import timed_protocol
+from pcircuit.arguments import check_whole_number
 
 LOG = logging.getLogger("hld.serve")
 STOP_SECONDS = 30  # that requests have to end when the service is stopped
@@ -127,7 +127,7 @@ def opened_socket(host: str, port: int) -> Any:
     OSError
         If the address is taken.
     """
-    pcircuit.check_whole_number(port, "port", 0, 65535)
+    check_whole_number(port, "port", 0, 65535)
     try:
         family, _, _, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -28,7 +28,6 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.answers.profile import Profile
 from hld.answers.table_facts import evidence_of
 from hld.detector import HLDDetector
@@ -41,6 +40,7 @@ from hld.schemas.quality import data_quality
 from hld.sql.distances import count_distances
 from hld.sql.result import CountsResult
 from hld.sql.tables import TableInDatabase, count
+from pcircuit.arguments import check_fraction
 
 WEIGHTS = {
     "columns": 0.30,
@@ -103,7 +103,7 @@ def judge(
     >>> judge(detector, connection, "SELECT kind, size + 0.5 AS size FROM orders").reject
     True
     """
-    alpha = pcircuit.check_fraction(alpha, "alpha")
+    alpha = check_fraction(alpha, "alpha")
     if isinstance(detector, HLDDetector) and getattr(detector, "judge_", None) is not getattr(
         detector, "test_", None
     ):

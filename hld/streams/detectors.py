@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
+from pcircuit.files.circuit_file import to_arrays
 
 
 def check_fitted_detector(detector: Any) -> None:
@@ -43,6 +44,6 @@ def warn_of_kind(detector: Any, has_groups: bool) -> None:
 def fingerprint(circuit: pcircuit.Circuit) -> str:
     """A digest of a circuit's numbers."""
     digest = hashlib.sha256()
-    for name, array in sorted(pcircuit.to_arrays(circuit).items()):
+    for name, array in sorted(to_arrays(circuit).items()):
         digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
+from pcircuit.startup.warm_up import compile_kernel
 
 
-@pcircuit.compile_kernel
+@compile_kernel
 def advance(
     scores: np.ndarray,
     uniforms: np.ndarray,
@@ -70,7 +70,7 @@ def advance(
                 evidence[t], leaders[t] = weighted, k
 
 
-@pcircuit.compile_kernel
+@compile_kernel
 def _rank(score: float, uniform: float, edges: np.ndarray, counts: np.ndarray) -> Any:
     """The rank of a score in a bag that it enters, from above, ties divided at random."""
     place, high = 0, len(edges)

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.streams.detectors import check_fitted_detector, fingerprint
 from hld.streams.directions import KINDS, LIVE, num_starts, starts_at, weight_of
 from hld.streams.races import FACTORS, Races
+from pcircuit.evidence import check_evidence
+from pcircuit.files.archive import read_object
+from pcircuit.files.contents import check_names, finite_array, saved_count, saved_number
 
 FORMAT, VERSION = "hld.stream", 1
 KEYS = {
@@ -71,29 +73,27 @@ def read_stream(cls: Any, path: str | os.PathLike[str], detector: Any) -> Any:
     """
     check_fitted_detector(detector)
     with np.errstate(all="ignore"):
-        return pcircuit.read_object(
+        return read_object(
             path, FORMAT, VERSION, lambda *parts: _read(cls.__new__(cls), detector, *parts)
         )
 
 
 def _read(monitor: Any, detector: Any, header: dict[str, Any], arrays: dict[str, Any]) -> Any:
     """Fill a monitor with checked parts."""
-    pcircuit.check_names(header, KEYS, "the header")
+    check_names(header, KEYS, "the header")
     if header["circuit"] != fingerprint(detector.circuit_):
         raise ValueError("the monitor is of another detector")
-    codes = pcircuit.finite_array(
-        arrays, "reference", (None, detector.circuit_.num_variables), np.int32
-    )
-    sizes = pcircuit.finite_array(arrays, "sizes", (None,), np.int64)
+    codes = finite_array(arrays, "reference", (None, detector.circuit_.num_variables), np.int32)
+    sizes = finite_array(arrays, "sizes", (None,), np.int64)
     if (len(sizes) and (sizes.min() < 1 or sizes.sum() != len(codes))) or len(codes) < 2:
         raise ValueError("the groups of the reference do not fit its rows")
-    codes = pcircuit.check_evidence(detector.circuit_, codes, name="reference")
-    alpha, seed = pcircuit.saved_number(header, "alpha"), pcircuit.saved_count(header, "seed", 0)
+    codes = check_evidence(detector.circuit_, codes, name="reference")
+    alpha, seed = saved_number(header, "alpha"), saved_count(header, "seed", 0)
     if not 0 < alpha < 1:
         raise ValueError(f"'alpha' is {alpha}, expected a number between 0 and 1")
     monitor.set_parts(detector, alpha, seed, codes, sizes)
     fresh = monitor.races
-    pcircuit.check_names(
+    check_names(
         arrays,
         {
             "reference",
@@ -109,16 +109,16 @@ def _read(monitor: Any, detector: Any, header: dict[str, Any], arrays: dict[str,
         "means": monitor.scores.scale,
     }  # divided by the largest; deviations are below 1
     for name, bound in bounds.items():
-        found = pcircuit.finite_array(arrays, name, getattr(monitor, name).shape)
+        found = finite_array(arrays, name, getattr(monitor, name).shape)
         if (np.abs(found) > bound * (1 + SLACK)).any():
             raise ValueError(f"array {name!r} holds numbers that are no {name} of likelihoods")
         setattr(monitor, name, found.copy())
     monitor.races = _read_races(arrays, fresh)
     for name in ("num_rows", "num_starts", "num_missing", "leader"):
-        setattr(monitor, name, pcircuit.saved_count(header, name, 0))
-    monitor.best, monitor.alarm_row = pcircuit.saved_number(header, "best"), header["alarm_row"]
+        setattr(monitor, name, saved_count(header, name, 0))
+    monitor.best, monitor.alarm_row = saved_number(header, "best"), header["alarm_row"]
     if monitor.alarm_row is not None:
-        pcircuit.saved_count(header, "alarm_row", 1, max(monitor.num_rows, 1))
+        saved_count(header, "alarm_row", 1, max(monitor.num_rows, 1))
     if (monitor.best >= -np.log(monitor.alpha)) != (
         monitor.alarm_row is not None
     ) or monitor.leader >= len(monitor.races.log):
@@ -178,10 +178,10 @@ def _check_history(monitor: Any, weights: np.ndarray) -> None:
 def _read_races(arrays: dict[str, Any], start: Races) -> Races:
     """The races of a file, for places like these."""
     found = {
-        name: pcircuit.finite_array(arrays, f"races.{name}", array.shape, array.dtype).copy()
+        name: finite_array(arrays, f"races.{name}", array.shape, array.dtype).copy()
         for name, array in start._asdict().items()
     }
-    num = pcircuit.finite_array(arrays, "races.num_edges", start.log.shape, np.int64)
+    num = finite_array(arrays, "races.num_edges", start.log.shape, np.int64)
     edges, weights = found["edges"], found["log_weights"]
     ascend = np.diff(edges, axis=1) > 0
     if (

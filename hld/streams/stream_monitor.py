@@ -37,6 +37,9 @@ from hld.streams.directions import (
 )
 from hld.streams.races import FACTORS, FIRST, SHARE, THRESHOLDS, advance, uniform_numbers
 from hld.tables.shown_names import listed
+from pcircuit.arguments import check_fraction, check_whole_number
+from pcircuit.engine import engine_is_numpy
+from pcircuit.files.archive import write_archive
 
 FEWEST_ROWS = 40
 MOST_ROWS = 9_000  # of the reference that are used
@@ -176,8 +179,8 @@ class StreamMonitor:
     ) -> None:
         check_fitted_detector(detector)
         alpha, seed = (
-            pcircuit.check_fraction(alpha, "alpha"),
-            pcircuit.check_whole_number(seed, "seed", 0, MOST_SEED),
+            check_fraction(alpha, "alpha"),
+            check_whole_number(seed, "seed", 0, MOST_SEED),
         )
         rng = np.random.default_rng([seed, 6])
         codes, labels = _encoded(detector, reference, groups)
@@ -299,7 +302,7 @@ class StreamMonitor:
         n, leaders = len(vectors), np.zeros(len(vectors), np.int64)
         scores = np.concatenate([vectors[:, self.scores.fixed], self._projected(vectors)], axis=1)
         uniforms = uniform_numbers(self.seed, self.num_rows, n)
-        if pcircuit.engine_is_numpy():
+        if engine_is_numpy():
             advance(scores, uniforms, self.races, evidence, leaders)
         else:
             from hld.streams.kernel import advance as compiled
@@ -378,7 +381,7 @@ class StreamMonitor:
 
         with self._lock:
             parts = stream_parts(self)
-        pcircuit.write_archive(path, *parts)
+        write_archive(path, *parts)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], detector: Any) -> StreamMonitor:

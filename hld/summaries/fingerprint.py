@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
+from pcircuit.files.circuit_file import to_arrays
 
 
 def test_fingerprint(circuit: pcircuit.Circuit, calibration: Any) -> str:
@@ -30,7 +31,7 @@ def test_fingerprint(circuit: pcircuit.Circuit, calibration: Any) -> str:
         64 hexadecimal digits.
     """
     digest = hashlib.sha256(b"hld.summary 1")
-    arrays = pcircuit.to_arrays(circuit) | {"nodes": calibration.nodes, "mean": calibration.mean}
+    arrays = to_arrays(circuit) | {"nodes": calibration.nodes, "mean": calibration.mean}
     for i, metric in enumerate(calibration.metrics):
         scalars, own = metric.to_parts()
         digest.update(json.dumps(scalars, sort_keys=True).encode())

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.tables.column_names import RepeatedName, distinct_names
+from pcircuit.files.contents import check_names, saved_count, saved_number
 
 FORMAT, VERSION, MAGIC = "hld.summary", 1, b"HLDSUM01"
 MOST_NUMBERS = 10_000_000
@@ -170,7 +170,7 @@ def _parsed(text: str) -> dict[str, Any]:
         raise ValueError(
             f"the summary must be one JSON object with the format {FORMAT!r}, found {reprlib.repr(found)}"
         )
-    if pcircuit.saved_count(found, "version") > VERSION:
+    if saved_count(found, "version") > VERSION:
         raise ValueError(
             f"the summary has version {found['version']}, newer than {VERSION}: update the library"
         )
@@ -210,13 +210,13 @@ def _checked(
     """Scalars and arrays, if each is what it must be and they fit together."""
     names = {*scalars, *arrays}
     groups = [group for group in GROUPS if names & group]
-    pcircuit.check_names(names, ALWAYS.union(*groups, names & {"seen"}), "the summary")
+    check_names(names, ALWAYS.union(*groups, names & {"seen"}), "the summary")
     if misplaced := sorted(scalars.keys() & DIMENSIONS.keys() | arrays.keys() - DIMENSIONS.keys()):
         is_one = misplaced[0] in DIMENSIONS
         raise ValueError(
             f"{misplaced[0]!r} of the summary must be {'an' if is_one else 'no'} array"
         )
-    model, T = scalars["model"], pcircuit.saved_count(scalars, "num_rows", 0)
+    model, T = scalars["model"], saved_count(scalars, "num_rows", 0)
     if (
         not isinstance(model, str)
         or len(model) != FINGERPRINT
@@ -225,7 +225,7 @@ def _checked(
         raise ValueError(
             f"'model' must be {FINGERPRINT} hexadecimal digits, found {reprlib.repr(model)}"
         )
-    pcircuit.saved_count(scalars, "num_missing", 0)
+    saved_count(scalars, "num_missing", 0)
     for name, array in arrays.items():
         if array.ndim != DIMENSIONS.get(name) or not np.isfinite(array).all():
             raise ValueError(
@@ -238,7 +238,7 @@ def _checked(
     for name in ("absent", "extra"):
         _check_texts(name, scalars.get(name, []))
     if "epsilon" in scalars:
-        pcircuit.saved_number(scalars, "epsilon"), pcircuit.saved_number(scalars, "delta", 0.0, 1.0)
+        saved_number(scalars, "epsilon"), saved_number(scalars, "delta", 0.0, 1.0)
         scalars |= {name: float(scalars[name]) for name in ("epsilon", "delta")}
     return scalars, arrays
 

@@ -55,6 +55,7 @@ import pcircuit
 from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.summaries.summary import BatchSummary, Privacy
 from hld.vectors.ranges import unit_ranges
+from pcircuit.arguments import check_fraction, check_generator, check_number
 
 MOST_CATEGORIES = 2000  # whose pairs are all compared
 LEAST_SHARE = 1e-3  # of the range, below which no deviation counts
@@ -79,8 +80,8 @@ def check_privacy(epsilon: float | None, delta: float) -> tuple[Any, ...]:
     TypeError, ValueError
         Anything else.
     """
-    epsilon = None if epsilon is None else pcircuit.check_number(epsilon, "epsilon", above=0)
-    return epsilon, pcircuit.check_fraction(delta, "delta")
+    epsilon = None if epsilon is None else check_number(epsilon, "epsilon", above=0)
+    return epsilon, check_fraction(delta, "delta")
 
 
 def check_noise_can_be_judged(test: Any, argument: str) -> None:
@@ -143,7 +144,7 @@ def with_noise(
         system = random.SystemRandom()
         noise = np.array([system.gauss(0.0, 1.0) for _ in range(size)])
     else:
-        noise = pcircuit.check_generator(rng).standard_normal(size)
+        noise = check_generator(rng).standard_normal(size)
     grid = np.exp2(np.floor(np.log2(np.where(deviations > 0, deviations, 1.0)))) * GRID
     sums = np.where(
         deviations > 0,

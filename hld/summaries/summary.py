@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.summaries.forms import binary_form, json_form, read_binary, read_json
+from pcircuit.arguments import check_whole_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,5 +349,5 @@ def check_summary(value: object, name: str = "summary") -> BatchSummary:
         raise TypeError(
             f"`{name}` must be a BatchSummary, found {type(value).__name__}: make one with `summarize`"
         )
-    pcircuit.check_whole_number(value.num_rows, f"{name}.num_rows", 1)
+    check_whole_number(value.num_rows, f"{name}.num_rows", 1)
     return value

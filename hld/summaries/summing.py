@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.summaries.privacy import check_privacy, with_noise
 from hld.summaries.spread import sketches_of, spread_of
 from hld.summaries.summary import BatchSummary, Spread
 from hld.vectors.completion import complete
+from pcircuit.evidence import check_evidence
 
 BLOCK_VALUES = 4_000_000  # likelihoods that are held at a time
 CACHED_VALUES = (
@@ -65,7 +65,7 @@ def summarize_rows(
     and of 1,000 of each further chunk: how rows spread is estimated from these, as it is where the rows are at hand.
     """
     epsilon, delta = check_privacy(epsilon, delta)
-    rows = pcircuit.check_evidence(test.circuit, rows, name="rows")
+    rows = check_evidence(test.circuit, rows, name="rows")
     num_missing = int((rows < 0).sum()) if rows.size else 0
     if num_missing and epsilon is not None:
         raise ValueError(

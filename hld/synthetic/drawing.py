@@ -17,6 +17,7 @@ from hld.synthetic.expressions import Condition, cut_edges, read_condition
 from hld.synthetic.values import NANO, drawable, grids
 from hld.tables.factored import object_cells
 from hld.tables.times import duration_text, from_seconds
+from pcircuit.arguments import check_generator, check_whole_number
 
 if TYPE_CHECKING:
     from hld.synthetic.values import Grid, ValueTables
@@ -57,8 +58,8 @@ def draw_rows(
     TypeError, ValueError
         If the condition cannot be read, or has probability zero.
     """
-    num_samples = pcircuit.check_whole_number(num_samples, "num_samples", 0)
-    rng = pcircuit.check_generator(rng)
+    num_samples = check_whole_number(num_samples, "num_samples", 0)
+    rng = check_generator(rng)
     inside = grids(columns, tables)
     columns = drawable(columns, inside)
     condition = Condition({}, [{}]) if where is None else read_condition(where, columns, inside)

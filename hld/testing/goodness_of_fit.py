@@ -39,6 +39,11 @@ from hld.testing.verdict import verdict
 from hld.vectors.completion import check_rows, complete
 from hld.vectors.row_vectors import RowVectors
 from hld.vectors.score_features import score_features
+from pcircuit.arguments import check_fraction, check_number, check_seed, check_whole_number
+from pcircuit.arrays import check_integers, check_numbers
+from pcircuit.circuit import check_distribution
+from pcircuit.evidence import check_evidence
+from pcircuit.inference.node_selection import check_nodes
 
 if TYPE_CHECKING:
     from hld.testing.calibration import Calibration
@@ -167,41 +172,29 @@ class HLDTest(HLDTestQuestions):
         missing: str | None = None,
         ordered: Any = None,
     ) -> None:
-        pcircuit.check_distribution(circuit)
-        num_resamples = pcircuit.check_whole_number(
-            num_resamples, "num_resamples", 1, MOST_RESAMPLES
-        )
+        check_distribution(circuit)
+        num_resamples = check_whole_number(num_resamples, "num_resamples", 1, MOST_RESAMPLES)
         if ordered is not None:
             last = circuit.num_variables - 1
             ordered = tuple(
-                pcircuit.check_integers(
-                    ordered, "ordered", f"a list of variables up to {last}", 0, last
-                )
+                check_integers(ordered, "ordered", f"a list of variables up to {last}", 0, last)
                 .ravel()
                 .tolist()
             )
         ridge, tolerance = (
-            pcircuit.check_number(ridge, "ridge", above=0),
-            pcircuit.check_number(tolerance, "tolerance"),
+            check_number(ridge, "ridge", above=0),
+            check_number(tolerance, "tolerance"),
         )
-        num_train = (
-            None if num_train is None else pcircuit.check_whole_number(num_train, "num_train", 1)
-        )
+        num_train = None if num_train is None else check_whole_number(num_train, "num_train", 1)
         if missing is None:
             missing = usual_missing(null, reference)
-        settings = Settings(
-            null, reference, num_train, tolerance, missing, pcircuit.check_seed(rng)
-        )
+        settings = Settings(null, reference, num_train, tolerance, missing, check_seed(rng))
         if (reference in FROM_ROWS) != (training_data is not None):
             raise ValueError(
                 "`training_data` must be given with reference='training' and left out otherwise, found it "
                 f"{'left out' if training_data is None else 'given'} with reference={reference!r}"
             )
-        nodes = (
-            pcircuit.select_nodes(circuit)
-            if nodes is None
-            else pcircuit.check_nodes(circuit, nodes)
-        )
+        nodes = pcircuit.select_nodes(circuit) if nodes is None else check_nodes(circuit, nodes)
         parts = parse_metric(metric, len(nodes))
         if null in OF_ONE_METRIC and len(parts) > 1:
             raise ValueError(
@@ -296,11 +289,11 @@ class HLDTest(HLDTestQuestions):
         TypeError, ValueError
             If `batch` is not evidence for the circuit or has no rows, or `alpha` is not in (0, 1).
         """
-        alpha = pcircuit.check_fraction(alpha, "alpha")
+        alpha = check_fraction(alpha, "alpha")
         if isinstance(batch, BatchSummary):
             return judge_summary(self, batch, alpha)
         if self._patterns is not None:
-            batch = pcircuit.check_evidence(self.circuit, batch, name="batch")
+            batch = check_evidence(self.circuit, batch, name="batch")
             if len(batch) and batch.min() < 0:
                 return judge_with_holes(self, self._patterns, batch, alpha)
         if self.missing == "available":
@@ -360,7 +353,7 @@ class HLDTest(HLDTestQuestions):
         )
         if self.vectors.features is not None:
             expected = f"{len(self.mean)} finite numbers, `test.vectors.mean(rows)`"
-        mean = pcircuit.check_numbers(
+        mean = check_numbers(
             mean,
             "mean",
             expected,
@@ -368,10 +361,10 @@ class HLDTest(HLDTestQuestions):
             least=0 if self.vectors.features is None else None,
         )
         T, alpha = (
-            pcircuit.check_whole_number(num_samples, "num_samples", 1),
-            pcircuit.check_fraction(alpha, "alpha"),
+            check_whole_number(num_samples, "num_samples", 1),
+            check_fraction(alpha, "alpha"),
         )
-        num_missing = pcircuit.check_whole_number(num_missing, "num_missing", 0)
+        num_missing = check_whole_number(num_missing, "num_missing", 0)
         return verdict(self, mean - self.mean, T, alpha, num_missing, self.calibration.null)
 
     def judge_sums(self, sums: RowSums, alpha: float = 0.05) -> HLDResult:
@@ -404,7 +397,7 @@ class HLDTest(HLDTestQuestions):
                 sums.shown().means, sums.num_rows, alpha, num_missing=sums.num_missing
             )
         batch = RowBatch(self.vectors, self.calibration, sums.rows(), sums.shown())
-        return self._against_rows(batch, pcircuit.check_fraction(alpha, "alpha"), sums.num_missing)
+        return self._against_rows(batch, check_fraction(alpha, "alpha"), sums.num_missing)
 
     def _against_rows(self, batch: RowBatch, alpha: float, num_missing: int) -> HLDResult:
         """Test a batch whose rows are available against reference rows."""

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import pcircuit
 from hld.answers.adjust import benjamini_hochberg
+from pcircuit.arguments import check_fraction
+from pcircuit.arrays import check_numbers
 
 if TYPE_CHECKING:
     from hld.testing.goodness_of_fit import HLDTest
@@ -90,7 +91,7 @@ def test_batches(test: HLDTest, batches: list[np.ndarray], alpha: float = 0.05) 
     >>> found.reject.tolist()
     [False, False, False, False, False, False, True]
     """
-    alpha = pcircuit.check_fraction(alpha, "alpha")
+    alpha = check_fraction(alpha, "alpha")
     if not callable(test):
         raise TypeError(f"`test` must be callable as test(batch, alpha), found {test!r}")
     if isinstance(batches, Mapping):  # of which the names would be tested
@@ -108,7 +109,7 @@ def test_batches(test: HLDTest, batches: list[np.ndarray], alpha: float = 0.05) 
     if not batches:
         raise ValueError("`batches` is empty: give at least one batch")
     results = tuple(_tested(test, batch, alpha, i) for i, batch in enumerate(batches))
-    pvalues = pcircuit.check_numbers(
+    pvalues = check_numbers(
         [result.pvalue for result in results],
         "test",
         "a test that returns p-values",

@@ -18,6 +18,7 @@ from hld.summaries.fingerprint import test_fingerprint
 from hld.summaries.summing import summarize_rows
 from hld.testing.description import described
 from hld.testing.verdict import LEAST_PVALUE, spectrum_of
+from pcircuit.arguments import check_whole_number
 
 if TYPE_CHECKING:
     from hld.planning.detectable import Detectable
@@ -255,7 +256,7 @@ class HLDTestQuestions:
         >>> hld.HLDTest(circuit, null="monte-carlo", num_resamples=99, rng=0).least_pvalue(10)
         1e-05
         """
-        T, kept = pcircuit.check_whole_number(T, "T", 1), self.calibration.kept
+        T, kept = check_whole_number(T, "T", 1), self.calibration.kept
         least = max(self.calibration.null.least(T), LEAST_PVALUE)
         is_exact = kept is None or (T == 1 and least > LEAST_PVALUE)
         return least if is_exact else max(least, least_pvalue(kept.num_rows, T))  # type: ignore[union-attr]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pcircuit
 from hld.nulls.named import CHECKED, NULLS, ON_DEMAND
 from hld.references.named import FROM_ROWS, REFERENCES
+from pcircuit.arguments import check_choice, check_number, check_whole_number
 
 SUMMED_OUT = (
     ("circuit", "exact"),
@@ -37,7 +37,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, known in (("null", NULLS), ("reference", REFERENCES), ("missing", MISSING)):
-            pcircuit.check_choice(getattr(self, name), name, tuple(known))
+            check_choice(getattr(self, name), name, tuple(known))
         if self.missing == "exact" and (self.reference, self.null) not in SUMMED_OUT:
             raise ValueError(
                 "`missing` 'exact' needs reference='circuit' and null='exact' or 'auto', found "
@@ -55,11 +55,9 @@ class Settings:
                 f"`null` {self.null!r} draws from the circuit: use null='auto' with "
                 f"reference={self.reference!r}"
             )
-        pcircuit.check_whole_number(
-            self.num_train, "num_train", 1, none="a reference that is exact"
-        )
-        pcircuit.check_number(self.tolerance, "tolerance", least=0)
-        pcircuit.check_whole_number(self.seed, "seed", 0)
+        check_whole_number(self.num_train, "num_train", 1, none="a reference that is exact")
+        check_number(self.tolerance, "tolerance", least=0)
+        check_whole_number(self.seed, "seed", 0)
 
 
 def usual_missing(null: str, reference: str) -> str:
@@ -80,6 +78,6 @@ def usual_missing(null: str, reference: str) -> str:
     TypeError, ValueError
         If one of the two is not a known name.
     """
-    pcircuit.check_choice(null, "null", tuple(NULLS))
-    pcircuit.check_choice(reference, "reference", tuple(REFERENCES))
+    check_choice(null, "null", tuple(NULLS))
+    check_choice(reference, "reference", tuple(REFERENCES))
     return "available" if reference in FROM_ROWS and null in CHECKED else "complete"

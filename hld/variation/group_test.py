@@ -30,6 +30,7 @@ from hld.variation.own_spread import own_spread
 from hld.variation.rounding import without_rounding
 from hld.vectors.column_units import column_units
 from hld.vectors.completion import check_rows
+from pcircuit.arguments import check_fraction
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,7 @@ class GroupTest:
         """Test a batch (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
         batch, alpha = (
             check_rows(self.inner.circuit, batch),
-            pcircuit.check_fraction(alpha, "alpha"),
+            check_fraction(alpha, "alpha"),
         )
         T, own = len(batch), self.groups.mean_of(self.inner.vectors, batch)
         others, fill = self.groups.at(T), self.groups.fill

@@ -47,6 +47,7 @@ from hld.variation.own_spread import own_spread
 from hld.variation.rounding import without_rounding
 from hld.vectors.column_units import column_units
 from hld.vectors.completion import check_rows
+from pcircuit.arguments import check_fraction
 
 SHOWN_SIZES = (10, 100, 1000)
 INDEPENDENT_ROWS = 4  # that a stretch has to be worth, to be one of several
@@ -74,7 +75,7 @@ class TimeTest:
         """Test successive rows (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
         batch, alpha = (
             check_rows(self.inner.circuit, batch),
-            pcircuit.check_fraction(alpha, "alpha"),
+            check_fraction(alpha, "alpha"),
         )
         T, look = len(batch), self.inner.vectors
         own = (

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
+from pcircuit.files.contents import finite_array
 
 SLACK = 1e-3  # roundings of any kind
 
@@ -45,7 +45,7 @@ def bounded_array(
     Traceback (most recent call last):
     ValueError: array 'mean' holds 1e+300, more than the 1 that its numbers can be
     """
-    array = pcircuit.finite_array(arrays, name, shape)
+    array = finite_array(arrays, name, shape)
     beyond = np.abs(array) > bounds * (1 + SLACK)
     if beyond.any():
         most = np.broadcast_to(bounds, array.shape)[beyond][0]

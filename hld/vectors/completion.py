@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import pcircuit
+from pcircuit.evidence import check_evidence
 
 
 def complete(
@@ -87,7 +88,7 @@ def check_rows(circuit: pcircuit.Circuit, rows: ArrayLike, *, name: str = "batch
     TypeError, ValueError
         No evidence for the circuit, or no rows.
     """
-    rows = pcircuit.check_evidence(circuit, rows, name=name)
+    rows = check_evidence(circuit, rows, name=name)
     if not len(rows):
         raise ValueError(f"`{name}` has no rows: at least one is needed")
     return rows

@@ -24,6 +24,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import pcircuit
+from pcircuit.circuit import check_distribution
+from pcircuit.evidence import check_evidence
+from pcircuit.inference.node_selection import check_node_weights, check_nodes
 
 
 def distance(
@@ -80,10 +83,8 @@ def distance(
     >>> round(distance(biased, fair), 3)        # | 0.5 - (0.81 + 0.01) |
     0.32
     """
-    nodes = (
-        pcircuit.select_nodes(circuit) if nodes is None else pcircuit.check_nodes(circuit, nodes)
-    )
-    weights = pcircuit.check_node_weights(node_weights, len(nodes))
+    nodes = pcircuit.select_nodes(circuit) if nodes is None else check_nodes(circuit, nodes)
+    weights = check_node_weights(node_weights, len(nodes))
     second = circuit if second is None else second
     means = [
         _mean_under(circuit, source, nodes, name)
@@ -96,7 +97,7 @@ def distance(
 def _mean_under(circuit: pcircuit.Circuit, source: Any, nodes: np.ndarray, name: str) -> np.ndarray:
     """(m,) mean of the nodes' likelihoods under a circuit or a data set."""
     if not isinstance(source, pcircuit.Circuit):
-        rows = pcircuit.check_evidence(circuit, source, name=name)
+        rows = check_evidence(circuit, source, name=name)
         if not len(rows):
             raise ValueError(f"`{name}` has no rows: a mean needs at least one")
         return pcircuit.mean_node_likelihoods(circuit, rows, nodes=nodes)
@@ -105,7 +106,7 @@ def _mean_under(circuit: pcircuit.Circuit, source: Any, nodes: np.ndarray, name:
             f"`{name}` does not share the v-tree and the numbers of categories of `circuit`: "
             "only then are exact overlaps tractable; pass a sample of it instead"
         )
-    pcircuit.check_distribution(source, name)
+    check_distribution(source, name)
     return np.concatenate(_means_by_region(circuit, source))[nodes]
 
 

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
+from pcircuit.files.contents import check_names, finite_array, saved_count, saved_number
 
 EPS = float(np.finfo(float).eps)
 WHOLE = ("index",)  # arrays of whole numbers
@@ -322,7 +322,7 @@ def map_from_parts(scalars: dict[str, Any], arrays: dict[str, Any], m: int) -> L
             f"a metric must be one of the forms {', '.join(FORMS)}, found {reprlib.repr(scalars)}"
         )
     known = {part.name for part in fields(form)}
-    pcircuit.check_names({*scalars, *arrays} - {"form"}, known, f"a metric of form {form.__name__}")
+    check_names({*scalars, *arrays} - {"form"}, known, f"a metric of form {form.__name__}")
     scalars = {name: value for name, value in scalars.items() if name != "form"}
     if (
         not isinstance(scalars.get("name"), str) or not scalars["name"].isidentifier()
@@ -331,7 +331,7 @@ def map_from_parts(scalars: dict[str, Any], arrays: dict[str, Any], m: int) -> L
             f"the name of a metric must be a word, found {reprlib.repr(scalars.get('name'))}"
         )
     checked = {
-        name: pcircuit.finite_array(
+        name: finite_array(
             arrays,
             name,
             array.shape,
@@ -340,7 +340,7 @@ def map_from_parts(scalars: dict[str, Any], arrays: dict[str, Any], m: int) -> L
         for name, array in arrays.items()
     }
     for name in set(scalars) - {"name"}:
-        (pcircuit.saved_count if name == "width" else pcircuit.saved_number)(scalars, name)
+        (saved_count if name == "width" else saved_number)(scalars, name)
     found = form(**scalars, **checked)  # type: ignore[arg-type]
     if found.width != m:
         raise ValueError(f"metric {found.name!r} does not fit {m} nodes")

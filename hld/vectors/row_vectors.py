@@ -14,6 +14,7 @@ import numpy as np
 
 import pcircuit
 from hld.vectors.score_features import ScoreFeatures
+from pcircuit.moments.rounding import rounding_errors
 
 BLOCK_ROWS = 8_192  # whose likelihoods and features are held beside their vectors
 
@@ -93,7 +94,7 @@ class RowVectors:
     def rounding(self, mean: np.ndarray, num_rows: int) -> np.ndarray:
         """(size,) errors that rounding can make in differences from a mean over so many rows."""
         eps, m = float(np.finfo(np.float64).eps), len(self.nodes)
-        errors = (pcircuit.rounding_errors(self.circuit, self.nodes) + num_rows * eps) * mean[:m]
+        errors = (rounding_errors(self.circuit, self.nodes) + num_rows * eps) * mean[:m]
         if self.features is None:
             return errors
         return np.append(

@@ -335,7 +335,7 @@ def exact_moments(
     for each region that waits for its parent.  Likelihoods of large scopes underflow; such a coordinate
     contributes zero, which is what it is to working precision, and nothing becomes NaN.  Covariances are
     computed centred, so that likelihoods that hardly vary do not lose digits by cancellation.  A variance that is no
-    larger than the rounding errors of the terms it was summed from, see `pcircuit.rounding_errors`, is exactly zero,
+    larger than the rounding errors of the terms it was summed from, see `pcircuit.moments.rounding`, is exactly zero,
     and so are all covariances with it.
 
     References

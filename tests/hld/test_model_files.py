@@ -9,6 +9,7 @@ from tables import mixed_table
 import hld
 import pcircuit
 from hld import HLDDetector
+from pcircuit.files.archive import read_archive, write_archive
 
 
 @pytest.fixture(scope="module")
@@ -105,11 +106,11 @@ def test_damaged_files_are_refused(detector, tmp_path, change):
 def test_well_formed_archives_with_wrong_contents_are_refused(detector, tmp_path, damage):
     path = tmp_path / "model.hld"
     detector.save(path)
-    header, arrays = pcircuit.read_archive(path, "hld.detector", 3)
+    header, arrays = read_archive(path, "hld.detector", 3)
     damage(header, arrays)
     header.setdefault("format", "hld.detector")
     header.setdefault("version", 3)
-    pcircuit.write_archive(path, header, arrays)
+    write_archive(path, header, arrays)
     with pytest.raises(ValueError, match=r"cannot read .*model\.hld"):
         hld.load(path)
 
@@ -159,6 +160,6 @@ def test_files_that_are_not_there_or_newer_or_empty_are_told_apart(detector, tmp
     (tmp_path / "empty.hld").write_bytes(b"")
     with pytest.raises(ValueError, match=r"empty\.hld"):
         hld.load(tmp_path / "empty.hld")
-    pcircuit.write_archive(tmp_path / "newer.hld", {"format": "hld.detector", "version": 99}, {})
+    write_archive(tmp_path / "newer.hld", {"format": "hld.detector", "version": 99}, {})
     with pytest.raises(ValueError, match=r"newer\.hld.*99"):
         hld.load(tmp_path / "newer.hld")

@@ -6,17 +6,16 @@ import fractions
 import numpy as np
 import pytest
 
-from pcircuit import (
+from pcircuit.arguments import (
     check_choice,
     check_flag,
     check_fraction,
     check_generator,
-    check_integers,
     check_number,
-    check_numbers,
     check_seed,
     check_whole_number,
 )
+from pcircuit.arrays import check_integers, check_numbers
 
 NO_NUMBERS = [
     "1",

@@ -7,7 +7,8 @@ import zoo
 from hypothesis import given, settings
 
 import pcircuit
-from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, VTree, check_distribution
+from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, VTree
+from pcircuit.circuit import check_distribution
 
 LONG = [20_000, pytest.param(100_000, marks=pytest.mark.slow)]
 ZOO = zoo.all_circuits()

@@ -6,8 +6,8 @@ import threading
 import pytest
 import zoo
 
-from pcircuit import engine_is_numpy, log_likelihood
-from pcircuit.engine import ENGINE_VARIABLE, ENGINES, chosen_engine, engine_set_to
+from pcircuit import log_likelihood
+from pcircuit.engine import ENGINE_VARIABLE, ENGINES, chosen_engine, engine_is_numpy, engine_set_to
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pcircuit
-from pcircuit.evidence import integer_entries, row_weights
+from pcircuit.evidence import check_evidence, integer_entries, row_weights
 
 CIRCUIT = zoo.mixed_categories()
 READERS = {
-    "check_evidence": lambda data: pcircuit.check_evidence(CIRCUIT, data),
+    "check_evidence": lambda data: check_evidence(CIRCUIT, data),
     "log_likelihood": lambda data: pcircuit.log_likelihood(CIRCUIT, data),
     "node_likelihoods": lambda data: pcircuit.node_likelihoods(CIRCUIT, data),
     "mean_node_likelihoods": lambda data: pcircuit.mean_node_likelihoods(CIRCUIT, data),
@@ -127,7 +127,7 @@ BAD = [  # entry (1, 0) of a table of two rows and two columns; part of the erro
 @pytest.mark.parametrize(
     "reader",
     [
-        pcircuit.check_evidence,
+        check_evidence,
         pcircuit.log_likelihood,
         pcircuit.node_likelihoods,
         pcircuit.mean_node_likelihoods,
@@ -170,7 +170,7 @@ def test_no_value_is_turned_into_a_category(reader, entry, error, message, monke
 )
 def test_other_shapes_are_refused(data, message):
     with pytest.raises(ValueError, match=message):
-        pcircuit.check_evidence(zoo.two_coins(), data)
+        check_evidence(zoo.two_coins(), data)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_columns_beyond_the_largest_double_integer_are_not_rounded():
 def test_integer_tables_are_not_copied():
     for dtype in ("i1", "u2", "i8", "u8"):
         table = np.zeros((3, 2), dtype=dtype)
-        assert np.shares_memory(pcircuit.check_evidence(zoo.two_coins(), table), table)
+        assert np.shares_memory(check_evidence(zoo.two_coins(), table), table)
 
 
 @pytest.mark.parametrize(
@@ -363,7 +363,7 @@ def test_what_numpy_has_for_no_time_is_missing_among_objects():
     """As the module says of NaT, whoever it is from; a time itself is no category."""
     circuit = pcircuit.rat_spn([2, 2], num_units=1)
     table = np.array([[0, np.datetime64("NaT")], [np.timedelta64("NaT", "D"), 1]], dtype=object)
-    np.testing.assert_array_equal(pcircuit.check_evidence(circuit, table), [[0, -1], [-1, 1]])
+    np.testing.assert_array_equal(check_evidence(circuit, table), [[0, -1], [-1, 1]])
     for time in (np.datetime64("2020-01-01"), np.timedelta64(1, "D")):
         with pytest.raises(TypeError, match=r"`data` holds np\.(datetime64|timedelta64)"):
-            pcircuit.check_evidence(circuit, np.array([[0, time]], dtype=object))
+            check_evidence(circuit, np.array([[0, time]], dtype=object))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 from typing import Any
 
+from pcircuit.arguments import check_number
+
 NEEDED = {
     "starlette": "starlette",
     "uvicorn": "uvicorn",
@@ -23,7 +25,6 @@ def serve(args: Any) -> int:
         raise ImportError(
             f"serving needs {', '.join(absent)}, which {are} not installed: pip install 'hld[serve]'"
         )
-    import pcircuit
     from hld.command.console.output import flush_output, print_text
     from hld.command.console.steps import step
     from hld.serve.limits import Limits
@@ -37,7 +38,7 @@ def serve(args: Any) -> int:
         workers=args.workers,
         queue=args.queue,
     )
-    token, watch = token_of(args.token_file), pcircuit.check_number(args.watch, "watch", least=0)
+    token, watch = token_of(args.token_file), check_number(args.watch, "watch", least=0)
     check_token(token, args.host)
 
     def told(address: Any) -> None:

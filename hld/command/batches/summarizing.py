@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from pcircuit.files.whole_file import replace_file
+
 
 def summarize(args: Any) -> int:
     """Write the summary of a table."""
-    import pcircuit
     from hld.command.console.csv_files import retried
     from hld.command.console.output import check_output, print_text
     from hld.command.console.reading import reading_options
@@ -27,7 +28,7 @@ def summarize(args: Any) -> int:
         return summarize_chunks(detector, chunks, **noise)
 
     found = retried(args.table, summed)
-    with pcircuit.replace_file(path) as file:
+    with replace_file(path) as file:
         file.write(found.to_json().encode())
     print_text(f"wrote {path}: {found.num_rows} rows as {len(found.sums)} sums")
     return 0

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import pcircuit
 from hld.chunks import judge_chunks
 from hld.command.console.output import check_output, naming_output, on_screen
 from hld.table_files import files
@@ -20,6 +19,7 @@ from hld.table_files.byte_files import called, is_read_once
 from hld.table_files.dialect import ReadOptions
 from hld.table_files.row_chunks import OddCells, together
 from hld.tables.factored import whole_cells
+from pcircuit.files.whole_file import replace_file
 
 if TYPE_CHECKING:
     from hld.results.result import HLDResult
@@ -193,7 +193,7 @@ def write_rows(names: Any, rows: Any, path: str | None = None, separator: str = 
         with naming_output():
             _write(names, rows, _standard_output(), separator)
         return
-    with pcircuit.replace_file(check_output(path)) as binary:
+    with replace_file(check_output(path)) as binary:
         file = io.TextIOWrapper(binary, encoding="utf-8", newline="")
         _write(names, rows, file, separator)
         file.detach()  # which flushes, and leaves the file open

@@ -18,9 +18,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-import pcircuit
 from hld.answers.for_programs import plain_json
 from hld.tables.shown_names import printable
+from pcircuit.files.whole_file import replace_file
 
 
 def shown(text: str) -> str:
@@ -128,7 +128,7 @@ def save_figure(figure: Any, path: Any, dpi: Any) -> None:
         Dots per inch.
     """
     path = check_output(path)
-    with pcircuit.replace_file(path) as file:
+    with replace_file(path) as file:
         figure.savefig(file, dpi=dpi, format=path.suffix.lower().lstrip(".") or "png")
 
 
@@ -166,7 +166,7 @@ def check_output(path: Any, inputs: Any = ()) -> pathlib.Path:
         raise ValueError(
             f"{str(path)!r} is read by this command, expected another file to write: it would be replaced"
         )
-    with contextlib.suppress(_Tried), pcircuit.replace_file(path):
+    with contextlib.suppress(_Tried), replace_file(path):
         raise _Tried  # which leaves all as it was
     return path
 

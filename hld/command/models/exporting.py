@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from pcircuit.files.whole_file import replace_file
+
 
 def export(args: Any) -> int:
     """Write the file, or both."""
-    import pcircuit
     from hld.command.console.output import check_outputs, print_text
     from hld.command.console.steps import step
     from hld.model_files import load
@@ -29,7 +30,7 @@ def export(args: Any) -> int:
         with step("building the ONNX graph"):
             contents.append(onnx_model(detector).SerializeToString())
     for path, content in zip(targets, contents, strict=True):
-        with pcircuit.replace_file(path) as file:
+        with replace_file(path) as file:
             file.write(content)
         print_text(f"wrote {path}: {len(content):,} bytes")
     return 0

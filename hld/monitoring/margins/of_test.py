@@ -42,10 +42,11 @@ from typing import Any
 import numpy as np
 
 import hld.gchi2 as gchi2
-import pcircuit
 from hld.monitoring.monitor import Monitor
 from hld.nulls.auto import laws_of
 from hld.nulls.limit_law import LimitLaw
+from pcircuit.arguments import check_number
+from pcircuit.moments.rounding import without_rounding
 
 DEPENDENT = {
     "groups": "`groups`",
@@ -107,7 +108,7 @@ def monitor_of(test: Any, alpha: float = 0.05, margin: float | None = None) -> M
         if doubt is not None:
             warnings.warn(f"`test` {doubt}", UserWarning, stacklevel=2)
         margin = farthest(test, test.mean[: len(exact.mean)] - exact.mean)
-    margin = pcircuit.check_number(margin, "margin", least=0)
+    margin = check_number(margin, "margin", least=0)
     return Monitor(test.circuit, alpha, test.nodes, margin=margin, rng=0) if margin else exact
 
 
@@ -192,9 +193,7 @@ def _eigenvalues(test: Any, n: int) -> tuple[np.ndarray, np.ndarray] | None:
     parts, m = test.calibration, len(test.nodes)
     if parts.kept is not None and len(parts.kept.covariance):
         shares = parts.kept.shared[:m, :m] if parts.kept.has_holes else 1 / n
-        values = pcircuit.without_rounding(
-            np.linalg.eigvalsh(parts.kept.covariance[:m, :m] * shares)[::-1]
-        )
+        values = without_rounding(np.linalg.eigvalsh(parts.kept.covariance[:m, :m] * shares)[::-1])
         return values[values > 0], np.ones(int((values > 0).sum()))
     if (
         parts.kept is not None and parts.kept.has_holes

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-import pcircuit
 from hld.nulls.ranks.monte_carlo import TIE
+from pcircuit.files.contents import finite_array
 
 EXACT, GROWTH = 100, 1.02  # ranks kept one by one, and the ratio of the others
 
@@ -96,7 +96,7 @@ def read_tail(arrays: Mapping[str, Any], name: str) -> DrawnTail:
     -------
     DrawnTail
     """
-    values, ranks = pcircuit.finite_array(arrays, name, (2, None))
+    values, ranks = finite_array(arrays, name, (2, None))
     if (
         not len(values)
         or (np.diff(values) < 0).any()

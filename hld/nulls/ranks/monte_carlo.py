@@ -14,7 +14,8 @@ import math
 
 import numpy as np
 
-import pcircuit
+from pcircuit.arguments import check_fraction
+from pcircuit.arrays import check_numbers
 
 TIE = 1e-9
 
@@ -61,8 +62,8 @@ def rejection_threshold(null: np.ndarray, alpha: float) -> float:
     >>> rejection_threshold(np.arange(19.0), 0.1)          # (1 + 1) / 20 = 0.1 for 17.5, which rejects
     17.0
     """
-    alpha = pcircuit.check_fraction(alpha, "alpha")
-    null = pcircuit.check_numbers(null, "null", "at least one number", finite=False)
+    alpha = check_fraction(alpha, "alpha")
+    null = check_numbers(null, "null", "at least one number", finite=False)
     if null.ndim != 1 or not null.size or np.isnan(null).any():
         raise ValueError(
             f"`null` must be a sequence of at least one number, none of them NaN, found {null!r}"

@@ -10,9 +10,10 @@ import pytest
 
 import pcircuit
 from hld.command.warming import warm_up
+from pcircuit.engine import engine_is_numpy
 
 
-@pytest.mark.skipif(pcircuit.engine_is_numpy(), reason="kernels are never used")
+@pytest.mark.skipif(engine_is_numpy(), reason="kernels are never used")
 def test_kernels_of_both_monitors_are_compiled(monkeypatch, capsys):
     from hld.monitoring import kernel as bets
     from hld.streams import kernel as races
@@ -25,7 +26,7 @@ def test_kernels_of_both_monitors_are_compiled(monkeypatch, capsys):
     assert err == "kernels for monitors: compiled, or found in the cache\n"
 
 
-@pytest.mark.skipif(pcircuit.engine_is_numpy(), reason="kernels are never used")
+@pytest.mark.skipif(engine_is_numpy(), reason="kernels are never used")
 @pytest.mark.thorough
 def test_a_folder_that_cannot_be_written_is_an_error(tmp_path):
     """Numba would keep the kernels elsewhere or nowhere, and the command say that they are there."""

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-import pcircuit
 from hld.files.calibration_v1 import parts_of_version_1
 from hld.vectors.windows import read_map
+from pcircuit.files.contents import under_prefix
 
 DIRECTION = np.array([[0.6], [0.8], [0.0]])
 NO_ROWS = {"index": np.zeros((0, 0), np.int32), "coefficients": np.zeros((0, 0))}
@@ -37,7 +37,7 @@ def read(base, *, weights=(1.0, 1.0, 1.0), vectors=None, gains=(), rows=NO_ROWS)
         "draws": None,
     }
     found, arrays = parts_of_version_1(scalars, arrays, 0.0)
-    return read_map(found["metrics"][0], pcircuit.under_prefix("metric.0.", arrays), 3)
+    return read_map(found["metrics"][0], under_prefix("metric.0.", arrays), 3)
 
 
 @pytest.mark.parametrize("gain", [-1.0, -0.25, 0.0, 0.5, 7.0])

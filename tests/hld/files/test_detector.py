@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import hld
-from pcircuit import read_archive
+from pcircuit.files.archive import read_archive
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "file-format.md"

@@ -13,6 +13,7 @@ from fuzz_checks import parts_of, read_detector
 import hld
 import pcircuit
 from hld.files.detector_checks import MOST_DRAWN_ROWS, check_history, check_null, check_settings
+from pcircuit.files.contents import saved_count
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
 OPTIONS = {
@@ -149,7 +150,7 @@ def test_settings_are_those_of_a_detector_of_so_many_rows():
     with pytest.raises(ValueError, match="num_train"):
         check_settings({**saved, "num_train": None}, 50)
     check_settings({**saved, "reference": "circuit", "num_train": None}, 50)
-    assert pcircuit.saved_count(saved, "num_train", 2, 50) == 50
+    assert saved_count(saved, "num_train", 2, 50) == 50
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pcircuit
 from hld.files.detector import detector_parts
 from hld.fitting.learning import learn_detector
 from hld.schemas.schema import GROUPING, LEFT_OUT
+from pcircuit.files.circuit_file import to_arrays
 
 
 def learned(table, groups=None, order=None, learner=None, **options):
@@ -87,8 +88,8 @@ def test_a_learner_gets_the_codes_of_the_rows_to_learn_from_and_no_others(table,
 def test_a_learner_that_does_the_same_changes_nothing(table):
     own, _ = learned(table)
     other, _ = learned(table, learner=watching([]))
-    for name, array in pcircuit.to_arrays(own["test"].circuit).items():
-        np.testing.assert_array_equal(pcircuit.to_arrays(other["test"].circuit)[name], array)
+    for name, array in to_arrays(own["test"].circuit).items():
+        np.testing.assert_array_equal(to_arrays(other["test"].circuit)[name], array)
     assert own["test"].fingerprint == other["test"].fingerprint
     np.testing.assert_array_equal(own["history"], other["history"])
     assert (own["schema"], own["num_train"], own["offset"]) == (

@@ -11,7 +11,9 @@ from streams import next_factors
 import pcircuit
 from hld import Monitor
 from hld.monitoring import monitor_file
-from pcircuit import read_archive, sample, save, write_archive
+from pcircuit import sample, save
+from pcircuit.files.archive import read_archive, write_archive
+from pcircuit.files.circuit_file import to_arrays
 
 FIXTURES = pathlib.Path(__file__).parents[2] / "fixtures"
 RELEASED = json.loads((FIXTURES / "monitor-v1.json").read_text())
@@ -224,7 +226,7 @@ def test_a_wide_sparse_circuit_needs_no_more_memory_than_its_file(tmp_path):
     )
     header, arrays = monitor_file.to_parts(Monitor(zoo.two_coins()))
     arrays = {name: array for name, array in arrays.items() if not name.startswith("circuit.")}
-    arrays |= {f"circuit.{name}": array for name, array in pcircuit.to_arrays(circuit).items()}
+    arrays |= {f"circuit.{name}": array for name, array in to_arrays(circuit).items()}
     arrays |= {
         "nodes": np.array([0, 1]),
         "mean": np.full(2, 0.5),

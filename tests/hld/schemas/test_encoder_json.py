@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tables import ROWS, TEXT, codes_of, column, form, objects
 
 import hld
-import pcircuit
 from hld.schemas.encoder import TableEncoder, fit_encoder
 from hld.tables.calendar import Derived
+from pcircuit.files.archive import read_archive, write_archive
 
 # Round trips
 
@@ -75,10 +75,8 @@ def test_columns_of_times_and_policies_come_back(unit, policy):
 def test_whole_numbers_of_any_length_come_back(level, tmp_path):
     cells = column("1", level, level - 1, 0)
     encoder = fit_encoder(cells, categorical=[0])
-    pcircuit.write_archive(
-        tmp_path / "a", {"format": "x", "version": 1, "encoder": encoder.to_dict()}, {}
-    )
-    again = TableEncoder.from_dict(pcircuit.read_archive(tmp_path / "a", "x", 1)[0]["encoder"])
+    write_archive(tmp_path / "a", {"format": "x", "version": 1, "encoder": encoder.to_dict()}, {})
+    again = TableEncoder.from_dict(read_archive(tmp_path / "a", "x", 1)[0]["encoder"])
     assert again == encoder
     assert set(again.columns[0].levels) == {"1", level, level - 1, 0}
     assert codes_of(again, cells) == codes_of(encoder, cells)

@@ -5,15 +5,15 @@ import pytest
 from streams import noisy_copies as rows
 
 import hld
-import pcircuit
 from hld.streams.stream_file import FORMAT, STATE, VERSION, read_stream, stream_parts
+from pcircuit.files.archive import read_archive, write_archive
 
 
 def test_a_file_with_more_money_is_refused(monitor, detector, tmp_path):
     monitor.update(rows(40, np.random.default_rng(5)))
     path = tmp_path / "stream.hld"
     monitor.save(path)
-    header, arrays = pcircuit.read_archive(path, FORMAT, VERSION)
+    header, arrays = read_archive(path, FORMAT, VERSION)
     header.pop("library")
     for name, change in (
         ("races.money", lambda a: a * 2),
@@ -21,7 +21,7 @@ def test_a_file_with_more_money_is_refused(monitor, detector, tmp_path):
         ("races.counts", lambda a: a - 10**6),
         ("means", lambda a: a[:1]),
     ):
-        pcircuit.write_archive(path, header, arrays | {name: change(arrays[name])})
+        write_archive(path, header, arrays | {name: change(arrays[name])})
         with pytest.raises(ValueError, match="cannot read"):
             hld.StreamMonitor.load(path, detector)
 
@@ -83,7 +83,7 @@ def test_files_of_long_streams_and_of_either_engine_are_read(
 def written(monitor, path, header=(), arrays=()):
     """The file of a monitor with some entries changed."""
     told, state = stream_parts(monitor)
-    pcircuit.write_archive(path, told | dict(header), state | dict(arrays))
+    write_archive(path, told | dict(header), state | dict(arrays))
     return path
 
 

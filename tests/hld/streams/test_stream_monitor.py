@@ -10,7 +10,7 @@ import pytest
 from streams import noisy_copies as rows
 
 import hld
-import pcircuit
+from pcircuit.engine import engine_is_numpy
 
 NUM = 150  # rows of a quiet stream
 
@@ -18,7 +18,7 @@ NUM = 150  # rows of a quiet stream
 def test_quiet_streams_seldom_alarm_whatever_the_circuit(detector):
     """Rows that do not follow the circuit at all: reference and stream are alike, which is all that counts."""
     rng, alpha = np.random.default_rng(2), 0.2
-    streams = 12 if pcircuit.engine_is_numpy() else 60
+    streams = 12 if engine_is_numpy() else 60
     alarms = sum(
         hld.StreamMonitor(detector, rows(120, rng, 0.4), alpha, seed=seed)
         .update(rows(NUM, rng, 0.4))
@@ -80,7 +80,7 @@ def test_cutting_and_files_change_nothing(monitor, detector, tmp_path):
     monitor.save(tmp_path / "stream.hld")
     again = hld.StreamMonitor.load(tmp_path / "stream.hld", detector)
     parts.append(again.update(stream[70:]).log_e_values)
-    if pcircuit.engine_is_numpy():
+    if engine_is_numpy():
         np.testing.assert_allclose(np.concatenate(parts), whole, atol=1e-9)
     else:
         assert np.array_equal(np.concatenate(parts), whole)

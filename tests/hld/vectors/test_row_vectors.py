@@ -8,6 +8,7 @@ import pcircuit
 from hld.vectors import row_vectors
 from hld.vectors.row_vectors import RowVectors, circuit_depth, largest_factors, some_rows
 from hld.vectors.score_features import score_features
+from pcircuit.moments.rounding import rounding_errors
 
 
 def test_errors_of_rounding_have_an_entry_for_each_number():
@@ -20,7 +21,7 @@ def test_errors_of_rounding_have_an_entry_for_each_number():
     errors, likelihoods = with_features.rounding(mean, 100), plain.rounding(mean[:m], 100)
     np.testing.assert_array_equal(errors[:m], likelihoods)
     np.testing.assert_allclose(
-        likelihoods, (pcircuit.rounding_errors(circuit, nodes) + 100 * eps) * mean[:m]
+        likelihoods, (rounding_errors(circuit, nodes) + 100 * eps) * mean[:m]
     )
     np.testing.assert_allclose(
         errors[m:], (circuit_depth(circuit) + 100) * eps * largest_factors(features)

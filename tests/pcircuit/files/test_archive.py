@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
 import pcircuit
-from pcircuit import from_arrays, load, read_archive, save, to_arrays, write_archive
+from pcircuit import load, save
+from pcircuit.files.archive import read_archive, write_archive
+from pcircuit.files.circuit_file import from_arrays, to_arrays
 
 
 @pytest.fixture

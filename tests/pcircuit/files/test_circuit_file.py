@@ -16,18 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pcircuit
-from pcircuit import (
-    Circuit,
-    InnerRegion,
-    InputRegion,
-    VTree,
-    from_arrays,
-    load,
-    read_archive,
-    save,
-    to_arrays,
-    write_archive,
-)
+from pcircuit import Circuit, InnerRegion, InputRegion, VTree, load, save
+from pcircuit.files.archive import read_archive, write_archive
+from pcircuit.files.circuit_file import from_arrays, to_arrays
 
 FIXTURES = pathlib.Path(__file__).parents[2] / "fixtures"
 RELEASED = json.loads((FIXTURES / "circuit-v1.json").read_text())

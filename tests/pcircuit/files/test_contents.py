@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from pcircuit import check_names, finite_array, saved_count, saved_number, under_prefix, with_prefix
+from pcircuit.files.contents import (
+    check_names,
+    finite_array,
+    saved_count,
+    saved_number,
+    under_prefix,
+    with_prefix,
+)
 
 
 def test_arrays_of_files():

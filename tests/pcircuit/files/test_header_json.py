@@ -8,16 +8,8 @@ import numpy as np
 import pytest
 from archives import pack, refused, saved
 
-from pcircuit import (
-    Circuit,
-    InputRegion,
-    Mixture,
-    VTree,
-    read_archive,
-    save,
-    save_mixture,
-    write_archive,
-)
+from pcircuit import Circuit, InputRegion, Mixture, VTree, save, save_mixture
+from pcircuit.files.archive import read_archive, write_archive
 
 
 @pytest.fixture

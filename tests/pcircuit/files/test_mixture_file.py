@@ -8,16 +8,8 @@ import pytest
 import zoo
 from mixtures import mixed
 
-from pcircuit import (
-    Mixture,
-    load,
-    load_mixture,
-    log_likelihood,
-    read_archive,
-    save,
-    save_mixture,
-    write_archive,
-)
+from pcircuit import Mixture, load, load_mixture, log_likelihood, save, save_mixture
+from pcircuit.files.archive import read_archive, write_archive
 
 COINS = zoo.two_coins()
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from archives import npy, pack, raw_npy, refused, saved
 
-from pcircuit import read_archive, write_archive
+from pcircuit.files.archive import read_archive, write_archive
 
 
 @pytest.fixture

@@ -14,8 +14,9 @@ import threading
 import pytest
 import zoo
 
-from pcircuit import load, replace_file, save
+from pcircuit import load, save
 from pcircuit.files import whole_file
+from pcircuit.files.whole_file import replace_file
 
 
 @pytest.fixture

@@ -15,18 +15,18 @@ from pcircuit import (
     InnerRegion,
     InputRegion,
     VTree,
-    check_evidence,
     expected_flows,
     log_likelihood,
     node_likelihoods,
     overlap,
-    rounding_errors,
     sum_indicator,
 )
 from pcircuit.compiled.packing import pack
 from pcircuit.compiled.rescaling import MARGIN
 from pcircuit.compiled.tile import TILE_ROWS
+from pcircuit.evidence import check_evidence
 from pcircuit.inference.likelihood import cut_rows, upward
+from pcircuit.moments.rounding import rounding_errors
 
 EPS = np.finfo(float).eps
 ZOO = {**zoo.circuits(), **{f"unnormalized_{k}": c for k, c in zoo.unnormalized_circuits().items()}}

@@ -11,16 +11,8 @@ from engines import ENGINES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcircuit import (
-    Circuit,
-    InnerRegion,
-    InputRegion,
-    VTree,
-    exact_moments,
-    node_likelihoods,
-    rounding_errors,
-    without_rounding,
-)
+from pcircuit import Circuit, InnerRegion, InputRegion, VTree, exact_moments, node_likelihoods
+from pcircuit.moments.rounding import rounding_errors, without_rounding
 
 
 def exact_values(circuit, state):

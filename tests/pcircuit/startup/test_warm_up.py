@@ -6,6 +6,7 @@ from engines import needs_numba
 
 import pcircuit
 from pcircuit.compiled.engines.choice import Kernels
+from pcircuit.startup.warm_up import compile_kernel
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ def sum_of_squares(values):
 @needs_numba
 def test_kernels_round_as_python_does(rng):
     """Without fast-math: no term is moved, no product is fused with its sum."""
-    kernel = pcircuit.compile_kernel(sum_of_squares)
+    kernel = compile_kernel(sum_of_squares)
     values = rng.normal(size=10_001)
     assert kernel(values) == sum_of_squares(values)
     assert np.isnan(kernel(np.array([np.inf, np.nan])))
@@ -85,4 +86,4 @@ def test_kernels_round_as_python_does(rng):
 @pytest.mark.parametrize("function", [None, 3, "len"])
 def test_what_cannot_be_called_is_no_kernel(function):
     with pytest.raises(TypeError, match=f"^`function` must be a function, found {function!r}$"):
-        pcircuit.compile_kernel(function)
+        compile_kernel(function)
