@@ -85,19 +85,7 @@ def _is_one_table(chunks: Any) -> bool:
 
 
 def check_detector(detector: Any) -> None:
-    """Raise unless a detector is one, and fitted.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-
-    Raises
-    ------
-    TypeError
-        If it is anything else.
-    NotFittedError
-        Before `fit`.
-    """
+    """Raise unless a detector is one, and fitted."""
     if not isinstance(detector, HLDDetector):
         raise TypeError(f"`detector` must be an HLDDetector, found {type(detector).__name__}")
     check_fitted(detector)
@@ -106,26 +94,7 @@ def check_detector(detector: Any) -> None:
 def facts_of_chunks(
     detector: HLDDetector, chunks: Iterable[Any], part: int = 0
 ) -> ChunkFacts | None:
-    """What a test needs of a part of the rows.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted, to neither groups nor an order of time.
-    chunks : iterable of tables
-    part : int
-        Which part it is; chunks that are summed elsewhere have other numbers.
-
-    Returns
-    -------
-    ChunkFacts or None
-        None without a chunk.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a chunk does not fit the detector.
-    """
+    """What a test needs of a part of the rows."""
     sums, found, counts = RowSums(detector.test_, part=part), None, None
     absent: set[str] = set(detector.encoder_.names)
     extra: set[str] = set()
@@ -143,20 +112,7 @@ def facts_of_chunks(
 
 
 def judge_facts(detector: HLDDetector, facts: ChunkFacts, alpha: float) -> HLDResult:
-    """The verdict on all rows.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-    facts : ChunkFacts
-        The sum of those of all parts, in the order of the rows.
-    alpha : float
-        Level, in (0, 1).
-
-    Returns
-    -------
-    HLDResult
-    """
+    """The verdict on all rows."""
     sums = RowSums.of(detector.test_, facts.rows)
     quality = data_quality(
         detector.encoder_.columns,
@@ -179,17 +135,7 @@ def judge_facts(detector: HLDDetector, facts: ChunkFacts, alpha: float) -> HLDRe
 
 @dataclass(frozen=True)
 class ChunkFacts:
-    """What a test needs of some rows; that of more rows is the sum.
-
-    Attributes
-    ----------
-    rows : RowTotals
-    counts : Profile or None
-        Categories of each column and pair.
-    report : EncodingReport
-    absent, extra : frozenset of str
-        Columns that no chunk has; that training did not have.
-    """
+    """What a test needs of some rows; that of more rows is the sum."""
 
     rows: RowTotals
     counts: Any

@@ -22,20 +22,7 @@ REFERENCES = ("auto", "training", "held-out", "circuit")
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Raise a TypeError or a ValueError for the first option of an `HLDDetector` that cannot be used.
-
-    Parameters
-    ----------
-    options : mapping
-        What `HLDDetector.get_params` returns.
-
-    Examples
-    --------
-    >>> from hld import HLDDetector
-    >>> check_options(HLDDetector(null="foo").get_params())
-    Traceback (most recent call last):
-    ValueError: `null` must be one of 'exact', 'normal', 'monte-carlo', 'auto', found 'foo'
-    """
+    """Raise a TypeError or a ValueError for the first option of an `HLDDetector` that cannot be used."""
     for name, least in (
         ("num_latents", 1),
         ("num_epochs", 0),

@@ -28,25 +28,7 @@ MOST_NAMED = 3  # groups in a warning
 
 
 def judge_table_summary(detector: Any, summary: BatchSummary, alpha: float) -> HLDResult:
-    """Test a batch of which a fitted detector has a summary.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    summary : BatchSummary
-    alpha : float
-        Level, in (0, 1).
-
-    Returns
-    -------
-    HLDResult
-
-    Raises
-    ------
-    TypeError, ValueError
-        No summary, one of another detector, or a detector that needs the rows.
-    """
+    """Test a batch of which a fitted detector has a summary."""
     check_summary(summary, "batch")
     if detector.judge_ is not detector.test_:
         raise ValueError(
@@ -64,18 +46,7 @@ def judge_table_summary(detector: Any, summary: BatchSummary, alpha: float) -> H
 def with_groups(detector: Any, table: Any) -> tuple[Any, set[str]]:
     """A batch, and the groups that its rows say they are of: none where it does not have their column.
 
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    table : (T, V) array_like or data frame
-
-    Returns
-    -------
-    table
-        To be read in place of the given one, which may be a stream that can be read once.
-    set of str
-        What the column that named the groups at `fit` holds, as text; empty for detectors without one.
+    Shapes: table (T, V).
     """
     known = [column.name for column in detector.schema_.left_out if column.note == GROUPING]
     if not known:
@@ -88,15 +59,7 @@ def with_groups(detector: Any, table: Any) -> tuple[Any, set[str]]:
 
 
 def warn_of_several(groups: set[str], stacklevel: int) -> None:
-    """Warn of a batch with rows of more than one group: means of several vary less than those of one.
-
-    Parameters
-    ----------
-    groups : set of str
-        See `with_groups`.
-    stacklevel : int
-        As `warnings.warn` takes it, from the caller.
-    """
+    """Warn of a batch with rows of more than one group: means of several vary less than those of one."""
     if len(groups) > 1:
         names = listed(sorted(groups), MOST_NAMED)
         warnings.warn(

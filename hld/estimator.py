@@ -54,11 +54,6 @@ def row_offset(scores: np.ndarray) -> float:
     It is the r-th smallest of the k scores, r = floor((k + 1) / 20): the rank of a fresh row among k + 1 exchangeable
     ones is uniform, so it falls below with probability r / (k + 1) at most.  With fewer than 19 rows it is -inf.  A
     billionth is taken off, so that no row that is as likely falls below by rounding.
-
-    Examples
-    --------
-    >>> round(row_offset(np.arange(-39.0, 0.0)), 6), row_offset(np.arange(-18.0, 0.0))
-    (-38.0, -inf)
     """
     rank = int(ODD_SHARE * (len(scores) + 1) + 1e-9)
     if not rank:
@@ -70,22 +65,7 @@ def row_offset(scores: np.ndarray) -> float:
 def predictions(detector: Any, table: Any) -> tuple[Any, ...]:
     """(n,) scores less the offset, and (n,) 1 or -1 for odd rows.
 
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    table : (n, V) array_like or data frame
-
-    Returns
-    -------
-    differences : (n,) float array
-        -inf for rows that are impossible under the circuit.
-    labels : (n,) int array
-
-    Raises
-    ------
-    ValueError
-        If the model file is of a format without the offset.
+    Shapes: table (n, V) -> differences (n,), labels (n,).
     """
     scores = detector.score_samples(table)
     if detector.offset_ is None:

@@ -15,17 +15,7 @@ WITH_VTREE = (".psdd", ".jpc", ".jlc")  # what can be read with a v-tree file
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit status: 0 done, 2 error, 141 the reader of standard output left.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments without the program's name; by default those of the process.
-
-    Returns
-    -------
-    int
-    """
+    """Run the command line; the exit status: 0 done, 2 error, 141 the reader of standard output left."""
     try:
         arguments = _parser().parse_args(argv)
         read, written = _trees(arguments.source, arguments.target, arguments.vtree)

@@ -51,38 +51,7 @@ def check_whole_number(
     *,
     none: str | None = None,
 ) -> int | None:
-    """`value` as an int, refused unless it is a whole number in a range.
-
-    Parameters
-    ----------
-    value : int
-        Or whatever stands for a whole number in Python, such as NumPy integers; booleans and floats are refused.
-    name : str
-        Name of the argument in error messages.
-    least, most : int, optional
-        The range, both ends included.
-    none : str, optional
-        What None stands for, if it is allowed, for the error: "all CPUs".
-
-    Returns
-    -------
-    int, or None where that is allowed and was given
-
-    Raises
-    ------
-    TypeError
-        If `value` is not a whole number.
-    ValueError
-        If it is out of range.
-
-    Examples
-    --------
-    >>> check_whole_number(np.uint8(3), "num_rows", 1)
-    3
-    >>> check_whole_number(0, "num_rows", 1)
-    Traceback (most recent call last):
-    ValueError: `num_rows` must be a whole number of at least 1, found 0
-    """
+    """`value` as an int, refused unless it is a whole number in a range."""
     if value is None and none is not None:
         return None
     try:
@@ -111,34 +80,7 @@ def check_number(
     most: float | None = None,
     below: float | None = None,
 ) -> float:
-    """`value` as a float, refused unless it is a finite real number in an interval.
-
-    Parameters
-    ----------
-    value : float
-        Any real number of Python or NumPy, whole ones too; booleans, text and complex numbers are refused.
-    name : str
-        Name of the argument in error messages.
-    least, above, most, below : float, optional
-        Ends of the interval: `least` and `most` belong to it, `above` and `below` do not.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError
-        If `value` is not a real number.
-    ValueError
-        If it is NaN, infinite or outside the interval.
-
-    Examples
-    --------
-    >>> check_number(-1, "margin", least=0)
-    Traceback (most recent call last):
-    ValueError: `margin` must be a finite number of at least 0, found -1
-    """
+    """`value` as a float, refused unless it is a finite real number in an interval."""
     if (
         isinstance(value, np.ndarray)
         and value.ndim == 0
@@ -166,60 +108,12 @@ def check_number(
 
 
 def check_fraction(value: object, name: str) -> float:
-    """`value` as a float, refused unless it is strictly between 0 and 1, such as a level, a power, a confidence.
-
-    Parameters
-    ----------
-    value : float
-        As for `check_number`.
-    name : str
-        Name of the argument in error messages.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `check_number` does.
-
-    Examples
-    --------
-    >>> check_fraction(1, "alpha")
-    Traceback (most recent call last):
-    ValueError: `alpha` must be a finite number above 0 and below 1, found 1
-    """
+    """`value` as a float, refused unless it is strictly between 0 and 1, such as a level, a power, a confidence."""
     return check_number(value, name, above=0, below=1)
 
 
 def check_choice(value: object, name: str, options: Sequence[str]) -> str:
-    """`value`, refused unless it is one of several names.
-
-    Parameters
-    ----------
-    value : str
-    name : str
-        Name of the argument in error messages.
-    options : sequence of str
-        The names.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    TypeError
-        If `value` is not text.
-    ValueError
-        If it is none of the names.
-
-    Examples
-    --------
-    >>> check_choice("exact", "null", ("exact", "normal"))
-    'exact'
-    """
+    """`value`, refused unless it is one of several names."""
     if isinstance(value, str) and value in options:
         return value
     wrong = ValueError if isinstance(value, str) else TypeError
@@ -227,59 +121,14 @@ def check_choice(value: object, name: str, options: Sequence[str]) -> str:
 
 
 def check_flag(value: object, name: str) -> bool:
-    """`value` as a bool, refused unless it is true or false.
-
-    Parameters
-    ----------
-    value : bool
-        Of Python or NumPy.
-    name : str
-        Name of the argument in error messages.
-
-    Returns
-    -------
-    bool
-
-    Raises
-    ------
-    TypeError
-        If `value` is anything else.
-
-    Examples
-    --------
-    >>> check_flag(np.bool_(True), "log")
-    True
-    """
+    """`value` as a bool, refused unless it is true or false."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"`{name}` must be True or False, found {shown(value)}")
     return bool(value)
 
 
 def check_generator(rng: object, name: str = "rng") -> np.random.Generator:
-    """A random generator from a seed or a generator.
-
-    Parameters
-    ----------
-    rng : int, sequence of int, numpy.random.Generator, or None
-        What ``numpy.random.default_rng`` takes; None draws a fresh seed.
-    name : str
-        Name of the argument in error messages.
-
-    Returns
-    -------
-    numpy.random.Generator
-        `rng` itself where it is one.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If NumPy cannot make a generator of `rng`.
-
-    Examples
-    --------
-    >>> bool(check_generator(7).random() == np.random.default_rng(7).random())
-    True
-    """
+    """A random generator from a seed or a generator."""
     wrong: type[Exception] = TypeError
     try:
         if not isinstance(rng, (bool, np.bool_, np.ma.MaskedArray)):
@@ -293,30 +142,7 @@ def check_generator(rng: object, name: str = "rng") -> np.random.Generator:
 
 
 def check_seed(rng: object, name: str = "rng") -> int:
-    """The one number below 2^53 that everything drawn later depends on, for objects that draw again and again.
-
-    Parameters
-    ----------
-    rng : int, sequence of int, numpy.random.Generator, or None
-        As for `check_generator`; a generator moves on by one number.
-    name : str
-        Name of the argument in error messages.
-
-    Returns
-    -------
-    int
-        Drawn from it, so not `rng` itself; equal seeds give equal numbers.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `check_generator` does.
-
-    Examples
-    --------
-    >>> check_seed(7) == check_seed(np.random.default_rng(7)) != check_seed(8)
-    True
-    """
+    """The one number below 2^53 that everything drawn later depends on, for objects that draw again and again."""
     return int(check_generator(rng, name).integers(2**53))
 
 
@@ -359,18 +185,7 @@ def at(place: tuple[int, ...]) -> str:
 def bounds(
     least: float | None, above: float | None, most: float | None, below: float | None
 ) -> str:
-    """The interval in words.
-
-    Parameters
-    ----------
-    least, above, most, below : float or None
-        Ends of the interval; None where it has none on that side.
-
-    Returns
-    -------
-    str
-        Such as " of at least 1 and below 2", with a leading blank; empty without ends.
-    """
+    """The interval in words."""
     ends = [
         f"{words} {end}"
         for words, end in (

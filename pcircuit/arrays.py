@@ -39,41 +39,7 @@ def check_numbers(
     most: float | None = None,
     finite: bool = True,
 ) -> NDArray[np.float64]:
-    """`values` as an array of doubles, refused unless all are finite real numbers in an interval.
-
-    Parameters
-    ----------
-    values : array_like
-        Booleans count as 0 and 1, numbers of other precision are rounded to doubles; text, complex numbers, dates,
-        None and masked entries are refused.
-    name : str
-        Name of the argument in error messages.
-    expected : str
-        What it must be, for the errors: "3 positive numbers, one per node".
-    shape : tuple of int, optional
-        Its shape.
-    least, above, most : float, optional
-        Ends of the interval; `above` does not belong to it.
-    finite : bool
-        False lets NaN and infinities pass, and then there is no interval.
-
-    Returns
-    -------
-    float64 array
-        `values` itself where it is such an array.
-
-    Raises
-    ------
-    TypeError
-        If an entry is not a real number, or is masked.
-    ValueError
-        If the shape is another, or an entry is NaN, infinite or outside the interval.
-
-    Examples
-    --------
-    >>> check_numbers([1, 2], "weights", "two weights", (2,), least=0)
-    array([1., 2.])
-    """
+    """`values` as an array of doubles, refused unless all are finite real numbers in an interval."""
     array = as_array(values, name, expected)
     if array.dtype.kind not in "biuf":
         array = _numbers_of_objects(array, name, expected)
@@ -96,36 +62,7 @@ def check_numbers(
 def check_integers(
     values: ArrayLike, name: str, expected: str, least: int | None = None, most: int | None = None
 ) -> NDArray[np.int64]:
-    """`values` as an array of int64, refused unless all are whole numbers in a range.
-
-    Parameters
-    ----------
-    values : array_like of int
-        In any integer dtype; booleans (a mask is no list of numbers), floats and masked entries are refused.
-    name : str
-        Name of the argument in error messages.
-    expected : str
-        What it must be, for the errors: "a list of variables".
-    least, most : int, optional
-        The range, both ends included.
-
-    Returns
-    -------
-    int64 array
-        `values` itself where it is such an array.
-
-    Raises
-    ------
-    TypeError
-        If an entry is not an integer, or is masked.
-    ValueError
-        If an entry is out of range.
-
-    Examples
-    --------
-    >>> check_integers([0, 2], "nodes", "node ids 0..3", 0, 3)
-    array([0, 2])
-    """
+    """`values` as an array of int64, refused unless all are whole numbers in a range."""
     array = as_array(values, name, expected)
     if array.dtype.kind == "f" and isinstance(values, (list, tuple)):
         array = _whole_numbers(values, array)
@@ -150,29 +87,7 @@ def check_integers(
 
 
 def as_array(values: object, name: str, expected: str) -> np.ndarray:
-    """`values` as a plain array without masked entries; what NumPy cannot make an array of is refused.
-
-    Parameters
-    ----------
-    values : object
-        What the caller gave.
-    name : str
-        Name of the argument in error messages.
-    expected : str
-        What it must be, in words, for errors.
-
-    Returns
-    -------
-    numpy.ndarray
-        `values` itself where it is a plain array already.
-
-    Raises
-    ------
-    TypeError
-        Masked entries, or a sparse matrix.
-    ValueError
-        Rows of different lengths.
-    """
+    """`values` as a plain array without masked entries; what NumPy cannot make an array of is refused."""
     if type(values) is np.ndarray:
         return values
     if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
@@ -209,25 +124,7 @@ def without_masks(values: object) -> object:
 
 @contextmanager
 def memory_for(what: str, size: int, advice: str) -> Iterator[None]:
-    """Context in which a MemoryError says that `what`, of `size` bytes, does not fit, and gives advice.
-
-    Parameters
-    ----------
-    what : str
-        Such as "the covariance of 10 nodes".
-    size : int
-        Bytes.
-    advice : str
-        What to do instead.
-
-    Examples
-    --------
-    >>> with memory_for("a large array", 3 * 2**40, "make a smaller one"):
-    ...     raise MemoryError
-    Traceback (most recent call last):
-        ...
-    MemoryError: a large array takes 3 TiB, more than there is: make a smaller one
-    """
+    """Context in which a MemoryError says that `what`, of `size` bytes, does not fit, and gives advice."""
     try:
         yield
     except MemoryError as error:
@@ -240,30 +137,7 @@ def memory_for(what: str, size: int, advice: str) -> Iterator[None]:
 
 
 def check_memory(what: str, size: int, advice: str) -> None:
-    """Raise the MemoryError of `memory_for` unless so many bytes can be had, without using them.
-
-    Parameters
-    ----------
-    what : str
-        Such as "a circuit of 10 units in each region".
-    size : int
-        Bytes; any whole number, also one that no machine could address.
-    advice : str
-        What to do instead.
-
-    Raises
-    ------
-    MemoryError
-        If the system refuses an array of this size.
-
-    Examples
-    --------
-    >>> check_memory("a row", 1000, "make a shorter one")
-    >>> check_memory("a large table", 10**30, "make a smaller one")
-    Traceback (most recent call last):
-        ...
-    MemoryError: a large table takes 9.09e+17 TiB, more than there is: make a smaller one
-    """
+    """Raise the MemoryError of `memory_for` unless so many bytes can be had, without using them."""
     with memory_for(what, size, advice):
         if size > sys.maxsize:
             raise MemoryError

@@ -266,50 +266,13 @@ class Circuit(Immutable):
 
 
 def check_circuit(circuit: object, name: str = "circuit") -> None:
-    """Raise unless `circuit` is a Circuit; `name` is what the error calls it.
-
-    Parameters
-    ----------
-    circuit : object
-    name : str
-        Name of the argument in error messages.
-
-    Raises
-    ------
-    TypeError
-        If it is anything else.
-    """
+    """Raise unless `circuit` is a Circuit; `name` is what the error calls it."""
     if not isinstance(circuit, Circuit):
         raise TypeError(f"`{name}` must be a pcircuit.Circuit, found {type(circuit).__name__}")
 
 
 def check_distribution(circuit: Circuit, name: str = "circuit") -> Circuit:
-    """Return `circuit` after checking that it is a circuit and a distribution.
-
-    Parameters
-    ----------
-    circuit : Circuit
-    name : str
-        Name of the argument in error messages.
-
-    Returns
-    -------
-    Circuit
-        `circuit` itself.
-
-    Raises
-    ------
-    TypeError
-        If it is not a circuit.
-    StructureError
-        If it is not normalised.
-
-    Examples
-    --------
-    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.4, 0.6]])])
-    >>> check_distribution(coin) is coin
-    True
-    """
+    """Return `circuit` after checking that it is a circuit and a distribution."""
     check_circuit(circuit, name)
     if not circuit.is_normalized:
         raise StructureError(
@@ -320,21 +283,7 @@ def check_distribution(circuit: Circuit, name: str = "circuit") -> Circuit:
 
 
 def derived(circuit: Circuit, name: str, make: Callable[[], T]) -> T:
-    """What a module derives from a circuit: `make()` at the first call with this name, then kept with the circuit.
-
-    Parameters
-    ----------
-    circuit : Circuit
-    name : str
-        Under which the value is kept; one for each kind of value.
-    make : callable
-        Without arguments.  Of several threads that come first at once each may call it, and one value is kept.
-
-    Returns
-    -------
-    object
-        What `make` returned.
-    """
+    """What a module derives from a circuit: `make()` at the first call with this name, then kept with the circuit."""
     value: T | None = circuit._cache.get(name)
     return circuit._cache.setdefault(name, make()) if value is None else value
 
@@ -346,24 +295,7 @@ def with_regions(
     kept: Iterable[str],
     is_normalized: bool,
 ) -> Circuit:
-    """The circuit with regions of the same structure that need no check.
-
-    Parameters
-    ----------
-    circuit : Circuit
-    regions : iterable of InputRegion or InnerRegion
-        As many, of the same shapes and with the same products.
-    new : dict
-        Derived values of the new circuit by name, see `derived`.
-    kept : iterable of str
-        Names of derived values that depend on the structure only.
-    is_normalized : bool
-        What the circuit's `is_normalized` says.
-
-    Returns
-    -------
-    Circuit
-    """
+    """The circuit with regions of the same structure that need no check."""
     cache = {name: circuit._cache[name] for name in kept if name in circuit._cache} | new
     known = {
         name: circuit.__dict__[name]

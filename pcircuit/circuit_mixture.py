@@ -137,17 +137,7 @@ class Mixture(Immutable):
 
 
 def check_mixture(mixture: object) -> None:
-    """Raise unless `mixture` is a Mixture.
-
-    Parameters
-    ----------
-    mixture : object
-
-    Raises
-    ------
-    TypeError
-        If it is anything else.
-    """
+    """Raise unless `mixture` is a Mixture."""
     if not isinstance(mixture, Mixture):
         raise TypeError(f"`mixture` must be a pcircuit.Mixture, found {type(mixture).__name__}")
 

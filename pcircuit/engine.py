@@ -49,23 +49,6 @@ def engine_is_numpy() -> bool:
 
     For packages with kernels of their own, so that the variable is read in one place.
 
-    Returns
-    -------
-    bool
-
-    Raises
-    ------
-    ValueError
-        If the variable is anything but "auto", "numpy" and "numba".
-
-    Notes
-    -----
     Read at every call: the engine may change while a process runs.
-
-    Examples
-    --------
-    >>> import os
-    >>> engine_is_numpy() == (os.environ.get("PCIRCUIT_ENGINE") == "numpy")
-    True
     """
     return chosen_engine() == NUMPY

@@ -34,44 +34,8 @@ OBJECTS = "expected whole numbers (categories 0, 1, ...), and None, NaN or -1 fo
 def check_evidence(circuit: Circuit, data: ArrayLike, *, name: str = "data") -> Evidence:
     """Return `data` as an integer array (N, V) after checking it against a circuit.
 
-    Parameters
-    ----------
-    circuit : Circuit
-        Says how many variables and categories there are.
-    data : (N, V) array_like
-        Evidence: categories, and -1, NaN, None or masked entries where the value is missing.  N may be 0.  A sparse
-        table of SciPy is filled up with category 0.
-    name : str
-        Name of the argument in error messages.
-
-    Returns
-    -------
-    (N, V) integer array
-        -1 where missing.  `data` itself where it is an integer array in the machine's byte order; booleans are viewed
-        as 0 and 1.
-
-    Raises
-    ------
-    TypeError
-        If the entries are not numbers.
-    ValueError
-        If the shape is not (N, V), or an entry is not a whole number, below -1 or not below the number of categories:
-        the message names the row, the column and the value.
-
-    Notes
-    -----
+    Shapes: data (N, V) -> (N, V).
     Costs one pass over the data.
-
-    Examples
-    --------
-    >>> from pcircuit import Circuit, InputRegion, VTree
-    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.4, 0.6]])])
-    >>> check_evidence(coin, [[1], [-1]])
-    array([[ 1],
-           [-1]])
-    >>> check_evidence(coin, np.array([[1.0], [np.nan]]))
-    array([[ 1],
-           [-1]])
     """
     table = as_integer_table(circuit, data, name)
     refuse_out_of_range(circuit, table, name)
@@ -81,22 +45,7 @@ def check_evidence(circuit: Circuit, data: ArrayLike, *, name: str = "data") -> 
 def check_row(circuit: Circuit, row: ArrayLike, name: str = "row") -> NDArray[np.int64]:
     """(V,) evidence of one row, as a fresh array, after the checks of `check_evidence`.
 
-    Parameters
-    ----------
-    circuit : Circuit
-    row : (V,) integer array_like
-        Categories, -1 where missing.
-    name : str
-        Name of the argument in error messages.
-
-    Returns
-    -------
-    (V,) int64 array
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `check_evidence`, and for another shape.
+    Shapes: row (V,) -> (V,).
     """
     check_circuit(circuit)
     array = integer_entries(row, name)
@@ -110,22 +59,7 @@ def check_row(circuit: Circuit, row: ArrayLike, name: str = "row") -> NDArray[np
 def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> Evidence:
     """`data` as an (N, V) integer array; whether its entries are categories of the circuit is not looked at.
 
-    Parameters
-    ----------
-    circuit : Circuit
-    data : (N, V) integer array_like
-    name : str
-        Name of the argument in error messages.
-
-    Returns
-    -------
-    (N, V) integer array
-        `data` itself where it is one already.
-
-    Raises
-    ------
-    TypeError, ValueError
-        No integers, or not one column for each variable.
+    Shapes: data (N, V) -> (N, V).
     """
     check_circuit(circuit)
     array = integer_entries(data, name)
@@ -145,17 +79,7 @@ def as_integer_table(circuit: Circuit, data: ArrayLike, name: str = "data") -> E
 def refuse_out_of_range(circuit: Circuit, data: Evidence, name: str = "data") -> None:
     """Raise for the first entry below -1 or not below its variable's number of categories.
 
-    Parameters
-    ----------
-    circuit : Circuit
-    data : (N, V) integer array
-    name : str
-        Name of the argument in error messages.
-
-    Raises
-    ------
-    ValueError
-        Says the row, the column and what was expected there.
+    Shapes: data (N, V).
     """
     categories = np.asarray(circuit.num_categories)
     if not len(data) or ((data.max(axis=0) < categories).all() and int(data.min()) >= MISSING):
@@ -174,25 +98,7 @@ def refuse_out_of_range(circuit: Circuit, data: Evidence, name: str = "data") ->
 
 
 def integer_entries(data: object, name: str = "data") -> Evidence:
-    """`data` as an array of integers in the machine's byte order, -1 where missing; of any shape.
-
-    Parameters
-    ----------
-    data : object
-        Integers, booleans, floats that are whole, objects, masked or sparse arrays.
-    name : str
-        Name of the argument in error messages.
-
-    Returns
-    -------
-    integer array
-        `data` itself where it is one already.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Entries that are no integers, or rows of different lengths.
-    """
+    """`data` as an array of integers in the machine's byte order, -1 where missing; of any shape."""
     if isinstance(data, np.ma.MaskedArray):
         return _unmasked(data, name)
     if hasattr(data, "tocsr"):
@@ -222,21 +128,7 @@ def integer_entries(data: object, name: str = "data") -> Evidence:
 def row_weights(weights: ArrayLike | None, num_rows: int) -> Floats:
     """(N,) weights of rows, ones by default; refused unless they are finite and at least 0.
 
-    Parameters
-    ----------
-    weights : (N,) float array_like or None
-    num_rows : int
-        N.
-
-    Returns
-    -------
-    (N,) float array
-        May be read-only.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Negative or infinite numbers, or another shape.
+    Shapes: weights (N,) -> (N,).
     """
     if weights is None:
         return np.broadcast_to(1.0, (num_rows,))  # takes no memory

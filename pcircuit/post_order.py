@@ -65,19 +65,7 @@ def numbered(root: Any, expand: Callable[[Any], Sequence[Any] | None]) -> tuple[
 
     `expand(node)` is the list of children of a node, or None where the node is a variable.
 
-    Parameters
-    ----------
-    root : object
-        The start node.
-    expand : callable
-        From a node to the list of its children, or None where the node is a variable, an int.
-
-    Returns
-    -------
-    parents : (n,) int array
-        -1 for the root, which is the last.
-    variables : (n,) int array
-        -1 for inner nodes.
+    Returns parents (n,), variables (n,).
     """
     parents: list[int] = []
     variables: list[int] = []
@@ -121,16 +109,7 @@ def _append(
 def numbered_by_cuts(order: Ints, cut: Callable[[int], int]) -> tuple[Ints, Ints]:
     """The same for a binary v-tree over `order`: of n variables `cut(n)`, 1..n-1, go to the first child.
 
-    Parameters
-    ----------
-    order : (V,) int array
-        The variables in the order of the leaves.
-    cut : callable
-        From n > 1 to 1..n-1.
-
-    Returns
-    -------
-    parents, variables : (2 V - 1,) int arrays
+    Shapes: order (V,) -> parents, variables (2 V - 1,).
     """
 
     def expand(node: Any) -> list[Any] | None:
@@ -149,20 +128,7 @@ def numbered_by_cuts(order: Ints, cut: Callable[[int], int]) -> tuple[Ints, Ints
 def numbered_tree(parent: Ints) -> tuple[Ints, Ints]:
     """The same for a rooted tree on the variables: see `pcircuit.VTree.from_tree`.
 
-    Parameters
-    ----------
-    parent : (V,) int array
-        Parent variable of each variable, -1 for the one root.
-
-    Returns
-    -------
-    parents, variables : (n,) int arrays
-        V leaves and an inner node for each variable that has children.
-
-    Raises
-    ------
-    ValueError
-        If `parent` has no or several roots, an index out of range, or a cycle.
+    Shapes: parent (V,) -> parents, variables (n,).
     """
     roots = np.flatnonzero(parent == -1)
     if len(roots) != 1 or parent.min() < -1 or parent.max() >= len(parent):

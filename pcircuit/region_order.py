@@ -20,20 +20,7 @@ from pcircuit.vtree import VTree
 
 
 def check_regions(vtree: VTree, regions: tuple[Any, ...]) -> None:
-    """Raise the first disagreement between a v-tree and its regions.
-
-    Parameters
-    ----------
-    vtree : VTree
-    regions : tuple of InputRegion and InnerRegion
-
-    Raises
-    ------
-    TypeError
-        If `vtree` is not a v-tree.
-    StructureError
-        For any other: the region, its scope, and the two things that disagree.
-    """
+    """Raise the first disagreement between a v-tree and its regions."""
     if not isinstance(vtree, VTree):
         raise TypeError(f"`vtree` must be a VTree, found {type(vtree).__name__}")
     if len(regions) != vtree.num_nodes:

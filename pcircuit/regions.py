@@ -318,20 +318,7 @@ def _csr_weights(weights: Any) -> Any:
 
 
 def check_weights(array: Floats, name: str) -> None:
-    """Raise unless all numbers are finite and non-negative.
-
-    Parameters
-    ----------
-    array : float array
-        An array of any shape.
-    name : str
-        Name of the argument in error messages.
-
-    Raises
-    ------
-    StructureError
-        NaN, infinite and negative entries.
-    """
+    """Raise unless all numbers are finite and non-negative."""
     if array.size and not (array.min() >= 0 and array.max() < np.inf):  # a NaN fails the comparison
         bad = array[~((array >= 0) & (array < np.inf))].flat[0]
         raise StructureError(f"`{name}` holds {bad}: all entries must be finite and at least 0")

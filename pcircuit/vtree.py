@@ -271,17 +271,7 @@ class VTree(VTreeQuestions, Immutable):
 
 
 def check_vtree(vtree: object) -> None:
-    """Raise unless `vtree` is a VTree.
-
-    Parameters
-    ----------
-    vtree : object
-
-    Raises
-    ------
-    TypeError
-        If it is anything else.
-    """
+    """Raise unless `vtree` is a VTree."""
     if not isinstance(vtree, VTree):
         raise TypeError(
             f"`vtree` must be a pcircuit.VTree, found {type(vtree).__name__}: a circuit has it as `.vtree`"

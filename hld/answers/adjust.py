@@ -20,20 +20,7 @@ from numpy.typing import ArrayLike
 def holm(pvalues: Any, total: int = 0) -> np.ndarray:
     """(m,) p-values adjusted by Holm's step-down procedure.
 
-    Parameters
-    ----------
-    pvalues : (m,) float array_like
-    total : int
-        Number of all tests, where these are chosen ones of more.
-
-    Returns
-    -------
-    (m,) float array
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03]).round(12).tolist()
-    [0.03, 0.06, 0.06]
+    Shapes: pvalues (m,) -> (m,).
     """
     pvalues = np.asarray(pvalues, dtype=np.float64)
     order, m = np.argsort(pvalues, kind="stable"), len(pvalues)
@@ -42,13 +29,7 @@ def holm(pvalues: Any, total: int = 0) -> np.ndarray:
 
 
 def benjamini_hochberg(pvalues: ArrayLike) -> np.ndarray:
-    """(m,) p-values adjusted by the step-up procedure of Benjamini and Hochberg.
-
-    Examples
-    --------
-    >>> benjamini_hochberg([0.01, 0.04, 0.03]).round(12).tolist()
-    [0.03, 0.04, 0.04]
-    """
+    """(m,) p-values adjusted by the step-up procedure of Benjamini and Hochberg."""
     pvalues = np.asarray(pvalues, dtype=np.float64)
     order, m = np.argsort(pvalues, kind="stable"), len(pvalues)
     # m / k first: it is 1 for the largest of them, where p m / m may be another number than p
@@ -57,13 +38,7 @@ def benjamini_hochberg(pvalues: ArrayLike) -> np.ndarray:
 
 
 def benjamini_yekutieli(pvalues: list[float]) -> np.ndarray:
-    """(m,) p-values adjusted by the step-up procedure of Benjamini and Yekutieli.
-
-    Examples
-    --------
-    >>> benjamini_yekutieli([0.01, 0.04]).round(12).tolist()
-    [0.03, 0.06]
-    """
+    """(m,) p-values adjusted by the step-up procedure of Benjamini and Yekutieli."""
     m = len(pvalues)
     return np.minimum(benjamini_hochberg(pvalues) * (1 / np.arange(1, m + 1)).sum(), 1.0)
 

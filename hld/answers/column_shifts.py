@@ -60,24 +60,7 @@ class NewValues:
 class ColumnShift:
     """How one column of a batch compares with the reference.
 
-    Attributes
-    ----------
-    name, kind : str
-    labels : tuple of K str
-        Levels or bins, and "(missing)" after them.
-    expected, observed : (K,) float arrays
-        Shares of rows: of the reference, of the batch.
-    difference : float
-        Total variation distance of the two, in [0, 1].
-    pvalue, adjusted : float
-        p-value for equal frequencies: unadjusted, and adjusted for the number of columns (Holm).  Of a batch among
-        groups, or given covariates, those of its test (`hld.HLDResult.column_pvalues`); NaN for a covariate, which may
-        move.
-    above : float or None
-        P(batch above reference) + P(level) / 2 in columns with an order; above 1/2 the values have risen.  None where
-        unseen or rare levels may turn that.
-    beyond : tuple of two float, or None
-        Shares of rows with a number beyond the training range, of the reference and the batch, where these are tested.
+    Shapes: expected, observed (K,).
     """
 
     name: str
@@ -149,28 +132,7 @@ def column_shifts(
 ) -> tuple[Any, ...]:
     """How each column moved, the smallest p-value first.
 
-    Parameters
-    ----------
-    columns : sequence of V columns
-        Columns of the encoder.
-    reference, batch : Profile
-        Counts of the rows compared with, and of the batch.
-    seed : int
-        Seed of the draws behind the p-values of columns with small counts.
-    tests : (2, V) float array, optional
-        The p-values and the adjusted ones, if they are not those of independent rows; NaN is no p-value.
-    new : sequence of V NewValues or None, optional
-        Tests of new values, where there are any.
-    missing : sequence of V float or None, optional
-        p-values of the shares of missing cells, where there are any.
-
-    Returns
-    -------
-    tuple of V ColumnShift
-        Sorted by p-value, equal ones by their difference; those without one at the end.
-
-    Notes
-    -----
+    Shapes: tests (2, V).
     O(K) a column, and up to 9,999 draws of K numbers where counts are small.
     """
     pairs = list(zip(reference.counts, batch.counts, strict=True))
@@ -240,15 +202,7 @@ def is_ordered(column: LevelColumn) -> bool:
 
 
 def labels_of(column: Any) -> tuple[Any, ...]:
-    """Names of the categories of a column, and "(missing)" after them, no two of them the same.
-
-    Examples
-    --------
-    >>> from hld import fit_encoder
-    >>> encoder = fit_encoder([["red", 1.5], ["blue", 2.5], ["red", 3.5]])
-    >>> [labels_of(column) for column in encoder.columns]
-    [('blue', 'red', '(unseen)', '(missing)'), ('< 2', '2 to 3', '>= 3', '(missing)')]
-    """
+    """Names of the categories of a column, and "(missing)" after them, no two of them the same."""
     edges = getattr(column, "edges", None)
     if edges is None:
         others = (*column.values(UNSEEN, RARE)[len(column.levels) :], MISSING)
@@ -265,23 +219,7 @@ def labels_of(column: Any) -> tuple[Any, ...]:
 
 
 def level_texts(levels: Sequence[Any], others: Iterable[str]) -> tuple[str, ...]:
-    """The texts of distinct levels, in quotes where a text looks like another level, or like one of other names.
-
-    Parameters
-    ----------
-    levels : sequence of L objects
-    others : iterable of str
-        Names that stand beside the levels, such as that of missing cells.
-
-    Returns
-    -------
-    tuple of L str
-
-    Examples
-    --------
-    >>> level_texts((1, "1", "a", "(unseen)"), ("(unseen)", "(missing)"))
-    ('1', "'1'", 'a', "'(unseen)'")
-    """
+    """The texts of distinct levels, in quotes where a text looks like another level, or like one of other names."""
     count = collections.Counter([*map(str, levels), *others])
     return tuple(
         repr(level) if isinstance(level, str) and count[level] > 1 else str(level)
@@ -290,13 +228,7 @@ def level_texts(levels: Sequence[Any], others: Iterable[str]) -> tuple[str, ...]
 
 
 def percent(share: float) -> str:
-    """A share in per cent; small ones are not shown as zero, nor those of nearly all rows as of all.
-
-    Examples
-    --------
-    >>> [percent(share) for share in (0.0, 0.0004, 0.031, 0.25, 0.9996, 1.0)]
-    ['0%', '0.04%', '3.1%', '25%', '99.96%', '100%']
-    """
+    """A share in per cent; small ones are not shown as zero, nor those of nearly all rows as of all."""
     text = f"{100 * share:.2g}%" if 100 * share < 9.95 else f"{100 * share:.0f}%"
     if share >= 1 or text != "100%":
         return text
@@ -305,34 +237,13 @@ def percent(share: float) -> str:
 
 
 def tenths(share: float) -> str:
-    """A share to a tenth of a per cent, with more digits where it would look like none or all.
-
-    Examples
-    --------
-    >>> [tenths(share) for share in (0.0, 0.0004, 0.25, 0.9997, 1.0)]
-    ['0.0%', '0.04%', '25.0%', '99.97%', '100.0%']
-    """
+    """A share to a tenth of a per cent, with more digits where it would look like none or all."""
     text = f"{share:.1%}"
     return percent(share) if text in ("0.0%", "100.0%") and 0 < share < 1 else text
 
 
 def from_to(first: float, second: float) -> str:
-    """Two shares in per cent, with as many digits as tell them apart.
-
-    Parameters
-    ----------
-    first, second : float
-        In [0, 1].
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from_to(0.12, 0.25), from_to(0.1203, 0.1224), from_to(0.03121, 0.03124), from_to(0.5, 0.5)
-    ('12% -> 25%', '12.0% -> 12.2%', '3.121% -> 3.124%', '50% -> 50%')
-    """
+    """Two shares in per cent, with as many digits as tell them apart."""
     texts = percent(first), percent(second)
     is_close = texts[0] == texts[1] and first != second
     for digits in range(1, MOST_DIGITS + 1) if is_close else ():
@@ -345,18 +256,7 @@ def from_to(first: float, second: float) -> str:
 
 
 def edge_texts(column: Any, edges: Sequence[float]) -> list[str]:
-    """Edges of the bins of a column: dates and times as such, numbers as short as they can be without looking alike.
-
-    Parameters
-    ----------
-    column : BinColumn
-    edges : sequence of float
-        Ascending; also those of another model's column of the same kind.
-
-    Returns
-    -------
-    list of str
-    """
+    """Edges of the bins of a column: dates and times as such, numbers as short as they can be without looking alike."""
     return list(column.texts(edges, DIGITS))
 
 

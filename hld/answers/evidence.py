@@ -22,24 +22,7 @@ from hld.answers.profile import Profile
 class Evidence:
     """Counts of a batch and of what it is compared with.
 
-    Attributes
-    ----------
-    fitted : tuple of V columns
-        Columns of the encoder.
-    reference, batch : Profile
-    num_unseen, num_out_of_range : (V,) int arrays
-        Odd cells of the batch.
-    seed : int
-    tests : (2, V) float array or None
-        p-values of the columns and adjusted ones, where they are not those of independent rows.
-    new : tuple of V NewValues or None
-        Tests of new values, of the columns where there are any.
-    missing : tuple of V float or None
-        p-values of the shares of missing cells, of the columns where there are any.
-    are_chosen : bool
-        Whether the pairs of columns were chosen by the rows of the reference.
-    numbers : tuple of int or None
-        Numbers of the columns among all of the encoder, ascending, where they are not all.
+    Shapes: num_unseen, num_out_of_range (V,), tests (2, V).
     """
 
     fitted: tuple[Any, ...]
@@ -119,18 +102,7 @@ class Evidence:
         return pair_shifts(self.fitted, self.reference, self.batch, are_chosen=self.are_chosen)
 
     def is_opposed(self, names: list[str]) -> bool:
-        """Whether the values of two columns go together in the batch that do not in the reference: see `are_opposed`.
-
-        Parameters
-        ----------
-        names : list of two str
-            Of the columns of an edge.
-
-        Returns
-        -------
-        bool
-            False where the associations are not known, as of counts in a database.
-        """
+        """Whether values of two columns go together in the batch that do not in the reference: see `are_opposed`."""
         if self.reference.associations is None:
             return False
         e = [[self.fitted[v].name for v in edge] for edge in self.reference.edges.tolist()].index(

@@ -11,21 +11,7 @@ from typing import Any
 
 
 def columns_frame(columns: Any) -> Any:
-    """One row per column: its p-values (NaN where it has none), how much it moved, where to, and in words.
-
-    Parameters
-    ----------
-    columns : tuple of ColumnShift
-
-    Returns
-    -------
-    pandas.DataFrame
-
-    Raises
-    ------
-    ImportError
-        If pandas is missing.
-    """
+    """One row per column: its p-values (NaN where it has none), how much it moved, where to, and in words."""
     rows = [
         {
             "column": one.name,
@@ -45,19 +31,7 @@ def columns_frame(columns: Any) -> Any:
 
 
 def data_frame(values: Any, names: list[str] | None = None) -> Any:
-    """A pandas data frame; ImportError says how to install pandas.
-
-    Parameters
-    ----------
-    values : list of dict, or dict of str to array
-        Records or columns.
-    names : list of str, optional
-        Columns and their order, also where there are no records.
-
-    Returns
-    -------
-    pandas.DataFrame
-    """
+    """A pandas data frame; ImportError says how to install pandas."""
     try:
         import pandas
     except ImportError:
@@ -68,14 +42,7 @@ def data_frame(values: Any, names: list[str] | None = None) -> Any:
 
 
 def plain_json(value: Any) -> Any:
-    """A value in the form that JSON can hold: arrays become lists, NaN and infinities null, other objects their text.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> plain_json({"p": np.float64("nan"), "counts": np.arange(3), 1: None})
-    {'p': None, 'counts': [0, 1, 2], '1': None}
-    """
+    """A value in a form that JSON can hold: arrays become lists, NaN and infinities null, other objects their text."""
     if isinstance(value, dict):
         return {str(key): plain_json(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):

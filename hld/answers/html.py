@@ -37,24 +37,12 @@ SQUEEZED = 0.85  # least share of its natural width to which a label is set
 
 
 def escaped(text: int | str) -> str:
-    """Text as HTML shows it, control characters as Python writes them.
-
-    Examples
-    --------
-    >>> escaped('<b>"a & b"')
-    '&lt;b&gt;&quot;a &amp; b&quot;'
-    """
+    """Text as HTML shows it, control characters as Python writes them."""
     return html.escape(printable(str(text)), quote=True)
 
 
 def named(label: str) -> str:
-    """A label for `escaped`, in quotes where nothing would be seen of it.
-
-    Examples
-    --------
-    >>> named("red"), named("")
-    ('red', "''")
-    """
+    """A label for `escaped`, in quotes where nothing would be seen of it."""
     return label if label.strip() else repr(label)
 
 
@@ -103,19 +91,7 @@ def _width(letter: str) -> float:
 
 
 def columns_table(columns: list[ColumnShift], alpha: float) -> str:
-    """A table of columns: name, adjusted p-value, difference, what happened.
-
-    Parameters
-    ----------
-    columns : list of ColumnShift
-    alpha : float
-        Rows with an adjusted p-value of at most so much get the class "moved", the others "calm".
-
-    Returns
-    -------
-    str
-        HTML; names and levels are escaped.
-    """
+    """A table of columns: name, adjusted p-value, difference, what happened."""
     rows = "".join(
         f'<tr class="{"moved" if one.adjusted <= alpha else "calm"}"><th scope="row">{escaped(one.name)}</th>'
         f"<td>{escaped(p_text(one.adjusted, alpha))}</td><td>{percent(one.difference)}</td>"

@@ -38,20 +38,7 @@ SHARED = {
 
 @dataclass(frozen=True)
 class ColumnDistance:
-    """How far apart two models are in one column.
-
-    Attributes
-    ----------
-    name : str
-    distance : float or None
-        Total variation distance; None where the column cannot be compared.
-    note : str
-        Why not, or "".
-    labels : tuple of str
-        Cells.
-    first, second : tuple of float
-        Their shares.
-    """
+    """How far apart two models are in one column."""
 
     name: str
     distance: float | None
@@ -78,18 +65,7 @@ class ColumnDistance:
 
 @dataclass(frozen=True)
 class ModelsDistance:
-    """How far apart two models are.
-
-    Attributes
-    ----------
-    columns : tuple of ColumnDistance
-        The farthest first, then those that cannot be compared.
-    pairs : tuple of dict
-        For pairs of columns that are neighbours in the tree of either model: "columns", "distance" of the pair tables,
-        and "first_association", "second_association", Cramer's V.
-    num_train : tuple of two int
-        Training rows of both.
-    """
+    """How far apart two models are."""
 
     columns: tuple[Any, ...]
     pairs: tuple[Any, ...]
@@ -132,27 +108,7 @@ class ModelsDistance:
 def compare_models(first: Any, second: Any) -> ModelsDistance:
     """Compare two detectors.
 
-    Parameters
-    ----------
-    first, second : HLDDetector
-        Fitted.
-
-    Returns
-    -------
-    ModelsDistance
-
-    Notes
-    -----
     One pass over each circuit for all columns, and one for all pairs.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import hld
-    >>> one, other = (np.random.default_rng(0).choice(2, (400, 2), p=[p, 1 - p]) for p in (0.5, 0.9))
-    >>> found = compare_models(*(hld.HLDDetector(num_epochs=3).fit(table) for table in (one, other)))
-    >>> [round(column.distance, 1) for column in found.columns]
-    [0.4, 0.4]
     """
     sides = [_Side(model) for model in (first, second)]
     columns, shared = [], {}

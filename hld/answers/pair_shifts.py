@@ -57,21 +57,7 @@ CLEAR = 0.1  # size of two correlations of opposite signs, of which the words sa
 class PairShift:
     """Whether the dependence of two columns changed.
 
-    Attributes
-    ----------
-    names : tuple of two str
-    expected, observed : float
-        Cramer's V in the reference and in the batch, of the grouped tables.
-    pvalue, adjusted : float
-        p-value for equal odds ratios: unadjusted, and adjusted for the number of pairs (Holm), of all pairs of columns
-        where the rows of the reference have chosen them.
-    labels : tuple of two tuples of str
-        The groups of levels or bins.
-    expected_table, observed_table : (a, b) float arrays
-        Shares of the batch's rows: with the dependence of the reference and the batch's own marginals, and as found.
-    correlations : tuple of two float, or None
-        Correlation of the numbers of the groups in the reference and in the batch, if both columns have an order: of
-        the rows whose values have a place in it, which unseen whole numbers have not.
+    Shapes: expected_table, observed_table (a, b).
     """
 
     names: tuple[Any, ...]
@@ -140,28 +126,7 @@ def pair_shifts(
     *,
     are_chosen: bool = False,
 ) -> tuple[Any, ...]:
-    """Whether the dependence along each edge changed, the smallest p-value first.
-
-    Parameters
-    ----------
-    columns : sequence of V columns
-        Columns of the encoder.
-    reference, batch : Profile
-        Both profiles have the same edges.
-    are_chosen : bool
-        Whether the edges are the most dependent of all pairs of columns by the very rows of the reference, which
-        exaggerate their dependence: p-values are then adjusted for the number of all pairs.
-
-    Returns
-    -------
-    tuple of PairShift
-        One for each edge with enough rows and more than one group in both columns.
-
-    References
-    ----------
-    Deming and Stephan (1940), Annals of Mathematical Statistics 11, 427 (proportional fitting); Bishop, Fienberg and
-    Holland (1975), Discrete Multivariate Analysis; Cramer (1946), Mathematical Methods of Statistics, section 21.9.
-    """
+    """Whether the dependence along each edge changed, the smallest p-value first."""
     found = _compared(columns, reference, batch)
     adjusted = holm(
         [one["pvalue"] for one in found], math.comb(len(columns), 2) if are_chosen else 0
@@ -231,19 +196,7 @@ def as_in_reference(R: np.ndarray, B: np.ndarray) -> np.ndarray:
     One row, spread as if the columns were independent, is added to the reference, so that every level of the batch has
     a place.
 
-    Parameters
-    ----------
-    R, B : (a, b) float arrays
-
-    Returns
-    -------
-    (a, b) float array
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> as_in_reference(np.array([[4e6, 1e6], [1e6, 4e6]]), np.array([[9.0, 9.0], [1.0, 1.0]])).round(3).tolist()
-    [[0.493, 0.407], [0.007, 0.093]]
+    Shapes: R, B (a, b) -> (a, b).
     """
     total, shares = R + B, B / B.sum()
     found: np.ndarray = R + np.outer(total.sum(axis=1), total.sum(axis=0)) / total.sum() ** 2
@@ -272,14 +225,7 @@ def _pvalue(difference: np.ndarray, spread: np.ndarray) -> float:
 
 
 def fitted(tables: np.ndarray) -> np.ndarray:
-    """Expected counts without a three-way interaction, for each of n times two pair tables (n, 2, a, b).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> fitted(np.array([[[[30.0, 10.0], [10.0, 30.0]], [[15.0, 5.0], [5.0, 15.0]]]])).round(9).tolist()
-    [[[[30.0, 10.0], [10.0, 30.0]], [[15.0, 5.0], [5.0, 15.0]]]]
-    """
+    """Expected counts without a three-way interaction, for each of n times two pair tables (n, 2, a, b)."""
     result, going = np.ones(tables.shape), np.arange(len(tables))  # the tables that still change
     for _ in range(ROUNDS):
         counts, E = tables[going], result[going]
@@ -295,14 +241,7 @@ def fitted(tables: np.ndarray) -> np.ndarray:
 
 
 def cramers_v(table: np.ndarray) -> float:
-    """Cramer's V of a pair table (a, b) of counts: sqrt(X^2 / (N (min(a, b) - 1))) over the rows and columns in use.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> cramers_v(np.array([[10, 0], [0, 10]])), cramers_v(np.array([[5, 5], [5, 5]]))
-    (1.0, 0.0)
-    """
+    """Cramer's V of a pair table (a, b) of counts: sqrt(X^2 / (N (min(a, b) - 1))) over the rows and columns in use."""
     table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
     if min(table.shape) < 2:
         return 0.0
@@ -360,13 +299,7 @@ def _groups(column: LevelColumn, totals: np.ndarray, most: int) -> tuple[Any, ..
 
 
 def _label(names: list[str], are_bins: bool = False) -> str:
-    """The label of a group of categories; neighbouring bins are one.
-
-    Examples
-    --------
-    >>> _label(["< 2", "2 to 5"], True), _label(["2 to 5", "5 to 7", ">= 7"], True), _label(["a", "b", "c"])
-    ('< 5', '>= 2', 'a ... c')
-    """
+    """The label of a group of categories; neighbouring bins are one."""
     if len(names) <= 1:
         return "".join(names)
     if are_bins:

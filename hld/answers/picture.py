@@ -18,20 +18,7 @@ LONGEST_NAME = 22  # above a panel, before its p-value; a longer title leaves no
 
 
 def draw_columns(figure: Any, columns: Any, top: int) -> Any:
-    """Draw the first columns of a result into a figure.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-    columns : tuple of ColumnShift
-    top : int
-        How many, at most.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The same.
-    """
+    """Draw the first columns of a result into a figure."""
     shown = columns[:top]
     across = min(3, len(shown))
     panels = np.atleast_1d(figure.subplots(-(-len(shown) // across), across)).ravel()
@@ -44,24 +31,7 @@ def draw_columns(figure: Any, columns: Any, top: int) -> Any:
 
 
 def shown_levels(column: ColumnShift) -> list[Any]:
-    """Positions of the levels worth showing, in their order: those with rows, the largest changes if they are many.
-
-    Parameters
-    ----------
-    column : ColumnShift
-
-    Returns
-    -------
-    list of int
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hld.answers.column_shifts import ColumnShift
-    >>> a, b = np.array([0.5, 0.5, 0.0]), np.array([0.2, 0.8, 0.0])
-    >>> shown_levels(ColumnShift("x", "integer", ("0", "1", "(missing)"), a, b, 0.3, 0.1, 0.1, 0.8))
-    [0, 1]
-    """
+    """Positions of the levels worth showing, in their order: those with rows, the largest changes if they are many."""
     used = np.flatnonzero(column.expected + column.observed)
     if len(used) <= MOST_LEVELS:
         return used.tolist()
@@ -71,23 +41,7 @@ def shown_levels(column: ColumnShift) -> list[Any]:
 
 
 def draw_segments(result: Any, ax: Any = None) -> Any:
-    """Draw the adjusted p-values of segments in their order: shifted ones are triangles, the others dots.
-
-    Parameters
-    ----------
-    result : hld.answers.segments.SegmentsResult
-    ax : matplotlib.axes.Axes, optional
-        By default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is missing.
-    """
+    """Draw the adjusted p-values of segments in their order: shifted ones are triangles, the others dots."""
     ax = axes(ax)
     by, first, last = (
         shortened(text, LONGEST) for text in (result.by, result.labels[0], result.labels[-1])

@@ -33,21 +33,7 @@ BLOCK_CELLS, LEAST_ROWS, MOST_ROWS_AT_ONCE = (
 class Profile:
     """Counts of a table.
 
-    Attributes
-    ----------
-    num_rows : int
-        N.
-    counts : tuple of (C_v + 1,) int arrays
-        By column; the last entry counts the missing cells.
-    edges : (E, 2) int array
-        Pairs of columns.
-    pairs : tuple of (C_u, C_v) int arrays
-        By edge; rows that miss one of the two are not counted.
-    laws : (2, 4) float array or None
-        How distances of counts vary, by columns and by pairs (`hld.results.count_law`); None where that is not known.
-    associations : tuple of (C_u, C_v) float arrays, or None
-        By edge, how values of the two columns go together (`hld.results.largest_dependence`); None where that is not
-        known.
+    Shapes: edges (E, 2), laws (2, 4).
     """
 
     num_rows: int
@@ -128,29 +114,9 @@ class Profile:
 def profile_of(codes: np.ndarray, num_categories: tuple[int, ...], edges: ArrayLike) -> Profile:
     """The profile of a table.
 
-    Parameters
-    ----------
-    codes : (N, V) int array
-        Categories, -1 where missing.
-    num_categories : sequence of V int
-    edges : (E, 2) int array_like
-        Pairs of columns.
-
-    Returns
-    -------
-    Profile
-
-    Notes
-    -----
+    Shapes: codes (N, V), edges (E, 2).
     O(N (V + E)); beside the codes and the counts memory for a block of rows, or, for pairs of columns with more than
     4,096 cells, for two columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> found = profile_of(np.array([[0, 1], [1, 1], [-1, 0]]), (2, 2), [[0, 1]])
-    >>> [one.tolist() for one in found.counts], found.pairs[0].tolist()
-    ([[1, 1, 1], [1, 2, 0]], [[0, 1], [0, 1]])
     """
     edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
     counts = [np.zeros(C + 1, dtype=np.int64) for C in num_categories]
@@ -193,21 +159,7 @@ def _count_pairs(one: np.ndarray, other: np.ndarray, table: np.ndarray) -> None:
 def tree_edges(tree: np.ndarray, num_categories: Sequence[int]) -> np.ndarray:
     """(E, 2) edges of a tree of columns, those of small tables first where not all can be held.
 
-    Parameters
-    ----------
-    tree : (V,) int array
-        Parent of each column, -1 for the root: see `pcircuit.chow_liu_tree`.
-    num_categories : sequence of V int
-
-    Returns
-    -------
-    (E, 2) int array
-        Smaller column first, in ascending order.
-
-    Examples
-    --------
-    >>> tree_edges(np.array([-1, 0, 0]), (2, 2, 2)).tolist()
-    [[0, 1], [0, 2]]
+    Shapes: tree (V,) -> (E, 2).
     """
     edges = sorted((min(v, p), max(v, p)) for v, p in enumerate(tree.tolist()) if p >= 0)
     cells = np.array([num_categories[u] * num_categories[v] for u, v in edges], dtype=np.int64)

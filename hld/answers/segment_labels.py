@@ -26,19 +26,7 @@ NUMBER, DIGITS = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII), re.compile(r"(\d+)",
 def numbered(cells: Any, every: str | None, name: str) -> tuple[Any, ...]:
     """(N,) the number of each row's segment, and the labels of the segments in order.
 
-    Parameters
-    ----------
-    cells : (N,) array
-    every : str or None
-        "year", "month", "day", "hour" or "minute": how long a segment of dates is.
-    name : str
-        Name of the column, for errors.
-
-    Returns
-    -------
-    groups : (N,) int array
-    labels : tuple of str
-        Missing cells are a segment of their own, the last.
+    Shapes: cells (N,) -> groups (N,).
     """
     cells = whole_cells(cells)
     cells = (
@@ -88,25 +76,7 @@ def _labels(values: list[Any]) -> tuple[str, ...]:
 def group_numbers(cells: Any, name: str) -> np.ndarray:
     """(N,) the number of each row's group, 0..G - 1 in the order of the labels.
 
-    Parameters
-    ----------
-    cells : (N,) array
-    name : str
-        Name of the column, for errors.
-
-    Returns
-    -------
-    (N,) int array
-
-    Raises
-    ------
-    ValueError
-        If a row has no group.
-
-    Examples
-    --------
-    >>> group_numbers(np.array(["b", "(missing)", "b"], dtype=object), "shop").tolist()      # a label like others
-    [1, 0, 1]
+    Shapes: cells (N,) -> (N,).
     """
     missing = sum(map(is_missing, whole_cells(cells).tolist()))
     if missing:

@@ -50,23 +50,7 @@ MOST_EXPLAINED = 200  # segments whose columns are kept
 class SegmentsResult:
     """The outcome of testing each segment.
 
-    Attributes
-    ----------
-    by : str
-        What the segments are.
-    labels : tuple of m str
-        In ascending order, numbers as numbers, also those within texts, and times as times; missing ones last.
-    num_rows : (m,) int array
-    results : tuple of HLDResult
-        Each at level `alpha` by itself; those called shifted tell their columns: the 200 of the smallest p-values.
-    pvalues, adjusted : (m,) float arrays
-        p-values, and adjusted for the number of segments.
-    reject : (m,) bool array
-        ``adjusted <= alpha``: the segments called shifted.
-    alpha : float
-        Bound on the expected share of false ones among them.
-    procedure : str
-        "bh" or "by".
+    Shapes: num_rows (m,), pvalues, adjusted (m,), reject (m,).
     """
 
     by: str
@@ -164,40 +148,9 @@ def judge_segments(
 ) -> SegmentsResult:
     """Test each segment of a table.
 
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    judge : callable
-        From codes (T, V) and their `hld.DataQuality` to the result of a batch at level `alpha`.
-    table : (N, V) array_like or data frame
-        Rows with the training table's columns, and possibly that of `by`.
-    by : str, int or sequence of N labels
-        The column to group by, by name or position; or the label of each row.
-    alpha : float
-        Bound on the expected share of unshifted segments among those called shifted, in (0, 1).
-    every : "year", "month", "day", "hour" or "minute", optional
-        For dates, how long a segment is.
-    procedure : "bh" or "by"
-        Which false discovery control.
-
-    Returns
-    -------
-    SegmentsResult
-
-    Raises
-    ------
-    TypeError, ValueError
-        No usable table, no rows, no such column or no other in the model, an unknown option, or no date for `every`.
-
-    Notes
-    -----
+    Shapes: table (N, V).
     The table is encoded once; each segment costs one call of the test.  The results have each segment's
     `hld.DataQuality`, without columns that are hidden from it.
-
-    References
-    ----------
-    Benjamini and Yekutieli (2001), The control of the false discovery rate under dependency, Annals of Statistics 29.
     """
     alpha = check_fraction(alpha, "alpha")
     check_choice(procedure, "procedure", tuple(ADJUST))
@@ -300,27 +253,7 @@ def split_off(
 ) -> tuple[Any, ...]:
     """The table without the column to group by (unless the encoder reads it), that column (N,), and its name.
 
-    Parameters
-    ----------
-    columns : hld.tables.cells.Columns
-    by : str, int or (N,) array_like
-        A column by name or position, or the labels themselves.
-    encoder : TableEncoder, optional
-        Whose columns stay.
-    argument : str
-        What errors call `by`.
-
-    Returns
-    -------
-    columns : Columns
-    cells : (N,) array
-    name : str
-        "labels" where labels were given.
-
-    Raises
-    ------
-    ValueError
-        An unknown column, or another number of labels.
+    Returns cells (N,).
     """
     if not isinstance(by, (str, int, np.integer)) or isinstance(by, bool):
         by = (

@@ -30,17 +30,7 @@ def table_facts(
 ) -> dict[str, Any]:
     """Counts of the reference rows ("profile") and quantiles of the rows learned from ("values").
 
-    Parameters
-    ----------
-    encoder : TableEncoder
-    columns : hld.tables.cells.Columns
-        The training table.
-    rows : (n,) int array
-        Positions of the rows learned from.
-    reference : (k, V) int array
-        Codes of the rows that batches are compared with.
-    tree : (V,) int array
-        Parent of each column in the Chow-Liu tree: the pairs that are counted.
+    Shapes: rows (n,), reference (k, V), tree (V,).
     """
     edges = tree_edges(tree, encoder.num_categories)
     cells = cells_by_name(encoder, columns)
@@ -55,18 +45,7 @@ def table_facts(
 
 
 def cells_by_name(encoder: TableEncoder, columns: Columns) -> dict[str, Any]:
-    """The arrays of a table by the names that the encoder has for them.
-
-    Parameters
-    ----------
-    encoder : TableEncoder
-    columns : Columns
-        A table as it was read.
-
-    Returns
-    -------
-    dict of str to (N,) array
-    """
+    """The arrays of a table by the names that the encoder has for them."""
     columns = encoder.read(columns)
     names = columns.names if encoder.by_name or encoder.derived else None
     return dict(zip(encoder.table_names if names is None else names, columns.arrays, strict=False))
@@ -75,22 +54,7 @@ def cells_by_name(encoder: TableEncoder, columns: Columns) -> dict[str, Any]:
 def as_table(encoder: TableEncoder, cells: np.ndarray) -> Any:
     """Cells of the fitted columns as a table that the encoder reads: the columns that are left out are empty.
 
-    Parameters
-    ----------
-    encoder : TableEncoder
-    cells : (N, V) object array
-        In the order of the fitted columns, as `HLDDetector.sample` draws them; None where missing.
-
-    Returns
-    -------
-    dict of str to (N,) array, or (N, columns of the table) object array
-        An array where the encoder goes by position.
-
-    Examples
-    --------
-    >>> from hld.schemas.encoder import fit_encoder
-    >>> as_table(fit_encoder([[0, "a"], [1, "b"]], names=["n", "word"]), np.array([[1, "a"]], dtype=object))
-    {'n': array([1], dtype=object), 'word': array(['a'], dtype=object)}
+    Shapes: cells (N, V).
     """
     names = (*encoder.table_names, *(one.name for one in encoder.derived))
     whole = np.full((len(cells), len(names)), None, dtype=object)
@@ -105,19 +69,7 @@ def as_table(encoder: TableEncoder, cells: np.ndarray) -> Any:
 def numbers_of(column: BinColumn, cells: np.ndarray) -> np.ndarray:
     """(N,) the cells of a column with bins as numbers, NaN where missing; times in seconds.
 
-    Parameters
-    ----------
-    column : BinColumn
-    cells : (N,) array
-
-    Returns
-    -------
-    (N,) float array
-
-    Raises
-    ------
-    TypeError
-        Cells that are neither.
+    Shapes: cells (N,) -> (N,).
     """
     cells = whole_cells(cells)
     return (
@@ -130,15 +82,7 @@ def numbers_of(column: BinColumn, cells: np.ndarray) -> np.ndarray:
 def batch_profile(detector: Any, codes: np.ndarray) -> Profile | None:
     """Counts of an encoded batch (T, V); None for model files without counts.  Those of parts of a batch add up.
 
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    codes : (T, V) integer array
-
-    Returns
-    -------
-    Profile or None
+    Shapes: codes (T, V).
     """
     if detector.profile_ is None:
         return None
@@ -155,20 +99,7 @@ def evidence_of(
 
     `quality` is a `hld.DataQuality` of the batch; columns that it leaves out have no odd cells.
 
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    batch : Profile or None
-        What `batch_profile` gave.
-    quality : hld.DataQuality, optional
-        Its counts of values that learning did not show go into the evidence.
-    tests : (2, V) float array, optional
-        p-values of the columns where rows are not judged as independent ones: without these there is no evidence.
-
-    Returns
-    -------
-    Evidence or None
+    Shapes: tests (2, V).
     """
     if batch is None or (tests is None and detector.judge_ is not detector.test_):
         return None

@@ -18,23 +18,7 @@ ROUNDING = 1e-9  # relative: a bound such as 0.05 is not 0.049
 
 
 def p_text(pvalue: float, level: float | None = None) -> str:
-    """A p-value with its sign of relation, and digits enough to show on which side of a level it is.
-
-    Parameters
-    ----------
-    pvalue : float
-        NaN where nothing was tested.
-    level : float, optional
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> p_text(0.0432), p_text(0.0), p_text(float("nan")), p_text(0.05004, 0.05)
-    ('p = 0.0432', 'p < 1e-300', 'not tested', 'p = 0.05004')
-    """
+    """A p-value with its sign of relation, and digits enough to show on which side of a level it is."""
     if pvalue != pvalue:
         return "not tested"
     digits = DIGITS
@@ -48,22 +32,7 @@ def p_text(pvalue: float, level: float | None = None) -> str:
 
 
 def least_text(pvalue: float) -> str:
-    """A bound that no p-value is below, in two digits, rounded down so that it stays one.
-
-    Parameters
-    ----------
-    pvalue : float
-        Above 0.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> least_text(1 / 64), least_text(0.05), least_text(3.999e-7), least_text(1.0)     # 0.015625
-    ('0.015', '0.05', '3.9e-07', '1')
-    """
+    """A bound that no p-value is below, in two digits, rounded down so that it stays one."""
     unit = 10.0 ** (math.floor(math.log10(pvalue)) - 1)
     return f"{math.floor(pvalue / unit * (1 + ROUNDING)) * unit:.2g}"
 
@@ -102,37 +71,14 @@ def in_words(result: Any) -> str:
 
 
 def procedure_of(result: Any) -> str:
-    """How the p-values of the columns of a result were adjusted.
-
-    Parameters
-    ----------
-    result : HLDResult
-
-    Returns
-    -------
-    str
-    """
+    """How the p-values of the columns of a result were adjusted."""
     return "Holm" if result.context is None else result.context.procedure
 
 
 def column_lines(
     columns: tuple[ColumnShift, ...], alpha: float, procedure: str = "Holm"
 ) -> list[Any]:
-    """Lines about the columns that moved.
-
-    Parameters
-    ----------
-    columns : tuple of ColumnShift
-        The smallest p-value first.
-    alpha : float
-        Level of the adjusted p-values.
-    procedure : str
-        How they were adjusted.
-
-    Returns
-    -------
-    list of str
-    """
+    """Lines about the columns that moved."""
     moved = [one for one in columns if one.adjusted <= alpha]
     tested = [one for one in columns if one.adjusted == one.adjusted]
     free = [
@@ -171,17 +117,6 @@ def familiar_lines(columns: tuple[ColumnShift, ...], alpha: float) -> list[str]:
 
     Levels come from rows that the reference does not have, so that a part of its values is new to the model.  In the
     rows that were learned from none is, by construction: they are no test.
-
-    Parameters
-    ----------
-    columns : tuple of ColumnShift
-    alpha : float
-        Level of the adjusted p-values.
-
-    Returns
-    -------
-    list of str
-        Empty where no column moved that way.
     """
     found = []
     for one in columns:
@@ -198,20 +133,7 @@ def familiar_lines(columns: tuple[ColumnShift, ...], alpha: float) -> list[str]:
 
 
 def pair_lines(pairs: tuple[Any, ...], alpha: float) -> list[Any]:
-    """Lines about the pairs of columns whose dependence changed.
-
-    Parameters
-    ----------
-    pairs : tuple of PairShift
-        The smallest p-value first.
-    alpha : float
-        Level of the adjusted p-values.
-
-    Returns
-    -------
-    list of str
-        Empty where none changed.
-    """
+    """Lines about the pairs of columns whose dependence changed."""
     moved = [one for one in pairs if one.adjusted <= alpha]
     if not moved:
         return []
@@ -228,19 +150,7 @@ def pair_lines(pairs: tuple[Any, ...], alpha: float) -> list[Any]:
 
 
 def dependence_lines(result: Any) -> list[Any]:
-    """A line about the largest change of a dependence, if that is enough for the verdict.
-
-    Parameters
-    ----------
-    result : HLDResult or CountsResult
-        Of few rows, whose `pairs` are not compared one by one, or do not tell.
-
-    Returns
-    -------
-    list of str
-        Empty where no dependence changed that clearly, or one of the two columns moved by itself, which changes how
-        often its values go with others, too.
-    """
+    """A line about the largest change of a dependence, if that is enough for the verdict."""
     found = result.largest_dependence
     if found is None or not found.share or found.pvalue > result.scaled_alpha * found.share:
         return []
@@ -258,16 +168,7 @@ def dependence_lines(result: Any) -> list[Any]:
 
 
 def label_lines(shift: Any) -> list[str]:
-    """Lines about how often each label occurs.
-
-    Parameters
-    ----------
-    shift : hld.conditional.label_shift.LabelShift
-
-    Returns
-    -------
-    list of str
-    """
+    """Lines about how often each label occurs."""
     rows = zip(
         shift.labels,
         *(map(tenths, one) for one in (shift.before, shift.now, shift.lower, shift.upper)),
@@ -285,16 +186,7 @@ def label_lines(shift: Any) -> list[str]:
 
 
 def quality_lines(quality: Any, columns: tuple[ColumnShift, ...], alpha: float) -> list[Any]:
-    """Lines about cells of another type, and about missing and new values of columns that are not called moved.
-
-    Parameters
-    ----------
-    quality : DataQuality
-    columns : tuple of ColumnShift
-        Their adjusted p-values say which columns moved.
-    alpha : float
-        Level of the tests of missing and new values together; each has its share of it (Bonferroni).
-    """
+    """Lines about cells of another type, and about missing and new values of columns that are not called moved."""
     told = {one.name for one in columns if one.adjusted <= alpha}
     level = alpha / max(1, 2 * len(quality.columns))  # two tests a column
     found: list[str] = []

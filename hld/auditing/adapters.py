@@ -24,30 +24,7 @@ ALARMS = ("is_drift", "reject", "alarm", "drift")  # looked for only where no p-
 
 
 def pvalue_function(detector: Any, name: str = "detectors") -> Callable[[Any], float]:
-    """A function from a batch to a p-value.
-
-    Parameters
-    ----------
-    detector : callable, or object with a method `test` or `predict`
-    name : str
-        Name of the argument in error messages.
-
-    Returns
-    -------
-    callable
-
-    Raises
-    ------
-    TypeError
-        If it is neither.
-
-    Examples
-    --------
-    >>> pvalue_function(lambda batch: {"data": {"p_val": np.array([0.04, 0.5])}})([[0]])
-    0.08
-    >>> pvalue_function(lambda batch: {"is_drift": 1, "distance": 0.7})([[0]]), pvalue_function(any)([0, 0])
-    (0.0, 1.0)
-    """
+    """A function from a batch to a p-value."""
     for method in ("test", "predict"):
         if callable(getattr(detector, method, None)):
             run = getattr(detector, method)
@@ -137,14 +114,7 @@ def num_rows(table: Any) -> int:
 def take(table: Any, index: np.ndarray) -> Any:
     """The rows of a table at some positions, as a table of the same kind.
 
-    Parameters
-    ----------
-    table : array, data frame, Arrow table, mapping of columns, or sequence of rows
-    index : (n,) int array
-
-    Returns
-    -------
-    table of the same kind
+    Shapes: index (n,).
     """
     if hasattr(table, "iloc"):
         return table.iloc[index]
@@ -170,27 +140,7 @@ def _taken(column: Any, index: np.ndarray) -> Any:
 def column_of(table: Any, name: Any) -> np.ndarray:
     """(n,) the cells of a column as they are.
 
-    Parameters
-    ----------
-    table : table of any kind
-        As `take` knows them.
-    name : str or int
-        Or the position of the column, where none has such a name; columns without names are x0, x1, ..., and names
-        that are no text are found by their text, too.
-
-    Returns
-    -------
-    (n,) object array
-
-    Raises
-    ------
-    ValueError
-        If there is no such column, or more than one.
-
-    Examples
-    --------
-    >>> column_of({"a": [1, 2], "b": [3, 4]}, 1), column_of([[1, 2], [3, 4]], "x0")
-    (array([3, 4], dtype=object), array([1, 3], dtype=object))
+    Returns (n,).
     """
     records = named_rows(table) if isinstance(table, (list, tuple)) and len(table) else None
     table = table if records is None else records

@@ -69,21 +69,7 @@ COMPARED = (
 
 @dataclass(frozen=True)
 class AuditRow:
-    """Alarms of one detector in one situation.
-
-    Attributes
-    ----------
-    detector, situation : str
-        "unshifted", "in order", "whole groups", or an edit.
-    num_rows : int
-        T; of whole groups the median.
-    num_batches, num_alarms : int
-        Batches that were judged, and how many of them were called shifted.
-    rate, low, high : float
-        Share of alarms, and its 95 % interval.
-    is_reused : bool
-        Whether batches share rows.
-    """
+    """Alarms of one detector in one situation."""
 
     detector: str
     situation: str
@@ -413,24 +399,7 @@ def _judged(
 
 
 def clopper_pearson(count: int, trials: int) -> tuple[float, float]:
-    """Interval of the probability of an event that occurred in `count` of `trials`; covers it with `LEVEL` or more.
-
-    Parameters
-    ----------
-    count : int
-        0..trials.
-    trials : int
-        At least 1.
-
-    Returns
-    -------
-    low, high : float
-
-    Examples
-    --------
-    >>> [round(end, 4) for end in clopper_pearson(0, 10)]
-    [0.0, 0.3085]
-    """
+    """Interval of the probability of an event that occurred in `count` of `trials`; covers it with `LEVEL` or more."""
     from scipy.special import betaincinv
 
     outside = (1 - LEVEL) / 2

@@ -20,34 +20,7 @@ from hld.tables.single_cells import is_missing
 def edited_batches(
     table: Any, edit: Edit, T: int, B: int, rng: np.random.Generator
 ) -> list[np.ndarray]:
-    """Positions of the rows of B batches, drawn with replacement inside the three groups.
-
-    Parameters
-    ----------
-    table : table of any kind
-    edit : Edit
-    T : int
-        Rows of a batch.
-    B : int
-        Number of batches.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    list of B (T,) int arrays
-
-    Raises
-    ------
-    ValueError
-        If there is no such column, or the share of the level cannot change by so much.
-
-    Examples
-    --------
-    >>> table = {"sex": ["F", "M", None, None]}
-    >>> (batch,) = edited_batches(table, Edit("sex", "F", 0.5), 1000, 1, np.random.default_rng(0))
-    >>> np.bincount(batch, minlength=4).tolist()
-    [479, 0, 234, 287]
-    """
+    """Positions of the rows of B batches, drawn with replacement inside the three groups."""
     cells = column_of(table, edit.column)
     has, is_hole = (
         has_level(cells, edit.level),

@@ -24,21 +24,7 @@ from hld.tables.single_cells import EXACT, is_missing
 def has_level(cells: Any, level: object) -> np.ndarray:
     """Which cells hold a level.
 
-    Parameters
-    ----------
-    cells : iterable of N cells
-    level : object
-
-    Returns
-    -------
-    (N,) bool array
-
-    Examples
-    --------
-    >>> has_level(["1", "1.0", "01"], "1").tolist(), has_level([1.0, True, "1"], 1).tolist()
-    ([True, False, False], [True, False, False])
-    >>> has_level([3.0, 4.0], "3").tolist(), has_level([True, False], "true").tolist()
-    ([True, False], [True, False])
+    Returns (N,).
     """
     cells = list(cells)
     known: dict[Any, tuple[bool, bool, bool]] = {}

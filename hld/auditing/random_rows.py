@@ -26,29 +26,7 @@ import math
 def too_often(
     num_alarms: int, num_batches: int, num_disjoint: int, alpha: float, chance: float
 ) -> bool:
-    """Whether so many batches alarm that a detector of level alpha explains it with a probability below `chance`.
-
-    Parameters
-    ----------
-    num_alarms : int
-    num_batches : int
-        B.
-    num_disjoint : int
-        m, batches of this size that the table has rows for, at least 1.
-    alpha : float
-        Level, in (0, 1).
-    chance : float
-        In (0, 1).
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> [too_often(count, 200, m, 0.05, 0.025) for count, m in ((16, 200), (17, 200), (90, 5), (95, 5))]
-    [False, True, False, True]
-    """
+    """Whether so many batches alarm that a detector of level alpha explains it with a probability below `chance`."""
     if num_batches <= num_disjoint:
         from scipy.special import betainc
 

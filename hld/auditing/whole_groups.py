@@ -31,26 +31,7 @@ OUTSIDE = 0.025  # as beyond one end of an interval of 95 %
 
 
 def whole_groups(table: Any, groups: Any, most: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Positions of the rows of each group, of a random choice of them where there are too many.
-
-    Parameters
-    ----------
-    table : table of any kind
-    groups : column name or position, or (n,) array_like
-        As `HLDDetector.fit` takes them.
-    most : int
-    rng : numpy.random.Generator
-
-    Raises
-    ------
-    TypeError, ValueError
-        If there is no such column, or a row has no group.
-
-    Examples
-    --------
-    >>> whole_groups([["a", 1], ["b", 1], ["a", 2]], 0, 9, np.random.default_rng(0))
-    [array([0, 2]), array([1])]
-    """
+    """Positions of the rows of each group, of a random choice of them where there are too many."""
     with table_called("held_out"):
         _, cells, name = split_off(read_table(table), groups, argument="groups")
     labels = group_numbers(cells, name)
@@ -64,19 +45,7 @@ def whole_groups(table: Any, groups: Any, most: int, rng: np.random.Generator) -
 
 
 def as_judged(table: Any, groups: Any) -> Any:
-    """A table as detectors of groups test it: without the column of groups, where columns have no names.
-
-    Parameters
-    ----------
-    table : table of any kind
-    groups : column name or position, (n,) array_like, or None
-
-    Examples
-    --------
-    >>> as_judged(np.array([[7, 1, 2], [8, 3, 4]]), 0)
-    array([[1, 2],
-           [3, 4]])
-    """
+    """A table as detectors of groups test it: without the column of groups, where columns have no names."""
     columns = read_table(table) if isinstance(groups, (str, int, np.integer)) else None
     if columns is None or columns.names is not None:
         return table
@@ -95,20 +64,6 @@ def as_judged(table: Any, groups: Any) -> Any:
 def fit_all(detectors: Mapping[str, Any], train: Any, fitting: Mapping[str, Any]) -> None:
     """Fit those that have ``fit``, in the words that it knows.
 
-    Parameters
-    ----------
-    detectors : mapping of name to detector
-    train : table
-    fitting : mapping
-        ``groups`` and ``order`` as `HLDDetector.fit` takes them.
-
-    Raises
-    ------
-    ValueError
-        If one was fitted with groups, or in order, and is not to be so now, or groups are labels of other rows.
-
-    Notes
-    -----
     What a detector says of its `table` is said of `train`.
     """
     for name, one in detectors.items():
@@ -145,27 +100,7 @@ def kind_of(detector: Any) -> str | None:
 
 
 def too_many(num_alarms: int, num_batches: int, alpha: float, num_groups: int) -> bool:
-    """Whether so many groups alarm of B only once in forty detectors that keep their level.
-
-    Parameters
-    ----------
-    num_alarms : int
-    num_batches : int
-        B.
-    alpha : float
-        Level, in (0, 1).
-    num_groups : int
-        G, with which each is compared.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> [too_many(a, 40, 0.05, 19) for a in (8, 9)]
-    [False, True]
-    """
+    """Whether so many groups alarm of B only once in forty detectors that keep their level."""
     from scipy.special import betaln, gammaln
 
     k, B, a = (

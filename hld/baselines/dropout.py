@@ -39,50 +39,8 @@ def dropout_moments(
 
     With S(x) the random root value, E S = p(x), and c^2 = Var S / (E S)^2 by the recursion of the module.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-        Normalised.
-    data : (N, V) integer array_like
-        Evidence, -1 missing (integrated out: such an input has value 1 and no spread).
-    rate : float
-        Probability that an edge is cut, in [0, 1).  Default 0.1.
-
-    Returns
-    -------
-    log_mean : (N,) float64 array
-        ln E S(x) = ln p(x), natural.
-    log_spread : (N,) float64 array
-        ln(1 + c^2) >= 0, finite also where c^2 would overflow; 0 where p(x) = 0.
-
-    Raises
-    ------
-    pcircuit.StructureError
-        If the circuit is not normalised.
-    TypeError, ValueError
-        If `data` is not evidence for the circuit or `rate` is not in [0, 1).
-
-    Notes
-    -----
+    Shapes: data (N, V) -> log_mean (N,), log_spread (N,).
     O(N R K P) in plain NumPy.
-
-    References
-    ----------
-    F. Ventola, S. Braun, Z. Yu, M. Mundt and K. Kersting (2023), Probabilistic circuits that know what they don't
-    know, UAI.
-
-    Examples
-    --------
-    One sum of two products with equal values, 0.2: each is cut with probability 1/2, so that
-    S = 0, 0.2 or 0.4 with probabilities 1/4, 1/2, 1/4, and c^2 = 0.5.  A root above it mixes nothing.
-
-    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
-    >>> circuit = Circuit(VTree.from_nested([[0, 1], 2]), [
-    ...     InputRegion(0, [[0.5, 0.5]] * 2), InputRegion(1, [[0.4, 0.6]] * 2),
-    ...     InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]]), InputRegion(2, [[1.0, 0.0]]), InnerRegion([[0, 0]], [[1.0]])])
-    >>> log_mean, log_spread = dropout_moments(circuit, [[0, 0, 0]], rate=0.5)
-    >>> np.exp(log_mean).round(3), np.expm1(log_spread).round(3)
-    (array([0.2]), array([0.5]))
     """
     check_distribution(circuit)
     rate = check_number(rate, "rate", least=0, below=1)

@@ -51,22 +51,7 @@ class HammingKernel:
 def product_kernel(
     circuit: pcircuit.Circuit, kernel: str, bandwidth: float | None, rng: int
 ) -> HammingKernel:
-    """The kernel of a name, with the median heuristic where no bandwidth is given.
-
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-        Whose rows the median is of.
-    kernel : str
-    bandwidth : float or None
-        In units of the Hamming distance.
-    rng : int
-        Seed of these rows.
-
-    Returns
-    -------
-    HammingKernel
-    """
+    """The kernel of a name, with the median heuristic where no bandwidth is given."""
     check_choice(kernel, "kernel", KERNELS)
     if bandwidth is None:
         rows = pcircuit.sample(circuit, MEDIAN_ROWS, rng=rng)
@@ -76,17 +61,7 @@ def product_kernel(
 
 
 def smoothed(circuit: pcircuit.Circuit, kernel: HammingKernel) -> pcircuit.Circuit:
-    """The circuit of x -> E k(x, X'), X' from `circuit`; not normalised.
-
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    kernel : HammingKernel
-
-    Returns
-    -------
-    pcircuit.Circuit
-    """
+    """The circuit of x -> E k(x, X'), X' from `circuit`; not normalised."""
     regions = [
         pcircuit.InputRegion(region.variable, region.probs @ kernel.table(region.num_categories))
         if isinstance(region, pcircuit.InputRegion)
@@ -99,15 +74,7 @@ def smoothed(circuit: pcircuit.Circuit, kernel: HammingKernel) -> pcircuit.Circu
 def pair_sum(kernel: HammingKernel, rows: np.ndarray) -> float:
     """sum_{i, j} k(x_i, x_j) over all pairs of complete rows, i = j included.
 
-    Parameters
-    ----------
-    kernel : HammingKernel
-    rows : (n, V) integer array
-        Without holes.
-
-    Returns
-    -------
-    float
+    Shapes: rows (n, V).
     """
     total, step = 0.0, max(1, BLOCK_PAIRS // max(1, len(rows)))
     for start in range(0, len(rows), step):

@@ -130,21 +130,7 @@ class BaselineTest:
     def __call__(self, batch: np.ndarray, alpha: float = 0.05) -> BaselineResult:
         """Test a batch.
 
-        Parameters
-        ----------
-        batch : (T, V) integer array_like
-            Rows, T at least 1; -1 is missing.
-        alpha : float
-            Level, in (0, 1).
-
-        Returns
-        -------
-        BaselineResult
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `batch` is not evidence for the circuit or has no rows, or `alpha` is not in (0, 1).
+        Shapes: batch (T, V).
         """
         alpha = check_fraction(alpha, "alpha")
         batch = check_evidence(self.circuit, batch, name="batch")

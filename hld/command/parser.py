@@ -47,37 +47,7 @@ EXPECTED = (
 
 
 def main(argv: list[str] | None = None) -> int:
-    r"""Run the command line.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments without the program's name; by default those of the process.
-
-    Returns
-    -------
-    int
-        Exit status: 0 done, or no shift found; 1 shift found; 2 error; 130 interrupted; 141 pipe closed.
-
-    Raises
-    ------
-    SystemExit
-        With status 2 for arguments that cannot be parsed, with 0 after ``--help`` and ``--version``.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     table, model = os.path.join(folder, "coins.csv"), os.path.join(folder, "coins.hld")
-    ...     with open(table, "w") as file:
-    ...         print("coin", *["head", "tail"] * 20, sep="\n", file=file)
-    ...     fitted = main(["fit", table, "-o", model])
-    ...     tested = main(["test", model, table])                   # doctest: +ELLIPSIS
-    fitted 40 rows of 1 column: ...
-    no shift: ...
-    >>> fitted, tested
-    (0, 0)
-    """
+    r"""Run the command line."""
     args = None
     try:
         args = build_parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))

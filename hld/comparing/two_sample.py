@@ -234,25 +234,7 @@ def codes_of(model: Any, test: HLDTest, rows: Any, name: str, stream: int | None
 
     All rows of both batches are filled by one rule, so they stay exchangeable.
 
-    Parameters
-    ----------
-    model : pcircuit.Circuit, HLDTest or HLDDetector
-    test : HLDTest
-        That of the model.
-    rows : table, or (n, V) integer array_like
-    name : str
-        What errors call them.
-    stream : int or None
-        Which random numbers fill holes, beside the seed of the test; None to leave them as they are.
-
-    Returns
-    -------
-    (n, V) integer array
-
-    Raises
-    ------
-    TypeError, ValueError
-        No evidence for the circuit, or no rows.
+    Returns (n, V).
     """
     if isinstance(model, HLDDetector):
         rows, _ = model.encoder_.encode(rows, name, ignore_extra=True)

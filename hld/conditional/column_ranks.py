@@ -36,18 +36,7 @@ def column_scores(
 ) -> np.ndarray:
     """How far out rows of the reference are in each column.
 
-    Parameters
-    ----------
-    found : (n, m) float array
-        Residuals after the regression on these rows.
-    leverage : (n,) float array
-    parts : sequence of V int arrays
-        Positions of the units of each column.
-
-    Returns
-    -------
-    (V, k) float32 array
-        Squared distances, ascending.
+    Shapes: found (n, m), leverage (n,) -> (V, k).
     """
     kept = np.flatnonzero(leverage < MOST_LEVERAGE)
     kept = kept[np.linspace(0, len(kept) - 1, min(len(kept), MOST_RANKED)).astype(int)]
@@ -62,28 +51,7 @@ def least_pvalues(
 ) -> np.ndarray:
     """The p-value of each column by rank.
 
-    Parameters
-    ----------
-    scores : (V, k) float array
-        Of the reference, ascending.
-    own : (T, m) float array
-        Residuals of the batch.
-    leverages : (T,) float array
-        Of each row by itself.
-    parts : sequence of V int arrays
-
-    Returns
-    -------
-    (V,) float array
-        0 for columns that are not ranked.
-
-    Examples
-    --------
-    >>> scores, own = np.arange(19.0)[None], np.array([[5.0]])
-    >>> float(least_pvalues(scores, own, np.zeros(1), [np.array([0])])[0])          # the farthest of 20 rows
-    0.05
-    >>> round(float(least_pvalues(scores, np.array([[5.0], [6.0]]), np.zeros(2), [np.array([0])])[0]), 4)   # 2 / 210
-    0.0095
+    Shapes: scores (V, k), own (T, m), leverages (T,) -> (V,).
     """
     T, k = len(own), scores.shape[1]
     result = np.zeros(len(parts))

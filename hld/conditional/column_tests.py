@@ -31,25 +31,7 @@ def column_pvalues(
 ) -> np.ndarray:
     """p-values of the columns given the covariates.
 
-    Parameters
-    ----------
-    rows : (r, m) float array
-        Residuals of rows of the batch, less their mean.
-    difference : (m,) float array
-        The mean.
-    stds : (m,) float array
-        Standard deviations of the residuals of the reference.
-    parts : sequence of V int arrays
-        Positions of the units of each column; empty for a covariate.
-    spread : (float, float, float)
-        The share of the batch's own covariance, 1/T + h, and how much of the excess of single rows is left in a mean.
-    least : (V,) float array, optional
-        p-values by rank: none is smaller.
-
-    Returns
-    -------
-    (2, V) float array
-        Unadjusted, and adjusted for the number of columns that are tested (Holm); NaN for the others.
+    Shapes: rows (r, m), difference (m,), stds (m,), spread (float, float, float), least (V,) -> (2, V).
     """
     found = np.full((2, len(parts)), np.nan)
     tested = [v for v, part in enumerate(parts) if len(part)]

@@ -75,48 +75,8 @@ ARRAYS = ("beta", "inverse", "norms", "fourth", "stds", "joint")
 class ConditionalTest:
     """Test of batches given their covariates.
 
-    Attributes
-    ----------
-    inner : HLDTest
-        Circuit, vectors and metrics; as a test it alarms on moved covariates, too.
-    functions : CovariateFunctions
-        f functions of the covariates.
-    num_rows : int
-        k, rows of the reference.
-    beta : (f, m) float array
-        The regression of residuals on the functions; f = 1 is a constant.
-    inverse : (f, f) float array
-        Pseudo-inverse of the sums of products of these functions.
-    norms, fourth : (q, 3), (q,) float arrays
-        Norms of the residuals' covariance in each metric, and mean fourth powers of their distances, with the variances
-        that they have in rows that show them.
-    stds : (m,) float array
-        Their standard deviations in these rows.
-    joint : (B,) float32 array
-        Sorted draws of the harmonic mean of the metrics' p-values; empty for one metric.
-    shown : (m,) float array
-        Share of the rows of the reference that show them.
-    wider : (q, 3) float array
-        By how much the norms are larger for the errors of the regression than for rows that show all.
-    singles, bits : (s,) float, (s, ceil(m / 8)) uint8 arrays
-        Sorted p-values of rows of the reference by themselves, each left out, and which nodes they show, if not all;
-        empty in files of earlier versions.
-    several : tuple of float arrays
-        The same of groups of 2, 3, ... rows.
-    num_ranked, farthest : int, (q,) float array
-        Rows that are compared with those of batches, and how far out they are at most; 0 in files of earlier versions.
-    columns : (V, r) float32 array
-        Sorted squared distances of rows in each column; none in files of earlier versions.
-
-    Examples
-    --------
-    >>> import pcircuit
-    >>> circuit = pcircuit.rat_spn([2] * 6, num_units=3, depth=2, rng=0)
-    >>> test = conditional_test(HLDTest(circuit), pcircuit.sample(circuit, 2000, rng=1), np.arange(6) < 3, seed=0)
-    >>> moved = pcircuit.sample(circuit, 3000, rng=2)
-    >>> moved = moved[moved[:, 0] == 1]                       # other covariates, the same given them
-    >>> test.inner(moved).reject, test(moved).reject, test(moved).context.moved
-    (True, False, 'covariates')
+    Shapes: beta (f, m), inverse (f, f), norms, fourth (q, 3), stds (m,), joint (B,), shown (m,), wider (q, 3),
+    singles, bits (s,), columns (V, r).
     """
 
     inner: HLDTest
@@ -361,13 +321,7 @@ def conditional_test(
 ) -> ConditionalTest:
     """The test given covariates, from rows that nothing was learned from.
 
-    Parameters
-    ----------
-    inner : HLDTest
-        A test of node likelihoods: without the metric "score".
-    rows : (k, V) int array
-    given : (V,) bool array
-    seed : int
+    Shapes: rows (k, V), given (V,).
     """
     if inner.vectors.features is not None:
         raise ValueError(

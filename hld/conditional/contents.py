@@ -19,23 +19,7 @@ ASYMMETRY = 1e-6  # relative: so much of a symmetric matrix may be rounding
 
 
 def read_contents(inner: HLDTest, arrays: dict[str, Any]) -> tuple[Any, ...]:
-    """The fields of a `ConditionalTest` after `inner`.
-
-    Parameters
-    ----------
-    inner : HLDTest
-    arrays : dict of str to array
-        What `ConditionalTest.to_arrays` gave.
-
-    Returns
-    -------
-    tuple
-
-    Raises
-    ------
-    ValueError
-        An array is lacking or has another shape, or its numbers are not those of rows.
-    """
+    """The fields of a `ConditionalTest` after `inner`."""
     V, q, m = inner.circuit.num_variables, len(inner.calibration.metrics), len(inner.nodes)
     given = finite_array(arrays, "given", (None,), np.int64)
     if len(given) and (given.min() < 0 or given.max() >= V or (np.diff(given) <= 0).any()):

@@ -10,21 +10,7 @@ from hld.answers.words import p_text
 
 @dataclass(frozen=True)
 class CovariateContext:
-    """Which part of the distribution moved.
-
-    Attributes
-    ----------
-    kind : str
-        "covariates".
-    procedure : str
-        Where the adjusted p-values of columns come from.
-    moved : str
-        "nothing", "covariates", "conditional" or "both": what is called shifted at the level of the test.
-    conditional_pvalue, covariate_pvalue : float
-        Of P(rest | covariates), which is the p-value of the result, and of P(covariates).
-    effect : float
-        Distance of the mean residual over the typical distance of one row's, less what sampling alone gives.
-    """
+    """Which part of the distribution moved."""
 
     kind: str
     moved: str

@@ -34,22 +34,7 @@ NUM_GROUPS = (
 class CovariateFunctions:
     """Functions of the covariates of a row.
 
-    Attributes
-    ----------
-    variables : (c,) int array
-        The covariates, ascending.
-    groups : tuple of (C + 1,) int arrays
-        For each, the group of a hole, 0, and of its C values.
-    num_functions : int
-        f: how many of the functions are used, those that come first; one of `ends`.
-
-    Examples
-    --------
-    >>> functions = CovariateFunctions(np.array([1]), (np.array([0, 1, 2]),), 4)
-    >>> functions(np.array([[7, 0], [7, 1], [7, -1]])).astype(int)
-    array([[1, 0, 1, 0],
-           [1, 0, 0, 1],
-           [1, 1, 0, 0]])
+    Shapes: variables (c,).
     """
 
     variables: np.ndarray
@@ -78,12 +63,7 @@ class CovariateFunctions:
 
     @property
     def ends(self) -> list[tuple[Any, int]]:
-        """(sets of places in `variables`, functions up to these): a constant, all covariates, then pairs, small first.
-
-        Returns
-        -------
-        list of (list of tuples of int, int)
-        """
+        """(sets of places in `variables`, functions up to these): a constant, all covariates, pairs, small first."""
         single: list[tuple[int, ...]] = [(i,) for i in range(len(self.variables))]
         pairs: list[tuple[int, ...]] = [(i, j) for (i,) in single for (j,) in single if i < j]
         pairs.sort(key=self._size)
@@ -108,25 +88,7 @@ def choose_functions(
 ) -> CovariateFunctions:
     """At most so many functions of the covariates; a constant at the least.
 
-    Parameters
-    ----------
-    rows : (k, V) int array
-        Of the reference, -1 for a hole.
-    given : (V,) bool array
-        Which variables are covariates.
-    num_categories : (V,) sequence of int
-    most : int
-
-    Returns
-    -------
-    CovariateFunctions
-
-    Examples
-    --------
-    >>> rows = np.random.default_rng(0).integers(0, 40, size=(9000, 3))
-    >>> given = np.array([True, False, True])
-    >>> [choose_functions(rows, given, [40] * 3, most).num_functions for most in (2000, 160, 108, 100, 80)]
-    [164, 108, 108, 92, 1]
+    Shapes: rows (k, V), given (V,), num_categories (V,).
     """
     variables = np.flatnonzero(given)
     counts = [
@@ -149,21 +111,7 @@ def choose_functions(
 def value_groups(counts: np.ndarray, num_groups: int) -> np.ndarray:
     """(C + 1,) groups of the values of a variable: 0 for a hole, then neighbours together, from 1 without gaps.
 
-    Parameters
-    ----------
-    counts : (C + 1,) int array
-        Rows with a hole, and with each value.
-    num_groups : int
-        At most so many, of about equal numbers of rows; up to so many values have a group each.
-
-    Returns
-    -------
-    (C + 1,) int array
-
-    Examples
-    --------
-    >>> value_groups(np.array([5, 10, 10, 1, 1, 18]), 2), value_groups(np.array([5, 10, 0]), 2)
-    (array([0, 1, 1, 2, 2, 2]), array([0, 1, 2]))
+    Shapes: counts (C + 1,) -> (C + 1,).
     """
     values = counts[1:].astype(np.float64)
     if len(values) <= num_groups:

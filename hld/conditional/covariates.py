@@ -23,30 +23,7 @@ def covariate_mask(
     table_names: Sequence[Any] = (),
     derived: Sequence[Any] = (),
 ) -> np.ndarray | None:
-    """(V,) bool; None without covariates.
-
-    Parameters
-    ----------
-    names : sequence of V str
-    covariates : sequence of str or int, or None
-        Columns by name, or by position in the training table.
-    reference : str
-        The option of the detector.
-    table_names, derived : see `column_places`
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `covariates` is no sequence, a column is unknown, all are named or none is, or `reference` has no rows.
-
-    Examples
-    --------
-    >>> covariate_mask(("age", "sex", "income"), ["sex", 0], "auto")
-    array([ True,  True, False])
-    >>> covariate_mask(("age", "sex"), ["age", "sex"], "auto")
-    Traceback (most recent call last):
-    ValueError: `covariates` names all 2 columns: leave out those that are tested given the others
-    """
+    """(V,) bool; None without covariates."""
     if covariates is None:
         return None
     if not is_sequence(covariates):
@@ -80,36 +57,7 @@ def column_places(
     table_names: Sequence[Any] = (),
     derived: Sequence[Any] = (),
 ) -> list[int]:
-    """Positions among the fitted columns of a column that is named or numbered.
-
-    Parameters
-    ----------
-    names : sequence of V str
-        Of the fitted columns.
-    column : str or int
-        A name, or a position in the training table.
-    argument : str
-        Name of the argument in error messages.
-    table_names : sequence of str
-        Of all columns of the training table, by default `names`.
-    derived : sequence of hld.tables.calendar.Derived
-        Which of `names` are parts of another column.
-
-    Returns
-    -------
-    list of int
-        One, or several for the parts of a column.
-
-    Raises
-    ------
-    ValueError
-        For what is no column, or one that was left out; it lists the columns.
-
-    Examples
-    --------
-    >>> column_places(("age", "sex"), "sex", "label"), column_places(("age", "sex"), 1, "label", ("id", "age", "sex"))
-    ([1], [0])
-    """
+    """Positions among the fitted columns of a column that is named or numbered."""
     names = list(names)
     all_names = list(table_names) or names
     name = column

@@ -49,28 +49,7 @@ def group_pvalues(
 ) -> tuple[np.ndarray, ...]:
     """p-values of groups of 2 to `MOST_TOGETHER` rows of the reference, each as if it had not been among them.
 
-    Parameters
-    ----------
-    judge : callable
-        The p-values by the law, as in `hld.conditional.single_rows.single_pvalues`.
-    sides : two (n, f) float arrays
-        Phi and Phi (Phi^t Phi)^+.
-    found, shown : (n, m) float, bool arrays
-        Residuals after the regression on these rows, and which nodes each row shows.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    tuple of (N,) float arrays
-        For 2, 3, ... rows; ascending.
-
-    Examples
-    --------
-    >>> rows, sides = np.array([[1.0], [0.5], [7.0], [0.0]]), (np.ones((4, 1)), np.zeros((4, 1)))
-    >>> pairs, *_ = group_pvalues(lambda rows, shown, h: np.exp(-rows.sum(axis=(1, 2))), sides, rows,
-    ...                           rows == rows, np.random.default_rng(0))
-    >>> len(pairs), [float(pair) for pair in pairs[[0, -1]].round(4)]
-    (299, [0.0003, 0.6065])
+    Shapes: found, shown (n, m).
     """
     result, n = [], len(found)
     for T in range(2, MOST_TOGETHER + 1):
@@ -86,28 +65,7 @@ def among_groups(
 ) -> float:
     """The p-value of a batch of few rows, no smaller than exchangeable rows allow.
 
-    Parameters
-    ----------
-    pvalue : float
-        By the law.
-    groups : (N,) float array
-        p-values of groups of T rows of the reference, ascending; none leaves the p-value as it is.
-    T, k : int
-        Rows of the batch and of the reference.
-    of_rows : callable
-        The p-value by the law of some rows of the batch by themselves.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> groups = np.linspace(0.01, 1, 99)
-    >>> round(among_groups(0.001, groups, 2, 38, lambda rows: 0.001 if 0 in rows else 0.4), 4)       # one odd row
-    0.06
-    >>> round(among_groups(0.001, groups, 2, 38, lambda rows: 0.001), 4)                                       # two
-    0.0113
+    Shapes: groups (N,).
     """
     share = by_rank(pvalue, groups)
     if not len(groups) or share > ASKED_BELOW:
@@ -130,17 +88,7 @@ def among_groups(
 def farthest_rows(metrics: Any, found: np.ndarray, leverage: np.ndarray) -> tuple[int, np.ndarray]:
     """How many rows of the reference are compared with those of batches, and how far out they are at most.
 
-    Parameters
-    ----------
-    metrics : sequence of q LinearMap
-    found : (n, m) float array
-        Residuals after the regression on these rows, and on others, if there are.
-    leverage : (n,) float array
-
-    Returns
-    -------
-    int, (q,) float array
-        k, and the largest squared distance in each metric.
+    Shapes: found (n, m), leverage (n,).
     """
     kept = leverage < MOST_LEVERAGE
     scaled = found[kept] / np.sqrt(1 - leverage[kept])[:, None]
@@ -157,23 +105,7 @@ def with_odd_rows(
 ) -> tuple[float, ...]:
     """The p-value of each metric, no smaller than what rows beyond all of the reference allow.
 
-    Parameters
-    ----------
-    pvalues : tuple of q float
-    odd : (q, T) bool array
-        Which rows of the batch are farther out than all k of the reference.
-    k : int
-    of_others : callable
-        From which rows there are besides, (T,) bool, and the number of a metric to their p-value by themselves.
-
-    Returns
-    -------
-    tuple of q float
-
-    Examples
-    --------
-    >>> with_odd_rows((0.001, 0.001), np.array([[True, False], [False, False]]), 38, lambda others, metric: 0.3)
-    (0.05, 0.001)
+    Shapes: odd (q, T).
     """
     result, T = [], odd.shape[1]
     for i, (value, rows) in enumerate(zip(pvalues, odd, strict=True)):
@@ -192,19 +124,7 @@ def odd_rows(
 ) -> np.ndarray:
     """(q, T) bool, which rows of a batch are farther out than all of the reference.
 
-    Parameters
-    ----------
-    metrics : sequence of q LinearMap
-    own : (T, m) float array
-        Residuals.
-    leverages : (T,) float array
-        Of each row by itself.
-    farthest : (q,) float array
-        Squared distances of the reference.
-
-    Returns
-    -------
-    (q, T) bool array
+    Shapes: own (T, m), leverages (T,), farthest (q,) -> (q, T).
     """
     scaled = own / np.sqrt(1 + leverages)[:, None]
     return np.stack(

@@ -21,16 +21,7 @@ def build_judge(
 ) -> HLDTest | GroupTest | TimeTest | ConditionalTest:
     """The test itself, or where there are covariates, or reference rows have groups or an order of time, one of those.
 
-    Parameters
-    ----------
-    test : HLDTest
-    kept : (n, V) int array or None
-        Rows of the reference.
-    labels : (n,) int array or None
-        Their groups.
-    given : (V,) bool array or None
-        Which columns are covariates.
-    order : "time" or None
+    Shapes: kept (n, V), labels (n,), given (V,).
     """
     rows = cast("np.ndarray", kept)  # None only where the test itself judges
     if given is not None:

@@ -179,21 +179,7 @@ def estimate(
 ) -> tuple[Any, Any, Any, float]:
     """(C,) estimate, lower and upper ends, and the p-value of no change, from (T, C) log P(x_t | c).
 
-    Parameters
-    ----------
-    log_given : (T, C) float array
-        Natural logarithms.
-    before : (C,) float array
-        Frequencies in training, which the p-value compares with.
-    confidence : float
-        Coverage of each interval, in (0, 1).
-    learned_rows : float
-        k, from which P(x | c) was learned; infinite where it is known.
-
-    Returns
-    -------
-    estimate, low, high : (C,) float arrays
-    pvalue : float
+    Shapes: log_given (T, C), before (C,) -> estimate, low, high (C,).
     """
     from scipy.special import gammaincc, ndtri
 

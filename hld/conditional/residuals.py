@@ -21,33 +21,8 @@ def residuals(
 ) -> np.ndarray:
     """(n, m) L(x, y) - E[L(x, Y) | X = x] of the nodes.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-        Normalised.
-    nodes : (m,) int array
-    rows : (n, V) int array
-        -1 for a hole, which is summed out on both sides.
-    given : (V,) bool array
-        Which variables are covariates.
-
-    Returns
-    -------
-    (n, m) float array
-        0 for nodes over covariates only, and for rows whose covariates are impossible under the circuit.
-
-    Notes
-    -----
+    Shapes: nodes (m,), rows (n, V), given (V,) -> (n, m).
     O(sum over regions of P^2 S) a row, for regions of P products and S sums over variables of both kinds.
-
-    Examples
-    --------
-    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
-    >>> inputs = [InputRegion(0, [[1.0, 0.0], [0.0, 1.0]]), InputRegion(1, [[0.5, 0.5], [0.2, 0.8]])]
-    >>> pair = Circuit(VTree.from_nested([0, 1]), [*inputs, InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]])])
-    >>> residuals(pair, np.array([3]), np.array([[1, 1], [1, 0]]), np.array([True, False])).round(3)   # 0.8, 0.2 - 0.68
-    array([[ 0.12],
-           [-0.48]])
     """
     expected = pcircuit.expected_node_likelihoods(circuit, rows, given, nodes=nodes)
     found = pcircuit.node_likelihoods(circuit, rows, nodes=nodes) - expected
@@ -63,11 +38,6 @@ def shown_residuals(
     """(n, m) bool, whether a row shows all variables of a node that are no covariates, so that its residual counts.
 
     What the circuit gets wrong about a node is learned from such rows, and is another thing where a part is summed out.
-
-    Parameters
-    ----------
-    circuit, nodes, rows, given
-        As `residuals` takes them.
     """
     hidden = (rows < 0) & ~given
     if not hidden.any():
@@ -88,12 +58,7 @@ def without_rounding(
     A column that is constant, or known from the covariates, has residuals that are nothing else, and tests of rounding
     against rounding say anything.
 
-    Parameters
-    ----------
-    values : (n, m) float array
-        Changed in place.
-    circuit : pcircuit.Circuit
-    nodes : (m,) int array
+    Shapes: values (n, m), nodes (m,).
     """
     values[np.abs(values) <= SLACK * pcircuit.unit_means(circuit)[nodes]] = 0.0
     return values

@@ -33,20 +33,7 @@ ROUNDING = 1e-6  # of a number of rows
 class ShownShares:
     """Shares of rows that show the nodes, and the leverage.
 
-    Attributes
-    ----------
-    batch, reference : (m,) float arrays
-        q and p.
-    num_rows, num_held : int
-        T, k.
-    leverage : float
-        h.  All of many batches of T rows may be held together, q then (G, m) and h (G,).
-
-    Examples
-    --------
-    >>> shares = ShownShares(np.array([1.0, 0.5]), np.array([1.0, 0.25]), 100, 400, 0.01)
-    >>> shares.width, shares.widths.round(12), shares.alike(np.array([0.1, 0.1])).round(4)
-    (0.02, array([0.02, 0.03]), array([0.1   , 0.0816]))
+    Shapes: batch, reference (m,).
     """
 
     batch: np.ndarray
@@ -81,17 +68,7 @@ class ShownShares:
     def effect(self, difference: np.ndarray, variances: np.ndarray) -> float:
         """The distance of the means Z / q over the typical distance of a row, less what sampling alone gives.
 
-        Parameters
-        ----------
-        difference : (m,) float array
-            Z.
-        variances : (m,) float array
-            S_jj.
-
-        Returns
-        -------
-        float
-            Of the nodes that enough rows of both sides show; at least 0.
+        Shapes: difference (m,), variances (m,).
         """
         used = are_enough(self.batch, self.num_rows) & are_enough(self.reference, self.num_held)
         q, total = self.batch[used], float(variances[used].sum())
@@ -104,20 +81,7 @@ class ShownShares:
 def are_enough(shares: np.ndarray, num_rows: int) -> np.ndarray:
     """Whether enough rows show each node.
 
-    Parameters
-    ----------
-    shares : (m,) float array
-        Of the rows.
-    num_rows : int
-
-    Returns
-    -------
-    (m,) bool array
-
-    Examples
-    --------
-    >>> are_enough(np.array([1.0, 0.5, 0.3, 0.2]), 100).tolist(), are_enough(np.array([0.5, 0.4]), 4).tolist()
-    ([True, True, True, False], [True, False])
+    Shapes: shares (m,) -> (m,).
     """
     return np.asarray(shares * num_rows >= max(min(num_rows / 2, FEWEST), 1) - ROUNDING)
 
@@ -125,16 +89,7 @@ def are_enough(shares: np.ndarray, num_rows: int) -> np.ndarray:
 def share_shown(shown: np.ndarray, stds: np.ndarray) -> Any:
     """The share of rows that show a residual, on average over the nodes by their variances.
 
-    Parameters
-    ----------
-    shown : (..., T, m) bool array
-    stds : (m,) float array
-        Their standard deviations.
-
-    Returns
-    -------
-    (...) float array
-        1 where nothing varies.
+    Shapes: stds (m,).
     """
     total = float(stds @ stds)
     return np.asarray(

@@ -35,27 +35,7 @@ def single_pvalues(
 ) -> tuple[np.ndarray, np.ndarray]:
     """p-values of rows of the reference, each as if it had not been among them, and which rows these are.
 
-    Parameters
-    ----------
-    judge : callable
-        The p-values (G,) by the law of the residuals (G, T, m) of G batches, which nodes they show (G, T, m), and their
-        leverages (G,).
-    found, shown : (n, m) float, bool arrays
-        Residuals after the regression on these rows, and which nodes each row shows.
-    leverage : (n,) float array
-        h_i.
-
-    Returns
-    -------
-    (k,) float, (k,) int arrays
-        The p-values ascend.
-
-    Examples
-    --------
-    >>> found, rows = single_pvalues(lambda rows, shown, h: np.exp(-rows.max(axis=(1, 2))),
-    ...                              np.array([[1.0], [0.5], [7.0]]), np.ones((3, 1), bool), np.array([0.5, 0.0, 1.0]))
-    >>> found.round(4).tolist(), rows.tolist()
-    ([0.1353, 0.6065], [0, 1])
+    Shapes: found, shown (n, m), leverage (n,) -> (k,).
     """
     kept = np.flatnonzero(leverage < MOST_LEVERAGE)
     kept = kept[np.linspace(0, len(kept) - 1, min(len(kept), MOST_ROWS)).astype(int)]
@@ -71,19 +51,7 @@ def left_out_pvalues(
 ) -> tuple[np.ndarray, np.ndarray]:
     """p-values of groups of rows of the reference, each as if its rows had not been among them, and these groups.
 
-    Parameters
-    ----------
-    judge, found, shown
-        As in `single_pvalues`.
-    groups : (G, T) int array
-        Rows.
-    hats : (G, T, T) float array
-        The parts H_SS of the projection on the functions.
-
-    Returns
-    -------
-    (N,) float, (N, T) int arrays
-        N <= G: those that alone decide what is subtracted from them have none.
+    Shapes: groups (G, T), hats (G, T, T) -> (N,).
     """
     (G, T), m = groups.shape, found.shape[1]
     if not G:
@@ -104,29 +72,7 @@ def rank_of_single(
 ) -> float:
     """The p-value of a single row, no smaller than its rank among the rows of the reference that show what it shows.
 
-    Parameters
-    ----------
-    pvalue : float
-        By the law.
-    singles : (k,) float array
-        p-values of rows of the reference, ascending; none leaves the p-value as it is.
-    bits : (k, ceil(m / 8)) uint8 array
-        Which nodes they show; none where they show all.
-    shown : (m,) bool array
-        Which nodes the row shows.
-
-    Returns
-    -------
-    float
-        1 where no row of the reference shows as much.
-
-    Examples
-    --------
-    >>> singles, bits = np.array([0.005, 0.2, 0.7]), np.packbits([[1, 1], [0, 1], [1, 1]], axis=1)
-    >>> round(rank_of_single(0.01, singles, bits, np.array([True, False])), 4)                   # the second has a hole
-    0.6667
-    >>> rank_of_single(0.01, singles, bits, np.array([False, True]))
-    0.5
+    Shapes: singles (k,), shown (m,).
     """
     if len(singles) and len(bits):
         singles = singles[(np.packbits(shown) & ~bits == 0).all(axis=1)]
@@ -138,21 +84,7 @@ def rank_of_single(
 def by_rank(pvalue: float, singles: np.ndarray) -> float:
     """The p-value of a single row, no smaller than its rank among those of the reference.
 
-    Parameters
-    ----------
-    pvalue : float
-        By the law.
-    singles : (k,) float array
-        Ascending; none leaves the p-value as it is.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> by_rank(0.01, np.array([0.005, 0.2, 0.7])), by_rank(0.9, np.array([0.95])), by_rank(0.01, np.zeros(0))
-    (0.5, 0.9, 0.01)
+    Shapes: singles (k,).
     """
     if not len(singles):
         return pvalue

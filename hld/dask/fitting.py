@@ -122,25 +122,7 @@ def fit_flows(
 ) -> tuple[pcircuit.Circuit, np.ndarray]:
     """EM with the flows counted where the rows are.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-        Start values.
-    parts : sequence of dask.delayed.Delayed
-        (n_i, V) codes.
-    num_epochs : int
-    pseudocount : float
-    per_step : int, optional
-        Parts whose rows make a step; None for all.
-    rng : numpy.random.Generator, optional
-        Order of the parts, where a step has some of them.
-
-    Returns
-    -------
-    circuit : pcircuit.Circuit
-    history : (num_epochs + 1,) float array
-        Mean training log-likelihood before each epoch and after the last, natural; of an epoch with several steps the
-        running mean, under the parameters of the time.
+    Returns history (num_epochs + 1,).
     """
     steps, number = pcircuit.EMSteps(batch_size=per_step), 0
     history, average = [], None if steps.is_full else _expected_at_start(circuit, parts)

@@ -10,17 +10,7 @@ INSTALL = "tables on a cluster need Dask: pip install 'hld[dask]'"
 
 
 def need_dask() -> Any:
-    """The module `dask`.
-
-    Returns
-    -------
-    module
-
-    Raises
-    ------
-    ImportError
-        If it is not installed: how to install it.
-    """
+    """The module `dask`."""
     try:
         import dask
     except ImportError as error:
@@ -29,24 +19,7 @@ def need_dask() -> Any:
 
 
 def partitions_of(table: Any) -> list[Any]:
-    """The pieces of a table, in the order of its rows.
-
-    Parameters
-    ----------
-    table : dask.dataframe.DataFrame, dask.array.Array (n, V), or list of dask.delayed.Delayed
-        Delayed pieces are tables of any kind that the detector reads.
-
-    Returns
-    -------
-    list of dask.delayed.Delayed
-
-    Raises
-    ------
-    TypeError
-        If it is nothing of these.
-    ValueError
-        If it has no piece, or an array is not two-dimensional.
-    """
+    """The pieces of a table, in the order of its rows."""
     need_dask()
     from dask.delayed import Delayed
 
@@ -69,21 +42,7 @@ def partitions_of(table: Any) -> list[Any]:
 
 
 def num_rows_of(pieces: list[Any]) -> np.ndarray:
-    """(number of pieces,) rows of each, counted where they are.
-
-    Parameters
-    ----------
-    pieces : list of dask.delayed.Delayed
-
-    Returns
-    -------
-    int64 array
-
-    Raises
-    ------
-    TypeError
-        If a piece is neither a data frame nor an array, so that rows cannot be picked from it.
-    """
+    """(number of pieces,) rows of each, counted where they are."""
     dask = need_dask()
     return np.array(
         dask.compute(*[dask.delayed(_num_rows)(piece) for piece in pieces]), dtype=np.int64
@@ -91,41 +50,17 @@ def num_rows_of(pieces: list[Any]) -> np.ndarray:
 
 
 def without_rows(piece: Any, rows: np.ndarray) -> Any:
-    """A piece without some of its rows.
-
-    Parameters
-    ----------
-    piece : pandas.DataFrame, polars.DataFrame or array
-    rows : int array
-        Positions to leave out.
-    """
+    """A piece without some of its rows."""
     return picked(piece, np.setdiff1d(np.arange(len(piece)), rows))
 
 
 def picked(piece: Any, rows: np.ndarray) -> Any:
-    """Some rows of a piece.
-
-    Parameters
-    ----------
-    piece : pandas.DataFrame, polars.DataFrame or array
-    rows : int array
-        Their positions.
-    """
+    """Some rows of a piece."""
     return piece.iloc[rows] if hasattr(piece, "iloc") else piece[rows]
 
 
 def joined(pieces: list[Any]) -> Any:
-    """Pieces of one kind as one table in memory.
-
-    Parameters
-    ----------
-    pieces : list of pandas.DataFrame, of polars.DataFrame, or of arrays
-
-    Raises
-    ------
-    TypeError
-        If a column of polars is of types that do not mix.
-    """
+    """Pieces of one kind as one table in memory."""
     if hasattr(pieces[0], "iloc"):
         import pandas
 

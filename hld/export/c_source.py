@@ -29,16 +29,7 @@ ON_A_LINE = 8
 
 
 def c_source(detector: Any) -> str:
-    """The source of a fitted detector's test; see `hld.export.plan` for what it computes.
-
-    Examples
-    --------
-    >>> import numpy as np, hld
-    >>> rows = np.random.default_rng(0).integers(0, 3, size=(400, 3))
-    >>> text = c_source(hld.HLDDetector(num_latents=2, num_epochs=3, metric="likelihoods").fit(rows))
-    >>> "int hld_test(" in text, text.isascii()
-    (True, True)
-    """
+    """The source of a fitted detector's test; see `hld.export.plan` for what it computes."""
     plan = plan_of(detector)
     program = (
         importlib.resources.files("hld.export").joinpath("program.c").read_text(encoding="ascii")

@@ -17,18 +17,7 @@ from hld.nulls.joint import RESOLVED
 
 
 def onnx_model(detector: Any) -> Any:
-    """The graph of a fitted detector's test.
-
-    Returns
-    -------
-    onnx.ModelProto
-        Operators of opset 17.
-
-    Raises
-    ------
-    ImportError
-        If onnx is not installed.
-    """
+    """The graph of a fitted detector's test."""
     try:
         import onnx
     except ImportError:

@@ -22,21 +22,7 @@ ROUNDS, TERMS = 4, 10
 
 
 def law_pvalue(graph: Graph, one: MetricPlan, squared: str, rows: str) -> str:
-    """The p-value of a squared distance by the law of a metric at a number of rows, all of them scalars.
-
-    Parameters
-    ----------
-    graph : Graph
-        Which the operations are added to.
-    one : MetricPlan
-    squared, rows : str
-        Names of scalars in double precision.
-
-    Returns
-    -------
-    str
-        Name of the p-value.
-    """
+    """The p-value of a squared distance by the law of a metric at a number of rows, all of them scalars."""
     if not len(one.eigenvalues):
         return graph.add("Where", graph.add("Greater", squared, 0.0), 0.0, 1.0)
     scale, v = one.eigenvalues[0], graph.constant(1.0)
@@ -51,20 +37,7 @@ def law_pvalue(graph: Graph, one: MetricPlan, squared: str, rows: str) -> str:
 def tail(graph: Graph, values: np.ndarray, counts: str, q: str) -> str:
     """P(Q > q) for Q = sum values_j chi2(counts_j), the largest value being 1.
 
-    Parameters
-    ----------
-    graph : Graph
-    values : (k,) float array
-        Weights, 1 the first and largest.
-    counts : str
-        Name of their degrees of freedom, (k,).
-    q : str
-        Name of a scalar.
-
-    Returns
-    -------
-    str
-        Name of the probability.
+    Shapes: values (k,).
     """
     add = graph.add
     mean = graph.sum(add("Mul", counts, values), 0)
@@ -142,19 +115,7 @@ def _integral(graph: Graph, values: np.ndarray, counts: str, parts: tuple[str, .
 
 
 def arctan(graph: Graph, x: str) -> str:
-    """The arc tangent of a tensor.
-
-    Parameters
-    ----------
-    graph : Graph
-    x : str
-        Name of a tensor.
-
-    Returns
-    -------
-    str
-        Name of one of its shape.
-    """
+    """The arc tangent of a tensor."""
     for _ in range(ROUNDS):
         x = graph.add(
             "Div",

@@ -41,17 +41,7 @@ KINDS = {"input": INPUT, "product": PRODUCT, "sum": SUM}
 class MetricPlan:
     """One metric.
 
-    Attributes
-    ----------
-    name : str
-    starts, places, values : int, int and float arrays
-        F by rows: entries starts[i] to starts[i + 1] are those of row i.
-    margin, round_off : float
-        What is subtracted from a distance, and the size below which it counts as zero.
-    eigenvalues, multiplicities : (k,) float arrays
-        The law, largest eigenvalue first, all positive; without entries where there is none.
-    excess, most_scale : float
-        Correction of the law for finite T, see `hld.nulls.limit_law`.
+    Shapes: eigenvalues, multiplicities (k,).
     """
 
     name: str
@@ -70,27 +60,7 @@ class MetricPlan:
 class Plan:
     """All that is exported.
 
-    Attributes
-    ----------
-    columns : tuple of column of the encoder
-    kinds : (N,) int array
-        Kinds of the nodes: 0 input, 1 product, 2 sum.
-    starts : (N + 1,) int array
-        Entries of a node; an input node has as many as its column has categories.
-    children : (n,) int array
-        The node that an entry refers to; for input nodes the column.
-    weights : (n,) float array
-        Weights of the entries; 1 for products.
-    chosen : (m,) int array
-        Nodes of the mean vector.
-    mean : (m,) float array
-    metrics : tuple of MetricPlan
-    num_train : int
-        For the factor 1 + T / num_train; 0 for none.
-    least_rows : int
-        From which on there is a p-value; 0 if there is none.
-    joint : (B,) float32 array
-        Sorted draws of the harmonic mean of the p-values; empty for a single metric.
+    Shapes: kinds (N,), starts (N + 1,), children (n,), weights (n,), chosen (m,), mean (m,), joint (B,).
     """
 
     columns: tuple[Any, ...]
@@ -107,21 +77,7 @@ class Plan:
 
 
 def plan_of(detector: Any) -> Plan:
-    """The plan of a fitted detector.
-
-    Raises
-    ------
-    ValueError
-        If the test looks at more than likelihoods, is not that of independent rows, or is too large for a file.
-
-    Examples
-    --------
-    >>> import numpy as np, hld
-    >>> rows = np.random.default_rng(0).integers(0, 3, size=(400, 3))
-    >>> plan = plan_of(hld.HLDDetector(num_latents=2, num_epochs=3, metric="likelihoods").fit(rows))
-    >>> len(plan.kinds) == plan.starts.size - 1, [metric.name for metric in plan.metrics][:2]
-    (True, ['euclidean', 'standardized'])
-    """
+    """The plan of a fitted detector."""
     test = detector.test_
     if detector.judge_ is not test:
         raise ValueError(

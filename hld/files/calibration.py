@@ -28,16 +28,7 @@ from pcircuit.files.contents import check_names, finite_array, under_prefix, wit
 
 
 def calibration_parts(calibration: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Scalars, as JSON holds them, and arrays of a calibration.
-
-    Examples
-    --------
-    >>> import hld, pcircuit
-    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
-    >>> scalars, arrays = calibration_parts(hld.HLDTest(circuit).calibration)
-    >>> scalars["metrics"], sorted(arrays)[:3]
-    ([{'form': 'Scaled', 'name': 'euclidean'}], ['margins', 'mean', 'metric.0.weights'])
-    """
+    """Scalars, as JSON holds them, and arrays of a calibration."""
     null, null_arrays = calibration.null.to_parts()
     scalars: dict[str, Any] = {"metrics": [], "null": null, "kept": None}
     arrays = {name: getattr(calibration, name) for name in ("nodes", "mean", "stds", "margins")}
@@ -60,28 +51,7 @@ def calibration_parts(calibration: Any) -> tuple[dict[str, Any], dict[str, Any]]
 def read_calibration(
     circuit: pcircuit.Circuit, scalars: dict[str, Any], arrays: dict[str, np.ndarray], seed: int
 ) -> Calibration:
-    """A calibration from its parts; raises ValueError where they do not fit together.
-
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    scalars : dict
-    arrays : dict of arrays
-    seed : int
-
-    Returns
-    -------
-    Calibration
-
-    Examples
-    --------
-    >>> import hld, pcircuit
-    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
-    >>> calibration = hld.HLDTest(circuit).calibration
-    >>> again = read_calibration(circuit, *calibration_parts(calibration), 0)
-    >>> again.null.num_eigenvalues == len(calibration.nodes)
-    True
-    """
+    """A calibration from its parts; raises ValueError where they do not fit together."""
     check_names(scalars, {"metrics", "null", "kept"}, "the calibration")
     nodes = saved_nodes(circuit, arrays)
     m = len(nodes)
@@ -123,19 +93,7 @@ def read_calibration(
 def saved_nodes(circuit: pcircuit.Circuit, arrays: dict[str, np.ndarray]) -> np.ndarray:
     """(m,) the nodes of a test in a file.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    arrays : dict of str to array
-
-    Returns
-    -------
-    (m,) int64 array
-
-    Raises
-    ------
-    ValueError
-        If they are none.
+    Returns (m,).
     """
     nodes = finite_array(arrays, "nodes", (None,), np.int64)
     if not len(nodes) or nodes.min() < 0 or nodes.max() >= circuit.num_nodes:
@@ -144,22 +102,7 @@ def saved_nodes(circuit: pcircuit.Circuit, arrays: dict[str, np.ndarray]) -> np.
 
 
 def read_features(circuit: pcircuit.Circuit, arrays: dict[str, np.ndarray]) -> ScoreFeatures | None:
-    """The features of the score that a file holds, if it does.
-
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    arrays : dict of str to array
-
-    Returns
-    -------
-    ScoreFeatures or None
-
-    Raises
-    ------
-    ValueError
-        If they do not fit the circuit.
-    """
+    """The features of the score that a file holds, if it does."""
     if "feature.places" not in arrays and "feature.factors" not in arrays:
         return None
     P = circuit.num_parameters

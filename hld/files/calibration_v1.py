@@ -18,25 +18,7 @@ from pcircuit.files.contents import check_names, finite_array, saved_number, wit
 def parts_of_version_1(
     scalars: dict[str, Any], arrays: dict[str, Any], tolerance: float
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Scalars and arrays of today's format from those of version 1.
-
-    Parameters
-    ----------
-    scalars : dict
-        As version 1 wrote them.
-    arrays : dict of str to array
-    tolerance : float
-        Tolerance of the test, from which margins are made.
-
-    Returns
-    -------
-    scalars, arrays : dict
-
-    Raises
-    ------
-    ValueError
-        Where they do not fit together.
-    """
+    """Scalars and arrays of today's format from those of version 1."""
     check_names(scalars, ("metrics", "bases", "laws", "switch", "draws"), "the calibration")
     q = len(scalars["metrics"]) if isinstance(scalars["metrics"], list) else 0
     if not q or not all(

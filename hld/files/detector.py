@@ -65,20 +65,7 @@ NEW = "new."  # prefix of how often held-out rows have new values; older files h
 
 
 def detector_parts(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any, ...]:
-    """Header and arrays of a fitted detector.
-
-    Parameters
-    ----------
-    params : dict
-        Constructor parameters.
-    fitted : dict
-        "schema", "test", "judge", "history", "num_train", "offset", "profile", "values" and "new_values".
-
-    Returns
-    -------
-    dict, dict of arrays
-        What `write_archive` takes.
-    """
+    """Header and arrays of a fitted detector."""
     test = fitted["test"]
     scalars, arrays = calibration_parts(test.calibration)
     header = {
@@ -103,19 +90,7 @@ def detector_parts(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any,
 
 
 def check_storable(params: Mapping[str, Any], schema: TableSchema) -> None:
-    """Raise unless parameters and schema fit into a file: before anything is learned, not after.
-
-    Parameters
-    ----------
-    params : mapping
-        Constructor parameters of the detector.
-    schema : TableSchema
-
-    Raises
-    ------
-    TypeError, ValueError
-        What does not fit.
-    """
+    """Raise unless parameters and schema fit into a file: before anything is learned, not after."""
     header = {
         "format": FORMAT,
         "version": FORMAT_VERSION,
@@ -134,24 +109,7 @@ def check_storable(params: Mapping[str, Any], schema: TableSchema) -> None:
 def read_parts(
     header: dict[str, Any], arrays: dict[str, Any], defaults: dict[str, Any]
 ) -> tuple[Any, ...]:
-    """Constructor parameters and fitted parts, each checked: the inverse of `detector_parts`.
-
-    Parameters
-    ----------
-    header : dict
-    arrays : dict of arrays
-    defaults : dict
-        All parameters, with their defaults.
-
-    Returns
-    -------
-    dict, dict
-
-    Raises
-    ------
-    ValueError
-        Where the parts do not fit together.
-    """
+    """Constructor parameters and fitted parts, each checked: the inverse of `detector_parts`."""
     try:
         with np.errstate(
             all="ignore"

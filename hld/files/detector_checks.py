@@ -44,19 +44,7 @@ SLACK = 1e-6
 
 
 def check_settings(saved: dict[str, Any], num_train: int) -> None:
-    """Raise unless the settings of a test, as JSON holds them, are those of a detector of so many rows.
-
-    Parameters
-    ----------
-    saved : dict
-    num_train : int
-        Rows of the training table.
-
-    Raises
-    ------
-    ValueError
-        Names the setting.
-    """
+    """Raise unless the settings of a test, as JSON holds them, are those of a detector of so many rows."""
     for name in ("null", "reference", "missing"):
         if not isinstance(saved.get(name), str):
             raise ValueError(f"{name!r} must be text, found {reprlib.repr(saved.get(name))}")
@@ -73,19 +61,7 @@ def check_settings(saved: dict[str, Any], num_train: int) -> None:
 def check_calibration(
     circuit: pcircuit.Circuit, settings: Settings, calibration: Calibration
 ) -> None:
-    """Raise unless moments, null and margins fit the circuit and the settings of the test.
-
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    settings : Settings
-    calibration : Calibration
-
-    Raises
-    ------
-    ValueError
-        What does not fit.
-    """
+    """Raise unless moments, null and margins fit the circuit and the settings of the test."""
     nodes, m = calibration.nodes, len(calibration.nodes)
     mean, stds = calibration.mean[:m], calibration.stds[:m]  # of likelihoods
     if (np.diff(nodes) <= 0).any():
@@ -106,20 +82,7 @@ def check_calibration(
 
 
 def check_null(null: Any, name: str, *, from_rows: bool) -> None:
-    """Raise unless a null is of the kind that `null=` names, and draws from rows or the circuit as the test does.
-
-    Parameters
-    ----------
-    null : Null
-    name : str
-    from_rows : bool
-        Whether the reference is of rows.
-
-    Raises
-    ------
-    ValueError
-        If it is another one, or would draw too many rows.
-    """
+    """Raise unless a null is of the kind that `null=` names, and draws from rows or the circuit as the test does."""
     drawn = TabulatedNull if from_rows else DrawnNull
     if name == "auto" and isinstance(null, SwitchedNull):
         fits = isinstance(null.small, drawn) and _is_law(null.large)
@@ -159,18 +122,7 @@ def check_null(null: Any, name: str, *, from_rows: bool) -> None:
 
 
 def check_margins(calibration: Calibration, tolerance: float) -> None:
-    """Raise unless the margins are the tolerance times sqrt(E |F (L - mu)|^2), or at most what that can be.
-
-    Parameters
-    ----------
-    calibration : Calibration
-    tolerance : float
-
-    Raises
-    ------
-    ValueError
-        Names the metric.
-    """
+    """Raise unless the margins are the tolerance times sqrt(E |F (L - mu)|^2), or at most what that can be."""
     large = getattr(calibration.null, "large", calibration.null)
     laws = _laws(large) if _is_law(large) else [None] * len(calibration.metrics)
     for metric, margin, law in zip(calibration.metrics, calibration.margins, laws, strict=True):
@@ -200,21 +152,7 @@ def check_history(history: np.ndarray) -> None:
 
 
 def check_same(found: Any, written: Any, place: str) -> None:
-    """Raise unless an entry of a file, or all in it, is what is written again of what was read.
-
-    Parameters
-    ----------
-    found : object
-        As read: JSON values or arrays.
-    written : object
-    place : str
-        Where the entry stands in the file, for the error.
-
-    Raises
-    ------
-    ValueError
-        Names the first entry that differs.
-    """
+    """Raise unless an entry of a file, or all in it, is what is written again of what was read."""
     if isinstance(written, np.ndarray):
         alike = found.dtype == written.dtype and np.array_equal(found, written)
     elif isinstance(written, dict) and isinstance(found, dict) and found.keys() == written.keys():

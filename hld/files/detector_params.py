@@ -34,28 +34,7 @@ LONGEST_SEED = 20  # characters of a whole number as such
 
 
 def plain_params(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Constructor parameters of a detector as JSON holds them.
-
-    Parameters
-    ----------
-    params : dict
-        As `HLDDetector.get_params` gives them, or some of these.
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is none of what it can be: its name, what was expected and found.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> plain_params({"num_latents": np.int64(4), "kinds": "sum", "rng": 2 ** 70})
-    {'num_latents': 4, 'kinds': ['sum'], 'rng': '0x400000000000000000'}
-    """
+    """Constructor parameters of a detector as JSON holds them."""
     return {name: _CHECKS[name](value, name) for name, value in params.items()}  # type: ignore[operator]
 
 
@@ -63,16 +42,6 @@ def read_params(form: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any
     """Constructor parameters from what `plain_params` gave; those that a file of before does not have are the defaults.
 
     Raises ValueError or TypeError for anything else.
-
-    Parameters
-    ----------
-    form : dict
-    defaults : dict
-        Defaults of all parameters.
-
-    Returns
-    -------
-    dict
     """
     if not isinstance(form, dict) or not set(form) <= set(defaults):
         raise ValueError(

@@ -14,34 +14,14 @@ JUDGES: dict[str, Any] = {"groups": GroupTest, "time": TimeTest, "covariates": C
 
 
 def judge_parts(judge: Any, test: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Entries of the header and arrays; none where the test itself judges.
-
-    Parameters
-    ----------
-    judge : HLDTest, GroupTest, TimeTest or ConditionalTest
-    test : HLDTest
-
-    Returns
-    -------
-    header, arrays : dict
-    """
+    """Entries of the header and arrays; none where the test itself judges."""
     if judge is test:
         return {}, {}
     return {"judge": judge.kind}, judge.to_arrays()
 
 
 def read_judge(header: dict[str, Any], arrays: dict[str, Any], test: Any) -> Any:
-    """What judges batches, from what `judge_parts` gave; raises ValueError where it is no judge.
-
-    Parameters
-    ----------
-    header, arrays : dict
-    test : HLDTest
-
-    Returns
-    -------
-    HLDTest, GroupTest, TimeTest or ConditionalTest
-    """
+    """What judges batches, from what `judge_parts` gave; raises ValueError where it is no judge."""
     if "judge" not in header:
         check_names(arrays, (), "the file")
         return test

@@ -14,36 +14,7 @@ from hld.tables.column_names import is_sequence
 def without_column(
     chosen: Any, argument: str, names: Sequence[Any] | None, num_columns: int, at: int
 ) -> Any:
-    """Columns that are chosen in a table, as they are chosen in the table without one of its columns.
-
-    Parameters
-    ----------
-    chosen : sequence of str or int, or object
-        What is no sequence, or no column, comes back as it is, for others to refuse.
-    argument : str
-        Name of the argument in error messages.
-    names : sequence of str, or None
-        Of the columns, if they have names.
-    num_columns : int
-    at : int
-        Position of the column of groups, which is taken out.
-
-    Returns
-    -------
-    list or object
-
-    Raises
-    ------
-    ValueError
-        If that column is chosen.
-
-    Examples
-    --------
-    >>> without_column([0, 2, "x1"], "categorical", None, 3, 1)
-    [0, 1, 'x1']
-    >>> without_column([0, 2], "categorical", ("a", "b", "c"), 3, 1)
-    ['a', 'c']
-    """
+    """Columns that are chosen in a table, as they are chosen in the table without one of its columns."""
     if chosen is None or not is_sequence(chosen):
         return chosen
     return [_without(one, argument, names, num_columns, at) for one in chosen]

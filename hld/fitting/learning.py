@@ -50,26 +50,7 @@ def learn_detector(
     progress: bool,
     learner: Learner | None,
 ) -> dict[str, Any]:
-    """All that a fitted detector holds, by name.
-
-    Parameters
-    ----------
-    options : mapping
-        Parameters of `HLDDetector`, checked.
-    table, groups, order, progress, learner
-        As `HLDDetector.fit` takes them.
-
-    Returns
-    -------
-    dict
-        "schema", "test", "judge", "history" (read-only), "num_train", "offset", "profile", "values" and "new_values":
-        what `hld.files.detector.detector_parts` writes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the table or an option is not usable; the message names column or option.
-    """
+    """All that a fitted detector holds, by name."""
     rng, progress = (
         check_generator(options["rng"]),
         check_flag(progress, "progress"),

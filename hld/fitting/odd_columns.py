@@ -30,24 +30,7 @@ SHOWN = 3  # texts among numbers that a warning shows
 def examine_columns(
     schema: Any, columns: Columns, given: Any, categorical: Any, continuous: Any
 ) -> None:
-    """Warnings that name columns left out without having been asked for, numbers that are text, and clocks.
-
-    Parameters
-    ----------
-    schema : TableSchema
-        As learned.
-    columns : Columns
-        What it was learned from.
-    given : TableSchema or None
-        As the user gave it.
-    categorical, continuous : sequence of str or int, or None
-        Columns that the user called categorical, or continuous.
-
-    Raises
-    ------
-    ValueError
-        If a column has more levels than pairs of columns can be counted with.
-    """
+    """Warnings that name columns left out without having been asked for, numbers that are text, and clocks."""
     for column in schema.columns:
         if len(column.levels or ()) > MOST_LEVELS:
             raise ValueError(

@@ -29,21 +29,7 @@ def build_test(
 ) -> HLDTest:
     """The test of a fitted circuit against the rows `kept`, or, if these are None, against the circuit.
 
-    Parameters
-    ----------
-    options : mapping
-        Parameters of `HLDDetector`, checked.
-    circuit : pcircuit.Circuit
-    kept : (k, V) integer array or None
-    num_learned : int
-        Rows that the circuit was fitted to.
-    seed : int
-    ordered : tuple of int
-        Variables whose categories ascend.
-
-    Returns
-    -------
-    HLDTest
+    Shapes: kept (k, V).
     """
     nodes, metric = pcircuit.select_nodes(circuit, options["kinds"]), options["metric"]
     if isinstance(metric, str) and metric in COMBINATIONS:
@@ -67,16 +53,7 @@ def build_test(
 
 
 def warn_of_few(judge: Any, num_rows: int, names: Sequence[str]) -> None:
-    """A warning if there is too little to compare with, so that nothing can be rejected, or too much is.
-
-    Parameters
-    ----------
-    judge : HLDTest, GroupTest, TimeTest or ConditionalTest
-    num_rows : int
-        Rows of the training table.
-    names : sequence of str
-        Of the columns.
-    """
+    """A warning if there is too little to compare with, so that nothing can be rejected, or too much is."""
     if not isinstance(judge, HLDTest):
         if isinstance(judge, TimeTest) and (judge.is_too_short or judge.dependent_columns):
             warnings.warn(

@@ -35,10 +35,7 @@ CHANCE = 1e-4  # probability of a warning about independent rows
 def warn_of_repeated(rows: np.ndarray) -> None:
     """A warning if rows occur together that independent rows would not, so that p-values are too small.
 
-    Parameters
-    ----------
-    rows : (n, V) integer array
-        Codes of the rows of a table that are to be independent.
+    Shapes: rows (n, V).
     """
     counts = multiplicities(rows)
     if is_repeated(counts):
@@ -55,22 +52,8 @@ def warn_of_repeated(rows: np.ndarray) -> None:
 def multiplicities(rows: np.ndarray) -> np.ndarray:
     """How often each of the different rows occurs.
 
-    Parameters
-    ----------
-    rows : (n, V) integer array
-
-    Returns
-    -------
-    (number of different rows,) int array
-
-    Notes
-    -----
+    Shapes: rows (n, V) -> (number of different rows,).
     O(n V + n log n).  Rows are told apart by a sum of their entries with random weights, modulo 2^64.
-
-    Examples
-    --------
-    >>> sorted(multiplicities(np.array([[0, 1], [1, 1], [0, 1]])).tolist())
-    [1, 2]
     """
     rng, sums = np.random.default_rng(0), np.zeros(len(rows), dtype=np.uint64)
     for column in rows.T:
@@ -81,18 +64,7 @@ def multiplicities(rows: np.ndarray) -> np.ndarray:
 def is_repeated(counts: np.ndarray) -> bool:
     """Whether rows occur so often as no independent rows do, but for a probability of at most `CHANCE`.
 
-    Parameters
-    ----------
-    counts : (number of different rows,) int array
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> is_repeated(np.full(100, 2)), is_repeated(np.ones(100, dtype=int)), is_repeated(np.full(4, 50))
-    (True, False, False)
+    Shapes: counts (number of different rows,).
     """
     found = np.bincount(counts, minlength=2)
     for k in (np.flatnonzero(found[2:]) + 2).tolist():

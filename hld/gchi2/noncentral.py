@@ -39,17 +39,7 @@ def shifted_saddle(spectrum: Spectrum, x: float) -> tuple[float, np.ndarray]:
     Solves sum_j n_j r_j / g_j + delta_j r_j / g_j^2 = x, g_j = (1 - r_j) + r_j delta, by Newton's iteration on
     logarithms inside a bracket: every r_j / g_j is at most 1 / delta, and the first is 1 / delta.
 
-    Parameters
-    ----------
-    spectrum : Spectrum
-        With noncentralities.
-    x : float
-        Where the tail begins, in units of the largest weight; above 0.
-
-    Returns
-    -------
-    delta : float
-    factors : (k,) float array
+    Returns factors (k,).
     """
     ratios, gaps, counts = spectrum.ratios, spectrum.gaps, spectrum.counts
     shifts = np.zeros(len(counts)) if spectrum.shifts is None else spectrum.shifts
@@ -82,16 +72,7 @@ def shifted_saddle(spectrum: Spectrum, x: float) -> tuple[float, np.ndarray]:
 def pulled(pulls: np.ndarray, reach: np.ndarray, path: np.ndarray) -> np.ndarray:
     """(1/2) sum_j p_j (a_j z)^2 / (1 - a_j z) at the nodes z = b path (nodes,); reach is b a_j (k,).
 
-    Parameters
-    ----------
-    pulls : (k,) float array
-        p_j, at least 0.
-    reach : (k,) float array
-    path : (nodes,) complex array
-
-    Returns
-    -------
-    (nodes,) complex array
+    Shapes: pulls (k,), reach (k,), path (nodes,) -> (nodes,).
     """
     total = np.zeros(path.size, dtype=np.complex128)
     for pull, own in zip(pulls.tolist(), reach.tolist(), strict=True):

@@ -46,27 +46,7 @@ _POWER_LAW = _SMALLEST * (1.0 + 1e-12)  # the same, whichever way the bisection 
 
 
 def quantile(spectrum: Spectrum, log_p: float, upper: bool) -> float:
-    """Return x with P(Q / scale >= x) = p (`upper`) or P(Q / scale < x) = p, for p of about 1/2 or less.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-        Not all weights 0.
-    log_p : float
-        Natural logarithm of p, negative and finite.
-    upper : bool
-        Side of the probability.
-
-    Returns
-    -------
-    float
-        x in units of the largest weight; 0 if it underflows.
-
-    Raises
-    ------
-    ArithmeticError
-        If 200 steps do not suffice; no spectrum is known to need more than 10.
-    """
+    """Return x with P(Q / scale >= x) = p (`upper`) or P(Q / scale < x) = p, for p of about 1/2 or less."""
     low, high, floor = 0.0, math.inf, 1e-3 * spectrum.power_sums[0] if upper else 0.0
     if upper:
         x = max(floor, _gamma_start(spectrum, log_p, upper))

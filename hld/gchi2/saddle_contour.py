@@ -107,22 +107,7 @@ class _Frame(NamedTuple):
 
 
 def tail_probability(spectrum: Spectrum, x: float, density: bool = False) -> Tail:
-    """Return the smaller tail of Q / scale at x > 0 (the upper one if x is above the mean; next to it, either).
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-        Not all weights 0.
-    x : float
-        Point in units of the largest weight, positive and finite.
-    density : bool
-        Also fill `slope` and `bend`, from the same nodes.
-
-    Raises
-    ------
-    ArithmeticError
-        If the sum does not settle after four refinements of the step, which no spectrum is known to cause.
-    """
+    """Return the smaller tail of Q / scale at x > 0 (the upper one if x is above the mean; next to it, either)."""
     if x > _FAR:  # log P = -x/2 + O(log x)
         return Tail(True, 0.0, -0.5 * x, 2.0 * _EPS, 0.5 * x, -0.25 * x * x)
     if x < _NEAR:  # P is proportional to x^(n/2)

@@ -27,26 +27,7 @@ from hld.gchi2.upper_gamma import upper_gamma
 
 @dataclass(frozen=True)
 class ThreeMoments:
-    """The shifted gamma law with three cumulants of a sum of weighted chi-squares.
-
-    Attributes
-    ----------
-    first, second : float
-        c_1, c_2: sums of the weights and of their squares.
-    scale : float
-        s = c_3 / c_2, the mean weight where each counts by its square; cubes can leave the range of doubles where
-        squares do not.
-
-    References
-    ----------
-    Pearson (1959), Note on an approximation to the distribution of non-central chi-square, Biometrika 46, 364.
-
-    Examples
-    --------
-    >>> law = ThreeMoments(2.0, 2.0, 1.0)                      # two equal weights: exponential with mean 2
-    >>> float(law.tail(6.0).round(6)), float(np.exp(-3.0).round(6)), float(law.quantile(np.exp(-3.0)).round(6))
-    (0.049787, 0.049787, 6.0)
-    """
+    """The shifted gamma law with three cumulants of a sum of weighted chi-squares."""
 
     first: float
     second: float
@@ -82,21 +63,7 @@ class ThreeMoments:
 def three_moments(values: np.ndarray, counts: np.ndarray | float = 1.0) -> ThreeMoments:
     """The law of sum_j lambda_j chi2_1 for weights with multiplicities.
 
-    Parameters
-    ----------
-    values : (k,) float array
-        lambda_j, at least 0.
-    counts : float or (k,) float array
-        Multiplicities.
-
-    Returns
-    -------
-    ThreeMoments
-
-    Examples
-    --------
-    >>> three_moments(np.array([1.0, 2.0]))
-    ThreeMoments(first=3.0, second=5.0, scale=1.8)
+    Shapes: values (k,).
     """
     unit = float(values.max(initial=0.0)) or 1.0
     squares = counts * (values / unit) ** 2

@@ -29,33 +29,7 @@ RANK = 1e-6  # singular values below this share of the largest count as zero
 def marginals(reference: Reference, **options: Any) -> SparseRows:
     """The metric "marginals" for the input units among the nodes of a reference.
 
-    Parameters
-    ----------
-    reference : Reference
-
-    Returns
-    -------
-    SparseRows
-        One row for each singular value of each variable's selected input units.
-
-    Raises
-    ------
-    ValueError
-        If there is no input unit among the nodes.
-
-    Notes
-    -----
     O(K^2 C) per variable.
-
-    Examples
-    --------
-    >>> from hld.references.circuit import CircuitReference
-    >>> from pcircuit import Circuit, InputRegion, VTree
-    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
-    >>> metric = marginals(CircuitReference(coin, np.array([0])))
-    >>> z = 0.25 * 0.1 + 0.75 * -0.1                           # one more of ten throws is a 0
-    >>> float(metric.squared(np.array([z])).round(6))          # (0.1, -0.1) along (1, 3) / sqrt(10)
-    0.004
     """
     rows = []
     for _, places, table in input_tables(reference, "marginals"):
@@ -69,23 +43,7 @@ def marginals(reference: Reference, **options: Any) -> SparseRows:
 
 
 def input_tables(reference: Reference, name: str) -> list:  # type: ignore[type-arg]
-    """For each variable whose input units are among the nodes: itself, their places, and their table P (K, C).
-
-    Parameters
-    ----------
-    reference : Reference
-    name : str
-        Name of the metric, for the error.
-
-    Returns
-    -------
-    list of (int, (K,) int array, (K, C) float array)
-
-    Raises
-    ------
-    ValueError
-        If there are no input units among the nodes.
-    """
+    """For each variable whose input units are among the nodes: itself, their places, and their table P (K, C)."""
     circuit, nodes = reference.circuit, reference.nodes
     regions, kinds = circuit.nodes.region[nodes], circuit.nodes.kind[nodes]
     first = np.unique(circuit.nodes.region, return_index=True)[1]
@@ -103,20 +61,7 @@ def input_tables(reference: Reference, name: str) -> list:  # type: ignore[type-
 
 
 def sparse_rows(name: str, rows: list, m: int) -> SparseRows:  # type: ignore[type-arg]
-    """A map of m nodes from its rows, pairs of places and coefficients.
-
-    Parameters
-    ----------
-    name : str
-        Name of the metric.
-    rows : list of (int array, float array)
-    m : int
-        Nodes.
-
-    Returns
-    -------
-    SparseRows
-    """
+    """A map of m nodes from its rows, pairs of places and coefficients."""
     width = max(len(places) for places, _ in rows)
     index, coefficients = np.zeros((len(rows), width), np.int32), np.zeros((len(rows), width))
     for i, (places, row) in enumerate(rows):

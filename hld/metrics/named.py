@@ -67,52 +67,14 @@ ENOUGH = 25  # rows from which on the default has more metrics
 
 
 def parse_metric(metric: str | ArrayLike | Sequence[str], m: int) -> tuple[Any, ...]:
-    """Names and weight vectors that a `metric` argument asks for.
-
-    Parameters
-    ----------
-    metric : str, (m,) array_like, or sequence of str
-        One metric, node weights, or several metrics to combine.
-    m : int
-        Number of nodes.
-
-    Returns
-    -------
-    tuple of str or (m,) float array
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a name is unknown or repeated, or the weights are not m positive numbers.
-
-    Examples
-    --------
-    >>> parse_metric("whitened", 3), parse_metric(["euclidean", "whitened"], 3)
-    (('whitened',), ('euclidean', 'whitened'))
-    """
+    """Names and weight vectors that a `metric` argument asks for."""
     expected = f"one of {', '.join(map(repr, METRICS))}, several different ones, or {m} positive node weights"
     names = names_in(metric, expected)
     return (check_numbers(metric, "metric", expected, (m,), above=0),) if names is None else names
 
 
 def names_in(metric: Any, expected: str) -> tuple[str, ...] | None:
-    """The names of metrics that are given, None for what holds no name: node weights.
-
-    Parameters
-    ----------
-    metric : str, array_like, or sequence of str
-    expected : str
-        What it must be, for the error.
-
-    Returns
-    -------
-    tuple of str, or None
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown or repeated.
-    """
+    """The names of metrics that are given, None for what holds no name: node weights."""
     parts = [metric] if isinstance(metric, str) else metric
     if not isinstance(parts, (list, tuple)) or not any(isinstance(part, str) for part in parts):
         return None
@@ -129,28 +91,7 @@ def asks_for_scores(parts: tuple[Any, ...]) -> bool:
 
 
 def build_metric(part: str | np.ndarray, reference: Reference, **options: Any) -> LinearMap:
-    """The metric of one entry of `parse_metric` for a reference.
-
-    Parameters
-    ----------
-    part : str or (m,) float array
-        A name in `METRICS`, or weights of the nodes.
-    reference : Reference
-    options : dict
-        What the metric of a name takes, such as `ridge` and `ordered`.
-
-    Returns
-    -------
-    LinearMap
-
-    Examples
-    --------
-    >>> from hld.references.circuit import CircuitReference
-    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
-    >>> reference = CircuitReference(circuit, pcircuit.select_nodes(circuit))
-    >>> build_metric("euclidean", reference).name
-    'euclidean'
-    """
+    """The metric of one entry of `parse_metric` for a reference."""
     metric = METRICS[part](reference, **options) if isinstance(part, str) else weighted(part)
     return widened(metric, len(reference.mean))
 
@@ -164,23 +105,7 @@ def default_metrics(
     learned rows differ from fresh ones, and what a circuit misses: they are for enough rows, `num_fresh`, that nothing
     was learned from.  Without `scores` only likelihoods are looked at.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    nodes : (m,) int array
-    num_fresh : int or None
-        Rows that nothing was learned from; None where there are none.
-    scores : bool
-
-    Returns
-    -------
-    tuple of str
-
-    Examples
-    --------
-    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
-    >>> default_metrics(circuit, pcircuit.select_nodes(circuit, "input"), 100)
-    ('euclidean', 'standardized', 'marginals', 'whitened', 'whitened_fine')
+    Shapes: nodes (m,).
     """
     kinds = circuit.nodes.kind[nodes]
     has_inputs, has_sums = (kinds == "input").any(), scores and (kinds == "sum").any()

@@ -35,33 +35,7 @@ def ordered(
 ) -> SparseRows:
     """The metric "ordered" for the input units among the nodes of a reference.
 
-    Parameters
-    ----------
-    reference : Reference
-    ordered : sequence of int, optional
-        Variables whose categories ascend; by default all.
-
-    Returns
-    -------
-    SparseRows
-        At most K rows for each variable.
-
-    Raises
-    ------
-    ValueError
-        If none of these variables has input units among the nodes.
-
-    Notes
-    -----
     O(K C min(K, C)) per variable.
-
-    Examples
-    --------
-    >>> from hld.references.circuit import CircuitReference
-    >>> from pcircuit import Circuit, InputRegion, VTree
-    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.2, 0.8]])])
-    >>> ordered(CircuitReference(coin, np.array([0]))).apply(np.array([0.0]))
-    array([0.])
     """
     tables, margins = (
         input_tables(reference, "ordered"),

@@ -25,22 +25,7 @@ from hld.vectors.windows import Window
 
 
 def score(reference: Any, **options: Any) -> Window:
-    """The metric "score" for a reference whose vectors hold features of the score.
-
-    Parameters
-    ----------
-    reference : Reference
-
-    Returns
-    -------
-    Window
-        The plain norm of the features.
-
-    Raises
-    ------
-    ValueError
-        If the vectors hold none.
-    """
+    """The metric "score" for a reference whose vectors hold features of the score."""
     vectors = reference.vectors
     if vectors.features is None:
         raise ValueError(

@@ -44,18 +44,6 @@ RESIDUAL = 1e-6  # of the largest eigenvalue, a hundredth of the finer ridge: th
 def whitened(reference: Reference, *, ridge: float = RIDGE, **options: Any) -> Stretched:
     """The metric "whitened" for a reference, by the covariance of the circuit.
 
-    Parameters
-    ----------
-    reference : Reference
-    ridge : float
-        c / lambda_1.
-
-    Returns
-    -------
-    Stretched
-
-    Notes
-    -----
     O(m^3), or with more than 1500 nodes an iteration for 128 eigenvectors with residuals of 1e-6 lambda_1, or of a
     fifth of the smallest of the 128 eigenvalues where that is more; once for all ridges.
     """

@@ -136,19 +136,7 @@ def make_bets(
 ) -> Bets:
     """The bets on given nodes.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    nodes : (m,) int array
-    mean, stds : (m,) float arrays
-        mu and sigma under the circuit.
-    whitening : (w, w) float array
-        Result of `whitening_matrix`.
-    margin : float
-
-    Returns
-    -------
-    Bets
+    Shapes: nodes (m,), mean, stds (m,), whitening (w, w).
     """
     margin = min(
         margin, len(nodes) ** 0.5
@@ -201,17 +189,7 @@ def relative_errors(
 
     A product far behind another one of its region may be given as 0: its error is relative to the largest of them.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    nodes : (m,) int array
-    bounds : (N,) float array
-        The largest likelihood of each node of the circuit.
-    mean : (m,) float array
-
-    Returns
-    -------
-    (m,) float array
+    Shapes: nodes (m,), bounds (N,), mean (m,) -> (m,).
     """
     errors = rounding_errors(circuit, nodes) + (circuit.num_nodes + len(nodes) + 8) * EPS
     table = circuit.nodes
@@ -225,15 +203,7 @@ def relative_errors(
 def whitening_matrix(circuit: pcircuit.Circuit, moments: pcircuit.Moments) -> np.ndarray:
     """(R + rho lambda_max I)^-1 for the correlations R of the nodes that are kept; (0, 0) if they are too many.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    moments : pcircuit.Moments
-        Moments of the monitored nodes.
-
-    Returns
-    -------
-    (w, w) float array
+    Returns (w, w).
     """
     stds = np.sqrt(moments.diagonal())
     bounds = unit_bounds(circuit)
@@ -252,13 +222,7 @@ def kept_nodes(
 ) -> np.ndarray:
     """(w,) positions of the nodes in whitened directions, from bounds, means, deviations and relative errors (m,).
 
-    Parameters
-    ----------
-    bounds, mean, stds, doubts : (m,) float arrays
-
-    Returns
-    -------
-    (w,) int array
+    Shapes: bounds, mean, stds, doubts (m,) -> (w,).
     """
     is_steady = (bounds <= MOST_DEVIATIONS * stds) & (doubts * mean <= MOST_DOUBT * stds)
     return np.flatnonzero(_usable(bounds, mean, stds, doubts) & is_steady)

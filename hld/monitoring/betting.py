@@ -13,33 +13,9 @@ from hld.monitoring.bets import EPS, LEAST_LENGTH, Bets, Wealth
 def advance(values: np.ndarray, bets: Bets, wealth: Wealth, log_values: np.ndarray) -> None:
     """Bet on rows of node likelihoods, one after the other.
 
-    Parameters
-    ----------
-    values : (n, m) float array
-        Likelihoods of the m nodes.
-    bets : Bets
-    wealth : Wealth
-        Its arrays are changed in place.
-    log_values : (n,) float array
-        Filled with log W_t after each row.
-
-    Notes
-    -----
+    Shapes: values (n, m), log_values (n,).
     O(m) a row, and O(m^2 + number of parameters) every 16th.  Sums are written out, not left to BLAS, so that they do
     not depend on the processor.
-
-    Examples
-    --------
-    >>> import pcircuit
-    >>> from hld.monitoring.bets import make_bets, new_wealth, whitening_matrix
-    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
-    >>> moments = pcircuit.exact_moments(circuit)
-    >>> bets = make_bets(circuit, moments.nodes, moments.mean, np.sqrt(moments.diagonal()),
-    ...                  whitening_matrix(circuit, moments), margin=0.0)
-    >>> wealth, log_values = new_wealth(bets), np.empty(1)
-    >>> advance(moments.mean[None], bets, wealth, log_values)      # a row that is as expected wins and loses nothing
-    >>> bool(abs(log_values[0]) < 1e-10)
-    True
     """
     for t, row in enumerate(values):
         deviation, doubt = row - bets.mean, bets.doubts * (row + bets.mean)
@@ -105,13 +81,7 @@ def _refresh(bets: Bets, wealth: Wealth) -> None:
 def take_direction(bets: Bets, wealth: Wealth, d: int, direction: np.ndarray) -> None:
     """Install direction d, at length 1, with its largest possible loss; one of the size of rounding is not bet on.
 
-    Parameters
-    ----------
-    bets : Bets
-    wealth : Wealth
-        Its column d of `directions`, and `tolls[d]` and `gains[d]`, are written.
-    d : int
-    direction : (m,) float array
+    Shapes: direction (m,).
     """
     largest = np.abs(direction).max()
     wealth.directions[:, d], wealth.tolls[d], wealth.gains[d] = 0.0, 0.0, 0.0
@@ -125,14 +95,7 @@ def take_direction(bets: Bets, wealth: Wealth, d: int, direction: np.ndarray) ->
 def toll_and_gain(bets: Bets, direction: np.ndarray) -> tuple[float, float]:
     """What a direction (m,) pays in every row for the margin, and one over its largest possible loss.
 
-    Parameters
-    ----------
-    bets : Bets
-    direction : (m,) float array
-
-    Returns
-    -------
-    toll, gain : float
+    Shapes: direction (m,).
     """
     expected = (direction * bets.scaled_mean).sum()
     spare = (np.abs(direction) * bets.doubts * (bets.scaled_bound + bets.scaled_mean)).sum()

@@ -31,26 +31,8 @@ from hld.vectors.ranges import unit_ranges
 def unit_bounds(circuit: pcircuit.Circuit) -> np.ndarray:
     """Upper bounds u_j >= max_x l_j(x) of all units.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-        Normalised: with larger weights a product may underflow on the way to a bound that does not.
-
-    Returns
-    -------
-    (num_nodes,) float array
-        In node-id order; 0 where the bound underflows, as the likelihoods do.
-
-    Notes
-    -----
+    Returns (num_nodes,).
     O(number of parameters).
-
-    Examples
-    --------
-    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
-    >>> unit_bounds(Circuit(VTree.from_nested([0, 1]), [
-    ...     InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.8]]), InnerRegion([[0, 0]], [[1.0]])]))
-    array([0.5, 0.8, 0.4, 0.4])
     """
     return unit_ranges(circuit)[:, 1].copy()
 
@@ -59,12 +41,7 @@ def unit_bounds(circuit: pcircuit.Circuit) -> np.ndarray:
 class FloorRows:
     """Sparse rows whose smallest products with a vector a (m,), group by group, add up to a lower bound of a . L.
 
-    Attributes
-    ----------
-    groups : (G + 1,) int array
-        Group g holds rows groups[g]..groups[g + 1] - 1.
-    starts, columns, values : (rows + 1,), (nnz,), (nnz,) arrays
-        The rows, compressed.
+    Shapes: groups (G + 1,), starts, columns, values (rows + 1,).
     """
 
     groups: np.ndarray
@@ -78,19 +55,7 @@ def floor_rows(
 ) -> FloorRows:
     """Rows for a lower bound of sum_j a_j factors_j l_j(x) over x, see the head of this module.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    nodes : (m,) int array
-        Node ids, ascending.
-    factors : (m,) float array
-        Fixed factor of each node; nodes with factor 0 are left out.
-    bounds : (num_nodes,) float array
-        Result of `unit_bounds`.
-
-    Returns
-    -------
-    FloorRows
+    Shapes: nodes (m,), factors (m,), bounds (num_nodes,).
     """
     column = np.full(circuit.num_nodes, -1)
     column[nodes] = np.where(factors != 0, np.arange(len(nodes)), -1)

@@ -20,15 +20,7 @@ def advance(values: Any, bets: Any, wealth: Any, log_values: Any) -> None:
 
     Changes the arrays of `wealth` in place.
 
-    Parameters
-    ----------
-    values : (n, m) float array
-    bets : Bets
-        As a named tuple of arrays; read only.
-    wealth : Wealth
-        As a named tuple of arrays; changed.
-    log_values : (n,) float array
-        Written to.
+    Shapes: values (n, m), log_values (n,).
     """
     m, D = wealth.directions.shape
     G, N = len(bets.direction_stakes), len(bets.node_stakes)

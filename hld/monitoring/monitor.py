@@ -279,13 +279,8 @@ class Monitor:
             if alarm_row is None and len(crossed):
                 alarm_row = self.num_rows + int(crossed[0]) + 1
             num_missing += self._num_missing
-            self._wealth, self._best, self._alarm_row, self._num_missing, self._rng = (
-                wealth,
-                best,
-                alarm_row,
-                num_missing,
-                rng,
-            )  # type: ignore[assignment]
+            self._wealth, self._best, self._num_missing, self._rng = wealth, best, num_missing, rng
+            self._alarm_row = alarm_row  # type: ignore[assignment]
             return self._result(log_values)
 
     def reset(self) -> None:

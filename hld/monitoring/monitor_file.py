@@ -82,26 +82,7 @@ def to_parts(monitor: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def fixed_parts(header: Any, arrays: Any) -> Any:
-    """Circuit, alpha, margin, seed and fixed arrays of a file, each checked against the others.
-
-    Parameters
-    ----------
-    header : dict
-    arrays : dict of str to array
-
-    Returns
-    -------
-    circuit : pcircuit.Circuit
-    alpha, margin : float
-    seed : int
-    parts : tuple
-        Nodes, mean, stds and the whitening matrix.
-
-    Raises
-    ------
-    ValueError
-        What does not fit together.
-    """
+    """Circuit, alpha, margin, seed and fixed arrays of a file, each checked against the others."""
     check_names(header, KEYS, "the header")
     check_names(
         [name for name in arrays if not name.startswith((CIRCUIT, STATE))], FIXED, "the file"
@@ -131,25 +112,6 @@ def moving_parts(header: Any, arrays: Any, circuit: pcircuit.Circuit, bets: Any,
     """The wealth of a file, and best log e-value, alarm row, missing entries, generator.
 
     `bets` are those of the fixed parts and `start` is their wealth before the first row.
-
-    Parameters
-    ----------
-    header : dict
-    arrays : dict of str to array
-    circuit : pcircuit.Circuit
-    bets : Bets
-    start : Wealth
-
-    Returns
-    -------
-    wealth : Wealth
-    rest : tuple
-        Best log e-value, row of the alarm, number of missing entries, generator.
-
-    Raises
-    ------
-    ValueError
-        What no sequence of rows leads to.
     """
     check_names(
         [name for name in arrays if name.startswith(STATE)],

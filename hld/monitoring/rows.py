@@ -16,18 +16,7 @@ def completed_rows(
     not matter how the stream is cut.  A row whose observed part is impossible is completed from an unconditional
     sample.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    rows : (N, V) integer array
-        Checked evidence.
-    rng : numpy.random.Generator
-        Used row by row, and for incomplete rows only: cutting the rows into several calls changes nothing.
-
-    Returns
-    -------
-    rows : (N, V) integer array
-    num_missing : int
+    Shapes: rows (N, V) -> rows (N, V).
     """
     missing = rows < 0
     incomplete = np.flatnonzero(missing.any(axis=1))

@@ -49,16 +49,7 @@ TAILS: dict[str, type[StagedTails] | type[TableTails]] = {
 
 @dataclass(frozen=True, eq=False)
 class AutoNull:
-    """Tails of drawn scores below a batch size, and the law from there on.
-
-    Attributes
-    ----------
-    tails : StagedTails or TableTails
-    large : Null
-        The law: a `LimitLaw`, or a `JointNull` of several.
-    switch : int or None
-        Smallest T that the law judges; None where drawn batches judge all.
-    """
+    """Tails of drawn scores below a batch size, and the law from there on."""
 
     tails: Any
     large: Null
@@ -150,18 +141,7 @@ def laws_of(null: Null) -> tuple[Any, ...]:
 
 
 def auto_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptions) -> AutoNull:
-    """Drawn batches below the size from which the law's tails are right, and the corrected law from there on.
-
-    Parameters
-    ----------
-    reference : Reference
-    metrics : tuple of LinearMap
-    options : NullOptions
-
-    Returns
-    -------
-    AutoNull
-    """
+    """Drawn batches below the size from which the law's tails are right, and the corrected law from there on."""
     most = int(np.clip(PILOT_BYTES // (8 * len(reference.mean)), 500, PILOT_ROWS))
     pilot = reference.rows(most, options.rng)
     is_table = pilot is getattr(reference, "table", None)  # whose rows are centred, and not copied
@@ -194,19 +174,7 @@ def auto_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptio
 
 
 def drawn_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptions) -> AutoNull:
-    """Batches drawn when one is tested, at every size.
-
-    Parameters
-    ----------
-    reference : Reference
-        One that stays where batches are tested.
-    metrics : tuple of LinearMap
-    options : NullOptions
-
-    Returns
-    -------
-    AutoNull
-    """
+    """Batches drawn when one is tested, at every size."""
     laws = limit_laws(reference, metrics)
     large = combined(laws, reference, metrics, options.rng)
     tails = StagedTails(
@@ -229,24 +197,7 @@ def settle(
     That is the first of AGREEING successive sizes at which the law rejects no more of the drawn batches than it should;
     if there are none, the first after all.
 
-    Parameters
-    ----------
-    pilot : (k, size) float array
-        Vectors of rows that follow the reference, less their mean.
-    metrics : tuple of LinearMap
-    large : Null
-        The law.
-    score : Score
-    options : NullOptions
-    largest : int
-        Batch size beyond which nothing is drawn.
-    known : dict, optional
-        What `hld.vectors.row_products` found of the pilot rows.
-
-    Returns
-    -------
-    drawn : dict of int to (B, q + 1) float array
-    switch : int
+    Shapes: pilot (k, size).
     """
     draw, drawn = resampled_distances(metrics, pilot, known), {}
     agreed: list[int] = []
@@ -270,15 +221,7 @@ def settle(
 def law_holds(large: Null, scores: np.ndarray) -> bool:
     """Whether the law gives small p-values to no more of the drawn scores (B,) than it should.
 
-    Parameters
-    ----------
-    large : Null
-        The law.
-    scores : (B,) float array
-
-    Returns
-    -------
-    bool
+    Shapes: scores (B,).
     """
     pvalues = large.law.tails(scores) if isinstance(large, JointNull) else scores
     expected = len(scores) * LEVELS

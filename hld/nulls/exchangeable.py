@@ -63,37 +63,7 @@ def exchangeable_pvalue(
 ) -> PValue:
     """The p-value of one mean vector among exchangeable ones.
 
-    Parameters
-    ----------
-    own : (size,) float array
-        M_0.
-    others : (G, size) float array
-        M_1..M_G.
-    metrics : tuple of LinearMap
-    many : int
-        The least G with which a law goes beyond the ranks.
-    is_exact : bool
-        Whether p is a rank, which keeps every level whatever the law is; else it goes on between two ranks.
-    spread : callable, optional
-        Gives Y (r, size) such that Y^t Y is what the rows of the batch may have moved its mean by.
-
-    Returns
-    -------
-    PValue
-        `each` are the p-values by rank of the distances in each metric.
-
-    References
-    ----------
-    Vovk, Gammerman and Shafer (2005), Algorithmic Learning in a Random World, Springer.  Beran and Hall (1993),
-    Interpolated nonparametric prediction intervals and confidence intervals, Journal of the Royal Statistical Society B
-    55, 643.
-
-    Examples
-    --------
-    >>> from hld.vectors.linear_maps import Scaled
-    >>> plain = (Scaled("euclidean", np.ones(1)),)
-    >>> exchangeable_pvalue(np.array([9.0]), np.array([[0.0], [1.0], [2.0]]), plain).value
-    0.25
+    Shapes: own (size,), others (G, size).
     """
     together = np.concatenate([own[None], others])
     distances, scores = symmetric_scores(together, metrics)
@@ -113,15 +83,7 @@ def symmetric_scores(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(N, q) squared distances and (N,) scores of N mean vectors (N, size), each the same function of it and of all.
 
-    Parameters
-    ----------
-    together : (N, size) float array
-    metrics : tuple of LinearMap
-
-    Returns
-    -------
-    distances : (N, q) float array
-    scores : (N,) float array
+    Shapes: together (N, size) -> distances (N, q), scores (N,).
     """
     centred = together - together.mean(axis=0)
     mapped = [metric.apply(centred) for metric in metrics]
@@ -153,19 +115,7 @@ def normal_pvalue(
 ) -> float:
     """The p-value of normal groups with an estimated covariance; of several metrics the smallest times their number.
 
-    Parameters
-    ----------
-    own : (size,) float array
-        Mean vector of the batch.
-    others : (G, size) float array
-        Those of the groups.
-    metrics : tuple of LinearMap
-    spread : (r, size) float array, optional
-        Y such that Y^t Y is added to the covariance of the groups.
-
-    Returns
-    -------
-    float
+    Shapes: own (size,), others (G, size), spread (r, size).
     """
     G, center = len(others), others.mean(axis=0)
     found = []

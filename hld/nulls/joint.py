@@ -40,10 +40,7 @@ FACTOR_ROWS = 300  # whose sample covariance stands in for that of more nodes th
 class JointLaw:
     """Law of the harmonic mean of several p-values.
 
-    Attributes
-    ----------
-    means : (B,) float32 array
-        Sorted draws of it.
+    Shapes: means (B,).
     """
 
     means: np.ndarray
@@ -70,14 +67,7 @@ class JointLaw:
 
 @dataclass(frozen=True, eq=False)
 class JointNull:
-    """Several metrics, each with its own null, and the law of the harmonic mean of their p-values.
-
-    Attributes
-    ----------
-    nulls : tuple of Null
-        One per metric.
-    law : JointLaw
-    """
+    """Several metrics, each with its own null, and the law of the harmonic mean of their p-values."""
 
     nulls: tuple[Any, ...]
     law: JointLaw
@@ -145,20 +135,7 @@ class JointNull:
 def combined(
     nulls: tuple[Any, ...], reference: Reference, metrics: tuple[Any, ...], rng: np.random.Generator
 ) -> Any:
-    """The null of all metrics together: the only one, or all and their joint law under the reference.
-
-    Parameters
-    ----------
-    nulls : tuple of Null
-        One for each metric.
-    reference : Reference
-    metrics : tuple of LinearMap
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    Null
-    """
+    """The null of all metrics together: the only one, or all and their joint law under the reference."""
     return (
         nulls[0]
         if len(nulls) == 1
@@ -167,22 +144,7 @@ def combined(
 
 
 def harmonic_mean(pvalues: np.ndarray) -> np.ndarray:
-    """Harmonic means of p-values.
-
-    Parameters
-    ----------
-    pvalues : (..., q) float array
-        Zero gives zero.
-
-    Returns
-    -------
-    (...) float array
-
-    Examples
-    --------
-    >>> float(harmonic_mean([0.5, 0.25]))          # 2 / (2 + 4)
-    0.3333333333333333
-    """
+    """Harmonic means of p-values."""
     with np.errstate(divide="ignore", over="ignore"):
         return 1.0 / (1.0 / np.asarray(pvalues, dtype=np.float64)).mean(axis=-1)
 
@@ -196,35 +158,9 @@ def joint_law(
 ) -> JointLaw:
     """Joint law of the p-values of several metrics in the limit of large batches.
 
-    Parameters
-    ----------
-    factor : (n, m) float array
-        A with A^t A = S, the covariance of one row: see `factor_of`.
-    metrics : tuple of LinearMap
-    rng : numpy.random.Generator
-    num_draws : int
-        B.
-
-    Returns
-    -------
-    JointLaw
-
-    Notes
-    -----
+    Shapes: factor (n, m).
     n^2 m multiplications for the forms of the metrics in the n directions, and B n^2 / 2 or fewer for the draws of
     each, as matrix products in single precision: only ranks are made from them.
-
-    References
-    ----------
-    Wilson (2019), The harmonic mean p-value for combining dependent tests, PNAS 116.
-
-    Examples
-    --------
-    >>> from hld.vectors.linear_maps import Scaled
-    >>> plain = Scaled("euclidean", np.ones(2))
-    >>> law = joint_law(np.eye(2), (plain, plain), np.random.default_rng(0))      # twice the same: F(x) = x
-    >>> round(law.tail(0.25), 3), round(law.tail(1e-5), 6)
-    (0.25, 1e-05)
     """
     forms = quadratic_forms(metrics, factor, dtype=np.float32)[0]
     draws = (rng.standard_normal((size, len(factor)), np.float32) for size in _blocks(num_draws))
@@ -245,15 +181,7 @@ def factor_of(reference: Reference, rng: np.random.Generator) -> np.ndarray:
     Only ranks of statistics are made from it, and whether several are small together hardly depends on how well single
     directions are known.
 
-    Parameters
-    ----------
-    reference : Reference
-    rng : numpy.random.Generator
-        Not drawn from where the covariance is formed.
-
-    Returns
-    -------
-    (n, size) float array
+    Returns (n, size).
     """
     if len(reference.mean) <= min(FACTOR_ROWS, MAX_FULL_SPECTRUM):
         return covariance_factor(reference.covariance())

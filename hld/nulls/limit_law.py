@@ -45,17 +45,7 @@ MOST_SCALED = 1e5  # of weights at finite T, for each degree of freedom: fewer t
 class LimitLaw:
     """The generalised chi-square law of T d^2.
 
-    Attributes
-    ----------
-    eigenvalues, multiplicities : (k,) float arrays
-        The lambda_j, the smallest ones possibly as one gamma term that matches their first two moments.
-    quantile_error : float
-        Largest relative error of the quantiles at levels 0.1 to 0.001 that this replacement can cause; 0 where all
-        eigenvalues were computed.
-    num_eigenvalues : int
-        Eigenvalues computed.
-    excess : float
-        Excess of the variance at finite T, see the module; 0 for the limit law.
+    Shapes: eigenvalues, multiplicities (k,).
     """
 
     eigenvalues: np.ndarray
@@ -159,56 +149,17 @@ class LimitLaw:
 
 
 def limit_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptions) -> Any:
-    """The limit law of each metric, and where there are several, of their combination.
-
-    Parameters
-    ----------
-    reference : Reference
-    metrics : tuple of LinearMap
-    options : NullOptions
-        Hold the generator that draws the joint law of several metrics.
-
-    Returns
-    -------
-    LimitLaw or JointNull
-    """
+    """The limit law of each metric, and where there are several, of their combination."""
     return combined(limit_laws(reference, metrics), reference, metrics, options.rng)
 
 
 def limit_laws(reference: Reference, metrics: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The limit law of each metric under a reference.
-
-    Parameters
-    ----------
-    reference : Reference
-    metrics : tuple of LinearMap
-
-    Returns
-    -------
-    tuple of LimitLaw
-    """
+    """The limit law of each metric under a reference."""
     return tuple(limit_law(reference.under(metric)) for metric in metrics)
 
 
 def limit_law(seen: Covariance) -> LimitLaw:
-    """The law of T |Z|^2 for vectors of some covariance.
-
-    Parameters
-    ----------
-    seen : Covariance
-        As a metric shows it: ``reference.under(metric)``.
-
-    Returns
-    -------
-    LimitLaw
-        Law of all eigenvalues, or of the leading ones and the traces where the covariance is not formed, or is large
-        and hardly depends on the others.
-
-    Examples
-    --------
-    >>> limit_law(DenseCovariance(np.diag([3.0, 1.0]))).eigenvalues
-    array([3., 1.])
-    """
+    """The law of T |Z|^2 for vectors of some covariance."""
     if not (isinstance(seen, DenseCovariance) or getattr(seen, "is_small", False)):
         return law_of_leading(seen)
     if getattr(seen, "is_large", False) and seen.trace**2 <= STEEP * seen.trace_sq:
@@ -223,16 +174,6 @@ def law_of_leading(seen: Covariance, numbers: tuple[int, ...] = LEADING) -> Limi
 
     The k leading eigenvalues are computed; the rest, of which the traces give the sum and the sum of squares, is
     replaced (`law_of_values`), and k doubles until that replacement no longer matters, or no more are known.
-
-    Parameters
-    ----------
-    seen : Covariance
-    numbers : tuple of int
-        The k, ascending.
-
-    Returns
-    -------
-    LimitLaw
     """
     for k in numbers:
         leading = without_rounding(np.sort(seen.eigenvalues(k))[::-1])
@@ -253,24 +194,7 @@ def law_of_values(
     least skewness possible.  The most skewed rest has as many values as possible at its upper bound, and the remaining
     mass spread infinitely thin.  The quantiles under the two enclose the truth up to higher moments.
 
-    Parameters
-    ----------
-    leading : (k,) float array
-        Known values, at least one.
-    c1, c2 : float
-        Sum and sum of squares of the others.
-    bound : float
-        Upper bound on each of the others.
-
-    Returns
-    -------
-    LimitLaw
-
-    Examples
-    --------
-    >>> law = law_of_values(np.array([3.0, 1.0]))
-    >>> round(law.pvalue([7.0], 1).value, 4), law.num_eigenvalues
-    (0.1714, 2)
+    Shapes: leading (k,).
     """
     total, k = leading.sum() + c1, len(leading)
     if c1 <= 1e-12 * total or c2 <= 0:

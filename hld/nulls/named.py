@@ -57,14 +57,7 @@ KINDS = {
 class Context:
     """What a null of a file is read with: the test that it belongs to.
 
-    Attributes
-    ----------
-    reference : Reference
-        Reference to draw from, if there is one at deployment.
-    metrics : tuple of LinearMap
-    stds : (m,) float array
-        Standard deviations of the node likelihoods under the reference of the test.
-    seed : int
+    Shapes: stds (m,).
     """
 
     reference: Any

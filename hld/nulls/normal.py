@@ -19,13 +19,7 @@ from pcircuit.files.contents import saved_number
 
 @dataclass(frozen=True)
 class NormalLaw:
-    """The normal law of T d^2, for one metric.
-
-    Attributes
-    ----------
-    trace, trace_sq : float
-        tr(S) and tr(S^2).
-    """
+    """The normal law of T d^2, for one metric."""
 
     trace: float
     trace_sq: float
@@ -80,19 +74,7 @@ class NormalLaw:
 
 
 def normal_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptions) -> NormalLaw:
-    """The normal law of one metric under a reference.
-
-    Parameters
-    ----------
-    reference : Reference
-    metrics : tuple of one LinearMap
-    options : NullOptions
-        Not used: nothing is drawn.
-
-    Returns
-    -------
-    NormalLaw
-    """
+    """The normal law of one metric under a reference."""
     (metric,) = metrics
     seen = reference.under(metric)
     return NormalLaw(seen.trace, seen.trace_sq)

@@ -16,21 +16,7 @@ import numpy as np
 
 
 class PValue(NamedTuple):
-    """What a null says of one batch.
-
-    Attributes
-    ----------
-    value : float
-        The p-value.
-    each : tuple of float
-        p-values of the metrics, one by one; `value` combines them.
-    error : float or None
-        Estimated absolute error of `value`; None where it is not estimated.
-    null : str
-        Name of the distribution that was used.
-    draws : int
-        Batches that were drawn for it; 0 where it is a law's.
-    """
+    """What a null says of one batch."""
 
     value: float
     each: tuple[Any, ...]
@@ -43,22 +29,6 @@ def check_verdict(statistic: float, pvalue: float) -> None:
     """Raise unless a statistic is a number and its p-value a probability: nothing else may become a verdict.
 
     Infinity is a number here: the distance of a batch that is impossible under the circuit.
-
-    Parameters
-    ----------
-    statistic : float
-    pvalue : float
-
-    Raises
-    ------
-    ArithmeticError
-        If they are none.
-
-    Examples
-    --------
-    >>> check_verdict(float("nan"), 1.0)
-    Traceback (most recent call last):
-    ArithmeticError: the statistic is nan with p = 1.0, which is no verdict: please report the circuit and the batch
     """
     if math.isnan(statistic) or not 0.0 <= pvalue <= 1.0:
         raise ArithmeticError(
@@ -95,17 +65,7 @@ class Null(Protocol):
 
 @dataclass(frozen=True)
 class NullOptions:
-    """What a null is made with, beside reference and metrics.
-
-    Attributes
-    ----------
-    num_resamples : int
-        B, batches drawn at first for one size.
-    seed : int
-        Seed of what is drawn when batches are tested.
-    rng : numpy.random.Generator
-        Generator of what is drawn when the null is made.
-    """
+    """What a null is made with, beside reference and metrics."""
 
     num_resamples: int
     seed: int

@@ -49,34 +49,8 @@ def ranked_parts(
 ) -> np.ndarray:
     """p-values of the parts of a mean vector among exchangeable ones.
 
-    Parameters
-    ----------
-    own : (size,) float array
-        M_0.
-    others : (G, size) float array
-        M_1..M_G.
-    parts : sequence of P int arrays
-        Positions of the numbers of each part.
-    many : int
-        The least G with which a law goes beyond the ranks.
-    spread : callable, optional
-        Gives Y (r, size) such that Y^t Y is what the rows of the batch may have moved its mean by.
-
-    Returns
-    -------
-    (2, P) float array
-        Unadjusted, and adjusted for the number of parts.
-
-    Notes
-    -----
+    Shapes: own (size,), others (G, size) -> (2, P).
     O(G sum of squares of the parts' sizes).
-
-    Examples
-    --------
-    >>> groups = np.array([[0.0, 3.0], [1.0, 2.0], [2.0, 1.0], [3.0, 0.0]])
-    >>> ranked_parts(np.array([9.0, 1.5]), groups, [np.array([0]), np.array([1])])
-    array([[0.2, 1. ],
-           [0.2, 1. ]])
     """
     together = np.concatenate([own[None], others])
     tails = _tails(together, parts)
@@ -106,20 +80,7 @@ def ranked_numbers(
 ) -> np.ndarray:
     """Adjusted p-values of the single numbers of a mean vector among exchangeable ones.
 
-    Parameters
-    ----------
-    own, others, many, spread
-        As `ranked_parts` takes them.
-
-    Returns
-    -------
-    (size,) float array
-
-    Examples
-    --------
-    >>> groups = np.array([[0.0, 3.0], [1.0, 2.0], [2.0, 1.0], [3.0, 0.0]])
-    >>> ranked_numbers(np.array([9.0, 1.5]), groups)
-    array([0.2, 1. ])
+    Returns (size,).
     """
     from scipy.special import stdtr
 

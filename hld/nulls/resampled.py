@@ -39,24 +39,8 @@ BLOCK = 100_000  # places that are looked up at a time, so that they stay in the
 class ResampledDistances:
     """Squared distances of batches drawn from some rows, see the module.
 
-    Attributes
-    ----------
-    metrics : tuple of q LinearMaps
-    rows : (n, m) float array
-        Centred.
-    known : dict
-        Of `row_products`.
-
-    Notes
-    -----
+    Shapes: rows (n, m).
     All G take q n m n operations, once, where they are used and not known.
-
-    Examples
-    --------
-    >>> from hld.vectors.linear_maps import Scaled
-    >>> drawn = ResampledDistances((Scaled("euclidean", np.ones(2)),), np.array([[0.5, 0.5], [-0.5, -0.5]]))
-    >>> sorted({round(float(d), 12) for d in drawn(2, 50, np.random.default_rng(0))[:, 0]})   # 0 or 1/2, times n/(n-1)
-    [0.0, 1.0]
     """
 
     metrics: tuple[Any, ...]
@@ -119,17 +103,7 @@ def resampled_distances(
 ) -> ResampledDistances:
     """`ResampledDistances` of some metrics and centred rows (n, m).
 
-    Parameters
-    ----------
-    metrics : tuple of LinearMap
-    rows : (n, m) float array
-        Rows with mean 0.
-    known : dict, optional
-        What `row_products` found of these rows.
-
-    Returns
-    -------
-    ResampledDistances
+    Shapes: rows (n, m).
     """
     return ResampledDistances(tuple(metrics), rows, {} if known is None else known)
 

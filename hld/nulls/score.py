@@ -22,15 +22,7 @@ from hld.nulls.limit_law import LimitLaw
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """Scores of the distances of q metrics.
-
-    Attributes
-    ----------
-    laws : tuple of ThreeMoments
-        Of T d^2, one for each metric.
-    excesses : tuple of float
-        Excess of the variance at finite T, see `hld.nulls.limit_law`.
-    """
+    """Scores of the distances of q metrics."""
 
     laws: tuple[Any, ...]
     excesses: tuple[Any, ...]
@@ -49,19 +41,7 @@ class Score:
 
 
 def finite(excess: float, T: int) -> float:
-    """The factor 1 + excess / T on the variance of T d^2, kept away from zero.
-
-    Parameters
-    ----------
-    excess : float
-        Relative, of the variance of one row's squared distance.
-    T : int
-
-    Returns
-    -------
-    float
-        At least 0.1.
-    """
+    """The factor 1 + excess / T on the variance of T d^2, kept away from zero."""
     return max(1.0 + excess / T, 0.1)
 
 

@@ -38,19 +38,7 @@ MOST_RESAMPLES = 10**6
 
 @dataclass(frozen=True, eq=False)
 class StagedTails:
-    """Tails of the scores of drawn batches, drawn once for each T and stage, and kept.
-
-    Attributes
-    ----------
-    score : Score
-    reference : Reference
-        Reference to draw from.
-    metrics : tuple of LinearMap
-    num_resamples : int
-        B_1.
-    seed : int
-        Draws depend on it, on T and on the stage, not on what was asked before.
-    """
+    """Tails of the scores of drawn batches, drawn once for each T and stage, and kept."""
 
     score: Score
     reference: Any

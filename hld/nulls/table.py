@@ -40,12 +40,7 @@ RESOLVED = 20  # draws below which a tail is extrapolated
 class TableTails:
     """Tails of scores at some batch sizes.
 
-    Attributes
-    ----------
-    sizes : (g,) int array
-        Ascending, from 1.
-    tails : tuple of tuples of DrawnTail
-        For each size the tails of the scores of the metrics, and behind them that of all together.
+    Shapes: sizes (g,).
     """
 
     sizes: np.ndarray
@@ -137,19 +132,7 @@ class TableTails:
 
 
 def table_of(sizes: Sequence[int], scores: Iterable[np.ndarray]) -> TableTails:
-    """The table of scores (B, q + 1) that were drawn at each of some sizes.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Batch sizes, ascending.
-    scores : iterable of (B, q + 1) float arrays
-        One for each size.
-
-    Returns
-    -------
-    TableTails
-    """
+    """The table of scores (B, q + 1) that were drawn at each of some sizes."""
     return TableTails(
         np.asarray(sizes), tuple(tuple(drawn_tail(column) for column in one.T) for one in scores)
     )

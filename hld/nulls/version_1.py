@@ -29,10 +29,7 @@ from pcircuit.files.contents import finite_array, saved_count, under_prefix, wit
 class DrawnBatches:
     """Squared distances of drawn batches of one size.
 
-    Attributes
-    ----------
-    squared : (B, q) float array
-        One column per metric.
+    Shapes: squared (B, q).
     """
 
     squared: np.ndarray
@@ -99,17 +96,7 @@ class _Drawn:
 
 @dataclass(frozen=True, eq=False)
 class DrawnNull(_Drawn):
-    """Batches of a reference that is there when batches are tested; drawn once for each T and kept.
-
-    Attributes
-    ----------
-    reference : Reference
-    metrics : tuple of LinearMap
-    num_resamples : int
-        B.
-    seed : int
-        What is drawn is a function of seed and T.
-    """
+    """Batches of a reference that is there when batches are tested; drawn once for each T and kept."""
 
     reference: Any
     metrics: tuple[Any, ...]
@@ -145,11 +132,7 @@ class DrawnNull(_Drawn):
 class TabulatedNull(_Drawn):
     """Squared distances of batches that were drawn when the test was made.
 
-    Attributes
-    ----------
-    sizes : (g,) int array
-        Batch sizes, ascending.
-    squared : (g, B, q) float array
+    Shapes: sizes (g,), squared (g, B, q).
     """
 
     sizes: np.ndarray
@@ -197,15 +180,7 @@ class TabulatedNull(_Drawn):
 
 @dataclass(frozen=True, eq=False)
 class SwitchedNull:
-    """One null below a batch size, and another from there on.
-
-    Attributes
-    ----------
-    small : DrawnNull or TabulatedNull
-    large : Null
-    switch : int
-        Smallest T that `large` judges.
-    """
+    """One null below a batch size, and another from there on."""
 
     small: Any
     large: Null

@@ -147,21 +147,7 @@ def _of_mapping(what: Mapping[str, Any], name: str) -> Edit:
 class Alternative:
     """What a test needs to know of an alternative.
 
-    Attributes
-    ----------
-    delta : (size,) float array
-        Difference of the means.
-    covariance : (size, size) float array
-        S_1 of a row.
-    is_relative : bool
-        Whether `delta` is relative to the truth behind reference rows, whose own error then counts, or to their mean.
-    num_rows : int or None
-        Rows that the mean is of; None where it is not of rows.
-    rows : (N, V) int array or None
-        Rows of the alternative, of many some from each stretch.
-    usual : (N, V) int array or None
-        Rows without the edit, where those of the alternative are of the edited circuit and not of the source: single
-        rows of the one are then ranked among those of the other.
+    Shapes: delta (size,), covariance (size, size), rows (N, V), usual (N, V).
     """
 
     delta: np.ndarray
@@ -173,23 +159,7 @@ class Alternative:
 
 
 def alternative_of(test: Any, what: Any) -> Alternative:
-    """The alternative that an argument stands for.
-
-    Parameters
-    ----------
-    test : HLDTest
-    what : Edit, mapping, pcircuit.Circuit, or (N, V) integer array_like
-        A mapping has the keys "column", "level" and "by".
-
-    Returns
-    -------
-    Alternative
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is none of these, or does not fit the circuit.
-    """
+    """The alternative that an argument stands for."""
     if isinstance(what, Alternative):
         return what
     if isinstance(what, Mapping):
@@ -217,23 +187,7 @@ def alternative_of(test: Any, what: Any) -> Alternative:
 
 
 def edited(test: Any, edit: Edit) -> Alternative:
-    """The alternative of an edit.
-
-    Parameters
-    ----------
-    test : HLDTest
-    edit : Edit
-        With a variable and a category in place of names.
-
-    Returns
-    -------
-    Alternative
-
-    Raises
-    ------
-    TypeError, ValueError
-        An unknown variable or level, or a result that is no probability.
-    """
+    """The alternative of an edit."""
     circuit, by, kept = test.circuit, edit.by, test.calibration.kept
     variable = check_whole_number(edit.column, "column", 0, circuit.num_variables - 1)
     level = check_whole_number(edit.level, "level", 0, circuit.num_categories[variable] - 1)
@@ -267,21 +221,7 @@ def edited(test: Any, edit: Edit) -> Alternative:
 
 
 def share_after(p: float, by: float) -> float | None:
-    """The probability p + h, None where it is none; 0 and 1 where rounding alone goes beyond them.
-
-    Parameters
-    ----------
-    p, by : float
-
-    Returns
-    -------
-    float or None
-
-    Examples
-    --------
-    >>> share_after(0.35, -0.35), share_after(0.35 - 1e-16, -0.35), share_after(0.9, 0.2)
-    (0.0, 0.0, None)
-    """
+    """The probability p + h, None where it is none; 0 and 1 where rounding alone goes beyond them."""
     q = p + by
     return min(max(q, 0.0), 1.0) if -ROUNDING <= q <= 1.0 + ROUNDING else None
 
@@ -289,16 +229,7 @@ def share_after(p: float, by: float) -> float | None:
 def under_level(circuit: pcircuit.Circuit, variable: int, level: int, n: int) -> np.ndarray:
     """(n, V) rows of the circuit under the condition that a variable has a level.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    variable, level : int
-    n : int
-
-    Returns
-    -------
-    (n, V) integer array
-        The same at every call.
+    Returns (n, V).
     """
     given = np.full((1, circuit.num_variables), -1)
     given[0, variable] = level
@@ -310,17 +241,7 @@ def under_level(circuit: pcircuit.Circuit, variable: int, level: int, n: int) ->
 def edited_rows(circuit: pcircuit.Circuit, edit: Edit, n: int) -> np.ndarray:
     """(n, V) rows of the circuit with an edit: the level of each row first, and the others given it.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    edit : Edit
-        With a variable and a category, and a result that is a probability.
-    n : int
-
-    Returns
-    -------
-    (n, V) integer array
-        The same at every call.
+    Returns (n, V).
     """
     variable, level = int(edit.column), int(edit.level)  # type: ignore[call-overload]
     rng = np.random.default_rng([SEED, variable, level, 1])
@@ -352,11 +273,6 @@ def compared(test: Any, vectors: np.ndarray) -> np.ndarray:
     """Vectors (..., size) with zeros in place of the numbers that no row of the reference shows.
 
     A batch is not compared by these, so a shift that they alone show is not found: those of a column without any value.
-
-    Parameters
-    ----------
-    test : HLDTest
-    vectors : (..., size) float array
     """
     kept = test.calibration.kept
     return (

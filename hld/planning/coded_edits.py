@@ -14,23 +14,7 @@ from hld.planning.alternatives import Edit, share_after
 
 
 def coded_edit(detector: Any, edit: Edit) -> Edit:
-    """An edit with a variable and a category in place of names.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    edit : Edit
-
-    Returns
-    -------
-    Edit
-
-    Raises
-    ------
-    ValueError
-        An unknown column or level, or a share of the level that cannot change by so much.
-    """
+    """An edit with a variable and a category in place of names."""
     place = _place(detector.encoder_, edit)
     p = float(pcircuit.marginal_tables(detector.circuit_)[place["column"]][place["level"]])
     if not 0 < p < 1 or share_after(p, edit.by) is None:

@@ -51,18 +51,7 @@ STEPS, STEP = 60, 1e-6  # of bisections; what a whole number may be off
 
 @dataclass(frozen=True)
 class SharedLevel:
-    """The parts of a level that the tests of a detector have at some batch size.
-
-    Attributes
-    ----------
-    distance : float
-        Level at which the distance is tested.
-    counts : float
-        Largest p-value of the largest count, of all columns together, with which the batch is rejected; 0 if they are
-        not tested.
-    law : SmallestLaw or None
-        Of the smallest p-value of a single count.
-    """
+    """The parts of a level that the tests of a detector have at some batch size."""
 
     distance: float
     counts: float
@@ -70,20 +59,7 @@ class SharedLevel:
 
 
 def shared_level(detector: Any, T: int, alpha: float) -> SharedLevel:
-    """The parts of the level in a batch of T rows whose counts are as expected.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    T : int
-    alpha : float
-        Level of all tests together.
-
-    Returns
-    -------
-    SharedLevel
-    """
+    """The parts of the level in a batch of T rows whose counts are as expected."""
     tests = []
     trained, kept, tolerance = detector.schema_.trained, detector.new_values_, detector.tolerance
     if detector.missingness and trained is not None:
@@ -124,13 +100,7 @@ def _expected(kept: Profile, T: int) -> Profile:
 class EventRows:
     """How the events that are counted and the vectors of a test vary together from row to row.
 
-    Attributes
-    ----------
-    events : CountEvents
-    slopes : (size, E) float array
-        R, the regression of the events on the vectors.
-    rest : (r, E) float array
-        A with A^t A the covariance of what it leaves of the rows.
+    Shapes: slopes (size, E), rest (r, E).
     """
 
     events: CountEvents
@@ -141,16 +111,7 @@ class EventRows:
 def event_rows(detector: Any, rows: np.ndarray) -> EventRows:
     """How events and vectors vary together in some rows.
 
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    rows : (M, V) int array
-        Of the alternative or of the circuit, without holes.
-
-    Returns
-    -------
-    EventRows
+    Shapes: rows (M, V).
     """
     events = count_events(detector.profile_.counts, detector.encoder_.ordered)
     vectors = compared(detector.test_, detector.test_.vectors.rows(rows))
@@ -166,17 +127,7 @@ def event_rows(detector: Any, rows: np.ndarray) -> EventRows:
 
 
 class CountDraws:
-    """Counts of batches without a shift, drawn together with their distances, to which shifts are added.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    level : SharedLevel
-    draws : Rejections
-        Of the distance.
-    rows : EventRows
-    """
+    """Counts of batches without a shift, drawn together with their distances, to which shifts are added."""
 
     def __init__(
         self, detector: Any, level: SharedLevel, draws: Rejections, rows: EventRows
@@ -283,19 +234,7 @@ def _least_ratio(level: SharedLevel) -> float:
 class DetectorDraws:
     """Batches without a shift, and whether a detector rejects them with one: by the distance or by a count.
 
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    covariance : (size, size) float array
-        Of a row's vector.
-    T : int
-    alpha : float
-        Level of all tests together.
-    rows : EventRows
-    is_relative : bool
-        Whether the error of reference rows counts.
-    num_draws : int
+    Shapes: covariance (size, size).
     """
 
     def __init__(

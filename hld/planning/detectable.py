@@ -23,17 +23,7 @@ MOST_LEVELS = 100
 
 @dataclass(frozen=True)
 class Detectable:
-    """The smallest change of a level that is found.
-
-    Attributes
-    ----------
-    column, level : int
-        Variable and category.
-    share : float
-        p, as learned.
-    by : float or None
-        h: with probability p + h instead of p the batch is rejected as often as asked; None if even p + h = 1 is not.
-    """
+    """The smallest change of a level that is found."""
 
     column: int
     level: int
@@ -44,39 +34,7 @@ class Detectable:
 def detectable(
     test: Any, T: int, power: float = 0.9, alpha: float = 0.05, *, per_column: int = 3
 ) -> tuple[Any, ...]:
-    """For the most frequent levels of each variable, how much more frequent they have to get to be found.
-
-    Parameters
-    ----------
-    test : HLDTest
-    T : int
-        Rows of a batch.
-    power : float
-        Probability with which it is found, in (0, 1).
-    alpha : float
-        Level of the test.
-    per_column : int
-        Levels of each variable, the most frequent first.
-
-    Returns
-    -------
-    tuple of Detectable
-        Smallest change first.
-
-    Notes
-    -----
-    A bisection in h for each level with the same normal draws: some tens of milliseconds each, at most MOST_LEVELS
-    levels in all.  The covariance is taken not to change, so that for levels of a share near 0 or 1 the change is a
-    guide, and `power` more exact.  The mean given a level is of drawn rows, as in `hld.planning.alternatives`.
-
-    Examples
-    --------
-    >>> import hld, pcircuit
-    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
-    >>> found = detectable(hld.HLDTest(circuit), 400)
-    >>> len(found), all(one.by is None or 0 < one.by < 0.4 for one in found)
-    (8, True)
-    """
+    """For the most frequent levels of each variable, how much more frequent they have to get to be found."""
     T, alpha = (
         check_whole_number(T, "T", 1, MOST_ROWS),
         check_fraction(alpha, "alpha"),
@@ -101,20 +59,7 @@ def detectable(
 def detectable_levels(
     test: Any, power: float, per_column: int, draws: Callable[..., Any]
 ) -> tuple[Any, ...]:
-    """`detectable` for any way to draw batches and to move them.
-
-    Parameters
-    ----------
-    test, power, per_column : see `detectable`
-    draws : callable
-        From the covariance of a row, whether the error of reference rows counts, a number of draws, and rows of the
-        circuit to a function from slope of the vectors, rows with the level, and p, to one from h to the share of draws
-        that are rejected.
-
-    Returns
-    -------
-    tuple of Detectable
-    """
+    """`detectable` for any way to draw batches and to move them."""
     power = check_fraction(power, "power")
     per_column = check_whole_number(per_column, "per_column", 1)
     kept, found, mean = test.calibration.kept, [], own_mean(test)

@@ -28,14 +28,7 @@ from hld.references.covariances import through
 class PlannedHoles:
     """What a test sees of batches of T rows with the holes of its reference rows.
 
-    Attributes
-    ----------
-    weights : (size,) float array
-        g, 0 for a node that too few rows show.
-    correlations : (size, size) float array
-        R.
-    laws : tuple of LimitLaw
-        Of the distances, one for each metric.
+    Shapes: weights (size,), correlations (size, size).
     """
 
     weights: np.ndarray
@@ -44,18 +37,7 @@ class PlannedHoles:
 
 
 def planned_holes(test: Any, T: int) -> PlannedHoles | None:
-    """The holes of batches of T rows as a test expects them.
-
-    Parameters
-    ----------
-    test : HLDTest
-    T : int
-
-    Returns
-    -------
-    PlannedHoles or None
-        None where reference rows have no holes, or their covariance is not kept.
-    """
+    """The holes of batches of T rows as a test expects them."""
     parts = test.calibration
     kept = parts.kept
     if kept is None or not kept.has_holes or not len(kept.shared):

@@ -37,20 +37,6 @@ def power_of_table(detector: Any, alternative: object, T: int, alpha: float = 0.
     """`hld.planning.power.power` for a fitted detector: the alternative may name columns and levels, or be a table.
 
     What the counts of single columns find is included (`hld.planning.counts`).
-
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    alternative : Edit, mapping, pcircuit.Circuit, or table
-    T : int
-        Rows of a batch.
-    alpha : float
-        Level of the detector's test.
-
-    Returns
-    -------
-    float
     """
     T, alpha = (
         check_whole_number(T, "T", 1, MOST_ROWS),
@@ -63,23 +49,7 @@ def power_of_table(detector: Any, alternative: object, T: int, alpha: float = 0.
 def sample_size_of_table(
     detector: Any, alternative: object, power: float = 0.9, alpha: float = 0.05
 ) -> int | None:
-    """`hld.planning.power.sample_size` for a fitted detector.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    alternative : Edit, mapping, pcircuit.Circuit, or table
-    power : float
-        Probability with which it is to be found, in (0, 1).
-    alpha : float
-        Level of the detector's test.
-
-    Returns
-    -------
-    int or None
-        None where no number of rows is enough.
-    """
+    """`hld.planning.power.sample_size` for a fitted detector."""
     least, alpha = check_fraction(power, "power"), check_fraction(alpha, "alpha")
     _check_independent(detector)
     known = alternative_of_table(detector, alternative)
@@ -115,25 +85,7 @@ def _power_of(detector: Any, known: TableAlternative, T: int, alpha: float) -> f
 def detectable_of_table(
     detector: Any, T: int, power: float = 0.9, alpha: float = 0.05, *, per_column: int = 3
 ) -> tuple[Any, ...]:
-    """`hld.planning.detectable.detectable` for a fitted detector, with the names of columns and levels.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    T : int
-        Rows of a batch.
-    power : float
-        Probability with which a change is to be found, in (0, 1).
-    alpha : float
-        Level of the detector's test.
-    per_column : int
-        Levels of each column, at most.
-
-    Returns
-    -------
-    tuple of Detectable
-    """
+    """`hld.planning.detectable.detectable` for a fitted detector, with the names of columns and levels."""
     T, alpha = (
         check_whole_number(T, "T", 1, MOST_ROWS),
         check_fraction(alpha, "alpha"),
@@ -188,14 +140,7 @@ def _draws_of(detector: Any, T: int, alpha: float) -> Callable[..., Any]:
 class TableAlternative:
     """What a detector's test needs to know of an alternative.
 
-    Attributes
-    ----------
-    moments : Alternative
-        Of the vectors.
-    moved : (E,) float array or None
-        Change of the share of rows in each event that is counted; None where counts are not tested.
-    rows : EventRows or None
-        How counts and vectors vary together; None where counts are not tested.
+    Shapes: moved (E,).
     """
 
     moments: Alternative
@@ -204,24 +149,7 @@ class TableAlternative:
 
 
 def alternative_of_table(detector: Any, alternative: Any) -> TableAlternative:
-    """An alternative of a table as the detector's tests see it.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    alternative : Edit, mapping, pcircuit.Circuit, or table
-        Rows with holes are left out, and columns that training did not have.
-
-    Returns
-    -------
-    TableAlternative
-
-    Raises
-    ------
-    TypeError, ValueError
-        An unknown column or level, or no alternative at all.
-    """
+    """An alternative of a table as the detector's tests see it."""
     if isinstance(alternative, TableAlternative):
         return alternative
     if isinstance(alternative, Mapping) and set(alternative) == {"column", "level", "by"}:

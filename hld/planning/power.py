@@ -54,35 +54,7 @@ MANY = 1e-13  # of the largest eigenvalue: smaller ones are constants
 def power(test: Any, alternative: object, T: int, alpha: float = 0.05) -> float:
     """Probability that a batch of T rows from an alternative is called shifted.
 
-    Parameters
-    ----------
-    test : HLDTest
-    alternative : Edit, mapping, pcircuit.Circuit or rows
-        See `hld.planning.alternatives`.
-    T : int
-    alpha : float
-        Level.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the alternative does not fit the test.
-
-    Notes
-    -----
     For one metric O(m^3), for several some ten milliseconds to a second; and once NUM_DRAWN rows of the alternative.
-
-    Examples
-    --------
-    >>> import hld, pcircuit
-    >>> circuit = pcircuit.rat_spn([2] * 8, num_units=4, depth=2, rng=0)
-    >>> test = hld.HLDTest(circuit)
-    >>> round(power(test, {"column": 0, "level": 0, "by": 0.2}, 50), 1)
-    0.6
     """
     T, alpha = (
         check_whole_number(T, "T", 1, MOST_ROWS),
@@ -103,20 +75,6 @@ def sample_size(
 ) -> int | None:
     """The smallest batch with which an alternative is found with a probability.
 
-    Parameters
-    ----------
-    test, alternative, alpha : see `power`
-    power : float
-        In (0, 1).
-
-    Returns
-    -------
-    int or None
-        T; None where even ten million rows are not enough, as the error of few reference rows stays, or as many as the
-        alternative is known by: beyond, the error of its mean is as large as the shift.
-
-    Notes
-    -----
     Some twenty powers, by bisection: where power does not grow with every row, as for few rows of a discrete circuit, a
     smaller batch may do as well.
     """
@@ -126,19 +84,7 @@ def sample_size(
 
 
 def of_single_rows(test: Any, found: Alternative, alpha: float) -> float:
-    """Share of the rows of an alternative that a test rejects one by one.
-
-    Parameters
-    ----------
-    test : HLDTest
-    found : Alternative
-        With rows.
-    alpha : float
-
-    Returns
-    -------
-    float
-    """
+    """Share of the rows of an alternative that a test rejects one by one."""
     null = test.calibration.null
     if not isinstance(null, AutoNull):
         return _share_by_law(test, found, alpha)
@@ -200,20 +146,7 @@ def _power_of(test: Any, found: Alternative, T: int, alpha: float) -> float:
 def smallest_batch(
     power_of: Callable[[int], float], least: float, num_rows: int | None
 ) -> int | None:
-    """The smallest T, to half a per cent, with at least some power.
-
-    Parameters
-    ----------
-    power_of : callable
-        From T to the power.
-    least : float
-    num_rows : int or None
-        Rows that the alternative is known by: T is no larger.
-
-    Returns
-    -------
-    int or None
-    """
+    """The smallest T, to half a per cent, with at least some power."""
     low, high, most = 0, 1, MOST_T if num_rows is None else num_rows
     while power_of(high) < least:
         if high >= most:
@@ -250,16 +183,7 @@ def _exact(test: Any, found: Alternative, T: Any, alpha: float) -> float:
 class Rejections:
     """Normal differences of means without a shift, to which shifts of any size are added.
 
-    Parameters
-    ----------
-    test : HLDTest
-    covariance : (size, size) float array
-        S_1 of a row of the batch.
-    T : int
-    alpha : float
-    is_relative : bool
-        Whether the error of reference rows counts.
-    num_draws : int
+    Shapes: covariance (size, size).
     """
 
     def __init__(

@@ -37,42 +37,14 @@ def plain_frame(ax: Any) -> Any:
 
 
 def shortened(text: str, most: int) -> str:
-    """A label, cut where it is too long.
-
-    Parameters
-    ----------
-    text : str
-    most : int
-        Letters.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> shortened("occupation", 6)
-    'occup…'
-    """
+    """A label, cut where it is too long."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def draw_pvalues(ax: Any, pvalues: np.ndarray, is_shift: np.ndarray, alpha: float) -> Any:
     """Draw p-values in order on a logarithmic axis with the level: shifts as large triangles, the others as dots.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-    pvalues : (n,) float array
-        Those below 1e-6 stand at 1e-6.
-    is_shift : (n,) bool array
-    alpha : float
-        The level.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The same, without the names of its axes.
+    Shapes: pvalues (n,), is_shift (n,).
     """
     place, heights = np.arange(1, len(pvalues) + 1), np.maximum(pvalues, SMALLEST)
     for chosen, mark, colour, size, name in (

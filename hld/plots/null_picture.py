@@ -112,17 +112,7 @@ def _of_distance(result: Any) -> tuple[float, float]:
 def null_tail(test: Any, result: Any) -> tuple[np.ndarray, np.ndarray]:
     """Edges of bars, the threshold among them, and the probabilities under H0 of a distance at least as large.
 
-    Parameters
-    ----------
-    test : HLDTest
-        A test with one metric.
-    result : HLDResult
-        Gives the batch size and the threshold.
-
-    Returns
-    -------
-    edges : (n,) float array
-    tail : (n,) float array
+    Returns edges (n,), tail (n,).
     """
     threshold, statistic = result.threshold, result.statistic
     width = threshold / NUM_BARS if 0 < threshold < np.inf else max(statistic, 1e-300) / NUM_BARS

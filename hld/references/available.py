@@ -32,16 +32,7 @@ MOST_PAIRED = 20_000  # rows from which the shares T_ij / T are computed
 class Shown:
     """What rows with holes show of each node.
 
-    Attributes
-    ----------
-    means : (m,) float array
-        Averages over the rows that show a node; 0 where none does.
-    counts : (m,) int array
-        T_j.
-    num_rows : int
-        T.
-    pairs : (m, m) float array
-        T_ij.
+    Shapes: means (m,), counts (m,), pairs (m, m).
     """
 
     means: np.ndarray
@@ -64,22 +55,7 @@ class Shown:
 def shown(vectors: RowVectors, rows: np.ndarray) -> Shown:
     """What rows (T, V), -1 for a hole, show of the numbers of a vector.
 
-    Parameters
-    ----------
-    vectors : RowVectors
-    rows : (T, V) integer array
-
-    Returns
-    -------
-    Shown
-
-    Examples
-    --------
-    >>> import pcircuit
-    >>> circuit = pcircuit.rat_spn([2] * 2, num_units=1, depth=1, rng=0)
-    >>> found = shown(RowVectors(circuit, pcircuit.select_nodes(circuit)), np.array([[0, 1], [1, -1]]))
-    >>> found.counts, found.enough           # an input and a sum over each variable, and the root
-    (array([2, 2, 1, 1, 1]), array([ True,  True,  True,  True,  True]))
+    Shapes: rows (T, V).
     """
     m = vectors.size
     sums, counts = np.zeros(m), np.zeros(m, dtype=np.int64)
@@ -100,18 +76,7 @@ def shown(vectors: RowVectors, rows: np.ndarray) -> Shown:
 def seen_pairs(vectors: RowVectors, rows: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """T_ij: how many rows show two nodes, from a sample of them.
 
-    Parameters
-    ----------
-    vectors : RowVectors
-    rows : (r, V) integer array
-        The sample.
-    counts : (m,) int array
-        T_j of all rows.
-
-    Returns
-    -------
-    (m, m) float array
-        Positive semi-definite, with `counts` as its diagonal.
+    Shapes: rows (r, V), counts (m,) -> (m, m).
     """
     mask = vectors.seen(rows).astype(np.float32)
     pairs = (mask.T @ mask).astype(np.float64)
@@ -124,18 +89,7 @@ def seen_pairs(vectors: RowVectors, rows: np.ndarray, counts: np.ndarray) -> np.
 def weights(batch: Shown, counts: np.ndarray, num_rows: int) -> np.ndarray:
     """(m,) g_j for a batch, and for k_j of k reference rows; 0 where a node is not shown by enough of both.
 
-    Parameters
-    ----------
-    batch : Shown
-    counts : (m,) int array
-        k_j, reference rows that show each number.
-    num_rows : int
-        k.
-
-    Returns
-    -------
-    (m,) float array
-        From 0 to 1.
+    Shapes: counts (m,) -> (m,).
     """
     enough = batch.enough & (counts >= max(min(num_rows / 2, FEWEST), 1))
     spread = 1 / np.maximum(batch.counts, 1) + 1 / np.maximum(counts, 1)
@@ -145,16 +99,6 @@ def weights(batch: Shown, counts: np.ndarray, num_rows: int) -> np.ndarray:
 def correlations(batch: Shown, g: np.ndarray, shared: float, num_rows: int) -> np.ndarray:
     """(m, m) R for weights g (m,), and for k_ij / (k_i k_j) of the reference (1 / k where it has no holes).
 
-    Parameters
-    ----------
-    batch : Shown
-    g : (m,) float array
-    shared : (m, m) float array, or float
-    num_rows : int
-        k.
-
-    Returns
-    -------
-    (m, m) float array
+    Shapes: g (m,), shared (m, m) -> (m, m).
     """
     return np.outer(g, g) * (batch.shared + shared) / (1 / batch.num_rows + 1 / num_rows)

@@ -28,21 +28,7 @@ DRAWN_ROWS, DRAWN_BYTES = 20_000, 2**28  # where F S F^T is estimated from rows
 class CircuitReference:
     """Likelihood vectors of rows that follow the circuit.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-        Normalised.
-    nodes : (m,) int array
-    mean : (m,) float array, optional
-        Given where it is known, so that moments are computed only when something else is needed.
-
-    Examples
-    --------
-    >>> from pcircuit import Circuit, InputRegion, VTree
-    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
-    >>> reference = CircuitReference(coin, np.array([0]))
-    >>> reference.mean, reference.trace, np.unique(reference.rows(100, np.random.default_rng(0)))
-    (array([0.625]), 0.046875, array([-0.375,  0.125]))
+    Shapes: nodes (m,), mean (m,).
     """
 
     num_rows = None

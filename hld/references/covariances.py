@@ -34,9 +34,7 @@ SHARP, SHARP_LAST = 1e-6, 1e-3  # the same residuals there
 class DenseCovariance:
     """A covariance that is formed.
 
-    Attributes
-    ----------
-    matrix : (l, l) float array
+    Shapes: matrix (l, l).
     """
 
     matrix: np.ndarray
@@ -79,10 +77,7 @@ class DenseCovariance:
 class RowCovariance:
     """The sample covariance of centred rows X, X^T X / (n - 1).
 
-    Attributes
-    ----------
-    table : (n, l) float array
-        X; its columns have mean zero.
+    Shapes: table (n, l).
     """
 
     table: np.ndarray
@@ -166,10 +161,7 @@ class GramCovariance:
 
     It has the traces and the eigenvalues of G / (n - 1), but for zeros, and those are all that a law needs.
 
-    Attributes
-    ----------
-    gram : (n, n) float array
-        G / (n - 1).
+    Shapes: gram (n, n).
     """
 
     gram: np.ndarray
@@ -201,13 +193,6 @@ class StretchedCovariance:
 
     Along V it is diag(f) V^T S V diag(f), whose eigenvalues are known; of the others the traces give sum and sum of
     squares: tr(F S F) = tr(F^2 S), tr((F S F)^2) = tr((F^2 S)^2), and F^2 = r^2 I + V diag(f^2 - r^2) V^T.
-
-    Attributes
-    ----------
-    inner : Covariance
-        S.
-    metric : Stretched
-        F.
     """
 
     inner: Any
@@ -270,19 +255,6 @@ def _without_null_space(matrix: np.ndarray) -> np.ndarray:
 def through(metric: Any, covariance: np.ndarray) -> DenseCovariance:
     """F S F^T for a covariance S (m, m).
 
-    Parameters
-    ----------
-    metric : LinearMap
-    covariance : (m, m) float array
-
-    Returns
-    -------
-    DenseCovariance
-
-    Examples
-    --------
-    >>> from hld.vectors.linear_maps import DenseRows
-    >>> through(DenseRows("difference", np.array([[1.0, -1.0]])), np.diag([2.0, 3.0])).trace
-    5.0
+    Shapes: covariance (m, m).
     """
     return DenseCovariance(metric.apply(metric.apply(covariance).T))

@@ -35,18 +35,7 @@ def units_of(table: np.ndarray) -> np.ndarray:
     The likelihood of many columns is 1e-160 easily, whose square has few digits or none.  A variance of so few digits
     gives correlations above 1, and the factor would have the wrong variances of other nodes, too.
 
-    Parameters
-    ----------
-    table : (n, m) float array
-
-    Returns
-    -------
-    (m,) float array
-
-    Examples
-    --------
-    >>> units_of(np.array([[0.5, 1e-200, 0.0], [-0.5, -3e-200, 0.0]])).tolist()
-    [1.0, 3e-200, 1.0]
+    Shapes: table (n, m) -> (m,).
     """
     largest = np.maximum(table.max(axis=0), -table.min(axis=0))
     return np.where((largest > 0) & (largest < SMALL), largest, 1.0)
@@ -57,30 +46,8 @@ def factor_of_nodes(
 ) -> np.ndarray:
     """(r, m) A with A^t A = S, but for a share of 1e-13 of the variance of each node.
 
-    Parameters
-    ----------
-    covariance_of : callable
-        S of some of the m nodes, from their places.
-    m : int
-    groups : sequence of slices
-        Successive nodes that may depend on one another, such as the input units of a variable: what depends on the
-        others of its group is left out of S and of its factor, and expressed by them in the end.
-
-    Returns
-    -------
-    (r, m) float array
-        r is 0 where nothing varies.
-
-    Notes
-    -----
+    Returns (r, m).
     k r^2 multiplications for k nodes that do not depend on others of their groups.
-
-    Examples
-    --------
-    >>> S = np.outer([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])                             # multiples of one node
-    >>> factor = factor_of_nodes(lambda places: S[np.ix_(places, places)], 3, [slice(0, 2)])
-    >>> factor.shape, (factor.T @ factor).round(9)[2].tolist()
-    ((1, 3), [3.0, 6.0, 9.0])
     """
     every, kept, expressed = np.arange(m), np.ones(m, dtype=bool), []
     for places in (every[group] for group in groups):
@@ -113,23 +80,8 @@ def _scaled_pivots(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
 def pivoted_factor(covariance: np.ndarray) -> np.ndarray:
     """(r, m) A with A^t A = S, but for 1e-15 of the largest variance in every variance: enough for its eigenvalues.
 
-    Parameters
-    ----------
-    covariance : (m, m) float array
-        S, positive semi-definite.
-
-    Returns
-    -------
-    (r, m) float array
-
-    Notes
-    -----
+    Shapes: covariance (m, m) -> (r, m).
     m r^2 multiplications.
-
-    Examples
-    --------
-    >>> np.abs(pivoted_factor(np.diag([1e-20, 4.0])))
-    array([[0., 2.]])
     """
     order, upper = _pivoted(
         covariance, ROUNDING * max(float(covariance.diagonal().max(initial=0.0)), 0.0)

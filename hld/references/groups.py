@@ -48,23 +48,7 @@ BLOCK_VALUES = 20_000_000
 class GroupReference:
     """Means of groups at several numbers of rows.
 
-    Attributes
-    ----------
-    counts : (G,) int array
-        n_g, rows of each group.
-    means : (R, G, size) float array
-        Mean vector of the first min(4^r, n_g) rows of each group, in a random order; at the end of all of them.
-    within : (size,) float array
-        Variances of a row within its group, pooled over the groups; 0 where no group has two rows.
-    fill : (size,) float array
-        What numbers count as that a row does not show.
-
-    Examples
-    --------
-    >>> means = np.array([[[0.0], [1.0]], [[0.25], [0.75]]])          # two groups of four rows, one number each
-    >>> groups = GroupReference(np.array([4, 4]), means, np.zeros(1), np.zeros(1))
-    >>> groups.at(1)[:, 0], groups.at(9)[:, 0]
-    (array([0., 1.]), array([0.25, 0.75]))
+    Shapes: counts (G,), means (R, G, size), within (size,), fill (size,).
     """
 
     counts: np.ndarray
@@ -140,20 +124,7 @@ def group_reference(
 ) -> GroupReference:
     """The reference of labelled rows.
 
-    Parameters
-    ----------
-    vectors : RowVectors
-    rows : (n, V) int array
-        -1 for a hole.
-    labels : (n,) int array
-        0..G - 1.
-    fill : (size,) float array
-        A constant, not made from these rows.
-    rng : numpy.random.Generator
-        Draws the order of the rows in their groups, and the groups that are kept where all would be too many.
-
-    Notes
-    -----
+    Shapes: rows (n, V), labels (n,), fill (size,).
     One pass over the rows; at most 64 MiB of means, for which some groups may be left out.
     """
     order = np.argsort(labels, kind="stable")
@@ -184,16 +155,7 @@ def num_sizes(counts: np.ndarray) -> int:
 def filled_rows(vectors: RowVectors, rows: np.ndarray, fill: np.ndarray) -> np.ndarray:
     """(n, size) vectors of rows, with `fill` where a row does not show a number.
 
-    Parameters
-    ----------
-    vectors : RowVectors
-    rows : (n, V) integer array
-        -1 where missing.
-    fill : (size,) float array
-
-    Returns
-    -------
-    (n, size) float array
+    Shapes: rows (n, V), fill (size,) -> (n, size).
     """
     values = vectors.rows(rows)
     if rows.dtype.kind == "i" and rows.min() < 0:
@@ -222,22 +184,7 @@ def split_groups(labels: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarr
     group are not exchangeable, also if other rows of theirs are taken.  So learning has groups of its own, and the
     reference has the others: half of all, or 19 where these are more, but one is always learned from.
 
-    Parameters
-    ----------
-    labels : (n,) int array
-        0..G - 1.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    int array, int array
-        Both ascending.
-
-    Examples
-    --------
-    >>> learned, kept = split_groups(np.arange(60) // 3, np.random.default_rng(0))    # 20 groups of 3 rows
-    >>> len(learned), len(kept)
-    (3, 57)
+    Shapes: labels (n,).
     """
     G = int(labels.max()) + 1 if len(labels) else 0
     if G < FEWEST_GROUPS:

@@ -15,33 +15,7 @@ FEWEST_ROWS = 4  # so that two are held out
 
 
 def split_rows(num_rows: int, reference: str, rng: np.random.Generator) -> tuple[Any, ...]:
-    """Positions of the rows to learn from and of those of the reference.
-
-    Parameters
-    ----------
-    num_rows : int
-        n, rows of the table.
-    reference : "auto", "training", "held-out" or "circuit"
-        As in `HLDDetector`.
-    rng : numpy.random.Generator
-        Draws which rows are kept.
-
-    Returns
-    -------
-    int array, int array or None
-        Both ascending; None for the circuit's own moments.
-
-    Raises
-    ------
-    ValueError
-        If half of the rows is requested and would be fewer than two.
-
-    Examples
-    --------
-    >>> learned, kept = split_rows(7, "held-out", np.random.default_rng(0))
-    >>> len(learned), len(kept), sorted({*learned.tolist(), *kept.tolist()}) == list(range(7))
-    (4, 3, True)
-    """
+    """Positions of the rows to learn from and of those of the reference."""
     if reference == "auto":
         reference = "held-out" if num_rows >= FEWEST_ROWS else "training"
     if reference != "held-out":

@@ -33,18 +33,7 @@ MOST_PATTERNS = 256  # kept; a batch may hold more, and then computes them anew
 class HoleReference(DenseCovariance):
     """Likelihood vectors of rows of the circuit with the holes of a batch; S is the average over its patterns.
 
-    Attributes
-    ----------
-    matrix : (m, m) float array
-        S.
-    circuit : pcircuit.Circuit
-    nodes : (m,) int array
-    patterns : (P, V) bool array
-        The different patterns of holes.
-    means : (P, m) float array
-        Mean vectors of rows with these holes.
-    which : (T,) int array
-        The pattern of each row of the batch.
+    Shapes: matrix (m, m), nodes (m,), patterns (P, V), means (P, m), which (T,).
     """
 
     circuit: pcircuit.Circuit
@@ -105,24 +94,7 @@ class HoleReference(DenseCovariance):
 class HolePatterns:
     """Exact moments of marginal node likelihoods, pattern by pattern, kept.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    nodes : (m,) int array
-        At most 1500, since covariances are formed.
-
-    Raises
-    ------
-    ValueError
-        If there are more nodes.
-
-    Examples
-    --------
-    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
-    >>> patterns = HolePatterns(circuit, np.array([circuit.num_nodes - 1]))
-    >>> reference = patterns.reference(np.array([[-1, -1, -1, -1]]))              # the root of an empty row is 1
-    >>> round(float(reference.mean[0]), 12), reference.trace < 1e-15
-    (1.0, True)
+    Shapes: nodes (m,).
     """
 
     def __init__(self, circuit: pcircuit.Circuit, nodes: np.ndarray) -> None:

@@ -31,20 +31,7 @@ MOST_SQUARED = 1e140  # a squared distance, so that fourth powers stay in the ra
 class KeptRows:
     """Sums over reference rows.
 
-    Attributes
-    ----------
-    num_rows : int
-        k, at least 2.
-    norms : (q, 3) float array
-        Trace, Frobenius norm and largest eigenvalue of the covariance in each metric.
-    fourth, farthest : (q,) float arrays
-        Mean fourth power and largest square of the rows' distances in each metric.
-    covariance : (m, m) or (0, 0) float array
-        S; empty where there are too many nodes to form it.
-    counts : (m,) or (0,) int array
-        Rows that show each node; empty if the rows have no holes.
-    shared : (m, m) or (0, 0) float array
-        k_ij / (k_i k_j); empty if the rows have no holes, or too many nodes.
+    Shapes: norms (q, 3), fourth, farthest (q,), covariance (m, m), counts (m,), shared (m, m).
     """
 
     num_rows: int
@@ -91,15 +78,7 @@ class KeptRows:
     def check_fits(self, stds: np.ndarray, laws: tuple[Any, ...]) -> None:
         """Raise unless norms and covariance are those of the laws and of the standard deviations of a test.
 
-        Parameters
-        ----------
-        stds : (m,) float array
-        laws : tuple of LimitLaw
-
-        Raises
-        ------
-        ValueError
-            Says which differ.
+        Shapes: stds (m,).
         """
         known = [hasattr(law, "multiplicities") for law in laws]
         expected = (
@@ -141,15 +120,7 @@ def _check_powers(k: int, fourth: np.ndarray, farthest: np.ndarray) -> None:
 def kept_rows(
     reference: Reference, metrics: tuple[Any, ...], laws: tuple[Any, ...]
 ) -> KeptRows | None:
-    """What is kept of a reference's rows; None of a reference that is not made of rows.
-
-    Parameters
-    ----------
-    reference : Reference
-    metrics : tuple of LinearMap
-    laws : tuple of LimitLaw
-        One law for each metric.
-    """
+    """What is kept of a reference's rows; None of a reference that is not made of rows."""
     if reference.num_rows is None:
         return None
     squared = reference.squared(metrics).T  # type: ignore[attr-defined]
@@ -186,14 +157,7 @@ def _symmetric(arrays: dict[str, np.ndarray], name: str, m: int) -> np.ndarray:
 
 
 def with_triangles(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    """Arrays of a file, in which earlier ones held symmetric matrices whole, with their lower triangles.
-
-    Parameters
-    ----------
-    arrays : dict of str to array
-    prefix : str
-        Prefix of the names of the arrays that `KeptRows.from_parts` takes.
-    """
+    """Arrays of a file, in which earlier ones held symmetric matrices whole, with their lower triangles."""
     result = dict(arrays)
     for name in (prefix + one for one in SYMMETRIC):
         if name in arrays and arrays[name].ndim == 2:

@@ -47,35 +47,8 @@ def leading_eigenpairs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The k largest eigenvalues and their vectors.
 
-    Parameters
-    ----------
-    operator : LinearOperator or (m, m) array
-        S, positive semi-definite.
-    m, k : int
-    epsilon : float
-        Residuals allowed, relative to the largest eigenvalue.
-    coarse : float
-        Residuals allowed, relative to the k-th eigenvalue: `COARSE` where it is enough to know the leading subspace.
-
-    Returns
-    -------
-    (k,) and (m, k) float arrays
-        Descending; the vectors are orthonormal.
-
-    Notes
-    -----
+    Returns (k,).
     The random start is the same at every call.  Memory for one basis, of 2 k columns and more.
-
-    References
-    ----------
-    Musco and Musco (2015), Randomized block Krylov methods for stronger and faster approximate singular value
-    decomposition, NeurIPS; Halko, Martinsson and Tropp (2011), SIAM Review 53.
-
-    Examples
-    --------
-    >>> values, vectors = leading_eigenpairs(np.diag([1.0, 5.0, 3.0]), 3, 2, 1e-8)
-    >>> values.round(6), np.abs(vectors).round(6)[:, 0]
-    (array([5., 3.]), array([0., 1., 0.]))
     """
     rng, k = np.random.default_rng(0), min(k, m)
     most = min(MOST_COLUMNS * k + MOST_BLOCKS * BLOCK, m)

@@ -51,20 +51,7 @@ class Covariance(Protocol):
 class Reference(Covariance, Protocol):
     """A distribution of likelihood vectors (m,).
 
-    Attributes
-    ----------
-    circuit : pcircuit.Circuit
-    nodes : (m,) int array
-    vectors : RowVectors
-        The likelihoods of the nodes, and maybe more.
-    mean : (size,) float array
-        m numbers, and more where the vectors hold more.
-    model : CircuitReference
-        That of the circuit, for the same nodes; a circuit's own is itself.
-    at_deployment : Reference or None
-        What is there to draw from when batches are tested; None where rows are not kept.
-    num_rows : int or None
-        Rows that mean and covariance are estimated from; None where they are exact.
+    Shapes: nodes (m,), mean (size,).
     """
 
     @property

@@ -55,20 +55,7 @@ MANY_ROWS, MANY_BYTES, MOST_BYTES = (
 class RowReference(RowCovariance):
     """Likelihood vectors of given rows, each as likely as the others; S is their sample covariance.
 
-    Attributes
-    ----------
-    table : (n, size) float array
-        Vectors minus their mean.
-    vectors : RowVectors
-    mean : (size,) float array
-    num_rows : int
-        Rows that the mean is of; n, unless the table holds a part of them.
-    holes : Shown or None
-        What rows with holes show of each node.
-    mean_score : (P,) float array or None
-        Mean score of the rows, if the vectors hold features of it.
-    known : dict
-        What was computed of the table, for others that need the same: see `hld.vectors.row_products`.
+    Shapes: table (n, size), mean (size,), mean_score (P,).
     """
 
     vectors: RowVectors
@@ -192,18 +179,7 @@ class RowReference(RowCovariance):
 def resampled_means(table: Any, T: int, B: int, rng: np.random.Generator) -> np.ndarray:
     """(B, m) means of T rows drawn with replacement from a centred table (n, m), times sqrt(n / (n - 1)).
 
-    Parameters
-    ----------
-    table : (n, m) float array, or a map's sparse rows
-    T : int
-        Rows of a batch.
-    B : int
-        Batches.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    (B, m) float array
+    Shapes: table (n, m) -> (B, m).
     """
     return weighted_sums(resampled_weights(len(table), T, B, rng), table)
 
@@ -214,14 +190,7 @@ def weighted_sums(weights: Any, table: Any) -> np.ndarray:
     With sparse weights each row is read again for every batch that has drawn it, so this is done for a few columns at a
     time, which stay in the cache.
 
-    Parameters
-    ----------
-    weights : (B, n) float array, or scipy.sparse.csr_array
-    table : (n, m) float array, or a map's sparse rows
-
-    Returns
-    -------
-    (B, m) float array
+    Shapes: weights (B, n), table (n, m) -> (B, m).
     """
     if (
         isinstance(weights, np.ndarray)
@@ -243,18 +212,7 @@ def resampled_weights(n: int, T: int, B: int, rng: np.random.Generator) -> Any:
 
     How often it is drawn, divided by T and times sqrt(n / (n - 1)), so that variances are not too small.
 
-    Parameters
-    ----------
-    n : int
-    T : int
-        Rows of a batch.
-    B : int
-        Batches.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    (B, n) float array, or scipy.sparse.csr_array
+    Returns (B, n).
     """
     from scipy.sparse import csr_array
 
@@ -274,32 +232,7 @@ def row_reference(
 ) -> RowReference:
     """The reference of the rows of a table.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    nodes : (m,) int array
-    data : (n, V) integer array
-        At least two rows; -1 for a hole.
-    features : ScoreFeatures, optional
-        What is looked at beside likelihoods.
-
-    Returns
-    -------
-    RowReference
-        Its mean is over all rows; the table may be of some of them, evenly spaced: see `table_rows`.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two rows.
-
-    Examples
-    --------
-    >>> from pcircuit import Circuit, InputRegion, VTree
-    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
-    >>> reference = row_reference(coin, np.array([0]), np.array([[0], [1]]))
-    >>> reference.mean, reference.covariance()
-    (array([0.5]), array([[0.125]]))
+    Shapes: nodes (m,), data (n, V).
     """
     if len(data) < 2:
         raise ValueError(f"`training_data` has {len(data)} rows: a covariance needs at least two")
@@ -325,18 +258,5 @@ def table_rows(size: int) -> int:
 
     As many as 128 MiB hold.  Where these are fewer than 20,000, from which spectra are known well and single rows can
     have a p-value of 5e-5, then 20,000; but no more than 512 MiB hold.
-
-    Parameters
-    ----------
-    size : int
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> [table_rows(size) for size in (10, 400, 2_000, 10_000)]
-    [1677721, 41943, 20000, 6710]
     """
     return max(min(MOST_BYTES, max(MANY_BYTES, 8 * size * MANY_ROWS)) // (8 * size), 2)

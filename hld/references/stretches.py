@@ -59,16 +59,7 @@ EPS = float(np.finfo(np.float64).eps)
 class StretchReference:
     """Means of stretches of a series.
 
-    Attributes
-    ----------
-    counts : (R,) int array
-        Stretches of 1, 2, 4, ..., 2^(R - 1) rows.
-    means : (sum of counts, size) float array
-        Their mean vectors, the shortest first.
-    mean, fill : (size,) float arrays
-        Mean vector of all rows; what numbers count as that a row does not show.
-    num_rows : int
-        n.
+    Shapes: counts (R,), means (sum of counts, size), mean, fill (size,).
     """
 
     counts: np.ndarray
@@ -175,16 +166,7 @@ class StretchReference:
 def stretch_reference(vectors: RowVectors, rows: np.ndarray, fill: np.ndarray) -> StretchReference:
     """The reference of rows in their order of time.
 
-    Parameters
-    ----------
-    vectors : RowVectors
-    rows : (n, V) int array
-        At least 60; -1 for a hole.
-    fill : (size,) float array
-        A constant, not made from these rows.
-
-    Notes
-    -----
+    Shapes: rows (n, V), fill (size,).
     One pass over the rows, and sums of all of them at a time: 8 n size bytes, of at most 20 million numbers a block.
     """
     n, step = len(rows), max(1, BLOCK_VALUES // vectors.size)
@@ -210,18 +192,7 @@ def spread_starts(n: int, s: int) -> np.ndarray:
 
     At equal distances they might all begin on the same day of the week, or at the same hour.
 
-    Parameters
-    ----------
-    n, s : int
-
-    Returns
-    -------
-    (J,) int array
-
-    Examples
-    --------
-    >>> spread_starts(10, 3)
-    array([0, 3, 7])
+    Returns (J,).
     """
     J = min(n // s, MOST_STRETCHES)
     before = np.sort(

@@ -9,21 +9,7 @@ from hld.reports.page import facts, page, reproduction, table
 
 
 def audit_report(result: Any, *, table_name: Any = "the table", commands: Any = ()) -> str:
-    """The page about an audit.
-
-    Parameters
-    ----------
-    result : hld.auditing.audit.AuditResult
-    table_name : str
-        What the page calls the rows.
-    commands : sequence of str
-        Lines that give the same numbers again.
-
-    Returns
-    -------
-    str
-        A whole document of HTML that fetches nothing.
-    """
+    """The page about an audit."""
     kept = result.keeps_level
     bad, known = False in kept.values(), None not in kept.values()
     verdict = "Too many alarms" if bad else "Level kept" if known else "Level not known"

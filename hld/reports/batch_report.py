@@ -32,36 +32,7 @@ def batch_report(
     commands: tuple[Any, ...] = (),
     digest: Any = None,
 ) -> str:
-    """The page about one test.
-
-    Parameters
-    ----------
-    detector : hld.HLDDetector
-        Fitted.
-    result : hld.HLDResult
-        Result of its `test`.
-    batch_name, model_name : str
-        What the page calls them.
-    commands : sequence of str
-        Lines that give the same numbers again.
-    digest : str, optional
-        SHA-256 of the model file.
-
-    Returns
-    -------
-    str
-        A whole document of HTML that fetches nothing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import hld
-    >>> table = np.random.default_rng(0).integers(0, 3, size=(300, 2))
-    >>> detector = hld.HLDDetector(num_epochs=5).fit(table)
-    >>> text = batch_report(detector, detector.test(table[:50]))
-    >>> text.startswith("<!doctype html>"), "http" in text.partition("</style>")[2]
-    (True, False)
-    """
+    """The page about one test."""
     title = f"{'Shift' if result.reject else 'No shift'}: {batch_name}"
     return page(
         title,

@@ -15,24 +15,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri
 
 
 def page(title: str, sections: list[str]) -> str:
-    """A whole document.
-
-    Parameters
-    ----------
-    title : str
-        Escaped here.
-    sections : iterable of str
-        HTML in which text from outside is escaped already.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> "<title>a &lt; b</title>" in page("a < b", ["<p>text</p>"])
-    True
-    """
+    """A whole document."""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
@@ -44,22 +27,7 @@ def page(title: str, sections: list[str]) -> str:
 
 
 def reproduction(commands: Sequence[str], facts: str = "", digest: str | None = None) -> str:
-    """The section that says how to get the same numbers again.
-
-    Parameters
-    ----------
-    commands : sequence of str
-        Lines that give them.
-    facts : str
-        What follows the version.
-    digest : str, optional
-        SHA-256 of the model file.
-
-    Returns
-    -------
-    str
-        HTML, escaped.
-    """
+    """The section that says how to get the same numbers again."""
     lines = [*commands, f"# hld {pcircuit.__version__}{facts}"]
     lines += [f"# SHA-256 of the model file: {digest}"] if digest else []
     return f"<h2>How to reproduce</h2><pre>{escaped_lines(chr(10).join(lines))}</pre>"
@@ -71,14 +39,7 @@ def escaped_lines(text: str) -> str:
 
 
 def write_page(text: str, path: str) -> None:
-    """Write a document to a file, whole or not at all.
-
-    Parameters
-    ----------
-    text : str
-        Encoded as UTF-8.
-    path : str
-    """
+    """Write a document to a file, whole or not at all."""
     with replace_file(pathlib.Path(path)) as file:
         file.write(text.encode("utf-8"))
 
@@ -92,18 +53,7 @@ def facts(pairs: list[Any]) -> str:
 
 
 def table(header: tuple[str, ...], rows: list[Any]) -> str:
-    """A table of plain cells, escaped here; the first cell of a row is its heading.
-
-    Parameters
-    ----------
-    header : tuple of str
-    rows : list of sequences of str
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """A table of plain cells, escaped here; the first cell of a row is its heading."""
     head = "".join(f'<th scope="col">{escaped(name)}</th>' for name in header)
     body = "".join(
         f'<tr><th scope="row">{escaped(row[0])}</th>'

@@ -30,18 +30,7 @@ PLAIN = {
 
 
 def null_curve(curve: NullCurve, alpha: float) -> str:
-    """The law of a distance under the null hypothesis, its tail beyond the level, and the batch.
-
-    Parameters
-    ----------
-    curve : hld.testing.null_curves.NullCurve
-    alpha : float
-
-    Returns
-    -------
-    str
-        A figure of HTML.
-    """
+    """The law of a distance under the null hypothesis, its tail beyond the level, and the batch."""
 
     def at(x: float) -> float:
         return min(x, REACH) / REACH * (WIDTH - 20) + 10

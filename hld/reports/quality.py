@@ -38,19 +38,7 @@ FOLDS, FEWEST_VALUES = (
 class SampleQuality:
     """How good drawn rows are.
 
-    Attributes
-    ----------
-    num_rows : int
-    columns : dict of str to float
-        Agreement of each column, in [0, 1].
-    pairs : dict of (str, str) to float
-        Agreement of each pair.
-    result : HLDResult
-        The test of the drawn rows.
-    auc : float or None
-        Area under the curve of the classifier; None without real rows, or without scikit-learn.
-    closest, real_closest : (n,) float arrays or None
-        Distances to the closest training row: of drawn rows, and of real ones.
+    Shapes: closest, real_closest (n,).
     """
 
     num_rows: int
@@ -104,31 +92,7 @@ def sample_quality(
 ) -> SampleQuality:
     """Compare drawn rows with real ones.
 
-    Parameters
-    ----------
-    detector : hld.HLDDetector
-        Fitted.
-    rows : (N, V) table
-        Drawn rows: as `HLDDetector.sample` gives them, without the columns that are left out, or with all columns.
-    real : table, optional
-        Rows to compare with, best such as were not trained on; columns that training did not have are ignored.
-    training : table, optional
-        Training rows, likewise, that none of the drawn ones should be too close to.
-    rng : int or numpy.random.Generator
-        For the parts that are looked at.
-
-    Returns
-    -------
-    SampleQuality
-
-    Raises
-    ------
-    ValueError
-        If one of the tables has no rows, or no counts are known to compare with.
-
-    References
-    ----------
-    Lopez-Paz and Oquab (2017), Revisiting classifier two-sample tests, ICLR.
+    Shapes: rows (N, V).
     """
     encoder, rng = detector.encoder_, np.random.default_rng(rng)
     if isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.shape[1] == len(encoder.names):
@@ -171,16 +135,7 @@ def sample_quality(
 def classifier_auc(drawn: Any, real: np.ndarray, rng: np.random.Generator) -> float | None:
     """Area under the ROC curve of boosted trees that tell drawn rows from real ones; None without scikit-learn.
 
-    Parameters
-    ----------
-    drawn, real : (N, V) float arrays
-        NaN where missing; of each at most CLASSIFIED rows are taken.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    float or None
-        0.5 where they cannot be distinguished; None also for fewer than 2 FOLDS rows.
+    Shapes: drawn, real (N, V).
     """
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier
@@ -205,20 +160,7 @@ def classifier_auc(drawn: Any, real: np.ndarray, rng: np.random.Generator) -> fl
 def closest_rows(encoder: Any, rows: np.ndarray, learned: np.ndarray, rng: Any) -> np.ndarray:
     """(n,) distances to the closest training row: mean over the columns of 1 for other levels, |x - y| / range.
 
-    Parameters
-    ----------
-    encoder : TableEncoder
-    rows : (N, V) float array
-        Values in columns with bins, categories in the others, NaN where missing.
-    learned : (n, V) float array
-        Training rows, of the same kind.
-    rng : numpy.random.Generator
-        Chooses the rows that are measured, where there are many.
-
-    Returns
-    -------
-    (min(N, MEASURED),) float array
-        From 0, for a copy, to 1.
+    Shapes: rows (N, V), learned (n, V).
     """
     rows = rows[rng.choice(len(rows), min(len(rows), MEASURED), replace=False)]
     learned = learned[rng.choice(len(learned), min(len(learned), CLOSE_TO), replace=False)]

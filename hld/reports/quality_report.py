@@ -22,18 +22,7 @@ LEGEND = (
 
 
 def quality_report(quality: Any, *, model_name: str = "the model") -> str:
-    """The page on how good drawn rows are.
-
-    Parameters
-    ----------
-    quality : hld.reports.quality.SampleQuality
-    model_name : str
-
-    Returns
-    -------
-    str
-        A whole document of HTML that fetches nothing.
-    """
+    """The page on how good drawn rows are."""
     trend = "-" if quality.trend is None else tenths(quality.trend)
     told = facts(
         [

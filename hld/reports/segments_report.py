@@ -25,25 +25,7 @@ def segments_report(
     commands: Any = (),
     digest: Any = None,
 ) -> str:
-    """The page about a test of segments.
-
-    Parameters
-    ----------
-    detector : hld.HLDDetector
-        Fitted.
-    result : hld.answers.segments.SegmentsResult
-    batch_name, model_name : str
-        What the page calls them.
-    commands : sequence of str
-        Lines that give the same numbers again.
-    digest : str, optional
-        SHA-256 of the model file.
-
-    Returns
-    -------
-    str
-        A whole document of HTML that fetches nothing.
-    """
+    """The page about a test of segments."""
     called, m = int(result.reject.sum()), len(result.labels)
     verdict = f"{called} of {m} segments shifted" if called else f"None of {m} segments shifted"
     top = (

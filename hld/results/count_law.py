@@ -58,29 +58,8 @@ def count_laws(
 ) -> np.ndarray:
     """The laws of the distances of columns and of pairs.
 
-    Parameters
-    ----------
-    codes : (k, V) int array
-        Rows of the reference, at least two; -1 is missing.
-    tables : two sequences of float arrays
-        Shares of the categories of each column (C_v,), and of the cells of each edge (C_u, C_v); each sums to 1.
-    edges : (E, 2) int array
-
-    Returns
-    -------
-    (2, 4) float array
-        first, second, largest, fourth; of the columns, of the pairs.
-
-    Notes
-    -----
+    Shapes: codes (k, V), edges (E, 2) -> (2, 4).
     O(m^2 (V + E) + m^3), or less, for m of at most 800 rows, which are drawn.
-
-    Examples
-    --------
-    >>> rows = np.random.default_rng(0).integers(2, size=(2000, 6))          # six independent columns
-    >>> laws = count_laws(rows, ([np.array([0.5, 0.5])] * 6, []), np.zeros((0, 2), int))
-    >>> bool(abs(laws[0, 0] - 6 / 1.02) < 0.01), bool(abs(laws[0, 1] - 6 / 1.02 ** 2) < 1)
-    (True, True)
     """
     singles, pairs = tables
     rows = np.asarray(_some(codes, len(singles) + len(pairs)), dtype=np.int64)
@@ -103,18 +82,7 @@ def _some(codes: np.ndarray, num_items: int) -> np.ndarray:
 def law_tail(law: np.ndarray, squared: float, T: int, n: float | None) -> float:
     """P(Q >= squared) without a shift.
 
-    Parameters
-    ----------
-    law : (4,) float array
-        first, second, largest, fourth.
-    squared : float
-    T, n : int
-        Rows of the batch and of the reference; None where that is exact.
-
-    Examples
-    --------
-    >>> round(law_tail(np.array([2.0, 2.0, 1.0, 8.0]), 6.0, 10 ** 6, None), 4)       # two equal weights: exp(-3)
-    0.0498
+    Shapes: law (4,).
     """
     first, second, largest, fourth = law.tolist()
     if not second > 0:
@@ -127,18 +95,7 @@ def law_tail(law: np.ndarray, squared: float, T: int, n: float | None) -> float:
 def with_laws(profile: Any, columns: Sequence[Any], codes: np.ndarray | None) -> Any:
     """A profile with the laws of its own rows.
 
-    Parameters
-    ----------
-    profile : hld.answers.profile.Profile
-    columns : sequence of V columns
-        Columns of the encoder.
-    codes : (k, V) int array or None
-        The rows that it counts; None leaves the profile as it is.
-
-    Returns
-    -------
-    Profile
-        Without laws, if there are fewer than three rows.
+    Shapes: codes (k, V).
     """
     if codes is None or len(codes) < 3:
         return profile
@@ -152,20 +109,7 @@ def with_laws(profile: Any, columns: Sequence[Any], codes: np.ndarray | None) ->
 
 
 def merged_counts(columns: Sequence[Any], profile: Any) -> tuple[list[Any], list[Any]]:
-    """Counts of a profile with rare and unseen levels in one category.
-
-    Parameters
-    ----------
-    columns : sequence of V columns
-        Columns of the encoder; those with `rare` have rare and unseen levels as their last two categories.
-    profile : Profile
-        Whose `counts` and `pairs` are merged.
-
-    Returns
-    -------
-    list of (C_v,) arrays, one a column
-    list of (C_u, C_v) arrays, one an edge
-    """
+    """Counts of a profile with rare and unseen levels in one category."""
     rare = [bool(getattr(one, "rare", b"")) for one in columns]
     singles = [
         _folded(one[:-1], 0) if rare[v] else one[:-1] for v, one in enumerate(profile.counts)
@@ -184,32 +128,14 @@ def _folded(table: np.ndarray, axis: int) -> np.ndarray:
 
 
 def shares(counts: np.ndarray) -> np.ndarray:
-    """Counts as shares of their sum.
-
-    Examples
-    --------
-    >>> shares(np.array([1, 3])).tolist(), shares(np.array([0, 0])).tolist()
-    ([0.25, 0.75], [0.0, 0.0])
-    """
+    """Counts as shares of their sum."""
     return counts / max(int(counts.sum()), 1)
 
 
 def merged_codes(columns: Sequence[Any], codes: np.ndarray) -> np.ndarray:
     """Codes with rare and unseen levels in one category, as counts in a database have them.
 
-    Parameters
-    ----------
-    columns : sequence of V columns
-        Columns of the encoder.
-    codes : (N, V) int array
-        -1 where a value is missing, which stays.
-
-    Examples
-    --------
-    >>> from hld import fit_encoder
-    >>> encoder = fit_encoder([["a"], ["a"], ["b"], ["c"]], max_categories=2)
-    >>> merged_codes(encoder.columns, np.array([[0], [1], [2], [-1]])).ravel().tolist()
-    [0, 1, 1, -1]
+    Shapes: codes (N, V).
     """
     most = [
         len(one.levels) if getattr(one, "rare", b"") else one.num_categories - 1 for one in columns

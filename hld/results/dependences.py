@@ -29,18 +29,7 @@ from pcircuit.arguments import check_whole_number
 
 @dataclass(frozen=True)
 class DependenceShift:
-    """One region of a localisation.
-
-    Attributes
-    ----------
-    region : int
-        Its number, `circuit.regions[region]`.
-    parts : tuple of tuple of int
-        Variables under each child, whose dependence changed.  One part of one variable at an input region:
-        how this variable depends on the others.
-    statistic, zscore : float
-        Q_r and z_r.
-    """
+    """One region of a localisation."""
 
     region: int
     parts: tuple[Any, ...]
@@ -53,38 +42,8 @@ def localize_dependences(
 ) -> tuple[Any, ...]:
     """Rank the regions of a circuit by how far their parameters are from those that fit a batch.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    mean_score : (P,) float array
-        Mean score of a batch (`pcircuit.mean_score`) less that of the reference.
-    num_samples : float
-        T, the rows of the batch; over the inflation 1 + T / n where the reference was estimated from n rows.
-    top : int, optional
-        How many regions to list; None lists all.
-
-    Returns
-    -------
-    tuple of DependenceShift
-        Largest z first.
-
-    Raises
-    ------
-    ValueError
-        If `top` is not a whole number of at least 1, or None.
-
-    Notes
-    -----
+    Shapes: mean_score (P,).
     The scores of 100 to 2,000 rows that are drawn from the circuit.
-
-    Examples
-    --------
-    >>> circuit = pcircuit.chow_liu_circuit(np.array([[0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]] * 50))
-    >>> rows = pcircuit.sample(circuit, 400, rng=0)
-    >>> rows[:, 1] = pcircuit.sample(circuit, 400, rng=1)[:, 1]                # no longer as column 0
-    >>> found = localize_dependences(circuit, pcircuit.mean_score(circuit, rows), 400, top=1)
-    >>> bool({0, 1} & {v for part in found[0].parts for v in part})
-    True
     """
     top = check_whole_number(top, "top", 1, none="all regions")
     drawn = sampled_scores(circuit)

@@ -65,33 +65,8 @@ def effect_interval(
 ) -> tuple[float, float]:
     """Confidence interval of the effect size, which covers it with probability `LEVEL`.
 
-    Parameters
-    ----------
-    deltas : (m,) float array
-        Differences of the means.
-    spectrum : ((m,), (m, m)) float arrays
-        Eigenvalues and eigenvectors of S.
-    share : float
-        What the covariance of the differences has of S: 1/T + 1/n, or 1/T^2 + 1/n beside `own`.
-    own : (r, m) float array, optional
-        The rest of the covariance is ``own.T @ own``, from the batch's own rows or from noise for privacy.
-    weights : (m,) float array, optional
-        With holes, g: the factors that `deltas` have; 0 where a node is not compared.
-
-    Returns
-    -------
-    float, float
-        Both at least 0, to nine digits.
-
-    Notes
-    -----
+    Shapes: deltas (m,), own (r, m), weights (m,).
     O(m^2), with r rows O(r m^2), with holes O((r + m) m^2).
-
-    Examples
-    --------
-    >>> low, high = effect_interval(np.array([0.5]), (np.array([1.0]), np.eye(1)), 1 / 100)
-    >>> round(low, 2), round(high, 2)                  # 0.5 and 1.96 times 0.1
-    (0.3, 0.7)
     """
     values, vectors = np.maximum(spectrum[0], 0.0), spectrum[1]
     total = float(values.sum() if weights is None else (vectors[weights > 0] ** 2 @ values).sum())

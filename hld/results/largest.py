@@ -9,37 +9,13 @@ from hld.results.largest_dependence import largest_dependence
 
 
 def has_largest(detector: Any) -> bool:
-    """Whether a detector tests counts and dependences by themselves: by default, where rows were held out.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a detector tests counts and dependences by themselves: by default, where rows were held out."""
     is_default = isinstance(detector.metric, str) and detector.metric in ("auto", "likelihoods")
     return is_default and detector.new_values_ is not None and detector.profile_ is not None
 
 
 def largest_of(detector: Any, batch: Any) -> dict[str, Any]:
-    """The largest count and the largest dependence of a detector's batch.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    batch : Profile or None
-        Counts of the batch.
-
-    Returns
-    -------
-    dict
-        "largest_count" and "largest_dependence", as the fields of an `HLDResult`; empty where they are not tested.
-        Older model files have no associations, and summaries no pairs: then no dependence is tested.
-    """
+    """The largest count and the largest dependence of a detector's batch."""
     if batch is None or not has_largest(detector):
         return {}
     kept, tolerance = detector.profile_, detector.tolerance

@@ -43,21 +43,7 @@ EXACT = 8  # differences, the largest, whose p-values are computed: those of oth
 
 @dataclass(frozen=True)
 class LargestCount:
-    """The largest difference of a single count.
-
-    Attributes
-    ----------
-    pvalue : float
-        p-value of all columns together.
-    share : float
-        Part of the level that this test has, at most.
-    column, category : int or None
-        Where it is: a column and a category of it, the upper end of what is counted if `is_cut`.  None where there is
-        nothing to compare.
-    is_cut : bool
-    law : SmallestLaw or None
-        Of the smallest p-value of a single count.
-    """
+    """The largest difference of a single count."""
 
     pvalue: float
     share: float
@@ -83,31 +69,7 @@ def largest_count(
 ) -> LargestCount:
     """Compare the counts of a batch with those of held-out rows.
 
-    Parameters
-    ----------
-    kept, batch : hld.answers.profile.Profile
-        Counts by column, the last of each that of the missing cells.
-    ordered : sequence of int
-        Columns whose categories ascend.
-    tolerance : float
-        In units of the deviation sqrt(s (1 - s)) of a single row, s the share in all rows: by how much the share of the
-        batch may differ.
-
-    Returns
-    -------
-    LargestCount
-
-    Notes
-    -----
     O(C log C) in the number C of all categories.
-
-    Examples
-    --------
-    >>> from hld.answers.profile import profile_of
-    >>> edges, kept = np.zeros((0, 2), int), np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], 25, axis=0)
-    >>> found = largest_count(profile_of(kept, (2, 2), edges), profile_of(kept[:20], (2, 2), edges))
-    >>> found.column, found.category, round(found.pvalue, 4)           # the first column is 0 in all twenty rows
-    (0, 0, 0.0)
     """
     events = count_events(kept.counts, ordered)
     columns, k, j = events.columns, events.of(kept.counts), events.of(batch.counts)
@@ -148,11 +110,7 @@ def largest_count(
 class CountEvents:
     """What is counted: categories of columns, and where they ascend all categories up to a cut, too.
 
-    Attributes
-    ----------
-    columns, categories : (E,) int arrays
-    is_cut : (E,) bool array
-        Whether the category is the upper end of what is counted.
+    Shapes: columns, categories (E,), is_cut (E,).
     """
 
     columns: np.ndarray
@@ -193,25 +151,7 @@ class CountEvents:
 
 
 def count_events(kept: Any, ordered: Any) -> CountEvents:
-    """The events of columns with such counts.
-
-    Parameters
-    ----------
-    kept : sequence of (C + 1,) int arrays
-        Counts by column, the last of each that of the missing cells.
-    ordered : sequence of int
-        Columns whose categories ascend.
-
-    Returns
-    -------
-    CountEvents
-
-    Examples
-    --------
-    >>> events = count_events([np.array([5, 3, 0]), np.array([1, 2, 5, 0])], [1])
-    >>> events.columns.tolist(), events.categories.tolist(), events.is_cut.tolist()
-    ([0, 1, 1, 1], [0, 0, 1, 1], [False, True, True, False])
-    """
+    """The events of columns with such counts."""
     sizes = np.array([len(one) - 1 for one in kept])
     columns = np.repeat(np.arange(len(sizes)), sizes)
     categories = np.arange(len(columns)) - (np.cumsum(sizes) - sizes)[columns]
@@ -230,13 +170,7 @@ def count_events(kept: Any, ordered: Any) -> CountEvents:
 
 
 def likelihood_ratio(j: Any, T: Any, K: Any, N: Any) -> np.ndarray:
-    """The statistic of the likelihood ratio of tables of two by two, which ranks them nearly as their p-values do.
-
-    Parameters
-    ----------
-    j, T, K, N : arrays that broadcast
-        Rows of the batch in the event, rows of the batch, rows of both sides in the event, and rows of both sides.
-    """
+    """The statistic of the likelihood ratio of tables of two by two, which ranks them nearly as their p-values do."""
     rest = N - T
     found = _x_log_x(j) + _x_log_x(T - j) + _x_log_x(K - j) + _x_log_x(rest - K + j)
     return found - _x_log_x(T) - _x_log_x(rest) - _x_log_x(K) - _x_log_x(N - K) + _x_log_x(N)

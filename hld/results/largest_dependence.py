@@ -39,21 +39,7 @@ ENCLOSED = 16  # edges, those that changed most, whose tails are enclosed: those
 
 @dataclass(frozen=True)
 class LargestDependence:
-    """The largest change of a dependence.
-
-    Attributes
-    ----------
-    pvalue : float
-        p-value of all edges together.
-    share : float
-        Part of the level that this test has, at most.
-    columns : tuple of two int, or None
-        The edge; None where there is nothing to compare.
-    is_weaker : bool
-        Whether the values of the two columns go together less than in held-out rows.
-    least : float
-        `pvalue` is not smaller whatever the batch is: there are only so many ways to draw T of N rows.
-    """
+    """The largest change of a dependence."""
 
     pvalue: float
     share: float
@@ -79,30 +65,7 @@ class LargestDependence:
 def largest_dependence(kept: Any, batch: Any, tolerance: float = 0.0) -> LargestDependence:
     """Compare the mean associations of a batch with those of held-out rows.
 
-    Parameters
-    ----------
-    kept, batch : hld.answers.profile.Profile
-        Counts of pairs along the same edges; `kept` has the associations.
-    tolerance : float
-        In units of the standard deviation of a single row: by how much a mean may differ.
-
-    Returns
-    -------
-    LargestDependence
-        With share 0 where no edge can differ.
-
-    Notes
-    -----
     O(cells of all pair tables).
-
-    Examples
-    --------
-    >>> from hld.answers.profile import Profile
-    >>> a, edges, counts = np.array([[0.5, -1.0], [-1.0, 0.5]]), np.array([[0, 1]]), (np.array([50, 50, 0]),) * 2
-    >>> kept = Profile(100, counts, edges, (np.array([[45, 5], [5, 45]]),), associations=(a,))
-    >>> found = largest_dependence(kept, Profile(40, counts, edges, (np.array([[10, 10], [10, 10]]),)))
-    >>> found.columns, found.is_weaker, round(found.pvalue, 4)
-    ((0, 1), True, 0.0001)
     """
     if kept.associations is None or not len(kept.edges):
         return LargestDependence(1.0, 0.0)
@@ -129,24 +92,7 @@ def largest_dependence(kept: Any, batch: Any, tolerance: float = 0.0) -> Largest
 def associations_of(circuit: pcircuit.Circuit, edges: np.ndarray) -> tuple[np.ndarray, ...]:
     """The associations of the values of pairs of columns under a circuit.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-        Normalised.
-    edges : (E, 2) int array
-        Pairs of columns.
-
-    Returns
-    -------
-    tuple of E (C_u, C_v) float arrays
-        a, in nats; 0 where a margin is 0.
-
-    Examples
-    --------
-    >>> circuit = pcircuit.chow_liu_circuit(np.array([[0, 0], [1, 1], [0, 0], [1, 1]] * 25), pseudocount=0.0)
-    >>> associations_of(circuit, np.array([[0, 1]]))[0].round(2)
-    array([[ 0.69, -4.61],
-           [-4.61,  0.69]])
+    Shapes: edges (E, 2).
     """
     tables = pcircuit.pairwise_tables(circuit, [(u, v) for u, v in edges.tolist()])
     return tuple(_association(table) for table in tables.values())
@@ -155,17 +101,7 @@ def associations_of(circuit: pcircuit.Circuit, edges: np.ndarray) -> tuple[np.nd
 def with_associations(profile: Any, circuit: pcircuit.Circuit, kept: np.ndarray | None) -> Any:
     """A profile with the associations of the values along its edges, if it counts rows that were held out.
 
-    Parameters
-    ----------
-    profile : hld.answers.profile.Profile
-    circuit : pcircuit.Circuit
-        Learned from other rows.
-    kept : (k, V) int array or None
-        The rows that it counts; None leaves the profile as it is.
-
-    Returns
-    -------
-    Profile
+    Shapes: kept (k, V).
     """
     return (
         profile

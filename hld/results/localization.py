@@ -46,26 +46,7 @@ SINGULAR = 1e-9  # share of a variance below which it counts as none
 
 @dataclass(frozen=True)
 class NodeShift:
-    """One node of a localisation.
-
-    Attributes
-    ----------
-    node : int
-        Node id.
-    kind : str
-        "input", "sum" or "product".
-    scope : tuple of int
-        Variables in the node's scope.
-    delta : float
-        Weighted difference of the batch mean from the circuit's mean; positive: the batch fits the node better.
-    zscore : float
-        sqrt(T) delta / sigma.
-    own_zscore : float
-        The part of it that the nodes below do not explain, standardised; 0 if they determine the node, NaN where it is
-        not known how they depend on one another.
-    pvalue : float
-        Two-sided, adjusted over all selected nodes (Benjamini-Hochberg).
-    """
+    """One node of a localisation."""
 
     node: int
     kind: str
@@ -80,12 +61,7 @@ class NodeShift:
 class Localization:
     """Where a batch departs from the circuit.
 
-    Attributes
-    ----------
-    nodes : tuple of NodeShift
-        The nodes of largest |delta|, largest first.
-    variable_scores : (V,) float array
-        Shares of the squared statistic; they sum to it.
+    Shapes: variable_scores (V,).
     """
 
     nodes: tuple[Any, ...]
@@ -118,46 +94,7 @@ def localize(
 ) -> Localization:
     """Rank nodes and score variables by their part in a shift.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    nodes : (m,) int array
-        Selected node ids.
-    deltas : (m,) float array
-        Weighted differences of means.
-    stds : (m,) float array
-        Exact standard deviations of the weighted node likelihoods under the circuit.
-    num_samples : float
-        T, the rows of the batch; over the inflation 1 + T / n where the reference was estimated from n rows.
-    top : int, optional
-        How many nodes to list; None lists all.
-    covariance_of : callable, optional
-        From positions of nodes (n,) to the covariance (n, n) of their differences, up to a factor, where that is not
-        the one of a complete row of the circuit.
-    pvalues : (m,) float array, optional
-        Adjusted p-values of the nodes, where they are not those of the normal law of the z-scores.
-
-    Returns
-    -------
-    Localization
-
-    Raises
-    ------
-    ValueError
-        If `top` is not a whole number of at least 1, or None.
-
-    References
-    ----------
-    K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution Detection, question
-    Q3; Benjamini and Hochberg (1995), J. Royal Statistical Society B 57, 289.
-
-    Examples
-    --------
-    >>> from pcircuit import Circuit, InputRegion, VTree
-    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
-    >>> found = localize(coin, np.array([0]), np.array([0.1]), np.array([0.2]), 16)
-    >>> found.nodes[0].zscore, found.variable_scores.round(3)
-    (2.0, array([0.01]))
+    Shapes: nodes (m,), deltas (m,), stds (m,), pvalues (m,).
     """
     top = check_whole_number(top, "top", 1, none="all nodes")
     zscores = z_scores(deltas, stds, num_samples)
@@ -183,18 +120,7 @@ def localize(
 def z_scores(deltas: np.ndarray, stds: np.ndarray, num_samples: float) -> np.ndarray:
     """(m,) sqrt(T) delta / sigma; a node that cannot vary has z = 0, or +-inf where its mean moved all the same.
 
-    Parameters
-    ----------
-    deltas : (m,) float array
-        Differences of the batch mean from the reference.
-    stds : (m,) float array
-        Standard deviations of one row.
-    num_samples : float
-        T, less where the reference is estimated.
-
-    Returns
-    -------
-    (m,) float array
+    Shapes: deltas (m,), stds (m,) -> (m,).
     """
     moved = np.sign(np.where(np.abs(deltas) > 1e-12, deltas, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -216,19 +142,7 @@ def own_zscores(
 
     Costs the covariance of the listed nodes and of those below them, and a small system of equations for each.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    nodes : (m,) int array
-    zscores : (m,) float array
-    listed : (k,) int array
-    covariance_of : callable, optional
-        See `localize`.
-
-    Returns
-    -------
-    (k,) float array
-        NaN where it needs a covariance that is not known.
+    Shapes: nodes (m,), zscores (m,), listed (k,) -> (k,).
     """
     below = [_next_below(circuit, nodes, j) for j in listed]
     own = zscores[listed].astype(np.float64)
@@ -297,17 +211,7 @@ def variable_scores(
 ) -> np.ndarray:
     """(V,) sum of delta_j^2 / |S_j| over the nodes above each variable, handed down the v-tree.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    regions : (m,) int array
-        The region S_j of each node.
-    deltas : (m,) float array
-
-    Returns
-    -------
-    (V,) float array
-        With the same sum as the squares of `deltas`.
+    Shapes: regions (m,), deltas (m,) -> (V,).
     """
     vtree = circuit.vtree
     density = (

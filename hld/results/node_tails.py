@@ -66,27 +66,8 @@ class Values:
 def node_pvalues(result: Any) -> np.ndarray:
     """(m,) p-values of the nodes of a result, not adjusted.
 
-    Parameters
-    ----------
-    result : HLDResult
-        Of independent rows.
-
-    Returns
-    -------
-    (m,) float array
-        1 for a node that too few rows show.
-
-    Notes
-    -----
+    Returns (m,).
     The likelihoods of some 1,500 rows.
-
-    Examples
-    --------
-    >>> import hld
-    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
-    >>> found = node_pvalues(hld.HLDTest(circuit)(pcircuit.sample(circuit, 50, rng=1)))
-    >>> bool((found > 0.01).all())
-    True
     """
     T, own, g = result.num_samples, result._own, result._weights
     n = T / (result.inflation - 1) if result.inflation > 1 else math.inf

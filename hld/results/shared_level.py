@@ -34,53 +34,14 @@ LEAST_REST = 0.01  # of the level: less is left where there is no distance
 
 
 def combined(pvalue: float, *tests: Any) -> float:
-    """The p-value of the distance and of tests that have shares of its level, together.
-
-    Parameters
-    ----------
-    pvalue : float
-        Of the distance; infinite without one.
-    *tests : objects with `pvalue`, `share` and `attained`
-
-    Returns
-    -------
-    float
-        p, see above; `pvalue` itself without tests, or if none of them can find anything.
-
-    Examples
-    --------
-    >>> from hld.schemas.counts.missingness import compare_missing
-    >>> combined(0.45, compare_missing(1000, [0, 300], 50, [0, 50])) < 1e-20
-    True
-    >>> combined(0.45, compare_missing(1000, [0, 0], 50, [0, 0]))            # nothing is missing anywhere
-    0.45
-    >>> combined(0.2, compare_missing(9, [1], 1, [0]))                       # one row of ten is no evidence at 0.02
-    0.2
-    """
+    """The p-value of the distance and of tests that have shares of its level, together."""
     tests = tuple(one for one in tests if one.share)
     own = pvalue / _rest(tests) if math.isfinite(pvalue) else math.inf
     return float(_together(min(own, *(one.pvalue / one.share for one in tests), math.inf), tests))
 
 
 def scaled_level(alpha: float, *tests: Any) -> float:
-    """The largest s whose p is at most a level: test i finds something where p_i <= w_i s.
-
-    Parameters
-    ----------
-    alpha : float
-    *tests : objects with `share` and `attained`
-
-    Returns
-    -------
-    float
-        Between `alpha` and `alpha` / w_0.
-
-    Examples
-    --------
-    >>> from hld.schemas.counts.missingness import compare_missing
-    >>> round(scaled_level(0.05, compare_missing(9, [1], 1, [0])), 6)        # all of the level is the distance's
-    0.055556
-    """
+    """The largest s whose p is at most a level: test i finds something where p_i <= w_i s."""
     tests = tuple(one for one in tests if one.share)
     low, high = alpha, alpha / max(_rest(tests), LEAST_REST)
     for _ in range(ROUNDS):
@@ -91,17 +52,7 @@ def scaled_level(alpha: float, *tests: Any) -> float:
 
 
 def scaled_level_of(result: Any) -> float:
-    """`scaled_level` of a result.
-
-    Parameters
-    ----------
-    result : HLDResult or CountsResult
-        With `alpha` and what was tested beside the distance.
-
-    Returns
-    -------
-    float
-    """
+    """`scaled_level` of a result."""
     quality = result.data_quality
     tested = (
         *((quality.missingness, quality.new_values) if quality else ()),

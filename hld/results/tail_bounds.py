@@ -38,26 +38,7 @@ CLOSE, NOTHING, TINY = 1e-10, 1e-12, 1e-300
 def mean_tail_bound(
     values: np.ndarray, kept: np.ndarray, batch: np.ndarray, slack: float = 0.0
 ) -> float:
-    """Upper bound of the probability that the mean of a batch is as far out as it is, on its side, given all values.
-
-    Parameters
-    ----------
-    values, kept, batch : arrays of one shape
-        Values, and how often each is among other rows and in the batch.
-    slack : float
-        By how much the mean may differ.
-
-    Returns
-    -------
-    float
-        1 where the mean is no farther from that of all rows than `slack`, or one of the two has no rows.
-
-    Examples
-    --------
-    >>> bound = mean_tail_bound(np.array([0.0, 1.0]), np.array([98, 0]), np.array([0, 2]))   # both ones of 100 rows
-    >>> round(bound, 7), round(1 / math.comb(100, 2), 7)                                       # bound, and probability
-    (0.000202, 0.000202)
-    """
+    """Upper bound of the probability that the mean of a batch is as far out as it is, on its side, given all values."""
     used = kept + batch > 0
     x, r, b = values[used] - values[used].min(initial=np.inf), kept[used], batch[used]
     m, n, T = r + b, int(r.sum()), int(b.sum())

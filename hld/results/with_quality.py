@@ -18,23 +18,7 @@ def with_quality(
     alpha: float,
     largest: Mapping[str, Any] = MappingProxyType({}),
 ) -> HLDResult:
-    """The result of a batch with its data quality, and all that is tested beside the distance in the p-value.
-
-    Parameters
-    ----------
-    test : callable
-        From a level to the `HLDResult` of the distance at that level.
-    quality : hld.DataQuality
-    alpha : float
-        Level of all together.
-    largest : mapping, optional
-        What was tested by itself (`hld.results.largest.largest_of`), by the field of the result that holds it.
-
-    Returns
-    -------
-    HLDResult
-        Its threshold is that of the part of the level that the distance has.
-    """
+    """The result of a batch with its data quality, and all that is tested beside the distance in the p-value."""
     beside = (quality.missingness, quality.new_values, *largest.values())
     tested = [one for one in beside if one is not None and one.share]
     if not tested:

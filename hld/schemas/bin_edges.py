@@ -56,33 +56,8 @@ def bin_edges(
 ) -> tuple[float, ...]:
     """The edges that cut the values of a column into bins.
 
-    Parameters
-    ----------
-    values : (n,) float array
-        Distinct, finite, ascending.
-    counts : (n,) int array
-        Rows with each value.
-    num_bins : int
-        B, the most bins.
-    in_gaps : bool
-        Whether edges lie between values; otherwise each is the smallest value of its bin, as for times, whose edges
-        are then dates that the table shows.
-
-    Returns
-    -------
-    tuple of float
-        Ascending, at most B - 1; none where there is a single value.
-
-    Notes
-    -----
+    Shapes: values (n,), counts (n,).
     O(B n).
-
-    Examples
-    --------
-    >>> bin_edges(np.arange(1.0, 9.0), np.ones(8, int), 4)
-    (2.5, 4.5, 6.5)
-    >>> bin_edges(np.array([0.0, 12.5, 30.1]), np.array([80, 10, 10]), 4)         # nothing bought, twice
-    (0.02, 20.0)
     """
     counts = np.asarray(counts, dtype=np.int64)
     num_bins = min(num_bins, int(counts.sum()))  # more bins than rows give the same edges
@@ -104,26 +79,7 @@ def with_infinities(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The finite values and their counts, with a number just beyond them in place of an infinity that many rows have.
 
-    Parameters
-    ----------
-    values : (n,) float array
-        Distinct, ascending, some of them finite.
-    counts : (n,) int array
-        Rows with each value.
-    num_bins : int
-        B, the most bins.
-
-    Returns
-    -------
-    values : (m,) float array
-    counts : (m,) int array
-
-    Examples
-    --------
-    >>> with_infinities(np.array([0.0, 0.5, 1.0, np.inf]), np.array([40, 30, 20, 10]), 8)[0].tolist()
-    [0.0, 0.5, 1.0, 2.0]
-    >>> with_infinities(np.array([0.0, np.inf]), np.array([99, 1]), 8)[0].tolist()    # else all would share one bin
-    [0.0, 1.0]
+    Shapes: values (n,), counts (n,) -> values (m,), counts (m,).
     """
     finite = np.isfinite(values)
     if finite.all():
@@ -202,23 +158,7 @@ def _roundest(first: float, last: float) -> Any:
 
 
 def mark_texts(marks: Iterable[float], digits: int) -> list[str]:
-    """Texts of some numbers, with as many digits as tell different ones apart, and no exponent below ten millions.
-
-    Parameters
-    ----------
-    marks : iterable of float
-    digits : int
-        Significant digits, at least.
-
-    Returns
-    -------
-    list of str
-
-    Examples
-    --------
-    >>> mark_texts([0.5, 11492.8], 4), mark_texts([1735689600000.0, 1735689600500.0], 6)
-    (['0.5', '11490'], ['1.7356896e+12', '1.7356896005e+12'])
-    """
+    """Texts of some numbers, with as many digits as tell different ones apart, and no exponent below ten millions."""
     marks = list(map(float, marks))
     for enough in range(digits, ALL_DIGITS):
         texts = [_with_digits(mark, enough) for mark in marks]

@@ -214,16 +214,7 @@ class BinColumn:
 
 
 def as_mark(value: Any, what: str, name: str, kind: str | None) -> float:
-    """An edge, or an end of the range, of a column as a double; of a column of times it may be text: 2020-01-31.
-
-    Parameters
-    ----------
-    value : float or str
-    what, name : str
-        What the value is, "edges", "low" or "high", and the name of the column, for errors.
-    kind : str or None
-        That of the column.
-    """
+    """An edge, or an end of the range, of a column as a double; of a column of times it may be text: 2020-01-31."""
     number = (
         seconds_of_text(value, str(kind)) if isinstance(value, str) and kind in TIMES else value
     )
@@ -253,24 +244,7 @@ def fit_column(
 ) -> BinColumn | LevelColumn:
     """The column for values (N,); `role` is "categorical", "continuous", or None to choose by the values.
 
-    Parameters
-    ----------
-    name : str
-    values : (N,) array of any type
-    role : str or None
-    num_bins : int
-        Largest number of bins.
-    max_categories : int
-        Most levels that are kept.
-
-    Returns
-    -------
-    BinColumn or LevelColumn
-
-    Raises
-    ------
-    TypeError, ValueError
-        Values that do not fit the role, or that nothing can be made of.
+    Shapes: values (N,).
     """
     times = None if role == "categorical" else time_kind(values)
     if times is not None:
@@ -314,20 +288,7 @@ def fit_column(
 def check_rows(rows: ArrayLike | None, num_rows: int) -> np.ndarray | None:
     """Positions of the rows that levels and edges are taken from, checked; None for all.
 
-    Parameters
-    ----------
-    rows : (n,) array_like of int, or None
-    num_rows : int
-        Of the table.
-
-    Returns
-    -------
-    (n,) int array, or None
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `rows` are not positions in the table.
+    Shapes: rows (n,) -> (n,).
     """
     if rows is None:
         return None
@@ -344,25 +305,7 @@ def narrowed_column(
 ) -> Any:
     """A column of the same kind with the levels or edges of some of its values; itself if these are all missing.
 
-    Parameters
-    ----------
-    column : BinColumn or LevelColumn
-        Fitted to all values.
-    values : (n,) array
-        Some of them.
-    num_bins, max_categories : int
-        As in `fit_column`.
-
-    Returns
-    -------
-    BinColumn or LevelColumn
-
-    Examples
-    --------
-    >>> values = np.array([1, 2, 2, 5])
-    >>> column = fit_column("x", values, None, num_bins=8, max_categories=64)
-    >>> narrowed_column(column, values[:2], num_bins=8, max_categories=64).levels
-    (1, 2)
+    Shapes: values (n,).
     """
     role = (
         "continuous"

@@ -49,16 +49,7 @@ _LEVEL_KEYS = {
 
 
 def encoder_form(encoder: Any) -> dict[str, Any]:
-    """Plain dicts, lists, str, int and bool for an encoder.
-
-    Parameters
-    ----------
-    encoder : hld.schemas.encoder.TableEncoder
-
-    Returns
-    -------
-    dict
-    """
+    """Plain dicts, lists, str, int and bool for an encoder."""
     form = {
         "format": _FORMAT,
         "version": _VERSION,

@@ -40,29 +40,7 @@ NEW, ODD = (
 class EncodingReport:
     """What an encoder met in a table of N rows; the counts are read-only int arrays (V,), one entry a column.
 
-    Attributes
-    ----------
-    num_rows : int
-        Number of rows N.
-    num_missing : (V,) int array
-        Missing cells (code -1).
-    num_unseen : (V,) int array
-        Cells in the last category of a column of levels: levels not seen at fitting. Zero for continuous columns.
-        In columns of older model files that merge rare levels with the unseen ones, those too.
-    num_out_of_range : (V,) int array
-        Numbers of a continuous column outside the range of the finite training values, infinities included.
-    num_rare : (V,) int array
-        Cells in the category of rare levels.
-    num_odd : (V,) int array
-        Cells of another type than the column's, where these are counted and not refused: among numbers they count as
-        missing, too, and among levels as unseen.
-
-    Examples
-    --------
-    >>> from hld import fit_encoder
-    >>> _, report = fit_encoder([["a"], ["b"]]).encode([["a"], ["c"], [None]])
-    >>> report.num_rows, report.num_missing, report.num_unseen, report.num_out_of_range
-    (3, array([1]), array([1]), array([0]))
+    Shapes: num_missing (V,), num_unseen (V,), num_out_of_range (V,), num_rare (V,), num_odd (V,).
     """
 
     num_rows: int
@@ -133,29 +111,7 @@ def encoded(
     Without `is_strict` a column that is not there (None) is missing throughout, and cells of another type than the
     column's are counted: among numbers they are missing, among levels unseen.
 
-    Parameters
-    ----------
-    columns : tuple of V columns
-    tables : CodeTables
-        Those of the columns.
-    arrays : list of V arrays (N,) or None
-    num_rows : int
-        N.
-    whole : (N, V) array or None
-        The table, if it is one array.
-    leave_one_out, is_strict : bool
-    marks : (N, V) uint8 array, optional
-        Zeros, written to: `NEW` and `ODD` cells, from which `reports_of_parts` counts.
-
-    Returns
-    -------
-    codes : (N, V) integer array
-    report : EncodingReport
-
-    Raises
-    ------
-    TypeError
-        With `is_strict`, cells of another type than the column's.
+    Shapes: whole (N, V), marks (N, V) -> codes (N, V).
     """
     codes = np.empty((num_rows, len(arrays)), dtype=_code_dtype(columns, arrays))
     beyond = np.zeros(len(arrays), dtype=np.int64)
@@ -328,23 +284,7 @@ def reports_of_parts(
 ) -> list[EncodingReport]:
     """What the encoder met in each part of a table, as if it had been encoded alone.
 
-    Parameters
-    ----------
-    columns : tuple of V columns
-        As fitted.
-    codes : (N, V) integer array
-        Of the whole table, the rows of a part one after the other.
-    marks : (N, V) uint8 array
-        Those of `encoded`.
-    starts : (P,) int array
-        Where the parts begin, ascending from 0; none is empty.
-
-    Returns
-    -------
-    list of P EncodingReport
-
-    Notes
-    -----
+    Shapes: codes (N, V), marks (N, V), starts (P,).
     O(N V) for all parts together.
     """
     is_new = (marks & NEW) > 0
@@ -371,23 +311,7 @@ def decoded(
 ) -> np.ndarray:
     """The values that codes stand for, see `TableEncoder.decode`.
 
-    Parameters
-    ----------
-    columns : tuple of V columns
-        As fitted.
-    codes : (N, V) integer array_like
-        Entries 0..C_v - 1, or -1.
-    missing, unseen, rare : object
-        What stands for -1, for the category of unseen levels, and for that of rare ones.
-
-    Returns
-    -------
-    (N, V) object array
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `codes` are not integers, or not of this shape and range.
+    Shapes: codes (N, V) -> (N, V).
     """
     expected = f"integers of shape (rows, {len(columns)})"
     codes = check_integers(codes, "codes", expected)

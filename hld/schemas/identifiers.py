@@ -31,20 +31,7 @@ FEWEST_CELLS, FEWEST_NUMBERS = (
 def identifier_note(name: str, values: Any, column: Any) -> str:
     """Why a fitted column is taken for an identifier; empty if it is not.
 
-    Parameters
-    ----------
-    name : str
-    values : (N,) array or Factored
-        Values in training.
-    column : LevelColumn or BinColumn
-        Fitted to them.
-
-    Examples
-    --------
-    >>> from hld.schemas.columns import fit_column
-    >>> numbers = np.arange(1000, 1200)
-    >>> identifier_note("row", numbers, fit_column("row", numbers, None, num_bins=8, max_categories=64))
-    'row numbers: whole numbers in the order of the rows, all different'
+    Shapes: values (N,).
     """
     if column.kind == "categorical" and column.rare:
         levels, counts = distinct_values(values, name)

@@ -172,18 +172,7 @@ def calendar_columns(
 def count_missing(values: Any, *, has_empty: bool = False) -> int:
     """How many cells of a column (N,) are missing.
 
-    Parameters
-    ----------
-    values : (N,) array or Factored
-    has_empty : bool
-        Whether empty texts count: they are missing where numbers or dates are expected.
-
-    Examples
-    --------
-    >>> count_missing(np.array([1.0, np.nan])), count_missing(np.array(["a", None, float("nan")], dtype=object))
-    (1, 2)
-    >>> count_missing(np.array([0.5, None, ""], dtype=object), has_empty=True)
-    2
+    Shapes: values (N,).
     """
     if isinstance(values, Factored):
         levels = np.array(

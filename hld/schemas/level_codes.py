@@ -70,15 +70,6 @@ def level_lookup(column: LevelColumn) -> LevelLookup:
 def are_doubles(levels: Any) -> bool:
     """Whether large whole numbers among levels are all doubles, as earlier versions rounded decimals to; so a batch's
     decimals are, too.
-
-    Parameters
-    ----------
-    levels : sequence of bool, int, float or str
-
-    Examples
-    --------
-    >>> are_doubles((3, 2 ** 62)), are_doubles((2 ** 62, 2 ** 62 + 1))
-    (True, False)
     """
     return all(
         not isinstance(level, int)
@@ -101,20 +92,7 @@ def look_up(
     These are text in a column of numbers: a TypeError if `is_strict`, as is what cannot be a level at all; else the
     category of unseen levels.  Of cells that stand for several, `used` says for how many; those of 0 are not looked at.
 
-    Parameters
-    ----------
-    column : LevelColumn
-    lookup : LevelLookup
-        That of the column.
-    values : (N,) array
-    is_strict : bool
-    used : (N,) int array, optional
-
-    Returns
-    -------
-    codes : (N,) int32 array
-    odd : list of int
-        In ascending order.
+    Shapes: values (N,), used (N,) -> codes (N,).
     """
     cells = values.tolist()
     try:

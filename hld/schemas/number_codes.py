@@ -98,20 +98,7 @@ def step_codes(
 
     Returns, for each of these columns, how many values lie beyond the training range (len(which),).
 
-    Parameters
-    ----------
-    tables : StepTables
-    which : list of int
-    values : list of (N,) number arrays
-        One for each of `which`.
-    codes : (N, V) integer array
-        Written to.
-    is_beyond : (N, V) integer array, optional
-        Written to: 1 for values beyond the training range, else 0.
-
-    Returns
-    -------
-    (len(which),) int64 array
+    Shapes: codes (N, V), is_beyond (N, V).
     """
     beyond = np.zeros(len(which), dtype=np.int64)
     target = (

@@ -31,29 +31,7 @@ NEW = ("num_unseen", "num_out_of_range")  # what `hld.schemas.counts.new_values`
 
 @dataclass(frozen=True)
 class ColumnQuality:
-    """What was met in one column.
-
-    Attributes
-    ----------
-    name, kind : str
-    num_missing : int
-        Cells without a value, those of another type in a column of numbers or times included.
-    num_odd : int
-        Cells of another type than the column's: text among numbers, numbers among dates.
-    num_unseen, num_rare : int
-        Cells with a level that training did not have, and with one that was rare there.
-    num_out_of_range : int
-        Numbers and times beyond those of training.
-    train_missing : float or None
-        Share of missing values in training; None where it is not known, as in older model files.
-    pvalue : float or None
-        p-value of the share of missing values against that of training, not adjusted for the number of columns.
-    is_absent : bool
-        The batch has no such column.
-    new_pvalue : float or None
-        p-value of the number of unseen levels and numbers out of range against held-out rows; not adjusted.  None
-        where it is not tested.
-    """
+    """What was met in one column."""
 
     name: str
     kind: str
@@ -211,21 +189,7 @@ def _p(pvalue: float) -> str:
 
 
 def column_lines(absent: Sequence[str], extra: Sequence[str]) -> list[str]:
-    """Sentences about columns that a table does not have, and about others that it has.
-
-    Parameters
-    ----------
-    absent, extra : sequences of str
-
-    Returns
-    -------
-    list of str
-
-    Examples
-    --------
-    >>> column_lines(["size"], ["sice"])
-    ["column 'size' is not there: all of its cells count as missing", "column 'sice' was not in training: ignored"]
-    """
+    """Sentences about columns that a table does not have, and about others that it has."""
     if len(absent) > MOST_NAMED:
         some = f"{len(absent):,} columns are not there ({listed(absent, MOST_NAMED)})"
         return [
@@ -248,20 +212,7 @@ def data_quality(
 ) -> DataQuality:
     """The data quality of a batch.
 
-    Parameters
-    ----------
-    columns : sequence of V columns
-        Columns of the encoder.
-    trained : (int, sequence of V int) or None
-        Rows of training, and how many of their cells were missing.
-    report : hld.schemas.encoding.EncodingReport
-    absent, extra : sequences of str
-    kept : KeptValues, optional
-        What held-out rows show of new values.
-    tolerance : float
-        See `compare_missing` and `compare_new`.
-    is_tested : bool
-        Whether to test the shares of missing values and the numbers of new ones.
+    Shapes: trained (int, sequence of V int).
     """
     tested = new = None
     if trained is not None and is_tested and report.num_rows:

@@ -58,21 +58,7 @@ def digest(level: Any) -> bytes:
 
 
 def is_rare(value: Any, digests: frozenset[Any], of_times: bool = True) -> bool:
-    """Whether a plain value is one of the levels with some digests.
-
-    Parameters
-    ----------
-    value : bool, int, float or str
-    digests : frozenset of bytes
-    of_times : bool
-        Whether the levels that are no digests are all times: see `hld.tables.time_levels.other_forms`.
-
-    Examples
-    --------
-    >>> known = digest_set(digests_of([0.1, "2026-01-31"]))
-    >>> [is_rare(value, known) for value in (0.1, float(np.float32(0.1)), 0.2, "31.01.2026", "Saturday")]
-    [True, True, False, True, False]
-    """
+    """Whether a plain value is one of the levels with some digests."""
     if not digests:
         return False
     if _hash(value) in digests:

@@ -35,19 +35,7 @@ _NAMES: dict[str, str] = {
 
 
 def schema_form(by_name: bool, num_rows: int | None, columns: list[Any]) -> dict[str, Any]:
-    """The JSON object of a schema.
-
-    Parameters
-    ----------
-    by_name : bool
-    num_rows : int or None
-        Rows of the training table.
-    columns : list of ColumnSchema forms
-
-    Returns
-    -------
-    dict
-    """
+    """The JSON object of a schema."""
     return {
         "format": FORMAT,
         "version": VERSION,

@@ -28,26 +28,7 @@ SMALLEST, LARGEST = 2.0**-126, 2.0**127  # magnitudes between which they round b
 
 
 def spans(numbers: Sequence[Any]) -> list[tuple[float, float]]:
-    """For each of n numbers the smallest and the largest one that is taken for it.
-
-    Parameters
-    ----------
-    numbers : sequence of n int or float
-        Different and finite.
-
-    Returns
-    -------
-    list of (float, float)
-        Disjoint intervals around the numbers; both ends are the number itself where it is an int, a whole number up to
-        2^24, or the same in four bytes as another one.
-
-    Examples
-    --------
-    >>> (first, last), two = spans([0.1, 2])
-    >>> import numpy as np
-    >>> first < 0.1 < float(np.float32(0.1)) < last, two
-    (True, (2.0, 2.0))
-    """
+    """For each of n numbers the smallest and the largest one that is taken for it."""
     found = [(float(one), float(one)) if isinstance(one, int) else _span(one) for one in numbers]
     order = sorted(range(len(found)), key=lambda i: numbers[i])
     close = [(i, j) for i, j in pairwise(order) if found[i][1] >= found[j][0]]
@@ -60,17 +41,7 @@ def spans(numbers: Sequence[Any]) -> list[tuple[float, float]]:
 
 
 def in_four_bytes(number: float) -> float:
-    """What four bytes make of a number that is not whole; the number itself where they hold none like it.
-
-    Parameters
-    ----------
-    number : float
-
-    Examples
-    --------
-    >>> in_four_bytes(0.1), in_four_bytes(2.0 ** 40 + 1), in_four_bytes(1e-300)
-    (0.10000000149011612, 1099511627777.0, 1e-300)
-    """
+    """What four bytes make of a number that is not whole; the number itself where they hold none like it."""
     if number.is_integer() or not SMALLEST <= abs(number) <= LARGEST:
         return number
     return float(np.float32(number))

@@ -46,15 +46,7 @@ LOG = logging.getLogger("hld.serve")
 
 
 class Service:
-    """The endpoints, over models and a pool of threads.
-
-    Parameters
-    ----------
-    models : Models
-    limits : Limits
-    token : str or None
-        That requests must bear.
-    """
+    """The endpoints, over models and a pool of threads."""
 
     def __init__(self, models: Models, limits: Limits, token: str | None) -> None:
         self.models, self.limits, self.token = models, limits, token
@@ -174,21 +166,7 @@ class Service:
 
 
 def build_app(service: Service, *, any_host: bool, watch_seconds: float) -> Guard:
-    """The application of a service.
-
-    Parameters
-    ----------
-    service : Service
-    any_host : bool
-        Whether it may be called by any name, see `Guard`.
-    watch_seconds : float
-        Between two looks at the model files; 0 for none.
-
-    Returns
-    -------
-    Guard
-        The ASGI application.
-    """
+    """The application of a service."""
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
     from starlette.routing import Route

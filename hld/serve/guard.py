@@ -35,23 +35,7 @@ HEADERS = (
 
 
 class Guard:
-    """An ASGI application around another one.
-
-    Parameters
-    ----------
-    app : ASGI application
-    refuse : callable
-        From a `Refusal` to an ASGI response.
-    token : str or None
-    any_host : bool
-        Whether the service may be called by any name.
-    numbers : Numbers
-
-    Attributes
-    ----------
-    is_full : callable
-        Whether more connections are open than may be; the server sets it.
-    """
+    """An ASGI application around another one."""
 
     def __init__(
         self,
@@ -137,23 +121,7 @@ class Guard:
 
 
 def same_token(header: str, token: str) -> bool:
-    """Whether a header has the token; takes as long whatever it has instead.
-
-    Parameters
-    ----------
-    header : str
-        The header Authorization.
-    token : str
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> same_token("Bearer secret", "secret"), same_token("bearer secret", "secret"), same_token("secret", "secret")
-    (True, True, False)
-    """
+    """Whether a header has the token; takes as long whatever it has instead."""
     scheme, _, given = header.partition(" ")
     return (
         hmac.compare_digest(given.strip().encode(), token.encode()) and scheme.lower() == "bearer"
@@ -161,12 +129,6 @@ def same_token(header: str, token: str) -> bool:
 
 
 def host_name(host: str) -> str:
-    """The name in a Host header.
-
-    Examples
-    --------
-    >>> host_name("LocalHost:8000"), host_name("[::1]:80"), host_name("127.0.0.1")
-    ('localhost', '::1', '127.0.0.1')
-    """
+    """The name in a Host header."""
     host = host.strip().lower()
     return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]

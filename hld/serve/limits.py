@@ -18,33 +18,7 @@ BODIES = 8  # of the largest size that may wait in memory together
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of a service.
-
-    Attributes
-    ----------
-    max_bytes : int
-        Bytes of the body of a request.
-    max_rows : int
-        Rows of a table.
-    seconds : float
-        From the last byte of a request to its answer.
-    body_seconds : float
-        That a client may take to send a body.
-    head_seconds : float
-        That a client may take to send the head of a request, and to read an answer.
-    workers : int
-        Threads that compute.
-    queue : int
-        Requests that may wait for a thread; further ones are answered with 503.
-    connections : int
-        Open at a time.
-
-    Examples
-    --------
-    >>> Limits(max_rows=0)
-    Traceback (most recent call last):
-    ValueError: `max_rows` must be a whole number of at least 1, found 0
-    """
+    """Bounds of a service."""
 
     max_bytes: int = 2**25
     max_rows: int = 1_000_000

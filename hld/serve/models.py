@@ -65,22 +65,7 @@ class Results:
 
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
-    """One version of a model.
-
-    Attributes
-    ----------
-    name : str
-    detector : hld.HLDDetector
-    digest : str
-        SHA-256 of its file.
-    loaded : float
-        Seconds since 1970.
-    watch : Watch
-    stamp : tuple
-        What tells the file from a newer one.
-    results : dict
-        The last results by their ids, for reports.
-    """
+    """One version of a model."""
 
     name: str
     detector: HLDDetector
@@ -92,24 +77,7 @@ class LoadedModel:
 
 
 class Models:
-    """The models of a service by name.
-
-    Parameters
-    ----------
-    paths : dict of str to path
-        Model files by name.
-    state : path or None
-        Folder of the monitors' states.
-    alpha : float
-        Level of the monitors, and of tests that name none.
-    margin : float or None
-        Margin of the monitors, see `hld.monitoring.margins.of_test.monitor_of`.
-
-    Raises
-    ------
-    ValueError, OSError
-        If a file cannot be read, or another service has the states, see `StateLock`.
-    """
+    """The models of a service by name."""
 
     def __init__(
         self,
@@ -195,17 +163,7 @@ class Models:
 
 
 def trial_table(detector: HLDDetector) -> dict[str, list[Any]]:
-    """Rows drawn from a model as a table of all columns of training, those that are left out without a cell.
-
-    Parameters
-    ----------
-    detector : hld.HLDDetector
-
-    Returns
-    -------
-    dict of str to list
-        `TRIAL_ROWS` cells of each column; of parts of dates the parts, as no date is drawn.
-    """
+    """Rows drawn from a model as a table of all columns of training, those that are left out without a cell."""
     encoder = detector.encoder_
     drawn = dict(zip(encoder.names, detector.sample(TRIAL_ROWS, rng=0).T.tolist(), strict=True))
     names = (*encoder.table_names, *(one.name for one in encoder.derived))
@@ -213,13 +171,7 @@ def trial_table(detector: HLDDetector) -> dict[str, list[Any]]:
 
 
 def model_paths(arguments: Any) -> dict[str, Any]:
-    """Names and paths of arguments such as "orders.hld" or "shop=models/orders.hld".
-
-    Examples
-    --------
-    >>> model_paths(["models/orders.hld", "eu=orders-eu.hld"])
-    {'orders': 'models/orders.hld', 'eu': 'orders-eu.hld'}
-    """
+    """Names and paths of arguments such as "orders.hld" or "shop=models/orders.hld"."""
     found: dict[str, Any] = {}
     for argument in arguments:
         name, equals, path = argument.partition("=")

@@ -14,13 +14,7 @@ SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
 
 
 class Numbers:
-    """Counters and gauges in a registry of their own, so that two services in one process do not mix.
-
-    Parameters
-    ----------
-    models : Models
-    pool : Pool
-    """
+    """Counters and gauges in a registry of their own, so that two services in one process do not mix."""
 
     def __init__(self, models: Models, pool: Pool) -> None:
         import prometheus_client as prometheus

@@ -140,22 +140,7 @@ SCHEMAS = {
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A path with a method.
-
-    Attributes
-    ----------
-    method, path, summary : str
-    handler : str
-        Method of `Service`.
-    parameters : tuple of str
-        Parameters of the query.
-    body : "table", "summary" or None
-        What the body is.
-    answer : str
-        A schema, or a media type where it is not JSON.
-    refusals : tuple of int
-        Statuses of errors, beside those that every endpoint may have.
-    """
+    """A path with a method."""
 
     method: str
     path: str
@@ -245,24 +230,7 @@ ENDPOINTS = (
 
 
 def description(limits: Limits, alpha: float = 0.05) -> dict[str, Any]:
-    """The OpenAPI document.
-
-    Parameters
-    ----------
-    limits : Limits
-    alpha : float
-        Level of tests that name none.
-
-    Returns
-    -------
-    dict
-        Ready for JSON.
-
-    Examples
-    --------
-    >>> sorted(description(Limits())["paths"])[:3]
-    ['/', '/healthz', '/metrics']
-    """
+    """The OpenAPI document."""
     paths: dict[str, Any] = {}
     for one in ENDPOINTS:
         paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, alpha)

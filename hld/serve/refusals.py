@@ -19,19 +19,7 @@ OF_THE_BODY = ("table", "batch", "rows", "chunks", "columns", "summary", "data",
 
 
 class Refusal(Exception):
-    """A request that is answered with an error.
-
-    Parameters
-    ----------
-    status : int
-        Of HTTP.
-    field : str
-        What of the request is wrong: "body", a parameter, a header, or "service" where nothing is.
-    message : str
-        One sentence: what was found, what was expected, what to do.
-    headers : dict of str to str
-        Headers of the answer.
-    """
+    """A request that is answered with an error."""
 
     def __init__(
         self, status: int, field: str, message: str, headers: dict[str, Any] | None = None
@@ -47,15 +35,7 @@ class Refusal(Exception):
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """The refusal of a request by the library.
-
-    Examples
-    --------
-    >>> refusal_of(ValueError("`alpha` must be a finite number above 0 and below 1, found 1")).to_dict()["error"]
-    {'status': 400, 'field': 'alpha', 'message': '`alpha` must be a finite number above 0 and below 1, found 1'}
-    >>> refusal_of(TypeError("`table` column 'a' holds nested values (struct)")).to_dict()["error"]["column"]
-    'a'
-    """
+    """The refusal of a request by the library."""
     if isinstance(error, Refusal):
         return error
     if isinstance(error, MemoryError):

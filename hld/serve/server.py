@@ -35,28 +35,7 @@ def serve(
     watch_seconds: float,
     told: Any = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT; SIGHUP reads the model files again.
-
-    Parameters
-    ----------
-    models : Models
-    limits : Limits
-    host, port : str, int
-        Port 0 takes a free one.
-    token : str or None
-        That requests must bear; needed unless `host` is the loopback address.
-    watch_seconds : float
-        Between two looks at the model files; 0 for none.
-    told : callable, optional
-        Called with the address when it is open.
-
-    Raises
-    ------
-    ValueError
-        If the service would be open to others without a token.
-    OSError
-        If the address is taken.
-    """
+    """Serve until SIGTERM or SIGINT; SIGHUP reads the model files again."""
     check_token(token, host)
     server = server_of(Service(models, limits, token), watch_seconds)
     with opened_socket(host, port) as listening:
@@ -66,18 +45,7 @@ def serve(
 
 
 def server_of(service: Service, watch_seconds: float) -> Any:
-    """The server of uvicorn for a service.
-
-    Parameters
-    ----------
-    service : Service
-    watch_seconds : float
-        Between two looks at the model files; 0 for none.
-
-    Returns
-    -------
-    uvicorn.Server
-    """
+    """The server of uvicorn for a service."""
     import uvicorn
 
     limits = service.limits
@@ -108,25 +76,7 @@ def address_of(listening: Any) -> str:
 
 
 def opened_socket(host: str, port: int) -> Any:
-    """A socket that listens; OSError names the address.
-
-    Parameters
-    ----------
-    host : str
-    port : int
-        0 takes a free one.
-
-    Returns
-    -------
-    socket.socket
-
-    Raises
-    ------
-    ValueError
-        If there can be no such port.  (The system would take the remainder of a division by 65536.)
-    OSError
-        If the address is taken.
-    """
+    """A socket that listens; OSError names the address."""
     check_whole_number(port, "port", 0, 65535)
     try:
         family, _, _, _, address = socket.getaddrinfo(
@@ -143,19 +93,7 @@ def opened_socket(host: str, port: int) -> Any:
 
 
 def check_token(token: str | None, host: str) -> None:
-    """Raise unless the token is one, and is there if others can reach the service.
-
-    Parameters
-    ----------
-    token : str or None
-    host : str
-        At which the service listens.
-
-    Raises
-    ------
-    ValueError
-        What the token lacks.
-    """
+    """Raise unless the token is one, and is there if others can reach the service."""
     if token is None and host not in LOOPBACK:
         raise ValueError(
             f"`host` is {host!r}, which others can reach: set HLD_TOKEN, or give --token-file, so that "

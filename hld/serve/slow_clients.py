@@ -30,19 +30,7 @@ LEAST_READ = (
 
 
 def timed_protocol(seconds: float) -> Any:
-    """The protocol of uvicorn, which closes the connections of slow clients.
-
-    Parameters
-    ----------
-    seconds : float
-        That a client may take to send the head of a request, or the rest of a body that is answered already, and to
-        read `LEAST_READ` bytes of answers that wait.
-
-    Returns
-    -------
-    type
-        A protocol of asyncio.
-    """
+    """The protocol of uvicorn, which closes the connections of slow clients."""
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     return type("TimedProtocol", (_Timed, H11Protocol), {"seconds": seconds})

@@ -25,20 +25,7 @@ LONGEST_HOLDER = 200  # bytes
 
 
 class StateLock:
-    """Held from its making to `close`, or to the end of the process.
-
-    Parameters
-    ----------
-    folder : path
-        Where the states are.
-    name : str
-        Name of a model.
-
-    Raises
-    ------
-    ValueError
-        If another service holds it, or the folder cannot be written.
-    """
+    """Held from its making to `close`, or to the end of the process."""
 
     def __init__(self, folder: str | os.PathLike[str], name: str) -> None:
         path = pathlib.Path(folder) / f"{name}.lock"

@@ -33,26 +33,7 @@ MOST_POINTS = 512  # of the history of a monitor, for its picture
 
 
 class Watch:
-    """The monitor of one version of a model, with its file.
-
-    Parameters
-    ----------
-    name : str
-        Name of the model.
-    digest : str
-        SHA-256 of its file.
-    test : hld.HLDTest or hld.HLDDetector
-    folder : str or None
-        Where the state is kept; None keeps it in memory only.
-    alpha : float
-    margin : float or None
-        See `monitor_of`.
-
-    Attributes
-    ----------
-    warning : str or None
-        Why the margin does not bound false alarms, if it is the default of a model that knows its rows as dependent.
-    """
+    """The monitor of one version of a model, with its file."""
 
     def __init__(
         self,

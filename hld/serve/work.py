@@ -22,24 +22,7 @@ DETAILS = ("full", "verdict")
 def test_table(
     model: LoadedModel, body: bytes, form: str, alpha: float, detail: str, limits: Limits
 ) -> dict[str, Any]:
-    """The verdict on a table, as `HLDResult.to_dict` has it, and in words.
-
-    Parameters
-    ----------
-    model : LoadedModel
-    body : bytes
-    form : str
-        "csv", "parquet", "arrow" or another one that `hld.serve.request.tables` reads.
-    alpha : float
-        Level, in (0, 1).
-    detail : "full" or "verdict"
-    limits : Limits
-
-    Returns
-    -------
-    dict
-        Ready for JSON.
-    """
+    """The verdict on a table, as `HLDResult.to_dict` has it, and in words."""
     detector = model.detector
     result = judge_chunks(detector, read_tables(body, form, detector.encoder_, limits), alpha)
     return answer_of(model, result, detail)
@@ -51,22 +34,7 @@ test_table.__test__ = False  # type: ignore[attr-defined]  # its name must not m
 def test_summary(
     model: LoadedModel, body: bytes, form: str, alpha: float, detail: str
 ) -> dict[str, Any]:
-    """The verdict on a summary, or on the sum of several.
-
-    Parameters
-    ----------
-    model : LoadedModel
-    body : bytes
-    form : "json" or "bytes"
-    alpha : float
-        Level, in (0, 1).
-    detail : "full" or "verdict"
-
-    Returns
-    -------
-    dict
-        Ready for JSON.
-    """
+    """The verdict on a summary, or on the sum of several."""
     return answer_of(model, model.detector.test(read_summary(body, form), alpha), detail)
 
 
@@ -74,20 +42,7 @@ test_summary.__test__ = False  # type: ignore[attr-defined]
 
 
 def answer_of(model: LoadedModel, result: Any, detail: str) -> dict[str, Any]:
-    """A result as the answer to a request; it is kept for a report.
-
-    Parameters
-    ----------
-    model : LoadedModel
-    result : HLDResult
-    detail : "full" or "verdict"
-        A verdict is without columns, pairs and data quality.
-
-    Returns
-    -------
-    dict
-        Ready for JSON, with the `id` of the result.
-    """
+    """A result as the answer to a request; it is kept for a report."""
     shown = (
         result if detail == "full" else replace(result, evidence=None, data_quality=None)
     )  # columns are costly
@@ -103,21 +58,7 @@ def answer_of(model: LoadedModel, result: Any, detail: str) -> dict[str, Any]:
 def encode_table(
     model: LoadedModel, body: bytes, form: str, limits: Limits
 ) -> tuple[list[Any], dict[str, list[str]]]:
-    """The codes (n, V) of a table, chunk by chunk, and how its columns differ from those of training.
-
-    Parameters
-    ----------
-    model : LoadedModel
-    body : bytes
-    form : str
-    limits : Limits
-
-    Returns
-    -------
-    codes : list of (n, V) integer arrays
-    differs : dict
-        Names of `absent` columns, which count as missing, and of `extra` ones, which are ignored.
-    """
+    """The codes (n, V) of a table, chunk by chunk, and how its columns differ from those of training."""
     encoder = model.detector.encoder_
     found = [encoder.encode_counting(chunk) for chunk in read_tables(body, form, encoder, limits)]
     return (
@@ -132,26 +73,7 @@ def encode_table(
 def observe_rows(
     model: LoadedModel, codes: list[Any], differs: dict[str, list[str]], after: int | None
 ) -> dict[str, Any]:
-    """State of the monitor after rows.
-
-    Parameters
-    ----------
-    model : LoadedModel
-    codes, differs
-        What `encode_table` returned.
-    after : int or None
-        Rows that the monitor must have before these.
-
-    Returns
-    -------
-    dict
-        Ready for JSON.
-
-    Raises
-    ------
-    Refusal
-        Status 409 if it has others.
-    """
+    """State of the monitor after rows."""
     return state_of(model, model.watch.observe(codes, after)) | plain_json(differs)
 
 
@@ -161,19 +83,7 @@ def reset_monitor(model: LoadedModel) -> dict[str, Any]:
 
 
 def state_of(model: LoadedModel, result: Any = None) -> dict[str, Any]:
-    """Where a monitor stands.
-
-    Parameters
-    ----------
-    model : LoadedModel
-    result : MonitorResult, optional
-        By default that of the last update.
-
-    Returns
-    -------
-    dict
-        Ready for JSON.
-    """
+    """Where a monitor stands."""
     result = model.watch.last if result is None else result
     return {
         "model": model.name,
@@ -184,19 +94,7 @@ def state_of(model: LoadedModel, result: Any = None) -> dict[str, Any]:
 
 
 def describe_model(model: LoadedModel, error: tuple[Any, ...] | None) -> dict[str, Any]:
-    """What a model is, and what was wrong with its file when it was last read again.
-
-    Parameters
-    ----------
-    model : LoadedModel
-    error : tuple or None
-        When reading failed, and what was said.
-
-    Returns
-    -------
-    dict
-        Ready for JSON.
-    """
+    """What a model is, and what was wrong with its file when it was last read again."""
     detector = model.detector
     columns = [
         {"name": column.name, "kind": column.kind, "num_categories": column.num_categories}
@@ -218,24 +116,7 @@ def describe_model(model: LoadedModel, error: tuple[Any, ...] | None) -> dict[st
 
 
 def report_page(model: LoadedModel, key: str | None) -> str:
-    """The page about a result, the last one where none is named.
-
-    Parameters
-    ----------
-    model : LoadedModel
-    key : str or None
-        The `id` of an answer.
-
-    Returns
-    -------
-    str
-        HTML.
-
-    Raises
-    ------
-    Refusal
-        Status 404 if there is no such result.
-    """
+    """The page about a result, the last one where none is named."""
     result = model.results.find(key)
     if result is None:
         raise Refusal(
@@ -250,13 +131,7 @@ def report_page(model: LoadedModel, key: str | None) -> str:
 
 
 def warm_up(models: Any, limits: Limits) -> None:
-    """Test a table in CSV and write its report, so that the first request need not import or compile anything.
-
-    Parameters
-    ----------
-    models : iterable of LoadedModel
-    limits : Limits
-    """
+    """Test a table in CSV and write its report, so that the first request need not import or compile anything."""
     for model in models:
         table, text = trial_table(model.detector), io.StringIO()
         csv.writer(text).writerows([list(table), *zip(*table.values(), strict=True)])

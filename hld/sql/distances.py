@@ -39,20 +39,7 @@ class Distance(NamedTuple):
 
 
 def count_distances(detector: Any, profile: Any) -> tuple[Distance, Distance] | None:
-    """The distances of columns and pairs of a counted table.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    profile : hld.answers.profile.Profile
-        Counts of the table.
-
-    Returns
-    -------
-    two of Distance, or None
-        None where there are too few rows, or an older detector, which knows no laws.
-    """
+    """The distances of columns and pairs of a counted table."""
     batch = [[one[:-1] for one in profile.counts], list(profile.pairs)]
     if detector.test_.reference == "circuit":
         return _from_circuit(detector, batch, profile.num_rows)
@@ -105,13 +92,7 @@ def merged_shares(
 ) -> tuple[Any, ...]:
     """Shares of a circuit with rare and unseen levels in one category, by column and by edge.
 
-    Parameters
-    ----------
-    columns : sequence of V columns
-        Columns of the encoder.
-    edges : (E, 2) int array
-    singles, pairs : lists of (C_v,) and of (C_u, C_v) float arrays
-        Marginals of the circuit: of each column without its category of unseen levels, and of each edge.
+    Shapes: edges (E, 2).
     """
     own = Profile(0, tuple(np.append(one, 0.0) for one in singles), edges, tuple(pairs))
     return merged_counts(columns, own)

@@ -115,15 +115,7 @@ def judge(
 
 
 def judge_counts(detector: HLDDetector, found: TableInDatabase, alpha: float) -> CountsResult:
-    """Test a table that was counted.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-    found : TableInDatabase
-        What `hld.sql.count` returns for the same detector.
-    alpha : float
-    """
+    """Test a table that was counted."""
     profile, T = found.profile, found.profile.num_rows
     quality = data_quality(
         found.columns,

@@ -15,39 +15,7 @@ from hld.schemas.quality import DataQuality
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountsResult(OfColumns):
-    """The outcome of a test of a table in a database.
-
-    Attributes
-    ----------
-    pvalue : float
-        One for all columns and pairs together (`hld.results.shared_level`).
-    reject : bool
-        ``pvalue <= alpha``.
-    alpha : float
-    num_samples : int
-        T, the rows of the table.
-    metrics : tuple of str
-        What was tested: "columns" and "pairs", the distances of all counts; "largest column" and "largest pair", the
-        largest difference of a single count; "dependence", the largest change of one; "missing" and "new", shares of
-        missing cells and new values.
-    pvalues : tuple of float
-        p-value of each test.
-    parts : tuple of float
-        Part of the level that each of them has, at most; they sum to 1.
-    effect : float
-        Distance of the columns' shares over the typical distance of one row, less what sampling alone gives, or 0.
-    num_missing : int
-        Missing cells.
-    num_queries : int
-        That were sent.
-    evidence : hld.answers.evidence.Evidence
-        Counts of the table and of the reference.
-    data_quality : DataQuality
-    largest_count : LargestCount or None
-        The largest difference of a single count of a column.
-    largest_dependence : LargestDependence or None
-        The pair of columns whose dependence changed most.
-    """
+    """The outcome of a test of a table in a database."""
 
     pvalue: float
     reject: bool

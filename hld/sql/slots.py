@@ -55,15 +55,7 @@ LAST = (datetime.datetime.max - EPOCH) // datetime.timedelta(microseconds=1)
 
 
 def counted_column(column: LevelColumn | BinColumn) -> Any:
-    """The column as a database counts it: rare levels are unseen ones.
-
-    Examples
-    --------
-    >>> from hld import fit_encoder
-    >>> column = fit_encoder([["a"], ["a"], ["b"], ["c"]], max_categories=2).columns[0]
-    >>> column.num_categories, counted_column(column).num_categories
-    (3, 2)
-    """
+    """The column as a database counts it: rare levels are unseen ones."""
     if not getattr(column, "rare", b""):
         return column
     if column.unseen != "keep":
@@ -75,14 +67,7 @@ def counted_column(column: LevelColumn | BinColumn) -> Any:
 
 
 def codes_of_slots(column: LevelColumn | BinColumn) -> tuple[np.ndarray, np.ndarray]:
-    """Category of each slot, -2 and -1 first, and whether its values are new, unseen or beyond the training range.
-
-    Examples
-    --------
-    >>> codes, beyond = codes_of_slots(BinColumn("x", (2.0,), 1.0, 3.0))
-    >>> codes.tolist(), beyond.tolist()
-    ([-1, -1, 0, 0, 1, 1], [False, False, True, False, False, True])
-    """
+    """Category of each slot, -2 and -1 first, and whether its values are new, unseen or beyond the training range."""
     if column.kind not in BINNED:
         n, beyond = len(column.levels), np.zeros(len(column.levels) + 3, dtype=bool)
         beyond[[0, -1]] = True
@@ -96,24 +81,7 @@ def codes_of_slots(column: LevelColumn | BinColumn) -> tuple[np.ndarray, np.ndar
 
 
 def slot_expression(column: LevelColumn | BinColumn, value: Any) -> Any:
-    """The slots of a column of a table, as an expression of ibis.
-
-    Parameters
-    ----------
-    column : LevelColumn or BinColumn
-        As `counted_column` returns it.
-    value : ibis column expression
-
-    Returns
-    -------
-    ibis integer expression
-
-    Raises
-    ------
-    TypeError
-        If the column holds durations, or the database's type several values, bytes or intervals, which have no
-        counterpart, or is one that ibis does not know, where numbers or times are expected.
-    """
+    """The slots of a column of a table, as an expression of ibis."""
     import ibis
 
     dtype = value.type()
@@ -155,13 +123,7 @@ def slot_expression(column: LevelColumn | BinColumn, value: Any) -> Any:
 
 
 def part_expression(value: Any, part: str) -> Any:
-    """A part of a date (`hld.tables.calendar`) as an expression; None where the column holds no dates.
-
-    Parameters
-    ----------
-    value : ibis column expression
-    part : "weekday", "hour" or "month"
-    """
+    """A part of a date (`hld.tables.calendar`) as an expression; None where the column holds no dates."""
     import ibis
 
     if not (value.type().is_timestamp() or value.type().is_date()):
@@ -254,15 +216,7 @@ def _bytes(text: Any) -> Any:
 
 
 def double(number: float) -> Any:
-    """A double as a literal that every database reads exactly.
-
-    Examples
-    --------
-    >>> import pytest
-    >>> ibis = pytest.importorskip("ibis")
-    >>> ibis.to_sql(double(0.1).name("x"), dialect="duckdb").split()[1:4]
-    ["CAST('0.1'", 'AS', 'DOUBLE)']
-    """
+    """A double as a literal that every database reads exactly."""
     import ibis
 
     return ibis.literal(repr(float(number))).cast("float64")

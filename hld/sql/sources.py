@@ -26,22 +26,7 @@ _NO_PORT = re.compile(r"(?P<user>[^:/?#]*):(?P<word>(?!\d*(?:[/?#]|$)).*)", re.D
 
 
 def table_of(source: Any, query: str | None = None) -> Any:
-    """A table of ibis, nothing of which has been read.
-
-    Parameters
-    ----------
-    source, query
-        As of `hld.sql.count`.
-
-    Returns
-    -------
-    ibis table
-
-    Raises
-    ------
-    ImportError, TypeError, ValueError
-        As of `hld.sql.count`.
-    """
+    """A table of ibis, nothing of which has been read."""
     try:
         import ibis
     except ImportError as error:
@@ -147,13 +132,7 @@ def _postgres_schema(connection: Any, query: str) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def rows_as_tuples(source: Any) -> Iterator[None]:
-    """Have a connection of psycopg give tuples meanwhile, which its owner may have told to give something else.
-
-    Parameters
-    ----------
-    source : object
-        Any other than such a connection stays as it is.
-    """
+    """Have a connection of psycopg give tuples meanwhile, which its owner may have told to give something else."""
     if type(source).__module__.partition(".")[0] != "psycopg":
         yield
         return
@@ -172,10 +151,6 @@ def reading(connection: Any) -> Iterator[Any]:
     """A cursor of PostgreSQL in a transaction of its own, in which functions that a query calls cannot write either.
 
     After an error the connection can go on.
-
-    Parameters
-    ----------
-    connection : ibis connection
     """
     with connection.con.transaction(), connection.con.cursor() as cursor:
         cursor.execute("SET TRANSACTION READ ONLY")
@@ -289,20 +264,6 @@ def without_secrets(text: str, url: str) -> str:
     """A text that may name the URL of a database, or a part of it, as it may be shown.
 
     Who signs in, which is all up to the last @, is hidden, and what follows an option such as ``password=``.
-
-    Parameters
-    ----------
-    text : str
-        The URL itself, or the message of an error.
-    url : str
-
-    Examples
-    --------
-    >>> url = "postgres://me:pa@ss@host:5432/shop?sslpassword=word"
-    >>> without_secrets(url, url)
-    'postgres://***@host:5432/shop?sslpassword=***'
-    >>> without_secrets("no user 'me' with 'pa@ss'", url)
-    "no user 'me' with '***'"
     """
     secrets: list[str] = []
 
@@ -331,10 +292,5 @@ def without_secrets(text: str, url: str) -> str:
 
 
 def one_line(error: Exception | str) -> str:
-    """What an error says, in one line, without the colours of a terminal.
-
-    Parameters
-    ----------
-    error : Exception or str
-    """
+    """What an error says, in one line, without the colours of a terminal."""
     return " ".join(re.sub(r"\x1b\[[\d;]*m", "", str(error)).split())[:300]

@@ -32,18 +32,7 @@ NAME = "hld_slot_{}"
 def sqlite_expression(
     v: int, column: BinColumn | LevelColumn, value: Any, part: str | None = None
 ) -> Any:
-    """The slots of a column of a table of SQLite, as an expression of ibis; its connection learns the function.
-
-    Parameters
-    ----------
-    v : int
-        Position of the column, which names the function.
-    column : LevelColumn or BinColumn
-        As `hld.sql.slots.counted_column` returns it.
-    value : ibis column expression
-    part : str, optional
-        Part of a date that the column is of (`hld.tables.calendar`).
-    """
+    """The slots of a column of a table of SQLite, as an expression of ibis; its connection learns the function."""
     import ibis
 
     def slot(cell):  # type: ignore[no-untyped-def]
@@ -56,34 +45,13 @@ def sqlite_expression(
 
 
 def forget(connection: Any, positions: Any) -> None:
-    """Take the functions of columns from a connection of ibis again.
-
-    Parameters
-    ----------
-    connection : ibis connection
-    positions : iterable of int
-    """
+    """Take the functions of columns from a connection of ibis again."""
     for v in positions:
         connection.con.create_function(NAME.format(v), 1, None)
 
 
 def slot_function(column: BinColumn | LevelColumn, part: str | None = None) -> Callable[[Any], int]:
-    """The slot of one cell: None, int, float, str or bytes.
-
-    Parameters
-    ----------
-    column, part
-        As in `sqlite_expression`.
-
-    Examples
-    --------
-    >>> taken = slot_function(BinColumn("x", (2.0,), 1.0, 3.0))
-    >>> [taken(cell) for cell in (0, 1.0, 2, 3.0, 4, None, "", "2", b"2")]
-    [0, 1, 2, 2, 3, -1, -1, -2, -2]
-    >>> taken = slot_function(LevelColumn("day", "categorical", ("Mon", "Tue")), "weekday")
-    >>> [taken(cell) for cell in ("1970-01-05", "1970-01-06T23:59:59.999999", "1970-01-07", "?", 5)]
-    [0, 1, 2, -1, -1]
-    """
+    """The slot of one cell: None, int, float, str or bytes."""
     if not isinstance(column, BinColumn):
         return _level_slots(column, part)
     *starts, high = column.marks

@@ -41,19 +41,7 @@ WITHOUT_SETS = ("sqlite", "mysql", "clickhouse", "druid", "impala", "exasol", "r
 
 @dataclass(frozen=True, eq=False)
 class TableInDatabase:
-    """Counts of a table.
-
-    Attributes
-    ----------
-    columns : tuple of V columns
-        Columns of the encoder, with rare levels counted as unseen.
-    profile : hld.answers.profile.Profile
-        Counts by column and by pair.
-    report : hld.schemas.encoding.EncodingReport
-    absent, extra : tuples of str
-        Columns that the table has not, and that training had not.
-    num_queries : int
-    """
+    """Counts of a table."""
 
     columns: tuple[Any, ...]
     profile: Profile

@@ -22,15 +22,7 @@ def check_fitted_detector(detector: Any) -> None:
 
 
 def warn_of_kind(detector: Any, has_groups: bool) -> None:
-    """Warn where rows one by one are not what a detector was fitted to judge.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    has_groups : bool
-        Whether each update is a group.
-    """
+    """Warn where rows one by one are not what a detector was fitted to judge."""
     kind = getattr(detector.judge_, "kind", None)
     if kind == "covariates" or (kind is not None and not has_groups):
         said = {

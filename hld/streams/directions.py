@@ -21,17 +21,7 @@ LEAST_STD = 1e-290  # of a likelihood that is compared
 class Scores:
     """What directions are made with.
 
-    Attributes
-    ----------
-    trained, reference : (a, m), (b, m) float arrays
-        Vectors of the rows that bins and directions are made with, and of those that every bag begins with.
-    fixed : (F,) int array
-        Positions of the nodes that have a race from the start: of those that vary, or of all where none does.
-    mean, scale : (m,) float arrays
-        Of `trained`: mean, and 1 over the standard deviation; where all are alike, mean over the root of their number
-        is taken for it, so that what later rows show is seen.
-    whitening : (m, m) or (0, 0) float array
-        Inverse of their correlations with a ridge.
+    Shapes: trained, reference (a, m), fixed (F,), mean, scale (m,), whitening (m, m).
     """
 
     trained: np.ndarray
@@ -103,13 +93,7 @@ def starts_at(num_rows: int) -> bool:
 
 
 def num_starts(num_rows: int) -> int:
-    """How often directions have been learned after so many rows.
-
-    Examples
-    --------
-    >>> [num_starts(n) for n in (15, 16, 64, 96, 512, 600)], sum(map(starts_at, range(601)))
-    ([0, 1, 4, 5, 18, 19], 19)
-    """
+    """How often directions have been learned after so many rows."""
     return (
         num_rows // 16
         if num_rows <= 64
@@ -137,16 +121,7 @@ def start_directions(
 ) -> None:
     """Start the races of newly learned directions, in the places of those that are farthest behind.
 
-    Parameters
-    ----------
-    scores : Scores
-    races : Races
-    directions : (m, LIVE) float array
-        Directions of the races after those of single nodes; changed in place, as these are.
-    means : (2, m) float array
-        Running means of standardised deviations.
-    number : int
-        Starts so far, this one included: its weight is (1 - FIXED_SHARE) / (number (number + 1)).
+    Shapes: directions (m, LIVE), means (2, m).
     """
     F = len(scores.fixed)
     weighted = (races.log + races.log_weights)[F:]

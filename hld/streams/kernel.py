@@ -25,26 +25,8 @@ def advance(
 ) -> None:
     """Process rows (n, K), one after the other; fills evidence and leaders (n,).
 
-    Parameters
-    ----------
-    scores : (n, K) float array
-        Of each row in each race.
-    uniforms : (n,) float array
-        U_t, which break ties.
-    races : Races
-        Changed in place.
-    thresholds : (parts,) float array
-        Ends of the parts of [0, 1], ascending.
-    factors : (bets, parts) float array
-        What each bet pays in each part.
-    first : (bets,) float array
-        The bets at the start of a race.
-    share : float
-        Of the money that is shared out again after each row.
-    evidence : (n,) float array
-        Written to: natural logarithm.
-    leaders : (n,) int array
-        Written to: the race that leads.
+    Shapes: scores (n, K), uniforms (n,), thresholds (parts,), factors (bets, parts), first (bets,), evidence (n,),
+    leaders (n,).
     """
     for t in range(len(scores)):
         evidence[t], leaders[t] = -np.inf, 0

@@ -92,15 +92,7 @@ def start(
 ) -> None:
     """Start race k: bins from the scores `trained`, the bag from the scores `reference`.
 
-    Parameters
-    ----------
-    races : Races
-        Changed in place.
-    k : int
-    trained : (n,) float array
-    reference : (r,) float array
-    log_weight : float
-        Natural logarithm of the race's weight.
+    Shapes: trained (n,), reference (r,).
     """
     edges = bin_edges(trained)
     races.edges[k] = np.inf
@@ -131,28 +123,8 @@ def advance(
 ) -> None:
     """Process rows, one after the other.
 
-    Parameters
-    ----------
-    scores : (n, K) float array
-        Scores of the rows, in each race.
-    uniforms : (n,) float array
-        U_t.
-    races : Races
-        Changed in place.
-    evidence, leaders : (n,) float and int arrays
-        Filled with the largest log(w W) after each row, and the race that has it.
-
-    Notes
-    -----
+    Shapes: scores (n, K), uniforms (n,), evidence, leaders (n,).
     O(K (BINS + NUM_BETS)) a row.  `hld.streams.kernel` is the compiled twin.
-
-    Examples
-    --------
-    >>> races, evidence = no_races(1), np.empty(100)
-    >>> start(races, 0, np.arange(100.0), np.arange(1000.0), 0.0)
-    >>> advance(np.full((100, 1), 5000.0), np.full(100, 0.5), races, evidence, np.empty(100, np.int64))
-    >>> bool(evidence[9] < np.log(20) < evidence[99])                  # a hundred rows that are the largest of all
-    True
     """
     every = np.arange(len(races.log))
     for t, row in enumerate(scores):
@@ -177,14 +149,7 @@ def advance(
 def uniform_numbers(seed: int, first: int, n: int) -> np.ndarray:
     """(n,) U_t of the rows from `first` on, each a function of the seed and its own number.
 
-    Parameters
-    ----------
-    seed, first, n : int
-
-    Returns
-    -------
-    (n,) float array
-        In [0, 1).
+    Returns (n,).
     """
     blocks = range(first // BLOCK, (first + n - 1) // BLOCK + 1) if n else ()
     numbers = [np.random.default_rng([seed, 7, block]).random(BLOCK) for block in blocks]

@@ -57,20 +57,7 @@ def stream_parts(monitor: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def read_stream(cls: Any, path: str | os.PathLike[str], detector: Any) -> Any:
-    """The monitor of a file; ValueError if the file is damaged, or of another detector.
-
-    Parameters
-    ----------
-    cls : type
-        `StreamMonitor`.
-    path : str or path
-    detector : HLDDetector
-        The one that it was made with.
-
-    Returns
-    -------
-    StreamMonitor
-    """
+    """The monitor of a file; ValueError if the file is damaged, or of another detector."""
     check_fitted_detector(detector)
     with np.errstate(all="ignore"):
         return read_object(

@@ -18,18 +18,7 @@ from pcircuit.files.circuit_file import to_arrays
 
 
 def test_fingerprint(circuit: pcircuit.Circuit, calibration: Any) -> str:
-    """The fingerprint of a test.
-
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    calibration : hld.testing.calibration.Calibration
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-    """
+    """The fingerprint of a test."""
     digest = hashlib.sha256(b"hld.summary 1")
     arrays = to_arrays(circuit) | {"nodes": calibration.nodes, "mean": calibration.mean}
     for i, metric in enumerate(calibration.metrics):
@@ -48,18 +37,6 @@ test_fingerprint.__test__ = False  # type: ignore[attr-defined]  # its name must
 
 
 def detector_fingerprint(test: str, schema: Any) -> str:
-    """The fingerprint of a detector: of its test, and of how it reads tables.
-
-    Parameters
-    ----------
-    test : str
-        The fingerprint of its test.
-    schema : TableSchema
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-    """
+    """The fingerprint of a detector: of its test, and of how it reads tables."""
     form = json.dumps(schema.to_dict(), sort_keys=True)
     return hashlib.sha256(f"{test} {form}".encode()).hexdigest()

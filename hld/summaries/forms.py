@@ -51,18 +51,7 @@ FINGERPRINT = 64  # hexadecimal digits
 
 
 def json_form(scalars: dict[str, Any], arrays: dict[str, Any]) -> str:
-    """The JSON of scalars and arrays.
-
-    Parameters
-    ----------
-    scalars : dict
-        Plain values.
-    arrays : dict of str to array
-
-    Returns
-    -------
-    str
-    """
+    """The JSON of scalars and arrays."""
     return json.dumps(
         {
             "format": FORMAT,
@@ -86,19 +75,7 @@ def read_json(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def binary_form(scalars: dict[str, Any], arrays: dict[str, Any]) -> bytes:
-    """The bytes of scalars and arrays.
-
-    Parameters
-    ----------
-    scalars : dict
-        Plain values.
-    arrays : dict of str to array
-
-    Returns
-    -------
-    bytes
-        With a checksum at the end.
-    """
+    """The bytes of scalars and arrays."""
     header = {
         "format": FORMAT,
         "version": VERSION,

@@ -69,12 +69,7 @@ def arrow_summarizer(detector: Any) -> ArrowSummarizer:
 
 
 class ArrowSummarizer:
-    """What `arrow_summarizer` returns.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-    """
+    """What `arrow_summarizer` returns."""
 
     def __init__(self, detector: Any) -> None:
         self._detector = detector

@@ -29,20 +29,7 @@ def summarize_table(
     delta: float = 1e-6,
     rng: int | np.random.Generator | None = None,
 ) -> BatchSummary:
-    """The summary of one table for a fitted detector: see `HLDDetector.summarize`.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    table : table of any kind
-    epsilon, delta, rng
-        See `hld.summaries.summing.summarize_rows`.
-
-    Returns
-    -------
-    BatchSummary
-    """
+    """The summary of one table for a fitted detector: see `HLDDetector.summarize`."""
     return summarize_chunks(detector, [table], epsilon=epsilon, delta=delta, rng=rng)
 
 
@@ -54,21 +41,7 @@ def summarize_chunks(
     delta: float = 1e-6,
     rng: int | np.random.Generator | None = None,
 ) -> BatchSummary:
-    """The summary of a table that comes in chunks, each read once and then forgotten.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    chunks : iterable of tables
-        At least one.
-    epsilon, delta, rng : see `hld.summaries.summing.summarize_rows`
-        Noise is added once, to the sums of all chunks.
-
-    Returns
-    -------
-    BatchSummary
-    """
+    """The summary of a table that comes in chunks, each read once and then forgotten."""
     encoder, test = detector.encoder_, detector.test_
     epsilon, delta = check_privacy(epsilon, delta)  # before anything is read
     found: BatchSummary | None = None
@@ -101,26 +74,7 @@ def summarize_chunks(
 def facts_of(
     detector: Any, summary: BatchSummary
 ) -> tuple[BatchSummary, DataQuality | None, Evidence | None]:
-    """A summary as the detector's test takes it, and what its counts say: data quality and how columns moved.
-
-    Parameters
-    ----------
-    detector : HLDDetector
-        Fitted.
-    summary : BatchSummary
-
-    Returns
-    -------
-    summary : BatchSummary
-    quality : DataQuality or None
-        None where the summary has no counts.
-    evidence : Evidence or None
-
-    Raises
-    ------
-    ValueError
-        If the summary was made with another detector, or its counts are not of the detector's columns.
-    """
+    """A summary as the detector's test takes it, and what its counts say: data quality and how columns moved."""
     test, expected = (
         detector.test_,
         detector_fingerprint(detector.test_.fingerprint, detector.schema_),

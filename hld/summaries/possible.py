@@ -26,22 +26,7 @@ SLACK = 1e-3  # roundings, and likelihoods of units whose parameters sum to a li
 def check_possible(
     vectors: RowVectors, metrics: tuple[Any, ...], summary: BatchSummary, name: str = "summary"
 ) -> None:
-    """Raise unless the sums of a summary can be those of so many rows.
-
-    Parameters
-    ----------
-    vectors : RowVectors
-        What is summed, of rows.
-    metrics : tuple of LinearMap
-    summary : BatchSummary
-    name : str
-        Name of the argument in errors.
-
-    Raises
-    ------
-    ValueError
-        If they cannot.
-    """
+    """Raise unless the sums of a summary can be those of so many rows."""
     if len(summary.sums) != vectors.size:
         raise ValueError(
             f"`{name}` has {len(summary.sums)} sums, expected {vectors.size}: make the summary again"

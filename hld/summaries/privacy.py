@@ -63,41 +63,13 @@ GRID = 2.0**-20  # of the deviation of the noise
 
 
 def check_privacy(epsilon: float | None, delta: float) -> tuple[Any, ...]:
-    """Both as floats, refused unless epsilon is positive or None and delta strictly between 0 and 1.
-
-    Parameters
-    ----------
-    epsilon : float or None
-    delta : float
-
-    Returns
-    -------
-    epsilon : float or None
-    delta : float
-
-    Raises
-    ------
-    TypeError, ValueError
-        Anything else.
-    """
+    """Both as floats, refused unless epsilon is positive or None and delta strictly between 0 and 1."""
     epsilon = None if epsilon is None else check_number(epsilon, "epsilon", above=0)
     return epsilon, check_fraction(delta, "delta")
 
 
 def check_noise_can_be_judged(test: Any, argument: str) -> None:
-    """Raise unless the test has a null for sums with noise: before noise is drawn, which spends a budget of privacy.
-
-    Parameters
-    ----------
-    test : HLDTest
-    argument : str
-        What to name.
-
-    Raises
-    ------
-    ValueError
-        If the reference rows had holes, or there are more nodes than a covariance is formed for.
-    """
+    """Raise unless the test has a null for sums with noise: before noise is drawn, which spends a budget of privacy."""
     kept = test.calibration.kept
     if len(test.mean) > MAX_FULL_SPECTRUM or (kept is not None and kept.has_holes):
         found = (
@@ -116,27 +88,7 @@ def with_noise(
     delta: float,
     rng: int | np.random.Generator | None = None,
 ) -> BatchSummary:
-    """The summary with noise in its sums, and nothing else about the rows.
-
-    Parameters
-    ----------
-    test : HLDTest
-        What the summary is for.
-    summary : BatchSummary
-        Without holes.
-    epsilon, delta : float
-    rng : int or numpy.random.Generator, optional
-        For tests and simulations; noise that can be drawn again protects nobody.
-
-    Returns
-    -------
-    BatchSummary
-
-    Raises
-    ------
-    ValueError
-        See `check_noise_can_be_judged`.
-    """
+    """The summary with noise in its sums, and nothing else about the rows."""
     check_noise_can_be_judged(test, "`epsilon` asks for noise")
     deviations = noise_deviations(test.circuit, test.nodes, test.stds, epsilon, delta)
     m = size = len(test.nodes)
@@ -168,24 +120,7 @@ def noise_deviations(
 ) -> np.ndarray:
     """(m,) tau s_j, the deviation of the noise in each sum.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    nodes : (m,) int array
-    stds : (m,) float array
-        Standard deviations of one row under the reference; the units s follow them.
-    epsilon, delta : float
-
-    Returns
-    -------
-    (m,) float array
-
-    Examples
-    --------
-    >>> from pcircuit import Circuit, InputRegion, VTree
-    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])     # sensitivity 0.5
-    >>> noise_deviations(coin, np.array([0]), np.array([0.2]), 1.0, 1e-6).round(3)
-    array([2.112])
+    Shapes: nodes (m,), stds (m,) -> (m,).
     """
     low, high = unit_ranges(circuit)[nodes].T
     ranges = high - low
@@ -196,16 +131,7 @@ def noise_deviations(
 def sensitivity(circuit: pcircuit.Circuit, nodes: np.ndarray, units: np.ndarray) -> float:
     """Delta, a bound on |(L(x) - L(x')) / s| over all pairs of rows; numbers with the unit 0 cannot vary.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    nodes : (m,) int array
-    units : (m,) float array
-        s, at least 0.
-
-    Returns
-    -------
-    float
+    Shapes: nodes (m,), units (m,).
     """
     ranges, first = np.diff(unit_ranges(circuit)[nodes]).ravel(), circuit.offsets
     regions, kinds, total = circuit.nodes.region[nodes], circuit.nodes.kind[nodes], 0.0
@@ -231,24 +157,7 @@ def sensitivity(circuit: pcircuit.Circuit, nodes: np.ndarray, units: np.ndarray)
 
 
 def gaussian_factor(epsilon: float, delta: float) -> float:
-    """tau / Delta: the deviation of the noise for sensitivity 1 (Balle and Wang 2018, theorem 8).
-
-    Parameters
-    ----------
-    epsilon : float
-        Above 0.
-    delta : float
-        In (0, 1).
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> round(gaussian_factor(1.0, 1e-5), 4)
-    3.7306
-    """
+    """tau / Delta: the deviation of the noise for sensitivity 1 (Balle and Wang 2018, theorem 8)."""
     from scipy.optimize import brentq
     from scipy.special import log_ndtr, ndtr
 

@@ -41,16 +41,7 @@ SEED = 16
 
 
 def sketches_of(metrics: tuple[Any, ...]) -> tuple[np.ndarray, ...]:
-    """(m, r) F^T R^T for each metric: the sketch of a row is one product with it, and F need not be applied to rows.
-
-    Parameters
-    ----------
-    metrics : tuple of LinearMap
-
-    Returns
-    -------
-    tuple of (m, r) float arrays
-    """
+    """(m, r) F^T R^T for each metric: the sketch of a row is one product with it, and F need not be applied to rows."""
     return tuple(
         np.ascontiguousarray(metric.adjoint(_signs(len(metric.apply(np.zeros(metric.width))))).T)
         for metric in metrics
@@ -65,18 +56,7 @@ def spread_of(
 ) -> Spread:
     """The spread of rows.
 
-    Parameters
-    ----------
-    metrics : tuple of LinearMap
-    sketches : tuple of (m, r) float arrays
-        `sketches_of` the metrics.
-    kept : KeptRows
-    differences : (n, m) float array
-        L(x_t) - mu, 0 where a row does not show a node.
-
-    Returns
-    -------
-    Spread
+    Shapes: differences (n, m).
     """
     squares, fourths, odd, sketch = [], [], [], []
     for metric, farthest, signs in zip(metrics, kept.farthest, sketches, strict=True):
@@ -104,24 +84,7 @@ def confirmed_by_spread(
 ) -> tuple[Any, ...]:
     """For each metric the p-value that the spread of the batch allows: `hld.nulls.ranks.confirmation`, without rows.
 
-    Parameters
-    ----------
-    kept : KeptRows
-    metrics : tuple of LinearMap
-    spread : Spread
-    mean : (m,) float array
-        Mean of the differences.
-    squared : (q,) float array
-        Squared distances of the batch, as they are tested.
-    T : int
-    stretch : float
-        The most by which a difference of a row counts more than it was summed up with, because others have holes.
-    held : float, optional
-        With holes, the fewest reference rows that show what an odd row may differ by; by default all.
-
-    Returns
-    -------
-    tuple of float
+    Shapes: mean (m,), squared (q,).
     """
     k, N, result = kept.num_rows, kept.num_rows + T, []
     for i, metric in enumerate(metrics):
@@ -162,19 +125,7 @@ def pooled_by_spread(
     average are too large, so that tails are too wide rather than too thin; and the variance that the fourth powers
     allow, as in `hld.nulls.ranks.confirmation`.
 
-    Parameters
-    ----------
-    metrics : tuple of LinearMap
-    batches : two BatchSummary
-        With their spreads.
-    mean : (m,) float array
-        mu, what the spreads are about.
-    squared : (q,) float array
-        Squared distances between the means of the batches.
-
-    Returns
-    -------
-    tuple of float
+    Shapes: mean (m,), squared (q,).
     """
     n, T = (one.num_rows for one in batches)
     N, result = n + T, []

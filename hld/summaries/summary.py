@@ -31,14 +31,7 @@ from pcircuit.arguments import check_whole_number
 class Spread:
     """How the rows of a batch vary, for each of q metrics: sums over y_t = F (L(x_t) - mu).
 
-    Attributes
-    ----------
-    squares, fourths : (q,) float arrays
-        Sums of |y_t|^2 and |y_t|^4.
-    odd : (q,) int array
-        Rows farther out than every reference row.
-    sketch : (q, r, r) float array
-        Sums of the products of R y_t with itself, for a fixed map R to r numbers.
+    Shapes: squares, fourths (q,), odd (q,), sketch (q, r, r).
     """
 
     squares: np.ndarray
@@ -54,14 +47,7 @@ class Spread:
 class TableCounts:
     """What was met in the columns of a table.
 
-    Attributes
-    ----------
-    cells : (5, V) int array
-        Cells that are missing, unseen, out of range, rare, and of another type.
-    categories : (sum C_v + V,) int array
-        Rows with each category of each column, and behind these the missing ones.
-    absent, extra : tuples of str
-        Columns that were in no part, and those that training did not have.
+    Shapes: cells (5, V), categories (sum C_v + V,).
     """
 
     cells: np.ndarray
@@ -83,12 +69,7 @@ class TableCounts:
 class Privacy:
     """Noise in the sums.
 
-    Attributes
-    ----------
-    epsilon, delta : float
-        The sums are (epsilon, delta)-differentially private with respect to the exchange of one row.
-    variances : (size,) float array
-        Variance of the normal noise in each sum.
+    Shapes: variances (size,).
     """
 
     epsilon: float
@@ -333,18 +314,7 @@ class BatchSummary:
 
 
 def check_summary(value: object, name: str = "summary") -> BatchSummary:
-    """The argument, if it is a summary of at least one row; TypeError or ValueError otherwise.
-
-    Parameters
-    ----------
-    value : object
-    name : str
-        Name of the argument in error messages.
-
-    Returns
-    -------
-    BatchSummary
-    """
+    """The argument, if it is a summary of at least one row; TypeError or ValueError otherwise."""
     if not isinstance(value, BatchSummary):
         raise TypeError(
             f"`{name}` must be a BatchSummary, found {type(value).__name__}: make one with `summarize`"

@@ -36,31 +36,7 @@ def summarize_rows(
 ) -> BatchSummary:
     """The summary of rows for a test.
 
-    Parameters
-    ----------
-    test : HLDTest
-    rows : (n, V) integer array_like
-        n >= 0; -1 is missing.
-    epsilon : float, optional
-        Adds noise: see `hld.summaries.privacy`.
-    delta : float
-        Used with `epsilon` only.
-    rng : int or numpy.random.Generator, optional
-        Generator of the noise; by default the operating system's, which is what privacy needs.
-    first : int
-        Rows of the same batch that were summarised before: holes are filled by other draws.
-
-    Returns
-    -------
-    BatchSummary
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `rows` are not evidence for the circuit; if they have holes where a summary cannot say which.
-
-    Notes
-    -----
+    Shapes: rows (n, V).
     O(n) times the mean likelihoods of rows; where rows are the reference, the metrics of at most 20,000 rows beside it,
     and of 1,000 of each further chunk: how rows spread is estimated from these, as it is where the rows are at hand.
     """

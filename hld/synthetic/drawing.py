@@ -34,29 +34,7 @@ def draw_rows(
 ) -> np.ndarray:
     """Rows of a table drawn from a circuit.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    columns : sequence of V columns
-        Columns of the encoder that belongs to the circuit.
-    tables : hld.synthetic.values.ValueTables or None
-        What is known of numbers inside their bins; without, they are uniform there.
-    num_samples : int
-        N, at least 0.
-    where : str, optional
-        A condition that all rows fulfil, see `hld.synthetic.expressions`.
-    rng : int or numpy.random.Generator, optional
-
-    Returns
-    -------
-    (N, V) object array
-        bool, int, float, str and times; None for rare levels and those that training did not show.  Durations of
-        nanoseconds are texts.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the condition cannot be read, or has probability zero.
+    Returns (N, V).
     """
     num_samples = check_whole_number(num_samples, "num_samples", 0)
     rng = check_generator(rng)
@@ -79,25 +57,7 @@ def draw_rows(
 def condition_probability(
     circuit: pcircuit.Circuit, columns: Any, tables: Any, where: Any
 ) -> float:
-    """P(where) under the circuit, exact up to the values inside bins.
-
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    columns : tuple of V columns
-        Columns of the encoder.
-    tables : ValueTables or None
-    where : str
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `where` is no condition on these columns.
-    """
+    """P(where) under the circuit, exact up to the values inside bins."""
     inside = grids(columns, tables)
     columns = drawable(columns, inside)
     condition = read_condition(where, columns, inside)
@@ -109,21 +69,7 @@ def condition_probability(
 def cut_circuit(
     circuit: pcircuit.Circuit, columns: tuple[Any, ...], grids: list[Grid | None], cuts: Any
 ) -> pcircuit.Circuit:
-    """The circuit over bins that are cut: every part of a bin has its share of the bin's probability.
-
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    columns : tuple of V columns
-        Columns of the encoder.
-    grids : list of V Grid or None
-    cuts : dict of int to tuple of float
-        Cut points by column.
-
-    Returns
-    -------
-    pcircuit.Circuit
-    """
+    """The circuit over bins that are cut: every part of a bin has its share of the bin's probability."""
     if not cuts:
         return circuit
     regions = []

@@ -63,26 +63,7 @@ class Condition(NamedTuple):
 
 
 def read_condition(text: str, columns: Any, grids: Any) -> Condition:
-    """Read a condition.
-
-    Parameters
-    ----------
-    text : str
-    columns : sequence of V columns
-        Columns of the encoder.
-    grids : sequence of V hld.synthetic.values.Grid or None
-        Grids of the continuous columns.
-
-    Returns
-    -------
-    Condition
-        Boxes are dictionaries from column number to a frozenset of categories.
-
-    Raises
-    ------
-    ValueError
-        If the text is no condition, names an unknown column or level, or has too many parts.
-    """
+    """Read a condition."""
     if not isinstance(text, str):
         raise TypeError(f"`where` is {text!r}, expected a condition as text, such as 'age > 40'")
     tree, names, place = _parsed(text, {column.name: v for v, column in enumerate(columns)})
@@ -95,15 +76,7 @@ def read_condition(text: str, columns: Any, grids: Any) -> Condition:
 def cut_edges(column: Any, cuts: set[float] | tuple[float, ...]) -> np.ndarray:
     """Ascending marks of the bins of a continuous column: low, its edges and the cuts between, and the end.
 
-    Parameters
-    ----------
-    column : BinColumn
-    cuts : iterable of float
-        Those outside of the column's range are left out.
-
-    Returns
-    -------
-    (n,) float array
+    Returns (n,).
     """
     end = math.nextafter(column.high, math.inf)
     inside = [c for c in cuts if column.low < c < end]

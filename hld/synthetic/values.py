@@ -44,12 +44,7 @@ HUGE = 2.0**1000  # from here on differences of values, and slopes, may be beyon
 class ValueTables:
     """Quantiles and units of the columns with bins, in their order.
 
-    Attributes
-    ----------
-    quantiles : (n, 65) float array
-        Ascending.
-    units : (n,) float array
-        What all values are multiples of; 0 where there is no such number.
+    Shapes: quantiles (n, 65), units (n,).
     """
 
     quantiles: np.ndarray
@@ -90,19 +85,7 @@ def is_binned(column: Any) -> bool:
 
 
 def value_tables(columns: tuple[Any, ...], arrays: list[Any]) -> ValueTables:
-    """Quantiles and units of the columns of a table that are cut into bins.
-
-    Parameters
-    ----------
-    columns : sequence of V columns
-        Columns of the encoder.
-    arrays : sequence of V (N,) arrays
-        The cells of the rows that the encoder was fitted to, as numbers in columns with bins.
-
-    Returns
-    -------
-    ValueTables
-    """
+    """Quantiles and units of the columns of a table that are cut into bins."""
     quantiles, units = [], []
     for column, cells in zip(columns, arrays, strict=True):
         if is_binned(column):
@@ -141,13 +124,7 @@ def _scale(values: np.ndarray) -> float:
 class Grid:
     """The values of one column with bins, and what is known of them inside.
 
-    Attributes
-    ----------
-    low, high : float
-        Range of the training values.
-    quantiles : (65,) float array
-    unit : float
-        What the values are multiples of, or 0.
+    Shapes: quantiles (65,).
     """
 
     low: float
@@ -227,18 +204,7 @@ class Grid:
 
 
 def grids(columns: Any, tables: ValueTables | None) -> list[Any]:
-    """A `Grid` for each column with bins, None for the others; uniform in each bin without tables.
-
-    Parameters
-    ----------
-    columns : tuple of V columns
-        Columns of the encoder.
-    tables : ValueTables or None
-
-    Returns
-    -------
-    list of V Grid or None
-    """
+    """A `Grid` for each column with bins, None for the others; uniform in each bin without tables."""
     found, at = [], 0  # type: ignore[var-annotated]
     for column in columns:
         if not is_binned(column):
@@ -270,17 +236,6 @@ def drawable(columns: Any, grids: Any) -> tuple[Any, ...]:
 
     Edges lie between training values.  The part of a bin below the first multiple of the column's unit holds no value,
     and a condition that cuts there would give it a share.
-
-    Parameters
-    ----------
-    columns : sequence of V columns
-        Columns of the encoder.
-    grids : list of V Grid or None
-
-    Returns
-    -------
-    tuple of V columns
-        A column stays as it is where bins, written by hand, hold no such value.
     """
     return tuple(
         column if grid is None else _drawable(column, grid)

@@ -23,24 +23,7 @@ _BREAKS = (b"}\n{", b"}\r\n{")  # between two rows, and nowhere inside one
 
 
 def is_beyond_arrow(block: bytes) -> bool:
-    r"""Whether Arrow should not be given some lines of JSON.
-
-    Parameters
-    ----------
-    block : bytes
-        Whole lines.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> is_beyond_arrow(b'{"a": 1}\n{"a": null}\n'), is_beyond_arrow(b'null\n{"a": 1}\n')
-    (False, True)
-    >>> is_beyond_arrow(b'{"a": ' + b"[" * 5000)
-    True
-    """
+    r"""Whether Arrow should not be given some lines of JSON."""
     begins_with_null = block.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"null")
     return begins_with_null or b"\nnull" in block or _is_deep(block) or _has_many_names(block)
 

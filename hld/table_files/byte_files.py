@@ -35,23 +35,7 @@ DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 
 
 def form_of(path: str, options: ReadOptions) -> str:
-    """Whether a file is "csv", "parquet", "jsonl" or "json", by its name where that is not said.
-
-    Parameters
-    ----------
-    path : str
-        "-" for standard input.
-    options : ReadOptions
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> form_of("rows.jsonl.gz", ReadOptions()), form_of("-", ReadOptions(form="parquet")), form_of("-", ReadOptions())
-    ('jsonl', 'parquet', 'csv')
-    """
+    """Whether a file is "csv", "parquet", "jsonl" or "json", by its name where that is not said."""
     stem, ending = os.path.splitext(str(path).lower())
     if ending == ".zip" and zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
@@ -62,22 +46,7 @@ def form_of(path: str, options: ReadOptions) -> str:
 
 
 def is_read_once(path: str) -> bool:
-    """Whether an input is there only once, from its beginning to its end: standard input, a pipe, a device.
-
-    Parameters
-    ----------
-    path : str
-        "-" for standard input.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> is_read_once("-"), is_read_once(os.devnull), is_read_once(__file__)
-    (True, True, False)
-    """
+    """Whether an input is there only once, from its beginning to its end: standard input, a pipe, a device."""
     return path == "-" or (os.path.exists(path) and not os.path.isfile(path))
 
 
@@ -164,20 +133,7 @@ def _files_of(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 
 def with_head(file: Any, options: ReadOptions) -> tuple[Any, ...]:
-    """The first bytes of a file, all of its first row where that is of any use, and the file with them in front.
-
-    Parameters
-    ----------
-    file : binary file
-        Read from where it stands.
-    options : ReadOptions
-
-    Returns
-    -------
-    head : bytes
-        `SNIFFED`, and more while the first row goes on, up to `MOST_HEAD`.
-    file : binary file
-    """
+    """The first bytes of a file, all of its first row where that is of any use, and the file with them in front."""
     head = b""
     size = SNIFFED
     while len(head) < size and (more := file.read(size - len(head))):

@@ -22,22 +22,7 @@ DIGITS = re.compile("[0-9]+")
 def code_columns(
     columns: Any, missing: Collection[str], kinds: Mapping[str, str], called: str
 ) -> list[str]:
-    """Names of the columns of codes; a warning tells those that nobody said to be such.
-
-    Parameters
-    ----------
-    columns : iterable of (str, Arrow or pandas column of text)
-    missing : collection of str
-        Texts that are missing.
-    kinds : mapping of str to str
-        What columns are said to be: "continuous", "integer", "categorical" or another kind.
-    called : str
-        What messages call the file.
-
-    Returns
-    -------
-    list of str
-    """
+    """Names of the columns of codes; a warning tells those that nobody said to be such."""
     found: dict[str, tuple[str, str]] = {}
     for name, column in columns:
         pair = (

@@ -23,28 +23,7 @@ NUMBER, COMMA, POINT = (
 def likely_decimal(
     columns: Iterable[Iterable[Any]], separator: str, missing: Iterable[str] = ()
 ) -> str:
-    """A comma where some column has numbers with commas only, and no cell is a number with a point.
-
-    Parameters
-    ----------
-    columns : iterable of iterables of str or None
-        Cells of each column, without the header.
-    separator : str
-        With a comma between cells there is none in numbers.
-    missing : iterable of str
-        Texts that are missing cells, which say nothing.
-
-    Returns
-    -------
-    "." or ","
-
-    Examples
-    --------
-    >>> likely_decimal([["1,5", "2"], ["a", "b"]], ";"), likely_decimal([["1"], ["a"]], ";")
-    (',', '.')
-    >>> likely_decimal([["1,5", "n/a"]], ";"), likely_decimal([["1,5", "n/a"]], ";", ["n/a"])
-    ('.', ',')
-    """
+    """A comma where some column has numbers with commas only, and no cell is a number with a point."""
     if separator == ",":
         return "."
     holes, is_found = {*missing, ""}, False
@@ -59,27 +38,7 @@ def likely_decimal(
 
 
 def mark_of_batch(columns: Iterable[tuple[str, Any]], fitted: dict[str, Any]) -> str | None:
-    """The decimal mark that the columns of numbers in a chunk of a batch show; None where they show none.
-
-    Parameters
-    ----------
-    columns : iterable of (str, Arrow or pandas column)
-        Text; columns that were parsed already say nothing.
-    fitted : dict of str to LevelColumn, BinColumn or None
-        What the columns were fitted to, by their names in the file.
-
-    Returns
-    -------
-    ".", "," or None
-
-    Examples
-    --------
-    >>> import pandas, hld
-    >>> fitted = hld.fit_encoder({"size": [0.5, 1.5], "word": ["a", "b"]}).columns
-    >>> chunk = pandas.DataFrame({"size": ["0", "12,34"], "word": ["1.5", "b"]})
-    >>> mark_of_batch(chunk.items(), {column.name: column for column in fitted})
-    ','
-    """
+    """The decimal mark that the columns of numbers in a chunk of a batch show; None where they show none."""
     found = None
     for cells in _cells_of_numbers(columns, fitted):
         if any(map(POINT.fullmatch, cells)):

@@ -67,25 +67,7 @@ NA_VALUES = (
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read a file; None means: find out.
-
-    Attributes
-    ----------
-    separator : str or None
-        One character.
-    has_header : bool
-        Whether the first row has the names; else they are x0, x1, ...
-    decimal : "." or "," or None
-    encoding : str
-    na_values : tuple of str
-        Cells that are missing, beside the usual ones.
-    columns : tuple of str or None
-        The only columns to read.
-    drop : tuple of str
-        Columns not to read.
-    form : "csv", "parquet", "jsonl", "json" or None
-        None goes by the ending of the name.
-    """
+    """How to read a file; None means: find out."""
 
     separator: str | None = None
     has_header: bool = True
@@ -98,13 +80,7 @@ class ReadOptions:
 
     @property
     def missing_texts(self) -> list[Any]:
-        """All cells that are missing; a number of `na_values` also as data frames write it, -999 as -999.0.
-
-        Examples
-        --------
-        >>> ReadOptions(na_values=("-999", "?")).missing_texts[-3:]
-        ['-999', '-999.0', '?']
-        """
+        """All cells that are missing; a number of `na_values` also as data frames write it, -999 as -999.0."""
         return [*NA_VALUES, *(form for text in self.na_values for form in _written(text))]
 
     def chosen(self, names: tuple[str, ...], called: str) -> list[Any]:
@@ -147,21 +123,7 @@ def _written(text: str) -> list[Any]:
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text file is written.
-
-    Attributes
-    ----------
-    separator, decimal : str
-    names : tuple of str
-        Names of all columns; one may be empty, that of the row numbers of a data frame.
-    encoding : str
-    has_blanks : bool
-        Whether a blank stands behind each separator, which is then no part of the cells.
-    num_before : int
-        Empty lines before the first row that is not empty.
-    has_rows : bool
-        False if the file ends with its header.
-    """
+    """How a text file is written."""
 
     separator: str
     decimal: str
@@ -173,33 +135,7 @@ class Dialect:
 
 
 def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
-    r"""The dialect of a text file from its first bytes.
-
-    Parameters
-    ----------
-    head : bytes
-        The beginning of the file.
-    options : ReadOptions
-    called : str
-        What errors call the file.
-
-    Returns
-    -------
-    Dialect
-
-    Raises
-    ------
-    ValueError
-        If the file is empty, not text, has names twice or none, or looks as if it were written otherwise than said.
-
-    Examples
-    --------
-    >>> find_dialect(b"a;b\n1,5;2\n2,5;3\n", ReadOptions(), "'x.csv'")
-    Dialect(separator=';', decimal=',', names=('a', 'b'), encoding='utf-8', has_blanks=False)
-    >>> find_dialect(b"a;b\n1;2\n", ReadOptions(separator=","), "'x.csv'")
-    Traceback (most recent call last):
-    ValueError: 'x.csv' is read with the separator ',', but its only column 'a;b' holds ';': give that as the separator
-    """
+    r"""The dialect of a text file from its first bytes."""
     encoding = encoding_of(head, options.encoding)
     text = _text(head, encoding, called)
     separator = options.separator or _likely_separator(text)
@@ -233,22 +169,7 @@ def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
 
 
 def ends_first_row(head: bytes, options: ReadOptions) -> bool:
-    r"""Whether the first row of a text file ends within its first bytes; also True where they are no text.
-
-    Parameters
-    ----------
-    head : bytes
-    options : ReadOptions
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> [ends_first_row(head, ReadOptions()) for head in (b'a,"b\n', b'a,"b\nc"\n1,', b"a,b", b"PAR1")]
-    [False, True, False, True]
-    """
+    r"""Whether the first row of a text file ends within its first bytes; also True where they are no text."""
     if head.startswith(tuple(MAGIC)) or JSON.match(head):
         return True
     try:
@@ -261,22 +182,7 @@ def ends_first_row(head: bytes, options: ReadOptions) -> bool:
 
 
 def encoding_of(head: bytes, encoding: str) -> str:
-    r"""The encoding of a file: UTF-16 where its first bytes say so, else as given.
-
-    Parameters
-    ----------
-    head : bytes
-    encoding : str
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> encoding_of("a,b".encode("utf-16"), "utf-8"), encoding_of(b"a,b", "latin-1")
-    ('utf-16', 'latin-1')
-    """
+    r"""The encoding of a file: UTF-16 where its first bytes say so, else as given."""
     return (
         "utf-16"
         if head.startswith(UTF_16) and not head.startswith(codecs.BOM_UTF32_LE)
@@ -310,16 +216,7 @@ def _text(head: bytes, encoding: str, called: str) -> str:
 
 
 def not_text(called: str, encoding: str, error: Exception | None = None) -> ValueError:
-    """The error for a file that is not text in an encoding.
-
-    Parameters
-    ----------
-    called : str
-        What it calls the file.
-    encoding : str
-    error : Exception, optional
-        A LookupError where there is no such encoding.
-    """
+    """The error for a file that is not text in an encoding."""
     what = f"readable: {error}" if isinstance(error, LookupError) else f"text in {encoding.upper()}"
     return ValueError(f"{called} is not {what}, expected a CSV file, {OTHER}")
 

@@ -62,35 +62,7 @@ def read_training(
     is_series: bool = False,
     kinds: Mapping[str, str] | None = None,
 ) -> tuple[Any, int]:
-    """A file as a table to learn from, and how many rows it has in all.
-
-    Parameters
-    ----------
-    path : str
-        "-" is standard input.
-    options : ReadOptions
-    max_rows : int, optional
-        Largest number of rows that are read, a uniform sample of all.  Default 200,000; of tables with more than 250
-        columns as many as have 50 million cells, but at least 20,000.
-    seed : int
-        Seed of the sample.
-    is_series : bool
-        Whether rows depend on their neighbours: then the last rows are read in place of a sample.
-    kinds : mapping of str to str, optional
-        What columns are said to be: those of numbers are no codes (`hld.table_files.codes`).
-
-    Returns
-    -------
-    pandas.DataFrame or pyarrow.Table
-    int
-
-    Raises
-    ------
-    ImportError
-        If neither pyarrow nor pandas can read the file.
-    OSError, ValueError
-        If the file cannot be read or is not a table.
-    """
+    """A file as a table to learn from, and how many rows it has in all."""
     if form_of(path, options) != "csv":
         return sampled(
             typed_chunks(path, options), max_rows, seed, called(path), is_series=is_series
@@ -133,23 +105,7 @@ def _warn_of_nameless(head: bytes, dialect: Dialect, name: str) -> None:
 def read_chunks(
     path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT, *, as_text: bool = False
 ) -> Iterator[Any]:
-    """A file as chunks of a batch.
-
-    Parameters
-    ----------
-    path : str
-        "-" is standard input.
-    encoder : hld.schemas.encoder.TableEncoder
-        Encoder of the detector that will read the table.
-    options : ReadOptions
-    as_text : bool
-        Whether to read every column as text first; otherwise `OddCells` is raised where a cell is not what its column
-        is made of.
-
-    Yields
-    ------
-    Tables that the encoder reads
-    """
+    """A file as chunks of a batch."""
     with contextlib.suppress(
         ImportError
     ):  # pyarrow imports it anyway, and loses a Ctrl-C that comes meanwhile
@@ -164,19 +120,7 @@ def read_chunks(
 def read_text(
     raw: Any, name: str, encoder: Any, options: ReadOptions = DEFAULT, *, as_text: bool = False
 ) -> Iterator[Any]:
-    """An open CSV file as chunks of a batch: see `read_chunks`.
-
-    Parameters
-    ----------
-    raw : binary file
-    name : str
-        What messages call it.
-    encoder, options, as_text : see `read_chunks`
-
-    Yields
-    ------
-    dict of str to columns
-    """
+    """An open CSV file as chunks of a batch: see `read_chunks`."""
     head, file = with_head(raw, options)
     dialect = find_dialect(head, options, name)
     fitted = fitted_columns(encoder, dialect.names)
@@ -208,18 +152,7 @@ def read_text(
 
 
 def fitted_columns(encoder: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """What the columns of a text file were fitted to, by their names in the file; None for what training did not have.
-
-    Parameters
-    ----------
-    encoder : hld.schemas.encoder.TableEncoder
-    names : tuple of str
-        Of all columns of the file.
-
-    Returns
-    -------
-    dict of str to LevelColumn, BinColumn or None
-    """
+    """What the columns of a text file were fitted to, by names in the file; None for what training did not have."""
     fitted: dict[str, Any] = {column.name: column for column in encoder.columns}
     if (
         not encoder.by_name
@@ -243,24 +176,7 @@ def sampled(
     *,
     is_series: bool = False,
 ) -> tuple[Any, ...]:
-    """A uniform sample of the rows of chunks, in their order, and how many there are.
-
-    Parameters
-    ----------
-    chunks : iterator of Arrow tables or data frames
-    max_rows : int or None
-        None: by the number of columns, see `read_training`.
-    seed : int
-    name : str
-        What messages call the table.
-    is_series : bool
-        The last rows in place of a sample, whose neighbours would not be those of the series.
-
-    Returns
-    -------
-    chunks : list
-    num_rows : int
-    """
+    """A uniform sample of the rows of chunks, in their order, and how many there are."""
     rng = np.random.default_rng([seed, 3])
     held: list[Any] = []
     numbers, total = np.zeros(0), 0

@@ -33,31 +33,7 @@ FOR_PYTHON = (
 
 
 def json_line_chunks(file: Any, name: str, options: ReadOptions) -> Iterator[Any]:
-    r"""Chunks of an open file of JSON lines, only the columns that are asked for.
-
-    Parameters
-    ----------
-    file : binary file
-    name : str
-        What messages call it.
-    options : ReadOptions
-
-    Yields
-    ------
-    pyarrow.Table, or pandas.DataFrame of objects where a column has cells of several types
-        Each has the columns of those before it, too.
-
-    Raises
-    ------
-    pyarrow.ArrowInvalid, ValueError
-        If there is no row, a block is no JSON, or no row has a column that is asked for.
-
-    Examples
-    --------
-    >>> lines = io.BytesIO(b'{"a": 1}\n{"a": 2.5, "b": "x"}\n')
-    >>> [chunk.to_pydict() for chunk in json_line_chunks(lines, "rows.jsonl", ReadOptions())]
-    [{'a': [1.0, 2.5], 'b': [None, 'x']}]
-    """
+    r"""Chunks of an open file of JSON lines, only the columns that are asked for."""
     seen: dict[str, None] = {}
     texts: set[str] = set()
     table = None

@@ -25,37 +25,7 @@ NESTED = (list, dict)
 
 
 def read_json(data: bytes, name: str) -> Any:
-    r"""A JSON value as an Arrow table; None where there are several values, one after the other, as in JSON lines.
-
-    Parameters
-    ----------
-    data : bytes
-        Text in UTF-8, possibly with a mark in front, or UTF-16 or UTF-32.
-    name : str
-        What messages call the file.
-
-    Returns
-    -------
-    pyarrow.Table or None
-        Or pandas.DataFrame of objects, if a column has cells of several types, whole numbers beyond 64 bits, or halves
-        of characters (surrogates).
-
-    Raises
-    ------
-    ImportError
-        Without pyarrow, or pandas where it is needed.
-    ValueError
-        If it is not JSON, or no table.
-
-    Examples
-    --------
-    >>> read_json(b'[{"a": 1, "b": "x"}, {"a": 2}]', "rows.json").to_pydict()
-    {'a': [1, 2], 'b': ['x', None]}
-    >>> read_json(b'{"a": {"0": 1, "1": 2}}', "rows.json").to_pydict()
-    {'a': [1, 2]}
-    >>> read_json(b'{"a": 1}\n{"a": 2}', "rows.json") is None
-    True
-    """
+    r"""A JSON value as an Arrow table; None where there are several values, one after the other, as in JSON lines."""
     import pyarrow
 
     data = data.removeprefix(b"\xef\xbb\xbf")
@@ -128,28 +98,7 @@ def _are_cells(value: Any) -> bool:
 
 
 def columns_of_rows(rows: list[Any], name: str) -> dict[str, Any]:
-    """Columns from one object for each row.
-
-    Parameters
-    ----------
-    rows : list
-    name : str
-        What messages call the file.
-
-    Returns
-    -------
-    dict of str to list
-
-    Raises
-    ------
-    ValueError
-        If there is none, or one that is no object, or if they have too many names for their cells.
-
-    Examples
-    --------
-    >>> columns_of_rows([{"a": 1}, {"b": 2}], "rows.json")
-    {'a': [1, None], 'b': [None, 2]}
-    """
+    """Columns from one object for each row."""
     if not rows or not all(isinstance(row, dict) for row in rows):
         raise ValueError(
             f"{name} must be a list of objects, one for each row, found "
@@ -195,21 +144,7 @@ def _array(cells: list[Any]) -> Any:
 
 
 def frame_of_objects(columns: dict[str, Any]) -> Any:
-    """Columns as a data frame that keeps each cell as it is.
-
-    Parameters
-    ----------
-    columns : dict of str to list
-
-    Returns
-    -------
-    pandas.DataFrame
-
-    Examples
-    --------
-    >>> frame_of_objects({"a": [1, "x", 2.5, True]})["a"].tolist()
-    [1, 'x', 2.5, True]
-    """
+    """Columns as a data frame that keeps each cell as it is."""
     import pandas
 
     arrays = {name: object_cells(cells) for name, cells in columns.items()}

@@ -20,17 +20,6 @@ def check_end(table: Any, column: str, tail: bytes, name: str) -> None:
 
     Only in the last column: elsewhere a row lacks cells.  What lines a cell has, quotes have held, so they must be
     closed where the file ends.
-
-    Parameters
-    ----------
-    table : Arrow table or None
-        The last rows.
-    column : str
-        Name of the last column.
-    tail : bytes
-        The last bytes of the file.
-    name : str
-        What messages call the file.
     """
     if (
         table is None
@@ -47,22 +36,7 @@ def check_end(table: Any, column: str, tail: bytes, name: str) -> None:
 
 
 def warn_of_rows_in_cells(columns: Any, separator: str, num_columns: int, name: str) -> bool:
-    """Warn of a cell whose lines look like rows.
-
-    Parameters
-    ----------
-    columns : iterable of (str, Arrow or pandas column)
-    separator : str
-    num_columns : int
-        Of the file.
-    name : str
-        What messages call the file.
-
-    Returns
-    -------
-    bool
-        Whether there is one.
-    """
+    """Warn of a cell whose lines look like rows."""
     for column, cells in columns:
         for cell in _cells_of_lines(cells):
             inside = cell.splitlines()[1:-1]

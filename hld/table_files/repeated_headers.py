@@ -19,17 +19,7 @@ MARK = "\ufeff"  # that some programs put before a header
 
 
 def is_header_again(row: Sequence[str], names: Sequence[str]) -> bool:
-    """Whether a row is the header.
-
-    Parameters
-    ----------
-    row, names : sequences of str
-
-    Examples
-    --------
-    >>> is_header_again(["a", "b"], ["a", "b"]), is_header_again(["a"], ["a"])
-    (True, False)
-    """
+    """Whether a row is the header."""
     if len(names) < FEWEST_NAMES or len(row) != len(names):
         return False
     return row[0].removeprefix(MARK) == names[0].removeprefix(MARK) and [*row[1:]] == [*names[1:]]
@@ -39,17 +29,6 @@ def beside_headers(rows: list[list[str]], names: list[str]) -> list[list[str]]:
     """The first rows of a file without those that are its header again, if a column of numbers shows that it is one.
 
     Where all is text the first row may be one like the others, which occurs twice.
-
-    Parameters
-    ----------
-    rows : list of lists of str
-    names : list of str
-        The cells of the first row.
-
-    Examples
-    --------
-    >>> beside_headers([["1", "x"], ["a", "b"]], ["a", "b"]), beside_headers([["F", "M"], ["M", "F"]], ["F", "M"])
-    ([['1', 'x']], [['F', 'M'], ['M', 'F']])
     """
     others = [row for row in rows if not is_header_again(row, names)]
     columns = zip(*(row for row in others if len(row) == len(names)), strict=True)
@@ -63,13 +42,7 @@ def _are_numbers(cells: Iterable[str]) -> bool:
 
 
 class Headers:
-    """The repeated headers of one file, of which it is told once.
-
-    Parameters
-    ----------
-    name : str
-        What messages call the file.
-    """
+    """The repeated headers of one file, of which it is told once."""
 
     def __init__(self, name: str) -> None:
         self._name, self._told = name, False
@@ -86,14 +59,7 @@ class Headers:
             )
 
     def rows(self, columns: Iterable[tuple[str, Any]], num_rows: int) -> np.ndarray | None:
-        """(N,) whether rows are the header again; None where none is.
-
-        Parameters
-        ----------
-        columns : iterable of (str, Arrow or pandas column of texts)
-        num_rows : int
-            N.
-        """
+        """(N,) whether rows are the header again; None where none is."""
         columns, found = list(columns), np.ones(num_rows, dtype=bool)
         if len(columns) < FEWEST_NAMES:
             return None

@@ -31,19 +31,7 @@ class OddCells(ValueError):
 def text_chunks(
     file: Any, dialect: Dialect, options: ReadOptions, name: str, typed: dict[str, Any] | None
 ) -> Iterator[Any]:
-    """Chunks of a text file.
-
-    Parameters
-    ----------
-    file : binary file
-    dialect : Dialect
-    options : ReadOptions
-    name : str
-        What messages call the file.
-    typed : dict or None
-        Kinds, "continuous" or "date", of the columns whose cells are parsed; all others are text, each distinct one
-        held once, and none of these is taken for missing.  None: everything is text.
-    """
+    """Chunks of a text file."""
     if not dialect.has_rows:
         return
     try:
@@ -106,25 +94,7 @@ def _without_headers(chunk: Any, headers: Headers) -> Any:
 
 
 def typed_chunks(path: str, options: ReadOptions) -> Iterator[Any]:
-    """Chunks of a Parquet file, of JSON lines or of one JSON value, only the columns that are asked for.
-
-    Parameters
-    ----------
-    path : str
-        "-" for standard input.
-    options : ReadOptions
-
-    Returns
-    -------
-    iterator of Arrow tables, and of data frames where JSON lines have cells of several types in a column
-
-    Raises
-    ------
-    ImportError
-        Without pyarrow.
-    ValueError
-        If the file is damaged or has none of the columns.
-    """
+    """Chunks of a Parquet file, of JSON lines or of one JSON value, only the columns that are asked for."""
     form, name = form_of(path, options), called(path)
     try:
         import pyarrow
@@ -156,14 +126,7 @@ def columns_of(chunk: Any) -> Iterator[Any]:
 def smaller(chunk: Any, rows: Any) -> Any:
     """The rows at some positions.
 
-    Parameters
-    ----------
-    chunk : Arrow table or data frame
-    rows : (n,) int array
-
-    Returns
-    -------
-    of the same kind
+    Shapes: rows (n,).
     """
     return chunk.take(rows) if hasattr(chunk, "column_names") else chunk.iloc[rows]
 

@@ -44,26 +44,7 @@ WORDS = {
 def typed_frame(
     text: Any, dialect: Dialect, options: ReadOptions, codes: Collection[str] = ()
 ) -> Any:
-    """Text cells, an Arrow table or a pandas frame, as a pandas frame of types that all cells of a column can be.
-
-    Parameters
-    ----------
-    text : Arrow table or data frame
-        With str cells.
-    dialect : Dialect
-    options : ReadOptions
-    codes : collection of str
-        Columns that stay text (`hld.table_files.codes`).
-
-    Returns
-    -------
-    pandas.DataFrame
-
-    Raises
-    ------
-    ImportError
-        Without pandas.
-    """
+    """Text cells, an Arrow table or a pandas frame, as a pandas frame of types that all cells of a column can be."""
     pandas = pandas_for_csv()
     buffer = io.BytesIO()
     if hasattr(text, "to_csv"):
@@ -154,22 +135,7 @@ def as_fitted(
 ) -> Any:
     """A column of text cells (N,), or of numbers or dates that were parsed already, as what its column was fitted to.
 
-    Parameters
-    ----------
-    column : Arrow column or pandas series
-    fitted : LevelColumn, BinColumn or None
-        None for a column that training did not have.
-    decimal : str
-    missing : collection of str
-        Texts that are missing, but for those that are levels of the fitted column.
-    stated : collection of str
-        Texts that are missing even if they are levels, because the options say so.  If a column is of numbers, so are
-        others that are the same number, such as -999.00 for -999: when a table is learned, pandas goes by the number.
-
-    Returns
-    -------
-    (N,) array or Factored
-        Cells that cannot be what the column is made of are text.
+    Returns (N,).
     """
     if hasattr(column, "to_pylist"):
         cells = arrow_column(column, "" if fitted is None else fitted.name)

@@ -42,17 +42,7 @@ class Derived(NamedTuple):
 
 
 def with_parts(columns: Columns, derived: Any, table_names: Any, by_name: bool) -> Columns:
-    """A table with its derived columns behind the others; one that it has under that name already stays.
-
-    Parameters
-    ----------
-    columns : Columns
-    derived : sequence of Derived
-        Those whose source the table does not have are left out.
-    table_names : sequence of str
-        Names of the columns where the table has none, or is not matched by them.
-    by_name : bool
-    """
+    """A table with its derived columns behind the others; one that it has under that name already stays."""
     names = columns.names if by_name and columns.names is not None else tuple(table_names)
     if not derived or len(names) != len(columns.arrays):
         return columns
@@ -70,21 +60,7 @@ def with_parts(columns: Columns, derived: Any, table_names: Any, by_name: bool) 
 def part_of(values: Any, part: str) -> Factored:
     """A part of each date of a column (N,), missing where the cell is no date.
 
-    Parameters
-    ----------
-    values : (N,) array
-    part : str
-        "weekday", "hour" or "month".
-
-    Returns
-    -------
-    Factored
-
-    Examples
-    --------
-    >>> days = np.array(["1970-01-01", "2026-11-21T13:30", "NaT"], dtype="M8[s]")
-    >>> part_of(days, "weekday").tolist(), part_of(days, "hour").tolist(), part_of(days, "month").tolist()
-    (['Thu', 'Sat', None], [0, 13, None], [1, 11, None])
+    Shapes: values (N,).
     """
     seconds = as_seconds(_in_whole_seconds(whole_cells(values)), "date")[0]
     is_known = np.isfinite(seconds)

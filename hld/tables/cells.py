@@ -254,16 +254,7 @@ def distinct_values(values: Any, name: str) -> tuple[Any, ...]:
 
     An empty text among values that are no texts is missing, as it is in files of text.
 
-    Parameters
-    ----------
-    values : (N,) array
-    name : str
-        Name of the column, for errors.
-
-    Returns
-    -------
-    distinct : list of bool, int, float or str
-    counts : (n,) int array
+    Shapes: values (N,) -> counts (n,).
     """
     if values.dtype.kind in NUMERIC:
         distinct, counts = distinct_numbers(values, name)
@@ -288,17 +279,7 @@ def distinct_values(values: Any, name: str) -> tuple[Any, ...]:
 def distinct_numbers(values: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
     """The same of a column of numbers (N,) as an array: a million Python numbers take four times its memory.
 
-    Parameters
-    ----------
-    values : (N,) array of a dtype of `NUMERIC`
-    name : str
-        Name of the column, for errors.
-
-    Returns
-    -------
-    distinct : (n,) array
-        Ascending, without NaN; floats as doubles.
-    counts : (n,) int array
+    Shapes: values (N,) -> distinct (n,), counts (n,).
     """
     if values.dtype.kind == "f":
         values = as_doubles(values, name)
@@ -342,12 +323,7 @@ def as_numbers(values: np.ndarray, name: str, *, odd: list[Any] | None = None) -
     An empty text is missing, since files of text cannot tell it from a missing cell.  With a list `odd` there is no
     error: its entry for a position with anything else is appended, and the cell is NaN.
 
-    Parameters
-    ----------
-    values : (N,) array
-    name : str
-        Name of the column, for errors.
-    odd : list, optional
+    Shapes: values (N,).
     """
     if values.dtype.kind in NUMERIC:
         return as_doubles(values, name) if values.dtype.kind == "f" else values
@@ -384,15 +360,7 @@ def as_numbers(values: np.ndarray, name: str, *, odd: list[Any] | None = None) -
 def as_doubles(values: Any, name: str) -> np.ndarray:
     """Floats (N,) as doubles, as levels and edges are; ValueError for what a double cannot hold.
 
-    Parameters
-    ----------
-    values : (N,) float array
-    name : str
-        Name of the column.
-
-    Returns
-    -------
-    (N,) float64 array
+    Shapes: values (N,) -> (N,).
     """
     if values.dtype.itemsize <= 8:
         return values.astype(np.float64, copy=False)

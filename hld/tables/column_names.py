@@ -24,26 +24,7 @@ if TYPE_CHECKING:
 
 
 def column_names(names: Any, table_names: Any, num_columns: int) -> Any:
-    """Names of the V columns: those given, else those of the frame, else x0, x1, ...
-
-    Parameters
-    ----------
-    names : sequence of V str, or None
-        Given by the user.
-    table_names : tuple of V str, or None
-        Names in the frame.
-    num_columns : int
-        V.
-
-    Returns
-    -------
-    tuple of V str
-
-    Raises
-    ------
-    TypeError, ValueError
-        Not V different names.
-    """
+    """Names of the V columns: those given, else those of the frame, else x0, x1, ..."""
     if names is None:
         return table_names or tuple(f"x{v}" for v in range(num_columns))
     if not is_sequence(names) or isinstance(names, (set, frozenset)):  # which have no order
@@ -68,22 +49,7 @@ def column_names(names: Any, table_names: Any, num_columns: int) -> Any:
 
 
 def column_roles(names: Any, categorical: Any, continuous: Any) -> dict[str, Any]:
-    """Dictionary from name to "categorical" or "continuous" for the columns that the user singled out.
-
-    Parameters
-    ----------
-    names : tuple of V str
-    categorical, continuous : sequence of str or int, or None
-
-    Returns
-    -------
-    dict of str to str
-
-    Raises
-    ------
-    TypeError, ValueError
-        An unknown column, or one in both.
-    """
+    """Dictionary from name to "categorical" or "continuous" for the columns that the user singled out."""
     roles: dict[Any, Any] = {}
     for role, chosen in (("categorical", categorical), ("continuous", continuous)):
         if chosen is not None and not is_sequence(chosen):
@@ -102,21 +68,7 @@ def column_roles(names: Any, categorical: Any, continuous: Any) -> dict[str, Any
 
 
 def is_sequence(values: Any) -> bool:
-    """Whether values can be taken one by one: neither text, nor bytes, nor an array without dimensions.
-
-    Parameters
-    ----------
-    values : object
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> is_sequence(["age"]), is_sequence("age"), is_sequence(b"age"), is_sequence(np.array("age"))
-    (True, False, False, False)
-    """
+    """Whether values can be taken one by one: neither text, nor bytes, nor an array without dimensions."""
     return (
         isinstance(values, Iterable)
         and not isinstance(values, (str, bytes))
@@ -158,19 +110,7 @@ def arrange(
     parts: Columns,
     ignore_extra: bool = False,
 ) -> list[Any]:
-    """The arrays of a table in the order of the fitted columns; ValueError for missing or extra ones.
-
-    Parameters
-    ----------
-    fitted_names : tuple of str
-        Columns that take part.
-    all_names : tuple of str
-        Those of the training table, of which some may be left out.
-    by_name : bool
-    parts : Columns
-    ignore_extra : bool
-        Whether extra columns are ignored, and only missing ones an error.
-    """
+    """The arrays of a table in the order of the fitted columns; ValueError for missing or extra ones."""
     found, absent, extra = matched(fitted_names, all_names, by_name, parts)
     if absent:
         raise ValueError(
@@ -188,31 +128,7 @@ def arrange(
 def matched(
     fitted_names: tuple[str, ...], all_names: tuple[str, ...], by_name: bool, parts: Columns
 ) -> tuple[Any, ...]:
-    """The arrays of a table in the order of the fitted columns, None for one that is not there; and what is odd.
-
-    Parameters
-    ----------
-    fitted_names : tuple of V str
-        Columns to find, in their order.
-    all_names : tuple of str
-        Columns that a table may have, those left out included.
-    by_name : bool
-        Whether tables with names are matched by them.
-    parts : Columns
-
-    Returns
-    -------
-    list of V arrays or None
-    list of str
-        Fitted columns that the table does not have.
-    list of str
-        Columns of the table that training did not have, in ascending order.
-
-    Raises
-    ------
-    ValueError
-        A table without names that has another number of columns.
-    """
+    """The arrays of a table in the order of the fitted columns, None for one that is not there; and what is odd."""
     if not by_name or parts.names is None:
         if len(parts.arrays) != len(all_names):
             raise ValueError(
@@ -249,16 +165,6 @@ def own_names(columns: Columns, encoder: Any = None) -> list[Any]:
     """What an encoder calls each column of a table, None for one that it does not read.
 
     In tables that are matched by position, those that are left out have their places, and so names, too.
-
-    Parameters
-    ----------
-    columns : Columns
-    encoder : TableEncoder, optional
-        Without one, none is read.
-
-    Returns
-    -------
-    list of str or None
     """
     names, width = columns.names, len(columns.arrays)
     if encoder is None:
@@ -277,27 +183,7 @@ class RepeatedName(ValueError):
 
 
 def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of a JSON text whose names differ: readers would take one of several values or another.
-
-    Parameters
-    ----------
-    pairs : list of (str, value)
-        As `json` hands them to an `object_pairs_hook`.
-
-    Returns
-    -------
-    dict
-
-    Raises
-    ------
-    RepeatedName
-        A ValueError: a name occurs twice.
-
-    Examples
-    --------
-    >>> distinct_names([("a", 1), ("b", 2)])
-    {'a': 1, 'b': 2}
-    """
+    """An object of a JSON text whose names differ: readers would take one of several values or another."""
     value = dict(pairs)
     if len(value) < len(pairs):
         seen: set[str] = set()
@@ -308,20 +194,7 @@ def distinct_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def table_called(name: str) -> Iterator[None]:
-    """Errors about a `table` speak of the argument that it was given as.
-
-    Parameters
-    ----------
-    name : str
-        What the caller calls it.
-
-    Examples
-    --------
-    >>> with table_called("batch"):
-    ...     raise ValueError("`table` has 2 columns, expected 1")
-    Traceback (most recent call last):
-    ValueError: `batch` has 2 columns, expected 1
-    """
+    """Errors about a `table` speak of the argument that it was given as."""
     try:
         yield
     except (TypeError, ValueError) as error:

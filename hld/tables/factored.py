@@ -18,18 +18,7 @@ BLOCK_ROWS = 2**12  # counted at a time
 class Factored:
     """Cells by number.
 
-    Attributes
-    ----------
-    codes : (N,) int array
-        For each row the position of its cell in `levels`, -1 where it is missing.
-    levels : (n,) object array
-        Cells that occur, or might; the same value may be there twice.
-
-    Examples
-    --------
-    >>> colours = Factored(np.array([0, 1, 0, -1]), np.array(["red", "tan"], dtype=object))
-    >>> len(colours), colours[1:].cells().tolist()
-    (4, ['tan', 'red', None])
+    Shapes: codes (N,), levels (n,).
     """
 
     codes: np.ndarray
@@ -75,18 +64,7 @@ def whole_cells(values: Any) -> np.ndarray:
 def object_cells(cells: Any) -> np.ndarray:
     """Cells (N,) as an array of objects, whatever they are.
 
-    Parameters
-    ----------
-    cells : sequence of N objects
-
-    Returns
-    -------
-    (N,) object array
-
-    Examples
-    --------
-    >>> object_cells([1, "x", (2, 3)])
-    array([1, 'x', (2, 3)], dtype=object)
+    Returns (N,).
     """
     array = np.empty(len(cells), dtype=object)
     array[:] = cells

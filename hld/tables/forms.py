@@ -76,29 +76,14 @@ def arrow_parts(table: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
 
 
 def is_row_index(name: str) -> bool:
-    """Whether a column without a name of its own is the row labels that pandas wrote beside the table.
-
-    Examples
-    --------
-    >>> is_row_index("__index_level_0__"), is_row_index("index")
-    (True, False)
-    """
+    """Whether a column without a name of its own is the row labels that pandas wrote beside the table."""
     return bool(_ROW_INDEX.fullmatch(name))
 
 
 def arrow_column(column: Any, name: str) -> Any:
     """An Arrow column as an array where that holds it exactly, else as objects; text by number.
 
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray or pyarrow.Array
-    name : str
-        Name of the column, for errors.
-
-    Returns
-    -------
-    (N,) array or Factored
-        `Unreadable` of a type that no level has.
+    Returns (N,).
     """
     import pyarrow
 
@@ -136,23 +121,7 @@ def arrow_column(column: Any, name: str) -> Any:
 def mapping_parts(
     table: Any, exact: Callable[[Any, str], Any] | None = None
 ) -> tuple[tuple[Any, ...], list[Any]]:
-    """Names and arrays (N,) of a mapping from names to columns of one length.
-
-    Parameters
-    ----------
-    table : mapping of str to column
-    exact : callable, optional
-        From a column and its name to what is read in its place: columns of other libraries as they are.
-
-    Returns
-    -------
-    tuple of str, list of (N,) arrays
-
-    Raises
-    ------
-    ValueError
-        If a name occurs twice, or columns differ in length or have several dimensions.
-    """
+    """Names and arrays (N,) of a mapping from names to columns of one length."""
     names = tuple(str(name) for name in table)
     refuse_repeated(names)
     arrays = []
@@ -189,38 +158,6 @@ def named_rows(rows: Any) -> list[Any] | None:
     """Rows that name their cells as mappings from names to cells; None unless each of them has names.
 
     Cells are found by name since two queries may give the same columns in another order.
-
-    Parameters
-    ----------
-    rows : list or tuple
-        At least one.
-
-    Returns
-    -------
-    list of mapping, or None
-
-    Raises
-    ------
-    ValueError
-        If a name occurs twice in one row.
-
-    Notes
-    -----
-    * Named tuples, and the rows that SQLAlchemy and psycopg make like them, have ``_fields``;
-    * rows of ``sqlite3``, asyncpg and psycopg2 have ``keys()`` and give their cells in that order;
-    * data classes, and classes of attrs, declare their fields.
-
-    The tuples of pandas' ``itertuples`` have ``_1`` in place of a name that no Python variable can have: then all cells
-    are matched by their places.
-
-    Examples
-    --------
-    >>> import collections
-    >>> Point = collections.namedtuple("Point", "x y")
-    >>> named_rows([Point(1, 2), {"x": 3, "y": 4}])
-    [{'x': 1, 'y': 2}, {'x': 3, 'y': 4}]
-    >>> named_rows([(1, 2), (3, 4)]) is None
-    True
     """
     readers = {kind: _reader(kind) for kind in set(map(type, rows))}
     if any(reader is None for reader in readers.values()):

@@ -70,15 +70,7 @@ def exact_column(values: Any, name: str) -> Any:
 
     As plain arrays, whole numbers beside a missing one would be rounded.
 
-    Parameters
-    ----------
-    values : sequence
-    name : str
-        Of the column, for errors.
-
-    Returns
-    -------
-    (N,) array, Factored or Unreadable; or `values`
+    Returns (N,).
     """
     if hasattr(values, "null_count") and hasattr(values, "to_pylist"):
         return arrow_column(values, name)
@@ -128,13 +120,7 @@ def _exact_array(series: Any, name: str) -> Any:
 def starts_of_periods(cells: np.ndarray) -> np.ndarray:
     """Objects (N,) that are pandas periods or missing as the moments they begin, as in a column of periods; else as is.
 
-    Parameters
-    ----------
-    cells : (N,) array
-
-    Returns
-    -------
-    (N,) array
+    Shapes: cells (N,) -> (N,).
     """
     pandas = sys.modules.get("pandas")
     if (

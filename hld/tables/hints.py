@@ -8,23 +8,7 @@ from typing import Any
 
 
 def how_to_read(table: Any) -> str:
-    """What to do with something that is no table of rows and columns, as the end of an error message.
-
-    Parameters
-    ----------
-    table : object
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> how_to_read(None)
-    'give an array, a list of rows or a data frame'
-    >>> how_to_read(row for row in [[1, 2]])
-    'give all rows at once, such as list(table), or tables one after the other to hld.judge_chunks'
-    """
+    """What to do with something that is no table of rows and columns, as the end of an error message."""
     if hasattr(table, "to_frame"):
         return "give `.to_frame()` of it, or `.to_frame().T` if it is a row"
     if isinstance(table, (str, bytes, os.PathLike)):
@@ -45,22 +29,10 @@ def how_to_read(table: Any) -> str:
 
 
 def is_grouped(table: Any) -> bool:
-    """Whether something is the groups of a data frame.
-
-    Examples
-    --------
-    >>> is_grouped([[1, 2]])
-    False
-    """
+    """Whether something is the groups of a data frame."""
     return "GroupBy" in type(table).__name__
 
 
 def is_sparse(table: Any) -> bool:
-    """Whether a table is a sparse matrix of SciPy, some of which are dictionaries as well.
-
-    Examples
-    --------
-    >>> is_sparse({"a": [1, 2]})
-    False
-    """
+    """Whether a table is a sparse matrix of SciPy, some of which are dictionaries as well."""
     return hasattr(table, "tocsr")

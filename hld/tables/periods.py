@@ -29,35 +29,7 @@ END_OF_DAY = re.compile(
 
 
 def period_of(cell: Any, every: str, name: str) -> str | None:
-    """The label of the period of one date, None for an empty text.
-
-    Parameters
-    ----------
-    cell : datetime, date, str or number
-        A text as `hld.tables.time_texts` knows dates, also with less behind what the period needs, or the name of a
-        zone; a number only for a year.
-    every : str
-        One of `PERIODS`.
-    name : str
-        Name of the column, for errors.
-
-    Returns
-    -------
-    str or None
-
-    Raises
-    ------
-    ValueError
-        A cell that is no such date.
-
-    Examples
-    --------
-    >>> period_of("2026-03-07T12:30:05+01:00", "hour", "when"), period_of("7.3.2026 12:30", "month", "when")
-    ('2026-03-07 12', '2026-03')
-    >>> period_of("03/07/2026", "month", "when")
-    Traceback (most recent call last):
-    ValueError: `every` needs dates such as 2026-01-31 12:30, found '03/07/2026' in 'when': write them so
-    """
+    """The label of the period of one date, None for an empty text."""
     text = f"{cell:.15g}" if isinstance(cell, float) else in_iso(str(cell).strip())
     if not text:
         return None

@@ -18,67 +18,19 @@ def printable(text: str) -> str:
 
 
 def in_one_line(text: str, longest: int = LONGEST) -> str:
-    r"""A text whose control characters, line feeds among them, are escaped, and that is cut where it is too long.
-
-    Parameters
-    ----------
-    text : str
-    longest : int
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> in_one_line("size\n(cm)"), in_one_line("a name of many words", 10)
-    ('size\\n(cm)', 'a name ...')
-    """
+    r"""A text whose control characters, line feeds among them, are escaped, and that is cut where it is too long."""
     found = printable(text[: longest + 1])
     return found if len(found) <= longest else f"{found[: longest - 4].rstrip()} ..."
 
 
 def visible(text: str) -> str:
-    """A level or a label `in_one_line`, in quotes where nothing would be seen of it.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> visible("red"), visible(""), visible("  ")
-    ('red', "''", "'  '")
-    """
+    """A level or a label `in_one_line`, in quotes where nothing would be seen of it."""
     found = in_one_line(text)
     return found if text.strip() else repr(found)
 
 
 def listed(names: Iterable[Any], most: int = MOST, is_quoted: bool = True) -> str:
-    """Names in a row for a message, the first of many only: a table may have thousands of columns.
-
-    Parameters
-    ----------
-    names : iterable of object
-        Shown as `repr` has them.
-    most : int
-        How many are shown.
-    is_quoted : bool
-        Whether texts are in quotes.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> listed(["age", "sex"]), listed([f"x{v}" for v in range(10_000)], 2)
-    ("'age', 'sex'", "'x0', 'x1' and 9,998 more")
-    """
+    """Names in a row for a message, the first of many only: a table may have thousands of columns."""
     names = list(names)
     texts = [repr(name) for name in names[:most]]
     texts = (

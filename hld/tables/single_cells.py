@@ -45,53 +45,17 @@ def is_missing(cell: float | str | None) -> bool:
 
 
 def is_blank(cell: Any) -> bool:
-    """Whether a cell is a text, or bytes, without a letter.
-
-    Parameters
-    ----------
-    cell : object
-
-    Examples
-    --------
-    >>> is_blank(""), is_blank(b""), is_blank(" "), is_blank(0)
-    (True, True, False, False)
-    """
+    """Whether a cell is a text, or bytes, without a letter."""
     return isinstance(cell, (str, bytes)) and not cell
 
 
 def without_odd_holes(cells: list[Any]) -> list[Any]:
-    """Cells with None in place of decimals that signal that they are none, which cannot even be looked up.
-
-    Parameters
-    ----------
-    cells : list
-
-    Examples
-    --------
-    >>> without_odd_holes([Decimal("sNaN"), Decimal(2)])
-    [None, Decimal('2')]
-    """
+    """Cells with None in place of decimals that signal that they are none, which cannot even be looked up."""
     return [None if isinstance(cell, Decimal) and cell.is_snan() else cell for cell in cells]
 
 
 def plain_value(cell: float | str, name: str) -> float | str:
-    """The bool, int, float or str that stands for a cell which is not missing.
-
-    Parameters
-    ----------
-    cell : object
-    name : str
-        Name of the column, for errors.
-
-    Returns
-    -------
-    bool, int, float or str
-
-    Raises
-    ------
-    TypeError, ValueError
-        A cell that is no level, or a number beyond double precision.
-    """
+    """The bool, int, float or str that stands for a cell which is not missing."""
     if type(cell) is str:  # most of what is looked at one by one
         return cell
     if isinstance(cell, TIME_TYPES):
@@ -145,14 +109,7 @@ def first_unhashable(cells: Any) -> Any:
 
 
 def not_a_number(cell: str, name: str) -> Any:
-    """The TypeError for a value in a column of numbers (text that could be parsed included).
-
-    Parameters
-    ----------
-    cell : object
-    name : str
-        Name of the column.
-    """
+    """The TypeError for a value in a column of numbers (text that could be parsed included)."""
     what = "text" if isinstance(cell, (str, bytes)) else f"a {type(cell).__name__}"
     then = "convert it first, for example with astype(float)"
     if isinstance(cell, str) and not _is_float(cell):
@@ -168,17 +125,7 @@ def not_a_number(cell: str, name: str) -> Any:
 
 
 def reads_as_number(text: str) -> bool:
-    """Whether a person would read a text as a number: with a currency, thousands, a decimal comma or per cent.
-
-    Parameters
-    ----------
-    text : str
-
-    Examples
-    --------
-    >>> [text for text in ("1,234.50", "$3", "12 %", "-1e5", "Total", "-", "3 of 4") if reads_as_number(text)]
-    ['1,234.50', '$3', '12 %', '-1e5']
-    """
+    """Whether a person would read a text as a number: with a currency, thousands, a decimal comma or per cent."""
     return bool(_NUMBER.fullmatch(text.strip()))
 
 
@@ -192,14 +139,7 @@ def _is_float(text: str) -> bool:
 
 
 def not_a_level(cell: Any, name: Any) -> Any:
-    """The TypeError for a container, a complex number or an object that no text tells from another.
-
-    Parameters
-    ----------
-    cell : object
-    name : str
-        Name of the column.
-    """
+    """The TypeError for a container, a complex number or an object that no text tells from another."""
     return TypeError(
         f"`table` column {name!r} holds a {type(cell).__name__} ({reprlib.repr(cell)}), "
         f"expected text, numbers, booleans or dates: convert the column first"
@@ -207,13 +147,7 @@ def not_a_level(cell: Any, name: Any) -> Any:
 
 
 def too_large(name: Any) -> Any:
-    """The ValueError for numbers that no double can hold.
-
-    Parameters
-    ----------
-    name : str
-        Name of the column.
-    """
+    """The ValueError for numbers that no double can hold."""
     return ValueError(
         f"`table` column {name!r} holds a number beyond the range of double precision, "
         f"expected magnitudes below 1.8e308: keep such values as text, or write them as inf"

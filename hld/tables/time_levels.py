@@ -28,24 +28,7 @@ SHOWN = 6  # digits of a fraction that Python writes, if it writes one
 
 
 def time_level(cell: Any) -> str:
-    """The level of a date, a duration or a time of the day.
-
-    Parameters
-    ----------
-    cell : datetime.date, datetime.timedelta or datetime.time
-        Those of pandas included.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> time_level(datetime.date(2026, 1, 31)), time_level(datetime.timedelta(hours=3))
-    ('2026-01-31', '3:00:00')
-    >>> time_level(datetime.datetime(2026, 1, 31, tzinfo=datetime.timezone(datetime.timedelta(hours=1))))
-    '2026-01-30 23:00:00'
-    """
+    """The level of a date, a duration or a time of the day."""
     if isinstance(cell, datetime.time):
         return str(cell)
     cell = in_utc(cell)
@@ -56,21 +39,7 @@ def time_level(cell: Any) -> str:
 
 
 def in_utc(cell: Any) -> Any:
-    """A date without its zone, in UTC, as Arrow and polars hold it; any other time as it is.
-
-    Parameters
-    ----------
-    cell : datetime.date, datetime.timedelta or datetime.time
-
-    Returns
-    -------
-    of the same type
-
-    Examples
-    --------
-    >>> str(in_utc(datetime.datetime(2026, 1, 31, tzinfo=datetime.timezone(datetime.timedelta(hours=1)))))
-    '2026-01-30 23:00:00'
-    """
+    """A date without its zone, in UTC, as Arrow and polars hold it; any other time as it is."""
     if not isinstance(cell, datetime.datetime) or cell.tzinfo is None:
         return cell
     try:
@@ -83,21 +52,6 @@ def same_time(text: str) -> str | None:
     """The text that all texts for a time share, exact to the last digit; None for a text that stands for no time.
 
     Times of the day and durations are not told apart, since texts do not tell.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str or None
-
-    Examples
-    --------
-    >>> same_time("31.01.2026"), same_time("2026-01-31T01:00:00.000+01:00"), same_time("0 days 03:00:00.5")
-    ('2026-01-31', '2026-01-31', '3:00:00.500000')
-    >>> same_time("Saturday") is None
-    True
     """
     if text[:1].isalpha() and text[0] != "P":  # most texts, at once
         return None
@@ -109,21 +63,7 @@ def same_time(text: str) -> str | None:
 
 
 def found_by_time(levels: Sequence[Any]) -> dict[str, list[int]]:
-    """The places of the levels of a column that every text for their time finds, by `same_time`.
-
-    Parameters
-    ----------
-    levels : sequence of bool, int, float or str
-
-    Returns
-    -------
-    dict of str to list of int
-
-    Examples
-    --------
-    >>> found_by_time(["1:30", "2:00"]), found_by_time(["1:30", "2026-01-31", "none"])
-    ({'1:30:00': [0], '2:00:00': [1]}, {'2026-01-31': [1]})
-    """
+    """The places of the levels of a column that every text for their time finds, by `same_time`."""
     times = [same_time(level) if isinstance(level, str) else None for level in levels]
     places: dict[str, list[int]] = {}
     for place, time in enumerate(times):
@@ -133,38 +73,14 @@ def found_by_time(levels: Sequence[Any]) -> dict[str, list[int]]:
 
 
 def are_times(levels: Sequence[Any]) -> bool:
-    """Whether all levels of a column, and there are some, stand for times.
-
-    Parameters
-    ----------
-    levels : sequence of bool, int, float or str
-
-    Examples
-    --------
-    >>> are_times(["1:30", "26:00"]), are_times(["1:30", "none"]), are_times([])
-    (True, False, False)
-    """
+    """Whether all levels of a column, and there are some, stand for times."""
     return bool(levels) and all(
         isinstance(level, str) and same_time(level) is not None for level in levels
     )
 
 
 def other_forms(text: str, of_times: bool = True) -> list[str]:
-    """Texts that levels for the same time may have, in older model files or in files of text; none if it is no time.
-
-    Parameters
-    ----------
-    text : str
-    of_times : bool
-        Whether the column is one of times (`are_times`); else only texts that can be nothing else.
-
-    Examples
-    --------
-    >>> other_forms("31.01.2026"), other_forms("3:00"), other_forms("Saturday")
-    (['2026-01-31', '2026-01-31 00:00:00'], ['3:00:00', '03:00:00'], [])
-    >>> other_forms("31.01.2026", False), other_forms("3:00", False)
-    (['2026-01-31', '2026-01-31 00:00:00'], [])
-    """
+    """Texts that levels for the same time may have, in older model files or in files of text; none if it is no time."""
     same = same_time(text)
     if same is None or not (of_times or _is_surely_a_time(same)):
         return []

@@ -44,13 +44,7 @@ NANO = 9  # digits
 
 
 def text_kind(cells: Any) -> str | None:
-    """One of "date", "duration", "time" for distinct texts (n,) all of which are such, else None.
-
-    Examples
-    --------
-    >>> text_kind(["31.01.2026", "2026-02-01 12:00"]), text_kind(["1:30", "26:00"]), text_kind(["1:30", "x"])
-    ('date', 'duration', None)
-    """
+    """One of "date", "duration", "time" for distinct texts (n,) all of which are such, else None."""
     if len(cells) < 2:
         return None
     if all(ISO.fullmatch(in_iso(cell)) for cell in cells):
@@ -64,38 +58,13 @@ def text_kind(cells: Any) -> str | None:
 def times_of_texts(cells: Any, kind: str) -> np.ndarray:
     """(n,) objects: the times that texts stand for, and the texts that stand for none, as they are.
 
-    Parameters
-    ----------
-    cells : sequence of str
-    kind : "date", "duration" or "time"
-
-    Returns
-    -------
-    (n,) object array
-
-    Examples
-    --------
-    >>> times_of_texts(["1 days 00:00:02", "x"], "duration").tolist()
-    [datetime.timedelta(days=1, seconds=2), 'x']
+    Returns (n,).
     """
     return object_cells(_dates(cells) if kind == "date" else [_time(cell, kind) for cell in cells])
 
 
 def seconds_of_text(cell: str, kind: str) -> float | None:
-    """The number for one text that stands for a time (`hld.tables.times`); None if it stands for none.
-
-    Parameters
-    ----------
-    cell : str
-    kind : {"date", "time", "duration"}
-
-    Examples
-    --------
-    >>> seconds_of_text("02.01.1970 01:00+01:00", "date"), seconds_of_text("1 day, 0:00:01", "duration")
-    (86400.0, 86401.0)
-    >>> seconds_of_text("24:30", "time") is None
-    True
-    """
+    """The number for one text that stands for a time (`hld.tables.times`); None if it stands for none."""
     cell = cell.strip()
     if kind != "date":
         seconds = _seconds(cell)
@@ -184,21 +153,7 @@ def _seconds(cell: str) -> Any:
 
 
 def nanoseconds_of(text: str) -> int | None:
-    """The exact length of a duration, or of a time of the day since midnight; None for a text that is neither.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    int or None
-
-    Examples
-    --------
-    >>> nanoseconds_of("0:00:01.5"), nanoseconds_of("P-1DT23H59M58.5S"), nanoseconds_of("P1M")
-    (1500000000, -1500000000, None)
-    """
+    """The exact length of a duration, or of a time of the day since midnight; None for a text that is neither."""
     text = text.strip()
     if "P" in text[:2]:
         return _of_period(text)

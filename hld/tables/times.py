@@ -62,13 +62,6 @@ def time_kind(values: Any) -> str | None:
     """One of "date", "duration", "time" for a column (N,) all of whose values are such, else None.
 
     Texts are if all of them stand for such, and there are two different ones (`hld.tables.time_texts`).
-
-    Examples
-    --------
-    >>> time_kind(np.array([datetime.date(2020, 1, 1), None], dtype=object)), time_kind(np.array([1.0]))
-    ('date', None)
-    >>> time_kind(np.array(["2020-01-01", "2020-02-30"])), time_kind(np.array(["2020-01-01", "2020-01-02"]))
-    (None, 'date')
     """
     kind = values.dtype.kind
     if kind in "Mm":
@@ -108,23 +101,7 @@ def _kind_of_texts(cells: list[str]) -> str | None:
 def as_seconds(values: np.ndarray, kind: str) -> Any:
     """(N,) seconds of a column of times, NaN where missing; (N,) flags of cells that are no such times.
 
-    Parameters
-    ----------
-    values : (N,) array
-        Dates since 1970, durations, or times of day; also as texts.
-    kind : "date", "duration" or "time"
-
-    Returns
-    -------
-    seconds : (N,) float array
-    odd : (N,) bool array
-
-    Examples
-    --------
-    >>> as_seconds(np.array(["1970-01-02", "NaT"], dtype="M8[D]"), "date")
-    (array([86400.,    nan]), array([False, False]))
-    >>> as_seconds(np.array(["1970-01-01T01:00Z", "yesterday"]), "date")
-    (array([3600.,   nan]), array([False,  True]))
+    Shapes: values (N,) -> seconds (N,), odd (N,).
     """
     code = values.dtype.kind
     if code in "Mm" and (code == "M") == (kind == "date"):
@@ -148,22 +125,7 @@ def as_seconds(values: np.ndarray, kind: str) -> Any:
 
 
 def from_seconds(seconds: float, kind: str) -> Any:
-    """The Python object for a number of seconds, not before it; text where Python has no such date.
-
-    Parameters
-    ----------
-    seconds : float
-    kind : "date", "duration" or "time"
-
-    Returns
-    -------
-    datetime.datetime, datetime.timedelta, datetime.time or str
-
-    Examples
-    --------
-    >>> from_seconds(86400.5, "date"), from_seconds(90.0, "duration"), from_seconds(90.0, "time")
-    (datetime.datetime(1970, 1, 2, 0, 0, 0, 500000), datetime.timedelta(seconds=90), datetime.time(0, 1, 30))
-    """
+    """The Python object for a number of seconds, not before it; text where Python has no such date."""
     try:
         whole = math.floor(seconds)
         micros = round(
@@ -182,39 +144,13 @@ def from_seconds(seconds: float, kind: str) -> Any:
 
 
 def time_text(seconds: float, kind: str) -> str:
-    """A short text for a number of seconds.
-
-    Parameters
-    ----------
-    seconds : float
-    kind : "date", "duration" or "time"
-
-    Returns
-    -------
-    str
-    """
+    """A short text for a number of seconds."""
     text = str(from_seconds(seconds, kind))
     return text.removesuffix(" 00:00:00") if kind == "date" else text
 
 
 def time_in_bin(start: float, middle: float, end: float, kind: str) -> Any:
-    """The Python object for the middle of a bin, or for its start where rounding would leave the bin; else text.
-
-    Parameters
-    ----------
-    start, middle, end : float
-        Seconds.
-    kind : "date", "duration" or "time"
-
-    Returns
-    -------
-    datetime.datetime, datetime.timedelta, datetime.time or str
-
-    Examples
-    --------
-    >>> time_in_bin(1.0, 2.0, 3.0, "duration"), time_in_bin(1e-7, 1.5e-7, 2e-7, "duration")
-    (datetime.timedelta(seconds=2), '0:00:00.00000015')
-    """
+    """The Python object for the middle of a bin, or for its start where rounding would leave the bin; else text."""
     for seconds in (middle, start):
         found = from_seconds(seconds, kind)
         if (
@@ -227,21 +163,7 @@ def time_in_bin(start: float, middle: float, end: float, kind: str) -> Any:
 
 
 def duration_text(seconds: float) -> str:
-    """The text of a duration to the nanosecond, not before it, with as many digits as Python writes at the least.
-
-    Parameters
-    ----------
-    seconds : float
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> duration_text(3.41e-7), duration_text(90.5)
-    ('0:00:00.000000341', '0:01:30.500000')
-    """
+    """The text of a duration to the nanosecond, not before it, with as many digits as Python writes at the least."""
     nanoseconds = round(seconds * _UNITS["ns"])
     nanoseconds += nanoseconds / _UNITS["ns"] < seconds
     whole, rest = divmod(nanoseconds, _UNITS["ns"])
@@ -250,22 +172,7 @@ def duration_text(seconds: float) -> str:
 
 
 def time_texts(marks: Sequence[float], kind: str) -> list[str]:
-    """Short texts for numbers of seconds: to the nanosecond for durations that microseconds hardly tell apart.
-
-    Parameters
-    ----------
-    marks : sequence of float
-    kind : "date", "duration" or "time"
-
-    Returns
-    -------
-    list of str
-
-    Examples
-    --------
-    >>> time_texts([3.41e-7, 9.02e-7], "duration"), time_texts([3.5, 90.0], "duration")
-    (['0:00:00.000000341', '0:00:00.000000902'], ['0:00:03.500000', '0:01:30'])
-    """
+    """Short texts for numbers of seconds: to the nanosecond for durations that microseconds hardly tell apart."""
     steps = np.diff(sorted({0.0, *marks}))
     if kind == "duration" and len(steps) and steps.min() < CLOSE and max(map(abs, marks)) < LONG:
         return [duration_text(mark) for mark in marks]

@@ -12,25 +12,7 @@ HOW = "split it into columns, or leave it out (drop it from the table; --drop on
 
 
 class Unreadable:
-    """A column of nested values, or of another type that no level or number can be made of.
-
-    Parameters
-    ----------
-    num_rows : int
-    error : type
-        TypeError or ValueError.
-    message : str
-        What is raised as soon as anything but the number of rows is asked for.
-
-    Examples
-    --------
-    >>> column = Unreadable(3, TypeError, "`table` column 'x' holds lists")
-    >>> len(column)
-    3
-    >>> column.dtype
-    Traceback (most recent call last):
-    TypeError: `table` column 'x' holds lists
-    """
+    """A column of nested values, or of another type that no level or number can be made of."""
 
     def __init__(self, num_rows: int, error: type[Exception], message: str) -> None:
         self.__dict__.update(num_rows=num_rows, error=error, message=message)
@@ -56,15 +38,7 @@ class Unreadable:
 
 
 def nested(num_rows: int, name: str, kind: str) -> Unreadable:
-    """A column of nested values.
-
-    Parameters
-    ----------
-    num_rows : int
-    name : str
-    kind : str
-        Its type.
-    """
+    """A column of nested values."""
     return Unreadable(
         num_rows,
         TypeError,

@@ -33,22 +33,7 @@ LEAST_SPREAD, MOST_SPREAD = (
 class Calibration:
     """What is known about the statistics under the null hypothesis.
 
-    Attributes
-    ----------
-    nodes : (m,) int array
-    mean, stds : (size,) float arrays
-        Mean and standard deviation under the reference of node likelihoods, and of features of the score behind them.
-    metrics : tuple of LinearMap
-    null : Null
-        Null law of all metrics together.
-    margins : (q,) float array
-        For each metric, the distance that does not count as a shift.
-    kept : KeptRows or None
-        Sums over the rows of the reference, if it is made of rows.
-    features : ScoreFeatures or None
-        What the test looks at beside likelihoods.
-    mean_score : (P,) float array or None
-        Mean score of the reference, where there are features.
+    Shapes: nodes (m,), mean, stds (size,), margins (q,), mean_score (P,).
     """
 
     nodes: np.ndarray
@@ -71,10 +56,7 @@ class Calibration:
         Where a metric sees reference rows that are all alike, the rounding of their mean is no difference: any row
         would be farther out than all of them.
 
-        Parameters
-        ----------
-        vectors : RowVectors
-        rows : (n, V) int array
+        Shapes: rows (n, V).
         """
         found: np.ndarray = vectors.rows(rows) - self.mean
         if self.kept is not None and not self.kept.farthest.all():
@@ -92,27 +74,7 @@ def calibrate(
     seed: int,
     **options: Any,
 ) -> Calibration:
-    """Compute a calibration.
-
-    Parameters
-    ----------
-    reference : hld.references.reference.Reference
-    parts : tuple of str or arrays
-        See `hld.metrics.named.parse_metric`.
-    null : str
-        One of `hld.nulls.named.NULLS`.
-    tolerance : float
-        Distance that does not count as a shift, as a multiple of sqrt(E |F (L - mu)|^2), that of a single row.
-    num_resamples : int
-        B, drawn batches.
-    seed : int
-    **options
-        Options of the metrics.
-
-    Returns
-    -------
-    Calibration
-    """
+    """Compute a calibration."""
     stds = np.sqrt(np.maximum(reference.diagonal(), 0.0))
     metrics = tuple(build_metric(part, reference, **options) for part in parts)
     for metric in metrics:
@@ -139,24 +101,7 @@ def refuse_scale(metric: LinearMap, stds: np.ndarray, mean: np.ndarray) -> None:
 
     Then the null would be a law of zeros and every batch would look unshifted.
 
-    Parameters
-    ----------
-    metric : LinearMap
-    stds, mean : (m,) float arrays
-        Standard deviations and means of one row under the reference.
-
-    Raises
-    ------
-    ValueError
-        Says what to do.
-
-    Examples
-    --------
-    >>> from hld.metrics.node_weights import weighted
-    >>> refuse_scale(weighted([1e-300]), np.array([0.1]), np.array([0.5]))
-    Traceback (most recent call last):
-    ValueError: `metric` 'weights' makes deviations of 1e-301 of the node likelihoods, expected 1e-70 to 1e+70, which \
-double precision can square twice: multiply all weights by one number, or use metric='standardized'
+    Shapes: stds, mean (m,).
     """
     with np.errstate(over="ignore"):
         spread = metric.reach(stds)

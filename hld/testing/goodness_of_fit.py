@@ -273,21 +273,7 @@ class HLDTest(HLDTestQuestions):
     def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
         """Test a batch.
 
-        Parameters
-        ----------
-        batch : (T, V) integer array_like, or BatchSummary
-            Rows; -1 is missing.  T at least 1.  Or what `summarize` made of them.
-        alpha : float
-            Level, in (0, 1).
-
-        Returns
-        -------
-        HLDResult
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `batch` is not evidence for the circuit or has no rows, or `alpha` is not in (0, 1).
+        Shapes: batch (T, V).
         """
         alpha = check_fraction(alpha, "alpha")
         if isinstance(batch, BatchSummary):

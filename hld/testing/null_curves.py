@@ -30,14 +30,7 @@ LEAST = 1e-12  # smaller p-values are beyond any axis
 class NullCurve:
     """The law of a distance under the null hypothesis.
 
-    Attributes
-    ----------
-    metric : str
-    x, density : (n,) float arrays
-        Distances over the critical one, ascending, and the density at each, at most 1.
-    observed : float or None
-        The batch's; None where its p-value is below 1e-12.
-    pvalue : float
+    Shapes: x, density (n,).
     """
 
     metric: str
@@ -48,19 +41,7 @@ class NullCurve:
 
 
 def null_curves(test: HLDTest, result: HLDResult) -> list[Any]:
-    """A curve for each metric of a test.
-
-    Parameters
-    ----------
-    test : HLDTest
-    result : HLDResult
-        Result of the test.
-
-    Returns
-    -------
-    list of NullCurve
-        Empty where the null is known by drawn batches only, or leaves no room for chance.
-    """
+    """A curve for each metric of a test."""
     laws = laws_of(test.calibration.null)
     if not all(hasattr(law, "threshold") for law in laws) or len(laws) != len(result.pvalues):
         return []

@@ -22,15 +22,7 @@ from hld.vectors.row_vectors import RowVectors, some_rows
 class OwnRows:
     """Rows of a batch.
 
-    Attributes
-    ----------
-    vectors : RowVectors
-    rows : (r, V) int array
-        Encoded.
-    num_rows : int
-        T, at least r.
-    weights : (m,) float array or 1.0
-        Of the nodes, in which the effect is measured.
+    Shapes: rows (r, V), weights (m,).
     """
 
     vectors: RowVectors
@@ -39,18 +31,7 @@ class OwnRows:
     weights: Any = 1.0
 
     def spread(self) -> np.ndarray:
-        """(r, m) array Y such that Y^t Y is the covariance of the mean of the T rows.
-
-        Examples
-        --------
-        >>> circuit = pcircuit.rat_spn([2] * 2, num_units=1, depth=1, rng=0)
-        >>> nodes = pcircuit.select_nodes(circuit)
-        >>> rows = pcircuit.sample(circuit, 50, rng=0)
-        >>> own = own_rows(RowVectors(circuit, nodes), rows, 50)
-        >>> covariance = np.cov(pcircuit.node_likelihoods(circuit, rows, nodes=nodes).T, bias=True)
-        >>> np.allclose(own.spread().T @ own.spread(), covariance / 50)
-        True
-        """
+        """(r, m) array Y such that Y^t Y is the covariance of the mean of the T rows."""
         m, r = len(self.vectors.nodes), len(self.rows)
         values = (
             pcircuit.node_likelihoods(self.vectors.circuit, self.rows, nodes=self.vectors.nodes)
@@ -65,18 +46,6 @@ class OwnRows:
 def own_rows(vectors: RowVectors, rows: np.ndarray, num_rows: int, weights: Any = 1.0) -> OwnRows:
     """The rows of a batch, of many some, evenly spread.
 
-    Parameters
-    ----------
-    vectors : RowVectors
-    rows : (r, V) int array
-        All rows, or a sample of them.
-    num_rows : int
-        T.
-    weights : (m,) float array or 1.0
-        See `OwnRows`.
-
-    Returns
-    -------
-    OwnRows
+    Shapes: rows (r, V), weights (m,).
     """
     return OwnRows(vectors, np.asarray(rows)[some_rows(len(rows), MOST_VECTORS)], num_rows, weights)

@@ -32,15 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class HoledNull:
-    """The null of one batch with holes.
-
-    Attributes
-    ----------
-    laws : tuple of LimitLaw or None
-        Laws of its distances, one for each metric; None for a metric that says nothing about this batch.
-    inner : Null
-        Null of batches without holes.
-    """
+    """The null of one batch with holes."""
 
     laws: tuple[Any, ...]
     inner: Null
@@ -67,15 +59,7 @@ class HoledNull:
 class RowBatch:
     """A batch and what it is compared with.
 
-    Attributes
-    ----------
-    vectors : RowVectors
-    calibration : Calibration
-        Calibration for a reference made of rows.
-    rows : (T, V) int array
-        Or, with `shown`, some of the rows.
-    shown : Shown, optional
-        What all T rows show of the nodes.
+    Shapes: rows (T, V).
     """
 
     vectors: RowVectors
@@ -198,30 +182,14 @@ def row_factors(g: np.ndarray, own: np.ndarray, T: int, counts: np.ndarray, k: i
     Among all k + T rows that takes a factor of the root of (k + T - 1) / (k_j + T_j - 1), which is the larger one where
     the reference shows a node less often than the batch does.
 
-    Parameters
-    ----------
-    g : (m,) float array
-        Weights of the differences.
-    own, counts : (m,) int arrays
-        T_j and k_j.
-    T, k : int
+    Shapes: g (m,), own, counts (m,).
     """
     pooled = np.sqrt((k + T - 1) / np.maximum(counts + own - 1, 1)) * (g > 0)
     return np.maximum(g * T / np.maximum(own, 1), pooled)
 
 
 def keeps_apart(metric: Any, vectors: RowVectors) -> bool:
-    """Whether a metric mixes only numbers that the same rows show: then holes cannot widen its law.
-
-    Parameters
-    ----------
-    metric : LinearMap
-    vectors : RowVectors
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a metric mixes only numbers that the same rows show: then holes cannot widen its law."""
     metric = metric.inner if isinstance(metric, Window) else metric
     if isinstance(metric, Scaled):
         return True
@@ -231,19 +199,7 @@ def keeps_apart(metric: Any, vectors: RowVectors) -> bool:
 
 
 def replace_value(found: PValue, value: float, each: tuple[Any, ...]) -> PValue:
-    """A p-value that is raised, with its relative error.
-
-    Parameters
-    ----------
-    found : PValue
-    value : float
-        At least `found.value`.
-    each : tuple of q floats
-
-    Returns
-    -------
-    PValue
-    """
+    """A p-value that is raised, with its relative error."""
     error = (
         found.error
         if found.error is None or found.value == 0

@@ -31,20 +31,7 @@ PART = 2**32  # between the seeds of parts that are summed by themselves
 class RowTotals:
     """What `RowSums` found in a part of the rows: it travels, and adds up in the order of the rows.
 
-    Attributes
-    ----------
-    num_rows, num_missing : int
-    places, times : (k,) int64 arrays
-        Distinct rows, as positions among all combinations of categories, and how often each occurs; none if there are
-        too many combinations.
-    sums : (m,) float64 array
-        Of the likelihoods over the rows that show a node; zero where distinct rows are counted instead.
-    counts : (m,) int64 array
-        These rows.
-    chosen : (r, V) integer array
-        Rows that are kept.
-    numbers : (r,) float64 array
-        Their random numbers.
+    Shapes: places, times (k,), sums (m,), counts (m,), chosen (r, V), numbers (r,).
     """
 
     num_rows: int
@@ -78,27 +65,7 @@ class RowTotals:
 
 
 class RowSums:
-    """Sums over rows that come in chunks; one writer at a time.
-
-    Parameters
-    ----------
-    test : HLDTest
-        What will judge them.
-    seed : int
-        Seed of the sample.
-    part : int
-        Which part of the rows this is, if others are summed elsewhere: their random numbers differ.
-
-    Examples
-    --------
-    >>> import hld
-    >>> import pcircuit
-    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
-    >>> rows = pcircuit.sample(circuit, 100, rng=1)
-    >>> sums = RowSums(hld.HLDTest(circuit))
-    >>> sums.add(rows[:30]), sums.add(rows[30:]), sums.num_rows
-    (None, None, 100)
-    """
+    """Sums over rows that come in chunks; one writer at a time."""
 
     def __init__(self, test: Any, seed: int = 0, part: int = 0) -> None:
         self.test, self.num_rows, self.num_missing = test, 0, 0

@@ -22,19 +22,7 @@ from hld.vectors.row_vectors import RowVectors, some_rows
 class SeenTogether:
     """The holes of a batch, and those of its reference.
 
-    Attributes
-    ----------
-    vectors : RowVectors
-    holes : (r, ceil(V / 8)) uint8 array
-        Bits of the missing cells of some rows, evenly spread.
-    num_rows : int
-        T, at least r.
-    weights : (m,) float array
-        g.
-    shared : (m, m) float array, or float
-        k_ij / (k_i k_j) of the reference; 1 / k where it has no holes.
-    num_held : int
-        k.
+    Shapes: weights (m,), shared (m, m).
     """
 
     vectors: RowVectors
@@ -64,32 +52,7 @@ def seen_together(
 ) -> SeenTogether | None:
     """The holes of a batch compared with reference rows.
 
-    Parameters
-    ----------
-    vectors : RowVectors
-    rows : (r, V) int array
-        The rows of the batch, or a sample of them.
-    num_rows : int
-        T.
-    weights : (m,) float array
-        g of the nodes.
-    kept : KeptRows
-
-    Returns
-    -------
-    SeenTogether or None
-        None where nothing is kept of which reference rows show which nodes together.
-
-    Examples
-    --------
-    >>> import hld
-    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
-    >>> rows = pcircuit.sample(circuit, 100, rng=1).astype(int)
-    >>> test = hld.HLDTest(circuit, reference="training", training_data=rows)
-    >>> m = len(test.nodes)
-    >>> found = seen_together(test.vectors, rows[:20], 20, np.ones(m), test.calibration.kept)
-    >>> np.allclose(found(np.arange(m)), pcircuit.exact_moments(circuit, test.nodes).covariance())      # no holes
-    True
+    Shapes: rows (r, V), weights (m,).
     """
     if kept.has_holes and not len(kept.shared):
         return None

@@ -17,16 +17,7 @@ MISSING = ("complete", "exact", "available")
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of a test, checked; each attribute means what it means in `HLDTest`.
-
-    Attributes
-    ----------
-    null, reference : str
-    num_train : int or None
-    tolerance : float
-    missing : str
-    seed : int
-    """
+    """The options of a test, checked; each attribute means what it means in `HLDTest`."""
 
     null: str
     reference: str
@@ -61,23 +52,7 @@ class Settings:
 
 
 def usual_missing(null: str, reference: str) -> str:
-    """How rows with holes are compared unless it is said.
-
-    Parameters
-    ----------
-    null, reference : str
-        As `HLDTest` takes them.
-
-    Returns
-    -------
-    str
-        "available" where the reference is of rows and the p-value is checked by the batch's own, else "complete".
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one of the two is not a known name.
-    """
+    """How rows with holes are compared unless it is said."""
     check_choice(null, "null", tuple(NULLS))
     check_choice(reference, "reference", tuple(REFERENCES))
     return "available" if reference in FROM_ROWS and null in CHECKED else "complete"

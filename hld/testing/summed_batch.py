@@ -45,23 +45,7 @@ MOST_KEPT = 16  # nulls with noise that a test keeps
 
 
 def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
-    """Test a batch by its summary.
-
-    Parameters
-    ----------
-    test : HLDTest
-    summary : BatchSummary
-    alpha : float
-
-    Returns
-    -------
-    HLDResult
-
-    Raises
-    ------
-    ValueError
-        If the summary is empty, was made with another model, or holds sums that no rows can have.
-    """
+    """Test a batch by its summary."""
     check_summary(summary)
     parts, T = test.calibration, summary.num_rows
     if summary.model != test.fingerprint:
@@ -124,13 +108,7 @@ def _difference(test: Any, summary: Any) -> tuple[Any, ...]:
 
 
 def _noisy_null(test: Any, T: int, variances: np.ndarray) -> Any:
-    """The null of T rows with noise of these variances (size,) in their sums; the test keeps some.
-
-    Raises
-    ------
-    ValueError
-        See `check_noise_can_be_judged`.
-    """
+    """The null of T rows with noise of these variances (size,) in their sums; the test keeps some."""
     n = test.settings.num_train
     check_noise_can_be_judged(test, "`summary` has noise")
     own = variances / (T * (1.0 if n is None else 1.0 + T / n))
@@ -177,15 +155,7 @@ def _corrected(law: Any, without: Any) -> Any:
 class NoisyDraws:
     """Batches drawn from a circuit, each with noise of its own.
 
-    Attributes
-    ----------
-    reference : CircuitReference
-    metrics : tuple of LinearMap
-    score : Score
-    deviations : (m,) float array
-        Standard deviations of the noise in a mean.
-    seed : int
-    num_draws : int
+    Shapes: deviations (m,).
     """
 
     reference: CircuitReference

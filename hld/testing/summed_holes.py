@@ -21,19 +21,7 @@ def judge_with_holes(
 ) -> HLDResult:
     """The verdict about a batch by its marginal likelihoods and the limit law for its pattern of holes.
 
-    Parameters
-    ----------
-    test : HLDTest
-    patterns : HolePatterns
-        Patterns for the test's circuit and nodes.
-    batch : (T, V) integer array
-        Evidence; -1 is missing.
-    alpha : float
-
-    Returns
-    -------
-    HLDResult
-        Its standard deviations, and so its z-scores and the unit of its effect, are those of rows with these holes.
+    Shapes: batch (T, V).
     """
     reference = patterns.reference(batch)
     options = NullOptions(1, test.settings.seed, np.random.default_rng([test.settings.seed, 1]))

@@ -39,27 +39,7 @@ def verdict(
 ) -> HLDResult:
     """The result of a batch.
 
-    Parameters
-    ----------
-    test : HLDTest
-    deltas : (m,) float array
-        Differences of the batch's means from those of the reference.
-    T : int
-        Rows of the batch.
-    alpha : float
-        Level.
-    num_missing : int
-        What the result reports as missing.
-    null : Null
-        Law of the squared distances.
-    check : callable, optional
-        From a p-value and squared distances (q,) to the p-value that stands.
-    rows : (r, V) int array, optional
-        The rows of the batch, or a sample of them, where they are known.
-
-    Returns
-    -------
-    HLDResult
+    Shapes: deltas (m,), rows (r, V).
     """
     parts, num_train = test.calibration, test.settings.num_train
     inflation = 1.0 if num_train is None else 1.0 + T / num_train

@@ -35,22 +35,7 @@ BY_CHANCE = 0.001  # `order_by_chance` above which it says nothing that a column
 
 
 def warn_of_clock(columns: Any) -> None:
-    """Warn of rows that no column of dates shows to be in order of time, and of gaps in the column that does.
-
-    Parameters
-    ----------
-    columns : hld.tables.cells.Columns
-        Those of a table that is fitted with ``order="time"``.
-
-    Examples
-    --------
-    >>> from hld.tables.cells import read_table
-    >>> days = np.array(["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-09"], dtype="M8[D]").repeat(20)
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warn_of_clock(read_table({"day": days, "sales": np.arange(80)}))
-    >>> caught                                                       # one long step of three is no usual step
-    []
-    """
+    """Warn of rows that no column of dates shows to be in order of time, and of gaps in the column that does."""
     names = columns.names if columns.names is not None else range(len(columns.arrays))
     dates = [
         (name, _seconds(whole_cells(values)))
@@ -89,15 +74,7 @@ def _seconds(values: np.ndarray) -> np.ndarray:
 def never_decreases(seconds: np.ndarray) -> bool:
     """Whether a column is a clock: it takes two values and more, and what is known of it never decreases.
 
-    Parameters
-    ----------
-    seconds : (N,) float array
-        NaN where missing.
-
-    Examples
-    --------
-    >>> never_decreases(np.array([1.0, np.nan, 1.0, 2.0])), never_decreases(np.array([2.0, 1.0]))
-    (True, False)
+    Shapes: seconds (N,).
     """
     known = seconds[~np.isnan(seconds)]
     return len(known) > 1 and bool((np.diff(known) >= 0).all() and known[-1] > known[0])
@@ -108,15 +85,7 @@ def order_by_chance(seconds: np.ndarray) -> float:
 
     Of n dates that are known, of which c_1, c_2, ... are equal: 2 c_1! c_2! ... / n!, or 1.
 
-    Parameters
-    ----------
-    seconds : (N,) float array
-        NaN where missing.
-
-    Examples
-    --------
-    >>> round(order_by_chance(np.array([1.0, np.nan, 2.0, 3.0])), 6), round(order_by_chance(np.arange(7.0)) * 5040, 6)
-    (0.333333, 2.0)
+    Shapes: seconds (N,).
     """
     counts = np.unique(seconds[~np.isnan(seconds)], return_counts=True)[1]
     orders = math.lgamma(counts.sum() + 1) - sum(map(math.lgamma, (counts + 1).tolist()))

@@ -10,28 +10,7 @@ from hld.answers.words import least_text
 
 @dataclass(frozen=True)
 class GroupContext:
-    """The groups that a batch was compared with.
-
-    Attributes
-    ----------
-    kind : str
-        "groups", or "time" for stretches of time.
-    num_groups : int
-        G.
-    least_pvalue : float
-        The smallest p-value by rank: 1 / (G + 1), and more where stretches of time are still dependent
-        (`hld.variation.time_test`).
-    times : float
-        Distance of the batch from the mean of the groups over the typical distance of a group, in the plain norm.
-    effect : float
-        Distance of the batch over the typical distance of one row, less what groups differ by on average.
-    effective_rows : float
-        Independent rows of one distribution that would vary by as much as the batch does by nature.
-    has_law : bool
-        Whether a batch that is odder than all may have a smaller p-value than `least_pvalue`, by a normal law.
-    most_rows : int or None
-        Rows of the largest group, or of the longest stretch, where the batch has more; else None.
-    """
+    """The groups that a batch was compared with."""
 
     kind: str
     num_groups: int

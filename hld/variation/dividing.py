@@ -21,15 +21,6 @@ def divide(
 
     Without groups the labels are None, and the positions those of `split_rows`; in order of time the first half is
     learned from.
-
-    Parameters
-    ----------
-    columns : hld.tables.cells.Columns
-    groups, order
-        As `HLDDetector.fit` takes them.
-    reference : str
-        The option of the detector.
-    rng : numpy.random.Generator
     """
     if order is not None:
         halves = _halves(columns.num_rows, groups, order, reference)

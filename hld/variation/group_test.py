@@ -35,24 +35,7 @@ from pcircuit.arguments import check_fraction
 
 @dataclass(frozen=True, eq=False)
 class GroupTest:
-    """Test of batches against groups.
-
-    Attributes
-    ----------
-    inner : HLDTest
-        Circuit, vectors and metrics; as a test it knows nothing of groups.
-    groups : GroupReference
-
-    Examples
-    --------
-    >>> import pcircuit
-    >>> from hld.testing.goodness_of_fit import HLDTest
-    >>> circuit = pcircuit.rat_spn([2] * 6, num_units=2, depth=1, rng=0)
-    >>> rows = pcircuit.sample(circuit, 400, rng=1)
-    >>> test = group_test(HLDTest(circuit), rows, np.arange(400) // 20, seed=0)         # 20 groups of 20 rows
-    >>> test([[0, 1] * 3] * 20).pvalue                                                  # 1 / 21
-    0.047619047619047616
-    """
+    """Test of batches against groups."""
 
     inner: HLDTest
     groups: GroupReference
@@ -137,14 +120,7 @@ class GroupTest:
 def group_test(inner: HLDTest, rows: np.ndarray, labels: np.ndarray, *, seed: int) -> GroupTest:
     """The test against groups of rows that nothing was learned from.
 
-    Parameters
-    ----------
-    inner : HLDTest
-    rows : (n, V) int array
-    labels : (n,) int array
-        The group of each row, 0..G - 1; numbers that do not occur are left out.
-    seed : int
-        Draws the order of rows within groups.
+    Shapes: rows (n, V), labels (n,).
     """
     fill = np.zeros(inner.vectors.size)
     fill[: len(inner.nodes)] = pcircuit.unit_means(inner.circuit)[inner.nodes]
@@ -165,22 +141,7 @@ def judged(
 ) -> HLDResult:
     """The result of a difference of means (size,) whose p-value among others (G, size) is found.
 
-    Parameters
-    ----------
-    test : GroupTest or TimeTest
-    difference : (size,) float array
-    others : (G, size) float array
-    found : PValue
-    T : int
-        Rows of the batch.
-    alpha : float
-        Level, in (0, 1).
-    num_missing : int
-        Missing entries of the batch.
-
-    Returns
-    -------
-    HLDResult
+    Shapes: difference (size,), others (G, size).
     """
     inner, G, m = test.inner, len(others), len(test.inner.nodes)
     variances, rows = others.var(axis=0, ddof=1), float((inner.stds[:m] ** 2).sum())
@@ -231,22 +192,7 @@ def parts_pvalues(
 ) -> np.ndarray | None:
     """p-values of single columns among the same groups, if every column has units of its own.
 
-    Parameters
-    ----------
-    inner : HLDTest
-    own : (size,) float array
-        Mean vector of the batch.
-    others : (G, size) float array
-        Those of the groups.
-    many : int
-        The least G with which a law goes beyond the ranks.
-    spread : callable or None
-        See `hld.variation.own_spread`.
-
-    Returns
-    -------
-    (2, V) float array or None
-        Unadjusted, and adjusted for the number of columns.
+    Shapes: own (size,), others (G, size) -> (2, V).
     """
     parts = column_units(inner.circuit, inner.nodes)
     return (
@@ -263,14 +209,7 @@ def nodes_pvalues(
 ) -> np.ndarray:
     """p-values of single nodes among the same groups, adjusted for their number.
 
-    Parameters
-    ----------
-    inner, own, others, many, spread
-        Those of `parts_pvalues`.
-
-    Returns
-    -------
-    (m,) float array
+    Returns (m,).
     """
     m = len(inner.nodes)
     return ranked_numbers(

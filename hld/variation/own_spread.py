@@ -38,32 +38,7 @@ def own_spread(
 
     The rows are looked at when it is called first: few batches are odder than all groups.
 
-    Parameters
-    ----------
-    vectors : RowVectors
-    batch : (T, V) int array
-        -1 for a hole.
-    fill : (size,) float array
-        What numbers count as that a row does not show.
-    center : (size,) float array
-        Mean of the groups.
-    effective_rows : float
-        Independent rows that the batch counts as, at most T.
-
-    Returns
-    -------
-    callable
-        Without arguments; O(r) evaluations of the circuit when it is called first, for r <= 2,000 rows.
-
-    Examples
-    --------
-    >>> import pcircuit
-    >>> circuit = pcircuit.rat_spn([2] * 2, num_units=1, depth=1, rng=0)
-    >>> look = RowVectors(circuit, pcircuit.select_nodes(circuit))
-    >>> Y = own_spread(look, np.array([[0, 1], [1, 1]]), np.zeros(5), np.zeros(5), 2)()
-    >>> x = np.vstack([look.rows(np.array([[0, 1], [1, 1]])), np.zeros(5)])
-    >>> np.allclose(Y.T @ Y, np.cov(x.T) / 2)
-    True
+    Shapes: batch (T, V), fill (size,), center (size,).
     """
 
     @cache

@@ -21,25 +21,7 @@ def without_rounding(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean vectors of the batch and of the groups, 0 in both wherever they differ by rounding alone.
 
-    Parameters
-    ----------
-    own : (size,) float array
-        Of the batch.
-    others : (G, size) float array
-        Of the groups.
-    size : (size,) float array
-        Magnitudes of the numbers that were averaged; those of the means themselves are allowed for.
-
-    Returns
-    -------
-    own : (size,) float array
-    others : (G, size) float array
-
-    Examples
-    --------
-    >>> own, others = without_rounding(np.array([0.3, 5.0]), np.array([[0.1 + 0.2, 4.0], [0.3, 6.0]]), np.ones(2))
-    >>> own, others[:, 0], others[:, 1]
-    (array([0., 5.]), array([0., 0.]), array([4., 6.]))
+    Shapes: own (size,), others (G, size), size (size,) -> own (size,), others (G, size).
     """
     low, high = np.minimum(own, others.min(axis=0)), np.maximum(own, others.max(axis=0))
     varies = high - low > SLACK * np.maximum(size, np.maximum(-low, high))

@@ -58,14 +58,7 @@ BLOCK_ROWS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class TimeTest:
-    """Test of successive rows against stretches of a series.
-
-    Attributes
-    ----------
-    inner : HLDTest
-        Circuit, vectors and metrics; as a test it takes rows for independent.
-    stretches : StretchReference
-    """
+    """Test of successive rows against stretches of a series."""
 
     inner: HLDTest
     stretches: StretchReference
@@ -241,16 +234,7 @@ def _least(stretches: StretchReference, T: int) -> float:
 def time_test(inner: HLDTest, rows: np.ndarray) -> TimeTest:
     """The test against stretches of rows in their order, from which nothing was learned.
 
-    Parameters
-    ----------
-    inner : HLDTest
-        The test whose vectors and metrics are used.
-    rows : (n, V) integer array
-        In order of time.
-
-    Returns
-    -------
-    TimeTest
+    Shapes: rows (n, V).
     """
     fill = np.zeros(inner.vectors.size)
     fill[: len(inner.nodes)] = pcircuit.unit_means(inner.circuit)[inner.nodes]

@@ -19,32 +19,7 @@ SLACK = 1e-3  # roundings of any kind
 def bounded_array(
     arrays: Mapping[str, Any], name: str, shape: tuple[Any, ...], bounds: Any
 ) -> np.ndarray:
-    """A float array of a file whose entries are averages of numbers with bounds.
-
-    Parameters
-    ----------
-    arrays : mapping of str to array
-    name : str
-    shape : tuple of int or None
-        None stands for any length.
-    bounds : float or float array
-        What the numbers do not exceed in absolute value.
-
-    Returns
-    -------
-    float array
-
-    Raises
-    ------
-    ValueError
-        If it is missing, of another shape or type, not finite or beyond the bounds.
-
-    Examples
-    --------
-    >>> bounded_array({"mean": np.array([0.5, 1e300])}, "mean", (2,), np.ones(2))
-    Traceback (most recent call last):
-    ValueError: array 'mean' holds 1e+300, more than the 1 that its numbers can be
-    """
+    """A float array of a file whose entries are averages of numbers with bounds."""
     array = finite_array(arrays, name, shape)
     beyond = np.abs(array) > bounds * (1 + SLACK)
     if beyond.any():

@@ -10,22 +10,7 @@ import pcircuit
 def column_units(circuit: pcircuit.Circuit, nodes: np.ndarray) -> list[np.ndarray]:
     """Positions among the nodes of the input units of each variable.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    nodes : (m,) int array
-        Ids of the nodes that are looked at.
-
-    Returns
-    -------
-    list of V int arrays
-        Empty where no input unit of the variable is among them.
-
-    Examples
-    --------
-    >>> circuit = pcircuit.rat_spn([2] * 2, num_units=2, depth=1, rng=0)
-    >>> [one.tolist() for one in column_units(circuit, np.arange(circuit.num_units))]
-    [[0, 1], [6, 7]]
+    Shapes: nodes (m,).
     """
     regions = circuit.nodes.region[nodes]
     found = [np.zeros(0, dtype=np.int64) for _ in range(circuit.num_variables)]

@@ -19,40 +19,9 @@ def complete(
 ) -> tuple[np.ndarray, int]:
     """Fill missing entries by draws from the circuit's conditional distribution.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    rows : (T, V) integer array_like
-        Evidence, -1 missing.
-    seed : int
-        Equal seeds and rows give equal results.
-    name : str
-        What errors call the rows.
-
-    Returns
-    -------
-    (T, V) integer array
-        `rows` itself where nothing is missing.
-    int
-        Entries that were missing.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `rows` is not evidence for the circuit or has no rows.
-
-    Notes
-    -----
+    Shapes: rows (T, V) -> (T, V).
     A row whose observed part is impossible under the circuit has no conditional distribution; its holes are filled from
     an independent draw.
-
-    Examples
-    --------
-    >>> from pcircuit import Circuit, InputRegion, VTree
-    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.0, 1.0]])])
-    >>> complete(coin, np.array([[-1], [0]]), 0)
-    (array([[1],
-           [0]]), 1)
     """
     rows = check_rows(circuit, rows, name=name)
     if rows.dtype.kind != "i" or rows.min() >= 0:
@@ -71,22 +40,7 @@ def complete(
 def check_rows(circuit: pcircuit.Circuit, rows: ArrayLike, *, name: str = "batch") -> np.ndarray:
     """Evidence (T, V) for a circuit, with at least one row.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    rows : (T, V) integer array_like
-        -1 where missing.
-    name : str
-        What errors call them.
-
-    Returns
-    -------
-    (T, V) integer array
-
-    Raises
-    ------
-    TypeError, ValueError
-        No evidence for the circuit, or no rows.
+    Shapes: rows (T, V) -> (T, V).
     """
     rows = check_evidence(circuit, rows, name=name)
     if not len(rows):

@@ -36,12 +36,7 @@ ORTHONORMAL = 1e-6  # the most by which scalar products of directions may be off
 
 @dataclass(frozen=True, eq=False)
 class LinearMap:
-    """A metric with a name: d = |F Z|; see the module for its forms.
-
-    Attributes
-    ----------
-    name : str
-    """
+    """A metric with a name: d = |F Z|; see the module for its forms."""
 
     name: str
     node_weights = None  # (m,) where F is diagonal
@@ -90,15 +85,7 @@ class LinearMap:
 class Scaled(LinearMap):
     """F = diag(w): every node by itself.
 
-    Attributes
-    ----------
-    weights : (m,) float array
-        Positive.
-
-    Examples
-    --------
-    >>> float(Scaled("weights", np.array([1.0, 2.0])).squared(np.array([3.0, 2.0])))
-    25.0
+    Shapes: weights (m,).
     """
 
     weights: np.ndarray
@@ -138,20 +125,7 @@ class Scaled(LinearMap):
 class Stretched(LinearMap):
     """F = r (I - V V^T) + V diag(f) V^T: some directions with factors of their own, all others with one.
 
-    Attributes
-    ----------
-    vectors : (m, k) float array
-        V, orthonormal columns.
-    factors : (k,) float array
-        f, at least 0.
-    rest : float
-        r, at least 0.
-
-    Examples
-    --------
-    >>> along = Stretched("steep", np.array([[1.0], [0.0]]), np.array([3.0]), 1.0)
-    >>> along.apply(np.array([1.0, 1.0])), float(along.squared(np.array([1.0, 1.0])))
-    (array([3., 1.]), 10.0)
+    Shapes: vectors (m, k), factors (k,).
     """
 
     vectors: np.ndarray
@@ -203,18 +177,7 @@ class Stretched(LinearMap):
 class SparseRows(LinearMap):
     """F with few entries in each row.
 
-    Attributes
-    ----------
-    index, coefficients : (l, w) int and float arrays
-        Row i holds coefficients[i] at the places index[i]; entries for the same place add up.
-    width : int
-        m.
-
-    Examples
-    --------
-    >>> pairs = SparseRows("pairs", np.array([[0, 1], [1, 2]]), np.array([[1.0, -1.0], [1.0, -1.0]]), 3)
-    >>> pairs.apply(np.array([5.0, 2.0, 1.0]))
-    array([3., 1.])
+    Shapes: index, coefficients (l, w).
     """
 
     index: np.ndarray
@@ -262,16 +225,7 @@ class SparseRows(LinearMap):
 class DenseRows(LinearMap):
     """Any F.
 
-    Attributes
-    ----------
-    matrix : (l, m) float array
-
-    Examples
-    --------
-    >>> DenseRows("sum", np.ones((1, 3))).apply(np.eye(3))
-    array([[1.],
-           [1.],
-           [1.]])
+    Shapes: matrix (l, m).
     """
 
     matrix: np.ndarray
@@ -298,24 +252,7 @@ FORMS = {form.__name__: form for form in (Scaled, Stretched, SparseRows, DenseRo
 
 
 def map_from_parts(scalars: dict[str, Any], arrays: dict[str, Any], m: int) -> LinearMap:
-    """A map of vectors (m,) from what `LinearMap.to_parts` gave.
-
-    Parameters
-    ----------
-    scalars : dict
-        With its "form".
-    arrays : dict of str to array
-    m : int
-
-    Returns
-    -------
-    LinearMap
-
-    Raises
-    ------
-    ValueError, KeyError, TypeError
-        Where the parts are not a map of m nodes.
-    """
+    """A map of vectors (m,) from what `LinearMap.to_parts` gave."""
     form = FORMS.get(scalars.get("form")) if isinstance(scalars, dict) else None  # type: ignore[arg-type]
     if form is None:
         raise ValueError(
@@ -350,13 +287,7 @@ def map_from_parts(scalars: dict[str, Any], arrays: dict[str, Any], m: int) -> L
 
 
 def lengths(rows: np.ndarray) -> Any:
-    """|z|^2 of a vector z (m,), or of each row of (n, m), without an array of squares.
-
-    Examples
-    --------
-    >>> lengths(np.array([[1.0, 2.0], [3.0, 0.0]]))
-    array([5., 9.])
-    """
+    """|z|^2 of a vector z (m,), or of each row of (n, m), without an array of squares."""
     return np.einsum("...j,...j->...", rows, rows)
 
 

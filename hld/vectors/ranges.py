@@ -17,16 +17,7 @@ import pcircuit
 def unit_ranges(circuit: pcircuit.Circuit) -> np.ndarray:
     """(num_nodes, 2) lower and upper bounds of the likelihoods of all units, in node-id order.
 
-    Notes
-    -----
     O(number of parameters).
-
-    Examples
-    --------
-    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
-    >>> unit_ranges(Circuit(VTree.from_nested([0, 1]), [
-    ...     InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.25, 0.75]]), InnerRegion([[0, 0]], [[1.0]])])).tolist()
-    [[0.5, 0.5], [0.25, 0.75], [0.125, 0.375], [0.125, 0.375]]
     """
     shown: list[Any] = []
     parts: list[Any] = []

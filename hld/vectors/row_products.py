@@ -24,27 +24,8 @@ def row_products(
 ) -> list[np.ndarray]:
     """G of each metric.
 
-    Parameters
-    ----------
-    metrics : tuple of LinearMap
-    rows : (n, m) float array
-    known : dict, optional
-        What earlier calls for the same rows have found that others need, too: start with an empty one.
-
-    Returns
-    -------
-    list of (n, n) float arrays
-        Not to be written to: metrics that are alike share one.
-
-    Notes
-    -----
+    Shapes: rows (n, m).
     n^2 m operations as matrix products; for a `Stretched` metric beside the plain one n^2 k and n m k.
-
-    Examples
-    --------
-    >>> row_products((Scaled("weights", np.array([1.0, 2.0])),), np.array([[1.0, 1.0], [2.0, 0.0]]))
-    [array([[5., 2.],
-           [2., 4.]])]
     """
     known = {} if known is None else known
     return [_product(metric, rows, known) for metric in metrics]
@@ -59,30 +40,7 @@ def quadratic_forms(
     one and these; what is left needs G.  Of that the upper triangle is enough, with half of the diagonal:
     G = U + U^t, so w^t G w = 2 w^t U w, a product with a triangle and so half of the multiplications.
 
-    Parameters
-    ----------
-    metrics : tuple of q LinearMap
-        G is F^t F, F one of them applied to the rows.
-    rows : (n, m) float array
-    known : dict, optional
-        That of `row_products` for these rows.
-    dtype : numpy dtype
-        Precision: single takes half the time, for relative errors of some 1e-6.  Plain norms of which a stretched
-        metric takes a part away are in double precision whatever it is.
-
-    Returns
-    -------
-    callable
-        Function of w (B, n); gives (B, q).
-    float
-        Multiplications for one w.
-
-    Examples
-    --------
-    >>> forms, cost = quadratic_forms((Scaled("weights", np.array([1.0, 2.0])),), np.array([[1.0, 1.0], [2.0, 0.0]]))
-    >>> forms(np.array([[1.0, 0.0], [1.0, -1.0]])), cost
-    (array([[5.],
-           [5.]]), 2.0)
+    Shapes: rows (n, m).
     """
     known = {} if known is None else known
     halves: dict[Any, Any] = {}
@@ -105,13 +63,7 @@ def quadratic_forms(
 
 
 def scale_of(product: np.ndarray) -> float:
-    """The mean of the diagonal of a product, or 1: in units of it single precision cannot overflow.
-
-    Examples
-    --------
-    >>> scale_of(np.diag([1e60, 3e60])), scale_of(np.zeros((2, 2)))
-    (2e+60, 1.0)
-    """
+    """The mean of the diagonal of a product, or 1: in units of it single precision cannot overflow."""
     return float(np.trace(product)) / max(len(product), 1) or 1.0
 
 

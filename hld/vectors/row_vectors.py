@@ -23,17 +23,7 @@ BLOCK_ROWS = 8_192  # whose likelihoods and features are held beside their vecto
 class RowVectors:
     """The vectors of rows.
 
-    Attributes
-    ----------
-    circuit : pcircuit.Circuit
-    nodes : (m,) int array
-    features : ScoreFeatures or None
-
-    Examples
-    --------
-    >>> circuit = pcircuit.rat_spn([2] * 2, num_units=1, depth=1, rng=0)
-    >>> RowVectors(circuit, pcircuit.select_nodes(circuit)).mean(np.array([[0, 1], [1, 1]])).shape
-    (5,)
+    Shapes: nodes (m,).
     """
 
     circuit: pcircuit.Circuit
@@ -125,20 +115,7 @@ def circuit_depth(circuit: pcircuit.Circuit) -> int:
 def some_rows(num_rows: int, most: int) -> np.ndarray | slice:
     """Which rows stand for all: of many one of each stretch, drawn, as like rows may come at regular distances.
 
-    Parameters
-    ----------
-    num_rows : int
-    most : int
-
-    Returns
-    -------
-    (most,) int array, or slice
-        All, or `most` of them, ascending, the same at every call.
-
-    Examples
-    --------
-    >>> len(np.arange(7)[some_rows(7, 10)]), len(some_rows(700, 10))
-    (7, 10)
+    Returns (most,).
     """
     if num_rows <= most:
         return slice(None)

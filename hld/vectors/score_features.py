@@ -39,18 +39,7 @@ SEED = 0  # of what is drawn: the same circuit has the same features
 class ScoreFeatures:
     """A sparse linear map of scores: parameter p is added, times a factor, to one coordinate.
 
-    Attributes
-    ----------
-    places : (P,) int array
-    factors : (P,) float array
-    num_features : int
-        r; every coordinate is the place of a parameter.
-
-    Examples
-    --------
-    >>> features = ScoreFeatures(np.array([0, 1, 1]), np.array([1.0, 2.0, -2.0]), 2)
-    >>> features.of_scores(np.array([[3.0, 1.0, 0.5]]))
-    array([[3., 1.]])
+    Shapes: places (P,), factors (P,).
     """
 
     places: np.ndarray
@@ -88,30 +77,7 @@ class ScoreFeatures:
 def score_features(circuit: pcircuit.Circuit, *, most: int = MOST_FEATURES) -> ScoreFeatures:
     """The features of a circuit.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-        Normalised.
-    most : int
-        R, even.
-
-    Returns
-    -------
-    ScoreFeatures
-
-    Notes
-    -----
     The scores of 100 to 2,000 rows that are drawn from the circuit, always the same.
-
-    References
-    ----------
-    Charikar, Chen and Farach-Colton (2004), Finding frequent items in data streams, Theor. Comput. Sci. 312.
-
-    Examples
-    --------
-    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
-    >>> score_features(circuit).of_rows(circuit, np.array([[0, 1, 1, 0]])).shape
-    (1, 13)
     """
     variances = score_variances(circuit)
     factors, owner = 1.0 / np.sqrt(variances + FLOOR), _owners(circuit)

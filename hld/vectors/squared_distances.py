@@ -18,21 +18,7 @@ from hld.vectors.windows import seen_by
 def squared_distances(metrics: tuple[Any, ...], rows: np.ndarray) -> np.ndarray:
     """(n, q) squared distances d^2 of vectors (n, m), under each of q metrics.
 
-    Parameters
-    ----------
-    metrics : tuple of q LinearMap
-    rows : (n, m) float array
-        Differences of means, or of single rows.
-
-    Returns
-    -------
-    (n, q) float array
-
-    Examples
-    --------
-    >>> plain = Stretched("plain", np.eye(2)[:, :1], np.array([2.0]), 1.0)
-    >>> squared_distances((plain,), np.array([[1.0, 3.0]]))
-    array([[13.]])
+    Shapes: rows (n, m) -> (n, q).
     """
     found = np.empty((len(rows), len(metrics)))
     for start in range(0, len(rows), BLOCK_ROWS):

@@ -16,25 +16,7 @@ from hld.vectors.linear_maps import LinearMap, map_from_parts
 
 @dataclass(frozen=True, eq=False)
 class Window(LinearMap):
-    """F that is another map of successive coordinates, and 0 of all others.
-
-    Attributes
-    ----------
-    inner : LinearMap
-        A map of the coordinates from `start` on, as many as it takes.
-    start : int
-        The first coordinate.
-    width : int
-        m, of the whole vector.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from hld.vectors.linear_maps import Scaled
-    >>> behind = Window("last", Scaled("last", np.array([2.0])), 2, 3)
-    >>> behind.apply(np.array([5.0, 2.0, 1.0])), float(behind.squared(np.array([5.0, 2.0, 1.0])))
-    (array([2.]), 4.0)
-    """
+    """F that is another map of successive coordinates, and 0 of all others."""
 
     inner: LinearMap
     start: int
@@ -74,49 +56,17 @@ class Window(LinearMap):
 
 
 def seen_by(metric: LinearMap) -> tuple[LinearMap, slice]:
-    """The map that looks, and the coordinates that it looks at: a window's, or all.
-
-    Parameters
-    ----------
-    metric : LinearMap
-
-    Returns
-    -------
-    LinearMap
-    slice
-    """
+    """The map that looks, and the coordinates that it looks at: a window's, or all."""
     return (metric.inner, metric.seen) if isinstance(metric, Window) else (metric, slice(None))
 
 
 def widened(metric: LinearMap, width: int) -> LinearMap:
-    """A map of the first coordinates, as one of vectors with `width`.
-
-    Parameters
-    ----------
-    metric : LinearMap
-    width : int
-        At least that of the map.
-
-    Returns
-    -------
-    LinearMap
-    """
+    """A map of the first coordinates, as one of vectors with `width`."""
     return metric if metric.width == width else Window(metric.name, metric, 0, width)
 
 
 def read_map(scalars: dict[str, Any], arrays: dict[str, Any], width: int) -> LinearMap:
-    """A map, or a window of one, from what its `to_parts` gave; raises ValueError unless it is of so many numbers.
-
-    Parameters
-    ----------
-    scalars : dict
-    arrays : dict of str to array
-    width : int
-
-    Returns
-    -------
-    LinearMap
-    """
+    """A map, or a window of one, from what its `to_parts` gave; raises ValueError unless it is of so many numbers."""
     if not isinstance(scalars, dict) or "window" not in scalars:
         return map_from_parts(scalars, arrays, width)
     place = scalars["window"]

@@ -124,18 +124,6 @@ def groups_of_rows(
 
     So every chunk has the same tiles, and its sums the same rounding, whichever chunks come before it.  In a group of
     one tile, whose codes are read where they lie, no second chunk may begin.
-
-    Parameters
-    ----------
-    group : Group
-    start, stop : int
-        The first a multiple of `per_chunk`.
-    per_chunk : int
-
-    Yields
-    ------
-    first, rows : int
-        The first row of a group, and how many it has.
     """
     most = len(group.roots)
     together = max(most // per_chunk if most > group.step else 0, 1) * per_chunk

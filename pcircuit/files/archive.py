@@ -54,35 +54,7 @@ def write_archive(
 ) -> None:
     """Write a header and arrays to one file, whole or not at all.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-        The file; an existing one is replaced at the end, and stays as it was if anything fails.
-    header : dict
-        "format" (str) and "version" (int from 1) of the file, and whatever else JSON can hold.  The key
-        "library" (name and version of the writer) is added if it is not there; "arrays" is reserved.
-    arrays : dict of str to array
-        Boolean, integer or floating-point arrays of at most 8 bytes per number, by name.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not of this form.
-    OSError
-        If the folder does not exist or cannot be written.
-
-    Notes
-    -----
     Costs O(size).  Equal arguments give equal bytes.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_archive(f"{folder}/a", {"format": "demo", "version": 1}, {"x": np.arange(3)})
-    ...     header, arrays = read_archive(f"{folder}/a", "demo", 1)
-    >>> header["format"], arrays
-    ('demo', {'x': array([0, 1, 2])})
     """
     if not isinstance(arrays, Mapping):
         raise TypeError(
@@ -97,24 +69,7 @@ def write_archive(
 def check_header(header: dict[str, object]) -> None:
     """Raise unless `write_archive` accepts a header: a check before long work whose result the header describes.
 
-    Parameters
-    ----------
-    header : dict
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `write_archive` does.
-
-    Notes
-    -----
     O(size of the header as JSON).
-
-    Examples
-    --------
-    >>> check_header({"format": "demo", "version": 1, "name": object()})
-    Traceback (most recent call last):
-    TypeError: `header` must hold only what JSON can: object is neither text, number, list nor dict
     """
     _header_text(header, [])
 
@@ -124,42 +79,7 @@ def read_archive(
 ) -> tuple[dict[str, Any], Arrays]:
     """Read a file that `write_archive` wrote; safe for files from strangers.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-        The file.
-    kind : str
-        The "format" that its header must have.
-    version : int
-        The newest version of this format that the caller understands.
-
-    Returns
-    -------
-    header : dict
-        The header, without the list of arrays.
-    arrays : dict of str to array
-        The arrays, in native byte order.
-
-    Raises
-    ------
-    TypeError
-        If `path` is not a path, or `version` not a whole number.
-    ValueError
-        If the file is damaged, of another kind, or newer: its name and what is wrong.
-    OSError
-        If there is no such file (`FileNotFoundError`) or it cannot be opened.
-
-    Notes
-    -----
     Costs O(size of the file).  All sizes are checked before the arrays are read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_archive(f"{folder}/a", {"format": "demo", "version": 1}, {})
-    ...     read_archive(f"{folder}/a", "demo", 1)[0]["version"]
-    1
     """
     return read_object(path, kind, version, lambda header, arrays: (header, arrays))
 
@@ -172,40 +92,7 @@ def read_object(
 ) -> T:
     """What can be made of a file that `write_archive` wrote; an error says the name of the file.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-        The file.
-    kind : str
-        The "format" that its header must have.
-    version : int
-        The newest version of this format that the caller understands.
-    make : callable
-        ``make(header, arrays)`` is the object, or a ValueError that says what is wrong with header or arrays.
-
-    Returns
-    -------
-    object
-        What `make` returned.
-
-    Raises
-    ------
-    ValueError
-        If `read_archive` or `make` refuses the contents: the name of the file and what is wrong.
-    OSError
-        If there is no such file (`FileNotFoundError`) or it cannot be opened.
-
-    Notes
-    -----
     Costs O(size of the file), and what `make` costs.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_archive(f"{folder}/a", {"format": "demo", "version": 1}, {"x": [1, 2]})
-    ...     read_object(f"{folder}/a", "demo", 1, lambda header, arrays: arrays["x"].sum().item())
-    3
     """
     path, version = checked_path(path), check_whole_number(version, "version", 1)
     if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait for a writer
@@ -218,17 +105,7 @@ def read_object(
 
 
 def write_members(file: BinaryIO, text: bytes, members: dict[Any, Any]) -> None:
-    """Write an archive of a header's text and storable arrays into an open file.
-
-    Parameters
-    ----------
-    file : binary file
-        Open for writing.
-    text : bytes
-        The header as JSON.
-    members : dict of str to array
-        As `storable_array` returns them; written in the order of their names.
-    """
+    """Write an archive of a header's text and storable arrays into an open file."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         with archive.open(_member(HEADER), "w") as member:
             member.write(text)
@@ -239,28 +116,7 @@ def write_members(file: BinaryIO, text: bytes, members: dict[Any, Any]) -> None:
 
 
 def read_members(file: BinaryIO, kind: str, version: int) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays of an open file; raises ValueError, without its name.
-
-    Parameters
-    ----------
-    file : binary file
-        Open for reading, seekable.
-    kind : str
-        The format that the header must name.
-    version : int
-        The newest version that is read.
-
-    Returns
-    -------
-    header : dict
-        Without the names of the arrays.
-    arrays : dict of str to array
-
-    Raises
-    ------
-    ValueError
-        What is damaged, or not of this format.
-    """
+    """Header and arrays of an open file; raises ValueError, without its name."""
     size = file.seek(0, os.SEEK_END)
     with _opened(file) as archive:
         members = _checked_members(archive, size)

@@ -138,36 +138,13 @@ def load(path: str | os.PathLike[str]) -> Circuit:
 
 
 def from_parts(header: dict[Any, Any], arrays: dict[Any, Any]) -> Circuit:
-    """The circuit of a file's header and arrays; ValueError if they are not of this format.
-
-    Parameters
-    ----------
-    header : dict
-        Header of the archive.
-    arrays : dict of str to array
-        As `to_arrays` returns them.
-
-    Returns
-    -------
-    Circuit
-    """
+    """The circuit of a file's header and arrays; ValueError if they are not of this format."""
     check_keys(header, "circuit")
     return from_arrays(arrays)
 
 
 def check_keys(header: dict[Any, Any], kind: str) -> None:
-    """Raise unless a header has the keys of a circuit's or a mixture's file and no others.
-
-    Parameters
-    ----------
-    header : dict
-    kind : "circuit" or "mixture"
-
-    Raises
-    ------
-    ValueError
-        Names the unknown keys, or the provenance that is no mapping.
-    """
+    """Raise unless a header has the keys of a circuit's or a mixture's file and no others."""
     unknown = set(header) - KNOWN
     if unknown or not isinstance(header.get("provenance", {}), dict):
         raise ValueError(
@@ -179,26 +156,7 @@ def check_keys(header: dict[Any, Any], kind: str) -> None:
 def to_arrays(circuit: Circuit) -> dict[str, np.ndarray]:
     """The circuit as ten one-dimensional arrays, listed in the module's first lines.
 
-    Parameters
-    ----------
-    circuit : Circuit
-        Any circuit.
-
-    Returns
-    -------
-    dict of str to array
-        Integers as int32 where they fit, else int64; probabilities and weights as float64.
-
-    Notes
-    -----
     Costs O(number of parameters).
-
-    Examples
-    --------
-    >>> from pcircuit import VTree
-    >>> coin = Circuit(VTree.from_nested(0), [InputRegion(0, [[0.5, 0.5]])])
-    >>> to_arrays(coin)["probs"]
-    array([0.5, 0.5])
     """
     if not isinstance(circuit, Circuit):
         raise TypeError(f"`circuit` must be a Circuit, found {type(circuit).__name__}")
@@ -240,32 +198,7 @@ def to_arrays(circuit: Circuit) -> dict[str, np.ndarray]:
 def from_arrays(arrays: dict[Any, Any]) -> Circuit:
     """The circuit that `to_arrays` took apart.
 
-    Parameters
-    ----------
-    arrays : dict of str to array
-        Exactly the arrays of `to_arrays`: integers of any width, probabilities and weights as float64.
-
-    Returns
-    -------
-    Circuit
-        Equal to the original, bit by bit.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of the wrong kind, an array is missing or unknown, or the arrays contradict each other: which,
-        and how.
-
-    Notes
-    -----
     Costs O(total length).  Counts are compared with the lengths of the arrays before anything is allocated.
-
-    Examples
-    --------
-    >>> from pcircuit import VTree
-    >>> coin = Circuit(VTree.from_nested(0), [InputRegion(0, [[0.5, 0.5]])])
-    >>> from_arrays(to_arrays(coin)) == coin
-    True
     """
     arrays = _checked_arrays(arrays)
     vtree = VTree(arrays["parents"], arrays["variables"])

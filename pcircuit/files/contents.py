@@ -18,32 +18,7 @@ def finite_array(
     shape: tuple[Any, ...],
     dtype: np.dtype[Any] | type[Any] = np.float64,
 ) -> np.ndarray:
-    """A finite array of a file, of the given shape and type; None in the shape stands for any length.
-
-    Parameters
-    ----------
-    arrays : mapping of str to array
-    name : str
-    shape : tuple of int or None
-    dtype : dtype
-
-    Returns
-    -------
-    array
-
-    Raises
-    ------
-    ValueError
-        If it is missing, of another shape or type, or not finite.
-
-    Examples
-    --------
-    >>> finite_array({"mean": np.zeros(2)}, "mean", (None,))
-    array([0., 0.])
-    >>> finite_array({"mean": np.zeros(2)}, "mean", (3,))
-    Traceback (most recent call last):
-    ValueError: array 'mean' must hold (3,) finite numbers of float64, found shape (2,) of float64
-    """
+    """A finite array of a file, of the given shape and type; None in the shape stands for any length."""
     if name not in arrays:
         raise ValueError(f"array {name!r} is missing")
     array: np.ndarray = arrays[name]
@@ -61,31 +36,7 @@ def finite_array(
 def saved_number(
     scalars: Mapping[str, Any], name: str, least: float = 0.0, most: float = LARGEST
 ) -> float:
-    """A number of a file in a range, as a float.
-
-    Parameters
-    ----------
-    scalars : mapping
-        A JSON object.
-    name : str
-    least, most : float
-        Ends of the range, both included.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        If it is missing, no number, or outside.
-
-    Examples
-    --------
-    >>> saved_number({"trace": "nan"}, "trace")
-    Traceback (most recent call last):
-    ValueError: 'trace' must be a number from 0 to 1.79769e+308, found 'nan'
-    """
+    """A number of a file in a range, as a float."""
     value = _saved(scalars, name)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
         raise ValueError(
@@ -95,31 +46,7 @@ def saved_number(
 
 
 def saved_count(scalars: Mapping[str, Any], name: str, least: int = 1, most: int = 2**53) -> int:
-    """A whole number of a file in a range.
-
-    Parameters
-    ----------
-    scalars : mapping
-        A JSON object.
-    name : str
-    least, most : int
-        Ends of the range, both included.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ValueError
-        If it is missing, no whole number, or outside.
-
-    Examples
-    --------
-    >>> saved_count({"switch": True}, "switch")
-    Traceback (most recent call last):
-    ValueError: 'switch' must be a whole number from 1 to 9007199254740992, found True
-    """
+    """A whole number of a file in a range."""
     value = _saved(scalars, name)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise ValueError(
@@ -129,26 +56,7 @@ def saved_count(scalars: Mapping[str, Any], name: str, least: int = 1, most: int
 
 
 def check_names(found: dict[str, Any] | list[str] | set[str], known: Any, what: str) -> None:
-    """Raise unless the names of entries of a file are exactly those that its format has.
-
-    Parameters
-    ----------
-    found : collection of str
-    known : iterable of str
-    what : str
-        Owner of the entries, for the error.
-
-    Raises
-    ------
-    ValueError
-        Names the entries that are missing, and those that are unknown.
-
-    Examples
-    --------
-    >>> check_names({"a", "b"}, {"b", "c"}, "the header")
-    Traceback (most recent call last):
-    ValueError: the header lacks ['c'] and has ['a'], which are unknown
-    """
+    """Raise unless the names of entries of a file are exactly those that its format has."""
     missing, unknown = sorted(set(known) - set(found)), sorted(set(found) - set(known), key=str)
     if missing or unknown:
         lacks = f"lacks {reprlib.repr(missing)}" if missing else ""
@@ -157,42 +65,12 @@ def check_names(found: dict[str, Any] | list[str] | set[str], known: Any, what: 
 
 
 def with_prefix(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """The arrays under names that begin with a prefix.
-
-    Parameters
-    ----------
-    prefix : str
-    arrays : mapping of str to array
-
-    Returns
-    -------
-    dict of str to array
-
-    Examples
-    --------
-    >>> with_prefix("circuit.", {"probs": 1})
-    {'circuit.probs': 1}
-    """
+    """The arrays under names that begin with a prefix."""
     return {prefix + name: array for name, array in arrays.items()}
 
 
 def under_prefix(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """The arrays whose names begin with a prefix, without it.
-
-    Parameters
-    ----------
-    prefix : str
-    arrays : mapping of str to array
-
-    Returns
-    -------
-    dict of str to array
-
-    Examples
-    --------
-    >>> under_prefix("circuit.", {"circuit.probs": 1, "mean": 2})
-    {'probs': 1}
-    """
+    """The arrays whose names begin with a prefix, without it."""
     return {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
 
 

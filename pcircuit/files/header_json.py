@@ -29,18 +29,7 @@ _IS_MARK = np.isin(np.arange(256), list(b"[]{},:"))
 
 
 def header_text(header: dict[Any, Any], name: str = "header") -> bytes:
-    """A header as JSON, NumPy scalars as plain numbers; TypeError or ValueError for what JSON cannot hold.
-
-    Parameters
-    ----------
-    header : dict
-    name : str
-        Name of the argument in error messages.
-
-    Returns
-    -------
-    bytes
-    """
+    """A header as JSON, NumPy scalars as plain numbers; TypeError or ValueError for what JSON cannot hold."""
     try:
         text = json.dumps(header, allow_nan=False, indent=1, default=_plain).encode()
     except (TypeError, ValueError, RecursionError) as error:
@@ -52,17 +41,7 @@ def header_text(header: dict[Any, Any], name: str = "header") -> bytes:
 
 
 def check_provenance(provenance: object) -> None:
-    """Raise unless it is a dict that a header can hold; errors of the header itself would name no argument.
-
-    Parameters
-    ----------
-    provenance : object
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is no dict, or JSON cannot hold what it holds.
-    """
+    """Raise unless it is a dict that a header can hold; errors of the header itself would name no argument."""
     if not isinstance(provenance, dict):
         raise TypeError(f"`provenance` must be a dict, found {type(provenance).__name__}")
     text = header_text({"provenance": provenance}, "provenance")  # as deep as in the header

@@ -23,20 +23,7 @@ HEADER = re.compile(
 
 
 def storable_array(name: str, array: ArrayLike) -> NDArray[Any]:
-    """`array` as it is stored, contiguous and little-endian; TypeError or ValueError unless it holds plain numbers.
-
-    Parameters
-    ----------
-    name : str
-        Under which it is stored, for the error.
-    array : array_like
-        Booleans, integers or floats of at most 8 bytes.
-
-    Returns
-    -------
-    array
-        A copy only where the byte order or the layout asks for it.
-    """
+    """`array` as it is stored, contiguous and little-endian; TypeError or ValueError unless it holds plain numbers."""
     if np.ma.is_masked(array):
         raise TypeError(
             f"`arrays` has {name!r} with masked entries, expected numbers alone: nothing is known about "
@@ -62,25 +49,7 @@ def storable_array(name: str, array: ArrayLike) -> NDArray[Any]:
 
 
 def parsed_array(name: str, data: bytearray) -> np.ndarray:
-    """The array in the bytes of a .npy file, in native byte order and without copying where that can be.
-
-    Parameters
-    ----------
-    name : str
-        Under which it is stored, for the error.
-    data : bytearray
-        A whole .npy file of version 1.0.
-
-    Returns
-    -------
-    array
-        Shares the memory of `data` where it can.
-
-    Raises
-    ------
-    ValueError
-        Anything but a plain array of numbers whose bytes are all there.
-    """
+    """The array in the bytes of a .npy file, in native byte order and without copying where that can be."""
     length = int.from_bytes(data[8:10], "little") if data.startswith(MAGIC) else 0
     match = HEADER.fullmatch(data, 10, 10 + length)
     if not match:

@@ -43,40 +43,8 @@ ACCESS_LIST = "system.posix_acl_access"
 def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Write a file that replaces `path` when it is complete; a context manager.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-        The file.  An existing one is replaced at the end, and stays as it was if anything fails.  It keeps its mode,
-        access list, owner and group as far as the process may set them; a new one follows the umask.  A link keeps
-        pointing to the file that is written.
-
-    Yields
-    ------
-    binary file
-        Open for writing and reading, empty.
-
-    Raises
-    ------
-    TypeError
-        If `path` is not a path.
-    ValueError
-        If `path` is a folder, a device, an open stream such as /dev/stdout, or a link that leads back to itself.
-    OSError
-        If the folder does not exist or cannot be written, or the disk is full.
-
-    Notes
-    -----
     Contents and folder are forced to disk before the block is left, which takes some milliseconds.  If the process is
     killed at any moment, `path` is the old file or the new one; what a killed writer left is removed by the next.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with replace_file(os.path.join(folder, "a")) as file:
-    ...         written = file.write(b"all of it")
-    ...     os.listdir(folder)
-    ['a']
     """
     target = _checked_target(path)
     folder = os.path.dirname(target)
@@ -115,36 +83,13 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file, whole or not at all; raises what `replace_file` raises.
-
-    Parameters
-    ----------
-    path : str or path
-    text : str
-        Encoded as UTF-8.
-    """
+    """Write a text file, whole or not at all; raises what `replace_file` raises."""
     with replace_file(path) as file:
         file.write(text.encode("utf-8"))
 
 
 def checked_path(path: object, argument: str = "path") -> str:
-    """`path` as a str.
-
-    Parameters
-    ----------
-    path : str or path
-    argument : str
-        Its name, for the error.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it cannot be the name of a file.
-    """
+    """`path` as a str."""
     name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if not isinstance(name, str) or not name:
         raise TypeError(f"`{argument}` must be a non-empty str or os.PathLike, found {path!r}")

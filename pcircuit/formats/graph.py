@@ -35,36 +35,8 @@ DENSE_SHARE = 0.25  # share of weights that are not zero, from which a region ke
 def circuit_of_graph(graph: Graph, root: int, vtree: VTree | None = None) -> Circuit:
     """The circuit of a graph of units.
 
-    Parameters
-    ----------
-    graph : Graph
-    root : int
-        Position of the root.
-    vtree : VTree, optional
-        By default the one whose scopes are those of the graph, children ordered by their smallest variable.
-
-    Returns
-    -------
-    Circuit
-        With the same value for every evidence; units that the root does not reach are left out.
-
-    Raises
-    ------
-    StructureError
-        If the graph is not smooth, not decomposable, not structured, does not follow the v-tree, or would take far
-        more weights multiplied out than it has, larger tables than `Graph.spend` allows, or more than 2 GiB for scopes.
-
-    Notes
-    -----
     O(edges), plus what multiplying out sums of sums adds, plus the entries of the tables, as `Graph.spend` counts them,
     plus V bits for each product and each region.
-
-    Examples
-    --------
-    >>> graph = Graph()
-    >>> coins = [graph.add_input(f"coin {v}", v, np.array([0.5, 0.5])) for v in (0, 1)]
-    >>> circuit_of_graph(graph, graph.add_product("both", coins))
-    Circuit(2 variables, 3 regions, 4 units, 5 parameters)
     """
     order = _reachable(graph, root)
     variables = sorted({graph.units[i][1] for i in order if graph.units[i][0] == "input"})

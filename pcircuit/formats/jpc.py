@@ -153,22 +153,7 @@ def write_jpc(circuit: Circuit, path: str | os.PathLike[str]) -> None:
 def binomial_probs(n: int, p: float, rest: float | None = None) -> np.ndarray:
     """(n + 1,) probabilities of a binomial distribution.
 
-    Parameters
-    ----------
-    n : int
-    p : float
-        In [0, 1].
-    rest : float, optional
-        1 - p, for a `p` near 1 with more digits than the difference has, which is the default.
-
-    Returns
-    -------
-    (n + 1,) float64 array
-
-    Examples
-    --------
-    >>> binomial_probs(2, 0.5)
-    array([0.25, 0.5 , 0.25])
+    Returns (n + 1,).
     """
     rest = 1.0 - p if rest is None else rest
     if 0.0 in (p, rest):

@@ -34,16 +34,7 @@ SPARE_NUMBERS = 2**26  # so many more
 
 
 def is_pyjuice_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins like a pickle.
-
-    Parameters
-    ----------
-    path : str or os.PathLike
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a file begins like a pickle."""
     with pathlib.Path(path).open("rb") as file:
         return file.read(1) == b"\x80"
 
@@ -51,29 +42,8 @@ def is_pyjuice_file(path: str | os.PathLike[str]) -> bool:
 def read_pyjuice(path: str | os.PathLike[str]) -> tuple[Graph, int]:
     """Units of a file of PyJuice, one by one, and the root among them.
 
-    Parameters
-    ----------
-    path : str or os.PathLike
-
-    Returns
-    -------
-    Graph
-    int
-
-    Raises
-    ------
-    ValueError
-        If the file is not one of PyJuice's, is damaged, or has inputs that are not discrete.
-
-    Notes
-    -----
     O(size of the file), and of what blocks and tied parameters stand for: units may be 16 for each byte of the file and
     2^20 more, their parameters 64 and 2^26.
-
-    References
-    ----------
-    Liu, Ahmed and Van den Broeck (2024), Scaling tractable probabilistic circuits: a systems perspective, ICML;
-    PyJuice's file `src/pyjuice/io/serialization.py`.
     """
     try:
         contents = pathlib.Path(path).read_bytes()

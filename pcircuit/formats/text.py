@@ -114,23 +114,7 @@ class Ids:
 
 
 def lines_of(path: str | os.PathLike[str], comment: str | None = "c") -> Iterator[Line]:
-    """The lines of a text file that are neither empty nor comments.
-
-    Parameters
-    ----------
-    path : str or os.PathLike
-    comment : str or None
-        How comments begin.
-
-    Yields
-    ------
-    Line
-
-    Raises
-    ------
-    OSError
-        If there is no such file or it cannot be opened.
-    """
+    """The lines of a text file that are neither empty nor comments."""
     name = os.fspath(path)
     with pathlib.Path(path).open(
         encoding="utf-8-sig", errors="surrogateescape"
@@ -146,17 +130,6 @@ def check_whole(path: str | os.PathLike[str], promised: int, found: int) -> None
     """Refuse a file that has fewer nodes than its first line promises: cut at the end of a line it would be a part.
 
     More are fine: writers may count only those that the root reaches.
-
-    Parameters
-    ----------
-    path : str or os.PathLike
-    promised, found : int
-
-    Examples
-    --------
-    >>> check_whole("a.jpc", 3, 2)
-    Traceback (most recent call last):
-    ValueError: cannot read 'a.jpc': its first line promises 3 nodes, found 2, so that it may have lost its end
     """
     if found < promised:
         raise ValueError(
@@ -167,17 +140,7 @@ def check_whole(path: str | os.PathLike[str], promised: int, found: int) -> None
 
 @contextmanager
 def named_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Context in which what a circuit lacks is told with the name of its file.
-
-    Parameters
-    ----------
-    path : str or path
-
-    Raises
-    ------
-    StructureError
-        The one that is raised within.
-    """
+    """Context in which what a circuit lacks is told with the name of its file."""
     try:
         yield
     except StructureError as error:
@@ -187,19 +150,7 @@ def named_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
 def log_terms(places: np.ndarray, weights: np.ndarray) -> list[tuple[int, str]]:
     """What a weighted sum is written as: places and logarithms, with all digits; a sum of nothing keeps one zero.
 
-    Parameters
-    ----------
-    places : (n,) int array
-    weights : (n,) float array
-
-    Returns
-    -------
-    list of (int, str)
-
-    Examples
-    --------
-    >>> log_terms(np.array([3]), np.array([1.0])), log_terms(np.zeros(0, int), np.zeros(0))
-    ([(3, '0.0')], [(0, '-inf')])
+    Shapes: places (n,), weights (n,).
     """
     if not len(places):
         return [(0, "-inf")]

@@ -32,18 +32,7 @@ class Indicator:
 
 @dataclass
 class Graph:
-    """Units in an order in which children come before their parents; filled by the readers of formats.
-
-    Attributes
-    ----------
-    num_bytes : int
-        Size of the file, which decides how large the tables may be that are not written out in it.
-    units : list of tuples
-        ("input", variable, (C,) array or Indicator), ("product", children) or ("sum", children, weights), children
-        being positions in this list.
-    labels : list of str
-        What errors call each unit: its name in the file.
-    """
+    """Units in an order in which children come before their parents; filled by the readers of formats."""
 
     num_bytes: int = 0
     units: list[Any] = field(default_factory=list)

@@ -50,30 +50,7 @@ class Named:
 def read_pickle(data: bytes) -> Any:
     r"""The value that a pickle describes.
 
-    Parameters
-    ----------
-    data : bytes
-
-    Returns
-    -------
-    object
-        Built of lists, tuples, dicts, numbers, strings, bytes, read-only arrays and `Named`.
-
-    Raises
-    ------
-    ValueError
-        If the bytes are not a pickle, or use operations that plain data do not need.
-
-    Notes
-    -----
     Time and memory are bounded by a multiple of the size of the data.
-
-    Examples
-    --------
-    >>> read_pickle(b"(I1\n(I2\nI3\ntl.")
-    [1, (2, 3)]
-    >>> read_pickle(b"cos\nsystem\n(S'echo no'\ntR.")
-    Named(name='os.system', arguments=('echo no',), state=None)
     """
     machine = _Machine(len(data))
     try:

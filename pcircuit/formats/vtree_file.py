@@ -60,17 +60,7 @@ def read_vtree(path: str | os.PathLike[str]) -> VTree:
 
 
 def read_vtree_ids(path: str | os.PathLike[str]) -> tuple[VTree, dict[int, int]]:
-    """As `read_vtree`, and the node of the v-tree that each id of the file stands for.
-
-    Parameters
-    ----------
-    path : str or os.PathLike
-
-    Returns
-    -------
-    VTree
-    dict of int to int
-    """
+    """As `read_vtree`, and the node of the v-tree that each id of the file stands for."""
     nodes = _read_nodes(path)
     order = _post_order(nodes.children, len(nodes.children) - 1)
     if len(order) < len(nodes.children):
@@ -170,16 +160,7 @@ def write_vtree(vtree: VTree, path: str | os.PathLike[str]) -> None:
 
 
 def vtree_text(vtree: VTree) -> str:
-    """What `write_vtree` writes.
-
-    Parameters
-    ----------
-    vtree : VTree
-
-    Returns
-    -------
-    str
-    """
+    """What `write_vtree` writes."""
     lines = [
         "c nodes in post-order, children before parents; variables count from 1",
         f"vtree {vtree.num_nodes}",

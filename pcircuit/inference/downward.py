@@ -17,28 +17,7 @@ def downward(
 ) -> list[Floats]:
     """The summed flows of a block of rows, after `pcircuit.inference.likelihood.upward`.
 
-    Parameters
-    ----------
-    circuit : Circuit
-    data : (N, V) integer array
-        Checked evidence.
-    weights : (N,) array
-        0 for rows that must not count.
-    shown, products : lists of arrays
-        What `upward` returned.
-
-    Returns
-    -------
-    list of arrays
-        Per region the summed flows: (K, C + 1) at a leaf, last column for missing values; (K, P) elsewhere.
-
-    Examples
-    --------
-    >>> from pcircuit import Circuit, InputRegion, VTree
-    >>> from pcircuit.inference.likelihood import upward
-    >>> coin, row = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])]), np.array([[1]])
-    >>> downward(coin, row, np.ones(1), *upward(coin, row)[:2])
-    [array([[0., 1., 0.]])]
+    Shapes: data (N, V), weights (N,).
     """
     flow: list[Any] = [None] * circuit.num_regions
     flow[-1] = np.where(shown[-1] > 0, weights, 0.0)
@@ -63,15 +42,7 @@ def downward(
 def spread_missing(packed: Packed, inputs: Floats) -> Floats:
     """Input flows without the missing column, whose flow goes to the categories by their probabilities.
 
-    Parameters
-    ----------
-    packed : Packed
-    inputs : float array
-        Like its tables, last columns for missing values.
-
-    Returns
-    -------
-    (number of input probabilities,) float array
+    Returns (number of input probabilities,).
     """
     row, is_missing = table_rows(packed)
     total = packed.tables[is_missing]

@@ -201,29 +201,7 @@ def accumulate(
 ) -> tuple[Floats, Floats, float]:
     """Edge flows, input flows and log-likelihood as in `Flows`: the E-step of EM.
 
-    Parameters
-    ----------
-    circuit : Circuit
-        Its structure.
-    packed : Packed
-        Its parameters.
-    data : (N, V) integer array
-        Evidence whose entries have not been looked at.
-    weights : (N,) float array
-    n_jobs : int or None
-    free : list
-        Work spaces, empty at first, so that calls in a row need not allocate.
-    in_numpy : bool
-    same_rows : bool
-        Whether all calls with these work spaces are about the same data: evidence that is still in one is not
-        transposed again (7 % of an epoch of 2,000 rows at V = 49, K = 4).
-    pool : ThreadPoolExecutor, optional
-        Threads for several calls, of `threads.workers`: beginning and ending them takes a good part of a short epoch.
-
-    Returns
-    -------
-    edges, inputs : float arrays
-    log_likelihood : float
+    Shapes: data (N, V), weights (N,).
     """
     if may_overflow(circuit):
         refuse_out_of_range(circuit, data)
@@ -270,18 +248,7 @@ def accumulate(
 
 
 def flow_seconds(circuit: Circuit, num_rows: int) -> float:
-    """About what NumPy takes for the flows of so many rows.
-
-    Parameters
-    ----------
-    circuit : Circuit
-    num_rows : int
-
-    Returns
-    -------
-    float
-        Seconds.
-    """
+    """About what NumPy takes for the flows of so many rows."""
     return PASSES * upward_seconds(circuit, num_rows)
 
 

@@ -130,15 +130,7 @@ def log_likelihood(
 def log_parts(mixture: Mixture, data: ArrayLike, n_jobs: int | None = None) -> Iterator[Floats]:
     """log w_m p_m(x) of each row, (N,), a circuit at a time; see `log_likelihood`.
 
-    Parameters
-    ----------
-    mixture : Mixture
-    data : (N, V) integer array_like
-    n_jobs : int, optional
-
-    Yields
-    ------
-    (N,) float64 array
+    Shapes: data (N, V) -> (N,).
     """
     for circuit, log_weight in zip(mixture.circuits, log_of(mixture.weights), strict=True):
         yield log_weight + log_likelihood(circuit, data, n_jobs=n_jobs)
@@ -150,15 +142,6 @@ def evaluated_in_numpy(circuit: Circuit, num_rows: int) -> bool:
     """Whether NumPy evaluates so many rows.
 
     A circuit of one region has nothing to compile, one that may overflow is evaluated by logarithms.
-
-    Parameters
-    ----------
-    circuit : Circuit
-    num_rows : int
-
-    Returns
-    -------
-    bool
     """
     return (
         circuit.num_regions == 1
@@ -168,18 +151,7 @@ def evaluated_in_numpy(circuit: Circuit, num_rows: int) -> bool:
 
 
 def upward_seconds(circuit: Circuit, num_rows: int) -> float:
-    """About what NumPy takes for one upward pass.
-
-    Parameters
-    ----------
-    circuit : Circuit
-    num_rows : int
-
-    Returns
-    -------
-    float
-        Seconds.
-    """
+    """About what NumPy takes for one upward pass."""
     return numpy_seconds(
         circuit.num_regions, circuit.num_units + len(pack(circuit).weights), num_rows
     )
@@ -208,28 +180,7 @@ EVALUATION = Kernels(
 def upward(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any], list[Ints], Bools]:
     """The upward pass over a block of rows, in NumPy.
 
-    Parameters
-    ----------
-    circuit : Circuit
-    data : (N, V) integer array
-        Checked evidence.
-
-    Returns
-    -------
-    shown : list of (K, N) arrays
-        Per region, the values of the units it shows: input units at a leaf, else sums.
-    products : list of (P, N) arrays, None at leaves
-    exponents : list of (N,) int arrays
-        A region's true values are its `shown` (and `products`) times 2**exponent.
-    suspect : (N,) bool array
-        Rows in which a positive value may have been lost; use `inference.log_domain` for them.
-
-    Examples
-    --------
-    >>> from pcircuit import Circuit, InputRegion, VTree
-    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
-    >>> upward(coin, np.array([[1]]))[0]
-    [array([[0.75]])]
+    Shapes: data (N, V) -> suspect (N,).
     """
     shown: list[Floats] = []
     products: list[Any] = []
@@ -353,13 +304,7 @@ def _root_of_chunk(
 def log_root(root: Floats, exponent: Ints, result: Floats) -> None:
     """Write the natural logarithm of root * 2**exponent to `result`, -inf without a warning where the root is 0.
 
-    Parameters
-    ----------
-    root : (n,) float array
-        At least 0.
-    exponent : (n,) int array
-    result : (n,) float array
-        Written to.
+    Shapes: root (n,), exponent (n,), result (n,).
     """
     with np.errstate(divide="ignore"):
         np.log(root, out=result)
@@ -367,19 +312,7 @@ def log_root(root: Floats, exponent: Ints, result: Floats) -> None:
 
 
 def cut_rows(circuit: Circuit, N: int) -> list[tuple[int, int]]:
-    """Units of work (start, stop), cut without looking at the number of threads.
-
-    Parameters
-    ----------
-    circuit : Circuit
-    N : int
-        Rows.
-
-    Returns
-    -------
-    list of (int, int)
-        They cover 0..N in order.
-    """
+    """Units of work (start, stop), cut without looking at the number of threads."""
     work = circuit.num_units + len(pack(circuit).weights)
     step = max(1, CHUNK_WORK // (work * TILE_ROWS)) * TILE_ROWS
     return [(start, min(start + step, N)) for start in range(0, N, step)]

@@ -21,17 +21,7 @@ from pcircuit.circuit import Circuit, InputRegion
 def log_units(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any]]:
     """Log-likelihoods of the units: lists per region of (K, N) shown units and of (P, N) products (None at leaves).
 
-    Parameters
-    ----------
-    circuit : Circuit
-    data : (N, V) integer array
-        Evidence, checked.
-
-    Returns
-    -------
-    shown : list of (K, N) float arrays
-        Natural logarithms, -inf for 0.
-    products : list of (P, N) float arrays or None
+    Shapes: data (N, V).
     """
     shown: list[Floats] = []
     products: list[Any] = []
@@ -55,19 +45,7 @@ def log_units(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any]
 def log_flows(circuit: Circuit, data: Evidence, row_weights: Floats) -> tuple[list[Floats], Floats]:
     """Expected flows of the rows, as lists per region of (K, C) or dense (K, P) arrays; and log-likelihoods (N,).
 
-    Parameters
-    ----------
-    circuit : Circuit
-    data : (N, V) integer array
-        Evidence, checked.
-    row_weights : (N,) float array
-        At least 0.
-
-    Returns
-    -------
-    counts : list of arrays
-    log_likelihoods : (N,) float array
-        Natural; -inf for rows that are impossible.
+    Shapes: data (N, V), row_weights (N,) -> log_likelihoods (N,).
     """
     shown, products = log_units(circuit, data)
     flow: list[Any] = [None] * circuit.num_regions
@@ -101,15 +79,7 @@ def log_flows(circuit: Circuit, data: Evidence, row_weights: Floats) -> tuple[li
 def input_values(region: InputRegion, data: Evidence) -> Floats:
     """(K, N) likelihoods of input units; a missing value gives the row sum.
 
-    Parameters
-    ----------
-    region : InputRegion
-    data : (N, V) integer array
-        Evidence, checked.
-
-    Returns
-    -------
-    (K, N) float array
+    Shapes: data (N, V) -> (K, N).
     """
     table = np.concatenate([region.probs, region.probs.sum(axis=1, keepdims=True)], axis=1)
     values: Floats = table[:, data[:, region.variable].astype(np.int64)]  # -1 is the last column

@@ -86,29 +86,7 @@ def select_nodes(circuit: Circuit, kinds: str | Sequence[str] = ("input", "sum")
 def check_nodes(circuit: Circuit, nodes: ArrayLike) -> Ints:
     """`nodes` as a read-only int64 array, refused unless it is a selection of units of `circuit`.
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    nodes : (m,) int array_like
-        Distinct node ids, at least one.
-
-    Returns
-    -------
-    (m,) int64 array
-        A read-only copy.
-
-    Raises
-    ------
-    TypeError
-        If the ids are not integers.
-    ValueError
-        If the array is empty or not one-dimensional, holds an id twice, or one that does not exist.
-
-    Examples
-    --------
-    >>> from pcircuit import Circuit, InputRegion, VTree
-    >>> check_nodes(Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.5]])]), [0])
-    array([0])
+    Shapes: nodes (m,) -> (m,).
     """
     check_circuit(circuit)
     expected = f"a one-dimensional array of at least one node id 0..{circuit.num_nodes - 1}"
@@ -130,28 +108,7 @@ def check_nodes(circuit: Circuit, nodes: ArrayLike) -> Ints:
 def check_node_weights(node_weights: ArrayLike | None, m: int) -> Floats:
     """`node_weights` as a checked float array.
 
-    Parameters
-    ----------
-    node_weights : (m,) float array_like or None
-        Finite and positive; None stands for ones.
-    m : int
-        Number of selected nodes.
-
-    Returns
-    -------
-    (m,) float64 array
-
-    Raises
-    ------
-    TypeError
-        If the weights are not numbers.
-    ValueError
-        If they are not m finite positive numbers.
-
-    Examples
-    --------
-    >>> check_node_weights(None, 2)
-    array([1., 1.])
+    Shapes: node_weights (m,) -> (m,).
     """
     if node_weights is None:
         return np.ones(m)
@@ -160,27 +117,7 @@ def check_node_weights(node_weights: ArrayLike | None, m: int) -> Floats:
 
 
 def check_kinds(kinds: str | Sequence[str]) -> list[str]:
-    """`kinds` as a list of kinds of units, refused unless they are known and each is named once.
-
-    Parameters
-    ----------
-    kinds : str or sequence of str
-        Any of "input", "product", "sum".
-
-    Returns
-    -------
-    list of str
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `kinds` holds anything else, nothing, or a kind twice.
-
-    Examples
-    --------
-    >>> check_kinds("sum")
-    ['sum']
-    """
+    """`kinds` as a list of kinds of units, refused unless they are known and each is named once."""
     if not is_listing(kinds):
         raise TypeError(f"`kinds` must be a sequence of strings out of {KINDS}, found {kinds!r}")
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)

@@ -22,24 +22,7 @@ HIGHEST = 960.0  # log2; doubles end at 1024
 def may_overflow(circuit: Circuit) -> bool:
     """Whether a likelihood of some unit may exceed the range of the linear-domain passes; kept with the circuit.
 
-    Parameters
-    ----------
-    circuit : Circuit
-
-    Returns
-    -------
-    bool
-        False for every distribution.
-
-    Notes
-    -----
     O(number of parameters), once.
-
-    Examples
-    --------
-    >>> from pcircuit import Circuit, InputRegion, VTree
-    >>> [may_overflow(Circuit(VTree([-1], [0]), [InputRegion(0, [[p, p]])])) for p in (0.5, 3.0, 1e300)]
-    [False, False, True]
     """
     return derived(
         circuit, "may_overflow", lambda: not circuit.is_normalized and _ceiling(circuit) > HIGHEST

@@ -22,24 +22,7 @@ from pcircuit.inference.ranges import may_overflow
 def flows_of_rows(circuit: Circuit, rows: Evidence) -> Iterator[tuple[int, Floats]]:
     """Expected uses of the parameters of each region by each row.
 
-    Parameters
-    ----------
-    circuit : Circuit
-    rows : (N, V) integer array
-        Checked evidence.
-
-    Yields
-    ------
-    int, (parameters of the region, N) float array
-        Regions in descending order; parameters as `Flows.by_region` has them, flat.  Rows of likelihood 0 have none.
-
-    Examples
-    --------
-    >>> from pcircuit import Circuit, InputRegion, VTree
-    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
-    >>> list(flows_of_rows(coin, np.array([[1], [-1]])))
-    [(0, array([[0.  , 0.25],
-           [1.  , 0.75]]))]
+    Shapes: rows (N, V).
     """
     if may_overflow(circuit):
         suspect, found = np.ones(len(rows), dtype=bool), None

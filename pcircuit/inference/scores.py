@@ -96,23 +96,7 @@ def mean_score(circuit: Circuit, data: ArrayLike, *, n_jobs: int | None = None) 
 def score_of_flows(circuit: Circuit, flows: Flows) -> Floats:
     """(P,) the sum of the scores of the rows that some flows were computed from.
 
-    Parameters
-    ----------
-    circuit : Circuit
-    flows : Flows
-        Flows of this circuit, summed over rows.
-
-    Returns
-    -------
-    (P,) float array
-        One number for each parameter, in the order of `scores`.
-
-    Examples
-    --------
-    >>> from pcircuit import Circuit, InputRegion, VTree
-    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
-    >>> score_of_flows(coin, expected_flows(coin, [[0], [1]]))
-    array([ 0.5, -0.5])
+    Returns (P,).
     """
     unit, parameters = derived(circuit, "score_units", lambda: _units(circuit))
     used = np.concatenate([flows.edges, flows.inputs])

@@ -27,24 +27,7 @@ UNIT_WORK = 8_000_000  # parameters times rows of a unit of few: half a millisec
 
 @contextmanager
 def workers(n_jobs: int | None) -> Iterator[ThreadPoolExecutor | None]:
-    """Context of threads for several calls of `map_in_threads`, which else begins and ends its own in each.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-        Threads; None for all CPUs.
-
-    Returns
-    -------
-    context manager
-        Gives the threads beside the caller's, one less than `n_jobs`; None where the caller's is enough.
-
-    Examples
-    --------
-    >>> with workers(2) as pool, map_in_threads(abs, [-1, 2, -3], 2, pool) as results:
-    ...     list(results)
-    [1, 2, 3]
-    """
+    """Context of threads for several calls of `map_in_threads`, which else begins and ends its own in each."""
     n_jobs = count_jobs(n_jobs)
     if n_jobs == 1:
         yield None
@@ -68,27 +51,6 @@ def map_in_threads(
     Work is cut by the caller without looking at `n_jobs` (None: all CPUs), and results are combined in order, so that
     no result ever depends on the number of threads.  No more than ``2 n_jobs`` results exist at once.  At the end of
     the context no thread is left, and what has not begun then is dropped; threads of a `pool` go on until that ends.
-
-    Parameters
-    ----------
-    function : callable
-        Takes one argument; called in any thread.
-    arguments : sequence
-    n_jobs : int or None
-        Threads; None for all CPUs.
-    pool : ThreadPoolExecutor, optional
-        Of `workers` with the same `n_jobs`.  Default: threads for this call alone.
-
-    Returns
-    -------
-    context manager
-        Gives an iterator over the results; an error in a thread is raised when its turn comes.
-
-    Examples
-    --------
-    >>> with map_in_threads(abs, [-1, 2, -3], 2) as results:
-    ...     list(results)
-    [1, 2, 3]
     """
     n_jobs = min(count_jobs(n_jobs), len(arguments))
     if n_jobs <= 1:
@@ -108,24 +70,6 @@ def rows_per_unit(num_rows: int, arithmetic: int, most_categories: int) -> int:
     Units are alike, and their number is a power of two, so that threads end together; it does not depend on theirs,
     since sums are rounded once for each unit.  One pays with so much arithmetic, with the rows of a tile, and with so
     many rows for each category that its sums cost little beside it.  Two, for two threads, pay with fewer.
-
-    Parameters
-    ----------
-    num_rows : int
-    arithmetic : int
-        Parameters times rows.
-    most_categories : int
-        Of any column.
-
-    Returns
-    -------
-    int
-        A multiple of 32.
-
-    Examples
-    --------
-    >>> [rows_per_unit(N, 10 ** 9, 2) for N in (1, 1000, 10_000, 100_000)], rows_per_unit(1000, 10 ** 9, 256)
-    ([32, 512, 640, 6272], 512)
     """
     few = min(max(arithmetic // UNIT_WORK, 2), FEW_UNITS)
     most = max(

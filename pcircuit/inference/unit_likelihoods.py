@@ -220,15 +220,7 @@ def _values_by_logarithms(circuit: Circuit, data: Evidence) -> Floats:
 def checked_nodes(circuit: Circuit, nodes: ArrayLike | None) -> Ints:
     """`nodes` as an index array, all units by default.
 
-    Parameters
-    ----------
-    circuit : Circuit
-    nodes : (m,) int array_like, or None
-        Node ids in any order.
-
-    Returns
-    -------
-    (m,) int64 array
+    Shapes: nodes (m,) -> (m,).
     """
     if nodes is None:
         return np.arange(circuit.num_nodes)

@@ -12,23 +12,7 @@ def by_unit(values: Floats, units: Ints, num_units: int) -> Floats:
 
     Mostly each product takes a unit of its own, in order; then this is the same array, in a hundredth of the time.
 
-    Parameters
-    ----------
-    values : (P, N) float array
-    units : (P,) int array
-        The unit that each product takes.
-    num_units : int
-
-    Returns
-    -------
-    (num_units, N) float array
-        May be `values` itself.
-
-    Examples
-    --------
-    >>> by_unit(np.array([[1.0], [2.0], [4.0]]), np.array([1, 0, 1]), 2)
-    array([[2.],
-           [5.]])
+    Shapes: values (P, N), units (P,) -> (num_units, N).
     """
     if len(units) == num_units and (units == np.arange(num_units)).all():
         return values

@@ -225,12 +225,7 @@ def checked_pseudocount(pseudocount: float) -> float:
 def tree_and_vtree(tree: ArrayLike, num_variables: int) -> tuple[VTree, Ints]:
     """V-tree and (V,) parents of a tree given by the user; refused unless it is one on all variables.
 
-    Parameters
-    ----------
-    tree : (V,) int array_like
-        Parent of each variable, -1 for the root.
-    num_variables : int
-        V.
+    Shapes: tree (V,).
     """
     expected = f"the parent of each of the {num_variables} columns of `data`, -1 for the root"
     parent = check_integers(tree, "tree", expected, -1, num_variables - 1)

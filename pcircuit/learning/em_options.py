@@ -242,25 +242,7 @@ class EMWatch:
 def grouped(
     steps: EMSteps | None, watch: EMWatch | None, keywords: dict[str, Any]
 ) -> tuple[EMSteps, EMWatch]:
-    """Both groups, from objects or from the `keywords` that name their fields.
-
-    Parameters
-    ----------
-    steps : EMSteps or None
-    watch : EMWatch or None
-    keywords : dict
-        Fields of either, given one by one.
-
-    Returns
-    -------
-    EMSteps
-    EMWatch
-
-    Raises
-    ------
-    TypeError
-        An unknown keyword, one beside the object that has it, or an object of another kind.
-    """
+    """Both groups, from objects or from the `keywords` that name their fields."""
     known = {field.name: kind for kind in (EMSteps, EMWatch) for field in fields(kind)}
     for name in keywords:
         if name not in known:

@@ -105,21 +105,7 @@ def row_shares(
 ) -> tuple[Floats, float]:
     """The E-step: how much of each row's weight each circuit takes, and the mean log-likelihood.
 
-    Parameters
-    ----------
-    mixture : Mixture
-    rows : (N, V) integer array
-        Checked evidence.
-    row_weight : (N,) float64 array
-    n_jobs : int, optional
-        Threads.
-
-    Returns
-    -------
-    shares : (M, N) float64 array
-        c_i r_mi; 0 for a row that no circuit explains.
-    mean : float
-        sum_i c_i log p(x_i) / sum_i c_i
+    Shapes: rows (N, V), row_weight (N,) -> shares (M, N).
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.stack(list(log_parts(mixture, rows, n_jobs)))

@@ -50,20 +50,7 @@ def checked_table(
 ) -> tuple[Evidence, Ints]:
     """Return a table and its numbers of categories, or an error that says what is wrong with them.
 
-    Parameters
-    ----------
-    data : (N, V) array_like
-        Categories 0..C-1; -1, NaN or masked where an entry is missing; N, V >= 1.
-    num_categories : int or (V,) ints, optional
-        Default: the largest entry of each column plus one, and at least two, since a column that is constant
-        in the sample may well change later.
-    name : str
-        What errors call the table.
-
-    Returns
-    -------
-    (N, V) int array, (V,) int64 array
-        `data` itself where it is an integer array, and the number of categories of each variable.
+    Shapes: data (N, V) -> (N, V).
     """
     table = integer_entries(data, name)
     if table.ndim != 2 or 0 in table.shape:
@@ -105,12 +92,7 @@ def _checked_categories(num_categories: ArrayLike, num_variables: int) -> Ints:
 def checked_weights(weights: ArrayLike | None, num_rows: int) -> Floats | None:
     """Return row weights whose sums are exact in double precision, in any order; None stays None.
 
-    Parameters
-    ----------
-    weights : (N,) float array_like or None
-        From 0 to 1e100, not all zero.
-    num_rows : int
-        N.
+    Shapes: weights (N,).
     """
     if weights is None:
         return None
@@ -128,14 +110,7 @@ def checked_weights(weights: ArrayLike | None, num_rows: int) -> Floats | None:
 def variable_groups(categories: Ints) -> list[Ints]:
     """Groups of variables with similar numbers of categories, such that the tables of two groups fit into a block.
 
-    Parameters
-    ----------
-    categories : (V,) int array
-
-    Returns
-    -------
-    list of int arrays
-        Each variable is in one; over all pairs of groups, one with itself included, each pair of variables occurs.
+    Shapes: categories (V,).
     """
     refuse_large_pairs(categories)
     order = np.argsort(categories, kind="stable")
@@ -146,11 +121,7 @@ def variable_groups(categories: Ints) -> list[Ints]:
 def pairs_are_products(categories: Ints, rows: Ints, columns: Ints) -> bool:
     """Whether the matrix product counts two groups of variables faster than pair by pair.
 
-    Parameters
-    ----------
-    categories : (V,) int array
-    rows, columns : int arrays
-        The groups.
+    Shapes: categories (V,).
     """
     return bool(categories[rows].mean() * categories[columns].mean() <= MAX_PRODUCT_CELLS)
 
@@ -171,21 +142,7 @@ def block_counts(
 ) -> Floats:
     """Counts of all pairs of two groups of variables.
 
-    Parameters
-    ----------
-    data, categories
-        From `checked_table`.
-    complete : (V,) bool array
-        From `complete_variables`.
-    weights : (N,) float array or None
-        From `checked_weights`.
-    rows, columns : int arrays
-        Two groups of variables, or one object twice.
-
-    Returns
-    -------
-    (sum of C_i, sum of C_j) float64 array
-        The tables n_ij side by side.
+    Shapes: complete (V,), weights (N,) -> (sum of C_i, sum of C_j).
     """
     count = (
         _counts_by_product if pairs_are_products(categories, rows, columns) else _counts_by_codes
@@ -194,15 +151,7 @@ def block_counts(
 
 
 def pair_counts(data: Evidence, categories: Ints, i: int, j: int) -> Floats:
-    """(C_i, C_j) float64 counts of one pair of variables, over the rows where both are present.
-
-    Parameters
-    ----------
-    data, categories
-        From `checked_table`.
-    i, j : int
-        The variables; they may be the same.
-    """
+    """(C_i, C_j) float64 counts of one pair of variables, over the rows where both are present."""
     present = (data[:, i] >= 0) & (data[:, j] >= 0)
     codes = data[present, i].astype(np.int64) * categories[j] + data[present, j].astype(np.int64)
     shape = (categories[i], categories[j])
@@ -230,11 +179,7 @@ def grouped_sums(table: Floats, sizes: Ints) -> Floats:
     Successive groups of one size are added as strided blocks, which takes a fifth of the time of `np.add.reduceat`
     where they are small.
 
-    Parameters
-    ----------
-    table : (sum of sizes, n) float array
-    sizes : (groups,) int array
-        Rows of each group, at least one.
+    Shapes: table (sum of sizes, n), sizes (groups,).
     """
     ends = [*(np.flatnonzero(np.diff(sizes)) + 1).tolist(), len(sizes)]
     if len(ends) > MOST_RUNS:

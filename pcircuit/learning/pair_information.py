@@ -45,24 +45,7 @@ def mutual_information(
 ) -> Floats:
     """Mutual information of all pairs of variables.
 
-    Parameters
-    ----------
-    data, categories
-        From `pair_counts.checked_table`.
-    pseudocount : float
-        s, at least 0.
-    weights : (N,) float array or None
-        From `pair_counts.checked_weights`.
-
-    Returns
-    -------
-    (V, V) float64 array
-        In nats; the diagonal holds that of a variable with a copy of itself.
-
-    Raises
-    ------
-    MemoryError
-        If three such tables, which a tree takes, do not fit into memory.
+    Shapes: weights (N,) -> (V, V).
     """
     V = len(categories)
     check_memory(
@@ -121,19 +104,7 @@ def information_of_block(
 ) -> Floats:
     """Mutual information from tables of counts, with whole arrays: the readable twin of the kernel.
 
-    Parameters
-    ----------
-    counts : (sum of c_i, sum of c_j) float array
-        The tables n_ij side by side.
-    c_i, c_j : (I,), (J,) int arrays
-        Categories of the variables of both groups.
-    pseudocount : float
-    step : float
-        A power of two, of which each f is a multiple.
-
-    Returns
-    -------
-    (I, J) float64 array
+    Shapes: counts (sum of c_i, sum of c_j), c_i, c_j (I,) -> (I, J).
     """
 
     def sum_i(table: Floats) -> Floats:

@@ -17,16 +17,7 @@ def random_rows(
 ) -> Floats:
     """(rows, columns) positive numbers, rows sum to one: `expected` (columns,) times exp(-2 U) with U uniform.
 
-    Parameters
-    ----------
-    rows, columns : int
-    rng : numpy.random.Generator
-    expected : float or (columns,) float array
-        What a row is proportional to before it is perturbed.
-
-    Returns
-    -------
-    (rows, columns) float array
+    Returns (rows, columns).
     """
     table: Floats = expected * np.exp(-PERTURBATION * rng.random((rows, columns)))
     table /= table.sum(axis=1, keepdims=True)
@@ -36,19 +27,7 @@ def random_rows(
 def check_tables_fit(vtree: VTree, num_categories: Ints, num_units: int, name: str) -> None:
     """Raise a MemoryError unless a circuit with equally many units in all regions fits into memory.
 
-    Parameters
-    ----------
-    vtree : VTree
-    num_categories : (V,) int array
-    num_units : int
-        K: tables of K rows at leaves; K products and K times K weights at inner nodes, of which the root has one row.
-    name : str
-        Name of the argument `num_units` in the error.
-
-    Raises
-    ------
-    MemoryError
-        What the circuit takes, and what to do.
+    Shapes: num_categories (V,).
     """
     inner = vtree.num_nodes - vtree.num_variables
     if not inner:

@@ -28,15 +28,7 @@ from pcircuit.moments.unit_pairs import lift
 def dense_covariance(plan: Plan, all_parts: Iterable[tuple[int, CovarianceParts]]) -> Floats:
     """(m, m) covariance of the coordinates, symmetric; `all_parts` yields (r, CovarianceParts), uncompressed.
 
-    Parameters
-    ----------
-    plan : Plan
-    all_parts : iterable of (int, CovarianceParts)
-        In the order of the regions.
-
-    Returns
-    -------
-    (m, m) float array
+    Returns (m, m).
     """
     covariance = np.zeros((len(plan.nodes), len(plan.nodes)))
     # region -> (slice of coordinates, D (K, n), V (pairs, n))

@@ -112,24 +112,7 @@ def inner_parts(
 ) -> CovarianceParts:
     """The parts of an inner region from masses q (K,) and qp (P,), own columns, and per child (P, P) factors.
 
-    Parameters
-    ----------
-    plan : Plan
-    r : int
-        Which region.
-    q : (K,) float array
-        Masses of its sums.
-    qp : (P,) float array
-        Masses of its products.
-    own : OwnColumns
-    factors : tuple of (P, P) float arrays
-        For each child, what the other children contribute; empty where nothing below is selected.
-    exp2 : int
-        The factors are scaled by 2 to this power.
-
-    Returns
-    -------
-    CovarianceParts
+    Shapes: q (K,), qp (P,).
     """
     region: Any = plan.circuit.regions[r]
     excess = minus_average(region.dense_weights(), q)

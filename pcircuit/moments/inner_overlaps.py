@@ -60,19 +60,6 @@ def inner_overlaps(
 
     `masses` are q (K,) and qp (P,), `children` holds the Overlaps of the child regions, `own` the selected products and
     sums as local numbers, with weights (n,) for both together; `rounding` is the relative error of likelihoods.
-
-    Parameters
-    ----------
-    region : InnerRegion
-    masses : ((K,) float array, (P,) float array)
-    children : list of Overlaps
-    own : ((np,) int array, (ns,) int array, (n,) float array)
-    rounding : float
-
-    Returns
-    -------
-    Overlaps
-    OwnColumns
     """
     (q, qp), (own_products, own_sums, weights) = masses, own
     stages = _product_stages(region.products, qp, children, rounding)
@@ -131,17 +118,7 @@ def inner_overlaps(
 def sum_rows(q: Floats, own_sums: Ints, scale: Floats) -> Floats:
     """(n, pairs) rows that read covariances off columns: cov(l_k, l_j) = sum_a q_a V[(a, k), j], times `scale`.
 
-    Parameters
-    ----------
-    q : (K,) float array
-        Masses of the sums.
-    own_sums : (n,) int array
-        The selected ones.
-    scale : (n,) float array
-
-    Returns
-    -------
-    (n, pairs) float array
+    Shapes: q (K,), own_sums (n,), scale (n,) -> (n, pairs).
     """
     K = len(q)
     rows = np.zeros((len(own_sums), num_pairs(K)))
@@ -155,23 +132,7 @@ def product_rows(
 ) -> Floats:
     """The same for products: cov(l_p, l_j) = sum_p' qp_p' F[p', p] V_child[(u(p'), u(p)), j], (n, pairs of child).
 
-    Parameters
-    ----------
-    qp : (P,) float array
-        Masses of the products.
-    own_products : (n,) int array
-        The selected ones.
-    scale : (n,) float array
-    units : (P,) int array
-        The unit of the child that each product takes.
-    factor : (P, P) float array
-        F, what the other children contribute.
-    num_units : int
-        Units of the child.
-
-    Returns
-    -------
-    (n, pairs) float array
+    Shapes: qp (P,), own_products (n,), scale (n,), units (P,), factor (P, P) -> (n, pairs).
     """
     rows = np.zeros((len(own_products), num_pairs(num_units)))
     numbers = pair_numbers(units, units[own_products][:, None])

@@ -69,22 +69,7 @@ def unit_means(circuit: Circuit) -> np.ndarray:
 
 
 def means_cost(circuit: Circuit) -> float:
-    """Approximate number of multiplications that `unit_means` takes.
-
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> from pcircuit import VTree
-    >>> means_cost(Circuit(VTree.from_nested(0), [InputRegion(0, [[0.5, 0.5]])]))
-    2.0
-    """
+    """Approximate number of multiplications that `unit_means` takes."""
     check_circuit(circuit)
     return float(
         sum(

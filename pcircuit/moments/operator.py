@@ -36,15 +36,7 @@ AllParts: TypeAlias = list[tuple[int, CovarianceParts]]
 def apply_covariance(plan: Plan, all_parts: AllParts, vectors: Floats) -> Floats:
     """S @ vectors, (m, t) -> (m, t); `all_parts` is the list of all (r, CovarianceParts), uncompressed.
 
-    Parameters
-    ----------
-    plan : Plan
-    all_parts : list of (int, CovarianceParts)
-    vectors : (m, t) float array
-
-    Returns
-    -------
-    (m, t) float array
+    Shapes: vectors (m, t) -> (m, t).
     """
     result = np.zeros_like(vectors)
     sums = _upward(plan, all_parts, vectors, result)

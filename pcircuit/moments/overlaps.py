@@ -74,33 +74,14 @@ class OwnColumns:
 
 
 def scaled(values: Any, exponent: int) -> Any:
-    """values * 2**exponent for exponents of any size.
-
-    Parameters
-    ----------
-    values : float array
-    exponent : int
-
-    Returns
-    -------
-    float array
-        0 and infinity where doubles end.
-    """
+    """values * 2**exponent for exponents of any size."""
     return np.ldexp(values, int(min(max(exponent, -4200), 4200)))
 
 
 def input_overlaps(probs: Floats, q: Floats, rounding: float) -> Overlaps:
     """Tables of an input region, `probs` (K, C), with top-down masses q (K,) and relative errors `rounding`.
 
-    Parameters
-    ----------
-    probs : (K, C) float array
-    q : (K,) float array
-    rounding : float
-
-    Returns
-    -------
-    Overlaps
+    Shapes: probs (K, C), q (K,).
     """
     mean, centred, excess = _deviations(probs, q, rounding)
     pairs, pairs_excess, size = _pairs_of_inputs(probs, mean, centred, excess)
@@ -133,21 +114,7 @@ def input_columns(
     With `compress` the columns d and v may be replaced by C - 1 others with the same Gram matrices: functions of
     one variable with C categories and mean zero span no more.
 
-    Parameters
-    ----------
-    probs : (K, C) float array
-    q : (K,) float array
-        Top-down masses.
-    rounding : float
-        Relative error of a likelihood.
-    own : (n,) int array
-    weights : (n,) float array
-    overlaps : Overlaps or None
-    compress : bool
-
-    Returns
-    -------
-    OwnColumns
+    Shapes: probs (K, C), q (K,), own (n,), weights (n,).
     """
     mean, centred, excess = _deviations(probs, q, rounding)
     marginal = q @ probs
@@ -190,15 +157,7 @@ def minus_average(rows: Floats, q: Floats) -> Floats:
 
     What is left of that row is a sum of small terms where the others are improbable, and keeps its digits.
 
-    Parameters
-    ----------
-    rows : (K, n) float array
-    q : (K,) float array
-        At least 0, of sum 1.
-
-    Returns
-    -------
-    (K, n) float array
+    Shapes: rows (K, n), q (K,) -> (K, n).
     """
     differences = rows - rows[np.argmax(q)]
     centred: Floats = differences - q @ differences
@@ -219,17 +178,7 @@ def mixture(weights: Floats, excess: Floats, size: Floats, functions: Floats) ->
     `excess` is `weights` minus a multiple of the distribution under which the functions have mean zero, with rounding
     errors in proportion to `size`.
 
-    Parameters
-    ----------
-    weights : (a, b) float array
-    excess : (a, b) float array
-    size : (a, b) float array
-        At least 0.
-    functions : (b, n) float array
-
-    Returns
-    -------
-    (a, n) float array
+    Shapes: weights (a, b), excess (a, b), size (a, b), functions (b, n) -> (a, n).
     """
     sizes = np.abs(functions)
     return np.where(size @ sizes < weights @ sizes, excess @ functions, weights @ functions)
@@ -238,37 +187,14 @@ def mixture(weights: Floats, excess: Floats, size: Floats, functions: Floats) ->
 def closer(
     value: Floats, error: Floats, other: Floats, other_error: Floats, rounding: float
 ) -> tuple[Floats, Floats]:
-    """The value with the smaller rounding error, and that error, elementwise; never one that `other` excludes.
-
-    Parameters
-    ----------
-    value, error, other, other_error : float arrays
-        Arrays of one shape; errors are at least 0.
-    rounding : float
-
-    Returns
-    -------
-    value, error : float arrays
-    """
+    """The value with the smaller rounding error, and that error, elementwise; never one that `other` excludes."""
     first = error <= other_error
     value = within(value, other, other_error, rounding)
     return np.where(first, value, other), np.where(first, error, other_error)
 
 
 def within(value: Floats, other: Floats, size: Floats, rounding: float) -> Floats:
-    """`value`, moved to where another way of computing it leaves it possible: other +- rounding * size.
-
-    Parameters
-    ----------
-    value, other, size : float arrays
-        Arrays with shapes that broadcast.
-    rounding : float
-        Relative.
-
-    Returns
-    -------
-    float array
-    """
+    """`value`, moved to where another way of computing it leaves it possible: other +- rounding * size."""
     moved: Floats = np.minimum(np.maximum(value, other - rounding * size), other + rounding * size)
     return moved
 

@@ -57,17 +57,7 @@ class Plan:
 def make_plan(circuit: Circuit, nodes: Ints, weights: Floats) -> Plan:
     """The plan for a checked selection `nodes` (m,) with weights (m,).
 
-    Parameters
-    ----------
-    circuit : Circuit
-    nodes : (m,) int array
-        Ascending ids.
-    weights : (m,) float array
-        Positive.
-
-    Returns
-    -------
-    Plan
+    Shapes: nodes (m,), weights (m,).
     """
     vtree = circuit.vtree
     start = np.searchsorted(nodes, circuit.offsets)

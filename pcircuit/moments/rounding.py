@@ -39,32 +39,9 @@ def rounding_errors(circuit: Circuit, nodes: ArrayLike | None = None) -> Floats:
 
     |computed l_j(x) - l_j(x)| <= rho_j l_j(x),   |computed E[l_j] - E[l_j]| <= rho_j E[l_j].
 
-    Parameters
-    ----------
-    circuit : pcircuit.Circuit
-    nodes : (m,) int array_like, optional
-        Distinct node ids, at least one; default all.
-
-    Returns
-    -------
-    (m,) float64 array
-
-    Notes
-    -----
+    Shapes: nodes (m,) -> (m,).
     O(number of parameters).  A bound for the worst case, linear in the number of operations; observed errors grow
     with its square root.  Underflow, which adds up to 5e-324, is not counted.
-
-    References
-    ----------
-    Higham (2002), Accuracy and Stability of Numerical Algorithms, SIAM, sections 3.1 and 3.3.
-
-    Examples
-    --------
-    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
-    >>> circuit = Circuit(VTree.from_nested([0, 1]), [
-    ...     InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.25, 0.75]]), InnerRegion([[0, 0]], [[1.0]])])
-    >>> bool(rounding_errors(circuit).max() < 1e-14)
-    True
     """
     check_circuit(circuit)
     errors = np.repeat(region_rounding(circuit), np.diff(circuit.offsets))
@@ -109,20 +86,7 @@ def _region_rounding(circuit: Circuit) -> Floats:
 def without_rounding(eigenvalues: ArrayLike) -> Floats:
     """Eigenvalues of a covariance, with those that are zero to working precision set to zero.
 
-    Parameters
-    ----------
-    eigenvalues : (m,) float array
-        All of them, or the largest, in any order.
-
-    Returns
-    -------
-    (m,) float64 array
-        The same order; values up to m eps max(eigenvalues), negative ones among them, are 0.
-
-    Examples
-    --------
-    >>> without_rounding([2.0, 1.0, 3e-16, -1e-17])
-    array([2., 1., 0., 0.])
+    Shapes: eigenvalues (m,) -> (m,).
     """
     values = np.array(check_numbers(eigenvalues, "eigenvalues", "finite numbers"))
     values[values <= values.size * EPS * values.max(initial=0.0)] = 0.0

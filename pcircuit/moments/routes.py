@@ -27,18 +27,7 @@ REGION_SECONDS, PAIR_SECONDS = (
 
 
 def prepare(plan: Plan, work: float = 1.0) -> Any:
-    """The arrays of a plan for the kernels, or None where NumPy is to run.
-
-    Parameters
-    ----------
-    plan : Plan
-    work : float, default 1.0
-        What is to be done, in linear moments: mean, variances and tr(S^2) are one.
-
-    Returns
-    -------
-    named tuple of arrays, or None
-    """
+    """The arrays of a plan for the kernels, or None where NumPy is to run."""
     if MOMENTS.in_numpy(work * _seconds(plan.circuit)):
         return None
     from pcircuit.moments.compiled.arrays import moment_arrays
@@ -79,15 +68,7 @@ MOMENTS = Kernels(
 def with_weights(arrays: Any, weights: Floats) -> Any:
     """The same arrays with other weights of the coordinates (m,).
 
-    Parameters
-    ----------
-    arrays : named tuple of arrays, or None
-        The plan packed for the kernels; None for NumPy.
-    weights : (m,) float array
-
-    Returns
-    -------
-    named tuple or None
+    Shapes: weights (m,).
     """
     return None if arrays is None else arrays._replace(weight=weights.copy())
 
@@ -97,18 +78,7 @@ def linear_moments(
 ) -> tuple[Floats, Floats, float | None]:
     """Mean (m,), variances (m,) and tr(S^2) or None; see `moments.traces`.
 
-    Parameters
-    ----------
-    plan : Plan
-    arrays : named tuple of arrays, or None
-        The plan packed for the kernels; None for NumPy.
-    squares : bool
-        Whether tr(S^2) is wanted.
-
-    Returns
-    -------
-    mean, variances : (m,) float arrays
-    trace_sq : float or None
+    Returns mean, variances (m,).
     """
     if arrays is None:
         from pcircuit.moments import traces
@@ -126,20 +96,7 @@ def finite_moments(
 ) -> tuple[Floats, Floats, float | None]:
     """Mean, variances and tr(S^2) or None, as `linear_moments`; node weights that make them overflow are refused.
 
-    Parameters
-    ----------
-    plan, arrays, squares
-        As `linear_moments` takes them.
-
-    Returns
-    -------
-    mean, variances : (m,) float arrays
-    trace_sq : float or None
-
-    Raises
-    ------
-    ValueError
-        If a moment is not finite.
+    Returns mean, variances (m,).
     """
     with np.errstate(over="ignore", invalid="ignore"):  # is found here
         moments = linear_moments(plan, arrays, squares=squares)
@@ -153,18 +110,7 @@ def finite_moments(
 
 
 def all_parts(plan: Plan, arrays: Any) -> Any:
-    """The covariance parts of all regions, stored: StoredParts, or a list of (r, CovarianceParts) for NumPy.
-
-    Parameters
-    ----------
-    plan : Plan
-    arrays : named tuple of arrays, or None
-        The plan packed for the kernels; None for NumPy.
-
-    Returns
-    -------
-    StoredParts or list
-    """
+    """The covariance parts of all regions, stored: StoredParts, or a list of (r, CovarianceParts) for NumPy."""
     if arrays is None:
         from pcircuit.moments.covariance_parts import covariance_parts
 
@@ -180,15 +126,7 @@ def all_parts(plan: Plan, arrays: Any) -> Any:
 def covariance(plan: Plan, arrays: Any) -> Floats:
     """(m, m) covariance; see `moments.covariance`.
 
-    Parameters
-    ----------
-    plan : Plan
-    arrays : named tuple of arrays, or None
-        The plan packed for the kernels; None for NumPy.
-
-    Returns
-    -------
-    (m, m) float array
+    Returns (m, m).
     """
     from pcircuit.moments.covariance import dense_covariance
 
@@ -204,17 +142,7 @@ def covariance(plan: Plan, arrays: Any) -> Floats:
 def apply_covariance(plan: Plan, arrays: Any, parts: Any, vectors: Floats) -> Floats:
     """S @ vectors, (m, t) -> (m, t), with `parts` from `all_parts`; see `moments.operator`.
 
-    Parameters
-    ----------
-    plan : Plan
-    arrays : named tuple of arrays, or None
-        The plan packed for the kernels; None for NumPy.
-    parts : StoredParts or list
-    vectors : (m, t) float array
-
-    Returns
-    -------
-    (m, t) float array
+    Shapes: vectors (m, t) -> (m, t).
     """
     if arrays is None:
         from pcircuit.moments import operator

@@ -26,18 +26,7 @@ BLOCK = 1 << 16  # numbers in the largest temporary array of a lift: it should f
 
 
 def pair_numbers(a: Ints, b: Ints) -> Ints:
-    """Number of the unordered pair of units (a, b), elementwise.
-
-    Parameters
-    ----------
-    a, b : int arrays
-        Arrays with shapes that broadcast.
-
-    Returns
-    -------
-    int array
-        0 for (0, 0), 1 for (1, 0), 2 for (1, 1), 3 for (2, 0), ...
-    """
+    """Number of the unordered pair of units (a, b), elementwise."""
     high: Ints = np.maximum(a, b)
     low: Ints = np.minimum(a, b)
     return high * (high + 1) // 2 + low
@@ -63,18 +52,7 @@ def _lower_triangle(num_units: int) -> tuple[Any, Any]:
 def lift(columns: Floats, units: Ints, factor: Floats, weights: Weights) -> Floats:
     """(pairs of the child, n) -> (pairs of the parent, n); `units` (P,), `factor` (P, P), `weights` (K, P).
 
-    Parameters
-    ----------
-    columns : (pairs of the child, n) float array
-    units : (P,) int array
-        The unit of the child that each product takes.
-    factor : (P, P) float array
-        What the other children contribute to a pair of products.
-    weights : (K, P) array, dense or sparse
-
-    Returns
-    -------
-    (pairs of the parent, n) float array
+    Shapes: columns (pairs of the child, n), units (P,), factor (P, P), weights (K, P) -> (pairs of the parent, n).
     """
     numbers = pair_numbers(units[:, None], units)
     step = max(1, BLOCK // numbers.size)
@@ -86,14 +64,7 @@ def lift(columns: Floats, units: Ints, factor: Floats, weights: Weights) -> Floa
 def mix(of_products: Floats, weights: Weights) -> Floats:
     """(P, P, n) symmetric tables over products -> (pairs of sums, n): W X W^T, column by column.
 
-    Parameters
-    ----------
-    of_products : (P, P, n) float array
-    weights : (K, P) array, dense or sparse
-
-    Returns
-    -------
-    (pairs, n) float array
+    Shapes: of_products (P, P, n), weights (K, P) -> (pairs, n).
     """
     K, P = weights.shape
     half = (weights @ of_products.reshape(P, -1)).reshape(K, P, -1)
@@ -104,16 +75,7 @@ def mix(of_products: Floats, weights: Weights) -> Floats:
 def lift_gram(gram: Floats, units: Ints, factor: Floats, weights: Weights) -> Floats:
     """Gram tensor (pairs of the child, same) -> (pairs of the parent, same).
 
-    Parameters
-    ----------
-    gram : (pairs of the child, pairs of the child) float array
-        Symmetric.
-    units, factor, weights
-        As those of `lift`.
-
-    Returns
-    -------
-    (pairs of the parent, pairs of the parent) float array
+    Shapes: gram (pairs of the child, pairs of the child) -> (pairs of the parent, pairs of the parent).
     """
     return lift(lift(gram, units, factor, weights).T, units, factor, weights)
 
@@ -123,14 +85,7 @@ def lower(contexts: Floats, weights: Weights) -> Floats:
 
     If X = lift(Y) then sum_pairs contexts X = sum_{p, p'} lower(contexts) Y_products.
 
-    Parameters
-    ----------
-    contexts : (pairs of the parent, n) float array
-    weights : (K, P) array, dense or sparse
-
-    Returns
-    -------
-    (P, P, n) float array
+    Shapes: contexts (pairs of the parent, n), weights (K, P) -> (P, P, n).
     """
     K, P = weights.shape
     n = contexts.shape[1]
@@ -146,19 +101,7 @@ def lower(contexts: Floats, weights: Weights) -> Floats:
 def scatter(of_products: Floats, units: Ints, factor: Floats, num_units: int) -> Floats:
     """(P, P, n) coefficients of tables of products -> (pairs of the child, n).
 
-    Parameters
-    ----------
-    of_products : (P, P, n) float array
-    units : (P,) int array
-        The unit of the child that each product takes.
-    factor : (P, P) float array
-        What the other children contribute to a pair of products.
-    num_units : int
-        Units of the child.
-
-    Returns
-    -------
-    (pairs of the child, n) float array
+    Shapes: of_products (P, P, n), units (P,), factor (P, P) -> (pairs of the child, n).
     """
     numbers = pair_numbers(units[:, None], units)
     lowered = np.zeros((num_pairs(num_units), of_products.shape[2]))

@@ -184,22 +184,7 @@ def normalize(circuit: Circuit) -> Circuit:
 
 
 def event_levels(circuit: Circuit, event: Event) -> dict[int, np.ndarray]:
-    """An event as one array of allowed levels for each variable that it names.
-
-    Parameters
-    ----------
-    circuit : Circuit
-    event : mapping of int to int or collection of int
-
-    Returns
-    -------
-    dict of int to (C_v,) bool array
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the event is not of this kind, or names what does not exist.
-    """
+    """An event as one array of allowed levels for each variable that it names."""
     check_circuit(circuit)
     if not isinstance(event, Mapping):
         raise TypeError(
@@ -238,18 +223,7 @@ def _is_number(value: object) -> bool:
 
 
 def restricted(circuit: Circuit, levels: Mapping[int, np.ndarray]) -> Circuit:
-    """The circuit f(x) 1[x in E]: entries of input tables outside the allowed levels become zero.
-
-    Parameters
-    ----------
-    circuit : Circuit
-    levels : mapping of int to (C_v,) bool array
-
-    Returns
-    -------
-    Circuit
-        In general not normalised.
-    """
+    """The circuit f(x) 1[x in E]: entries of input tables outside the allowed levels become zero."""
     regions = [
         InputRegion(region.variable, region.probs * levels[region.variable])
         if isinstance(region, InputRegion) and region.variable in levels

@@ -33,18 +33,7 @@ SMALLEST = 1e-280  # of a sum in the linear domain, relative to its largest weig
 class LevelBounds:
     """The bounds of a row of which one variable after the other is fixed.
 
-    Parameters
-    ----------
-    circuit : Circuit
-    row : (V,) int array
-        Levels, -1 where free.
-
-    Examples
-    --------
-    >>> from pcircuit import VTree
-    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
-    >>> np.exp(LevelBounds(coin, np.array([-1])).levels(0))
-    array([0.25, 0.75])
+    Shapes: row (V,).
     """
 
     def __init__(self, circuit: Circuit, row: Ints) -> None:
@@ -134,26 +123,9 @@ class LevelBounds:
 def log_sums(weights: Weights, logs: Floats) -> Floats:
     """ln of weights @ exp(logs), where nothing is lost to underflow.
 
-    Parameters
-    ----------
-    weights : (n, m) array, or sparse array
-        At least 0.
-    logs : (m,) float array
-        -inf for 0.
-
-    Returns
-    -------
-    (n,) float array
-
-    Notes
-    -----
+    Shapes: weights (n, m), logs (m,) -> (n,).
     A matrix product; sums that come out so small, or so large, that terms may have left the range of doubles are taken
     again with one logarithm per term.
-
-    Examples
-    --------
-    >>> log_sums(np.array([[0.5, 0.5], [0.0, 1.0]]), np.array([0.0, -2000.0])).round(4)
-    array([-6.931e-01, -2.000e+03])
     """
     top = logs.max()
     if top == -np.inf:

@@ -226,23 +226,7 @@ def _checked(circuit: Circuit, functions: Sequence[ArrayLike]) -> list[np.ndarra
 
 
 def one_each(functions: Sequence[ArrayLike], num_variables: int) -> list[ArrayLike]:
-    """`functions` as a list, refused unless it has one entry for each variable.
-
-    Parameters
-    ----------
-    functions : sequence of array_like
-    num_variables : int
-        V.
-
-    Returns
-    -------
-    list of V array_like
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is no sequence, or of another length.
-    """
+    """`functions` as a list, refused unless it has one entry for each variable."""
     if not is_listing(functions):
         raise TypeError(
             f"`functions` must be a sequence of arrays, one for each variable, found {functions!r}"

@@ -152,25 +152,7 @@ def _kept_variables(
 
 
 def variable_numbers(values: Iterable[int] | None, name: str, num_variables: int) -> list[int]:
-    """`values` as a list of different variables; a single one is refused, and so is a mask, which lists none.
-
-    Parameters
-    ----------
-    values : iterable of int, or None
-    name : str
-        Name of the argument in error messages.
-    num_variables : int
-
-    Returns
-    -------
-    list of int
-        In the order given.
-
-    Raises
-    ------
-    TypeError, ValueError
-        No sequence, a mask, an unknown variable, or one twice.
-    """
+    """`values` as a list of different variables; a single one is refused, and so is a mask, which lists none."""
     if not isinstance(values, Iterable):
         raise TypeError(
             f"`{name}` must be a sequence of variables, found {values!r}: write a single one as "

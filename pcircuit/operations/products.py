@@ -178,18 +178,7 @@ def overlap(a: Circuit, b: Circuit, c: Circuit | None = None, *, log: bool = Fal
 
 
 def scaled_overlap(circuits: Sequence[Circuit]) -> tuple[float, int]:
-    """The overlap of circuits on one v-tree, which is not checked, as a number that cannot leave its range.
-
-    Parameters
-    ----------
-    circuits : sequence of Circuit
-        Two or three.
-
-    Returns
-    -------
-    float, int
-        Mantissa, from 1/2 to below 1, or 0; and exponent, of a power of two.
-    """
+    """The overlap of circuits on one v-tree, which is not checked, as a number that cannot leave its range."""
     vtree = circuits[0].vtree
     tables: list[Any] = [None] * vtree.num_nodes
     for r in range(vtree.num_nodes):
@@ -208,23 +197,7 @@ def scaled_overlap(circuits: Sequence[Circuit]) -> tuple[float, int]:
 
 
 def check_one_space(circuits: Sequence[Circuit], names: Sequence[str] = ("a", "b", "c")) -> None:
-    """Raise unless all are circuits on one v-tree with the same numbers of categories; `names` are for the errors.
-
-    Parameters
-    ----------
-    circuits : sequence of Circuit
-        At least one.
-    names : sequence of str
-
-    Raises
-    ------
-    TypeError
-        No circuit.
-    StructureError
-        Another v-tree.
-    ValueError
-        Other numbers of categories.
-    """
+    """Raise unless all are circuits on one v-tree with the same numbers of categories; `names` are for the errors."""
     names = list(names)[: len(circuits)]
     for name, circuit in zip(names, circuits, strict=True):
         check_circuit(circuit, name)

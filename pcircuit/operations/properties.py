@@ -108,13 +108,7 @@ def properties(circuit: Circuit) -> Properties:
 def shared_terms(circuit: Circuit) -> tuple[int, int, int, int] | None:
     """A sum that is not deterministic: region, sum, and two of its products with a common row; None if there is none.
 
-    Parameters
-    ----------
-    circuit : Circuit
-
-    Returns
-    -------
-    (int, int, int, int) or None
+    Returns (int, int, int, int).
     """
     meets: list[Any] = [None] * len(
         circuit.regions

@@ -35,34 +35,8 @@ HALF = (
 def covers(q: Circuit, p: Circuit) -> bool:
     """Whether a deterministic circuit is positive at every state at which another is.
 
-    Parameters
-    ----------
-    q : Circuit
-        Deterministic.
-    p : Circuit
-        On the same v-tree, with the same numbers of categories.
-
-    Returns
-    -------
-    bool
-        False is certain; True is wrong with probability at most (R / 2**31)**4 for R regions.
-
-    Notes
-    -----
     O(R (K^2 P + K P^2)), with K and P the sizes of both circuits' regions; O(number of parameters) where p has the
     products of q and is zero wherever a parameter of q is.
-
-    References
-    ----------
-    Schwartz (1980), Fast probabilistic algorithms for verification of polynomial identities, J. ACM 27; Zippel (1979),
-    Probabilistic algorithms for sparse polynomials, EUROSAM.
-
-    Examples
-    --------
-    >>> from pcircuit import VTree
-    >>> fair, certain = (Circuit(VTree([-1], [0]), [InputRegion(0, [row])]) for row in ([0.5, 0.5], [1.0, 0.0]))
-    >>> covers(fair, certain), covers(certain, fair)
-    (True, False)
     """
     if p is q or all(
         _zero_wherever(of_p, of_q) for of_p, of_q in zip(p.regions, q.regions, strict=True)

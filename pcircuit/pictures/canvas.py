@@ -12,24 +12,7 @@ WIDEST = 14.0  # inches of a figure of our own
 
 
 def draw(scene: Scene, ax: Any = None) -> Any:
-    """Draw a scene into axes, or into those of a new figure of its size; returns the axes.
-
-    Parameters
-    ----------
-    scene : Scene
-    ax : matplotlib.axes.Axes, optional
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    TypeError
-        If `ax` are no axes.
-    """
+    """Draw a scene into axes, or into those of a new figure of its size; returns the axes."""
     patches, path = matplotlib_module("patches"), matplotlib_module("path")
     if ax is None:
         inches = min(scene.width / PIXELS_PER_INCH, WIDEST)

@@ -148,23 +148,7 @@ def circuit_scene(
 ) -> Scene:
     """The picture of a circuit, with units or without.
 
-    Parameters
-    ----------
-    circuit : Circuit
-    row : (V,) integer array_like or None
-        The row whose flow is drawn.
-    names : sequence of V str, or None
-        Names of the variables.
-    detail : "auto", "units" or "regions"
-
-    Returns
-    -------
-    Scene
-
-    Raises
-    ------
-    TypeError, ValueError
-        What cannot be drawn; the message says what to do.
+    Shapes: row (V,).
     """
     check_circuit(circuit)
     check_choice(detail, "detail", ("auto", "units", "regions"))

@@ -22,17 +22,7 @@ def arrange(
 ) -> tuple[Floats, Floats, float, float]:
     """Left and upper ends of all boxes, and the size of the page.
 
-    Parameters
-    ----------
-    vtree : VTree
-    widths, heights : sequence of R float
-        Sizes of the boxes.
-    between, below : float
-        Least distance of neighbours, and that of two levels.
-
-    Returns
-    -------
-    (R,) float array, (R,) float array, float, float
+    Returns (R,).
     """
     children = vtree.child_lists()
     taken = np.array(widths, dtype=np.float64)

@@ -24,18 +24,7 @@ BOX_HEIGHT = 44.0
 
 
 def regions_scene(circuit: Circuit, labels: list[str]) -> Scene:
-    """The picture of a circuit with one box for each region.
-
-    Parameters
-    ----------
-    circuit : Circuit
-    labels : list of V str
-        Names of the variables.
-
-    Returns
-    -------
-    Scene
-    """
+    """The picture of a circuit with one box for each region."""
     lines = [_words(region, labels) for region in circuit.regions]
     widths = [max(36.0, LETTER * max(map(len, words)) + 16) for words in lines]
     x, y, width, height = arrange(

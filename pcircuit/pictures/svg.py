@@ -71,23 +71,7 @@ def svg(scene: Scene) -> str:
 
 
 def page(scenes: Sequence[Scene], labels: Sequence[str], title: str, text: str) -> str:
-    """Scenes as a page of HTML; with more than one a slider goes through them, and a label says which is seen.
-
-    Parameters
-    ----------
-    scenes : sequence of Scene
-        At least one.
-    labels : sequence of str
-        What the label says of each.
-    title : str
-    text : str
-        A sentence below the title.
-
-    Returns
-    -------
-    str
-        HTML that loads nothing; all texts are escaped.
-    """
+    """Scenes as a page of HTML; with more than one a slider goes through them, and a label says which is seen."""
     policy = (
         "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
     )

@@ -72,17 +72,7 @@ class Page:
 def units_scene(circuit: Circuit, row: Evidence | None, labels: list[str]) -> Scene:
     """The picture of a circuit with all units, and the flow of a row through them.
 
-    Parameters
-    ----------
-    circuit : Circuit
-    row : (V,) integer array or None
-        Evidence, checked.
-    labels : list of V str
-        Names of the variables.
-
-    Returns
-    -------
-    Scene
+    Shapes: row (V,).
     """
     regions = circuit.regions
     widths = [_width(region, labels) for region in regions]

@@ -55,23 +55,7 @@ def plot_vtree(vtree: VTree, *, names: Sequence[str] | None = None, ax: Any = No
 
 
 def vtree_scene(vtree: VTree, names: Sequence[str] | None = None) -> Scene:
-    """The picture of a v-tree.
-
-    Parameters
-    ----------
-    vtree : VTree
-    names : sequence of V str, optional
-        Names of the variables.
-
-    Returns
-    -------
-    Scene
-
-    Raises
-    ------
-    TypeError, ValueError
-        No v-tree, one that is too large, or other names.
-    """
+    """The picture of a v-tree."""
     check_vtree(vtree)
     if vtree.num_nodes > MOST_NODES:
         raise ValueError(
@@ -109,22 +93,7 @@ def vtree_scene(vtree: VTree, names: Sequence[str] | None = None) -> Scene:
 
 
 def variable_names(num_variables: int, names: Sequence[str] | None) -> list[str]:
-    """One name for each variable: the given ones, cut to 24 letters, or numbers.
-
-    Parameters
-    ----------
-    num_variables : int
-    names : sequence of str, or None
-
-    Returns
-    -------
-    list of str
-
-    Raises
-    ------
-    TypeError, ValueError
-        If there is not one for each variable.
-    """
+    """One name for each variable: the given ones, cut to 24 letters, or numbers."""
     if names is None:
         return [str(v) for v in range(num_variables)]
     if isinstance(names, (str, set, frozenset)) or not is_listing(names):

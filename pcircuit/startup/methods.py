@@ -55,17 +55,7 @@ OF_MIXTURES = {"log_likelihood": "log_likelihood", "sample": "sample", "save": "
 
 
 class Method:
-    """A public function that becomes a method of a class when it is first asked for.
-
-    Parameters
-    ----------
-    kind : type
-        `Circuit` or `Mixture`.
-    name : str
-        Name of the method.
-    function : str
-        The public function, called with the circuit or mixture as its first argument.
-    """
+    """A public function that becomes a method of a class when it is first asked for."""
 
     def __init__(self, kind: type, name: str, function: str) -> None:
         self.kind, self.name, self.function = kind, name, function

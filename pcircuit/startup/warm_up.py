@@ -62,32 +62,7 @@ def compile_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     For kernels of packages built on this one, so that the compilation options are in one place.
 
-    Parameters
-    ----------
-    function : callable
-        In the subset of Python that Numba compiles; called with arrays and numbers.
-
-    Returns
-    -------
-    callable
-        Releases the interpreter lock while it runs.
-
-    Raises
-    ------
-    TypeError
-        If `function` cannot be called.
-    ModuleNotFoundError
-        If Numba is not installed.
-
-    Notes
-    -----
     Costs nothing until the first call, which compiles or reads the cache.
-
-    Examples
-    --------
-    >>> import os
-    >>> if os.environ.get("PCIRCUIT_ENGINE") != "numpy":        # else this would be the first to import Numba
-    ...     twice = compile_kernel(lambda x: 2 * x)
     """
     if not callable(function):
         raise TypeError(f"`function` must be a function, found {function!r}")

@@ -38,17 +38,7 @@ class Associations(NamedTuple):
 
 
 def associations_in(kept: Any, batch: Any) -> Associations:
-    """Compare the associations of a batch with those of held-out rows.
-
-    Parameters
-    ----------
-    kept, batch : hld.answers.profile.Profile
-        Counts of pairs along the same edges; `kept` has the associations.
-
-    Returns
-    -------
-    Associations
-    """
+    """Compare the associations of a batch with those of held-out rows."""
     a, r, b = (
         np.concatenate([one.ravel() for one in tables])
         for tables in (kept.associations, kept.pairs, batch.pairs)
@@ -65,26 +55,7 @@ def associations_in(kept: Any, batch: Any) -> Associations:
 
 
 def changes_of_associations(kept: Any, batch: Any) -> list[tuple[int, float, float]]:
-    """Edge, p-value of its z, and noncentrality where its dependence is lost, of each edge with anything to compare.
-
-    Parameters
-    ----------
-    kept, batch : hld.answers.profile.Profile
-
-    Returns
-    -------
-    list of (int, float, float)
-        Empty without associations.
-
-    Examples
-    --------
-    >>> from hld.answers.profile import Profile
-    >>> a, edges, counts = np.array([[0.5, -1.0], [-1.0, 0.5]]), np.array([[0, 1]]), (np.array([50, 50, 0]),) * 2
-    >>> kept = Profile(100, counts, edges, (np.array([[45, 5], [5, 45]]),), associations=(a,))
-    >>> batch = Profile(20, counts, edges, (np.array([[5, 5], [5, 5]]),))
-    >>> [(e, round(p, 6), round(lost, 1)) for e, p, lost in changes_of_associations(kept, batch)]
-    [(0, 1.2e-05, 19.2)]
-    """
+    """Edge, p-value of its z, and noncentrality where its dependence is lost, of each edge with anything to compare."""
     if kept.associations is None or not len(kept.edges):
         return []
     found = associations_in(kept, batch)
@@ -107,22 +78,7 @@ def are_opposed(a: np.ndarray, counts: np.ndarray) -> bool:
 
     Then a mean below that of the reference tells no weaker dependence, but one between other values.
 
-    Parameters
-    ----------
-    a : (C_u, C_v) float array
-        Associations.
-    counts : (C_u, C_v) int array
-        Pairs of values in the batch.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> a = np.array([[0.5, -1.0], [-1.0, 0.5]])
-    >>> [are_opposed(a, np.array(counts)) for counts in ([[8, 2], [2, 8]], [[5, 5], [5, 5]], [[1, 9], [9, 1]])]
-    [False, False, True]
+    Shapes: a (C_u, C_v), counts (C_u, C_v).
     """
     T = int(counts.sum())
     if not T:

@@ -54,29 +54,7 @@ def likeliest_first(
 ) -> tuple[Any, ...]:
     """Columns in the order of how likely it is that they moved, if one did.
 
-    Parameters
-    ----------
-    shifts : tuple of ColumnShift
-    pairs : tuple of PairShift
-        Of the same batch.
-    num_rows : tuple of two int
-        n, T: rows of the reference and of the batch.
-    associations : iterable of (two names, float, float)
-        The names of a pair, the p-value of its mean association, and the noncentrality where the dependence is lost.
-
-    Returns
-    -------
-    tuple of ColumnShift
-        Those that are equally likely as they were.
-
-    Notes
-    -----
     O(columns + pairs).
-
-    References
-    ----------
-    T. Sellke, M. J. Bayarri and J. O. Berger (2001), Calibration of p values for testing precise null hypotheses, The
-    American Statistician 55, 62.
     """
     tables = {
         frozenset(pair.names): _log_ratio(pair.pvalue, _power(*_loss(pair, *num_rows)))

@@ -19,24 +19,7 @@ SHOWN_NAMES = 6  # columns named for the scope of a node
 
 
 def explanation(detector: Any, result: Any, top: int) -> dict[str, Any]:
-    """The result of a test with its localisation, in names of columns.
-
-    Parameters
-    ----------
-    detector : hld.HLDDetector
-        Fitted.
-    result : hld.HLDResult
-        Result of its test of a batch.
-    top : int
-        How many nodes and how many columns.
-
-    Returns
-    -------
-    dict
-        The fields of ``result.to_dict()``; how many nodes there are and how many shifted by themselves at the
-        level of the test, adjusted for their number; the lists ``nodes`` and ``variables``, the largest share
-        first.
-    """
+    """The result of a test with its localisation, in names of columns."""
     names = detector.encoder_.names
     found = result.localize(top=top)
     total = float(result.deltas @ result.deltas) or 1.0  # all shares are 0 where nothing differs
@@ -74,14 +57,7 @@ def explanation(detector: Any, result: Any, top: int) -> dict[str, Any]:
 
 
 def print_explanation(result: Any, found: Any) -> None:
-    """Print the verdict, the columns and the nodes.
-
-    Parameters
-    ----------
-    result : hld.HLDResult
-    found : dict
-        Result of `explanation`.
-    """
+    """Print the verdict, the columns and the nodes."""
     print_text(f"{result}\n\ncolumns, by their share of the squared distance")
     print_table(
         ("column", "share", "missing", "unseen", "out of range"),
@@ -120,18 +96,7 @@ def print_explanation(result: Any, found: Any) -> None:
 
 
 def draw_shares(detector: Any, result: Any, top: Any, path: Any) -> None:
-    """Draw the columns' shares of a shift into a picture file.
-
-    Parameters
-    ----------
-    detector : hld.HLDDetector
-        Fitted.
-    result : hld.HLDResult
-    top : int
-        How many columns.
-    path : str
-        Picture file; its ending decides the format.
-    """
+    """Draw the columns' shares of a shift into a picture file."""
     from hld.answers.words import p_text
     from hld.plots import new_figure, variable_shares
 

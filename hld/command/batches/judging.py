@@ -92,18 +92,7 @@ def _check_one_batch(args: argparse.Namespace) -> None:
 
 
 def is_large(result: Any, least: float | None) -> bool:
-    """Whether a batch is called shifted and, if asked for, its effect size is surely no smaller than a number.
-
-    Parameters
-    ----------
-    result : HLDResult
-    least : float or None
-        Where the 95 % interval of the effect size has to begin; None asks for the verdict alone.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a batch is called shifted and, if asked for, its effect size is surely no smaller than a number."""
     if not result.reject or least is None:
         return bool(result.reject)
     return (result.effect if result.effect_interval is None else result.effect_interval[0]) >= least

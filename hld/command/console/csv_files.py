@@ -37,28 +37,7 @@ def read_training(
     is_series: bool = False,
     kinds: Mapping[str, str] | None = None,
 ) -> tuple[Any, int]:
-    """A file as a table to learn from; of long ones a sample of the rows, or the last of them.
-
-    Parameters
-    ----------
-    path : str
-        File, possibly compressed; "-" is standard input.
-    options : ReadOptions, optional
-    max_rows, seed, is_series, kinds : see `hld.table_files.files.read_training`
-
-    Returns
-    -------
-    pandas.DataFrame or pyarrow.Table
-    int
-        Rows of the whole file.
-
-    Raises
-    ------
-    ImportError
-        If pandas is missing.
-    OSError, ValueError
-        If the file cannot be read or is not a table.
-    """
+    """A file as a table to learn from; of long ones a sample of the rows, or the last of them."""
     return files.read_training(
         path,
         options or ReadOptions(),
@@ -70,21 +49,7 @@ def read_training(
 
 
 def read_batch(path: str, encoder: TableEncoder, options: ReadOptions | None = None) -> Any:
-    """A whole file as a table whose columns have the types that the encoder was fitted to.
-
-    Parameters
-    ----------
-    path : str
-        File, possibly compressed; "-" is standard input.
-    encoder : hld.schemas.encoder.TableEncoder
-        Encoder of the detector that will read the table.
-    options : ReadOptions, optional
-
-    Returns
-    -------
-    pandas.DataFrame or pyarrow.Table
-        A cell that cannot be what its column is made of is text; columns of Parquet are not rounded on the way.
-    """
+    """A whole file as a table whose columns have the types that the encoder was fitted to."""
     import pandas
 
     chunks = retried(
@@ -106,19 +71,7 @@ def read_batch(path: str, encoder: TableEncoder, options: ReadOptions | None = N
 def judge_file(
     detector: Any, path: str, alpha: float, options: ReadOptions | None = None
 ) -> HLDResult:
-    """The test of a file that is read in chunks, whatever its size.
-
-    Parameters
-    ----------
-    detector : hld.HLDDetector
-    path : str
-    alpha : float
-    options : ReadOptions, optional
-
-    Returns
-    -------
-    HLDResult
-    """
+    """The test of a file that is read in chunks, whatever its size."""
 
     def judged(as_text: bool) -> HLDResult:
         chunks = files.read_chunks(
@@ -142,20 +95,7 @@ def _with_rows(path: str, chunks: Iterator[Any]) -> Iterator[Any]:
 
 
 def retried(path: Any, read: Any) -> Any:
-    """What a reader makes of a file: again as text where a cell is not of its column's type.
-
-    Parameters
-    ----------
-    path : str
-        "-" for standard input; what cannot be read again, such as a pipe, is read as text from the first.
-    read : callable
-        From whether to read cells as text to what is wanted.
-
-    Returns
-    -------
-    object
-        What `read` returned.
-    """
+    """What a reader makes of a file: again as text where a cell is not of its column's type."""
     if is_read_once(path):
         return read(True)
     try:
@@ -167,17 +107,7 @@ def retried(path: Any, read: Any) -> Any:
 def write_rows(names: Any, rows: Any, path: str | None = None, separator: str = ",") -> None:
     """Write rows as CSV with a header.
 
-    Parameters
-    ----------
-    names : sequence of V str
-        The header.
-    rows : (N, V) iterable
-        Cells; None is an empty one.
-    path : str, optional
-        The file, written all or nothing; by default standard output.  To a terminal text goes as it can show it, see
-        `on_screen`; into files and pipes exactly as it is, in UTF-8 whatever the locale, as tables are read.
-    separator : str
-        One character.
+    Shapes: rows (N, V).
     """
     rows = _with_days(rows)
     if path is None and sys.stdout is None:

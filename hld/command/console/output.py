@@ -52,15 +52,7 @@ def flush_output() -> None:
 
 
 def send(text: str, flush: bool = False) -> None:
-    """Print text as it is; OSError as from `flush_output` where Python does not wait for more before it writes.
-
-    Parameters
-    ----------
-    text : str
-        With the end of its last line.
-    flush : bool
-        Whether it is sent on its way at once.
-    """
+    """Print text as it is; OSError as from `flush_output` where Python does not wait for more before it writes."""
     with naming_output():
         print(text, end="", flush=flush)
 
@@ -76,14 +68,7 @@ def print_json(value: dict[str, Any]) -> None:
 
 
 def print_result(result: Any, as_json: bool) -> None:
-    """Print what a test or a plan says, as one JSON object or in words.
-
-    Parameters
-    ----------
-    result : object
-        With `to_dict`.
-    as_json : bool
-    """
+    """Print what a test or a plan says, as one JSON object or in words."""
     if as_json:
         print_json(result.to_dict())
     else:
@@ -91,15 +76,7 @@ def print_result(result: Any, as_json: bool) -> None:
 
 
 def print_table(header: tuple[str, ...], rows: list[Any]) -> None:
-    """Print a table.
-
-    Parameters
-    ----------
-    header : sequence of str
-        One heading for each column.
-    rows : sequence of sequences
-        Cells: text is set to the left, numbers to the right, with four digits where they are not whole.
-    """
+    """Print a table."""
     right = [
         bool(rows) and not any(isinstance(row[i], str) for row in rows) for i in range(len(header))
     ]
@@ -118,33 +95,14 @@ def print_table(header: tuple[str, ...], rows: list[Any]) -> None:
 
 
 def save_figure(figure: Any, path: Any, dpi: Any) -> None:
-    """Write a figure of matplotlib to a file, whole or not at all; the ending of its name decides the format.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-    path : str or path
-    dpi : int
-        Dots per inch.
-    """
+    """Write a figure of matplotlib to a file, whole or not at all; the ending of its name decides the format."""
     path = check_output(path)
     with replace_file(path) as file:
         figure.savefig(file, dpi=dpi, format=path.suffix.lower().lstrip(".") or "png")
 
 
 def check_output(path: Any, inputs: Any = ()) -> pathlib.Path:
-    """The path of a file that can be written, so that long work does not end without a place for it.
-
-    Parameters
-    ----------
-    path : str or path
-    inputs : iterable of str or None
-        Files that the command reads, none of which may be written to.
-
-    Returns
-    -------
-    pathlib.Path
-    """
+    """The path of a file that can be written, so that long work does not end without a place for it."""
     if path == "-":
         raise ValueError(
             "'-' stands for no file here, expected the name of a file to write (./- for one of that name)"
@@ -172,23 +130,7 @@ def check_output(path: Any, inputs: Any = ()) -> pathlib.Path:
 
 
 def check_outputs(paths: Any, inputs: Any = ()) -> list[pathlib.Path]:
-    """The paths of several files that can be written, see `check_output`, no two of which are one file.
-
-    Parameters
-    ----------
-    paths : iterable of str
-    inputs : iterable of str or None
-        Files that the command reads.
-
-    Returns
-    -------
-    list of pathlib.Path
-
-    Raises
-    ------
-    ValueError
-        If two are one file, or one is an input.
-    """
+    """The paths of several files that can be written, see `check_output`, no two of which are one file."""
     found: list[pathlib.Path] = []
     for path in paths:
         found.append(check_output(path, inputs))

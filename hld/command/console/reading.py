@@ -26,14 +26,7 @@ OF_FILES: dict[str, Any] = OF_TEXT | {"columns": None, "drop": [], "format": Non
 def add_reading_options(
     command: Any, of_format: str = "default: by the extension of the name"
 ) -> None:
-    """``--sep`` and the other options on the format of a table, with the help of ``--format``.
-
-    Parameters
-    ----------
-    command : argparse.ArgumentParser
-    of_format : str
-        The help of ``--format``.
-    """
+    """``--sep`` and the other options on the format of a table, with the help of ``--format``."""
     group = command.add_argument_group("format of the table (detected where not given)")
     group.add_argument(
         "--sep", type=separator, help=r"separates cells: one character ('\t' is a tab)"
@@ -60,18 +53,7 @@ def add_reading_options(
 
 
 def reading_options(args: argparse.Namespace, encoder: TableEncoder | None = None) -> ReadOptions:
-    """The `ReadOptions` of parsed arguments.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-    encoder : hld.schemas.encoder.TableEncoder, optional
-        That of the model by which the table is tested: a warning tells which of its columns the options leave out.
-
-    Returns
-    -------
-    ReadOptions
-    """
+    """The `ReadOptions` of parsed arguments."""
     from hld.table_files.byte_files import form_of
     from hld.table_files.dialect import ReadOptions
 
@@ -118,16 +100,7 @@ def _warn_of_unread(options: ReadOptions, encoder: TableEncoder) -> None:
 
 
 def refuse_options(args: argparse.Namespace, options: dict[str, Any], why: str) -> None:
-    """Raise where one of some options was given.
-
-    Parameters
-    ----------
-    args : argparse.Namespace
-    options : dict
-        Defaults of the options, by name.
-    why : str
-        What each of them is for, and what there is instead.
-    """
+    """Raise where one of some options was given."""
     for name, default in options.items():
         if getattr(args, name) != default:
             raise ValueError(f"--{name.replace('_', '-')} {why}: leave it out")

@@ -42,24 +42,7 @@ class Trial(NamedTuple):
 class Demo:
     """All that the table and the picture show.
 
-    Attributes
-    ----------
-    digit : int
-        The digit that was learned.
-    num_train : int
-        n, its training images.
-    history : (epochs + 1,) float array
-        Mean training log-likelihood, nats per image.
-    trials : tuple of Trial
-        One for each digit and batch size.
-    real, drawn : (., 64) int arrays
-        Training images, and images drawn from the circuit.
-    mean : (64,) float array
-        Mean of the training images.
-    shifted : Trial
-        The batch of another digit that was hardest to tell, of those that were found; or the first one.
-    shifted_mean : (64,) float array
-        Mean of that batch.
+    Shapes: history (epochs + 1,), mean (64,), shifted_mean (64,).
     """
 
     digit: int
@@ -90,28 +73,7 @@ class Demo:
 def run(
     digit: Any = 2, seed: Any = 0, *, num_epochs: Any = NUM_EPOCHS, progress: bool = False
 ) -> Demo:
-    """Learn one digit and test batches of all.
-
-    Parameters
-    ----------
-    digit : int
-        0 to 9, the one to learn.
-    seed : int
-        Seed of the split, the start values, the batches and the drawn images.
-    num_epochs : int
-        EM passes over the training images.
-    progress : bool
-        Draw a progress bar on standard error if that is a terminal.
-
-    Returns
-    -------
-    Demo
-
-    Raises
-    ------
-    ImportError
-        If scikit-learn is missing.
-    """
+    """Learn one digit and test batches of all."""
     import pcircuit
     from hld.testing.goodness_of_fit import HLDTest
 
@@ -146,16 +108,7 @@ def run(
 
 
 def summary(demo: Any) -> str:
-    """How many of the tests were right, in words.
-
-    Parameters
-    ----------
-    demo : Demo
-
-    Returns
-    -------
-    str
-    """
+    """How many of the tests were right, in words."""
     same = [trial for trial in demo.trials if trial.digit == demo.digit]
     others = [trial for trial in demo.trials if trial.digit != demo.digit]
     right_same, right_others = (sum(trial.right for trial in part) for part in (same, others))
@@ -168,19 +121,7 @@ def summary(demo: Any) -> str:
 
 
 def draw(demo: Any, path: Any) -> None:
-    """Draw training curve, shift and images into a picture file.
-
-    Parameters
-    ----------
-    demo : Demo
-    path : str
-        Picture file; its ending decides the format.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is missing.
-    """
+    """Draw training curve, shift and images into a picture file."""
     from hld import plots
     from hld.command.console.output import save_figure
 

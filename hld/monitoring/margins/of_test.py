@@ -113,24 +113,7 @@ def monitor_of(test: Any, alpha: float = 0.05, margin: float | None = None) -> M
 
 
 def doubt_of_margin(test: Any) -> str | None:
-    """Why the default of `margin` does not bound false alarms; None where it does.
-
-    Parameters
-    ----------
-    test : hld.HLDTest or hld.HLDDetector
-
-    Returns
-    -------
-    str or None
-        What can be said of the test or of its model.
-
-    Examples
-    --------
-    >>> import hld
-    >>> rows = np.random.default_rng(0).integers(0, 3, size=(200, 2))
-    >>> doubt_of_margin(hld.HLDDetector(num_epochs=2).fit(rows, order="time")).split(",")[0]
-    "was fitted with `order`='time'"
-    """
+    """Why the default of `margin` does not bound false alarms; None where it does."""
     kind = getattr(getattr(test, "judge_", test), "kind", None)
     if kind == "covariates":
         return "was fitted with `covariates`, which may move, but a monitor raises its alarm when they do: test batches"
@@ -144,25 +127,7 @@ def doubt_of_margin(test: Any) -> str | None:
 def farthest(test: Any, misfit: np.ndarray) -> float:
     """A bound on the distance d of the source of a test's reference rows from its circuit.
 
-    Parameters
-    ----------
-    test : hld.HLDTest
-        Its `num_train` is n; where it is None there is nothing that could be off by chance.
-    misfit : (m,) float array
-        Mean of the reference rows minus that of the circuit.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> import hld, pcircuit
-    >>> circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)
-    >>> nothing = np.zeros(len(hld.HLDTest(circuit).nodes))
-    >>> few, many = (farthest(hld.HLDTest(circuit, num_train=n), nothing) for n in (100, 400))
-    >>> round(few / many, 6)
-    2.0
+    Shapes: misfit (m,).
     """
     n, observed = test.num_train, float(np.linalg.norm(misfit))
     if n is None:

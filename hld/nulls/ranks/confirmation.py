@@ -56,21 +56,7 @@ def confirmed(
 ) -> tuple[Any, ...]:
     """For each metric the p-value that the batch's own rows allow.
 
-    Parameters
-    ----------
-    kept : KeptRows
-    metrics : tuple of LinearMap
-    vectors : (R, m) float array
-        Differences of likelihood vectors of the batch from the reference mean: of all T rows, or of some of many.
-    squared : (q,) float array
-        Squared distances of the batch, as they are tested.
-    T : int
-    held : (R,) float array, optional
-        How many reference rows, at most, show what each row differs by, where there are holes.
-
-    Returns
-    -------
-    tuple of float
+    Shapes: vectors (R, m), squared (q,), held (R,).
     """
     result = []
     for i, metric in enumerate(metrics):
@@ -90,19 +76,7 @@ def pooled_pvalue(
 ) -> float:
     """The pooled p-value of one metric.
 
-    Parameters
-    ----------
-    k : int
-        Reference rows.
-    norms : (3,) float array
-        Trace, Frobenius norm and largest eigenvalue of their covariance.
-    fourth : float
-        Mean fourth power of their distances.
-    mapped : (R, l) float array
-        What the metric makes of the differences of the batch's rows from the reference mean.
-    squared : float
-        The squared distance that is tested.
-    T : int
+    Shapes: norms (3,), mapped (R, l).
     """
     N, center = k + T, mapped.mean(axis=0)
     own = float((((mapped - T / N * center) ** 2).sum(axis=1) ** 2).mean())
@@ -121,17 +95,7 @@ def pooled_of_norms(
 ) -> Any:
     """The pooled p-value of one metric, from sums over the rows of the batch.
 
-    Parameters
-    ----------
-    k : int
-        Reference rows.
-    norms, own_norms : (3,) float arrays
-        Trace, Frobenius norm and largest eigenvalue of the covariances of reference and batch.
-    fourth, own : float
-        Mean fourth powers of distances: of reference rows from their mean, of the batch's rows from the mean of all N.
-    batch : (float, float, int)
-        Distance of its mean from that of the reference, the squared distance that is tested, and T; the first two and
-        `own` may be arrays of many batches, and then so is the result.
+    Shapes: norms, own_norms (3,), batch (float, float, int).
     """
     distance, squared, T = batch
     N = k + T
@@ -154,24 +118,7 @@ def odd_rows_pvalue(
 ) -> float:
     """The bound on the p-value of one metric that rows beyond all reference rows give; 0 where there are none.
 
-    Parameters
-    ----------
-    k : int
-        Rows of the reference.
-    norms : (3,) float array
-        Trace, Frobenius norm and largest eigenvalue of the reference's covariance in the metric.
-    fourth : float
-        Mean fourth power of the norm of a reference row.
-    farthest : float
-        Largest squared norm of a reference row.
-    mapped : (T, l) float array
-        Rows of the batch, less the reference mean, in the metric.
-    held : (T,) float array, optional
-        Reference rows that each row is compared with, at most k; the odd rows with as many on average.
-
-    Returns
-    -------
-    float
+    Shapes: norms (3,), mapped (T, l), held (T,).
     """
     T = len(mapped)
     odd = (mapped**2).sum(axis=1) > farthest * (1 + TIE)
@@ -189,19 +136,7 @@ def odd_rows_pvalue(
 
 
 def excess_of(trace: float, frobenius: float, fourth: float) -> float:
-    """By how much the variance of a row's squared distance exceeds that of a normal row, relative.
-
-    Parameters
-    ----------
-    trace, frobenius : float
-        Norms of the covariance of rows in a metric.
-    fourth : float
-        Mean fourth power of the norm of a row.
-
-    Returns
-    -------
-    float
-    """
+    """By how much the variance of a row's squared distance exceeds that of a normal row, relative."""
     square = np.maximum(2 * frobenius**2, np.finfo(float).tiny)
     return np.where(frobenius > 0, (fourth - trace**2) / square - 1, 0.0)  # type: ignore[return-value]
 
@@ -226,23 +161,7 @@ def gram_norms(rows: np.ndarray) -> np.ndarray:
 
 
 def widest_tail(trace: float, frobenius: float, largest: float, x: float, v: float) -> float:
-    """P(Q >= x) for the widest law with these norms, with its variance times v.
-
-    Parameters
-    ----------
-    trace, frobenius, largest, x, v : float
-        If x is an array, of as many laws, all of them are.
-
-    Returns
-    -------
-    float
-        An array if x is one.
-
-    Examples
-    --------
-    >>> round(widest_tail(2.0, 2 ** 0.5, 1.0, 6.0, 1.0), 6), widest_tail(0.0, 0.0, 0.0, 0.0, 1.0)     # exp(-6 / 2)
-    (0.049787, 1.0)
-    """
+    """P(Q >= x) for the widest law with these norms, with its variance times v."""
     if np.ndim(x):
         from scipy.special import gammaincc
 
@@ -260,16 +179,6 @@ def least_pvalue(k: int, T: int) -> float:
     """The smallest p-value of a batch of T rows whatever they are: of rows all alike, as far out as makes it smallest.
 
     That is not infinitely far if T is small beside k: rows far from all others make the tails of all N heavy.
-
-    Parameters
-    ----------
-    k : int
-        Rows of the reference.
-    T : int
-
-    Returns
-    -------
-    float
     """
     share, far = k / (k + T), np.geomspace(0.1, 1e9, DISTANCES)
     alike = (

@@ -26,18 +26,7 @@ EXACT, GROWTH = 100, 1.02  # ranks kept one by one, and the ratio of the others
 class DrawnTail:
     """Scores drawn without a shift; small ones speak for one.
 
-    Attributes
-    ----------
-    values : (k,) float array
-        Scores that are kept, ascending.
-    ranks : (k,) int array
-        How many of all B are at most as large; the last is B.
-
-    Examples
-    --------
-    >>> tail = drawn_tail(np.arange(1.0, 1000.0))
-    >>> tail.pvalue(0.5), tail.pvalue(1.0), tail.pvalue(999.0), len(tail.values) < 250
-    (0.001, 0.002, 1.0, True)
+    Shapes: values (k,), ranks (k,).
     """
 
     values: np.ndarray
@@ -84,18 +73,7 @@ def drawn_tail(scores: np.ndarray) -> DrawnTail:
 
 
 def read_tail(arrays: Mapping[str, Any], name: str) -> DrawnTail:
-    """A tail that `DrawnTail.to_arrays` wrote; raises ValueError where it is none.
-
-    Parameters
-    ----------
-    arrays : mapping of str to array
-    name : str
-        Under which it was written.
-
-    Returns
-    -------
-    DrawnTail
-    """
+    """A tail that `DrawnTail.to_arrays` wrote; raises ValueError where it is none."""
     values, ranks = finite_array(arrays, name, (2, None))
     if (
         not len(values)

@@ -23,19 +23,7 @@ TIE = 1e-9
 def monte_carlo_pvalue(null: np.ndarray, statistic: float, slack: float = 0.0) -> float:
     """(1 + #{null >= statistic}) / (1 + B).
 
-    Parameters
-    ----------
-    null : (B,) float array
-        Null statistics, ascending.
-    statistic : float
-        At least 0.
-    slack : float
-        Absolute round-off of statistics, beyond the relative TIE.
-
-    Examples
-    --------
-    >>> monte_carlo_pvalue(np.arange(19.0), 17.5)
-    0.1
+    Shapes: null (B,).
     """
     exceeding = len(null) - int(np.searchsorted(null, statistic * (1 - TIE) - slack, side="left"))
     return (1 + exceeding) / (1 + len(null))
@@ -44,23 +32,7 @@ def monte_carlo_pvalue(null: np.ndarray, statistic: float, slack: float = 0.0) -
 def rejection_threshold(null: np.ndarray, alpha: float) -> float:
     """Largest statistic that a Monte Carlo test does not reject: (1 + #{null >= statistic}) / (1 + B) > alpha.
 
-    Parameters
-    ----------
-    null : (B,) float array
-        Null statistics, ascending.
-    alpha : float
-        Level, in (0, 1).
-
-    Returns
-    -------
-    float
-        One of `null`; inf if B is too small to reject at all, -inf if everything is rejected.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rejection_threshold(np.arange(19.0), 0.1)          # (1 + 1) / 20 = 0.1 for 17.5, which rejects
-    17.0
+    Shapes: null (B,).
     """
     alpha = check_fraction(alpha, "alpha")
     null = check_numbers(null, "null", "at least one number", finite=False)
@@ -77,16 +49,5 @@ def rejection_threshold(null: np.ndarray, alpha: float) -> float:
 
 
 def monte_carlo_error(pvalue: float, B: int) -> float:
-    """Standard error of a Monte Carlo p-value.
-
-    Parameters
-    ----------
-    pvalue : float
-    B : int
-        Draws.
-
-    Returns
-    -------
-    float
-    """
+    """Standard error of a Monte Carlo p-value."""
     return math.sqrt(pvalue * (1 - pvalue) / B)

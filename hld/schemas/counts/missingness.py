@@ -37,19 +37,7 @@ _NEGLIGIBLE = 1e-18
 
 @dataclass(frozen=True)
 class CountTest:
-    """The outcome of comparing a count of each column, as of missing or of new values, with those of other rows.
-
-    Attributes
-    ----------
-    pvalue : float
-        p-value of all columns together.
-    pvalues : tuple of float
-        One for each column, not adjusted; 1 where nothing was counted.
-    share : float
-        Part of the level that this test has, at most; 0 where nothing was counted in any column.
-    law : SmallestLaw or None
-        Of the smallest of `pvalues`.
-    """
+    """The outcome of comparing a count of each column, as of missing or of new values, with those of other rows."""
 
     pvalue: float
     pvalues: tuple[Any, ...]
@@ -70,30 +58,7 @@ def compare_missing(
 ) -> CountTest:
     """Compare the missing values of a batch with those of training.
 
-    Parameters
-    ----------
-    num_train : int
-        n.
-    train_missing : (V,) int sequence
-        k_v.
-    num_rows : int
-        T.
-    missing : (V,) int sequence
-        j_v.
-    tolerance : float
-        In units of the deviation sqrt(s (1 - s)) of a single row, s the share of holes in all rows: by how much the
-        share of the batch may differ.  The batch's count is moved that much towards what is expected before it is
-        tested.
-
-    Returns
-    -------
-    CountTest
-        With the share `SHARE` or 0.
-
-    Examples
-    --------
-    >>> round(compare_missing(99, [0], 1, [1]).pvalue, 12)       # one row in a hundred, and it is in the batch
-    0.01
+    Shapes: train_missing (V,), missing (V,).
     """
     pvalues = tuple(
         _pvalue(num_train, int(k), num_rows, int(j), tolerance)
@@ -115,19 +80,7 @@ def of_columns(
 ) -> CountTest:
     """The tests of all columns as one.
 
-    Parameters
-    ----------
-    pvalues : tuple of V float
-    N, K, T : (V,) int arrays
-        All rows of each column, those of them that were counted, and rows of the batch.
-    share : float
-        Part of the level, if anything was counted.
-    is_two_sided : bool
-        Whether p-values are twice the smaller tail, or the upper tail.
-
-    Returns
-    -------
-    CountTest
+    Shapes: N, K, T (V,).
     """
     some = K > 0
     if not some.any():
@@ -160,19 +113,6 @@ def hypergeometric_tail(N: int, K: int, T: int, j: int) -> float:
     """P(J >= j) for the number J of marked balls among T drawn without replacement from N, of which K are marked.
 
     Small tails are right to about N log(N) / 10^16, relative.
-
-    Parameters
-    ----------
-    N, K, T, j : int
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> round(hypergeometric_tail(5, 2, 2, 1), 12), round(hypergeometric_tail(5, 2, 2, 2), 12)      # 1 - 3/10, 1/10
-    (0.7, 0.1)
     """
     lowest, highest = max(0, K + T - N), min(K, T)
     if j <= lowest:

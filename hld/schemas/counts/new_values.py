@@ -40,12 +40,7 @@ SHARE = 0.3  # of the level at most, where anything is new: `benchmarks.power.tr
 class KeptValues:
     """New values among held-out rows.
 
-    Attributes
-    ----------
-    shown : (V,) int array
-        Rows with a value, k.
-    new : (V,) int array
-        Those whose value is new, h_0, or a bound on their number.
+    Shapes: shown (V,), new (V,).
     """
 
     shown: np.ndarray
@@ -84,18 +79,7 @@ def reference_rows(encoder: Any, columns: Any, data: Any, kept: Any) -> tuple[An
     Rows that nothing was learned from are read as a batch is.  `data` are the codes of all rows as learning reads them,
     `kept` the positions of the rows kept; both results are None where there are none, the second if all are.
 
-    Parameters
-    ----------
-    encoder : TableEncoder
-    columns : Columns
-        All rows as they were read.
-    data : (N, V) integer array
-    kept : (k,) int array or None
-
-    Returns
-    -------
-    codes : (k, V) integer array or None
-    new : KeptValues or None
+    Shapes: data (N, V), kept (k,) -> codes (k, V).
     """
     if kept is None or len(kept) == len(data):
         return (None if kept is None else data[kept]), None
@@ -106,19 +90,7 @@ def reference_rows(encoder: Any, columns: Any, data: Any, kept: Any) -> tuple[An
 def kept_values(codes: Any, report: Any) -> KeptValues:
     """What the kept rows show.
 
-    Parameters
-    ----------
-    codes : (k, V) int array
-        Categories of the kept rows, -1 where missing.
-    report : hld.schemas.encoding.EncodingReport
-        Report on the kept rows, or on all rows: rows that levels and ranges were taken from have nothing new.
-
-    Examples
-    --------
-    >>> from hld import fit_encoder
-    >>> codes, report = fit_encoder([["a"], ["b"]]).encode([["a"], ["c"], [None]])
-    >>> kept_values(codes, report).to_arrays()
-    {'shown': array([2]), 'new': array([1])}
+    Shapes: codes (k, V).
     """
     shown = (codes >= 0).sum(axis=0).astype(np.int64)
     return KeptValues(
@@ -129,27 +101,7 @@ def kept_values(codes: Any, report: Any) -> KeptValues:
 def compare_new(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) -> CountTest:
     """Compare the new values of a batch with those of held-out rows.
 
-    Parameters
-    ----------
-    kept : KeptValues
-    shown, new : (V,) int sequences
-        Cells of the batch with a value, and the new ones of them.
-    tolerance : float
-        In units of the deviation sqrt(s (1 - s)) of a single row, s the share of new values in all rows: by how much
-        the share of the batch may exceed it.
-
-    Returns
-    -------
-    CountTest
-        With the share `SHARE` or 0.
-
-    Examples
-    --------
-    >>> kept = KeptValues(np.array([99]), np.array([1]))
-    >>> round(compare_new(kept, [10], [2]).pvalue, 4)               # 3 of 109 are new, 2 or 3 of them of these 10
-    0.0218
-    >>> compare_new(KeptValues(np.array([99]), np.array([0])), [10], [0]).share
-    0.0
+    Shapes: shown, new (V,).
     """
     pvalues = tuple(
         _pvalue(int(k), int(before), int(T), int(now), tolerance)

@@ -35,14 +35,7 @@ SLACK = 1e-5  # relative: two computations of one probability differ by less; va
 class SmallestLaw:
     """How often the smallest p-value of some exact tests is how small, at most.
 
-    Attributes
-    ----------
-    points : (k,) float array
-        Values that p-values of single tests take, ascending, at most 1.
-    totals : (k,) float array
-        Sum over the tests listed of the probability of a p-value of at most `points`.
-    num_dense : int
-        Tests whose values are not listed.
+    Shapes: points (k,), totals (k,).
     """
 
     points: np.ndarray
@@ -50,34 +43,14 @@ class SmallestLaw:
     num_dense: int
 
     def pvalue(self, smallest: float) -> float:
-        """F(q), at most 1.
-
-        Parameters
-        ----------
-        smallest : float
-            q, the smallest p-value of the tests.
-
-        Returns
-        -------
-        float
-        """
+        """F(q), at most 1."""
         if smallest >= 1:
             return 1.0
         k = int(np.searchsorted(self.points, smallest * (1 + SLACK), side="right"))
         return min(1.0, self.num_dense * smallest + (float(self.totals[k - 1]) if k else 0.0))
 
     def attained(self, level: Any) -> np.ndarray:
-        """The largest value of F(q) that is at most a level, or what F approaches from below.
-
-        Parameters
-        ----------
-        level : float or float array
-
-        Returns
-        -------
-        float array
-            At most `level`, of its shape.
-        """
+        """The largest value of F(q) that is at most a level, or what F approaches from below."""
         k = np.searchsorted(
             self.num_dense * self.points + self.totals, level * (1 + SLACK), side="right"
         )
@@ -90,26 +63,8 @@ class SmallestLaw:
 def smallest_law(N: Any, K: Any, T: Any, *, is_two_sided: bool = True) -> SmallestLaw:
     """The law of the smallest p-value of exact tests of counts, given their margins.
 
-    Parameters
-    ----------
-    N, K, T : (e,) int array_like
-        Rows of both sides, those of them that have what is counted, and rows of the batch, of each test.
-    is_two_sided : bool
-        Whether a p-value is twice the smaller tail, at most 1, or the upper tail.
-
-    Returns
-    -------
-    SmallestLaw
-
-    Notes
-    -----
+    Shapes: N, K, T (e,).
     O(e log e) and `MOST_VALUES` for each triple that is different.
-
-    Examples
-    --------
-    >>> law = smallest_law([100, 100], [1, 1], [10, 10], is_two_sided=False)     # two columns, one row of each is odd
-    >>> round(law.pvalue(0.1), 12), law.attained(np.array([0.19, 0.2, 0.3])).round(12).tolist()
-    (0.2, [0.0, 0.2, 0.2])
     """
     N, K, T = (np.atleast_1d(np.asarray(one, dtype=np.int64)) for one in (N, K, T))
     odd, few = np.minimum(K, N - K), np.minimum(T, N - T)

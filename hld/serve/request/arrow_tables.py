@@ -46,25 +46,7 @@ LONGEST_CELL = 64  # bytes of a cell of fixed length in Parquet, such as a decim
 
 
 def parquet_chunks(body: bytes, encoder: Any, limits: Limits) -> Iterator[Any]:
-    """The row batches of a Parquet file as Arrow tables.
-
-    Parameters
-    ----------
-    body : bytes
-    encoder : TableEncoder
-        Only its columns are read.
-    limits : Limits
-        Looked at before anything is unpacked.
-
-    Returns
-    -------
-    iterator of pyarrow.Table
-
-    Raises
-    ------
-    Refusal
-        If it is no Parquet, or too large.
-    """
+    """The row batches of a Parquet file as Arrow tables."""
     import pyarrow
     import pyarrow.parquet
 
@@ -104,23 +86,7 @@ def parquet_chunks(body: bytes, encoder: Any, limits: Limits) -> Iterator[Any]:
 
 
 def arrow_chunks(body: bytes, encoder: Any, limits: Limits) -> Iterator[Any]:
-    """The record batches of an Arrow stream or file as Arrow tables.
-
-    Parameters
-    ----------
-    body : bytes
-    encoder : TableEncoder
-    limits : Limits
-
-    Returns
-    -------
-    iterator of pyarrow.Table
-
-    Raises
-    ------
-    Refusal
-        If it is no Arrow, compressed, or too large.
-    """
+    """The record batches of an Arrow stream or file as Arrow tables."""
     import pyarrow
     import pyarrow.ipc
 

@@ -38,24 +38,7 @@ ESCAPES = b"\\ud", b"\\uD"  # begin half a character
 
 
 def json_chunks(body: bytes, encoder: Any, limits: Limits) -> Iterator[Any]:
-    """The table of a body in JSON, as one chunk of columns (N,) of objects by name.
-
-    Parameters
-    ----------
-    body : bytes
-    encoder : TableEncoder
-    limits : Limits
-        Looked at before anything is parsed.
-
-    Returns
-    -------
-    iterator of dict of str to array
-
-    Raises
-    ------
-    Refusal
-        If it is no table, or too large a one.
-    """
+    """The table of a body in JSON, as one chunk of columns (N,) of objects by name."""
     most = limits.most_columns(len(encoder.columns))
     check_marks(body, limits.max_rows + most, max(limits.max_rows, most))
     try:
@@ -78,21 +61,7 @@ def json_chunks(body: bytes, encoder: Any, limits: Limits) -> Iterator[Any]:
 
 
 def check_marks(body: bytes, most_brackets: int, longest: int) -> None:
-    """Refuse JSON with more values than it may have, by its brackets and commas alone.
-
-    Parameters
-    ----------
-    body : bytes
-    most_brackets : int
-        Lists and objects that it may have, beside `SPARE_BRACKETS`.
-    longest : int
-        Values that a list may have.
-
-    Raises
-    ------
-    Refusal
-        Status 413, or 400 for a number of more than `MOST_DIGITS` digits.
-    """
+    """Refuse JSON with more values than it may have, by its brackets and commas alone."""
     brackets, items, digits = marks(body)
     if digits > MOST_DIGITS:
         raise Refusal(
@@ -115,13 +84,7 @@ def check_marks(body: bytes, most_brackets: int, longest: int) -> None:
 
 
 def marks(body: bytes) -> tuple[int, int, int]:
-    """Lists and objects of a JSON text, items of its longest stretch without a bracket, digits of its longest number.
-
-    Examples
-    --------
-    >>> marks(b'{"columns": {"a": [1, 20, 3], "b [,": ["x", ",", "]"]}}')
-    (4, 3, 2)
-    """
+    """Lists and objects of a JSON text, items of its longest stretch without bracket, digits of its longest number."""
     if b"\\" in body:  # quotes that end no text
         body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     brackets, items, digits, in_text = 0, (0, 0), (0, 0), np.uint8(0)
@@ -146,18 +109,7 @@ def _longest(counted: np.ndarray, ends: np.ndarray, longest: int, begun: int) ->
 
 
 def check_text(value: Any) -> None:
-    """Refuse halves of characters (surrogates), which JSON can write and no answer can hold.
-
-    Parameters
-    ----------
-    value : dict, list or plain value
-        Of JSON.
-
-    Raises
-    ------
-    Refusal
-        Status 400.
-    """
+    """Refuse halves of characters (surrogates), which JSON can write and no answer can hold."""
     waiting = [value]
     while waiting:
         one = waiting.pop()

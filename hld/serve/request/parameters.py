@@ -16,14 +16,7 @@ if TYPE_CHECKING:
 
 
 class Asked:
-    """The parameters of a request.
-
-    Parameters
-    ----------
-    request : starlette.requests.Request
-    known : sequence of str
-        Names that the endpoint has.
-    """
+    """The parameters of a request."""
 
     def __init__(self, request: Request, known: Sequence[str]) -> None:
         self.values: dict[str, str] = {}

@@ -19,31 +19,7 @@ DEEPEST = 8  # structures within one another
 
 
 def unpacked_size(body: bytes, column: Any) -> int:
-    """The sum of the sizes that the pages of a column in a row group have when they are decompressed.
-
-    Parameters
-    ----------
-    body : bytes
-        The file.
-    column : pyarrow.parquet.ColumnChunkMetaData
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    Refusal
-        Status 400 where there is a page without a header, 413 if there are more than `MOST_PAGES` pages.
-
-    Examples
-    --------
-    >>> import io, pyarrow, pyarrow.parquet
-    >>> file = io.BytesIO()
-    >>> pyarrow.parquet.write_table(pyarrow.table({"a": [0.5] * 1000}), file, use_dictionary=False)
-    >>> unpacked_size(file.getvalue(), pyarrow.parquet.ParquetFile(file).metadata.row_group(0).column(0)) > 8000
-    True
-    """
+    """The sum of the sizes that the pages of a column in a row group have when they are decompressed."""
     at, end = _place(column)
     total, count = 0, 0
     while column.num_values > 0 and at < end and count < MOST_PAGES:

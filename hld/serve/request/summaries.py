@@ -30,22 +30,7 @@ def summary_form(content_type: str) -> str:
 
 
 def read_summary(body: bytes, form: str) -> BatchSummary:
-    """The summary in a body, or the sum of those in a JSON array; `Refusal` if it is none.
-
-    Parameters
-    ----------
-    body : bytes
-    form : "json" or "bytes"
-
-    Returns
-    -------
-    BatchSummary
-
-    Raises
-    ------
-    Refusal
-        Status 400.
-    """
+    """The summary in a body, or the sum of those in a JSON array; `Refusal` if it is none."""
     try:
         if form == "bytes":
             return BatchSummary.from_bytes(body)

@@ -41,13 +41,7 @@ WORDS = {
 
 
 def form_of(content_type: str) -> str:
-    """Which form of table a media type is: "csv", "json", "parquet" or "arrow".
-
-    Examples
-    --------
-    >>> form_of("text/csv; charset=utf-8")
-    'csv'
-    """
+    """Which form of table a media type is: "csv", "json", "parquet" or "arrow"."""
     media, _, parameters = content_type.partition(";")
     form = FORMS.get(media.strip().lower())
     if form is None:
@@ -64,22 +58,7 @@ def form_of(content_type: str) -> str:
 
 
 def read_tables(body: bytes, form: str, encoder: Any, limits: Limits) -> Iterator[Any]:
-    """The table of a body in chunks that an encoder reads; none of them is larger than the limits allow.
-
-    Parameters
-    ----------
-    body : bytes
-    form : str
-        See `form_of`.
-    encoder : hld.TableEncoder
-        Encoder of the model that the table is for.
-    limits : Limits
-
-    Raises
-    ------
-    Refusal, ValueError, TypeError
-        If the body is not a table, or too large a one.
-    """
+    """The table of a body in chunks that an encoder reads; none of them is larger than the limits allow."""
     if not body:
         raise Refusal(400, "body", "the body is empty: expected a table")
     readers = {

@@ -42,21 +42,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]  # of the package
 
 
 class Kernels:
-    """Kernels that are compiled together, because one kind of work needs them all.
-
-    Parameters
-    ----------
-    name : str
-        The work, for messages.
-    seconds : float
-        What compiling takes.
-    entry : str
-        "folder/module.function" of the kernel that is called, by which the cache on disk is recognised.
-    compile_them : callable
-        Does some such work, small, by the kernels.
-    includes : tuple of Kernels
-        Others that are then compiled, too.
-    """
+    """Kernels that are compiled together, because one kind of work needs them all."""
 
     def __init__(
         self,
@@ -156,21 +142,7 @@ class Kernels:
 
 
 def numpy_seconds(num_steps: int, num_values: int, num_rows: int) -> float:
-    """About what NumPy takes for rows of evidence, with so many regions, and units and weights.
-
-    Parameters
-    ----------
-    num_steps : int
-        Regions.
-    num_values : int
-        Units and weights.
-    num_rows : int
-
-    Returns
-    -------
-    float
-        Seconds.
-    """
+    """About what NumPy takes for rows of evidence, with so many regions, and units and weights."""
     return (
         num_steps * STEP_SECONDS * -(-num_rows // BLOCK_ROWS)
         + num_values * VALUE_SECONDS * num_rows

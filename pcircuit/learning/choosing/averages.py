@@ -98,20 +98,7 @@ class Average(NamedTuple):
 
 
 def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
-    """The best mixture of averages for the validation rows; None if it is no better than the circuit.
-
-    Parameters
-    ----------
-    circuit : Circuit
-        The best tree of all rows, a member of the average of trees of its size.
-    trial : Trial
-        How it was fitted: its states, its smoothing, and its mean log-likelihood of the validation rows.
-    making : Making
-
-    Returns
-    -------
-    Mixture or None
-    """
+    """The best mixture of averages for the validation rows; None if it is no better than the circuit."""
     rows, search = making.rows, making.search
     size = Size(trial.num_latents, trial.pseudocount)
     own = Average(

@@ -65,22 +65,7 @@ def fitted_tree(
 ) -> tuple[Circuit, Trial]:
     """A Hidden Chow-Liu tree of all rows.
 
-    Parameters
-    ----------
-    rows : Rows
-    tree : (V,) int array
-        Parent of each variable, -1 for the root.
-    size : Size
-    search : LearnSearch
-    generator : numpy.random.Generator
-        Of the start values.
-    name : str
-        What the trial is called.
-
-    Returns
-    -------
-    model : Circuit
-    trial : Trial
+    Shapes: tree (V,).
     """
     start = hclt(rows.table, size.num_latents, rows.categories, rng=generator, tree=tree)
     return fitted_from(rows, start, size, search, name)
@@ -89,24 +74,7 @@ def fitted_tree(
 def fitted_from(
     rows: Rows, start: Circuit, size: Size, search: LearnSearch, name: str
 ) -> tuple[Circuit, Trial]:
-    """A circuit of all rows, from given start values.
-
-    Parameters
-    ----------
-    rows : Rows
-    start : Circuit
-        Normalised.
-    size : Size
-        Its states, and how smooth it is to be.
-    search : LearnSearch
-    name : str
-        What the trial is called.
-
-    Returns
-    -------
-    model : Circuit
-    trial : Trial
-    """
+    """A circuit of all rows, from given start values."""
 
     def step(circuit: Circuit, epochs: int) -> tuple[Circuit, Floats]:
         return fit_em(
@@ -132,23 +100,6 @@ def fitted_parts(
     """A Hidden Chow-Liu tree for each part of a random division of the rows, all trained for equally many epochs.
 
     The training mean of the trial counts each row under its own part alone, a lower bound on that of the mixture.
-
-    Parameters
-    ----------
-    rows : Rows
-    num_parts : int
-        The largest number of parts.
-    size : Size
-    search : LearnSearch
-    generator : numpy.random.Generator
-        Of the cuts and the start values.
-    name : str
-        What the trial is called.
-
-    Returns
-    -------
-    model : Mixture
-    trial : Trial
     """
     tables = [rows.table[part] for part in random_parts(rows.table, num_parts, generator)]
     shares = np.array([len(table) for table in tables]) / len(rows.table)
@@ -191,21 +142,7 @@ def fitted_parts(
 def fitted_together(
     rows: Rows, mixture: Mixture, size: Size, search: LearnSearch
 ) -> tuple[Mixture, Trial]:
-    """A mixture all of whose circuits learn from all rows, each mostly from those that it explains best.
-
-    Parameters
-    ----------
-    rows : Rows
-    mixture : Mixture
-        Where to start.
-    size : Size
-    search : LearnSearch
-
-    Returns
-    -------
-    model : Mixture
-    trial : Trial
-    """
+    """A mixture all of whose circuits learn from all rows, each mostly from those that it explains best."""
 
     def step(model: Mixture, epochs: int) -> tuple[Mixture, Floats]:
         return fit_mixture(
@@ -231,27 +168,7 @@ def fitted_points(
     name: str,
     least: float = -np.inf,
 ) -> tuple[Mixture, Trial]:
-    """A mixture over a continuous hidden variable, at so many points.
-
-    Parameters
-    ----------
-    rows : Rows
-    num_points : int
-    size : Size
-        Of the trial: a tree with as many states costs as much.
-    search : LearnSearch
-    generator : numpy.random.Generator
-        Of start values, batches and points.
-    name : str
-        What the trial is called.
-    least : float
-        Mean log-likelihood of the rows that judge that it must promise after eight epochs to go on.
-
-    Returns
-    -------
-    model : Mixture
-    trial : Trial
-    """
+    """A mixture over a continuous hidden variable, at so many points."""
     epochs = min(search.num_epochs, MOST_POINT_EPOCHS)
     fitted = continuous_mixture(
         rows.table,
@@ -273,23 +190,7 @@ def fitted_kernels(
 ) -> tuple[Mixture, Trial, Floats]:
     """A kernel around each of so many different rows.
 
-    Parameters
-    ----------
-    rows : Rows
-    num_kernels : int
-        Fewer than there are different rows: a sample of them.
-    size : Size
-        Of the trial: a tree with as many states costs as much; the bandwidth is its smoothing.
-    generator : numpy.random.Generator
-        Of the sample.
-
-    Returns
-    -------
-    model : Mixture
-    trial : Trial
-        The training mean is that of rows with a kernel of their own.
-    logs : (n,) float64 array
-        Log-likelihoods of the rows that judge.
+    Returns logs (n,).
     """
     n = len(rows.rows)
     some = (

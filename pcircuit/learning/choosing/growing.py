@@ -20,36 +20,7 @@ from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 
 
 def grown(circuit: Circuit, noise: float, generator: np.random.Generator) -> Circuit:
-    """A circuit with twice as many units in all regions but the root.
-
-    Parameters
-    ----------
-    circuit : Circuit
-        Normalised, with dense weights; the root shows one unit.
-    noise : float
-        How far the copies of a state are apart; 0 keeps the distribution.
-    generator : numpy.random.Generator
-
-    Returns
-    -------
-    Circuit
-        On the same v-tree, normalised.
-
-    References
-    ----------
-    M. Dang, A. Liu and G. Van den Broeck (2022), Sparse probabilistic circuits via pruning and growing, NeurIPS 35.
-
-    Examples
-    --------
-    >>> from pcircuit import hclt, log_likelihood
-    >>> rows = np.random.default_rng(0).integers(2, size=(50, 3))
-    >>> small = hclt(rows, 2)
-    >>> large = grown(small, 0.0, np.random.default_rng(0))
-    >>> small.regions[0].num_units, large.regions[0].num_units
-    (2, 4)
-    >>> np.allclose(log_likelihood(small, rows), log_likelihood(large, rows))
-    True
-    """
+    """A circuit with twice as many units in all regions but the root."""
     regions: list[InputRegion | InnerRegion] = []
     for r, region in enumerate(circuit.regions):
         copies = 1 if r == circuit.vtree.root else 2

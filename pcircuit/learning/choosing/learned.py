@@ -16,18 +16,7 @@ from pcircuit.circuit_mixture import Mixture
 class Trial:
     """One circuit, or the mixture, while it was fitted.
 
-    Attributes
-    ----------
-    name : str
-        What was tried.
-    num_latents : int
-        States of the hidden variables, of the largest circuit; of a continuous mixture those of a tree that takes
-        as long to learn.
-    pseudocount : float
-    epochs : (E,) int array
-        Epochs of EM, or of steps along gradients, at which the validation rows were looked at.
-    training, validation : (E,) float64 arrays
-        Mean log-likelihoods then, in nats.
+    Shapes: epochs (E,), training, validation (E,).
     """
 
     name: str

@@ -28,33 +28,8 @@ def random_parts(table: Evidence, num_parts: int, generator: np.random.Generator
     A part is cut at ``x_v <= t``, with v uniform among the columns that have such a t, and t uniform among those of v
     that leave at least N / num_parts rows on either side.  Rows without x_v go with the larger side.
 
-    Parameters
-    ----------
-    table : (N, V) integer array
-        Checked evidence, -1 where an entry is missing.
-    num_parts : int
-        The largest number of parts, at least 1; no part has fewer than N / num_parts rows.
-    generator : numpy.random.Generator
-
-    Returns
-    -------
-    list of (n_l,) int arrays
-        Row numbers, ascending; each row is in one part.
-
-    Notes
-    -----
+    Shapes: table (N, V).
     O(N V log num_parts).
-
-    References
-    ----------
-    T. Rahman, P. Kothalkar and V. Gogate (2014), Cutset networks, ECML PKDD; N. Di Mauro, G. Gala, M. Iannotta and
-    T. Basile (2021), Random probabilistic circuits, UAI.
-
-    Examples
-    --------
-    >>> table = np.array([[0, 1], [0, 0], [1, 1], [1, 0], [1, 1], [0, 0]])
-    >>> [part.tolist() for part in random_parts(table, 2, np.random.default_rng(0))]
-    [[0, 1, 5], [2, 3, 4]]
     """
     least = -(-len(table) // num_parts)
     waiting, done = [np.arange(len(table))], []

@@ -31,35 +31,8 @@ MOST_STEPS, SMALL_SHARE = 1000, 0.1
 def chosen_weights(logs: Floats, tolerance: float) -> tuple[Floats, float]:
     """The best weights, 0 for models that have next to none; the mean log-likelihood with them.
 
-    Parameters
-    ----------
-    logs : (W, n) float array
-        Log-likelihood of each row under each model, in nats; -inf where it is impossible.
-    tolerance : float
-        Nats per row that count.
-
-    Returns
-    -------
-    weights : (W,) float64 array
-        They sum to 1; none lies between 0 and a tenth of an equal share, 1 / (10 W), but for models without which a row
-        would be impossible.
-    mean : float
-        -inf where a row is impossible under all models.
-
-    Notes
-    -----
+    Shapes: logs (W, n) -> weights (W,).
     O(W n) for each of at most a thousand steps of EM, and again for each model that is left out.
-
-    References
-    ----------
-    P. Smyth and D. Wolpert (1999), Linearly combining density estimators via stacking, Machine Learning 36.
-
-    Examples
-    --------
-    >>> left, right = np.log([[0.9, 0.9, 0.1, 0.1], [0.1, 0.1, 0.9, 0.9]])
-    >>> weights, mean = chosen_weights(np.array([left, right, right - 3]), 1e-3)
-    >>> weights.round(6), round(mean, 6)
-    (array([0.5, 0.5, 0. ]), -0.693147)
     """
     weights, mean = best_weights(logs, tolerance)
     kept = np.arange(len(logs))
@@ -80,23 +53,7 @@ def chosen_weights(logs: Floats, tolerance: float) -> tuple[Floats, float]:
 def best_weights(logs: Floats, tolerance: float) -> tuple[Floats, float]:
     """The weights with the largest mean log-likelihood, and that mean.
 
-    Parameters
-    ----------
-    logs : (W, n) float array
-        Log-likelihood of each row under each model.
-    tolerance : float
-        The steps end within so many nats of the maximum, or after a thousand.
-
-    Returns
-    -------
-    weights : (W,) float64 array
-    mean : float
-        In nats; -inf where a row is impossible under all models.
-
-    Examples
-    --------
-    >>> best_weights(np.log([[0.2, 0.2, 0.8]]), 1e-3)[0]
-    array([1.])
+    Shapes: logs (W, n) -> weights (W,).
     """
     if not _are_possible(logs):
         return np.full(len(logs), 1 / len(logs)), -np.inf

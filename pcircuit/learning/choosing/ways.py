@@ -49,25 +49,7 @@ class Way(NamedTuple):
 def ways(size: Size, search: LearnSearch, shape: tuple[int, ...]) -> list[Way]:
     """The ways to make members of trees that are tried, that of `size` itself first.
 
-    Parameters
-    ----------
-    size : Size
-        Of the best single tree.
-    search : LearnSearch
-    shape : (int, int)
-        Rows and columns of the table.
-
-    Returns
-    -------
-    list of Way
-        The states behind cuts are those with which `averaged` begins.
-
-    Examples
-    --------
-    >>> [(way.num_parts, way.size.num_latents) for way in ways(Size(16, 0.1), LearnSearch(), (9000, 100))]
-    [(1, 16), (1, 32), (4, 16), (16, 8), (64, 4)]
-    >>> [(way.num_parts, way.size.num_latents) for way in ways(Size(16, 0.1), LearnSearch(), (9000, 1000))]
-    [(1, 16), (1, 32), (4, 16)]
+    Shapes: shape (int, int).
     """
     found = [Way(1, size)]
     if 2 * size.num_latents <= max(search.num_latents):
@@ -81,19 +63,7 @@ def ways(size: Size, search: LearnSearch, shape: tuple[int, ...]) -> list[Way]:
 
 
 def continuous_ways(rows: Rows, search: LearnSearch) -> list[Way]:
-    """The way of mixtures over a continuous variable, with about as many points as there are rows; none with few rows.
-
-    Parameters
-    ----------
-    rows : Rows
-    search : LearnSearch
-
-    Returns
-    -------
-    list of Way
-        One, or none: with fewer than 256 rows, one column, columns of one category, too many categories, or where two
-        members would have more than `max_parameters`.
-    """
+    """The way of mixtures over a continuous variable, with about as many points as rows; none with few rows."""
     (N, V), num_logits = rows.table.shape, int((rows.categories - 1).sum())
     of_point = int(rows.categories.sum()) + 1  # parameters: probabilities, and a weight
     most = min(
@@ -110,19 +80,7 @@ def continuous_ways(rows: Rows, search: LearnSearch) -> list[Way]:
 
 
 def point_epochs(num_latents: int, making: Making) -> int:
-    """The epochs that a continuous mixture of such a cost may take: all if they are affordable, half of what is left.
-
-    Parameters
-    ----------
-    num_latents : int
-        States of a tree that costs as much.
-    making : Making
-
-    Returns
-    -------
-    int
-        0 where a continuous mixture would end before it has learned much.
-    """
+    """The epochs that a continuous mixture of such a cost may take: all if affordable, half of what is left."""
     work, most = (
         work_of_epoch(num_latents, making.rows),
         min(MOST_POINT_EPOCHS, making.search.num_epochs),
@@ -134,32 +92,12 @@ def point_epochs(num_latents: int, making: Making) -> int:
 
 
 def kernels_of(rows: Rows) -> int:
-    """Rows that get a kernel: those that differ, at most 2^14, and so many that their probabilities take 128 MB.
-
-    Parameters
-    ----------
-    rows : Rows
-
-    Returns
-    -------
-    int
-        0 where the probabilities of a single one take more.
-    """
+    """Rows that get a kernel: those that differ, at most 2^14, and so many that their probabilities take 128 MB."""
     return int(min(len(rows.rows), MOST_KERNELS, MOST_LOGITS // int(rows.categories.sum())))
 
 
 def states_of_kernels(num_kernels: int, rows: Rows) -> int:
-    """The states of a tree whose epoch costs as much as to judge so many kernels.
-
-    Parameters
-    ----------
-    num_kernels : int
-    rows : Rows
-
-    Returns
-    -------
-    int
-    """
+    """The states of a tree whose epoch costs as much as to judge so many kernels."""
     return states_of_work(
         float(num_kernels) * (len(rows.held) + KERNEL_ROWS) * rows.rows.shape[1], rows
     )

@@ -70,67 +70,26 @@ class Making(NamedTuple):
 
 
 def work_of_epoch(num_latents: int, rows: Rows) -> float:
-    """The work of one epoch of one circuit, n K (S K + 6 V).
-
-    Parameters
-    ----------
-    num_latents : int
-    rows : Rows
-
-    Returns
-    -------
-    float
-        That of a circuit for each part of the rows, too, as each row is in one part.
-    """
+    """The work of one epoch of one circuit, n K (S K + 6 V)."""
     return (
         float(len(rows.rows)) * num_latents * (_sums(rows) * num_latents + LOOK_UP * len(rows.tree))
     )
 
 
 def states_of_work(work: float, rows: Rows) -> int:
-    """The fewest states of a circuit whose epoch takes so much work.
-
-    Parameters
-    ----------
-    work : float
-    rows : Rows
-
-    Returns
-    -------
-    int
-    """
+    """The fewest states of a circuit whose epoch takes so much work."""
     each, sums, inputs = work / len(rows.rows), _sums(rows), LOOK_UP * len(rows.tree)
     states = (np.sqrt(inputs**2 + 4 * sums * each) - inputs) / (2 * sums) if sums else each / inputs
     return max(int(np.ceil(states - 1e-9)), 1)
 
 
 def work_of(trial: Trial, rows: Rows) -> float:
-    """The work of one fit; of EM for a whole mixture, that of one of its circuits.
-
-    Parameters
-    ----------
-    trial : Trial
-    rows : Rows
-
-    Returns
-    -------
-    float
-    """
+    """The work of one fit; of EM for a whole mixture, that of one of its circuits."""
     return work_of_epoch(trial.num_latents, rows) * float(trial.epochs[-1])
 
 
 def still_gained(trial: Trial, tolerance: float) -> bool:
-    """Whether the rows that judge a fit gained by its last epochs, so that it ended for want of more.
-
-    Parameters
-    ----------
-    trial : Trial
-    tolerance : float
-
-    Returns
-    -------
-    bool
-    """
+    """Whether the rows that judge a fit gained by its last epochs, so that it ended for want of more."""
     means = trial.validation.tolist()
     return (
         len(means) > 1 and means[-1] - means[-2] > tolerance
@@ -138,18 +97,7 @@ def still_gained(trial: Trial, tolerance: float) -> bool:
 
 
 def expected_work(trial: Trial, num_latents: int, rows: Rows) -> float:
-    """The work of a fit with so many states, if it takes the epochs of another one.
-
-    Parameters
-    ----------
-    trial : Trial
-    num_latents : int
-    rows : Rows
-
-    Returns
-    -------
-    float
-    """
+    """The work of a fit with so many states, if it takes the epochs of another one."""
     return work_of_epoch(num_latents, rows) * float(trial.epochs[-1])
 
 

@@ -78,43 +78,9 @@ def continuous_mixture(
 ) -> Fitted:
     """Learn a mixture over a continuous hidden variable.
 
-    Parameters
-    ----------
-    table : (N, V) integer array
-        Checked evidence, -1 where an entry is missing.
-    held : (M, V) integer array
-        Rows that decide when to stop.
-    num_categories : (V,) int array
-    num_points : int
-        S, a power of two.
-    generator : numpy.random.Generator
-        Of start values, batches and points.
-    num_epochs : int
-        The most; an epoch is a pass over the rows, or over 51,200 of them.
-    tolerance : float
-        Nats per held row that count as a gain.
-    least : float
-        Nats per held row that it must promise after eight epochs to go on: what it has then, and once more what the
-        last four of them gained, since twice the epochs gain no more than half of them did.
-
-    Returns
-    -------
-    Fitted
-        Its mixture has S / 256 circuits with 256 points each, all of weight 1 / S.
-
-    Notes
-    -----
+    Shapes: table (N, V), held (M, V), num_categories (V,).
     A step takes some 3 S' (d + L) H + 2 n S' L multiplications with S' = 1,024 points, H = 128, n = 256 rows (fewer of
     both where there are few rows) and L logits, the categories less one of all columns; a look S (H + M) L.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> taste = rng.normal(size=(600, 1))
-    >>> rows = (rng.random((600, 8)) < 1 / (1 + np.exp(-2 * taste))).astype(int)
-    >>> fitted = continuous_mixture(rows[:400], rows[400:], np.full(8, 2), 256, rng, num_epochs=5)
-    >>> fitted.mixture, bool(fitted.validation.max() > 8 * np.log(0.5))      # better than eight fair coins
-    (Mixture(1 circuit, 8 variables, 4352 parameters), True)
     """
     logits = logits_of(num_categories)
     points = _points(num_points, generator)
@@ -141,40 +107,13 @@ def promised(looks: list[tuple[float, float]]) -> float:
     """What the held rows will have after twice the epochs, at most: a doubling gains less each time.
 
     With l_e their mean log-likelihood after e epochs, l_2e <= 2 l_e - l_(e/2), l being the highest so far.
-
-    Parameters
-    ----------
-    looks : list of (float, float)
-        Means of training and of held rows after each epoch.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> promised([(0.0, -9.0), (0.0, -5.0), (0.0, -4.5), (0.0, -4.0)])         # -4, and the 1 gained since the second
-    -3.0
     """
     means = [mean for _, mean in looks]
     return 2 * max(means) - max(means[: len(means) // 2])
 
 
 def work_of_points(num_points: int, num_rows: int, num_held: int, num_logits: int) -> int:
-    """Multiplications of an epoch, with the look behind it.
-
-    Parameters
-    ----------
-    num_points, num_rows, num_held : int
-        S, N and M.
-    num_logits : int
-        L: categories less one, of all columns.
-
-    Returns
-    -------
-    int
-        For each step S' (3 (d + L) H + 2 n L), and S L (H + M), see `continuous_mixture`.
-    """
+    """Multiplications of an epoch, with the look behind it."""
     learning, batch = _sizes(num_points, num_rows)
     step = learning * (3 * (DIMENSIONS + num_logits) * WIDTH + 2 * batch * num_logits)
     steps = max(min(num_rows // batch, MOST_STEPS), 1)

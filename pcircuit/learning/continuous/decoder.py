@@ -44,16 +44,7 @@ class Decoder(NamedTuple):
 def start(dimensions: int, width: int, base: Singles, generator: np.random.Generator) -> Decoder:
     """Start values: normal numbers of the sizes of He et al. (2015), and given logits for all points.
 
-    Parameters
-    ----------
-    dimensions, width : int
-        d and H.
-    base : (L,) float32 array
-    generator : numpy.random.Generator
-
-    Returns
-    -------
-    Decoder
+    Shapes: base (L,).
     """
     inward = generator.standard_normal((dimensions, width), dtype=np.float32) * np.float32(
         np.sqrt(2 / dimensions)
@@ -66,14 +57,7 @@ def start(dimensions: int, width: int, base: Singles, generator: np.random.Gener
 def decoded(decoder: Decoder, points: Singles) -> tuple[Singles, Singles]:
     """Hidden units h (S, H) and logits l (S, L) of points.
 
-    Parameters
-    ----------
-    decoder : Decoder
-    points : (S, d) float32 array
-
-    Returns
-    -------
-    hidden, logits : float32 arrays
+    Shapes: points (S, d).
     """
     inner = points @ decoder.inward
     inner += decoder.shift
@@ -86,17 +70,7 @@ def decoded(decoder: Decoder, points: Singles) -> tuple[Singles, Singles]:
 def gradient(decoder: Decoder, points: Singles, hidden: Singles, slopes: Singles) -> Decoder:
     """The gradient of a function of the logits, by its slopes there.
 
-    Parameters
-    ----------
-    decoder : Decoder
-    points : (S, d) float32 array
-    hidden : (S, H) float32 array
-        Of `decoded`.
-    slopes : (S, L) float32 array
-
-    Returns
-    -------
-    Decoder
+    Shapes: points (S, d), hidden (S, H), slopes (S, L).
     """
     back = slopes @ decoder.outward.T
     back *= np.where(hidden > 0, np.float32(1), LEAK)  # h has the sign of a
@@ -104,17 +78,7 @@ def gradient(decoder: Decoder, points: Singles, hidden: Singles, slopes: Singles
 
 
 class Adam:
-    """Steps uphill, each number at a rate of its own.
-
-    Parameters
-    ----------
-    decoder : Decoder
-        What is stepped.
-
-    References
-    ----------
-    D. Kingma and J. Ba (2015), Adam: a method for stochastic optimization, ICLR.
-    """
+    """Steps uphill, each number at a rate of its own."""
 
     def __init__(self, decoder: Decoder) -> None:
         self._means, self._squares = ([np.zeros_like(part) for part in decoder] for _ in range(2))

@@ -43,13 +43,7 @@ class Coded(NamedTuple):
 def logits_of(num_categories: Ints) -> Logits:
     """The order of the logits; columns with one category have none.
 
-    Parameters
-    ----------
-    num_categories : (V,) int array
-
-    Returns
-    -------
-    Logits
+    Shapes: num_categories (V,).
     """
     counts = num_categories - 1
     columns = np.repeat(np.arange(len(counts)), counts)
@@ -61,15 +55,7 @@ def logits_of(num_categories: Ints) -> Logits:
 def coded(rows: Evidence, logits: Logits) -> Coded:
     """Rows as what the matrix products need.
 
-    Parameters
-    ----------
-    rows : (n, V) integer array
-        Categories, -1 where missing.
-    logits : Logits
-
-    Returns
-    -------
-    Coded
+    Shapes: rows (n, V).
     """
     indicators = (rows[:, logits.columns] == logits.categories).astype(np.float32)
     shown = rows[:, logits.with_logits] >= 0
@@ -79,15 +65,7 @@ def coded(rows: Evidence, logits: Logits) -> Coded:
 def normalizers(values: Singles, logits: Logits) -> Singles:
     """The zeta of some points, without overflow.
 
-    Parameters
-    ----------
-    values : (S, L) float32 array
-        Their logits.
-    logits : Logits
-
-    Returns
-    -------
-    (S, V') float32 array
+    Shapes: values (S, L) -> (S, V').
     """
     top = np.maximum(np.maximum.reduceat(values, logits.begins, axis=1), 0)
     places = np.searchsorted(logits.with_logits, logits.columns)
@@ -99,17 +77,7 @@ def normalizers(values: Singles, logits: Logits) -> Singles:
 def point_logs(rows: Coded, values: Singles, zeta: Singles) -> Singles:
     """(n, S) log-likelihoods of rows at each of S points.
 
-    Parameters
-    ----------
-    rows : Coded
-    values : (S, L) float32 array
-        Logits of the points.
-    zeta : (S, V') float32 array
-        Their `normalizers`.
-
-    Returns
-    -------
-    (n, S) float32 array
+    Shapes: values (S, L), zeta (S, V') -> (n, S).
     """
     found: Singles = rows.indicators @ values.T
     found -= zeta.sum(axis=1) if rows.shown is None else rows.shown @ zeta.T
@@ -119,16 +87,7 @@ def point_logs(rows: Coded, values: Singles, zeta: Singles) -> Singles:
 def slopes(rows: Coded, shares: Singles, values: Singles, zeta: Singles, logits: Logits) -> Singles:
     """(S, L) derivatives of the sum of the log-likelihoods of rows by the logits of the points.
 
-    Parameters
-    ----------
-    rows : Coded
-    shares : (n, S) float32 array
-        r_is: of each point in the likelihood of each row.
-    values, zeta, logits : see `point_logs`
-
-    Returns
-    -------
-    (S, L) float32 array
+    Shapes: shares (n, S) -> (S, L).
     """
     places = np.searchsorted(logits.with_logits, logits.columns)
     probs = np.exp(values - zeta[:, places])
@@ -144,15 +103,7 @@ def probabilities(
 ) -> list[Floats]:
     """Probabilities of all categories at the points, in double precision.
 
-    Parameters
-    ----------
-    values, zeta : see `point_logs`
-    num_categories : (V,) int array
-    logits : Logits
-
-    Returns
-    -------
-    list of V (S, C) float64 arrays
+    Shapes: num_categories (V,).
     """
     found, begin = [], 0
     column_of = dict(zip(logits.with_logits.tolist(), range(len(logits.with_logits)), strict=True))

@@ -24,28 +24,8 @@ CIRCUIT_PRODUCTS = 256
 def product_mixture(columns: Sequence[Floats], weights: Floats) -> Mixture:
     """The mixture of S products.
 
-    Parameters
-    ----------
-    columns : sequence of V (S, C_v) float arrays
-        Probabilities of the categories of each column, by product.
-    weights : (S,) float array
-        Above 0; they need not sum to 1.
-
-    Returns
-    -------
-    Mixture
-        Of circuits with up to 256 products each.
-
-    Notes
-    -----
+    Shapes: weights (S,).
     O(S sum_v C_v) time and memory.
-
-    Examples
-    --------
-    >>> from pcircuit import log_likelihood
-    >>> two = product_mixture([np.array([[0.9, 0.1], [0.2, 0.8]])] * 2, np.array([3.0, 1.0]))
-    >>> np.exp(log_likelihood(two, [[0, 0]])).round(6)                 # 3/4 * 0.81 + 1/4 * 0.04
-    array([0.6175])
     """
     V = len(columns)
     tree = VTree.from_nested(list(range(V))) if V > 1 else VTree([-1], [0])

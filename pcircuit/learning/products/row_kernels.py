@@ -24,35 +24,8 @@ from pcircuit.learning.products.product_mixture import product_mixture
 def row_kernels(rows: Evidence, counts: Floats, num_categories: Ints, bandwidth: float) -> Mixture:
     """The mixture of kernels around rows.
 
-    Parameters
-    ----------
-    rows : (n, V) integer array
-        Checked evidence, -1 where an entry is missing.
-    counts : (n,) float array
-        How often each row occurs, above 0.
-    num_categories : (V,) int array
-    bandwidth : float
-        h, above 0 and at most 1.
-
-    Returns
-    -------
-    Mixture
-        Of circuits with 256 kernels each.
-
-    Notes
-    -----
+    Shapes: rows (n, V), counts (n,), num_categories (V,).
     O(n sum_v C_v) time and memory.  A category that no row has counts 1 / C_v of a row.
-
-    References
-    ----------
-    J. Aitchison and C. Aitken (1976), Multivariate binary discrimination by the kernel method, Biometrika 63.
-
-    Examples
-    --------
-    >>> from pcircuit import log_likelihood
-    >>> kernels = row_kernels(np.array([[0, 0], [1, 1]]), np.array([1.0, 1.0]), np.array([2, 2]), 0.2)
-    >>> np.exp(log_likelihood(kernels, [[0, 0], [0, 1]])).round(6)     # (0.9^2 + 0.1^2) / 2, 0.9 * 0.1
-    array([0.41, 0.09])
     """
     columns = []
     for v, C in enumerate(num_categories.tolist()):

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import pcircuit
 from hld.command.parser import main
 
 needs_streams = pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="no /dev/fd")
@@ -215,7 +214,7 @@ def test_outputs_are_tried_before_long_work(folder, capsys, monkeypatch):
     def refused(path):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(pcircuit, "replace_file", refused)
+    monkeypatch.setattr("hld.command.console.output.replace_file", refused)
     assert main(["fit", str(folder / "train.csv"), "-o", str(folder / "new.hld")]) == 2
     assert "Permission denied" in capsys.readouterr().err
 

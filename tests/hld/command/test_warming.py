@@ -60,7 +60,7 @@ def test_where_kernels_are_kept(folder, path, message, monkeypatch):
     from hld.command.warming import _check_folder
 
     stats = types.SimpleNamespace(stats=types.SimpleNamespace(cache_path=path))
-    monkeypatch.setattr(pcircuit, "compile_kernel", lambda function: stats)
+    monkeypatch.setattr("hld.command.warming.compile_kernel", lambda function: stats)
     with pytest.raises(ValueError, match=message) if message else contextlib.nullcontext():
         _check_folder(folder)
 
