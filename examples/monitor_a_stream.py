@@ -18,11 +18,11 @@ monitor = hld.Monitor(usual, alpha=0.01)
 for hour in range(20):
     print(f"hour {hour:2}:", monitor.update(pcircuit.sample(usual, 50, rng=hour)))
 
-# the process may stop and go on elsewhere: circuit and state are one file
+# the process may stop and go on elsewhere: the state is one file
 with tempfile.TemporaryDirectory() as folder:
     path = pathlib.Path(folder, "stream.monitor")
     monitor.save(path)
-    monitor = hld.Monitor.load(path)
+    monitor = hld.Monitor.load(path, usual)
 
 for hour in range(20, 24):
     result = monitor.update(pcircuit.sample(broken, 50, rng=hour))

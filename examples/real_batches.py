@@ -81,7 +81,7 @@ def serial_dependence() -> None:
 
 def stream(detector: hld.HLDDetector, adult: pd.DataFrame) -> None:
     """Rows come one by one: an alarm that may be asked for at any moment."""
-    monitor = hld.StreamMonitor(detector, adult[6000:8000])
+    monitor = hld.Monitor(detector, reference=adult[6000:8000])
     calm = monitor.update(adult[8000:11_000]).alarm
     rich = adult[11_000:][adult["income"][11_000:] == ">50K"]
     print(

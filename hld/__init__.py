@@ -27,9 +27,6 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld.detector import HLDDetector as HLDDetector
     from hld.model_files import load as load
     from hld.model_files import save as save
-    from hld.monitoring.margins.of_test import monitor_of as monitor_of
-    from hld.monitoring.monitor import Monitor as Monitor
-    from hld.monitoring.monitor import MonitorResult as MonitorResult
     from hld.planning.alternatives import Edit as Edit
     from hld.planning.of_tables import Plan as Plan
     from hld.planning.of_tables import plan as plan
@@ -41,8 +38,8 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld.schemas.quality import DataQuality as DataQuality
     from hld.schemas.schema import ColumnSchema as ColumnSchema
     from hld.schemas.schema import TableSchema as TableSchema
-    from hld.streams.stream_monitor import StreamMonitor as StreamMonitor
-    from hld.streams.stream_monitor import StreamResult as StreamResult
+    from hld.sequential.monitor import Monitor as Monitor
+    from hld.sequential.monitor import MonitorResult as MonitorResult
     from hld.summaries.of_batches import arrow_summarizer as arrow_summarizer
     from hld.summaries.summary import BatchSummary as BatchSummary
     from hld.testing.goodness_of_fit import HLDTest as HLDTest
@@ -65,9 +62,8 @@ _HOME = {
     "load": "model_files",
     "save": "model_files",
     "judge_chunks": "chunks",
-    "Monitor": "monitoring.monitor",
-    "MonitorResult": "monitoring.monitor",
-    "monitor_of": "monitoring.margins.of_test",
+    "Monitor": "sequential.monitor",
+    "MonitorResult": "sequential.monitor",
     "MMDResult": "baselines.mmd",
     "MMDTest": "baselines.mmd",
     "mmd_squared": "baselines.mmd",
@@ -89,8 +85,6 @@ _HOME = {
     "learn_schema": "schemas.learn_schema",
     "calendar_columns": "schemas.learn_schema",
     "DataQuality": "schemas.quality",
-    "StreamMonitor": "streams.stream_monitor",
-    "StreamResult": "streams.stream_monitor",
     "LabelShift": "conditional.label_shift",
     "label_shift": "conditional.label_shift",
 }

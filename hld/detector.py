@@ -118,6 +118,8 @@ class HLDDetector(DetectorQuestions):
         Quantiles of the continuous columns, for values inside bins.
     new_values_ : hld.schemas.counts.new_values.KeptValues or None
         How often held-out rows have values that learning did not show; None if no rows were held out.
+    watched_ : hld.sequential.row_scores.WatchedRows or None
+        What `Monitor` compares rows of a stream by, and counts of the held-out rows; None if no rows were held out.
     n_features_in_ : int
         Columns of the training table.
     feature_names_in_ : (V,) object array
@@ -331,6 +333,7 @@ class HLDDetector(DetectorQuestions):
             "profile": self.profile_,
             "values": self.values_,
             "new_values": self.new_values_,
+            "watched": self.watched_,
         }
         write_archive(path, *detector_parts(self.get_params(), fitted))
 
@@ -407,8 +410,8 @@ class HLDDetector(DetectorQuestions):
             fitted["num_train"],
             fitted["offset"],
         )
-        self.profile_, self.values_, self.new_values_ = (
-            fitted[name] for name in ("profile", "values", "new_values")
+        self.profile_, self.values_, self.new_values_, self.watched_ = (
+            fitted[name] for name in ("profile", "values", "new_values", "watched")
         )
         self.n_features_in_, names = len(self.schema_.table_names), feature_names(self.schema_)
         if names is not None:

@@ -1,8 +1,7 @@
 """A monitor in the interface of river's drift detectors: rows one by one, drift when the evidence is there.
 
 River's own detectors watch one number, mostly the error of a model, and need labels for it.  This one watches whole
-rows against what was learned from a reference table, and its bound on false alarms holds over the whole stream
-(`hld.monitor_of` says for which rows).
+rows against the held-out rows of a reference table, and its bound on false alarms holds over the whole stream.
 """
 
 import numpy as np
@@ -31,7 +30,7 @@ class TableDrift(river.base.DriftDetector):
                 "independent rows: test whole batches with `detector.test`"
             )
         self.detector, self.alpha, self.batch = detector, alpha, batch
-        self.monitor = hld.monitor_of(detector, alpha)
+        self.monitor = hld.Monitor(detector, alpha)
         self._reset()
 
     def _reset(self):
@@ -50,10 +49,7 @@ class TableDrift(river.base.DriftDetector):
             encoder = self.detector.encoder_
             table = {name: [row.get(name) for row in self.rows] for name in encoder.table_names}
             self.rows = []
-            codes = encoder.encode_counting(table)[
-                0
-            ]  # a text among numbers is a missing cell, as in batches
-            self._drift_detected = self.monitor.update(codes).alarm
+            self._drift_detected = self.monitor.update(table).alarm
 
 
 if __name__ == "__main__":

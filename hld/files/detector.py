@@ -28,6 +28,7 @@ from hld.references.kept_rows import with_triangles
 from hld.schemas.counts.new_values import KeptValues
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.schema import TableSchema
+from hld.sequential.row_scores import WatchedRows
 from hld.synthetic.values import ValueTables, is_binned
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.settings import Settings
@@ -63,6 +64,8 @@ VALUES = "values."  # prefix of the quantiles of continuous columns; older files
 JUDGE = "judge."  # prefix of the arrays of what judges batches, where that is more than the test
 NEW = "new."  # prefix of how often held-out rows have new values; older files have none
 
+WATCHED = "watched."  # prefix of what streams are compared with
+
 
 def detector_parts(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any, ...]:
     """Header and arrays of a fitted detector."""
@@ -84,6 +87,8 @@ def detector_parts(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any,
         arrays |= with_prefix(VALUES, fitted["values"].to_arrays())
     if fitted["new_values"] is not None:
         arrays |= with_prefix(NEW, fitted["new_values"].to_arrays())
+    if fitted["watched"] is not None:
+        arrays |= with_prefix(WATCHED, fitted["watched"].to_arrays())
     more, own = judge_parts(fitted["judge"], test)
     header, arrays = header | more, arrays | with_prefix(JUDGE, own)
     return header, arrays | {"history": fitted["history"]}
@@ -128,7 +133,7 @@ def _read_parts(
     """What `read_parts` returns; TypeError or ValueError where the parts do not fit together."""
     is_old = header["version"] < 3
     check_names(header, KEYS_BEFORE_3 if is_old else KEYS | ({"judge"} & set(header)), "the header")
-    parts = (CIRCUIT, TEST, PROFILE, VALUES, NEW, JUDGE)
+    parts = (CIRCUIT, TEST, PROFILE, VALUES, NEW, WATCHED, JUDGE)
     check_names([name for name in arrays if not name.startswith(parts)], {"history"}, "the file")
     schema = (
         TableSchema.of_encoder(TableEncoder.from_dict(header["encoder"]))
@@ -156,6 +161,7 @@ def _read_parts(
         "profile": profile,
         "values": _read_values(under_prefix(VALUES, arrays), encoder),
         "new_values": _read_new(under_prefix(NEW, arrays), encoder, num_train),
+        "watched": _read_watched(under_prefix(WATCHED, arrays), circuit),
     }
     written, _ = detector_parts(params, fitted)
     check_same(
@@ -200,6 +206,11 @@ def _read_new(arrays: dict[str, Any], encoder: Any, num_train: int) -> KeptValue
         return None
     check_names(arrays, {"shown", "new"}, "the new values")
     return KeptValues.from_arrays(arrays, len(encoder.columns), num_train)
+
+
+def _read_watched(arrays: dict[str, Any], circuit: pcircuit.Circuit) -> WatchedRows | None:
+    """What streams are compared with; None if no rows were held out."""
+    return WatchedRows.from_arrays(circuit, arrays) if arrays else None
 
 
 def _offset_form(offset: float) -> Any:

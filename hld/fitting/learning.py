@@ -33,6 +33,7 @@ from hld.schemas.counts.new_values import reference_rows
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.learn_schema import learn_schema
 from hld.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema, TableSchema
+from hld.sequential.row_scores import watched_rows
 from hld.tables.cells import Columns, read_table
 from hld.variation.dividing import divide
 from pcircuit.arguments import check_flag, check_generator, check_seed
@@ -109,6 +110,14 @@ def learn_detector(
     )
     circuit, history, num_learned = learner(start, learned, encoder)
     known["profile"] = with_associations(known["profile"], circuit, kept)
+    watched = None
+    if kept is not None:
+        marks = np.zeros((columns.num_rows, len(encoder.columns)), np.uint8)
+        encoder.encode_counting(columns, marks)
+        chosen = kept_rows if len(kept) < len(data) else np.arange(len(data))
+        watched = watched_rows(
+            circuit, tree, learned, kept, marks=marks[chosen], ordered=encoder.ordered
+        )
     test = build_test(options, circuit, kept, num_learned, check_seed(rng), encoder.ordered)
     num_train = len(data) + num_learned - len(learned)
     judge = build_judge(test, kept, None if labels is None else labels[kept_rows], given, order)
@@ -125,6 +134,7 @@ def learn_detector(
         "num_train": num_train,
         "offset": offset,
         "new_values": new,
+        "watched": watched,
         **known,
     }
 

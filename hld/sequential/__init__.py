@@ -1,0 +1,1 @@
+"""The test that may be looked at after every row: rows of a stream ranked among reference rows, with bets."""
