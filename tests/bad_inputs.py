@@ -7,6 +7,7 @@ and what is bad follows from the argument's name (`ARGUMENTS`) or, where a funct
     python tests/bad_inputs.py > docs/bad-inputs.md         writes the page
 """
 
+import argparse
 import functools
 import inspect
 
@@ -458,4 +459,5 @@ def page():
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
     print(page(), end="")
