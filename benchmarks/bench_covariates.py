@@ -1,36 +1,27 @@
 """Shifted covariates and changed dependence on them, on real rows: the test given covariates, and the plain test.
 
     HLD_DATA=... python -m benchmarks.bench_covariates             prints the tables of docs/covariates.md
-    python -m benchmarks.bench_covariates --speed                  ratios of times: NumPy over kernel, kernel over plain
 
 Held-out rows of four tables, with their class as one more column.  Covariates are those of `COVARIATES`.  "Covariates
 move": rows are drawn with weights exp(force * score), where the score adds up the covariates in standard deviations
 (numbers) and whether they have their most frequent level (names), and has standard deviation 1: P(rest | covariates)
 is as it was.  "Classes change": a share of the rows has the class of another row with another class.  Frequencies of
 the label: rows of Adult with and without high income are drawn in other proportions, and the label is hidden.
-
-Speed: E[L(x, Y) | X = x] of all input and sum units of hidden Chow-Liu trees, and of one random tensorized circuit,
-every second variable or the first third given.  Kernel and NumPy take turns on one thread, and the ratio is that of
-their best of several times, so that what else the machine does counts for neither.  The last column compares with
-`pcircuit.node_likelihoods`, the kernel for the likelihoods themselves.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import time
 import warnings
 
 import numpy as np
 
 import hld
-import pcircuit
 
 from .paper import datasets
 
-ALPHA, TURNS = 0.05, 5
+ALPHA = 0.05
 # age, race, sex and native country; elevation, aspect and slope; age, kind of employer and education; six squares
 COVARIATES = {
     "adult": (0, 8, 9, 13),
@@ -49,15 +40,11 @@ SITUATIONS = (
 
 
 def main() -> None:
-    """Print both tables, or that of ratios."""
+    """Print both tables."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--tables", nargs="+", choices=tuple(COVARIATES), default=tuple(COVARIATES))
     parser.add_argument("--batches", type=int, default=200)
-    parser.add_argument("--speed", action="store_true")
     args = parser.parse_args()
-    if args.speed:
-        speed()
-        return
     warnings.simplefilter("ignore")
     print("| table | rows | batch | given covariates | covariates | all columns |")
     print("| --- | ---: | --- | ---: | ---: | ---: |")
@@ -172,60 +159,6 @@ def frequencies(detector, table, fresh, num_batches) -> None:
                 + " |",
                 flush=True,
             )
-
-
-def speed() -> None:
-    """Ratios of the times of NumPy and the kernel."""
-    print(
-        "| circuit | given | nodes | NumPy / kernel | kernel / likelihoods |\n| --- | --- | ---: | ---: | ---: |"
-    )
-    for V, K, kind in (
-        (14, 4, "tree"),
-        (50, 8, "tree"),
-        (50, 16, "tree"),
-        (200, 8, "tree"),
-        (16, 10, "tensorized"),
-    ):
-        rng = np.random.default_rng(0)
-        rows = rng.integers(0, 4, size=(2000, V))
-        rows[:, 1:] ^= rows[:, :-1] & 1
-        circuit = (
-            pcircuit.hclt(rows, num_latents=K, rng=0)
-            if kind == "tree"
-            else pcircuit.rat_spn([4] * V, num_units=K, depth=3, rng=0)
-        )
-        nodes = pcircuit.select_nodes(circuit)
-        for name, given in (
-            ("a third", np.arange(V) < V // 3),
-            ("every second", np.arange(V) % 2 == 0),
-        ):
-            best = best_times(circuit, rows, given, nodes)
-            print(
-                f"| {kind} of {V}, {K} units | {name} | {len(nodes)} | {best['numpy'] / best['numba']:.1f} | "
-                f"{best['numba'] / best['plain']:.1f} |",
-                flush=True,
-            )
-
-
-def best_times(circuit, rows, given, nodes) -> dict:
-    """The least seconds of NumPy, the kernel, and the kernel for plain likelihoods, which take turns."""
-    jobs = {
-        "numpy": lambda: pcircuit.expected_node_likelihoods(
-            circuit, rows, given, nodes=nodes, n_jobs=1
-        ),
-        "numba": lambda: pcircuit.expected_node_likelihoods(
-            circuit, rows, given, nodes=nodes, n_jobs=1
-        ),
-        "plain": lambda: pcircuit.node_likelihoods(circuit, rows, nodes=nodes, n_jobs=1),
-    }
-    best = dict.fromkeys(jobs, float("inf"))
-    for _ in range(TURNS + 1):  # the first compiles
-        for name, job in jobs.items():
-            os.environ["PCIRCUIT_ENGINE"] = "numpy" if name == "numpy" else "numba"
-            started = time.perf_counter()
-            job()
-            best[name] = min(best[name], time.perf_counter() - started)
-    return best
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Rows per second of other ways to evaluate and to learn the same circuit, on the same rows, in the same process.
 
-`PEERS` are plain NumPy and the libraries that may be installed.  Each runs at its best batch size: 256 rows, then
+`PEERS` are plain NumPy and a library that may be installed.  Each runs at its best batch size: 256 rows, then
 1,024, 4,096 and all, as long as the larger batch is faster, takes less than seconds, and fits in memory.
 Before it is measured, each has to agree with `pcircuit` to 1e-4 relative (the libraries compute in single precision):
 its log-likelihoods, and for learning those after one epoch of EM.  A rate is None where the library is not installed,
@@ -19,7 +19,7 @@ from pcircuit import fit_em, log_likelihood
 from . import plain_numpy
 from .measure import median_time
 
-PEERS = ("NumPy", "libcirkit", "SPFlow")
+PEERS = ("NumPy", "libcirkit")
 BATCHES = (256, 1024, 4096)
 NOTE = "A dash: not installed, or rows too unlikely for it (libcirkit cuts log-likelihoods off at -708.4)."
 SLOW = 0.5  # seconds of a call after which no larger batch is tried
@@ -37,13 +37,12 @@ def likelihood_rates(circuit, rows, *, quick) -> dict:
         )
     }
     np.testing.assert_allclose(plain_numpy.log_likelihood(circuit, few), want, rtol=1e-10)
-    for name in PEERS[1:]:
-        peer = module_of(name)
-        rates[name] = None
-        if peer is not None and want.min() > peer.LOWEST:
-            evaluate = peer.evaluator(circuit)
-            np.testing.assert_allclose(evaluate(peer.as_input(few)), want, rtol=1e-4)
-            rates[name] = best_rate(evaluate, rows, quick, as_input=peer.as_input)
+    peer = libcirkit()
+    rates["libcirkit"] = None
+    if peer is not None and want.min() > peer.LOWEST:
+        evaluate = peer.evaluator(circuit)
+        np.testing.assert_allclose(evaluate(peer.as_input(few)), want, rtol=1e-4)
+        rates["libcirkit"] = best_rate(evaluate, rows, quick, as_input=peer.as_input)
     return rates
 
 
@@ -57,13 +56,10 @@ def em_rates(circuit, rows, *, quick) -> dict:
         )
     }
     least = log_likelihood(circuit, rows[:256]).min()
-    for name in PEERS[1:]:
-        peer = module_of(name)
-        rates[name] = None
-        if peer is not None and least > peer.LOWEST and peer.largest_batch(circuit) > 0:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # torch on the memory layout of SPFlow's gradients
-                rates[name] = _em_rate(peer, circuit, rows[: peer.largest_batch(circuit)], quick)
+    peer = libcirkit()
+    rates["libcirkit"] = None
+    if peer is not None and least > peer.LOWEST and peer.largest_batch(circuit) > 0:
+        rates["libcirkit"] = _em_rate(peer, circuit, rows[: peer.largest_batch(circuit)], quick)
     return rates
 
 
@@ -77,18 +73,15 @@ def _em_rate(peer, circuit, rows, quick):
     return best_rate(epoch, rows, quick, as_input=peer.as_input)
 
 
-def module_of(name):
-    """The module of a library, or None where it is not installed."""
+def libcirkit():
+    """The module of the library, or None where it is not installed."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if name == "libcirkit":
-                from . import peer_libcirkit as peer
-            else:
-                from . import peer_spflow as peer
+            from . import peer_libcirkit
     except ImportError:
         return None
-    return peer
+    return peer_libcirkit
 
 
 def best_rate(function, rows, quick, *, as_input=np.asarray) -> float:

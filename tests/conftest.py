@@ -15,7 +15,7 @@ from engines import HAS_NUMBA, WITHOUT_NUMBA
 import pcircuit
 from pcircuit.engine import engine_is_numpy
 
-# tests whose results depend on floating-point arithmetic: `python -m tests.matrix` runs them as on other machines
+# tests whose results depend on floating-point arithmetic: run with the BLAS kernels of other machines, too
 NUMERICAL = tuple(
     f"tests/{name}"
     for name in (

@@ -1,19 +1,18 @@
 """Do the tests notice bugs?  Plants some hundreds, one at a time, and runs the tests that should fail.
 
-    python tests/covered.py --engine numpy --keep /tmp/covered            first: which tests run which lines
-    python tests/mutants.py --work /tmp/mutants --measured /tmp/covered       goes on where it stopped, in random order
-    python tests/mutants.py --work /tmp/mutants --minutes 30          stops after the bug in hand by then
-    python tests/mutants.py --work /tmp/mutants --again --wide        tries survivors against all tests of the package
-    python tests/mutants.py --work /tmp/mutants --report              only the table and the survivors
+    python tests/mutants.py --work /tmp/mutants --seed 7            200 bugs; goes on where it stopped
+    python tests/mutants.py --work /tmp/mutants --minutes 30        stops after the bug in hand by then
+    python tests/mutants.py --work /tmp/mutants --again --wide      tries survivors against all tests of the package
+    python tests/mutants.py --work /tmp/mutants --report            only the table and the survivors
 
-The bugs are those of `PLANTED` below, chosen by hand because they once went unnoticed, and a fixed random choice of the
-mutations of `mutations`, a few per module.  Everything happens in a copy of the checkout inside the work folder.  A bug
-is *caught* when a test fails, an import fails or the time is up, and the same test passes without the bug; tests run
-in the order of `mutant_tests`, the quickest that run the line of the bug first, and stop at the first failure.  Each
-run is a fork of one process that has imported what all of them need.  Kernels run as plain Python (NUMBA_DISABLE_JIT),
-since Numba's cache does not see that a function which another one calls has changed; all else runs on the NumPy engine.
+The bugs are those of `PLANTED` below, chosen by hand because they once went unnoticed, and a random choice, by the
+seed, of the mutations of `mutations`, a few per module.  Everything happens in a copy of the checkout inside the work
+folder.  A bug is *caught* when a test fails, an import fails or the time is up, and the same test passes without the
+bug.  Tests run in the order of `plan`: those of the folder with the name of the bug's room, the nearest first, then
+those that import from its file elsewhere; they stop at the first failure.  Each run is a fork of one process that has
+imported what all of them need.  Kernels run as plain Python (NUMBA_DISABLE_JIT), since Numba's cache does not see that
+a function which another one calls has changed; all else runs on the NumPy engine.
 
-What was found is also written to `benchmarks/results/mutants.json`.
 Bugs that no test can notice, because results stay the same, are listed with the reason in `mutants_equivalent.json`.
 """
 
@@ -29,19 +28,21 @@ import os
 import pathlib
 import py_compile
 import random
+import re
 import resource
 import shutil
 import signal
 import sys
 import time
 from collections import defaultdict
+from functools import cache
 
-from mutant_tests import KERNELS, Measured, runs
 from mutations import Mutation, mutations
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 EQUIVALENT = pathlib.Path(__file__).with_name("mutants_equivalent.json")
-RECORD = ROOT / "benchmarks" / "results" / "mutants.json"
+KERNELS = "numba, interpreted"
+NOT_NUMBA = ["-k", "not numba"]
 LINES_PER_MUTANT, MOST_PER_MODULE = 220, 3
 QUICK_SECONDS, CPU_SECONDS = 40, 240  # of one run of tests, if it is not wide and if it is
 CONFIRM = 20  # bugs after which the tests that noticed them are run without
@@ -59,55 +60,84 @@ ENVIRONMENTS = {
     KERNELS: {"NUMBA_DISABLE_JIT": "1", "PCIRCUIT_ENGINE": "numba"},
 }
 
-# (file, text that occurs in it once, what it becomes): found by hand, not by chance
+# text that occurs once in the packages, and what it becomes: found by hand, not by chance
 PLANTED = [
-    ("pcircuit/compiled/upward.py", "e = r if per_region else 0", "e = 0"),
-    ("pcircuit/compiled/upward.py", "        if packed.check_sums[r]:\n", "        if False:\n"),
-    (
-        "pcircuit/compiled/upward.py",
-        "x if x != 0.0 or risky else np.inf",
-        "x if x != 0.0 else np.inf",
-    ),
-    ("hld/gchi2/tails.py", "0.0 + math.log1p(-tail.value)", "0.0 + math.log(1.0 - tail.value)"),
-    ("hld/gchi2/quantiles.py", "<= 1e-5 and", "<= 1e-1 and"),
-    (
-        "hld/gchi2/saddle_contour.py",
-        "_STEP = math.pi / 3.0, 2.0, 0.07",
-        "_STEP = math.pi / 3.0, 2.0, 0.2",
-    ),
-    ("pcircuit/circuit.py", "NORMALIZED_TOLERANCE = 1e-9", "NORMALIZED_TOLERANCE = 1e-3"),
-    ("pcircuit/operations/products.py", "RANGE = 1000", "RANGE = 1100"),
-    ("pcircuit/inference/ranges.py", "HIGHEST = 960.0", "HIGHEST = 1100.0"),
-    ("pcircuit/moments/overlaps.py", "MAX_SHIFT = 900", "MAX_SHIFT = 1100"),
-    ("hld/monitoring/bets.py", "SPARE = 4.0", "SPARE = 0.0"),
-    ("hld/nulls/ranks/monte_carlo.py", "TIE = 1e-9", "TIE = 1e-3"),
-    ("hld/nulls/limit_law.py", "QUANTILE_TOLERANCE = 1e-3", "QUANTILE_TOLERANCE = 0.1"),
+    ("e = r if per_region else 0", "e = 0"),
+    ("        if packed.check_sums[r]:\n", "        if False:\n"),
+    ("x if x != 0.0 or risky else np.inf", "x if x != 0.0 else np.inf"),
+    ("0.0 + math.log1p(-tail.value)", "0.0 + math.log(1.0 - tail.value)"),
+    ("<= 1e-5 and", "<= 1e-1 and"),
+    ("_STEP = math.pi / 3.0, 2.0, 0.07", "_STEP = math.pi / 3.0, 2.0, 0.2"),
+    ("NORMALIZED_TOLERANCE = 1e-9", "NORMALIZED_TOLERANCE = 1e-3"),
+    ("RANGE = 1000", "RANGE = 1100"),
+    ("HIGHEST = 960.0", "HIGHEST = 1100.0"),
+    ("MAX_SHIFT = 900", "MAX_SHIFT = 1100"),
+    ("SPARE = 4.0", "SPARE = 0.0"),
+    ("TIE = 1e-9", "TIE = 1e-3"),
+    ("QUANTILE_TOLERANCE = 1e-3", "QUANTILE_TOLERANCE = 0.1"),
 ]
 
 
-def chosen(seed: int, root: pathlib.Path = ROOT) -> list[Mutation]:
-    """All bugs to plant in the checkout at `root`: those by hand, then the random choice, a fixed one for each file."""
-    found = [planted(root, *entry) for entry in PLANTED]
-    for package in ("pcircuit", "hld"):
-        for file in sorted((root / package).rglob("*.py")):
-            source, path = file.read_text(encoding="utf-8"), str(file.relative_to(root))
-            rng = random.Random(f"{seed} {path}")
-            possible = mutations(path, source)
-            count = min(MOST_PER_MODULE, -(-source.count("\n") // LINES_PER_MUTANT))
-            shuffled = (m for m in rng.sample(possible, len(possible)) if m.is_syntax(source))
-            found += sorted(itertools.islice(shuffled, count), key=lambda m: m.start)
-    return found
+def chosen(seed: int, root: pathlib.Path = ROOT, count: int = 200) -> list[Mutation]:
+    """Bugs to plant in the checkout at `root`, in random order: those by hand, and a few for each file."""
+    found, by_hand = [], []
+    for file in sorted([*(root / "pcircuit").rglob("*.py"), *(root / "hld").rglob("*.py")]):
+        source, path = file.read_text(encoding="utf-8"), file.relative_to(root).as_posix()
+        by_hand += [planted(path, source, *pair) for pair in PLANTED if source.count(pair[0]) == 1]
+        rng = random.Random(f"{seed} {path}")
+        possible = mutations(path, source)
+        most = min(MOST_PER_MODULE, -(-source.count("\n") // LINES_PER_MUTANT))
+        shuffled = (m for m in rng.sample(possible, len(possible)) if m.is_syntax(source))
+        found += itertools.islice(shuffled, most)
+    random.Random(seed).shuffle(found)  # spread over both packages, wherever the choice ends
+    return [*by_hand, *found[: count - len(by_hand)]]
 
 
-def planted(root: pathlib.Path, path: str, old: str, new: str) -> Mutation:
-    """A bug of `PLANTED`; its text must occur once."""
-    source = (root / path).read_text(encoding="utf-8")
-    if source.count(old) != 1:
-        raise ValueError(
-            f"{path} holds {old!r} {source.count(old)} times, expected once: bring the list up to date"
-        )
+def planted(path: str, source: str, old: str, new: str) -> Mutation:
+    """A bug of `PLANTED` in the file that has its text."""
     start = source.index(old)
     return Mutation(path, "by hand", old.strip(), f"-> {new.strip()}", start, start + len(old), new)
+
+
+def plan(
+    path: str, root: pathlib.Path = ROOT, *, wide: bool = False
+) -> list[tuple[str, list[str]]]:
+    """(environment, arguments of pytest) of the runs for a bug in a file; `wide` adds all tests of the package."""
+    package, *rooms, name = pathlib.PurePath(path).with_suffix("").parts
+    folder = pathlib.PurePath("tests", package, *rooms)
+    while not list((root / folder).glob("**/test_*.py")):  # rooms that are tested in the one above
+        folder = folder.parent
+    near, elsewhere = nearest(path, folder, root), importers(path, package, folder, root)
+    whole = [f"tests/{package}"] * wide
+    if {"compiled", "kernels"} & {*rooms} or name == "kernel":
+        return [(KERNELS, files) for files in (near[:2], near[2:], elsewhere, whole) if files]
+    return [("numpy", [*files, *NOT_NUMBA]) for files in ([path, *near], elsewhere, whole) if files]
+
+
+def nearest(path: str, folder: pathlib.PurePath, root: pathlib.Path) -> list[str]:
+    """The files of a folder of tests: that with the name of a source file, then those that name most of it."""
+    source = (root / path).read_text(encoding="utf-8")
+    stem = pathlib.PurePath(path).stem
+    names = {stem, *re.findall(r"^(?:def|class) (\w+)", source, re.MULTILINE)}
+    rank = {}
+    for file in sorted((root / folder).glob("**/test_*.py")):
+        words = set(re.findall(r"\w+", file.read_text(encoding="utf-8")))
+        rank[file.relative_to(root).as_posix()] = file.stem != f"test_{stem}", -len(names & words)
+    return sorted(rank, key=rank.__getitem__)
+
+
+def importers(path: str, package: str, folder: pathlib.PurePath, root: pathlib.Path) -> list[str]:
+    """The files of tests outside of a folder that import from a source file."""
+    statement = f"from {path.removesuffix('.py').replace('/', '.')} import"
+    texts = _texts(root, package)
+    return [str(file) for file in texts if statement in texts[file] and folder not in file.parents]
+
+
+@cache
+def _texts(root: pathlib.Path, package: str) -> dict[pathlib.Path, str]:
+    """The files of tests of a package, from the root, with what they say."""
+    files = sorted((root / "tests" / package).glob("**/test_*.py"))
+    return {file.relative_to(root): file.read_text(encoding="utf-8") for file in files}
 
 
 def run(
@@ -223,13 +253,13 @@ class Work:
             file.write(json.dumps(entry) + "\n")
 
 
-def judge(work: Work, mutation: Mutation, measured: Measured, *, wide: bool = False) -> dict:
+def judge(work: Work, mutation: Mutation, *, wide: bool = False) -> dict:
     """Plant one bug, run the tests, take it out again; whether what fails is sound is looked at later (`confirm`)."""
     target = work.copy / mutation.path
     source = target.read_text(encoding="utf-8")
     started, by, where = time.perf_counter(), "", ""
     seconds = CPU_SECONDS if wide else QUICK_SECONDS
-    for environment, arguments in runs(mutation, source, measured, work.copy, wide=wide):
+    for environment, arguments in plan(mutation.path, work.copy, wide=wide):
         arguments = [*arguments, *work.deselected()]
         try:
             target.write_text(mutation.apply(source), encoding="utf-8")
@@ -326,12 +356,8 @@ def main():
     parser.add_argument(
         "--work", type=pathlib.Path, required=True, help="folder for the copy and the results"
     )
-    parser.add_argument(
-        "--measured",
-        type=pathlib.Path,
-        help="folder in which `covered` kept the tests of each line",
-    )
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=200, help="how many bugs")
     parser.add_argument("--only", default="", help="only files whose path holds this")
     parser.add_argument("--again", action="store_true", help="try the survivors once more, first")
     parser.add_argument(
@@ -344,7 +370,8 @@ def main():
     options = parser.parse_args()
     work = Work(options.work)
     if options.report:
-        report(work, [bug for bug in chosen(options.seed) if options.only in bug.path])
+        bugs = chosen(options.seed, count=options.count)
+        report(work, [bug for bug in bugs if options.only in bug.path])
         return
     judge_all(work, options)
 
@@ -364,11 +391,10 @@ def judge_all(work: Work, options) -> None:
         import polars  # noqa: F401
         import pyarrow.csv  # noqa: F401
     work.renew()
-    bugs = [bug for bug in chosen(options.seed, work.copy) if options.only in bug.path]
-    random.Random(options.seed).shuffle(
-        bugs
-    )  # so that those judged by then are spread over both packages
-    end, measured = time.monotonic() + 60 * options.minutes, Measured(options.measured)
+    bugs = [
+        bug for bug in chosen(options.seed, work.copy, options.count) if options.only in bug.path
+    ]
+    end = time.monotonic() + 60 * options.minutes
     outcomes = {"caught", *(() if options.again else ("survived",))}
     reasons = json.loads(EQUIVALENT.read_text(encoding="utf-8"))
     left = [
@@ -380,22 +406,18 @@ def judge_all(work: Work, options) -> None:
     left.sort(key=lambda bug: bug.key not in work.known)  # survivors first
     while left and time.monotonic() < end:
         batch, left = left[:CONFIRM], left[CONFIRM:]
-        judge_batch(work, batch, measured, end, wide=options.wide)
-    if not options.only:
-        record(work, bugs)
+        judge_batch(work, batch, end, wide=options.wide)
     report(work, bugs)
 
 
-def judge_batch(
-    work: Work, bugs: list[Mutation], measured: Measured, end: float, *, wide: bool
-) -> None:
+def judge_batch(work: Work, bugs: list[Mutation], end: float, *, wide: bool) -> None:
     """Plant some bugs; those that a test noticed which fails anyway once more, without it."""
     while bugs:
         entries = []
         for bug in bugs:
             if time.monotonic() > end:
                 break
-            entries.append(judge(work, bug, measured, wide=wide))
+            entries.append(judge(work, bug, wide=wide))
             entry = entries[-1]
             print(
                 f"{entry['outcome']:8} {entry['seconds']:6.1f} s  {bug.key}  {entry['by']}",
@@ -406,19 +428,6 @@ def judge_batch(
             if entry["key"] not in again:
                 work.note(**entry)
         bugs = [bug for bug in bugs if bug.key in again]
-
-
-def record(work: Work, bugs: list[Mutation]) -> None:
-    """Write what is known of these bugs to the results of the repository."""
-    found = [
-        work.known[bug.key]
-        for bug in sorted(bugs, key=lambda bug: bug.key)
-        if bug.key in work.known
-    ]
-    RECORD.parent.mkdir(parents=True, exist_ok=True)
-    RECORD.write_text(
-        "[\n" + ",\n".join(json.dumps(entry) for entry in found) + "\n]\n", encoding="utf-8"
-    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What every public name owes its reader: a docstring, its parameters in order, an example that runs."""
 
 import inspect
+import itertools
 import re
 import types
 
@@ -46,10 +47,7 @@ def public_functions():
     """Dotted name -> function: all in `__all__`, and those of the modules in `__all__`."""
     found = {}
     for name in PUBLIC:
-        try:
-            thing = resolve(name)
-        except (ImportError, AttributeError):
-            continue  # test_public_names_exist says it
+        thing = resolve(name)
         if isinstance(thing, types.ModuleType):
             found |= {
                 f"{name}.{key}": value
@@ -64,81 +62,73 @@ def public_functions():
 
 
 FUNCTIONS = public_functions()
+THINGS = {name: resolve(name) for name in PUBLIC}
+CLASSES = {
+    name: thing
+    for name, thing in THINGS.items()
+    if inspect.isclass(thing) and not issubclass(thing, Exception)
+}
 
 
-@pytest.mark.parametrize("name", PUBLIC)
-def test_public_names_exist(name):
-    thing = resolve(name)
-    assert inspect.getdoc(thing), "a docstring"
-    assert name.partition(".")[2] in dir(PACKAGES[name.partition(".")[0]])
+def test_public_names_exist_and_are_described():
+    for name in PUBLIC:
+        assert inspect.getdoc(resolve(name)), f"{name} has no docstring"
+        package, _, attribute = name.partition(".")
+        assert attribute in dir(PACKAGES[package]), name
+        # else the module, once imported, would take the place of the function in its package
+        modules = getattr(PACKAGES[package], "_MODULES", ())
+        assert (name in MODULES) == (attribute in modules), name
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_unknown_names_are_refused(package):
-    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nonsense'"):
-        PACKAGES[package].nonsense  # noqa: B018
+def test_unknown_names_are_refused():
+    for package in PACKAGES:
+        with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nonsense'"):
+            PACKAGES[package].nonsense  # noqa: B018
 
 
-@pytest.mark.parametrize("name", PUBLIC)
-def test_public_names_are_not_names_of_modules(name):
-    # else the module, once imported, would take the place of the function in its package
-    package, _, attribute = name.partition(".")
-    assert (name in MODULES) == (attribute in getattr(PACKAGES[package], "_MODULES", ()))
+def test_public_functions_have_examples():
+    wrong = [
+        name
+        for name, function in FUNCTIONS.items()
+        if not re.search(r"^\s*>>> ", "\n".join(section(function.__doc__, "Examples") or []), re.M)
+    ]
+    assert wrong == []
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_public_functions_have_examples(name):
-    examples = section(FUNCTIONS[name].__doc__, "Examples")
-    assert examples is not None, "no section Examples"
-    assert any(line.lstrip().startswith(">>> ") for line in examples), "an example that can be run"
+def test_docstrings_list_the_parameters_of_the_signature():
+    wrong = [
+        name
+        for name, function in FUNCTIONS.items()
+        if (documented_parameters(function.__doc__) or []) != parameters(function)
+    ]
+    for name, thing in CLASSES.items():
+        if documented_parameters(thing.__doc__) not in (None, parameters(thing)):
+            wrong.append(name)
+        own = [cls for cls in thing.__mro__ if cls.__module__.partition(".")[0] in PACKAGES]
+        for key, method in [pair for cls in own for pair in vars(cls).items()]:
+            function = inspect.unwrap(getattr(method, "__func__", method))
+            if key[0] == "_" or not inspect.isfunction(function):
+                continue
+            said = documented_parameters(function.__doc__)
+            if not inspect.getdoc(function) or said not in (None, parameters(function)):
+                wrong.append(f"{name}.{key}")
+    assert wrong == []
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_docstrings_list_the_parameters_of_the_signature(name):
-    documented = documented_parameters(FUNCTIONS[name].__doc__)
-    assert (documented or []) == parameters(FUNCTIONS[name])
-
-
-@pytest.mark.parametrize("name", PUBLIC)
-def test_docstrings_of_classes_list_the_parameters_of_the_signature(name):
-    thing = resolve(name)
-    if not inspect.isclass(thing) or issubclass(thing, Exception):
-        return
-    documented = documented_parameters(thing.__doc__)
-    assert documented is None or documented == parameters(thing)
-    own = [cls for cls in thing.__mro__ if cls.__module__.partition(".")[0] in PACKAGES]
-    for key, method in [pair for cls in own for pair in vars(cls).items()]:
-        function = inspect.unwrap(getattr(method, "__func__", method))
-        if key[0] != "_" and inspect.isfunction(function):
-            assert inspect.getdoc(function), f"{key} has no docstring"
-            documented = documented_parameters(function.__doc__)
-            assert documented is None or documented == parameters(function), key
-
-
-@pytest.mark.parametrize("name", PUBLIC)
-def test_attributes_of_classes_are_described(name):
-    lines = (
-        section(resolve(name).__doc__, "Attributes") or [] if inspect.isclass(resolve(name)) else []
-    )
-    heads = [i for i, line in enumerate(lines) if line and not line.startswith(" ")]
-    assert [
-        lines[i] for i in heads if not lines[i + 1 : i + 2] or not lines[i + 1].startswith(" ")
-    ] == []
-
-
-@pytest.mark.parametrize(
-    "key",
-    sorted(
-        key
-        for key in vars(resolve("hld.HLDTest")(pcircuit.rat_spn([2] * 4, rng=0)))
-        if key[0] != "_"
-    ),
-)
-def test_what_a_test_keeps_is_described(key):
+def test_attributes_are_described():
+    wrong = []
+    for name, thing in CLASSES.items():
+        lines = section(thing.__doc__, "Attributes") or []
+        for line, below in itertools.pairwise([*lines, ""]):
+            if line and not line.startswith(" ") and not below.startswith(" "):
+                wrong.append((name, line))
+    assert wrong == []
+    kept = vars(resolve("hld.HLDTest")(pcircuit.rat_spn([2] * 4, rng=0)))
     heads = [
         line.partition(" :")[0] for line in section(resolve("hld.HLDTest").__doc__, "Attributes")
     ]
-    assert key in [name.strip() for head in heads for name in head.split(",")]
+    said = {name.strip() for head in heads for name in head.split(",")}
+    assert {key for key in kept if key[0] != "_"} <= said
 
 
 def test_sections_of_docstrings_are_understood():

@@ -148,11 +148,11 @@ def _beside(home: str) -> str | None:
 
 
 def moved(text: str) -> str:
-    """A page of the repository's root, its links into docs/ made local, those to other files plain."""
-    text = re.sub(r"\]\(docs/", "](", text)
+    """A page of the repository's root: its links to pages of the site are kept, all others become plain text."""
     for outside, inside in OUTSIDE.items():
-        text = text.replace(f"]({outside[3:]}", f"]({inside}")
-    return re.sub(r"\[([^\]]*)\]\((?!https?:|#|[\w./-]+\.md)[^)]*\)", r"\1", text)
+        text = text.replace(f"]({outside[3:]}", f"](docs/{inside}")
+    text = re.sub(r"\[([^\]]*)\]\((?!https?:|#|docs/[\w./-]+\.md)[^)]*\)", r"\1", text)
+    return text.replace("](docs/", "](")
 
 
 warnings.filterwarnings("ignore", category=DeprecationWarning, module="latex2mathml")

@@ -283,8 +283,48 @@ def one_sample_mmd_squared(
 
     M = (1/T^2) sum_{i,j} k(x_i, x_j) - (2/T) sum_i E k(x_i, Y) + E k(Y, Y'), Y and Y' from the circuit, exactly.
 
-    Shapes: data (T, V).
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+        Normalised.
+    data : (T, V) integer array_like or pcircuit.Circuit
+        Complete rows, T at least 1; or a normalised circuit with the v-tree and categories of `circuit`, and then all
+        three terms are exact.
+    kernel : "hamming"
+        exp(-Hamming distance / s).
+    bandwidth : float, optional
+        s; by default the median distance between 500 rows drawn from `circuit`.
+    rng : int or numpy.random.Generator
+        Seed, used for the default bandwidth only.
+
+    Returns
+    -------
+    float
+        At least 0; (1 - E k(Y, Y')) / T in expectation if the rows follow the circuit.
+
+    Raises
+    ------
+    pcircuit.StructureError
+        If a circuit is not normalised, or the v-trees differ.
+    TypeError, ValueError
+        If `data` is not complete evidence or has too few rows, or an option is out of range.
+
+    Notes
+    -----
     One upward pass per row, one overlap, and T^2 V for the kernel matrix, in blocks.
+
+    References
+    ----------
+    Gretton et al. (2012), A kernel two-sample test, JMLR 13.
+
+    Examples
+    --------
+    A fair coin and the row 0, with k = exp(-1) between different sides: 1 - 2 w + c with w = c = (1 + exp(-1)) / 2.
+
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.5]])])
+    >>> round(one_sample_mmd_squared(coin, [[0]], bandwidth=1.0), 6), float(round(1 - (1 + np.exp(-1)) / 2, 6))
+    (0.31606, 0.31606)
     """
     check_distribution(circuit)
     product = product_kernel(circuit, kernel, bandwidth, rng)

@@ -77,7 +77,22 @@ def two_sample_mmd_squared(first: ArrayLike, second: ArrayLike, bandwidth: float
 
     (1/n^2) sum k(x_i, x_j) + (1/m^2) sum k(y_i, y_j) - (2/nm) sum k(x_i, y_j), k = exp(-||x - y||^2 / (2 sigma^2)).
 
-    Shapes: first, second (n, V).
+    Parameters
+    ----------
+    first, second : (n, V) and (m, V) arrays
+        Rows as numbers: category codes.
+    bandwidth : float
+        sigma > 0.
+
+    Returns
+    -------
+    float
+        At least 0, up to rounding.
+
+    Examples
+    --------
+    >>> round(two_sample_mmd_squared([[0, 0]], [[1, 0]], 1.0), 4)              # 2 - 2 exp(-1/2)
+    0.7869
     """
     first, second = _rows_of_numbers(first, "first"), _rows_of_numbers(second, "second")
     if first.shape[1] != second.shape[1]:

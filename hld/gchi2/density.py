@@ -35,7 +35,7 @@ def pdf(q: ArrayLike, weights: ArrayLike | Spectrum) -> Any:
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         As `hld.gchi2.sf`.
 
     Examples

@@ -21,7 +21,7 @@ What happens to a value that training did not show is the column's policy `unsee
 Whole numbers are levels if they are few, at most M: no more than B, or on average in four rows each.  With fewer rows a
 level is learned from next to nothing, and most values of a later batch are new: of 150 rows with 49 ages, bins find a
 drift by eight years in .35 of the batches of twenty rows and levels in .18 (.39 and .49 where one age becomes frequent
-in sixty rows); of 300 rows with 57 ages it is .35 and .33 (.47 and .86): ``python -m benchmarks.bench_integers``.
+in sixty rows); of 300 rows with 57 ages it is .35 and .33 (.47 and .86).
 
 Only the distinct values and their counts are used, so the order of the rows cannot matter. `fit_column` chooses
 the kind and makes the column.

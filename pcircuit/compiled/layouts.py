@@ -10,7 +10,7 @@ cut into blocks, runs of the post-order whose products and sums fit into the L2 
 The last block goes down at once.  Several tiles go through a block one after the other, so that its weights and
 tables, and their flows, are in the cache, too: each tile has places of its own for kept sums and for their flows.  This
 takes a third off an epoch of 4,096 rows at V = 784, K = 4 and 256 categories, a quarter at K = 16 and 2 categories, and
-a fifth at V = 2,500, K = 4 and 2 categories (`benchmarks.bench_em`, `bench_scaling`).
+a fifth at V = 2,500, K = 4 and 2 categories (`benchmarks.bench_em`).
 """
 
 from __future__ import annotations

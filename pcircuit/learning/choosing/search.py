@@ -50,7 +50,7 @@ class LearnSearch:
         matrix products of continuous mixtures.  The first size is always fitted; then nothing is tried that would take
         more than a quarter of what is left, but for a larger size where the last one still gained: that is tried if the
         quarter pays for twenty epochs, and ends with it.  One core does about 4 times 10^9 in a second with two
-        categories (`benchmarks.bench_work`), fewer with many.  Default 2.5e12, about six minutes of two cores; 1e300
+        categories, fewer with many.  Default 2.5e12, about six minutes of two cores; 1e300
         for no limit.
     max_parameters : float
         Of the mixture: no member is added that would take it beyond them, but for the first two of each way and the

@@ -7,7 +7,7 @@ The time of a fit is about proportional to
 with the n rows that differ, as equal ones are merged, and for each of them S hidden variables with K sums of K
 products each, and V columns with K values that are looked up, multiplied and counted.  S is one less than the columns
 that have others below them in the Chow-Liu tree: .4 to .7 of all in the binary sets, on which the six was fitted, so
-that all of them do about as much in a second with 8 states as with 64 (`benchmarks.bench_work`).  Trees of samples and
+that all of them do about as much in a second with 8 states as with 64.  Trees of samples and
 of parts are taken to be like that of all rows.  A limit in this unit, not in seconds, ends the same search at the
 same place whatever else a machine does.  Before a fit its epochs are not known; those of the last one like it are a
 fair guess, and no fit is begun whose guess is above a quarter of what is left: so a large size is not tried at the

@@ -8,8 +8,8 @@ C_ij, the mean of l_j if unit i draws.  C is K x K numbers a region and row, and
     DRAWN     nothing of it is: C_ij is a constant of the circuit, `overlaps`
     MIXED     else
 
-That, and that no array of (rows, P, P) goes through memory, is what the kernel is for
-(`python -m benchmarks.bench_covariates --speed`).  The first two passes are `pcircuit.moments.compiled.posteriors`.
+That, and that no array of (rows, P, P) goes through memory, is what the kernel is for.  The first two passes are
+`pcircuit.moments.compiled.posteriors`.
 """
 
 from __future__ import annotations
