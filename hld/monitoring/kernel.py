@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hld.monitoring.bets import EPS, LEAST_LENGTH
-from pcircuit.startup.warm_up import compile_kernel
+from pcircuit.startup import compile_kernel
 
 
 @compile_kernel

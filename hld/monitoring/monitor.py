@@ -37,7 +37,7 @@ import os
 import sys
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -47,15 +47,13 @@ from hld.monitoring.bets import make_bets, new_wealth, whitening_matrix
 from hld.monitoring.rows import completed_rows
 from pcircuit.arguments import check_fraction, check_number, check_seed
 from pcircuit.circuit import check_distribution
-from pcircuit.engine import engine_is_numpy
+from pcircuit.engine import NUMPY, Kernels, engine_set_to
 from pcircuit.evidence import check_evidence
 from pcircuit.files.archive import read_object, write_archive
 from pcircuit.inference.node_selection import check_nodes
 
-if TYPE_CHECKING:
-    from hld.monitoring.bets import Wealth
-
 BLOCK_VALUES = 2_000_000  # node likelihoods held at once
+ROW_SECONDS, NODE_SECONDS = 5e-5, 3e-7  # of NumPy, for a row, and for a node of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,8 +156,7 @@ class Monitor:
 
     Notes
     -----
-    Results do not depend on how the stream is divided into updates: to the last bit with ``PCIRCUIT_ENGINE=numba``, and
-    up to rounding where NumPy evaluates rows, since matrix products of BLAS may depend on how many there are at once.
+    Results do not depend on how the stream is divided into updates, up to rounding.
     Missing entries (-1) are drawn from the circuit's conditional distribution given the rest of their row, which is
     valid if entries are missing at random.
 
@@ -261,6 +258,7 @@ class Monitor:
         )
         rows = [rows] if is_one else rows
         rows = check_evidence(self.circuit, rows, name="rows")
+        advance = self._advance(len(rows))
         with (
             self._lock
         ):  # all is done on copies and taken over at the end, so that nothing is ever half done
@@ -269,7 +267,14 @@ class Monitor:
             wealth, log_values = self._wealth.copy(), np.empty(len(rows))
             step = max(1, BLOCK_VALUES // len(self.nodes))
             for start in range(0, len(rows), step):
-                self._bet(rows[start : start + step], wealth, log_values[start : start + step])
+                advance(
+                    pcircuit.node_likelihoods(
+                        self.circuit, rows[start : start + step], nodes=self.nodes
+                    ),
+                    self._bets,
+                    wealth,
+                    log_values[start : start + step],
+                )
             log_values.flags.writeable = False
             best, alarm_row = (
                 max(self._best, float(log_values.max(initial=-np.inf))),
@@ -371,18 +376,13 @@ class Monitor:
     def __setstate__(self, state: Any) -> None:
         self.__dict__.update(state, _lock=threading.Lock())
 
-    def _bet(self, rows: np.ndarray, wealth: Wealth, log_values: np.ndarray) -> None:
-        """Bet on complete rows; changes the wealth and fills log_values (n,)."""
-        if engine_is_numpy():
+    def _advance(self, num_rows: int) -> Any:
+        """The function that bets on so many rows, changes the wealth and fills log W."""
+        if BETS.in_numpy(num_rows * (ROW_SECONDS + NODE_SECONDS * len(self.nodes))):
             from hld.monitoring.betting import advance
         else:
             from hld.monitoring.kernel import advance
-        advance(
-            pcircuit.node_likelihoods(self.circuit, rows, nodes=self.nodes),
-            self._bets,
-            wealth,
-            log_values,
-        )
+        return advance
 
     def _result(self, log_values: np.ndarray) -> MonitorResult:
         """The result of an update."""
@@ -408,3 +408,13 @@ class Monitor:
             self.margin,
             log_values,
         )
+
+
+def _bet_once() -> None:
+    """A row's bets by the kernels; the monitor itself need not be made by kernels."""
+    with engine_set_to(NUMPY):
+        monitor = Monitor(pcircuit.rat_spn([2, 2], num_units=2, depth=1, rng=0), rng=0)
+    monitor.update([[0, 0]])
+
+
+BETS = Kernels("monitors", _bet_once)

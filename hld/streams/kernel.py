@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.startup.warm_up import compile_kernel
+from pcircuit.startup import compile_kernel
 
 
 @compile_kernel

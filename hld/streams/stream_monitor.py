@@ -38,13 +38,14 @@ from hld.streams.directions import (
 from hld.streams.races import FACTORS, FIRST, SHARE, THRESHOLDS, advance, uniform_numbers
 from hld.tables.shown_names import listed
 from pcircuit.arguments import check_fraction, check_whole_number
-from pcircuit.engine import engine_is_numpy
+from pcircuit.engine import Kernels
 from pcircuit.files.archive import write_archive
 
 FEWEST_ROWS = 40
 MOST_ROWS = 9_000  # of the reference that are used
 MOST_SEED = 2**53
 SHOWN = 4  # columns that a line names
+RACE_SECONDS = 1.5e-6  # of NumPy, for a race and a row
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,12 +275,14 @@ class StreamMonitor:
         """
         sizes = np.array([len(codes)] if len(self.sizes) and len(codes) else [], dtype=np.int64)
         vectors = self._units(codes, sizes) if len(codes) else np.zeros((0, len(self.nodes)))
+        in_numpy = RACES.in_numpy(len(vectors) * RACE_SECONDS * len(self.races.log))
         with self._lock:
             evidence = np.empty(len(vectors))
             done = 0
             while done < len(vectors):
                 size = min(len(vectors) - done, next_start(self.num_rows) - self.num_rows)
-                self._segment(vectors[done : done + size], evidence[done : done + size])
+                part = slice(done, done + size)
+                self._segment(vectors[part], evidence[part], in_numpy)
                 done += size
             self.num_missing += int((codes < 0).sum())
             return self._result(evidence)
@@ -297,19 +300,15 @@ class StreamMonitor:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock())
 
-    def _segment(self, vectors: np.ndarray, evidence: np.ndarray) -> None:
+    def _segment(self, vectors: np.ndarray, evidence: np.ndarray, in_numpy: bool) -> None:
         """Rows up to the next start of races, and that start."""
         n, leaders = len(vectors), np.zeros(len(vectors), np.int64)
         scores = np.concatenate([vectors[:, self.scores.fixed], self._projected(vectors)], axis=1)
         uniforms = uniform_numbers(self.seed, self.num_rows, n)
-        if engine_is_numpy():
+        if in_numpy:
             advance(scores, uniforms, self.races, evidence, leaders)
         else:
-            from hld.streams.kernel import advance as compiled
-
-            compiled(
-                scores, uniforms, self.races, THRESHOLDS, FACTORS, FIRST, SHARE, evidence, leaders
-            )
+            _advance_by_kernel(scores, uniforms, self.races, evidence, leaders)
         crossed = np.flatnonzero(evidence >= -np.log(self.alpha))
         if self.alarm_row is None and len(crossed):
             self.alarm_row = self.num_rows + int(crossed[0]) + 1
@@ -429,3 +428,20 @@ def _encoded(detector: Any, reference: Any, groups: Any) -> tuple[np.ndarray, np
             f"`reference`: {'; '.join(column_lines(absent, extra))}", UserWarning, stacklevel=3
         )
     return codes, labels
+
+
+def _advance_by_kernel(*arrays: Any) -> None:
+    """`advance`, compiled."""
+    from hld.streams.kernel import advance as compiled
+
+    compiled(*arrays[:3], THRESHOLDS, FACTORS, FIRST, SHARE, *arrays[3:])
+
+
+def _race_once() -> None:
+    """A row of races by the kernel."""
+    races = first_races(scores_of(np.eye(FEWEST_ROWS, 2)))
+    scores = np.zeros((1, len(races.log)))
+    _advance_by_kernel(scores, np.zeros(1), races, np.empty(1), np.zeros(1, np.int64))
+
+
+RACES = Kernels("streams", _race_once)
