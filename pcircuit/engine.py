@@ -94,7 +94,10 @@ class Kernels:
                 return
             self._is_met = True  # the tiny job asks, too
             started = time.perf_counter()
-            logger.info("kernels for %s: compiling, or reading them from Numba's cache", self.name)
+            level = logging.INFO if _within.get() is None else logging.DEBUG  # within another one
+            logger.log(
+                level, "kernels for %s: compiling, or reading them from Numba's cache", self.name
+            )
             try:
                 with engine_set_to(NUMBA):
                     self._tiny_job()
@@ -102,7 +105,7 @@ class Kernels:
                 self._is_met = False
                 raise
             taken = time.perf_counter() - started
-            logger.info("kernels for %s: ready after %.1f s", self.name, taken)
+            logger.log(level, "kernels for %s: ready after %.1f s", self.name, taken)
 
 
 def _wait_for_compilers() -> None:
