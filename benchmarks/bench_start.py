@@ -6,7 +6,7 @@ Every line is a process of its own, started several times; the medians of the wa
 are printed as a Markdown table.  "Test a batch" loads a saved detector of 14 columns and tests 100 rows, held in a
 NumPy file; "fit and test" learns 1,000 rows of 50 columns with the defaults.  The compilation cache is a fresh folder,
 "empty" for every process or "warm" from one before.  "Nowhere to write" is a container with a read-only file system and
-no home.  With ``PCIRCUIT_ENGINE=numba`` processes wait for the compiler, as all did before there was a choice.
+no home.
 """
 
 from __future__ import annotations

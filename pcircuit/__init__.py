@@ -88,7 +88,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.regions import InnerRegion as InnerRegion
     from pcircuit.regions import InputRegion as InputRegion
     from pcircuit.regions import StructureError as StructureError
-    from pcircuit.startup.warm_up import warm_up as warm_up
+    from pcircuit.startup import warm_up as warm_up
     from pcircuit.vtree import VTree as VTree
 
 _HOME = {
@@ -99,7 +99,7 @@ _HOME = {
     "StructureError": "regions",
     "VTree": "vtree",
     "select_nodes": "inference.node_selection",
-    "warm_up": "startup.warm_up",
+    "warm_up": "startup",
     "log_likelihood": "inference.likelihood",
     "mean_node_likelihoods": "inference.unit_likelihoods",
     "node_likelihoods": "inference.unit_likelihoods",
@@ -186,7 +186,7 @@ if not TYPE_CHECKING:  # who checks types would believe in any name
         if (
             "pcircuit.circuit" in sys.modules
         ):  # no name that has to do with circuits can be had without it
-            importlib.import_module("pcircuit.startup.methods").attach()
+            importlib.import_module("pcircuit.startup").attach()
         return value
 
 

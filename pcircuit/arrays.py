@@ -144,6 +144,16 @@ def check_memory(what: str, size: int, advice: str) -> None:
         np.empty(size, np.uint8)
 
 
+def for_ranking(values: ArrayLike) -> np.ndarray:
+    """Finite `values` as whole numbers of steps of about 2e-9 of the largest: what differs by round-off alone is a tie.
+
+    Round-off depends on the engine and on how rows are cut into chunks; what is ranked must not.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    exponent = math.frexp(float(np.abs(array).max(initial=0.0)))[1]
+    return np.asarray(np.rint(np.ldexp(array, 29 - exponent)))
+
+
 def _is_whole_number(entry: object) -> bool:
     """Whether an entry is an integer of Python or NumPy, and neither a boolean nor a duration."""
     return isinstance(entry, Integral) and is_real(entry) and not isinstance(entry, bool)

@@ -60,7 +60,7 @@ class Circuit(Immutable):
     -----
     Construction costs O(number of parameters).  All arrays are read-only, so a circuit can be shared by
     threads; learning and editing return new circuits.  Most functions of the package are methods, too:
-    ``circuit.sample(3)`` is ``pcircuit.sample(circuit, 3)``; `pcircuit.startup.methods` lists them.
+    ``circuit.sample(3)`` is ``pcircuit.sample(circuit, 3)``; `pcircuit.startup` lists them.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class Circuit(Immutable):
 
         def __init__(self, vtree: VTree, regions: Iterable[InputRegion | InnerRegion]) -> None: ...
 
-        # `pcircuit.startup.methods` hangs them on; here they are named for editors and type checkers
+        # `pcircuit.startup` hangs them on; here they are named for editors and type checkers
         log_likelihood = pcircuit.log_likelihood
         node_likelihoods = pcircuit.node_likelihoods
         expected_flows = pcircuit.expected_flows

@@ -81,7 +81,9 @@ class Mixture(Immutable):
     circuits: tuple[Circuit, ...]
     weights: Floats
 
-    if TYPE_CHECKING:  # `pcircuit.startup.methods` hangs them on; here they are named for editors and type checkers
+    if (
+        TYPE_CHECKING
+    ):  # `pcircuit.startup` hangs them on; here they are named for editors and type checkers
         log_likelihood = pcircuit.log_likelihood
         sample = pcircuit.sample
         save = pcircuit.save_mixture

@@ -1,27 +1,44 @@
-"""Which engine does the work: NumPy, or the compiled kernels.
+"""Which engine does a job: NumPy, or the compiled kernels.
 
 What takes time is written twice.  The NumPy version is the one to read; the Numba kernels under ``compiled/`` do the
-same faster, over tiles of rows that fit the cache, but must be compiled first, which takes seconds.  The environment
+same faster, over tiles of rows that fit the cache, but must be compiled once, which takes seconds.  The environment
 variable ``PCIRCUIT_ENGINE`` says which of them runs:
 
-    auto     the default: NumPy while there is little to do, kernels when they pay (`pcircuit.compiled.engines.choice`)
+    auto     the default: NumPy where it takes less than SMALL_JOB seconds, kernels elsewhere
     numpy    NumPy always; Numba is never imported and need not be installed
-    numba    kernels always, compiled at their first call
+    numba    kernels always
 
-Both give the same results up to rounding, and draw the same random numbers.  Compiled code is kept on disk where a
-folder is writable (Numba's cache, ``NUMBA_CACHE_DIR``), so that a process compiles only what no earlier process has.
+A job is one public call.  Its NumPy seconds are counts of operations times constants measured once, so the engine is
+a function of the sizes of circuit and rows: equal calls give equal bits, whatever the process did before.  Both
+engines agree up to rounding, and draw the same random numbers.
+
+Why SMALL_JOB is so small: calls that cost that much are several times faster by kernels, and a loop of them must not
+lose much.  Sixty cost NumPy about what importing Numba and reading its cache costs (`benchmarks.bench_engines`).
+
+The compiler has locks.  A process forks only while no thread is inside it, so that no child inherits one that is held.
 """
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Iterator
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 ENGINE_VARIABLE = "PCIRCUIT_ENGINE"
 AUTO, NUMPY, NUMBA = ENGINES = ("auto", "numpy", "numba")
+SMALL_JOB = 0.03
+REGION_SECONDS = 1.5e-5  # of NumPy, for a region of a block of rows
+BLOCK_ROWS = 1024
+logger = logging.getLogger("pcircuit.compiled")
 _within: ContextVar[str | None] = ContextVar("engine", default=None)
+_compiling = threading.RLock()
+_held: list[Any] = []  # locks, while the process forks
 
 
 def chosen_engine() -> str:
@@ -45,10 +62,67 @@ def engine_set_to(engine: str) -> Iterator[None]:
 
 
 def engine_is_numpy() -> bool:
-    """Whether ``PCIRCUIT_ENGINE=numpy`` asks for NumPy only.
-
-    For packages with kernels of their own, so that the variable is read in one place.
-
-    Read at every call: the engine may change while a process runs.
-    """
+    """Whether ``PCIRCUIT_ENGINE=numpy`` asks for NumPy only; read at every call."""
     return chosen_engine() == NUMPY
+
+
+def numpy_seconds(num_regions: int, row_seconds: float, num_rows: int) -> float:
+    """About what NumPy takes for rows of evidence: a time for each region and block, and one for each row."""
+    return num_regions * REGION_SECONDS * -(-num_rows // BLOCK_ROWS) + row_seconds * num_rows
+
+
+class Kernels:
+    """The kernels of one kind of job, and a tiny job that needs them all."""
+
+    def __init__(self, name: str, tiny_job: Callable[[], object]) -> None:
+        self.name, self._tiny_job, self._is_met = name, tiny_job, False
+
+    def in_numpy(self, seconds: float) -> bool:
+        """Whether NumPy, which takes about so many seconds, does a job; if not, the kernels are ready afterwards."""
+        engine = chosen_engine()
+        if engine == NUMPY or (engine == AUTO and seconds < SMALL_JOB):
+            return True
+        self.make_ready()
+        return False
+
+    def make_ready(self) -> None:
+        """Compile, or read from Numba's cache, what this process has not met yet."""
+        if self._is_met:
+            return
+        with _compiling:
+            if self._is_met:
+                return
+            self._is_met = True  # the tiny job asks, too
+            started = time.perf_counter()
+            level = logging.INFO if _within.get() is None else logging.DEBUG  # within another one
+            logger.log(
+                level, "kernels for %s: compiling, or reading them from Numba's cache", self.name
+            )
+            try:
+                with engine_set_to(NUMBA):
+                    self._tiny_job()
+            except BaseException:
+                self._is_met = False
+                raise
+            taken = time.perf_counter() - started
+            logger.log(level, "kernels for %s: ready after %.1f s", self.name, taken)
+
+
+def _wait_for_compilers() -> None:
+    """Before a fork: hold the locks of kernels and, if it is there, of Numba, in the order in which they are taken."""
+    _compiling.acquire()
+    numba = sys.modules.get("numba.core.compiler_lock")
+    lock = getattr(numba, "global_compiler_lock", None)
+    if lock is not None:
+        lock.acquire()
+    _held[:] = [_compiling] if lock is None else [lock, _compiling]
+
+
+def _go_on() -> None:
+    """After a fork, in parent and child, of which each has its own: free the locks."""
+    for lock in _held:
+        lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_wait_for_compilers, after_in_parent=_go_on, after_in_child=_go_on)

@@ -3,9 +3,6 @@
 import os
 import pathlib
 import random
-import subprocess
-import sys
-import time
 
 import hypothesis
 import numpy as np
@@ -40,7 +37,6 @@ NUMERICAL = tuple(
 BLAS_THREADS = "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"
 QUICK = "not thorough"  # what `pytest` alone selects; files and tests that are named run whole
 SELECTED = "HLD_TESTS_SELECTED"  # tells workers
-MOMENTS = "from pcircuit.moments.routes import MOMENTS; MOMENTS.make_ready()"
 MOST_PROCESSES = 4  # of the whole suite: each compiles kernels of its own in a fresh checkout
 
 hypothesis.settings.register_profile("pcircuit", deadline=None, derandomize=True)
@@ -122,40 +118,16 @@ def pytest_cmdline_main(config):
 
 
 def pytest_sessionstart(session):
-    """Compile what every test needs before the first one, and say so: it is a minute of silence otherwise.
-
-    Each worker loads the same kernels at once, so that no test sees the engine change from one call to the next.  Those
-    of moments are compiled by a second process, if there are to be several: else each of these would compile them.
-    """
-    if engine_is_numpy() or session.config.getoption("collectonly"):
+    """Compile what most tests need before the first one, and say so; before workers begin, what each would compile."""
+    options = session.config.option
+    if engine_is_numpy() or options.collectonly or "PYTEST_XDIST_WORKER" in os.environ:
         return
-    reporter, started = (
-        session.config.pluginmanager.getplugin("terminalreporter"),
-        time.perf_counter(),
-    )
-    several = _is_to_start_workers(session)
-    others = subprocess.Popen([sys.executable, "-W", "ignore", "-c", MOMENTS]) if several else None
+    reporter = session.config.pluginmanager.getplugin("terminalreporter")
     pcircuit.warm_up(
+        moments=bool(getattr(options, "numprocesses", None)),
         report=None
         if reporter is None
-        else lambda name: reporter.write_line(
-            f"kernels of {name}: compiled if the cache has none, a minute at the most"
-        )
-    )
-    if others is not None:
-        others.wait()
-    if reporter is not None:
-        reporter.write_line(
-            f"kernels ready after {time.perf_counter() - started:.0f} s; tests of single kernels "
-            "compile further ones"
-        )
-
-
-def _is_to_start_workers(session):
-    """Whether this process is the one that starts those that run the tests."""
-    return (
-        bool(getattr(session.config.option, "numprocesses", None))
-        and "PYTEST_XDIST_WORKER" not in os.environ
+        else lambda name: reporter.write_line(f"kernels of {name}: compiled if the cache has none"),
     )
 
 

@@ -45,10 +45,9 @@ ROOMS = {
     "pcircuit": {
         CORE: set(),
         "compiled": {CORE},
-        "compiled.engines": {CORE},
-        "inference": {CORE, "compiled", "compiled.engines"},
+        "inference": {CORE, "compiled"},
         "operations": {CORE, "inference"},
-        "learning": {CORE, "inference", "compiled", "compiled.engines", "pictures"},
+        "learning": {CORE, "inference", "compiled", "pictures"},
         "learning.products": {CORE},
         "learning.continuous": {CORE, "learning.products"},
         "learning.choosing": {
@@ -60,7 +59,7 @@ ROOMS = {
             "learning.products",
             "pictures",
         },
-        "moments": {CORE, "compiled", "compiled.engines", "inference"},
+        "moments": {CORE, "compiled", "inference"},
         "files": {CORE},
         "formats": {CORE, "files"},
         "pictures": {CORE, "inference", "moments", "files"},
@@ -251,7 +250,14 @@ ROOMS = {
     },
 }
 # modules beside the folders that are a floor of their own
-TOP = {"hld.__main__", "hld.detector", "hld.detector_questions", "hld.model_files", "hld.chunks"}
+TOP = {
+    "hld.__main__",
+    "hld.detector",
+    "hld.detector_questions",
+    "hld.model_files",
+    "hld.chunks",
+    "pcircuit.startup",
+}
 NUMBA = {
     "pcircuit/compiled",
     "pcircuit/inference/compiled",

@@ -35,6 +35,7 @@ import numpy as np
 from hld.answers.adjust import holm
 from hld.answers.frequencies import homogeneity_pvalue
 from hld.tables.shown_names import visible
+from pcircuit.arrays import for_ranking
 
 if TYPE_CHECKING:
     from hld.answers.profile import Profile
@@ -84,7 +85,7 @@ class ColumnShift:
     def largest_changes(self, count: int = SHOWN_CHANGES) -> list[Any]:
         """Positions of the levels or bins whose shares changed most, at most `count` of them."""
         change = np.abs(self.observed - self.expected)
-        order = np.argsort(-change, kind="stable")[:count].tolist()
+        order = np.argsort(-for_ranking(change), kind="stable")[:count].tolist()
         return [k for k in order if change[k] > 0]
 
     def describe(self) -> str:
@@ -156,7 +157,11 @@ def column_shifts(
     return tuple(
         sorted(
             shifts,
-            key=lambda one: (np.isnan(one.pvalue), np.nan_to_num(one.pvalue), -one.difference),
+            key=lambda one: (
+                np.isnan(one.pvalue),
+                float(f"{np.nan_to_num(one.pvalue):.9g}"),
+                -round(one.difference, 9),
+            ),
         )
     )
 

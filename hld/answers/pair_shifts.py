@@ -132,7 +132,15 @@ def pair_shifts(
         [one["pvalue"] for one in found], math.comb(len(columns), 2) if are_chosen else 0
     )
     shifts = [PairShift(adjusted=float(q), **one) for one, q in zip(found, adjusted, strict=True)]
-    return tuple(sorted(shifts, key=lambda one: (one.pvalue, -abs(one.observed - one.expected))))
+    return tuple(
+        sorted(
+            shifts,
+            key=lambda one: (
+                float(f"{one.pvalue:.9g}"),
+                -round(abs(one.observed - one.expected), 9),
+            ),
+        )
+    )
 
 
 def _compared(

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from pcircuit.engine import engine_is_numpy
-from pcircuit.startup.warm_up import compile_kernel
+from pcircuit.startup import compile_kernel
 
 
 def warm_up(args: Any) -> int:
@@ -17,6 +17,8 @@ def warm_up(args: Any) -> int:
     import pcircuit
     from hld.command.console.output import print_text
     from hld.command.console.steps import step
+    from hld.monitoring.monitor import BETS
+    from hld.streams.stream_monitor import RACES
 
     if engine_is_numpy():
         print_text("nothing to compile: PCIRCUIT_ENGINE=numpy never uses kernels")
@@ -26,7 +28,8 @@ def warm_up(args: Any) -> int:
     with step("compiling kernels"):
         pcircuit.warm_up(moments=True, report=_say)
         _say("monitors")
-        _watch_rows()
+        BETS.make_ready()
+        RACES.make_ready()
     where = (
         f"in {folder}"
         if folder
@@ -60,18 +63,6 @@ def _check_folder(folder: str | None) -> None:
 
 def _same(x: Any) -> Any:
     return x
-
-
-def _watch_rows() -> None:
-    """The kernels of both monitors, by an example."""
-    from hld.detector import HLDDetector
-    from hld.monitoring.monitor import Monitor
-    from hld.streams.stream_monitor import FEWEST_ROWS, StreamMonitor
-
-    rows = [[i % 2, i % 3] for i in range(FEWEST_ROWS)]
-    detector = HLDDetector(num_epochs=1, null="exact").fit(rows)
-    Monitor(detector.circuit_, rng=0).update([[0, 0]])
-    StreamMonitor(detector, rows).update(rows)
 
 
 def _say(name: Any) -> None:

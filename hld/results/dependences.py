@@ -55,7 +55,7 @@ def localize_dependences(
         shifts.append(
             DependenceShift(r, _parts(circuit, r), statistic, (statistic - mean) / deviation)
         )
-    return tuple(sorted(shifts, key=lambda shift: -shift.zscore)[:top])
+    return tuple(sorted(shifts, key=lambda shift: -round(shift.zscore, 9))[:top])
 
 
 def _moments(scaled: np.ndarray) -> tuple[Any, ...]:

@@ -31,6 +31,7 @@ import numpy as np
 import pcircuit
 from hld.answers.dependences.associations import associations_in
 from hld.results.tail_bounds import mean_tail_bound
+from pcircuit.arrays import for_ranking
 
 SHARE = 0.1  # of the level: `benchmarks.power.trials`
 INDEPENDENT = 0.01  # epsilon
@@ -77,8 +78,9 @@ def largest_dependence(kept: Any, batch: Any, tolerance: float = 0.0) -> Largest
     # the exponent of the tail of a normal variable, which none of the bounds is below where the tails are normal
     N, deviation = np.maximum(n + T, 1), np.where(varies, deviation, 1)
     exponents = np.where(varies, (moved / deviation) ** 2 * T * N / np.maximum(n, 1) / 2, -1.0)
-    best, where = 2.0, int(np.argmax(exponents))
-    for e in np.argsort(-exponents, kind="stable")[:ENCLOSED].tolist():
+    order = np.argsort(-for_ranking(exponents), kind="stable")[:ENCLOSED].tolist()
+    best, where = 2.0, order[0]
+    for e in order:
         if exponents[e] > math.log(2 * E):
             bound = mean_tail_bound(
                 kept.associations[e], kept.pairs[e], batch.pairs[e], tolerance * deviation[e]

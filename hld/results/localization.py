@@ -40,6 +40,7 @@ import pcircuit
 from hld.answers.adjust import benjamini_hochberg
 from hld.answers.words import LEAST_SHOWN
 from pcircuit.arguments import check_whole_number
+from pcircuit.arrays import for_ranking
 
 SINGULAR = 1e-9  # share of a variance below which it counts as none
 
@@ -100,7 +101,7 @@ def localize(
     zscores = z_scores(deltas, stds, num_samples)
     pvalues = adjusted_pvalues(zscores) if pvalues is None else pvalues
     table = circuit.nodes[nodes]
-    order = np.argsort(-np.abs(deltas), kind="stable")[:top]
+    order = np.argsort(-for_ranking(np.abs(deltas)), kind="stable")[:top]
     own = own_zscores(circuit, nodes, zscores, order, covariance_of)
     shifts = tuple(
         NodeShift(

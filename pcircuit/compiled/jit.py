@@ -1,7 +1,7 @@
 """The one place with Numba options.  Imported only by kernel modules, which are imported only when first used.
 
 No ``parallel=True`` and no explicit signatures: kernels release the interpreter lock, run in the caller's thread and
-compile at their first call, not at import.  Machine code is kept on disk by Numba where it finds a writable folder; a
+compile at their first call, not at import.  Numba keeps machine code on disk where it finds a writable folder; a
 cache that cannot be read or written costs a compilation and never an exception.
 
     jit               kernels over rows, where sums may be reordered
@@ -22,6 +22,7 @@ from pcircuit.engine import ENGINE_VARIABLE
 
 try:
     import numba
+    from numba.core.caching import FunctionCache
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         f"{error}: install Numba, or set the environment variable {ENGINE_VARIABLE}=numpy, which "
@@ -30,7 +31,6 @@ except ModuleNotFoundError as error:
     ) from error
 
 logger = logging.getLogger(__name__)
-KERNEL_ROOMS = ("compiled", "inference/compiled", "moments/compiled", "learning/compiled")
 
 # The lock is released, so tiles run in plain threads.  `contract` lets a*b + c be one fused operation, and
 # `reassoc` lets a sum over rows run in vector lanes; infinities, NaN and signed zeros keep their meaning.  Kernels
@@ -59,53 +59,39 @@ def inlined_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return numba.njit(inline="always", nogil=True)(function)
 
 
-def _cached(dispatcher):
-    """The same dispatcher, with an on-disk cache if Numba finds a folder for it."""
-    if numba.config.DISABLE_JIT:  # a plain function, as coverage and a debugger want it
-        return dispatcher
-    try:
-        dispatcher.enable_caching()
-    except RuntimeError as error:  # no folder is writable
-        logger.debug(
-            "compiling %s without an on-disk cache: %s", dispatcher.py_func.__name__, error
-        )
-        return dispatcher
-    index = getattr(dispatcher._cache, "_cache_file", None)
-    if hasattr(index, "_source_stamp"):  # as Numba has it, of the function's own file only
-        index._source_stamp = (index._source_stamp, _kernel_sources())
-    dispatcher._cache = _ForgivingCache(dispatcher._cache)
-    return dispatcher
+class _KernelCache(FunctionCache):
+    """Numba's cache of one function, where the sources of all kernels are part of the signature.
 
-
-@cache
-def _kernel_sources() -> tuple[tuple[str, float, int], ...]:
-    """Name, time and size of every file that may be part of a kernel: callees and constants are compiled in.
-
-    Numba checks its cache against the function's own file only, and would keep code made from older versions of others.
+    Callees are compiled into their callers, and Numba itself looks at the caller's file only.  A full disk or a damaged
+    file means compiling, not an exception.
     """
-    root = pathlib.Path(__file__).parents[1]
-    files = sorted(path for room in KERNEL_ROOMS for path in root.joinpath(room).glob("*.py"))
-    return tuple((path.name, path.stat().st_mtime, path.stat().st_size) for path in files)
-
-
-class _ForgivingCache:
-    """Numba's cache of one function; a full disk or a damaged file means compiling, not an exception."""
-
-    def __init__(self, cache):
-        self._cache = cache
-
-    def __getattr__(self, name):
-        return getattr(self._cache, name)
 
     def load_overload(self, sig, target_context):
         try:
-            return self._cache.load_overload(sig, target_context)
+            return super().load_overload((sig, _sources()), target_context)
         except Exception as error:  # whatever a damaged file causes
             logger.debug("compilation cache not read: %s", error)
             return None
 
     def save_overload(self, sig, data):
         try:
-            self._cache.save_overload(sig, data)
+            super().save_overload((sig, _sources()), data)
         except Exception as error:
             logger.debug("compilation cache not written: %s", error)
+
+
+def _cached(dispatcher):
+    """The same dispatcher, with an on-disk cache if Numba finds a folder for it."""
+    if not numba.config.DISABLE_JIT:  # else a plain function, as coverage and a debugger want it
+        try:
+            dispatcher._cache = _KernelCache(dispatcher.py_func)
+        except RuntimeError as error:  # no folder is writable
+            logger.debug("no compilation cache: %s", error)
+    return dispatcher
+
+
+@cache
+def _sources() -> tuple[tuple[str, float, int], ...]:
+    """Name, time and size of every file of the package that has kernels."""
+    files = sorted(pathlib.Path(__file__).parents[1].rglob("compiled/*.py"))
+    return tuple((path.name, path.stat().st_mtime, path.stat().st_size) for path in files)

@@ -26,7 +26,6 @@ from numpy.typing import ArrayLike
 
 from pcircuit.array_types import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InputRegion
-from pcircuit.compiled.engines.choice import Kernels
 from pcircuit.compiled.layouts import Layout, full_layout
 from pcircuit.compiled.packed import Packed, num_inputs, table_rows
 from pcircuit.compiled.packing import pack, with_parameters
@@ -41,6 +40,7 @@ from pcircuit.compiled.tile import (
     new_sums,
     new_work,
 )
+from pcircuit.engine import Kernels
 from pcircuit.evidence import as_integer_table, refuse_out_of_range, row_weights
 from pcircuit.inference.downward import downward, spread_missing
 from pcircuit.inference.likelihood import ENCODINGS, log_root, tiny_circuit, upward, upward_seconds
@@ -51,7 +51,7 @@ from pcircuit.inference.threads import count_jobs, map_in_threads, rows_per_unit
 LAST_CACHE = 16_000_000  # bytes that stay in it between the two passes over a tile
 LEAST_WORK = 3_000_000  # units and weights times rows, below which other threads cost more than they take over
 NUMPY_ROWS = 512
-PASSES = 4  # upward passes that the NumPy version of both takes
+PASSES = 3  # upward passes that the NumPy version of both takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,8 +254,6 @@ def flow_seconds(circuit: Circuit, num_rows: int) -> float:
 
 FLOWS = Kernels(
     "expected flows",
-    15.0,
-    "compiled/tiles.flow_tiles",
     lambda: [expected_flows(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS],
 )
 

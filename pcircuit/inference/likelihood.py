@@ -31,7 +31,6 @@ from numpy.typing import ArrayLike
 from pcircuit.array_types import Bools, Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.circuit_mixture import Mixture
-from pcircuit.compiled.engines.choice import Kernels, numpy_seconds
 from pcircuit.compiled.layouts import stack_layout
 from pcircuit.compiled.packed import FIRST_CHILD
 from pcircuit.compiled.packing import pack
@@ -48,6 +47,7 @@ from pcircuit.compiled.rescaling import (
     RISKY_TOP,
 )
 from pcircuit.compiled.tile import TILE_ROWS, borrow, drop_work, free_work, load_group, new_work
+from pcircuit.engine import Kernels, numpy_seconds
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.log_domain import input_values, log_of, log_units
 from pcircuit.inference.ranges import may_overflow
@@ -60,6 +60,7 @@ MOST_KEEPING = (
     16  # circuits of a mixture that keep the memory in which they worked, each some megabytes
 )
 NUMPY_VALUES = 4_000_000  # of the widest region, for a block of rows in NumPy
+UNIT_SECONDS, WEIGHT_SECONDS = 1e-8, 1.5e-10  # of NumPy, for a row
 LOG_2 = float(np.log(2.0))
 ENCODINGS = (np.uint8, np.int64)  # of evidence, as kernels are compiled for it
 
@@ -152,9 +153,8 @@ def evaluated_in_numpy(circuit: Circuit, num_rows: int) -> bool:
 
 def upward_seconds(circuit: Circuit, num_rows: int) -> float:
     """About what NumPy takes for one upward pass."""
-    return numpy_seconds(
-        circuit.num_regions, circuit.num_units + len(pack(circuit).weights), num_rows
-    )
+    row = circuit.num_units * UNIT_SECONDS + len(pack(circuit).weights) * WEIGHT_SECONDS
+    return numpy_seconds(circuit.num_regions, row, num_rows)
 
 
 def tiny_circuit() -> Circuit:
@@ -171,8 +171,6 @@ def tiny_circuit() -> Circuit:
 
 EVALUATION = Kernels(
     "likelihoods",
-    8.0,
-    "compiled/tiles.upward_tiles",
     lambda: [log_likelihood(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS],
 )
 

@@ -30,12 +30,12 @@ from numpy.typing import ArrayLike
 from pcircuit.array_types import Evidence, Floats, Ints
 from pcircuit.arrays import check_numbers
 from pcircuit.circuit import Circuit, InputRegion, derived
-from pcircuit.compiled.engines.choice import Kernels
 from pcircuit.compiled.layouts import sums_layout
 from pcircuit.compiled.packed import num_inputs
 from pcircuit.compiled.packing import pack
 from pcircuit.compiled.readers import NOTHING
 from pcircuit.compiled.tile import STRIDE, load_group, new_work
+from pcircuit.engine import Kernels
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.flows import Flows, expected_flows, flow_seconds
 from pcircuit.inference.likelihood import ENCODINGS, tiny_circuit
@@ -186,8 +186,6 @@ def scores(circuit: Circuit, data: ArrayLike, *, directions: ArrayLike | None = 
 
 SCORES = Kernels(
     "scores",
-    5.0,
-    "inference/compiled/row_scores.score_tiles",
     lambda: [scores(tiny_circuit(), np.zeros((1, 2), dtype=dtype)) for dtype in ENCODINGS],
 )
 
@@ -214,7 +212,7 @@ def _add_by_kernel(
     if (
         not may_be
         or (directions is not None and result.shape[1] > MOST_DIRECTIONS)
-        or SCORES.in_numpy(flow_seconds(circuit, len(rows)))
+        or SCORES.in_numpy(2 * flow_seconds(circuit, len(rows)))
     ):
         return np.arange(len(rows))
     from pcircuit.inference.compiled.row_scores import Directions, score_tiles

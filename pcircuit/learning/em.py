@@ -22,7 +22,6 @@ would be mere chance.  The steps shrink, so that parameters come to rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,19 +30,17 @@ from numpy.typing import ArrayLike
 from pcircuit.arguments import check_generator, check_number, check_whole_number
 from pcircuit.array_types import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, check_distribution
-from pcircuit.compiled.engines.choice import Kernels
 from pcircuit.compiled.packed import Packed, table_rows, weight_rows
 from pcircuit.compiled.packing import pack, with_parameters
 from pcircuit.compiled.rescaling import with_plan_for
-from pcircuit.engine import AUTO, chosen_engine
+from pcircuit.engine import Kernels
 from pcircuit.evidence import MOST_WEIGHT, check_evidence, row_weights
-from pcircuit.inference.flows import FLOWS, accumulate, expected_flows, flow_seconds
-from pcircuit.inference.likelihood import ENCODINGS, EVALUATION, log_likelihood, tiny_circuit
+from pcircuit.inference.flows import accumulate, expected_flows, flow_seconds
+from pcircuit.inference.likelihood import ENCODINGS, log_likelihood, tiny_circuit
 from pcircuit.inference.threads import count_jobs, workers
 from pcircuit.learning.em_options import EMSteps, EMWatch, grouped
 
 BLOCK_ROWS = 2**16  # rows evaluated at a time at the end
-MOST_SILENT = 1.0  # seconds of an epoch in NumPy
 
 
 def fit_em(
@@ -78,9 +75,7 @@ def fit_em(
     watch : EMWatch, optional
         When to stop early, and how progress is shown.  Default: neither.
     n_jobs : int, optional
-        Threads; None uses all CPUs.  The result does not depend on it, to the last bit, as long as one engine does all
-        the work: with ``PCIRCUIT_ENGINE=auto`` NumPy and kernels, which round differently, change over at a time that
-        depends on how long kernels take to compile.
+        Threads; None uses all CPUs.  The result does not depend on it, to the last bit.
     **keywords
         Fields of `steps` (`batch_size`, `step_size`, `rng`) and of `watch` (`tolerance`, `callback`, `progress`) as
         short forms: ``fit_em(circuit, data, batch_size=256)``.
@@ -129,11 +124,12 @@ def fit_em(
     history: list[float] = []
     flows = () if steps.is_full else _expected_at_start(circuit, total_weight)
     number = 0
-    with watch.bar(num_epochs) as (advance, say), workers(n_jobs) as pool:
-        _expect(circuit, len(rows) * num_epochs)
+    seconds = flow_seconds(circuit, len(rows)) * num_epochs
+    in_numpy = circuit.num_regions == 1 or EM.in_numpy(seconds)
+    step = _step_in_numpy if in_numpy else _step_by_kernel
+    with watch.bar(num_epochs) as advance, workers(n_jobs) as pool:
         for _ in range(num_epochs):
-            total, in_numpy = 0.0, _is_in_numpy(circuit, len(rows), say)
-            step = _step_in_numpy if in_numpy else _step_by_kernel
+            total = 0.0
             for batch in steps.batches(len(rows), rng):
                 counted = row_weight[batch]
                 share = counted.sum() / total_weight
@@ -183,35 +179,11 @@ def _averaged(
     )
 
 
-def _expect(circuit: Circuit, num_rows: int) -> None:
-    """Begin to compile, if kernels will pay over all epochs; those before they are ready run in NumPy."""
-    if (
-        chosen_engine() == AUTO
-        and circuit.num_regions > 1
-        and flow_seconds(circuit, num_rows) >= EM.price
-    ):
-        EM.begin()
-
-
-def _is_in_numpy(circuit: Circuit, num_rows: int, say: Callable[[str], None]) -> bool:
-    """Whether NumPy does the next epoch; one that would take longer than MOST_SILENT waits for kernels that compile."""
-    if circuit.num_regions == 1:
-        return True
-    seconds = flow_seconds(circuit, num_rows)
-    if EM.is_compiling and seconds > MOST_SILENT:
-        say("EM: compiling its kernels, once")
-        EM.make_ready()
-    return EM.in_numpy(seconds)
-
-
 EM = Kernels(
     "EM",
-    20.0,
-    "compiled/tiles.flow_tiles",
     lambda: [
         fit_em(tiny_circuit(), np.zeros((1, 2), dtype=dtype), num_epochs=1) for dtype in ENCODINGS
     ],
-    (EVALUATION, FLOWS),
 )
 
 

@@ -191,9 +191,7 @@ class EMWatch:
             ) from None
 
     @contextmanager
-    def bar(
-        self, num_epochs: int
-    ) -> Iterator[tuple[Callable[[float], None], Callable[[str], None]]]:
+    def bar(self, num_epochs: int) -> Iterator[Callable[[float], None]]:
         """A progress bar on standard error, as a context.
 
         It is drawn only with `progress`, on a terminal, and where `rich` is installed; else nothing is.
@@ -207,14 +205,12 @@ class EMWatch:
         ------
         advance : callable
             Takes the mean log-likelihood of an epoch that is done.
-        remark : callable
-            Takes a text to show beside the bar.
         """
         is_seen = (
             sys.stderr is not None and sys.stderr.isatty()
         )  # None in programs without a console
         if not (self.progress and is_seen) or find_spec("rich") is None:
-            yield lambda value: None, lambda remark: None
+            yield lambda value: None
             return
         from rich.console import Console
         from rich.progress import (
@@ -231,11 +227,8 @@ class EMWatch:
             transient=True,
         ) as bar:
             task = bar.add_task("EM", total=num_epochs)
-            yield (
-                lambda value: bar.update(
-                    task, advance=1, description=f"EM, log-likelihood {value:.4f}"
-                ),
-                lambda remark: bar.update(task, description=remark),
+            yield lambda value: bar.update(
+                task, advance=1, description=f"EM, log-likelihood {value:.4f}"
             )
 
 

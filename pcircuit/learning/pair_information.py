@@ -23,7 +23,7 @@ import numpy as np
 
 from pcircuit.array_types import Evidence, Floats, Ints
 from pcircuit.arrays import check_memory
-from pcircuit.compiled.engines.choice import Kernels
+from pcircuit.engine import Kernels
 from pcircuit.inference.threads import count_jobs, map_in_threads
 from pcircuit.learning.pair_counts import (
     block_counts,
@@ -194,6 +194,4 @@ def _compile() -> None:
     )
 
 
-INFORMATION = Kernels(
-    "mutual information", 3.0, "learning/compiled/pair_information.information_of_pairs", _compile
-)
+INFORMATION = Kernels("mutual information", _compile)

@@ -24,7 +24,6 @@ Where to read on: `moments.overlaps` and `moments.inner_overlaps` (integrals of 
 from __future__ import annotations
 
 import inspect
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -84,7 +83,6 @@ class Moments:
     _cache: dict[Any, Any] = field(
         default_factory=dict
     )  # "arrays", "trace_sq", "parts", ("eigenvalues", k)
-    _lock: threading.RLock = field(default_factory=threading.RLock)
 
     @property
     def trace(self) -> float:
@@ -232,23 +230,14 @@ class Moments:
     def __repr__(self) -> str:
         return f"Moments({len(self.nodes)} nodes of {self.circuit}, tr(S) = {self.trace:.6g})"
 
-    def __getstate__(
-        self,
-    ) -> dict[str, Any]:  # a copy in another process has its own lock and computes for itself
-        return {
-            name: value for name, value in self.__dict__.items() if name not in ("_lock", "_cache")
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in {**state, "_cache": {}, "_lock": threading.RLock()}.items():
-            object.__setattr__(self, name, value)
+    def __getstate__(self) -> dict[str, Any]:  # a copy in another process computes for itself
+        return {**self.__dict__, "_cache": {}}
 
     def _cached(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """The value kept under `key`, computed by the first who asks."""
-        with self._lock:
-            if key not in self._cache:
-                self._cache[key] = compute()
-            return self._cache[key]
+        """The value kept under `key`; threads that ask at once may each compute it, and keep that of the first."""
+        if key not in self._cache:
+            self._cache.setdefault(key, compute())
+        return self._cache[key]
 
     def _arrays(self) -> Any:
         """The plan as the kernels read it, or None where NumPy runs."""

@@ -1,8 +1,6 @@
 """Which code computes the moments: the NumPy recursions, or their compiled twins.
 
-The environment variable ``PCIRCUIT_ENGINE`` decides (`pcircuit.engine`), and where it leaves the choice open, the
-size of the job (`pcircuit.compiled.engines.choice`).
-
+`pcircuit.engine` decides, by the size of the circuit.
 Both sides have the same three products: linear moments, the parts of all regions, and S times vectors.
 """
 
@@ -14,14 +12,14 @@ import numpy as np
 
 from pcircuit.array_types import Floats
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
-from pcircuit.compiled.engines.choice import Kernels
+from pcircuit.engine import Kernels
 from pcircuit.moments.plan import Plan, make_plan
 from pcircuit.vtree import VTree
 
 TOGETHER = 32  # vectors that the kernel applies S to at a time
 OPERATOR_WORK = 3.0  # the parts of all regions and some ten products with S, in linear moments
 REGION_SECONDS, PAIR_SECONDS = (
-    3e-3,
+    5e-4,
     2e-7,
 )  # of NumPy: for a region, and for a pair of its nodes and one below
 
@@ -60,9 +58,7 @@ def _compute_something() -> None:
     apply_covariance(plan, arrays, all_parts(plan, arrays), np.ones((circuit.num_nodes, 1)))
 
 
-MOMENTS = Kernels(
-    "exact moments", 25.0, "moments/compiled/traces.linear_moments", _compute_something
-)
+MOMENTS = Kernels("exact moments", _compute_something)
 
 
 def with_weights(arrays: Any, weights: Floats) -> Any:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcircuit.arrays import check_integers, check_numbers
+from pcircuit.arrays import check_integers, check_numbers, for_ranking
 
 
 def test_numbers_of_any_precision_and_layout_are_taken():
@@ -175,3 +175,17 @@ def test_lists_of_integers_of_several_types_are_integers(values):
         ValueError, match="`nodes` must be node ids, found 9223372036854775808 at position 0"
     ):
         check_integers([2**63, -1], "nodes", "node ids")
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-300, 1e300, 5e-324])
+def test_numbers_that_differ_by_round_off_alone_are_ranked_as_ties(scale, rng):
+    values = rng.integers(-9, 9, 50) * scale
+    noisy = values * (1 + rng.uniform(-1e-15, 1e-15, 50))
+    assert (for_ranking(values) == for_ranking(noisy)).all()
+    for one in (values, noisy):
+        assert (
+            np.argsort(for_ranking(one), kind="stable") == np.argsort(values, kind="stable")
+        ).all()
+    assert (for_ranking([0.0, 0.0]) == 0).all()
+    assert len(for_ranking([])) == 0
+    assert np.unique(for_ranking([1.0, 1.0 + 1e-8])).size == 2

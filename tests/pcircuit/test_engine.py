@@ -1,13 +1,26 @@
-"""Which engine is chosen: by the environment variable, by whoever calls within another one, and by nobody."""
+"""Which engine is chosen: by the variable, by a context, by the size of the job; and forks while kernels compile."""
 
+import logging
 import os
+import subprocess
+import sys
 import threading
 
 import pytest
 import zoo
+from engines import needs_numba
 
 from pcircuit import log_likelihood
-from pcircuit.engine import ENGINE_VARIABLE, ENGINES, chosen_engine, engine_is_numpy, engine_set_to
+from pcircuit.engine import (
+    ENGINE_VARIABLE,
+    ENGINES,
+    SMALL_JOB,
+    Kernels,
+    chosen_engine,
+    engine_is_numpy,
+    engine_set_to,
+    numpy_seconds,
+)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -58,3 +71,96 @@ def test_the_engine_of_a_context_is_that_of_its_thread():
         thread.join()
         assert chosen_engine() == "numba"
     assert found == [chosen_engine()]
+
+
+@pytest.fixture
+def kernels(monkeypatch):
+    """Kernels of a kind of its own; `met` lists the engines under which their tiny job ran."""
+    monkeypatch.delenv(ENGINE_VARIABLE, raising=False)
+    met = []
+    made = Kernels("tests", lambda: met.append(chosen_engine()))
+    made.met = met
+    return made
+
+
+@pytest.mark.parametrize(
+    ("engine", "small", "large"),
+    [("", True, False), ("auto", True, False), ("numpy", True, True), ("numba", False, False)],
+)
+def test_the_engine_is_a_function_of_the_job(engine, small, large, kernels, monkeypatch):
+    """In any order, as often as one likes."""
+    monkeypatch.setenv(ENGINE_VARIABLE, engine)
+    for seconds in (0.0, 1e9, SMALL_JOB, 0.99 * SMALL_JOB, 1e9) * 40:
+        assert kernels.in_numpy(seconds) == (small if seconds < SMALL_JOB else large)
+    assert kernels.met == ([] if small and large else ["numba"])
+
+
+def test_small_jobs_never_add_up(kernels):
+    assert all(kernels.in_numpy(0.9 * SMALL_JOB) for _ in range(10_000))
+    assert kernels.met == []
+
+
+def test_the_first_large_job_says_what_it_waits_for(kernels, caplog):
+    with caplog.at_level(logging.INFO, "pcircuit.compiled"):
+        for _ in range(3):
+            kernels.in_numpy(1.0)
+    assert [record.levelname for record in caplog.records] == ["INFO", "INFO"]
+    before, after = (record.message for record in caplog.records)
+    assert before == "kernels for tests: compiling, or reading them from Numba's cache"
+    assert after.startswith("kernels for tests: ready after ")
+
+
+def test_kernels_that_fail_are_tried_again(kernels):
+    kernels._tiny_job = lambda: 1 / 0
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            kernels.in_numpy(1.0)
+
+
+def test_estimates_grow_with_the_work():
+    assert (
+        numpy_seconds(10, 1e-6, 1) < numpy_seconds(10, 1e-6, 5000) < numpy_seconds(10, 1e-5, 5000)
+    )
+
+
+FORK = """
+import os, sys, threading, time
+from pcircuit.engine import Kernels
+
+def compiled(x):
+    import numba
+    return numba.njit(lambda y: y + x)(1)
+
+def work():
+    while not enough.is_set():
+        Kernels("forks", lambda: [compiled(x) for x in range(3)]).make_ready()   # under the lock of kernels
+        compiled(3)                                                             # under Numba's alone
+
+enough = threading.Event()
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads:
+    thread.start()
+answers = []
+for tenth in range(10):
+    time.sleep(0.07 * tenth)
+    child = os.fork()
+    if child == 0:
+        kernels = Kernels("child", lambda: None if compiled(41) == 42 else os._exit(1))
+        kernels.make_ready()
+        os._exit(7)
+    answers.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+enough.set()
+for thread in threads:
+    thread.join()
+print(answers)
+"""
+
+
+@needs_numba
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_process_may_fork_while_kernels_compile():
+    """Ten times, the first before Numba is imported; no child inherits a lock that is held."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", FORK], capture_output=True, text=True, timeout=300
+    )
+    assert (done.stderr, done.stdout) == ("", f"{[7] * 10}\n")

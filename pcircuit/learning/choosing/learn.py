@@ -145,7 +145,7 @@ def learn(
     fits = len(search.num_latents) + len(search.pseudocounts) - 1
     if search.num_trees > 1:  # about: cheap ones are more
         fits += search.num_trees + 2 * (len(search.num_parts) + 2) + len(search.bandwidths)
-    with EMWatch(progress=check_flag(progress, "progress")).bar(fits) as (advance, _):
+    with EMWatch(progress=check_flag(progress, "progress")).bar(fits) as advance:
 
         def note(trial: Trial) -> float:
             LOG.info(

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from hld import exact_moments, select_nodes
 from pcircuit import InputRegion, hclt, rat_spn
-from pcircuit.moments.routes import MOMENTS
 
 ALL_KINDS = [
     kinds
@@ -173,12 +172,6 @@ def test_blocks_of_any_size_give_the_same(monkeypatch):
 @needs_numba
 def test_engines_chosen_without_the_variable(monkeypatch):
     monkeypatch.delenv("PCIRCUIT_ENGINE", raising=False)
-    for name, value in (
-        ("is_ready", False),
-        ("_cached", False),
-        ("_spent", 0.0),
-    ):  # as in a new process
-        monkeypatch.setattr(MOMENTS, name, value)
     assert exact_moments(zoo.hclt_like())._cache["arrays"] is None  # small: NumPy
     large = zoo.random_circuit(0, num_variables=60)
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")

@@ -8,13 +8,11 @@ from pcircuit.moments.routes import MOMENTS
 
 
 @needs_numba
-def test_kernels_made_ready_are_all_that_moments_call(monkeypatch):
+def test_kernels_made_ready_are_all_that_moments_call():
     from pcircuit.moments.compiled import operator, traces
 
     kernels = [traces.linear_moments, operator.fill_parts]
-    monkeypatch.setattr(MOMENTS, "is_ready", False)
-    MOMENTS.compile_now()
-    assert MOMENTS.is_ready
+    MOMENTS.make_ready()
     ready = [list(kernel.signatures) for kernel in kernels]
     assert all(ready)
     with engine_set_to("numba"):

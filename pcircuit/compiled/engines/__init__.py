@@ -1,1 +1,0 @@
-"""Which engine does a job: NumPy until kernels pay, and how kernels are compiled meanwhile."""
