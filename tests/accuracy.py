@@ -33,7 +33,6 @@ from wide import Wide, power_of_two, relative_errors, square_root
 
 import hld
 import pcircuit
-from hld.monitoring.bounds import unit_bounds
 from pcircuit.inference.likelihood import upward
 from pcircuit.inference.ranges import may_overflow
 
@@ -391,21 +390,6 @@ def distances(e: Expected):
     )
 
 
-def monitor_bounds(e: Expected):
-    """The bounds of units that the monitor bets with, which takes normalised circuits only."""
-    if not e.circuit.is_normalized:
-        return
-    found, expected = unit_bounds(e.circuit), e.once(wide_queries.unit_bounds, e.circuit)
-    regions = e.circuit.nodes.region
-    usual = (expected.to_double() >= LEAST) & (expected.to_double() < np.inf)
-    yield measured(
-        "monitor's bounds of units",
-        "each",
-        relative_errors(found, expected)[usual],
-        bound(e.counted.units[regions])[usual],
-    )
-
-
 QUERIES = (
     log_likelihood,
     unit_likelihoods,
@@ -415,7 +399,6 @@ QUERIES = (
     marginals,
     moments,
     distances,
-    monitor_bounds,
 )
 
 

@@ -25,7 +25,7 @@ NUMERICAL = tuple(
         "hld/baselines",
         "hld/gchi2",
         "hld/metrics",
-        "hld/monitoring",
+        "hld/sequential",
         "hld/nulls",
         "hld/references",
         "hld/results",

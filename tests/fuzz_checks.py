@@ -14,23 +14,21 @@ from dataclasses import dataclass
 
 import naive
 import numpy as np
-import pytest
 import zoo
 from fuzz_archives import members_of, pack
 from scipy.stats import norm
-from streams import next_factors
 
 import hld
 import pcircuit
 from hld import gchi2
 from hld.detector import HLDDetector
 from hld.files import detector as detector_file
-from hld.monitoring import monitor_file
 from hld.nulls.auto import AutoNull
 from hld.nulls.joint import JointNull
 from hld.nulls.limit_law import LimitLaw
 from hld.nulls.normal import NormalLaw
 from hld.nulls.version_1 import SwitchedNull
+from hld.sequential import monitor as monitor_file
 from pcircuit.files import archive, circuit_file
 from pcircuit.files.archive import read_archive
 from pcircuit.files.circuit_file import from_arrays, to_arrays
@@ -112,67 +110,38 @@ def random_rows(circuit, n, rng):
 
 
 def monitors() -> Kind:
-    """Monitors of the zoo: new, after some rows, after many, alarmed, with a margin, with incomplete rows."""
-    found, rng = [], np.random.default_rng(5)
-    for name, options, num_rows in [
-        ("two_coins", {}, 0),
-        ("two_coins", {"margin": 0.01}, 40),
-        ("hclt_like", {"alpha": 0.01}, 15),
-        ("hclt_like", {"margin": 0.003}, 100),
-        ("hclt_like", {}, 17),
-        ("mixed_categories", {}, 50),
-        ("irregular_csr", {"alpha": 1e-9}, 200),
-        ("irregular_csr", {"margin": 0.1}, 33),
-        ("zero_rows", {}, 20),
-        ("deterministic", {}, 64),
-        ("one_region", {}, 30),
-        ("unary", {}, 70),
-    ]:
-        circuit = zoo.circuits()[name]
-        monitor = hld.Monitor(circuit, rng=len(found), **options)
-        rows = (
-            random_rows if len(found) % 2 else lambda c, n, rng: pcircuit.sample(c, n, rng=rng)
-        )(circuit, num_rows, rng).astype(int)
-        if len(found) % 3:
-            rows[::7, 0] = -1
+    """Monitors of one circuit: new, after some rows, after many, alarmed, with incomplete rows."""
+    found, rng, circuit = [], np.random.default_rng(5), zoo.circuits()["two_coins"]
+    for alpha, num_rows in [(0.05, 0), (0.05, 40), (0.9, 100), (1e-9, 60)]:
+        monitor = hld.Monitor(circuit, alpha)
+        rows = random_rows(circuit, num_rows, rng).astype(int)
+        rows[::7, 0] = -1
         monitor.update(rows)
-        found.append(monitor_file.to_parts(monitor))
+        found.append(monitor.to_parts())
     return Kind("monitor", found, read_monitor, check_monitor)
 
 
 def read_monitor(file):
     """The monitor in an open file."""
+    circuit = zoo.circuits()["two_coins"]
     return hld.Monitor.from_parts(
-        *archive.read_members(file, monitor_file.FORMAT, monitor_file.VERSION)
+        circuit, *archive.read_members(file, monitor_file.FORMAT, monitor_file.VERSION)
     )
 
 
 def check_monitor(monitor, rng):
     """Raise unless the monitor is right in every method."""
-    circuit = monitor.circuit
-    few = np.prod([float(C) for C in circuit.num_categories]) <= FEW_STATES
-    if few and rng.random() < SOME:
-        check_fairness(monitor)
-    rows = random_rows(circuit, int(rng.integers(1, 40)), rng)
+    rows = random_rows(monitor.circuit, int(rng.integers(1, 40)), rng)
     rows[rng.random(rows.shape) < 0.05] = -1
-    assert monitor.describe()
-    assert repr(monitor)
-    same = read_monitor(io.BytesIO(pack(members_of(*monitor_file.to_parts(monitor)))))
+    same = read_monitor(io.BytesIO(pack(members_of(*monitor.to_parts()))))
     before = monitor.update(rows[:0])
     results = [monitor.update(rows[:10]), monitor.update(rows[10:])]
     for result in (before, *results):
         check_result(result, monitor)
     assert before.pvalue >= results[0].pvalue >= results[1].pvalue
-    # matrix products of BLAS depend in their last digit on how many rows there are at once
-    found, expected = same.update(rows).to_dict(), results[1].to_dict()
-    unknown = [name for name, value in expected.items() if value is None]
-    assert [found.pop(name) for name in unknown] == [expected.pop(name) for name in unknown]
-    assert found == pytest.approx(expected, rel=1e-12)
+    assert same.update(rows).to_dict() == results[1].to_dict()
     monitor.reset()
     assert monitor.update(rows[:0]).pvalue == 1
-    again = monitor.update(rows)
-    monitor.reset()
-    assert monitor.update(rows).to_dict() == again.to_dict()
 
 
 def check_result(result, monitor):
@@ -190,15 +159,6 @@ def check_result(result, monitor):
     )  # the width of the comparison before, and its rounding
     assert result.alarm == (result.alarm_row is not None)
     assert result.alarm_row is None or 1 <= result.alarm_row <= result.num_rows
-
-
-def check_fairness(monitor):
-    """Raise unless the expectation of the next factor is at most 1 under the circuit, and no factor is negative."""
-    states = naive.states(monitor.circuit)
-    with np.errstate(over="ignore"):
-        factors = next_factors(monitor, states)
-    assert (factors >= 0).all()
-    assert naive.likelihood(monitor.circuit, states) @ factors <= 1 + 1e-9
 
 
 # -- detectors -----------------------------------------------------------------------------------------------------

@@ -206,12 +206,10 @@ def test_rows_of_a_stream_need_not_have_all_keys(monkeypatch):
         odd[at]["other"] = 1
         for row in odd:
             drift.update(row)
-        expected = hld.monitor_of(detector, drift.alpha).update(
-            detector.encoder_.encode(
-                table[:20].assign(visits=table["visits"][:20].where(np.arange(20) != at))
-            )[0]
+        expected = hld.Monitor(detector, drift.alpha).update(
+            table[:20].assign(visits=table["visits"][:20].where(np.arange(20) != at))
         )
-        found = drift.monitor.update(np.zeros((0, 3), dtype=int))
+        found = drift.monitor.update_codes(np.zeros((0, 3), dtype=int))
         assert (found.num_rows, found.num_missing, found.e_value) == (20, 1, expected.e_value)
 
 

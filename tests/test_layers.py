@@ -263,8 +263,6 @@ NUMBA = {
     "pcircuit/inference/compiled",
     "pcircuit/moments/compiled",
     "pcircuit/learning/compiled",
-    "hld/monitoring/kernel.py",
-    "hld/streams/kernel.py",
 }
 PUBLIC = [f"{package}.{name}" for package, module in PACKAGES.items() for name in module.__all__]
 

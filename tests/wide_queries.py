@@ -6,7 +6,6 @@ Plain recursions as the formulas say, region by region: no rescaling, no centred
     overlap, mean_vector             of circuits
     moments_by_states                mean and covariance by going over all states: nothing cancels
     moments_by_regions               the same by E[l l'] - mu mu', for circuits with too many states
-    unit_bounds                      largest values of units, bottom-up
 
 Moments are those of a distribution, so their tables are divided by their row sums first: a row that sums to one only
 up to rounding is the distribution next to it.
@@ -150,23 +149,6 @@ def unit_masses(circuit, tables) -> list:
                 products.reshape(-1, 1), region.products[:, a], circuit.regions[c].num_units
             ).reshape(-1)
     return masses
-
-
-def unit_bounds(circuit) -> Wide:
-    """(number of units,) the bounds of `hld.monitoring.bounds`."""
-    shown, parts = [], []
-    for r, (region, table) in enumerate(zip(circuit.regions, tables_of(circuit), strict=True)):
-        if isinstance(region, InputRegion):
-            shown.append(Wide.of(region.probs.max(axis=1)))
-        else:
-            product = None
-            for a, c in enumerate(circuit.vtree.children(r).tolist()):
-                factor = shown[c][region.products[:, a]]
-                product = factor if product is None else product * factor
-            parts.append(product)
-            shown.append((table @ product.reshape(-1, 1)).reshape(-1))
-        parts.append(shown[-1])
-    return concatenate(parts)
 
 
 def states(circuit) -> np.ndarray:

@@ -33,7 +33,7 @@ def segments(model, table, by):
 
 def stream(train, rows):
     detector = hld.HLDDetector().fit(train[::2])
-    return hld.StreamMonitor(detector, train[1::2], seed=0).update(rows).alarm_row
+    return hld.Monitor(detector, reference=train[1::2]).update(rows).alarm_row
 
 
 def size(model):

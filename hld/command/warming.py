@@ -17,8 +17,6 @@ def warm_up(args: Any) -> int:
     import pcircuit
     from hld.command.console.output import print_text
     from hld.command.console.steps import step
-    from hld.monitoring.monitor import BETS
-    from hld.streams.stream_monitor import RACES
 
     if engine_is_numpy():
         print_text("nothing to compile: PCIRCUIT_ENGINE=numpy never uses kernels")
@@ -27,9 +25,6 @@ def warm_up(args: Any) -> int:
     _check_folder(folder)
     with step("compiling kernels"):
         pcircuit.warm_up(moments=True, report=_say)
-        _say("monitors")
-        BETS.make_ready()
-        RACES.make_ready()
     where = (
         f"in {folder}"
         if folder

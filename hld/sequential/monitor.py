@@ -50,7 +50,10 @@ from pcircuit.files.contents import check_names, finite_array, saved_count, save
 
 FEWEST_ROWS = 40
 MOST_ROWS = 9_000  # of a reference that are used
-NUM_EXAMPLES, NUM_DRAWN = 1_000, 5_000  # rows drawn from a circuit: to choose the numbers by, and to compare with
+NUM_EXAMPLES, NUM_DRAWN = (
+    1_000,
+    5_000,
+)  # rows drawn from a circuit: to choose the numbers by, and to compare with
 MOST_SEED = 2**53
 SHOWN = 4  # columns that a line names
 FORMAT, VERSION = "hld.monitor", 1
@@ -383,6 +386,10 @@ class Monitor:
         OSError
             If the file cannot be written.
         """
+        write_archive(path, *self.to_parts())
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Header and arrays of a file: two dicts."""
         with self._lock:
             header = {
                 "format": FORMAT,
@@ -395,7 +402,14 @@ class Monitor:
             }
             arrays = WatchedRows(self._scores, self._bags).to_arrays()
             races = {f"races.{name}": array for name, array in self._races._asdict().items()}
-        write_archive(path, header, arrays | races)
+        return header, arrays | races
+
+    @classmethod
+    def from_parts(cls, model: Any, header: dict[str, Any], arrays: dict[str, Any]) -> Monitor:
+        """A monitor of a model from what `to_parts` returned, checked; ValueError where it does not fit."""
+        monitor = cls.__new__(cls)
+        monitor._take_model(model)
+        return monitor._filled(header, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], model: Any) -> Monitor:
@@ -419,9 +433,7 @@ class Monitor:
         OSError
             If it cannot be read.
         """
-        monitor = cls.__new__(cls)
-        monitor._take_model(model)
-        return read_object(path, FORMAT, VERSION, monitor._filled)
+        return read_object(path, FORMAT, VERSION, lambda *parts: cls.from_parts(model, *parts))
 
     def _filled(self, header: dict[str, Any], arrays: dict[str, Any]) -> Monitor:
         """Take over the checked parts of a file."""

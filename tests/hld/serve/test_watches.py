@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from hld.monitoring.margins.of_test import monitor_of
 
 import hld
-from hld.monitoring.margins.of_test import monitor_of
 from hld.serve import watches
 from hld.serve.refusals import Refusal
 from hld.serve.watches import Watch

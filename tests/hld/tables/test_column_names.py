@@ -184,7 +184,7 @@ def detector():
         ("alternative", lambda detector, odd: detector.power(odd, 100)),
         ("alternative", lambda detector, odd: detector.sample_size(odd)),
         ("batch", lambda detector, odd: detector.test(odd)),
-        ("reference", lambda detector, odd: hld.StreamMonitor(detector, odd)),
+        ("reference", lambda detector, odd: hld.Monitor(detector, reference=odd)),
     ],
 )
 def test_a_table_is_called_what_the_argument_is_called(detector, name, call):

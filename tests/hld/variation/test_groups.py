@@ -223,7 +223,7 @@ def test_a_group_may_be_called_missing():
     )
     detector = hld.HLDDetector(num_epochs=1).fit(rows, groups=labels)
     assert detector.judge_.num_groups == 20
-    assert len(hld.StreamMonitor(detector, rows, groups=labels).sizes) == 40
+    assert hld.Monitor(detector, reference=rows, groups=labels).num_rows == 0
 
 
 def test_groups_need_rows_kept_from_learning_and_few_are_warned_of():
