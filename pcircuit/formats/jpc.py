@@ -9,8 +9,8 @@
     S ID VTREE N (CHILD LOGPROB) ...      sum
 
 Children come before parents and the last node is the root.  Lines that begin with "c" are comments.  The ids of v-tree
-nodes are not used: the v-tree is that of the scopes, or the one given.  PyJuice gives files of another kind the same
-ending; they hold Python objects and `pcircuit.formats.pyjuice` reads them.
+nodes are not used: the v-tree is that of the scopes, or the one given.  PyJuice gives its pickles the same ending;
+they are not read here: `examples/adapters/pyjuice_to_jpc.py` turns them into this text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ import numpy as np
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.files.whole_file import checked_path, write_text
 from pcircuit.formats.graph import circuit_of_graph
-from pcircuit.formats.pyjuice import is_pyjuice_file, read_pyjuice
 from pcircuit.formats.text import (
     MOST_CATEGORIES,
     Ids,
@@ -40,7 +39,7 @@ from pcircuit.regions import InputRegion
 
 
 def read_jpc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None = None) -> Circuit:
-    """Read a ``.jpc`` file, Juice's text or PyJuice's objects, as a circuit.
+    """Read a ``.jpc`` text file of Juice as a circuit.
 
     Parameters
     ----------
@@ -69,7 +68,6 @@ def read_jpc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
     -----
     O(size of the file), and of the tables of input units: entries that the file does not write out, such as the zeros
     of an indicator among many categories, may be 16 for each byte of the file, and 2^23 more.
-    Nothing in a file is executed, whatever its kind.
 
     References
     ----------
@@ -89,7 +87,7 @@ def read_jpc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
     path = checked_path(path)
     tree = None if vtree is None else read_vtree(checked_path(vtree, "vtree"))
     with named_in_errors(path):
-        graph, root = read_pyjuice(path) if is_pyjuice_file(path) else _read_text(path)
+        graph, root = _read_text(path)
         return circuit_of_graph(graph, root, tree)
 
 
