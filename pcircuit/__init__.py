@@ -4,7 +4,6 @@ Names are loaded when they are first used, so ``import pcircuit`` costs little m
 """
 
 import importlib
-import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what editors and type checkers see
@@ -183,10 +182,6 @@ if not TYPE_CHECKING:  # who checks types would believe in any name
             raise AttributeError(f"module 'pcircuit' has no attribute {name!r}")
         value = getattr(importlib.import_module(f"pcircuit.{_HOME[name]}"), name)
         globals()[name] = value
-        if (
-            "pcircuit.circuit" in sys.modules
-        ):  # no name that has to do with circuits can be had without it
-            importlib.import_module("pcircuit.startup.methods").attach()
         return value
 
 

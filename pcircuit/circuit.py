@@ -36,6 +36,8 @@ from pcircuit.vtree import VTree
 __all__ = ["Circuit", "InnerRegion", "InputRegion", "StructureError", "derived", "with_regions"]
 if TYPE_CHECKING:
     import pcircuit
+else:
+    from pcircuit.methods import functions as pcircuit
 T = TypeVar("T")
 NORMALIZED_TOLERANCE = 1e-9  # how far the sum of a row of probabilities may be from one
 
@@ -60,7 +62,7 @@ class Circuit(Immutable):
     -----
     Construction costs O(number of parameters).  All arrays are read-only, so a circuit can be shared by
     threads; learning and editing return new circuits.  Most functions of the package are methods, too:
-    ``circuit.sample(3)`` is ``pcircuit.sample(circuit, 3)``; `pcircuit.startup.methods` lists them.
+    ``circuit.sample(3)`` is ``pcircuit.sample(circuit, 3)``; `pcircuit.methods` says how.
 
     Examples
     --------
@@ -84,38 +86,37 @@ class Circuit(Immutable):
 
         def __init__(self, vtree: VTree, regions: Iterable[InputRegion | InnerRegion]) -> None: ...
 
-        # `pcircuit.startup.methods` hangs them on; here they are named for editors and type checkers
-        log_likelihood = pcircuit.log_likelihood
-        node_likelihoods = pcircuit.node_likelihoods
-        expected_flows = pcircuit.expected_flows
-        sample = pcircuit.sample
-        fit_em = pcircuit.fit_em
-        exact_moments = pcircuit.exact_moments
-        condition = pcircuit.condition
-        log_probability = pcircuit.log_probability
-        marginalize = pcircuit.marginalize
-        normalize = pcircuit.normalize
-        prune = pcircuit.prune
-        power = pcircuit.power
-        multiply = pcircuit.multiply
-        overlap = pcircuit.overlap
-        expectation = pcircuit.expectation
-        variance = pcircuit.variance
-        covariance = pcircuit.covariance
-        marginal_tables = pcircuit.marginal_tables
-        pairwise_tables = pcircuit.pairwise_tables
-        linear_moments = pcircuit.linear_moments
-        sum_distribution = pcircuit.sum_distribution
-        entropy = pcircuit.entropy
-        mutual_information = pcircuit.mutual_information
-        most_probable_state = pcircuit.most_probable_state
-        latent_posterior = pcircuit.latent_posterior
-        shapley_values = pcircuit.shapley_values
-        properties = pcircuit.properties
-        save = pcircuit.save
-        describe = pcircuit.describe
-        plot = pcircuit.plot_circuit
-        write_html = pcircuit.write_html
+    log_likelihood = pcircuit.log_likelihood
+    node_likelihoods = pcircuit.node_likelihoods
+    expected_flows = pcircuit.expected_flows
+    sample = pcircuit.sample
+    fit_em = pcircuit.fit_em
+    exact_moments = pcircuit.exact_moments
+    condition = pcircuit.condition
+    log_probability = pcircuit.log_probability
+    marginalize = pcircuit.marginalize
+    normalize = pcircuit.normalize
+    prune = pcircuit.prune
+    power = pcircuit.power
+    multiply = pcircuit.multiply
+    overlap = pcircuit.overlap
+    expectation = pcircuit.expectation
+    variance = pcircuit.variance
+    covariance = pcircuit.covariance
+    marginal_tables = pcircuit.marginal_tables
+    pairwise_tables = pcircuit.pairwise_tables
+    linear_moments = pcircuit.linear_moments
+    sum_distribution = pcircuit.sum_distribution
+    entropy = pcircuit.entropy
+    mutual_information = pcircuit.mutual_information
+    most_probable_state = pcircuit.most_probable_state
+    latent_posterior = pcircuit.latent_posterior
+    shapley_values = pcircuit.shapley_values
+    properties = pcircuit.properties
+    save = pcircuit.save
+    describe = pcircuit.describe
+    plot = pcircuit.plot_circuit
+    write_html = pcircuit.write_html
 
     def __post_init__(self) -> None:
         if not is_listing(self.regions):
