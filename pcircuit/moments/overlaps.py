@@ -13,8 +13,8 @@ end would lose their digits wherever a likelihood hardly varies, so they have a 
 small quantities are sums of small terms.  Each step also knows the plain difference, which is more accurate where
 a likelihood varies by orders of magnitude; of the two the one with the smaller rounding error is taken, entry by
 entry (`closer`, `mean_zero_sums`), and never one that the rounding errors of the plain difference exclude.  So with rho
-the relative error of likelihoods (`pcircuit.moments.rounding`) every centred entry errs by at most a few rho (M3 + M2 mu),
-and a covariance by a few rho (E[l_i l_j] + mu_i mu_j), whatever the circuit.
+the relative error of likelihoods (`pcircuit.moments.rounding`) every centred entry errs by at most a few rho
+(M3 + M2 mu), and a covariance by a few rho (E[l_i l_j] + mu_i mu_j), whatever the circuit.
 
     inputs     integrals over the table of the input region
     products   children c = 0, 1, ... are multiplied in one after the other.  For f = f1 f2 and g = g1 g2, whose parts
