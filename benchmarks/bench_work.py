@@ -19,9 +19,8 @@ import numpy as np
 
 import pcircuit
 from pcircuit.learning.choosing.fits import Rows
-from pcircuit.learning.choosing.ways import MULTIPLICATIONS
-from pcircuit.learning.choosing.work import work_of_epoch
-from pcircuit.learning.continuous.continuous_mixture import continuous_mixture, work_of_points
+from pcircuit.learning.choosing.work import MULTIPLICATIONS, work_of_epoch
+from pcircuit.learning.continuous_mixture import continuous_mixture, work_of_points
 
 from .learning import PUBLISHED
 from .measure import machine

@@ -77,7 +77,7 @@ PLANTED = [
     ),
     ("pcircuit/circuit.py", "NORMALIZED_TOLERANCE = 1e-9", "NORMALIZED_TOLERANCE = 1e-3"),
     ("pcircuit/operations/products.py", "RANGE = 1000", "RANGE = 1100"),
-    ("pcircuit/inference/ranges.py", "HIGHEST = 960.0", "HIGHEST = 1100.0"),
+    ("pcircuit/inference/log_domain.py", "HIGHEST = 960.0", "HIGHEST = 1100.0"),
     ("pcircuit/moments/overlaps.py", "MAX_SHIFT = 900", "MAX_SHIFT = 1100"),
     ("hld/monitoring/bets.py", "SPARE = 4.0", "SPARE = 0.0"),
     ("hld/nulls/ranks/monte_carlo.py", "TIE = 1e-9", "TIE = 1e-3"),

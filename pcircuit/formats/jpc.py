@@ -23,17 +23,16 @@ import numpy as np
 
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.files.whole_file import checked_path, write_text
-from pcircuit.formats.graph import circuit_of_graph
+from pcircuit.formats.graph import Graph, circuit_of_graph
 from pcircuit.formats.text import (
     MOST_CATEGORIES,
     Ids,
     Line,
     check_whole,
-    lines_of,
     log_terms,
     named_in_errors,
+    nodes_of,
 )
-from pcircuit.formats.unit_graph import Graph
 from pcircuit.formats.vtree_file import read_vtree
 from pcircuit.regions import InputRegion
 
@@ -169,13 +168,9 @@ def binomial_probs(n: int, p: float, rest: float | None = None) -> np.ndarray:
 
 def _read_text(path: str) -> tuple[Graph, int]:
     """Graph and root of a text file."""
-    graph, ids, root, promised = Graph(os.path.getsize(path)), Ids(), -1, -1
-    for line in lines_of(path):
-        if promised < 0:
-            if line.tokens[0] != "jpc":
-                raise line.fail(f"expected a first line 'jpc COUNT', found {line.tokens[0][:40]!r}")
-            promised = line.integer(1, "number of nodes")
-            continue
+    graph, ids, root = Graph(os.path.getsize(path)), Ids(), -1
+    promised, lines = nodes_of(path, "jpc")
+    for line in lines:
         root = _read_node(line, graph, ids)
         ids.define(line, root)
     if root < 0:
@@ -186,10 +181,7 @@ def _read_text(path: str) -> tuple[Graph, int]:
 
 def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
     """Add the unit of one line to the graph; its position."""
-    kind, label = (
-        line.tokens[0],
-        f"{line.tokens[1] if len(line.tokens) > 1 else ''} (line {line.number})",
-    )
+    kind, label = line.tokens[0], line.label
     if kind in ("P", "S"):
         step = 1 if kind == "P" else 2
         count = line.integer(3, "number of children", least=1)

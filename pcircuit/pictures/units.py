@@ -4,6 +4,8 @@ A region is a panel.  It shows its sums, as circles, above its products, as squa
 table of each unit as small bars.  The thickness of a line from a sum to a product is its weight.  With a row, it is
 the row's flow through the line (`pcircuit.expected_flows`), orange where there is any, and the bars of observed
 categories are orange too: one sees which parts of the mixture explain the row.
+
+A circuit drawn region by region: a box for each, which says how many units it holds.
 """
 
 from __future__ import annotations
@@ -18,11 +20,12 @@ from pcircuit.circuit import Circuit
 from pcircuit.inference.flows import expected_flows
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.unit_likelihoods import node_likelihoods
-from pcircuit.pictures.layout import arrange
 from pcircuit.pictures.scene import (
     BLUE,
     FAINT,
     INK,
+    PANEL,
+    PANEL_LINE,
     PAPER,
     SKY,
     SOFT_INK,
@@ -33,6 +36,7 @@ from pcircuit.pictures.scene import (
     Scene,
     Shape,
     Text,
+    arrange,
 )
 from pcircuit.regions import InputRegion
 
@@ -41,6 +45,8 @@ PAD, RADIUS, SQUARE = 14.0, 11.0, 18.0
 SUMS_AT, PRODUCTS_AT, INNER_HEIGHT = 27.0, 89.0, 112.0
 BARS_AT, BARS_HEIGHT, INPUT_HEIGHT = 14.0, 34.0, 76.0
 MOST_LISTED = 16  # numbers in a tip
+LETTER = 6.4  # pixels of a letter
+BOX_HEIGHT = 44.0
 
 
 @dataclass
@@ -167,7 +173,8 @@ def _sums_and_products(page: Page, r: int, region: Any) -> None:
         node = first + p
         through = None if flow is None else float(flow[:, p].sum())
         for child, unit in zip(children, units, strict=True):
-            below = _shown_node(page.circuit, child, unit)
+            shown = page.circuit.regions[child].num_units  # the last units of the region
+            below = int(page.circuit.offsets[child + 1]) - shown + unit
             page.lines.append(
                 _line(
                     (at[p], y + SQUARE / 2),
@@ -261,21 +268,66 @@ def _tip(
     return "\n".join(lines)
 
 
-def _shown_node(circuit: Circuit, r: int, k: int) -> int:
-    """Node id of unit k of those that region r shows."""
-    region = circuit.regions[r]
-    return (
-        int(circuit.offsets[r])
-        + k
-        + (0 if isinstance(region, InputRegion) else region.num_products)
-    )
-
-
 def _dense(region: Any, flows: Floats) -> Floats:
     """(K, P) flows of a region, from what `Flows.by_region` gives."""
     if not region.is_sparse:
         return flows
-    dense = np.zeros(region.weights.shape)
-    rows = np.repeat(np.arange(region.num_units), np.diff(region.weights.indptr))
-    dense[rows, region.weights.indices] = flows
-    return dense
+    from scipy.sparse import csr_array
+
+    weights = region.weights
+    return np.asarray(csr_array((flows, weights.indices, weights.indptr), weights.shape).toarray())
+
+
+def regions_scene(circuit: Circuit, labels: list[str]) -> Scene:
+    """The picture of a circuit with one box for each region."""
+    lines = [_words(region, labels) for region in circuit.regions]
+    widths = [max(36.0, LETTER * max(map(len, words)) + 16) for words in lines]
+    x, y, width, height = arrange(
+        circuit.vtree, widths, [BOX_HEIGHT] * len(lines), between=10, below=34
+    )
+    curves: list[Shape] = []
+    boxes: list[Shape] = []
+    for r, (region, words) in enumerate(zip(circuit.regions, lines, strict=True)):
+        middle, parent = x[r] + widths[r] / 2, circuit.vtree.parent(r)
+        if parent >= 0:
+            curves.append(
+                Curve(
+                    x[parent] + widths[parent] / 2,
+                    y[parent] + BOX_HEIGHT,
+                    middle,
+                    y[r],
+                    width=1.2,
+                    key=f"r{r} r{parent}",
+                )
+            )
+        scope = [labels[v] for v in circuit.vtree.scope(r)[:16].tolist()]
+        more = int(circuit.vtree.scope_sizes()[r]) - len(scope)
+        tip = (
+            f"region {r}: {region!r}\nnodes {circuit.offsets[r]}..{circuit.offsets[r + 1] - 1}\n"
+            f"scope: {', '.join(scope)}{f' and {more} more' if more else ''}"
+        )
+        is_input = isinstance(region, InputRegion)
+        boxes += [
+            Box(
+                x[r],
+                y[r],
+                widths[r],
+                BOX_HEIGHT,
+                PANEL,
+                SKY if is_input else PANEL_LINE,
+                8,
+                tip,
+                f"r{r}",
+            ),
+            Text(middle, y[r] + 15, words[0], 11, INK if is_input else BLUE),
+            Text(middle, y[r] + 31, words[1], 11, SOFT_INK),
+        ]
+    return Scene(width, height, (*curves, *boxes), repr(circuit))
+
+
+def _words(region: object, labels: list[str]) -> tuple[str, str]:
+    """The two lines in a box."""
+    if isinstance(region, InputRegion):
+        return labels[region.variable], f"{region.num_units} in"
+    num_units, num_products = region.num_units, region.num_products  # type: ignore[attr-defined]
+    return f"{num_units} +", f"{num_products} ×"

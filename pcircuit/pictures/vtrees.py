@@ -7,8 +7,7 @@ from typing import Any
 
 from pcircuit.arguments import is_listing
 from pcircuit.pictures.canvas import draw
-from pcircuit.pictures.layout import arrange
-from pcircuit.pictures.scene import BLUE, INK, PAPER, Box, Curve, Disc, Scene, Shape, Text
+from pcircuit.pictures.scene import BLUE, INK, PAPER, Box, Curve, Disc, Scene, Shape, Text, arrange
 from pcircuit.vtree import VTree, check_vtree
 
 MOST_NODES = 400  # that a page can show
