@@ -117,7 +117,7 @@ def _inputs(page: Page, r: int, region: InputRegion) -> None:
     top = max(float(region.probs.max()), 1e-300)
     for k, table in enumerate(region.probs):
         centre, y = page.place(r, k)
-        node = int(page.circuit.offsets[r]) + k
+        unit_id = int(page.circuit.offsets[r]) + k
         left, bar = centre - INPUT_STEP / 2 + 4, (INPUT_STEP - 8) / len(table)
         page.shapes.append(
             Box(
@@ -128,8 +128,8 @@ def _inputs(page: Page, r: int, region: InputRegion) -> None:
                 PAPER,
                 SKY,
                 4,
-                key=f"n{node}",
-                tip=_tip(page, r, f"input {k}", node, "probabilities", table),
+                key=f"n{unit_id}",
+                tip=_tip(page, r, f"input {k}", unit_id, "probabilities", table),
             )
         )
         for c, p in enumerate(table):
@@ -170,7 +170,7 @@ def _sums_and_products(page: Page, r: int, region: Any) -> None:
         for p in range(region.num_products)
     ]
     for p, units in enumerate(region.products.tolist()):
-        node = first + p
+        unit_id = first + p
         through = None if flow is None else float(flow[:, p].sum())
         for child, unit in zip(children, units, strict=True):
             shown = page.circuit.regions[child].num_units  # the last units of the region
@@ -181,7 +181,7 @@ def _sums_and_products(page: Page, r: int, region: Any) -> None:
                     page.place(child, unit),
                     0.35,
                     through,
-                    f"n{node} n{below}",
+                    f"n{unit_id} n{below}",
                     "",
                 )
             )
@@ -197,13 +197,13 @@ def _sums_and_products(page: Page, r: int, region: Any) -> None:
                 PAPER,
                 SOFT_INK,
                 4,
-                key=f"n{node}",
-                tip=_tip(page, r, f"product {p}", node, "factors", factors, through),
+                key=f"n{unit_id}",
+                tip=_tip(page, r, f"product {p}", unit_id, "factors", factors, through),
             ),
             Text(at[p], y, "×", 13, SOFT_INK),
         ]
     for k in range(region.num_units):
-        node, (x, top) = first + region.num_products + k, page.place(r, k)
+        unit_id, (x, top) = first + region.num_products + k, page.place(r, k)
         through = None if flow is None else float(flow[k].sum())
         for p in np.flatnonzero(weights[k] > 0).tolist():
             share = None if flow is None else float(flow[k, p])
@@ -213,7 +213,7 @@ def _sums_and_products(page: Page, r: int, region: Any) -> None:
                     (at[p], y - SQUARE / 2),
                     float(weights[k, p]),
                     share,
-                    f"n{node} n{first + p}",
+                    f"n{unit_id} n{first + p}",
                     f"weight {weights[k, p]:.4g} of sum {k} on product {p} in region {r}",
                 )
             )
@@ -222,8 +222,8 @@ def _sums_and_products(page: Page, r: int, region: Any) -> None:
                 x,
                 top + RADIUS,
                 RADIUS,
-                key=f"n{node}",
-                tip=_tip(page, r, f"sum {k}", node, "weights", weights[k], through),
+                key=f"n{unit_id}",
+                tip=_tip(page, r, f"sum {k}", unit_id, "weights", weights[k], through),
             ),
             Text(x, top + RADIUS, "+", 14, BLUE),
         ]
@@ -250,7 +250,7 @@ def _line(
 
 
 def _tip(
-    page: Page, r: int, name: str, node: int, what: str, numbers: Any, flow: float | None = None
+    page: Page, r: int, name: str, unit_id: int, what: str, numbers: Any, flow: float | None = None
 ) -> str:
     """What is said of a unit: its scope, its table, and its likelihood for the row."""
     scope = [page.labels[v] for v in page.circuit.vtree.scope(r).tolist()]
@@ -260,9 +260,9 @@ def _tip(
     if not isinstance(numbers, str):
         cut = "" if len(numbers) <= MOST_LISTED else f" ... ({len(numbers)} numbers)"
         numbers = " ".join(f"{value:.4g}" for value in numbers[:MOST_LISTED]) + cut
-    lines = [f"{name} of region {r}, node {node}", f"scope: {listed}", f"{what}: {numbers}"]
+    lines = [f"{name} of region {r}, unit id {unit_id}", f"scope: {listed}", f"{what}: {numbers}"]
     if page.likelihoods is not None:
-        lines.append(f"likelihood of the row: {page.likelihoods[node]:.4g}")
+        lines.append(f"likelihood of the row: {page.likelihoods[unit_id]:.4g}")
     if flow is not None:
         lines.append(f"flow of the row: {flow:.4g}")
     return "\n".join(lines)
@@ -303,7 +303,7 @@ def regions_scene(circuit: Circuit, labels: list[str]) -> Scene:
         scope = [labels[v] for v in circuit.vtree.scope(r)[:16].tolist()]
         more = int(circuit.vtree.scope_sizes()[r]) - len(scope)
         tip = (
-            f"region {r}: {region!r}\nnodes {circuit.offsets[r]}..{circuit.offsets[r + 1] - 1}\n"
+            f"region {r}: {region!r}\nunit ids {circuit.offsets[r]}..{circuit.offsets[r + 1] - 1}\n"
             f"scope: {', '.join(scope)}{f' and {more} more' if more else ''}"
         )
         is_input = isinstance(region, InputRegion)

@@ -22,7 +22,7 @@ def test_every_unit_is_drawn_once_and_on_the_page(name):
     circuit = ZOO[name]
     scene = circuit_scene(circuit, None, None, "units")
     tips = [
-        re.match(r"(\w+) \d+ of region \d+, node (\d+)", shape.tip)
+        re.match(r"(\w+) \d+ of region \d+, unit id (\d+)", shape.tip)
         for shape in scene.shapes
         if not isinstance(shape, (Text, Curve)) and shape.tip
     ]
@@ -77,7 +77,7 @@ def test_tips_say_scope_table_and_likelihood():
     root = next(shape for shape in scene.shapes if isinstance(shape, Disc))
     likelihood = np.exp(pcircuit.log_likelihood(circuit, [[0, -1]])[0])
     assert root.tip.splitlines() == [
-        "sum 0 of region 2, node 6",
+        "sum 0 of region 2, unit id 6",
         "scope: rain, wind",
         "weights: 0.25 0.75",
         f"likelihood of the row: {likelihood:.4g}",
@@ -152,7 +152,7 @@ def test_bars_are_as_high_as_probabilities_and_what_was_seen_is_orange():
         assert [i for i, bar in enumerate(bars) if bar.fill == VERMILLION] == orange
         assert len({bar.y + bar.height for bar in bars}) == 1
         assert frame.tip.splitlines()[:3] == [
-            "input 0 of region 0, node 0",
+            "input 0 of region 0, unit id 0",
             "scope: a",
             "probabilities: 0.125 0.5 0 0.375",
         ]
@@ -232,10 +232,10 @@ def test_tips_say_what_a_region_holds_and_cut_long_scopes():
     )
     assert (
         leaf.tip
-        == "region 0: InputRegion(variable 0, 1 units, 2 categories)\nnodes 0..0\nscope: x0"
+        == "region 0: InputRegion(variable 0, 1 units, 2 categories)\nunit ids 0..0\nscope: x0"
     )
     assert root.tip == (
-        f"region 38: InnerRegion(2 children, 1 products, 1 sum)\nnodes {wide.num_units - 2}.."
+        f"region 38: InnerRegion(2 children, 1 products, 1 sum)\nunit ids {wide.num_units - 2}.."
         f"{wide.num_units - 1}\nscope: {', '.join(f'x{v}' for v in range(16))} and 4 more"
     )
     sixteen = zoo.independent(np.full((16, 2), 0.5))
