@@ -4,16 +4,15 @@ Names are loaded when they are first used, so ``import pcircuit`` costs little m
 """
 
 import importlib
-import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.circuit import Circuit as Circuit
     from pcircuit.circuit_mixture import Mixture as Mixture
     from pcircuit.files.circuit_file import load as load
+    from pcircuit.files.circuit_file import load_mixture as load_mixture
     from pcircuit.files.circuit_file import save as save
-    from pcircuit.files.mixture_file import load_mixture as load_mixture
-    from pcircuit.files.mixture_file import save_mixture as save_mixture
+    from pcircuit.files.circuit_file import save_mixture as save_mixture
     from pcircuit.formats.dot import write_dot as write_dot
     from pcircuit.formats.jpc import read_jpc as read_jpc
     from pcircuit.formats.jpc import write_jpc as write_jpc
@@ -40,10 +39,10 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.learning.chow_liu import chow_liu_circuit as chow_liu_circuit
     from pcircuit.learning.chow_liu import chow_liu_tree as chow_liu_tree
     from pcircuit.learning.em import fit_em as fit_em
+    from pcircuit.learning.em import maximize as maximize
     from pcircuit.learning.em_options import EMSteps as EMSteps
     from pcircuit.learning.em_options import EMWatch as EMWatch
     from pcircuit.learning.hidden_chow_liu import hclt as hclt
-    from pcircuit.learning.m_step import maximize as maximize
     from pcircuit.learning.mixture_em import fit_mixture as fit_mixture
     from pcircuit.learning.random_tensorized import rat_spn as rat_spn
     from pcircuit.moments.expected_units import (
@@ -63,20 +62,20 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.operations.explanations import shapley_values as shapley_values
     from pcircuit.operations.functions import covariance as covariance
     from pcircuit.operations.functions import expectation as expectation
+    from pcircuit.operations.functions import linear_moments as linear_moments
+    from pcircuit.operations.functions import sum_distribution as sum_distribution
     from pcircuit.operations.functions import sum_indicator as sum_indicator
     from pcircuit.operations.functions import variance as variance
-    from pcircuit.operations.linear_functions import linear_moments as linear_moments
-    from pcircuit.operations.linear_functions import sum_distribution as sum_distribution
+    from pcircuit.operations.marginals import marginal_tables as marginal_tables
     from pcircuit.operations.marginals import marginalize as marginalize
-    from pcircuit.operations.mixtures import mixture as mixture
-    from pcircuit.operations.mixtures import power as power
+    from pcircuit.operations.marginals import pairwise_tables as pairwise_tables
     from pcircuit.operations.most_probable import most_probable_state as most_probable_state
+    from pcircuit.operations.products import mixture as mixture
     from pcircuit.operations.products import multiply as multiply
     from pcircuit.operations.products import overlap as overlap
+    from pcircuit.operations.products import power as power
     from pcircuit.operations.properties import properties as properties
     from pcircuit.operations.properties import prune as prune
-    from pcircuit.operations.tables import marginal_tables as marginal_tables
-    from pcircuit.operations.tables import pairwise_tables as pairwise_tables
     from pcircuit.pictures.circuits import plot_circuit as plot_circuit
     from pcircuit.pictures.circuits import write_html as write_html
     from pcircuit.pictures.description import describe as describe
@@ -118,7 +117,7 @@ _HOME = {
     "learn": "learning.choosing.learn",
     "LearnSearch": "learning.choosing.search",
     "fit_mixture": "learning.mixture_em",
-    "maximize": "learning.m_step",
+    "maximize": "learning.em",
     "rat_spn": "learning.random_tensorized",
     "fit_em": "learning.em",
     "EMSteps": "learning.em_options",
@@ -129,8 +128,8 @@ _HOME = {
     "unit_masses": "inference.masses",
     "load": "files.circuit_file",
     "save": "files.circuit_file",
-    "save_mixture": "files.mixture_file",
-    "load_mixture": "files.mixture_file",
+    "save_mixture": "files.circuit_file",
+    "load_mixture": "files.circuit_file",
     "read_psdd": "formats.psdd",
     "write_psdd": "formats.psdd",
     "read_vtree": "formats.vtree_file",
@@ -153,22 +152,22 @@ _HOME = {
     "condition": "operations.conditions",
     "log_probability": "operations.conditions",
     "normalize": "operations.conditions",
-    "marginal_tables": "operations.tables",
-    "pairwise_tables": "operations.tables",
+    "marginal_tables": "operations.marginals",
+    "pairwise_tables": "operations.marginals",
     "covariance": "operations.functions",
     "expectation": "operations.functions",
     "sum_indicator": "operations.functions",
     "variance": "operations.functions",
-    "linear_moments": "operations.linear_functions",
-    "sum_distribution": "operations.linear_functions",
+    "linear_moments": "operations.functions",
+    "sum_distribution": "operations.functions",
     "properties": "operations.properties",
     "prune": "operations.properties",
     "cross_entropy": "operations.entropy",
     "entropy": "operations.entropy",
     "kl_divergence": "operations.entropy",
     "mutual_information": "operations.entropy",
-    "mixture": "operations.mixtures",
-    "power": "operations.mixtures",
+    "mixture": "operations.products",
+    "power": "operations.products",
     "most_probable_state": "operations.most_probable",
     "latent_posterior": "operations.explanations",
     "shapley_values": "operations.explanations",
@@ -183,10 +182,6 @@ if not TYPE_CHECKING:  # who checks types would believe in any name
             raise AttributeError(f"module 'pcircuit' has no attribute {name!r}")
         value = getattr(importlib.import_module(f"pcircuit.{_HOME[name]}"), name)
         globals()[name] = value
-        if (
-            "pcircuit.circuit" in sys.modules
-        ):  # no name that has to do with circuits can be had without it
-            importlib.import_module("pcircuit.startup").attach()
         return value
 
 

@@ -15,6 +15,18 @@ smooth (a sum mixes products of one region) and structured-decomposable (product
 
 Units are numbered ("node ids" of the HLD paper) region by region in post-order, inside a region products
 before sums.  `Circuit.nodes` lists them.
+
+Whether regions fit a v-tree, which is all that makes them a circuit.
+
+Over a v-tree with R nodes there are R regions in post-order:
+
+* at the leaf of variable v an input region of v;
+* at an inner node an inner region whose table ``products`` has one column per child, in the order of the children,
+  with entries below the number of units that the child's region shows;
+* at the root a region that shows one unit, the distribution.
+
+Then each product multiplies units of disjoint scopes and each sum mixes products of one scope, so that the circuit is
+smooth and structured-decomposable.  What a table holds is checked by the region itself (`pcircuit.regions`).
 """
 
 from __future__ import annotations
@@ -22,20 +34,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
 from pcircuit.arguments import check_whole_number, is_listing
 from pcircuit.array_types import Floats, Ints
 from pcircuit.immutable import Immutable, unchecked
-from pcircuit.region_order import check_regions
 from pcircuit.regions import InnerRegion, InputRegion, StructureError
 from pcircuit.vtree import VTree
 
 __all__ = ["Circuit", "InnerRegion", "InputRegion", "StructureError", "derived", "with_regions"]
 if TYPE_CHECKING:
     import pcircuit
+else:
+    from pcircuit.methods import functions as pcircuit
 T = TypeVar("T")
 NORMALIZED_TOLERANCE = 1e-9  # how far the sum of a row of probabilities may be from one
 
@@ -60,7 +73,7 @@ class Circuit(Immutable):
     -----
     Construction costs O(number of parameters).  All arrays are read-only, so a circuit can be shared by
     threads; learning and editing return new circuits.  Most functions of the package are methods, too:
-    ``circuit.sample(3)`` is ``pcircuit.sample(circuit, 3)``; `pcircuit.startup` lists them.
+    ``circuit.sample(3)`` is ``pcircuit.sample(circuit, 3)``; `pcircuit.methods` says how.
 
     Examples
     --------
@@ -84,38 +97,37 @@ class Circuit(Immutable):
 
         def __init__(self, vtree: VTree, regions: Iterable[InputRegion | InnerRegion]) -> None: ...
 
-        # `pcircuit.startup` hangs them on; here they are named for editors and type checkers
-        log_likelihood = pcircuit.log_likelihood
-        node_likelihoods = pcircuit.node_likelihoods
-        expected_flows = pcircuit.expected_flows
-        sample = pcircuit.sample
-        fit_em = pcircuit.fit_em
-        exact_moments = pcircuit.exact_moments
-        condition = pcircuit.condition
-        log_probability = pcircuit.log_probability
-        marginalize = pcircuit.marginalize
-        normalize = pcircuit.normalize
-        prune = pcircuit.prune
-        power = pcircuit.power
-        multiply = pcircuit.multiply
-        overlap = pcircuit.overlap
-        expectation = pcircuit.expectation
-        variance = pcircuit.variance
-        covariance = pcircuit.covariance
-        marginal_tables = pcircuit.marginal_tables
-        pairwise_tables = pcircuit.pairwise_tables
-        linear_moments = pcircuit.linear_moments
-        sum_distribution = pcircuit.sum_distribution
-        entropy = pcircuit.entropy
-        mutual_information = pcircuit.mutual_information
-        most_probable_state = pcircuit.most_probable_state
-        latent_posterior = pcircuit.latent_posterior
-        shapley_values = pcircuit.shapley_values
-        properties = pcircuit.properties
-        save = pcircuit.save
-        describe = pcircuit.describe
-        plot = pcircuit.plot_circuit
-        write_html = pcircuit.write_html
+    log_likelihood = pcircuit.log_likelihood
+    node_likelihoods = pcircuit.node_likelihoods
+    expected_flows = pcircuit.expected_flows
+    sample = pcircuit.sample
+    fit_em = pcircuit.fit_em
+    exact_moments = pcircuit.exact_moments
+    condition = pcircuit.condition
+    log_probability = pcircuit.log_probability
+    marginalize = pcircuit.marginalize
+    normalize = pcircuit.normalize
+    prune = pcircuit.prune
+    power = pcircuit.power
+    multiply = pcircuit.multiply
+    overlap = pcircuit.overlap
+    expectation = pcircuit.expectation
+    variance = pcircuit.variance
+    covariance = pcircuit.covariance
+    marginal_tables = pcircuit.marginal_tables
+    pairwise_tables = pcircuit.pairwise_tables
+    linear_moments = pcircuit.linear_moments
+    sum_distribution = pcircuit.sum_distribution
+    entropy = pcircuit.entropy
+    mutual_information = pcircuit.mutual_information
+    most_probable_state = pcircuit.most_probable_state
+    latent_posterior = pcircuit.latent_posterior
+    shapley_values = pcircuit.shapley_values
+    properties = pcircuit.properties
+    save = pcircuit.save
+    describe = pcircuit.describe
+    plot = pcircuit.plot_circuit
+    write_html = pcircuit.write_html
 
     def __post_init__(self) -> None:
         if not is_listing(self.regions):
@@ -312,3 +324,57 @@ def _row_sums(region: InputRegion | InnerRegion) -> Floats:
         if isinstance(region, InputRegion)
         else np.asarray(region.weights.sum(axis=1))
     )
+
+
+def check_regions(vtree: VTree, regions: tuple[Any, ...]) -> None:
+    """Raise the first disagreement between a v-tree and its regions."""
+    if not isinstance(vtree, VTree):
+        raise TypeError(f"`vtree` must be a VTree, found {type(vtree).__name__}")
+    if len(regions) != vtree.num_nodes:
+        raise StructureError(
+            f"`regions` has {len(regions)} entries but the v-tree {vtree.num_nodes} nodes: "
+            "give one region per node, in post-order"
+        )
+    children_of, variables = vtree.child_lists(), vtree.variables.tolist()
+
+    def fail(r: int, message: str) -> NoReturn:
+        raise StructureError(f"region {r} with scope {vtree.scope(r).tolist()}: {message}")
+
+    for r, region in enumerate(regions):
+        if variables[r] >= 0:
+            if not isinstance(region, InputRegion):
+                fail(
+                    r,
+                    f"found {type(region).__name__}, but the v-tree node is the leaf of variable {variables[r]}, "
+                    "which needs an InputRegion",
+                )
+            if region.variable != variables[r]:
+                fail(
+                    r,
+                    f"the region is of variable {region.variable}, the v-tree leaf of variable {variables[r]}",
+                )
+            continue
+        if not isinstance(region, InnerRegion):
+            fail(
+                r,
+                f"found {type(region).__name__}, but the v-tree node has children and needs an InnerRegion",
+            )
+        children = children_of[r]
+        if region.products.shape[1] != len(children):
+            fail(
+                r,
+                f"`products` has {region.products.shape[1]} columns, the v-tree node {len(children)} children",
+            )
+        available = [regions[c].num_units for c in children]
+        largest = region.products.max(axis=0).tolist()
+        for child, units, most in zip(children, available, largest, strict=True):
+            if most >= units:
+                fail(
+                    r,
+                    f"`products` asks for unit {most} of child region {child}, which has {units} units",
+                )
+    if regions[-1].num_units != 1:
+        fail(
+            len(regions) - 1,
+            f"the root region shows {regions[-1].num_units} units, a circuit has exactly one root",
+        )

@@ -27,6 +27,8 @@ from pcircuit.immutable import Immutable
 
 if TYPE_CHECKING:
     import pcircuit
+else:
+    from pcircuit.methods import functions as pcircuit
 SUM_TOLERANCE = 1e-9  # how far the sum of the weights may be from one
 
 
@@ -81,12 +83,9 @@ class Mixture(Immutable):
     circuits: tuple[Circuit, ...]
     weights: Floats
 
-    if (
-        TYPE_CHECKING
-    ):  # `pcircuit.startup` hangs them on; here they are named for editors and type checkers
-        log_likelihood = pcircuit.log_likelihood
-        sample = pcircuit.sample
-        save = pcircuit.save_mixture
+    log_likelihood = pcircuit.log_likelihood
+    sample = pcircuit.sample
+    save = pcircuit.save_mixture
 
     def __init__(self, circuits: Iterable[Circuit], weights: ArrayLike | None = None) -> None:
         if isinstance(circuits, Circuit) or not is_listing(circuits):

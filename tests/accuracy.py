@@ -34,7 +34,7 @@ from wide import Wide, power_of_two, relative_errors, square_root
 import hld
 import pcircuit
 from pcircuit.inference.likelihood import upward
-from pcircuit.inference.ranges import may_overflow
+from pcircuit.inference.log_domain import may_overflow
 
 LEAST = 2.0**-960  # smaller likelihoods may underflow on the way
 BEHIND = 2.0**-160  # a product so far behind the best one of its region may be given as 0

@@ -240,7 +240,7 @@ def test_the_formats_of_archives_are_those_of_the_page():
         for path in (ROOT / package).rglob("*.py")
     ]
     written = re.findall(
-        r'^FORMAT, \w+ = "((?:hld|pcircuit)\.\w+)", (\d+)', "\n".join(sources), re.MULTILINE
+        r'^\w*FORMAT, \w+ = "((?:hld|pcircuit)\.\w+)", (\d+)', "\n".join(sources), re.MULTILINE
     )
     newest, name = {}, ""
     for row in table_rows(text, "format"):

@@ -78,6 +78,7 @@ assert (paths > 0).all()
 # reference rows and of the stream so far into a bag. Without a shift the rank of the next row is uniform, whatever the
 # rows are, and so any density on $(0, 1)$ is a fair bet. Here one that hopes for large ranks:
 
+
 # %%
 def ranks_of(stream, reference, rng):
     bag = list(circuit.log_likelihood(reference))

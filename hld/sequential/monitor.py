@@ -220,14 +220,13 @@ class Monitor:
         if isinstance(model, pcircuit.Circuit):
             self.circuit, self._encoder = check_distribution(model), None
             return
-        self.circuit, self._encoder = (
-            getattr(model, name, None) for name in ("circuit_", "encoder_")
-        )
-        if self.circuit is None or self._encoder is None:
+        circuit, self._encoder = (getattr(model, name, None) for name in ("circuit_", "encoder_"))
+        if circuit is None or self._encoder is None:
             raise TypeError(
                 f"`model` must be a fitted HLDDetector or a Circuit, found {type(model).__name__}: fit "
                 "or load one"
             )
+        self.circuit = circuit
 
     def reset(self) -> None:
         """Forget the stream and the alarm; the bound on false alarms holds from each reset to the next."""
@@ -459,15 +458,17 @@ class Monitor:
             *(finite_array(races, name, one.shape, one.dtype) for name, one in fresh.items())
         )
         counts, seen, money, _ = self._races
-        fits = self._unit in ("row", "batch") and 0 < self.alpha < 1
-        fits = fits and self.leader < len(self._bags)
-        fits = fits and (counts >= self._bags).all() and (seen >= 0).all() and (money >= 0).all()
-        fits = fits and ((counts - self._bags).sum(axis=1) == self.num_rows).all()
-        fits = fits and (seen.sum(axis=2) <= self.num_rows * (1 + SLACK)).all()
-        fits = fits and (np.abs(money.sum(axis=1) - 1) <= SLACK).all()
-        fits = fits and (self.best >= -np.log(self.alpha)) == (self.alarm_row is not None)
+        fits = [
+            self._unit in ("row", "batch") and 0 < self.alpha < 1,
+            self.leader < len(self._bags),
+            (counts >= self._bags).all() and (seen >= 0).all() and (money >= 0).all(),
+            ((counts - self._bags).sum(axis=1) == self.num_rows).all(),
+            (seen.sum(axis=2) <= self.num_rows * (1 + SLACK)).all(),
+            (np.abs(money.sum(axis=1) - 1) <= SLACK).all(),
+            (self.best >= -np.log(self.alpha)) == (self.alarm_row is not None),
+        ]
         now = float((self._races.log + self._scores.log_weights()).max())
-        if not fits or (self.num_rows and now > self.best + SLACK):
+        if not all(fits) or (self.num_rows and now > self.best + SLACK):
             raise ValueError(
                 f"the races in the file are not those of a stream of {self.num_rows} rows"
             )

@@ -155,17 +155,19 @@ class RowScores:
         }
         places, pairs, units = found["places"], found["pairs"], found["units"]
         ends = np.cumsum(sizes)[:-1]
-        fits = all(
-            np.array_equal(np.sort(one), np.arange(len(one))) for one in np.split(places, ends)
-        )
-        fits = fits and found["cells"].max(initial=0) < CELLS
-        fits = fits and (pairs >= 0).all() and (pairs < V).all()
-        fits = fits and (units >= 0).all() and (units < circuit.num_units).all()
+        fits = [
+            all(
+                np.array_equal(np.sort(one), np.arange(len(one))) for one in np.split(places, ends)
+            ),
+            found["cells"].max(initial=0) < CELLS,
+            (pairs >= 0).all() and (pairs < V).all(),
+            (units >= 0).all() and (units < circuit.num_units).all(),
+        ]
         edges = found["edges"].copy()
         used = edges > NEVER
-        fits = fits and not (used[:, 1:] & ~used[:, :-1]).any()
+        fits.append(not (used[:, 1:] & ~used[:, :-1]).any())
         edges[~used] = np.inf
-        if not fits or (edges[:, 1:] < edges[:, :-1]).any():
+        if not all(fits) or (edges[:, 1:] < edges[:, :-1]).any():
             raise ValueError("what streams are watched by does not fit the circuit")
         return cls(circuit, **(found | {"edges": edges}))
 

@@ -90,7 +90,7 @@ def _pack_inputs(circuit: Circuit) -> tuple[Ints, Floats]:
     )
     with np.errstate(
         over="ignore"
-    ):  # such circuits are evaluated in the log domain: `inference.ranges`
+    ):  # such circuits are evaluated in the log domain: `inference.log_domain`
         parts = [
             np.concatenate([region.probs, region.probs.sum(axis=1, keepdims=True)], axis=1).ravel()
             for region in inputs

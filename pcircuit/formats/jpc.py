@@ -9,8 +9,8 @@
     S ID VTREE N (CHILD LOGPROB) ...      sum
 
 Children come before parents and the last node is the root.  Lines that begin with "c" are comments.  The ids of v-tree
-nodes are not used: the v-tree is that of the scopes, or the one given.  PyJuice gives files of another kind the same
-ending; they hold Python objects and `pcircuit.formats.pyjuice` reads them.
+nodes are not used: the v-tree is that of the scopes, or the one given.  PyJuice gives its pickles the same ending;
+they are not read here: `examples/adapters/pyjuice_to_jpc.py` turns them into this text.
 """
 
 from __future__ import annotations
@@ -23,24 +23,22 @@ import numpy as np
 
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.files.whole_file import checked_path, write_text
-from pcircuit.formats.graph import circuit_of_graph
-from pcircuit.formats.pyjuice import is_pyjuice_file, read_pyjuice
+from pcircuit.formats.graph import Graph, circuit_of_graph
 from pcircuit.formats.text import (
     MOST_CATEGORIES,
     Ids,
     Line,
     check_whole,
-    lines_of,
     log_terms,
     named_in_errors,
+    nodes_of,
 )
-from pcircuit.formats.unit_graph import Graph
 from pcircuit.formats.vtree_file import read_vtree
 from pcircuit.regions import InputRegion
 
 
 def read_jpc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None = None) -> Circuit:
-    """Read a ``.jpc`` file, Juice's text or PyJuice's objects, as a circuit.
+    """Read a ``.jpc`` text file of Juice as a circuit.
 
     Parameters
     ----------
@@ -69,7 +67,6 @@ def read_jpc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
     -----
     O(size of the file), and of the tables of input units: entries that the file does not write out, such as the zeros
     of an indicator among many categories, may be 16 for each byte of the file, and 2^23 more.
-    Nothing in a file is executed, whatever its kind.
 
     References
     ----------
@@ -89,7 +86,7 @@ def read_jpc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
     path = checked_path(path)
     tree = None if vtree is None else read_vtree(checked_path(vtree, "vtree"))
     with named_in_errors(path):
-        graph, root = read_pyjuice(path) if is_pyjuice_file(path) else _read_text(path)
+        graph, root = _read_text(path)
         return circuit_of_graph(graph, root, tree)
 
 
@@ -171,13 +168,9 @@ def binomial_probs(n: int, p: float, rest: float | None = None) -> np.ndarray:
 
 def _read_text(path: str) -> tuple[Graph, int]:
     """Graph and root of a text file."""
-    graph, ids, root, promised = Graph(os.path.getsize(path)), Ids(), -1, -1
-    for line in lines_of(path):
-        if promised < 0:
-            if line.tokens[0] != "jpc":
-                raise line.fail(f"expected a first line 'jpc COUNT', found {line.tokens[0][:40]!r}")
-            promised = line.integer(1, "number of nodes")
-            continue
+    graph, ids, root = Graph(os.path.getsize(path)), Ids(), -1
+    promised, lines = nodes_of(path, "jpc")
+    for line in lines:
         root = _read_node(line, graph, ids)
         ids.define(line, root)
     if root < 0:
@@ -188,10 +181,7 @@ def _read_text(path: str) -> tuple[Graph, int]:
 
 def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
     """Add the unit of one line to the graph; its position."""
-    kind, label = (
-        line.tokens[0],
-        f"{line.tokens[1] if len(line.tokens) > 1 else ''} (line {line.number})",
-    )
+    kind, label = line.tokens[0], line.label
     if kind in ("P", "S"):
         step = 1 if kind == "P" else 2
         count = line.integer(3, "number of children", least=1)

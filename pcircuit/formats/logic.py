@@ -23,9 +23,8 @@ import numpy as np
 
 from pcircuit.circuit import Circuit
 from pcircuit.files.whole_file import checked_path
-from pcircuit.formats.graph import circuit_of_graph, variables_of
-from pcircuit.formats.text import Ids, Line, check_whole, lines_of, named_in_errors
-from pcircuit.formats.unit_graph import Graph
+from pcircuit.formats.graph import Graph, circuit_of_graph, variables_of
+from pcircuit.formats.text import Ids, Line, check_whole, named_in_errors, nodes_of
 from pcircuit.formats.vtree_file import read_vtree
 
 FALSE, TRUE = -1, -2  # positions of the constants
@@ -81,16 +80,12 @@ def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
     """
     path = checked_path(path)
     tree = None if vtree is None else read_vtree(checked_path(vtree, "vtree"))
-    reader, root, promised = _Reader(os.path.getsize(path)), FALSE, -1
-    for line in lines_of(path):
-        if promised < 0:
-            if line.tokens[0] != "jlc":
-                raise line.fail(f"expected a first line 'jlc COUNT', found {line.tokens[0][:40]!r}")
-            promised = line.integer(1, "number of nodes")
-            continue
+    reader, root = _Reader(os.path.getsize(path)), FALSE
+    promised, lines = nodes_of(path, "jlc")
+    for line in lines:
         root, last = reader.read(line), line
         reader.ids.define(line, root)
-    check_whole(path, max(promised, 0), len(reader.ids.positions))
+    check_whole(path, promised, len(reader.ids.positions))
     if root < 0:
         raise ValueError(f"cannot read {path!r}: its last node, the root, is a constant or missing")
     root = reader.smooth(last, "the root", root, reader.variables)
@@ -110,10 +105,7 @@ class _Reader:
 
     def read(self, line: Line) -> int:
         """Position of the unit of one line, or FALSE, TRUE."""
-        kind, label = (
-            line.tokens[0],
-            f"{line.tokens[1] if len(line.tokens) > 1 else ''} (line {line.number})",
-        )
+        kind, label = line.tokens[0], line.label
         if kind in ("F", "T"):
             line.expect(2, "a constant")
             return FALSE if kind == "F" else TRUE

@@ -26,9 +26,8 @@ import numpy as np
 
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.files.whole_file import checked_path, replace_file
-from pcircuit.formats.graph import circuit_of_graph
-from pcircuit.formats.text import Ids, Line, lines_of, named_in_errors
-from pcircuit.formats.unit_graph import Graph
+from pcircuit.formats.graph import Graph, circuit_of_graph, reachable
+from pcircuit.formats.text import Ids, Line, named_in_errors, nodes_of
 from pcircuit.formats.vtree_file import read_vtree_ids, vtree_text
 from pcircuit.regions import InputRegion, StructureError
 
@@ -80,24 +79,19 @@ def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None
     array([[0.25, 0.75]])
     """
     psdd = checked_path(psdd, "psdd")
-    tree, nodes_of = (None, None) if vtree is None else read_vtree_ids(checked_path(vtree, "vtree"))
+    tree, regions_of = (
+        (None, None) if vtree is None else read_vtree_ids(checked_path(vtree, "vtree"))
+    )
     graph, ids, root = Graph(), Ids(), -1
-    promised = None
-    for line in lines_of(psdd):
-        if promised is None:
-            if line.tokens[0] != "psdd":
-                raise line.fail(
-                    f"expected a first line 'psdd COUNT', found {line.tokens[0][:40]!r}"
-                )
-            promised = line.integer(1, "number of nodes") if len(line.tokens) > 1 else 0
-            continue
-        if nodes_of is not None and line.integer(2, "id of a v-tree node") not in nodes_of:
+    promised, lines = nodes_of(psdd, "psdd", counted=False)
+    for line in lines:
+        if regions_of is not None and line.integer(2, "id of a v-tree node") not in regions_of:
             raise line.fail(f"the v-tree has no node {line.tokens[2]}")
         root = _read_node(line, graph, ids)
         ids.define(line, root)
     if root < 0:
         raise ValueError(f"cannot read {psdd!r}: it has no nodes")
-    _check_end(psdd, promised or 0, graph, root, len(ids.positions))
+    _check_end(psdd, promised, graph, root, len(ids.positions))
     with named_in_errors(psdd):
         return circuit_of_graph(graph, root, tree)
 
@@ -185,10 +179,7 @@ def write_psdd(
 
 def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
     """Add the unit of one line to the graph; its position."""
-    kind, label = (
-        line.tokens[0],
-        f"{line.tokens[1] if len(line.tokens) > 1 else ''} (line {line.number})",
-    )
+    kind, label = line.tokens[0], line.label
     if kind == "L":
         line.expect(4, "a literal")
         literal = line.variable(3, "literal", signed=True)
@@ -223,15 +214,7 @@ def _check_end(psdd: str, promised: int, graph: Graph, root: int, num_nodes: int
             f"cannot read {psdd!r}: its first line promises {promised} nodes, found {num_nodes} with "
             f"{elements} elements, so that it may have lost its end: correct that line if it is whole"
         )
-    reached = bytearray(root + 1)
-    reached[root] = True
-    for i in range(root, -1, -1):  # children come before parents
-        if reached[i] and graph.units[i][0] != "input":
-            for child in graph.units[i][1]:
-                reached[child] = True
-    own = {
-        graph.units[i][1] for i in range(root + 1) if reached[i] and graph.units[i][0] == "input"
-    }
+    own = {graph.units[i][1] for i in reachable(graph, root) if graph.units[i][0] == "input"}
     lost = next(
         (i for i, unit in enumerate(graph.units) if unit[0] == "input" and unit[1] not in own), None
     )

@@ -18,9 +18,8 @@ import numpy as np
 
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.files.whole_file import checked_path, write_text
-from pcircuit.formats.graph import circuit_of_graph
+from pcircuit.formats.graph import Graph, circuit_of_graph
 from pcircuit.formats.text import MOST_CATEGORIES, lines_of, log_terms, named_in_errors
-from pcircuit.formats.unit_graph import Graph
 from pcircuit.regions import InputRegion
 
 

@@ -34,6 +34,11 @@ class Line:
     def __init__(self, path: str, number: int, tokens: list[str], size: int = 0):
         self.path, self.number, self.tokens, self.size = path, number, tokens, size
 
+    @property
+    def label(self) -> str:
+        """What errors of the circuit call the unit of this line: its id and the line."""
+        return f"{' '.join(self.tokens[1:2])} (line {self.number})"
+
     def fail(self, what: str) -> ValueError:
         """The error that says what is wrong with this line; to be raised."""
         return ValueError(f"cannot read {self.path!r}, line {self.number}: {what}")
@@ -124,6 +129,16 @@ def lines_of(path: str | os.PathLike[str], comment: str | None = "c") -> Iterato
             tokens = text.split()
             if tokens and not (comment and tokens[0].startswith(comment)):
                 yield Line(name, number, tokens, size)
+
+
+def nodes_of(path: str, word: str, *, counted: bool = True) -> tuple[int, Iterator[Line]]:
+    """The number of nodes that the first line 'WORD COUNT' promises, and the lines after it."""
+    lines = lines_of(path)
+    for head in lines:
+        if head.tokens[0] != word:
+            raise head.fail(f"expected a first line '{word} COUNT', found {head.tokens[0][:40]!r}")
+        return (head.integer(1, "number of nodes") if counted or head.tokens[1:] else 0), lines
+    return 0, lines
 
 
 def check_whole(path: str | os.PathLike[str], promised: int, found: int) -> None:

@@ -22,9 +22,8 @@ import numpy as np
 
 from pcircuit.circuit import Circuit
 from pcircuit.files.whole_file import checked_path
-from pcircuit.formats.graph import circuit_of_graph
+from pcircuit.formats.graph import Graph, circuit_of_graph
 from pcircuit.formats.text import MOST_CATEGORIES, PLAIN, WHOLE, named_in_errors
-from pcircuit.formats.unit_graph import Graph
 
 MOST_WORDS = 50_000_000
 

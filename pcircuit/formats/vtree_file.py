@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pcircuit.files.whole_file import checked_path, write_text
-from pcircuit.formats.text import Ids, Line, lines_of
+from pcircuit.formats.text import Ids, Line, nodes_of
 from pcircuit.vtree import VTree, check_vtree
 
 
@@ -59,13 +59,13 @@ def read_vtree(path: str | os.PathLike[str]) -> VTree:
     return read_vtree_ids(checked_path(path))[0]
 
 
-def read_vtree_ids(path: str | os.PathLike[str]) -> tuple[VTree, dict[int, int]]:
+def read_vtree_ids(path: str) -> tuple[VTree, dict[int, int]]:
     """As `read_vtree`, and the node of the v-tree that each id of the file stands for."""
     nodes = _read_nodes(path)
     order = _post_order(nodes.children, len(nodes.children) - 1)
     if len(order) < len(nodes.children):
         raise ValueError(
-            f"cannot read {os.fspath(path)!r}: {len(nodes.children) - len(order)} of its nodes are not "
+            f"cannot read {path!r}: {len(nodes.children) - len(order)} of its nodes are not "
             "below the last one, the root"
         )
     number = np.empty(len(order), dtype=np.int64)
@@ -74,7 +74,7 @@ def read_vtree_ids(path: str | os.PathLike[str]) -> tuple[VTree, dict[int, int]]
     try:
         tree = VTree(parents, [nodes.variables[i] for i in order])
     except ValueError as error:
-        raise ValueError(f"cannot read {os.fspath(path)!r}: {error}") from None
+        raise ValueError(f"cannot read {path!r}: {error}") from None
     return tree, {name: int(number[i]) for name, i in nodes.ids.positions.items()}
 
 
@@ -109,20 +109,16 @@ class _Nodes:
         self.parents.append(-1)
 
 
-def _read_nodes(path: str | os.PathLike[str]) -> _Nodes:
+def _read_nodes(path: str) -> _Nodes:
     """The nodes of a file, as many as its first line promises."""
-    nodes, declared = _Nodes(), None
-    for line in lines_of(path):
-        if line.tokens[0] == "vtree" and declared is None:
-            declared = line.integer(1, "number of nodes")
-        elif declared is None:
-            raise line.fail(f"expected a first line 'vtree COUNT', found {line.tokens[0][:40]!r}")
-        else:
-            nodes.add(line)
+    nodes = _Nodes()
+    declared, lines = nodes_of(path, "vtree")
+    for line in lines:
+        nodes.add(line)
     if not nodes.children or declared != len(nodes.children):
         raise ValueError(
-            f"cannot read {os.fspath(path)!r}: its first line promises "
-            f"{declared or 0} nodes, found {len(nodes.children)}"
+            f"cannot read {path!r}: its first line promises "
+            f"{declared} nodes, found {len(nodes.children)}"
         )
     return nodes
 

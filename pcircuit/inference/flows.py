@@ -12,6 +12,10 @@ the posterior expectation of these picks given the row x:
 
 Flows of disjoint sets of rows add up, so `Flows` objects can be added: learning from data that is spread over
 machines, or arrives in blocks, is exactly that sum.
+
+The downward pass of expected flows over a block of rows, in NumPy: the twin of `pcircuit.compiled.downward`.
+
+Sums over the products that use the same unit: in the downward pass, flows of products become flows of units.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.array_types import Evidence, Floats, Ints
-from pcircuit.circuit import Circuit, InputRegion
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.compiled.layouts import Layout, full_layout
 from pcircuit.compiled.packed import Packed, num_inputs, table_rows
 from pcircuit.compiled.packing import pack, with_parameters
@@ -42,10 +46,8 @@ from pcircuit.compiled.tile import (
 )
 from pcircuit.engine import Kernels
 from pcircuit.evidence import as_integer_table, refuse_out_of_range, row_weights
-from pcircuit.inference.downward import downward, spread_missing
 from pcircuit.inference.likelihood import ENCODINGS, log_root, tiny_circuit, upward, upward_seconds
-from pcircuit.inference.log_domain import log_flows
-from pcircuit.inference.ranges import may_overflow
+from pcircuit.inference.log_domain import log_flows, may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads, rows_per_unit
 
 LAST_CACHE = 16_000_000  # bytes that stay in it between the two passes over a tile
@@ -389,10 +391,7 @@ def _add_regions(
     for region, count, part in zip(
         circuit.regions, counts, _split(circuit, edges, inputs, missing_columns), strict=True
     ):
-        if not isinstance(region, InputRegion) and region.is_sparse:
-            rows = np.repeat(np.arange(region.num_units), np.diff(region.weights.indptr))
-            count = count[rows, region.weights.indices]
-        part += count.ravel()
+        part += stored_entries(region, count)
 
 
 def _split(
@@ -413,3 +412,65 @@ def _split(
         start, end = end, end + region.num_weights
         parts.append(edges[start:end])
     return parts
+
+
+def downward(
+    circuit: Circuit, data: Evidence, weights: Floats, shown: list[Floats], products: list[Any]
+) -> list[Floats]:
+    """The summed flows of a block of rows, after `pcircuit.inference.likelihood.upward`.
+
+    Shapes: data (N, V), weights (N,).
+    """
+    flow: list[Any] = [None] * circuit.num_regions
+    flow[-1] = np.where(shown[-1] > 0, weights, 0.0)
+    counts: list[Any] = [None] * circuit.num_regions
+    for r in range(circuit.num_regions - 1, -1, -1):
+        region = circuit.regions[r]
+        if isinstance(region, InputRegion):
+            C = region.num_categories
+            code = data[:, region.variable].astype(np.int64) % (C + 1)  # -1 becomes C
+            counts[r] = np.stack(
+                [np.bincount(code, weights=row, minlength=C + 1) for row in flow[r]]
+            )
+            continue
+        ratio = np.divide(flow[r], shown[r], out=np.zeros_like(flow[r]), where=shown[r] > 0)
+        counts[r] = (ratio @ products[r].T) * region.dense_weights()
+        through = (region.weights.T @ ratio) * products[r]
+        for a, c in enumerate(circuit.vtree.children(r).tolist()):
+            flow[c] = by_unit(through, region.products[:, a], len(shown[c]))
+    return counts
+
+
+def spread_missing(packed: Packed, inputs: Floats) -> Floats:
+    """Input flows without the missing column, whose flow goes to the categories by their probabilities.
+
+    Returns (number of input probabilities,).
+    """
+    row, is_missing = table_rows(packed)
+    total = packed.tables[is_missing]
+    share = np.divide(inputs[is_missing], total, out=np.zeros_like(total), where=total > 0)
+    spread = inputs + share[row] * packed.tables
+    return spread[~is_missing]
+
+
+def stored_entries(region: InputRegion | InnerRegion, table: Floats) -> Floats:
+    """(parameters,) entries of a dense table (K, C or P) where the region stores parameters, in their order."""
+    if isinstance(region, InputRegion) or not region.is_sparse:
+        return table.ravel()
+    rows = np.repeat(np.arange(region.num_units), np.diff(region.weights.indptr))
+    entries: Floats = table[rows, region.weights.indices]
+    return entries
+
+
+def by_unit(values: Floats, units: Ints, num_units: int) -> Floats:
+    """(units, N) values of products (P, N), summed by the unit that each takes.
+
+    Mostly each product takes a unit of its own, in order; then this is the same array, in a hundredth of the time.
+
+    Shapes: values (P, N), units (P,) -> (num_units, N).
+    """
+    if len(units) == num_units and (units == np.arange(num_units)).all():
+        return values
+    result = np.zeros((num_units, values.shape[1]))
+    np.add.at(result, units, values)
+    return result

@@ -16,7 +16,7 @@ two out of all units of a row; only the root takes a logarithm,
 `upward` is that pass in NumPy, on the rows of a block; `compiled.upward.upward_tile` is its compiled twin.
 Rows in which one unit falls so far behind another of its region that it would be lost are found on the way and
 evaluated again with one logarithm per unit; so are all rows of a circuit that is not normalised and may overflow
-(`inference.ranges`).
+(`inference.log_domain`).
 """
 
 from __future__ import annotations
@@ -49,8 +49,7 @@ from pcircuit.compiled.rescaling import (
 from pcircuit.compiled.tile import TILE_ROWS, borrow, drop_work, free_work, load_group, new_work
 from pcircuit.engine import Kernels, numpy_seconds
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
-from pcircuit.inference.log_domain import input_values, log_of, log_units
-from pcircuit.inference.ranges import may_overflow
+from pcircuit.inference.log_domain import input_values, log_of, log_units, may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads
 from pcircuit.vtree import VTree
 

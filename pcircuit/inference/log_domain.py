@@ -1,11 +1,22 @@
 """The passes with one logarithm per unit: slower, and right whatever the spread of the likelihoods.
 
 Used for the rows that the linear-domain passes mark as suspect (see `compiled.rescaling`), and for circuits whose
-likelihoods may be too large for doubles (see `inference.ranges`).
+likelihoods may be too large for doubles (see `inference.log_domain`).
 
     products:  log p = sum_c log (unit of child c)
     sums:      log s_k = logsumexp_p (log W[k, p] + log product p)
     flows:     log G_p = log product p + logsumexp_k (log W[k, p] + log F_k - log s_k)
+
+Can the likelihoods of a circuit be too large for doubles?
+
+Those of a distribution cannot: all its units lie in [0, 1].  A circuit that is not normalised may hold weights of
+1e300, and then the linear-domain passes, which guard only against small values, would overflow.  Bottom-up, with t_r
+the largest row sum of region r,
+
+    log2 of a unit of r  <=  c_r = max(0, log2 t_r) + sum over its children of c_child,
+
+and the partial products of a region obey the same bound.  Circuits whose bound exceeds the range of doubles are
+evaluated in the log domain (`inference.log_domain`), row by row, as `inference.likelihood` does for suspect rows.
 """
 
 from __future__ import annotations
@@ -15,7 +26,9 @@ from typing import Any
 import numpy as np
 
 from pcircuit.array_types import Evidence, Floats
-from pcircuit.circuit import Circuit, InputRegion
+from pcircuit.circuit import Circuit, InputRegion, derived
+
+HIGHEST = 960.0  # log2; doubles end at 1024
 
 
 def log_units(circuit: Circuit, data: Evidence) -> tuple[list[Floats], list[Any]]:
@@ -111,3 +124,26 @@ def _logsumexp(values: Floats, axis: int) -> Any:
     shift = np.where(shift > -np.inf, shift, 0.0)
     with np.errstate(divide="ignore"):
         return np.log(np.exp(values - shift).sum(axis=axis)) + shift.squeeze(axis)
+
+
+def may_overflow(circuit: Circuit) -> bool:
+    """Whether a likelihood of some unit may exceed the range of the linear-domain passes; kept with the circuit.
+
+    O(number of parameters), once.
+    """
+    return derived(
+        circuit, "may_overflow", lambda: not circuit.is_normalized and _ceiling(circuit) > HIGHEST
+    )
+
+
+def _ceiling(circuit: Circuit) -> float:
+    """The bound c of the root, which is the largest of all regions."""
+    ceilings: list[float] = []
+    for r, region in enumerate(circuit.regions):
+        table = region.probs if isinstance(region, InputRegion) else region.weights
+        with np.errstate(over="ignore", divide="ignore"):
+            largest = float(np.log2(np.asarray(table.sum(axis=1)).max()))
+        ceilings.append(
+            max(0.0, largest) + sum(ceilings[c] for c in circuit.vtree.children(r).tolist())
+        )
+    return ceilings[-1]

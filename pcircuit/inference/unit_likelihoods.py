@@ -22,8 +22,7 @@ from pcircuit.compiled.readers import NOTHING, Wanted, unit_readers
 from pcircuit.compiled.tile import borrow, free_work, load_group, new_work
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.likelihood import STACK_BYTES, cut_rows, evaluated_in_numpy, upward
-from pcircuit.inference.log_domain import log_units
-from pcircuit.inference.ranges import may_overflow
+from pcircuit.inference.log_domain import log_units, may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads
 
 NUMPY_ROWS = 256

@@ -18,6 +18,11 @@ It begins with the flows that the start circuit expects of N rows, N times those
 so that nothing becomes impossible because the first batch does not show it.  It is flows that are averaged, not
 parameters: a unit that a batch hardly reaches has few flows in it and so little weight, where its share of the batch
 would be mere chance.  The steps shrink, so that parameters come to rest.
+
+The M-step alone: parameters from flows, wherever these were computed.
+
+Expected flows add up over rows, so EM does not need all rows in one place: each machine computes the flows of its own
+rows (`expected_flows`), their sum comes here, and the new circuit goes back.  `fit_em` does the same in one place.
 """
 
 from __future__ import annotations
@@ -29,13 +34,13 @@ from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_generator, check_number, check_whole_number
 from pcircuit.array_types import Evidence, Floats, Ints
-from pcircuit.circuit import Circuit, check_distribution
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_distribution
 from pcircuit.compiled.packed import Packed, table_rows, weight_rows
 from pcircuit.compiled.packing import pack, with_parameters
 from pcircuit.compiled.rescaling import with_plan_for
 from pcircuit.engine import Kernels
 from pcircuit.evidence import MOST_WEIGHT, check_evidence, row_weights
-from pcircuit.inference.flows import accumulate, expected_flows, flow_seconds
+from pcircuit.inference.flows import Flows, accumulate, expected_flows, flow_seconds
 from pcircuit.inference.likelihood import ENCODINGS, log_likelihood, tiny_circuit
 from pcircuit.inference.threads import count_jobs, workers
 from pcircuit.learning.em_options import EMSteps, EMWatch, grouped
@@ -249,3 +254,61 @@ def _checked_rows(
     if not row_weight.sum() > 0:
         raise ValueError("`weights` must not all be zero: give at least one row a positive weight")
     return rows, row_weight
+
+
+def maximize(circuit: Circuit, flows: Flows, *, pseudocount: float = 0.1) -> Circuit:
+    """The circuit whose parameters are the normalised flows.
+
+    ``weights[k, p] = (n_kp + pseudocount / P_k) / (n_k + pseudocount)``, n_k = sum_p n_kp, and the same for the
+    categories of input units; a unit that no flow reaches keeps its parameters where `pseudocount` is 0.
+
+    Parameters
+    ----------
+    circuit : Circuit
+        The circuit under which the flows were computed; normalised.
+    flows : Flows
+        The sum of `expected_flows` over all rows.
+    pseudocount : float
+        Spread evenly over the edges or categories of each unit, stored ones where weights are CSR.
+
+    Returns
+    -------
+    Circuit
+        On the same structure.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `flows` are not those of this circuit, or `pseudocount` is out of range.
+
+    Notes
+    -----
+    O(number of parameters).  With all rows in each step, `fit_em` takes this step in each epoch.
+
+    References
+    ----------
+    Dempster, Laird and Rubin (1977), J. Royal Statistical Society B 39.
+
+    Examples
+    --------
+    >>> from pcircuit import InputRegion, VTree, expected_flows
+    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.5]])])
+    >>> counted = expected_flows(coin, [[0], [1]]) + expected_flows(coin, [[1], [1]])      # of two machines
+    >>> maximize(coin, counted, pseudocount=0).regions[0].probs
+    array([[0.25, 0.75]])
+    """
+    check_distribution(circuit)
+    pseudocount = check_number(pseudocount, "pseudocount", least=0, most=MOST_WEIGHT)
+    if not isinstance(flows, Flows):
+        raise TypeError(f"`flows` must be pcircuit.Flows, found {type(flows).__name__}")
+    expected = (
+        sum(region.num_weights for region in circuit.regions if isinstance(region, InnerRegion)),
+        sum(region.probs.size for region in circuit.regions if isinstance(region, InputRegion)),
+    )
+    if (len(flows.edges), len(flows.inputs)) != expected:
+        raise ValueError(
+            f"`flows` must be those of this circuit, with {expected[0]} edges and {expected[1]} inputs, "
+            f"found {len(flows.edges)} and {len(flows.inputs)}"
+        )
+    packed = _step_in_numpy(pack(circuit), flows.edges, flows.inputs, pseudocount)
+    return with_parameters(circuit, packed)

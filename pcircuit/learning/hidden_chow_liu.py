@@ -30,7 +30,7 @@ from pcircuit.array_types import Evidence, Floats, Seed
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.learning.chow_liu import checked_pseudocount, chow_liu_tree, tree_and_vtree
 from pcircuit.learning.pair_counts import checked_table
-from pcircuit.learning.start_values import check_tables_fit, random_rows
+from pcircuit.learning.random_tensorized import check_tables_fit, random_rows
 
 PERSISTENCE = (
     0.9  # probability, at the start, that a hidden variable repeats the state of its parent

@@ -17,6 +17,8 @@ With b regions that are not inputs this makes V K input, b K product and (b - 1)
 halving makes, so there the v-tree has an inner node with one child: for V = 14 and depth 3 there are two, and
 K = 4 gives 173 units.  Such a region adds no distribution that the inputs below could not represent, but this is how
 the HLD paper, and the implementation it uses, count.
+
+Random start values for EM: all different, none far from the others; and whether their tables fit into memory.
 """
 
 from __future__ import annotations
@@ -26,12 +28,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_generator, check_whole_number
-from pcircuit.array_types import Ints, Seed
-from pcircuit.arrays import check_integers
+from pcircuit.arguments import check_generator, check_whole_number, shown
+from pcircuit.array_types import Floats, Ints, Seed
+from pcircuit.arrays import check_integers, check_memory
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
-from pcircuit.learning.start_values import check_tables_fit, random_rows
 from pcircuit.vtree import VTree
+
+PERTURBATION = 2.0  # start values of one row differ by factors up to exp(2)
 
 
 def rat_spn(
@@ -120,3 +123,33 @@ def _halved(variables: list[int], depth: int) -> list[Any]:
         return variables
     middle = (len(variables) + 1) // 2
     return [_halved(half, depth - 1) for half in (variables[:middle], variables[middle:])]
+
+
+def random_rows(
+    rows: int, columns: int, rng: np.random.Generator, expected: Floats | float = 1.0
+) -> Floats:
+    """(rows, columns) positive numbers, rows sum to one: `expected` (columns,) times exp(-2 U) with U uniform.
+
+    Returns (rows, columns).
+    """
+    table: Floats = expected * np.exp(-PERTURBATION * rng.random((rows, columns)))
+    table /= table.sum(axis=1, keepdims=True)
+    return table
+
+
+def check_tables_fit(vtree: VTree, num_categories: Ints, num_units: int, name: str) -> None:
+    """Raise a MemoryError unless a circuit with equally many units in all regions fits into memory.
+
+    Shapes: num_categories (V,).
+    """
+    inner = vtree.num_nodes - vtree.num_variables
+    if not inner:
+        numbers = int(num_categories[0])
+    else:
+        rows = sum(num_categories.tolist()) + vtree.num_nodes - 1 + (inner - 1) * num_units + 1
+        numbers = rows * num_units
+    check_memory(
+        f"a circuit of {vtree.num_variables} variables with `{name}` {shown(num_units)}",
+        8 * numbers,
+        f"give a smaller `{name}`, or variables of fewer categories",
+    )

@@ -17,8 +17,8 @@ from pcircuit.moments.overlaps import (
     Overlaps,
     OwnColumns,
     closer,
+    mean_zero_sums,
     minus_average,
-    mixture,
     normalized,
     scaled,
 )
@@ -67,7 +67,7 @@ def inner_overlaps(
     dense = region.dense_weights()
     excess = minus_average(dense, q)
     second = dense @ products.second @ dense.T
-    second_c = mixture(dense, excess, np.abs(excess), products.second_c @ dense.T)
+    second_c = mean_zero_sums(dense, excess, np.abs(excess), products.second_c @ dense.T)
     shift2, second, second_c, mean = normalized(second, second_c, dense @ products.mean)
     third, third_c, product_v, (product_cov, sizes) = _third(
         region, qp, children, stages, own_products, rounding
@@ -85,7 +85,7 @@ def inner_overlaps(
         [
             scaled(
                 product_scale
-                * mixture(dense, excess, np.abs(excess), products.second_c[:, own_products]),
+                * mean_zero_sums(dense, excess, np.abs(excess), products.second_c[:, own_products]),
                 exp2,
             ),
             scaled(sum_scale * second_c[:, own_sums], tables.exp2),

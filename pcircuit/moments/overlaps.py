@@ -12,9 +12,9 @@ The centred tables are what covariances are made of, e.g. cov(p_b, p_c) = sum_a 
 end would lose their digits wherever a likelihood hardly varies, so they have a recursion of their own, in which the
 small quantities are sums of small terms.  Each step also knows the plain difference, which is more accurate where
 a likelihood varies by orders of magnitude; of the two the one with the smaller rounding error is taken, entry by
-entry (`closer`, `mixture`), and never one that the rounding errors of the plain difference exclude.  So with rho the
-relative error of likelihoods (`pcircuit.moments.rounding`) every centred entry errs by at most a few rho (M3 + M2 mu),
-and a covariance by a few rho (E[l_i l_j] + mu_i mu_j), whatever the circuit.
+entry (`closer`, `mean_zero_sums`), and never one that the rounding errors of the plain difference exclude.  So with rho
+the relative error of likelihoods (`pcircuit.moments.rounding`) every centred entry errs by at most a few rho
+(M3 + M2 mu), and a covariance by a few rho (E[l_i l_j] + mu_i mu_j), whatever the circuit.
 
     inputs     integrals over the table of the input region
     products   children c = 0, 1, ... are multiplied in one after the other.  For f = f1 f2 and g = g1 g2, whose parts
@@ -89,9 +89,12 @@ def input_overlaps(probs: Floats, q: Floats, rounding: float) -> Overlaps:
     second, third, second_c = (
         probs @ probs.T,
         pairs @ probs.T,
-        mixture(probs, excess, np.abs(excess), centred.T),
+        mean_zero_sums(probs, excess, np.abs(excess), centred.T),
     )
-    third_c, base = mixture(pairs, pairs_excess, size, centred.T), as_pairs(second)[:, None] * mean
+    third_c, base = (
+        mean_zero_sums(pairs, pairs_excess, size, centred.T),
+        as_pairs(second)[:, None] * mean,
+    )
     second_c = within(second_c, second - mean, second + mean, rounding) * moving
     third_c = within(third_c, third - base, third + base, rounding) * moving
     exp2, second, second_c, mean = normalized(second, second_c, mean)
@@ -121,12 +124,13 @@ def input_columns(
     functions = weights[:, None] * centred[own]
     covariance = (functions * marginal) @ functions.T
     if overlaps is None:
-        d, v = mixture(probs, excess, np.abs(excess), functions.T), np.zeros((0, len(own)))
+        d, v = mean_zero_sums(probs, excess, np.abs(excess), functions.T), np.zeros((0, len(own)))
     elif compress and len(own) >= probs.shape[1]:
         functions = _compressed(probs[own], weights * centred[own].any(axis=1), marginal)
-        d = mixture(probs, excess, np.abs(excess), functions)
+        d = mean_zero_sums(probs, excess, np.abs(excess), functions)
         v = scaled(
-            mixture(*_pairs_of_inputs(probs, mean, centred, excess), functions), -overlaps.exp2
+            mean_zero_sums(*_pairs_of_inputs(probs, mean, centred, excess), functions),
+            -overlaps.exp2,
         )
     else:
         d = scaled(weights * overlaps.second_c[:, own], overlaps.exp2)
@@ -172,7 +176,7 @@ def _pairs_of_inputs(
     return as_pairs(probs[:, None] * probs), one + two, np.abs(one) + np.abs(two)
 
 
-def mixture(weights: Floats, excess: Floats, size: Floats, functions: Floats) -> Floats:
+def mean_zero_sums(weights: Floats, excess: Floats, size: Floats, functions: Floats) -> Floats:
     """weights @ functions for functions of mean zero, equal to excess @ functions; takes the one that cancels less.
 
     `excess` is `weights` minus a multiple of the distribution under which the functions have mean zero, with rounding

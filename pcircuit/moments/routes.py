@@ -54,7 +54,7 @@ def _compute_something() -> None:
     )
     plan = make_plan(circuit, np.arange(circuit.num_nodes), np.ones(circuit.num_nodes))
     arrays = prepare(plan)
-    linear_moments(plan, arrays, squares=True)
+    means_and_traces(plan, arrays, squares=True)
     apply_covariance(plan, arrays, all_parts(plan, arrays), np.ones((circuit.num_nodes, 1)))
 
 
@@ -69,7 +69,7 @@ def with_weights(arrays: Any, weights: Floats) -> Any:
     return None if arrays is None else arrays._replace(weight=weights.copy())
 
 
-def linear_moments(
+def means_and_traces(
     plan: Plan, arrays: Any, *, squares: bool
 ) -> tuple[Floats, Floats, float | None]:
     """Mean (m,), variances (m,) and tr(S^2) or None; see `moments.traces`.
@@ -79,7 +79,7 @@ def linear_moments(
     if arrays is None:
         from pcircuit.moments import traces
 
-        return traces.linear_moments(plan, squares=squares)
+        return traces.means_and_traces(plan, squares=squares)
     from pcircuit.moments.compiled import traces as kernels
 
     mean, variances = np.empty(len(plan.nodes)), np.empty(len(plan.nodes))
@@ -90,12 +90,12 @@ def linear_moments(
 def finite_moments(
     plan: Plan, arrays: Any, *, squares: bool
 ) -> tuple[Floats, Floats, float | None]:
-    """Mean, variances and tr(S^2) or None, as `linear_moments`; node weights that make them overflow are refused.
+    """Mean, variances and tr(S^2) or None, as `means_and_traces`; node weights that make them overflow are refused.
 
     Returns mean, variances (m,).
     """
     with np.errstate(over="ignore", invalid="ignore"):  # is found here
-        moments = linear_moments(plan, arrays, squares=squares)
+        moments = means_and_traces(plan, arrays, squares=squares)
         is_finite = all(np.isfinite(np.sum(part)) for part in moments if part is not None)
     if not is_finite:
         raise ValueError(

@@ -63,7 +63,7 @@ class _PairColumns:
         return float(squares.sum())
 
 
-def linear_moments(plan: Plan, *, squares: bool) -> tuple[Floats, Floats, float | None]:
+def means_and_traces(plan: Plan, *, squares: bool) -> tuple[Floats, Floats, float | None]:
     """Mean (m,), variances (m,) and tr(S^2), which is None unless `squares`."""
     mean, variances = np.empty(len(plan.nodes)), np.empty(len(plan.nodes))
     trace_sq = 0.0

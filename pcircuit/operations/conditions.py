@@ -18,13 +18,13 @@ so that every unit becomes a distribution, whatever the scale of the numbers: to
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments import check_flag, is_listing, is_real
+from pcircuit.arguments import check_flag, is_listing, shown
 from pcircuit.array_types import Weights
+from pcircuit.arrays import check_integers
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.operations.marginals import marginalize
@@ -191,35 +191,22 @@ def event_levels(circuit: Circuit, event: Event) -> dict[int, np.ndarray]:
             f"`event` must be a mapping from variables to levels, found {type(event).__name__}: a row x of "
             "evidence is {v: c for v, c in enumerate(x) if c >= 0}"
         )
+    expected = f"a mapping from variables 0..{circuit.num_variables - 1} to levels"
+    variables = check_integers(list(event), "event", expected, 0, circuit.num_variables - 1)
     levels: dict[int, Any] = {}
-    for v, allowed in event.items():
-        if not _is_number(v) or not 0 <= v < circuit.num_variables:
-            raise ValueError(
-                f"`event` names the variable {v!r}, expected one of 0..{circuit.num_variables - 1}"
-            )
-        if not isinstance(allowed, Integral) and not is_listing(allowed):
-            raise TypeError(
-                f"`event` must have a level or several for variable {v}, found {allowed!r}"
-            )
-        listed: list[Any] = [allowed] if isinstance(allowed, Integral) else list(allowed)  # type: ignore[arg-type]
+    for v, allowed in zip(variables.tolist(), event.values(), strict=True):
+        listed: Any = list(allowed) if is_listing(allowed) else [allowed]  # type: ignore[arg-type]
         mask = np.zeros(circuit.num_categories[v], dtype=bool)
-        for c in listed:
-            if not _is_number(c) or not 0 <= c < len(mask):
-                raise ValueError(
-                    f"`event` names the level {c!r} of variable {v}, expected 0..{len(mask) - 1}"
-                )
-            mask[c] = True
-        if not mask.any():
+        expected = f"a mapping that has levels 0..{len(mask) - 1} for variable {v}"
+        numbers = check_integers(listed, "event", expected, 0, len(mask) - 1)
+        if numbers.ndim != 1 or not numbers.size:
             raise ValueError(
-                f"`event` allows no level of variable {v}: name at least one, or leave the variable out"
+                f"`event` must be {expected}, found {shown(allowed)}: name at least one, or leave the "
+                "variable out"
             )
-        levels[int(v)] = mask
+        mask[numbers] = True
+        levels[v] = mask
     return levels
-
-
-def _is_number(value: object) -> bool:
-    """Whether a value can be the number of a variable or a level: durations of NumPy count as integers, too."""
-    return isinstance(value, Integral) and is_real(value) and not isinstance(value, bool)
 
 
 def restricted(circuit: Circuit, levels: Mapping[int, np.ndarray]) -> Circuit:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from pcircuit.pictures.scene import Box, Curve, Disc, Scene, Text
+from pcircuit.pictures.scene import BLUE, VERMILLION, Box, Curve, Disc, Scene, Text
 
 PIXELS_PER_INCH = 96
 WIDEST = 14.0  # inches of a figure of our own
@@ -95,10 +95,18 @@ def check_axes(ax: Any) -> Any:
     return ax
 
 
-def plain_frame(ax: Any) -> Any:
-    """The axes without the lines above and to the right, which say nothing."""
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+def plot_two(
+    ax: Any, x: Any, y: Any, label: str, other_x: Any, other_y: Any, other_label: str
+) -> Any:
+    """Two curves with an axis each: points on the left in blue, a line on the right in vermillion; its axes."""
+    ax.plot(x, y, "o", color=BLUE, markersize=4)
+    ax.set_ylabel(label, color=BLUE)
+    other = ax.twinx()
+    other.plot(other_x, other_y, color=VERMILLION, linewidth=1.2)
+    other.set_ylabel(other_label, color=VERMILLION)
+    for axes in (ax, other):
+        axes.spines["top"].set_visible(False)
+    return other
 
 
 def _write(text: Text, ax: Any, points: float) -> None:

@@ -14,10 +14,9 @@ from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import check_row
 from pcircuit.files.whole_file import write_text
 from pcircuit.pictures.canvas import draw
-from pcircuit.pictures.overview import regions_scene
 from pcircuit.pictures.scene import Scene
 from pcircuit.pictures.svg import page, svg
-from pcircuit.pictures.units import units_scene
+from pcircuit.pictures.units import regions_scene, units_scene
 from pcircuit.pictures.vtrees import variable_names
 
 MOST_UNITS = 300  # that are drawn one by one, unless asked for

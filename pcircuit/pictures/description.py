@@ -49,7 +49,7 @@ def describe(circuit: Circuit, *, max_regions: int | None = None) -> str:
     >>> from pcircuit import VTree
     >>> print(describe(Circuit(VTree([-1], [0]), [InputRegion(0, [[0.4, 0.6]])])))
     Circuit(1 variables, 1 regions, 1 units, 2 parameters)
-    region 0, scope {0}, node ids 0..0: InputRegion(variable 0, 1 units, 2 categories)
+    region 0, scope {0}, unit ids 0..0: InputRegion(variable 0, 1 units, 2 categories)
       input 0: 0.4 0.6
     """
     check_circuit(circuit)
@@ -76,7 +76,7 @@ def _region_lines(circuit: Circuit, r: int) -> list[str]:
     """Region r with its tables."""
     region, scope = circuit.regions[r], ",".join(map(str, circuit.vtree.scope(r)))
     first, last = circuit.offsets[r : r + 2]
-    lines = [f"region {r}, scope {{{scope}}}, node ids {first}..{last - 1}: {region!r}"]
+    lines = [f"region {r}, scope {{{scope}}}, unit ids {first}..{last - 1}: {region!r}"]
     if isinstance(region, InputRegion):
         return lines + [f"  input {k}: {_numbers(row)}" for k, row in enumerate(region.probs)]
     children = circuit.vtree.children(r)

@@ -25,9 +25,8 @@ from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import check_evidence
 from pcircuit.files.whole_file import write_text
 from pcircuit.inference.likelihood import log_likelihood
-from pcircuit.pictures.canvas import axes_or_new
+from pcircuit.pictures.canvas import axes_or_new, plot_two
 from pcircuit.pictures.circuits import circuit_scene
-from pcircuit.pictures.scene import BLUE, SOFT_INK, VERMILLION
 from pcircuit.pictures.svg import page
 from pcircuit.regions import InputRegion
 
@@ -78,16 +77,18 @@ def plot_learning(circuits: Sequence[Circuit], data: ArrayLike, *, ax: Any = Non
     history = _means(steps, data)
     moves = [_largest_change(*pair) for pair in pairwise(steps)]
     ax = axes_or_new(ax)
-    ax.plot(np.arange(len(steps)), history, "o-", color=BLUE, linewidth=2, markersize=4)
+    epochs = np.arange(len(steps))
     ax.set_xlabel("epoch")
-    ax.set_ylabel("log-likelihood (nats per row)", color=BLUE)
-    other = ax.twinx()
-    other.plot(np.arange(1, len(steps)), moves, "--", color=VERMILLION, linewidth=1.2)
+    other = plot_two(
+        ax,
+        epochs,
+        history,
+        "log-likelihood (nats per row)",
+        epochs[1:],
+        moves,
+        "largest change of a parameter",
+    )
     other.set_ylim(0, None)
-    other.set_ylabel("largest change of a parameter", color=VERMILLION)
-    other.spines["top"].set_visible(False)
-    other.tick_params(colors=SOFT_INK)
-    ax.spines["top"].set_visible(False)
     return ax
 
 

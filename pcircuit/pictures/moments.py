@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from pcircuit.moments.moments import Moments
-from pcircuit.pictures.canvas import axes_or_new, matplotlib_module, plain_frame
-from pcircuit.pictures.scene import BLUE, PANEL_LINE, VERMILLION
+from pcircuit.pictures.canvas import axes_or_new, matplotlib_module, plot_two
+from pcircuit.pictures.scene import PANEL_LINE
 
 MOST_ROWS = 2000  # of a covariance that is drawn
 SMALLEST = 1e-4  # relative to the largest entry, where the colours of the two signs begin
@@ -117,20 +117,17 @@ def plot_eigenvalues(moments: Moments, *, ax: Any = None) -> Any:
     values = values[values > 1e-12 * max(values[0], 0.0)]
     ax = axes_or_new(ax)
     number = np.arange(1, len(values) + 1)
-    ax.plot(number, values, "o", color=BLUE, markersize=4)
     effective = moments.trace**2 / moments.trace_sq if moments.trace_sq > 0 else 0.0
     ax.set(
         xlabel="eigenvalue number",
         yscale="log",
         title=f"effective directions: {effective:.1f} of {len(values)}",
     )
-    ax.set_ylabel("eigenvalue", color=BLUE)
-    share = ax.twinx()
-    share.plot(number, np.cumsum(values) / values.sum(), color=VERMILLION, linewidth=1.2)
-    share.set_ylim(0, 1.02)
-    share.set_ylabel("share of the trace", color=VERMILLION)
-    share.spines["top"].set_visible(False)
-    return plain_frame(ax)
+    share = np.cumsum(values) / values.sum()
+    plot_two(ax, number, values, "eigenvalue", number, share, "share of the trace").set_ylim(
+        0, 1.02
+    )
+    return ax
 
 
 def _check_moments(moments: object) -> None:

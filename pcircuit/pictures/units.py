@@ -4,6 +4,8 @@ A region is a panel.  It shows its sums, as circles, above its products, as squa
 table of each unit as small bars.  The thickness of a line from a sum to a product is its weight.  With a row, it is
 the row's flow through the line (`pcircuit.expected_flows`), orange where there is any, and the bars of observed
 categories are orange too: one sees which parts of the mixture explain the row.
+
+A circuit drawn region by region: a box for each, which says how many units it holds.
 """
 
 from __future__ import annotations
@@ -18,11 +20,12 @@ from pcircuit.circuit import Circuit
 from pcircuit.inference.flows import expected_flows
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.unit_likelihoods import node_likelihoods
-from pcircuit.pictures.layout import arrange
 from pcircuit.pictures.scene import (
     BLUE,
     FAINT,
     INK,
+    PANEL,
+    PANEL_LINE,
     PAPER,
     SKY,
     SOFT_INK,
@@ -33,6 +36,7 @@ from pcircuit.pictures.scene import (
     Scene,
     Shape,
     Text,
+    arrange,
 )
 from pcircuit.regions import InputRegion
 
@@ -41,6 +45,8 @@ PAD, RADIUS, SQUARE = 14.0, 11.0, 18.0
 SUMS_AT, PRODUCTS_AT, INNER_HEIGHT = 27.0, 89.0, 112.0
 BARS_AT, BARS_HEIGHT, INPUT_HEIGHT = 14.0, 34.0, 76.0
 MOST_LISTED = 16  # numbers in a tip
+LETTER = 6.4  # pixels of a letter
+BOX_HEIGHT = 44.0
 
 
 @dataclass
@@ -111,7 +117,7 @@ def _inputs(page: Page, r: int, region: InputRegion) -> None:
     top = max(float(region.probs.max()), 1e-300)
     for k, table in enumerate(region.probs):
         centre, y = page.place(r, k)
-        node = int(page.circuit.offsets[r]) + k
+        unit_id = int(page.circuit.offsets[r]) + k
         left, bar = centre - INPUT_STEP / 2 + 4, (INPUT_STEP - 8) / len(table)
         page.shapes.append(
             Box(
@@ -122,8 +128,8 @@ def _inputs(page: Page, r: int, region: InputRegion) -> None:
                 PAPER,
                 SKY,
                 4,
-                key=f"n{node}",
-                tip=_tip(page, r, f"input {k}", node, "probabilities", table),
+                key=f"n{unit_id}",
+                tip=_tip(page, r, f"input {k}", unit_id, "probabilities", table),
             )
         )
         for c, p in enumerate(table):
@@ -164,17 +170,18 @@ def _sums_and_products(page: Page, r: int, region: Any) -> None:
         for p in range(region.num_products)
     ]
     for p, units in enumerate(region.products.tolist()):
-        node = first + p
+        unit_id = first + p
         through = None if flow is None else float(flow[:, p].sum())
         for child, unit in zip(children, units, strict=True):
-            below = _shown_node(page.circuit, child, unit)
+            shown = page.circuit.regions[child].num_units  # the last units of the region
+            below = int(page.circuit.offsets[child + 1]) - shown + unit
             page.lines.append(
                 _line(
                     (at[p], y + SQUARE / 2),
                     page.place(child, unit),
                     0.35,
                     through,
-                    f"n{node} n{below}",
+                    f"n{unit_id} n{below}",
                     "",
                 )
             )
@@ -190,13 +197,13 @@ def _sums_and_products(page: Page, r: int, region: Any) -> None:
                 PAPER,
                 SOFT_INK,
                 4,
-                key=f"n{node}",
-                tip=_tip(page, r, f"product {p}", node, "factors", factors, through),
+                key=f"n{unit_id}",
+                tip=_tip(page, r, f"product {p}", unit_id, "factors", factors, through),
             ),
             Text(at[p], y, "×", 13, SOFT_INK),
         ]
     for k in range(region.num_units):
-        node, (x, top) = first + region.num_products + k, page.place(r, k)
+        unit_id, (x, top) = first + region.num_products + k, page.place(r, k)
         through = None if flow is None else float(flow[k].sum())
         for p in np.flatnonzero(weights[k] > 0).tolist():
             share = None if flow is None else float(flow[k, p])
@@ -206,7 +213,7 @@ def _sums_and_products(page: Page, r: int, region: Any) -> None:
                     (at[p], y - SQUARE / 2),
                     float(weights[k, p]),
                     share,
-                    f"n{node} n{first + p}",
+                    f"n{unit_id} n{first + p}",
                     f"weight {weights[k, p]:.4g} of sum {k} on product {p} in region {r}",
                 )
             )
@@ -215,8 +222,8 @@ def _sums_and_products(page: Page, r: int, region: Any) -> None:
                 x,
                 top + RADIUS,
                 RADIUS,
-                key=f"n{node}",
-                tip=_tip(page, r, f"sum {k}", node, "weights", weights[k], through),
+                key=f"n{unit_id}",
+                tip=_tip(page, r, f"sum {k}", unit_id, "weights", weights[k], through),
             ),
             Text(x, top + RADIUS, "+", 14, BLUE),
         ]
@@ -243,7 +250,7 @@ def _line(
 
 
 def _tip(
-    page: Page, r: int, name: str, node: int, what: str, numbers: Any, flow: float | None = None
+    page: Page, r: int, name: str, unit_id: int, what: str, numbers: Any, flow: float | None = None
 ) -> str:
     """What is said of a unit: its scope, its table, and its likelihood for the row."""
     scope = [page.labels[v] for v in page.circuit.vtree.scope(r).tolist()]
@@ -253,29 +260,74 @@ def _tip(
     if not isinstance(numbers, str):
         cut = "" if len(numbers) <= MOST_LISTED else f" ... ({len(numbers)} numbers)"
         numbers = " ".join(f"{value:.4g}" for value in numbers[:MOST_LISTED]) + cut
-    lines = [f"{name} of region {r}, node {node}", f"scope: {listed}", f"{what}: {numbers}"]
+    lines = [f"{name} of region {r}, unit id {unit_id}", f"scope: {listed}", f"{what}: {numbers}"]
     if page.likelihoods is not None:
-        lines.append(f"likelihood of the row: {page.likelihoods[node]:.4g}")
+        lines.append(f"likelihood of the row: {page.likelihoods[unit_id]:.4g}")
     if flow is not None:
         lines.append(f"flow of the row: {flow:.4g}")
     return "\n".join(lines)
-
-
-def _shown_node(circuit: Circuit, r: int, k: int) -> int:
-    """Node id of unit k of those that region r shows."""
-    region = circuit.regions[r]
-    return (
-        int(circuit.offsets[r])
-        + k
-        + (0 if isinstance(region, InputRegion) else region.num_products)
-    )
 
 
 def _dense(region: Any, flows: Floats) -> Floats:
     """(K, P) flows of a region, from what `Flows.by_region` gives."""
     if not region.is_sparse:
         return flows
-    dense = np.zeros(region.weights.shape)
-    rows = np.repeat(np.arange(region.num_units), np.diff(region.weights.indptr))
-    dense[rows, region.weights.indices] = flows
-    return dense
+    from scipy.sparse import csr_array
+
+    weights = region.weights
+    return np.asarray(csr_array((flows, weights.indices, weights.indptr), weights.shape).toarray())
+
+
+def regions_scene(circuit: Circuit, labels: list[str]) -> Scene:
+    """The picture of a circuit with one box for each region."""
+    lines = [_words(region, labels) for region in circuit.regions]
+    widths = [max(36.0, LETTER * max(map(len, words)) + 16) for words in lines]
+    x, y, width, height = arrange(
+        circuit.vtree, widths, [BOX_HEIGHT] * len(lines), between=10, below=34
+    )
+    curves: list[Shape] = []
+    boxes: list[Shape] = []
+    for r, (region, words) in enumerate(zip(circuit.regions, lines, strict=True)):
+        middle, parent = x[r] + widths[r] / 2, circuit.vtree.parent(r)
+        if parent >= 0:
+            curves.append(
+                Curve(
+                    x[parent] + widths[parent] / 2,
+                    y[parent] + BOX_HEIGHT,
+                    middle,
+                    y[r],
+                    width=1.2,
+                    key=f"r{r} r{parent}",
+                )
+            )
+        scope = [labels[v] for v in circuit.vtree.scope(r)[:16].tolist()]
+        more = int(circuit.vtree.scope_sizes()[r]) - len(scope)
+        tip = (
+            f"region {r}: {region!r}\nunit ids {circuit.offsets[r]}..{circuit.offsets[r + 1] - 1}\n"
+            f"scope: {', '.join(scope)}{f' and {more} more' if more else ''}"
+        )
+        is_input = isinstance(region, InputRegion)
+        boxes += [
+            Box(
+                x[r],
+                y[r],
+                widths[r],
+                BOX_HEIGHT,
+                PANEL,
+                SKY if is_input else PANEL_LINE,
+                8,
+                tip,
+                f"r{r}",
+            ),
+            Text(middle, y[r] + 15, words[0], 11, INK if is_input else BLUE),
+            Text(middle, y[r] + 31, words[1], 11, SOFT_INK),
+        ]
+    return Scene(width, height, (*curves, *boxes), repr(circuit))
+
+
+def _words(region: object, labels: list[str]) -> tuple[str, str]:
+    """The two lines in a box."""
+    if isinstance(region, InputRegion):
+        return labels[region.variable], f"{region.num_units} in"
+    num_units, num_products = region.num_units, region.num_products  # type: ignore[attr-defined]
+    return f"{num_units} +", f"{num_products} ×"

@@ -7,8 +7,7 @@ from typing import Any
 
 from pcircuit.arguments import is_listing
 from pcircuit.pictures.canvas import draw
-from pcircuit.pictures.layout import arrange
-from pcircuit.pictures.scene import BLUE, INK, PAPER, Box, Curve, Disc, Scene, Shape, Text
+from pcircuit.pictures.scene import BLUE, INK, PAPER, Box, Curve, Disc, Scene, Shape, Text, arrange
 from pcircuit.vtree import VTree, check_vtree
 
 MOST_NODES = 400  # that a page can show
@@ -17,12 +16,12 @@ LEAF_HEIGHT, KNOT = 28.0, 7.0
 
 
 def plot_vtree(vtree: VTree, *, names: Sequence[str] | None = None, ax: Any = None) -> Any:
-    """Draw a v-tree: inner nodes as dots, leaves with their variables.
+    """Draw a v-tree: inner regions as dots, leaves with their variables.
 
     Parameters
     ----------
     vtree : VTree
-        With at most 400 nodes.
+        With at most 400 regions.
     names : sequence of V str, optional
         Names of the variables; by default their numbers.
     ax : matplotlib.axes.Axes, optional
@@ -42,7 +41,7 @@ def plot_vtree(vtree: VTree, *, names: Sequence[str] | None = None, ax: Any = No
 
     Notes
     -----
-    The root is at the top; nodes of one depth have one height.
+    The root is at the top; regions of one depth have one height.
 
     Examples
     --------
@@ -80,13 +79,19 @@ def vtree_scene(vtree: VTree, names: Sequence[str] | None = None) -> Scene:
         if text is not None:
             nodes += [
                 Box(
-                    x[r], y[r], widths[r], heights[r], tip=f"node {r}: the leaf of variable {text}"
+                    x[r],
+                    y[r],
+                    widths[r],
+                    heights[r],
+                    tip=f"region {r}: the leaf of variable {text}",
                 ),
                 Text(middle, y[r] + LEAF_HEIGHT / 2, text, 12, INK),
             ]
             continue
         scope = ", ".join(labels[v] for v in vtree.scope(r))
-        nodes.append(Disc(middle, y[r] + KNOT, KNOT, PAPER, BLUE, tip=f"node {r}, scope: {scope}"))
+        nodes.append(
+            Disc(middle, y[r] + KNOT, KNOT, PAPER, BLUE, tip=f"region {r}, scope: {scope}")
+        )
     return Scene(
         width, height, tuple(lines + nodes), f"A v-tree of {vtree.num_variables} variables"
     )

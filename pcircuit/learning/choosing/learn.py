@@ -1,4 +1,4 @@
-"""Learning in one call: sizes, smoothing and stopping are chosen on rows that EM does not see.
+r"""Learning in one call: sizes, smoothing and stopping are chosen on rows that EM does not see.
 
     1. *Size.*  A Hidden Chow-Liu tree (`hclt`) with K = 8 states, then 16, 32, ... is fitted by EM.  The validation
        rows are evaluated every ten epochs; two evaluations without a gain end a fit, and the best parameters are kept.
@@ -23,6 +23,18 @@ frequent as every other.  It guards single units against chance, and so validati
 all units together are wrong in the same direction: a category that never occurs gets the probability a K / (C N), and
 a test of a thousand rows against the circuit's own means finds that.  A step with a small pseudocount sets these means
 to those of the rows, and hardly moves what each unit stands for.
+
+Growing a circuit: every state is split into two that begin almost alike.
+
+EM from random start values has to find out everything about 2K states at once.  A circuit with K fitted states already
+knows most of it; copies of a state, told apart by a little noise, are then free to specialise (Dang, Liu and Van den
+Broeck 2022).  Unit i of a region becomes units 2i and 2i + 1, product p of units (i, j, ...) becomes the products of
+(2i, 2j, ...) and of (2i + 1, 2j + 1, ...), and each takes half of the weight:
+
+.. math:: w'_{2k+a, \, 2p+b} = \tfrac12 \, w_{kp}, \qquad a, b \in \{0, 1\} .
+
+Without noise the distribution is the same, since both copies of a unit are equal.  With it, each number is multiplied
+by exp(noise z), z standard normal, and rows are divided by their sums.
 """
 
 from __future__ import annotations
@@ -35,14 +47,12 @@ from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_flag, check_generator
 from pcircuit.array_types import Floats, Seed
-from pcircuit.circuit import Circuit
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.threads import count_jobs
 from pcircuit.learning.choosing.averages import averaged
 from pcircuit.learning.choosing.fits import Rows, Size, fitted_from, fitted_tree, merged
-from pcircuit.learning.choosing.growing import grown
-from pcircuit.learning.choosing.learned import Learned, Trial
-from pcircuit.learning.choosing.search import LearnSearch
+from pcircuit.learning.choosing.search import Learned, LearnSearch, Trial
 from pcircuit.learning.choosing.work import LARGEST_SHARE, Making, expected_work
 from pcircuit.learning.chow_liu import chow_liu_tree
 from pcircuit.learning.em import fit_em
@@ -274,3 +284,26 @@ def _warn_of_impossible(logs: Floats, are_held: bool) -> None:
             "take such rows out",
             stacklevel=3,
         )
+
+
+def grown(circuit: Circuit, noise: float, generator: np.random.Generator) -> Circuit:
+    """A circuit with twice as many units in all regions but the root."""
+    regions: list[InputRegion | InnerRegion] = []
+    for r, region in enumerate(circuit.regions):
+        copies = 1 if r == circuit.vtree.root else 2
+        if isinstance(region, InputRegion):
+            probs = np.repeat(region.probs, copies, axis=0)
+            regions.append(InputRegion(region.variable, _apart(probs, noise, generator)))
+            continue
+        products = 2 * np.repeat(region.products, 2, axis=0)
+        products[1::2] += 1
+        weights = np.repeat(np.repeat(np.asarray(region.weights), 2, axis=1) / 2, copies, axis=0)
+        regions.append(InnerRegion(products, _apart(weights, noise, generator)))
+    return Circuit(circuit.vtree, regions)
+
+
+def _apart(shares: Floats, noise: float, generator: np.random.Generator) -> Floats:
+    """Rows with noise, which sum to one."""
+    noisy = shares * np.exp(noise * generator.standard_normal(shares.shape))
+    result: Floats = noisy / noisy.sum(axis=1, keepdims=True)
+    return result

@@ -4,15 +4,17 @@ import contextlib
 import pathlib
 import tracemalloc
 
+import naive
 import numpy as np
 import pytest
 import zoo
-from format_files import read_text, same_values
+from format_files import binary_circuit, read_text, same_values
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pcircuit
-from pcircuit.formats.unit_graph import MOST_ENTRIES, SPARE_ENTRIES
+from pcircuit import Circuit, InputRegion, StructureError, VTree
+from pcircuit.formats.graph import MOST_ENTRIES, SPARE_ENTRIES
 
 ZOO = zoo.all_circuits()
 WRITERS = {
@@ -468,3 +470,205 @@ def test_wrong_arguments_are_named_before_anything_is_written(
         call(pathlib.Path("a"))
     assert str(caught.value) == message
     assert list(tmp_path.iterdir()) == []
+
+
+def test_dot_is_what_graphviz_expects(tmp_path):
+    circuit = binary_circuit(1, num_variables=3)
+    pcircuit.write_dot(circuit, tmp_path / "a.dot")
+    text = (tmp_path / "a.dot").read_text()
+    assert text.count("[shape=") == circuit.num_nodes
+    assert text.count("{") == text.count("}")
+    assert text.count("subgraph") == len(circuit.regions)
+
+
+@pytest.mark.parametrize(
+    "tree", [VTree([-1], [0]), VTree.balanced(7), VTree.right_linear(5), VTree.random(20, rng=3)]
+)
+def test_v_trees_come_back(tree, tmp_path):
+    pcircuit.write_vtree(tree, tmp_path / "a")
+    assert pcircuit.read_vtree(tmp_path / "a") == tree
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_tree_of_conditional_tables_is_its_joint_distribution(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    categories, parents = rng.integers(1, 4, 5), [-1, 0, 0, -1, 3]
+    tables = [
+        rng.dirichlet(np.ones(categories[v]), 1 if p < 0 else categories[p])
+        for v, p in enumerate(parents)
+    ]
+    words = ["BAYES", 5, *categories, 5]
+    for v, p in enumerate(parents):
+        words += [1, v] if p < 0 else [2, p, v]
+    for table in tables:
+        words += [table.size, *(repr(float(x)) for x in table.ravel())]
+    circuit = read_text(tmp_path, " ".join(map(str, words)), pcircuit.read_uai)
+    rows = naive.states(circuit)
+    expected = [
+        np.prod([tables[v][0 if p < 0 else x[p], x[v]] for v, p in enumerate(parents)])
+        for x in rows
+    ]
+    np.testing.assert_allclose(np.exp(pcircuit.log_likelihood(circuit, rows)), expected, rtol=1e-13)
+
+
+def test_every_kind_of_line(tmp_path):
+    """0.25 of (0, 1), and 0.75 of x_0 = 1 with two values of x_1; the last product is not below the root."""
+    text = (
+        "(2 3)\nv 0 0\nv 0 1\nv 1 1\nv 1 0\nv 1 2\n"
+        f"+ 3 {np.log(0.4)} 4 {np.log(0.6)}\n* 0 2\n* 5 1\n* 0 3\n+ 6 {np.log(0.25)} 7 {np.log(0.75)}\nEOF\n"
+    )
+    circuit = read_text(tmp_path, text, pcircuit.read_spn)
+    assert circuit.num_categories == (2, 3)
+    np.testing.assert_allclose(
+        naive.values(circuit).reshape(2, 3), [[0, 0.25, 0], [0.3, 0, 0.45]], rtol=1e-12
+    )
+
+
+def test_spaces_and_empty_lines_do_not_count(tmp_path):
+    circuit = read_text(
+        tmp_path, "\n( 2   2 )\n\n v 0 0\nv 1 1  \n\n* 1   0\n  EOF\n\n", pcircuit.read_spn
+    )
+    np.testing.assert_array_equal(naive.values(circuit), [0, 1, 0, 0])
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(circuit=zoo.circuit_strategy(max_variables=4))
+def test_random_circuits_survive(circuit, tmp_path):
+    pcircuit.write_spn(circuit, tmp_path / "a.spn")
+    same_values(circuit, pcircuit.read_spn(tmp_path / "a.spn"))
+
+
+def test_categories_that_no_unit_has_are_kept(tmp_path):
+    circuit = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.0, 0.75, 0.0]])])
+    pcircuit.write_spn(circuit, tmp_path / "a.spn")
+    assert (tmp_path / "a.spn").read_text().startswith("(4)\nv 0 0\nv 0 1\nv 0 2\nv 0 3\n+ 0 ")
+    assert pcircuit.read_spn(tmp_path / "a.spn").num_categories == (4,)
+    same_values(circuit, pcircuit.read_spn(tmp_path / "a.spn"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "()\nv 0 0\nEOF\n",
+            r"line 1: expected a first line with the numbers of categories in parentheses, like \(2 2 3",
+        ),
+        (
+            "( )\nEOF\n",
+            "line 1: expected a first line with the numbers of categories in parentheses",
+        ),
+        ("(\nEOF\n", "line 1: expected a first line with the numbers of categories in parentheses"),
+        (
+            "(2 0)\nv 0 0\nEOF\n",
+            "line 1: the number of categories must be a whole number from 1 to 1048576, found '0'",
+        ),
+        (
+            "(2 two)\nv 0 0\nEOF\n",
+            "line 1: the number of categories must be a whole number from 1 to 1048576, found 'tw",
+        ),
+        (
+            "(2)\n* 0\nEOF\n",
+            "line 2: the first unit must be a value 'v VARIABLE VALUE': children come before parents",
+        ),
+        ("(2)\n+ 0 0.0\nEOF\n", "line 2: the first unit must be a value"),
+        (
+            "(2)\nv 0 0\n* 1\nEOF\n",
+            "line 3: the number of a child must be a whole number from 0 to 0, found '1'",
+        ),
+        (
+            "(2)\nv 0 0\n* -1\nEOF\n",
+            "line 3: the number of a child must be a whole number from 0 to 0, found '-1'",
+        ),
+        ("(2)\nv 0 2\nEOF\n", "line 2: the value must be a whole number from 0 to 1, found '2'"),
+        ("(2)\nv 0\nEOF\n", "line 2: a value takes 3 words, found 2"),
+        ("(2)\nv 0 0\n+\nEOF\n", r"line 3: expected .* found '\+' and 0 numbers"),
+        ("(2)\nv 0 0\n* \nEOF\n", r"line 3: expected .* found '\*' and 0 numbers"),
+        ("(2)\nv 0 0\nx 0\nEOF\n", "line 3: expected .* found 'x' and 1 numbers"),
+        (
+            "(2)\nv 0 0\n+ 0 nan\nEOF\n",
+            "line 3: the log-probability must be the logarithm of a finite number, found nan",
+        ),
+        ("", "it has no units"),
+        ("(2)\n", "it has no units"),
+    ],
+)
+def test_damage_is_told_with_its_line(text, message, tmp_path):
+    with pytest.raises(ValueError, match=f"^cannot read '.*a'(, |: ){message}"):
+        read_text(tmp_path, text, pcircuit.read_spn)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("(2 2)\nv 0 0\nv 1 0\n+ 0 -1 1 -1\nEOF\n", "is not smooth"),
+        ("(2)\nv 0 0\nv 0 1\n* 0 1\nEOF\n", "decomposable"),
+        ("(2 2)\nv 1 0\nEOF\n", "no unit for variable 0"),
+    ],
+)
+def test_circuits_of_another_kind_are_told_with_their_file(text, message, tmp_path):
+    with pytest.raises(StructureError, match=f"^cannot read '.*a': .*{message}"):
+        read_text(tmp_path, text, pcircuit.read_spn)
+
+
+def test_logic_counts_models(tmp_path):
+    text = "jlc 6\nL 0 0 1\nL 1 0 -1\nL 2 1 2\nL 3 2 3\nA 4 3 3 1 2 3\nO 5 3 2 0 4\n"  # x1 or (not x1 and x2 and x3)
+    circuit = read_text(tmp_path, text, pcircuit.read_jlc)
+    rows = naive.states(circuit)
+    expected = [float(x or (y and z)) for x, y, z in rows.tolist()]
+    np.testing.assert_allclose(np.exp(pcircuit.log_likelihood(circuit, rows)), expected, atol=1e-15)
+    assert np.exp(pcircuit.log_likelihood(circuit, [[-1, -1, -1]])) == pytest.approx(5)
+
+
+def test_constants_of_logic_disappear(tmp_path):
+    text = (
+        "jlc 7\nF 0\nT 1\nL 2 0 1\nL 3 1 2\nA 4 2 3 2 1 3\nA 5 2 2 0 2\nO 6 2 2 4 5\n"  # x1 and x2
+    )
+    circuit = read_text(tmp_path, text, pcircuit.read_jlc)
+    np.testing.assert_allclose(
+        np.exp(pcircuit.log_likelihood(circuit, naive.states(circuit))), [0, 0, 0, 1], atol=0
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "formula"),
+    [
+        ("jlc 4\nL 0 0 1\nL 1 0 2\nL 2 0 3\nA 3 0 2 0 1\n", lambda x, y, z: x and y),
+        ("jlc 4\nL 0 0 1\nL 1 0 2\nL 2 0 3\nA 3 0 2 0 2\n", lambda x, y, z: x and z),
+        ("jlc 6\nF 0\nL 1 0 1\nL 2 0 -2\nL 3 0 3\nA 4 0 3 0 2 3\nO 5 0 2 1 4\n", lambda x, y, z: x),
+    ],
+)
+def test_variables_that_the_root_does_not_depend_on_are_free(text, formula, tmp_path):
+    """The last ones had been left out without a word, so that x1 and x2 of three had one model in place of two."""
+    circuit = read_text(tmp_path, text, pcircuit.read_jlc)
+    rows = naive.states(circuit)
+    expected = [float(formula(*row)) for row in rows.tolist()]
+    np.testing.assert_array_equal(np.exp(pcircuit.log_likelihood(circuit, rows)), expected)
+    assert circuit.num_variables == 3
+
+
+def test_inputs_that_smoothing_adds_are_bounded_by_the_size_of_the_file(monkeypatch, tmp_path):
+    V, ors = 100, 50
+    lines = [
+        "jlc 1",
+        *(f"L {v} 0 {v + 1}" for v in range(V)),
+        f"A {V} 0 {V} {' '.join(map(str, range(V)))}",
+        *(f"O {V + 1 + i} 0 2 0 {V}" for i in range(ors)),
+    ]
+    assert read_text(tmp_path, "\n".join(lines), pcircuit.read_jlc).num_variables == V
+    monkeypatch.setattr("pcircuit.formats.logic.MOST_ADDED", 0)
+    monkeypatch.setattr(
+        "pcircuit.formats.logic.SPARE_ADDED", 1000
+    )  # each "or" adds 99 inputs beside variable 1
+    with pytest.raises(
+        ValueError, match=r"line 113: children that lack variables would get more than 1000 inputs"
+    ):
+        read_text(tmp_path, "\n".join(lines), pcircuit.read_jlc)
+
+
+def test_tables_that_sums_make_are_bounded_by_the_size_of_the_file(monkeypatch, tmp_path):
+    """Every "or" of literals makes a table of two entries, in a line of some 15 bytes."""
+    ors = 200
+    lines = ["jlc 1", "L 0 0 1", "L 1 0 -1", *(f"O {2 + i} 0 2 {1 + i} 0" for i in range(ors))]
+    monkeypatch.setattr("pcircuit.formats.graph.SPARE_ENTRIES", 100)
+    circuit = read_text(tmp_path, "\n".join(lines), pcircuit.read_jlc)
+    np.testing.assert_array_equal(circuit.regions[0].probs, [[1, ors]])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pcircuit import StructureError
-from pcircuit.formats.text import Ids, Line, check_whole, lines_of, log_terms, named_in_errors
+from pcircuit.formats.text import Line, check_whole, lines_of, log_terms, named_in_errors
 
 
 def line(text, size=10**6):
@@ -59,21 +59,6 @@ def test_what_is_no_whole_number_in_the_range_is_refused(token):
     )
 
 
-@pytest.mark.parametrize(
-    "read",
-    [
-        lambda one: one.integer(3, "word"),
-        lambda one: one.variable(3, "word"),
-        lambda one: Ids().find(one, 3),
-    ],
-)
-def test_what_is_missing_is_named(read):
-    with pytest.raises(
-        ValueError, match=r"^cannot read 'a\.jpc', line 7: the (word|id of a child) is missing$"
-    ):
-        read(line("x 1 2"))
-
-
 def test_variables_are_counted_from_one_up_to_the_lines_that_the_file_has_room_for():
     """Six bytes define a unit, so a file of 60 bytes has at most eleven variables."""
     assert [line(f"{v}", 60).variable(0) for v in (1, 11)] == [1, 11]
@@ -116,37 +101,6 @@ def test_what_is_no_logarithm_is_refused(token, message):
         ValueError, match=f"^cannot read 'a.jpc', line 7: the log-probability must be {message}"
     ):
         line(token).probability(0)
-
-
-def test_probabilities_may_exceed_one_by_rounding_alone():
-    assert line("1e-10").at_most_one(0) == 1.0
-    with pytest.raises(
-        ValueError, match=r"line 7: the probability must be at most 1, found 1\.01005"
-    ):
-        line("0.01").at_most_one(0)
-
-
-def test_names_are_defined_once_and_before_they_are_used():
-    ids = Ids()
-    ids.define(line("L 40"), 0)
-    ids.define(line("L 7"), 1)
-    assert (ids.find(line("P 7 40"), 1), ids.find(line("P 7 40"), 2)) == (1, 0)
-    with pytest.raises(ValueError, match="line 7: id 40 is defined a second time"):
-        ids.define(line("L 40"), 2)
-    with pytest.raises(
-        ValueError, match="line 7: id 3 is used before it is defined: children come before parents"
-    ):
-        ids.find(line("P 3"), 1)
-
-
-def test_lines_have_the_words_that_they_should():
-    line("L 0 1").expect(3, "a literal")
-    for text, found in (("L 0", 2), ("L 0 1 2", 4)):
-        with pytest.raises(
-            ValueError,
-            match=f"^cannot read 'a.jpc', line 7: a literal takes 3 words, found {found}$",
-        ):
-            line(text).expect(3, "a literal")
 
 
 def test_more_nodes_than_promised_are_fine_and_fewer_are_not(tmp_path):

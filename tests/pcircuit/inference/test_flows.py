@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, expected_flows, log_likelihood
 from pcircuit.compiled import layouts
 from pcircuit.compiled.packing import pack
+from pcircuit.inference.flows import by_unit, downward
+from pcircuit.inference.likelihood import upward
 
 
 def assert_equals_naive(circuit, data, weights=None):
@@ -254,3 +256,73 @@ def test_a_call_that_fails_half_way_leaves_nothing_behind(rng):
     with pytest.raises(ValueError, match="`data` holds 99 at row 9999, column 3"):
         expected_flows(circuit, wrong, n_jobs=1)
     np.testing.assert_array_equal(expected_flows(circuit, data).edges, before.edges)
+
+
+ZOO = zoo.all_circuits()
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_summed_flows_are_those_of_enumeration(name, rng):
+    circuit = ZOO[name]
+    data, weights = zoo.rows_with_holes(circuit, rng, 9), rng.random(9)
+    weights[[1, 4]] = 0.0  # rows that must not count
+    found = downward(circuit, data, weights, *upward(circuit, data)[:2])
+    for region, flow, expected in zip(
+        circuit.regions, found, naive.flows(circuit, data, weights), strict=True
+    ):
+        if isinstance(region, InputRegion):  # a missing value is spread as the unit's own table is
+            total = region.probs.sum(axis=1, keepdims=True)
+            flow = flow[:, :-1] + flow[:, -1:] * region.probs / np.where(total > 0, total, 1.0)
+        np.testing.assert_allclose(flow, expected, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64])
+def test_missing_values_have_a_column_of_their_own_and_impossible_ones_do_not_count(dtype):
+    probs = np.zeros((1, 200))  # more categories than int8 counts to
+    probs[0, :2] = 0.25, 0.75
+    coin = Circuit(VTree([-1], [0]), [InputRegion(0, probs)])
+    data = np.array([[1], [0], [1], [100]], dtype=dtype)
+    expected = {0: 2.0, 1: 5.0}
+    if dtype != np.uint8:
+        data[1], expected = -1, {1: 5.0, 200: 2.0}
+    (flow,) = downward(coin, data, np.array([1.0, 2.0, 4.0, 8.0]), *upward(coin, data)[:2])
+    assert flow.shape == (1, 201)
+    assert {c: flow[0, c] for c in np.flatnonzero(flow[0])} == expected
+
+
+def test_impossible_rows_and_no_rows_use_nothing():
+    circuit = ZOO["deterministic"]
+    states = naive.states(circuit)
+    impossible = states[naive.likelihood(circuit, states) == 0]
+    for data in (impossible, states[:0]):
+        assert not any(
+            flow.any()
+            for flow in downward(circuit, data, np.ones(len(data)), *upward(circuit, data)[:2])
+        )
+
+
+@pytest.mark.parametrize(
+    ("units", "num_units"),
+    [
+        ([2, 0, 2, 1], 4),
+        ([0, 0, 0], 1),
+        ([1, 0], 2),
+        ([0, 1], 3),
+        ([1, 2], 3),
+        ([0, 1, 2, 2], 3),
+        ([0, 1, 2], 3),
+    ],
+)
+@pytest.mark.parametrize("N", [0, 1, 5])
+def test_values_are_summed_by_the_unit_that_each_takes(units, num_units, N, rng):
+    values = rng.integers(1, 9, (len(units), N)).astype(float)
+    before = values.copy()
+    takes = np.arange(num_units)[:, None] == units  # (units, P)
+    np.testing.assert_array_equal(by_unit(values, np.array(units), num_units), takes @ before)
+    np.testing.assert_array_equal(values, before)
+
+
+def test_a_unit_to_each_product_in_order_copies_nothing():
+    values = np.ones((3, 2))
+    assert by_unit(values, np.arange(3), 3) is values
+    assert by_unit(values, np.array([0, 2, 1]), 3) is not values

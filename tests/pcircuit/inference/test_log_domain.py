@@ -3,12 +3,23 @@
 import naive
 import numpy as np
 import pytest
+import wide_queries
 import zoo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcircuit import Circuit, InnerRegion, InputRegion, VTree
-from pcircuit.inference.log_domain import input_values, log_flows, log_of, log_units
+from pcircuit import (
+    Circuit,
+    InnerRegion,
+    InputRegion,
+    VTree,
+    expected_flows,
+    log_likelihood,
+    mean_node_likelihoods,
+    node_likelihoods,
+    overlap,
+)
+from pcircuit.inference.log_domain import input_values, log_flows, log_of, log_units, may_overflow
 
 ZOO = zoo.all_circuits()
 
@@ -76,3 +87,120 @@ def test_values_of_inputs_and_their_row_sums_where_missing(dtype):
 
 def test_the_logarithm_of_zero_is_minus_infinity_without_a_warning():
     np.testing.assert_array_equal(log_of(np.array([0.0, 1.0])), [-np.inf, 0.0])
+
+
+LARGE = 1e300
+STATES = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1)])
+
+
+def three_variables(size, last=1.0):
+    """Two units each, one of them `size` times as large; the third variable multiplies everything by `last`."""
+    return Circuit(
+        VTree.from_nested([[0, 1], 2]),
+        [
+            InputRegion(0, [[0.5 * size, 0.25 * size], [0.2, 0.8]]),
+            InputRegion(1, [[0.3 * size, 0.0], [0.4, 0.6]]),
+            InnerRegion([[0, 0], [1, 1]], [[size, 0.5], [0.0, 1.0]]),
+            InputRegion(2, [[0.25 * last, 0.5 * last]]),
+            InnerRegion([[0, 0], [1, 0]], [[0.5, 0.5]]),
+        ],
+    )
+
+
+def logs(wide):
+    """Logarithms as doubles."""
+    return np.array([float(log) for log in wide.logs()])
+
+
+@pytest.mark.parametrize("last", [1.0, 1e-300])
+@pytest.mark.parametrize("size", [1e90, LARGE, 1.5e308])
+def test_logarithms_are_finite_and_right(engine, size, last):
+    circuit = three_variables(size, last)
+    shown, products = wide_queries.unit_values(circuit, STATES)
+    assert may_overflow(circuit) == (size > 1e90)
+    np.testing.assert_allclose(log_likelihood(circuit, STATES), logs(shown[-1][0]), rtol=1e-14)
+    nodes = np.flatnonzero(
+        circuit.nodes.kind != "product"
+    )  # products far behind others may be given as 0
+    expected = wide_queries.in_node_order(shown, products).to_double().T[:, nodes]
+    found = node_likelihoods(circuit, STATES, nodes=nodes)
+    np.testing.assert_allclose(found, expected, rtol=1e-11)  # inf where the doubles end
+    assert np.isinf(found).any() == (size > 1e90)
+    mean = (found / len(STATES)).sum(
+        axis=0
+    )  # the sum of all rows may be beyond the doubles where their mean is not
+    np.testing.assert_allclose(
+        mean_node_likelihoods(circuit, STATES, nodes=nodes), mean, rtol=1e-11
+    )
+
+
+def test_impossible_rows_count_by_their_weight_where_logarithms_are_taken(engine):
+    circuit = Circuit(
+        VTree.from_nested([0, 1]),
+        [
+            InputRegion(0, [[LARGE, 0.0]]),
+            InputRegion(1, [[LARGE, 1.0]]),
+            InnerRegion([[0, 0]], [[1.0]]),
+        ],
+    )
+    rows = [[0, 1], [1, 1]]  # the second is impossible
+    assert may_overflow(circuit)
+    assert expected_flows(circuit, rows, weights=[2.0, 0.0]).log_likelihood == pytest.approx(
+        2 * np.log(LARGE)
+    )
+    assert expected_flows(circuit, rows, weights=[2.0, 0.5]).log_likelihood == -np.inf
+
+
+def test_flows_of_rows_that_overflow(engine):
+    circuit, weights = three_variables(LARGE), np.arange(1.0, len(STATES) + 1)
+    flows = expected_flows(circuit, STATES, weights=weights)
+    for found, expected in zip(
+        flows.by_region(circuit), wide_queries.flows(circuit, STATES, weights), strict=True
+    ):
+        np.testing.assert_allclose(found, expected.to_double(), rtol=1e-11, atol=1e-14)
+    possible = np.isfinite(log_likelihood(circuit, STATES))
+    assert possible.all()
+    assert flows.log_likelihood == pytest.approx(
+        weights @ log_likelihood(circuit, STATES), rel=1e-14
+    )
+    assert flows.total_weight == weights.sum()
+
+
+def test_row_sums_beyond_the_doubles(engine):
+    """Two categories of 1.5e308 each: the total mass is no double, its logarithm is."""
+    coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[1.5e308, 1.5e308, 0.0]])])
+    expected = np.log(1.5e308) + np.array([0.0, -np.inf, np.log(2.0)])
+    np.testing.assert_allclose(log_likelihood(coin, [[1], [2], [-1]]), expected, rtol=1e-15)
+    np.testing.assert_allclose(
+        node_likelihoods(coin, [[0], [2], [-1]]).ravel(), [1.5e308, 0.0, np.inf], rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        expected_flows(coin, [[-1], [0]]).inputs, [1.5, 0.5, 0.0], rtol=1e-15
+    )
+    assert overlap(coin, coin, log=True) == pytest.approx(
+        2 * np.log(1.5e308) + np.log(2.0), rel=1e-15
+    )
+
+
+@pytest.mark.parametrize(
+    "circuit", [*zoo.circuits().values(), *zoo.unnormalized_circuits().values()]
+)
+def test_ordinary_circuits_stay_on_the_fast_way(circuit):
+    assert not may_overflow(circuit)
+
+
+def test_the_bound_counts_partial_products():
+    """A large child beside a small one overflows before the small one has its turn."""
+    V = VTree.from_nested([0, 1, 2])
+    regions = [InputRegion(v, [[10.0**e]]) for v, e in enumerate((200, 200, -300))]
+    circuit = Circuit(V, [*regions, InnerRegion([[0, 0, 0]], [[1.0]])])
+    assert may_overflow(circuit)
+    assert log_likelihood(circuit, [[0, 0, 0]])[0] == pytest.approx(100 * np.log(10.0), rel=1e-14)
+
+
+@pytest.mark.parametrize(("exponent", "overflows"), [(960, False), (961, True)])
+def test_the_bound_is_sharp(exponent, overflows, engine):
+    regions = [InputRegion(0, [[2.0**500]]), InputRegion(1, [[2.0 ** (exponent - 500)]])]
+    circuit = Circuit(VTree.from_nested([0, 1]), [*regions, InnerRegion([[0, 0]], [[1.0]])])
+    assert may_overflow(circuit) == overflows
+    assert log_likelihood(circuit, [[0, 0]])[0] == pytest.approx(exponent * np.log(2.0), rel=1e-15)

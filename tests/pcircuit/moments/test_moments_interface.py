@@ -143,7 +143,7 @@ def test_lazy_results_are_computed_once_by_threads(engine, monkeypatch):
     )
     expected = exact_moments(circuit)
     calls = []
-    for name in ("linear_moments", "all_parts"):
+    for name in ("means_and_traces", "all_parts"):
         original = getattr(pcircuit.moments.routes, name)
 
         def counted(*args, _name=name, _original=original, **options):
@@ -171,8 +171,8 @@ def test_lazy_results_are_computed_once_by_threads(engine, monkeypatch):
         thread.join()
     assert sorted(calls) == [
         "all_parts",
-        "linear_moments",
-        "linear_moments",
+        "means_and_traces",
+        "means_and_traces",
     ]  # one for the mean, one for the squares
     for trace_sq, values, product in results:
         assert trace_sq == expected.trace_sq

@@ -8,8 +8,8 @@ from pcircuit.moments.overlaps import (
     closer,
     input_columns,
     input_overlaps,
+    mean_zero_sums,
     minus_average,
-    mixture,
     normalized,
     within,
 )
@@ -83,7 +83,7 @@ def test_rows_minus_their_average_keep_the_digits_of_small_differences():
     )
     excess, functions = minus_average(rows, q), np.array([[1.0], [-1.0]])
     np.testing.assert_array_equal(
-        mixture(rows, excess, np.abs(excess), functions), step * np.array([[-0.5], [1.5]])
+        mean_zero_sums(rows, excess, np.abs(excess), functions), step * np.array([[-0.5], [1.5]])
     )
 
 

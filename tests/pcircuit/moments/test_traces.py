@@ -11,13 +11,13 @@ from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 from pcircuit.moments.covariance import dense_covariance
 from pcircuit.moments.covariance_parts import covariance_parts
 from pcircuit.moments.plan import make_plan
-from pcircuit.moments.traces import linear_moments
+from pcircuit.moments.traces import means_and_traces
 
 CIRCUITS = zoo.circuits()
 
 
 def assert_right(circuit, nodes, weights):
-    mean, variances, trace_sq = linear_moments(make_plan(circuit, nodes, weights), squares=True)
+    mean, variances, trace_sq = means_and_traces(make_plan(circuit, nodes, weights), squares=True)
     expected_mean, covariance = naive.hlv_moments(circuit, nodes)
     covariance = weights[:, None] * covariance * weights
     scale = max(np.abs(covariance).max(), 1e-4 * (weights * expected_mean).max() ** 2)
@@ -44,9 +44,9 @@ def test_selections_with_weights(circuit, seed):
 def test_without_squares_mean_and_variances_are_the_same_and_the_trace_is_none():
     circuit = CIRCUITS["nary"]
     plan = make_plan(circuit, np.arange(circuit.num_nodes), np.ones(circuit.num_nodes))
-    mean, variances, nothing = linear_moments(plan, squares=False)
+    mean, variances, nothing = means_and_traces(plan, squares=False)
     assert nothing is None
-    for one, other in zip((mean, variances), linear_moments(plan, squares=True)[:2], strict=True):
+    for one, other in zip((mean, variances), means_and_traces(plan, squares=True)[:2], strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -67,4 +67,4 @@ def test_regions_that_keep_columns_and_regions_that_keep_gram_tensors_go_togethe
     circuit = Circuit(vtree, regions)
     plan = make_plan(circuit, np.arange(circuit.num_nodes), np.ones(circuit.num_nodes))
     dense = dense_covariance(plan, covariance_parts(plan, compress=False))
-    assert linear_moments(plan, squares=True)[2] == pytest.approx(np.sum(dense**2), rel=1e-12)
+    assert means_and_traces(plan, squares=True)[2] == pytest.approx(np.sum(dense**2), rel=1e-12)

@@ -11,7 +11,7 @@ from matplotlib.patches import Circle, FancyBboxPatch, PathPatch
 import pcircuit
 from pcircuit import VTree
 from pcircuit.pictures import canvas
-from pcircuit.pictures.canvas import WIDEST, axes_or_new, check_axes, draw, plain_frame
+from pcircuit.pictures.canvas import WIDEST, axes_or_new, check_axes, draw, plot_two
 from pcircuit.pictures.circuits import circuit_scene
 from pcircuit.pictures.scene import Box, Curve, Disc, Scene, Text
 from pcircuit.pictures.vtrees import vtree_scene
@@ -112,8 +112,15 @@ def test_axes_are_those_given_or_of_a_figure_that_pyplot_shows(ax):
     own = axes_or_new(None)
     assert own.figure.number in pyplot.get_fignums()
     pyplot.close("all")
-    assert plain_frame(ax) is ax
-    assert {side for side, spine in ax.spines.items() if spine.get_visible()} == {"left", "bottom"}
+
+
+def test_two_curves_have_an_axis_each_and_no_line_above():
+    ax = Figure().add_subplot()
+    other = plot_two(ax, [1, 2], [3.0, 4.0], "left", [1, 2], [0.1, 0.2], "right")
+    assert (ax.get_ylabel(), other.get_ylabel()) == ("left", "right")
+    for axes, values in ((ax, [3.0, 4.0]), (other, [0.1, 0.2])):
+        assert axes.lines[0].get_ydata().tolist() == values
+        assert not axes.spines["top"].get_visible()
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from picture_parts import boxes, row_of
 import pcircuit
 from pcircuit import Circuit, InputRegion, VTree
 from pcircuit.pictures.circuits import MOST_DRAWN, MOST_UNITS, circuit_scene
-from pcircuit.pictures.overview import regions_scene
-from pcircuit.pictures.units import units_scene
+from pcircuit.pictures.units import regions_scene, units_scene
 
 ZOO = zoo.circuits()
 

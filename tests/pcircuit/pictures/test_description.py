@@ -10,13 +10,13 @@ def test_describe():
     assert zoo.two_coins().describe() == "\n".join(
         [
             "Circuit(2 variables, 3 regions, 7 units, 10 parameters)",
-            "region 0, scope {0}, node ids 0..1: InputRegion(variable 0, 2 units, 2 categories)",
+            "region 0, scope {0}, unit ids 0..1: InputRegion(variable 0, 2 units, 2 categories)",
             "  input 0: 0.9 0.1",
             "  input 1: 0.2 0.8",
-            "region 1, scope {1}, node ids 2..3: InputRegion(variable 1, 2 units, 2 categories)",
+            "region 1, scope {1}, unit ids 2..3: InputRegion(variable 1, 2 units, 2 categories)",
             "  input 0: 0.7 0.3",
             "  input 1: 0.4 0.6",
-            "region 2, scope {0,1}, node ids 4..6: InnerRegion(2 children, 2 products, 1 sum)",
+            "region 2, scope {0,1}, unit ids 4..6: InnerRegion(2 children, 2 products, 1 sum)",
             "  product 0: 0.0 x 1.0",
             "  product 1: 0.1 x 1.1",
             "  sum 0: 0.25 0.75",

@@ -4,11 +4,13 @@ import dataclasses
 
 import pytest
 
+from pcircuit import VTree
 from pcircuit.pictures.canvas import draw
 from pcircuit.pictures.scene import (
     BLUE,
     FAINT,
     INK,
+    MARGIN,
     PANEL,
     PANEL_LINE,
     PAPER,
@@ -20,6 +22,7 @@ from pcircuit.pictures.scene import (
     Disc,
     Scene,
     Text,
+    arrange,
 )
 from pcircuit.pictures.svg import svg
 
@@ -47,3 +50,23 @@ def test_shapes_are_values(shape):
 def test_colours_that_mean_something_are_those_of_okabe_and_ito():
     assert (BLUE, VERMILLION) == ("#0072b2", "#d55e00")
     assert len({BLUE, SKY, VERMILLION, INK, SOFT_INK, FAINT, PANEL_LINE, PANEL, PAPER}) == 9
+
+
+TREE = VTree([2, 2, 4, 4, -1], [0, 1, -1, 2, -1])  # ((0, 1), 2)
+
+
+def test_a_box_stands_above_the_middle_of_its_children():
+    left, _, width, _ = arrange(TREE, [10.0] * 5, [10.0] * 5, between=5.0, below=7.0)
+    centre = left - MARGIN + 5
+    assert centre.tolist() == pytest.approx([5, 20, 12.5, 35, (12.5 + 35) / 2])
+    assert width == 40 + 2 * MARGIN
+
+
+def test_a_wide_box_stays_within_the_page():
+    left, _, width, _ = arrange(
+        TREE, [10.0, 10.0, 10.0, 10.0, 38.0], [10.0] * 5, between=5.0, below=7.0
+    )
+    assert left[4] == pytest.approx(
+        MARGIN + 2
+    )  # 23.75 is the middle of its children, 21 as far as it can go
+    assert width == 40 + 2 * MARGIN

@@ -12,7 +12,7 @@ import pcircuit
 from pcircuit import Circuit, InputRegion, VTree
 from pcircuit.pictures.circuits import circuit_scene
 from pcircuit.pictures.scene import VERMILLION, Box, Curve, Disc, Text
-from pcircuit.pictures.units import units_scene
+from pcircuit.pictures.units import regions_scene, units_scene
 
 ZOO = zoo.circuits()
 
@@ -22,7 +22,7 @@ def test_every_unit_is_drawn_once_and_on_the_page(name):
     circuit = ZOO[name]
     scene = circuit_scene(circuit, None, None, "units")
     tips = [
-        re.match(r"(\w+) \d+ of region \d+, node (\d+)", shape.tip)
+        re.match(r"(\w+) \d+ of region \d+, unit id (\d+)", shape.tip)
         for shape in scene.shapes
         if not isinstance(shape, (Text, Curve)) and shape.tip
     ]
@@ -77,7 +77,7 @@ def test_tips_say_scope_table_and_likelihood():
     root = next(shape for shape in scene.shapes if isinstance(shape, Disc))
     likelihood = np.exp(pcircuit.log_likelihood(circuit, [[0, -1]])[0])
     assert root.tip.splitlines() == [
-        "sum 0 of region 2, node 6",
+        "sum 0 of region 2, unit id 6",
         "scope: rain, wind",
         "weights: 0.25 0.75",
         f"likelihood of the row: {likelihood:.4g}",
@@ -152,7 +152,7 @@ def test_bars_are_as_high_as_probabilities_and_what_was_seen_is_orange():
         assert [i for i, bar in enumerate(bars) if bar.fill == VERMILLION] == orange
         assert len({bar.y + bar.height for bar in bars}) == 1
         assert frame.tip.splitlines()[:3] == [
-            "input 0 of region 0, node 0",
+            "input 0 of region 0, unit id 0",
             "scope: a",
             "probabilities: 0.125 0.5 0 0.375",
         ]
@@ -175,3 +175,77 @@ def test_long_tables_and_scopes_are_cut_in_tips():
     leaf = next(box.tip for box in boxes(scene) if box.tip).splitlines()
     assert leaf[2] == "probabilities: " + " ".join(["0.03333"] * 16) + " ... (30 numbers)"
     assert texts(scene).count("x19") == 1
+
+
+def labels(circuit):
+    return [f"x{v}" for v in range(circuit.num_variables)]
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_each_region_has_a_box_with_its_numbers_of_units(name):
+    circuit = ZOO[name]
+    scene = regions_scene(circuit, labels(circuit))
+    assert [box.key for box in boxes(scene)] == [f"r{r}" for r in range(circuit.num_regions)]
+    expected = [
+        part
+        for region in circuit.regions
+        for part in (
+            (f"x{region.variable}", f"{region.num_units} in")
+            if isinstance(region, InputRegion)
+            else (f"{region.num_units} +", f"{region.num_products} ×")
+        )
+    ]
+    assert texts(scene) == expected
+    for box, *words in zip(
+        boxes(scene), of_kind(scene, Text)[::2], of_kind(scene, Text)[1::2], strict=True
+    ):
+        assert 0 <= box.x < box.x + box.width <= scene.width
+        assert 0 <= box.y < box.y + box.height <= scene.height
+        for word in words:
+            assert word.x == pytest.approx(box.x + box.width / 2)
+            assert box.y < word.y < box.y + box.height
+
+
+@pytest.mark.parametrize("name", ["two_coins", "nary", "unary", "deep_chain", "one_region"])
+def test_a_line_joins_each_region_to_the_one_above(name):
+    circuit = ZOO[name]
+    scene = regions_scene(circuit, labels(circuit))
+    place = {box.key: box for box in boxes(scene)}
+    lines = of_kind(scene, Curve)
+    assert [line.key for line in lines] == [
+        f"r{r} r{circuit.vtree.parent(r)}" for r in range(circuit.num_regions - 1)
+    ]
+    for line in lines:
+        below, above = (place[key] for key in line.key.split())
+        assert (line.x, line.y) == pytest.approx(
+            (above.x + above.width / 2, above.y + above.height)
+        )
+        assert (line.x2, line.y2) == pytest.approx((below.x + below.width / 2, below.y))
+        assert line.y < line.y2
+
+
+def test_tips_say_what_a_region_holds_and_cut_long_scopes():
+    wide = zoo.independent(np.full((20, 2), 0.5))
+    root, leaf = (
+        boxes(regions_scene(wide, labels(wide)))[-1],
+        boxes(regions_scene(wide, labels(wide)))[0],
+    )
+    assert (
+        leaf.tip
+        == "region 0: InputRegion(variable 0, 1 units, 2 categories)\nunit ids 0..0\nscope: x0"
+    )
+    assert root.tip == (
+        f"region 38: InnerRegion(2 children, 1 products, 1 sum)\nunit ids {wide.num_units - 2}.."
+        f"{wide.num_units - 1}\nscope: {', '.join(f'x{v}' for v in range(16))} and 4 more"
+    )
+    sixteen = zoo.independent(np.full((16, 2), 0.5))
+    assert boxes(regions_scene(sixteen, labels(sixteen)))[-1].tip.endswith("x14, x15")
+
+
+def test_boxes_are_as_wide_as_their_words():
+    coins = zoo.two_coins()
+    short, long = (
+        boxes(regions_scene(coins, names))[0].width for names in (["a", "b"], ["a" * 24, "b"])
+    )
+    assert short < long
+    assert long > 24 * 6

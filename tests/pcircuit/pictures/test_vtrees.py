@@ -26,7 +26,9 @@ def test_names_of_variables_stand_in_the_leaves_of_a_vtree(name):
             if box.x < text.x < box.x + box.width and box.y < text.y < box.y + box.height
         ]
         found[text.text] = around.tip.partition(":")[0]
-    assert found == {str(v): f"node {r}" for r, v in enumerate(vtree.variables.tolist()) if v >= 0}
+    assert found == {
+        str(v): f"region {r}" for r, v in enumerate(vtree.variables.tolist()) if v >= 0
+    }
 
 
 @pytest.mark.parametrize("name", ["two_coins", "nary", "unary", "deep_chain", "one_region"])
@@ -54,9 +56,9 @@ def test_every_node_is_drawn_once_with_a_line_to_the_node_above(name):
 def test_a_variable_without_a_name_is_a_leaf_too():
     scene = vtree_scene(VTree.balanced(3), ["", "b", ""])
     assert [leaf.tip for leaf in boxes(scene)] == [
-        "node 0: the leaf of variable ",
-        "node 1: the leaf of variable b",
-        "node 3: the leaf of variable ",
+        "region 0: the leaf of variable ",
+        "region 1: the leaf of variable b",
+        "region 3: the leaf of variable ",
     ]
     assert texts(scene) == ["", "b", ""]
     assert len(of_kind(scene, Disc)) == 2

@@ -23,7 +23,7 @@ def by_both(circuit, nodes, *, squares=True):
     fill_masses(arrays)
     mean, variances = np.full((2, len(nodes)), np.nan)
     trace_sq = linear_moments(arrays, squares, True, mean, variances)
-    return (mean, variances, trace_sq), twin.linear_moments(plan, squares=squares)
+    return (mean, variances, trace_sq), twin.means_and_traces(plan, squares=squares)
 
 
 def assert_same(found, expected):

@@ -5,7 +5,7 @@ with a hidden point z in d dimensions says so,
 
 .. math:: p(x) = \int N(z; 0, I) \prod_v p(x_v \mid z) \, dz \approx \frac1S \sum_{s=1}^S \prod_v p(x_v \mid z_s),
 
-with a network from z to the probabilities of every column (`continuous.decoder`).  The integral over few dimensions is
+with a network from z to the probabilities of every column (`Decoder`).  The integral over few dimensions is
 a mean over points z_s that fill the space evenly: a Sobol sequence through the quantiles of the normal distribution.
 The mean is an ordinary mixture of S components, each a product of columns, and so a circuit: its likelihood, also with
 missing entries, is exact.  But its components are not free, as those of S clusters would be: one smooth map gives them
@@ -21,27 +21,48 @@ the integral than that over 1,024.
 
 References: A. Correia, G. Gala, E. Quaeghebeur, C. de Campos and R. Peharz (2023), Continuous mixtures of tractable
 probabilistic models, AAAI.
+
+Log-likelihoods of rows at hidden points, whose columns are independent given the point.
+
+A column with C categories has C - 1 logits, and category 0 has the logit 0:
+
+.. math:: \ln p(x_v = c \mid z) = \ell_{vc} - \zeta_v, \qquad \zeta_v = \ln \Big(1 + \sum_{c \ge 1} e^{\ell_{vc}}\Big).
+
+With the indicators u_(v,c) = [x_v = c] for c >= 1, and o_v = [x_v is there], a row at a point has
+
+.. math:: \ln p(x \mid z) = \sum_{v,c} u_{vc} \ell_{vc} - \sum_v o_v \zeta_v :
+
+two matrix products for all rows and points.  An entry that is missing has no indicator and no o_v, which is the sum
+over its categories.  The slopes of f = sum_i ln (1/S) sum_s p(x_i | z_s) are, with r_is the share of point s in row i,
+
+.. math:: \frac{\partial f}{\partial \ell_{s,vc}} = \sum_i r_{is} u_{i,vc} - p_{s,vc} \sum_i r_{is} o_{iv} .
+
+A network with one hidden layer that turns points z into logits, and its gradient.
+
+.. math:: h = \max(a, 0.01 a), \quad a = z A + \alpha, \qquad \ell = h B + \beta,
+
+one row for each of S points: z (S, d), h (S, H), l (S, L).  For a function of the logits with slopes G = d f / d l, the
+chain rule gives
+
+.. math:: \frac{df}{dB} = h^t G, \quad \frac{df}{d\beta} = 1^t G, \quad
+          D = (G B^t) \odot h'(a), \quad \frac{df}{dA} = z^t D, \quad \frac{df}{d\alpha} = 1^t D .
+
+All numbers are single precision: they are estimates from batches of rows, and every product takes half the time.
+
+The steps are those of Adam (Kingma and Ba 2015): with running means m of the gradients and v of their squares,
+corrected for starting at zero, a number moves by rate * m / (sqrt(v) + 1e-8).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcircuit.array_types import Evidence, Floats, Ints
 from pcircuit.circuit_mixture import Mixture
-from pcircuit.learning.continuous.decoder import Adam, Decoder, Singles, decoded, gradient, start
-from pcircuit.learning.continuous.point_logs import (
-    Logits,
-    coded,
-    logits_of,
-    normalizers,
-    point_logs,
-    probabilities,
-    slopes,
-)
-from pcircuit.learning.products.product_mixture import CIRCUIT_PRODUCTS, product_mixture
+from pcircuit.learning.product_mixtures import CIRCUIT_PRODUCTS, product_mixture
 
 DIMENSIONS, WIDTH = 16, 128  # d, and hidden units of the decoder
 LEARNING_POINTS, SHIFTS = 1024, 64  # points of a batch, and sets of them
@@ -55,6 +76,60 @@ HALVED_AFTER, ENDED_AFTER = 2, 6  # looks without a gain
 JUDGED_AFTER = 8  # looks, if it has to be as good as something else
 HELD_BLOCK, MOST_CODED = 1000, 2**22  # rows that are evaluated at a time, and indicators of them
 EDGE = 2.0**-24  # of the unit interval, whose ends are infinitely far out
+Singles: TypeAlias = NDArray[np.float32]
+LEAK = np.float32(0.01)  # slope of a hidden unit below zero
+FIRST, SECOND, TINY = (
+    0.9,
+    0.999,
+    1e-8,
+)  # decays of the means of Adam, and what keeps its ratio finite
+SMALL_OUT = 0.1  # of the usual size: the first distributions of all points are nearly the same
+
+
+class Decoder(NamedTuple):
+    """The numbers of the network; or their gradients, or running means of these."""
+
+    inward: Singles  # A (d, H)
+    shift: Singles  # alpha (H,)
+    outward: Singles  # B (H, L)
+    base: Singles  # beta (L,)
+
+
+class Adam:
+    """Steps uphill, each number at a rate of its own."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._means, self._squares = ([np.zeros_like(part) for part in decoder] for _ in range(2))
+        self._steps = 0
+
+    def step(self, decoder: Decoder, slopes: Decoder, rate: float) -> Decoder:
+        """The decoder after one step along a gradient."""
+        self._steps += 1
+        rate *= float(np.sqrt(1 - SECOND**self._steps)) / (1 - FIRST**self._steps)
+        found = []
+        for part, slope, mean, square in zip(
+            decoder, slopes, self._means, self._squares, strict=True
+        ):
+            mean += np.float32(1 - FIRST) * (slope - mean)
+            square += np.float32(1 - SECOND) * (slope * slope - square)
+            found.append(part + np.float32(rate) * mean / (np.sqrt(square) + np.float32(TINY)))
+        return Decoder(*found)
+
+
+class Logits(NamedTuple):
+    """Which logit is whose: of L logits the column and the category, and where each of the V columns begins."""
+
+    columns: Ints  # (L,)
+    categories: Ints  # (L,)
+    begins: Ints  # (V',) of the columns that have logits
+    with_logits: Ints  # (V',) these columns
+
+
+class Coded(NamedTuple):
+    """Rows as indicators (n, L), and which columns they show (n, V'); None where they show all."""
+
+    indicators: Singles
+    shown: Singles | None
 
 
 class Fitted(NamedTuple):
@@ -203,3 +278,118 @@ def _mixture(decoder: Decoder, points: Singles, num_categories: Ints, logits: Lo
     values = decoded(decoder, points)[1]
     columns = probabilities(values, normalizers(values, logits), num_categories, logits)
     return product_mixture(columns, np.full(len(points), 1 / len(points)))
+
+
+def logits_of(num_categories: Ints) -> Logits:
+    """The order of the logits; columns with one category have none.
+
+    Shapes: num_categories (V,).
+    """
+    counts = num_categories - 1
+    columns = np.repeat(np.arange(len(counts)), counts)
+    categories = np.arange(len(columns)) - np.repeat(np.cumsum(counts) - counts, counts) + 1
+    with_logits = np.flatnonzero(counts)
+    return Logits(columns, categories, (np.cumsum(counts) - counts)[with_logits], with_logits)
+
+
+def coded(rows: Evidence, logits: Logits) -> Coded:
+    """Rows as what the matrix products need.
+
+    Shapes: rows (n, V).
+    """
+    indicators = (rows[:, logits.columns] == logits.categories).astype(np.float32)
+    shown = rows[:, logits.with_logits] >= 0
+    return Coded(indicators, None if shown.all() else shown.astype(np.float32))
+
+
+def normalizers(values: Singles, logits: Logits) -> Singles:
+    """The zeta of some points, without overflow.
+
+    Shapes: values (S, L) -> (S, V').
+    """
+    top = np.maximum(np.maximum.reduceat(values, logits.begins, axis=1), 0)
+    places = np.searchsorted(logits.with_logits, logits.columns)
+    total = np.add.reduceat(np.exp(values - top[:, places]), logits.begins, axis=1)
+    found: Singles = top + np.log(total + np.exp(-top))
+    return found
+
+
+def point_logs(rows: Coded, values: Singles, zeta: Singles) -> Singles:
+    """(n, S) log-likelihoods of rows at each of S points.
+
+    Shapes: values (S, L), zeta (S, V') -> (n, S).
+    """
+    found: Singles = rows.indicators @ values.T
+    found -= zeta.sum(axis=1) if rows.shown is None else rows.shown @ zeta.T
+    return found
+
+
+def slopes(rows: Coded, shares: Singles, values: Singles, zeta: Singles, logits: Logits) -> Singles:
+    """(S, L) derivatives of the sum of the log-likelihoods of rows by the logits of the points.
+
+    Shapes: shares (n, S) -> (S, L).
+    """
+    places = np.searchsorted(logits.with_logits, logits.columns)
+    probs = np.exp(values - zeta[:, places])
+    probs *= (
+        shares.sum(axis=0)[:, None] if rows.shown is None else (shares.T @ rows.shown)[:, places]
+    )
+    found: Singles = shares.T @ rows.indicators - probs
+    return found
+
+
+def probabilities(
+    values: Singles, zeta: Singles, num_categories: Ints, logits: Logits
+) -> list[Floats]:
+    """Probabilities of all categories at the points, in double precision.
+
+    Shapes: num_categories (V,).
+    """
+    found, begin = [], 0
+    column_of = dict(zip(logits.with_logits.tolist(), range(len(logits.with_logits)), strict=True))
+    for v, count in enumerate(num_categories.tolist()):
+        own = np.zeros((len(values), count))
+        own[:, 1:] = values[:, begin : begin + count - 1]
+        if v in column_of:
+            own = np.exp(own - zeta[:, column_of[v], None].astype(np.float64))
+        else:
+            own[:] = 1.0
+        found.append(own / own.sum(axis=1, keepdims=True))
+        begin += count - 1
+    return found
+
+
+def start(dimensions: int, width: int, base: Singles, generator: np.random.Generator) -> Decoder:
+    """Start values: normal numbers of the sizes of He et al. (2015), and given logits for all points.
+
+    Shapes: base (L,).
+    """
+    inward = generator.standard_normal((dimensions, width), dtype=np.float32) * np.float32(
+        np.sqrt(2 / dimensions)
+    )
+    outward = generator.standard_normal((width, len(base)), dtype=np.float32)
+    outward *= np.float32(SMALL_OUT * np.sqrt(2 / width))
+    return Decoder(inward, np.zeros(width, np.float32), outward, base)
+
+
+def decoded(decoder: Decoder, points: Singles) -> tuple[Singles, Singles]:
+    """Hidden units h (S, H) and logits l (S, L) of points.
+
+    Shapes: points (S, d).
+    """
+    inner = points @ decoder.inward
+    inner += decoder.shift
+    hidden = np.maximum(inner, LEAK * inner)
+    logits = hidden @ decoder.outward
+    logits += decoder.base
+    return hidden, logits
+
+
+def gradient(decoder: Decoder, points: Singles, hidden: Singles, slopes: Singles) -> Decoder:
+    """The gradient of a function of the logits, by its slopes there.
+
+    Shapes: points (S, d), hidden (S, H), slopes (S, L).
+    """
+    back = slopes @ decoder.outward.T
+    back *= np.where(hidden > 0, np.float32(1), LEAK)  # h has the sign of a
+    return Decoder(points.T @ back, back.sum(axis=0), hidden.T @ slopes, slopes.sum(axis=0))

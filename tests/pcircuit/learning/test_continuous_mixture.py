@@ -7,8 +7,21 @@ import numpy as np
 import pytest
 
 from pcircuit import LearnSearch, Mixture, learn, log_likelihood, sample
-from pcircuit.learning.continuous.continuous_mixture import continuous_mixture
-from pcircuit.learning.products.product_mixture import CIRCUIT_PRODUCTS
+from pcircuit.learning.continuous_mixture import (
+    Adam,
+    Decoder,
+    coded,
+    continuous_mixture,
+    decoded,
+    gradient,
+    logits_of,
+    normalizers,
+    point_logs,
+    probabilities,
+    slopes,
+    start,
+)
+from pcircuit.learning.product_mixtures import CIRCUIT_PRODUCTS
 
 
 def degrees(rng, N, V=10):
@@ -131,3 +144,119 @@ def test_learn_takes_it_where_the_validation_rows_gain_and_only_if_asked(rng):
     assert with_points.validation_log_likelihood > without.validation_log_likelihood
     assert isinstance(with_points.model, Mixture)
     assert log_likelihood(with_points.model, held).mean() == with_points.validation_log_likelihood
+
+
+def test_the_gradient_is_that_of_differences(rng):
+    decoder = Decoder(
+        *(part.astype(np.float64) for part in start(3, 5, np.zeros(4, np.float32), rng))
+    )
+    decoder = Decoder(decoder.inward, rng.normal(size=5), decoder.outward, rng.normal(size=4))
+    points, weights = rng.normal(size=(7, 3)), rng.normal(size=(7, 4))
+
+    def value(parts):
+        return (np.tanh(decoded(Decoder(*parts), points)[1]) * weights).sum()
+
+    hidden, logits = decoded(decoder, points)
+    found = gradient(decoder, points, hidden, (1 - np.tanh(logits) ** 2) * weights)
+    for k, (part, found_slopes) in enumerate(zip(decoder, found, strict=True)):
+        for place in np.ndindex(part.shape):
+            ends = []
+            for step in (1e-6, -1e-6):
+                moved = [one.copy() for one in decoder]
+                moved[k][place] += step
+                ends.append(value(moved))
+            assert found_slopes[place] == pytest.approx(
+                (ends[0] - ends[1]) / 2e-6, rel=1e-5, abs=1e-8
+            )
+
+
+def test_all_points_start_near_the_given_logits(rng):
+    base = np.array([-2.0, 0.0, 3.0], dtype=np.float32)
+    logits = decoded(start(16, 128, base, rng), rng.normal(size=(500, 16)).astype(np.float32))[1]
+    assert logits.dtype == np.float32
+    assert np.abs(logits - base).mean() < 0.5
+
+
+def test_the_first_step_moves_every_number_by_the_rate_uphill(rng):
+    decoder = start(2, 3, np.zeros(2, np.float32), rng)
+    slopes = Decoder(*(rng.normal(size=part.shape).astype(np.float32) for part in decoder))
+    moved = Adam(decoder).step(decoder, slopes, 0.01)
+    for before, after, slope in zip(decoder, moved, slopes, strict=True):
+        np.testing.assert_allclose(after - before, 0.01 * np.sign(slope), rtol=1e-3)
+
+
+def test_steps_climb_a_parabola(rng):
+    """The maximum of -(b - 1)^2 - ... in all numbers is found from anywhere."""
+    decoder = start(2, 3, np.zeros(2, np.float32), rng)
+    adam = Adam(decoder)
+    for _ in range(2000):
+        decoder = adam.step(decoder, Decoder(*(-2 * (part - 1) for part in decoder)), 0.01)
+    for part in decoder:
+        np.testing.assert_allclose(part, 1, atol=0.02)
+
+
+CATEGORIES = np.array([2, 1, 4, 3])
+
+
+def written_out(values):
+    """For each column (S, C) probabilities of logits (S, 6), entry by entry."""
+    found, begin = [], 0
+    for count in CATEGORIES:
+        own = np.column_stack([np.zeros(len(values)), values[:, begin : begin + count - 1]])
+        found.append(np.exp(own) / np.exp(own).sum(axis=1, keepdims=True))
+        begin += count - 1
+    return found
+
+
+def rows_of(rng, *, holes):
+    rows = rng.integers(0, CATEGORIES, (9, 4))
+    rows[rng.random(rows.shape) < 0.3 * holes] = -1
+    return rows
+
+
+def logs_of(rows, values):
+    columns = written_out(values)
+    return np.array(
+        [
+            [
+                sum(np.log(columns[v][s, c]) for v, c in enumerate(row) if c >= 0)
+                for s in range(len(values))
+            ]
+            for row in rows
+        ]
+    )
+
+
+@pytest.mark.parametrize("holes", [False, True])
+def test_logs_and_slopes(rng, holes):
+    order, rows, values = logits_of(CATEGORIES), rows_of(rng, holes=holes), rng.normal(size=(5, 6))
+    known, zeta = coded(rows, order), normalizers(values, order)
+    assert (known.shown is not None) == holes
+    expected = logs_of(rows, values)
+    np.testing.assert_allclose(point_logs(known, values, zeta), expected, rtol=1e-12)
+    shares = np.exp(expected) / np.exp(expected).sum(axis=1, keepdims=True)
+    found = slopes(known, shares, values, zeta, order)
+    for place in np.ndindex(values.shape):
+        ends = []
+        for step in (1e-6, -1e-6):
+            moved = values.copy()
+            moved[place] += step
+            ends.append(np.log(np.exp(logs_of(rows, moved)).sum(axis=1)).sum())
+        assert found[place] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5, abs=1e-7)
+
+
+def test_probabilities_of_all_columns(rng):
+    order, values = logits_of(CATEGORIES), rng.normal(size=(5, 6))
+    found = probabilities(values, normalizers(values, order), CATEGORIES, order)
+    for own, expected in zip(found, written_out(values), strict=True):
+        np.testing.assert_allclose(own, expected, rtol=1e-12)
+        assert own.dtype == np.float64
+
+
+def test_large_logits_do_not_overflow():
+    order = logits_of(np.array([2, 3]))
+    values = np.array([[1e4, -1e4, 1e4], [-1e4, -1e4, -1e4]], dtype=np.float32)
+    zeta = normalizers(values, order)
+    np.testing.assert_allclose(zeta, [[1e4, 1e4], [0, 0]])
+    for own in probabilities(values, zeta, np.array([2, 3]), order):
+        np.testing.assert_allclose(own.sum(axis=1), 1, rtol=1e-12)

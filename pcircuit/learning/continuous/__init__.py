@@ -1,1 +1,0 @@
-"""Mixtures over a continuous hidden variable, as circuits of many points."""
