@@ -25,7 +25,8 @@ class Refusal(Exception):
         self, status: int, field: str, message: str, headers: dict[str, Any] | None = None
     ):
         super().__init__(message)
-        self.status, self.field, self.message, self.headers = status, field, message, headers or {}
+        self.status, self.field, self.headers = status, _printable(field), headers or {}
+        self.message = _printable(BREAKS.sub(" ", message).strip())[:2000]
 
     def to_dict(self) -> dict[str, Any]:
         """The body of the answer."""
@@ -42,7 +43,7 @@ def refusal_of(error: Exception) -> Refusal:
         return Refusal(413, "body", "the request needs more memory than there is: send fewer rows")
     named = FIELD.match(str(error))
     field = named[1] if named and named[1] not in OF_THE_BODY else "body"
-    return Refusal(400, field, BREAKS.sub(" ", str(error)).strip()[:2000])
+    return Refusal(400, field, str(error))
 
 
 def busy(what: str) -> Refusal:
@@ -50,11 +51,16 @@ def busy(what: str) -> Refusal:
     return Refusal(503, "service", f"{what}: try again", {"Retry-After": "1"})
 
 
+def _printable(text: str) -> str:
+    """A text with escapes in place of what a terminal or a log would obey, and of halves of characters."""
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+    )
+
+
 def _name(shown: str) -> str:
     """The name of a column from the text that Python shows of it."""
     try:
-        name = ast.literal_eval(shown)
-        name.encode()  # half a character has no place in an answer
+        return str(ast.literal_eval(shown))
     except (SyntaxError, ValueError):  # in quotes, but not shown by Python
         return shown[1:-1]
-    return name

@@ -30,7 +30,8 @@ def test_the_field_is_the_argument_that_the_message_begins_with(message, field):
 
 
 @pytest.mark.parametrize(
-    "name", ["size", "it's", 'a "size"', "it's \"", "a\\b", "two  blanks", "a\nb", "\u2028"]
+    "name",
+    ["size", "it's", 'a "size"', "it's \"", "a\\b", "two  blanks", "a\nb", "\u2028", "\ud800"],
 )
 def test_the_column_is_named_as_it_is_and_not_as_it_is_shown(name):
     """Names with an apostrophe had been left out, those with two blanks and with backslashes changed."""
@@ -46,17 +47,19 @@ def test_the_column_is_named_as_it_is_and_not_as_it_is_shown(name):
 
 
 @pytest.mark.parametrize(
-    ("shown", "name"), [(r"'C:\Users\x'", r"C:\Users\x"), (r"'\ud800'", r"\ud800")]
+    ("shown", "name"), [(r"'C:\Users\x'", r"C:\Users\x"), (r"'\ud800'", "\ud800")]
 )
 def test_a_column_that_python_cannot_have_shown_is_left_as_it_is(shown, name):
     found = answer(ValueError(f"column {shown} is odd"))
     assert found["column"] == name
-    assert json.dumps(found, ensure_ascii=False).encode()
+    assert json.dumps(found)
 
 
 def test_messages_are_one_line_of_bounded_length():
     assert answer(ValueError("first\n   second \r\n third "))["message"] == "first second third"
     assert len(answer(ValueError("x" * 10_000))["message"]) == 2000
+    forged = Refusal(400, "a\nb", "\x1b[2J \x00 \u202e \ud800 é")
+    assert (forged.field, forged.message) == (r"a\nb", r"\x1b[2J \x00 \u202e \ud800 é")
 
 
 def test_refusals_stay_and_memory_has_a_status_of_its_own():
