@@ -11,6 +11,7 @@ import contextlib
 import functools
 import json
 import logging
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from hld.serve.page import REPORT_POLICY, page, policy
 from hld.serve.pool import Pool, apart
 from hld.serve.refusals import Refusal, refusal_of
 from hld.serve.requests import Asked, Bodies
-from hld.serve.tables import SUMMARY_FORMS, form_of
+from hld.serve.tables import FORMS, SUMMARY_FORMS, form_of
 from hld.serve.work import (
     describe_model,
     encode_table,
@@ -59,29 +60,21 @@ class Service:
 
     async def test(self, request: Request) -> Response:
         """POST /v1/test."""
-        asked = Asked(request, ("model", "alpha", "detail"))
-        model, alpha, detail = (
-            asked.model(self.models),
-            asked.number("alpha", self.models.alpha),
-            asked.detail(),
-        )
-        form = form_of(request.headers.get("content-type", ""))
-        async with self.bodies.body(request) as body:
-            answer = await self.pool.run(test_table, model, body, form, alpha, detail, self.limits)
-        self.numbers.tested(answer)
-        return _json(answer)
+        return await self._judged(request, test_table, FORMS)
 
     async def summaries(self, request: Request) -> Response:
         """POST /v1/summaries."""
+        return await self._judged(request, test_summary, SUMMARY_FORMS)
+
+    async def _judged(
+        self, request: Request, judge: Callable[..., Any], forms: dict[str, str]
+    ) -> Response:
+        """The verdict on what a body holds in one of some forms."""
         asked = Asked(request, ("model", "alpha", "detail"))
-        model, alpha, detail = (
-            asked.model(self.models),
-            asked.number("alpha", self.models.alpha),
-            asked.detail(),
-        )
-        form = form_of(request.headers.get("content-type", ""), SUMMARY_FORMS)
+        model, alpha = asked.model(self.models), asked.number("alpha", self.models.alpha)
+        detail, form = asked.detail(), form_of(request.headers.get("content-type", ""), forms)
         async with self.bodies.body(request) as body:
-            answer = await self.pool.run(test_summary, model, body, form, alpha, detail)
+            answer = await self.pool.run(judge, model, body, form, alpha, detail, self.limits)
         self.numbers.tested(answer)
         return _json(answer)
 
@@ -223,6 +216,8 @@ def _answered(path: str, handler: Handler) -> Handler:
             return await handler(request)
         except (Refusal, ValueError, TypeError, MemoryError) as error:
             refusal = refusal_of(error)
+            # whose frames hold the body and, in a circle, the error: both would stay until they are collected
+            traceback.clear_frames(error.__traceback__)
             LOG.info("%s refused with %d: %s", path, refusal.status, refusal.message)
             return _refusal(refusal)
         except asyncio.CancelledError:  # a second Ctrl-C, or there is no time left

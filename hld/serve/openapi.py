@@ -39,7 +39,7 @@ SCHEMAS = {
             "error": {
                 "type": "object",
                 "required": ["status", "field", "message"],
-                "properties": {"status": COUNT, "field": TEXT, "message": TEXT, "column": TEXT},
+                "properties": {"status": COUNT, "field": TEXT, "message": TEXT},
             }
         },
     },

@@ -52,8 +52,13 @@ class Pool:
         self.num_busy += 1
         work.add_done_callback(lambda _: self._release(loop))
         self._waiting.put((time.monotonic() + self.limits.seconds, work, function, arguments))
+        result = asyncio.wrap_future(work)
+        del (
+            work,
+            arguments,
+        )  # an error would refer to itself through them, and hold a body until it is collected
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(work), self.limits.seconds)
+            return await asyncio.wait_for(result, self.limits.seconds)
         except (asyncio.TimeoutError, OutOfTime):
             raise Refusal(
                 504,
@@ -72,6 +77,7 @@ class Pool:
         while (waiting := self._waiting.get()) is not None:
             _own.deadline, *work = waiting
             _do(*work)
+            del waiting, work  # with the body of a request
 
     def _release(self, loop: asyncio.AbstractEventLoop) -> None:
         """One more may come; called in the thread that has become free."""
@@ -96,3 +102,4 @@ def _do(work: Future[Any], function: Callable[..., Any], arguments: tuple[Any, .
             work.set_result(function(*arguments))
         except BaseException as error:
             work.set_exception(error)
+            del work, arguments

@@ -6,14 +6,10 @@ the contents of a table the field is "body".
 
 from __future__ import annotations
 
-import ast
 import re
 from typing import Any
 
 FIELD = re.compile(r"`(\w+)`")
-COLUMN = re.compile(
-    r"""column ('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
-)  # its name as Python shows it
 BREAKS = re.compile(r"\s*[\r\n]\s*")
 OF_THE_BODY = ("table", "batch", "rows", "chunks", "columns", "summary", "data", "text")
 
@@ -30,9 +26,7 @@ class Refusal(Exception):
 
     def to_dict(self) -> dict[str, Any]:
         """The body of the answer."""
-        error = {"status": self.status, "field": self.field, "message": self.message}
-        column = COLUMN.search(self.message) if self.field == "body" else None
-        return {"error": error | ({"column": _name(column[1])} if column else {})}
+        return {"error": {"status": self.status, "field": self.field, "message": self.message}}
 
 
 def refusal_of(error: Exception) -> Refusal:
@@ -56,11 +50,3 @@ def _printable(text: str) -> str:
     return "".join(
         one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
     )
-
-
-def _name(shown: str) -> str:
-    """The name of a column from the text that Python shows of it."""
-    try:
-        return str(ast.literal_eval(shown))
-    except (SyntaxError, ValueError):  # in quotes, but not shown by Python
-        return shown[1:-1]

@@ -35,10 +35,10 @@ from hld.tables.times import TIMES
 
 FORMS = {"text/csv": "csv", "application/json": "json"}
 SUMMARY_FORMS = {"application/json": "json", "application/octet-stream": "bytes"}
-MOST_SUMMARIES = 10_000  # in a body
+MOST_SUMMARIES, MOST_NUMBERS = 10_000, 1_000_000  # in a body
 PIECE = 2**16  # cells that are converted at a time
 MOST_ROWS_OF_PIECE = 2**12
-SPARE_BRACKETS = 2**16  # lists and objects that any body may have
+SPARE_BRACKETS = 2**16  # lists and objects, and commas in texts, that any body may have
 FIRST_LINE = re.compile(r"[\r\n]*([^\r\n]*)")
 READ, MISSING = ReadOptions(), frozenset(NA_VALUES)
 OPTIONS = re.compile(
@@ -110,7 +110,7 @@ def read_tables(body: bytes, form: str, encoder: Any, limits: Limits) -> Iterato
         raise Refusal(400, "body", "the table has 0 rows: expected at least one")
     for name in unread:
         if (cell := unreadable.get(fitted[name].name)) is not None:
-            kind = fitted[name].kind if fitted[name].kind in TIMES else "number"
+            kind = fitted[name].kind if fitted[name].kind in (*TIMES, "boolean") else "number"
             raise Refusal(
                 400,
                 "body",
@@ -119,11 +119,14 @@ def read_tables(body: bytes, form: str, encoder: Any, limits: Limits) -> Iterato
             )
 
 
-def parsed_json(body: bytes, most_brackets: int) -> Any:
+def parsed_json(body: bytes, most_brackets: int, most_values: int) -> Any:
     """The value of a body in JSON whose names differ within each object; `Refusal` where it is none."""
-    brackets = body.count(b"[") + body.count(b"{")
-    if brackets > most_brackets:
-        raise _too_many("lists and objects", brackets, most_brackets)
+    for what, found, most in (
+        ("lists and objects", body.count(b"[") + body.count(b"{"), most_brackets),
+        ("commas", body.count(b","), most_values),
+    ):
+        if found > most:
+            raise _too_many(what, found, most)
     try:
         return json.loads(
             _text(body), object_pairs_hook=distinct_names, parse_constant=_refuse_constant
@@ -245,7 +248,9 @@ def _column_of_texts(cells: tuple[str, ...], fitted: Any, decimal: str) -> Any:
 
 def _json_table(body: bytes, encoder: Any, limits: Limits, most: int) -> Read:
     """JSON by rows or by columns; a cell that a row does not name is missing."""
-    value = parsed_json(body, limits.max_rows + most + SPARE_BRACKETS)
+    value = parsed_json(
+        body, limits.max_rows + most + SPARE_BRACKETS, limits.most_cells + SPARE_BRACKETS
+    )
     key, table = "", None  # type: str, Any
     if isinstance(value, dict) and len(value) == 1:
         ((key, table),) = value.items()
@@ -305,7 +310,7 @@ def read_summary(body: bytes, form: str) -> BatchSummary:
     try:
         if form == "bytes":
             return BatchSummary.from_bytes(body)
-        found = parsed_json(body, SPARE_BRACKETS + MOST_SUMMARIES)
+        found = parsed_json(body, SPARE_BRACKETS + MOST_SUMMARIES, MOST_NUMBERS)
         found = found[::-1] if isinstance(found, list) else [found]
         if not 1 <= len(found) <= MOST_SUMMARIES:
             raise ValueError(

@@ -33,7 +33,7 @@ test_table.__test__ = False  # type: ignore[attr-defined]  # its name must not m
 
 
 def test_summary(
-    model: LoadedModel, body: bytes, form: str, alpha: float, detail: str
+    model: LoadedModel, body: bytes, form: str, alpha: float, detail: str, limits: Limits
 ) -> dict[str, Any]:
     """The verdict on a summary, or on the sum of several."""
     return answer_of(model, model.detector.test(read_summary(body, form), alpha), detail)

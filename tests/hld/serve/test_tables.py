@@ -187,7 +187,7 @@ def test_columns_that_the_model_does_not_know_are_not_looked_at(monkeypatch):
         ("word,cost\na,much\nb,NA\n", "csv", "column 'cost' must have some number"),
         ("day\n1 May\n", "csv", "column 'day' must have some date, as in training, found '1 May'"),
         ('{"rows": [{"day": 20260101}]}', "json", "column 'day' must have some date"),
-        ('{"rows": [{"is_new": "yes"}]}', "json", "column 'is_new' must have some number"),
+        ('{"rows": [{"is_new": "yes"}]}', "json", "column 'is_new' must have some boolean"),
     ],
 )
 def test_a_column_of_which_no_cell_can_be_read_is_no_shift(body, form, words):
@@ -264,6 +264,7 @@ def test_more_than_is_allowed_is_refused(monkeypatch):
         ),
         (",".join(names[:30]) + ("\n" + ",".join("1" * 30)) * 2, "csv", "cells"),
         ('{"columns": {"size": [' + "[]," * 70_000 + "1]}}", "json", "lists and objects"),
+        ('{"columns": {"size": [' + "1," * 70_000 + "1]}}", "json", "commas"),
     ):
         assert f" {what}, expected at most" in refused(body, form, 413, max_rows=3)
     assert len(coded(json.dumps({"columns": {"size": [1] * 3}}), "json", max_rows=3)) == 3
