@@ -2,7 +2,6 @@
 
 import contextlib
 import http.client
-import io
 import json
 import os
 import pathlib
@@ -37,38 +36,11 @@ def csv_bytes(frame):
     return frame.to_csv(index=False).encode()
 
 
-def parquet(frame, **options):
-    """A frame as a Parquet file."""
-    import pyarrow as pa
-    import pyarrow.parquet
-
-    file = io.BytesIO()
-    pyarrow.parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), file, **options)
-    return file.getvalue()
-
-
-def arrow(frame, new=None, options=None):
-    """A frame as an Arrow stream, or as `new` writes it."""
-    import pyarrow as pa
-    import pyarrow.ipc
-
-    new = new or pa.ipc.new_stream
-    file, table = io.BytesIO(), pa.Table.from_pandas(frame, preserve_index=False)
-    with new(file, table.schema, options=options) as writer:
-        writer.write_table(table)
-    return file.getvalue()
-
-
 def bodies(frame):
     """The same table in every form, with its media type."""
-    import pyarrow as pa
-
     plain = json.loads(frame.to_json(orient="records"))
     return {
         "csv": (csv_bytes(frame), "text/csv"),
-        "parquet": (parquet(frame), "application/vnd.apache.parquet"),
-        "stream": (arrow(frame), "application/vnd.apache.arrow.stream"),
-        "file": (arrow(frame, pa.ipc.new_file), "application/vnd.apache.arrow.file"),
         "rows": (json.dumps({"rows": plain}).encode(), "application/json"),
         "columns": (
             json.dumps({"columns": frame.to_dict("list")}).encode(),
@@ -133,8 +105,11 @@ def served(paths, *, token=None, limits=None, watch_seconds=0.0, **options):
     from hld.serve.limits import Limits
     from hld.serve.models import Models
     from hld.serve.server import address_of, opened_socket, server_of
+    from hld.serve.work import warm_up
 
-    service = Service(Models(paths, **options), limits or Limits(workers=2), token)
+    limits = limits or Limits(workers=2)
+    service = Service(Models(paths, **options), limits, token)
+    warm_up(service.models.loaded.values(), Limits())
     server = server_of(service, watch_seconds)
     with opened_socket("127.0.0.1", 0) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

@@ -402,10 +402,10 @@ def _add_serve(commands: Any) -> None:
     _add_alpha(serve)
     limits = serve.add_argument_group("limits")
     limits.add_argument(
-        "--max-bytes", type=_positive, default=2**25, help="largest body (default 33554432)"
+        "--max-bytes", type=_positive, default=2**23, help="largest body (default 8388608)"
     )
     limits.add_argument(
-        "--max-rows", type=_positive, default=1_000_000, help="longest table (default 1000000)"
+        "--max-rows", type=_positive, default=100_000, help="longest table (default 100000)"
     )
     limits.add_argument(
         "--seconds", type=float, default=30.0, help="time limit of an answer (default 30)"

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import json
 import logging
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +21,10 @@ from hld.serve.models import Models
 from hld.serve.numbers import Numbers
 from hld.serve.openapi import ENDPOINTS, description
 from hld.serve.page import REPORT_POLICY, page, policy
-from hld.serve.pool import Pool
+from hld.serve.pool import Pool, apart
 from hld.serve.refusals import Refusal, refusal_of
-from hld.serve.request.bodies import Bodies
-from hld.serve.request.parameters import Asked
-from hld.serve.request.summaries import summary_form
-from hld.serve.request.tables import form_of
+from hld.serve.requests import Asked, Bodies
+from hld.serve.tables import FORMS, SUMMARY_FORMS, form_of
 from hld.serve.work import (
     describe_model,
     encode_table,
@@ -33,7 +34,6 @@ from hld.serve.work import (
     state_of,
     test_summary,
     test_table,
-    warm_up,
 )
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     Handler = Callable[[Request], Awaitable[Response]]
 
 LOG = logging.getLogger("hld.serve")
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")  # as Host headers have them
 
 
 class Service:
@@ -59,29 +60,21 @@ class Service:
 
     async def test(self, request: Request) -> Response:
         """POST /v1/test."""
-        asked = Asked(request, ("model", "alpha", "detail"))
-        model, alpha, detail = (
-            asked.model(self.models),
-            asked.number("alpha", self.models.alpha),
-            asked.detail(),
-        )
-        form = form_of(request.headers.get("content-type", ""))
-        async with self.bodies.body(request) as body:
-            answer = await self.pool.run(test_table, model, body, form, alpha, detail, self.limits)
-        self.numbers.tested(answer)
-        return _json(answer)
+        return await self._judged(request, test_table, FORMS)
 
     async def summaries(self, request: Request) -> Response:
         """POST /v1/summaries."""
+        return await self._judged(request, test_summary, SUMMARY_FORMS)
+
+    async def _judged(
+        self, request: Request, judge: Callable[..., Any], forms: dict[str, str]
+    ) -> Response:
+        """The verdict on what a body holds in one of some forms."""
         asked = Asked(request, ("model", "alpha", "detail"))
-        model, alpha, detail = (
-            asked.model(self.models),
-            asked.number("alpha", self.models.alpha),
-            asked.detail(),
-        )
-        form = summary_form(request.headers.get("content-type", ""))
+        model, alpha = asked.model(self.models), asked.number("alpha", self.models.alpha)
+        detail, form = asked.detail(), form_of(request.headers.get("content-type", ""), forms)
         async with self.bodies.body(request) as body:
-            answer = await self.pool.run(test_summary, model, body, form, alpha, detail)
+            answer = await self.pool.run(judge, model, body, form, alpha, detail, self.limits)
         self.numbers.tested(answer)
         return _json(answer)
 
@@ -135,7 +128,7 @@ class Service:
                 "models are reloaded by request only where the service has a token: "
                 "send SIGHUP to the process, or replace the file",
             )
-        return _json({"models": await asyncio.to_thread(self.models.reload)})
+        return _json({"models": await apart(self.models.reload)})
 
     async def healthz(self, request: Request) -> Response:
         """GET /healthz."""
@@ -165,10 +158,12 @@ class Service:
         return _html(page(self.models.alpha), policy())
 
 
-def build_app(service: Service, *, any_host: bool, watch_seconds: float) -> Guard:
+def build_app(service: Service, watch_seconds: float) -> Guard:
     """The application of a service."""
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
+    from starlette.middleware import Middleware
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
     from starlette.routing import Route
 
     routes = [
@@ -179,17 +174,23 @@ def build_app(service: Service, *, any_host: bool, watch_seconds: float) -> Guar
         routes=routes,
         lifespan=lambda app: _life(service, watch_seconds),
         exception_handlers={HTTPException: _http_error},
+        middleware=[
+            Middleware(
+                TrustedHostMiddleware,
+                allowed_hosts=LOOPBACK if service.token is None else ["*"],
+                www_redirect=False,
+            )
+        ],
     )
     app.router.redirect_slashes = (
         False  # a path with a slash too many is no path: the answer says so
     )
-    return Guard(app, _refusal, service.token, any_host, service.numbers)
+    return Guard(app, _refusal, service.token, service.numbers)
 
 
 @contextlib.asynccontextmanager
 async def _life(service: Service, watch_seconds: float) -> AsyncIterator[None]:
     """From ready to stopped."""
-    await asyncio.to_thread(warm_up, service.models.loaded.values(), service.limits)
     watcher = asyncio.create_task(_watch(service.models, watch_seconds)) if watch_seconds else None
     service.is_ready = True
     yield
@@ -203,7 +204,7 @@ async def _watch(models: Models, seconds: float) -> None:
     """Look at the model files again and again."""
     while True:
         await asyncio.sleep(seconds)
-        await asyncio.to_thread(models.reload, only_changed=True)
+        await apart(functools.partial(models.reload, only_changed=True))
 
 
 def _answered(path: str, handler: Handler) -> Handler:
@@ -215,6 +216,8 @@ def _answered(path: str, handler: Handler) -> Handler:
             return await handler(request)
         except (Refusal, ValueError, TypeError, MemoryError) as error:
             refusal = refusal_of(error)
+            # whose frames hold the body and, in a circle, the error: both would stay until they are collected
+            traceback.clear_frames(error.__traceback__)
             LOG.info("%s refused with %d: %s", path, refusal.status, refusal.message)
             return _refusal(refusal)
         except asyncio.CancelledError:  # a second Ctrl-C, or there is no time left
@@ -253,12 +256,15 @@ def _refusal(refusal: Refusal) -> Response:
 
 
 def _json(value: Any, status: int = 200, headers: dict[str, Any] | None = None) -> Response:
-    from starlette.responses import JSONResponse
+    """A value in ASCII: names of columns may hold halves of characters, which UTF-8 has not."""
+    from starlette.responses import Response
 
-    return JSONResponse(value, status, headers)
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return Response(text, status, headers, "application/json")
 
 
 def _html(text: str, policy: str) -> Response:
     from starlette.responses import HTMLResponse
 
-    return HTMLResponse(text, headers={"Content-Security-Policy": policy})
+    content = text.encode("utf-8", "replace")
+    return HTMLResponse(content, headers={"Content-Security-Policy": policy})

@@ -2,8 +2,8 @@
 
 A service on the loopback address can be reached by every page that a browser on the same machine shows.  A page of
 another site may send requests there, and a host name that changes its address (DNS rebinding) makes it look like the
-same site.  So, without a token, the host name of a request must be one of this machine; and a request sent by a
-page must come from the service's own page.
+same site.  So, without a token, the host name of a request must be one of this machine (`TrustedHostMiddleware` of
+Starlette, `hld.serve.app`); and a request sent by a page must come from the service's own page.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 OPEN = frozenset(
     {"/", "/healthz", "/readyz", "/openapi.json"}
 )  # without the token: they tell nothing of the data
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
@@ -42,11 +41,9 @@ class Guard:
         app: ASGIApp,
         refuse: Callable[[Refusal], ASGIApp],
         token: str | None,
-        any_host: bool,
         numbers: Numbers,
     ) -> None:
-        self.app, self.refuse, self.token, self.any_host = app, refuse, token, any_host
-        self.numbers = numbers
+        self.app, self.refuse, self.token, self.numbers = app, refuse, token, numbers
         self.is_full: Callable[[], bool] = lambda: False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -81,6 +78,8 @@ class Guard:
 
     def _check(self, scope: Scope) -> None:
         """Raise `Refusal` unless the request may be answered."""
+        from starlette.datastructures import Headers
+
         if self.is_full():
             raise Refusal(
                 503,
@@ -88,19 +87,16 @@ class Guard:
                 "more connections are open than the service allows: try again",
                 {"Retry-After": "1", "Connection": "close"},
             )
-        headers: dict[bytes, str] = {}
-        for key, value in scope["headers"]:
-            headers.setdefault(key, value.decode("latin-1"))
-        host = headers.get(b"host", "")
-        if not self.any_host and host_name(host) not in LOOPBACK:
+        headers = Headers(scope=scope)
+        if "content-length" in headers and "transfer-encoding" in headers:
             raise Refusal(
-                403,
-                "host",
-                "the service was called by a name that is not this machine's: call it "
-                "localhost, or start it with a token",
+                400,
+                "content-length",
+                "the request has Content-Length and Transfer-Encoding, expected one of them",
+                {"Connection": "close"},
             )
-        origin = headers.get(b"origin")
-        if origin is not None and origin.partition("://")[2].lower() != host.lower():
+        host = headers.get("host", "").lower()
+        if any(one.partition("://")[2].lower() != host for one in headers.getlist("origin")):
             raise Refusal(
                 403,
                 "origin",
@@ -109,7 +105,7 @@ class Guard:
         if (
             self.token is not None
             and scope["path"] not in OPEN
-            and not same_token(headers.get(b"authorization", ""), self.token)
+            and not same_token(headers.get("authorization", ""), self.token)
         ):
             raise Refusal(
                 401,
@@ -126,9 +122,3 @@ def same_token(header: str, token: str) -> bool:
     return (
         hmac.compare_digest(given.strip().encode(), token.encode()) and scheme.lower() == "bearer"
     )
-
-
-def host_name(host: str) -> str:
-    """The name in a Host header."""
-    host = host.strip().lower()
-    return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]

@@ -1,7 +1,7 @@
 """What a service allows a request to cost: bytes, rows, seconds, and how many requests at a time.
 
 Every number bounds something that a stranger could otherwise make large.  Bodies are counted while they arrive, rows
-while they are read, and what a compressed body would become before it is decompressed.
+and cells while they are read: with the limits as they come, a body takes less than 256 MB and 5 s of a thread.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pcircuit.arguments import check_number, check_whole_number
 
-EXPANSION = 8  # times `max_bytes` that a body may hold once it is decompressed
+CELLS = 10  # for each row of `max_rows`, that a table may have
 SPARE_COLUMNS = 1000  # that a table may have beside twice those of training
 BODIES = 8  # of the largest size that may wait in memory together
 
@@ -20,8 +20,8 @@ BODIES = 8  # of the largest size that may wait in memory together
 class Limits:
     """Bounds of a service."""
 
-    max_bytes: int = 2**25
-    max_rows: int = 1_000_000
+    max_bytes: int = 2**23
+    max_rows: int = 100_000
     seconds: float = 30.0
     body_seconds: float = 30.0
     head_seconds: float = 10.0
@@ -41,6 +41,11 @@ class Limits:
     def threads(self) -> int:
         """`workers`, or one for each processor that this process may use."""
         return self.workers or _processors()
+
+    @property
+    def most_cells(self) -> int:
+        """Cells that a table may have."""
+        return CELLS * self.max_rows
 
     def most_columns(self, fitted: int) -> int:
         """Columns that a table may have for a model of `fitted` columns."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import os
 import pathlib
 import re
 import secrets
@@ -25,8 +26,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hld.model_files import load
-from hld.serve.state_lock import StateLock
-from hld.serve.watches import Watch
+from hld.serve.watches import Watch, lock_states
 
 if TYPE_CHECKING:
     from hld.detector import HLDDetector
@@ -101,7 +101,7 @@ class Models:
         )
         with contextlib.ExitStack() as locks:
             for name in self.paths if state is not None else ():
-                locks.callback(StateLock(state, name).close)
+                locks.callback(os.close, lock_states(state, name))
             self.loaded = {name: self._read(name) for name in self.paths}
             # lets others have the states; by itself when these models are gone, at the latest with the process
             self.close = weakref.finalize(self, locks.pop_all().close)

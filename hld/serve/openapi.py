@@ -8,8 +8,7 @@ from typing import Any
 import pcircuit
 from hld.serve.guard import OPEN
 from hld.serve.limits import Limits
-from hld.serve.request.summaries import FORMS as SUMMARY_FORMS
-from hld.serve.request.tables import FORMS
+from hld.serve.tables import FORMS, SUMMARY_FORMS
 from hld.serve.work import DETAILS
 
 PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -40,7 +39,7 @@ SCHEMAS = {
             "error": {
                 "type": "object",
                 "required": ["status", "field", "message"],
-                "properties": {"status": COUNT, "field": TEXT, "message": TEXT, "column": TEXT},
+                "properties": {"status": COUNT, "field": TEXT, "message": TEXT},
             }
         },
     },

@@ -6,14 +6,10 @@ the contents of a table the field is "body".
 
 from __future__ import annotations
 
-import ast
 import re
 from typing import Any
 
 FIELD = re.compile(r"`(\w+)`")
-COLUMN = re.compile(
-    r"""column ('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
-)  # its name as Python shows it
 BREAKS = re.compile(r"\s*[\r\n]\s*")
 OF_THE_BODY = ("table", "batch", "rows", "chunks", "columns", "summary", "data", "text")
 
@@ -25,13 +21,12 @@ class Refusal(Exception):
         self, status: int, field: str, message: str, headers: dict[str, Any] | None = None
     ):
         super().__init__(message)
-        self.status, self.field, self.message, self.headers = status, field, message, headers or {}
+        self.status, self.field, self.headers = status, _printable(field), headers or {}
+        self.message = _printable(BREAKS.sub(" ", message).strip())[:2000]
 
     def to_dict(self) -> dict[str, Any]:
         """The body of the answer."""
-        error = {"status": self.status, "field": self.field, "message": self.message}
-        column = COLUMN.search(self.message) if self.field == "body" else None
-        return {"error": error | ({"column": _name(column[1])} if column else {})}
+        return {"error": {"status": self.status, "field": self.field, "message": self.message}}
 
 
 def refusal_of(error: Exception) -> Refusal:
@@ -42,7 +37,7 @@ def refusal_of(error: Exception) -> Refusal:
         return Refusal(413, "body", "the request needs more memory than there is: send fewer rows")
     named = FIELD.match(str(error))
     field = named[1] if named and named[1] not in OF_THE_BODY else "body"
-    return Refusal(400, field, BREAKS.sub(" ", str(error)).strip()[:2000])
+    return Refusal(400, field, str(error))
 
 
 def busy(what: str) -> Refusal:
@@ -50,11 +45,8 @@ def busy(what: str) -> Refusal:
     return Refusal(503, "service", f"{what}: try again", {"Retry-After": "1"})
 
 
-def _name(shown: str) -> str:
-    """The name of a column from the text that Python shows of it."""
-    try:
-        name = ast.literal_eval(shown)
-        name.encode()  # half a character has no place in an answer
-    except (SyntaxError, ValueError):  # in quotes, but not shown by Python
-        return shown[1:-1]
-    return name
+def _printable(text: str) -> str:
+    """A text with escapes in place of what a terminal or a log would obey, and of halves of characters."""
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+    )

@@ -8,18 +8,22 @@ import logging
 import os
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from typing import Any
 
-from hld.serve.app import Service, build_app
-from hld.serve.guard import LOOPBACK
+from hld.serve.app import LOOPBACK, Service, build_app
 from hld.serve.limits import Limits
 from hld.serve.models import Models
+from hld.serve.pool import apart
 from hld.serve.slow_clients import timed_protocol
+from hld.serve.work import warm_up
 from pcircuit.arguments import check_whole_number
 
 LOG = logging.getLogger("hld.serve")
-STOP_SECONDS = 30  # that requests have to end when the service is stopped
+STOP_SECONDS = (
+    20  # that requests have to end when the service is stopped; the process ends within 30
+)
 KEEP_SECONDS = 15  # that a connection may be idle
 LOOKS = 0.1  # seconds between two looks for a second Ctrl-C
 HEAD_BYTES = 2**15
@@ -37,11 +41,18 @@ def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT; SIGHUP reads the model files again."""
     check_token(token, host)
-    server = server_of(Service(models, limits, token), watch_seconds)
+    warm_up(models.loaded.values(), limits)
+    service = Service(models, limits, token)
     with opened_socket(host, port) as listening:
         if told is not None:
             told(address_of(listening))
-        asyncio.run(_serve(server, listening, models))
+        asyncio.run(_serve(server_of(service, watch_seconds), listening, models))
+    if (
+        service.pool.num_busy
+    ):  # what a thread still computes cannot be stopped, and uses what an ordinary end takes away
+        logging.shutdown()
+        sys.stdout.flush()
+        os._exit(0)
 
 
 def server_of(service: Service, watch_seconds: float) -> Any:
@@ -49,7 +60,7 @@ def server_of(service: Service, watch_seconds: float) -> Any:
     import uvicorn
 
     limits = service.limits
-    app = build_app(service, any_host=service.token is not None, watch_seconds=watch_seconds)
+    app = build_app(service, watch_seconds)
     server = uvicorn.Server(
         uvicorn.Config(
             app,
@@ -94,7 +105,7 @@ def opened_socket(host: str, port: int) -> Any:
 
 def check_token(token: str | None, host: str) -> None:
     """Raise unless the token is one, and is there if others can reach the service."""
-    if token is None and host not in LOOPBACK:
+    if token is None and host not in (*LOOPBACK, "::1"):
         raise ValueError(
             f"`host` is {host!r}, which others can reach: set HLD_TOKEN, or give --token-file, so that "
             "requests need a token"
@@ -113,7 +124,7 @@ async def _serve(server: Any, listening: Any, models: Models) -> None:
     tasks: set[Any] = set()
 
     def reload() -> None:
-        task = asyncio.get_running_loop().create_task(asyncio.to_thread(models.reload))
+        task = asyncio.get_running_loop().create_task(apart(models.reload))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 

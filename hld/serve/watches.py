@@ -8,13 +8,20 @@ own (`after`), rows sent again that were already counted are refused, so that no
 
 The file is named after the model and the digest of the model file: another version of the model has another monitor,
 and if a version comes back, its monitor continues where it stood.  Nobody else may write the file while this process
-lives: there is one `Watch` for a version (`hld.serve.models`), and one process for a folder (`hld.serve.state_lock`).
+lives: there is one `Watch` for a version (`hld.serve.models`), and one process for the models of a name in a folder
+(`lock_states`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import errno
+import fcntl
+import logging
+import os
 import pathlib
+import socket
 import threading
 from typing import TYPE_CHECKING
 
@@ -29,6 +36,7 @@ if TYPE_CHECKING:
     from hld.monitoring.monitor import MonitorResult
     from hld.testing.goodness_of_fit import HLDTest
 
+LOG = logging.getLogger("hld.serve")
 MOST_POINTS = 512  # of the history of a monitor, for its picture
 
 
@@ -118,3 +126,34 @@ def _no_rows(test: HLDTest) -> np.ndarray:
 def _point(result: MonitorResult) -> tuple[int, float, float]:
     """Rows, log e-value and p-value."""
     return result.num_rows, result.log_e_value, result.pvalue
+
+
+def lock_states(folder: str | os.PathLike[str], name: str) -> int:
+    """An open file that holds the lock (flock) on the states of a model until it, or the process, is closed."""
+    path = pathlib.Path(folder) / f"{name}.lock"
+    try:
+        held = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise ValueError(
+            f"`state` {str(folder)!r} cannot be written ({error.strerror or error}), expected a "
+            "folder for the states of the monitors: change its access, or name another one"
+        ) from None
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            holder = os.read(held, 200).decode("ascii", "replace")
+            os.close(held)
+            raise ValueError(
+                f"`state` {str(folder)!r} is used for the model {name!r} by another service ({holder!r}): "
+                "stop that one first, or give this one a folder of its own"
+            ) from None
+        LOG.warning(
+            "%s is on a file system without locks (%s): make sure that no other service uses the folder",
+            path,
+            error.strerror,
+        )
+    with contextlib.suppress(OSError):  # only for the message above; the disk may be full
+        os.ftruncate(held, 0)
+        os.write(held, f"process {os.getpid()} on {socket.gethostname()}".encode())
+    return held

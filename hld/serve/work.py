@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 from dataclasses import replace
@@ -12,9 +13,9 @@ from hld.chunks import judge_chunks
 from hld.reports.batch_report import batch_report
 from hld.serve.limits import Limits
 from hld.serve.models import LoadedModel, trial_table
+from hld.serve.pool import check_time
 from hld.serve.refusals import Refusal
-from hld.serve.request.summaries import read_summary
-from hld.serve.request.tables import read_tables
+from hld.serve.tables import read_summary, read_tables
 
 DETAILS = ("full", "verdict")
 
@@ -32,7 +33,7 @@ test_table.__test__ = False  # type: ignore[attr-defined]  # its name must not m
 
 
 def test_summary(
-    model: LoadedModel, body: bytes, form: str, alpha: float, detail: str
+    model: LoadedModel, body: bytes, form: str, alpha: float, detail: str, limits: Limits
 ) -> dict[str, Any]:
     """The verdict on a summary, or on the sum of several."""
     return answer_of(model, model.detector.test(read_summary(body, form), alpha), detail)
@@ -43,6 +44,7 @@ test_summary.__test__ = False  # type: ignore[attr-defined]
 
 def answer_of(model: LoadedModel, result: Any, detail: str) -> dict[str, Any]:
     """A result as the answer to a request; it is kept for a report."""
+    check_time()
     shown = (
         result if detail == "full" else replace(result, evidence=None, data_quality=None)
     )  # columns are costly
@@ -131,7 +133,7 @@ def report_page(model: LoadedModel, key: str | None) -> str:
 
 
 def warm_up(models: Any, limits: Limits) -> None:
-    """Test a table in CSV and write its report, so that the first request need not import or compile anything."""
+    """Test and observe a table and write its report, so that no request need import or compile anything."""
     for model in models:
         table, text = trial_table(model.detector), io.StringIO()
         csv.writer(text).writerows([list(table), *zip(*table.values(), strict=True)])
@@ -139,3 +141,4 @@ def warm_up(models: Any, limits: Limits) -> None:
         result = judge_chunks(model.detector, chunks)
         plain_json(result.to_dict())
         batch_report(model.detector, result)
+        copy.copy(model.watch.monitor).update(model.detector.encoder_.encode_counting(table)[0])

@@ -11,7 +11,6 @@ NEEDED = {
     "starlette": "starlette",
     "uvicorn": "uvicorn",
     "prometheus_client": "prometheus-client",
-    "pyarrow": "pyarrow",
 }
 
 

@@ -7,7 +7,7 @@ from live_server import Client, orders, served
 import hld
 from hld.serve.limits import Limits
 
-for name in ("starlette", "uvicorn", "prometheus_client", "pyarrow"):
+for name in ("starlette", "uvicorn", "prometheus_client"):
     pytest.importorskip(name)
 
 

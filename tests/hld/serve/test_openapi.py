@@ -9,8 +9,7 @@ from hld.serve.app import Service
 from hld.serve.guard import OPEN
 from hld.serve.limits import Limits
 from hld.serve.openapi import ENDPOINTS, PARAMETERS, SCHEMAS, description
-from hld.serve.request.summaries import FORMS as SUMMARY_FORMS
-from hld.serve.request.tables import FORMS
+from hld.serve.tables import FORMS, SUMMARY_FORMS
 
 
 def test_the_description_has_every_endpoint_and_is_of_openapi(client):

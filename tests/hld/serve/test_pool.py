@@ -3,12 +3,13 @@
 import asyncio
 import json
 import threading
+import time
 
 import pytest
 from live_server import Client, csv_bytes, served
 
 from hld.serve.limits import Limits
-from hld.serve.pool import Pool
+from hld.serve.pool import Pool, check_time
 from hld.serve.refusals import Refusal
 
 CSV = b"colour,visits,income\nred,1,2.5\n"
@@ -112,3 +113,21 @@ def test_a_request_out_of_time_is_answered_and_its_thread_is_busy_until_it_is_do
     seen = []
     used(Limits(workers=1, queue=1, seconds=0.05), scenario)
     assert seen == []
+
+
+def test_work_that_looks_at_its_deadline_frees_its_thread():
+    async def scenario(pool):
+        def work():
+            while True:
+                time.sleep(0.01)
+                check_time()
+
+        with pytest.raises(Refusal, match="took longer") as refused:
+            await pool.run(work)
+        assert refused.value.status == 504
+        start = time.monotonic()
+        await until(lambda: pool.num_busy == 0)
+        return time.monotonic() - start
+
+    assert used(Limits(workers=1, seconds=0.1), scenario) < 1
+    check_time()  # of a thread without a deadline

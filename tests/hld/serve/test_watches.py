@@ -1,13 +1,17 @@
 """Monitors that survive a kill: rows count once, what could not be written is not taken, the history stays short."""
 
+import errno
+import os
+
 import numpy as np
 import pytest
 from hld.monitoring.margins.of_test import monitor_of
 
 import hld
 from hld.serve import watches
+from hld.serve.models import Models
 from hld.serve.refusals import Refusal
-from hld.serve.watches import Watch
+from hld.serve.watches import Watch, lock_states
 
 
 @pytest.fixture(scope="module")
@@ -116,3 +120,33 @@ def test_versions_have_files_of_their_own_and_options_that_stay(coins, tmp_path)
             ValueError, match=r"has `alpha` 0.05 and `margin` 0.25, which cannot change"
         ):
             Watch("coins", "a" * 64, test, tmp_path, alpha, margin)
+
+
+def test_states_have_one_service_until_it_is_closed(shop, tmp_path):
+    models = Models({"orders": shop["orders"]}, tmp_path)
+    said = (
+        f"`state` .* is used for the model 'orders' by another service .*process {os.getpid()} on .*: "
+        "stop that one first"
+    )
+    for _ in range(2):
+        with pytest.raises(ValueError, match=said):
+            Models({"other": shop["other"], "orders": shop["orders"]}, tmp_path)
+    # what was refused let go of its own, and another name is free
+    Models({"other": shop["other"]}, tmp_path).close()
+    models.close()
+    os.close(lock_states(tmp_path, "orders"))
+
+
+def test_folders_without_access_or_locks_are_told_of(tmp_path, monkeypatch, caplog):
+    with pytest.raises(
+        ValueError, match=r"`state` .*nowhere.* cannot be written .*, expected a folder"
+    ):
+        lock_states(tmp_path / "nowhere", "orders")
+
+    def flock(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(watches.fcntl, "flock", flock)
+    with caplog.at_level("WARNING", logger="hld.serve"):
+        os.close(lock_states(tmp_path, "orders"))
+    assert "file system without locks (No locks available)" in caplog.text

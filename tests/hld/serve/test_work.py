@@ -35,7 +35,7 @@ def test_a_table_and_its_summary_have_the_verdict_of_the_library(model, shop, ba
     assert (brief["pvalue"], brief["summary"]) == (answer["pvalue"], repr(expected))
     assert not {"columns", "pairs", "data_quality"} & set(brief)
     body = model.detector.summarize(shop[batch]).to_bytes()
-    of_summary = work.test_summary(model, body, "bytes", 0.02, "full")
+    of_summary = work.test_summary(model, body, "bytes", 0.02, "full", LIMITS)
     assert (
         of_summary["pvalue"]
         == model.detector.test(model.detector.summarize(shop[batch]), 0.02).pvalue

@@ -12,7 +12,7 @@ from hld.command.parser import main
 
 
 def test_the_service_gets_models_limits_and_address(tmp_path, monkeypatch, capsys):
-    for module in ("starlette", "uvicorn", "prometheus_client", "pyarrow"):
+    for module in ("starlette", "uvicorn", "prometheus_client"):
         pytest.importorskip(module)
     table = np.random.default_rng(0).integers(0, 2, size=(200, 2))
     hld.HLDDetector(num_epochs=1, num_latents=1, metric="likelihoods", num_resamples=19).fit(
@@ -75,7 +75,7 @@ def test_the_service_gets_models_limits_and_address(tmp_path, monkeypatch, capsy
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_a_hangup_while_models_are_loaded_is_a_reload_afterwards(monkeypatch, number):
     """It would end the process: the service listens to it only when it is there."""
-    for module in ("starlette", "uvicorn", "prometheus_client", "pyarrow"):
+    for module in ("starlette", "uvicorn", "prometheus_client"):
         pytest.importorskip(module)
     reloads = []
 

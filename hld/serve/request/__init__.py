@@ -1,1 +1,0 @@
-"""What comes from a client: bodies, tables and parameters, none of which is trusted."""
