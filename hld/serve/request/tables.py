@@ -19,7 +19,6 @@ from hld.serve.request.arrow_tables import arrow_chunks, parquet_chunks
 from hld.serve.request.json_tables import json_chunks
 from hld.table_files.dialect import OTHER, SEPARATORS
 from hld.table_files.files import read_text
-from hld.table_files.row_chunks import OddCells
 
 BODY = "the body"
 FORMS = {
@@ -92,10 +91,7 @@ def _csv_chunks(body: Any, encoder: Any, limits: Any) -> Iterator[Any]:
     """CSV, each column read as what it was fitted to, as text where some cell is not of that type."""
     _check_header(body, limits.most_columns(len(encoder.columns)))
     try:
-        try:  # the whole of it, as a cell of another type may come last; in memory it is of the size of the body
-            yield from list(read_text(io.BytesIO(body), BODY, encoder))
-        except OddCells:
-            yield from read_text(io.BytesIO(body), BODY, encoder, as_text=True)
+        yield from read_text(io.BytesIO(body), BODY, encoder)
     except ValueError as error:
         raise ValueError(_for_clients(str(error))) from None
 
