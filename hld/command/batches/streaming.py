@@ -50,9 +50,8 @@ MOST_LINES = 1000  # of a row, whose cells may have lines in quotes
 
 def monitor(args: argparse.Namespace) -> int:
     """Watch standard input."""
-    from hld.command.console.reading import reading_options
+    from hld.command.console.reading import load_model, reading_options
     from hld.command.console.steps import step
-    from hld.model_files import load
     from hld.monitoring.margins.of_test import monitor_of
 
     if args.reference is None and args.format not in (None, "csv"):
@@ -64,7 +63,7 @@ def monitor(args: argparse.Namespace) -> int:
             "--groups is for --reference, whose groups those of the stream are compared with: give both"
         )
     with step(f"reading {args.model}"):
-        detector = load(args.model)
+        detector = load_model(args.model)
         encoder = detector.encoder_
     if args.reference is None:
         watch = monitor_of(detector, args.alpha, args.margin)

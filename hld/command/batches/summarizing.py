@@ -11,15 +11,14 @@ from pcircuit.files.whole_file import replace_file
 def summarize(args: Any) -> int:
     """Write the summary of a table."""
     from hld.command.console.output import check_output, print_text
-    from hld.command.console.reading import reading_options
-    from hld.model_files import load
+    from hld.command.console.reading import load_model, reading_options
     from hld.summaries.of_tables import summarize_chunks
     from hld.table_files import files
 
     if args.delta is not None and args.epsilon is None:
         raise ValueError("--delta is for noise: give --epsilon, too")
     noise = {"epsilon": args.epsilon} | ({} if args.delta is None else {"delta": args.delta})
-    detector, path = load(args.model), check_output(args.output, (args.model, args.table))
+    detector, path = load_model(args.model), check_output(args.output, (args.model, args.table))
     options = reading_options(args, detector.encoder_)
     chunks = files.read_chunks(args.table, detector.encoder_, options)
     found = summarize_chunks(detector, chunks, **noise)
