@@ -1,8 +1,6 @@
 """``python -m hld``: the command line, see `hld.command.parser`."""
 
-import sys
-
-from hld.command.parser import main
+from hld.command import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

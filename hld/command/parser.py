@@ -38,6 +38,7 @@ from typing import Any
 from hld.command.arguments import build_parser
 
 ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
+SPACE, SPACE_OF_CORE = 2**30, 2**26  # bytes of addresses
 EXPECTED = (
     ValueError,
     TypeError,
@@ -55,6 +56,7 @@ def main(argv: list[str] | None = None) -> int:
             from hld.command.console.steps import log_to_standard_error
 
             log_to_standard_error()
+        _check_space()
         with _warnings_in_a_line():
             status = args.run(args)
         from hld.command.console.output import flush_output
@@ -76,6 +78,25 @@ def main(argv: list[str] | None = None) -> int:
         return ERROR
     finally:
         _give_up_failing()
+
+
+def _check_space() -> None:
+    """Refuse an address space in which OpenBLAS, of which NumPy and SciPy have one each, waits for memory for ever."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # not on Windows
+        return
+    limit, least = resource.getrlimit(resource.RLIMIT_AS)[0], SPACE + SPACE_OF_CORE * _num_cores()
+    if limit != resource.RLIM_INFINITY and limit < least:
+        raise MemoryError(
+            f"the address space is limited to {limit >> 10} KiB, expected at least {least >> 10}: see ulimit -v"
+        )
+
+
+def _num_cores() -> int:
+    """Processors that OpenBLAS makes threads for, each of which takes space."""
+    asked = os.environ.get("OPENBLAS_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", ""))
+    return int(asked) if asked.isdecimal() else os.cpu_count() or 1
 
 
 def _joined(argv: Any) -> list[Any]:
@@ -136,7 +157,7 @@ def _give_up(stream: Any) -> None:
 def _one_line(error: Any) -> str:
     """What went wrong, in one line."""
     text = " ".join(str(error).split())
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or "failed to map segment" in text:
         return (
             f"error: there is not enough memory{text and f' ({text})'}: give the process more, or the table fewer "
             "rows"

@@ -18,6 +18,8 @@ QUERY = re.compile(
     r"(?:[\s(]|--[^\n]*\n|/\*.*?\*/)*(?:select|with|from|values|table)\b(?=[\s(*'\"`]|/\*|--)",
     re.IGNORECASE | re.DOTALL,
 )
+# a query must not fetch code from a server, nor make a folder for it
+NO_EXTENSIONS = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 HIDDEN = "***"
 _SECRET = re.compile(r"pass|pwd|secret|token|key|cred", re.IGNORECASE)  # in the name of an option
 _OF_URL = re.compile(r"(?<=[?&])(?P<name>[^=&]*)=(?P<value>[^&]*)")
@@ -67,7 +69,14 @@ def _asked(ibis: Any, connection: Any, query: str) -> Any:
             "SELECT"
         ) from error
     except Exception as error:  # each engine has errors of its own
-        raise ValueError(f"`query` {query!r} cannot be read: {one_line(error)}") from error
+        said = one_line(error)
+        if "requires the extension" in said:
+            extension = said.partition("requires the extension ")[2].split()[0]
+            said = (
+                f"it needs DuckDB's extension {extension}, which is not loaded by itself: give a file of "
+                "this machine, or a connection of duckdb that has loaded it"
+            )
+        raise ValueError(f"`query` {query!r} cannot be read: {said}") from error
 
 
 def _one_that_reads(query: str, connection: Any) -> str:
@@ -215,16 +224,15 @@ def _connection(ibis: Any, source: Any) -> Any:
 def _opened(ibis: Any, url: str) -> Any:
     """The connection that a URL, or the path of a file of DuckDB, names."""
     if url in ("", "duckdb", "duckdb://"):
-        return ibis.duckdb.connect()
+        return ibis.duckdb.connect(**NO_EXTENSIONS)
     try:
         if url.startswith("sqlite://"):
             return _sqlite(ibis, url.removeprefix("sqlite://"))
         if url.startswith("duckdb:///"):
             _check_file(url.removeprefix("duckdb://").replace("//", "/"), "duckdb")
         if url.startswith("duckdb://") or "://" not in url:
-            return ibis.duckdb.connect(
-                url.removeprefix("duckdb://").replace("//", "/"), read_only=True
-            )
+            path = url.removeprefix("duckdb://").replace("//", "/")
+            return ibis.duckdb.connect(path, read_only=True, **NO_EXTENSIONS)
         return ibis.connect(url)
     except Exception as error:
         text = without_secrets(str(error), url)

@@ -3,6 +3,10 @@
 A file whose only column holds another separator is not a table of one column, and a file whose first row is taken for
 its header has lost a row: a model learned from such a misreading would let everything pass.  So the separator is looked
 for in the first lines, and what looks wrong is refused with the option that settles the question.
+
+The decimal mark of a file whose cells are not separated by commas is found from its cells, whatever their order: nine
+amounts in ten may be 0, and the first of them with a comma may come in any row.  A table to learn from is judged by all
+the rows that are learned from, and a batch by the columns that are numbers in the model (`hld.table_files.text_cells`).
 """
 
 from __future__ import annotations
@@ -14,12 +18,10 @@ import csv
 import io
 import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hld.table_files.decimal_marks import NUMBER, likely_decimal
-from hld.table_files.repeated_headers import beside_headers
 from hld.tables.forms import is_row_index
 from hld.tables.shown_names import listed
 
@@ -40,6 +42,11 @@ JSON = re.compile(
 SEP_LINE = re.compile(
     r"\"?sep=.\"?[\r\n]", re.IGNORECASE
 )  # which tells a spreadsheet the separator
+NUMBER, COMMA, POINT = (
+    re.compile(rf"[+-]?{digits}([eE][+-]?\d+)?", re.ASCII)
+    for digits in (r"(\d+([.,]\d*)?|[.,]\d+)", r"\d*,\d+", r"\d*\.\d+")
+)
+MARK = "\ufeff"  # that some programs put before a header
 SHOWN_ROWS = 50  # by which the separator and the header are judged
 # what is missing in a text file, beside empty cells
 NA_VALUES = (
@@ -145,7 +152,7 @@ def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
             f"{called} has a cell of more than {csv.field_size_limit()} characters in its first row, "
             f"expected names of columns separated by {separator!r}, or another separator (--sep)"
         )
-    first, shown = rows[0], beside_headers(rows[1:SHOWN_ROWS], rows[0])
+    first, shown = rows[0], _beside_headers(rows[1:SHOWN_ROWS], rows[0])
     others = [one for one in SEPARATORS if one != separator and one in first[0]]
     if len(first) == 1 and others:
         raise ValueError(
@@ -166,6 +173,43 @@ def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
     return Dialect(
         separator, decimal, tuple(map(str.strip, first) if has_blanks else first), *known
     )
+
+
+def likely_decimal(
+    columns: Iterable[Iterable[Any]], separator: str, missing: Iterable[str] = ()
+) -> str:
+    """A comma where some column has numbers with commas only, and no cell is a number with a point."""
+    if separator == ",":
+        return "."
+    holes, is_found = {*missing, ""}, False
+    for column in columns:
+        cells = {cell.strip() for cell in column if cell} - holes
+        if any(map(POINT.fullmatch, cells)):
+            return "."
+        is_found = is_found or (
+            any(map(COMMA.fullmatch, cells)) and all(map(NUMBER.fullmatch, cells))
+        )
+    return "," if is_found else "."
+
+
+def is_header_again(row: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether a row is the header, as in files that were joined: each of several cells is the name of its column."""
+    if len(names) < 2 or len(row) != len(names):
+        return False
+    return row[0].removeprefix(MARK) == names[0].removeprefix(MARK) and [*row[1:]] == [*names[1:]]
+
+
+def _beside_headers(rows: list[list[str]], names: list[str]) -> list[list[str]]:
+    """The first rows without those that are the header again, if a column of numbers shows that it is one.
+
+    Where all is text the first row may be one like the others, which occurs twice.
+    """
+    others = [row for row in rows if not is_header_again(row, names)]
+    for cells in zip(*(row for row in others if len(row) == len(names)), strict=True):
+        found = [cell.strip() for cell in cells if cell.strip()]
+        if found and all(map(NUMBER.fullmatch, found)):
+            return others
+    return rows
 
 
 def ends_first_row(head: bytes, options: ReadOptions) -> bool:

@@ -1,6 +1,6 @@
 """Files as tables, in chunks: CSV, Parquet and JSON lines, compressed or not, from a file or from standard input.
 
-They are read by pyarrow where it is installed, which is several times faster, and by pandas where it is not.
+Arrow reads them (`hld.table_files.row_chunks`), JSON apart.
 
 **A table to learn from** (`read_training`): each column gets a type that all its cells fit: numbers, booleans, ISO 8601
 dates, or text; empty cells (or NA, NaN, null, ...) are missing.  From a file with more than `max_rows`
@@ -9,7 +9,7 @@ needed for the sample only.
 
 **A batch** (`read_chunks`) must not be read that way.  If the training column held "1", "2" and "x", it is text; a
 batch that happens to hold only "1" and "2" would become numbers, none of which is a level of the column: the reading
-would have changed, not the data.  So each column is read with the type that it had when the detector was fitted:
+would have changed, not the data.  So each column becomes the type that it had when the detector was fitted:
 numbers where its levels or bins are numbers, text otherwise.  A cell that does not fit stays text, and is counted.
 Likewise NA is the text that it is in a column that was fitted with it as a level, from a file that tells the two apart,
 and missing in every other.
@@ -30,24 +30,14 @@ import numpy as np
 
 from hld.schemas.columns import BinColumn
 from hld.table_files.byte_files import called, form_of, opened, with_head
-from hld.table_files.codes import code_columns
-from hld.table_files.decimal_marks import distinct_cells, likely_decimal, mark_of_batch
-from hld.table_files.dialect import SHOWN_ROWS, Dialect, ReadOptions, find_dialect
-from hld.table_files.row_chunks import (
-    OddCells,
-    columns_of,
-    smaller,
-    text_chunks,
-    together,
-    typed_chunks,
-)
-from hld.table_files.text_cells import as_fitted, typed_frame
+from hld.table_files.dialect import SHOWN_ROWS, Dialect, ReadOptions, find_dialect, likely_decimal
+from hld.table_files.row_chunks import columns_of, smaller, text_chunks, together, typed_chunks
+from hld.table_files.text_cells import as_fitted, mark_of_batch, typed_frame
 from hld.tables.shown_names import in_one_line
 
 if TYPE_CHECKING:
     from hld.schemas.encoder import TableEncoder
 
-TYPED = ("continuous", "date")  # kinds of columns whose cells are parsed while the file is read
 DEFAULT = ReadOptions()
 MOST_ROWS, LEAST_ROWS = 200_000, 20_000  # of a sample to learn from, by the number of columns
 MOST_CELLS = 50_000_000  # in it: from 250 columns on fewer rows, so that time and memory do not grow any more
@@ -71,15 +61,13 @@ def read_training(
         head, file = with_head(raw, options)
         dialect = find_dialect(head, options, called(path))
         _warn_of_nameless(head, dialect, called(path))
-        chunks = text_chunks(file, dialect, options, called(path), None)
+        chunks = text_chunks(file, dialect, options, called(path))
         text, total = sampled(chunks, max_rows, seed, called(path), is_series=is_series)
     if options.decimal is None:  # the first number with a comma may come late
-        cells = (distinct_cells(column) for _, column in columns_of(text))
-        dialect = replace(
-            dialect, decimal=likely_decimal(cells, dialect.separator, options.missing_texts)
-        )
-    codes = code_columns(columns_of(text), options.missing_texts, kinds or {}, called(path))
-    return typed_frame(text, dialect, options, codes), total
+        cells = (column.unique().to_pylist() for _, column in columns_of(text))
+        decimal = likely_decimal(cells, dialect.separator, options.missing_texts)
+        dialect = replace(dialect, decimal=decimal)
+    return typed_frame(text, dialect, options, kinds, called(path)), total
 
 
 def _warn_of_nameless(head: bytes, dialect: Dialect, name: str) -> None:
@@ -102,45 +90,27 @@ def _warn_of_nameless(head: bytes, dialect: Dialect, name: str) -> None:
                 return
 
 
-def read_chunks(
-    path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT, *, as_text: bool = False
-) -> Iterator[Any]:
+def read_chunks(path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT) -> Iterator[Any]:
     """A file as chunks of a batch."""
-    with contextlib.suppress(
-        ImportError
-    ):  # pyarrow imports it anyway, and loses a Ctrl-C that comes meanwhile
-        import pandas  # noqa: F401
     if form_of(path, options) != "csv":
         yield from typed_chunks(path, options)
         return
     with opened(path) as raw:
-        yield from read_text(raw, called(path), encoder, options, as_text=as_text)
+        yield from read_text(raw, called(path), encoder, options)
 
 
-def read_text(
-    raw: Any, name: str, encoder: Any, options: ReadOptions = DEFAULT, *, as_text: bool = False
-) -> Iterator[Any]:
+def read_text(raw: Any, name: str, encoder: Any, options: ReadOptions = DEFAULT) -> Iterator[Any]:
     """An open CSV file as chunks of a batch: see `read_chunks`."""
     head, file = with_head(raw, options)
     dialect = find_dialect(head, options, name)
     fitted = fitted_columns(encoder, dialect.names)
-    typed = (
-        {}
-        if as_text
-        else {
-            given: column.kind
-            for given, column in fitted.items()
-            if column is not None and column.kind in TYPED
-        }
-    )
+    plain = [given for given, column in fitted.items() if isinstance(column, BinColumn)]
     is_settled, is_empty = options.decimal is not None or dialect.separator == ",", True
-    for chunk in text_chunks(file, dialect, options, name, typed):
+    for chunk in text_chunks(file, dialect, options, name, plain):
         is_empty = False
         mark = None if is_settled else mark_of_batch(columns_of(chunk), fitted)
         if mark is not None:
-            if typed and mark != dialect.decimal:
-                raise OddCells(f"{name} has numbers with the decimal mark {mark!r}")
-            dialect, is_settled = replace(dialect, decimal=mark), not typed
+            dialect, is_settled = replace(dialect, decimal=mark), True
         yield {
             given: as_fitted(
                 cells, fitted.get(given), dialect.decimal, options.missing_texts, options.na_values

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import re
-from collections.abc import Collection
+import warnings
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hld.schemas.columns import BINNED
 from hld.schemas.rare_levels import digest_set, is_rare
-from hld.table_files.dialect import Dialect, ReadOptions
+from hld.table_files.dialect import COMMA, POINT, Dialect, ReadOptions
 from hld.tables.factored import Factored, object_cells
 from hld.tables.forms import EXACT, arrow_column
+from hld.tables.shown_names import listed
 from hld.tables.time_texts import text_kind, times_of_texts
 from hld.tables.times import TIMES
 
@@ -28,102 +29,169 @@ PLAIN = re.compile(
     r"[!-^`-~]*"
 )  # only Python reads 1_000 and digits of other scripts: in training they are text
 WHOLE = re.compile(r"[+-]?[0-9]{1,400}")  # longer numbers are infinite as doubles
-LONG = re.compile("-?[0-9]*")
+NUMBERS = ("continuous", "integer")  # kinds
 LARGEST = 2**1000  # whole numbers well within the doubles
-WORDS = {
+TRUTH = {
     "True": "1",
     "TRUE": "1",
     "true": "1",
     "False": "0",
     "FALSE": "0",
     "false": "0",
-    UNSEEN: "inf",
 }
+WORDS = {**TRUTH, UNSEEN: "inf"}
 
 
 def typed_frame(
-    text: Any, dialect: Dialect, options: ReadOptions, codes: Collection[str] = ()
+    table: Any,
+    dialect: Dialect,
+    options: ReadOptions,
+    kinds: Mapping[str, str] | None = None,
+    called: str = "the file",
 ) -> Any:
-    """Text cells, an Arrow table or a pandas frame, as a pandas frame of types that all cells of a column can be."""
-    pandas = pandas_for_csv()
-    buffer = io.BytesIO()
-    if hasattr(text, "to_csv"):
-        text.to_csv(buffer, index=False)
-    else:
-        import pyarrow.csv
+    """An Arrow table of texts as a data frame of types that all cells of a column can be."""
+    import pandas
 
-        pyarrow.csv.write_csv(text, buffer)
-    del text
-    buffer.seek(0)
-    # in pieces, one column could get two types; plain types would round whole numbers beside a missing cell
-    exact = (
-        {} if int(pandas.__version__.partition(".")[0]) >= 3 else {"float_precision": "round_trip"}
-    )  # its default
-    how = {
-        "low_memory": False,
-        "dtype_backend": "numpy_nullable",
-        "decimal": dialect.decimal,
-        "na_values": options.missing_texts,
-        "index_col": False,
-        **exact,
-    }
-    frame = pandas.read_csv(buffer, dtype=dict.fromkeys(codes, "string"), **how)
-    long = [name for name in frame.columns if name not in codes and _are_long(frame[name])]
-    if long:  # whose texts are those of the numbers, without zeros in front
-        buffer.seek(0)
-        frame[long] = pandas.read_csv(buffer, usecols=long, dtype="string", **how)[long]
-    wide = [name for name in frame.columns if name not in codes and _are_wide(frame[name])]
-    if wide:  # whole numbers that doubles round, beside others
-        buffer.seek(0)
-        texts = pandas.read_csv(buffer, usecols=wide, dtype="string", **how)
-        frame = frame.assign(
-            **{name: _exact(texts[name], frame[name], dialect.decimal) for name in wide}
+    kinds, codes, columns = kinds or {}, dict[str, Any](), dict[str, Any]()
+    numbers = _numbers(options.na_values)
+    for name in table.column_names:
+        cells = _without(table[name], options.missing_texts)
+        pair = None if kinds.get(name) in NUMBERS else _equal_pair(cells)
+        if pair is not None:
+            codes[name] = pair
+            columns[name] = pandas.array(cells.to_numpy(), dtype="string")
+            continue
+        columns[name] = _typed(cells, dialect.decimal)
+        alike = [
+            cell
+            for cell in (cells.unique().drop_null().to_pylist() if numbers else ())
+            if _is_one_of(cell, numbers, dialect.decimal)
+        ]
+        rest = _typed(_without(cells, alike), dialect.decimal) if alike else columns[name]
+        if rest.dtype != "string":  # -999.00 is missing where -999 is, if all cells are numbers
+            columns[name] = rest
+    untold = [name for name in codes if kinds.get(name) != "categorical"]
+    if untold:
+        one, other = codes[untold[0]]
+        warnings.warn(
+            f"{called} has columns of whole numbers of which some have zeros in front, as {other!r} beside "
+            f"{one!r}: {listed(untold)}; each is learned as text, as codes are: name them in `continuous` if "
+            "they are numbers, or in `categorical`",
+            UserWarning,
+            stacklevel=3,
         )
-    for name in frame.columns.difference(codes, sort=False):
-        if (
-            frame[name].dtype == "string"
-        ):  # empty cells among numbers beyond int64, which become text
-            frame[name] = _times_or_text(frame[name].mask(frame[name] == ""))
-    return frame
+    return pandas.DataFrame(columns)
 
 
-def _are_long(column: Any) -> bool:
-    """Whether the texts of a pandas column are those of whole numbers, some of which are beyond 64 bits."""
-    if column.dtype != "string":
-        return False
-    cells = column.dropna()
-    return bool(
-        len(cells) and LONG.fullmatch(cells.iloc[0]) and cells.str.fullmatch(LONG.pattern).all()
+def _equal_pair(cells: Any) -> tuple[str, str] | None:
+    """Two cells of an Arrow column of digits that are one number, the shorter one first; None for anything else.
+
+    As numbers 01 and 1 would be one level, and a batch in which the one takes the place of the other would look as
+    ever.  Codes that all have zeros in front, such as postal codes of one length, stay the numbers that they can be.
+    """
+    import pyarrow.compute
+
+    if not _all_match(cells, "^[0-9]+$") or not _any_matches(cells, "^0[0-9]"):
+        return None
+    texts: dict[str, str] = {}
+    for cell in pyarrow.compute.unique(cells).drop_null().to_pylist():
+        other = texts.setdefault(cell.lstrip("0"), cell)
+        if other != cell:
+            return min(cell, other, key=len), max(cell, other, key=len)
+    return None
+
+
+def _all_match(cells: Any, pattern: str) -> bool:
+    """Whether all cells of an Arrow column that are there match."""
+    import pyarrow.compute
+
+    found = pyarrow.compute.match_substring_regex(cells, pattern)
+    return bool(pyarrow.compute.all(found, min_count=0).as_py())
+
+
+def _any_matches(cells: Any, pattern: str) -> bool:
+    """Whether some cell of an Arrow column matches."""
+    import pyarrow.compute
+
+    found = pyarrow.compute.match_substring_regex(cells, pattern)
+    return bool(pyarrow.compute.any(found, min_count=0).as_py())
+
+
+def _without(cells: Any, texts: Collection[str]) -> Any:
+    """An Arrow column of texts in which some are missing."""
+    import pyarrow.compute
+
+    holes = pyarrow.compute.is_in(cells, pyarrow.array([*texts], pyarrow.string()))
+    return pyarrow.compute.if_else(holes, pyarrow.scalar(None, pyarrow.string()), cells)
+
+
+def _typed(cells: Any, decimal: str) -> Any:
+    """An Arrow column of texts (N,) as whole numbers, doubles, truth values, times or text, exact in each.
+
+    Returns (N,).
+    """
+    import pandas
+
+    if _all_match(cells, "^-?[0-9]{1,18}$"):
+        return pandas.array(cells.cast("int64").to_pandas(integer_object_nulls=True), dtype="Int64")
+    numbers = plain_doubles(cells, decimal)
+    if numbers is not None:
+        found = numbers.to_numpy()
+        if not (np.abs(found) >= EXACT).any():
+            return pandas.array(np.where(np.isnan(found), None, found), dtype="Float64")
+    coded = cells.dictionary_encode().combine_chunks()
+    levels = coded.dictionary.to_pylist()
+    values = _of_type(levels, decimal)
+    codes = np.asarray(coded.indices.fill_null(-1))
+    found = np.append(object_cells(values), None)[codes]  # type: ignore[call-overload]
+    kinds = {type(value) for value in values}
+    dtype = (
+        {bool: "boolean", str: "string", float: "Float64"}.get(*kinds) if len(kinds) == 1 else None
     )
+    return found if dtype is None else pandas.array(found, dtype=dtype)
 
 
-def _are_wide(column: Any) -> bool:
-    """Whether a pandas column was read as doubles some of which are beyond 2^53."""
-    return bool(column.dtype == "Float64" and (column.abs() >= EXACT).any())
+def plain_doubles(cells: Any, decimal: str) -> Any:
+    """An Arrow column of texts as doubles, None where some cell is not plainly a number."""
+    import pyarrow
+    import pyarrow.compute
+
+    cells = pyarrow.compute.utf8_trim_whitespace(cells)
+    mark = re.escape(decimal)
+    if not _all_match(cells, rf"^-?([0-9]+{mark}?[0-9]*|{mark}[0-9]+)([eE][+-]?[0-9]+)?$"):
+        return None
+    with contextlib.suppress(pyarrow.ArrowInvalid):
+        return pyarrow.compute.replace_substring(cells, decimal, ".").cast(pyarrow.float64())
+    return None
 
 
-def _exact(texts: Any, column: Any, decimal: str) -> Any:
-    """A column of doubles, or if these round a whole number, objects as the texts of a batch become (`as_fitted`)."""
-    codes, levels = texts.factorize()
-    cells = [_number(text, decimal, True) for text in levels.tolist()]
-    if not any(
-        isinstance(cell, int) and EXACT < abs(cell) < LARGEST and cell != float(cell)
-        for cell in cells
-    ):
-        return column
-    codes = np.where(column.isna(), -1, codes)  # -999.00 for -999, too
-    return type(column)(np.append(object_cells(cells), None)[codes], index=column.index)  # type: ignore[call-overload]
+def _of_type(cells: list[str], decimal: str) -> list[Any]:
+    """Distinct texts as values of the type that all of them can be, as they are where there is none.
 
-
-def pandas_for_csv() -> Any:
-    """The module pandas; ImportError says how to install it."""
-    try:
-        import pandas
-    except ImportError:
-        raise ImportError(
-            "reading CSV files needs pandas, which is not installed: pip install 'hld[cli]'"
-        ) from None
-    return pandas
+    Whole numbers beyond 64 bits stay texts, and those that doubles would round beside fractions stay whole.
+    """
+    if all(cell in TRUTH for cell in cells):
+        return [TRUTH[cell] == "1" for cell in cells]
+    numbers: list[Any] = [cell if cell in WORDS else _number(cell, decimal, True) for cell in cells]
+    has_points = decimal != "." and any("." in cell for cell in cells)
+    if not has_points and all(isinstance(one, (int, float)) and one == one for one in numbers):
+        if all(isinstance(one, int) for one in numbers):
+            are_short = all(
+                -(2**63) <= one < 2**63 or (one < 2**64 and str(one) == cell)
+                for one, cell in zip(numbers, cells, strict=True)
+            )
+            return numbers if are_short else cells
+        is_exact = all(
+            isinstance(one, float) or abs(one) <= EXACT or abs(one) >= LARGEST or one == float(one)
+            for one in numbers
+        )
+        return [float(one) for one in numbers] if is_exact else numbers
+    kind = text_kind(cells)
+    if kind is not None:
+        found = times_of_texts(cells, kind).tolist()
+        if not any(isinstance(cell, str) for cell in found):  # a 30th of February
+            return found
+    return cells
 
 
 def as_fitted(
@@ -137,29 +205,57 @@ def as_fitted(
 
     Returns (N,).
     """
-    if hasattr(column, "to_pylist"):
-        cells = arrow_column(column, "" if fitted is None else fitted.name)
-    else:
-        codes, levels = column.factorize()
-        cells = Factored(codes, np.asarray(levels, dtype=object))
     numbers = _numbers(stated) if stated and _is_of_numbers(fitted) else []
-    if isinstance(cells, Factored) and (missing or stated):
+    if not hasattr(column, "to_pylist"):
+        codes, levels = column.factorize()
+        cells: Any = Factored(codes, np.asarray(levels, dtype=object))
+    elif (parsed := _parsed(column, fitted, decimal, missing)) is not None:
+        return np.where(np.isin(parsed, numbers), np.nan, parsed) if numbers else parsed
+    else:
+        cells = arrow_column(column, "" if fitted is None else fitted.name)
+    if missing or stated:
         alike = [
             cell for cell in cells.levels.tolist() if numbers and _is_one_of(cell, numbers, decimal)
         ]
         cells = _with_holes(cells, fitted, frozenset(missing), frozenset([*stated, *alike]))
-    elif numbers and cells.dtype.kind == "f":
-        cells = np.where(np.isin(cells, numbers), np.nan, cells)
-    if fitted is None or not isinstance(cells, Factored):
+    if fitted is None:
         return cells
     if fitted.kind in TIMES:
         return Factored(cells.codes, times_of_texts(cells.levels, fitted.kind)).cells()
-    levels = _levels(cells.levels, fitted, decimal)
-    return (
-        Factored(cells.codes, levels)
-        if fitted.kind not in BINNED
-        else Factored(cells.codes, levels).cells()
-    )
+    found = Factored(cells.codes, _levels(cells.levels, fitted, decimal))
+    return found.cells() if fitted.kind in BINNED else found
+
+
+def _parsed(column: Any, fitted: Any, decimal: str, missing: Collection[str]) -> Any:
+    """An Arrow column of texts as doubles (N,) or dates where Arrow reads all its cells so; None where it does not."""
+    import pyarrow
+    import pyarrow.compute
+
+    if getattr(fitted, "kind", "") not in ("continuous", "date"):
+        return None
+    cells = _without(column, missing)
+    if fitted.kind == "continuous":
+        found = plain_doubles(cells, decimal)
+        return None if found is None else found.to_numpy()
+    with contextlib.suppress(pyarrow.ArrowInvalid):
+        return arrow_column(cells.cast(pyarrow.timestamp("us")), fitted.name)
+    return None
+
+
+def mark_of_batch(columns: Iterable[tuple[str, Any]], fitted: dict[str, Any]) -> str | None:
+    """The decimal mark that the columns of numbers in a chunk of a batch show; None where they show none.
+
+    One cell such as 12,34 settles it, unless another one has a point.
+    """
+    found = None
+    for name, column in columns:
+        if _is_of_numbers(fitted.get(name)):
+            cells = column.cast("string")
+            if _any_matches(cells, rf"^\s*{POINT.pattern}\s*$"):
+                return "."
+            if found is None and _any_matches(cells, rf"^\s*{COMMA.pattern}\s*$"):
+                found = ","
+    return found
 
 
 def _is_of_numbers(fitted: Any) -> bool:
@@ -224,31 +320,12 @@ def _levels(cells: np.ndarray, fitted: LevelColumn, decimal: str) -> np.ndarray:
     return result
 
 
-def _number(cell: str, decimal: Any, is_level: bool) -> Any:
+def _number(cell: str, decimal: str, is_level: bool) -> Any:
     """The number that a text stands for, the text if it stands for none."""
     text = WORDS.get(cell, cell).strip() if is_level else cell.strip()
     if WHOLE.fullmatch(text):
         return int(text) if is_level else float(text)
     try:
-        return (
-            float(text.replace(decimal, ".") if decimal != "." else text)
-            if PLAIN.fullmatch(text)
-            else cell
-        )
+        return float(text.replace(decimal, ".")) if PLAIN.fullmatch(text) else cell
     except ValueError:
         return cell
-
-
-def _times_or_text(cells: Any) -> Any:
-    """A pandas column as times if every distinct cell is one and there are several, else as it is."""
-    codes, levels = cells.factorize()
-    levels = levels.tolist()
-    kind = text_kind(levels)
-    if kind is None:
-        return cells
-    found = times_of_texts(levels, kind)
-    if any(isinstance(cell, str) for cell in found):  # a 30th of February
-        return cells
-    import pandas
-
-    return pandas.Series(np.append(found, None)[codes], index=cells.index)  # type: ignore[call-overload]

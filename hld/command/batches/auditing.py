@@ -13,13 +13,14 @@ def audit(args: Any) -> int:
     from hld.auditing.audit import audit as audited
     from hld.command.batches.judging import read_inputs
     from hld.command.console.output import check_output, print_result
-    from hld.command.console.reading import given_options
+    from hld.command.console.reading import check_edits, given_options
     from hld.reports.audit_report import audit_report
     from hld.reports.page import write_page
 
     if args.report is not None:
         check_output(args.report, (args.model, args.table))
     detector, table = read_inputs(args)
+    named = check_edits(args.edit, detector)
     name = pathlib.Path(args.model).name
     at_alpha = SimpleNamespace(
         test=lambda batch: detector.test(batch, args.alpha),
@@ -31,14 +32,14 @@ def audit(args: Any) -> int:
         {name: at_alpha},
         table,
         args.sizes,
-        args.edit or [],
+        named,
         args.alpha,
         num_batches=args.num_batches,
         rng=args.seed,
         groups=groups,
     )
     if args.report is not None:
-        edits = [part for edit in args.edit or [] for part in ("--edit", edit)]
+        edits = [part for edit in named for part in ("--edit", edit)]
         edits += [] if groups is None else ["--groups", groups]
         sizes = ",".join(map(str, args.sizes))
         command = shlex.join(

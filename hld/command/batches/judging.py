@@ -122,12 +122,11 @@ def explain(args: argparse.Namespace) -> int:
 def _tested(args: argparse.Namespace) -> tuple[Any, ...]:
     """The detector of a model file and the result of the batch, which is read in chunks."""
     from hld.command.console.csv_files import judge_file
-    from hld.command.console.reading import reading_options
+    from hld.command.console.reading import load_model, reading_options
     from hld.command.console.steps import step
-    from hld.model_files import load
 
     with step(f"reading {args.model}"):
-        detector = load(args.model)
+        detector = load_model(args.model)
     if getattr(args, "summary", None):
         from hld.command.batches.summarizing import read_summaries
 
@@ -146,12 +145,11 @@ def _tested(args: argparse.Namespace) -> tuple[Any, ...]:
 def read_inputs(args: argparse.Namespace) -> tuple[Any, ...]:
     """The detector of a model file and the batch as a data frame."""
     from hld.command.console.csv_files import read_batch
-    from hld.command.console.reading import reading_options
+    from hld.command.console.reading import load_model, reading_options
     from hld.command.console.steps import step
-    from hld.model_files import load
 
     with step(f"reading {args.model}"):
-        detector = load(args.model)
+        detector = load_model(args.model)
     with step(f"reading {args.table}"):
         table = read_batch(args.table, detector.encoder_, reading_options(args, detector.encoder_))
     return detector, table

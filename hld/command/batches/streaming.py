@@ -50,9 +50,8 @@ MOST_LINES = 1000  # of a row, whose cells may have lines in quotes
 
 def monitor(args: argparse.Namespace) -> int:
     """Watch standard input."""
-    from hld.command.console.reading import reading_options
+    from hld.command.console.reading import load_model, reading_options
     from hld.command.console.steps import step
-    from hld.model_files import load
     from hld.monitoring.margins.of_test import monitor_of
 
     if args.reference is None and args.format not in (None, "csv"):
@@ -64,7 +63,7 @@ def monitor(args: argparse.Namespace) -> int:
             "--groups is for --reference, whose groups those of the stream are compared with: give both"
         )
     with step(f"reading {args.model}"):
-        detector = load(args.model)
+        detector = load_model(args.model)
         encoder = detector.encoder_
     if args.reference is None:
         watch = monitor_of(detector, args.alpha, args.margin)
@@ -239,30 +238,40 @@ def _blocks(
 
 def _without_headers(rows: Iterator[list[str]], names: tuple[str, ...]) -> Iterator[list[str]]:
     """The rows that are not the header again, as streams of files that were joined have."""
-    from hld.table_files.repeated_headers import Headers, is_header_again
+    from hld.table_files.dialect import is_header_again
+    from hld.table_files.row_chunks import warn_of_headers
 
-    headers = Headers(NAME)
+    is_told = False
     for row in rows:
-        if is_header_again(row, names):
-            headers.tell()
-        else:
+        if not is_header_again(row, names):
             yield row
+        elif not is_told:
+            warn_of_headers(NAME)
+            is_told = True
 
 
 def _has_commas(rows: list[list[str]], dialect: Dialect, encoder: TableEncoder) -> bool:
     """Whether the columns that are numbers in the model have decimal commas in some rows."""
-    from hld.table_files.decimal_marks import mark_of_batch
     from hld.table_files.files import fitted_columns
-    from hld.table_files.text_cells import pandas_for_csv
+    from hld.table_files.text_cells import mark_of_batch
 
     if dialect.separator == ",":
         return False
-    names, series = dialect.names, pandas_for_csv().Series
-    cells = zip(*(row for row in rows if len(row) == len(names)), strict=True)
-    columns = (
-        (name, series(column, dtype=object)) for name, column in zip(names, cells, strict=False)
-    )
-    return mark_of_batch(columns, fitted_columns(encoder, names)) == ","
+    names = dialect.names
+    columns = _text_columns([row for row in rows if len(row) == len(names)], names)
+    return mark_of_batch(columns.items(), fitted_columns(encoder, names)) == ","
+
+
+def _text_columns(rows: list[list[str]], names: tuple[str, ...]) -> dict[str, Any]:
+    """Rows of texts as Arrow columns."""
+    from hld.table_files.row_chunks import need_pyarrow
+
+    pyarrow = need_pyarrow()
+    columns = zip(*rows, strict=True) if rows else [[]] * len(names)
+    return {
+        name: pyarrow.chunked_array([cells], pyarrow.string())
+        for name, cells in zip(names, columns, strict=True)
+    }
 
 
 def _rows(lines: Iterator[str], dialect: Dialect) -> Iterator[list[str]]:
@@ -327,7 +336,7 @@ def _cells(
 ) -> dict[str, Any]:
     """Columns of cells, each of the type that its column was fitted to."""
     from hld.table_files.files import fitted_columns
-    from hld.table_files.text_cells import as_fitted, pandas_for_csv
+    from hld.table_files.text_cells import as_fitted
 
     names = dialect.names
     wrong = next((row for row in rows if len(row) != len(names)), None)
@@ -336,14 +345,10 @@ def _cells(
             f"{NAME} has a row of {len(wrong)} cells ({dialect.separator.join(wrong)[:60]!r}), expected "
             f"{len(names)}, as in its header"
         )
-    fitted, columns = (
-        fitted_columns(encoder, names),
-        dict(zip(names, zip(*rows, strict=True), strict=True)),
-    )
-    series = pandas_for_csv().Series
+    fitted, columns = fitted_columns(encoder, names), _text_columns(rows, names)
     return {
         name: as_fitted(
-            series(columns[name], dtype=object),
+            columns[name],
             fitted.get(name),
             dialect.decimal,
             options.missing_texts,

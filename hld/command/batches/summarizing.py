@@ -10,24 +10,18 @@ from pcircuit.files.whole_file import replace_file
 
 def summarize(args: Any) -> int:
     """Write the summary of a table."""
-    from hld.command.console.csv_files import retried
     from hld.command.console.output import check_output, print_text
-    from hld.command.console.reading import reading_options
-    from hld.model_files import load
+    from hld.command.console.reading import load_model, reading_options
     from hld.summaries.of_tables import summarize_chunks
     from hld.table_files import files
 
     if args.delta is not None and args.epsilon is None:
         raise ValueError("--delta is for noise: give --epsilon, too")
     noise = {"epsilon": args.epsilon} | ({} if args.delta is None else {"delta": args.delta})
-    detector, path = load(args.model), check_output(args.output, (args.model, args.table))
+    detector, path = load_model(args.model), check_output(args.output, (args.model, args.table))
     options = reading_options(args, detector.encoder_)
-
-    def summed(as_text: Any) -> Any:
-        chunks = files.read_chunks(args.table, detector.encoder_, options, as_text=as_text)
-        return summarize_chunks(detector, chunks, **noise)
-
-    found = retried(args.table, summed)
+    chunks = files.read_chunks(args.table, detector.encoder_, options)
+    found = summarize_chunks(detector, chunks, **noise)
     with replace_file(path) as file:
         file.write(found.to_json().encode())
     print_text(f"wrote {path}: {found.num_rows} rows as {len(found.sums)} sums")

@@ -15,9 +15,9 @@ import numpy as np
 from hld.chunks import judge_chunks
 from hld.command.console.output import check_output, naming_output, on_screen
 from hld.table_files import files
-from hld.table_files.byte_files import called, is_read_once
+from hld.table_files.byte_files import called
 from hld.table_files.dialect import ReadOptions
-from hld.table_files.row_chunks import OddCells, together
+from hld.table_files.row_chunks import together
 from hld.tables.factored import whole_cells
 from pcircuit.files.whole_file import replace_file
 
@@ -52,19 +52,11 @@ def read_batch(path: str, encoder: TableEncoder, options: ReadOptions | None = N
     """A whole file as a table whose columns have the types that the encoder was fitted to."""
     import pandas
 
-    chunks = retried(
-        path,
-        lambda as_text: list(
-            _with_rows(
-                path, files.read_chunks(path, encoder, options or ReadOptions(), as_text=as_text)
-            )
-        ),
-    )
-    if chunks and not isinstance(chunks[0], dict):
+    chunks = list(_with_rows(path, files.read_chunks(path, encoder, options or ReadOptions())))
+    if not isinstance(chunks[0], dict):
         return together(chunks)
-    names = list(chunks[0]) if chunks else []
     return pandas.DataFrame(
-        {name: np.concatenate([whole_cells(chunk[name]) for chunk in chunks]) for name in names}
+        {name: np.concatenate([whole_cells(chunk[name]) for chunk in chunks]) for name in chunks[0]}
     )
 
 
@@ -72,14 +64,8 @@ def judge_file(
     detector: Any, path: str, alpha: float, options: ReadOptions | None = None
 ) -> HLDResult:
     """The test of a file that is read in chunks, whatever its size."""
-
-    def judged(as_text: bool) -> HLDResult:
-        chunks = files.read_chunks(
-            path, detector.encoder_, options or ReadOptions(), as_text=as_text
-        )
-        return judge_chunks(detector, _with_rows(path, chunks), alpha)
-
-    return retried(path, judged)
+    chunks = files.read_chunks(path, detector.encoder_, options or ReadOptions())
+    return judge_chunks(detector, _with_rows(path, chunks), alpha)
 
 
 def _with_rows(path: str, chunks: Iterator[Any]) -> Iterator[Any]:
@@ -92,16 +78,6 @@ def _with_rows(path: str, chunks: Iterator[Any]) -> Iterator[Any]:
         raise ValueError(
             f"{called(path)} has no rows, expected at least one: check the program that wrote it"
         )
-
-
-def retried(path: Any, read: Any) -> Any:
-    """What a reader makes of a file: again as text where a cell is not of its column's type."""
-    if is_read_once(path):
-        return read(True)
-    try:
-        return read(False)
-    except OddCells:
-        return read(True)
 
 
 def write_rows(names: Any, rows: Any, path: str | None = None, separator: str = ",") -> None:

@@ -7,7 +7,9 @@ import csv
 import warnings
 from typing import TYPE_CHECKING, Any
 
+NEAREST = 3  # names in an error
 if TYPE_CHECKING:
+    from hld.detector import HLDDetector
     from hld.schemas.encoder import TableEncoder
     from hld.table_files.dialect import ReadOptions
 
@@ -97,6 +99,38 @@ def _warn_of_unread(options: ReadOptions, encoder: TableEncoder) -> None:
             UserWarning,
             stacklevel=4,
         )
+
+
+def load_model(path: str) -> HLDDetector:
+    """The detector of a model file; ValueError where the file is a table, of which one is made first."""
+    from hld.model_files import load
+    from hld.table_files.byte_files import called
+
+    try:
+        return load(path)
+    except ValueError as error:
+        if "not a zip archive" not in str(error):
+            raise
+        raise ValueError(
+            f"{called(path)} is not a model file, or a damaged one, expected a model first: make one of a "
+            "table with hld fit TABLE -o MODEL"
+        ) from None
+
+
+def check_edits(edits: list[str] | None, detector: HLDDetector) -> list[str]:
+    """The texts of --edit, if any; ValueError, with the nearest names first, where one is of no column of the model."""
+    import difflib
+
+    names = [*detector.encoder_.names]
+    for edit in edits or ():
+        column = edit.partition("=")[0]
+        if "=" in edit and column not in names:
+            near = difflib.get_close_matches(column, names, NEAREST, 0.0)
+            raise ValueError(
+                f"--edit names the column {column!r}, which the model does not have, expected one such as "
+                f"{', '.join(map(repr, near))}: see hld info"
+            )
+    return edits or []
 
 
 def refuse_options(args: argparse.Namespace, options: dict[str, Any], why: str) -> None:

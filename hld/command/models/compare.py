@@ -10,9 +10,9 @@ def diff(args: argparse.Namespace) -> int:
     from hld.answers.column_shifts import percent
     from hld.answers.models import compare_models
     from hld.command.console.output import print_json, print_table, print_text
-    from hld.model_files import load
+    from hld.command.console.reading import load_model
 
-    found = compare_models(load(args.first), load(args.second))
+    found = compare_models(load_model(args.first), load_model(args.second))
     if args.json:
         print_json(found.to_dict())
         return 0

@@ -21,8 +21,8 @@ def sample(args: argparse.Namespace) -> int:
     """Write rows drawn from a model as CSV, and how good they are."""
     from hld.command.console.csv_files import write_rows
     from hld.command.console.output import check_outputs
+    from hld.command.console.reading import load_model
     from hld.command.console.steps import step
-    from hld.model_files import load
 
     output = None if args.output == "-" else args.output
     check_outputs(
@@ -35,7 +35,7 @@ def sample(args: argparse.Namespace) -> int:
         raise ValueError(
             "--report compares with the whole table, and --where draws a part of it: leave one out"
         )
-    detector = load(args.model)
+    detector = load_model(args.model)
     with step(f"drawing {args.num_rows} rows"):
         rows = detector.sample(args.num_rows, where=args.where, rng=args.seed)
     _warn_of_empty(detector.encoder_.columns, rows)

@@ -10,15 +10,15 @@ from pcircuit.files.whole_file import replace_file
 def export(args: Any) -> int:
     """Write the file, or both."""
     from hld.command.console.output import check_outputs, print_text
+    from hld.command.console.reading import load_model
     from hld.command.console.steps import step
-    from hld.model_files import load
 
     if args.c is None and args.onnx is None:
         raise ValueError("nothing to write: give --c FILE.c, --onnx FILE.onnx, or both")
     targets = check_outputs(
         [path for path in (args.c, args.onnx) if path is not None], [args.model]
     )
-    detector, contents = load(args.model), []
+    detector, contents = load_model(args.model), []
     if args.c is not None:
         from hld.export.c_source import c_source
 

@@ -102,9 +102,9 @@ def _read_schema(path: Any) -> Any:
 def info(args: argparse.Namespace) -> int:
     """Print what a model file holds."""
     from hld.command.console.output import print_json, print_text
-    from hld.model_files import load
+    from hld.command.console.reading import load_model
 
-    detector = load(args.model)
+    detector = load_model(args.model)
     if not args.json:
         print_text(detector.describe())
         return 0

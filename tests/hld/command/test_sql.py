@@ -66,6 +66,20 @@ def test_errors_are_one_line(model, capsys, more, said):
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize("place", ["http://127.0.0.1:9/x.csv", "s3://bucket/x.parquet"])
+@pytest.mark.parametrize("database", ["", "orders.db"])
+def test_no_extension_is_fetched_for_a_query(model, capsys, monkeypatch, place, database):
+    """DuckDB had installed one from its server, into a new folder of the home directory."""
+    monkeypatch.chdir(model)
+    monkeypatch.setenv("HOME", str(model / "home"))
+    command = ["test", "m.hld", "--sql", f"SELECT * FROM '{place}'", "--database", database]
+    assert main(command) == 2
+    err = capsys.readouterr().err
+    assert "it needs DuckDB's extension httpfs, which is not loaded by itself: give a file" in err
+    assert err.count("\n") == 1
+    assert not (model / "home").exists()
+
+
 @pytest.mark.parametrize("document", ["README.md", "docs/sql.md"])
 def test_commands_of_the_documents_open_a_file_of_the_current_folder(
     model, capsys, monkeypatch, document

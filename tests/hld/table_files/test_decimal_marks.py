@@ -5,7 +5,8 @@ import pyarrow as pa
 import pytest
 
 from hld.schemas.encoder import fit_encoder
-from hld.table_files.decimal_marks import distinct_cells, likely_decimal, mark_of_batch
+from hld.table_files.dialect import likely_decimal
+from hld.table_files.text_cells import mark_of_batch
 
 
 @pytest.mark.parametrize(
@@ -27,7 +28,6 @@ def test_the_likely_mark_does_not_depend_on_the_order(columns, mark):
         assert likely_decimal(cells, ",", ["NA"]) == "."
 
 
-@pytest.mark.parametrize("as_arrow", [True, False])
 @pytest.mark.parametrize(
     ("size", "count", "mark"),
     [
@@ -39,7 +39,7 @@ def test_the_likely_mark_does_not_depend_on_the_order(columns, mark):
         (["no", "1,5"], ["1", None], ","),
     ],
 )
-def test_the_mark_of_a_batch_is_that_of_its_fitted_numbers(as_arrow, size, count, mark):
+def test_the_mark_of_a_batch_is_that_of_its_fitted_numbers(size, count, mark):
     training = pd.DataFrame(
         {
             "size": [0.25 * i for i in range(40)],
@@ -56,12 +56,5 @@ def test_the_mark_of_a_batch_is_that_of_its_fitted_numbers(as_arrow, size, count
         "day": ["1.5", "1,5"],
         "new": ["1.5", "1,5"],
     }
-    chunk = pa.table(table) if as_arrow else pd.DataFrame(table, dtype=object)
-    columns = zip(chunk.column_names, chunk.columns, strict=True) if as_arrow else chunk.items()
-    assert mark_of_batch(columns, fitted) == mark
-
-
-def test_columns_that_were_parsed_have_no_texts():
-    assert distinct_cells(pa.array([1.5, 2.5])) == []
-    assert sorted(distinct_cells(pa.array(["a", "b", "a"]).dictionary_encode())) == ["a", "b"]
-    assert sorted(distinct_cells(pd.Series(["a", None, "b", "a"], dtype=object))) == ["a", "b"]
+    columns = {name: pa.chunked_array([cells], pa.string()) for name, cells in table.items()}
+    assert mark_of_batch(columns.items(), fitted) == mark

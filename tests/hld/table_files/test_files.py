@@ -39,12 +39,12 @@ def frame(N=300, seed=0):
     )
 
 
-def codes_of(encoder, path, options=files.DEFAULT, **how):
+def codes_of(encoder, path, options=files.DEFAULT):
     """Evidence of a file, its chunks one below the other."""
     return np.concatenate(
         [
             encoder.encode_counting(chunk)[0]
-            for chunk in files.read_chunks(str(path), encoder, options, **how)
+            for chunk in files.read_chunks(str(path), encoder, options)
         ]
     )
 
@@ -85,51 +85,7 @@ def test_every_text_file_is_the_same_table(paths):
         options = ReadOptions(encoding="utf-16" if name == "latin.csv" else "utf-8")
         again = fit_encoder(files.read_training(str(folder / name), options)[0], num_bins=4)
         assert again == encoder, name
-        for as_text in (False, True):
-            np.testing.assert_array_equal(
-                codes_of(encoder, folder / name, options, as_text=as_text), expected, name
-            )
-
-
-ALONE = """
-import sys
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "pyarrow":
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, Absent())
-import numpy as np
-from hld.table_files import files
-from hld.schemas.encoder import fit_encoder
-encoder = fit_encoder(files.read_training("t.csv")[0], num_bins=4)
-print(*[column.kind for column in encoder.columns])
-for name in ("t.csv", "index.csv", "tab.txt", "comma.csv"):
-    codes = np.concatenate([encoder.encode_counting(chunk)[0] for chunk in files.read_chunks(name, encoder)])
-    print(codes.astype(int).sum(axis=0).tolist())
-try: files.read_training("t.parquet")
-except ImportError as error: print(error)
-"""
-
-
-def test_pandas_alone_reads_the_same(paths):
-    _, folder = paths
-    expected = codes_of(
-        fit_encoder(files.read_training(str(folder / "t.csv"))[0], num_bins=4), folder / "t.csv"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", ALONE],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    sums = str(expected.astype(int).sum(axis=0).tolist())
-    lines = done.stdout.splitlines()
-    assert lines[:5] == ["categorical boolean integer continuous categorical date", *[sums] * 4], (
-        done.stderr
-    )
-    assert lines[5].startswith("reading parquet files needs pyarrow, which is not installed")
+        np.testing.assert_array_equal(codes_of(encoder, folder / name, options), expected, name)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "shift_jis"])
@@ -166,9 +122,7 @@ def test_dates_are_dates_in_files_of_any_kind_and_in_frames(tmp_path, written):
         assert fit_encoder(files.read_training(str(tmp_path / name))[0], num_bins=4) == encoder, (
             name
         )
-        np.testing.assert_array_equal(
-            codes_of(encoder, tmp_path / name, as_text=True), expected, name
-        )
+        np.testing.assert_array_equal(codes_of(encoder, tmp_path / name), expected, name)
 
 
 def test_parquet_and_json_lines(tmp_path):
@@ -201,9 +155,7 @@ def test_standard_input_is_any_of_them(paths, monkeypatch):
     monkeypatch.setattr(
         sys, "stdin", io.TextIOWrapper(io.BytesIO((folder / "comma.csv").read_bytes()))
     )
-    np.testing.assert_array_equal(
-        codes_of(encoder, "-", as_text=True), codes_of(encoder, folder / "t.csv")
-    )
+    np.testing.assert_array_equal(codes_of(encoder, "-"), codes_of(encoder, folder / "t.csv"))
 
 
 def test_chunks_are_the_whole(paths, monkeypatch):
@@ -215,16 +167,14 @@ def test_chunks_are_the_whole(paths, monkeypatch):
     np.testing.assert_array_equal(codes_of(encoder, folder / "t.csv"), whole)
 
 
-def test_cells_of_another_type_need_a_second_reading(tmp_path):
+def test_cells_of_another_type_are_counted(tmp_path):
     encoder = fit_encoder(
         {"size": np.linspace(0, 1, 9), "day": np.arange(9).astype("M8[D]")}, num_bins=2
     )
     (tmp_path / "b.csv").write_text(
         "size,day\n0.9,1970-01-02\nmuch,1970-01-08T00:00:00+00:00\n,soon\n"
     )
-    with pytest.raises(row_chunks.OddCells):
-        list(files.read_chunks(str(tmp_path / "b.csv"), encoder))
-    (chunk,) = files.read_chunks(str(tmp_path / "b.csv"), encoder, as_text=True)
+    (chunk,) = files.read_chunks(str(tmp_path / "b.csv"), encoder)
     codes, report, _, _ = encoder.encode_counting(chunk)
     assert codes.tolist() == [[1, 0], [-1, 1], [-1, -1]]
     assert report.num_odd.tolist() == [1, 1]
@@ -235,12 +185,8 @@ def test_missing_marks_of_ones_own(tmp_path):
     options = ReadOptions(na_values=("-999", "?"))
     encoder = fit_encoder(files.read_training(str(tmp_path / "t.csv"), options)[0])
     assert [column.levels for column in encoder.columns] == [(1, 2), ("x", "y")]
-    for as_text in (False, True):
-        assert codes_of(encoder, tmp_path / "t.csv", options, as_text=as_text).tolist() == [
-            [0, 0],
-            [-1, -1],
-            [1, 1],
-        ]
+    codes = codes_of(encoder, tmp_path / "t.csv", options)
+    assert codes.tolist() == [[0, 0], [-1, -1], [1, 1]]
 
 
 def test_files_without_a_header(tmp_path):
@@ -293,13 +239,10 @@ def timed(N=120, seed=3):
     )
 
 
-@pytest.mark.parametrize("by_pandas", [False, True])
 @pytest.mark.parametrize("has_blanks", [False, True])
 def test_times_blanks_and_numbers_for_missing_are_read_alike_in_training_and_in_batches(
-    tmp_path, monkeypatch, by_pandas, has_blanks
+    tmp_path, monkeypatch, has_blanks
 ):
-    if by_pandas:
-        monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
     options, table = ReadOptions(na_values=("-999",)), timed()
     (tmp_path / "t.csv").write_text(
         table.to_csv(index=False).replace(",", ", " if has_blanks else ",")
@@ -324,13 +267,7 @@ def test_times_blanks_and_numbers_for_missing_are_read_alike_in_training_and_in_
     )[list(table)]
     want = fit_encoder(truth, num_bins=4).encode(truth)[0]
     np.testing.assert_array_equal(encoder.encode(read)[0], want)
-    for as_text in (True, False):
-        try:
-            np.testing.assert_array_equal(
-                codes_of(encoder, tmp_path / "t.csv", options, as_text=as_text), want
-            )
-        except row_chunks.OddCells:  # German dates: the caller reads again as text
-            assert not as_text
+    np.testing.assert_array_equal(codes_of(encoder, tmp_path / "t.csv", options), want)
 
 
 @pytest.mark.parametrize(
@@ -349,25 +286,14 @@ def test_standard_input_may_be_compressed(monkeypatch, compress):
         assert files.read_training("-")[1] == 300
 
 
-def test_without_pyarrow_text_files_are_read_by_pandas_and_others_not(paths, tmp_path, monkeypatch):
-    _, folder = paths
-    encoder = fit_encoder(files.read_training(str(folder / "t.csv"))[0], num_bins=4)
-    expected = codes_of(encoder, folder / "t.csv")
-    for name in (
-        "pyarrow.csv",
-        "pyarrow.parquet",
-    ):  # pandas itself needs the rest, where it is there
-        monkeypatch.setitem(sys.modules, name, None)
-    np.testing.assert_array_equal(codes_of(encoder, folder / "t.csv"), expected)
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.json", "t.jsonl"])
+def test_without_pyarrow_it_is_said_what_to_install(tmp_path, monkeypatch, name):
+    (tmp_path / name).write_text("a,b\n1,2\n")
+    monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
     with pytest.raises(
-        ImportError, match="reading parquet files needs pyarrow, which is not installed"
+        ImportError, match=r"needs pyarrow, .* not installed: pip install 'hld\[cli"
     ):
-        codes_of(encoder, folder / "t.parquet")
-    (tmp_path / "ragged.csv").write_text("word,flag\nred,1\ntan,2,3,4\n")
-    with pytest.raises(
-        ValueError, match=r"ragged\.csv' is not a table separated by ',': .* saw 4$"
-    ):
-        list(files.read_chunks(str(tmp_path / "ragged.csv"), encoder))
+        files.read_training(str(tmp_path / name))
 
 
 @pytest.mark.parametrize("as_arrow", [True, False])

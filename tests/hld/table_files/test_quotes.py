@@ -1,6 +1,5 @@
 """Quotes without an end, and lines in cells that are none of their doing."""
 
-import sys
 import warnings
 
 import pytest
@@ -29,11 +28,8 @@ def read(path, text, training):
 
 
 @pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("has_arrow", [True, False])
-def test_rows_between_a_quote_and_the_next_are_told(tmp_path, monkeypatch, training, has_arrow):
+def test_rows_between_a_quote_and_the_next_are_told(tmp_path, monkeypatch, training):
     """They had been one cell, unsaid, and the verdict was on the others."""
-    if not has_arrow:
-        monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
     number, said = read(tmp_path / "t.csv", OPEN, training)
     assert number == 9 + 1 + 3
     assert len(said) == 1

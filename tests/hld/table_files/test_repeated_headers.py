@@ -1,7 +1,5 @@
 """The header of a file within it, where files were joined, is no row; what may be a row is one."""
 
-import sys
-
 import pytest
 
 import hld
@@ -10,17 +8,10 @@ from hld.table_files.dialect import ReadOptions
 from hld.table_files.row_chunks import columns_of
 
 
-@pytest.mark.parametrize("with_arrow", [True, False])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 @pytest.mark.parametrize(("separator", "end"), [(",", "\n"), (";", "\r\n"), (", ", "\n")])
-def test_the_header_of_a_second_file_is_no_row(
-    tmp_path, monkeypatch, with_arrow, mark, separator, end
-):
+def test_the_header_of_a_second_file_is_no_row(tmp_path, mark, separator, end):
     """Files joined by cat: to learn from, a column of numbers had become one of text by it."""
-    if with_arrow:
-        pytest.importorskip("pyarrow")
-    else:
-        monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
     rows = [["a", "k"], ["1.5", "u"], ["2.5", "k"]]
     part = mark + end.join(separator.join(row) for row in rows) + end
     (tmp_path / "t.csv").write_text(part * 3, newline="")
@@ -35,7 +26,7 @@ def test_the_header_of_a_second_file_is_no_row(
     assert (total, found, len(said)) == (6, {"a": [1.5, 2.5] * 3, "k": ["u", "k"] * 3}, 1)
     encoder = hld.fit_encoder({"a": [1.5, 2.5], "k": ["u", "k"]})
     with pytest.warns(UserWarning, match="its header again"):
-        chunks = list(files.read_chunks(str(tmp_path / "t.csv"), encoder, as_text=True))
+        chunks = list(files.read_chunks(str(tmp_path / "t.csv"), encoder))
     assert sum(len(chunk["a"]) for chunk in chunks) == 6
 
 

@@ -1,6 +1,5 @@
 """Cells of text files as what their column was fitted to: times as levels, texts that are missing elsewhere."""
 
-import builtins
 import datetime
 
 import numpy as np
@@ -16,12 +15,12 @@ from hld.table_files.text_cells import as_fitted
 pa = pytest.importorskip("pyarrow")
 
 
-def codes_of(encoder, path, options=files.DEFAULT, **how):
+def codes_of(encoder, path, options=files.DEFAULT):
     """Evidence of a file."""
     return np.concatenate(
         [
             encoder.encode_counting(chunk)[0]
-            for chunk in files.read_chunks(str(path), encoder, options, **how)
+            for chunk in files.read_chunks(str(path), encoder, options)
         ]
     )
 
@@ -66,7 +65,7 @@ def test_digits_of_other_scripts_are_text_in_every_column_of_numbers(tmp_path, c
     table = {"level": [3, cell], "bin": [3.5, cell], "flag": [True, cell]}
     codes, report, *_ = encoder.encode_counting(table)
     assert report.num_odd.tolist() == [1, 1, 1]
-    np.testing.assert_array_equal(codes_of(encoder, tmp_path / "t.csv", as_text=True), codes)
+    np.testing.assert_array_equal(codes_of(encoder, tmp_path / "t.csv"), codes)
     assert (
         files.read_training(str(tmp_path / "t.csv"))[0].dtypes.astype(str).tolist()
         == ["string"] * 3
@@ -83,22 +82,7 @@ def test_a_constant_date_of_a_text_file_is_the_same_in_a_typed_one(tmp_path):
         assert encoder.encode(pa.table({"day": cells, "n": [1]}))[0].tolist() == [[0, 0]]
 
 
-@pytest.fixture(params=["pyarrow", "pandas"])
-def reader(request, monkeypatch):
-    """The module that reads text files."""
-    if request.param == "pandas":
-        imported = builtins.__import__
-
-        def without(name, *args, **kwargs):
-            if name.startswith("pyarrow"):
-                raise ImportError(name)
-            return imported(name, *args, **kwargs)
-
-        monkeypatch.setattr(builtins, "__import__", without)
-    return request.param
-
-
-def test_texts_that_are_levels_are_not_missing(tmp_path, reader):
+def test_texts_that_are_levels_are_not_missing(tmp_path):
     table = {
         "land": ["NA", "DE", "None", "DE", ""] * 20,
         "x": [1.5, 2.5, None, 3.5, 4.5] * 20,
@@ -112,13 +96,13 @@ def test_texts_that_are_levels_are_not_missing(tmp_path, reader):
             for row in [table, *zip(*table.values(), strict=True)]
         ]
         (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
-        found = codes_of(encoder, tmp_path / "t.csv", as_text=bool(blank))
+        found = codes_of(encoder, tmp_path / "t.csv")
         np.testing.assert_array_equal(found, encoder.encode(table)[0])
     assert (found[1::5, 2] == -1).all()  # NA is no level of hue
     assert (found[2::5, 1] == -1).all()
 
 
-def test_rare_levels_are_not_missing(tmp_path, reader):
+def test_rare_levels_are_not_missing(tmp_path):
     words = [f"w{i}" for i in range(70)]
     encoder = fit_encoder({"x": [*words, *words, "NA", "NULL", "NULL"]})
     assert "NA" not in encoder.columns[0].levels
@@ -144,7 +128,7 @@ def test_rows_that_are_drawn_and_written_as_text_are_no_shift(tmp_path):
     assert result.pvalue > 1e-4
 
 
-def test_texts_that_are_no_levels_are_missing(tmp_path, reader):
+def test_texts_that_are_no_levels_are_missing(tmp_path):
     encoder = fit_encoder({"land": ["DE", "FR", None], "x": [1, 2, 3]})
     (tmp_path / "t.csv").write_text("land,x\nNA,1\nDE,?\n,2\n")
     assert codes_of(encoder, tmp_path / "t.csv", ReadOptions(na_values=("?",))).tolist() == [
@@ -154,17 +138,16 @@ def test_texts_that_are_no_levels_are_missing(tmp_path, reader):
     ]
 
 
-@pytest.mark.parametrize("as_text", [False, True])
-def test_texts_that_the_options_name_are_missing_even_if_they_are_levels(tmp_path, reader, as_text):
+def test_texts_that_the_options_name_are_missing_even_if_they_are_levels(tmp_path):
     words = [f"w{i}" for i in range(70)]
     encoder = fit_encoder(
         {"land": [*words, *words, "unknown", "unknown", "rare"], "code": [1, 2, -999] * 47 + [1, 2]}
     )
     (tmp_path / "t.csv").write_text("land,code\nunknown,-999\nrare,1\nw0,2\nNA,\n")
     options = ReadOptions(na_values=("unknown", "rare", "-999"))
-    codes = codes_of(encoder, tmp_path / "t.csv", options, as_text=as_text)
+    codes = codes_of(encoder, tmp_path / "t.csv", options)
     assert (codes == -1).tolist() == [[True, True], [True, False], [False, False], [True, True]]
-    assert (codes_of(encoder, tmp_path / "t.csv", as_text=as_text) == -1)[:3].sum() == 0
+    assert (codes_of(encoder, tmp_path / "t.csv") == -1)[:3].sum() == 0
 
 
 def test_columns_that_training_did_not_have_have_holes():
@@ -172,7 +155,6 @@ def test_columns_that_training_did_not_have_have_holes():
     assert cells.tolist() == [None, "x", None, None]
 
 
-@pytest.mark.parametrize("as_text", [False, True])
 @pytest.mark.parametrize(
     ("numbers", "separator"),
     [
@@ -182,14 +164,14 @@ def test_columns_that_training_did_not_have_have_holes():
     ],
 )
 def test_another_text_of_a_missing_number_is_missing_in_training_and_in_batches(
-    tmp_path, as_text, numbers, separator
+    tmp_path, numbers, separator
 ):
     hole = "-999,00" if separator == ";" else "-999.00"
     rows = [hole, *numbers, hole]
     (tmp_path / "t.csv").write_text("\n".join(f"{one}{separator}x" for one in ["a", *rows]) + "\n")
     options = ReadOptions(na_values=("?", "-999"))
     table, _ = files.read_training(str(tmp_path / "t.csv"), options)
-    codes = codes_of(fit_encoder(table), tmp_path / "t.csv", options, as_text=as_text)[:, 0]
+    codes = codes_of(fit_encoder(table), tmp_path / "t.csv", options)[:, 0]
     assert (
         np.flatnonzero(codes == -1).tolist()
         == np.flatnonzero(table["a"].isna()).tolist()
@@ -224,7 +206,7 @@ def test_whole_numbers_that_doubles_round_are_learned_as_written_beside_others(t
     read, _ = files.read_training(str(tmp_path / "t.csv"), options)
     encoder = fit_encoder(read, categorical=["a"])
     assert set(encoder.columns[0].levels) == {*whole, float(other)}
-    codes = codes_of(encoder, tmp_path / "t.csv", options, as_text=True)[:, 0]
+    codes = codes_of(encoder, tmp_path / "t.csv", options)[:, 0]
     np.testing.assert_array_equal(codes, encoder.encode(read)[0][:, 0])
     assert codes.tolist()[-2] == -1
     assert len(set(codes.tolist()[:4])) == 4

@@ -1,8 +1,5 @@
 """Text files: long headers, decimal marks, empty lines, bytes that are no text."""
 
-import contextlib
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,20 +10,18 @@ from hld.table_files.dialect import ReadOptions
 from hld.tables.factored import whole_cells
 
 
-def codes_of(encoder, path, options=files.DEFAULT, **how):
+def codes_of(encoder, path, options=files.DEFAULT):
     """Evidence of a file, its chunks one below the other."""
     return np.concatenate(
         [
             encoder.encode_counting(chunk)[0]
-            for chunk in files.read_chunks(str(path), encoder, options, **how)
+            for chunk in files.read_chunks(str(path), encoder, options)
         ]
     )
 
 
-@pytest.mark.parametrize(("columns", "by_pandas"), [(8_300, False), (20_000, False), (8_300, True)])
-def test_headers_of_more_bytes_than_are_looked_at_first(tmp_path, monkeypatch, columns, by_pandas):
-    if by_pandas:
-        monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
+@pytest.mark.parametrize("columns", [8_300, 20_000])
+def test_headers_of_more_bytes_than_are_looked_at_first(tmp_path, monkeypatch, columns):
     names = [f"gene_{i:05}" for i in range(columns)]
     lines = [
         ";".join(map(str, row)) for row in ([f"{i % 7},5" for i in range(columns)], range(columns))
@@ -54,10 +49,7 @@ def amounts(path, rows):
     return str(path)
 
 
-@pytest.mark.parametrize("by_pandas", [False, True])
-def test_the_order_of_the_rows_does_not_decide_the_decimal_mark(tmp_path, monkeypatch, by_pandas):
-    if by_pandas:
-        monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
+def test_the_order_of_the_rows_does_not_decide_the_decimal_mark(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     rows = [
         ("0" if i % 10 else f"{rng.integers(1, 90)},{rng.integers(10, 99)}", i % 3)
@@ -71,9 +63,7 @@ def test_the_order_of_the_rows_does_not_decide_the_decimal_mark(tmp_path, monkey
     assert encoders[0] == encoders[1]
     assert [column.kind for column in encoders[0].columns] == ["continuous", "integer"]
     for path in (first, last):
-        with pytest.raises(row_chunks.OddCells) if path == last else contextlib.nullcontext():
-            list(files.read_chunks(path, encoders[0]))
-        chunks = files.read_chunks(path, encoders[0], as_text=True)
+        chunks = files.read_chunks(path, encoders[0])
         reports = [encoders[0].encode_counting(chunk)[1] for chunk in chunks]
         assert sum(report.num_rows for report in reports) == len(rows)
         assert sum(report.num_odd.sum() + report.num_missing.sum() for report in reports) == 0
@@ -94,7 +84,7 @@ def test_the_decimal_mark_of_a_batch_is_that_of_its_numbers(tmp_path, monkeypatc
     )
     path = tmp_path / "t.csv"
     path.write_text("size;version;count\n" + "1;1.5;1\n" * 100 + "2,5;1.5;2\n" + "3.5;1.5;2\n")
-    chunks = list(files.read_chunks(str(path), encoder, as_text=True))
+    chunks = list(files.read_chunks(str(path), encoder))
     sizes = [cell for chunk in chunks for cell in whole_cells(chunk["size"]).tolist()]
     assert sizes[-2:] == ["2,5", 3.5]  # one chunk has both: the point counts
     far = [
@@ -105,52 +95,34 @@ def test_the_decimal_mark_of_a_batch_is_that_of_its_numbers(tmp_path, monkeypatc
         far, ([2.5, 3.5], [3.5, "2,5"]), strict=True
     ):  # two chunks: the first mark counts
         path.write_text("size;version;count\n" + rows)
-        chunks = list(files.read_chunks(str(path), encoder, as_text=True))
+        chunks = list(files.read_chunks(str(path), encoder))
         assert len(chunks) > 1
         sizes = [cell for chunk in chunks for cell in whole_cells(chunk["size"]).tolist()]
         assert [sizes[0], sizes[-1]] == ends
     path.write_text("size;version;count\n" + "1;1.5;1\n" * 100 + "2;1.5;3,0\n")
-    with pytest.raises(row_chunks.OddCells):
-        list(files.read_chunks(str(path), encoder))
-    last = list(files.read_chunks(str(path), encoder, as_text=True))[-1]
+    last = list(files.read_chunks(str(path), encoder))[-1]
     assert whole_cells(last["count"]).tolist()[-1] == 3
-    stated = list(files.read_chunks(str(path), encoder, ReadOptions(decimal="."), as_text=True))[-1]
+    stated = list(files.read_chunks(str(path), encoder, ReadOptions(decimal=".")))[-1]
     assert whole_cells(stated["count"]).tolist()[-1] == "3,0"
 
 
-@pytest.mark.parametrize("by_pandas", [False, True])
 @pytest.mark.parametrize("above", [0, 2])
 @pytest.mark.parametrize("at_end", ["", "\n"])
-def test_empty_lines_of_one_column_are_missing_cells(
-    tmp_path, monkeypatch, by_pandas, above, at_end
-):
-    if by_pandas:
-        monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
+def test_empty_lines_of_one_column_are_missing_cells(tmp_path, monkeypatch, above, at_end):
     cells = ["1", "", "2", "", "", "1", "2"]
     (tmp_path / "t.csv").write_text("\n" * above + "a\n" + "\n".join(cells) + at_end)
     table, total = files.read_training(str(tmp_path / "t.csv"))
     assert total == 7
     assert table["a"].isna().tolist() == [not cell for cell in cells]
     encoder = fit_encoder(table)
-    for as_text in (False, True):
-        assert codes_of(encoder, tmp_path / "t.csv", as_text=as_text).ravel().tolist() == [
-            0,
-            -1,
-            1,
-            -1,
-            -1,
-            0,
-            1,
-        ]
+    codes = codes_of(encoder, tmp_path / "t.csv").ravel()
+    assert codes.tolist() == [0, -1, 1, -1, -1, 0, 1]
     (tmp_path / "bare.csv").write_text("\n".join(cells) + at_end)
     assert files.read_training(str(tmp_path / "bare.csv"), ReadOptions(has_header=False))[1] == 7
 
 
-@pytest.mark.parametrize("by_pandas", [False, True])
 @pytest.mark.parametrize(("encoding", "bad"), [("utf-8", b"\xff"), ("shift_jis", b"\xff\xff")])
-def test_bytes_that_are_no_text_far_down(tmp_path, monkeypatch, by_pandas, encoding, bad):
-    if by_pandas:
-        monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
+def test_bytes_that_are_no_text_far_down(tmp_path, monkeypatch, encoding, bad):
     (tmp_path / "t.csv").write_bytes(b"size,word\n" + b"1,abc\n" * 20_000 + b"2," + bad + b"\n")
     encoder = fit_encoder(pd.DataFrame({"size": [0.5, 1.5], "word": ["abc", "x"]}))
     options = ReadOptions(encoding=encoding)
@@ -158,7 +130,6 @@ def test_bytes_that_are_no_text_far_down(tmp_path, monkeypatch, by_pandas, encod
     for read in (
         lambda: files.read_training(str(tmp_path / "t.csv"), options),
         lambda: list(files.read_chunks(str(tmp_path / "t.csv"), encoder, options)),
-        lambda: list(files.read_chunks(str(tmp_path / "t.csv"), encoder, options, as_text=True)),
     ):
         with pytest.raises(ValueError, match=said):
             read()

@@ -38,12 +38,32 @@ def test_json_and_options_are_those_of_the_library(run, folder, monkeypatch):
         "--power",
         "0.8",
         "--edit",
-        "a=b:+0.1",
+        "colour=b:+0.1",
         "--edit",
-        "c=d:-0.2",
+        "visits=d:-0.2",
     )
     assert [given[1:] for given in found] == [
         (50, [], 0.9, 0.01),
-        (7, ["a=b:+0.1", "c=d:-0.2"], 0.8, 0.05),
+        (7, ["colour=b:+0.1", "visits=d:-0.2"], 0.8, 0.05),
     ]
     assert found[0][0].schema_ == hld.load(folder / "model.hld").schema_
+
+
+@pytest.mark.parametrize("command", [("plan", "--rows-per-day", "9"), ("audit", "calm.csv")])
+def test_an_edit_of_no_column_names_the_nearest(run, command):
+    name, *more = command
+    status, _, err = run(name, "model.hld", *more, "--edit", "visit=1:+0.1")
+    assert status == 2
+    assert "--edit names the column 'visit', which the model does not have" in err
+    assert "expected one such as 'visits', " in err
+
+
+@pytest.mark.parametrize(
+    "command", [("test", "calm.csv"), ("info",), ("diff", "model.hld"), ("sample", "-n", "1")]
+)
+def test_a_table_in_the_place_of_the_model_is_called_that(run, command):
+    name, *more = command
+    status, _, err = run(name, "train.csv", *more)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "error: 'train.csv' is not a model file" in err
+    assert err.endswith("make one of a table with hld fit TABLE -o MODEL\n")

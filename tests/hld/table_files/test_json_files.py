@@ -1,4 +1,4 @@
-"""JSON lines: what a later block has differs from what the first one has, and the rows are read all the same."""
+"""Tables in JSON: rows, columns and lines, whatever a later block has, and one sentence for what is no table."""
 
 import io
 import json
@@ -6,15 +6,20 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import hld
 from hld.schemas.encoder import fit_encoder
-from hld.table_files import files, json_lines
+from hld.table_files import files, json_files
 from hld.table_files.dialect import ReadOptions
-from hld.table_files.json_lines import json_line_chunks
-from hld.table_files.json_lists import read_json
+from hld.table_files.json_files import json_line_chunks, read_json
 
-pytest.importorskip("pyarrow")
+ROWS = [
+    {"n": 1, "x": 0.5, "word": "a", "flag": True},
+    {"n": 2, "x": None, "word": None, "flag": False},
+    {"n": 3, "x": -2.0, "word": "ü\n", "flag": True},
+]
 
 
 def lines(rows):
@@ -25,7 +30,7 @@ def lines(rows):
 @pytest.fixture(params=[40, 10**6])
 def block(request, monkeypatch):
     """Blocks of a few rows, and one block."""
-    monkeypatch.setattr(json_lines, "BLOCK", request.param)
+    monkeypatch.setattr(json_files, "BLOCK", request.param)
     return request.param
 
 
@@ -163,7 +168,10 @@ def test_what_is_no_table_is_refused(data, said):
 def test_what_arrow_refuses_of_json_is_read_all_the_same(cell, value):
     data = b'{"a": 1.5}\n{"a": %s}\n' % cell
     (table,) = json_line_chunks(io.BytesIO(data), "t", ReadOptions())
-    assert table["a"].tolist() == [1.5, value]
+    assert (table["a"].to_pylist() if hasattr(table, "schema") else table["a"].tolist()) == [
+        1.5,
+        value,
+    ]
     rows = read_json(b"[" + data.strip().replace(b"\n", b", ") + b"]", "t")
     assert (rows["a"].to_pylist() if hasattr(rows, "column_names") else rows["a"].tolist()) == [
         1.5,
@@ -189,10 +197,118 @@ def test_names_that_are_no_text_are_refused():
 
 
 def test_a_line_has_a_largest_length(monkeypatch):
-    monkeypatch.setattr(json_lines, "BLOCK", 100)
-    monkeypatch.setattr(json_lines, "MOST_LINE", 1000)
+    monkeypatch.setattr(json_files, "BLOCK", 100)
+    monkeypatch.setattr(json_files, "MOST_LINE", 1000)
     long = b'{"a": "%s"}\n'
     with pytest.raises(ValueError, match="t has a line of more than 1000 bytes"):
         list(json_line_chunks(io.BytesIO(long % (b"x" * 1200)), "t", ReadOptions()))
     (chunk,) = json_line_chunks(io.BytesIO(b"\n\n" + long % (b"x" * 900)), "t", ReadOptions())
     assert len(chunk.column("a")[0].as_py()) == 900
+
+
+@pytest.mark.parametrize("value", [ROWS, {name: [row[name] for row in ROWS] for name in ROWS[0]}])
+def test_files_of_any_name_and_encoding(value, tmp_path):
+    text = json.dumps(value, ensure_ascii=False, indent=1)
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        (tmp_path / "t.json").write_bytes(text.encode(encoding))
+        table, total = files.read_training(str(tmp_path / "t.json"), ReadOptions(drop=("flag",)))
+        assert (total, table.column_names) == (3, ["n", "x", "word"])
+        assert table.column("x").to_pylist() == [0.5, None, -2.0]
+
+
+def test_json_lines_may_be_called_json(tmp_path):
+    (tmp_path / "t.json").write_text("\n".join(map(json.dumps, ROWS)))
+    assert files.read_training(str(tmp_path / "t.json"))[0].to_pylist() == ROWS
+    (tmp_path / "t.json").write_text(
+        "\n".join(map(json.dumps, ROWS)), encoding="utf-8-sig"
+    )  # had been refused
+    assert files.read_training(str(tmp_path / "t.json"))[0].to_pylist() == ROWS
+    one = tmp_path / "one.json"
+    one.write_text('{"a": 1}')  # a single line is no object of columns
+    with pytest.raises(ValueError, match=r"one.json' must hold rows"):
+        files.read_training(str(one))
+
+
+cells = st.none() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("abc"), cells, min_size=1), min_size=1, max_size=8))
+@settings(max_examples=100, deadline=None)
+def test_cells_that_a_row_does_not_name_are_missing(rows):
+    found = read_json(json.dumps(rows).encode(), "t.json")
+    assert set(found.column_names) == set().union(*rows)
+    for name in found.column_names:
+        assert found.column(name).to_pylist() == [row.get(name) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty, expected JSON"),
+        ("[1", "is not JSON: "),
+        ("[1, 2]", "must hold rows"),
+        ("[]", "must hold rows"),
+        ("3", "must hold rows"),
+        ("{}", "must hold rows"),
+        ('{"a": [1], "b": [1, 2]}', "must hold rows"),
+        ('{"a": {"0": 1}, "b": {"1": 2}}', "must hold rows"),
+        ('[{"a": 1, "a": 2}]', "an object has the name 'a' twice"),
+        ('{"a": 1}', r"must hold rows.*: write a data frame with to_json\(orient='records'\)"),
+        ("[" * 100_000, "is nested too deeply|is not JSON"),
+        (json.dumps([{f"c{i}": 1} for i in range(12_000)]), "rows with 12000 names in all"),
+    ],
+)
+def test_what_holds_no_table_is_refused(text, said):
+    with pytest.raises(ValueError, match=f"^t.json {said}|^t.json.*{said}"):
+        read_json(text.encode(), "t.json")
+
+
+def test_cells_of_several_types_and_large_whole_numbers_stay_what_they_are():
+    cells = [1, "x", None, 2.5, True, 2**63, 2**64 + 1]
+    for some in (cells, [2**64 - 1, 0], [1, "x"], [True, 0]):
+        found = read_json(json.dumps([{"a": cell, "b": 1} for cell in some]).encode(), "t.json")
+        assert found["a"].tolist() == some
+        assert [type(cell) for cell in found["a"]] == [type(cell) for cell in some]
+        assert found["b"].tolist() == [1] * len(some)
+
+
+def test_one_text_among_numbers_is_counted_in_a_batch_as_it_is_in_json_lines(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [
+        {"x": float(x), "k": int(k)}
+        for x, k in zip(rng.normal(size=80), rng.integers(3, size=80), strict=True)
+    ]
+    detector = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit(rows[:50])
+    batch = [*rows[50:], {"x": "n/a", "k": 2**63}]
+    whole, lines = tmp_path / "batch.json", tmp_path / "batch.jsonl"
+    whole.write_text(json.dumps(batch))
+    lines.write_text("\n".join(map(json.dumps, batch)))
+    found, same = (
+        hld.judge_chunks(detector, files.read_chunks(str(one), detector.encoder_))
+        for one in (whole, lines)
+    )
+    assert found.to_dict() == same.to_dict() == detector.test(batch).to_dict()
+    assert [column.num_odd for column in found.data_quality.columns] == [1, 0]
+
+
+def test_json_in_a_file_of_another_name_says_how_to_read_it(tmp_path):
+    for text in (' [\n {"a": 1}]', '{"a": 1}\n{"a": 2}\n'):
+        (tmp_path / "t.txt").write_text(text)
+        with pytest.raises(
+            ValueError, match=r"t.txt' is JSON: read it as such \(--format json, or jsonl"
+        ):
+            files.read_training(str(tmp_path / "t.txt"))
+        assert files.read_training(str(tmp_path / "t.txt"), ReadOptions(form="json"))[
+            1
+        ] == text.count("a")
+
+
+@pytest.mark.parametrize("cell", ["[1]", '{"x": 1}', "[]"])
+def test_nested_cells_are_refused_where_they_are_looked_at(cell):
+    table = read_json(f'[{{"a": {cell}, "b": 1}}, {{"a": 2, "b": 2}}]'.encode(), "t.json")
+    with pytest.raises(
+        TypeError, match=r"column 'a' holds nested values .* or leave it out .*--drop"
+    ):
+        fit_encoder(table)
+    codes, _, absent, extra = fit_encoder({"b": [1, 2]}).encode_counting(table)
+    assert (codes.ravel().tolist(), absent, extra) == ([0, 1], [], ["a"])
