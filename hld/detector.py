@@ -111,10 +111,9 @@ class HLDDetector(DetectorQuestions):
         Mean training log-likelihood per row, natural.
     num_train_ : int
         n, rows of the training table.
-    profile_ : hld.answers.profile.Profile or None
-        Counts of the rows that batches are compared with, by column and by pair of neighbours in the tree; None
-        from model files without them.
-    values_ : hld.synthetic.values.ValueTables or None
+    profile_ : hld.answers.profile.Profile
+        Counts of the rows that batches are compared with, by column and by pair of neighbours in the tree.
+    values_ : hld.synthetic.values.ValueTables
         Quantiles of the continuous columns, for values inside bins.
     new_values_ : hld.schemas.counts.new_values.KeptValues or None
         How often held-out rows have values that learning did not show; None if no rows were held out.

@@ -115,6 +115,4 @@ def _tested_shares(detector: Any) -> str:
     """What is done with the shares of missing values."""
     if not detector.missingness or detector.judge_ is not detector.test_:
         return "their shares are not tested"
-    if detector.schema_.trained is None:
-        return "their shares are not tested, because this older file lacks those of training"
     return "their shares are tested against those of training"

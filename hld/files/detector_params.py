@@ -39,15 +39,12 @@ def plain_params(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_params(form: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
-    """Constructor parameters from what `plain_params` gave; those that a file of before does not have are the defaults.
-
-    Raises ValueError or TypeError for anything else.
-    """
-    if not isinstance(form, dict) or not set(form) <= set(defaults):
+    """Constructor parameters from what `plain_params` gave; raises ValueError or TypeError for anything else."""
+    if not isinstance(form, dict) or form.keys() != defaults.keys():
         raise ValueError(
             f"'params' must be a mapping of {', '.join(defaults)}, found {reprlib.repr(form)}"
         )
-    params = {**defaults, **form}
+    params = dict(form)
     for name in ("kinds", "metric"):
         params[name] = tuple(params[name]) if isinstance(params[name], list) else params[name]
     if isinstance(params["rng"], str) and params["rng"].startswith("0x"):

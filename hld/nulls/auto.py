@@ -27,7 +27,6 @@ from hld.nulls.resampled import resampled_distances
 from hld.nulls.score import Score, score_of, together
 from hld.nulls.staged import StagedTails
 from hld.nulls.table import TableTails, table_of
-from hld.nulls.version_1 import SwitchedNull
 from hld.references.reference import Reference
 from hld.vectors.squared_distances import squared_distances
 from pcircuit.arguments import check_whole_number
@@ -131,7 +130,7 @@ class AutoNull:
 
 def law_part(null: Null) -> Any:
     """The law of a null: what it says of large batches."""
-    return null.large if isinstance(null, (AutoNull, SwitchedNull)) else null
+    return null.large if isinstance(null, AutoNull) else null
 
 
 def laws_of(null: Null) -> tuple[Any, ...]:

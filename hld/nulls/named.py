@@ -22,7 +22,6 @@ from hld.nulls.joint import JointNull
 from hld.nulls.limit_law import LimitLaw, limit_null
 from hld.nulls.normal import NormalLaw, normal_null
 from hld.nulls.null import Null, NullOptions
-from hld.nulls.version_1 import DrawnNull, SwitchedNull, TabulatedNull
 
 __all__ = ["CHECKED", "KINDS", "NULLS", "OF_ONE_METRIC", "ON_DEMAND", "Context", "NullOptions"]
 
@@ -47,9 +46,6 @@ KINDS = {
     "normal": NormalLaw,
     "joint": JointNull,
     "auto": AutoNull,
-    "drawn": DrawnNull,
-    "tabulated": TabulatedNull,
-    "switched": SwitchedNull,
 }
 
 

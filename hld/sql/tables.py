@@ -87,10 +87,6 @@ def count(detector: HLDDetector, source: Any, query: str | None = None) -> Table
             f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}: fit it "
             "first"
         )
-    if detector.profile_ is None:
-        raise ValueError(
-            "`detector` is from an older file, which holds no counts to compare with: fit it again"
-        )
     columns = tuple(map(counted_column, detector.encoder_.columns))
     sizes = tuple(column.num_categories for column in columns)
     edges = detector.profile_.edges.tolist()

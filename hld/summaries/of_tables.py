@@ -111,7 +111,7 @@ def facts_of(
         tolerance=detector.tolerance,
         is_tested=detector.missingness,
     )
-    if detector.profile_ is None or not summary.num_rows:
+    if not summary.num_rows:
         return own, quality, None
     counts = tuple(np.split(table.categories, np.cumsum(sizes)[:-1]))
     if any(int(one.sum()) != summary.num_rows for one in counts):

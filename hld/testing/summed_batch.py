@@ -27,7 +27,6 @@ from hld.nulls.null import PValue
 from hld.nulls.ranks.confirmation import ASKED_BELOW
 from hld.nulls.ranks.monte_carlo import monte_carlo_error
 from hld.nulls.score import Score, score_of
-from hld.nulls.version_1 import SwitchedNull
 from hld.references.available import Shown, weights
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import through
@@ -40,7 +39,6 @@ from hld.testing.row_batches import HoledNull, keeps_apart, replace_value, row_f
 from hld.testing.verdict import verdict
 from hld.vectors.squared_distances import squared_distances
 
-SWITCHING = (AutoNull, SwitchedNull)  # those that draw below a size
 MOST_KEPT = 16  # nulls with noise that a test keeps
 
 
@@ -130,7 +128,7 @@ def _made(test: Any, T: int, own: np.ndarray) -> Any:
         _corrected(limit_law(through(metric, covariance)), law)
         for metric, law in zip(parts.metrics, laws_of(parts.null), strict=True)
     )
-    is_drawn = test.null in ON_DEMAND or (isinstance(parts.null, SWITCHING) and parts.null.drawn(T))
+    is_drawn = test.null in ON_DEMAND or (isinstance(parts.null, AutoNull) and parts.null.drawn(T))
     if source is not None and is_drawn:
         return NoisyDraws(
             source, parts.metrics, score_of(laws), np.sqrt(own / T), test.settings.seed

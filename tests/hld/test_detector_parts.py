@@ -1,7 +1,5 @@
 """A fitted detector judges summaries, says whose rows it needs, and speaks of the batch where a batch is wrong."""
 
-import pathlib
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +7,6 @@ import pytest
 import hld
 from hld.detector_parts import batch_as_named
 
-FIXTURES = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
 OPTIONS = {"num_latents": 2, "num_epochs": 2, "num_resamples": 39, "metric": "likelihoods"}
 
 
@@ -46,15 +43,6 @@ def test_a_summary_with_noise_has_a_verdict_and_no_columns(detector, table):
     result = detector.test(detector.summarize(table[["a", "b"]], epsilon=5.0, rng=0))
     assert (result.columns, result.data_quality) == ((), None)
     assert 0 < result.pvalue <= 1
-
-
-def test_summaries_of_older_models_have_data_quality_and_no_columns():
-    old = hld.load(FIXTURES / "detector-v1-training.hld")
-    batch = pd.read_csv(FIXTURES / "detector-v1-batch.csv")
-    by_rows, by_sums = old.test(batch), old.test(old.summarize(batch))
-    assert by_sums.columns == ()
-    assert str(by_sums.data_quality) == str(by_rows.data_quality)
-    assert by_sums.pvalue == pytest.approx(by_rows.pvalue, rel=1e-9)
 
 
 def test_a_batch_that_cannot_be_read_is_called_batch(detector):

@@ -23,10 +23,10 @@ from hld.files.detector_params import plain_params, read_params
     ids=lambda one: ", ".join(one),
 )
 def test_what_json_holds_is_read_as_it_was(params):
-    form = plain_params(params)
     defaults = hld.HLDDetector().get_params()
+    form = plain_params(defaults | params)
     back = read_params(json.loads(json.dumps(form)), defaults)
-    assert plain_params({name: back[name] for name in params}) == form
+    assert plain_params(back) == form
     assert {name: value for name, value in back.items() if name not in params} == {
         name: value for name, value in defaults.items() if name not in params
     }
@@ -91,7 +91,7 @@ def test_columns_that_can_be_read_only_once_are_refused_before_anything_is_learn
     assert not progress
 
 
-@pytest.mark.parametrize("form", [None, [], {"unknown": 1}])
+@pytest.mark.parametrize("form", [None, [], {}, {"unknown": 1}])
 def test_parameters_of_a_file_are_those_that_there_are(form):
     with pytest.raises(ValueError, match="'params' must be a mapping of "):
         read_params(form, hld.HLDDetector().get_params())

@@ -82,7 +82,7 @@ def test_each_null_keeps_the_protocol_and_comes_back_from_its_parts(name, metric
 @pytest.mark.parametrize("scalars", [{"kind": "gauss"}, {"kind": ["limit"]}, {}, None, "limit"])
 def test_what_is_no_null_of_a_file_is_refused(scalars):
     with pytest.raises(
-        ValueError, match=r"the null must be one of limit, normal, joint, auto, .*, found"
+        ValueError, match=r"the null must be one of limit, normal, joint, auto, found"
     ):
         context_of(made("exact")).read(scalars, {})
 

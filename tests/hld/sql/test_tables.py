@@ -1,6 +1,5 @@
 """Tables in databases: found by schema and name, by position or by a query, or refused with the reason."""
 
-import pathlib
 import sys
 
 import numpy as np
@@ -17,7 +16,6 @@ import ibis
 import hld.sql
 from hld.sql import tables
 
-FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
 OPTIONS = {"num_latents": 2, "num_epochs": 1, "num_resamples": 19, "metric": "likelihoods"}
 
 
@@ -74,13 +72,6 @@ def test_a_table_needs_no_query(detector, database):
         ValueError, match="`source` is a table, so there is nothing to ask for by `query`"
     ):
         hld.sql.count(detector, table, "t")
-
-
-def test_older_models_have_no_counts_to_compare_with(database):
-    with pytest.raises(
-        ValueError, match="`detector` is from an older file, which holds no counts to compare with"
-    ):
-        hld.sql.count(hld.load(FIXTURES / "detector-v1-default.hld"), database, "shop.t")
 
 
 def test_values_that_the_schema_refuses_are_refused(database):
