@@ -1,12 +1,11 @@
-"""Sums in place of rows, two batches, noise for privacy, intervals of the effect: level, power, coverage.
+"""Sums in place of rows, two batches, intervals of the effect: level, power, coverage.
 
     HLD_DATA=... python -m benchmarks.bench_summaries [--batches 300]      prints the table of docs/summaries.md
 
 Adult, people of low income: a detector learns 6,000 rows; batches of T of the other rows are unshifted, those with a
-fifth of people of high income shifted.  Shares of batches rejected at level 0.05 by the test of rows, of their summary,
-of the summary of two halves, of the summary with noise for (1, 1e-6)-differential privacy, and by the tests of two
-batches (by permutation, and by summaries) against an unshifted batch of T rows.  "Covered": 95 % intervals of the
-effect that contain that of 10,000 rows.
+fifth of people of high income shifted.  Shares of batches rejected at level 0.05 by the test of rows, of their
+summary, of the summary of two halves, and by the tests of two batches (by permutation, and by summaries) against an
+unshifted batch of T rows.  "Covered": 95 % intervals of the effect that contain that of 10,000 rows.
 """
 
 from __future__ import annotations
@@ -21,12 +20,11 @@ import hld
 
 from .paper import datasets
 
-SIZES, LEARNED, MIXED, EPSILON, DELTA = (50, 200, 1000), 6_000, 0.2, 1.0, 1e-6
+SIZES, LEARNED, MIXED = (50, 200, 1000), 6_000, 0.2
 NAMES = (
     "rows",
     "summary",
     "two summaries",
-    "with noise",
     "two batches",
     "two batches, summaries",
     "covered",
@@ -89,13 +87,11 @@ def judged(detector, values, places, others, effect, seed) -> list:
     batch, other = values[places], values[others]
     result, whole = detector.test(batch), detector.summarize(batch)
     halves = detector.summarize(batch[::2]) + detector.summarize(batch[1::2])
-    noisy = detector.summarize(batch, epsilon=EPSILON, delta=DELTA, rng=seed)
     low, high = result.effect_interval
     return [
         result.reject,
         detector.test(whole).reject,
         detector.test(halves).reject,
-        detector.test(noisy).reject,
         hld.two_sample(detector, batch, other, num_permutations=199, rng=seed).reject,
         hld.two_sample(detector, whole, detector.summarize(other)).reject,
         low <= effect <= high,

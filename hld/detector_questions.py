@@ -15,7 +15,7 @@ from hld.estimator import check_fitted, predictions, width_as_expected
 from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
 from hld.results.largest import largest_of
 from hld.results.with_quality import with_quality
-from hld.summaries.of_tables import summarize_table
+from hld.summaries.of_tables import summarize_chunks
 from hld.synthetic.drawing import condition_probability, draw_rows
 from pcircuit.arguments import check_fraction
 
@@ -96,23 +96,12 @@ class DetectorQuestions:
             procedure=procedure,
         )
 
-    def summarize(
-        self,
-        table: Any,
-        *,
-        epsilon: Any = None,
-        delta: Any = 1e-6,
-        rng: int | np.random.Generator | None = None,
-    ) -> Any:
+    def summarize(self, table: Any) -> Any:
         """A few sums over the rows of a table, which add up and can be tested in their place.
 
         Parameters
         ----------
         table : (T, V) array_like or data frame
-        epsilon, delta : float, optional
-            With `epsilon`, noise makes the sums (epsilon, delta)-differentially private (`hld.summaries.privacy`).
-        rng : int or numpy.random.Generator, optional
-            For tests and simulations; noise that can be drawn again protects nobody.
 
         Returns
         -------
@@ -121,7 +110,7 @@ class DetectorQuestions:
         Raises
         ------
         TypeError, ValueError
-            If the detector is not fitted, the table is not usable, or noise is asked for rows with holes.
+            If the detector is not fitted, or the table is not usable.
 
         Examples
         --------
@@ -133,7 +122,7 @@ class DetectorQuestions:
         (100, False)
         """
         check_fitted(self)
-        return summarize_table(self, table, epsilon=epsilon, delta=delta, rng=rng)
+        return summarize_chunks(self, [table])
 
     def power(self, alternative: Any, T: Any, alpha: float = 0.05) -> float:
         """Probability that T rows of an alternative are called shifted: see `hld.planning.of_tables.power_of_table`.

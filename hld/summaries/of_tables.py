@@ -14,43 +14,20 @@ from hld.answers.table_facts import evidence_of
 from hld.schemas.encoding import EncodingReport
 from hld.schemas.quality import DataQuality, data_quality
 from hld.summaries.fingerprint import detector_fingerprint
-from hld.summaries.privacy import check_privacy, with_noise
 from hld.summaries.summary import BatchSummary, TableCounts
 from hld.summaries.summing import summarize_rows
 
 CELLS = ("num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")
 
 
-def summarize_table(
-    detector: Any,
-    table: Any,
-    *,
-    epsilon: float | None = None,
-    delta: float = 1e-6,
-    rng: int | np.random.Generator | None = None,
-) -> BatchSummary:
-    """The summary of one table for a fitted detector: see `HLDDetector.summarize`."""
-    return summarize_chunks(detector, [table], epsilon=epsilon, delta=delta, rng=rng)
-
-
-def summarize_chunks(
-    detector: Any,
-    chunks: Iterable[Any],
-    *,
-    epsilon: float | None = None,
-    delta: float = 1e-6,
-    rng: int | np.random.Generator | None = None,
-) -> BatchSummary:
+def summarize_chunks(detector: Any, chunks: Iterable[Any]) -> BatchSummary:
     """The summary of a table that comes in chunks, each read once and then forgotten."""
     encoder, test = detector.encoder_, detector.test_
-    epsilon, delta = check_privacy(epsilon, delta)  # before anything is read
     found: BatchSummary | None = None
     table: TableCounts | None = None
     for chunk in chunks:
         codes, report, absent, extra = encoder.encode_counting(chunk)
         first = 0 if found is None else found.num_rows
-        if epsilon is not None and (codes < 0).any():
-            summarize_rows(test, codes, epsilon=epsilon, delta=delta)  # which refuses
         own = summarize_rows(test, codes, first=first)
         cells = np.array([getattr(report, name) for name in CELLS], dtype=np.int64)
         counted = TableCounts(
@@ -64,8 +41,6 @@ def summarize_chunks(
         )
     if found is None:
         raise ValueError("`chunks` has no table: at least one is needed")
-    if epsilon is not None:
-        found, table = with_noise(test, found, epsilon, delta, rng), None
     return replace(
         found, model=detector_fingerprint(test.fingerprint, detector.schema_), table=table
     )

@@ -5,8 +5,6 @@ show it is at most their number times b_j, and differences from the mean are at 
 holds: with r the reach of a metric for 2 b and c = |R F| 2 b,
 
     squares <= T r^2,     fourths <= squares^2 <= T fourths,     |sketch_kl| <= T c_k c_l.
-
-Normal noise in the sums is never more than 40 standard deviations.
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ from hld.summaries.spread import sketches_of
 from hld.summaries.summary import BatchSummary, Spread
 from hld.vectors.row_vectors import RowVectors
 
-FARTHEST = 40.0  # standard deviations of noise
 SLACK = 1e-3  # roundings, and likelihoods of units whose parameters sum to a little more than 1
 
 
@@ -35,9 +32,8 @@ def check_possible(
     least = (
         np.where(np.arange(vectors.size) < len(vectors.nodes), 0.0, -most) - 1e-9 * summary.num_rows
     )
-    noise = 0.0 if summary.privacy is None else FARTHEST * np.sqrt(summary.privacy.variances)
     spread = summary.spread
-    if ((summary.sums > most + noise) | (summary.sums < least - noise)).any() or not (
+    if ((summary.sums > most) | (summary.sums < least)).any() or not (
         spread is None or _is_of_rows(spread, summary.num_rows, metrics, vectors.bounds)
     ):
         raise ValueError(

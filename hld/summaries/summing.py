@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from hld.summaries.privacy import check_privacy, with_noise
 from hld.summaries.spread import sketches_of, spread_of
 from hld.summaries.summary import BatchSummary, Spread
 from hld.vectors.completion import complete
@@ -25,29 +23,15 @@ MOST_SPREAD, LEAST_SPREAD = (
 SEED = 17  # of their choice
 
 
-def summarize_rows(
-    test: Any,
-    rows: Any,
-    *,
-    epsilon: float | None = None,
-    delta: float = 1e-6,
-    rng: int | np.random.Generator | None = None,
-    first: int = 0,
-) -> BatchSummary:
+def summarize_rows(test: Any, rows: Any, *, first: int = 0) -> BatchSummary:
     """The summary of rows for a test.
 
     Shapes: rows (n, V).
     O(n) times the mean likelihoods of rows; where rows are the reference, the metrics of at most 20,000 rows beside it,
     and of 1,000 of each further chunk: how rows spread is estimated from these, as it is where the rows are at hand.
     """
-    epsilon, delta = check_privacy(epsilon, delta)
     rows = check_evidence(test.circuit, rows, name="rows")
     num_missing = int((rows < 0).sum()) if rows.size else 0
-    if num_missing and epsilon is not None:
-        raise ValueError(
-            f"`rows` has {num_missing} missing entries, expected none with `epsilon`: fill them in, or "
-            "leave out the rows that have them"
-        )
     if num_missing and test.missing == "exact":
         raise ValueError(
             f"`rows` has {num_missing} missing entries, expected none with missing='exact', whose null "
@@ -55,12 +39,7 @@ def summarize_rows(
         )
     if num_missing and test.missing == "complete":
         rows, _ = complete(test.circuit, rows, test.settings.seed + first)
-    found = _summed(test, rows if len(rows) else None, num_missing, first)
-    return (
-        found
-        if epsilon is None
-        else with_noise(test, replace(found, spread=None), epsilon, delta, rng)
-    )
+    return _summed(test, rows if len(rows) else None, num_missing, first)
 
 
 def _summed(test: Any, rows: Any, num_missing: int, first: int) -> BatchSummary:

@@ -125,8 +125,6 @@ class HLDTest(HLDTestQuestions):
         For each metric, whether its distance is the same for all rows of the reference: its law is of zeros.
     shown_weights : float or (m,) float array
         Weights in which the differences of nodes are reported: those of a single metric that weighs nodes, else 1.
-    noisy_nulls : dict
-        Nulls for summaries with noise, kept by number of rows and variances.
 
     Raises
     ------
@@ -267,7 +265,6 @@ class HLDTest(HLDTestQuestions):
         # differences are reported in the metric's own weights where it is a weighting of nodes
         single = metrics[0].node_weights if len(metrics) == 1 else None
         self.shown_weights = 1.0 if single is None else single
-        self.noisy_nulls: dict[str, Any] = {}  # those of summaries with noise, by T and variances
         self._patterns = HolePatterns(circuit, self.nodes) if settings.missing == "exact" else None
 
     def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:

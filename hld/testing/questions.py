@@ -32,24 +32,13 @@ class HLDTestQuestions:
     circuit: pcircuit.Circuit
     calibration: Calibration
 
-    def summarize(
-        self,
-        rows: Any,
-        *,
-        epsilon: float | None = None,
-        delta: float = 1e-6,
-        rng: int | np.random.Generator | None = None,
-    ) -> BatchSummary:
+    def summarize(self, rows: Any) -> BatchSummary:
         """The sums sum_t L(x_t) over rows, and a few more, which add up and can be tested in their place.
 
         Parameters
         ----------
         rows : (T, V) integer array_like
             T at least 0; -1 is missing.
-        epsilon, delta : float, optional
-            With `epsilon`, noise makes the sums (epsilon, delta)-differentially private (`hld.summaries.privacy`).
-        rng : int or numpy.random.Generator, optional
-            For tests and simulations; noise that can be drawn again protects nobody.
 
         Returns
         -------
@@ -58,7 +47,7 @@ class HLDTestQuestions:
         Raises
         ------
         TypeError, ValueError
-            If `rows` are not evidence for the circuit, or have holes with `epsilon` or ``missing="exact"``.
+            If `rows` are not evidence for the circuit, or have holes with ``missing="exact"``.
 
         Notes
         -----
@@ -73,7 +62,7 @@ class HLDTestQuestions:
         >>> total.num_rows, test(total).reject
         (50, True)
         """
-        return summarize_rows(self, rows, epsilon=epsilon, delta=delta, rng=rng)
+        return summarize_rows(self, rows)
 
     def power(self, alternative: Any, T: int, alpha: float = 0.05) -> float:
         """Probability that a batch of T rows from an alternative is called shifted: see `hld.planning.power`.

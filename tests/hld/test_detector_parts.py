@@ -39,12 +39,6 @@ def test_groups_and_series_need_their_rows(table, given):
         detector.test(detector.summarize(table[["a", "b"]][:30]))
 
 
-def test_a_summary_with_noise_has_a_verdict_and_no_columns(detector, table):
-    result = detector.test(detector.summarize(table[["a", "b"]], epsilon=5.0, rng=0))
-    assert (result.columns, result.data_quality) == ((), None)
-    assert 0 < result.pvalue <= 1
-
-
 def test_a_batch_that_cannot_be_read_is_called_batch(detector):
     with pytest.raises(ValueError, match=r"`batch` has 0 dimension\(s\) \(int\), expected 2"):
         detector.test(3)

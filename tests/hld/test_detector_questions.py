@@ -10,7 +10,7 @@ import hld
 import pcircuit
 from hld.detector_questions import DetectorQuestions
 from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
-from hld.summaries.of_tables import summarize_table
+from hld.summaries.of_tables import summarize_chunks
 from hld.synthetic.drawing import condition_probability, draw_rows
 
 ARGUMENTS = {
@@ -72,25 +72,11 @@ def test_segments_are_tested_as_batches_of_their_own(detector):
         detector.test_by(rows, np.repeat(["a", "b"], 60), alpha=0)
 
 
-def test_sums_are_those_of_tables_and_noise_is_asked_for_by_name(detector):
+def test_sums_are_those_of_tables(detector):
     rows = mixed_table(50, seed=2).dropna()
-    own, other = detector.summarize(rows), summarize_table(detector, rows)
+    own, other = detector.summarize(rows), summarize_chunks(detector, [rows])
     assert detector.test(own).to_dict() == detector.test(other).to_dict()
     assert own.num_rows == len(rows)
-    table = np.random.default_rng(0).integers(0, 3, size=(90, 2))
-    whole = hld.HLDDetector(num_latents=2, num_epochs=1, metric="euclidean", num_resamples=99).fit(
-        table
-    )
-    for seed, options in enumerate(({"epsilon": 1.0}, {"epsilon": 0.5, "delta": 1e-3})):
-        found, expected = (
-            ask(table, **options, rng=seed)
-            for ask in (
-                whole.summarize,
-                lambda *given, **more: summarize_table(whole, *given, **{"delta": 1e-6, **more}),
-            )
-        )
-        assert whole.test(found).to_dict() == whole.test(expected).to_dict()
-        assert whole.test(found).pvalue != whole.test(whole.summarize(table)).pvalue
 
 
 def test_scores_are_log_likelihoods_and_predictions_their_signs(detector):

@@ -17,15 +17,12 @@ def summarize(args: Any) -> int:
     from hld.summaries.of_tables import summarize_chunks
     from hld.table_files import files
 
-    if args.delta is not None and args.epsilon is None:
-        raise ValueError("--delta is for noise: give --epsilon, too")
-    noise = {"epsilon": args.epsilon} | ({} if args.delta is None else {"delta": args.delta})
     detector, path = load(args.model), check_output(args.output, (args.model, args.table))
     options = reading_options(args, detector.encoder_)
 
     def summed(as_text: Any) -> Any:
         chunks = files.read_chunks(args.table, detector.encoder_, options, as_text=as_text)
-        return summarize_chunks(detector, chunks, **noise)
+        return summarize_chunks(detector, chunks)
 
     found = retried(args.table, summed)
     with replace_file(path) as file:

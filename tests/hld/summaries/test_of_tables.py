@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hld
-from hld.summaries.of_tables import facts_of, summarize_chunks, summarize_table
+from hld.summaries.of_tables import facts_of, summarize_chunks
 
 
 def test_a_table_gives_what_its_rows_give(detector):
@@ -57,12 +57,6 @@ def test_chunks_add_up_and_none_are_refused(detector):
     np.testing.assert_array_equal(found.table.categories, whole.table.categories)
     with pytest.raises(ValueError, match="`chunks` has no table: at least one is needed"):
         summarize_chunks(detector, [])
-    holed = table[:20].astype(float)
-    holed[3, 1] = np.nan
-    with pytest.raises(
-        ValueError, match="`rows` has 1 missing entries, expected none with `epsilon`"
-    ):
-        summarize_chunks(detector, [table[:20], holed], epsilon=1.0)
 
 
 def named(table, names="abc"):
@@ -104,7 +98,7 @@ def test_columns_that_were_not_fitted_are_named_once_and_in_order(by_name, detec
         by_name, [part | {"z": range(10)}, part | {"z": range(10), "d": range(10)}, part]
     )
     assert found.table.extra == ("d", "z")
-    assert summarize_table(by_name, part | {"z": range(10), "d": range(10)}).table.extra == (
+    assert by_name.summarize(part | {"z": range(10), "d": range(10)}).table.extra == (
         "d",
         "z",
     )
@@ -120,13 +114,11 @@ def test_holes_of_each_chunk_are_filled_by_draws_of_their_own(detector):
     holed = np.where(np.arange(60).reshape(20, 3) % 4 == 0, np.nan, whole)
     for part, same in ((whole, True), (holed, False)):
         twice = summarize_chunks(drawing, [part, part])
-        assert np.allclose(twice.sums, 2 * summarize_table(drawing, part).sums, rtol=1e-12) == same
+        assert np.allclose(twice.sums, 2 * drawing.summarize(part).sums, rtol=1e-12) == same
 
 
 def test_counts_are_those_of_the_categories_and_of_cells_that_are_missing_or_new(by_name):
-    found = summarize_table(
-        by_name, {"a": [0, 0, 2, 1], "b": [np.nan, 1.0, 1.0, 0.0], "c": [7, 7, 0, 0]}
-    )
+    found = by_name.summarize({"a": [0, 0, 2, 1], "b": [np.nan, 1.0, 1.0, 0.0], "c": [7, 7, 0, 0]})
     per_column = np.split(
         found.table.categories, np.cumsum([C + 1 for C in by_name.encoder_.num_categories])[:-1]
     )
@@ -137,35 +129,12 @@ def test_counts_are_those_of_the_categories_and_of_cells_that_are_missing_or_new
     assert found.table.cells[:2].tolist() == [[0, 1, 0], [0, 0, 2]]  # missing, unseen
 
 
-def test_noise_is_added_once_and_counts_are_left_out(by_name, detector):
-    chunks = [named(one) for one in np.array_split(detector[1][:60], 4)]
-    once = summarize_table(by_name, named(detector[1][:60]), epsilon=1.0, rng=5)
-    plain = summarize_chunks(by_name, chunks)
-    found = summarize_chunks(by_name, chunks, epsilon=1.0, rng=5)
-    assert (found.table, found.spread, found.num_rows) == (None, None, 60)
-    np.testing.assert_array_equal(found.privacy.variances, once.privacy.variances)
-    np.testing.assert_allclose(found.sums, once.sums, rtol=1e-9)
-    assert not np.allclose(found.sums, plain.sums)
-    assert facts_of(by_name, found)[1:] == (None, None)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [({"epsilon": -1.0}, "`epsilon`"), ({"epsilon": 1.0, "delta": 2.0}, "`delta`")],
-)
-def test_bad_options_are_refused_before_anything_is_read(by_name, options, said):
-    chunks = iter([{"a": [0], "b": [0], "c": [0]}])
-    with pytest.raises(ValueError, match=f"{said} must be"):
-        summarize_chunks(by_name, chunks, **options)
-    assert len(list(chunks)) == 1
-
-
 def test_a_summary_of_the_test_is_none_of_its_detector(by_name, detector):
     codes = by_name.encoder_.encode(named(detector[1][:9]))[0]
     with pytest.raises(
         ValueError, match=r"`summary` is for the model .* tested by the model that it was made with"
     ):
         facts_of(by_name, by_name.test_.summarize(codes))
-    own, quality, evidence = facts_of(by_name, summarize_table(by_name, named(detector[1][:9])))
+    own, quality, evidence = facts_of(by_name, by_name.summarize(named(detector[1][:9])))
     assert (own.model, own.table) == (by_name.test_.fingerprint, None)
     assert quality.num_rows == evidence.batch.num_rows == 9

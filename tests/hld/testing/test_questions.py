@@ -27,8 +27,8 @@ def test():
     ("asked", "expected"),
     [
         (
-            lambda test: test.summarize(ROWS, epsilon=0.5, delta=1e-3, rng=3),
-            lambda test: summarize_rows(test, ROWS, epsilon=0.5, delta=1e-3, rng=3),
+            lambda test: test.summarize(ROWS),
+            lambda test: summarize_rows(test, ROWS),
         ),
         (lambda test: test.power(EDIT, 30, 0.01), lambda test: power(test, EDIT, 30, 0.01)),
         (

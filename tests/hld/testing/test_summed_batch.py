@@ -86,36 +86,6 @@ def test_small_pvalues_of_single_rows_with_holes_are_checked():
     assert small
 
 
-def test_drawn_batches_with_noise_have_the_variance_of_both():
-    """The p-value is the share of batches of the circuit, drawn here, whose means with noise are farther away."""
-    test, T, rng = (
-        HLDTest(CIRCUIT, metric="euclidean", null="monte-carlo", rng=0),
-        5,
-        np.random.default_rng(3),
-    )
-    summary = test.summarize(sample(CIRCUIT, T, rng=5), epsilon=2.0, delta=1e-3, rng=1)
-    found = judge_summary(test, summary, 0.05)
-    likelihoods = naive.node_values(CIRCUIT, sample(CIRCUIT, 4000 * T, rng=6))[:, test.nodes]
-    means = likelihoods.reshape(4000, T, -1).mean(axis=1) - test.mean
-    means += rng.normal(size=means.shape) * np.sqrt(summary.privacy.variances) / T
-    distances = np.linalg.norm(means, axis=1)
-    share = (distances >= found.statistic).mean()
-    assert found.pvalue == pytest.approx(share, abs=4 * (0.25 / 1999 + 0.25 / 4000) ** 0.5)
-    assert found.threshold == pytest.approx(np.quantile(distances, 0.95), rel=0.05)
-    assert (
-        judge_summary(test, summary, 1e-4).threshold == np.inf
-    )  # 1,999 draws never reject at that level
-
-
-def test_more_nulls_with_noise_than_are_kept_are_made_anew(monkeypatch):
-    monkeypatch.setattr(summed_batch, "MOST_KEPT", 1)
-    test = HLDTest(CIRCUIT, metric="euclidean", null="exact")
-    summaries = [test.summarize(ROWS[:T], epsilon=2.0, rng=0) for T in (20, 30)]
-    first = [judge_summary(test, one, 0.05).pvalue for one in summaries]
-    assert len(test.noisy_nulls) == 1
-    assert [judge_summary(test, one, 0.05).pvalue for one in summaries] == first
-
-
 def test_a_summary_with_another_number_of_sums_is_told_so():
     """It had been said to be for the model 7ae1..., expected 7ae1...."""
     test = against_rows("euclidean")
