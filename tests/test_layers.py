@@ -142,7 +142,7 @@ ROOMS = {
         },
         "variation": {"tables", "answers", "vectors", "references", "nulls", "results", "testing"},
         "streams": {"tables", "schemas", "answers"},
-        CORE: {"tables", "schemas", "metrics", "nulls", "results", "summaries"},
+        CORE: {"schemas", "metrics", "nulls"},
         "files": {
             "schemas",
             "answers",
@@ -168,11 +168,13 @@ ROOMS = {
             "files",
             CORE,
         },
-        "detector_questions": {"answers", "synthetic", "summaries", "planning", "results", CORE},
         "detector": {
-            "detector_questions",
+            "tables",
+            "schemas",
             "answers",
+            "synthetic",
             "summaries",
+            "planning",
             "results",
             "files",
             "fitting",
@@ -251,7 +253,7 @@ ROOMS = {
     },
 }
 # modules beside the folders that are a floor of their own
-TOP = {"hld.__main__", "hld.detector", "hld.detector_questions", "hld.model_files", "hld.chunks"}
+TOP = {"hld.__main__", "hld.detector", "hld.model_files", "hld.chunks"}
 NUMBA = {
     "pcircuit/compiled",
     "pcircuit/inference/compiled",
