@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
         StreamMonitor as StreamMonitor,
         StreamResult as StreamResult,
     )
-    from hld.summaries.of_batches import arrow_summarizer as arrow_summarizer
+    from hld.summaries.of_tables import arrow_summarizer as arrow_summarizer
     from hld.summaries.summary import BatchSummary as BatchSummary
     from hld.testing.goodness_of_fit import HLDTest as HLDTest
     from hld.testing.many_batches import (
@@ -76,7 +76,7 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
     "schemas.quality": ("DataQuality",),
     "schemas.schema": ("ColumnSchema", "TableSchema"),
     "streams.stream_monitor": ("StreamMonitor", "StreamResult"),
-    "summaries.of_batches": ("arrow_summarizer",),
+    "summaries.of_tables": ("arrow_summarizer",),
     "summaries.summary": ("BatchSummary",),
     "testing.goodness_of_fit": ("HLDTest",),
     "testing.many_batches": ("BatchesResult", "test_batches"),

@@ -20,9 +20,9 @@ import numpy as np
 
 from hld.comparing.two_sample import codes_of, test_of
 from hld.detector import HLDDetector
-from hld.summaries.fingerprint import detector_fingerprint
-from hld.summaries.possible import check_possible
+from hld.summaries.spread import check_possible
 from hld.summaries.summary import BatchSummary
+from hld.summaries.summing import detector_fingerprint
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

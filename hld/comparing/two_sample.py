@@ -42,10 +42,9 @@ from hld.nulls.ranks.monte_carlo import TIE
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import through
 from hld.references.reference import MAX_FULL_SPECTRUM
-from hld.summaries.fingerprint import detector_fingerprint
-from hld.summaries.possible import check_possible
-from hld.summaries.spread import pooled_by_spread
+from hld.summaries.spread import check_possible, pooled_by_spread
 from hld.summaries.summary import BatchSummary
+from hld.summaries.summing import detector_fingerprint
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.summed_batch import judge_summary
 from hld.testing.verdict import LEAST_PVALUE

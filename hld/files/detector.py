@@ -19,16 +19,18 @@ import numpy as np
 
 import pcircuit
 from hld.answers.profile import Profile
+from hld.conditional.conditional_test import ConditionalTest
+from hld.detector_options import plain_params, read_params
 from hld.files.calibration import calibration_parts, read_calibration
 from hld.files.detector_checks import check_calibration, check_history, check_same, check_settings
-from hld.files.detector_params import plain_params, read_params
-from hld.files.judges import judge_parts, read_judge
 from hld.schemas.counts.new_values import KeptValues
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.schema import TableSchema
 from hld.synthetic.values import ValueTables, is_binned
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.settings import Settings
+from hld.variation.group_test import GroupTest
+from hld.variation.time_test import TimeTest
 from pcircuit.circuit import check_distribution
 from pcircuit.files.archive import check_header
 from pcircuit.files.circuit_file import from_arrays, to_arrays
@@ -212,3 +214,24 @@ def _read_test(
     check_same(arrays, same, "test")
     check_calibration(circuit, settings, found)
     return HLDTest.from_parts(circuit, settings, found)
+
+
+JUDGES: dict[str, Any] = {"groups": GroupTest, "time": TimeTest, "covariates": ConditionalTest}
+
+
+def judge_parts(judge: Any, test: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Entries of the header and arrays; none where the test itself judges."""
+    if judge is test:
+        return {}, {}
+    return {"judge": judge.kind}, judge.to_arrays()
+
+
+def read_judge(header: dict[str, Any], arrays: dict[str, Any], test: Any) -> Any:
+    """What judges batches, from what `judge_parts` gave; raises ValueError where it is no judge."""
+    if "judge" not in header:
+        check_names(arrays, (), "the file")
+        return test
+    kind = header["judge"]
+    if not isinstance(kind, str) or kind not in JUDGES:
+        raise ValueError(f"'judge' must be one of {', '.join(JUDGES)}, found {reprlib.repr(kind)}")
+    return JUDGES[kind].from_arrays(test, arrays)

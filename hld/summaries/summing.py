@@ -1,16 +1,27 @@
-"""Rows to a summary, a block of rows at a time."""
+"""Rows to a summary, a block of rows at a time.
+
+**Fingerprint.**  Which model a summary is for: a hash of everything that its sums depend on.
+
+Sums of likelihoods mean something only with the circuit and the nodes that they were made with; with another model
+they would silently give a wrong p-value.  The fingerprint is the SHA-256 of the circuit, the nodes, the reference
+mean and the metrics (by which the spread is measured), so it is the same in every process that read the same file.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+import pcircuit
 from hld.summaries.spread import sketches_of, spread_of
 from hld.summaries.summary import BatchSummary, Spread
 from hld.vectors.completion import complete
 from pcircuit.evidence import check_evidence
+from pcircuit.files.circuit_file import to_arrays
 
 BLOCK_VALUES = 4_000_000  # likelihoods that are held at a time
 CACHED_VALUES = (
@@ -81,3 +92,28 @@ def _spread(test: Any, rows: Any, num_missing: int, n: int, first: int) -> Sprea
 def _blocks(rows: Any, n: int, size: int) -> Iterator[Any]:
     """So many rows at a time, at least one."""
     return (rows[start : start + max(1, size)] for start in range(0, n, max(1, size)))
+
+
+def test_fingerprint(circuit: pcircuit.Circuit, calibration: Any) -> str:
+    """The fingerprint of a test."""
+    digest = hashlib.sha256(b"hld.summary 1")
+    arrays = to_arrays(circuit) | {"nodes": calibration.nodes, "mean": calibration.mean}
+    for i, metric in enumerate(calibration.metrics):
+        scalars, own = metric.to_parts()
+        digest.update(json.dumps(scalars, sort_keys=True).encode())
+        arrays |= {f"metric.{i}.{name}": array for name, array in own.items()}
+    for name, array in sorted(arrays.items()):
+        array = np.ascontiguousarray(array)
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+test_fingerprint.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it
+
+
+def detector_fingerprint(test: str, schema: Any) -> str:
+    """The fingerprint of a detector: of its test, and of how it reads tables."""
+    form = json.dumps(schema.to_dict(), sort_keys=True)
+    return hashlib.sha256(f"{test} {form}".encode()).hexdigest()

@@ -13,16 +13,20 @@ replaced by bounds that cannot make a p-value smaller than it should be:
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+import pcircuit
 from hld.nulls.auto import law_part, laws_of
+from hld.nulls.limit_law import limit_null
+from hld.nulls.null import NullOptions
 from hld.nulls.ranks.confirmation import ASKED_BELOW
 from hld.references.available import Shown, weights
+from hld.references.holes import HolePatterns
 from hld.results.result import HLDResult
-from hld.summaries.possible import check_possible
-from hld.summaries.spread import confirmed_by_spread
+from hld.summaries.spread import check_possible, confirmed_by_spread
 from hld.summaries.summary import BatchSummary, check_summary
 from hld.testing.row_batches import HoledNull, keeps_apart, replace_value, row_factors
 from hld.testing.verdict import verdict
@@ -82,3 +86,29 @@ def _difference(test: Any, summary: Any) -> tuple[Any, ...]:
         (stretch, held),
         g[: len(test.nodes)],
     )
+
+
+def judge_with_holes(
+    test: Any, patterns: HolePatterns, batch: np.ndarray, alpha: float
+) -> HLDResult:
+    """The verdict about a batch by its marginal likelihoods and the limit law for its pattern of holes.
+
+    Shapes: batch (T, V).
+    """
+    reference = patterns.reference(batch)
+    options = NullOptions(1, test.settings.seed, np.random.default_rng([test.settings.seed, 1]))
+    null = limit_null(reference, test.calibration.metrics, options)
+    mean = pcircuit.mean_node_likelihoods(test.circuit, batch, nodes=test.nodes)
+    found = verdict(test, mean - reference.mean, len(batch), alpha, int((batch < 0).sum()), null)
+    covariance = reference.matrix * np.multiply.outer(test.shown_weights, test.shown_weights)
+    return replace(
+        found,
+        stds=np.sqrt(np.maximum(covariance.diagonal(), 0.0)),
+        _spectrum=partial(np.linalg.eigh, covariance),
+        _covariance=partial(_among, covariance),
+    )
+
+
+def _among(covariance: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Of the nodes at some positions."""
+    return covariance[np.ix_(positions, positions)]
