@@ -69,12 +69,6 @@ class AutoNull:
             return self.large.pvalue(squared, T)
         return self.tails.pvalue(self.score(np.asarray(squared)[None], T)[0], T)
 
-    def sketch(self, squared: Any, T: Any) -> float:
-        """The p-value by the first stage of draws only: for pictures, where further stages would not be seen."""
-        if not self.drawn(T) or not isinstance(self.tails, StagedTails):
-            return self.pvalue(squared, T).value
-        return self.tails.tails(T, 0)[-1].pvalue(self.score(np.asarray(squared)[None], T)[0][-1])
-
     def of_pvalues(self, each: Any, T: Any) -> PValue:
         """From p-values under the batch's own limit laws, which serve as scores where drawn batches judge."""
         if not self.drawn(T):
