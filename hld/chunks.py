@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from hld.answers.table_facts import batch_profile, evidence_of
-from hld.detector import HLDDetector
-from hld.detector_parts import warn_of_several, with_groups
+from hld.detector import HLDDetector, warn_of_several, with_groups
 from hld.estimator import check_fitted
 from hld.results.largest import largest_of
 from hld.results.result import HLDResult

@@ -13,34 +13,47 @@ from __future__ import annotations
 
 import inspect
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import pcircuit
 from hld.answers.table_facts import batch_profile, evidence_of
 from hld.detector_options import check_options
-from hld.detector_parts import (
-    batch_as_named,
-    describe,
-    judge_table_summary,
-    warn_of_several,
-    with_groups,
-)
-from hld.detector_questions import DetectorQuestions
-from hld.estimator import check_fitted, feature_names, sklearn_tags
+from hld.estimator import check_fitted, feature_names, predictions, sklearn_tags, width_as_expected
 from hld.files.detector import detector_parts, read_parts
 from hld.fitting.learning import learn_detector
+from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
 from hld.results.largest import largest_of
 from hld.results.result import HLDResult
 from hld.results.with_quality import with_quality
-from hld.summaries.summary import BatchSummary
+from hld.schemas.schema import GROUPING
+from hld.summaries.of_tables import facts_of, summarize_chunks
+from hld.summaries.summary import BatchSummary, check_summary
+from hld.synthetic.drawing import condition_probability, draw_rows
+from hld.tables.cells import objects_of, read_table
+from hld.tables.column_names import table_called
+from hld.tables.factored import whole_cells
+from hld.tables.shown_names import listed
+from hld.tables.single_cells import is_missing
 from pcircuit.arguments import check_fraction
 from pcircuit.files.archive import write_archive
 
+if TYPE_CHECKING:
+    from hld.answers.segments import SegmentsResult
 
-class HLDDetector(DetectorQuestions):
+MISSING = {
+    "complete": "drawn from the circuit given the rest of the row",
+    "exact": "summed out",
+    "available": "each node is compared by the rows that show its whole scope",
+}
+MOST_NAMED = 3  # groups in a warning
+
+
+class HLDDetector:
     """Learns the distribution of a table and tests whether later batches still follow it.
 
     Parameters
@@ -111,10 +124,9 @@ class HLDDetector(DetectorQuestions):
         Mean training log-likelihood per row, natural.
     num_train_ : int
         n, rows of the training table.
-    profile_ : hld.answers.profile.Profile or None
-        Counts of the rows that batches are compared with, by column and by pair of neighbours in the tree; None
-        from model files without them.
-    values_ : hld.synthetic.values.ValueTables or None
+    profile_ : hld.answers.profile.Profile
+        Counts of the rows that batches are compared with, by column and by pair of neighbours in the tree.
+    values_ : hld.synthetic.values.ValueTables
         Quantiles of the continuous columns, for values inside bins.
     new_values_ : hld.schemas.counts.new_values.KeptValues or None
         How often held-out rows have values that learning did not show; None if no rows were held out.
@@ -275,11 +287,11 @@ class HLDDetector(DetectorQuestions):
         check_fitted(self)
         alpha = check_fraction(alpha, "alpha")
         if isinstance(batch, BatchSummary):
-            return judge_table_summary(self, batch, alpha)
+            return _judge_summary(self, batch, alpha)
         alone = (
             self.judge_ is self.test_
         )  # shares and counts are tested as those of independent rows
-        with batch_as_named():
+        with table_called("batch"):  # which is how errors about a `table` are to speak of it
             batch, groups = with_groups(self, batch)
             rows, quality = self.encoder_.check(
                 batch,
@@ -297,6 +309,305 @@ class HLDDetector(DetectorQuestions):
             largest_of(self, counts) if alone else {},
         )
         return replace(result, evidence=evidence_of(self, counts, quality, result.column_pvalues))
+
+    def test_by(
+        self,
+        table: Any,
+        by: Any,
+        alpha: float = 0.05,
+        *,
+        every: str | None = None,
+        procedure: str = "bh",
+    ) -> SegmentsResult:
+        """Test each segment of a table, with false discovery control: see `hld.answers.segments`.
+
+        Parameters
+        ----------
+        table : (N, V) array_like or data frame
+            Rows with the training table's columns, and possibly that of `by`.
+        by : str, int or sequence of N labels
+            The column to group by, by name or position; or the label of each row.  A column that the model knows is
+            hidden from the test, unless it is a covariate: segments that differ by nature are called.
+        alpha : float
+            Bound on the expected share of unshifted segments among those called shifted, in (0, 1).
+        every : "year", "month", "day", "hour" or "minute", optional
+            For dates, how long a segment is.
+        procedure : "bh" or "by"
+            Benjamini and Hochberg, or Benjamini and Yekutieli, which allows for any dependence.
+
+        Returns
+        -------
+        SegmentsResult
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the detector is not fitted, or the table or an option is not usable.
+
+        Examples
+        --------
+        >>> import hld
+        >>> rng = np.random.default_rng(0)
+        >>> detector = hld.HLDDetector(num_epochs=5).fit(rng.integers(0, 3, size=(400, 2)))
+        >>> rows = rng.integers(0, 3, size=(90, 2))
+        >>> rows[60:] = 2
+        >>> found = detector.test_by(rows, np.repeat(["a", "b", "c"], 30))
+        >>> found.labels, found.reject.tolist()
+        (('a', 'b', 'c'), [False, False, True])
+        """
+        from hld.answers.segments import judge_segments
+
+        check_fitted(self)
+        alpha = check_fraction(alpha, "alpha")
+        return judge_segments(
+            self,
+            lambda rows, quality: with_quality(
+                lambda level: self.judge_(rows, level),
+                quality,
+                alpha,
+                largest_of(self, batch_profile(self, rows)) if self.judge_ is self.test_ else {},
+            ),
+            table,
+            by,
+            alpha,
+            every=every,
+            procedure=procedure,
+        )
+
+    def summarize(self, table: Any) -> Any:
+        """A few sums over the rows of a table, which add up and can be tested in their place.
+
+        Parameters
+        ----------
+        table : (T, V) array_like or data frame
+
+        Returns
+        -------
+        BatchSummary
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the detector is not fitted, or the table is not usable.
+
+        Examples
+        --------
+        >>> import hld
+        >>> rows = np.random.default_rng(0).integers(0, 3, size=(300, 2))
+        >>> detector = hld.HLDDetector(num_epochs=5).fit(rows[:200])
+        >>> total = detector.summarize(rows[200:240]) + detector.summarize(rows[240:])
+        >>> total.num_rows, detector.test(total).reject
+        (100, False)
+        """
+        check_fitted(self)
+        return summarize_chunks(self, [table])
+
+    def power(self, alternative: Any, T: Any, alpha: float = 0.05) -> float:
+        """Probability that T rows of an alternative are called shifted: see `hld.planning.of_tables.power_of_table`.
+
+        Parameters
+        ----------
+        alternative : Edit, mapping, pcircuit.Circuit, or table
+            Where rows come from: a level that becomes more frequent, a circuit, or rows (further columns are ignored).
+        T : int
+            Rows of a batch.
+        alpha : float
+            Level, in (0, 1).
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the detector is not fitted, or an argument is not usable.
+
+        Examples
+        --------
+        >>> import hld
+        >>> rows = np.random.default_rng(0).integers(0, 3, size=(400, 2))
+        >>> detector = hld.HLDDetector(num_epochs=5, num_resamples=99).fit(rows)
+        >>> detector.power(hld.Edit("x0", 2, 0.02), 50) < 0.3 < detector.power(hld.Edit("x0", 2, 0.6), 50)
+        True
+        """
+        check_fitted(self)
+        return power_of_table(self, alternative, T, alpha)
+
+    def sample_size(self, alternative: Any, power: Any = 0.9, alpha: float = 0.05) -> Any:
+        """Rows with which an alternative is found: see `hld.planning.of_tables.sample_size_of_table`.
+
+        Parameters
+        ----------
+        alternative : Edit, mapping, pcircuit.Circuit, or table
+        power : float
+            Probability with which it is to be found, in (0, 1).
+        alpha : float
+            Level, in (0, 1).
+
+        Returns
+        -------
+        int or None
+            None if no number that can be computed is enough.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the detector is not fitted, or an argument is not usable.
+        """
+        check_fitted(self)
+        return sample_size_of_table(self, alternative, power, alpha)
+
+    def detectable(self, T: Any, power: Any = 0.9, alpha: float = 0.05) -> tuple[Any, ...]:
+        """How much more frequent levels have to get: see `hld.planning.of_tables.detectable_of_table`.
+
+        Parameters
+        ----------
+        T : int
+            Rows of a batch.
+        power : float
+            Probability with which the change is to be found, in (0, 1).
+        alpha : float
+            Level, in (0, 1).
+
+        Returns
+        -------
+        tuple of Detectable
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the detector is not fitted, or an argument is not usable.
+        """
+        check_fitted(self)
+        return detectable_of_table(self, T, power, alpha)
+
+    def score_samples(self, table: Any) -> np.ndarray:
+        """Natural log-likelihood of each row under the circuit; larger is more typical.
+
+        Parameters
+        ----------
+        table : (T, V) array_like or data frame
+            With every column of the training table, by name; others are ignored, as in `HLDDetector.test`.
+
+        Returns
+        -------
+        (T,) float array
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the detector is not fitted, or the table lacks a column of the training table.
+        """
+        check_fitted(self)
+        with width_as_expected():
+            return pcircuit.log_likelihood(
+                self.circuit_, self.encoder_.encode(table, ignore_extra=True)[0]
+            )
+
+    def decision_function(self, table: Any) -> np.ndarray:
+        """`score_samples` less `offset_`: negative for the rows that `predict` calls odd.
+
+        Parameters
+        ----------
+        table : (T, V) array_like or data frame
+
+        Returns
+        -------
+        (T,) float array
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `score_samples`.
+        """
+        return predictions(self, table)[0]
+
+    def predict(self, table: Any) -> np.ndarray:
+        """1 for ordinary rows, -1 for odd ones: at most 5 % of rows that follow the training distribution.
+
+        Parameters
+        ----------
+        table : (T, V) array_like or data frame
+
+        Returns
+        -------
+        (T,) int array
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `score_samples`.
+        """
+        return predictions(self, table)[1]
+
+    def sample(
+        self,
+        num_samples: int,
+        *,
+        where: str | None = None,
+        rng: int | np.random.Generator | None = None,
+    ) -> Any:
+        """Rows drawn from the circuit, numbers inside their bins and types kept.
+
+        Parameters
+        ----------
+        num_samples : int
+        where : str, optional
+            A condition that all rows satisfy, such as ``'age > 40 and sex == "F"'`` (`hld.synthetic.expressions`).
+        rng : int or numpy.random.Generator, optional
+
+        Returns
+        -------
+        (num_samples, V) object array
+            None for rare and new levels.  No cell is missing: the circuit is of complete rows.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the detector is not fitted, or the condition cannot be read or is never satisfied.
+
+        Examples
+        --------
+        >>> import hld
+        >>> rows = np.random.default_rng(0).integers(0, 3, size=(300, 2))
+        >>> detector = hld.HLDDetector(num_epochs=5).fit(rows)
+        >>> drawn = detector.sample(20, where="x0 == 2", rng=0)
+        >>> drawn.shape, set(drawn[:, 0])
+        ((20, 2), {2})
+        """
+        check_fitted(self)
+        return draw_rows(
+            self.circuit_, self.encoder_.columns, self.values_, num_samples, where=where, rng=rng
+        )
+
+    def probability(self, where: str) -> float:
+        """Probability of a condition under the circuit, exactly.
+
+        Parameters
+        ----------
+        where : str
+            Such as ``'age > 40 and sex == "F"'`` (`hld.synthetic.expressions`).
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the detector is not fitted, or the condition cannot be read.
+
+        Examples
+        --------
+        >>> import hld
+        >>> rows = np.random.default_rng(0).integers(0, 2, size=(300, 2))
+        >>> detector = hld.HLDDetector(num_epochs=5).fit(rows)
+        >>> bool(abs(detector.probability("x0 == 1") + detector.probability("x0 == 0") - 1) < 0.02)
+        True
+        """
+        check_fitted(self)
+        return condition_probability(self.circuit_, self.encoder_.columns, self.values_, where)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted detector to one file, atomically and without pickle; read it with `hld.load`.
@@ -346,7 +657,7 @@ class HLDDetector(DetectorQuestions):
     def describe(self) -> str:
         """The columns and how each is treated, the circuit, and the test."""
         check_fitted(self)
-        return describe(self)
+        return _description(self)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor parameters, as scikit-learn expects.
@@ -423,3 +734,89 @@ class HLDDetector(DetectorQuestions):
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks of an estimator."""
         return sklearn_tags()
+
+
+def _judge_summary(detector: Any, summary: BatchSummary, alpha: float) -> HLDResult:
+    """Test a batch of which a fitted detector has a summary."""
+    check_summary(summary, "batch")
+    if detector.judge_ is not detector.test_:
+        raise ValueError(
+            "`batch` is a summary, which holds what independent rows need: this detector judges groups, a "
+            "series, or rows given covariates, and needs the rows"
+        )
+    summary, quality, evidence = facts_of(detector, summary)
+    if quality is None:
+        return detector.test_(summary, alpha)
+    largest = largest_of(detector, None if evidence is None else evidence.batch)
+    result = with_quality(lambda level: detector.test_(summary, level), quality, alpha, largest)
+    return replace(result, evidence=evidence)
+
+
+def with_groups(detector: Any, table: Any) -> tuple[Any, set[str]]:
+    """A batch, and the groups that its rows say they are of: none where it does not have their column.
+
+    Shapes: table (T, V).
+    """
+    known = [column.name for column in detector.schema_.left_out if column.note == GROUPING]
+    if not known:
+        return table, set()
+    parts = read_table(table)
+    if parts.names is None or known[0] not in parts.names:
+        return parts, set()
+    cells = objects_of(whole_cells(parts.arrays[parts.names.index(known[0])])).tolist()
+    return parts, {str(cell) for cell in cells if not is_missing(cell)}
+
+
+def warn_of_several(groups: set[str], stacklevel: int) -> None:
+    """Warn of a batch with rows of more than one group: means of several vary less than those of one."""
+    if len(groups) > 1:
+        names = listed(sorted(groups), MOST_NAMED)
+        warnings.warn(
+            f"`batch` has rows of {len(groups)} groups ({names}), and is tested as one group: their mean "
+            "varies less than that of one, and a shift in one of them is thinned by the others. Test each by "
+            "itself (`detector.test_by`, `hld test --by`)",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def _description(detector: Any) -> str:
+    """The columns of a fitted detector and how each is treated, the circuit, and the test."""
+    left_out = [
+        f"{column.name!r}: left out, {column.note or 'as the schema says'}"
+        for column in detector.schema_.left_out
+    ]
+    is_own = detector.judge_ is detector.test_
+    return "\n".join(
+        [
+            f"HLDDetector fitted to {detector.num_train_} rows, mean log-likelihood {detector.history_[-1]:.4f}",
+            detector.encoder_.describe(),
+            *left_out,
+            *(
+                []
+                if is_own
+                else [
+                    "against independent rows (`test_`), which is not how `test` judges (see below):"
+                ]
+            ),
+            detector.test_.describe(),
+            *_kept_rows(detector),
+            *([] if is_own else [detector.judge_.describe()]),
+            f"missing values: {MISSING[detector.test_.missing]}; {_tested_shares(detector)}",
+        ]
+    )
+
+
+def _kept_rows(detector: Any) -> list[Any]:
+    """A line about the rows of the reference, if they were held out."""
+    test = detector.test_
+    if test.reference == "circuit" or test.num_train == detector.num_train_:
+        return []
+    return [f"reference: {test.num_train} of the {detector.num_train_} rows, held out of learning"]
+
+
+def _tested_shares(detector: Any) -> str:
+    """What is done with the shares of missing values."""
+    if not detector.missingness or detector.judge_ is not detector.test_:
+        return "their shares are not tested"
+    return "their shares are tested against those of training"

@@ -1,12 +1,21 @@
-"""The options of a detector, checked before anything is learned: a fit may take minutes."""
+"""The constructor parameters of a detector: checked before anything is learned, and in the form that JSON can hold.
+
+What a detector is fitted with must also fit into its file, so one check serves both: `plain_params` gives text,
+numbers, flags, lists and None, or says which parameter has a value that is none of these.  NumPy scalars become plain
+numbers.  A seed of more than 20 digits, which JSON readers refuse or round, becomes hexadecimal text; a generator as
+seed is not kept.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import reprlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from numbers import Integral
 from typing import Any
 
 from hld.metrics.named import COMBINATIONS, DEFAULT, METRICS, names_in
-from hld.nulls.named import NULLS, OF_ONE_METRIC, ON_DEMAND
+from hld.nulls.named import NULLS, check_null_choice
+from hld.nulls.staged import MOST_RESAMPLES
 from hld.schemas.schema import TableSchema
 from pcircuit.arguments import (
     check_choice,
@@ -19,62 +28,152 @@ from pcircuit.arrays import check_numbers
 from pcircuit.inference.node_selection import check_kinds
 
 REFERENCES = ("auto", "training", "held-out", "circuit")
+COUNTS = {
+    "num_latents": 1,
+    "num_epochs": 0,
+    "num_bins": 2,
+    "max_categories": 2,
+    "num_resamples": 1,
+}  # and the least
+MOST_TOLERANCE = 1e100
+LONGEST_SEED = 20  # characters of a whole number as such
 
 
 def check_options(options: Mapping[str, Any]) -> None:
     """Raise a TypeError or a ValueError for the first option of an `HLDDetector` that cannot be used."""
-    for name, least in (
-        ("num_latents", 1),
-        ("num_epochs", 0),
-        ("num_bins", 2),
-        ("max_categories", 2),
-        ("num_resamples", 1),
-    ):
-        check_whole_number(options[name], name, least)
-    for name in ("pseudocount", "tolerance"):
-        check_number(options[name], name, least=0)
-    if isinstance(
-        options["kinds"], Iterator
-    ):  # which can be read once, and options are read again and again
-        raise TypeError(
-            f"`kinds` is {options['kinds']!r}, expected a sequence of kinds: give a list"
-        )
-    check_kinds(options["kinds"])
-    _check_metric(options["metric"])
-    check_choice(options["null"], "null", tuple(NULLS))
-    check_choice(options["reference"], "reference", REFERENCES)
-    if options["null"] in ON_DEMAND and options["reference"] != "circuit":
-        raise ValueError(
-            f"`null` {options['null']!r} draws from the circuit: use null='auto', or reference='circuit', "
-            f"found reference={options['reference']!r}"
-        )
-    if options["null"] in OF_ONE_METRIC and _num_names(options["metric"]) > 1:
-        raise ValueError(
-            f"`null` {options['null']!r} needs a single `metric`, found metric={options['metric']!r}"
-        )
-    check_flag(options["estimation_error"], "estimation_error")
-    check_flag(options["missingness"], "missingness")
-    if not isinstance(options["schema"], TableSchema | None):
-        raise TypeError(f"`schema` must be a TableSchema, found {type(options['schema']).__name__}")
+    plain_params(options)
     check_generator(options["rng"])
+    metric = options["metric"]
+    names = DEFAULT if isinstance(metric, str) and metric in COMBINATIONS else metric
+    several = isinstance(names, (list, tuple)) and all(isinstance(one, str) for one in names)
+    check_null_choice(options["null"], options["reference"], len(names) if several else 1)
 
 
-def _num_names(metric: Any) -> int:
-    """Number of metrics that are named."""
-    if isinstance(metric, str):
-        return len(DEFAULT) if metric in COMBINATIONS else 1
-    return sum(isinstance(part, str) for part in metric) if isinstance(metric, (list, tuple)) else 1
+def plain_params(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Constructor parameters of a detector as JSON holds them."""
+    return {name: _CHECKS[name](value, name) for name, value in params.items()}
 
 
-def _check_metric(metric: str) -> None:
-    """Raise unless `metric` is a combination, names of metrics, or positive numbers, whose count is not known yet."""
-    if isinstance(metric, str) and metric in COMBINATIONS:
-        return
+def read_params(form: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """Constructor parameters from what `plain_params` gave; raises ValueError or TypeError for anything else."""
+    if not isinstance(form, dict) or form.keys() != defaults.keys():
+        raise ValueError(
+            f"'params' must be a mapping of {', '.join(defaults)}, found {reprlib.repr(form)}"
+        )
+    params = dict(form)
+    for name in ("kinds", "metric"):
+        params[name] = tuple(params[name]) if isinstance(params[name], list) else params[name]
+    if isinstance(params["rng"], str) and params["rng"].startswith("0x"):
+        params["rng"] = int(params["rng"], 16)
+    if isinstance(params["schema"], dict):
+        params["schema"] = TableSchema.from_dict(params["schema"])
+    return params
+
+
+def _count(value: int, name: str) -> int:
+    """A whole number in the range of the parameter."""
+    most = MOST_RESAMPLES if name == "num_resamples" else 2**31 - 1
+    return check_whole_number(value, name, COUNTS[name], most)
+
+
+def _amount(value: float, name: str) -> float:
+    """A finite number of at least 0."""
+    return check_number(value, name, least=0)
+
+
+def _margin(value: float, name: str) -> float:
+    """A finite number of at least 0 whose product with a distance is finite, too, as that is what a file holds."""
+    return check_number(value, name, least=0, most=MOST_TOLERANCE)
+
+
+def _choice(known: Iterable[str]) -> Callable[..., Any]:
+    """A check for one of some words."""
+    return lambda value, name: str(check_choice(value, name, tuple(known)))
+
+
+def _columns(value: Any, name: str) -> list[Any] | None:
+    """Names and positions of columns; whether there are such columns is for the encoder to say."""
+    if value is None:
+        return None
+    if (
+        isinstance(value, (str, Iterator))
+        or not hasattr(value, "__iter__")
+        or getattr(value, "ndim", 1) == 0
+    ):
+        raise TypeError(f"`{name}` is {value!r}, expected a sequence of column names or positions")
+    entries = [
+        str(one) if isinstance(one, str) else int(one) if _is_whole(one) else one for one in value
+    ]
+    odd = [
+        one
+        for one in entries
+        if not isinstance(one, (str, int)) or (isinstance(one, int) and abs(one) >= 2**53)
+    ]
+    if odd:
+        raise TypeError(
+            f"`{name}` holds {odd[0]!r}, expected column names (text) or positions (whole numbers)"
+        )
+    return entries
+
+
+def _kinds(value: Any, name: str) -> list[str]:
+    """Kinds of units; what can be read once is refused, as options are read again and again."""
+    if isinstance(value, Iterator):
+        raise TypeError(f"`{name}` is {value!r}, expected a sequence of kinds: give a list")
+    return [str(kind) for kind in check_kinds(value)]
+
+
+def _metric(value: Any, name: str) -> Any:
+    """A combination, names of metrics, or node weights; whether these fit the nodes is seen later."""
+    if isinstance(value, str) and value in COMBINATIONS:
+        return str(value)
     expected = (
         f"'auto', 'likelihoods', one of {', '.join(map(repr, METRICS))}, several different ones, or positive "
         "node weights"
     )
-    if names_in(metric, expected) is None:
-        weights = check_numbers(metric, "metric", expected, above=0)
-        if weights.ndim != 1 or not weights.size:
-            raise ValueError(f"`metric` must be {expected}, found shape {weights.shape}")
+    names = names_in(value, expected)
+    if names is not None:
+        return str(value) if isinstance(value, str) else [str(one) for one in names]
+    weights = check_numbers(value, name, expected, above=0)
+    if weights.ndim != 1 or not weights.size:
+        raise ValueError(f"`{name}` must be {expected}, found shape {weights.shape}")
+    return weights.tolist()
+
+
+def _seed(value: int, name: str) -> Any:
+    """A seed that can be kept; None for a generator, and for no seed."""
+    if not _is_whole(value):
+        return None
+    if value < 0:
+        raise ValueError(f"`{name}` must be at least 0, found {reprlib.repr(int(value))}")
+    return hex(value) if value >= 10**LONGEST_SEED else int(value)
+
+
+def _schema(value: Any, name: str) -> dict[str, Any] | None:
+    """A schema as JSON holds it."""
+    if value is not None and not isinstance(value, TableSchema):
+        raise TypeError(f"`{name}` must be a TableSchema, found {type(value).__name__}")
+    return None if value is None else value.to_dict()
+
+
+def _is_whole(value: int) -> bool:
+    """Whether a value is a whole number, of Python or NumPy."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+_CHECKS = {
+    **dict.fromkeys(COUNTS, _count),
+    "pseudocount": _amount,
+    "tolerance": _margin,
+    "estimation_error": check_flag,
+    "missingness": check_flag,
+    "schema": _schema,
+    "categorical": _columns,
+    "continuous": _columns,
+    "covariates": _columns,
+    "kinds": _kinds,
+    "metric": _metric,
+    "null": _choice(NULLS),
+    "reference": _choice(REFERENCES),
+    "rng": _seed,
+}

@@ -68,11 +68,6 @@ def predictions(detector: Any, table: Any) -> tuple[Any, ...]:
     Shapes: table (n, V) -> differences (n,), labels (n,).
     """
     scores = detector.score_samples(table)
-    if detector.offset_ is None:
-        raise ValueError(
-            "`offset_` is not known, as the model file is of an older format: fit the detector "
-            "again, or use `score_samples`"
-        )
     with np.errstate(invalid="ignore"):
         differences = np.where(np.isneginf(scores), -np.inf, scores - detector.offset_)
     return differences, np.where(differences < 0, -1, 1)

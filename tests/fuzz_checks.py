@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import json
-import pathlib
 from dataclasses import dataclass
 
 import naive
@@ -26,14 +25,10 @@ from hld.files import detector as detector_file
 from hld.nulls.auto import AutoNull
 from hld.nulls.joint import JointNull
 from hld.nulls.limit_law import LimitLaw
-from hld.nulls.normal import NormalLaw
-from hld.nulls.version_1 import SwitchedNull
 from hld.sequential import monitor as monitor_file
 from pcircuit.files import archive, circuit_file
-from pcircuit.files.archive import read_archive
 from pcircuit.files.circuit_file import from_arrays, to_arrays
 
-FIXTURES = pathlib.Path(__file__).parent / "fixtures"
 FEW_STATES = 250
 SOME = 0.1  # share of the objects that are examined by enumeration, which takes longest
 
@@ -203,9 +198,6 @@ def detectors() -> Kind:
         }
         detector = hld.HLDDetector(**settings).fit(table)
         found.append(parts_of(detector))
-    for file in sorted(FIXTURES.glob("detector-v1-*.hld")):
-        header, arrays = read_archive(file, "hld.detector", 1)
-        found.append((header, arrays))
     return Kind("detector", found, read_detector, check_detector)
 
 
@@ -276,7 +268,7 @@ def check_verdict(result, test):
         assert abs(result.statistic - distances[0]) <= 1e-6 * distances[0] + round_offs[0]
     else:
         assert abs(result.statistic + np.log10(max(result.pvalue, 1e-300))) < 1e-9
-    null = parts.null.null_for(T) if isinstance(parts.null, SwitchedNull) else parts.null
+    null = parts.null
     by_law = parts.kept is None and not isinstance(
         null, AutoNull
     )  # else draws and the batch's own rows have a say
@@ -312,18 +304,12 @@ def expected_pvalue(null, i, squared, T) -> float:
             if kept.any()
             else float(squared <= 0)
         )
-    if isinstance(null, NormalLaw):
-        spread = np.sqrt(2 * null.trace_sq)
-        return (
-            float(norm.sf((squared * T - null.trace) / spread))
-            if spread
-            else float(squared * T <= null.trace)
-        )
-    value = 0.0
-    for share, batches, factor in null.at(T):
-        drawn = batches.squared[:, i]
-        value += share * (1 + (drawn >= squared * factor * (1 - 1e-9)).sum()) / (1 + len(drawn))
-    return float(value)
+    spread = np.sqrt(2 * null.trace_sq)
+    return (
+        float(norm.sf((squared * T - null.trace) / spread))
+        if spread
+        else float(squared * T <= null.trace)
+    )
 
 
 KINDS = {"circuit": circuits, "monitor": monitors, "detector": detectors}

@@ -137,7 +137,7 @@ ROOMS = {
         },
         "variation": {"tables", "answers", "vectors", "references", "nulls", "results", "testing"},
         "streams": {"tables", "schemas", "answers"},
-        CORE: {"tables", "schemas", "metrics", "nulls", "results", "summaries"},
+        CORE: {"schemas", "metrics", "nulls"},
         "files": {
             "schemas",
             "answers",
@@ -163,11 +163,13 @@ ROOMS = {
             "files",
             CORE,
         },
-        "detector_questions": {"answers", "synthetic", "summaries", "planning", "results", CORE},
         "detector": {
-            "detector_questions",
+            "tables",
+            "schemas",
             "answers",
+            "synthetic",
             "summaries",
+            "planning",
             "results",
             "files",
             "fitting",
@@ -246,14 +248,7 @@ ROOMS = {
     },
 }
 # modules beside the folders that are a floor of their own
-TOP = {
-    "hld.__main__",
-    "hld.detector",
-    "hld.detector_questions",
-    "hld.model_files",
-    "hld.chunks",
-    "pcircuit.startup",
-}
+TOP = {"hld.__main__", "hld.detector", "hld.model_files", "hld.chunks", "pcircuit.startup"}
 NUMBA = {
     "pcircuit/compiled",
     "pcircuit/inference/compiled",

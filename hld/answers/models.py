@@ -157,13 +157,9 @@ class _Side:
         self.at = {column.name: v for v, column in enumerate(self.columns)}
         self.marginals = pcircuit.marginal_tables(model.circuit_)
         self.grids = grids(self.columns, model.values_)
-        self.edges = (
-            []
-            if model.profile_ is None
-            else [
-                tuple(self.columns[v].name for v in edge) for edge in model.profile_.edges.tolist()
-            ]
-        )
+        self.edges = [
+            tuple(self.columns[v].name for v in edge) for edge in model.profile_.edges.tolist()
+        ]
 
     def column(self, name: str) -> LevelColumn:
         """A column by name."""

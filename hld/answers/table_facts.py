@@ -79,29 +79,27 @@ def numbers_of(column: BinColumn, cells: np.ndarray) -> np.ndarray:
     )
 
 
-def batch_profile(detector: Any, codes: np.ndarray) -> Profile | None:
-    """Counts of an encoded batch (T, V); None for model files without counts.  Those of parts of a batch add up.
+def batch_profile(detector: Any, codes: np.ndarray) -> Profile:
+    """Counts of an encoded batch (T, V).  Those of parts of a batch add up.
 
     Shapes: codes (T, V).
     """
-    if detector.profile_ is None:
-        return None
     return profile_of(codes, detector.encoder_.num_categories, detector.profile_.edges)
 
 
 def evidence_of(
     detector: Any,
-    batch: Profile | None,
+    batch: Profile,
     quality: DataQuality | None = None,
     tests: np.ndarray | None = None,
 ) -> Evidence | None:
-    """Counts of a batch beside those of the reference; None for model files without counts.
+    """Counts of a batch beside those of the reference; None of a judge that has no tests of columns.
 
     `quality` is a `hld.DataQuality` of the batch; columns that it leaves out have no odd cells.
 
     Shapes: tests (2, V).
     """
-    if batch is None or (tests is None and detector.judge_ is not detector.test_):
+    if tests is None and detector.judge_ is not detector.test_:
         return None
     encoder, found = (
         detector.encoder_,

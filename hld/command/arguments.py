@@ -465,10 +465,6 @@ def _add_summarize(commands: Any) -> None:
     summarize.add_argument(
         "-o", "--output", metavar="FILE.json", required=True, help="file to write"
     )
-    summarize.add_argument(
-        "--epsilon", type=float, help="add noise: differential privacy with this epsilon"
-    )
-    summarize.add_argument("--delta", type=float, help="with --epsilon (default 1e-6)")
     add_reading_options(summarize)
 
 

@@ -6,8 +6,7 @@ each batch are needed, so each is read once, and summaries serve as well as tabl
 
 Where cells are missing and rows are the reference, a node has the mean of the rows that show it, as in a test, and is
 left out where one of two batches has none; what sampling alone gives is then sum_k s_k^2 (1/a_k + 1/b_k) / sum_k s_k^2
-with s_k the standard deviation of a node and a_k, b_k how many rows show it.  Of summaries with noise for privacy what
-the noise gives is subtracted, too: sum_k (v_k / a_k^2 + w_k / b_k^2) / sum_k s_k^2 with its variances in the sums.
+with s_k the standard deviation of a node and a_k, b_k how many rows show it.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ import numpy as np
 
 from hld.comparing.two_sample import codes_of, test_of
 from hld.detector import HLDDetector
-from hld.summaries.fingerprint import detector_fingerprint
-from hld.summaries.possible import check_possible
+from hld.summaries.spread import check_possible
 from hld.summaries.summary import BatchSummary
+from hld.summaries.summing import detector_fingerprint
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -172,8 +171,7 @@ def _mean(
                 "model"
             )
         check_possible(test.vectors, test.calibration.metrics, batch, name)
-        noise = 0.0 if batch.privacy is None else batch.privacy.variances[:m] / batch.num_rows**2
-        return batch.means[:m], _chance(test, batch.seen[:m]) + noise, batch.num_rows
+        return batch.means[:m], _chance(test, batch.seen[:m]), batch.num_rows
     rows = codes_of(model, test, batch, name, None if test.missing == "available" else 7)
     if rows.min() < 0:
         own = test.summarize(rows)

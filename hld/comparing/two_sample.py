@@ -10,16 +10,15 @@ them is equally likely: B random divisions give p = (1 + #{b : d_b >= d}) / (1 +
 distribution.  Several metrics are combined by the harmonic mean of their ranks among all divisions, the same function
 for all divisions, so the combination is exact, too.  No vector is computed twice: d_b^2 needs sums over n_A rows only.
 
-*Summaries.*  Where rows stay at their sites and only sums are available, the law of a weighted sum of chi-squares is
+*Summaries.* Where rows stay at their sites and only sums are available, the law of a weighted sum of chi-squares is
 used: the covariance of a row is that of the reference, scaled in each metric to the trace that the two batches show
-(`Spread`; not with noise), and that of the difference is S (1/n_A + 1/n_B), plus the variances of noise if there is
-any.  It is right in the limit of many rows, provided that the reference has the right shape of the covariance, as it
-has where both batches are nearly as learned.  Where both together are not (at the level `FOREIGN`), their own spread
-bounds the p-value: by the law with the cumulants of the covariance of all their rows, as far as sketches tell them
-(`hld.summaries.spread`), so that less is found.  Of batches of one size the sum and the difference of the means are
-uncorrelated, so that to look at the one first does not favour the other.  P-values may be too small for fewer than some
-ten rows, by which the scale is hardly known, and where nothing tells the spread: with noise, and with the circuit as
-reference.  Rows have none of these limits.
+(`Spread`), and that of the difference is S (1/n_A + 1/n_B).  It is right in the limit of many rows, provided that the
+reference has the right shape of the covariance, as it has where both batches are nearly as learned.  Where both
+together are not (at the level `FOREIGN`), their own spread bounds the p-value: by the law with the cumulants of the
+covariance of all their rows, as far as sketches tell them (`hld.summaries.spread`), so that less is found.  Of
+batches of one size the sum and the difference of the means are uncorrelated, so that to look at the one first does
+not favour the other.  P-values may be too small for fewer than some ten rows, by which the scale is hardly known, and
+where nothing tells the spread: with the circuit as reference.  Rows have none of these limits.
 
 References
 ----------
@@ -43,10 +42,9 @@ from hld.nulls.ranks.monte_carlo import TIE
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import through
 from hld.references.reference import MAX_FULL_SPECTRUM
-from hld.summaries.fingerprint import detector_fingerprint
-from hld.summaries.possible import check_possible
-from hld.summaries.spread import pooled_by_spread
+from hld.summaries.spread import check_possible, pooled_by_spread
 from hld.summaries.summary import BatchSummary
+from hld.summaries.summing import detector_fingerprint
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.summed_batch import judge_summary
 from hld.testing.verdict import LEAST_PVALUE
@@ -136,7 +134,7 @@ def two_sample(
         Supplies the vectors and the metrics; neither batch need follow it.
     first, second : batches
         Rows (n, V) for a circuit or a test, tables for a detector, whose further columns are ignored; or two of its
-        summaries, of ten or more rows, and both nearly as learned if they have no spread: with noise, or the circuit as
+        summaries, of ten or more rows, and both nearly as learned if they have no spread: with the circuit as
         reference.
     alpha : float
         Level, in (0, 1).
@@ -271,11 +269,11 @@ def _beyond_rounding(
     return np.where(squared > least**2, squared, 0.0)
 
 
-def _effect(delta: Any, variance: Any, n: Any, m: Any, noise: float = 0.0) -> float:
-    """The distance of two means in units of a row, debiased, also of noise in their difference of this variance."""
+def _effect(delta: Any, variance: Any, n: Any, m: Any) -> float:
+    """The distance of two means in units of a row, debiased."""
     if not variance > 0:
         return 0.0
-    return float(np.sqrt(max((float(delta @ delta) - noise) / variance - 1 / n - 1 / m, 0.0)))
+    return float(np.sqrt(max(float(delta @ delta) / variance - 1 / n - 1 / m, 0.0)))
 
 
 def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> TwoSampleResult:
@@ -297,18 +295,11 @@ def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> Two
         else CircuitReference(test.circuit, test.nodes, test.mean).covariance()
     )
     rate = 1 / sizes[0] + 1 / sizes[1]
-    noise = sum(
-        one.privacy.variances / one.num_rows**2
-        for one in (first, second)
-        if one.privacy is not None
-    )
     delta, laws, squared = first.means - second.means, [], []
-    noise = np.diag(np.broadcast_to(noise, delta.shape))
     for i, metric in enumerate(parts.metrics):
         seen = through(metric, row)
         scale = _stretch(i, metric, (first, second), test.mean, seen.trace)
-        whole = through(metric, row * scale * rate + noise)
-        laws.append(limit_law(whole))
+        laws.append(limit_law(through(metric, row * scale * rate)))
         squared.append(float(metric.squared(delta)))
     magnitudes = test.vectors.magnitudes(np.maximum(np.abs(first.means), np.abs(second.means)))
     beyond = _beyond_rounding(parts.metrics, np.array(squared), magnitudes, max(sizes))
@@ -318,7 +309,7 @@ def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> Two
         else JointNull(
             tuple(laws),
             joint_law(
-                covariance_factor(row + noise / rate),
+                covariance_factor(row),
                 parts.metrics,
                 np.random.default_rng([test.settings.seed, 6]),
             ),
@@ -330,9 +321,7 @@ def _by_law(model: Any, test: Any, first: Any, second: Any, alpha: float) -> Two
         if both.reject:  # the reference has another shape of the covariance
             allowed = pooled_by_spread(parts.metrics, (first, second), test.mean, beyond)
             found = null.of_pvalues(tuple(map(max, found.each, allowed)), 1)
-    effect = _effect(
-        delta[:k], float(np.trace(row[:k, :k])), *sizes, noise=float(np.trace(noise[:k, :k]))
-    )
+    effect = _effect(delta[:k], float(np.trace(row[:k, :k])), *sizes)
     value, *each = (
         max(float(p), LEAST_PVALUE) for p in (found.value, *found.each)
     )  # rows that are all alike have 0

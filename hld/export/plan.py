@@ -30,7 +30,6 @@ import pcircuit
 from hld.nulls.auto import AutoNull, law_part
 from hld.nulls.joint import JointNull
 from hld.nulls.limit_law import MOST_SCALED, LimitLaw
-from hld.nulls.version_1 import SwitchedNull
 
 MOST_NUMBERS = 2**22  # of a matrix F, so that the file can be compiled
 INPUT, PRODUCT, SUM = 0, 1, 2
@@ -91,8 +90,7 @@ def plan_of(detector: Any) -> Plan:
         )
     null = test.calibration.null
     laws, joint = _laws(null)
-    switches = isinstance(null, (AutoNull, SwitchedNull))
-    least = 0 if not laws else (null.switch or 0) if switches else 1
+    least = 0 if not laws else (null.switch or 0) if isinstance(null, AutoNull) else 1
     metrics = tuple(
         _metric_plan(metric, float(margin), test.mean, law)
         for metric, margin, law in zip(

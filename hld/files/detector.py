@@ -19,12 +19,10 @@ import numpy as np
 
 import pcircuit
 from hld.answers.profile import Profile
+from hld.conditional.conditional_test import ConditionalTest
+from hld.detector_options import plain_params, read_params
 from hld.files.calibration import calibration_parts, read_calibration
-from hld.files.calibration_v1 import parts_of_version_1
 from hld.files.detector_checks import check_calibration, check_history, check_same, check_settings
-from hld.files.detector_params import plain_params, read_params
-from hld.files.judges import judge_parts, read_judge
-from hld.references.kept_rows import with_triangles
 from hld.schemas.counts.new_values import KeptValues
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.schema import TableSchema
@@ -32,6 +30,8 @@ from hld.sequential.row_scores import WatchedRows
 from hld.synthetic.values import ValueTables, is_binned
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.settings import Settings
+from hld.variation.group_test import GroupTest
+from hld.variation.time_test import TimeTest
 from pcircuit.circuit import check_distribution
 from pcircuit.files.archive import check_header
 from pcircuit.files.circuit_file import from_arrays, to_arrays
@@ -43,7 +43,7 @@ from pcircuit.files.contents import (
     with_prefix,
 )
 
-FORMAT, FORMAT_VERSION = "hld.detector", 3
+FORMAT, FORMAT_VERSION = "hld.detector", 1
 LONGEST_ERROR = 500  # characters of what is said about a file
 KEYS = {
     "format",
@@ -55,14 +55,13 @@ KEYS = {
     "offset",
     "test",
 }  # of the header
-KEYS_BEFORE_3 = KEYS - {"schema", "offset"} | {"encoder"}
 SETTINGS = tuple(field.name for field in fields(Settings))
 CIRCUIT = "circuit."  # prefix of the circuit's arrays
 TEST = "test."  # prefix of the arrays of its test
-PROFILE = "profile."  # prefix of the counts of the rows that batches are compared with; older files have none
-VALUES = "values."  # prefix of the quantiles of continuous columns; older files have none
+PROFILE = "profile."  # prefix of the counts of the rows that batches are compared with
+VALUES = "values."  # prefix of the quantiles of continuous columns
 JUDGE = "judge."  # prefix of the arrays of what judges batches, where that is more than the test
-NEW = "new."  # prefix of how often held-out rows have new values; older files have none
+NEW = "new."  # prefix of how often held-out rows have new values
 
 WATCHED = "watched."  # prefix of what streams are compared with
 
@@ -81,10 +80,8 @@ def detector_parts(params: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any,
         "test": {**asdict(test.settings), "calibration": scalars},
     }
     arrays = with_prefix(TEST, arrays) | with_prefix(CIRCUIT, to_arrays(test.circuit))
-    if fitted["profile"] is not None:
-        arrays |= with_prefix(PROFILE, fitted["profile"].to_arrays())
-    if fitted["values"] is not None:
-        arrays |= with_prefix(VALUES, fitted["values"].to_arrays())
+    arrays |= with_prefix(PROFILE, fitted["profile"].to_arrays())
+    arrays |= with_prefix(VALUES, fitted["values"].to_arrays())
     if fitted["new_values"] is not None:
         arrays |= with_prefix(NEW, fitted["new_values"].to_arrays())
     if fitted["watched"] is not None:
@@ -131,15 +128,10 @@ def _read_parts(
     header: dict[str, Any], arrays: dict[str, Any], defaults: dict[str, Any]
 ) -> tuple[Any, ...]:
     """What `read_parts` returns; TypeError or ValueError where the parts do not fit together."""
-    is_old = header["version"] < 3
-    check_names(header, KEYS_BEFORE_3 if is_old else KEYS | ({"judge"} & set(header)), "the header")
+    check_names(header, KEYS | ({"judge"} & set(header)), "the header")
     parts = (CIRCUIT, TEST, PROFILE, VALUES, NEW, WATCHED, JUDGE)
     check_names([name for name in arrays if not name.startswith(parts)], {"history"}, "the file")
-    schema = (
-        TableSchema.of_encoder(TableEncoder.from_dict(header["encoder"]))
-        if is_old
-        else TableSchema.from_dict(header["schema"])
-    )
+    schema = TableSchema.from_dict(header["schema"])
     encoder = schema.encoder()
     circuit = check_distribution(from_arrays(under_prefix(CIRCUIT, arrays)), "circuit")
     if tuple(encoder.num_categories) != tuple(circuit.num_categories):
@@ -157,28 +149,20 @@ def _read_parts(
         "judge": read_judge(header, under_prefix(JUDGE, arrays), test),
         "history": arrays["history"],
         "num_train": num_train,
-        "offset": None if is_old else _read_offset(header["offset"]),
+        "offset": _read_offset(header["offset"]),
         "profile": profile,
         "values": _read_values(under_prefix(VALUES, arrays), encoder),
         "new_values": _read_new(under_prefix(NEW, arrays), encoder, num_train),
         "watched": _read_watched(under_prefix(WATCHED, arrays), circuit),
     }
     written, _ = detector_parts(params, fitted)
-    check_same(
-        header["params"], {name: written["params"][name] for name in header["params"]}, "params"
-    )
-    if is_old:  # whose encoders are written in another form
-        if header["encoder"]["version"] == encoder.to_dict()["version"]:
-            check_same(header["encoder"], encoder.to_dict(), "encoder")
-    else:
-        check_same(header["schema"], written["schema"], "schema")
+    for name in ("params", "schema"):
+        check_same(header[name], written[name], name)
     return params, fitted
 
 
-def _read_profile(arrays: dict[str, Any], encoder: TableEncoder, num_train: int) -> Profile | None:
-    """The counts of a file; None if it has none."""
-    if not arrays:
-        return None
+def _read_profile(arrays: dict[str, Any], encoder: TableEncoder, num_train: int) -> Profile:
+    """The counts of a file."""
     check_names(
         arrays,
         {"counts", "edges", "pairs"} | ({"laws", "associations"} & set(arrays)),
@@ -192,16 +176,14 @@ def _read_profile(arrays: dict[str, Any], encoder: TableEncoder, num_train: int)
     return profile
 
 
-def _read_values(arrays: dict[str, Any], encoder: TableEncoder) -> ValueTables | None:
-    """The quantiles of continuous columns of a file; None if it has none."""
-    if not arrays:
-        return None
+def _read_values(arrays: dict[str, Any], encoder: TableEncoder) -> ValueTables:
+    """The quantiles of continuous columns of a file."""
     check_names(arrays, {"quantiles", "units"}, "the values")
     return ValueTables.from_arrays(arrays, sum(map(is_binned, encoder.columns)))
 
 
 def _read_new(arrays: dict[str, Any], encoder: Any, num_train: int) -> KeptValues | None:
-    """How often held-out rows have new values; None if a file does not say."""
+    """How often held-out rows have new values; None if no rows were held out."""
     if not arrays:
         return None
     check_names(arrays, {"shown", "new"}, "the new values")
@@ -219,9 +201,9 @@ def _offset_form(offset: float) -> Any:
 
 
 def _read_offset(value: Any) -> Any:
-    """The offset of single rows: a log-likelihood, or None where an older file was read."""
-    if value is None or value == "-inf":
-        return None if value is None else -np.inf
+    """The offset of single rows: a log-likelihood."""
+    if value == "-inf":
+        return -np.inf
     return -saved_number({"offset": -value if type(value) is float else value}, "offset")
 
 
@@ -236,9 +218,6 @@ def _read_test(
     calibration = saved.pop("calibration")
     check_settings(saved, num_train)
     settings = Settings(**saved)
-    if header["version"] == 1:
-        calibration, arrays = parts_of_version_1(calibration, arrays, settings.tolerance)
-    arrays = with_triangles(arrays, "kept.")
     found = read_calibration(circuit, calibration, arrays, settings.seed)
     written, same = calibration_parts(found)
     check_same(calibration, written, "calibration")
@@ -246,3 +225,24 @@ def _read_test(
     check_same(arrays, same, "test")
     check_calibration(circuit, settings, found)
     return HLDTest.from_parts(circuit, settings, found)
+
+
+JUDGES: dict[str, Any] = {"groups": GroupTest, "time": TimeTest, "covariates": ConditionalTest}
+
+
+def judge_parts(judge: Any, test: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Entries of the header and arrays; none where the test itself judges."""
+    if judge is test:
+        return {}, {}
+    return {"judge": judge.kind}, judge.to_arrays()
+
+
+def read_judge(header: dict[str, Any], arrays: dict[str, Any], test: Any) -> Any:
+    """What judges batches, from what `judge_parts` gave; raises ValueError where it is no judge."""
+    if "judge" not in header:
+        check_names(arrays, (), "the file")
+        return test
+    kind = header["judge"]
+    if not isinstance(kind, str) or kind not in JUDGES:
+        raise ValueError(f"'judge' must be one of {', '.join(JUDGES)}, found {reprlib.repr(kind)}")
+    return JUDGES[kind].from_arrays(test, arrays)

@@ -23,13 +23,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pcircuit
-from hld.nulls.auto import MOST_DRAWN_ROWS, AutoNull
+from hld.nulls.auto import AutoNull
 from hld.nulls.joint import JointNull
 from hld.nulls.limit_law import LimitLaw
 from hld.nulls.normal import NormalLaw
 from hld.nulls.staged import StagedTails
 from hld.nulls.table import TableTails
-from hld.nulls.version_1 import DrawnNull, SwitchedNull, TabulatedNull
 from hld.references.named import FROM_ROWS
 from pcircuit.files.circuit_file import to_arrays
 from pcircuit.files.contents import saved_count, saved_number
@@ -83,25 +82,7 @@ def check_calibration(
 
 def check_null(null: Any, name: str, *, from_rows: bool) -> None:
     """Raise unless a null is of the kind that `null=` names, and draws from rows or the circuit as the test does."""
-    drawn = TabulatedNull if from_rows else DrawnNull
-    if name == "auto" and isinstance(null, SwitchedNull):
-        fits = isinstance(null.small, drawn) and _is_law(null.large)
-        if fits and from_rows and null.small.sizes[-1] != null.switch:
-            raise ValueError(
-                f"batches were drawn up to {null.small.sizes[-1]} rows, but are used below {null.switch}"
-            )
-        B = (
-            null.small.squared.shape[1]
-            if fits and from_rows
-            else null.small.num_resamples
-            if fits
-            else 1
-        )
-        if null.switch > max(MOST_DRAWN_ROWS // B, 1):
-            raise ValueError(
-                f"{B} batches of {null.switch} rows are more than {MOST_DRAWN_ROWS} rows to draw"
-            )
-    elif isinstance(null, AutoNull):
+    if isinstance(null, AutoNull):
         fits = name in ("auto", "monte-carlo") and _is_law(null.large)
         fits = fits and isinstance(null.tails, TableTails if from_rows else StagedTails)
         fits = (
@@ -110,7 +91,7 @@ def check_null(null: Any, name: str, *, from_rows: bool) -> None:
             and not (from_rows and null.switch is None)
         )
     elif name == "monte-carlo":
-        fits = isinstance(null, DrawnNull) and not from_rows
+        fits = False
     elif name == "normal":
         fits = isinstance(null, NormalLaw)
     elif name in ("auto", "exact"):

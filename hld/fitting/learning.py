@@ -11,7 +11,8 @@ The table is read once, one tree is learned, and the codes are checked once, by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,10 +24,8 @@ from hld.conditional.covariates import covariate_mask
 from hld.conditional.judges import build_judge
 from hld.estimator import row_offset
 from hld.files.detector import check_storable
-from hld.fitting.chosen_columns import without_column
-from hld.fitting.odd_columns import examine_columns
+from hld.fitting.odd_columns import examine_columns, warn_of_repeated
 from hld.fitting.own_test import build_test, warn_of_few
-from hld.fitting.repeated_rows import warn_of_repeated
 from hld.results.count_law import with_laws
 from hld.results.largest_dependence import with_associations
 from hld.schemas.counts.new_values import reference_rows
@@ -35,6 +34,7 @@ from hld.schemas.learn_schema import learn_schema
 from hld.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema, TableSchema
 from hld.sequential.row_scores import watched_rows
 from hld.tables.cells import Columns, read_table
+from hld.tables.column_names import is_sequence
 from hld.variation.dividing import divide
 from pcircuit.arguments import check_flag, check_generator, check_seed
 
@@ -222,3 +222,35 @@ def _fit_here(options: Mapping[str, Any], progress: bool) -> Learner:
         return circuit, history, len(learned)
 
     return learner
+
+
+def without_column(
+    chosen: Any, argument: str, names: Sequence[Any] | None, num_columns: int, at: int
+) -> Any:
+    """Columns that are chosen in a table, as they are chosen in the table without one of its columns."""
+    if chosen is None or not is_sequence(chosen):
+        return chosen
+    return [_position_without(one, argument, names, num_columns, at) for one in chosen]
+
+
+def _position_without(
+    one: Any, argument: str, names: Sequence[Any] | None, num_columns: int, at: int
+) -> Any:
+    """One of them: a position, or a name where the table has names."""
+    if isinstance(one, (str, bool, np.bool_)):
+        return one
+    try:
+        position = operator.index(one)
+    except TypeError:
+        return one
+    if not 0 <= position < num_columns:
+        raise ValueError(
+            f"`{argument}` holds position {position}, expected 0..{num_columns - 1}: whole numbers are "
+            "positions, names are given as text"
+        )
+    if position == at:
+        raise ValueError(
+            f"`{argument}` holds position {position}, the column of `groups`, which is not learned: leave "
+            "it out"
+        )
+    return names[position] if names is not None else position - (position > at)

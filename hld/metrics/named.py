@@ -13,7 +13,7 @@ With Z the difference of the mean likelihood vectors of a batch and of its refer
 * "ordered"        the distances between cumulative distributions of variables whose categories ascend
                    (`hld.metrics.ordered`): sees a drift.
 * "score"          the gradient of the log-likelihood in the parameters, each in units of its standard deviation
-                   (`hld.metrics.score`): sees a change of one dependence among many.
+                   (`hld.metrics.node_weights`): sees a change of one dependence among many.
 * node weights     F = diag(w), any positive w.
 
 A metric is made for a reference before any batch is seen, by a function of the reference and of the options of the
@@ -31,9 +31,8 @@ from numpy.typing import ArrayLike
 
 import pcircuit
 from hld.metrics.marginals import marginals
-from hld.metrics.node_weights import euclidean, standardized, weighted
+from hld.metrics.node_weights import euclidean, score, standardized, weighted
 from hld.metrics.ordered import ordered
-from hld.metrics.score import score
 from hld.metrics.whitened import whitened, whitened_fine
 from hld.references.reference import Reference
 from hld.vectors.linear_maps import LinearMap

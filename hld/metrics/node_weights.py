@@ -1,4 +1,21 @@
-"""Metrics that weigh nodes: the paper's, the standardised one, and any positive weights."""
+r"""Metrics that weigh nodes: the paper's, the standardised one, and any positive weights.
+
+**Score.** The metric "score": how far the parameters that fit a batch best are from those of the circuit, by its
+gradient.
+
+With z the features of the score of `hld.vectors.score_features`, every parameter in units of its standard deviation,
+
+.. math:: d^2 = \| \bar z - \bar z_0 \|^2 .
+
+The gradient of the log-likelihood shows for every parameter whether the rows use it as often as they should.  Where the
+likelihoods of large scopes are tiny, so that a norm of their mean hardly sees rows that are less likely than they
+should be, the score of the few edges that carry a dependence is as large as that of any other parameter.  Its mean over
+rows is zero at the parameters that fit them best, whatever the circuit cannot represent; here it is compared with
+that of reference rows, which holds wherever the parameters are.
+
+A statistic of Rao's type would weigh by the inverse of the Fisher information; for as many parameters as a circuit has
+this is not known well enough, and units of standard deviation, with a floor, found as much (`benchmarks/power`).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +25,7 @@ import numpy as np
 
 from hld.references.reference import Reference
 from hld.vectors.linear_maps import Scaled
+from hld.vectors.windows import Window
 
 LEAST = 1e-6  # share of the largest deviation below which none is taken
 
@@ -30,3 +48,14 @@ def standardized(reference: Reference, **options: Any) -> Scaled:
 def weighted(weights: np.ndarray) -> Scaled:
     """Every node with a weight of its own."""
     return Scaled("weights", np.array(weights, dtype=np.float64))
+
+
+def score(reference: Any, **options: Any) -> Window:
+    """The metric "score" for a reference whose vectors hold features of the score."""
+    vectors = reference.vectors
+    if vectors.features is None:
+        raise ValueError(
+            "`metric` 'score' compares rows with rows: use reference='training' with `training_data`"
+        )
+    m = len(vectors.nodes)
+    return Window("score", Scaled("score", np.ones(vectors.size - m)), m, vectors.size)

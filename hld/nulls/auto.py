@@ -27,7 +27,6 @@ from hld.nulls.resampled import resampled_distances
 from hld.nulls.score import Score, score_of, together
 from hld.nulls.staged import StagedTails
 from hld.nulls.table import TableTails, table_of
-from hld.nulls.version_1 import SwitchedNull
 from hld.references.reference import Reference
 from hld.vectors.squared_distances import squared_distances
 from pcircuit.arguments import check_whole_number
@@ -69,12 +68,6 @@ class AutoNull:
         if not self.drawn(T):
             return self.large.pvalue(squared, T)
         return self.tails.pvalue(self.score(np.asarray(squared)[None], T)[0], T)
-
-    def sketch(self, squared: Any, T: Any) -> float:
-        """The p-value by the first stage of draws only: for pictures, where further stages would not be seen."""
-        if not self.drawn(T) or not isinstance(self.tails, StagedTails):
-            return self.pvalue(squared, T).value
-        return self.tails.tails(T, 0)[-1].pvalue(self.score(np.asarray(squared)[None], T)[0][-1])
 
     def of_pvalues(self, each: Any, T: Any) -> PValue:
         """From p-values under the batch's own limit laws, which serve as scores where drawn batches judge."""
@@ -131,7 +124,7 @@ class AutoNull:
 
 def law_part(null: Null) -> Any:
     """The law of a null: what it says of large batches."""
-    return null.large if isinstance(null, (AutoNull, SwitchedNull)) else null
+    return null.large if isinstance(null, AutoNull) else null
 
 
 def laws_of(null: Null) -> tuple[Any, ...]:

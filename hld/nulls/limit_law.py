@@ -23,7 +23,6 @@ import numpy as np
 import hld.gchi2 as gchi2
 from hld.nulls.joint import combined
 from hld.nulls.null import NullOptions, PValue
-from hld.references.covariances import DenseCovariance
 from hld.references.reference import Covariance, Reference
 from pcircuit.files.contents import finite_array, saved_count, saved_number
 from pcircuit.moments.rounding import without_rounding
@@ -160,7 +159,7 @@ def limit_laws(reference: Reference, metrics: tuple[Any, ...]) -> tuple[Any, ...
 
 def limit_law(seen: Covariance) -> LimitLaw:
     """The law of T |Z|^2 for vectors of some covariance."""
-    if not (isinstance(seen, DenseCovariance) or getattr(seen, "is_small", False)):
+    if not getattr(seen, "is_small", False):
         return law_of_leading(seen)
     if getattr(seen, "is_large", False) and seen.trace**2 <= STEEP * seen.trace_sq:
         law = law_of_leading(seen, LEADING[:1])

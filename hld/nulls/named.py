@@ -22,35 +22,50 @@ from hld.nulls.joint import JointNull
 from hld.nulls.limit_law import LimitLaw, limit_null
 from hld.nulls.normal import NormalLaw, normal_null
 from hld.nulls.null import Null, NullOptions
-from hld.nulls.version_1 import DrawnNull, SwitchedNull, TabulatedNull
+from pcircuit.arguments import check_choice
 
-__all__ = ["CHECKED", "KINDS", "NULLS", "OF_ONE_METRIC", "ON_DEMAND", "Context", "NullOptions"]
+__all__ = ["KINDS", "NULLS", "Context", "NamedNull", "NullOptions", "check_null_choice"]
 
-# name -> function of reference, metrics and options
-NULLS: dict[str, Callable[..., Null]] = {
-    "exact": limit_null,
-    "normal": normal_null,
-    "monte-carlo": drawn_null,
-    "auto": auto_null,
+
+@dataclass(frozen=True)
+class NamedNull:
+    """How a null is made, from reference, metrics and options, and what it can do.
+
+    `takes_several`: metrics; else one.  `draws_later`: when batches are tested, so that its reference has to be the
+    circuit.  `is_checked`: small p-values against reference rows by the rows of the batch, where holes may be left out.
+    """
+
+    make: Callable[..., Null]
+    takes_several: bool = True
+    draws_later: bool = False
+    is_checked: bool = False
+
+
+NULLS = {
+    "exact": NamedNull(limit_null, is_checked=True),
+    "normal": NamedNull(normal_null, takes_several=False),
+    "monte-carlo": NamedNull(drawn_null, draws_later=True),
+    "auto": NamedNull(auto_null, is_checked=True),
 }
-OF_ONE_METRIC = ("normal",)
-CHECKED = (
-    "exact",
-    "auto",
-)  # those whose p-values against reference rows are checked by the rows of the batch
-ON_DEMAND = (
-    "monte-carlo",
-)  # those that draw when batches are tested, so that the reference has to be there
 # what files call them -> class
 KINDS = {
     "limit": LimitLaw,
     "normal": NormalLaw,
     "joint": JointNull,
     "auto": AutoNull,
-    "drawn": DrawnNull,
-    "tabulated": TabulatedNull,
-    "switched": SwitchedNull,
 }
+
+
+def check_null_choice(name: str, reference: str, num_metrics: int) -> None:
+    """Raise unless `null=` names a null that goes with a `reference=` and so many metrics."""
+    null = NULLS[check_choice(name, "null", tuple(NULLS))]
+    if null.draws_later and reference != "circuit":
+        raise ValueError(
+            f"`null` {name!r} draws from the circuit: use null='auto', or reference='circuit', "
+            f"found reference={reference!r}"
+        )
+    if num_metrics > 1 and not null.takes_several:
+        raise ValueError(f"`null` {name!r} needs a single `metric`, found {num_metrics} metrics")
 
 
 @dataclass(frozen=True)

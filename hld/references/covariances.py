@@ -32,12 +32,15 @@ SHARP, SHARP_LAST = 1e-6, 1e-3  # the same residuals there
 
 @dataclass(frozen=True, eq=False)
 class DenseCovariance:
-    """A covariance that is formed.
+    """A covariance that is formed; or G / (n - 1), G the products of n rows with each other, which has the same law.
+
+    Of n rows in more than n coordinates it has the traces and the eigenvalues of X^T X / (n - 1), but for zeros.
 
     Shapes: matrix (l, l).
     """
 
     matrix: np.ndarray
+    is_small = True
 
     @property
     def is_large(self) -> bool:
@@ -69,8 +72,21 @@ class DenseCovariance:
         return aslinearoperator(self.matrix)
 
     def eigenvalues(self, k: Any = None) -> np.ndarray:
-        """All eigenvalues, or the k largest, in descending order; what is zero to working precision is 0."""
-        return _of_formed(self.matrix, k)
+        """All eigenvalues, or the k largest, in descending order; what is zero to working precision is 0.
+
+        Of an empty matrix, of no rows that vary, one 0.
+        """
+        matrix = self.matrix
+        if not len(matrix):
+            return np.zeros(1)
+        if k is None or not self.is_large:
+            smaller = (
+                _without_null_space(matrix) if len(matrix) > FEW and not self.is_large else matrix
+            )
+            values = np.linalg.eigvalsh(smaller)[::-1]
+            return without_rounding(np.pad(values, (0, len(matrix) - len(values))))[:k]
+        values, _ = leading_eigenpairs(matrix, len(matrix), k, SHARP, coarse=SHARP_LAST)
+        return without_rounding(values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,38 +172,6 @@ class RowCovariance:
 
 
 @dataclass(frozen=True, eq=False)
-class GramCovariance:
-    """The sample covariance of n rows in more than n coordinates, by the products of the rows with each other.
-
-    It has the traces and the eigenvalues of G / (n - 1), but for zeros, and those are all that a law needs.
-
-    Shapes: gram (n, n).
-    """
-
-    gram: np.ndarray
-    is_small = True
-
-    @property
-    def is_large(self) -> bool:
-        """Whether leading eigenvalues take less time than all."""
-        return len(self.gram) > MOST_AT_ONCE
-
-    @property
-    def trace(self) -> float:
-        """tr(S)."""
-        return float(np.trace(self.gram))
-
-    @property
-    def trace_sq(self) -> float:
-        """tr(S^2)."""
-        return float(np.vdot(self.gram, self.gram))
-
-    def eigenvalues(self, k: Any = None) -> np.ndarray:
-        """The n eigenvalues that may differ from 0, or the k largest, in descending order; one 0 where n is 0."""
-        return _of_formed(self.gram, k) if len(self.gram) else np.zeros(1)
-
-
-@dataclass(frozen=True, eq=False)
 class StretchedCovariance:
     """F S F for F = r (I - V V^T) + V diag(f) V^T, where V spans leading eigenvectors of S, from S V alone.
 
@@ -235,15 +219,6 @@ class StretchedCovariance:
     def _gains(self) -> Any:
         """(k,) f^2 - r^2."""
         return self.metric.factors**2 - self.metric.rest**2
-
-
-def _of_formed(matrix: np.ndarray, k: Any) -> np.ndarray:
-    """Eigenvalues of a matrix, or the k largest, in descending order; what is zero to working precision is 0."""
-    if k is None or len(matrix) <= MOST_AT_ONCE:
-        smaller = _without_null_space(matrix) if FEW < len(matrix) <= MOST_AT_ONCE else matrix
-        values = np.linalg.eigvalsh(smaller)[::-1]
-        return without_rounding(np.pad(values, (0, len(matrix) - len(values))))[:k]
-    return without_rounding(leading_eigenpairs(matrix, len(matrix), k, SHARP, coarse=SHARP_LAST)[0])
 
 
 def _without_null_space(matrix: np.ndarray) -> np.ndarray:

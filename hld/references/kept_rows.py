@@ -154,15 +154,3 @@ def _symmetric(arrays: dict[str, np.ndarray], name: str, m: int) -> np.ndarray:
     matrix = np.zeros((m, m))
     matrix[np.tril_indices(m)] = finite_array(arrays, name, (m * (m + 1) // 2,))
     return np.where(np.tri(m, dtype=bool), matrix, matrix.T)
-
-
-def with_triangles(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    """Arrays of a file, in which earlier ones held symmetric matrices whole, with their lower triangles."""
-    result = dict(arrays)
-    for name in (prefix + one for one in SYMMETRIC):
-        if name in arrays and arrays[name].ndim == 2:
-            matrix = arrays[name]
-            if matrix.shape[0] != matrix.shape[1] or (matrix != matrix.T).any():
-                raise ValueError(f"{name!r} must be symmetric, found shape {matrix.shape}")
-            result[name] = _triangle(matrix)
-    return result

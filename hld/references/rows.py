@@ -26,7 +26,7 @@ import numpy as np
 import pcircuit
 from hld.references.available import shown
 from hld.references.circuit import CircuitReference
-from hld.references.covariances import MOST_FORMED, GramCovariance, RowCovariance, through
+from hld.references.covariances import MOST_FORMED, DenseCovariance, RowCovariance, through
 from hld.references.factors import factor_of_nodes, units_of
 from hld.references.reference import MAX_FULL_SPECTRUM
 from hld.vectors.row_products import row_products
@@ -127,7 +127,7 @@ class RowReference(RowCovariance):
         n, m = self.table.shape
         inner, seen = seen_by(metric)
         if n < m and n <= MOST_FORMED:
-            return GramCovariance(row_products((metric,), self.table, self.known)[0] / (n - 1))
+            return DenseCovariance(row_products((metric,), self.table, self.known)[0] / (n - 1))
         if inner.width <= min(MOST_FORMED, n):
             return self._formed_under(inner, seen)
         return RowCovariance(metric.apply(self.table))
@@ -145,7 +145,7 @@ class RowReference(RowCovariance):
             )
             self.known[place] = factor * units, {}
         factor, products = self.known[place]
-        return GramCovariance(row_products((metric,), factor, products)[0])
+        return DenseCovariance(row_products((metric,), factor, products)[0])
 
     def _covariance_of(self, seen: slice, units: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """S of some of successive coordinates in units, by their places: of that which is kept, or of the rows."""

@@ -104,10 +104,6 @@ def sample_quality(
             raise ValueError(f"`{name}` has no rows, expected at least one to compare")
     codes = encoder.encode(rows)[0]
     other = None if real is None else encoder.encode(real, "real", ignore_extra=True)[0]
-    if other is None and detector.profile_ is None:
-        raise ValueError(
-            "`real` is needed, as the model file holds no counts to compare with: give a table"
-        )
     edges = _chosen_pairs(codes.shape[1], rng) if other is not None else detector.profile_.edges
     own = profile_of(codes, encoder.num_categories, edges)
     theirs = (

@@ -31,8 +31,6 @@ that is, the batch's covariance is that of its own rows and of one more row that
 is to know for T = 1.  The powers of C are taken from its two parts, without its eigenvalues.  The unit tr S is that of
 the reference as it is known, its error is no part of the interval.
 
-**Noise.**  Of a summary with noise of variances v_j in its sums, C = S (1/T + 1/n) + diag(v) / T^2.
-
 **Holes.**  A node that T_j rows of the batch and n_j of the reference show has been weighed with g_j
 (`hld.references.available`), so that its difference has the variance that it has without holes.  The effect is that of
 the differences themselves: they are divided by g_j, and nodes that too few rows show are left out, here and in tr S.

@@ -29,8 +29,7 @@ of a rare count where they are not.  (The tail of no such sum exceeds it by more
 of rows that show each category, which gives input units their true range.  Of many rows of a batch only some are looked
 at: what r rows do not show has a share below 3 / r, at level 0.05, which is added to the variance with the whole range.
 Of a summary, which has no rows, the variance is that of the reference with the same addition for its n rows.  Where the
-circuit is the reference, n is infinite and V is exact.  With holes T and n are the rows that show the node.  The
-variance of noise for privacy is added to V.
+circuit is the reference, n is infinite and V is exact.  With holes T and n are the rows that show the node.
 
 References: Bennett (1962), Probability inequalities for the sum of independent random variables, J. American
 Statistical Association 57, 33; Bentkus (2004), On Hoeffding's inequalities, Annals of Probability 32, 1650.
@@ -90,9 +89,7 @@ def node_pvalues(result: Any) -> np.ndarray:
     mean = np.clip(
         usual.mean if own is None else batch.mean - d / (1 + sizes[0] / sizes[1]), low, high
     )
-    variance = variance * (1 / sizes[0] + 1 / sizes[1]) + (
-        0.0 if result._noise is None else result._noise
-    )
+    variance = variance * (1 / sizes[0] + 1 / sizes[1])
     return _tails(d, variance, (mean - low, high - mean), sizes, shown)
 
 

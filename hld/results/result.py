@@ -129,9 +129,6 @@ class HLDResult(OfColumns):
     _plain: float | None = field(
         default=None, repr=False
     )  # p-value of the distance that the effect is made of
-    _noise: np.ndarray | None = field(
-        default=None, repr=False
-    )  # of differences: variances of noise for privacy
 
     def __post_init__(self) -> None:
         check_verdict(self.statistic, self.pvalue)
@@ -145,8 +142,8 @@ class HLDResult(OfColumns):
     def effect(self) -> float:
         """Distance of the means over the typical distance of one row, sqrt(|delta|^2 / |sigma|^2 - 1/T - 1/n), or 0.
 
-        The average under sampling alone is subtracted, and that of noise for privacy, so an unshifted batch has an
-        effect of about 0 whatever its size; the units are those of `tolerance`.
+        The average under sampling alone is subtracted, so an unshifted batch has an effect of about 0 whatever its
+        size; the units are those of `tolerance`.
         """
         if self.context is not None:
             return self.context.effect
@@ -161,11 +158,8 @@ class HLDResult(OfColumns):
         total = float(stds @ stds)
         if total <= 0:
             return 0.0
-        private = 0.0 if self._noise is None else float(self._noise.sum())
         squared = (
-            float(deltas @ deltas)
-            - float(noise @ noise) * self.inflation / self.num_samples
-            - private
+            float(deltas @ deltas) - float(noise @ noise) * self.inflation / self.num_samples
         ) / total
         return float(np.sqrt(max(squared, 0.0)))
 
@@ -180,7 +174,6 @@ class HLDResult(OfColumns):
             return None
         T, own = self.num_samples, None if self._own is None else self._own.spread()
         share = self.inflation / T - (0.0 if own is None else (1 - 1 / T) / T)
-        own = own if self._noise is None else np.diag(np.sqrt(self._noise))
         low, high = effect_interval(self.deltas, spectrum, share, own=own, weights=self._weights)
         is_clear = self._plain is None or self._plain <= (1 - LEVEL) / 2
         return (min(low, self.effect) if is_clear else 0.0), max(high, self.effect)
@@ -223,16 +216,13 @@ class HLDResult(OfColumns):
         """
         from hld.results.localization import localize, unknown_covariance
 
-        T, stds, is_known = self.num_samples / self.inflation, self.stds, self.context is None
-        is_known &= self._noise is None and (self._weights is None or self._covariance is not None)
-        if self._noise is not None:  # as if it were in the rows
-            stds = np.sqrt(stds**2 + T * self._noise)
+        is_known = self.context is None and (self._weights is None or self._covariance is not None)
         return localize(
             self._circuit,
             self.nodes,
             self.deltas,
-            stds,
-            T,
+            self.stds,
+            self.num_samples / self.inflation,
             top=top,
             pvalues=self.node_pvalues,
             covariance_of=self._covariance if is_known else unknown_covariance,

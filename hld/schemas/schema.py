@@ -390,11 +390,6 @@ class TableSchema:
             raise ValueError(str(error)) from None
         return schema
 
-    @classmethod
-    def of_encoder(cls, encoder: TableEncoder) -> TableSchema:
-        """The schema of an encoder of an older model file: what was missing in training is not known."""
-        return cls(tuple(map(ColumnSchema.of, encoder.columns)), None, encoder.by_name)
-
     def __str__(self) -> str:
         rows = [
             ("column", "kind", "categories", "missing", "unseen", "values"),

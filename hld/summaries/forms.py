@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from hld.tables.column_names import RepeatedName, distinct_names
-from pcircuit.files.contents import check_names, saved_count, saved_number
+from pcircuit.files.contents import check_names, saved_count
 
 FORMAT, VERSION, MAGIC = "hld.summary", 1, b"HLDSUM01"
 MOST_NUMBERS = 10_000_000
@@ -39,12 +39,10 @@ DIMENSIONS = {
     "sketch": 3,
     "cells": 2,
     "categories": 1,
-    "variances": 1,
 }
 GROUPS = (
     {"squares", "fourths", "odd", "sketch"},
     {"cells", "categories", "absent", "extra"},
-    {"epsilon", "delta", "variances"},
 )  # that are there together or not at all
 ALWAYS = {"format", "version", "model", "num_rows", "num_missing", "sums"}
 FINGERPRINT = 64  # hexadecimal digits
@@ -214,9 +212,6 @@ def _checked(
     _check_shapes(arrays)
     for name in ("absent", "extra"):
         _check_texts(name, scalars.get(name, []))
-    if "epsilon" in scalars:
-        saved_number(scalars, "epsilon"), saved_number(scalars, "delta", 0.0, 1.0)
-        scalars |= {name: float(scalars[name]) for name in ("epsilon", "delta")}
     return scalars, arrays
 
 
@@ -226,19 +221,14 @@ def _check_shapes(arrays: dict[str, Any]) -> None:
         arrays.get("squares", np.zeros(0)).shape,
         arrays.get("sketch", np.zeros((0, 0, 0))).shape,
     )
-    fits = [
-        arrays.get(name, arrays["sums"]).shape == arrays["sums"].shape
-        for name in ("seen", "variances")
-    ]
+    fits = [arrays.get("seen", arrays["sums"]).shape == arrays["sums"].shape]
     fits += [arrays[name].shape == q for name in ("fourths", "odd") if name in arrays]
     fits += [sketch[:1] == q and sketch[1] == sketch[2] if "sketch" in arrays else True]
     fits += [len(arrays["cells"]) == 5 if "cells" in arrays else True]
     if not all(fits) or not len(arrays["sums"]):
         raise ValueError("the arrays of the summary do not fit together")
-    if any(
-        (arrays[name] < 0).any() for name in ("squares", "fourths", "variances") if name in arrays
-    ):
-        raise ValueError("sums of squares and variances of the summary must be at least 0")
+    if any((arrays[name] < 0).any() for name in ("squares", "fourths") if name in arrays):
+        raise ValueError("sums of squares of the summary must be at least 0")
 
 
 def _check_texts(name: str, value: Any) -> None:

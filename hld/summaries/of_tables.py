@@ -1,8 +1,24 @@
-"""Summaries of tables: cells that the schema does not know, and categories by column, are counted, too."""
+"""Summaries of tables: cells that the schema does not know, and categories by column, are counted, too.
+
+**Arrow.**  Record batches become the bytes of a summary by the function that Spark and Ray send to where the rows are.
+
+Both engines hand Arrow record batches to a function, and take such batches back.  The function made here yields one
+batch of one row for each partition: the bytes of its `BatchSummary`, some 15 kilobytes, in the column "summary".
+
+=====  ====================================================================================================
+Spark  ``frame.mapInArrow(hld.arrow_summarizer(detector), "summary binary").collect()``
+Ray    ``data.map_batches(hld.arrow_summarizer(detector), batch_format="pyarrow", batch_size=None)``
+=====  ====================================================================================================
+
+Where these rows are collected, ``sum(hld.BatchSummary.from_bytes(row["summary"]) for row in rows)`` is the summary of
+the whole table, which `HLDDetector.test` takes.  The function carries the fitted detector, and the library must be
+installed on the workers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,44 +29,20 @@ from hld.answers.profile import Profile, profile_of
 from hld.answers.table_facts import evidence_of
 from hld.schemas.encoding import EncodingReport
 from hld.schemas.quality import DataQuality, data_quality
-from hld.summaries.fingerprint import detector_fingerprint
-from hld.summaries.privacy import check_privacy, with_noise
 from hld.summaries.summary import BatchSummary, TableCounts
-from hld.summaries.summing import summarize_rows
+from hld.summaries.summing import detector_fingerprint, summarize_rows
 
 CELLS = ("num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")
 
 
-def summarize_table(
-    detector: Any,
-    table: Any,
-    *,
-    epsilon: float | None = None,
-    delta: float = 1e-6,
-    rng: int | np.random.Generator | None = None,
-) -> BatchSummary:
-    """The summary of one table for a fitted detector: see `HLDDetector.summarize`."""
-    return summarize_chunks(detector, [table], epsilon=epsilon, delta=delta, rng=rng)
-
-
-def summarize_chunks(
-    detector: Any,
-    chunks: Iterable[Any],
-    *,
-    epsilon: float | None = None,
-    delta: float = 1e-6,
-    rng: int | np.random.Generator | None = None,
-) -> BatchSummary:
+def summarize_chunks(detector: Any, chunks: Iterable[Any]) -> BatchSummary:
     """The summary of a table that comes in chunks, each read once and then forgotten."""
     encoder, test = detector.encoder_, detector.test_
-    epsilon, delta = check_privacy(epsilon, delta)  # before anything is read
     found: BatchSummary | None = None
     table: TableCounts | None = None
     for chunk in chunks:
         codes, report, absent, extra = encoder.encode_counting(chunk)
         first = 0 if found is None else found.num_rows
-        if epsilon is not None and (codes < 0).any():
-            summarize_rows(test, codes, epsilon=epsilon, delta=delta)  # which refuses
         own = summarize_rows(test, codes, first=first)
         cells = np.array([getattr(report, name) for name in CELLS], dtype=np.int64)
         counted = TableCounts(
@@ -64,8 +56,6 @@ def summarize_chunks(
         )
     if found is None:
         raise ValueError("`chunks` has no table: at least one is needed")
-    if epsilon is not None:
-        found, table = with_noise(test, found, epsilon, delta, rng), None
     return replace(
         found, model=detector_fingerprint(test.fingerprint, detector.schema_), table=table
     )
@@ -111,7 +101,7 @@ def facts_of(
         tolerance=detector.tolerance,
         is_tested=detector.missingness,
     )
-    if detector.profile_ is None or not summary.num_rows:
+    if not summary.num_rows:
         return own, quality, None
     counts = tuple(np.split(table.categories, np.cumsum(sizes)[:-1]))
     if any(int(one.sum()) != summary.num_rows for one in counts):
@@ -121,3 +111,85 @@ def facts_of(
     batch = Profile(summary.num_rows, counts, none, ())
     evidence = evidence_of(detector, batch, quality)
     return own, quality, None if evidence is None else replace(evidence, reference=reference)
+
+
+COLUMN = "summary"
+
+
+def arrow_summarizer(detector: Any) -> ArrowSummarizer:
+    """A function from record batches to the bytes of their summary, for ``mapInArrow`` and ``map_batches``.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+
+    Returns
+    -------
+    callable
+        Takes an iterator of pyarrow.RecordBatch and returns an iterator over one batch of one row, or over none if no
+        batch has rows; likewise takes and returns a pyarrow.Table.  The column "summary" holds
+        ``BatchSummary.to_bytes()``.
+
+    Raises
+    ------
+    TypeError
+        If `detector` cannot summarise.
+    ImportError
+        Without pyarrow, when it is called.
+
+    Notes
+    -----
+    One pass, memory for one record batch.
+
+    Examples
+    --------
+    >>> import numpy as np, pyarrow
+    >>> import hld
+    >>> rows = np.random.default_rng(0).integers(3, size=(400, 2))
+    >>> table = pyarrow.table({"a": rows[:, 0], "b": rows[:, 1]})
+    >>> detector = hld.HLDDetector(num_latents=2, num_epochs=5, num_resamples=99).fit(table)
+    >>> found = arrow_summarizer(detector)(iter(table[:90].to_batches(max_chunksize=40)))
+    >>> hld.BatchSummary.from_bytes(next(found)["summary"][0].as_py()).num_rows
+    90
+    """
+    if not hasattr(detector, "encoder_") or not hasattr(detector, "summarize"):
+        raise TypeError(
+            f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}: fit or load one"
+        )
+    return ArrowSummarizer(detector)
+
+
+class ArrowSummarizer:
+    """What `arrow_summarizer` returns."""
+
+    def __init__(self, detector: Any) -> None:
+        self._detector = detector
+
+    def __call__(self, batches: Any) -> Any:
+        """Batches or a table to the bytes of their summary: see `arrow_summarizer`."""
+        if hasattr(batches, "to_batches"):
+            import pyarrow
+
+            return pyarrow.Table.from_batches(
+                self._summarized(iter(batches.to_batches())), _schema()
+            )
+        return self._summarized(iter(batches))
+
+    def _summarized(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """One record batch, or none without rows."""
+        import pyarrow
+
+        rows = (batch for batch in batches if batch.num_rows)
+        for first in itertools.islice(rows, 1):
+            found = summarize_chunks(self._detector, itertools.chain([first], rows))
+            yield pyarrow.record_batch(
+                [pyarrow.array([found.to_bytes()], pyarrow.binary())], schema=_schema()
+            )
+
+
+def _schema() -> Any:
+    """One column of bytes."""
+    import pyarrow
+
+    return pyarrow.schema([(COLUMN, pyarrow.binary())])

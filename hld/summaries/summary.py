@@ -6,14 +6,12 @@ likelihoods it is enough to keep
     T,   sum_t L(x_t)   and for each number of the vector, how many rows show it
 
 which add up over parts of a batch, over sites and over days, in any order (up to the rounding of sums of doubles).  No
-row can be read off them as soon as there are several, but this is no formal guarantee of privacy; with noise there is
-one (`hld.summaries.privacy`).
+row can be read off them as soon as there are several, but this is no formal guarantee of privacy.
 
 Besides these a summary holds, where they are known,
 
 * `Spread`: how the rows vary, by which an alarm is checked where rows are the reference (`hld.summaries.spread`)
 * `TableCounts`: cells that the schema does not know, and the counts of each column's categories
-* `Privacy`: the noise that was added, and the guarantee that it gives
 """
 
 from __future__ import annotations
@@ -66,26 +64,6 @@ class TableCounts:
 
 
 @dataclass(frozen=True, eq=False)
-class Privacy:
-    """Noise in the sums.
-
-    Shapes: variances (size,).
-    """
-
-    epsilon: float
-    delta: float
-    variances: np.ndarray
-
-    def __add__(self, other: Privacy) -> Privacy:
-        # a row is in one of the parts only, so the larger loss is that of both (parallel composition)
-        return Privacy(
-            max(self.epsilon, other.epsilon),
-            max(self.delta, other.delta),
-            self.variances + other.variances,
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class BatchSummary:
     """Sums over the rows of a batch, from which it is tested; parts of a batch add up with ``+`` or ``sum``.
 
@@ -106,12 +84,10 @@ class BatchSummary:
         Missing cells.
     spread : Spread or None
         Squares, fourth powers and a sketch of the rows' differences from the reference, which check an alarm; None
-        where the circuit is the reference, and with noise.
+        where the circuit is the reference.
     table : TableCounts or None
         Counts of categories, missing cells and new values by column, where a table was summarised; None for rows of a
-        test, and with noise.
-    privacy : Privacy or None
-        The guarantee (epsilon, delta) and the variances of the noise in `sums`; None without noise.
+        test.
 
     Raises
     ------
@@ -143,10 +119,9 @@ class BatchSummary:
     num_missing: int = 0
     spread: Spread | None = field(default=None, repr=False)
     table: TableCounts | None = field(default=None, repr=False)
-    privacy: Privacy | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        for owner in (self, self.spread, self.table, self.privacy):
+        for owner in (self, self.spread, self.table):
             for array in vars(owner).values() if owner is not None else ():
                 if isinstance(array, np.ndarray):
                     array.flags.writeable = False
@@ -160,12 +135,7 @@ class BatchSummary:
                 "summaries that were made with one model add up"
             )
         parts = {}
-        if (self.privacy is None) != (other.privacy is None):
-            raise ValueError(
-                f"`other` has {'noise' if self.privacy is None else 'no noise'} for privacy, expected it "
-                "to be like the first: give each of them an `epsilon`, or none"
-            )
-        for name in ("spread", "table", "privacy"):
+        for name in ("spread", "table"):
             one, two = getattr(self, name), getattr(other, name)
             if (one is None) != (two is None):
                 has = "a" if one is None else "no"
@@ -261,14 +231,9 @@ class BatchSummary:
         return cls._of_parts(*read_binary(data))
 
     def __repr__(self) -> str:
-        noise = (
-            ""
-            if self.privacy is None
-            else f", epsilon {self.privacy.epsilon:g}, delta {self.privacy.delta:g}"
-        )
         return (
             f"BatchSummary({self.num_rows} row{'s' * (self.num_rows != 1)}, {len(self.sums)} numbers, model "
-            f"{self.model[:8]}{noise})"
+            f"{self.model[:8]})"
         )
 
     def _parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -282,9 +247,6 @@ class BatchSummary:
         if self.table is not None:
             scalars |= {"absent": list(self.table.absent), "extra": list(self.table.extra)}
             arrays |= {"cells": self.table.cells, "categories": self.table.categories}
-        if self.privacy is not None:
-            scalars |= {"epsilon": self.privacy.epsilon, "delta": self.privacy.delta}
-            arrays["variances"] = self.privacy.variances
         return scalars, arrays
 
     @classmethod
@@ -305,12 +267,7 @@ class BatchSummary:
             if "cells" in arrays
             else None
         )
-        privacy = (
-            Privacy(scalars["epsilon"], scalars["delta"], arrays["variances"])
-            if "variances" in arrays
-            else None
-        )
-        return cls(scalars["model"], T, sums, seen, scalars["num_missing"], spread, table, privacy)
+        return cls(scalars["model"], T, sums, seen, scalars["num_missing"], spread, table)
 
 
 def check_summary(value: object, name: str = "summary") -> BatchSummary:

@@ -1,18 +1,27 @@
-"""Rows to a summary, a block of rows at a time."""
+"""Rows to a summary, a block of rows at a time.
+
+**Fingerprint.**  Which model a summary is for: a hash of everything that its sums depend on.
+
+Sums of likelihoods mean something only with the circuit and the nodes that they were made with; with another model
+they would silently give a wrong p-value.  The fingerprint is the SHA-256 of the circuit, the nodes, the reference
+mean and the metrics (by which the spread is measured), so it is the same in every process that read the same file.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from hld.summaries.privacy import check_privacy, with_noise
+import pcircuit
 from hld.summaries.spread import sketches_of, spread_of
 from hld.summaries.summary import BatchSummary, Spread
 from hld.vectors.completion import complete
 from pcircuit.evidence import check_evidence
+from pcircuit.files.circuit_file import to_arrays
 
 BLOCK_VALUES = 4_000_000  # likelihoods that are held at a time
 CACHED_VALUES = (
@@ -25,29 +34,15 @@ MOST_SPREAD, LEAST_SPREAD = (
 SEED = 17  # of their choice
 
 
-def summarize_rows(
-    test: Any,
-    rows: Any,
-    *,
-    epsilon: float | None = None,
-    delta: float = 1e-6,
-    rng: int | np.random.Generator | None = None,
-    first: int = 0,
-) -> BatchSummary:
+def summarize_rows(test: Any, rows: Any, *, first: int = 0) -> BatchSummary:
     """The summary of rows for a test.
 
     Shapes: rows (n, V).
     O(n) times the mean likelihoods of rows; where rows are the reference, the metrics of at most 20,000 rows beside it,
     and of 1,000 of each further chunk: how rows spread is estimated from these, as it is where the rows are at hand.
     """
-    epsilon, delta = check_privacy(epsilon, delta)
     rows = check_evidence(test.circuit, rows, name="rows")
     num_missing = int((rows < 0).sum()) if rows.size else 0
-    if num_missing and epsilon is not None:
-        raise ValueError(
-            f"`rows` has {num_missing} missing entries, expected none with `epsilon`: fill them in, or "
-            "leave out the rows that have them"
-        )
     if num_missing and test.missing == "exact":
         raise ValueError(
             f"`rows` has {num_missing} missing entries, expected none with missing='exact', whose null "
@@ -55,12 +50,7 @@ def summarize_rows(
         )
     if num_missing and test.missing == "complete":
         rows, _ = complete(test.circuit, rows, test.settings.seed + first)
-    found = _summed(test, rows if len(rows) else None, num_missing, first)
-    return (
-        found
-        if epsilon is None
-        else with_noise(test, replace(found, spread=None), epsilon, delta, rng)
-    )
+    return _summed(test, rows if len(rows) else None, num_missing, first)
 
 
 def _summed(test: Any, rows: Any, num_missing: int, first: int) -> BatchSummary:
@@ -102,3 +92,28 @@ def _spread(test: Any, rows: Any, num_missing: int, n: int, first: int) -> Sprea
 def _blocks(rows: Any, n: int, size: int) -> Iterator[Any]:
     """So many rows at a time, at least one."""
     return (rows[start : start + max(1, size)] for start in range(0, n, max(1, size)))
+
+
+def test_fingerprint(circuit: pcircuit.Circuit, calibration: Any) -> str:
+    """The fingerprint of a test."""
+    digest = hashlib.sha256(b"hld.summary 1")
+    arrays = to_arrays(circuit) | {"nodes": calibration.nodes, "mean": calibration.mean}
+    for i, metric in enumerate(calibration.metrics):
+        scalars, own = metric.to_parts()
+        digest.update(json.dumps(scalars, sort_keys=True).encode())
+        arrays |= {f"metric.{i}.{name}": array for name, array in own.items()}
+    for name, array in sorted(arrays.items()):
+        array = np.ascontiguousarray(array)
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+test_fingerprint.__test__ = False  # type: ignore[attr-defined]  # its name must not make a test runner collect it
+
+
+def detector_fingerprint(test: str, schema: Any) -> str:
+    """The fingerprint of a detector: of its test, and of how it reads tables."""
+    form = json.dumps(schema.to_dict(), sort_keys=True)
+    return hashlib.sha256(f"{test} {form}".encode()).hexdigest()

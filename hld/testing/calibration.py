@@ -16,7 +16,7 @@ import numpy as np
 
 from hld.metrics.named import build_metric
 from hld.nulls.auto import laws_of
-from hld.nulls.named import CHECKED, NULLS, NullOptions
+from hld.nulls.named import NULLS, NullOptions
 from hld.nulls.null import Null
 from hld.references.kept_rows import KeptRows, kept_rows
 from hld.references.reference import Reference
@@ -80,9 +80,9 @@ def calibrate(
     for metric in metrics:
         refuse_scale(metric, stds, reference.mean)
     rng = np.random.default_rng([seed, 0])
-    law = NULLS[null](reference, metrics, NullOptions(num_resamples, seed, rng))
+    law = NULLS[null].make(reference, metrics, NullOptions(num_resamples, seed, rng))
     traces = [reference.under(metric).trace if tolerance else 0.0 for metric in metrics]
-    kept = kept_rows(reference, metrics, laws_of(law)) if null in CHECKED else None
+    kept = kept_rows(reference, metrics, laws_of(law)) if NULLS[null].is_checked else None
     return Calibration(
         reference.nodes,
         np.array(reference.mean),

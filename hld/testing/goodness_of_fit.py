@@ -14,28 +14,32 @@ is built (`hld.testing.calibration`); no reference data are needed.  A call look
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 import pcircuit
+from hld.answers.words import least_text
 from hld.metrics.named import asks_for_scores, parse_metric
 from hld.metrics.whitened import RIDGE
-from hld.nulls.named import OF_ONE_METRIC
+from hld.nulls.named import check_null_choice
+from hld.nulls.ranks.confirmation import least_pvalue
 from hld.nulls.staged import MOST_RESAMPLES
+from hld.planning.detectable import detectable
+from hld.planning.power import power, sample_size
 from hld.references.holes import HolePatterns
 from hld.references.named import FROM_ROWS, REFERENCES
 from hld.results.result import HLDResult
 from hld.summaries.summary import BatchSummary
+from hld.summaries.summing import summarize_rows, test_fingerprint
 from hld.testing.calibration import calibrate
-from hld.testing.questions import HLDTestQuestions
 from hld.testing.row_batches import RowBatch
 from hld.testing.seen_together import seen_together
 from hld.testing.settings import Settings, usual_missing
-from hld.testing.summed_batch import judge_summary
-from hld.testing.summed_holes import judge_with_holes
-from hld.testing.verdict import verdict
+from hld.testing.summed_batch import judge_summary, judge_with_holes
+from hld.testing.verdict import LEAST_PVALUE, spectrum_of, verdict
 from hld.vectors.completion import check_rows, complete
 from hld.vectors.row_vectors import RowVectors
 from hld.vectors.score_features import score_features
@@ -46,11 +50,15 @@ from pcircuit.evidence import check_evidence
 from pcircuit.inference.node_selection import check_nodes
 
 if TYPE_CHECKING:
+    from hld.planning.detectable import Detectable
     from hld.testing.calibration import Calibration
     from hld.testing.row_sums import RowSums
 
 
-class HLDTest(HLDTestQuestions):
+SHOWN_SIZES = (1, 2, 5, 10, 100, 1000, 10_000)  # whose smallest p-values are listed
+
+
+class HLDTest:
     """Goodness-of-fit test of batches of rows against a circuit: rejects when d = || mean L - mu || is too large.
 
     Parameters
@@ -125,8 +133,6 @@ class HLDTest(HLDTestQuestions):
         For each metric, whether its distance is the same for all rows of the reference: its law is of zeros.
     shown_weights : float or (m,) float array
         Weights in which the differences of nodes are reported: those of a single metric that weighs nodes, else 1.
-    noisy_nulls : dict
-        Nulls for summaries with noise, kept by number of rows and variances.
 
     Raises
     ------
@@ -196,10 +202,7 @@ class HLDTest(HLDTestQuestions):
             )
         nodes = pcircuit.select_nodes(circuit) if nodes is None else check_nodes(circuit, nodes)
         parts = parse_metric(metric, len(nodes))
-        if null in OF_ONE_METRIC and len(parts) > 1:
-            raise ValueError(
-                f"`null` {null!r} is for a single `metric`: the joint law of several is not {null}"
-            )
+        check_null_choice(null, reference, len(parts))
         if training_data is not None:
             training_data = check_rows(circuit, training_data, name="training_data")
             if settings.missing == "complete":
@@ -267,7 +270,6 @@ class HLDTest(HLDTestQuestions):
         # differences are reported in the metric's own weights where it is a weighting of nodes
         single = metrics[0].node_weights if len(metrics) == 1 else None
         self.shown_weights = 1.0 if single is None else single
-        self.noisy_nulls: dict[str, Any] = {}  # those of summaries with noise, by T and variances
         self._patterns = HolePatterns(circuit, self.nodes) if settings.missing == "exact" else None
 
     def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
@@ -385,6 +387,224 @@ class HLDTest(HLDTestQuestions):
         batch = RowBatch(self.vectors, self.calibration, sums.rows(), sums.shown())
         return self._against_rows(batch, check_fraction(alpha, "alpha"), sums.num_missing)
 
+    def summarize(self, rows: Any) -> BatchSummary:
+        """The sums sum_t L(x_t) over rows, and a few more, which add up and can be tested in their place.
+
+        Parameters
+        ----------
+        rows : (T, V) integer array_like
+            T at least 0; -1 is missing.
+
+        Returns
+        -------
+        BatchSummary
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `rows` are not evidence for the circuit, or have holes with ``missing="exact"``.
+
+        Notes
+        -----
+        O(T) times the likelihoods of a row; where rows are the reference, also the metrics of at most 20,000 rows.
+
+        Examples
+        --------
+        >>> import hld, pcircuit
+        >>> circuit = pcircuit.rat_spn([2] * 8, num_units=4, depth=2, rng=0)
+        >>> test = hld.HLDTest(circuit)
+        >>> total = test.summarize([[0, 1] * 4] * 30) + test.summarize([[0, 1] * 4] * 20)
+        >>> total.num_rows, test(total).reject
+        (50, True)
+        """
+        return summarize_rows(self, rows)
+
+    def power(self, alternative: Any, T: int, alpha: float = 0.05) -> float:
+        """Probability that a batch of T rows from an alternative is called shifted: see `hld.planning.power`.
+
+        For one metric with map F and the circuit as reference P(|F Z| >= threshold), where Z, the difference of the
+        means, is normal with mean E_1[L] - mu and covariance Cov_1(L) / T; else from 2,000 drawn Z.
+
+        Parameters
+        ----------
+        alternative : Edit, mapping, pcircuit.Circuit, or (n, V) integer array_like
+            Where rows come from: a category that becomes more frequent (`hld.Edit`, or a mapping with "column", "level"
+            and "by"), a circuit, or rows.
+        T : int
+            Rows of a batch, at least 1.
+        alpha : float
+            Level, in (0, 1).
+
+        Returns
+        -------
+        float
+            In [0, 1].
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the alternative does not fit the circuit, or an argument is out of range.
+
+        Notes
+        -----
+        O(m^3) for one metric, some ten milliseconds to a second for several.  A guide with two to some ten rows.
+
+        Examples
+        --------
+        >>> import hld, pcircuit
+        >>> test = hld.HLDTest(pcircuit.rat_spn([2] * 8, num_units=4, depth=2, rng=0))
+        >>> test.power(hld.Edit(0, 0, 0.1), 50) < test.power(hld.Edit(0, 0, 0.2), 50)
+        True
+        """
+        return power(self, alternative, T, alpha)
+
+    def sample_size(self, alternative: Any, power: float = 0.9, alpha: float = 0.05) -> int | None:
+        """The smallest number of rows with which an alternative is called shifted with probability `power`.
+
+        Parameters
+        ----------
+        alternative : Edit, mapping, pcircuit.Circuit, or (n, V) integer array_like
+            As for `power`.
+        power : float
+            In (0, 1).
+        alpha : float
+            Level, in (0, 1).
+
+        Returns
+        -------
+        int or None
+            T; None where ten million rows are not enough, or as many as the alternative is known by.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the alternative does not fit the circuit, or an argument is out of range.
+
+        Notes
+        -----
+        Some twenty powers, by bisection.
+
+        Examples
+        --------
+        >>> import hld, pcircuit
+        >>> test = hld.HLDTest(pcircuit.rat_spn([2] * 8, num_units=4, depth=2, rng=0))
+        >>> T = test.sample_size(hld.Edit(0, 0, 0.2))
+        >>> test.power(hld.Edit(0, 0, 0.2), T) >= 0.9
+        True
+        """
+        return sample_size(self, alternative, power, alpha)
+
+    def detectable(self, T: int, power: float = 0.9, alpha: float = 0.05) -> tuple[Detectable, ...]:
+        """How much more frequent the most frequent categories of each variable have to get to be found in T rows.
+
+        Parameters
+        ----------
+        T : int
+            Rows of a batch, at least 1.
+        power : float
+            Probability with which the change is to be found, in (0, 1).
+        alpha : float
+            Level, in (0, 1).
+
+        Returns
+        -------
+        tuple of hld.planning.detectable.Detectable
+            Each with `column`, `level`, `share` (its probability p) and `by` (the change h, None where even p + h = 1
+            is not found so often); the smallest change first, at most three for each variable and 100 in all.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is out of range.
+
+        Notes
+        -----
+        Some tens of milliseconds for each category.
+
+        Examples
+        --------
+        >>> import hld, pcircuit
+        >>> test = hld.HLDTest(pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0))
+        >>> first = test.detectable(400)[0]
+        >>> 0 < first.by < 0.4
+        True
+        """
+        return detectable(self, T, power, alpha)
+
+    def effect_spectrum(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The spectrum behind the interval of the effect size, computed at the first call and kept.
+
+        Returns
+        -------
+        ((m,) float array, (m, m) float array) or None
+            Eigenvalues, ascending, and eigenvectors, as columns, of the covariance of a row's likelihoods under the
+            reference; None with too many nodes for O(m^3).
+        """
+        return self._effect_spectrum
+
+    @cached_property
+    def _effect_spectrum(self) -> tuple[np.ndarray, np.ndarray] | None:
+        return spectrum_of(self)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of circuit and calibration: 64 hexadecimal digits (str).
+
+        A summary carries it as `model`; a test with another one refuses the summary.  Equal tests have equal
+        digests, in other processes, too.  Computed once, in one pass over the parameters and the calibration.
+        """
+        return test_fingerprint(self.circuit, self.calibration)
+
+    def describe(self) -> str:
+        r"""What the test does, in a few lines: nodes, reference, null, error of the fit, least p-values, tolerance.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import hld, pcircuit
+        >>> test = hld.HLDTest(pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0), num_train=500)
+        >>> print("\n".join(test.describe().splitlines()[1:6]))
+        nodes: 13 (8 input, 5 sum)
+        reference: circuit; total variance tr(S) = 0.150601
+        null:
+          euclidean: generalised chi-square, 13 eigenvalues (all there are)
+        estimation error: null scaled by 1 + T / 500
+        """
+        return described(self)
+
+    def least_pvalue(self, T: int) -> float:
+        """The smallest p-value that a batch of T rows can have, however far from the reference it is.
+
+        Parameters
+        ----------
+        T : int
+            Rows, at least 1.
+
+        Returns
+        -------
+        float
+            1 / (k + 1) for a single row against k rows; with drawn batches, 1 over their largest number.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `T` is not a whole number of at least 1.
+
+        Examples
+        --------
+        >>> import hld, pcircuit
+        >>> circuit = pcircuit.rat_spn([2] * 8, num_units=4, depth=2, rng=0)
+        >>> hld.HLDTest(circuit, null="monte-carlo", num_resamples=99, rng=0).least_pvalue(10)
+        1e-05
+        """
+        T, kept = check_whole_number(T, "T", 1), self.calibration.kept
+        least = max(self.calibration.null.least(T), LEAST_PVALUE)
+        is_exact = kept is None or (T == 1 and least > LEAST_PVALUE)
+        return least if is_exact else max(least, least_pvalue(kept.num_rows, T))  # type: ignore[union-attr]
+
     def _against_rows(self, batch: RowBatch, alpha: float, num_missing: int) -> HLDResult:
         """Test a batch whose rows are available against reference rows."""
         deltas, null, factors, weights = batch.difference()
@@ -410,3 +630,28 @@ class HLDTest(HLDTestQuestions):
             f"HLDTest({self.circuit.num_variables} variables, {len(self.nodes)} nodes, null {self.null}, "
             f"reference {self.reference})"
         )
+
+
+def described(test: Any) -> str:
+    """What an `HLDTest` does, in a few lines."""
+    kinds, counts = np.unique(test.circuit.nodes.kind[test.nodes], return_counts=True)
+    m = len(test.nodes)
+    lines = [
+        f"HLD test against {test.circuit!r}",
+        f"nodes: {len(test.nodes)} ({', '.join(f'{n} {k}' for k, n in zip(kinds, counts, strict=True))})",
+        f"reference: {test.reference}; total variance tr(S) = {float(test.stds[:m] @ test.stds[:m]):.6g}",
+        "null:",
+        *test.calibration.null.describe(test.metric_names),
+        "estimation error: ignored (no num_train)"
+        if test.num_train is None
+        else f"estimation error: null scaled by 1 + T / {test.num_train}",
+    ]
+    lines.append(
+        "smallest p-value: "
+        + "; ".join(f"T = {T}: {least_text(test.least_pvalue(T))}" for T in SHOWN_SIZES)
+    )
+    if test.tolerance:
+        lines.append(
+            f"tolerance: drifts of up to {test.tolerance:g} typical single-row distances are accepted"
+        )
+    return "\n".join(lines)

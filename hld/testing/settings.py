@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hld.nulls.named import CHECKED, NULLS, ON_DEMAND
+from hld.nulls.named import NULLS, check_null_choice
 from hld.references.named import FROM_ROWS, REFERENCES
 from pcircuit.arguments import check_choice, check_number, check_whole_number
 
@@ -35,17 +35,13 @@ class Settings:
                 f"reference={self.reference!r} and null={self.null!r}"
             )
         if self.missing == "available" and (
-            self.reference not in FROM_ROWS or self.null not in CHECKED
+            self.reference not in FROM_ROWS or not NULLS[self.null].is_checked
         ):
             raise ValueError(
                 "`missing` 'available' needs a reference of rows and null='exact' or 'auto', found "
                 f"reference={self.reference!r} and null={self.null!r}"
             )
-        if self.null in ON_DEMAND and self.reference in FROM_ROWS:
-            raise ValueError(
-                f"`null` {self.null!r} draws from the circuit: use null='auto' with "
-                f"reference={self.reference!r}"
-            )
+        check_null_choice(self.null, self.reference, 1)
         check_whole_number(self.num_train, "num_train", 1, none="a reference that is exact")
         check_number(self.tolerance, "tolerance", least=0)
         check_whole_number(self.seed, "seed", 0)
@@ -55,4 +51,4 @@ def usual_missing(null: str, reference: str) -> str:
     """How rows with holes are compared unless it is said."""
     check_choice(null, "null", tuple(NULLS))
     check_choice(reference, "reference", tuple(REFERENCES))
-    return "available" if reference in FROM_ROWS and null in CHECKED else "complete"
+    return "available" if reference in FROM_ROWS and NULLS[null].is_checked else "complete"

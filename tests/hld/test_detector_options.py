@@ -1,10 +1,12 @@
-"""Options of a detector: each that cannot be used names itself before anything is learned."""
+"""Options of a detector: what cannot be used names itself before anything is learned; JSON gives back the others."""
+
+import json
 
 import numpy as np
 import pytest
 
 import hld
-from hld.detector_options import REFERENCES, check_options
+from hld.detector_options import REFERENCES, check_options, plain_params, read_params
 from hld.metrics.named import METRICS
 from hld.nulls.named import NULLS
 
@@ -94,7 +96,7 @@ def test_every_name_is_let_through_where_it_fits():
 
 @pytest.mark.parametrize("metric", ["auto", "likelihoods", ("euclidean", "standardized")])
 def test_a_null_of_one_metric_is_not_for_several(metric):
-    with pytest.raises(ValueError, match="`null` 'normal' needs a single `metric`, found metric="):
+    with pytest.raises(ValueError, match="`null` 'normal' needs a single `metric`, found"):
         check_options(options(null="normal", metric=metric))
 
 
@@ -113,3 +115,68 @@ def test_nothing_is_learned_with_an_option_that_cannot_be_used(monkeypatch):
     )
     with pytest.raises(ValueError, match="checked first"):
         hld.HLDDetector(num_latents=-1).fit(None)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"num_latents": np.int16(4), "tolerance": np.float32(0.5), "missingness": np.bool_(True)},
+        {"kinds": ("input", "sum"), "metric": ("euclidean", "score")},
+        {"metric": np.array([0.5, 2.0])},
+        {"rng": 2**70},
+        {"rng": np.uint64(2**64 - 1)},
+        {"schema": hld.TableSchema(hld.calendar_columns("t"))},
+        {"categorical": ["a", np.str_("b")], "continuous": np.array([3, 4]), "covariates": None},
+    ],
+    ids=lambda one: ", ".join(one),
+)
+def test_what_json_holds_is_read_as_it_was(params):
+    defaults = hld.HLDDetector().get_params()
+    form = plain_params(defaults | params)
+    back = read_params(json.loads(json.dumps(form)), defaults)
+    assert plain_params(back) == form
+    assert {name: value for name, value in back.items() if name not in params} == {
+        name: value for name, value in defaults.items() if name not in params
+    }
+
+
+def test_a_generator_as_seed_is_not_kept():
+    assert plain_params({"rng": np.random.default_rng(0)}) == {"rng": None}
+    table = np.random.default_rng(0).integers(0, 2, size=(40, 2))
+    detector = hld.HLDDetector(
+        num_latents=2, num_epochs=1, num_resamples=19, rng=np.random.default_rng(0)
+    ).fit(table)
+    assert detector.test(table[:9]).pvalue > 0
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        (
+            {"tolerance": 1e308},
+            ValueError,
+            r"`tolerance` must be .* at most 1e\+100, found 1e\+308",
+        ),  # its margins are not
+        (
+            {"categorical": "name"},
+            TypeError,
+            "`categorical` is 'name', expected a sequence of column names or positions",
+        ),
+        (
+            {"categorical": iter(["a"])},
+            TypeError,
+            "`categorical` is <list_iterator.*>, expected a sequence of",
+        ),
+        ({"categorical": [2.5]}, TypeError, "`categorical` holds 2.5, expected column names"),
+        ({"num_epochs": 2**31}, ValueError, "`num_epochs` must be"),
+    ],
+)
+def test_what_no_file_can_hold_is_refused_by_name(params, error, message):
+    with pytest.raises(error, match=message):
+        plain_params(params)
+
+
+@pytest.mark.parametrize("form", [None, [], {}, {"unknown": 1}])
+def test_parameters_of_a_file_are_those_that_there_are(form):
+    with pytest.raises(ValueError, match="'params' must be a mapping of "):
+        read_params(form, hld.HLDDetector().get_params())

@@ -1,6 +1,4 @@
-"""What a fitted detector answers beside a test: each method is the function that it stands for."""
-
-import inspect
+"""What a fitted detector answers beside a test: each method is the function that it stands for; whose rows it needs."""
 
 import numpy as np
 import pytest
@@ -8,9 +6,8 @@ from tables import mixed_table
 
 import hld
 import pcircuit
-from hld.detector_questions import DetectorQuestions
 from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
-from hld.summaries.of_tables import summarize_table
+from hld.summaries.of_tables import summarize_chunks
 from hld.synthetic.drawing import condition_probability, draw_rows
 
 ARGUMENTS = {
@@ -25,7 +22,6 @@ ARGUMENTS = {
     "sample": (3,),
     "probability": ("rain == 1",),
 }
-QUESTIONS = [name for name, one in vars(DetectorQuestions).items() if inspect.isfunction(one)]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +31,7 @@ def detector():
     )
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("name", ARGUMENTS)
 def test_an_unfitted_detector_answers_no_question(name):
     with pytest.raises(ValueError, match="this HLDDetector is not fitted") as caught:
         getattr(hld.HLDDetector(), name)(*ARGUMENTS[name])
@@ -72,25 +68,11 @@ def test_segments_are_tested_as_batches_of_their_own(detector):
         detector.test_by(rows, np.repeat(["a", "b"], 60), alpha=0)
 
 
-def test_sums_are_those_of_tables_and_noise_is_asked_for_by_name(detector):
+def test_sums_are_those_of_tables(detector):
     rows = mixed_table(50, seed=2).dropna()
-    own, other = detector.summarize(rows), summarize_table(detector, rows)
+    own, other = detector.summarize(rows), summarize_chunks(detector, [rows])
     assert detector.test(own).to_dict() == detector.test(other).to_dict()
     assert own.num_rows == len(rows)
-    table = np.random.default_rng(0).integers(0, 3, size=(90, 2))
-    whole = hld.HLDDetector(num_latents=2, num_epochs=1, metric="euclidean", num_resamples=99).fit(
-        table
-    )
-    for seed, options in enumerate(({"epsilon": 1.0}, {"epsilon": 0.5, "delta": 1e-3})):
-        found, expected = (
-            ask(table, **options, rng=seed)
-            for ask in (
-                whole.summarize,
-                lambda *given, **more: summarize_table(whole, *given, **{"delta": 1e-6, **more}),
-            )
-        )
-        assert whole.test(found).to_dict() == whole.test(expected).to_dict()
-        assert whole.test(found).pvalue != whole.test(whole.summarize(table)).pvalue
 
 
 def test_scores_are_log_likelihoods_and_predictions_their_signs(detector):
@@ -122,3 +104,23 @@ def test_sampled_rows_can_be_read(detector):
     rows = detector.sample(20, rng=0)
     assert rows.shape == (20, 4)
     assert set(rows[:, 0]) <= {"Oslo", "Lima", "Pune", None}
+
+
+@pytest.mark.parametrize("given", [{"groups": "day"}, {"order": "time"}])
+def test_groups_and_series_need_their_rows(given):
+    rng = np.random.default_rng(0)
+    table = {"a": rng.integers(0, 3, 240), "b": rng.integers(0, 2, 240)}
+    days = {"day": np.repeat(np.arange(24), 10)} if "groups" in given else {}
+    fitted = hld.HLDDetector(
+        num_latents=2, num_epochs=2, num_resamples=39, metric="likelihoods"
+    ).fit(table | days, **given)
+    with pytest.raises(
+        ValueError,
+        match="`batch` is a summary, which holds what independent rows need: this detector",
+    ):
+        fitted.test(fitted.summarize({name: column[:30] for name, column in table.items()}))
+
+
+def test_a_batch_that_cannot_be_read_is_called_batch(detector):
+    with pytest.raises(ValueError, match=r"`batch` has 0 dimension\(s\) \(int\), expected 2"):
+        detector.test(3)

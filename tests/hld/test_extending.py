@@ -10,7 +10,7 @@ import zoo
 
 import hld
 from hld.metrics.named import METRICS
-from hld.nulls.named import KINDS, NULLS
+from hld.nulls.named import KINDS, NULLS, NamedNull
 from hld.nulls.normal import NormalLaw, normal_null
 from hld.nulls.null import PValue
 from hld.references.circuit import CircuitReference
@@ -53,7 +53,8 @@ class Twice(NormalLaw):
 
 
 def test_a_null_in_the_two_lists_works_and_goes_into_model_files(monkeypatch, tmp_path, rng):
-    monkeypatch.setitem(NULLS, "twice", lambda *parts: Twice(**vars(normal_null(*parts))))
+    make = NamedNull(lambda *parts: Twice(**vars(normal_null(*parts))))
+    monkeypatch.setitem(NULLS, "twice", make)
     monkeypatch.setitem(KINDS, "twice", Twice)
     rows = rng.integers(0, 2, size=(200, 4))
     detector = hld.HLDDetector(null="twice", metric="euclidean", num_epochs=2).fit(rows[:150])

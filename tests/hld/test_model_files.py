@@ -106,10 +106,10 @@ def test_damaged_files_are_refused(detector, tmp_path, change):
 def test_well_formed_archives_with_wrong_contents_are_refused(detector, tmp_path, damage):
     path = tmp_path / "model.hld"
     detector.save(path)
-    header, arrays = read_archive(path, "hld.detector", 3)
+    header, arrays = read_archive(path, "hld.detector", 1)
     damage(header, arrays)
     header.setdefault("format", "hld.detector")
-    header.setdefault("version", 3)
+    header.setdefault("version", 1)
     write_archive(path, header, arrays)
     with pytest.raises(ValueError, match=r"cannot read .*model\.hld"):
         hld.load(path)

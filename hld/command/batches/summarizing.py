@@ -15,13 +15,10 @@ def summarize(args: Any) -> int:
     from hld.summaries.of_tables import summarize_chunks
     from hld.table_files import files
 
-    if args.delta is not None and args.epsilon is None:
-        raise ValueError("--delta is for noise: give --epsilon, too")
-    noise = {"epsilon": args.epsilon} | ({} if args.delta is None else {"delta": args.delta})
     detector, path = load_model(args.model), check_output(args.output, (args.model, args.table))
     options = reading_options(args, detector.encoder_)
     chunks = files.read_chunks(args.table, detector.encoder_, options)
-    found = summarize_chunks(detector, chunks, **noise)
+    found = summarize_chunks(detector, chunks)
     with replace_file(path) as file:
         file.write(found.to_json().encode())
     print_text(f"wrote {path}: {found.num_rows} rows as {len(found.sums)} sums")

@@ -126,30 +126,6 @@ def test_the_rows_that_a_model_learned_from_are_few_as_well():
     assert found.labels == ("0", "1")
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 5.0])
-def test_the_noise_of_summaries_is_no_distance(test, epsilon):
-    """Of unshifted batches it had been one of 0.8 for epsilon 0.5; what noise gives is subtracted as chance is."""
-    one, other = (
-        test.summarize(rows, epsilon=epsilon, rng=0)
-        for rows in (pcircuit.sample(test.circuit, 200, rng=0), [[0] * 6] * 200)
-    )
-    rows, m = np.ones((100, 6), dtype=int), len(test.nodes)
-    noise = one.privacy.variances[:m].sum() / 200**2 / (test.stds[:m] ** 2).sum()
-    found = hld.distances(test, [one, other, rows])
-    expected = by_hand(test, one.means, other.means, 2 * noise + 2 / 200)
-    assert found.matrix[0, 1] == pytest.approx(expected, abs=1e-7)
-    assert hld.two_sample(test, one, other).effect == pytest.approx(expected, abs=1e-7)
-    mean = hld.likelihood_vectors(test.circuit, rows, test.nodes).mean(axis=0)
-    assert found.matrix[0, 2] == pytest.approx(
-        by_hand(test, one.means, mean, noise + 1 / 200 + 1 / 100), abs=1e-7
-    )
-    assert found.from_reference[1] == pytest.approx(
-        by_hand(test, other.means, test.mean, noise + 1 / 200), abs=1e-7
-    )
-    assert 0 < expected < by_hand(test, one.means, other.means, 2 / 200)
-    assert found.from_reference[1] > 0 < found.matrix[0, 2]
-
-
 def test_a_model_in_which_nothing_varies_has_no_distances():
     table = {"a": ["x"] * 60}
     detector = hld.HLDDetector(num_latents=1, num_epochs=1, num_resamples=19).fit(table)

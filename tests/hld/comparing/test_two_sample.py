@@ -78,35 +78,6 @@ def test_a_difference_is_found(test):
     assert by_rows.pvalue == 0.001
     assert by_rows.effect > 0.2
     assert set(by_rows.to_dict()) >= {"pvalue", "effect", "num_rows"}
-    noisy = [test.summarize(rows, epsilon=5.0, rng=i) for i, rows in enumerate((one, one))]
-    assert hld.two_sample(test, *noisy).pvalue > 0.001
-
-
-@pytest.mark.parametrize("epsilon", [0.2, 5.0])
-def test_noise_is_in_the_joint_law_of_several_metrics(epsilon):
-    """The p-value is the share of normal differences, of rows and noise, whose p-values together are no larger."""
-    circuit = pcircuit.rat_spn([2] * 6, num_units=3, depth=2, rng=0)
-    test = hld.HLDTest(circuit, metric=("euclidean", "marginals", "whitened"))
-    pair = [
-        test.summarize(pcircuit.sample(circuit, 60, rng=i), epsilon=epsilon, rng=i) for i in (0, 1)
-    ]
-    found = hld.two_sample(test, *pair)
-    noise = sum(one.privacy.variances / one.num_rows**2 for one in pair)
-    covariance = pcircuit.exact_moments(circuit, test.nodes).covariance() * (2 / 60) + np.diag(
-        noise
-    )
-    drawn = np.random.default_rng(0).multivariate_normal(np.zeros(len(noise)), covariance, 5_000)
-    each = []
-    for metric in test.calibration.metrics:
-        values = np.linalg.eigvalsh(metric.apply(metric.apply(covariance).T))
-        each.append(
-            hld.gchi2.sf(
-                metric.squared(drawn), hld.gchi2.prepare(values[values > 1e-9 * values[-1]])
-            )
-        )
-    together = (1 / np.array(each)).mean(axis=0)
-    expected = (together >= np.mean(1 / np.array(found.pvalues))).mean()
-    assert abs(found.pvalue - expected) < 0.03
 
 
 def test_a_detector_compares_tables():

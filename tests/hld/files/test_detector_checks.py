@@ -2,7 +2,6 @@
 
 import copy
 import io
-import pathlib
 import re
 
 import numpy as np
@@ -11,10 +10,9 @@ from fuzz_archives import members_of, pack
 from fuzz_checks import parts_of, read_detector
 
 import hld
-from hld.files.detector_checks import MOST_DRAWN_ROWS, check_history, check_null, check_settings
+from hld.files.detector_checks import check_history, check_settings
 from pcircuit.files.contents import saved_count
 
-FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
 OPTIONS = {
     "circuit": {"reference": "circuit", "metric": "euclidean", "null": "exact"},
     "normal": {"reference": "circuit", "metric": "standardized", "null": "normal"},
@@ -150,37 +148,6 @@ def test_settings_are_those_of_a_detector_of_so_many_rows():
         check_settings({**saved, "num_train": None}, 50)
     check_settings({**saved, "reference": "circuit", "num_train": None}, 50)
     assert saved_count(saved, "num_train", 2, 50) == 50
-
-
-@pytest.mark.parametrize(
-    ("name", "from_rows", "change", "message"),
-    [
-        (
-            "auto-table",
-            True,
-            {"switch": 21},
-            "batches were drawn up to 20 rows, but are used below 21",
-        ),
-        (
-            "auto-drawn",
-            False,
-            {"switch": MOST_DRAWN_ROWS},
-            f"99 batches of {MOST_DRAWN_ROWS} rows are more than",
-        ),
-        ("auto-table", False, {}, "the null is a SwitchedNull, which does not fit null='auto'"),
-    ],
-)
-def test_nulls_of_the_first_version_draw_what_they_may(name, from_rows, change, message):
-    from dataclasses import replace
-
-    nulls = {}
-    for file in sorted(FIXTURES.glob("detector-v1-*.hld")):
-        null = hld.load(file).test_.calibration.null
-        if type(null).__name__ == "SwitchedNull":
-            nulls["auto-drawn" if hasattr(null.small, "num_resamples") else "auto-table"] = null
-    check_null(nulls[name], "auto", from_rows=name == "auto-table")
-    with pytest.raises(ValueError, match=message):
-        check_null(replace(nulls[name], **change), "auto", from_rows=from_rows)
 
 
 def test_the_mean_of_a_circuit_that_is_dear_to_compute_is_believed(parts, monkeypatch):

@@ -29,7 +29,7 @@ def parts(tmp_path_factory):
         path = tmp_path_factory.mktemp("models") / kind
         own = table.assign(g=np.repeat(np.arange(40), 10)) if kind == "groups" else table
         HLDDetector(**OPTIONS | options).fit(own, **given).save(path)
-        found[kind] = read_archive(path, "hld.detector", 3)
+        found[kind] = read_archive(path, "hld.detector", 1)
     return found
 
 

@@ -5,10 +5,14 @@ import numpy as np
 import pytest
 import zoo
 
+import hld
 import pcircuit
+from hld.metrics.named import build_metric
 from hld.metrics.node_weights import LEAST, euclidean, standardized, weighted
 from hld.references.circuit import CircuitReference
 from hld.references.rows import row_reference
+from hld.results.dependences import localize_dependences
+from hld.vectors.score_features import FLOOR, score_variances
 from pcircuit import Circuit, InputRegion, VTree
 
 
@@ -66,3 +70,131 @@ def test_weights_of_its_own_are_a_copy_and_positive():
             ValueError, match="metric 'weights' is not a norm: node weights must be positive"
         ):
             weighted(np.array(wrong))
+
+
+CIRCUIT = pcircuit.rat_spn([2, 3, 2, 3, 2, 2], num_units=3, depth=2, rng=3)
+
+
+def against_rows(n, seed=0, metric="score"):
+    """A test against n rows of the circuit."""
+    rows = pcircuit.sample(CIRCUIT, n, rng=[seed, 1])
+    return hld.HLDTest(
+        CIRCUIT,
+        metric=metric,
+        null="auto",
+        reference="training",
+        training_data=rows,
+        rng=seed,
+        num_resamples=99,
+    ), rows
+
+
+def test_the_distance_is_that_of_standardised_mean_scores():
+    test, rows = against_rows(200)
+    batch = pcircuit.sample(CIRCUIT, 40, rng=5)
+    shift = pcircuit.mean_score(CIRCUIT, batch) - pcircuit.mean_score(CIRCUIT, rows)
+    expected = (shift**2 / (score_variances(CIRCUIT) + FLOOR)).sum()
+    found = test(batch)
+    assert found.statistic == pytest.approx(np.sqrt(expected), rel=1e-9)
+    assert (
+        found.pvalue == pytest.approx(test.judge(test.vectors.mean(batch), 40).pvalue)
+        or found.pvalue < 0.25
+    )
+    assert len(found.deltas) == len(test.nodes) < len(test.mean)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ["score", ("euclidean", "marginals", "score")])
+def test_the_level_holds_against_few_rows_and_many(metric):
+    # 30 splits of 12 batches each: rejections of one split go together, so a split counts as one trial
+    for n, T in ((40, 1), (40, 8), (300, 20), (300, 300)):
+        rates = [rejections(n, T, seed, metric, 12) for seed in range(30)]
+        error = max(np.std(rates) / np.sqrt(30), np.sqrt(0.1 * 0.9 / 360))
+        assert np.mean(rates) <= 0.1 + 3.3 * error, (n, T)
+
+
+@pytest.mark.parametrize(("n", "T"), [(40, 6), (200, 30)])
+def test_the_level_holds(n, T):
+    rates = [rejections(n, T, seed, "score", 10) for seed in range(8)]
+    error = max(np.std(rates) / np.sqrt(8), np.sqrt(0.1 * 0.9 / 80))
+    assert np.mean(rates) <= 0.1 + 3.3 * error
+
+
+def rejections(n, T, seed, metric, count):
+    """Share of unshifted batches that one test rejects at 0.1."""
+    test, _ = against_rows(n, seed, metric)
+    batches = pcircuit.sample(CIRCUIT, count * T, rng=[seed, 2]).reshape(count, T, -1)
+    return np.mean([test(batch).pvalue <= 0.1 for batch in batches])
+
+
+def test_lost_dependence_is_found_and_named():
+    rng = np.random.default_rng(0)
+    table = np.repeat(
+        rng.integers(0, 2, (3000, 4)), 2, axis=1
+    )  # columns 0, 1 alike, 2, 3 alike, ...
+    table = np.where(rng.random(table.shape) < 0.05, 1 - table, table)
+    detector = hld.HLDDetector(metric="score", num_epochs=30, num_resamples=99).fit(table[:2000])
+    found, first = [], []
+    for trial in range(10):
+        batch = table[2000 + 100 * trial : 2100 + 100 * trial].copy()
+        assert detector.test(batch).pvalue > 1e-4
+        batch[:, 5] = table[rng.integers(0, 2000, 100), 5]
+        result = detector.test(batch)
+        found.append(result.reject)
+        first.append({v for part in result.localize_dependences(top=1)[0].parts for v in part})
+    assert sum(found) >= 9
+    assert sum(bool({4, 5} & variables) for variables in first) >= 9
+
+
+def test_the_root_of_a_shift_has_the_largest_z(rng):
+    rows = pcircuit.sample(CIRCUIT, 4000, rng=7)
+    scores = pcircuit.mean_score(CIRCUIT, rows)
+    assert all(
+        abs(shift.zscore) < 8 for shift in localize_dependences(CIRCUIT, scores, 4000, top=None)
+    )
+    rows[:, 3] = 2
+    moved = localize_dependences(CIRCUIT, pcircuit.mean_score(CIRCUIT, rows), 4000, top=1)[0]
+    assert 3 in {v for part in moved.parts for v in part}
+    assert moved.zscore > 20
+
+
+def test_rows_with_holes_say_nothing_and_the_others_still_count():
+    test, _ = against_rows(300)
+    batch = pcircuit.sample(CIRCUIT, 60, rng=5).astype(int)
+    batch[:20, 2] = -1
+    assert 0 < test(batch).pvalue <= 1
+    with pytest.raises(ValueError, match="the rows no holes"):
+        test(batch).localize_dependences()
+    batch[:, 2] = -1
+    assert test(batch).pvalue == 1.0
+    with pytest.raises(ValueError, match="the rows no holes"):
+        hld.HLDTest(CIRCUIT)(pcircuit.sample(CIRCUIT, 9, rng=0)).localize_dependences()
+
+
+def test_the_circuit_as_reference_is_refused():
+    with pytest.raises(ValueError, match="`metric` 'score' compares rows with rows"):
+        hld.HLDTest(CIRCUIT, metric="score")
+
+
+def test_files_hold_the_features(tmp_path):
+    rows = pcircuit.sample(CIRCUIT, 300, rng=0)
+    detector = hld.HLDDetector(metric=("euclidean", "score"), num_epochs=3).fit(rows)
+    detector.save(tmp_path / "model.hld")
+    again = hld.load(tmp_path / "model.hld")
+    batch = pcircuit.sample(CIRCUIT, 30, rng=1)
+    first, second = detector.test(batch), again.test(batch)
+    assert first.pvalues == second.pvalues
+    assert first.localize_dependences(top=2) == second.localize_dependences(top=2)
+
+
+def test_scores_of_no_rows_cannot_be_compared():
+    with pytest.raises(
+        ValueError, match="`metric` 'score' compares rows with rows: use reference='training'"
+    ):
+        hld.HLDTest(CIRCUIT, metric="score")
+
+
+def test_the_metric_of_a_reference_without_scores_is_refused():
+    reference = CircuitReference(CIRCUIT, hld.select_nodes(CIRCUIT))
+    with pytest.raises(ValueError, match="`metric` 'score' compares rows with rows"):
+        build_metric("score", reference)

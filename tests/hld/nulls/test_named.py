@@ -7,7 +7,7 @@ import pytest
 import zoo
 
 import hld
-from hld.nulls.named import CHECKED, KINDS, NULLS, OF_ONE_METRIC, ON_DEMAND, Context
+from hld.nulls.named import KINDS, NULLS, Context
 from hld.nulls.null import Null
 from hld.vectors.linear_maps import DenseRows, Scaled
 from pcircuit import sample
@@ -34,32 +34,25 @@ def context_of(test, **changes):
     return Context(**parts | changes)
 
 
-def test_lists_of_names_are_of_nulls_that_there_are():
-    assert {*OF_ONE_METRIC, *CHECKED, *ON_DEMAND} <= NULLS.keys()
-    assert not set(CHECKED) & set(ON_DEMAND)
+def test_every_kind_has_the_methods_of_the_protocol():
     assert {"pvalue", "threshold", "least", "describe", "to_parts", "of_pvalues"} <= set(METHODS)
-    for name, kind in KINDS.items():
-        lacking = [
-            one for one in (*METHODS, "from_parts") if not callable(getattr(kind, one, None))
-        ]
-        assert lacking == (
-            ["of_pvalues"] if name in ("drawn", "tabulated", "switched") else []
-        )  # of old files
+    for kind in KINDS.values():
+        assert all(callable(getattr(kind, one, None)) for one in (*METHODS, "from_parts"))
 
 
 @pytest.mark.parametrize("metric", ["euclidean", ("euclidean", "whitened")], ids=["one", "two"])
 @pytest.mark.parametrize("name", NULLS)
 def test_each_null_keeps_the_protocol_and_comes_back_from_its_parts(name, metric):
-    if name in OF_ONE_METRIC and metric != "euclidean":
+    if not NULLS[name].takes_several and metric != "euclidean":
         with pytest.raises(ValueError, match=f"'{name}'"):
             made(name, metric)
         return
     test = made(name, metric)
     null, names = test.calibration.null, test.metric_names
-    if name in ON_DEMAND:
+    if NULLS[name].draws_later:
         null = type(null)(**vars(null))  # draws of its own
     scalars, arrays = null.to_parts()
-    if name not in ON_DEMAND:
+    if not NULLS[name].draws_later:
         assert scalars["kind"] == {"exact": "limit" if len(names) == 1 else "joint"}.get(name, name)
         assert isinstance(null, KINDS[scalars["kind"]])
         null = context_of(test).read(scalars, arrays)
@@ -82,7 +75,7 @@ def test_each_null_keeps_the_protocol_and_comes_back_from_its_parts(name, metric
 @pytest.mark.parametrize("scalars", [{"kind": "gauss"}, {"kind": ["limit"]}, {}, None, "limit"])
 def test_what_is_no_null_of_a_file_is_refused(scalars):
     with pytest.raises(
-        ValueError, match=r"the null must be one of limit, normal, joint, auto, .*, found"
+        ValueError, match=r"the null must be one of limit, normal, joint, auto, found"
     ):
         context_of(made("exact")).read(scalars, {})
 
@@ -123,7 +116,7 @@ def test_the_mean_of_a_law_is_that_of_the_deviations_or_at_most_that(metric, lea
 
 def test_against_rows_nulls_that_are_checked_are_checked():
     rows = sample(CIRCUIT, 30, rng=0)
-    for name in CHECKED:
+    for name in (name for name, null in NULLS.items() if null.is_checked):
         test = hld.HLDTest(
             CIRCUIT, null=name, reference="training", training_data=rows, num_resamples=99, rng=0
         )

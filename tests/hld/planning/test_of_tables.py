@@ -1,7 +1,6 @@
 """Planning for tables: names of columns and levels, tables as alternatives, and the plan in words."""
 
 import json
-import pathlib
 import warnings
 
 import binomial_bounds as bounds
@@ -9,12 +8,10 @@ import numpy as np
 import pytest
 
 import hld
-import pcircuit
 from hld.planning.alternatives import Edit
 from hld.planning.detectable import Detectable
 from hld.planning.of_tables import Plan, alternative_of_table, plan
 
-FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
 METRICS = ("euclidean", "marginals")  # quick ones
 
 
@@ -152,31 +149,6 @@ def test_a_plan_in_words_and_numbers(detector):
     assert "sex = F: +20 % of cells: found on" in text
     assert len(values["edits"]) == 2
     assert set(values["detectable_by_days"]) == {"1", "7", "30"}
-
-
-@pytest.mark.thorough
-def test_models_of_the_first_version_find_what_their_plan_says():
-    """As often as planned, among batches of the circuit in which a level is that much more frequent."""
-    detector, trials = hld.load(FIXTURES / "detector-v1-circuit.hld"), 200
-    one = plan(detector, 100).detectable[1][0]
-    names = list(detector.encoder_.names)
-    v = names.index(one.column)
-    code = detector.encoder_.encode(
-        [[one.level if name == one.column else None for name in names]]
-    )[0][0, v]
-    pool = pcircuit.sample(detector.circuit_, 40_000, rng=0)
-    with_level, without = pool[pool[:, v] == code], pool[pool[:, v] != code]
-    rng, rejected = np.random.default_rng(1), 0
-    for _ in range(trials):
-        k = rng.binomial(100, one.share + one.by)
-        rows = np.concatenate(
-            [
-                with_level[rng.integers(len(with_level), size=k)],
-                without[rng.integers(len(without), size=100 - k)],
-            ]
-        )
-        rejected += detector.test_(rows).reject
-    assert bounds.at_least(trials, 0.82) <= rejected <= bounds.at_most(trials, 0.98)
 
 
 @pytest.mark.thorough

@@ -1,7 +1,6 @@
 """How well drawn rows resemble real ones: numbers between copies and nothing alike."""
 
 import json
-import pathlib
 import sys
 import warnings
 
@@ -11,8 +10,6 @@ import pytest
 
 import hld
 from hld.reports.quality import classifier_auc, sample_quality
-
-FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
 
 
 @pytest.fixture(scope="module")
@@ -74,16 +71,6 @@ def test_few_rows_and_no_scikit_learn_have_no_classifier(monkeypatch):
     assert classifier_auc(np.zeros((3, 2)), np.ones((300, 2)), rng) is None
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
     assert classifier_auc(np.zeros((300, 2)), np.ones((300, 2)), rng) is None
-
-
-def test_older_models_need_real_rows():
-    old = hld.load(FIXTURES / "detector-v1-default.hld")
-    rows = pd.read_csv(FIXTURES / "detector-v1-batch.csv")
-    with pytest.raises(
-        ValueError, match="`real` is needed, as the model file holds no counts to compare with"
-    ):
-        sample_quality(old, rows)
-    assert sample_quality(old, rows, real=rows).shape == 1.0
 
 
 @pytest.mark.parametrize("kind", ["names", "positions", "calendar", "calendar by position"])

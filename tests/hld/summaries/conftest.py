@@ -5,12 +5,7 @@ import pytest
 
 import hld
 
-METRICS = (
-    "euclidean",
-    "standardized",
-    "marginals",
-    "whitened",
-)  # which summaries with noise take, too
+METRICS = ("euclidean", "standardized", "marginals", "whitened")
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import pytest
 import zoo
 
 import hld
-from hld.summaries.fingerprint import detector_fingerprint, test_fingerprint
+from hld.summaries.summing import detector_fingerprint, test_fingerprint
 from pcircuit import select_nodes
 
 CIRCUIT = zoo.circuits()["two_coins"]

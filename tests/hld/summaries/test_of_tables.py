@@ -1,12 +1,14 @@
 """Tables to sums and counts: in chunks as in whole, what is absent, and what a detector makes of the counts."""
 
+import pathlib
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import hld
-from hld.summaries.of_tables import facts_of, summarize_chunks, summarize_table
+from hld.summaries.of_tables import facts_of, summarize_chunks
 
 
 def test_a_table_gives_what_its_rows_give(detector):
@@ -57,12 +59,6 @@ def test_chunks_add_up_and_none_are_refused(detector):
     np.testing.assert_array_equal(found.table.categories, whole.table.categories)
     with pytest.raises(ValueError, match="`chunks` has no table: at least one is needed"):
         summarize_chunks(detector, [])
-    holed = table[:20].astype(float)
-    holed[3, 1] = np.nan
-    with pytest.raises(
-        ValueError, match="`rows` has 1 missing entries, expected none with `epsilon`"
-    ):
-        summarize_chunks(detector, [table[:20], holed], epsilon=1.0)
 
 
 def named(table, names="abc"):
@@ -104,7 +100,7 @@ def test_columns_that_were_not_fitted_are_named_once_and_in_order(by_name, detec
         by_name, [part | {"z": range(10)}, part | {"z": range(10), "d": range(10)}, part]
     )
     assert found.table.extra == ("d", "z")
-    assert summarize_table(by_name, part | {"z": range(10), "d": range(10)}).table.extra == (
+    assert by_name.summarize(part | {"z": range(10), "d": range(10)}).table.extra == (
         "d",
         "z",
     )
@@ -120,13 +116,11 @@ def test_holes_of_each_chunk_are_filled_by_draws_of_their_own(detector):
     holed = np.where(np.arange(60).reshape(20, 3) % 4 == 0, np.nan, whole)
     for part, same in ((whole, True), (holed, False)):
         twice = summarize_chunks(drawing, [part, part])
-        assert np.allclose(twice.sums, 2 * summarize_table(drawing, part).sums, rtol=1e-12) == same
+        assert np.allclose(twice.sums, 2 * drawing.summarize(part).sums, rtol=1e-12) == same
 
 
 def test_counts_are_those_of_the_categories_and_of_cells_that_are_missing_or_new(by_name):
-    found = summarize_table(
-        by_name, {"a": [0, 0, 2, 1], "b": [np.nan, 1.0, 1.0, 0.0], "c": [7, 7, 0, 0]}
-    )
+    found = by_name.summarize({"a": [0, 0, 2, 1], "b": [np.nan, 1.0, 1.0, 0.0], "c": [7, 7, 0, 0]})
     per_column = np.split(
         found.table.categories, np.cumsum([C + 1 for C in by_name.encoder_.num_categories])[:-1]
     )
@@ -137,35 +131,114 @@ def test_counts_are_those_of_the_categories_and_of_cells_that_are_missing_or_new
     assert found.table.cells[:2].tolist() == [[0, 1, 0], [0, 0, 2]]  # missing, unseen
 
 
-def test_noise_is_added_once_and_counts_are_left_out(by_name, detector):
-    chunks = [named(one) for one in np.array_split(detector[1][:60], 4)]
-    once = summarize_table(by_name, named(detector[1][:60]), epsilon=1.0, rng=5)
-    plain = summarize_chunks(by_name, chunks)
-    found = summarize_chunks(by_name, chunks, epsilon=1.0, rng=5)
-    assert (found.table, found.spread, found.num_rows) == (None, None, 60)
-    np.testing.assert_array_equal(found.privacy.variances, once.privacy.variances)
-    np.testing.assert_allclose(found.sums, once.sums, rtol=1e-9)
-    assert not np.allclose(found.sums, plain.sums)
-    assert facts_of(by_name, found)[1:] == (None, None)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [({"epsilon": -1.0}, "`epsilon`"), ({"epsilon": 1.0, "delta": 2.0}, "`delta`")],
-)
-def test_bad_options_are_refused_before_anything_is_read(by_name, options, said):
-    chunks = iter([{"a": [0], "b": [0], "c": [0]}])
-    with pytest.raises(ValueError, match=f"{said} must be"):
-        summarize_chunks(by_name, chunks, **options)
-    assert len(list(chunks)) == 1
-
-
 def test_a_summary_of_the_test_is_none_of_its_detector(by_name, detector):
     codes = by_name.encoder_.encode(named(detector[1][:9]))[0]
     with pytest.raises(
         ValueError, match=r"`summary` is for the model .* tested by the model that it was made with"
     ):
         facts_of(by_name, by_name.test_.summarize(codes))
-    own, quality, evidence = facts_of(by_name, summarize_table(by_name, named(detector[1][:9])))
+    own, quality, evidence = facts_of(by_name, by_name.summarize(named(detector[1][:9])))
     assert (own.model, own.table) == (by_name.test_.fingerprint, None)
     assert quality.num_rows == evidence.batch.num_rows == 9
+
+
+pyarrow = pytest.importorskip("pyarrow")
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    sizes = rng.normal(size=900)
+    return pyarrow.table(
+        {
+            "kind": rng.choice(["a", "b", "c"], size=900),
+            "size": np.where(sizes > 2, np.nan, sizes),
+            "count": rng.poisson(3, size=900),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def detector(table):
+    return hld.HLDDetector(num_latents=2, num_epochs=4, num_resamples=99).fit(table)
+
+
+def summed(rows):
+    """The summary of rows that an engine collected."""
+    return sum(hld.BatchSummary.from_bytes(bytes(row["summary"])) for row in rows)
+
+
+def assert_equal(found, expected):
+    assert found.num_rows == expected.num_rows
+    np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12)
+    np.testing.assert_array_equal(found.table.categories, expected.table.categories)
+
+
+def test_batches_of_partitions_add_up_to_the_table(table, detector):
+    summarize = hld.arrow_summarizer(detector)
+    parts = [table[:100], table[100:100], table[100:500], table[500:]]
+    found = [
+        batch for part in parts for batch in summarize(iter(part.to_batches(max_chunksize=64)))
+    ]
+    assert len(found) == 3  # the empty partition says nothing
+    rows = [row for batch in found for row in batch.to_pylist()]
+    assert_equal(summed(rows), detector.summarize(table))
+    assert detector.test(summed(rows)).pvalue == pytest.approx(
+        detector.test(detector.summarize(table)).pvalue
+    )
+
+
+def test_tables_in_and_out(table, detector):
+    found = hld.arrow_summarizer(detector)(table)
+    assert isinstance(found, pyarrow.Table)
+    assert_equal(summed(found.to_pylist()), detector.summarize(table))
+    assert hld.arrow_summarizer(detector)(table[:0]).num_rows == 0
+
+
+def test_what_is_no_detector_is_refused():
+    with pytest.raises(TypeError, match="`detector` must be a fitted HLDDetector"):
+        hld.arrow_summarizer(hld.HLDDetector())
+
+
+@pytest.fixture
+def workers(monkeypatch):
+    """Processes started from here run this interpreter, find this library, and listen to this machine alone."""
+    monkeypatch.setenv("PYTHONPATH", str(pathlib.Path(__file__).resolve().parents[3]))
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of Spark, about a pandas newer than itself
+@pytest.mark.usefixtures("workers")
+def test_spark(table, detector):
+    sql = pytest.importorskip("pyspark.sql")
+    builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    try:
+        spark = builder.getOrCreate()
+    except Exception as error:  # no Java
+        pytest.skip(f"Spark does not start: {str(error)[:200]}")
+    try:
+        frame = spark.createDataFrame(table.to_pandas()).repartition(3)
+        rows = frame.mapInArrow(hld.arrow_summarizer(detector), "summary binary").collect()
+    finally:
+        spark.stop()
+    assert len(rows) == 3
+    assert_equal(summed(rows), detector.summarize(table))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("workers")
+def test_ray(table, detector):
+    ray = pytest.importorskip("ray")
+    data = pytest.importorskip("ray.data")
+    ray.init(num_cpus=2, include_dashboard=False, ignore_reinit_error=True, log_to_driver=False)
+    try:
+        parts = data.from_arrow([table[:300], table[300:]])
+        rows = parts.map_batches(
+            hld.arrow_summarizer(detector), batch_format="pyarrow", batch_size=None
+        ).take_all()
+    finally:
+        ray.shutdown()
+    assert_equal(summed(rows), detector.summarize(table))

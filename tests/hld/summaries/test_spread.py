@@ -1,12 +1,15 @@
 """The spread of rows in a few sums: they add up, bound what the rows themselves say, and pool two batches."""
 
+import json
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import zoo
 from scipy.stats import chi2
 
+import hld
 from hld.nulls.ranks.confirmation import ASKED_BELOW, confirmed, pooled_of_norms, sample_norms
 from hld.references.kept_rows import KeptRows
 from hld.summaries.spread import (
@@ -17,6 +20,7 @@ from hld.summaries.spread import (
     spread_of,
 )
 from hld.vectors.linear_maps import DenseRows, Scaled
+from pcircuit import sample
 
 PLAIN, DENSE = (
     Scaled("euclidean", np.array([1.0, 0.5, 2.0])),
@@ -176,3 +180,81 @@ def test_two_batches_of_one_row_each_that_are_alike_are_not_apart():
     kept = kept_of(np.array([[-1.0], [1.0]]), ONE)
     same = summary(np.array([[0.5]]), kept)
     assert pooled_by_spread(ONE, (same, same), np.zeros(1), np.zeros(1)) == (1.0,)
+
+
+CIRCUIT = zoo.circuits()["hclt_like"]
+ROWS = sample(CIRCUIT, 300, rng=0).astype(np.int64)
+HOLED = np.where(np.random.default_rng(2).random(ROWS.shape) < 0.2, -1, ROWS)
+
+
+@pytest.fixture(
+    scope="module", params=["euclidean", ("euclidean", "whitened", "score")], ids=["one", "three"]
+)
+def test(request):
+    return hld.HLDTest(
+        CIRCUIT,
+        metric=request.param,
+        reference="training",
+        missing="available",
+        rng=0,
+        training_data=ROWS[:100],
+    )
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ROWS[:1],
+        ROWS[:2],
+        ROWS[100:],
+        HOLED[100:],
+        np.zeros_like(ROWS),
+        HOLED[:1],
+        np.tile(ROWS[:7], (1000, 1)),
+    ],
+    ids=len,
+)
+def test_every_summary_of_rows_is_possible(test, rows):
+    assert 0 <= test(hld.BatchSummary.from_json(test.summarize(rows).to_json())).pvalue <= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("sums", 1e150),
+        ("sums", -1.0),
+        ("sums", 1e300),
+        ("sums", 201.0),
+        ("seen", 1),
+        ("squares", 1e300),
+        ("squares", 0),
+        ("fourths", 1.7e308),
+        ("fourths", 0),
+        ("sketch", 1.7e308),
+        ("sketch", -1e9),
+    ],
+)
+def test_others_are_refused(test, name, value):
+    summary = test.summarize(ROWS[100:])
+    changed = json.loads(summary.to_json())
+    place = changed["arrays"].setdefault(name, [200] * len(summary.sums))
+    while isinstance(place[0], list):
+        place = place[0]
+    place[0] = value
+    changed = hld.BatchSummary.from_json(json.dumps(changed))
+    with pytest.raises(
+        ValueError, match="`summary` holds sums that 200 rows cannot have: make the summary again"
+    ):
+        test(changed)
+    if name != "seen":  # with holes it is refused for them
+        with pytest.raises(ValueError, match="`second` holds sums that 200 rows cannot have"):
+            hld.two_sample(test, summary, changed)
+
+
+def test_another_number_of_sums_is_refused(test):
+    changed = json.loads(test.summarize(ROWS[100:]).to_json())
+    changed["arrays"] |= {"sums": [1] * 3, "seen": [200] * 3}
+    with pytest.raises(ValueError, match="`first` has 3 sums, expected"):
+        hld.two_sample(
+            test, hld.BatchSummary.from_json(json.dumps(changed)), test.summarize(ROWS[100:])
+        )

@@ -13,7 +13,6 @@ from scipy.stats import betabinom, binom
 import hld
 from hld import HLDTest
 from hld.files.calibration import calibration_parts, read_calibration
-from hld.nulls.version_1 import DrawnNull
 from pcircuit import (
     Circuit,
     InnerRegion,
@@ -80,7 +79,7 @@ def test_small_and_large_batches_under_the_model(circuit, metric):
 @pytest.mark.parametrize("T", [1, 2, 5, 10, 50, 200, 1000])
 def test_auto_null_keeps_its_level_at_every_size(circuit, metric, T):
     test = HLDTest(circuit, metric=metric, null="auto", rng=2, num_resamples=B)
-    drawn = isinstance(test.calibration.null.null_for(T), DrawnNull)
+    drawn = test.calibration.null.drawn(T)
     assert_level(
         pvalues(test, T, 10_000), drawn=drawn, upper_only=T == 1
     )  # few states: ties only lower the level

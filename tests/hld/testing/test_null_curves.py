@@ -1,19 +1,12 @@
 """Curves of the null: a density whose tail beyond the batch is its p-value."""
 
-import pathlib
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
-import hld
-from hld.nulls.version_1 import DrawnNull
-from hld.references.circuit import CircuitReference
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.null_curves import null_curves
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, rat_spn, sample
 
-FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
 CIRCUIT = rat_spn([2] * 6, num_units=3, depth=2, rng=0)
 
 
@@ -56,26 +49,3 @@ def test_without_chance_there_is_no_curve():
     )
     test = HLDTest(certain)
     assert null_curves(test, test([[0, 0]] * 5)) == []
-
-
-def test_models_of_the_first_version_have_a_curve_for_each_metric():
-    test = hld.load(FIXTURES / "detector-v1-circuit.hld").test_
-    result = test(sample(test.circuit, 40, rng=0))
-    curves = null_curves(test, result)
-    assert [curve.metric for curve in curves] == ["euclidean", "standardized"]
-    assert [curve.pvalue for curve in curves] == list(result.pvalues)
-
-
-def test_few_drawn_batches_have_a_curve_as_far_as_they_reach():
-    test = hld.load(FIXTURES / "detector-v1-drawn.hld").test_  # 99 batches
-    rows = sample(test.circuit, 40, rng=0)
-    (curve,) = null_curves(test, test(rows))
-    assert np.isfinite([curve.x, curve.density]).all()
-    assert null_curves(test, test(rows, 1e-4)) == []  # none is that rare
-
-
-def test_drawn_batches_of_several_metrics_have_no_law_of_each():
-    test = HLDTest(CIRCUIT, metric=("euclidean", "standardized"), null="exact", rng=0)
-    null = DrawnNull(CircuitReference(CIRCUIT, test.nodes), test.calibration.metrics, 99, 0)
-    drawn = SimpleNamespace(calibration=SimpleNamespace(null=null))
-    assert null_curves(drawn, test(sample(CIRCUIT, 60, rng=1))) == []

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pcircuit
-from hld.testing.own_rows import own_rows
+from hld.testing.verdict import own_rows
 from hld.vectors.row_vectors import RowVectors
 
 CIRCUIT = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0)

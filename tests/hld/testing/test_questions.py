@@ -8,9 +8,8 @@ import zoo
 import hld
 from hld.planning.detectable import detectable
 from hld.planning.power import power, sample_size
-from hld.summaries.fingerprint import test_fingerprint
-from hld.summaries.summing import summarize_rows
-from hld.testing.description import described
+from hld.summaries.summing import summarize_rows, test_fingerprint
+from hld.testing.goodness_of_fit import described
 from pcircuit import rat_spn, sample
 
 CIRCUIT = rat_spn([2] * 4, num_units=2, depth=1, rng=0)
@@ -27,8 +26,8 @@ def test():
     ("asked", "expected"),
     [
         (
-            lambda test: test.summarize(ROWS, epsilon=0.5, delta=1e-3, rng=3),
-            lambda test: summarize_rows(test, ROWS, epsilon=0.5, delta=1e-3, rng=3),
+            lambda test: test.summarize(ROWS),
+            lambda test: summarize_rows(test, ROWS),
         ),
         (lambda test: test.power(EDIT, 30, 0.01), lambda test: power(test, EDIT, 30, 0.01)),
         (

@@ -1,23 +1,22 @@
 """Batches by their sums: with holes each metric has its law, or says nothing where holes could widen it."""
 
-import pathlib
 from dataclasses import replace
 
 import naive
 import numpy as np
-import pandas as pd
 import pytest
 import zoo
+from binomial_bounds import SURE
+from scipy.stats import chi2, norm
 
-import hld
 from hld import HLDTest
+from hld.references.holes import HolePatterns
 from hld.testing import summed_batch
 from hld.testing.summed_batch import judge_summary
-from pcircuit import rat_spn, sample
+from pcircuit import mean_node_likelihoods, rat_spn, sample
 
 CIRCUIT = zoo.circuits()["hclt_like"]
 ROWS = sample(CIRCUIT, 90, rng=1).astype(np.int64)
-FIXTURES = pathlib.Path(__file__).resolve().parents[2] / "fixtures"
 HOLED = np.where(np.random.default_rng(2).random(ROWS.shape) < 0.1, -1, ROWS)
 
 
@@ -90,55 +89,6 @@ def test_small_pvalues_of_single_rows_with_holes_are_checked():
     assert small
 
 
-@pytest.mark.parametrize("name", ["circuit", "weights", "drawn"])
-@pytest.mark.parametrize("num_rows", [6, 59])
-def test_models_of_the_first_version_take_sums_with_noise(name, num_rows):
-    """With next to no noise the p-value is that of the rows, by batches drawn with it and by the law."""
-    detector = hld.load(FIXTURES / f"detector-v1-{name}.hld")
-    batch = pd.read_csv(FIXTURES / "detector-v1-batch.csv").dropna().head(num_rows)
-    expected, found = (
-        detector.test(batch),
-        detector.test(detector.summarize(batch, epsilon=1e6, rng=0)),
-    )
-    if len(found.metrics) == 1:  # else the statistic is the p-value
-        assert found.statistic == pytest.approx(expected.statistic, rel=0.02)
-    B = 99 if expected.null_error is not None else 10**6
-    spread = (
-        4 * (expected.pvalue * (1 - expected.pvalue) * (1 / B + 1 / 1999)) ** 0.5 + 2 / B + 2 / 1999
-    )
-    assert found.pvalue == pytest.approx(expected.pvalue, abs=spread)
-
-
-def test_drawn_batches_with_noise_have_the_variance_of_both():
-    """The p-value is the share of batches of the circuit, drawn here, whose means with noise are farther away."""
-    test, T, rng = (
-        HLDTest(CIRCUIT, metric="euclidean", null="monte-carlo", rng=0),
-        5,
-        np.random.default_rng(3),
-    )
-    summary = test.summarize(sample(CIRCUIT, T, rng=5), epsilon=2.0, delta=1e-3, rng=1)
-    found = judge_summary(test, summary, 0.05)
-    likelihoods = naive.node_values(CIRCUIT, sample(CIRCUIT, 4000 * T, rng=6))[:, test.nodes]
-    means = likelihoods.reshape(4000, T, -1).mean(axis=1) - test.mean
-    means += rng.normal(size=means.shape) * np.sqrt(summary.privacy.variances) / T
-    distances = np.linalg.norm(means, axis=1)
-    share = (distances >= found.statistic).mean()
-    assert found.pvalue == pytest.approx(share, abs=4 * (0.25 / 1999 + 0.25 / 4000) ** 0.5)
-    assert found.threshold == pytest.approx(np.quantile(distances, 0.95), rel=0.05)
-    assert (
-        judge_summary(test, summary, 1e-4).threshold == np.inf
-    )  # 1,999 draws never reject at that level
-
-
-def test_more_nulls_with_noise_than_are_kept_are_made_anew(monkeypatch):
-    monkeypatch.setattr(summed_batch, "MOST_KEPT", 1)
-    test = HLDTest(CIRCUIT, metric="euclidean", null="exact")
-    summaries = [test.summarize(ROWS[:T], epsilon=2.0, rng=0) for T in (20, 30)]
-    first = [judge_summary(test, one, 0.05).pvalue for one in summaries]
-    assert len(test.noisy_nulls) == 1
-    assert [judge_summary(test, one, 0.05).pvalue for one in summaries] == first
-
-
 def test_a_summary_with_another_number_of_sums_is_told_so():
     """It had been said to be for the model 7ae1..., expected 7ae1...."""
     test = against_rows("euclidean")
@@ -148,3 +98,51 @@ def test_a_summary_with_another_number_of_sums_is_told_so():
         ValueError, match=f"`summary` has {len(short.sums)} sums, expected {len(summary.sums)}"
     ):
         judge_summary(test, short, 0.05)
+
+
+def test_the_distance_is_that_of_marginal_likelihoods():
+    circuit = zoo.circuits()["hclt_like"]
+    rows = sample(circuit, 60, rng=0).astype(np.int64)
+    rows[np.random.default_rng(1).random(rows.shape) < 0.2] = -1
+    test = HLDTest(circuit, missing="exact", rng=0)
+    found = test(rows)
+    expected = HolePatterns(circuit, test.nodes).reference(rows).mean
+    difference = mean_node_likelihoods(circuit, rows, nodes=test.nodes) - expected
+    assert found.statistic == pytest.approx(np.linalg.norm(difference), rel=1e-12)
+    assert (found.num_samples, found.num_missing) == (60, (rows < 0).sum())
+    assert 0 < found.pvalue <= 1
+
+
+def with_holes(circuit, T, seed, share=0.3):
+    """Rows of a circuit, with holes at random."""
+    rng = np.random.default_rng(seed)
+    rows = sample(circuit, T, rng=rng).astype(np.int64)
+    rows[rng.random(rows.shape) < share] = -1
+    return rows
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "standardized"])
+def test_standard_deviations_are_those_of_rows_with_these_holes(metric):
+    circuit = zoo.circuits()["hclt_like"]
+    rows, test = with_holes(circuit, 40, 0), HLDTest(circuit, metric=metric, missing="exact")
+    states = naive.states(circuit)
+    p = naive.likelihood(circuit, states)
+    variances = np.zeros(len(test.nodes))
+    for row in rows:
+        values = naive.node_values(circuit, np.where(row < 0, -1, states))[:, test.nodes]
+        variances += p @ (values - p @ values) ** 2 / len(rows)
+    np.testing.assert_allclose(test(rows).stds, np.sqrt(variances) * test.shown_weights, rtol=1e-9)
+
+
+def test_zscores_of_unshifted_rows_are_standard_normal_and_squared_effects_have_mean_zero():
+    circuit = zoo.circuits()["hclt_like"]
+    test, trials, T = HLDTest(circuit, missing="exact"), 100, 500
+    found = [test(with_holes(circuit, T, seed)) for seed in range(trials)]
+    z = np.array([np.sqrt(T) * one.deltas / one.stds for one in found])
+    squares = (z**2).sum(axis=0)  # chi-square with `trials` degrees of freedom
+    assert chi2.ppf(1e-7, trials) < squares.min()
+    assert squares.max() < chi2.isf(1e-7, trials)
+    squared = np.array(
+        [T * (one.deltas @ one.deltas) / (one.stds @ one.stds) - 1 for one in found]
+    )  # of the effect
+    assert abs(squared.mean()) < norm.isf(SURE) * squared.std(ddof=1) / np.sqrt(trials)

@@ -16,8 +16,6 @@ def test_summaries_of_sites_are_tested_together(run, folder):
     assert run("test", "model.hld", "--summary", "calm.json")[0] == 0
     status, out, _ = run("test", "model.hld", "--summary", "calm.json", "moved.json")
     assert (status, "800 rows" in out, "income" in out) == (1, True, True)
-    assert run("summarize", "model.hld", "calm.csv", "-o", "private.json", "--epsilon", "1")[0] == 0
-    assert hld.BatchSummary.from_json((folder / "private.json").read_text()).privacy.epsilon == 1.0
     for argv, said in (
         (["calm.csv", "--summary", "calm.json"], "found a table and --summary"),
         ([], "found neither"),
@@ -27,11 +25,6 @@ def test_summaries_of_sites_are_tested_together(run, folder):
     ):
         status, _, err = run("test", "model.hld", *argv)
         assert (status, said in err, err.count("\n")) == (2, True, 1)
-    status, _, err = run(
-        "test", "model.hld", "--summary", "moved.json", "private.json"
-    )  # of two kinds
-    assert status == 2
-    assert "'private.json' has noise for privacy" in err
 
 
 def test_the_file_is_the_summary_that_the_library_makes(run, folder):
@@ -92,37 +85,3 @@ def test_summaries_of_two_models_are_refused_by_the_name_of_the_file(folder):
     paths = [str(folder / f"of-{name}.json") for name in ("model", "other")]
     with pytest.raises(ValueError, match=f"^{paths[1]!r} is "):
         read_summaries(paths)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--delta", "1e-6"), "--delta is for noise: give --epsilon, too"),
-        (("--epsilon", "0"), "`epsilon`"),
-        (("--epsilon", "1", "--delta", "2"), "`delta`"),
-        (("--epsilon", "nan"), "`epsilon`"),
-    ],
-)
-def test_noise_that_cannot_be_is_refused(run, folder, options, said):
-    status, out, err = run("summarize", "model.hld", "calm.csv", "-o", "never.json", *options)
-    assert (status, out, said in err) == (2, "", True)
-    assert not (folder / "never.json").exists()
-
-
-def test_the_delta_of_the_noise_reaches_the_file(run, folder):
-    assert (
-        run(
-            "summarize",
-            "model.hld",
-            "calm.csv",
-            "-o",
-            "noisy.json",
-            "--epsilon",
-            "2",
-            "--delta",
-            "1e-4",
-        )[0]
-        == 0
-    )
-    privacy = hld.BatchSummary.from_json((folder / "noisy.json").read_text()).privacy
-    assert (privacy.epsilon, privacy.delta) == (2.0, 1e-4)
