@@ -204,7 +204,16 @@ ROOMS = {
             "monitoring.margins",
             "testing",
         },
-        "command.console": {"answers", "chunks", "table_files", "tables", "results", "schemas"},
+        "command.console": {
+            "answers",
+            "chunks",
+            "detector",
+            "model_files",
+            "table_files",
+            "tables",
+            "results",
+            "schemas",
+        },
         "command.models": {
             "tables",
             "command.console",

@@ -33,9 +33,10 @@ def need_pyarrow() -> Any:
         import pandas  # noqa: F401  which pyarrow would import later, losing a Ctrl-C meanwhile
         import pyarrow.csv
         import pyarrow.parquet
-    except ModuleNotFoundError:
+    except ModuleNotFoundError as error:
+        needed = str(error.name).partition(".")[0]
         raise ImportError(
-            "reading tables in files needs pyarrow, which is not installed: pip install 'hld[cli]'"
+            f"reading tables in files needs {needed}, which is not installed: pip install 'hld[cli]'"
         ) from None
     return pyarrow
 
