@@ -159,8 +159,7 @@ def _too_many(what: str, found: Any, most: int) -> Refusal:
 
 def _csv_table(body: bytes, encoder: Any, limits: Limits, most: int) -> Read:
     """CSV, each column to be read as what it was fitted to."""
-    text = _text(body)
-    header = FIRST_LINE.match(text)[1]  # type: ignore[index]
+    header = FIRST_LINE.match(_text(body))[1]  # type: ignore[index]
     if max(map(header.count, SEPARATORS)) >= most:
         raise _too_many("columns", f"more than {most}", most)
     try:
@@ -174,20 +173,20 @@ def _csv_table(body: bytes, encoder: Any, limits: Limits, most: int) -> Read:
     if dialect.separator != ",":  # the first number with a comma may come late
         fitted = fitted_columns(encoder, names)
         places = [v for v, name in enumerate(names) if _is_of_numbers(fitted.get(name))]
-        rows = itertools.islice(_csv_rows(text, dialect), limits.max_rows)
+        rows = itertools.islice(_csv_rows(body, dialect), limits.max_rows)
         decimal = _decimal_mark((row[v].strip() for row in rows for v in places), decimal)
     return Read(
         names,
-        _csv_rows(text, dialect),
+        _csv_rows(body, dialect),
         lambda name, cells, fitted: _column_of_texts(cells, fitted, decimal),
     )
 
 
-def _csv_rows(text: str, dialect: Any) -> Iterator[list[str]]:
+def _csv_rows(body: bytes, dialect: Any) -> Iterator[list[str]]:
     """The rows below the header, without repeated headers; an empty line is no row, or one of one cell."""
     width = len(dialect.names)
     reader = csv.reader(
-        io.StringIO(text, newline=""),
+        io.TextIOWrapper(io.BytesIO(body), "utf-8-sig", newline=""),
         delimiter=dialect.separator,
         skipinitialspace=dialect.has_blanks,
         strict=True,
