@@ -82,7 +82,7 @@ def compared(detector, held_out, edits, T, batches) -> np.ndarray:
     return np.array(
         [
             planned,
-            [row.rate for row in rows if row.situation not in ("unshifted", "in order")],
+            [row.rate for row in rows if row.situation not in ("random rows", "in order")],
             alone,
         ]
     )

@@ -20,7 +20,7 @@ from hld.tables.cells import distinct_values
 from hld.tables.factored import Factored
 from hld.tables.single_cells import reads_as_number
 
-AS_TEXT, NEARLY_ALL = "numbers as text", "nearly unique"
+AS_TEXT, NEARLY_ALL, EMPTY = "numbers as text", "nearly unique", "no value in training"
 NEARLY_UNIQUE = 0.9
 FEWEST_CELLS, FEWEST_NUMBERS = (
     50,

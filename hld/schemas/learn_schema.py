@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hld.schemas.columns import BINNED, LevelColumn, check_rows, fit_column, narrowed_column
-from hld.schemas.identifiers import identifier_note
+from hld.schemas.identifiers import EMPTY, identifier_note
 from hld.schemas.rare_levels import digest_set, is_rare
 from hld.schemas.schema import KINDS, LEFT_OUT, ColumnSchema, TableSchema
 from hld.tables.calendar import PARTS, with_parts
@@ -267,6 +267,8 @@ def _learned(
     )  # else a level of the rows that are not learned from would be refused
     if known is not None and known.is_learned:
         return ColumnSchema.of(known.column(), _missing_in(known.column(), values))
+    if known is None and not is_asked_for and count_missing(values, has_empty=True) == len(values):
+        return ColumnSchema(name, LEFT_OUT, note=EMPTY)
     if known is not None and known.kind is not None:
         column = _of_kind(name, values, known, rows, sizes)
     else:
