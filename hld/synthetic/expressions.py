@@ -149,7 +149,7 @@ def _number(column: Any, value: Any) -> float:
     if type(number) in (int, float) and (
         column.kind in ("continuous", "duration") or number is not value
     ):
-        return number
+        return float(number)
     expected = (
         f"a {column.kind} such as {column.texts([column.low])[0]!r}" if is_time else "a number"
     )

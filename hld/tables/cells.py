@@ -50,6 +50,7 @@ from hld.tables.frames import exact_column, frame_parts, has_columns, is_frame, 
 from hld.tables.hints import how_to_read, is_grouped, is_sparse
 from hld.tables.single_cells import (
     REAL,
+    as_keys,
     first_unhashable,
     is_blank,
     is_missing,
@@ -57,7 +58,6 @@ from hld.tables.single_cells import (
     not_a_number,
     plain_value,
     too_large,
-    without_odd_holes,
 )
 from hld.tables.times import times_as_objects
 from hld.tables.unreadable import Unreadable
@@ -301,7 +301,7 @@ def _cell_counts(values: ArrayLike, name: str) -> Any:
     try:
         return collections.Counter(zip(map(type, cells), cells, strict=True))
     except (TypeError, ValueError):
-        cells = without_odd_holes(cells)
+        cells = as_keys(cells)
         if (odd := first_unhashable(cells)) is not None:
             raise not_a_level(odd, name) from None
         return collections.Counter(zip(map(type, cells), cells, strict=True))
@@ -349,7 +349,7 @@ def as_numbers(values: np.ndarray, name: str, *, odd: list[Any] | None = None) -
     except OverflowError:
         raise too_large(name) from None
     except ValueError:
-        return as_numbers(object_cells(without_odd_holes(cells)), name, odd=odd)
+        return as_numbers(object_cells(as_keys(cells)), name, odd=odd)
     if any(
         cells[i] != numbers[i] for i in np.flatnonzero(np.isinf(numbers)).tolist()
     ):  # decimals give no error

@@ -66,7 +66,7 @@ def test_a_frame_that_cannot_be_read():
         (
             {"categorical": ["z"]},
             ValueError,
-            "`categorical` names the column 'z', expected one of a, b",
+            "`categorical` names the column 'z', expected one of 'a', 'b'",
         ),
         (
             {"categorical": "a"},
