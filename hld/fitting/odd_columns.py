@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.schemas.identifiers import AS_TEXT, EMPTY, NEARLY_ALL
+from hld.schemas.learn_schema import AS_TEXT, EMPTY, NEARLY_ALL
 from hld.schemas.schema import LEFT_OUT
 from hld.tables.cells import Columns, distinct_values
 from hld.tables.column_names import column_names, column_roles

@@ -34,12 +34,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hld.tables.factored import Factored, object_cells
+from hld.tables.factored import Factored, Unreadable, object_cells
 from hld.tables.forms import (
     arrow_parts,
     from_stream,
+    how_to_read,
     is_arrow,
+    is_grouped,
     is_mapping,
+    is_sparse,
     is_stream,
     mapping_parts,
     named_rows,
@@ -47,7 +50,6 @@ from hld.tables.forms import (
     structured_parts,
 )
 from hld.tables.frames import exact_column, frame_parts, has_columns, is_frame, starts_of_periods
-from hld.tables.hints import how_to_read, is_grouped, is_sparse
 from hld.tables.single_cells import (
     REAL,
     as_keys,
@@ -60,7 +62,6 @@ from hld.tables.single_cells import (
     too_large,
 )
 from hld.tables.times import times_as_objects
-from hld.tables.unreadable import Unreadable
 
 NUMERIC = "biuf"  # dtype kinds that compare as numbers
 _TEXT = "UST"

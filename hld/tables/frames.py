@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from hld.tables.factored import Factored, object_cells
+from hld.tables.factored import Factored, nested, object_cells
 from hld.tables.forms import EXACT, arrow_column, refuse_repeated
-from hld.tables.unreadable import nested
 
 
 def is_frame(table: Any) -> bool:
