@@ -146,10 +146,9 @@ def _number(column: Any, value: Any) -> float:
     """A value as the numbers of a column with bins are, times in seconds."""
     is_time = column.kind in TIMES
     number = seconds_of_text(value, column.kind) if is_time and isinstance(value, str) else value
-    if type(number) in (int, float) and (
-        column.kind in ("continuous", "duration") or number is not value
-    ):
-        return float(number)
+    is_number = isinstance(number, (int, float)) and not isinstance(number, bool)
+    if is_number and (column.kind in ("continuous", "duration") or number is not value):
+        return float(number)  # type: ignore[arg-type]
     expected = (
         f"a {column.kind} such as {column.texts([column.low])[0]!r}" if is_time else "a number"
     )
