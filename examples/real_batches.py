@@ -111,7 +111,7 @@ def plan_and_audit(detector: hld.HLDDetector, adult: pd.DataFrame) -> None:
     rates = {row.situation: row.rate for row in audit.rows}
     print(
         f"ten more women in a hundred: planned for {planned:.0%} of the days, found on {rates[str(edit)]:.0%}; "
-        f"{rows} rows for 90 %; without a shift {rates['unshifted']:.0%}"
+        f"{rows} rows for 90 %; without a shift {rates['random rows']:.0%}"
     )
 
 

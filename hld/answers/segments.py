@@ -272,7 +272,9 @@ def split_off(
     own = own_names(columns, encoder)
     names = columns.names or tuple(name or f"x{v}" for v, name in enumerate(own))
     if isinstance(by, str) and by not in names:
-        raise ValueError(f"`{argument}` names the column {by!r}, expected one of {listed(names)}")
+        raise ValueError(
+            f"`{argument}` names the column {by!r}, expected one of {listed(names, near=by)}"
+        )
     if not isinstance(by, str) and not 0 <= by < len(names):
         raise ValueError(f"`{argument}` is position {by}, expected 0..{len(names) - 1}")
     at = names.index(by) if isinstance(by, str) else int(by)

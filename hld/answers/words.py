@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from hld.answers.column_shifts import UNSEEN, percent, tenths
 from hld.tables.shown_names import in_one_line, visible
 
@@ -57,6 +59,8 @@ def headline(result: Any) -> str:
 def in_words(result: Any) -> str:
     """The verdict; and where the columns of the batch are known, which of them moved and how."""
     lines = [headline(result), *([] if result.context is None else result.context.lines())]
+    if result.data_quality is not None:
+        lines += result.data_quality.absent_lines()
     if result.columns:
         lines += column_lines(result.columns, result.alpha, procedure_of(result))
         lines += familiar_lines(result.columns, result.alpha)
@@ -64,7 +68,6 @@ def in_words(result: Any) -> str:
         if not result.reject and any(one.adjusted <= result.alpha for one in result.columns):
             lines[0] += ", yet:"
     if result.data_quality is not None:
-        lines += result.data_quality.absent_lines()
         lines += result.data_quality.extra_lines()
         lines += quality_lines(result.data_quality, result.columns or (), result.alpha)
     return "\n".join(lines)
@@ -122,7 +125,8 @@ def familiar_lines(columns: tuple[ColumnShift, ...], alpha: float) -> list[str]:
     for one in columns:
         at = len(one.labels) - 2  # before missing cells, also where a level has the same text
         is_new = one.adjusted <= alpha and one.labels[at] == UNSEEN
-        if is_new and one.expected[at] - one.observed[at] > one.difference / 2:
+        fewer, holes = np.subtract(one.expected[at:], one.observed[at:])
+        if is_new and fewer > one.difference / 2 and -holes <= one.difference / 2:  # not lacking
             found.append(in_one_line(one.name))
     if not found:
         return []

@@ -148,7 +148,7 @@ def column_of(table: Any, name: Any) -> np.ndarray:
     at = _place(names, name)
     if isinstance(at, bool) or not isinstance(at, (int, np.integer)) or not 0 <= at < len(names):
         raise ValueError(
-            f"`edits` names the column {name!r}, expected one of {listed(names)}, or a "
+            f"`edits` names the column {name!r}, expected one of {listed(names, near=name)}, or a "
             f"position from 0 to {len(names) - 1}"
         )
     if names.count(names[at]) > 1:

@@ -2,8 +2,8 @@ r"""How often a detector raises an alarm when nothing has shifted, and how often
 
 From a table that the detector has not seen, batches of T rows are drawn and judged:
 
-* **level**: rows drawn at random, so that nothing has shifted.  The share of alarms has a 95 % interval by Clopper and
-  Pearson; for a detector of level alpha it should contain alpha.
+* **random rows** of the table, without an edit.  If the table is like the rows that were learned, nothing has shifted
+  and the share of alarms is the level: its 95 % interval by Clopper and Pearson should contain alpha.
 * **in order**: successive rows of the table as it stands.  If these raise more alarms than random ones, the reference
   itself drifts: the table is not a sample from one distribution, and its order matters.
 * **whole groups**, where a column of groups is given: each group of the table is one batch.
@@ -16,16 +16,28 @@ From a table that the detector has not seen, batches of T rows are drawn and jud
 Batches of one size are disjoint while the table has enough rows, and are drawn again from all rows after that: then
 they share rows, their alarms are dependent, and the interval is too narrow; `is_reused` says so.  Whether a detector
 keeps its level is judged with both in mind, that batches share rows and that there are several sizes: so it may keep it
-although one interval lies above alpha (`hld.auditing.random_rows`).
+although one interval lies above alpha.  Where the table has rows for m < B disjoint batches, it is divided at random
+J = ceil(B / m) times; with S_j the alarms of division j, Hölder's inequality gives
+
+.. math:: E\, e^{\lambda (S_1 + \dots + S_J)} \le \prod_j \big(E\, e^{\lambda J S_j}\big)^{1/J}
+          = (1 - \alpha + \alpha e^{\lambda J})^{B/J},
+
+so that Chernoff's bound is that of B / J independent batches, however the divisions depend on each other:
+
+.. math:: P(\text{share} \ge r) \le e^{-(B/J)\, k(r, \alpha)}, \qquad
+          k(r, \alpha) = r \ln \frac{r}{\alpha} + (1 - r) \ln \frac{1 - r}{1 - \alpha} \quad (r > \alpha).
 
 References
 ----------
 Clopper and Pearson (1934), The use of confidence or fiducial limits illustrated in the case of the binomial, Biometrika
 26, 404.
+Hoeffding (1963), Probability inequalities for sums of bounded random variables, Journal of the American Statistical
+Association 58, section 5.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -34,7 +46,6 @@ import numpy as np
 
 from hld.auditing.adapters import num_rows, pvalue_function, take
 from hld.auditing.edited_batches import edited_batches
-from hld.auditing.random_rows import too_often
 from hld.auditing.whole_groups import (
     OUTSIDE,
     WORDS,
@@ -49,6 +60,7 @@ from hld.tables.shown_names import printable
 from pcircuit.arguments import check_fraction, check_generator, check_whole_number
 
 SIZES = (10, 50, 200)
+RANDOM = "random rows"  # of the table as it is, without an edit
 LEVEL = 0.95  # of intervals of shares of alarms
 OWN = {
     "groups": "whole groups",
@@ -108,11 +120,11 @@ class AuditResult:
 
     @property
     def keeps_level(self) -> dict[str, bool | None]:
-        """For each detector whether its alarms on unshifted batches are no more than its level explains; None where
-        that is not known.
+        """For each detector whether its alarms on batches without an edit are no more than its level explains; None
+        where that is not known.
 
         A detector of level alpha is said not to keep it with a probability of at most 0.025, over all sizes together
-        and also where batches share rows (`hld.auditing.random_rows`).  The level is that of unshifted batches; of a
+        and also where batches share rows (see the module).  The level is that of random rows; of a
         detector that was fitted with ``order="time"`` that of batches in order, and of one fitted with groups that of
         whole groups, of which no more may alarm than the few groups that they are compared with explain.  It is not
         known where no groups were given.
@@ -127,11 +139,11 @@ class AuditResult:
 
     def _own(self, name: str) -> list[AuditRow]:
         """The rows that tell the level of a detector."""
-        own = OWN.get(self.kinds.get(name, ""), "unshifted")
+        own = OWN.get(self.kinds.get(name, ""), RANDOM)
         return [row for row in self.rows if row.detector == name and row.situation == own]
 
     def _is_kept(self, row: AuditRow, num_tests: int) -> bool:
-        """Whether the alarms on unshifted batches are not too many, as one of the sizes that are looked at."""
+        """Whether the alarms are not too many, as one of the sizes that are looked at."""
         if row.detector in self.num_groups:
             return not too_many(
                 row.num_alarms, row.num_batches, self.alpha, self.num_groups[row.detector]
@@ -315,10 +327,10 @@ def audit(
         fit_all(named, train, fitting)
     judged, rows = as_judged(held_out, groups), []
     for T in sizes:
-        plans = [("unshifted", _drawn(n, T, B, rng)), ("in order", _windows(n, T, B))]
+        plans = [(RANDOM, _drawn(n, T, B, rng)), ("in order", _windows(n, T, B))]
         plans += [(str(edit), edited_batches(held_out, edit, T, B, rng)) for edit in edits]
         for situation, batches in plans:
-            reused = sum(map(len, batches)) > n or situation not in ("unshifted", "in order")
+            reused = sum(map(len, batches)) > n or situation not in (RANDOM, "in order")
             for name, test in run.items():
                 rows.append(
                     _judged(
@@ -406,3 +418,23 @@ def clopper_pearson(count: int, trials: int) -> tuple[float, float]:
     low = 0.0 if count == 0 else float(betaincinv(count, trials - count + 1, outside))
     high = 1.0 if count == trials else float(betaincinv(count + 1, trials - count, 1 - outside))
     return low, high
+
+
+def too_often(
+    num_alarms: int, num_batches: int, num_disjoint: int, alpha: float, chance: float
+) -> bool:
+    """Whether so many batches alarm that a detector of level alpha explains it with a probability below `chance`."""
+    if num_batches <= num_disjoint:
+        from scipy.special import betainc
+
+        tail = (
+            float(betainc(num_alarms, num_batches - num_alarms + 1, alpha)) if num_alarms else 1.0
+        )
+        return tail < chance
+    share, divisions = num_alarms / num_batches, -(-num_batches // num_disjoint)
+    if share <= alpha:
+        return False
+    distance = share * math.log(share / alpha)
+    if share < 1:
+        distance += (1 - share) * math.log((1 - share) / (1 - alpha))
+    return num_batches / divisions * distance > -math.log(chance)

@@ -85,6 +85,6 @@ def column_places(
         )
     )
     raise ValueError(
-        f"`{argument}` names the column {column!r}{said}, expected one of {listed(names)}, or a "
+        f"`{argument}` names the column {column!r}{said}, expected one of {listed(names, near=column)}, or a "
         f"position from 0 to {len(all_names) - 1}"
     )

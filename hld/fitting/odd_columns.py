@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.schemas.identifiers import AS_TEXT, NEARLY_ALL
+from hld.schemas.learn_schema import AS_TEXT, EMPTY, NEARLY_ALL
 from hld.schemas.schema import LEFT_OUT
 from hld.tables.cells import Columns, distinct_values
 from hld.tables.column_names import column_names, column_roles
@@ -45,7 +45,10 @@ MOST_NAMED = 8  # columns that a warning names
 MOST_LEVELS = 11_000  # of a column
 NEARLY = 0.9  # rank correlation with the rows from which on dates are nearly in order: of records as they come in, .99
 FEWEST_RANKED, MOST_RANKED = 20, 10_000  # rows that it is computed from: few may be so by chance
-FEWEST_NUMBERS = 10  # levels of a text column that is reported to hold numbers
+FEWEST_NUMBERS = (
+    10  # levels of a text column that is reported to hold numbers, or cells where few are odd
+)
+MOST_ODD = 0.01  # of the cells of a column of few levels
 UNREAD_DATE = re.compile(r"\d{1,2}([/-])\d{1,2}\1(19|20)\d\d(?=$|[ T])", re.ASCII)
 SHOWN = 3  # texts among numbers that a warning shows
 
@@ -65,6 +68,7 @@ def examine_columns(
         given.columns if given is not None else (),
     )
     known = {*column_roles(names, categorical, continuous), *(column.name for column in about)}
+    arrays = dict(zip(names, columns.arrays, strict=True))
     unasked = [
         column
         for column in schema.left_out
@@ -78,12 +82,18 @@ def examine_columns(
     for said, found in (
         (
             "of text most of which are numbers: {}; each text is learned as a level of its own: convert them to "
-            "numbers, or name them in `categorical`",
+            "numbers (rows are counted from 0), or name them in `categorical`",
             [
-                repr(column.name)
+                _texts_among_numbers(column.name, arrays[column.name])
                 for column in schema.columns
-                if column.name not in known and _are_numbers(column)
+                if column.name not in known
+                and column.source is None
+                and _are_numbers(column, arrays[column.name])
             ],
+        ),
+        (
+            "without a value, which are left out: {}; name them in `categorical` to be told of values in batches",
+            [repr(column.name) for column in unasked if column.note == EMPTY],
         ),
         (
             "of dates by which its rows are sorted, or nearly: {}; later batches lie beyond them whatever else they "
@@ -102,7 +112,7 @@ def examine_columns(
             "of numbers that are text, most of them in one row only, and are left out: {}; if they are no "
             "identifiers, convert them to numbers, and all other texts to missing values (in files: `na_values`)",
             [
-                _texts_among_numbers(column, names, columns)
+                _texts_among_numbers(column.name, arrays[column.name])
                 for column in unasked
                 if column.note.startswith(AS_TEXT)
             ],
@@ -112,7 +122,7 @@ def examine_columns(
             [
                 f"{column.name!r} ({column.note})"
                 for column in unasked
-                if not column.note.startswith(AS_TEXT) and column.name not in dates
+                if not column.note.startswith((AS_TEXT, EMPTY)) and column.name not in dates
             ],
         ),
     ):
@@ -156,14 +166,23 @@ def _sources(given: Any) -> set[str | None]:
     return {column.source for column in given}
 
 
-def _are_numbers(column: Any) -> bool:
-    """Whether a column has many levels, and most are texts that a person would read as numbers."""
-    texts = (
-        [level for level in column.levels or () if isinstance(level, str)]
-        if column.kind == "categorical"
-        else []
-    )
-    return len(texts) >= FEWEST_NUMBERS and sum(map(reads_as_number, texts)) > len(texts) / 2
+def _are_numbers(column: Any, values: Any) -> bool:
+    """Whether a person would read most levels of a column of text as numbers: of many, or in all rows but few."""
+    levels = column.levels if column.kind == "categorical" else ()
+    texts = [level for level in levels if isinstance(level, str)]
+    numbers = sum(map(_reads, levels))
+    if not texts or numbers <= len(levels) / 2:
+        return False
+    if len(texts) >= FEWEST_NUMBERS:
+        return True
+    levels, counts = distinct_values(values, column.name)
+    odd = int(sum(counts[i] for i, level in enumerate(levels) if not _reads(level)))
+    return 0 < odd <= max(1, MOST_ODD * counts.sum()) and counts.sum() > FEWEST_NUMBERS
+
+
+def _reads(level: Any) -> bool:
+    """Whether a level is a number, or a text that a person would read as one."""
+    return reads_as_number(level) if isinstance(level, str) else not isinstance(level, bool)
 
 
 def _unread_dates(column: Any, names: Any, columns: Columns) -> str:
@@ -184,16 +203,18 @@ def _unread_dates(column: Any, names: Any, columns: Columns) -> str:
     return f"{column.name!r} (such as {found[0]!r}; {done})"
 
 
-def _texts_among_numbers(column: Any, names: Any, columns: Columns) -> str:
-    """A column with what tells that its numbers are text: the other texts, or the first number."""
-    levels, counts = distinct_values(columns.arrays[list(names).index(column.name)], column.name)
-    others = [
-        levels[i]
-        for i in np.argsort(-counts, kind="stable").tolist()
-        if not isinstance(levels[i], str) or not reads_as_number(levels[i])
-    ]
-    shown = ", ".join(map(reprlib.repr, others[:SHOWN])) + ", ..." * (len(others) > SHOWN)
-    return f"{column.name!r} ({'others are ' + shown if others else 'such as ' + reprlib.repr(levels[0])})"
+def _texts_among_numbers(name: str, values: Any) -> str:
+    """A column with what makes its numbers text: the other cells and the first row of each, or the first number."""
+    levels, counts = distinct_values(values, name)
+    odd = [levels[i] for i in np.argsort(-counts, kind="stable").tolist() if not _reads(levels[i])]
+    if not odd:
+        return f"{name!r} (such as {reprlib.repr(levels[0])})"
+    cells = whole_cells(values).tolist()
+    shown = ", ".join(
+        f"{reprlib.repr(one)} in row {cells.index(one)}" if one in cells else reprlib.repr(one)
+        for one in odd[:SHOWN]
+    )
+    return f"{name!r} (others are {shown}{', ...' * (len(odd) > SHOWN)})"
 
 
 def _some(names: list[str]) -> str:

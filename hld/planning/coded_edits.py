@@ -11,6 +11,7 @@ import pcircuit
 from hld.answers.column_shifts import labels_of
 from hld.answers.table_facts import as_table
 from hld.planning.alternatives import Edit, share_after
+from hld.tables.shown_names import listed
 
 
 def coded_edit(detector: Any, edit: Edit) -> Edit:
@@ -33,7 +34,7 @@ def _place(encoder: Any, edit: Edit) -> dict[str, Any]:
     column = encoder.table_names[edit.column] if is_place else edit.column
     if column not in names:
         raise ValueError(
-            f"`column` of an edit must be one of {', '.join(map(repr, names[:8]))}, found {edit.column!r}"
+            f"`column` of an edit must be one of {listed(names, 8, near=edit.column)}, found {edit.column!r}"
         )
     v = names.index(column)
     labels = labels_of(encoder.columns[v])[:-1]  # missing cells are no level of the circuit

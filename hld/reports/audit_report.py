@@ -42,7 +42,9 @@ def audit_report(result: Any, *, table_name: Any = "the table", commands: Any = 
             if row.detector == name
         ]
         said = (
-            "alarms too often where nothing has shifted" if keeps is False else result.verdict(name)
+            "alarms too often, or these rows differ from those that it learned"
+            if keeps is False
+            else result.verdict(name)
         )
         note = f"<p>{escaped(result.notes[name])}.</p>" if name in result.notes else ""
         parts.append(

@@ -1,16 +1,25 @@
-"""Learning a schema from rows, and from what is already known of it."""
+"""Learning a schema from rows, and from what is already known of it.
+
+No distribution can be learned from a column that only identifies rows: fresh rows bring new values.  It is left out,
+unless its kind is given, and recognised by
+
+* text or other levels of which at least nine in ten occur in one row only, where they are too many to be kept as
+  levels; most of them may read as numbers, and were hardly meant to be left out (the note then begins with AS_TEXT)
+* whole numbers that are all different and without a gap, or in ascending or descending order of the rows
+* no value at all (EMPTY)
+"""
 
 from __future__ import annotations
 
 import math
 import reprlib
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from hld.schemas.columns import BINNED, LevelColumn, check_rows, fit_column, narrowed_column
-from hld.schemas.identifiers import identifier_note
 from hld.schemas.rare_levels import digest_set, is_rare
 from hld.schemas.schema import KINDS, LEFT_OUT, ColumnSchema, TableSchema
 from hld.tables.calendar import PARTS, with_parts
@@ -18,7 +27,7 @@ from hld.tables.cells import as_numbers, distinct_values, level_order, objects_o
 from hld.tables.column_names import column_names, column_roles
 from hld.tables.factored import Factored, whole_cells
 from hld.tables.shown_names import listed
-from hld.tables.single_cells import is_blank, is_missing
+from hld.tables.single_cells import is_blank, is_missing, reads_as_number
 from hld.tables.times import TIMES, as_seconds
 from pcircuit.arguments import check_flag, check_whole_number
 
@@ -267,6 +276,8 @@ def _learned(
     )  # else a level of the rows that are not learned from would be refused
     if known is not None and known.is_learned:
         return ColumnSchema.of(known.column(), _missing_in(known.column(), values))
+    if known is None and not is_asked_for and count_missing(values, has_empty=True) == len(values):
+        return ColumnSchema(name, LEFT_OUT, note=EMPTY)
     if known is not None and known.kind is not None:
         column = _of_kind(name, values, known, rows, sizes)
     else:
@@ -376,3 +387,55 @@ def _range(name: Any, values: Any, kind: Any) -> tuple[Any, ...]:
             f"`table` column {name!r} holds no finite number, expected some within the schema's edges"
         )
     return float(finite.min()), float(finite.max())
+
+
+AS_TEXT, NEARLY_ALL, EMPTY = "numbers as text", "nearly unique", "no value in training"
+NEARLY_UNIQUE = 0.9
+FEWEST_CELLS, FEWEST_NUMBERS = (
+    50,
+    100,
+)  # below which different levels, and different whole numbers, say nothing
+
+
+def identifier_note(name: str, values: Any, column: Any) -> str:
+    """Why a fitted column is taken for an identifier; empty if it is not.
+
+    Shapes: values (N,).
+    """
+    if column.kind == "categorical" and column.rare:
+        levels, counts = distinct_values(values, name)
+        once, present = int((counts == 1).sum()), int(counts.sum())
+        if present >= FEWEST_CELLS and once >= NEARLY_UNIQUE * present:
+            read = sum(
+                int(count)
+                for level, count in zip(levels, counts, strict=True)
+                if isinstance(level, str) and reads_as_number(level)
+            )
+            if 2 * read > present:
+                return f"{AS_TEXT}: {read} of {present} values read as numbers, {once} occur in one row only"
+            return f"{NEARLY_ALL}: {once} of {present} values occur in one row only"
+    return _row_numbers(values) if column.kind == "continuous" and _are_whole(values) else ""
+
+
+def _are_whole(values: Any) -> bool:
+    """Whether a column holds whole numbers only, as an array of these or as objects."""
+    if isinstance(values, Factored) or values.dtype.kind != "O":
+        return not isinstance(values, Factored) and values.dtype.kind in "iu"
+    return all(
+        isinstance(cell, Integral) and not isinstance(cell, bool) for cell in values.tolist()
+    )
+
+
+def _row_numbers(numbers: Any) -> str:
+    """A note on whole numbers that number the rows; empty for others."""
+    if len(numbers) < FEWEST_NUMBERS or int(numbers.max()) - int(numbers.min()) < len(numbers) - 1:
+        return ""
+    later, earlier = numbers[1:], numbers[:-1]
+    if (later > earlier).all() or (later < earlier).all():
+        return "row numbers: whole numbers in the order of the rows, all different"
+    is_dense = int(numbers.max()) - int(numbers.min()) == len(numbers) - 1
+    return (
+        "row numbers: whole numbers, all different, without a gap"
+        if (is_dense and len(np.unique(numbers)) == len(numbers))
+        else ""
+    )

@@ -24,12 +24,12 @@ from hld.schemas.number_codes import LARGEST
 from hld.schemas.rare_levels import digest_set, is_rare
 from hld.schemas.single_precision import spans
 from hld.tables.single_cells import (
+    as_keys,
     first_unhashable,
     is_missing,
     not_a_level,
     not_a_number,
     plain_value,
-    without_odd_holes,
 )
 from hld.tables.time_levels import are_times, found_by_time, same_time
 
@@ -98,7 +98,7 @@ def look_up(
     try:
         codes = _keys_among(cells, lookup)
     except (TypeError, ValueError):
-        cells = without_odd_holes(cells)
+        cells = as_keys(cells)
         if (unknown := first_unhashable(cells)) is not None:
             raise not_a_level(unknown, column.name) from None
         codes = _keys_among(cells, lookup)

@@ -275,7 +275,7 @@ class TableSchema:
         found = self.find(name)
         if found is None:
             raise KeyError(
-                f"the schema has no column {name!r}, expected one of {listed(self.names, is_quoted=False)}"
+                f"the schema has no column {name!r}, expected one of {listed(self.names, near=name)}"
             )
         return found
 

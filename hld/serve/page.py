@@ -8,7 +8,7 @@ import hashlib
 import importlib.resources
 import re
 
-from hld.reports.style import STYLE
+from hld.reports.page import STYLE
 
 REPORT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "

@@ -1,9 +1,8 @@
 """Drawing rows of a table under a condition, exactly and without rejection.
 
-A condition is a list of disjoint boxes (`hld.synthetic.expressions`).  Its bins may be cut, so the input tables of the
-circuit are cut alike: a part of a bin has its share of the bin's probability.  Then P(condition) is the sum of
-P(box), exactly, and a row is drawn from a box with probability P(box) / P(condition) and from p(x | box) in it
-(`pcircuit.condition`): every row that is drawn satisfies the condition.
+A condition is a box (`hld.synthetic.expressions`).  Its bins may be cut, so the input tables of the circuit are cut
+alike: a part of a bin has its share of the bin's probability.  Then P(box) is exact, and rows are drawn from
+p(x | box) (`pcircuit.condition`): every row that is drawn satisfies the condition.
 """
 
 from __future__ import annotations
@@ -40,9 +39,9 @@ def draw_rows(
     rng = check_generator(rng)
     inside = grids(columns, tables)
     columns = drawable(columns, inside)
-    condition = Condition({}, [{}]) if where is None else read_condition(where, columns, inside)
+    condition = Condition({}, {}) if where is None else read_condition(where, columns, inside)
     finer = cut_circuit(circuit, columns, inside, condition.cuts)
-    codes = _drawn(finer, condition.boxes, num_samples, rng)
+    codes = _drawn(finer, condition, num_samples, rng)
     rows = np.empty((num_samples, len(columns)), dtype=object)
     for v, (column, grid) in enumerate(zip(columns, inside, strict=True)):
         if grid is None:
@@ -62,8 +61,9 @@ def condition_probability(
     columns = drawable(columns, inside)
     condition = read_condition(where, columns, inside)
     finer = cut_circuit(circuit, columns, inside, condition.cuts)
-    total = float(sum(np.exp(pcircuit.log_probability(finer, box)) for box in condition.boxes))
-    return min(total, 1.0)  # disjoint boxes that are everything may add up to a little more
+    if not condition.is_possible:
+        return 0.0
+    return min(float(np.exp(pcircuit.log_probability(finer, condition.box))), 1.0)  # rounded sums
 
 
 def cut_circuit(
@@ -99,21 +99,12 @@ def _plain(numbers: np.ndarray, kind: str, unit: float) -> list[Any]:
     return [int(x) for x in numbers] if unit == 1 else numbers.tolist()
 
 
-def _drawn(circuit: pcircuit.Circuit, boxes: list[Any], count: int, rng: Any) -> np.ndarray:
-    """(count, V) categories drawn from the circuit given that one of some disjoint boxes holds."""
-    if boxes == [{}]:
-        return pcircuit.sample(circuit, count, rng=rng).astype(np.int64)
-    logs = np.array([pcircuit.log_probability(circuit, box) for box in boxes])
-    if not len(logs) or logs.max() == -np.inf:
+def _drawn(circuit: pcircuit.Circuit, condition: Condition, count: int, rng: Any) -> np.ndarray:
+    """(count, V) categories drawn from the circuit given a condition."""
+    box = condition.box
+    if not condition.is_possible or pcircuit.log_probability(circuit, box) == -np.inf:
         raise ValueError(
             "`where` has probability zero under the model, so there are no such rows to draw"
         )
-    weights = np.exp(logs - logs.max())
-    rows = [
-        pcircuit.sample(pcircuit.condition(circuit, box, keep_known=True), int(n), rng=rng)
-        for box, n in zip(boxes, rng.multinomial(count, weights / weights.sum()), strict=True)
-        if n
-    ]
-    if not rows:
-        return np.zeros((0, circuit.num_variables), dtype=np.int64)
-    return rng.permutation(np.concatenate(rows).astype(np.int64))
+    given = pcircuit.condition(circuit, box, keep_known=True) if box else circuit
+    return pcircuit.sample(given, count, rng=rng).astype(np.int64)

@@ -34,12 +34,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hld.tables.factored import Factored, object_cells
+from hld.tables.factored import Factored, Unreadable, object_cells
 from hld.tables.forms import (
     arrow_parts,
     from_stream,
+    how_to_read,
     is_arrow,
+    is_grouped,
     is_mapping,
+    is_sparse,
     is_stream,
     mapping_parts,
     named_rows,
@@ -47,9 +50,9 @@ from hld.tables.forms import (
     structured_parts,
 )
 from hld.tables.frames import exact_column, frame_parts, has_columns, is_frame, starts_of_periods
-from hld.tables.hints import how_to_read, is_grouped, is_sparse
 from hld.tables.single_cells import (
     REAL,
+    as_keys,
     first_unhashable,
     is_blank,
     is_missing,
@@ -57,10 +60,8 @@ from hld.tables.single_cells import (
     not_a_number,
     plain_value,
     too_large,
-    without_odd_holes,
 )
 from hld.tables.times import times_as_objects
-from hld.tables.unreadable import Unreadable
 
 NUMERIC = "biuf"  # dtype kinds that compare as numbers
 _TEXT = "UST"
@@ -301,7 +302,7 @@ def _cell_counts(values: ArrayLike, name: str) -> Any:
     try:
         return collections.Counter(zip(map(type, cells), cells, strict=True))
     except (TypeError, ValueError):
-        cells = without_odd_holes(cells)
+        cells = as_keys(cells)
         if (odd := first_unhashable(cells)) is not None:
             raise not_a_level(odd, name) from None
         return collections.Counter(zip(map(type, cells), cells, strict=True))
@@ -349,7 +350,7 @@ def as_numbers(values: np.ndarray, name: str, *, odd: list[Any] | None = None) -
     except OverflowError:
         raise too_large(name) from None
     except ValueError:
-        return as_numbers(object_cells(without_odd_holes(cells)), name, odd=odd)
+        return as_numbers(object_cells(as_keys(cells)), name, odd=odd)
     if any(
         cells[i] != numbers[i] for i in np.flatnonzero(np.isinf(numbers)).tolist()
     ):  # decimals give no error

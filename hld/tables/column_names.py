@@ -81,7 +81,7 @@ def _column_name(entry: Any, names: Any, role: Any) -> Any:
     if isinstance(entry, str):
         if entry not in names:
             raise ValueError(
-                f"`{role}` names the column {entry!r}, expected one of {listed(names, is_quoted=False)}"
+                f"`{role}` names the column {entry!r}, expected one of {listed(names, near=entry)}"
             )
         return str(entry)
     if isinstance(entry, (bool, np.bool_)):

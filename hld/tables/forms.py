@@ -8,18 +8,21 @@ narwhals, and others) is read through pyarrow, which is then needed.
 from __future__ import annotations
 
 import collections
+import collections.abc
 import dataclasses
+import json
+import os
 import re
 import reprlib
+import uuid
 from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hld.tables.factored import Factored, object_cells
+from hld.tables.factored import Factored, Unreadable, nested, object_cells
 from hld.tables.shown_names import listed
-from hld.tables.unreadable import Unreadable, nested
 
 _ROW_INDEX = re.compile(r"__index_level_\d+__")
 _NESTED = (
@@ -32,6 +35,9 @@ _NESTED = (
     "dense_union",
     "sparse_union",
 )
+TEXT = ("string", "large_string", "string_view")
+EXTENSION = b"ARROW:extension:name"  # in the metadata of a field
+DAY_MICROS = 86_400_000_000
 EXACT = 2.0**53  # below this magnitude every whole number is a double
 
 
@@ -70,8 +76,15 @@ def arrow_parts(table: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
     names = tuple(str(field.name) for field in table.schema)
     refuse_repeated(names)
     kept = [j for j, name in enumerate(names) if not is_row_index(name)]
-    columns = [arrow_column(table.column(j), names[j]) for j in kept]
-    declared = [str(table.schema.field(j).type).startswith("dictionary") for j in kept]
+    fields = [table.schema.field(j) for j in kept]
+    columns = [
+        arrow_column(table.column(j), names[j], field.metadata)
+        for j, field in zip(kept, fields, strict=True)
+    ]
+    declared = [
+        str(field.type).startswith("dictionary") and isinstance(column, Factored)
+        for field, column in zip(fields, columns, strict=True)
+    ]
     return tuple(names[j] for j in kept), columns, declared
 
 
@@ -80,31 +93,33 @@ def is_row_index(name: str) -> bool:
     return bool(_ROW_INDEX.fullmatch(name))
 
 
-def arrow_column(column: Any, name: str) -> Any:
+def arrow_column(column: Any, name: str, metadata: Any = None) -> Any:
     """An Arrow column as an array where that holds it exactly, else as objects; text by number.
+
+    `metadata` of its field names the extension type of one whose library is not imported.  Categories that are no text
+    are taken as what they are, since Parquet keeps no more of them.
 
     Returns (N,).
     """
     import pyarrow
 
     kind = str(column.type)
+    if isinstance(column.type, pyarrow.BaseExtensionType) or EXTENSION in (metadata or ()):
+        return _of_extension(column, name, metadata)
     if kind.startswith("run_end_encoded"):
         return _of_runs(column, name)
-    value_kind = str(column.type.value_type) if kind.startswith("dictionary") else kind
-    if value_kind.startswith(_NESTED):
+    if kind.startswith("dictionary") and str(column.type.value_type) not in TEXT:
+        return arrow_column(_decoded(column), name)
+    if kind.startswith(_NESTED):
         return nested(len(column), name, kind)
-    if kind != value_kind and value_kind.startswith(
-        ("timestamp", "date", "duration")
-    ):  # not all are Python's
-        return arrow_column(column.cast(column.type.value_type), name)
-    if kind.startswith("dictionary") or kind in ("string", "large_string", "string_view"):
+    if kind.startswith("dictionary") or kind in TEXT:
         return _factored(column)
-    if kind == "extension<arrow.uuid>":
-        return object_cells([None if one is None else str(one) for one in column.to_pylist()])
     if kind == "null":
         return np.full(len(column), None, dtype=object)
     if kind.startswith("time"):  # timestamps, and times of the day in microseconds at most
         return _time_column(column, kind)
+    if kind == "month_day_nano_interval":
+        return _durations(column, name)
     if column.null_count and pyarrow.types.is_integer(column.type):
         numbers = np.asarray(
             column.cast(pyarrow.float64(), safe=False).to_numpy(zero_copy_only=False)
@@ -113,9 +128,7 @@ def arrow_column(column: Any, name: str) -> Any:
     if kind.startswith("date"):
         return _dates(column)
     has_holes = column.null_count and pyarrow.types.is_boolean(column.type)
-    return (
-        _objects(column) if has_holes or kind.startswith(("decimal", "month")) else _plain(column)
-    )
+    return _objects(column) if has_holes or kind.startswith("decimal") else _plain(column)
 
 
 def mapping_parts(
@@ -259,6 +272,94 @@ def _plain(column: Any) -> np.ndarray:
     return column.to_numpy(zero_copy_only=False)
 
 
+def _of_extension(column: Any, name: str, metadata: Any) -> Any:
+    """A column of an extension type: those of pandas as in its frames, text in JSON, flags, identifiers."""
+    import pyarrow
+
+    own = column.type
+    if isinstance(own, pyarrow.BaseExtensionType):
+        kind = own.extension_name
+        details = own.__arrow_ext_serialize__() if kind.startswith("pandas.") else b""
+    else:
+        kind = metadata[EXTENSION].decode()
+        details = metadata.get(b"ARROW:extension:metadata", b"")
+    storage = _storage(column)
+    if kind == "arrow.json":
+        return arrow_column(storage, name)
+    if kind == "arrow.bool8":
+        return arrow_column(storage.cast(pyarrow.bool_()), name)
+    if kind == "arrow.uuid":
+        cells = storage.to_pylist()
+        return object_cells([None if one is None else str(uuid.UUID(bytes=one)) for one in cells])
+    if kind in ("pandas.period", "pandas.interval"):
+        import pandas
+
+        about = json.loads(details)
+        if kind == "pandas.period":
+            ordinals = storage.fill_null(np.iinfo(np.int64).min).to_numpy()
+            dtype = pandas.PeriodDtype(about["freq"])
+            periods = pandas.arrays.PeriodArray(ordinals.astype(np.int64), dtype=dtype)
+            return pandas.Series(periods).dt.to_timestamp().to_numpy()
+        ends = [storage.field(end).to_pandas() for end in ("left", "right")]
+        intervals = pandas.arrays.IntervalArray.from_arrays(*ends, closed=about["closed"])
+        holes = storage.is_null().to_pylist()
+        return object_cells(
+            [None if no else str(x) for no, x in zip(holes, intervals, strict=True)]
+        )
+    return Unreadable(
+        len(column),
+        TypeError,
+        f"`table` column {name!r} is of the Arrow extension type {kind!r}, expected text, numbers, "
+        "booleans or dates: convert it to one of these, or leave it out",
+    )
+
+
+def _storage(column: Any) -> Any:
+    """The storage of a column of an extension type, or of one that is known by its metadata alone, as one array."""
+    import pyarrow
+
+    chunks = column.chunks if isinstance(column, pyarrow.ChunkedArray) else [column]
+    parts = [getattr(chunk, "storage", chunk) for chunk in chunks]
+    kind = getattr(column.type, "storage_type", column.type)
+    return pyarrow.concat_arrays(parts) if parts else pyarrow.array([], kind)
+
+
+def _decoded(column: Any) -> Any:
+    """A column by number as the column that it stands for."""
+    import pyarrow
+
+    if not isinstance(column, pyarrow.ChunkedArray):
+        return column.dictionary.take(column.indices)
+    return pyarrow.chunked_array(
+        [chunk.dictionary.take(chunk.indices) for chunk in column.chunks], column.type.value_type
+    )
+
+
+def _durations(column: Any, name: str) -> Any:
+    """Intervals of days and nanoseconds as durations, which months have no length for."""
+    cells = column.to_pylist()
+    if any(cell is not None and cell.months for cell in cells):
+        return Unreadable(
+            len(cells),
+            TypeError,
+            f"`table` column {name!r} holds intervals of months (month_day_nano_interval), which have no "
+            "fixed length, expected durations: give days",
+        )
+    lengths = [
+        None if cell is None else (cell.days * DAY_MICROS, *divmod(cell.nanoseconds, 1000))
+        for cell in cells
+    ]
+    unit = "ns" if any(one is not None and one[2] for one in lengths) else "us"
+    per = 1000 if unit == "ns" else 1
+    return np.array(
+        [
+            "NaT" if one is None else (one[0] + one[1]) * per + one[2] * (unit == "ns")
+            for one in lengths
+        ],
+        dtype=f"m8[{unit}]",
+    )
+
+
 def _of_runs(column: Any, name: str) -> Any:
     """A column of runs (values, and where each ends) as the column that it stands for."""
     import pyarrow
@@ -316,3 +417,34 @@ def _factored(column: Any) -> Factored:
             codes,
         ).astype(codes.dtype)
     return Factored(codes, levels)
+
+
+def how_to_read(table: Any) -> str:
+    """What to do with something that is no table of rows and columns, as the end of an error message."""
+    if hasattr(table, "to_frame"):
+        return "give `.to_frame()` of it, or `.to_frame().T` if it is a row"
+    if isinstance(table, (str, bytes, os.PathLike)):
+        return "read the file first, or name it to `hld fit` and `hld test` on the command line"
+    if hasattr(table, "read") and (hasattr(table, "readline") or hasattr(table, "schema_arrow")):
+        return "read the file first, for example with pandas or pyarrow"
+    if isinstance(table, collections.abc.Iterator):
+        return "give all rows at once, such as list(table), or tables one after the other to hld.judge_chunks"
+    if hasattr(table, "cursor") and hasattr(table, "execute"):
+        return "give the rows of a query, or test in the database with hld.sql.test"
+    if hasattr(table, "to_table") and hasattr(table, "to_batches"):
+        return "give `.to_table()` of it, or `.to_batches()` to hld.judge_chunks"
+    if is_grouped(table):
+        return "give the frame before it is grouped, or each group by itself"
+    if isinstance(table, (list, tuple)) or getattr(table, "ndim", None):
+        return "Reshape your data, one row as table[None, :], one column as table[:, None]"
+    return "give an array, a list of rows or a data frame"
+
+
+def is_grouped(table: Any) -> bool:
+    """Whether something is the groups of a data frame."""
+    return "GroupBy" in type(table).__name__
+
+
+def is_sparse(table: Any) -> bool:
+    """Whether a table is a sparse matrix of SciPy, some of which are dictionaries as well."""
+    return hasattr(table, "tocsr")

@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from hld.tables.factored import Factored, object_cells
+from hld.tables.factored import Factored, nested, object_cells
 from hld.tables.forms import EXACT, arrow_column, refuse_repeated
-from hld.tables.unreadable import nested
 
 
 def is_frame(table: Any) -> bool:
@@ -60,7 +59,8 @@ def frame_parts(frame: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
     arrays = [_exact_array(one, name) for one, name in zip(series, names, strict=True)]
     declared = [
         str(one.dtype).startswith(("category", "Categorical", "Enum", "dictionary"))
-        for one in series
+        and isinstance(array, Factored)
+        for one, array in zip(series, arrays, strict=True)
     ]
     return names, arrays, declared
 
@@ -90,6 +90,14 @@ def _exact_array(series: Any, name: str) -> Any:
     if hasattr(series.dtype, "pyarrow_dtype"):  # pandas cannot take all of Arrow's types apart
         return arrow_column(series.array.__arrow_array__(), name)
     kind = str(series.dtype)
+    if kind.startswith("Extension("):  # of polars
+        return arrow_column(series.to_arrow(), name)
+    if kind == "category" and not _is_text(series.cat.categories):  # taken as what they are
+        import pandas
+
+        categories = pandas.array(series.cat.categories)
+        cells = categories.take(series.cat.codes.to_numpy(), allow_fill=True)
+        return _exact_array(pandas.Series(cells), name)
     if kind in ("Int128", "UInt128", "Time"):  # NumPy has no such integers, and no such times
         return object_cells(series.to_list())
     if kind.startswith("period") and hasattr(
@@ -97,7 +105,7 @@ def _exact_array(series: Any, name: str) -> Any:
     ):  # days, months, quarters: as the moment they begin
         return series.dt.to_timestamp().to_numpy()
     if hasattr(series, "factorize") and (
-        kind in ("str", "string", "category") or _is_text(series, kind)
+        kind in ("str", "string", "category") or (kind == "object" and _is_text(series))
     ):
         codes, levels = series.factorize()
         return Factored(codes, object_cells(np.asarray(levels, dtype=object).tolist()))
@@ -135,11 +143,7 @@ def starts_of_periods(cells: np.ndarray) -> np.ndarray:
         return cells
 
 
-def _is_text(series: Any, kind: str) -> bool:
-    """Whether the objects of a pandas column, which before pandas 3 texts are, are text or missing."""
+def _is_text(cells: Any) -> bool:
+    """Whether the cells of a pandas column, or its categories, are text or missing."""
     pandas = sys.modules.get("pandas")
-    return (
-        kind == "object"
-        and pandas is not None
-        and pandas.api.types.infer_dtype(series, skipna=True) == "string"
-    )
+    return pandas is not None and pandas.api.types.infer_dtype(cells, skipna=True) == "string"

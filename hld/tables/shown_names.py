@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 from typing import Any
 
 LONGEST = 60  # characters
-MOST = 20  # names in a message
+MOST, MOST_NEAR = 20, 3  # names in a message, and how many of them are put first
 
 
 def printable(text: str) -> str:
@@ -29,9 +30,16 @@ def visible(text: str) -> str:
     return found if text.strip() else repr(found)
 
 
-def listed(names: Iterable[Any], most: int = MOST, is_quoted: bool = True) -> str:
-    """Names in a row for a message, the first of many only: a table may have thousands of columns."""
+def listed(
+    names: Iterable[Any], most: int = MOST, is_quoted: bool = True, *, near: Any = None
+) -> str:
+    """Names in a row for a message, the first of many only, before them those that are nearest to one that is none."""
     names = list(names)
+    if isinstance(near, str):
+        by_text = {str(name).casefold(): name for name in reversed(names)}
+        nearest = difflib.get_close_matches(near.casefold(), by_text, MOST_NEAR)
+        first = [by_text[text] for text in nearest]
+        names = first + [name for name in names if name not in first]
     texts = [repr(name) for name in names[:most]]
     texts = (
         texts

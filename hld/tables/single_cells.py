@@ -49,8 +49,9 @@ def is_blank(cell: Any) -> bool:
     return isinstance(cell, (str, bytes)) and not cell
 
 
-def without_odd_holes(cells: list[Any]) -> list[Any]:
-    """Cells with None in place of decimals that signal that they are none, which cannot even be looked up."""
+def as_keys(cells: list[Any]) -> list[Any]:
+    """Cells that can be looked up: None for decimals that signal that they are none, bytes for arrays of bytes."""
+    cells = [bytes(cell) if isinstance(cell, bytearray) else cell for cell in cells]
     return [None if isinstance(cell, Decimal) and cell.is_snan() else cell for cell in cells]
 
 
@@ -87,7 +88,11 @@ def plain_value(cell: float | str, name: str) -> float | str:
         return cell.decode("utf-8", "backslashreplace")
     kind = type(cell)
     opaque = kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__
-    if opaque or isinstance(cell, (complex, collections.abc.Collection)):
+    if (
+        opaque
+        or hasattr(kind, "is_on_offset")
+        or isinstance(cell, (complex, collections.abc.Collection))
+    ):
         raise not_a_level(cell, name)
     return str(cell)
 

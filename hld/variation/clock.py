@@ -24,10 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from hld.tables.factored import whole_cells
+from hld.tables.factored import Unreadable, whole_cells
 from hld.tables.time_texts import NANO
 from hld.tables.times import as_seconds, time_kind, time_texts
-from hld.tables.unreadable import Unreadable
 
 REGULAR, NEAR, GAP = 0.9, 0.1, 1.5
 NEAR_DATES = 1e6  # seconds

@@ -96,7 +96,7 @@ def test_rows_and_probabilities_are_those_of_conditions(detector):
     np.testing.assert_array_equal(drawn, draw_rows(*known, 30, where=where, rng=4))
     assert set(drawn[:, 0]) == {"Oslo"}
     assert detector.probability(where) == condition_probability(*known, where)
-    both = detector.probability("rain == 1"), detector.probability("not rain == 1")
+    both = detector.probability("rain == 1"), detector.probability("rain != 1")
     assert sum(both) == pytest.approx(1, rel=1e-9)
 
 

@@ -182,6 +182,10 @@ def test_rows_that_were_learned_from_are_told_by_how_few_of_their_values_are_new
     said = "few values are new to the model in city, fewer than in rows held out"
     assert said in str(detector.test(train))
     assert said not in str(detector.test(visits(1500)))
+    for lacking in (visits(800).drop(columns="city"), visits(800).assign(city=None)):
+        assert said not in str(detector.test(lacking))
+    lines = str(detector.test(visits(800).drop(columns="city"))).splitlines()
+    assert lines[1] == "column 'city' is not in the batch"
     moved = visits(600).assign(city="c1")  # fewer new ones, too, but that is not most of it
     assert detector.test(moved).reject
     assert said not in str(detector.test(moved))

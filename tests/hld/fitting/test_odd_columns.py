@@ -128,8 +128,12 @@ def test_texts_that_only_begin_like_dates_are_not_called_so(text):
 @pytest.mark.parametrize(
     ("text", "others", "detail"),
     [
-        ("{:.2f}", ["Total"], "others are 'Total'"),
-        ("{:.2f}", ["-", "-", "?", "lost", "void"], r"others are '-', '\?', 'lost', ..."),
+        ("{:.2f}", ["Total"], "others are 'Total' in row 239"),
+        (
+            "{:.2f}",
+            ["-", "-", "?", "lost", "void"],
+            r"others are '-' in row 235, '\?' in row 237, 'lost' in row 238, ...",
+        ),
         ("${:,.2f}", [], r"such as '\$[0-9,.]+'"),
     ],
 )
@@ -225,3 +229,40 @@ def test_rows_are_counted_as_they_are():
     rows = np.random.default_rng(5).integers(-1, 3, size=(500, 4)).astype(np.int8)
     expected = np.unique(rows, axis=0, return_counts=True)[1]
     assert sorted(multiplicities(rows).tolist()) == sorted(expected.tolist())
+
+
+@pytest.mark.parametrize(
+    ("cells", "named"),
+    [
+        (["kg", *["1", "2", "3"] * 40], "'kg' in row 0"),
+        ([*[1.5, 2.5, 3.25] * 40, "Total"], "'Total' in row 120"),
+        ([*[1, 2, None] * 5, "?", 2], "'?' in row 15"),
+        (["1", "2", "3"] * 40, None),
+        (["1", "2", "n/a"] * 40, None),
+        (["a", "b", "3"] * 40, None),
+        ([True, False, "3"] * 40, None),
+    ],
+)
+def test_one_odd_cell_that_makes_numbers_text_is_named_with_its_row(cells, named):
+    """A row of units, or of totals: also in a column of few levels."""
+    said_of_it = [
+        one for one in said({"weight": cells, "x": RNG.integers(0, 3, len(cells))}) if "text" in one
+    ]
+    assert len(said_of_it) == (named is not None)
+    assert all(
+        f"most of which are numbers: 'weight' (others are {named})" in one for one in said_of_it
+    )
+
+
+def test_columns_without_a_value_are_left_out_and_named():
+    """They had been learned without a word, and the first value was a shift."""
+    table = TABLE[["x"]].assign(a=None, b=np.nan, c="", d=pd.Categorical([None] * N))
+    assert said(table) == [
+        "`table` has columns without a value, which are left out: 'a', 'b', 'c', 'd'; name them in `categorical` "
+        "to be told of values in batches"
+    ]
+    detector = fitted_quietly(table)
+    assert [one.note for one in detector.schema_.left_out] == ["no value in training"] * 4
+    assert detector.encoder_.names == ("x",)
+    assert detector.test(table.assign(a=1.0, b=2.5)).pvalue == detector.test(table).pvalue
+    assert said(table, categorical=["a", "b", "c", "d"]) == []

@@ -13,8 +13,8 @@ def row(name, situation, alarms, batches=100, is_reused=False):
     )
 
 
-GOOD, BAD = row("good", "unshifted", 4), row("<bad>", "unshifted", 90, is_reused=True)
-UNKNOWN = row("unknown", "unshifted", 4)  # of groups, none of which was given
+GOOD, BAD = row("good", "random rows", 4), row("<bad>", "random rows", 90, is_reused=True)
+UNKNOWN = row("unknown", "random rows", 4)  # of groups, none of which was given
 
 
 @pytest.mark.parametrize(
@@ -45,17 +45,17 @@ def test_each_detector_has_a_table_of_its_rows_and_what_is_to_be_known_of_them()
     parts = text.split("<h2>")[1:4]
     assert [part.partition("</h2>")[0] for part in parts] == [
         "good: keeps its level",
-        "&lt;bad&gt;: alarms too often where nothing has shifted",
+        "&lt;bad&gt;: alarms too often, or these rows differ from those that it learned",
         "unknown: its level is not told by random rows",
     ]
     header = ["batches", "rows each", "alarms", "share", "interval", "share rows"]
     assert table_rows(parts[0]) == [
         header,
-        ["unshifted", "1,200", "4 of 100", "4 %", "1.23 to 45.7 %", "no"],
+        ["random rows", "1,200", "4 of 100", "4 %", "1.23 to 45.7 %", "no"],
         ["<sex> = F: +5 % of cells", "1,200", "100 of 100", "100 %", "1.23 to 45.7 %", "no"],
     ]
     assert table_rows(parts[1])[1:] == [
-        ["unshifted", "1,200", "90 of 100", "90 %", "1.23 to 45.7 %", "yes"]
+        ["random rows", "1,200", "90 of 100", "90 %", "1.23 to 45.7 %", "yes"]
     ]
     assert [f"<p>{result.notes['unknown'][:40]}" in part for part in parts] == [False, False, True]
     assert "may alarm on 7 % of" in text

@@ -32,7 +32,7 @@ def test_changes_make_another_schema():
         "refuse",
     )
     assert len(learned["x"].levels) == 40
-    with pytest.raises(KeyError, match="no column 'z', expected one of n, x, w"):
+    with pytest.raises(KeyError, match="no column 'z', expected one of 'n', 'x', 'w'"):
         schema.replace("z", kind="date")
 
 

@@ -1,18 +1,15 @@
 """Conditions: their probability by enumeration of rows, and texts that are none."""
 
 import datetime as dt
-import itertools
+import time
 
 import numpy as np
 import pytest
 from binomial_bounds import at_least, at_most
 
-import pcircuit
 from hld.detector import HLDDetector
 from hld.schemas.encoder import fit_encoder
-from hld.synthetic.drawing import condition_probability
-from hld.synthetic.expressions import MOST_BOXES, _checked, read_condition
-from hld.synthetic.values import grids
+from hld.synthetic.expressions import read_condition
 
 
 @pytest.fixture(scope="module")
@@ -50,30 +47,20 @@ def drawn(detector):
         ("age > 40", "age > 40"),
         ("age >= 41", "age >= 41"),
         ("age <= 40", "age <= 40"),
-        ("40 < age", "40 < age"),
-        ("30 <= age < 47", "30 <= age < 47"),
+        ("age >= 30 and age < 47", "30 <= age < 47"),
         ("age == 44", "age == 44"),
-        ("age != 44", "age != 44"),
+        ("age != 44 and age != 40", "age not in (40, 44)"),
+        ("age in (44, 40, 4.5e1)", "age in (40, 44, 45)"),
         ('sex == "F"', 'sex == "F"'),
-        ('"F" == sex', 'sex == "F"'),
-        ("`num-kids` in (0, 2)", "kids in (0, 2)"),
-        ("`num-kids` not in [1]", "kids not in [1]"),
-        ("member == True", "member == True"),
-        ("not age > 40", "not age > 40"),
-        ('age > 40 and sex == "F"', 'age > 40 and sex == "F"'),
-        ('age > 40 or sex == "F"', 'age > 40 or sex == "F"'),
-        (
-            '(age > 40 or x < 0.5) and (sex == "F" or not x >= -1)',
-            '(age > 40 or x < 0.5) and (sex == "F" or not x >= -1)',
-        ),
-        ("not (age > 40 and x > 0 and `num-kids` >= 1)", "not (age > 40 and x > 0 and kids >= 1)"),
-        (
-            "x > -0.5 or x > 0.5 or age < 25 or `num-kids` == 1",
-            "x > -0.5 or x > 0.5 or age < 25 or kids == 1",
-        ),
+        ("num-kids in (0, 2)", "kids in (0, 2)"),
+        ("`num-kids` >= +1", "kids >= 1"),
+        ("member == True", "member"),
+        ('age > 40 and sex == "F" and x > -.5', 'age > 40 and sex == "F" and x > -0.5'),
+        ("x < 0.37 and x != 0.3 and x > -1", "-1 < x < 0.37 and x != 0.3"),
+        ("age > 24 and age < 26", "24 < age < 26"),
     ],
 )
-def test_probabilities_are_those_of_rows(detector, drawn, text, python):
+def test_probabilities_are_those_of_rows_and_every_drawn_row_fulfils(detector, drawn, text, python):
     """By Python's own meaning of the text, over rows drawn without it; unseen levels (None) fulfil no comparison."""
     code = compile(python, "condition", "eval")
     known = [row for row in drawn if None not in row.values()]
@@ -82,102 +69,78 @@ def test_probabilities_are_those_of_rows(detector, drawn, text, python):
     assert abs(share - exact) < 4.5 * np.sqrt(max(exact * (1 - exact), 1e-4) / len(known)) + 1.5 * (
         1 - len(known) / len(drawn)
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "python"),
-    [
-        ("age > 40", "age > 40"),
-        ('age > 40 and sex == "F"', 'age > 40 and sex == "F"'),
-        ("x < 0.37 or age == 44", "x < 0.37 or age == 44"),
-        ("0.1 <= x <= 0.2", "0.1 <= x <= 0.2"),
-        ("`num-kids` >= 1 and not x > 0.5", "kids >= 1 and not x > 0.5"),
-        ("24 < age < 26", "24 < age < 26"),
-    ],
-)
-def test_every_drawn_row_fulfils_the_condition(detector, text, python):
-    rows = detector.sample(500, where=text, rng=2).tolist()
-    assert len(rows) == 500
+    rows = detector.sample(300, where=text, rng=2).tolist()
+    assert len(rows) == 300
     for row in rows:
-        assert eval(
-            python, {}, dict(zip(("age", "sex", "kids", "member", "x"), row, strict=True))
-        ), row
+        named = dict(zip(("age", "sex", "kids", "member", "x"), row, strict=True))
+        assert None in row or eval(code, {}, named), row
 
 
-def test_opposites_and_unions_add_up(detector):
-    one, other = 'age > 40 and sex == "F"', "x > 0.2 or member == True"
+def test_opposites_add_up(detector):
     P = detector.probability
-    assert P(one) + P(f"not ({one})") == pytest.approx(1, abs=1e-9)
-    assert P(f"({one}) or ({other})") == pytest.approx(
-        P(one) + P(other) - P(f"({one}) and ({other})"), abs=1e-9
-    )
-    assert P("age > 40 and age < 30") == 0
+    for one, other in (
+        ("age > 40", "age <= 40"),
+        ('sex == "F"', 'sex != "F"'),
+        ("x < 0.3", "x >= 0.3"),
+    ):
+        assert P(one) + P(other) == pytest.approx(1, abs=1e-9)
+        assert P(f"{one} and {other}") == 0
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "cannot be read"),
-        ("age", "expected comparisons"),
-        ("age >", "cannot be read at character"),
+        ("", "cannot be read at character 1: expected comparisons"),
+        ("age", "character 4: expected comparisons"),
+        ("age   > ", "character 9: "),
+        ("age = 40", "character 5: write == to compare"),
+        ("age > 40 or x > 1", "character 10: expected comparisons .* joined by `and` alone"),
+        ("not age > 40", "character 5: expected"),
+        ("(age > 40)", "character 1: expected"),
+        ("age > 40)", "character 9: expected"),
+        ("age + 1 > 40", "character 5: expected"),
+        ("age > 40 + 1", "character 10: expected"),
+        ("30 < age < 47", "names the column '30'"),
+        ("sex not in ('F',)", "character 5: expected"),
         ("income > 3", "names the column 'income'"),
         ("`in come` > 3", "names the column 'in come'"),
-        ('__import__("os").system("true")', "expected comparisons"),
-        ("age.real > 1", "name of a column"),
-        ("(lambda: 1)() == 1", "name of a column"),
-        ("age > x", "expected a number, a text"),
-        ("age > [1]", "expected a"),
-        ("age in 3", "a list of values"),
-        ("age is 3", "expected =="),
+        ("Age > 3", "expected one of 'age', "),
+        ("numkids > 3", "expected one of 'num-kids', "),
+        ('__import__("os").system("true")', "character 11: expected"),
+        ("age > x", "expected a number that double precision can hold, a text in quotes"),
+        ("age > nan", "expected a number"),
+        ("age > " + "9" * 400, "double precision"),
+        ("age > " + "0" * 9000, "double precision"),
+        ("age in 3", "character 8: expected"),
+        ("age in ()", "expected"),
+        ("age is 3", "expected comparisons"),
+        ("age > 1 and", "character 12: expected"),
         ('sex > "A"', "by size"),
         ('sex == "D"', "none of its"),
         ("age == True", "expected a number"),
         ('age > "x"', "expected a number"),
-        ("1 < 2", "name of a column"),
-        ("age > -'x'", "behind the sign"),
-        ("age > 1\0", "cannot be read"),
-        ("(" * 2000 + "age > 1" + ")" * 2000, "where"),
-        ("age > " + "9" * 400, "double precision"),
+        ("age > 1\0", "expected a number"),
+        ("(" * 5000 + "age > 1", "character 1: "),
+        ("not " * 2000 + "age > 1", "character 5: "),
         ("x" * 10_001, "at most 10000"),
-        ("[age for age in x]", "expected comp"),
+        ("größe > 5 and foo(1)", "names the column 'größe'"),
+        ("age > 1 \n  and  foo(1)", "character 20: "),
     ],
 )
-def test_what_is_no_condition_is_refused(detector, text, message):
+def test_what_is_no_condition_is_refused_in_a_sentence_at_its_place(detector, text, message):
     with pytest.raises(ValueError, match=message):
         detector.probability(text)
 
 
-def test_a_text_that_ends_too_early_is_refused_at_its_end(detector):
-    with pytest.raises(ValueError, match="at character 9:"):
-        detector.probability("age   > ")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "größe > 5 and foo(1)",
-        "   sex == foo(1)",
-        "`a b` > 5 and foo(1)",
-        "(sex == 'a' and\n foo(1))",
-        "(`größe` > 5\r\nand `a b` > 1 and foo(1))",
-        " größe > 5 and `a b` > 1 and (foo(1) > sex)",
-    ],
-)
-def test_errors_tell_the_character_of_the_text_also_behind_blanks_letters_of_two_bytes_and_backquotes(
-    text,
-):
-    encoder = fit_encoder(
-        [[k * 0.5, "ab"[k % 2], k] for k in range(200)], names=["größe", "sex", "a b"]
-    )
-    with pytest.raises(ValueError, match=rf"at character {text.index('foo') + 1}: "):
-        read_condition(text, encoder.columns, grids(encoder.columns, None))
-
-
-def test_errors_tell_no_character_beyond_the_end():
-    encoder = fit_encoder([["a"], ["b"]], names=["sex"])
-    for text in ("...\\\r\n*\\  ", "(\\\r\n5\\"):  # a line that goes on in the next
-        with pytest.raises(ValueError, match=rf"at character {len(text) + 1}: "):
-            read_condition(text, encoder.columns, [None])
+def test_many_conditions_take_no_time(detector):
+    """Seven hundred had taken 70 seconds."""
+    text = " and ".join(f"x!={k / 100 - 3:.2f}" for k in range(700))
+    longest = "x in (" + ", ".join(map(str, range(1500))) + ")"
+    start = time.process_time()
+    assert 0 < detector.probability(text) < 0.5
+    assert 0 < detector.probability(longest) < 0.5
+    assert len(detector.sample(10, where=text, rng=0)) == 10
+    assert time.process_time() - start < 1
 
 
 @pytest.fixture(scope="module")
@@ -230,12 +193,6 @@ def test_names_that_look_the_same_are_told_apart():
     assert set(detector.sample(50, where="\ufb01 == 0", rng=0)[:, 0]) == {0}
 
 
-def test_conditions_of_too_many_parts_are_refused():
-    assert len(_checked([{}] * MOST_BOXES)) == MOST_BOXES
-    with pytest.raises(ValueError, match="splits into more than"):
-        _checked([{}] * (MOST_BOXES + 1))
-
-
 def test_conditions_are_text_and_possible(detector):
     with pytest.raises(TypeError, match="`where` is 3"):
         detector.sample(1, where=3)
@@ -277,9 +234,9 @@ def of_times():
         ),
         ("when >= '1.7.2025 12:30'", "when >= dt.datetime(2025, 7, 1, 12, 30)"),
         ("day == '2025/03/04'", "day == dt.datetime(2025, 3, 4)"),
-        ("'2025-03-01' <= day < '2025-04-01'", "day.month == 3"),
+        ("day >= '2025-03-01' and day < '2025-04-01'", "day.month == 3"),
         (
-            "day in ['2025-03-04', '2025-03-05']",
+            "day in ('2025-03-04', '2025-03-05')",
             "day in (dt.datetime(2025, 3, 4), dt.datetime(2025, 3, 5))",
         ),
         (
@@ -327,23 +284,8 @@ def test_texts_that_are_no_times_are_refused(of_times, text, kind):
 def test_levels_that_are_times_are_compared_by_their_time():
     encoder = fit_encoder({"day": [dt.date(2026, 1, 1), dt.date(2026, 1, 2)]}, categorical=["day"])
     for text in ("2026-01-02", "2026-01-02 00:00:00", "02.01.2026"):
-        assert read_condition(f'day == "{text}"', encoder.columns, [None]).boxes == [
-            {0: frozenset([1])}
-        ]
+        assert read_condition(f'day == "{text}"', encoder.columns, [None]).box == {
+            0: frozenset([1])
+        }
     with pytest.raises(ValueError, match="which is none of its levels"):
         read_condition('day == "2026-01-03"', encoder.columns, [None])
-
-
-def test_certain_events_are_not_more_than_certain():
-    """Sums of the parts' probabilities are rounded, up to 4e-16 above one."""
-    encoder = fit_encoder([[level] for level in (0, 1, 2, 3)])
-    texts = [
-        f"x0 in {levels} or x0 not in {levels}"
-        for size in (1, 2, 3)
-        for levels in map(list, itertools.combinations(range(4), size))
-    ]
-    for shares in np.random.default_rng(0).dirichlet(np.ones(5), size=10):
-        circuit = pcircuit.Circuit(pcircuit.VTree.balanced(1), [pcircuit.InputRegion(0, [shares])])
-        found = [condition_probability(circuit, encoder.columns, None, text) for text in texts]
-        assert max(found) <= 1
-        assert min(found) == pytest.approx(1, abs=1e-12)

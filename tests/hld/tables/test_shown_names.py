@@ -67,6 +67,13 @@ def test_other_messages_about_wide_tables_and_long_levels_are_short(call):
     assert len(str(caught.value)) < SHORT
 
 
+def test_the_nearest_names_come_first():
+    names = ["Class", "depth", *(f"x{v}" for v in range(15)), "days_to_ship", "ship_days"]
+    assert listed(names, 4, near="shipdays") == "'ship_days', 'Class', 'depth', 'x0' and 15 more"
+    assert listed(names, 2, near="class").startswith("'Class', 'depth'")
+    assert listed([1, 2.5, "a"], near="A") == "'a', 1, 2.5"
+
+
 def test_many_absent_columns_are_one_line():
     named = {
         f"x{v}": cells for v, cells in enumerate(np.random.default_rng(1).integers(0, 2, (30, 60)))

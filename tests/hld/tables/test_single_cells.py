@@ -16,6 +16,7 @@ from tables import column
 
 from hld.schemas.encoder import fit_encoder
 from hld.tables.single_cells import (
+    as_keys,
     first_unhashable,
     is_blank,
     is_missing,
@@ -23,7 +24,6 @@ from hld.tables.single_cells import (
     not_a_number,
     plain_value,
     reads_as_number,
-    without_odd_holes,
 )
 
 
@@ -137,7 +137,7 @@ def test_cells_that_cannot_be_looked_up_are_found_or_replaced():
     signal = Decimal("sNaN")
     assert first_unhashable([1, "a", None, (1, 2)]) is None
     assert first_unhashable([1, [2], {3}]) == [2]
-    assert without_odd_holes([signal, Decimal("nan"), 1, None])[::2] == [None, 1]
+    assert as_keys([signal, Decimal("nan"), 1, None])[::2] == [None, 1]
     with pytest.raises((TypeError, ValueError, decimal.InvalidOperation)):
         hash(signal)
 
