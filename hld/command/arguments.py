@@ -331,9 +331,8 @@ def _add_monitor(commands: Any) -> None:
     monitor.add_argument(
         "--reference",
         metavar="HELDOUT.csv",
-        help="rows that the model did not learn from: with them the probability that there is ever a "
-        "false alarm is at most alpha (docs/monitoring.md); without them rows are compared with "
-        "the model itself",
+        help="rows to compare with that the model did not learn from (default: its held-out rows, of "
+        "which it keeps counts: docs/monitoring.md)",
     )
     monitor.add_argument(
         "--groups",
@@ -345,14 +344,7 @@ def _add_monitor(commands: Any) -> None:
     monitor.add_argument(
         "--state",
         metavar="FILE",
-        help="with --reference: continue from this file if it exists; it is written before each "
-        "line",
-    )
-    monitor.add_argument(
-        "--margin",
-        type=float,
-        help="distance from the model that is no shift yet (default: a bound on that of the source of "
-        "its reference rows)",
+        help="continue from this file if it exists; it is written before each line",
     )
     _add_alpha(monitor)
     add_reading_options(
@@ -392,12 +384,6 @@ def _add_serve(commands: Any) -> None:
         default=2.0,
         metavar="SECONDS",
         help="time between checks for new model files (default 2; 0: never)",
-    )
-    serve.add_argument(
-        "--margin",
-        type=float,
-        help="margin of the monitors (default: a bound on the distance of the model from the source of "
-        "its reference rows)",
     )
     _add_alpha(serve)
     limits = serve.add_argument_group("limits")

@@ -253,7 +253,7 @@ class Monitor:
         TypeError, ValueError
             If `table` is not usable; the monitor is then unchanged.
         """
-        codes, marks, absent, extra = self._encoded(table, "table")
+        codes, marks, absent, extra = self.encode(table)
         return replace(self.update_codes(codes, marks), absent=tuple(absent), extra=tuple(extra))
 
     def update_codes(self, codes: np.ndarray, marks: np.ndarray | None = None) -> MonitorResult:
@@ -291,8 +291,22 @@ class Monitor:
             self.num_missing += int((codes < 0).sum())
             return self._result(evidence)
 
-    def _encoded(self, table: Any, name: str) -> tuple[Any, ...]:
-        """Codes and marks of rows, and names of columns that are not there and that are not known."""
+    def encode(self, table: Any, name: str = "table") -> tuple[Any, ...]:
+        """Codes and marks of rows for `update_codes`, and names of absent and of unknown columns.
+
+        Parameters
+        ----------
+        table : array_like or data frame
+            As for `update`.
+        name : str
+            What errors call it.
+
+        Returns
+        -------
+        codes : (n, V) int array
+        marks : (n, V) uint8 array or None
+        absent, extra : lists of str
+        """
         if self._encoder is None:
             return check_evidence(self.circuit, table, name=name), None, [], []
         parts = self._encoder.read(table)
@@ -315,7 +329,7 @@ class Monitor:
                         reference, groups, self._encoder, argument="groups"
                     )
                     labels = group_numbers(cells, name)
-            codes, marks, absent, extra = self._encoded(reference, "reference")
+            codes, marks, absent, extra = self.encode(reference, "reference")
         except (TypeError, ValueError) as error:
             raise type(error)(str(error).replace("`table`", "`reference`", 1)) from None
         if absent:
@@ -346,6 +360,10 @@ class Monitor:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock())
+
+    def has_reference_of(self, other: Monitor) -> bool:
+        """Whether another monitor compares with the same counts: a bool."""
+        return self._unit == other._unit and np.array_equal(self._bags, other._bags)
 
     def copy(self) -> Monitor:
         """A monitor that goes on from here by itself: a `Monitor`."""

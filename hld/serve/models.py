@@ -84,14 +84,13 @@ class Models:
         paths: dict[str, Any],
         state: Any = None,
         alpha: float = 0.05,
-        margin: float | None = None,
     ) -> None:
         if state is not None and not pathlib.Path(state).is_dir():
             raise ValueError(
                 f"`state` {str(state)!r} is not a folder, expected one that can be written: create it"
             )
         self.paths = {name: pathlib.Path(path).absolute() for name, path in paths.items()}
-        self.options = (state, alpha, margin)
+        self.options = (state, alpha)
         self.alpha = alpha
         self.errors: dict[str, Any] = {}
         self._lock = threading.Lock()  # one reload at a time

@@ -24,8 +24,7 @@ from hld.serve.pool import check_time
 from hld.serve.refusals import Refusal
 from hld.summaries.summary import BatchSummary
 from hld.table_files.byte_files import with_head
-from hld.table_files.decimal_marks import COMMA, POINT
-from hld.table_files.dialect import NA_VALUES, SEPARATORS, ReadOptions, find_dialect
+from hld.table_files.dialect import COMMA, NA_VALUES, POINT, SEPARATORS, ReadOptions, find_dialect
 from hld.table_files.files import fitted_columns
 from hld.table_files.text_cells import as_fitted
 from hld.tables.column_names import distinct_names

@@ -15,7 +15,6 @@ lives: there is one `Watch` for a version (`hld.serve.models`), and one process 
 from __future__ import annotations
 
 import contextlib
-import copy
 import errno
 import fcntl
 import logging
@@ -23,18 +22,17 @@ import os
 import pathlib
 import socket
 import threading
-from typing import TYPE_CHECKING
+import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hld.monitoring.margins.of_test import doubt_of_margin, monitor_of
-from hld.monitoring.monitor import Monitor
+from hld.sequential.monitor import Monitor
 from hld.serve.refusals import Refusal
 
 if TYPE_CHECKING:
     from hld.detector import HLDDetector
-    from hld.monitoring.monitor import MonitorResult
-    from hld.testing.goodness_of_fit import HLDTest
+    from hld.sequential.monitor import MonitorResult
 
 LOG = logging.getLogger("hld.serve")
 MOST_POINTS = 512  # of the history of a monitor, for its picture
@@ -47,31 +45,27 @@ class Watch:
         self,
         name: str,
         digest: str,
-        test: HLDTest | HLDDetector,
+        detector: HLDDetector,
         folder: str | None,
         alpha: float,
-        margin: float | None,
     ) -> None:
-        doubt, inner = doubt_of_margin(test), getattr(test, "test_", test)
         self.path = (
             None if folder is None else pathlib.Path(folder) / f"{name}-{digest[:16]}.monitor"
         )
         self._lock = threading.Lock()
-        if self.path is not None and self.path.exists():
-            self.monitor = _known(self.path, alpha, margin)
-        else:
-            self.monitor = monitor_of(inner, alpha, margin)
-        is_default = (
-            doubt is not None
-            and margin is None
-            and self.monitor.margin == monitor_of(inner, alpha).margin
-        )
-        self.warning = f"the model {doubt}" if is_default else None
-        self.last = self.monitor.update(_no_rows(inner))  # type: ignore[arg-type]
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            fresh = Monitor(detector, alpha)
+        self.warning = str(said[0].message) if said else None
+        is_kept = self.path is not None and self.path.exists()
+        self.monitor = _known(self.path, detector, alpha) if is_kept else fresh
+        self.last = _now(self.monitor)
         self.history: list[tuple[int, float, float]] = [_point(self.last)]
 
-    def observe(self, codes: list[np.ndarray], after: int | None = None) -> MonitorResult:
-        """Process rows: chunks of codes (n, V), all or none; the `MonitorResult` when they are on disk."""
+    def observe(
+        self, rows: list[tuple[np.ndarray, Any]], after: int | None = None
+    ) -> MonitorResult:
+        """Process rows: chunks of codes and marks (n, V), all or none; the result when they are on disk."""
         with self._lock:
             if after is not None and after != self.last.num_rows:
                 raise Refusal(
@@ -80,20 +74,17 @@ class Watch:
                     f"`after` is {after}, but the monitor has {self.last.num_rows} rows: these "
                     "rows have been counted, or others are missing",
                 )
-            monitor, result = (
-                copy.copy(self.monitor),
-                self.last,
-            )  # updates replace its state and do not change it
-            for rows in codes:
-                result = monitor.update(rows)
+            monitor, result = self.monitor.copy(), self.last
+            for codes, marks in rows:
+                result = monitor.update_codes(codes, marks)
             return self._take(monitor, result, self.history)
 
-    def reset(self, test: HLDTest) -> MonitorResult:
+    def reset(self) -> MonitorResult:
         """Forget all rows and the alarm."""
         with self._lock:
-            monitor = copy.copy(self.monitor)
+            monitor = self.monitor.copy()
             monitor.reset()
-            return self._take(monitor, monitor.update(_no_rows(test)), [])
+            return self._take(monitor, _now(monitor), [])
 
     def _take(
         self, monitor: Monitor, result: MonitorResult, history: list[tuple[int, float, float]]
@@ -107,20 +98,20 @@ class Watch:
         return result
 
 
-def _known(path: pathlib.Path, alpha: float, margin: float | None) -> Monitor:
+def _known(path: pathlib.Path | None, detector: HLDDetector, alpha: float) -> Monitor:
     """The monitor in a file, if it is the requested one."""
-    monitor = Monitor.load(path)
-    if monitor.alpha != alpha or (margin is not None and monitor.margin != margin):
+    monitor = Monitor.load(str(path), detector)
+    if monitor.alpha != alpha:
         raise ValueError(
-            f"the monitor in {str(path)!r} has `alpha` {monitor.alpha:g} and `margin` {monitor.margin:g}, "
-            "which cannot change while it runs: ask for these, or move the file away to begin anew"
+            f"the monitor in {str(path)!r} has `alpha` {monitor.alpha:g}, which cannot change while it "
+            "runs: ask for it, or move the file away to begin anew"
         )
     return monitor
 
 
-def _no_rows(test: HLDTest) -> np.ndarray:
-    """(0, V) codes."""
-    return np.zeros((0, test.circuit.num_variables), dtype=np.int32)
+def _now(monitor: Monitor) -> MonitorResult:
+    """Where a monitor stands."""
+    return monitor.update_codes(np.zeros((0, monitor.circuit.num_variables), dtype=np.int32))
 
 
 def _point(result: MonitorResult) -> tuple[int, float, float]:

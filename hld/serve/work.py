@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import csv
 import io
 from dataclasses import replace
@@ -60,11 +59,11 @@ def answer_of(model: LoadedModel, result: Any, detail: str) -> dict[str, Any]:
 def encode_table(
     model: LoadedModel, body: bytes, form: str, limits: Limits
 ) -> tuple[list[Any], dict[str, list[str]]]:
-    """The codes (n, V) of a table, chunk by chunk, and how its columns differ from those of training."""
-    encoder = model.detector.encoder_
-    found = [encoder.encode_counting(chunk) for chunk in read_tables(body, form, encoder, limits)]
+    """The codes and marks (n, V) of a table, chunk by chunk, and how its columns differ from those of training."""
+    encode, encoder = model.watch.monitor.encode, model.detector.encoder_
+    found = [encode(chunk) for chunk in read_tables(body, form, encoder, limits)]
     return (
-        [codes for codes, *_ in found],
+        [(codes, marks) for codes, marks, *_ in found],
         {
             name: list(dict.fromkeys(column for chunk in found for column in chunk[at]))
             for name, at in (("absent", 2), ("extra", 3))
@@ -81,7 +80,7 @@ def observe_rows(
 
 def reset_monitor(model: LoadedModel) -> dict[str, Any]:
     """State of the monitor when it has forgotten everything."""
-    return state_of(model, model.watch.reset(model.detector.test_))
+    return state_of(model, model.watch.reset())
 
 
 def state_of(model: LoadedModel, result: Any = None) -> dict[str, Any]:
@@ -141,4 +140,4 @@ def warm_up(models: Any, limits: Limits) -> None:
         result = judge_chunks(model.detector, chunks)
         plain_json(result.to_dict())
         batch_report(model.detector, result)
-        copy.copy(model.watch.monitor).update(model.detector.encoder_.encode_counting(table)[0])
+        model.watch.monitor.copy().update(table)

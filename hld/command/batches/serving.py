@@ -46,7 +46,7 @@ def serve(args: Any) -> int:
 
     with reloads_later() as heard:
         with step(f"loading {', '.join(args.models)}"):
-            models = Models(model_paths(args.models), args.state, args.alpha, args.margin)
+            models = Models(model_paths(args.models), args.state, args.alpha)
         if heard:  # the files may have been replaced after they were read
             models.reload()
         serve(

@@ -8,11 +8,8 @@ a line is written:
     {"event": "alarm", "num_rows": 400, "alarm": true, "alarm_row": 365, ...}
     {"event": "end", ...}
 
-The probability that an unshifted stream ever causes an alarm is at most alpha, however long it runs.  With --reference,
-a table that the model did not learn from, "unshifted" means that rows are like those of the reference
-(`hld.StreamMonitor`).  Without it, "unshifted" means that rows follow the circuit up to a margin: by default a bound
-on how far the source of the held-out rows is from it (`hld.monitor_of`), so that alpha, and 0.001, bound alarms for
-rows from that source.
+The probability that an unshifted stream ever causes an alarm is at most alpha, however long it runs.  "Unshifted" means
+that rows are like the held-out rows, of which the model keeps counts, or like those of --reference.
 
 With --groups, a column, successive rows with one value of it are one batch, which is compared with the groups of the
 reference when the next one begins, or the input ends; lines count batches, and a state has whole ones.
@@ -37,8 +34,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hld.monitoring.monitor import MonitorResult
     from hld.schemas.encoder import TableEncoder
+    from hld.sequential.monitor import MonitorResult
     from hld.table_files.dialect import Dialect, ReadOptions
 
 ALARM = 1
@@ -52,12 +49,9 @@ def monitor(args: argparse.Namespace) -> int:
     """Watch standard input."""
     from hld.command.console.reading import load_model, reading_options
     from hld.command.console.steps import step
-    from hld.monitoring.margins.of_test import monitor_of
 
     if args.reference is None and args.format not in (None, "csv"):
         raise ValueError(f"--format is {args.format}, expected csv, in which rows come one by one")
-    if args.reference is None and args.state is not None:
-        raise ValueError("--state is for --reference: without it there is no state to keep")
     if args.reference is None and args.groups is not None:
         raise ValueError(
             "--groups is for --reference, whose groups those of the stream are compared with: give both"
@@ -65,13 +59,7 @@ def monitor(args: argparse.Namespace) -> int:
     with step(f"reading {args.model}"):
         detector = load_model(args.model)
         encoder = detector.encoder_
-    if args.reference is None:
-        watch = monitor_of(detector, args.alpha, args.margin)
-        update = watch.update
-    else:
-        state = _written(args.state)
-        watch = _among_rows(detector, args)
-        update = watch.update_codes
+    state, watch = _written(args.state), _monitor(detector, args)
     was_alarm, result, differs = (
         args.state is not None and _had_alarm(watch, args.state),
         None,
@@ -79,10 +67,10 @@ def monitor(args: argparse.Namespace) -> int:
     )
     options = reading_options(args, encoder)
     for number, (dialect, rows) in enumerate(_batches(args, encoder, options), 1):
-        codes, _, absent, extra = encoder.encode_counting(_cells(rows, dialect, encoder, options))
+        codes, marks, absent, extra = watch.encode(_cells(rows, dialect, encoder, options))
         # all rows have the columns of the header
         differs = differs or _differences(absent, [name for name in extra if name != args.groups])
-        result = update(codes)
+        result = watch.update_codes(codes, marks)
         if args.state is not None:
             state = _saved(
                 watch, args.state, state
@@ -141,32 +129,30 @@ def _differences(absent: list[str], extra: list[str]) -> dict[str, Any]:
     return {"absent": absent, "extra": extra}
 
 
-def _among_rows(detector: Any, args: Any) -> Any:
-    """The monitor that compares with rows of a file, or the one that was saved if it has the same rows and level."""
-    import numpy as np
-
+def _monitor(detector: Any, args: Any) -> Any:
+    """A new monitor, or the one that was saved if it has the same reference and level."""
     from hld.command.console.csv_files import read_batch
     from hld.command.console.reading import reading_options
     from hld.command.console.steps import step
-    from hld.streams.stream_monitor import StreamMonitor
+    from hld.sequential.monitor import Monitor
 
-    if args.margin is not None:
-        raise ValueError("--margin is for the model as reference: leave it out with --reference")
-    with step(f"reading {args.reference}"):
-        rows = read_batch(args.reference, detector.encoder_, reading_options(args))
-    fresh = StreamMonitor(detector, rows, args.alpha, groups=args.groups)
+    rows = None
+    if args.reference is not None:
+        with step(f"reading {args.reference}"):
+            rows = read_batch(args.reference, detector.encoder_, reading_options(args))
+    fresh = Monitor(detector, args.alpha, reference=rows, groups=args.groups)
     if args.state is None or not os.path.exists(args.state):
         return fresh
-    kept = StreamMonitor.load(args.state, detector)
+    kept = Monitor.load(args.state, detector)
     if kept.alpha != fresh.alpha:
         raise ValueError(
             f"--alpha is {fresh.alpha:g}, but the stream in {args.state} was begun with {kept.alpha:g}: "
             f"give --alpha {kept.alpha:g}, or another --state for a new stream"
         )
-    if not (np.array_equal(kept.codes, fresh.codes) and np.array_equal(kept.sizes, fresh.sizes)):
+    if not kept.has_reference_of(fresh):
         raise ValueError(
-            f"--reference {args.reference} has other rows or groups than those that the stream in "
-            f"{args.state} was begun with: give that file, or another --state for a new stream"
+            f"the stream in {args.state} was begun with other rows or groups as --reference: give that "
+            "file, or another --state for a new stream"
         )
     return kept
 
