@@ -24,6 +24,8 @@ Where to read on: `moments.overlaps` and `moments.inner_overlaps` (integrals of 
 from __future__ import annotations
 
 import inspect
+import os
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -83,6 +85,7 @@ class Moments:
     _cache: dict[Any, Any] = field(
         default_factory=dict
     )  # "arrays", "trace_sq", "parts", ("eigenvalues", k)
+    _locks: dict[int, Any] = field(default_factory=dict)  # by process
 
     @property
     def trace(self) -> float:
@@ -231,13 +234,14 @@ class Moments:
         return f"Moments({len(self.nodes)} nodes of {self.circuit}, tr(S) = {self.trace:.6g})"
 
     def __getstate__(self) -> dict[str, Any]:  # a copy in another process computes for itself
-        return {**self.__dict__, "_cache": {}}
+        return {**self.__dict__, "_cache": {}, "_locks": {}}
 
     def _cached(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """The value kept under `key`; threads that ask at once may each compute it, and keep that of the first."""
-        if key not in self._cache:
-            self._cache.setdefault(key, compute())
-        return self._cache[key]
+        """The value kept under `key`, computed by the first who asks; a forked child has a lock of its own."""
+        with self._locks.setdefault(os.getpid(), threading.RLock()):
+            if key not in self._cache:
+                self._cache[key] = compute()
+            return self._cache[key]
 
     def _arrays(self) -> Any:
         """The plan as the kernels read it, or None where NumPy runs."""
