@@ -34,7 +34,6 @@ from pcircuit.compiled.engines.choice import Kernels
 from pcircuit.compiled.layouts import sums_layout
 from pcircuit.compiled.packed import num_inputs
 from pcircuit.compiled.packing import pack
-from pcircuit.compiled.readers import NOTHING
 from pcircuit.compiled.tile import STRIDE, load_group, new_work
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.flows import Flows, expected_flows, flow_seconds
@@ -235,7 +234,7 @@ def _add_by_kernel(
     for start in range(0, len(rows), len(group.roots)):
         stop = min(start + len(group.roots), len(rows))
         load_group(circuit, packed.categories, rows, start, stop, group)
-        score_tiles(packed, layout, tile, group, stop - start, NOTHING, wanted, result[start:stop])
+        score_tiles(packed, layout, tile, group, stop - start, wanted, result[start:stop])
         left.append(start + np.flatnonzero(group.suspects[: stop - start]))
     return np.concatenate(left)
 
