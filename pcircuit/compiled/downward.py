@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcircuit.compiled.jit import jit
-from pcircuit.compiled.layouts import PRODUCTS_KEPT, SUMS_KEPT
-from pcircuit.compiled.mix import ONE, THREE, TWO, dot, dot_one, mix
+from pcircuit.compiled.jit import inlined, inner
+from pcircuit.compiled.layouts import BOTH_KEPT, PRODUCTS_KEPT
+from pcircuit.compiled.mix import ONE, THREE, TWO, UNIT_STEP, dot, dot_one, mix
 from pcircuit.compiled.packed import (
     ARITY,
     CATEGORIES,
@@ -33,20 +33,20 @@ from pcircuit.compiled.packed import (
     WEIGHT,
 )
 from pcircuit.compiled.rescaling import NO_RESCALE
-from pcircuit.compiled.upward import has_missing, mix_sparse, multiply_children
+from pcircuit.compiled.upward import has_missing, upward_regions
 
 
-@jit
+@inlined
 def enter_root(layout, tile, rows, row_weights):
     """The flow of the root, or its ratio."""
     flow = np.uintp(layout.flows[-1]) * ONE
     for b in range(np.uintp(rows)):
         tile.flow[flow + b] = row_weights[b]
     if layout.keeps != PRODUCTS_KEPT:
-        divide(tile.flow, layout.flows[-1], tile.values, layout.sums[-1], 1, rows)
+        divide(tile.flow, layout.flows[-1], tile.values, layout.sums[-1], UNIT_STEP, rows)
 
 
-@jit
+@inlined
 def downward_regions(packed, layout, tile, rows, start, stop, edge_flow, input_flow):
     """Add the flows of a tile in regions start..stop to edge_flow (like weights, not yet times them) and input_flow.
 
@@ -59,23 +59,8 @@ def downward_regions(packed, layout, tile, rows, start, stop, edge_flow, input_f
     for r in range(stop - 1, start - 1, -1):
         P, K, w = region[r, PRODUCTS], region[r, SUMS], region[r, WEIGHT]
         ratios, first = flows[r], layout.products[r]
-        if layout.keeps == SUMS_KEPT:
-            multiply_children(packed, layout, tile, rows, r, 0)
-        elif layout.keeps == PRODUCTS_KEPT and region[r, SPARSE]:
-            mix_sparse(
-                weights,
-                packed.columns,
-                w,
-                packed.row_pointer,
-                region[r, ROW_POINTER],
-                K,
-                values,
-                first,
-                sums[r],
-                rows,
-            )
-        elif layout.keeps == PRODUCTS_KEPT:
-            mix(weights, w, P, 1, K, P, values, first, values, sums[r], rows)
+        if layout.keeps != BOTH_KEPT:
+            upward_regions(packed, layout, tile, rows, r, r + 1, layout.keeps)
         if layout.keeps == PRODUCTS_KEPT:
             divide(flow, ratios, values, sums[r], K, rows)
         if region[r, SPARSE]:
@@ -96,7 +81,7 @@ def downward_regions(packed, layout, tile, rows, start, stop, edge_flow, input_f
             )
         else:
             dot(K, P, flow, ratios, values, first, rows, edge_flow, w)
-            mix(weights, w, 1, P, P, K, flow, ratios, flow, 0, rows)
+            mix(weights, w, UNIT_STEP, P, P, K, flow, ratios, flow, np.int64(0), rows)
         link = _link(packed, layout, tile, rows, r)
         if link >= 0:
             leaf = 2 * region[r, FIRST_CHILD] + 1 - link
@@ -149,7 +134,7 @@ def downward_regions(packed, layout, tile, rows, start, stop, edge_flow, input_f
                     divide(flow, flows[source], values, sums[source], region[source, SUMS], rows)
 
 
-@jit
+@inlined
 def _link(packed, layout, tile, rows, r):
     """The inner child of a region that multiplies it, unit by unit, with a variable of two categories; else -1.
 
@@ -167,7 +152,7 @@ def _link(packed, layout, tile, rows, r):
     return -1 if has_missing(tile.codes, children[leaf, VARIABLE], 2, rows) else inner
 
 
-@jit
+@inner
 def _pass_link(tables, start, unit, u, P, codes, v, rows, values, sums, flow, target, input_flow):
     """The ratio of each of the child's sums, and the flow of the leaf, from sum_k weights[k, p] ratio_k in `flow`.
 
@@ -181,14 +166,14 @@ def _pass_link(tables, start, unit, u, P, codes, v, rows, values, sums, flow, ta
         _add_products(flow, o, values, np.uintp(sums + p) * ONE, codes, v, rows, input_flow, t)
 
 
-@jit
+@inlined
 def _choose(x, y, codes, v, rows, flow, f, o):
     """Flow o = flow f * (y where the code is 1, else x)."""
     for b in range(np.uintp(rows)):
         flow[o + b] = flow[f + b] * (y if codes[v, b] == 1 else x)
 
 
-@jit
+@inlined
 def _add_products(flow, f, values, s, codes, v, rows, input_flow, t):
     """Add flow * value to the category of its row, one of two."""
     x = y = 0.0
@@ -199,7 +184,7 @@ def _add_products(flow, f, values, s, codes, v, rows, input_flow, t):
     input_flow[t + np.uintp(1)] += y
 
 
-@jit
+@inner
 def divide(flow, ratios, values, sums, K, rows):
     """The flow of the sums becomes the ratio; where a sum is 0, so is its flow."""
     for k in range(K):
@@ -208,7 +193,7 @@ def divide(flow, ratios, values, sums, K, rows):
             flow[f + b] = flow[f + b] / values[s + b] if values[s + b] > 0.0 else 0.0
 
 
-@jit
+@inner
 def multiply(flow, values, first, P, rows):
     """Flow of the products, in the first rows of `flow`, from the sums over k that stand there."""
     for p in range(P):
@@ -217,7 +202,7 @@ def multiply(flow, values, first, P, rows):
             flow[f + b] *= values[s + b]
 
 
-@jit
+@inner
 def _edges_sparse(
     weights, columns, w, row_pointer, pointer, K, P, values, first, flow, ratios, rows, edge_flow
 ):
@@ -235,7 +220,7 @@ def _edges_sparse(
                 flow[f + b] += weight * flow[o + b]
 
 
-@jit
+@inner
 def _count_inputs(flow, unit, u, P, codes, v, C, rows, input_flow, start):
     """input_flow[start + unit, code] += flow of the product that uses the unit; missing values count in column C."""
     is_binary = C == 2 and not has_missing(codes, v, C, rows)
@@ -254,7 +239,7 @@ def _count_inputs(flow, unit, u, P, codes, v, C, rows, input_flow, start):
             input_flow[t + np.uintp(codes[v, b])] += flow[f + b]
 
 
-@jit
+@inlined
 def _add_chosen(flow, p, codes, v, rows, input_flow, t0, t1):
     """Two units of two categories: sums of chosen values run in vector lanes, a scatter does not."""
     f = np.uintp(p) * ONE
@@ -269,7 +254,7 @@ def _add_chosen(flow, p, codes, v, rows, input_flow, t0, t1):
     input_flow[t1 + 1] += y1
 
 
-@jit
+@inlined
 def _scatter_four(flow, p, codes, v, rows, input_flow, t0, t1, t2, t3):
     """Four units at a time: additions to the same category of one unit wait for each other."""
     f = np.uintp(p) * ONE
@@ -282,7 +267,7 @@ def _scatter_four(flow, p, codes, v, rows, input_flow, t0, t1, t2, t3):
         input_flow[t3 + c] += flow[f + THREE + b]
 
 
-@jit
+@inner
 def hand_down(flow, unit, u, P, rows, target, K, one_to_one):
     """Flow of the child's sums = sum over the products that use them."""
     if not one_to_one:

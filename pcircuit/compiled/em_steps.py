@@ -1,36 +1,26 @@
 """What EM does between two passes over the rows, compiled.
 
 Each function has a readable twin: `complete` that of flows in `pcircuit.inference.flows`, `maximize` the M-step in
-`pcircuit.learning.em` with `compiled.rescaling.with_plan_for`, and `plan` `compiled.rescaling.with_plan`.  The
-arithmetic is little, but threads that learn at the same time, each its own circuit, wait for the interpreter lock
-wherever Python does it.
+`pcircuit.learning.em` with `compiled.rescaling.with_plan_for`.  The arithmetic is little, but threads that learn at the
+same time, each its own circuit, wait for the interpreter lock wherever Python does it.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from pcircuit.compiled.jit import jit
+from pcircuit.compiled.jit import inlined, jit
 from pcircuit.compiled.packed import (
     ARITY,
     FIRST_CHILD,
-    IS_LEAF,
     ROW_POINTER,
-    SOURCE,
     SPARSE,
     SUMS,
-    VARIABLE,
     WEIGHT,
 )
 from pcircuit.compiled.rescaling import (
-    AFTER_RESCALE,
     LEAST_WEIGHT,
     LIFT_HERE,
-    LOWEST,
-    MARGIN,
-    NO_RESCALE,
-    RESCALE_HERE,
-    RESCALE_RISKY,
 )
 
 SMALLEST_WEIGHT = 2.0**LEAST_WEIGHT
@@ -84,52 +74,13 @@ def maximize(packed, edges, inputs, pseudocount, weights, tables):
     return allowed
 
 
-@jit
-def plan(packed, rescale, check_sums, floors, shown):
-    """Rescale points for the parameters of `packed`; `shown` (inner regions,) is scratch."""
-    V = len(packed.categories)
-    for v in range(V):
-        floors[v] = _floor(packed.tables, packed.table_start[v], _table_end(packed, v))
-    for r in range(len(packed.region)):
-        first, last = (
-            packed.region[r, FIRST_CHILD],
-            packed.region[r, FIRST_CHILD] + packed.region[r, ARITY] - 1,
-        )
-        w, K, pointer = (
-            packed.region[r, WEIGHT],
-            packed.region[r, SUMS],
-            packed.region[r, ROW_POINTER],
-        )
-        is_sparse = packed.region[r, SPARSE] == 1
-        end = w + packed.row_pointer[pointer + K]
-        floors[V + r] = _floor(packed.weights, w, end)
-        floor = 0.0
-        for c in range(first, last + 1):
-            child = packed.child[c]
-            step = floors[child[VARIABLE]] if child[IS_LEAF] else shown[child[SOURCE]]
-            rescale[c] = NO_RESCALE
-            if c > first and floor + step < LOWEST and rescale[c - 1] == NO_RESCALE:
-                rescale[c - 1], floor = RESCALE_HERE, AFTER_RESCALE
-            floor += step
-            if floor < LOWEST:
-                rescale[c], floor = RESCALE_RISKY, AFTER_RESCALE
-        if floor < 0.5 * LOWEST and rescale[last] == NO_RESCALE:
-            rescale[last], floor = RESCALE_HERE, AFTER_RESCALE
-        if not is_sparse and not _count_below(packed.weights, w, end - w, -1.0, SMALLEST_WEIGHT):
-            for c in range(first, last + 1):
-                rescale[c] += LIFT_HERE - RESCALE_HERE if rescale[c] != NO_RESCALE else 0
-        floor += floors[V + r]
-        check_sums[r] = floor < LOWEST
-        shown[r] = max(floor, LOWEST)
-
-
-@jit
+@inlined
 def _table_end(packed, v):
     """Where the table of variable v ends."""
     return packed.table_start[v + 1] if v + 1 < len(packed.table_start) else len(packed.tables)
 
 
-@jit
+@inlined
 def _move(flow, f, old, i, size, pseudocount, new):
     """One unit's parameters; without flow and pseudocount they stay."""
     total, f, i = pseudocount, np.uintp(f), np.uintp(i)
@@ -144,7 +95,7 @@ def _move(flow, f, old, i, size, pseudocount, new):
             new[i + j] = old[i + j]
 
 
-@jit
+@inlined
 def _count_below(values, i, size, above, below):
     """How many of `size` values lie in between; counting runs in vector lanes, a search for the smallest does not."""
     count, i = 0, np.uintp(i)
@@ -153,16 +104,7 @@ def _count_below(values, i, size, above, below):
     return count
 
 
-@jit
-def _floor(values, start, end):
-    """log2 of the smallest positive of values[start:end], at most 0, with the margin of a plan."""
-    smallest = 1.0
-    for i in range(np.uintp(start), np.uintp(end)):
-        smallest = min(smallest, values[i] if values[i] > 0.0 else 1.0)
-    return MARGIN * np.log2(smallest)
-
-
-@jit
+@inlined
 def _lifts(packed, r):
     """Whether the plan replaces small products of region r."""
     first = packed.region[r, FIRST_CHILD]

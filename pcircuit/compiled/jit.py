@@ -6,8 +6,14 @@ cache that cannot be read or written costs a compilation and never an exception.
 
     jit               kernels over rows, where sums may be reordered
     compile_kernel    kernels that round like their NumPy twins: no fast-math
+    inner             called by kernels of the first kind only: not cached by itself, and without a door for Python
+    inner_kernel      the same for the second kind
     inlined           copied into each caller of the first kind
     inlined_kernel    the same for the second kind
+
+What a function calls is optimised again with it, and so again by its own caller.  So there are few levels, and a
+function with one caller and many arguments is copied into it.  Nor is a literal passed where the same function also
+gets a variable: Numba would compile it once for each.
 """
 
 from __future__ import annotations
@@ -36,7 +42,12 @@ logger = logging.getLogger(__name__)
 # `reassoc` lets a sum over rows run in vector lanes; infinities, NaN and signed zeros keep their meaning.  Kernels
 # allocate nothing, so Numba's reference counting is switched off: counting arrays in and out of every inlined
 # function took two thirds of the time of a call with one row.
-_OPTIONS = {"nogil": True, "_nrt": False, "fastmath": {"contract", "reassoc"}}
+_OPTIONS = {
+    "nogil": True,
+    "_nrt": False,
+    "fastmath": {"contract", "reassoc"},
+    "error_model": "numpy",
+}
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,7 +57,19 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def compile_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` compiled at its first call without fast-math, so that it rounds like its NumPy twin."""
-    return _cached(numba.njit(nogil=True)(function))
+    return _cached(numba.njit(nogil=True, error_model="numpy")(function))
+
+
+def inner(function: Callable[..., Any]) -> Callable[..., Any]:
+    """For functions that only kernels call: without a door for Python, which costs as much as a small function."""
+    return numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+
+
+def inner_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same without fast-math."""
+    return numba.njit(
+        no_cpython_wrapper=True, no_cfunc_wrapper=True, nogil=True, error_model="numpy"
+    )(function)
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -38,9 +38,8 @@ TILE_ROWS = 256  # rows of a tile at most: enough to pay for a region's bookkeep
 STRIDE = (
     TILE_ROWS + 8
 )  # from unit to unit; an odd number of cache lines, so that units do not compete for places
-SUMS_KEPT, PRODUCTS_KEPT, BOTH_KEPT = range(
-    3
-)  # what the way down finds of a region; the other it computes again
+# what the way down finds of a region, the other it computes again; the way up finds none, or what outlived its block
+SUMS_KEPT, PRODUCTS_KEPT, BOTH_KEPT, NONE_KEPT, OUTSIDE_KEPT = map(np.int64, range(5))
 BLOCK_BYTES = 600_000  # of products, sums, parameters and flows of a block; from 300,000 to 1,000,000 all are as fast
 MOST_KEPT = 5_000_000  # bytes of sums, parameters and flows that need no blocks: going up twice costs as much
 MOST_PRODUCTS = 32  # of a region: with more, its matrix product costs more than to fetch its sums

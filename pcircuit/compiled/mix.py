@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcircuit.compiled.jit import jit
+from pcircuit.compiled.jit import inner
 from pcircuit.compiled.tile import STRIDE
 
 ONE, TWO, THREE = np.uintp(STRIDE), np.uintp(2 * STRIDE), np.uintp(3 * STRIDE)
+UNIT_STEP = np.int64(1)  # a literal 1 would be a type of its own, and `mix` be compiled twice
 
 
-@jit
+@inner
 def mix(weights, start, row_step, column_step, K, P, source, first, target, out, rows):
     """Target k = sum_p weights[start + k * row_step + p * column_step] * source p, for K outputs from row `out` on."""
     whole_k, whole_p = K // 4 * 4, P // 4 * 4
@@ -69,7 +70,7 @@ def mix(weights, start, row_step, column_step, K, P, source, first, target, out,
             )
 
 
-@jit
+@inner
 def dot(K, P, left, out, right, first, rows, result, start):
     """result[start + k * P + p] += sum_b left k * right p."""
     whole_k, whole_p = K // 4 * 4, P // 4 * 4
@@ -86,7 +87,7 @@ def dot(K, P, left, out, right, first, rows, result, start):
             result[start + k * P + p] += dot_one(left, out + k, right, first + p, rows)
 
 
-@jit
+@inner
 def dot_one(left, l, right, r, rows):
     """sum_b left l * right r."""
     total, x, y = 0.0, np.uintp(l) * ONE, np.uintp(r) * ONE
@@ -95,7 +96,7 @@ def dot_one(left, l, right, r, rows):
     return total
 
 
-@jit
+@inner
 def _four_by_four(weights, w, K, P, source, first, target, out, rows, add):
     """Four outputs (+)= weights times four inputs; K and P are the steps between the weights' rows and columns."""
     f, o, w, K, P = (
@@ -130,7 +131,7 @@ def _four_by_four(weights, w, K, P, source, first, target, out, rows, add):
         target[o + THREE + b] = y3 + target[o + THREE + b] if add else y3
 
 
-@jit
+@inner
 def _four_by_one(weights, w, P, source, first, target, out, rows, add):
     """One output (+)= weights times four inputs."""
     f, o, w, P = np.uintp(first) * ONE, np.uintp(out) * ONE, np.uintp(w), np.uintp(P)
@@ -145,7 +146,7 @@ def _four_by_one(weights, w, P, source, first, target, out, rows, add):
         target[o + b] = y + target[o + b] if add else y
 
 
-@jit
+@inner
 def _one_by_one(w, source, first, target, out, rows, add):
     """One output (+)= weight times one input."""
     f, o = np.uintp(first) * ONE, np.uintp(out) * ONE
@@ -154,7 +155,7 @@ def _one_by_one(w, source, first, target, out, rows, add):
         target[o + b] = y + target[o + b] if add else y
 
 
-@jit
+@inner
 def _dot_four_by_four(left, out, right, first, rows, result, at, P):
     """Sixteen sums over the rows at a time."""
     o, f = np.uintp(out) * ONE, np.uintp(first) * ONE
@@ -172,7 +173,7 @@ def _dot_four_by_four(left, out, right, first, rows, result, at, P):
     _add_four(result, at + 3 * P, d0, d1, d2, d3)
 
 
-@jit
+@inner
 def _add_four(result, at, x0, x1, x2, x3):
     """Add four numbers to neighbouring entries."""
     result[at] += x0

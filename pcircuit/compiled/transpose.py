@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcircuit.compiled.jit import jit
+from pcircuit.compiled.jit import inner, jit
 
 COLUMNS = 32  # columns transposed at a time: their 32 lines of `codes` stay in the L1 cache
 HALF = (np.uint64(0x00000000FFFFFFFF), np.uint64(32))
@@ -59,7 +59,7 @@ def transpose_bytes(data, categories, signed, block, words, codes):
     return valid
 
 
-@jit
+@inner
 def _turn(data, b, v, words, j):
     """Transpose 8 x 8 bytes in registers: swap the off-diagonal halves, then quarters, then bytes of eight words."""
     one, two, three, four = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(4)
@@ -98,7 +98,7 @@ def _turn(data, b, v, words, j):
     words[4, j], words[5, j], words[6, j], words[7, j] = a4, a5, a6, a7
 
 
-@jit
+@inner
 def _word(data, b, v):
     """Entries v..v+7 of row b as one word, the first in the lowest byte; compiles to one load."""
     word = np.uint64(0)
@@ -107,7 +107,7 @@ def _word(data, b, v):
     return word
 
 
-@jit
+@inner
 def _swap(x, y, part):
     """Exchange the upper part of each piece of x with the lower part of the same piece of y."""
     mask, shift = part

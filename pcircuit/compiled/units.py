@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcircuit.compiled.jit import jit
+from pcircuit.compiled.jit import inlined, inner
 from pcircuit.compiled.mix import ONE
 
 VARIABLE, REGION, UNIT, IS_SUM, COLUMN = range(5)
 LARGEST = 1000  # 2**LARGEST and its inverse are doubles
 
 
-@jit
-def read_inputs(packed, tile, rows, wanted):
+@inner
+def read_inputs(packed, tile, rows, wanted, row):
     """Read all input units; returns the first reader of an inner unit."""
     readers, table, totals = wanted.readers, wanted.table, wanted.totals
     codes, skip, counts = tile.codes, tile.skip, tile.counts
@@ -43,17 +43,19 @@ def read_inputs(packed, tile, rows, wanted):
             totals[j] += total
         else:
             for b in range(rows):
-                table[b, j] = packed.tables[start + codes[variable, b]]
+                table[row + b, j] = packed.tables[start + codes[variable, b]]
         reader += 1
     return reader
 
 
-@jit
-def read_region(tile, rows, wanted, reader, products, sums, e):
-    """Read the wanted units of one inner region, whose products and sums begin there; returns the next reader."""
+@inner
+def read_region(layout, tile, rows, wanted, row, reader):
+    """Read the wanted units of the inner region of `reader`; returns the first reader of another."""
     readers, table, totals = wanted.readers, wanted.table, wanted.totals
     values, skip, scales = tile.values, tile.skip, tile.scratch
     region = readers[reader, REGION]
+    products, sums = layout.products[region], layout.sums[region]
+    e = region if len(tile.exponent) > 1 else 0
     scaled = _powers_of_two(tile.exponent, e, rows, tile.bits)
     while reader < len(readers) and readers[reader, REGION] == region:
         j, place = (
@@ -70,12 +72,14 @@ def read_region(tile, rows, wanted, reader, products, sums, e):
             start = np.uintp(place) * ONE
             for b in range(np.uintp(rows)):
                 x = values[start + b]
-                table[b, j] = x if not scaled else x * scales[0, b] * scales[1, b] * scales[2, b]
+                table[row + b, j] = (
+                    x if not scaled else x * scales[0, b] * scales[1, b] * scales[2, b]
+                )
         reader += 1
     return reader
 
 
-@jit
+@inlined
 def _total(values, place, rows, skip):
     """Sum of a unit over the rows that are not skipped."""
     total, start = 0.0, np.uintp(place) * ONE
@@ -84,7 +88,7 @@ def _total(values, place, rows, skip):
     return total
 
 
-@jit
+@inlined
 def _scaled_total(values, place, rows, skip, scales):
     """The same, times the powers of two."""
     total, start = 0.0, np.uintp(place) * ONE
@@ -94,7 +98,7 @@ def _scaled_total(values, place, rows, skip, scales):
     return total
 
 
-@jit
+@inlined
 def _count(codes, v, rows, skip, C, counts):
     """counts[c] = rows with category c that are not skipped."""
     for c in range(C + 1):
@@ -103,7 +107,7 @@ def _count(codes, v, rows, skip, C, counts):
         counts[codes[v, b]] += 0.0 if skip[b] else 1.0
 
 
-@jit
+@inlined
 def _powers_of_two(exponent, e, rows, bits):
     """2**exponent[e] as a product of three doubles, `bits` (3, B); false, with nothing done, if all are one.
 

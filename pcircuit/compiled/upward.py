@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcircuit.compiled.jit import inlined, jit
-from pcircuit.compiled.mix import ONE, THREE, TWO, mix
+from pcircuit.compiled.jit import inlined, inner
+from pcircuit.compiled.layouts import OUTSIDE_KEPT, PRODUCTS_KEPT, SUMS_KEPT
+from pcircuit.compiled.mix import ONE, THREE, TWO, UNIT_STEP, mix
 from pcircuit.compiled.packed import (
     ARITY,
     CATEGORIES,
@@ -40,7 +41,6 @@ from pcircuit.compiled.rescaling import (
     RESCALE_RISKY,
     RISKY_TOP,
 )
-from pcircuit.compiled.units import REGION, read_inputs, read_region
 
 SMALLEST = 2.0**LOWEST
 SMALLEST_RESCALED = 2.0**AFTER_RESCALE
@@ -48,54 +48,32 @@ NEGLIGIBLE_SHARE = 2.0**NEGLIGIBLE
 RECOVERED_SHARE = 2.0**RECOVERED
 
 
-@jit
-def upward_tile(packed, layout, tile, rows, wanted):
-    """Values of the inner units of a tile: values times 2**exponent; see the module docstring.
+@inner
+def upward_regions(packed, layout, tile, rows, start, stop, there):
+    """Values of the inner regions start..stop, whose other children have theirs: values times 2**exponent.
 
     `layout` says where in `tile.values` a region's products and sums go.  `tile.exponent` (regions or 1, B) collects
     the powers of two taken out; with one row it is the total at the root, with one row per region that of the
-    region's own subtree.  `wanted`: see `compiled.readers`.
+    region's own subtree.  `there` is what need not be computed again: SUMS_KEPT, PRODUCTS_KEPT, NONE_KEPT, or
+    OUTSIDE_KEPT, the sums that outlive their block.
     """
-    exponent, suspect = tile.exponent, tile.suspect
-    for b in range(rows):
-        suspect[b] = False
-    for e in range(len(exponent)):
-        for b in range(rows):
-            exponent[e, b] = 0
-    reader = read_inputs(packed, tile, rows, wanted)
-    upward_regions(packed, layout, tile, rows, wanted, reader, 0, len(packed.region), False)
-
-
-@jit
-def upward_regions(packed, layout, tile, rows, wanted, reader, start, stop, again):
-    """Values of inner regions start..stop, whose other children have theirs; `reader` is the first that reads them.
-
-    `again`: sums that outlive their block are there.
-    """
-    region, weights, values, exponent, suspect = (
-        packed.region,
-        packed.weights,
-        tile.values,
-        tile.exponent,
-        tile.suspect,
-    )
-    products, sums, readers = layout.products, layout.sums, wanted.readers
-    per_region = len(exponent) > 1
+    region, values = packed.region, tile.values
+    per_region = len(tile.exponent) > 1
     for r in range(start, stop):
         P, K, w, first, out = (
             region[r, PRODUCTS],
             region[r, SUMS],
             region[r, WEIGHT],
-            products[r],
-            sums[r],
+            layout.products[r],
+            layout.sums[r],
         )
-        e = r if per_region else 0
-        multiply_children(packed, layout, tile, rows, r, e)
-        if again and out >= layout.kept:
+        if there != PRODUCTS_KEPT:
+            _multiply_children(packed, layout, tile, rows, r, r if per_region else 0)
+        if there == SUMS_KEPT or (there == OUTSIDE_KEPT and out >= layout.kept):
             continue
         if region[r, SPARSE]:
-            mix_sparse(
-                weights,
+            _mix_sparse(
+                packed.weights,
                 packed.columns,
                 w,
                 packed.row_pointer,
@@ -107,17 +85,15 @@ def upward_regions(packed, layout, tile, rows, wanted, reader, start, stop, agai
                 rows,
             )
         else:
-            mix(weights, w, P, 1, K, P, values, first, values, out, rows)
+            mix(packed.weights, w, P, UNIT_STEP, K, P, values, first, values, out, rows)
         if packed.check_sums[r]:
-            _mark_small(values, out, K, rows, suspect)
+            _mark_small(values, out, K, rows, tile.suspect)
         if per_region:
-            _add_exponents(packed, r, exponent, rows)
-        if reader < len(readers) and readers[reader, REGION] == r:
-            reader = read_region(tile, rows, wanted, reader, first, out, e)
+            _add_exponents(packed, r, tile.exponent, rows)
 
 
 @inlined
-def multiply_children(packed, layout, tile, rows, r, e):
+def _multiply_children(packed, layout, tile, rows, r, e):
     """Products of region r, rescaled where the plan says so; powers of two go to ``tile.exponent[e]``."""
     children, unit, rescales, tables = packed.child, packed.unit, packed.rescale, packed.tables
     values, codes, scratch, suspect = tile.values, tile.codes, tile.scratch, tile.suspect
@@ -174,7 +150,7 @@ def multiply_children(packed, layout, tile, rows, r, e):
         _drop_lifted(values, first, P, rows, scratch, suspect)
 
 
-@jit
+@inner
 def _times_leaf(tables, start, C, unit, u, P, codes, v, rows, values, origin, target, is_first):
     """Target p = origin p * tables[start + unit[u + p], code of v], without origin where this is the first child."""
     width = C + 1
@@ -215,7 +191,7 @@ def _times_leaf(tables, start, C, unit, u, P, codes, v, rows, values, origin, ta
             values[f + b] = x if is_first else x * values[o + b]
 
 
-@jit
+@inlined
 def _choose_four(x0, y0, x1, y1, x2, y2, x3, y3, codes, v, rows, values, origin, target, is_first):
     """Four targets = origins * (y where the code is 1, else x)."""
     f, o = np.uintp(target) * ONE, np.uintp(origin) * ONE
@@ -228,7 +204,7 @@ def _choose_four(x0, y0, x1, y1, x2, y2, x3, y3, codes, v, rows, values, origin,
         values[f + THREE + b] = t3 if is_first else t3 * values[o + THREE + b]
 
 
-@jit
+@inlined
 def _look_up_four(tables, t0, t1, t2, t3, codes, v, rows, values, origin, target, is_first):
     """Four targets = origins * tables[t + code]: the code is read once."""
     f, o = np.uintp(target) * ONE, np.uintp(origin) * ONE
@@ -242,7 +218,7 @@ def _look_up_four(tables, t0, t1, t2, t3, codes, v, rows, values, origin, target
         values[f + THREE + b] = x3 if is_first else x3 * values[o + THREE + b]
 
 
-@jit
+@inlined
 def has_missing(codes, v, C, rows):
     """Whether variable v is missing in any row."""
     missing = False
@@ -251,7 +227,7 @@ def has_missing(codes, v, C, rows):
     return missing
 
 
-@jit
+@inner
 def _times_inner(unit, u, P, rows, values, source, origin, target, is_first):
     """Target = origin * sums of an inner child (without origin where this is the first child)."""
     for p in range(P):
@@ -265,7 +241,7 @@ def _times_inner(unit, u, P, rows, values, source, origin, target, is_first):
             values[f + b] = x if is_first else x * values[o + b]
 
 
-@jit
+@inner
 def _rescale(values, first, P, rows, risky, lifts, scratch, bits, exponent, e, suspect):
     """Multiply each row's products by the power of two that brings their maximum to [1, 2): `compiled.rescaling`."""
     for b in range(np.uintp(rows)):
@@ -299,7 +275,7 @@ def _rescale(values, first, P, rows, risky, lifts, scratch, bits, exponent, e, s
         _lift(values, first, P, rows, risky, suspect)
 
 
-@jit
+@inlined
 def _lift(values, first, P, rows, risky, suspect):
     """Replace what is too small by a marked upper bound; a marked product that has grown makes its row suspect."""
     for p in range(P):
@@ -312,7 +288,7 @@ def _lift(values, first, P, rows, risky, suspect):
                 values[f + b] = -SMALLEST_RESCALED
 
 
-@jit
+@inner
 def _drop_lifted(values, first, P, rows, scratch, suspect):
     """Set marked products to zero; rows in which one might count after all are suspect."""
     for b in range(np.uintp(rows)):
@@ -328,8 +304,8 @@ def _drop_lifted(values, first, P, rows, scratch, suspect):
             suspect[b] = 1
 
 
-@jit
-def mix_sparse(weights, columns, w, row_pointer, pointer, K, values, first, out, rows):
+@inner
+def _mix_sparse(weights, columns, w, row_pointer, pointer, K, values, first, out, rows):
     """Sums = weights @ products with CSR weights, which begin at w and pointer."""
     for k in range(K):
         o = np.uintp(out + k) * ONE
@@ -341,7 +317,7 @@ def mix_sparse(weights, columns, w, row_pointer, pointer, K, values, first, out,
                 values[o + b] += weight * values[f + b]
 
 
-@jit
+@inlined
 def _add_exponents(packed, r, exponent, rows):
     """Add the exponents of a region's children to its own."""
     for c in range(
@@ -352,7 +328,7 @@ def _add_exponents(packed, r, exponent, rows):
                 exponent[r, b] += exponent[packed.child[c, SOURCE], b]
 
 
-@jit
+@inner
 def _mark_small(values, out, K, rows, suspect):
     """Rows in which a sum may have lost a part to underflow are suspect."""
     for k in range(K):

@@ -33,7 +33,6 @@ from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.compiled.layouts import Layout, full_layout
 from pcircuit.compiled.packed import Packed, num_inputs, table_rows
 from pcircuit.compiled.packing import pack, with_parameters
-from pcircuit.compiled.readers import NOTHING
 from pcircuit.compiled.tile import (
     TILE_ROWS,
     Sums,
@@ -289,7 +288,7 @@ def _rows_by_kernel(
             loaded[:] = lo, rows
         group.weights[:rows] = weights[lo : lo + rows]
         if flow_tiles(
-            packed, layout, tile, group, rows, NOTHING, (lo, start, stop, per_chunk), (part, whole)
+            packed, layout, tile, group, rows, (lo, start, stop, per_chunk), (part, whole)
         ):
             suspects.append(lo + np.flatnonzero(group.suspects[:rows]))
     free.append(work)

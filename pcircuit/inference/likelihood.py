@@ -13,7 +13,7 @@ two out of all units of a row; only the root takes a logarithm,
 
     log p(x) = log(root value) + log 2 * (powers of two taken out).
 
-`upward` is that pass in NumPy, on the rows of a block; `compiled.upward.upward_tile` is its compiled twin.
+`upward` is that pass in NumPy, on the rows of a block; `compiled.upward.upward_regions` is its compiled twin.
 Rows in which one unit falls so far behind another of its region that it would be lost are found on the way and
 evaluated again with one logarithm per unit; so are all rows of a circuit that is not normalised and may overflow
 (`inference.log_domain`).

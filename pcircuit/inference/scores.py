@@ -40,7 +40,6 @@ from pcircuit.circuit import Circuit, InputRegion, derived
 from pcircuit.compiled.layouts import sums_layout
 from pcircuit.compiled.packed import num_inputs
 from pcircuit.compiled.packing import pack
-from pcircuit.compiled.readers import NOTHING
 from pcircuit.compiled.tile import STRIDE, load_group, new_work
 from pcircuit.engine import Kernels
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
@@ -239,7 +238,7 @@ def _add_by_kernel(
     for start in range(0, len(rows), len(group.roots)):
         stop = min(start + len(group.roots), len(rows))
         load_group(circuit, packed.categories, rows, start, stop, group)
-        score_tiles(packed, layout, tile, group, stop - start, NOTHING, wanted, result[start:stop])
+        score_tiles(packed, layout, tile, group, stop - start, wanted, result[start:stop])
         left.append(start + np.flatnonzero(group.suspects[: stop - start]))
     return np.concatenate(left)
 

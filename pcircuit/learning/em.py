@@ -37,7 +37,7 @@ from pcircuit.array_types import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_distribution
 from pcircuit.compiled.packed import Packed, table_rows, weight_rows
 from pcircuit.compiled.packing import pack, with_parameters
-from pcircuit.compiled.rescaling import with_plan_for
+from pcircuit.compiled.rescaling import with_plan, with_plan_for
 from pcircuit.engine import Kernels
 from pcircuit.evidence import MOST_WEIGHT, check_evidence, row_weights
 from pcircuit.inference.flows import Flows, accumulate, expected_flows, flow_seconds
@@ -205,19 +205,13 @@ def _step_in_numpy(packed: Packed, edges: Floats, inputs: Floats, pseudocount: f
 
 def _step_by_kernel(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float) -> Packed:
     """The same, compiled."""
-    from pcircuit.compiled.em_steps import maximize, plan
+    from pcircuit.compiled.em_steps import maximize
 
     new = packed._replace(
         weights=np.empty_like(packed.weights), tables=np.empty_like(packed.tables)
     )
-    if not maximize(packed, edges, inputs, float(pseudocount), new.weights, new.tables):
-        new = new._replace(
-            rescale=np.empty_like(packed.rescale),
-            check_sums=np.empty_like(packed.check_sums),
-            floors=np.empty_like(packed.floors),
-        )
-        plan(new, new.rescale, new.check_sums, new.floors, np.empty(len(packed.region)))
-    return new
+    still = maximize(packed, edges, inputs, float(pseudocount), new.weights, new.tables)
+    return new if still else with_plan(new)
 
 
 def _shares(flow: Floats, row: Ints, old: Floats, pseudocount: float) -> Floats:

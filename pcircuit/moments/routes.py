@@ -81,9 +81,10 @@ def means_and_traces(
 
         return traces.means_and_traces(plan, squares=squares)
     from pcircuit.moments.compiled import traces as kernels
+    from pcircuit.moments.compiled.stored_parts import no_parts
 
     mean, variances = np.empty(len(plan.nodes)), np.empty(len(plan.nodes))
-    trace_sq = kernels.linear_moments(arrays, squares, True, mean, variances)
+    trace_sq = kernels.linear_moments(arrays, squares, no_parts(arrays), mean, variances)
     return mean, variances, trace_sq if squares else None
 
 
@@ -111,11 +112,11 @@ def all_parts(plan: Plan, arrays: Any) -> Any:
         from pcircuit.moments.covariance_parts import covariance_parts
 
         return list(covariance_parts(plan, compress=False))
-    from pcircuit.moments.compiled.operator import fill_parts
     from pcircuit.moments.compiled.stored_parts import empty_parts
+    from pcircuit.moments.compiled.traces import linear_moments
 
-    stored = empty_parts(plan, arrays)
-    fill_parts(arrays, stored, False)
+    stored, m = empty_parts(plan, arrays), len(plan.nodes)
+    linear_moments(arrays, False, stored, np.empty(m), np.empty(m))
     return stored
 
 

@@ -17,8 +17,9 @@ import numpy as np
 
 from pcircuit.array_types import Floats, Ints
 from pcircuit.compiled.downward import divide, enter_root, hand_down, multiply
-from pcircuit.compiled.jit import jit
-from pcircuit.compiled.mix import ONE, mix
+from pcircuit.compiled.jit import inlined, inner, jit
+from pcircuit.compiled.layouts import NONE_KEPT, SUMS_KEPT
+from pcircuit.compiled.mix import ONE, UNIT_STEP, mix
 from pcircuit.compiled.packed import (
     ARITY,
     CATEGORIES,
@@ -36,7 +37,7 @@ from pcircuit.compiled.packed import (
 )
 from pcircuit.compiled.tile import STRIDE
 from pcircuit.compiled.tiles import enter_rows, note_rows
-from pcircuit.compiled.upward import multiply_children, upward_regions
+from pcircuit.compiled.upward import upward_regions
 
 
 class Directions(NamedTuple):
@@ -51,7 +52,7 @@ class Directions(NamedTuple):
 
 
 @jit
-def score_tiles(packed, layout, tile, group, rows, nothing, directions, result):
+def score_tiles(packed, layout, tile, group, rows, directions, result):
     """Scores of the rows of a group, or their products with directions, into result (rows, P or r).
 
     Suspect rows get zeros; ``group.suspects`` says which.  `layout` is that of `layouts.sums_layout`, and the tile has
@@ -60,7 +61,7 @@ def score_tiles(packed, layout, tile, group, rows, nothing, directions, result):
     for start in range(0, rows, group.step):
         count = min(group.step, rows - start)
         enter_rows(packed, tile, group, start, count, 0, len(packed.region))
-        upward_regions(packed, layout, tile, count, nothing, 0, 0, len(packed.region), False)
+        upward_regions(packed, layout, tile, count, np.int64(0), len(packed.region), NONE_KEPT)
         note_rows(tile, group, start, count, False)
         for b in range(start, start + count):
             group.weights[b] = 0.0 if group.suspects[b] else 1.0
@@ -72,14 +73,14 @@ def score_tiles(packed, layout, tile, group, rows, nothing, directions, result):
             _leave_sums(directions.sums, count, result[start:])
 
 
-@jit
+@inlined
 def _score_regions(packed, layout, tile, rows, directions, result):
     """Scores of the parameters of all regions, from the root down; see `compiled.downward.downward_regions`."""
     values, flow, region, child = tile.values, tile.flow, packed.region, packed.child
     for r in range(len(region) - 1, -1, -1):
         P, K, w = region[r, PRODUCTS], region[r, SUMS], region[r, WEIGHT]
         ratios, first = layout.flows[r], layout.products[r]
-        multiply_children(packed, layout, tile, rows, r, 0)
+        upward_regions(packed, layout, tile, rows, r, r + 1, SUMS_KEPT)
         for k in range(K):
             start = region[r, ROW_POINTER] + k
             for e in range(w + packed.row_pointer[start], w + packed.row_pointer[start + 1]):
@@ -97,7 +98,7 @@ def _score_regions(packed, layout, tile, rows, directions, result):
         if region[r, SPARSE]:
             _through_sparse(packed, r, flow, ratios, rows)
         else:
-            mix(packed.weights, w, 1, P, P, K, flow, ratios, flow, 0, rows)
+            mix(packed.weights, w, UNIT_STEP, P, P, K, flow, ratios, flow, np.int64(0), rows)
         multiply(flow, values, first, P, rows)
         for c in range(region[r, FIRST_CHILD], region[r, FIRST_CHILD] + region[r, ARITY]):
             u, source, v = child[c, UNIT_LIST], child[c, SOURCE], child[c, VARIABLE]
@@ -134,7 +135,7 @@ def _score_regions(packed, layout, tile, rows, directions, result):
                 )
 
 
-@jit
+@inner
 def _score_edge(weight, e, tile, ratio, product, own, rows, directions, result):
     """w_kp ratio_k (product_p - s_k) of one edge."""
     f, x, s = np.uintp(ratio) * ONE, np.uintp(product) * ONE, np.uintp(own) * ONE
@@ -153,7 +154,7 @@ def _score_edge(weight, e, tile, ratio, product, own, rows, directions, result):
             sums[o + b] += factor * flow[f + b] * (values[x + b] - values[s + b])
 
 
-@jit
+@inner
 def _through_sparse(packed, r, flow, ratios, rows):
     """sum_k weights[k, p] ratio_k in the first rows of `flow`, for CSR weights."""
     region, pointers = packed.region, packed.row_pointer
@@ -168,7 +169,7 @@ def _through_sparse(packed, r, flow, ratios, rows):
                 flow[o + b] += weight * flow[f + b]
 
 
-@jit
+@inlined
 def _score_inputs(packed, tile, flows, child, rows, directions, result):
     """F_u (1[x_v = c] - p_uc) of the input units of a variable."""
     C, v = child[CATEGORIES], child[VARIABLE]
@@ -181,7 +182,7 @@ def _score_inputs(packed, tile, flows, child, rows, directions, result):
             _score_category(p, hole, e, tile, f, v, c, C, rows, directions, result)
 
 
-@jit
+@inner
 def _score_category(p, hole, e, tile, f, v, c, C, rows, directions, result):
     """The score of one category of one input unit."""
     flow, codes = tile.flow, tile.codes
@@ -202,7 +203,7 @@ def _score_category(p, hole, e, tile, f, v, c, C, rows, directions, result):
             sums[o + b] += flow[f + b] * (seen if x == c else missing if x == C else other)
 
 
-@jit
+@inlined
 def _leave_sums(sums, rows, result):
     """The products of a tile, row by row."""
     for j in range(result.shape[1]):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcircuit.compiled.jit import compile_kernel as jit
 from pcircuit.compiled.jit import inlined_kernel as inlined
+from pcircuit.compiled.jit import inner_kernel as inner
 from pcircuit.moments.compiled.arrays import ARITY, FIRST_NODE, INSIDE, NEEDED, NUM_NODES, SHOWN
 from pcircuit.moments.compiled.inner_overlaps import (
     dense_weights,
@@ -36,14 +36,14 @@ from pcircuit.moments.compiled.unit_pairs import pair_number
 from pcircuit.moments.overlaps import MAX_SHIFT
 
 
-@inlined
+@inner
 def own_nodes(arrays, r):
     """Where the selected units of region r are among all selected ones: begin and end."""
     begin = arrays.region[r, FIRST_NODE]
     return begin, begin + arrays.region[r, NUM_NODES]
 
 
-@jit
+@inlined
 def region_parts(arrays, r, compress, open_tables, mean):
     """Tables (flat), covariance (n, n), d (K, n'), v (pairs, n'), factors (A, P, P) of region r; fills mean (m,).
 
@@ -62,7 +62,7 @@ def region_parts(arrays, r, compress, open_tables, mean):
     return tables, covariance, d, v, factors
 
 
-@jit
+@inlined
 def _leaf_parts(arrays, r, compress, mean):
     """Tables (flat), exp2, exp3, covariance (n, n), d (K, n'), v (pairs, n') of input region r; fills mean (m,)."""
     probs, q, is_needed = probs_of(arrays, r), shown_mass(arrays, r), arrays.region[r, NEEDED]
@@ -84,7 +84,7 @@ def _leaf_parts(arrays, r, compress, mean):
     return tables, exp2, exp3, covariance, d, v
 
 
-@jit
+@inlined
 def _inner_parts(arrays, r, buffer, at, exp2, exp3, mean):
     """The same for an inner region with needed tables, and the sibling factors (A, P, P) of its children."""
     K, P = arrays.region[r, SHOWN], arrays.region[r, INSIDE]
@@ -145,7 +145,7 @@ def _inner_parts(arrays, r, buffer, at, exp2, exp3, mean):
     )
 
 
-@jit
+@inner
 def _product_columns(mixing, stages, local, weights, of_products, exponents, columns):
     """Fill the columns of the selected products `local`, from their own tables `of_products`."""
     (dense, excess), (product_v, product_cov), (d, v, covariance, mean_out) = (
@@ -178,7 +178,7 @@ def _product_columns(mixing, stages, local, weights, of_products, exponents, col
             covariance[j, i] = covariance[i, j]
 
 
-@jit
+@inner
 def _sum_columns(q, tables, sums, weights, exponents, columns):
     """Fill the columns of the selected `sums`, which stand behind the products, and all their covariances."""
     d, v, covariance, mean_out = columns
@@ -210,15 +210,18 @@ def _sum_columns(q, tables, sums, weights, exponents, columns):
             covariance[j, i] = covariance[i, j]
     for i in range(first, n):
         if not covariance[i, i] > 0.0:  # a constant has no covariances
-            covariance[i], covariance[:, i] = 0.0, 0.0
+            for j in range(n):
+                covariance[i, j], covariance[j, i] = 0.0, 0.0
 
 
-@jit
+@inner
 def _sibling_factors(units, below, exponent):
     """(A, P, P) per child the product of its siblings' overlaps, times 2**(exponent + that of its own overlaps)."""
     buffer, at, shown, exp2, _ = below
     A, P = units.shape
-    factors, exponents = np.ones((A, P, P)), np.full(A, exponent + exp2.sum())
+    factors, exponents, total = np.ones((A, P, P)), np.zeros(A, np.int64), exponent
+    for a in range(A):
+        total += exp2[a]
     for direction in (1, -1):
         running, shift = np.ones((P, P)), 0
         for step in range(A):
@@ -233,5 +236,5 @@ def _sibling_factors(units, below, exponent):
             rescale(running.ravel(), -taken)
             shift += taken
     for a in range(A):
-        rescale(factors[a].ravel(), min(exponents[a], MAX_SHIFT))
+        rescale(factors[a].ravel(), min(total + exponents[a], MAX_SHIFT))
     return factors

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcircuit.compiled.jit import jit
+from pcircuit.compiled.jit import inner, jit
 from pcircuit.moments.compiled.expectation_arrays import (
     ARITY,
     CATEGORIES,
@@ -66,7 +66,7 @@ def expect_rows(arrays, work, codes, free, column, result):
                     result[start + b, j] = np.nan
 
 
-@jit
+@inner
 def _expect(arrays, work, column, result, start, count):
     """E_j = sum_i f_i C_ij of the wanted nodes, with the tables C of MIXED regions on a stack."""
     region = arrays.region
@@ -94,7 +94,7 @@ def _expect(arrays, work, column, result, start, count):
         _write(work, work.stack, region[r, STACK], node + P, K, column, result, start, count)
 
 
-@jit
+@inner
 def _any_wanted(column, first, count):
     """Whether one of these nodes is."""
     wanted = False
@@ -103,7 +103,7 @@ def _any_wanted(column, first, count):
     return wanted
 
 
-@jit
+@inner
 def _write(work, table, base, first, size, column, result, start, count):
     """sum_i f_i table_ij for the wanted ones of the nodes first..first + size."""
     line = work.line
@@ -118,7 +118,7 @@ def _write(work, table, base, first, size, column, result, start, count):
                 result[start + b, column[first + j]] = line[b]
 
 
-@jit
+@inner
 def _write_constants(arrays, work, r, column, result, start, count):
     """The same for a region that is DRAWN."""
     region, line = arrays.region, work.line
@@ -134,7 +134,7 @@ def _write_constants(arrays, work, r, column, result, start, count):
                 result[start + b, column[first + j]] = line[b]
 
 
-@jit
+@inner
 def _products(arrays, work, r, p):
     """Row p of C of the products of a region: the product of those of their children."""
     region, target = arrays.region, work.products
@@ -163,7 +163,7 @@ def _products(arrays, work, r, p):
                     target[o + b] *= source[s + b]
 
 
-@jit
+@inner
 def _sums(arrays, work, r):
     """C of the sums of a region, omega C of the products w^t, written to the stack over that of the children."""
     region, half = arrays.region, work.half
@@ -183,7 +183,7 @@ def _sums(arrays, work, r):
             )
 
 
-@jit
+@inner
 def _mix_four(omega, w, products, q, P, target, o):
     """target = sum_p omega p * products (p, q), four at a time."""
     step = np.uintp(P) * ONE
@@ -208,7 +208,7 @@ def _mix_four(omega, w, products, q, P, target, o):
         w, t = w + ONE, t + step
 
 
-@jit
+@inner
 def _weigh_four(weights, w, source, P, target, o):
     """target = sum_p weights p * source p, four at a time."""
     s = np.uintp(0)
@@ -227,7 +227,7 @@ def _weigh_four(weights, w, source, P, target, o):
         s += ONE
 
 
-@jit
+@inner
 def _partly_known(arrays, work, r):
     """C of a leaf that is drawn, in a tile of which some rows have a hole there."""
     region = arrays.region

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcircuit.compiled.jit import compile_kernel as jit
+from pcircuit.compiled.jit import inner_kernel as inner
 from pcircuit.moments.compiled.overlaps import closer, mixture, rescale, scaled, shift_of, tables_in
 from pcircuit.moments.compiled.unit_pairs import mix, pair_number
 from pcircuit.moments.inner_overlaps import BLOCK
 
 
-@jit
+@inner
 def product_stages(units, qp, below, rounding):
     """Tables of the products over the first children, one stage per child.
 
@@ -43,7 +43,8 @@ def product_stages(units, qp, below, rounding):
                 for o in range(P):
                     second[0, p, o], second_c[p, o] = child[u[p], u[o]], child_c[u[p], u[o]]
         else:
-            exponents[a] += exponents[a - 1]
+            exponents[a, 0] += exponents[a - 1, 0]
+            exponents[a, 1] += exponents[a - 1, 1]
             _multiply_in(
                 (child, child_c, child_mean),
                 u,
@@ -62,7 +63,7 @@ def product_stages(units, qp, below, rounding):
     return second, mean, cov, cov_error, second_c, exponents
 
 
-@jit
+@inner
 def _multiply_in(child_tables, u, qp, last, last_mean, tables, rounding):
     """Fill the tables of a stage; its second_c (P, P) holds those of the last one and is overwritten."""
     child, child_c, child_mean = child_tables
@@ -91,13 +92,13 @@ def _multiply_in(child_tables, u, qp, last, last_mean, tables, rounding):
             )
 
 
-@jit
+@inner
 def _ratio(exponents, a):
     """Power of two that brings second * mean to the scale of third."""
     return scaled(1.0, 2 * exponents[a, 0] - exponents[a, 1])
 
 
-@jit
+@inner
 def third_of_products(units, stages, below, start, stop, rounding):
     """(P, P, B) sum_x p_p p_p' p_p'', its centred form, and the size of the terms of that, for p'' in start..stop."""
     second, mean, cov, cov_error, _, exponents = stages
@@ -147,7 +148,7 @@ def third_of_products(units, stages, below, start, stop, rounding):
     return third, third_c, sizes
 
 
-@jit
+@inner
 def dense_weights(weights, P):
     """(K, P) from CSR."""
     pointer, column, value = weights
@@ -158,7 +159,7 @@ def dense_weights(weights, P):
     return dense
 
 
-@jit
+@inner
 def inner_second(dense, excess, stages, tables):
     """Write second, second_c and mean of the sums to `tables`; return the shift of their exponent."""
     second, mean, _, _, second_c, _ = stages
@@ -186,7 +187,7 @@ def inner_second(dense, excess, stages, tables):
     return shift
 
 
-@jit
+@inner
 def inner_third(units, masses, weights, stages, below, tables, own, rounding):
     """Write third and third_c of the sums to `tables`; return their shift, and v (pairs, n), covariance (n, n) of
     the products `own`, all before that shift.  What is constant to working precision is cleared.
@@ -229,13 +230,16 @@ def inner_third(units, masses, weights, stages, below, tables, own, rounding):
     _clear_constants(q, weights, sizes, rounding, tables)
     for j in range(len(own)):
         if covariance[j, j] <= rounding * sizes[own[j], own[j]]:
-            v[:, j], covariance[j], covariance[:, j] = 0.0, 0.0, 0.0
+            for row in range(pairs):
+                v[row, j] = 0.0
+            for i in range(len(own)):
+                covariance[i, j], covariance[j, i] = 0.0, 0.0
     shift = shift_of(third)
     rescale(tables[2 * K * K + K :], -shift)
     return shift, v, covariance
 
 
-@jit
+@inner
 def _clear_constants(q, weights, sizes, rounding, tables):
     """Set the centred entries of sums to zero that are constant to working precision; `sizes` (P, P) of products."""
     pointer, column, value = weights
@@ -249,4 +253,7 @@ def _clear_constants(q, weights, sizes, rounding, tables):
             for f in range(pointer[k], pointer[k + 1]):
                 size += value[e] * value[f] * sizes[column[e], column[f]]
         if variance <= rounding * size:
-            second_c[:, k], third_c[:, k] = 0.0, 0.0
+            for a in range(K):
+                second_c[a, k] = 0.0
+            for row in range(len(third_c)):
+                third_c[row, k] = 0.0

@@ -5,46 +5,46 @@ from __future__ import annotations
 import numpy as np
 
 from pcircuit.compiled.jit import compile_kernel as jit
-from pcircuit.compiled.jit import inlined_kernel as inlined
+from pcircuit.compiled.jit import inner_kernel as inner
 from pcircuit.moments.compiled.arrays import ARITY, CHILD, DATA, INSIDE, MASS, POINTER, SHOWN, UNIT
 
 
-@inlined
+@inner
 def children_of(arrays, r):
     """(A,) child regions of region r."""
     begin = arrays.region[r, CHILD]
     return arrays.child[begin : begin + arrays.region[r, ARITY]]
 
 
-@inlined
+@inner
 def units_of(arrays, r):
     """(A, P) per child the unit in each product."""
     A, P, begin = arrays.region[r, ARITY], arrays.region[r, INSIDE], arrays.region[r, UNIT]
     return arrays.unit[begin : begin + A * P].reshape(A, P)
 
 
-@inlined
+@inner
 def probs_of(arrays, r):
     """(K, C) probabilities of input region r; the packed table has a column for a missing value besides."""
     K, C, begin = arrays.region[r, SHOWN], arrays.region[r, INSIDE], arrays.region[r, DATA]
     return np.ascontiguousarray(arrays.tables[begin : begin + K * (C + 1)].reshape(K, C + 1)[:, :C])
 
 
-@inlined
+@inner
 def shown_mass(arrays, r):
     """Masses q (K,) of the units that region r shows."""
     begin = arrays.region[r, MASS]
     return arrays.mass[begin : begin + arrays.region[r, SHOWN]]
 
 
-@inlined
+@inner
 def inside_mass(arrays, r):
     """Masses qp (P,) of the products of inner region r."""
     begin = arrays.region[r, MASS] + arrays.region[r, SHOWN]
     return arrays.mass[begin : begin + arrays.region[r, INSIDE]]
 
 
-@inlined
+@inner
 def weights_of(arrays, r):
     """Weights of inner region r as CSR (pointer (K + 1,), column, value), also where they are dense."""
     K, first, begin = arrays.region[r, SHOWN], arrays.region[r, POINTER], arrays.region[r, DATA]
@@ -66,7 +66,9 @@ def fill_masses(arrays):
         for k in range(len(q)):
             for e in range(pointer[k], pointer[k + 1]):
                 qp[column[e]] += q[k] * value[e]
-        total = qp.sum()
+        total = 0.0
+        for p in range(len(qp)):
+            total += qp[p]
         for p in range(len(qp)):  # no rounding errors of the regions above
             qp[p] /= total
         for a in range(len(children)):

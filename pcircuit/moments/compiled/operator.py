@@ -1,4 +1,4 @@
-"""Compiled twin of `moments.operator`, and the pass that fills `StoredParts` for it.
+"""Compiled twin of `moments.operator`, on the `StoredParts` that `traces.linear_moments` fills.
 
 The parts of a large circuit are more than fit into a cache, and every vector needs them all.  So S is applied to some
 vectors at a time: each number is read once for all of them, and the inner loops run over vectors, which lie side by
@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from pcircuit.compiled.jit import compile_kernel as jit
-from pcircuit.compiled.jit import inlined_kernel
+from pcircuit.compiled.jit import inner_kernel as inner
 from pcircuit.moments.compiled.arrays import ARITY, BELOW, NEEDED, SHOWN
-from pcircuit.moments.compiled.covariance_parts import own_nodes, region_parts
+from pcircuit.moments.compiled.covariance_parts import own_nodes
 from pcircuit.moments.compiled.masses import (
     children_of,
     inside_mass,
@@ -22,39 +22,9 @@ from pcircuit.moments.compiled.masses import (
 )
 from pcircuit.moments.compiled.overlaps import scaled
 from pcircuit.moments.compiled.stored_parts import COVARIANCE, FACTOR, PAIRS, UNITS, D, V
-from pcircuit.moments.compiled.traces import push
 from pcircuit.moments.compiled.unit_pairs import mix, pair_number
 
-
-@jit
-def fill_parts(arrays, stored, compress):
-    """Write the uncompressed parts of all regions: `compress` is false, see `traces.linear_moments`."""
-    R = len(arrays.region)
-    at, exp3, mean = np.zeros(R, np.int64), np.zeros(R, np.int64), np.empty(len(arrays.local))
-    buffer, top, nothing = np.empty(1 << 12), 0, np.empty(0)
-    for r in arrays.order:
-        at[r] = top
-        if not (arrays.region[r, BELOW] or arrays.region[r, NEEDED]):
-            continue
-        children = children_of(arrays, r)
-        tables, covariance, d, v, factors = region_parts(
-            arrays, r, compress, (buffer, at, stored.exp2, exp3), mean
-        )
-        _store(d.ravel(), stored.place[r, D], stored.numbers)
-        _store(v.ravel(), stored.place[r, V], stored.numbers)
-        _store(covariance.ravel(), stored.place[r, COVARIANCE], stored.numbers)
-        for a in range(len(children)):
-            at[r] = min(at[r], at[children[a]])
-            if len(factors) > 0:
-                _store(factors[a].ravel(), stored.place[children[a], FACTOR], stored.numbers)
-        buffer, top = push(buffer, at[r], tables, nothing, nothing)
-
-
-@jit
-def _store(values, begin, numbers):
-    """Copy values (n,) into a flat array."""
-    for i in range(len(values)):
-        numbers[begin + i] = values[i]
+ONLY = np.int64(0)  # the row of an average; a literal 0 would be a type of its own
 
 
 @jit
@@ -63,7 +33,9 @@ def apply_covariance(arrays, stored, vectors, result):
     t = vectors.shape[1]
     alpha, beta = np.zeros((stored.work[0], t)), np.zeros((stored.work[1], t))
     outside, above = np.zeros((stored.work[0], t)), np.zeros((stored.work[1], t))
-    result[:] = 0.0
+    for i in range(len(result)):
+        for j in range(t):
+            result[i, j] = 0.0
     for r in arrays.order:
         if arrays.region[r, BELOW] or arrays.region[r, NEEDED]:
             _own_columns_up(arrays, stored, r, vectors, result, alpha, beta)
@@ -77,21 +49,21 @@ def apply_covariance(arrays, stored, vectors, result):
                 _downward(arrays, stored, r, vectors, alpha, outside, above)
 
 
-@jit
+@inner
 def _parts(arrays, r):
     """Numbers of shown units, and of pairs of them where they are needed, of region r."""
     K = arrays.region[r, SHOWN]
     return K, K * (K + 1) // 2 * arrays.region[r, NEEDED]
 
 
-@inlined_kernel
+@inner
 def _add(out, i, factor, rows, j):
     """Row i of out (., t) += factor * row j of rows (., t)."""
     for v in range(out.shape[1]):
         out[i, v] += factor * rows[j, v]
 
 
-@jit
+@inner
 def _add_product(out, at, numbers, place, size, rows, begin):
     """Rows `at`.. of out (., t) += the table (size) of numbers @ rows `begin`.. (., t)."""
     for i in range(size[0]):
@@ -99,7 +71,7 @@ def _add_product(out, at, numbers, place, size, rows, begin):
             _add(out, at + i, numbers[place + i * size[1] + j], rows, begin + j)
 
 
-@jit
+@inner
 def _add_transposed(out, at, numbers, place, size, rows, begin):
     """Rows `at`.. of out (., t) += the table (size) of numbers, transposed, @ rows `begin`.. (., t)."""
     for i in range(size[0]):
@@ -107,7 +79,7 @@ def _add_transposed(out, at, numbers, place, size, rows, begin):
             _add(out, at + j, numbers[place + i * size[1] + j], rows, begin + i)
 
 
-@jit
+@inner
 def _own_columns_up(arrays, stored, r, vectors, result, alpha, beta):
     """Own covariances; alpha and beta of the own columns."""
     begin, end = own_nodes(arrays, r)
@@ -118,7 +90,7 @@ def _own_columns_up(arrays, stored, r, vectors, result, alpha, beta):
     _add_product(beta, place[PAIRS], numbers, place[V], (pairs, n), vectors, begin)
 
 
-@jit
+@inner
 def _own_columns_down(arrays, stored, r, result, outside, above):
     """What the contexts say about own coordinates."""
     begin, end = own_nodes(arrays, r)
@@ -128,7 +100,7 @@ def _own_columns_down(arrays, stored, r, result, outside, above):
     _add_transposed(result, begin, numbers, place[V], (pairs, n), above, place[PAIRS])
 
 
-@jit
+@inner
 def _upward(arrays, stored, r, result, alpha, beta):
     """alpha and beta of an inner region from its children, and covariances of own units with those below."""
     q, qp, units, children = (
@@ -144,9 +116,9 @@ def _upward(arrays, stored, r, result, alpha, beta):
         for p in range(P):
             _add(of_products, p, 1.0, alpha, stored.place[children[a], UNITS] + units[a, p])
     for p in range(P):
-        _add(average, 0, qp[p], of_products, p)
+        _add(average, ONLY, qp[p], of_products, p)
     for k in range(K):
-        _add(alpha, place[UNITS] + k, -1.0, average, 0)
+        _add(alpha, place[UNITS] + k, -1.0, average, ONLY)
         for e in range(pointer[k], pointer[k + 1]):
             _add(alpha, place[UNITS] + k, value[e], of_products, column[e])
     if not arrays.region[r, NEEDED]:
@@ -177,7 +149,7 @@ def _upward(arrays, stored, r, result, alpha, beta):
         _add(beta, place[PAIRS] + row, 1.0, lifted, row)
 
 
-@jit
+@inner
 def _downward(arrays, stored, r, vectors, alpha, outside, above):
     """Contexts of the children of an inner region from its own."""
     qp, units, children = inside_mass(arrays, r), units_of(arrays, r), children_of(arrays, r)
@@ -185,7 +157,7 @@ def _downward(arrays, stored, r, vectors, alpha, outside, above):
     K, P, place, t = len(pointer) - 1, len(qp), stored.place[r], alpha.shape[1]
     of_products, total, average = np.zeros((P, t)), np.zeros((P, t)), np.zeros((1, t))
     for k in range(K):
-        _add(average, 0, 1.0, outside, place[UNITS] + k)
+        _add(average, ONLY, 1.0, outside, place[UNITS] + k)
         for e in range(pointer[k], pointer[k + 1]):
             _add(of_products, column[e], value[e], outside, place[UNITS] + k)
     for a in range(len(children)):
@@ -193,7 +165,7 @@ def _downward(arrays, stored, r, vectors, alpha, outside, above):
             _add(total, p, 1.0, alpha, stored.place[children[a], UNITS] + units[a, p])
     for p in range(P):
         _add(of_products, p, qp[p], total, p)
-        _add(of_products, p, -qp[p], average, 0)
+        _add(of_products, p, -qp[p], average, ONLY)
     table = _lowered(arrays, stored, r, vectors, above, pointer, column, value)
     for a in range(len(children)):
         child = stored.place[children[a]]
@@ -212,14 +184,16 @@ def _downward(arrays, stored, r, vectors, alpha, outside, above):
                     )
 
 
-@jit
+@inner
 def _lowered(arrays, stored, r, vectors, above, pointer, column, value):
     """(P P, t) coefficients of tables of products: the context of region r and its own units' rows; () if unneeded."""
     if not arrays.region[r, NEEDED]:
         return np.zeros((0, 0))
     q, qp, place, t = shown_mass(arrays, r), inside_mass(arrays, r), stored.place[r], above.shape[1]
     K, P = len(q), len(qp)
-    context = above[place[PAIRS] : place[PAIRS] + K * (K + 1) // 2].copy()
+    context = np.zeros((K * (K + 1) // 2, t))
+    for row in range(len(context)):
+        _add(context, row, 1.0, above, place[PAIRS] + row)
     begin, end = own_nodes(arrays, r)
     table, half = np.zeros((P * P, t)), np.zeros((P * K, t))
     for i in range(begin, end):

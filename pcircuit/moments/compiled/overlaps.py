@@ -10,18 +10,18 @@ import math
 
 import numpy as np
 
-from pcircuit.compiled.jit import compile_kernel as jit
-from pcircuit.moments.compiled.unit_pairs import gram_factor
+from pcircuit.compiled.jit import inner_kernel as inner
+from pcircuit.moments.compiled.unit_pairs import first_largest, gram_factor
 from pcircuit.moments.overlaps import MAX_SHIFT
 
 
-@jit
+@inner
 def tables_size(K):
     """Numbers in the tables of a region that shows K units."""
     return 2 * K * K + K + K * (K + 1) * K
 
 
-@jit
+@inner
 def tables_in(buffer, K):
     """Views second, second_c, mean, third, third_c of the tables at the beginning of a buffer."""
     pairs = K * (K + 1) // 2
@@ -35,13 +35,13 @@ def tables_in(buffer, K):
     )
 
 
-@jit
+@inner
 def scaled(value, exponent):
     """value * 2**exponent for exponents of any size."""
     return math.ldexp(value, int(min(max(exponent, -4200), 4200)))
 
 
-@jit
+@inner
 def shift_of(positive):
     """Exponent e such that the largest entry of `positive` (N, n) / 2**e is in [1/2, 1)."""
     top = 0.0
@@ -51,7 +51,7 @@ def shift_of(positive):
     return max(math.frexp(top)[1], -MAX_SHIFT)
 
 
-@jit
+@inner
 def rescale(numbers, exponent):
     """Multiply by 2**exponent in place, (n,)."""
     if exponent != 0:
@@ -60,19 +60,19 @@ def rescale(numbers, exponent):
             numbers[i] *= factor
 
 
-@jit
+@inner
 def closer(value, error, other, other_error, rounding):
     """The value with the smaller rounding error, never one that `other` excludes."""
     return within(value, other, other_error, rounding) if error <= other_error else other
 
 
-@jit
+@inner
 def within(value, other, size, rounding):
     """`value`, moved to where another way of computing it leaves it possible: other +- rounding * size."""
     return min(max(value, other - rounding * size), other + rounding * size)
 
 
-@jit
+@inner
 def mixture(weights, excess, size, functions, out):
     """out (R, n) = weights (R, X) @ functions (X, n) of mean zero, or excess @ functions where that cancels less.
 
@@ -96,11 +96,11 @@ def mixture(weights, excess, size, functions, out):
                 out[k, j] = other[j]
 
 
-@jit
+@inner
 def minus_average(rows, q):
     """Rows (K, n) minus their average sum_k q_k rows[k], by differences from the row that counts most."""
     K, n = rows.shape
-    result, average, first = np.empty((K, n)), np.zeros(n), np.argmax(q)
+    result, average, first = np.empty((K, n)), np.zeros(n), first_largest(q)
     for k in range(K):
         for i in range(n):
             result[k, i] = rows[k, i] - rows[first, i]
@@ -111,7 +111,7 @@ def minus_average(rows, q):
     return result
 
 
-@jit
+@inner
 def deviations(probs, q, rounding):
     """Marginal (C,), means (K,), probs minus means (C, K), probs minus marginal (K, C)."""
     K, C = probs.shape
@@ -133,7 +133,7 @@ def deviations(probs, q, rounding):
     return marginal, mean, centred, minus_average(probs, q)
 
 
-@jit
+@inner
 def pairs_of_inputs(probs, mean, centred, excess):
     """p_a p_b, and p_a p_b - mu_b p with the size of its terms, as functions of x, (pairs, C)."""
     K, C = probs.shape
@@ -150,7 +150,7 @@ def pairs_of_inputs(probs, mean, centred, excess):
     return plain, other, size
 
 
-@jit
+@inner
 def input_tables(probs, q, rounding, tables):
     """Write the tables of an input region; return exp2, exp3."""
     K, C = probs.shape
@@ -189,7 +189,7 @@ def input_tables(probs, q, rounding, tables):
     return exp2, exp3
 
 
-@jit
+@inner
 def input_columns(probs, q, rounding, own, weights, overlaps, compress, mean_out):
     """covariance (n, n), d (K, r), v (pairs, r) of the own units of an input region; writes means to `mean_out`.
 
@@ -231,7 +231,7 @@ def input_columns(probs, q, rounding, own, weights, overlaps, compress, mean_out
     return covariance, d, v
 
 
-@jit
+@inner
 def _moving(centred):
     """(K,) one where a unit varies, zero where it is constant, from its deviations (C, K)."""
     moving = np.zeros(centred.shape[1])
@@ -242,10 +242,10 @@ def _moving(centred):
     return moving
 
 
-@jit
+@inner
 def _compressed(probs, own, weights, marginal):
     """At most C - 1 functions (C, r) of mean zero with the Gram matrix of the own ones, summed over units."""
-    C, first = probs.shape[1], np.argmax(marginal)
+    C, first = probs.shape[1], first_largest(marginal)
     gram = np.zeros((C - 1, C - 1))
     difference = np.empty(C - 1)
     for j in range(len(own)):

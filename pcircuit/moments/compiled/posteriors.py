@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from pcircuit.compiled.jit import jit
+from pcircuit.compiled.jit import inner
 from pcircuit.moments.compiled.expectation_arrays import (
     ARITY,
     CATEGORIES,
@@ -36,7 +36,7 @@ ONE, FULL = (
 )  # unsigned: signed indices may count from the end, which costs a comparison
 
 
-@jit
+@inner
 def look(arrays, work, free):
     """States of the regions, likelihoods of what is known, and omega of those that are not DRAWN."""
     region, state = arrays.region, work.state
@@ -57,7 +57,7 @@ def look(arrays, work, free):
                 work.mantissa[i], work.exponent[i] = 1.0, 0
 
 
-@jit
+@inner
 def _state_of_leaf(arrays, work, r, free):
     """KNOWN, DRAWN, or MIXED if some of the rows have a hole in what is drawn."""
     v, holes = arrays.region[r, VARIABLE], 0
@@ -68,7 +68,7 @@ def _state_of_leaf(arrays, work, r, free):
     return KNOWN if holes == TILE else MIXED if holes > 0 else DRAWN
 
 
-@jit
+@inner
 def _state(arrays, state, r):
     """KNOWN, DRAWN or MIXED."""
     region = arrays.region
@@ -79,7 +79,7 @@ def _state(arrays, state, r):
     return found
 
 
-@jit
+@inner
 def _read(arrays, work, r):
     """Likelihoods of the units of a leaf that is KNOWN."""
     region = arrays.region
@@ -94,7 +94,7 @@ def _read(arrays, work, r):
                 work.mantissa[i], work.exponent[i] = math.frexp(x)
 
 
-@jit
+@inner
 def _multiply(arrays, work, r):
     """Likelihoods of the products of a region."""
     region, mantissa, exponent = arrays.region, work.mantissa, work.exponent
@@ -127,13 +127,13 @@ def _multiply(arrays, work, r):
                 work.known[o + b] = _as_number(mantissa[o + b], exponent[o + b])
 
 
-@jit
+@inner
 def _as_number(x, e):
     """x * 2**e."""
     return x if e == 0 else math.ldexp(x, int(max(e, LOWEST)))
 
 
-@jit
+@inner
 def _mix(arrays, work, r):
     """Likelihoods of the sums of a region, and the posterior probabilities of their products."""
     region, weights, scaled, line = arrays.region, arrays.weights, work.scaled, work.line
@@ -166,7 +166,7 @@ def _mix(arrays, work, r):
                 work.known[unit + b] = _as_number(work.mantissa[unit + b], work.exponent[unit + b])
 
 
-@jit
+@inner
 def _scale(work, node, P):
     """The products of a region on one scale a row, the exponent `top` of the largest."""
     mantissa, exponent, scaled, top = work.mantissa, work.exponent, work.scaled, work.top
@@ -189,7 +189,7 @@ def _scale(work, node, P):
                     scaled[o + b] = _as_number(scaled[o + b], exponent[s + b] - top[b])
 
 
-@jit
+@inner
 def _mix_by_exponents(arrays, work, r, k, b):
     """Sum k for one row, to which only products contribute that are tiny beside others, or none."""
     region, mantissa, exponent, omega = arrays.region, work.mantissa, work.exponent, work.omega
@@ -214,7 +214,7 @@ def _mix_by_exponents(arrays, work, r, k, b):
     mantissa[(node + P + k) * TILE + b], exponent[(node + P + k) * TILE + b] = total, top
 
 
-@jit
+@inner
 def follow(arrays, work):
     """Probabilities that a draw given what is known uses a unit; not below regions that are KNOWN."""
     region, flow = arrays.region, work.flow
@@ -243,14 +243,14 @@ def follow(arrays, work):
                 add_constant(1.0, flow, np.uintp(node + p) * ONE, flow, np.uintp(unit) * ONE)
 
 
-@jit
+@inner
 def add(one, i, other, j, target, o):
     """target += one * other, for the rows of a tile."""
     for b in range(FULL):
         target[o + b] += one[i + b] * other[j + b]
 
 
-@jit
+@inner
 def add_constant(weight, source, i, target, o):
     """target += weight * source."""
     for b in range(FULL):

@@ -1,7 +1,7 @@
 """The `CovarianceParts` of every region in one flat array.
 
-`moments.compiled.operator` fills it and reads it; `stored_parts` hands out views of it for the text in
-`moments.covariance`.
+`moments.compiled.traces` fills it, `moments.compiled.operator` reads it; `stored_parts` hands out views of it for the
+text in `moments.covariance`.
 """
 
 from __future__ import annotations
@@ -53,6 +53,14 @@ def empty_parts(plan: Plan, arrays: MomentArrays) -> StoredParts:
         np.zeros(ends[-1, -1]),
         np.zeros(len(table), np.int64),
         np.array([K.sum(), pairs.sum()]),
+    )
+
+
+def no_parts(arrays: MomentArrays) -> StoredParts:
+    """No room: what is not wanted."""
+    table = arrays.region
+    return StoredParts(
+        table[:0, :6].copy(), np.zeros(0), np.zeros(len(table), np.int64), table[0, :2]
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from pcircuit.compiled.jit import compile_kernel as jit
+from pcircuit.compiled.jit import inner_kernel as inner
 from pcircuit.moments.compiled.arrays import ARITY, BELOW, NEEDED, SHOWN
 from pcircuit.moments.compiled.covariance_parts import own_nodes, region_parts
 from pcircuit.moments.compiled.inner_overlaps import dense_weights
@@ -21,6 +22,7 @@ from pcircuit.moments.compiled.masses import (
     weights_of,
 )
 from pcircuit.moments.compiled.overlaps import minus_average, scaled, tables_size
+from pcircuit.moments.compiled.stored_parts import COVARIANCE, FACTOR, D, V
 from pcircuit.moments.compiled.unit_pairs import gram_factor, lift, pair_number
 
 TENSOR = -1  # in the place of a number of columns: a region carries H
@@ -28,14 +30,16 @@ NOTHING = -2  # nothing at or below a region is selected
 
 
 @jit
-def linear_moments(arrays, squares, compress, mean, variances):
+def linear_moments(arrays, squares, stored, mean, variances):
     """Write mean (m,) and variances (m,); return tr(S^2), or 0 unless `squares`.
 
-    `compress` is true.  It is an argument because Numba compiles a function once for each constant that it is given.
+    The uncompressed parts of all regions are written to `stored`, unless that has no room for numbers.
     """
-    R = len(arrays.region)
-    at, exp2, exp3 = np.zeros(R, np.int64), np.zeros(R, np.int64), np.zeros(R, np.int64)
-    width = np.full(R, NOTHING)
+    R, stores = len(arrays.region), len(stored.numbers) > 0
+    at, exp2, exp3 = np.zeros(R, np.int64), stored.exp2, np.zeros(R, np.int64)
+    width = np.zeros(R, np.int64)
+    for r in range(R):
+        width[r] = NOTHING
     buffer, top, trace_sq = np.empty(1 << 12), 0, 0.0
     for r in arrays.order:
         at[r] = top
@@ -43,8 +47,15 @@ def linear_moments(arrays, squares, compress, mean, variances):
             continue
         K, is_leaf = arrays.region[r, SHOWN], arrays.region[r, ARITY] == 0
         tables, covariance, d, v, factors = region_parts(
-            arrays, r, compress, (buffer, at, exp2, exp3), mean
+            arrays, r, not stores, (buffer, at, exp2, exp3), mean
         )
+        if stores:
+            _store(d.ravel(), stored.place[r, D], stored.numbers)
+            _store(v.ravel(), stored.place[r, V], stored.numbers)
+            _store(covariance.ravel(), stored.place[r, COVARIANCE], stored.numbers)
+            for a in range(len(factors)):
+                place = stored.place[children_of(arrays, r)[a], FACTOR]
+                _store(factors[a].ravel(), place, stored.numbers)
         begin, end = own_nodes(arrays, r)
         for j in range(end - begin):
             variances[begin + j] = covariance[j, j]
@@ -69,7 +80,14 @@ def linear_moments(arrays, squares, compress, mean, variances):
     return trace_sq
 
 
-@jit
+@inner
+def _store(values, begin, numbers):
+    """Copy values (n,) into a flat array."""
+    for i in range(len(values)):
+        numbers[begin + i] = values[i]
+
+
+@inner
 def push(buffer, top, tables, gram, pairs):
     """Copy the parts of an entry to `top`; return the buffer, enlarged if need be, and the new top."""
     size = top + len(tables) + len(gram) + len(pairs)
@@ -85,7 +103,7 @@ def push(buffer, top, tables, gram, pairs):
     return buffer, top
 
 
-@jit
+@inner
 def _gram_at(arrays, c, buffer, at):
     """G (K, K) of region c."""
     K = arrays.region[c, SHOWN]
@@ -93,7 +111,7 @@ def _gram_at(arrays, c, buffer, at):
     return buffer[begin : begin + K * K].reshape(K, K)
 
 
-@jit
+@inner
 def _pairs_at(arrays, c, buffer, at, width):
     """V (pairs, n) or H (pairs, pairs) of region c."""
     K = arrays.region[c, SHOWN]
@@ -102,7 +120,7 @@ def _pairs_at(arrays, c, buffer, at, width):
     return buffer[begin : begin + pairs * n].reshape(pairs, n)
 
 
-@jit
+@inner
 def _add_gram(columns, gram):
     """gram (N, N) += columns (N, n) times their transpose."""
     for i in range(len(gram)):
@@ -115,7 +133,7 @@ def _add_gram(columns, gram):
                 gram[j, i] += total
 
 
-@jit
+@inner
 def _disjoint_scopes(arrays, r, buffer, at, width, gram):
     """Sum of squared covariances between coordinates below different children; adds their G to `gram` (K, K)."""
     q, qp, units, children = (
@@ -148,7 +166,7 @@ def _disjoint_scopes(arrays, r, buffer, at, width, gram):
     return total
 
 
-@jit
+@inner
 def _nested_scopes(arrays, r, factors, buffer, at, width, exp2, v):
     """Sum of squared covariances of own units with those below; V or H of the region, and its `width`."""
     q, qp, units, children = (
@@ -164,7 +182,7 @@ def _nested_scopes(arrays, r, factors, buffer, at, width, exp2, v):
         if width[child] != NOTHING:
             n += _pairs_at(arrays, child, buffer, at, width).shape[1]
     keep_columns = n <= pairs
-    below, filled = np.zeros((pairs, n if keep_columns else pairs)), 0
+    below, filled = np.zeros((pairs, n if keep_columns else pairs)), np.int64(0)
     filled = _add_columns(v, keep_columns, below, filled)
     total = 0.0
     for a in range(len(children)):
@@ -205,7 +223,7 @@ def _nested_scopes(arrays, r, factors, buffer, at, width, exp2, v):
     return total, below, TENSOR
 
 
-@jit
+@inner
 def _add_columns(columns, keep_columns, below, filled):
     """Put columns (pairs, n) behind the `filled` ones of V, or add their Gram matrix to H; return the new number."""
     if not keep_columns:
@@ -217,7 +235,7 @@ def _add_columns(columns, keep_columns, below, filled):
     return filled + columns.shape[1]
 
 
-@jit
+@inner
 def _squares_of_sum(k, q, table, is_tensor, scale):
     """sum_j (scale * sum_a q_a V[(a, k), j])^2 from V or H."""
     rows, coefficients = np.empty(len(q), np.int64), np.empty(len(q))
@@ -226,7 +244,7 @@ def _squares_of_sum(k, q, table, is_tensor, scale):
     return _squares(rows, coefficients, table, is_tensor)
 
 
-@jit
+@inner
 def _squares_of_product(p, qp, units, factor, table, is_tensor, scale):
     """The same for product p, from V or H of a child; its square alone may be beyond the range of doubles."""
     rows, coefficients = np.empty(len(qp), np.int64), np.empty(len(qp))
@@ -236,7 +254,7 @@ def _squares_of_product(p, qp, units, factor, table, is_tensor, scale):
     return _squares(rows, coefficients, table, is_tensor)
 
 
-@jit
+@inner
 def _squares(rows, coefficients, table, is_tensor):
     """Sum over columns j of (sum_i coefficients[i] V[rows[i], j])^2, from V or from H = V V^T."""
     total = 0.0

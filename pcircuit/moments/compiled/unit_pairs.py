@@ -8,19 +8,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcircuit.compiled.jit import compile_kernel as jit
+from pcircuit.compiled.jit import inner_kernel as inner
 from pcircuit.moments.unit_pairs import BLOCK
 
 EPSILON = np.finfo(np.float64).eps
 
 
-@jit
+@inner
+def first_largest(values):
+    """Index of the first largest of values (n,); `np.argmax` would compile Python's texts, for its error."""
+    best = 0
+    for i in range(1, len(values)):
+        if values[i] > values[best]:
+            best = i
+    return best
+
+
+@inner
 def pair_number(a, b):
     """Number of the unordered pair of units (a, b)."""
     return a * (a + 1) // 2 + b if a >= b else b * (b + 1) // 2 + a
 
 
-@jit
+@inner
 def combine(start, stop, column, value, table, out):
     """out (n,) = sum over the entries start..stop of value * row `column` of table (P, n), four at a time."""
     for i in range(len(out)):
@@ -44,7 +54,7 @@ def combine(start, stop, column, value, table, out):
         e += 1
 
 
-@jit
+@inner
 def mix(of_products, pointer, column, value):
     """(P, P, n) symmetric tables over products -> (pairs of sums, n): W X W^T, column by column."""
     P, n, K = of_products.shape[0], of_products.shape[2], len(pointer) - 1
@@ -64,7 +74,7 @@ def mix(of_products, pointer, column, value):
     return mixed
 
 
-@jit
+@inner
 def lift(columns, units, factor, pointer, column, value):
     """(pairs of the child, n) -> (pairs of the parent, n); `units` (P,), `factor` (P, P)."""
     P, n, K = len(units), columns.shape[1], len(pointer) - 1
@@ -88,7 +98,7 @@ def lift(columns, units, factor, pointer, column, value):
     return lifted
 
 
-@jit
+@inner
 def gram_factor(gram):
     """(N, rank) columns with the given Gram matrix: pivoted Cholesky on the correlation matrix."""
     N = len(gram)
@@ -100,7 +110,7 @@ def gram_factor(gram):
     columns = np.empty((N, N))  # row c is the c-th column of the factor
     rank = 0
     while rank < N:
-        pivot = np.argmax(left)
+        pivot = first_largest(left)
         if not left[pivot] > N * EPSILON:
             break
         new = columns[rank]

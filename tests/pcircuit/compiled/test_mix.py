@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from engines import door
 
 from pcircuit.compiled.tile import STRIDE
 
@@ -22,7 +23,7 @@ def test_mixing_is_a_matrix_product(K, P, rng):
     values = tile(rng, P + K + 4)
     before = values.copy()
     weights = rng.uniform(size=start + K * P + 2)
-    mix(weights, start, P, 1, K, P, values.ravel(), first, values.ravel(), out, rows)
+    door(mix)(weights, start, P, 1, K, P, values.ravel(), first, values.ravel(), out, rows)
     matrix = weights[start : start + K * P].reshape(K, P)
     np.testing.assert_allclose(
         values[out : out + K, :rows], matrix @ before[first : first + P, :rows], rtol=1e-14
@@ -32,7 +33,9 @@ def test_mixing_is_a_matrix_product(K, P, rng):
     np.testing.assert_array_equal(values[untouched], before[untouched])
     np.testing.assert_array_equal(values[:, rows:], before[:, rows:])
     target = np.zeros((P + 1) * STRIDE)  # the transpose, into another array
-    mix(weights, start, 1, P, P, K, before.ravel(), first if K <= P + 1 else 0, target, 1, rows)
+    door(mix)(
+        weights, start, 1, P, P, K, before.ravel(), first if K <= P + 1 else 0, target, 1, rows
+    )
     source = before[first if K <= P + 1 else 0 :][:K, :rows]
     np.testing.assert_allclose(target.reshape(-1, STRIDE)[1:, :rows], matrix.T @ source, rtol=1e-14)
 
@@ -46,7 +49,7 @@ def test_dots_are_added_to_what_is_there(K, P, rng):
     left, right = tile(rng, K + 1), tile(rng, P + 2)
     result = rng.uniform(size=start + K * P + 1)
     before = result.copy()
-    dot(K, P, left.ravel(), 1, right.ravel(), 2, rows, result, start)
+    door(dot)(K, P, left.ravel(), 1, right.ravel(), 2, rows, result, start)
     expected = before.copy()
     expected[start : start + K * P] += (left[1 : 1 + K, :rows] @ right[2 : 2 + P, :rows].T).ravel()
     np.testing.assert_allclose(result, expected, rtol=1e-14)

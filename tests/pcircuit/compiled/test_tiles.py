@@ -79,7 +79,6 @@ def test_chunks_of_flows_add_up(name, per_chunk, block_bytes, small_tiles, monke
         monkeypatch.setattr(layouts, "MOST_KEPT", -1)
         monkeypatch.setattr(layouts, "BLOCK_BYTES", block_bytes)
     from pcircuit.compiled.packing import pack
-    from pcircuit.compiled.readers import NOTHING
     from pcircuit.compiled.tile import load_group, new_sums
     from pcircuit.compiled.tiles import flow_tiles
 
@@ -94,7 +93,7 @@ def test_chunks_of_flows_add_up(name, per_chunk, block_bytes, small_tiles, monke
         load_group(circuit, parts.categories, data, lo, lo + count, group)
         group.weights[:count] = weights[lo : lo + count]
         suspects += flow_tiles(
-            parts, layout, work, group, count, NOTHING, (lo, 0, 22, per_chunk), (part, whole)
+            parts, layout, work, group, count, (lo, 0, 22, per_chunk), (part, whole)
         )
     assert not part.edges.any()
     assert not part.counts.any()

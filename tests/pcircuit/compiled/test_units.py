@@ -4,6 +4,7 @@ import naive
 import numpy as np
 import pytest
 import zoo
+from engines import door
 
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 from pcircuit.compiled.layouts import stack_layout
@@ -15,6 +16,14 @@ from pcircuit.compiled.units import read_inputs, read_region
 CIRCUIT = zoo.circuits()["irregular_csr"]
 ROWS = 7
 NO_TABLE, NO_TOTALS = np.empty((0, 0)), np.empty(0)
+
+
+def read(tile, wanted, reader, products, sums):
+    """The next reader; the values of all regions begin at the same places."""
+    layout = stack_layout(CIRCUIT)
+    places = (np.full_like(layout.sums, place) for place in (products, sums))
+    layout = layout._replace(**dict(zip(("products", "sums"), places, strict=True)))
+    return door(read_region)(layout, tile, ROWS, wanted, 0, reader)
 
 
 @pytest.fixture
@@ -43,10 +52,11 @@ def test_input_units_are_read_row_by_row_or_summed_over_rows_that_count(nodes, t
     expected = naive.node_values(CIRCUIT, data)[:, nodes]
     table, totals = np.full((ROWS, len(nodes)), 7.0), np.full(len(nodes), 7.0)
     assert (
-        read_inputs(pack(CIRCUIT), tile, ROWS, Wanted(readers, table, NO_TOTALS)) == is_input.sum()
+        door(read_inputs)(pack(CIRCUIT), tile, ROWS, Wanted(readers, table, NO_TOTALS), 0)
+        == is_input.sum()
     )
     np.testing.assert_allclose(table, np.where(is_input, expected, 7.0), rtol=1e-15)
-    read_inputs(pack(CIRCUIT), tile, ROWS, Wanted(readers, NO_TABLE, totals))
+    door(read_inputs)(pack(CIRCUIT), tile, ROWS, Wanted(readers, NO_TABLE, totals), 0)
     counted = expected[~tile.skip[:ROWS]].sum(axis=0)
     np.testing.assert_allclose(
         totals, np.where(is_input, 7.0 + counted, 7.0), rtol=1e-14
@@ -72,7 +82,9 @@ def test_totals_do_not_depend_on_where_they_lie_in_memory(rng):
     for place in [*range(len(packed.tables), len(packed.tables) + 60), 900]:
         memory[place] = 0.0
         nearby = packed._replace(tables=memory[: len(packed.tables)])
-        read_inputs(nearby, tile, rows, Wanted(readers, NO_TABLE, memory[place : place + 1]))
+        door(read_inputs)(
+            nearby, tile, rows, Wanted(readers, NO_TABLE, memory[place : place + 1]), 0
+        )
         found.add(float(memory[place]))
     assert len(found) == 1
 
@@ -97,9 +109,9 @@ def test_inner_units_are_their_values_times_powers_of_two(exponents, tile, rng):
     expected = np.ldexp(values[places], powers).T
     readers = unit_readers(CIRCUIT, nodes)
     table, totals = np.full((ROWS, 3), np.nan), np.zeros(3)
-    assert read_region(tile, ROWS, Wanted(readers, table, NO_TOTALS), 0, 1, 8, index) == 3
+    assert read(tile, Wanted(readers, table, NO_TOTALS), 0, 1, 8) == 3
     np.testing.assert_array_equal(table, expected)
-    read_region(tile, ROWS, Wanted(readers, NO_TABLE, totals), 0, 1, 8, index)
+    read(tile, Wanted(readers, NO_TABLE, totals), 0, 1, 8)
     np.testing.assert_allclose(totals, expected[~tile.skip[:ROWS]].sum(axis=0), rtol=1e-14)
 
 
@@ -110,8 +122,8 @@ def test_a_region_reads_its_own_units_only(tile):
     readers, first = unit_readers(CIRCUIT, nodes), (CIRCUIT.nodes.region[nodes] == regions[0]).sum()
     tile.values[:] = 0.5
     table = np.full((ROWS, len(nodes)), np.nan)
-    assert read_region(tile, ROWS, Wanted(readers, table, NO_TOTALS), 0, 0, 8, 0) == first
+    assert read(tile, Wanted(readers, table, NO_TOTALS), 0, 0, 8) == first
     assert (table[:, :first] == 0.5).all()
     assert np.isnan(table[:, first:]).all()
-    assert read_region(tile, ROWS, Wanted(readers, table, NO_TOTALS), first, 0, 8, 1) == len(nodes)
+    assert read(tile, Wanted(readers, table, NO_TOTALS), first, 0, 8) == len(nodes)
     assert (table == 0.5).all()

@@ -1,11 +1,8 @@
 """EM: the M-step against counting by hand, monotonicity, options, and real structure."""
 
-import itertools
-
 import naive
 import numpy as np
 import pytest
-import scipy.sparse
 import zoo
 from engines import needs_numba
 from hypothesis import given
@@ -24,7 +21,6 @@ from pcircuit import (
     sample,
 )
 from pcircuit.compiled.packing import pack
-from pcircuit.compiled.rescaling import with_plan
 from pcircuit.learning import em
 
 
@@ -308,51 +304,6 @@ def test_compiled_step_equals_the_numpy_text(circuit, pseudocount, seed):
         )
     np.testing.assert_array_equal(compiled.rescale, plain.rescale)
     np.testing.assert_array_equal(compiled.check_sums, plain.check_sums)
-
-
-@needs_numba
-def test_compiled_plan_equals_the_numpy_text(rng):
-    seen = set()
-    for weight_bits, table_bits in itertools.product(
-        [1, 300, 900], [1, 100, 900]
-    ):  # smallest parameters: 2**-bits
-        packed = pack(zoo.random_circuit(rng, num_variables=25, max_units=5, nary=True))
-        packed = packed._replace(
-            weights=packed.weights * 2.0 ** -(weight_bits * rng.random(len(packed.weights))),
-            tables=packed.tables * 2.0 ** -(table_bits * rng.random(len(packed.tables))),
-        )
-        seen |= assert_one_plan(packed)
-    assert seen == set(range(5))  # all there is to do at a child
-
-
-def assert_one_plan(packed):
-    """Both plans are one; what there is to do at the children."""
-    from pcircuit.compiled.em_steps import plan
-
-    plain = with_plan(packed)
-    rescale, check_sums, floors = map(
-        np.empty_like, (packed.rescale, packed.check_sums, packed.floors)
-    )
-    plan(packed, rescale, check_sums, floors, np.empty(len(packed.region)))
-    np.testing.assert_array_equal(rescale, plain.rescale)
-    np.testing.assert_array_equal(check_sums, plain.check_sums)
-    np.testing.assert_allclose(floors, plain.floors, rtol=1e-12)
-    return set(rescale.tolist())
-
-
-@needs_numba
-@pytest.mark.parametrize("empty", [0, 1, 2, 3, 4])
-def test_compiled_plan_equals_the_numpy_text_where_a_region_stores_nothing(empty, rng):
-    circuit = zoo.random_circuit(rng, num_variables=6, max_units=3)
-    inner = [r for r, region in enumerate(circuit.regions) if isinstance(region, InnerRegion)]
-    assert len(inner) == 5
-    regions = [
-        InnerRegion(region.products, scipy.sparse.csr_array(region.weights.shape))
-        if r == inner[empty]
-        else region
-        for r, region in enumerate(circuit.regions)
-    ]
-    assert_one_plan(pack(Circuit(circuit.vtree, regions)))
 
 
 @pytest.mark.parametrize("name", zoo.circuits())

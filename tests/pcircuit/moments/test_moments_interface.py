@@ -192,7 +192,7 @@ def test_kernels_are_compiled_once_for_circuits_and_their_copies(monkeypatch):
         np.testing.assert_array_equal(
             one.operator() @ np.ones(len(one.mean)), moments.operator() @ np.ones(len(one.mean))
         )
-    assert len(traces.linear_moments.signatures) == len(operator.fill_parts.signatures) == 1
+    assert len(traces.linear_moments.signatures) == len(operator.apply_covariance.signatures) == 1
 
 
 def test_copies_compute_for_themselves():

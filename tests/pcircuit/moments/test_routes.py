@@ -11,7 +11,7 @@ from pcircuit.moments.routes import MOMENTS
 def test_kernels_made_ready_are_all_that_moments_call():
     from pcircuit.moments.compiled import operator, traces
 
-    kernels = [traces.linear_moments, operator.fill_parts]
+    kernels = [traces.linear_moments, operator.apply_covariance]
     MOMENTS.make_ready()
     ready = [list(kernel.signatures) for kernel in kernels]
     assert all(ready)

@@ -3,14 +3,17 @@
 import kernel_circuits
 import numpy as np
 import pytest
+from engines import door, doors
 
 from pcircuit import Circuit, InputRegion
 from pcircuit.moments import covariance_parts as twin
-from pcircuit.moments.compiled import covariance_parts as kernels
+from pcircuit.moments.compiled import covariance_parts
 from pcircuit.moments.compiled.arrays import moment_arrays
 from pcircuit.moments.compiled.masses import fill_masses
 from pcircuit.moments.compiled.traces import push
 from pcircuit.moments.plan import make_plan
+
+kernels = doors(covariance_parts)
 
 CIRCUITS = {
     name: circuit for name, circuit in kernel_circuits.CIRCUITS.items() if circuit.is_normalized
@@ -44,7 +47,7 @@ def all_parts(plan, arrays, compress):
                 arrays, r, compress, (buffer, at, exp2, exp3), mean
             )
             at[r] = min([at[r], *at[plan.circuit.vtree.children(r)]])
-            buffer, top = push(buffer, at[r], tables, nothing, nothing)
+            buffer, top = door(push)(buffer, at[r], tables, nothing, nothing)
     return found, mean
 
 

@@ -5,12 +5,16 @@ import dataclasses
 import numpy as np
 import pytest
 import scipy.sparse
+from engines import door, doors
 
 from pcircuit import InnerRegion
 from pcircuit.moments import inner_overlaps as twin
-from pcircuit.moments.compiled import inner_overlaps as kernels
-from pcircuit.moments.compiled.overlaps import tables_in, tables_size
+from pcircuit.moments.compiled import inner_overlaps
+from pcircuit.moments.compiled import overlaps as of_inputs
 from pcircuit.moments.overlaps import input_overlaps, minus_average
+
+kernels = doors(inner_overlaps)
+tables_in, tables_size = door(of_inputs.tables_in), door(of_inputs.tables_size)
 
 ROUNDING = 1e-4  # so that little of what is centred is bounded by what is not
 NAMES = ("second", "second_c", "mean", "third", "third_c")

@@ -7,8 +7,9 @@ import pytest
 from pcircuit.moments import operator as twin
 from pcircuit.moments.compiled.arrays import moment_arrays
 from pcircuit.moments.compiled.masses import fill_masses
-from pcircuit.moments.compiled.operator import apply_covariance, fill_parts
+from pcircuit.moments.compiled.operator import apply_covariance
 from pcircuit.moments.compiled.stored_parts import empty_parts
+from pcircuit.moments.compiled.traces import linear_moments
 from pcircuit.moments.covariance_parts import covariance_parts
 from pcircuit.moments.plan import make_plan
 
@@ -23,7 +24,7 @@ def planned(circuit, nodes):
     arrays = moment_arrays(plan)
     fill_masses(arrays)
     stored = empty_parts(plan, arrays)
-    fill_parts(arrays, stored, False)
+    linear_moments(arrays, False, stored, *np.empty((2, len(arrays.local))))
     return plan, arrays, stored
 
 

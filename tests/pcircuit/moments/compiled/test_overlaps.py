@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from engines import doors
 
 from pcircuit.moments import overlaps as twin
-from pcircuit.moments.compiled import overlaps as kernels
+from pcircuit.moments.compiled import overlaps
+
+kernels = doors(overlaps)
 
 ROUNDING = 1e-15
 

@@ -4,6 +4,7 @@ import kernel_circuits
 import naive
 import numpy as np
 import pytest
+from engines import door
 
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 from pcircuit.moments.compiled import expectation_arrays as columns
@@ -34,8 +35,8 @@ def looked_at(circuit, rows, given):
     arrays = expectation_arrays(circuit)
     work = new_scratch(arrays, circuit.num_variables)
     work.codes[:] = rows.T.ravel()
-    look(arrays, work, as_free(given))
-    follow(arrays, work)
+    door(look)(arrays, work, as_free(given))
+    door(follow)(arrays, work)
     return work
 
 
@@ -160,9 +161,9 @@ def test_a_sum_of_products_that_are_tiny_beside_others_keeps_all_of_them():
 def test_rows_of_a_tile_are_added_where_they_belong():
     one, other = np.arange(3.0 * TILE), np.ones(3 * TILE)
     target, expected = np.zeros(3 * TILE), np.zeros(3 * TILE)
-    add(one, np.uintp(TILE), other, np.uintp(0), target, np.uintp(2 * TILE))
+    door(add)(one, np.uintp(TILE), other, np.uintp(0), target, np.uintp(2 * TILE))
     expected[2 * TILE :] = one[TILE : 2 * TILE]
     np.testing.assert_array_equal(target, expected)
-    add_constant(0.5, one, np.uintp(0), target, np.uintp(TILE))
+    door(add_constant)(0.5, one, np.uintp(0), target, np.uintp(TILE))
     expected[TILE : 2 * TILE] = one[:TILE] / 2
     np.testing.assert_array_equal(target, expected)

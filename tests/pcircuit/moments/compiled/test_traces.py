@@ -4,10 +4,12 @@ import kernel_circuits
 import numpy as np
 import pytest
 import zoo
+from engines import door
 
 from pcircuit.moments import traces as twin
 from pcircuit.moments.compiled.arrays import moment_arrays
 from pcircuit.moments.compiled.masses import fill_masses
+from pcircuit.moments.compiled.stored_parts import no_parts
 from pcircuit.moments.compiled.traces import _squares, linear_moments, push
 from pcircuit.moments.plan import make_plan
 
@@ -22,7 +24,7 @@ def by_both(circuit, nodes, *, squares=True):
     arrays = moment_arrays(plan)
     fill_masses(arrays)
     mean, variances = np.full((2, len(nodes)), np.nan)
-    trace_sq = linear_moments(arrays, squares, True, mean, variances)
+    trace_sq = linear_moments(arrays, squares, no_parts(arrays), mean, variances)
     return (mean, variances, trace_sq), twin.means_and_traces(plan, squares=squares)
 
 
@@ -62,7 +64,7 @@ def test_without_squares_there_is_mean_and_variance_only():
 
 @pytest.mark.parametrize("room", [9, 10, 40])
 def test_the_stack_of_the_kernel_grows_when_it_is_full(room):
-    buffer, top = push(
+    buffer, top = door(push)(
         np.concatenate([[7.0, 8.0], np.zeros(room)]),
         2,
         np.arange(6.0),
@@ -76,6 +78,8 @@ def test_the_stack_of_the_kernel_grows_when_it_is_full(room):
 def test_coefficients_whose_product_overflows_leave_what_is_zero_zero():
     """Of a constant with a weight of 1e160: infinity times a covariance of zero was NaN."""
     coefficients = np.array([1e160, 1e160])
-    assert _squares(np.array([0, 1]), coefficients, np.zeros((3, 3)), True) == 0.0
+    assert door(_squares)(np.array([0, 1]), coefficients, np.zeros((3, 3)), True) == 0.0
     small = np.array([[1e-160, 2e-160], [2e-160, 4e-160]])
-    assert _squares(np.array([0, 1]), coefficients, small, True) == pytest.approx(9e160, rel=1e-14)
+    assert door(_squares)(np.array([0, 1]), coefficients, small, True) == pytest.approx(
+        9e160, rel=1e-14
+    )
