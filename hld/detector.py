@@ -23,7 +23,7 @@ import numpy as np
 import pcircuit
 from hld.answers.table_facts import batch_profile, evidence_of
 from hld.detector_options import check_options
-from hld.estimator import check_fitted, feature_names, predictions, sklearn_tags, width_as_expected
+from hld.estimator import check_fitted, sklearn_tags, width_as_expected
 from hld.files.detector import PARTS, detector_parts, read_parts
 from hld.fitting.learning import learn_detector
 from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
@@ -521,7 +521,9 @@ class HLDDetector:
         TypeError, ValueError
             As `score_samples`.
         """
-        return predictions(self, table)[0]
+        scores = self.score_samples(table)
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isneginf(scores), -np.inf, scores - self.offset_)
 
     def predict(self, table: Any) -> np.ndarray:
         """1 for ordinary rows, -1 for odd ones: at most 5 % of rows that follow the training distribution.
@@ -539,7 +541,7 @@ class HLDDetector:
         TypeError, ValueError
             As `score_samples`.
         """
-        return predictions(self, table)[1]
+        return np.where(self.decision_function(table) < 0, -1, 1)
 
     def sample(
         self,
@@ -733,9 +735,10 @@ class HLDDetector:
         self.profile_, self.values_, self.new_values_, self.watched_ = (
             fitted[name] for name in ("profile", "values", "new_values", "watched")
         )
-        self.n_features_in_, names = len(self.schema_.table_names), feature_names(self.schema_)
-        if names is not None:
-            self.feature_names_in_ = names
+        names = self.schema_.table_names
+        self.n_features_in_ = len(names)
+        if self.schema_.by_name:
+            self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         return self

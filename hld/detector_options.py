@@ -152,7 +152,7 @@ def _is_whole(value: int) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-_CHECKS = {
+_CHECKS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(COUNTS, _count),
     "pseudocount": partial(check_number, least=0),
     # whose product with a distance is finite, too, as that is what a file holds

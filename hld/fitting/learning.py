@@ -57,10 +57,10 @@ def learn_detector(
         check_flag(progress, "progress"),
     )
     columns = _read(table, groups, order, options)
-    at, grouping, given = _place(columns, groups), (), options["schema"]
-    if (
-        at is not None
-    ):  # the column takes no part: a batch may have it, and a given schema may be of the whole table
+    at, given = _place(columns, groups), options["schema"]
+    grouping: tuple[ColumnSchema, ...] = ()
+    # the column of groups takes no part: a batch may have it, and a given schema may be of the whole table
+    if at is not None:
         if columns.names is not None:
             grouping = (ColumnSchema(columns.names[at], LEFT_OUT, note=GROUPING, optional=True),)
         if given is not None:
@@ -68,11 +68,11 @@ def learn_detector(
             given = replace(
                 given, columns=tuple(one for one in given.columns if one.name not in names)
             )
-        chosen = {
+        roles = {
             role: without_column(options[role], role, columns.names, len(columns.arrays), at)
             for role in ("categorical", "continuous")
         }
-        options = {**options, "schema": given, **chosen}
+        options = {**options, "schema": given, **roles}
     columns, (learned_rows, kept_rows), labels = divide(
         columns, groups, order, options["reference"], rng
     )

@@ -23,7 +23,7 @@ import numpy as np
 from hld.nulls.joint import combined
 from hld.nulls.limit_law import limit_laws
 from hld.nulls.null import Null, NullOptions, PValue
-from hld.nulls.resampled import resampled_distances
+from hld.nulls.resampled import ResampledDistances
 from hld.nulls.score import Score, score_of, together
 from hld.nulls.staged import StagedTails
 from hld.nulls.table import TableTails, table_of
@@ -191,7 +191,7 @@ def settle(
 
     Shapes: pilot (k, size).
     """
-    draw, drawn = resampled_distances(metrics, pilot, known), {}
+    draw, drawn = ResampledDistances(metrics, pilot, {} if known is None else known), {}
     agreed: list[int] = []
     for T in SIZES:
         if largest < T:

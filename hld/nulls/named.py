@@ -91,15 +91,11 @@ class Context:
         """The same for metric i alone."""
         return replace(self, metrics=self.metrics[i : i + 1])
 
-    @property
-    def farthest(self) -> list[Any]:
-        """For each metric, a bound on d^2: likelihoods are at most 1."""
-        return [metric.reach(np.ones(len(self.stds))) ** 2 * (1 + 1e-6) for metric in self.metrics]
-
     def check_mean(self, mean: float) -> None:
         """Raise unless E[T d^2] can be `mean` for the only metric: it is the sum of (w sigma)^2, or at most that."""
-        (metric,), (farthest,) = self.metrics, self.farthest
-        most, rounding = metric.reach(self.stds) ** 2, 1e-20 * farthest
+        (metric,) = self.metrics
+        most = metric.reach(self.stds) ** 2
+        rounding = 1e-20 * metric.reach(np.ones(len(self.stds))) ** 2  # likelihoods are at most 1
         least = most if metric.node_weights is not None else 0.0
         if not least * (1 - 1e-6) - rounding <= mean <= most * (1 + 1e-6) + rounding:
             raise ValueError(

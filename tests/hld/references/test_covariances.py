@@ -73,7 +73,7 @@ def test_stretched_directions_of_eigenvectors_leave_the_rest_as_it_is(unit, rng)
     metric = Stretched("top", vectors[:, -3:], np.array([0.1, 0.2, 0.3]), unit)
     F = metric.apply(np.eye(8))
     seen, expected = (
-        StretchedCovariance(DenseCovariance(S), metric),
+        StretchedCovariance(RowCovariance(np.sqrt(7) * root.T), metric),
         np.linalg.eigvalsh(F @ S @ F)[::-1],
     )
     assert seen.trace == pytest.approx(expected.sum(), rel=1e-12)

@@ -23,12 +23,8 @@ def test_rows_are_needed_by_those_that_are_made_of_them_and_by_no_other():
             hld.HLDTest(CIRCUIT, reference=name, training_data=None if name in FROM_ROWS else ROWS)
 
 
-def test_features_of_the_score_are_compared_with_rows_alone():
+def test_features_of_the_score_are_part_of_the_vectors_of_rows():
     features = score_features(CIRCUIT)
-    with pytest.raises(
-        ValueError, match="'score' compares rows with rows: use reference='training'"
-    ):
-        REFERENCES["circuit"](CIRCUIT, NODES, None, features)
     reference = REFERENCES["training"](CIRCUIT, NODES, ROWS, features)
     assert len(reference.mean) == len(NODES) + features.num_features
     assert reference.mean_score is not None

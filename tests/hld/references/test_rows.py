@@ -11,13 +11,9 @@ import hld.references.rows as rows_module
 from hld import select_nodes
 from hld.metrics.named import build_metric
 from hld.references.rows import (
-    CACHED,
-    LEAST_COLUMNS,
     RowReference,
-    resampled_means,
     resampled_weights,
     row_reference,
-    weighted_sums,
 )
 from hld.vectors.linear_maps import Scaled, Stretched
 from hld.vectors.squared_distances import squared_distances
@@ -76,28 +72,6 @@ def test_nodes_that_vary_by_rounding_only_have_no_variance(seed):
     values = reference.eigenvalues()
     assert (values >= 0).all()
     assert (values == 0).sum() >= constant.sum()
-
-
-@pytest.mark.parametrize(
-    ("n", "m"), [(30, 4), (400, 3 * CACHED // (8 * 400) + 5), (CACHED // 8, LEAST_COLUMNS + 3)]
-)
-def test_sums_over_drawn_rows_do_not_depend_on_how_many_columns_are_added_at_a_time(n, m, rng):
-    from scipy.sparse import csr_array
-
-    table, T = rng.normal(size=(n, m)), 5
-    picked = rng.integers(n, size=(7, T))
-    weights = csr_array(
-        (np.full(picked.size, 0.3), picked.ravel(), np.arange(0, picked.size + 1, T)), shape=(7, n)
-    )
-    found = weighted_sums(weights, table)
-    np.testing.assert_array_equal(found, weights @ table)
-    terms = 0.3 * table[picked]  # T products and T - 1 sums, each rounded once, in either order
-    assert (
-        np.abs(found - terms.sum(axis=1)) <= 2 * T * np.finfo(float).eps * np.abs(terms).sum(axis=1)
-    ).all()
-    np.testing.assert_array_equal(
-        weighted_sums(weights.toarray(), table), weights.toarray() @ table
-    )
 
 
 def test_lengths_of_rows_are_those_of_products_that_are_known():
@@ -177,7 +151,7 @@ def test_means_of_drawn_rows_have_the_covariance_of_the_table(n, T, rng):
     """S / T within six standard errors of 20,000 means, also far from the mean of few rows."""
     table = rng.normal(size=(n, 3)) @ rng.normal(size=(3, 3))
     table -= table.mean(axis=0)
-    means, S = resampled_means(table, T, 20_000, rng), np.cov(table.T)
+    means, S = resampled_weights(n, T, 20_000, rng) @ table, np.cov(table.T)
     products = means[:, :, None] * means[:, None, :]
     assert (np.abs(means.mean(axis=0)) <= 6 * np.sqrt(np.diag(S) / T / len(means))).all()
     assert (
