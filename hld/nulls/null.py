@@ -38,7 +38,10 @@ def check_verdict(statistic: float, pvalue: float) -> None:
 
 
 class Null:
-    """The law of the squared distances of a batch without a shift; what has a default here is that of a plain law."""
+    """The law of the squared distances of a batch without a shift; what has a default here is that of a plain law.
+
+    Each of `laws` has E[T d^2] as `mean`, by which the margins in a file are checked.
+    """
 
     kind = ""  # what files call it
 
