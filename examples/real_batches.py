@@ -121,7 +121,7 @@ def sums_and_pairs_of_batches(detector: hld.HLDDetector, adult: pd.DataFrame) ->
     men, women = (adult[7000:][adult["sex"][7000:] == sex][:400] for sex in ("Male", "Female"))
     both = north + south
     print(
-        f"sums of two sites: p = {detector.test(both).pvalue:.2g}, {len(both.to_bytes())} bytes; "
+        f"sums of two sites: p = {detector.test(both).pvalue:.2g}, {len(both.to_json())} characters; "
         f"men and women: p = {hld.two_sample(detector, men, women).pvalue:.2g}"
     )
 

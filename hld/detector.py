@@ -23,8 +23,8 @@ import numpy as np
 import pcircuit
 from hld.answers.table_facts import batch_profile, evidence_of
 from hld.detector_options import check_options
-from hld.estimator import check_fitted, feature_names, predictions, sklearn_tags, width_as_expected
-from hld.files.detector import detector_parts, read_parts
+from hld.estimator import check_fitted, sklearn_tags, width_as_expected
+from hld.files.detector import PARTS, detector_parts, read_parts
 from hld.fitting.learning import learn_detector
 from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
 from hld.results.largest import largest_of
@@ -521,7 +521,9 @@ class HLDDetector:
         TypeError, ValueError
             As `score_samples`.
         """
-        return predictions(self, table)[0]
+        scores = self.score_samples(table)
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isneginf(scores), -np.inf, scores - self.offset_)
 
     def predict(self, table: Any) -> np.ndarray:
         """1 for ordinary rows, -1 for odd ones: at most 5 % of rows that follow the training distribution.
@@ -539,7 +541,7 @@ class HLDDetector:
         TypeError, ValueError
             As `score_samples`.
         """
-        return predictions(self, table)[1]
+        return np.where(self.decision_function(table) < 0, -1, 1)
 
     def sample(
         self,
@@ -634,18 +636,7 @@ class HLDDetector:
         200
         """
         check_fitted(self)
-        fitted = {
-            "schema": self.schema_,
-            "test": self.test_,
-            "judge": self.judge_,
-            "history": self.history_,
-            "num_train": self.num_train_,
-            "offset": self.offset_,
-            "profile": self.profile_,
-            "values": self.values_,
-            "new_values": self.new_values_,
-            "watched": self.watched_,
-        }
+        fitted = {name: getattr(self, f"{name}_") for name in PARTS}
         write_archive(path, *detector_parts(self.get_params(), fitted))
 
     @classmethod
@@ -657,7 +648,27 @@ class HLDDetector:
     def describe(self) -> str:
         """The columns and how each is treated, the circuit, and the test."""
         check_fitted(self)
-        return _description(self)
+        test, is_own = self.test_, self.judge_ is self.test_
+        lines = [
+            f"HLDDetector fitted to {self.num_train_} rows, mean log-likelihood {self.history_[-1]:.4f}",
+            self.encoder_.describe(),
+        ]
+        for column in self.schema_.left_out:
+            lines.append(f"{column.name!r}: left out, {column.note or 'as the schema says'}")
+        if not is_own:
+            lines.append(
+                "against independent rows (`test_`), which is not how `test` judges (see below):"
+            )
+        lines.append(test.describe())
+        if test.reference != "circuit" and test.num_train != self.num_train_:
+            lines.append(
+                f"reference: {test.num_train} of the {self.num_train_} rows, held out of learning"
+            )
+        if not is_own:
+            lines.append(self.judge_.describe())
+        tested = "tested against those of training" if self.missingness and is_own else "not tested"
+        lines.append(f"missing values: {MISSING[test.missing]}; their shares are {tested}")
+        return "\n".join(lines)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor parameters, as scikit-learn expects.
@@ -724,9 +735,10 @@ class HLDDetector:
         self.profile_, self.values_, self.new_values_, self.watched_ = (
             fitted[name] for name in ("profile", "values", "new_values", "watched")
         )
-        self.n_features_in_, names = len(self.schema_.table_names), feature_names(self.schema_)
-        if names is not None:
-            self.feature_names_in_ = names
+        names = self.schema_.table_names
+        self.n_features_in_ = len(names)
+        if self.schema_.by_name:
+            self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         return self
@@ -778,45 +790,3 @@ def warn_of_several(groups: set[str], stacklevel: int) -> None:
             UserWarning,
             stacklevel=stacklevel + 1,
         )
-
-
-def _description(detector: Any) -> str:
-    """The columns of a fitted detector and how each is treated, the circuit, and the test."""
-    left_out = [
-        f"{column.name!r}: left out, {column.note or 'as the schema says'}"
-        for column in detector.schema_.left_out
-    ]
-    is_own = detector.judge_ is detector.test_
-    return "\n".join(
-        [
-            f"HLDDetector fitted to {detector.num_train_} rows, mean log-likelihood {detector.history_[-1]:.4f}",
-            detector.encoder_.describe(),
-            *left_out,
-            *(
-                []
-                if is_own
-                else [
-                    "against independent rows (`test_`), which is not how `test` judges (see below):"
-                ]
-            ),
-            detector.test_.describe(),
-            *_kept_rows(detector),
-            *([] if is_own else [detector.judge_.describe()]),
-            f"missing values: {MISSING[detector.test_.missing]}; {_tested_shares(detector)}",
-        ]
-    )
-
-
-def _kept_rows(detector: Any) -> list[Any]:
-    """A line about the rows of the reference, if they were held out."""
-    test = detector.test_
-    if test.reference == "circuit" or test.num_train == detector.num_train_:
-        return []
-    return [f"reference: {test.num_train} of the {detector.num_train_} rows, held out of learning"]
-
-
-def _tested_shares(detector: Any) -> str:
-    """What is done with the shares of missing values."""
-    if not detector.missingness or detector.judge_ is not detector.test_:
-        return "their shares are not tested"
-    return "their shares are tested against those of training"

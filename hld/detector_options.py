@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -74,16 +75,6 @@ def _count(value: int, name: str) -> int:
     """A whole number in the range of the parameter."""
     most = MOST_RESAMPLES if name == "num_resamples" else 2**31 - 1
     return check_whole_number(value, name, COUNTS[name], most)
-
-
-def _amount(value: float, name: str) -> float:
-    """A finite number of at least 0."""
-    return check_number(value, name, least=0)
-
-
-def _margin(value: float, name: str) -> float:
-    """A finite number of at least 0 whose product with a distance is finite, too, as that is what a file holds."""
-    return check_number(value, name, least=0, most=MOST_TOLERANCE)
 
 
 def _choice(known: Iterable[str]) -> Callable[..., Any]:
@@ -161,10 +152,11 @@ def _is_whole(value: int) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-_CHECKS = {
+_CHECKS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(COUNTS, _count),
-    "pseudocount": _amount,
-    "tolerance": _margin,
+    "pseudocount": partial(check_number, least=0),
+    # whose product with a distance is finite, too, as that is what a file holds
+    "tolerance": partial(check_number, least=0, most=MOST_TOLERANCE),
     "estimation_error": check_flag,
     "missingness": check_flag,
     "schema": _schema,

@@ -62,22 +62,6 @@ def row_offset(scores: np.ndarray) -> float:
     return min(score - ROUNDED * max(1.0, abs(score)), 0.0)
 
 
-def predictions(detector: Any, table: Any) -> tuple[Any, ...]:
-    """(n,) scores less the offset, and (n,) 1 or -1 for odd rows.
-
-    Shapes: table (n, V) -> differences (n,), labels (n,).
-    """
-    scores = detector.score_samples(table)
-    with np.errstate(invalid="ignore"):
-        differences = np.where(np.isneginf(scores), -np.inf, scores - detector.offset_)
-    return differences, np.where(differences < 0, -1, 1)
-
-
-def feature_names(schema: Any) -> np.ndarray | None:
-    """(V,) object array of the names of the training table's columns; None if it had no names."""
-    return np.array(schema.table_names, dtype=object) if schema.by_name else None
-
-
 def sklearn_tags() -> Any:
     """The tags of an outlier detector that takes tables of anything, with holes."""
     from sklearn.utils import InputTags, Tags, TargetTags

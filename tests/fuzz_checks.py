@@ -203,20 +203,8 @@ def detectors() -> Kind:
 
 def parts_of(detector):
     """Header and arrays of a detector."""
-    return detector_file.detector_parts(
-        detector.get_params(),
-        {
-            "schema": detector.schema_,
-            "offset": detector.offset_,
-            "test": detector.test_,
-            "judge": detector.judge_,
-            "history": detector.history_,
-            "num_train": detector.num_train_,
-            "profile": detector.profile_,
-            "values": detector.values_,
-            "new_values": detector.new_values_,
-        },
-    )
+    fitted = {name: getattr(detector, f"{name}_") for name in detector_file.PARTS}
+    return detector_file.detector_parts(detector.get_params(), fitted)
 
 
 def read_detector(file):

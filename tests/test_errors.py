@@ -29,7 +29,6 @@ READERS = (
     "hld/vectors/windows.py",
     "hld/vectors/bounded.py",
     "hld/schemas/columns.py",
-    "hld/schemas/encoder_json.py",
     "hld/schemas/schema_json.py",
     "hld/schemas/counts/new_values.py",
     "hld/answers/profile.py",

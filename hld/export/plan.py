@@ -27,8 +27,6 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.nulls.auto import AutoNull, law_part
-from hld.nulls.joint import JointNull
 from hld.nulls.limit_law import MOST_SCALED, LimitLaw
 
 MOST_NUMBERS = 2**22  # of a matrix F, so that the file can be compiled
@@ -90,7 +88,7 @@ def plan_of(detector: Any) -> Plan:
         )
     null = test.calibration.null
     laws, joint = _laws(null)
-    least = 0 if not laws else (null.switch or 0) if isinstance(null, AutoNull) else 1
+    least = 0 if not laws else getattr(null, "switch", 1) or 0
     metrics = tuple(
         _metric_plan(metric, float(margin), test.mean, law)
         for metric, margin, law in zip(
@@ -118,11 +116,10 @@ def plan_of(detector: Any) -> Plan:
 
 def _laws(null: Any) -> tuple[Any, ...]:
     """The limit laws of a null, or none, and the draws of their joint law."""
-    law = law_part(null)
-    laws = law.nulls if isinstance(law, JointNull) else (law,)
-    if not all(isinstance(one, LimitLaw) for one in laws):
-        return (), np.zeros(0, dtype=np.float32)
-    return laws, law.law.means if isinstance(law, JointNull) else np.zeros(0, dtype=np.float32)
+    none = np.zeros(0, dtype=np.float32)
+    if not all(isinstance(one, LimitLaw) for one in null.laws):
+        return (), none
+    return null.laws, null.limit.law.means if len(null.laws) > 1 else none
 
 
 def _nodes(circuit: pcircuit.Circuit) -> tuple[Any, ...]:

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.nulls.auto import laws_of
 from hld.nulls.named import Context
 from hld.references.circuit import CircuitReference
 from hld.references.kept_rows import KeptRows
@@ -81,7 +80,7 @@ def read_calibration(
         kept = KeptRows.from_parts(
             scalars["kept"], under_prefix("kept.", arrays), size, len(metrics)
         )
-        kept.check_fits(stds, laws_of(null))
+        kept.check_fits(stds, null.laws)
     scores = (
         None
         if features is None

@@ -24,7 +24,6 @@ from hld.detector_options import plain_params, read_params
 from hld.files.calibration import calibration_parts, read_calibration
 from hld.files.detector_checks import check_calibration, check_history, check_same, check_settings
 from hld.schemas.counts.new_values import KeptValues
-from hld.schemas.encoder import TableEncoder
 from hld.schemas.schema import TableSchema
 from hld.sequential.row_scores import WatchedRows
 from hld.synthetic.values import ValueTables, is_binned
@@ -56,6 +55,18 @@ KEYS = {
     "test",
 }  # of the header
 SETTINGS = tuple(field.name for field in fields(Settings))
+PARTS = (
+    "schema",
+    "test",
+    "judge",
+    "history",
+    "num_train",
+    "offset",
+    "profile",
+    "values",
+    "new_values",
+    "watched",
+)  # of a fitted detector
 CIRCUIT = "circuit."  # prefix of the circuit's arrays
 TEST = "test."  # prefix of the arrays of its test
 PROFILE = "profile."  # prefix of the counts of the rows that batches are compared with
@@ -139,7 +150,21 @@ def _read_parts(
     num_train = saved_count(header, "num_train", 2)
     test = _read_test(circuit, header, under_prefix(TEST, arrays), num_train)
     check_history(arrays["history"])
-    profile = _read_profile(under_prefix(PROFILE, arrays), encoder, num_train)
+    counts, values, new, watched = (
+        under_prefix(prefix, arrays) for prefix in (PROFILE, VALUES, NEW, WATCHED)
+    )
+    check_names(
+        counts,
+        {"counts", "edges", "pairs"} | ({"laws", "associations"} & set(counts)),
+        "the profile",
+    )
+    check_names(values, {"quantiles", "units"}, "the values")
+    check_names(new, {"shown", "new"} if new else (), "the new values")
+    profile = Profile.from_arrays(counts, encoder.num_categories)
+    if profile.num_rows > num_train:
+        raise ValueError(
+            f"the profile counts {profile.num_rows} rows, but the detector learned from {num_train}"
+        )
     params = read_params(header["params"], defaults)
     if schema.num_rows not in (None, num_train):
         raise ValueError(f"the schema is of {schema.num_rows} rows, expected {num_train}")
@@ -151,48 +176,14 @@ def _read_parts(
         "num_train": num_train,
         "offset": _read_offset(header["offset"]),
         "profile": profile,
-        "values": _read_values(under_prefix(VALUES, arrays), encoder),
-        "new_values": _read_new(under_prefix(NEW, arrays), encoder, num_train),
-        "watched": _read_watched(under_prefix(WATCHED, arrays), circuit),
+        "values": ValueTables.from_arrays(values, sum(map(is_binned, encoder.columns))),
+        "new_values": KeptValues.from_arrays(new, len(encoder.columns), num_train) if new else None,
+        "watched": WatchedRows.from_arrays(circuit, watched) if watched else None,
     }
     written, _ = detector_parts(params, fitted)
     for name in ("params", "schema"):
         check_same(header[name], written[name], name)
     return params, fitted
-
-
-def _read_profile(arrays: dict[str, Any], encoder: TableEncoder, num_train: int) -> Profile:
-    """The counts of a file."""
-    check_names(
-        arrays,
-        {"counts", "edges", "pairs"} | ({"laws", "associations"} & set(arrays)),
-        "the profile",
-    )
-    profile = Profile.from_arrays(arrays, encoder.num_categories)
-    if profile.num_rows > num_train:
-        raise ValueError(
-            f"the profile counts {profile.num_rows} rows, but the detector learned from {num_train}"
-        )
-    return profile
-
-
-def _read_values(arrays: dict[str, Any], encoder: TableEncoder) -> ValueTables:
-    """The quantiles of continuous columns of a file."""
-    check_names(arrays, {"quantiles", "units"}, "the values")
-    return ValueTables.from_arrays(arrays, sum(map(is_binned, encoder.columns)))
-
-
-def _read_new(arrays: dict[str, Any], encoder: Any, num_train: int) -> KeptValues | None:
-    """How often held-out rows have new values; None if no rows were held out."""
-    if not arrays:
-        return None
-    check_names(arrays, {"shown", "new"}, "the new values")
-    return KeptValues.from_arrays(arrays, len(encoder.columns), num_train)
-
-
-def _read_watched(arrays: dict[str, Any], circuit: pcircuit.Circuit) -> WatchedRows | None:
-    """What streams are compared with; None if no rows were held out."""
-    return WatchedRows.from_arrays(circuit, arrays) if arrays else None
 
 
 def _offset_form(offset: float) -> Any:

@@ -23,12 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pcircuit
-from hld.nulls.auto import AutoNull
-from hld.nulls.joint import JointNull
-from hld.nulls.limit_law import LimitLaw
-from hld.nulls.normal import NormalLaw
-from hld.nulls.staged import StagedTails
-from hld.nulls.table import TableTails
+from hld.nulls.named import NULLS
 from hld.references.named import FROM_ROWS
 from pcircuit.files.circuit_file import to_arrays
 from pcircuit.files.contents import saved_count, saved_number
@@ -82,41 +77,28 @@ def check_calibration(
 
 def check_null(null: Any, name: str, *, from_rows: bool) -> None:
     """Raise unless a null is of the kind that `null=` names, and draws from rows or the circuit as the test does."""
-    if isinstance(null, AutoNull):
-        fits = name in ("auto", "monte-carlo") and _is_law(null.large)
-        fits = fits and isinstance(null.tails, TableTails if from_rows else StagedTails)
-        fits = (
-            fits
-            and (null.switch is None) == (name == "monte-carlo")
-            and not (from_rows and null.switch is None)
-        )
-    elif name == "monte-carlo":
-        fits = False
-    elif name == "normal":
-        fits = isinstance(null, NormalLaw)
-    elif name in ("auto", "exact"):
-        fits = _is_law(null) and (name == "auto" or not any(law.excess for law in _laws(null)))
-    else:
-        fits = True  # a null that was added: its `from_parts` has checked it
+    named, tails = NULLS[name], getattr(null, "tails", None)
+    drawn = ("table" if from_rows else "staged") if named.draws else None
+    fits = not named.law or (  # else `from_parts` has checked it
+        all(law.kind == named.law for law in null.laws)
+        and getattr(tails, "kind", None) == drawn
+        and not hasattr(null.limit, "tails")
+        and (tails is None or (null.switch is None) == named.draws_later)
+        and (named.draws or not any(getattr(law, "excess", 0.0) for law in null.laws))
+    )
     if not fits:
         raise ValueError(f"the null is a {type(null).__name__}, which does not fit null={name!r}")
 
 
 def check_margins(calibration: Calibration, tolerance: float) -> None:
-    """Raise unless the margins are the tolerance times sqrt(E |F (L - mu)|^2), or at most what that can be."""
-    large = getattr(calibration.null, "large", calibration.null)
-    laws = _laws(large) if _is_law(large) else [None] * len(calibration.metrics)
-    for metric, margin, law in zip(calibration.metrics, calibration.margins, laws, strict=True):
-        most = tolerance * metric.reach(calibration.stds)
-        exact = (
-            tolerance * float(law.eigenvalues @ law.multiplicities) ** 0.5
-            if law is not None
-            else most
-        )
-        least = exact if law is not None or metric.node_weights is not None else 0.0
-        if not least * (1 - SLACK) <= margin <= max(exact, least) * (1 + SLACK):
+    """Raise unless the margins are the tolerance times sqrt(E |F (L - mu)|^2), by the laws of the metrics."""
+    for metric, margin, law in zip(
+        calibration.metrics, calibration.margins, calibration.null.laws, strict=True
+    ):
+        expected = tolerance * law.mean**0.5
+        if not abs(margin - expected) <= SLACK * expected:
             raise ValueError(
-                f"the margin of metric {metric.name!r} is {margin}, expected {exact} for a tolerance of "
+                f"the margin of metric {metric.name!r} is {margin}, expected {expected} for a tolerance of "
                 f"{tolerance}"
             )
 
@@ -161,15 +143,3 @@ def check_same(found: Any, written: Any, place: str) -> None:
         raise ValueError(
             f"{place!r} is not what a file of this format holds: {reprlib.repr(found)}"
         )
-
-
-def _is_law(null: Any) -> bool:
-    """Whether a null is the limit law of each metric, alone or together."""
-    return isinstance(null, LimitLaw) or (
-        isinstance(null, JointNull) and all(isinstance(one, LimitLaw) for one in null.nulls)
-    )
-
-
-def _laws(null: Any) -> list[Any]:
-    """The limit laws of the metrics."""
-    return list(null.nulls) if isinstance(null, JointNull) else [null]

@@ -31,7 +31,7 @@ from hld.results.largest_dependence import with_associations
 from hld.schemas.counts.new_values import reference_rows
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.learn_schema import learn_schema
-from hld.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema, TableSchema
+from hld.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema
 from hld.sequential.row_scores import watched_rows
 from hld.tables.cells import Columns, read_table
 from hld.tables.column_names import is_sequence
@@ -57,12 +57,22 @@ def learn_detector(
         check_flag(progress, "progress"),
     )
     columns = _read(table, groups, order, options)
-    grouping = _group_column(columns, groups)
-    options = {
-        **options,
-        "schema": _without(options["schema"], grouping),
-        **_chosen(options, columns, groups),
-    }
+    at, given = _place(columns, groups), options["schema"]
+    grouping: tuple[ColumnSchema, ...] = ()
+    # the column of groups takes no part: a batch may have it, and a given schema may be of the whole table
+    if at is not None:
+        if columns.names is not None:
+            grouping = (ColumnSchema(columns.names[at], LEFT_OUT, note=GROUPING, optional=True),)
+        if given is not None:
+            names = {one.name for one in grouping}
+            given = replace(
+                given, columns=tuple(one for one in given.columns if one.name not in names)
+            )
+        roles = {
+            role: without_column(options[role], role, columns.names, len(columns.arrays), at)
+            for role in ("categorical", "continuous")
+        }
+        options = {**options, "schema": given, **roles}
     columns, (learned_rows, kept_rows), labels = divide(
         columns, groups, order, options["reference"], rng
     )
@@ -80,7 +90,7 @@ def learn_detector(
     examine_columns(
         schema, columns, options["schema"], options["categorical"], options["continuous"]
     )
-    given = covariate_mask(
+    covariates = covariate_mask(
         encoder.names,
         options["covariates"],
         options["reference"],
@@ -120,7 +130,9 @@ def learn_detector(
         )
     test = build_test(options, circuit, kept, num_learned, check_seed(rng), encoder.ordered)
     num_train = len(data) + num_learned - len(learned)
-    judge = build_judge(test, kept, None if labels is None else labels[kept_rows], given, order)
+    judge = build_judge(
+        test, kept, None if labels is None else labels[kept_rows], covariates, order
+    )
     warn_of_few(judge, num_train, encoder.names)
     history = np.array(history, dtype=np.float64)  # a learner keeps its own
     history.flags.writeable = False
@@ -168,42 +180,12 @@ def _read(table: Any, groups: Any, order: str | None, options: Mapping[str, Any]
     return columns
 
 
-def _group_column(columns: Columns, groups: Any) -> tuple[ColumnSchema, ...]:
-    """The column of a table that names the groups, as one that takes no part: a batch may have it; () if none has."""
+def _place(columns: Columns, groups: Any) -> int | None:
+    """The position of the column of a table that names the groups; None if none does."""
     names = columns.names or ()
     at = names.index(groups) if isinstance(groups, str) and groups in names else groups
-    if not isinstance(at, (int, np.integer)) or not 0 <= at < len(names):
-        return ()
-    return (ColumnSchema(names[at], LEFT_OUT, note=GROUPING, optional=True),)
-
-
-def _without(schema: TableSchema | None, grouping: tuple[ColumnSchema, ...]) -> TableSchema | None:
-    """A given schema, which may be that of the whole table, without the column that names the groups."""
-    if schema is None or not grouping:
-        return schema
-    return replace(
-        schema, columns=tuple(one for one in schema.columns if one.name != grouping[0].name)
-    )
-
-
-def _chosen(options: Mapping[str, Any], columns: Columns, groups: Any) -> dict[str, Any]:
-    """Columns whose kind is given, as they are called when the column that names the groups is taken out."""
-    names, chosen = columns.names, {role: options[role] for role in ("categorical", "continuous")}
-    at = (
-        names.index(groups)
-        if names is not None and isinstance(groups, str) and groups in names
-        else groups
-    )
-    if (
-        not isinstance(at, (int, np.integer))
-        or isinstance(at, bool)
-        or not 0 <= at < len(columns.arrays)
-    ):
-        return chosen
-    return {
-        role: without_column(one, role, names, len(columns.arrays), int(at))
-        for role, one in chosen.items()
-    }
+    is_place = isinstance(at, (int, np.integer)) and not isinstance(at, bool)
+    return int(at) if is_place and 0 <= at < len(columns.arrays) else None
 
 
 def _fit_here(options: Mapping[str, Any], progress: bool) -> Learner:

@@ -31,11 +31,11 @@ from numpy.typing import ArrayLike
 
 import pcircuit
 from hld.metrics.marginals import marginals
-from hld.metrics.node_weights import euclidean, score, standardized, weighted
+from hld.metrics.node_weights import euclidean, score, standardized
 from hld.metrics.ordered import ordered
 from hld.metrics.whitened import whitened, whitened_fine
 from hld.references.reference import Reference
-from hld.vectors.linear_maps import LinearMap
+from hld.vectors.linear_maps import LinearMap, Scaled
 from hld.vectors.windows import widened
 from pcircuit.arrays import check_numbers
 
@@ -91,7 +91,11 @@ def asks_for_scores(parts: tuple[Any, ...]) -> bool:
 
 def build_metric(part: str | np.ndarray, reference: Reference, **options: Any) -> LinearMap:
     """The metric of one entry of `parse_metric` for a reference."""
-    metric = METRICS[part](reference, **options) if isinstance(part, str) else weighted(part)
+    metric = (
+        METRICS[part](reference, **options)
+        if isinstance(part, str)
+        else Scaled("weights", np.array(part, dtype=np.float64))
+    )
     return widened(metric, len(reference.mean))
 
 

@@ -45,11 +45,6 @@ def standardized(reference: Reference, **options: Any) -> Scaled:
     )
 
 
-def weighted(weights: np.ndarray) -> Scaled:
-    """Every node with a weight of its own."""
-    return Scaled("weights", np.array(weights, dtype=np.float64))
-
-
 def score(reference: Any, **options: Any) -> Window:
     """The metric "score" for a reference whose vectors hold features of the score."""
     vectors = reference.vectors

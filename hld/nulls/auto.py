@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from hld.nulls.joint import JointNull, combined
+from hld.nulls.joint import combined
 from hld.nulls.limit_law import limit_laws
 from hld.nulls.null import Null, NullOptions, PValue
-from hld.nulls.resampled import resampled_distances
+from hld.nulls.resampled import ResampledDistances
 from hld.nulls.score import Score, score_of, together
 from hld.nulls.staged import StagedTails
 from hld.nulls.table import TableTails, table_of
@@ -41,23 +41,33 @@ PILOT_BYTES = 2**28
 GRID_FACTOR = 10  # batches drawn at each size of the grid, times `num_resamples`
 GRID_WORK = 100_000_000  # additions for each size of the grid
 TAILS: dict[str, type[StagedTails] | type[TableTails]] = {
-    "staged": StagedTails,
-    "table": TableTails,
+    one.kind: one for one in (StagedTails, TableTails)
 }
 
 
 @dataclass(frozen=True, eq=False)
-class AutoNull:
+class AutoNull(Null):
     """Tails of drawn scores below a batch size, and the law from there on."""
 
     tails: Any
     large: Null
     switch: int | None
+    kind = "auto"
+
+    @property
+    def laws(self) -> tuple[Any, ...]:
+        """Those of large batches."""
+        return self.large.laws
+
+    @property
+    def limit(self) -> Null:
+        """The law from the size `switch` on."""
+        return self.large
 
     @cached_property
     def score(self) -> Score:
         """The score of distances, by the laws."""
-        return score_of(laws_of(self.large))
+        return score_of(self.laws)
 
     def drawn(self, T: int) -> bool:
         """Whether drawn batches judge a batch of T rows."""
@@ -103,7 +113,7 @@ class AutoNull:
         """The parts of both."""
         (tails, below), (large, above) = self.tails.to_parts(), self.large.to_parts()
         return (
-            {"kind": "auto", "switch": self.switch, "tails": tails, "large": large},
+            {"kind": self.kind, "switch": self.switch, "tails": tails, "large": large},
             with_prefix("tails.", below) | with_prefix("large.", above),
         )
 
@@ -113,24 +123,13 @@ class AutoNull:
         large = context.read(scalars["large"], under_prefix("large.", arrays))
         kind = TAILS[scalars["tails"]["kind"]]
         small = under_prefix("tails.", arrays)
-        tails = kind.from_parts(scalars["tails"], small, context, score_of(laws_of(large)))
+        tails = kind.from_parts(scalars["tails"], small, context, score_of(large.laws))
         switch = scalars["switch"]
         return cls(
             tails,
             large,
             None if switch is None else check_whole_number(switch, "switch", 1),
         )
-
-
-def law_part(null: Null) -> Any:
-    """The law of a null: what it says of large batches."""
-    return null.large if isinstance(null, AutoNull) else null
-
-
-def laws_of(null: Null) -> tuple[Any, ...]:
-    """The limit laws of a null, one for each metric."""
-    law = law_part(null)
-    return law.nulls if isinstance(law, JointNull) else (law,)
 
 
 def auto_null(reference: Reference, metrics: tuple[Any, ...], options: NullOptions) -> AutoNull:
@@ -192,7 +191,7 @@ def settle(
 
     Shapes: pilot (k, size).
     """
-    draw, drawn = resampled_distances(metrics, pilot, known), {}
+    draw, drawn = ResampledDistances(metrics, pilot, {} if known is None else known), {}
     agreed: list[int] = []
     for T in SIZES:
         if largest < T:
@@ -216,7 +215,6 @@ def law_holds(large: Null, scores: np.ndarray) -> bool:
 
     Shapes: scores (B,).
     """
-    pvalues = large.law.tails(scores) if isinstance(large, JointNull) else scores
     expected = len(scores) * LEVELS
-    found = (pvalues[:, None] <= LEVELS).sum(axis=0)
+    found = (large.tails_of(scores)[:, None] <= LEVELS).sum(axis=0)
     return bool((found <= expected + 2 * np.sqrt(expected * (1 - LEVELS))).all())

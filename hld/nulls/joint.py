@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.nulls.null import PValue
+from hld.nulls.null import Null, PValue
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
 from hld.vectors.row_products import quadratic_forms
 from pcircuit.files.contents import finite_array, under_prefix, with_prefix
@@ -66,11 +66,17 @@ class JointLaw:
 
 
 @dataclass(frozen=True, eq=False)
-class JointNull:
+class JointNull(Null):
     """Several metrics, each with its own null, and the law of the harmonic mean of their p-values."""
 
     nulls: tuple[Any, ...]
     law: JointLaw
+    kind = "joint"
+
+    @property
+    def laws(self) -> tuple[Any, ...]:
+        """Those of the metrics."""
+        return self.nulls
 
     def pvalue(self, squared: np.ndarray, T: int) -> PValue:
         """The combined p-value; its error is the largest relative error of the parts, and that of the law."""
@@ -87,9 +93,9 @@ class JointNull:
         value = self.law.tail(float(harmonic_mean(each)))
         return PValue(value, tuple(each), self.law.error(value), "exact")
 
-    def least(self, T: Any) -> float:
-        """None that is not zero."""
-        return 0.0
+    def tails_of(self, means: np.ndarray) -> np.ndarray:
+        """By the joint law."""
+        return self.law.tails(means)
 
     def threshold(self, alpha: float, T: Any, draws: Any = 0) -> float:
         """Refused: several distances have no common threshold."""
@@ -111,7 +117,7 @@ class JointNull:
         arrays = {"means": self.law.means}
         for i, (_, own) in enumerate(parts):
             arrays |= with_prefix(f"{i}.", own)
-        return {"kind": "joint", "nulls": [scalars for scalars, _ in parts]}, arrays
+        return {"kind": self.kind, "nulls": [scalars for scalars, _ in parts]}, arrays
 
     @classmethod
     def from_parts(
@@ -163,8 +169,12 @@ def joint_law(
     each, as matrix products in single precision: only ranks are made from them.
     """
     forms = quadratic_forms(metrics, factor, dtype=np.float32)[0]
-    draws = (rng.standard_normal((size, len(factor)), np.float32) for size in _blocks(num_draws))
-    squared = np.concatenate([forms(some) for some in draws])
+    squared = np.concatenate(
+        [
+            forms(rng.standard_normal((min(BLOCK, num_draws - start), len(factor)), np.float32))
+            for start in range(0, num_draws, BLOCK)
+        ]
+    )
     ranks = np.stack(
         [
             len(column) - np.searchsorted(np.sort(column), column, side="left")
@@ -201,8 +211,3 @@ def covariance_factor(covariance: np.ndarray) -> np.ndarray:
     values, vectors = np.linalg.eigh(covariance)
     kept = values > 1e-12 * max(values[-1], 0.0)
     return np.sqrt(values[kept])[:, None] * vectors[:, kept].T
-
-
-def _blocks(total: int) -> list[Any]:
-    """Block sizes that add up to the total."""
-    return [min(BLOCK, total - start) for start in range(0, total, BLOCK)]

@@ -22,7 +22,7 @@ import numpy as np
 
 import hld.gchi2 as gchi2
 from hld.nulls.joint import combined
-from hld.nulls.null import NullOptions, PValue
+from hld.nulls.null import Null, NullOptions, PValue
 from hld.references.reference import Covariance, Reference
 from pcircuit.files.contents import finite_array, saved_count, saved_number
 from pcircuit.moments.rounding import without_rounding
@@ -41,7 +41,7 @@ MOST_SCALED = 1e5  # of weights at finite T, for each degree of freedom: fewer t
 
 
 @dataclass(frozen=True, eq=False)
-class LimitLaw:
+class LimitLaw(Null):
     """The generalised chi-square law of T d^2.
 
     Shapes: eigenvalues, multiplicities (k,).
@@ -52,7 +52,13 @@ class LimitLaw:
     quantile_error: float
     num_eigenvalues: int
     excess: float = 0.0
+    kind = "limit"
     _prepared: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def mean(self) -> float:
+        """E[T d^2]."""
+        return float(self.eigenvalues @ self.multiplicities)
 
     @cached_property
     def spectrum(self) -> Spectrum:
@@ -78,14 +84,6 @@ class LimitLaw:
         doubt = self.quantile_error * max(1.0, -np.log(max(pvalue, 1e-300)))
         value = float(pvalue)
         return PValue(value, (value,), float(error) + value * doubt, "exact")
-
-    def of_pvalues(self, each: Any, T: Any) -> PValue:
-        """Itself: one metric."""
-        return PValue(each[0], tuple(each), 0.0, "exact")
-
-    def least(self, T: Any) -> float:
-        """None that is not zero."""
-        return 0.0
 
     def threshold(self, alpha: float, T: int, draws: int = 0) -> float:
         """The value of d^2 that is exceeded with probability alpha."""
@@ -117,7 +115,7 @@ class LimitLaw:
         """Eigenvalues and multiplicities, and three numbers."""
         return (
             {
-                "kind": "limit",
+                "kind": self.kind,
                 "quantile_error": self.quantile_error,
                 "num_eigenvalues": self.num_eigenvalues,
                 "excess": self.excess,
@@ -139,10 +137,10 @@ class LimitLaw:
             )
         if (values < 0).any() or (np.diff(values[:k]) > 0).any():
             raise ValueError("the eigenvalues of a law of the test must descend and be at least 0")
-        context.check_mean(float(values @ counts))
         most = 1e-12 if len(values) == k else sys.float_info.max  # all are known
         error = saved_number(scalars, "quantile_error", most=most)
         law = cls(values, counts, error, k, saved_number(scalars, "excess", -1.0))
+        context.check_mean(law.mean)
         _ = law.spectrum  # refuses what is not a spectrum
         return law
 

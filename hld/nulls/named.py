@@ -31,29 +31,27 @@ __all__ = ["KINDS", "NULLS", "Context", "NamedNull", "NullOptions", "check_null_
 class NamedNull:
     """How a null is made, from reference, metrics and options, and what it can do.
 
-    `takes_several`: metrics; else one.  `draws_later`: when batches are tested, so that its reference has to be the
-    circuit.  `is_checked`: small p-values against reference rows by the rows of the batch, where holes may be left out.
+    `law`: the kind of its laws in files, if that is checked.  `takes_several`: metrics; else one.  `draws`: small
+    batches are judged by drawn ones.  `draws_later`: when they are tested, so that its reference has to be the circuit.
+    `is_checked`: small p-values against reference rows by the rows of the batch, where holes may be left out.
     """
 
     make: Callable[..., Null]
+    law: str = ""
     takes_several: bool = True
+    draws: bool = False
     draws_later: bool = False
     is_checked: bool = False
 
 
 NULLS = {
-    "exact": NamedNull(limit_null, is_checked=True),
-    "normal": NamedNull(normal_null, takes_several=False),
-    "monte-carlo": NamedNull(drawn_null, draws_later=True),
-    "auto": NamedNull(auto_null, is_checked=True),
+    "exact": NamedNull(limit_null, LimitLaw.kind, is_checked=True),
+    "normal": NamedNull(normal_null, NormalLaw.kind, takes_several=False),
+    "monte-carlo": NamedNull(drawn_null, LimitLaw.kind, draws=True, draws_later=True),
+    "auto": NamedNull(auto_null, LimitLaw.kind, draws=True, is_checked=True),
 }
 # what files call them -> class
-KINDS = {
-    "limit": LimitLaw,
-    "normal": NormalLaw,
-    "joint": JointNull,
-    "auto": AutoNull,
-}
+KINDS: dict[str, type[Null]] = {one.kind: one for one in (LimitLaw, NormalLaw, JointNull, AutoNull)}
 
 
 def check_null_choice(name: str, reference: str, num_metrics: int) -> None:
@@ -87,21 +85,17 @@ class Context:
             raise ValueError(
                 f"the null must be one of {', '.join(KINDS)}, found {reprlib.repr(scalars)}"
             )
-        return KINDS[kind].from_parts(scalars, arrays, self)  # type: ignore[attr-defined]
+        return KINDS[kind].from_parts(scalars, arrays, self)
 
     def only(self, i: int) -> Context:
         """The same for metric i alone."""
         return replace(self, metrics=self.metrics[i : i + 1])
 
-    @property
-    def farthest(self) -> list[Any]:
-        """For each metric, a bound on d^2: likelihoods are at most 1."""
-        return [metric.reach(np.ones(len(self.stds))) ** 2 * (1 + 1e-6) for metric in self.metrics]
-
     def check_mean(self, mean: float) -> None:
         """Raise unless E[T d^2] can be `mean` for the only metric: it is the sum of (w sigma)^2, or at most that."""
-        (metric,), (farthest,) = self.metrics, self.farthest
-        most, rounding = metric.reach(self.stds) ** 2, 1e-20 * farthest
+        (metric,) = self.metrics
+        most = metric.reach(self.stds) ** 2
+        rounding = 1e-20 * metric.reach(np.ones(len(self.stds))) ** 2  # likelihoods are at most 1
         least = most if metric.node_weights is not None else 0.0
         if not least * (1 - 1e-6) - rounding <= mean <= most * (1 + 1e-6) + rounding:
             raise ValueError(

@@ -12,17 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from hld.nulls.null import NullOptions, PValue
+from hld.nulls.null import Null, NullOptions, PValue
 from hld.references.reference import Reference
 from pcircuit.files.contents import saved_number
 
 
 @dataclass(frozen=True)
-class NormalLaw:
+class NormalLaw(Null):
     """The normal law of T d^2, for one metric."""
 
     trace: float
     trace_sq: float
+    kind = "normal"
+
+    @property
+    def mean(self) -> float:
+        """E[T d^2]."""
+        return self.trace
 
     def pvalue(self, squared: Any, T: Any) -> PValue:
         """P(d^2 >= squared); the error of the approximation is not estimated."""
@@ -35,14 +41,6 @@ class NormalLaw:
             else float(scaled <= self.trace)
         )
         return PValue(value, (value,), None, "normal")
-
-    def of_pvalues(self, each: Any, T: Any) -> PValue:
-        """Itself: one metric."""
-        return PValue(each[0], tuple(each), None, "normal")
-
-    def least(self, T: Any) -> float:
-        """None that is not zero."""
-        return 0.0
 
     def threshold(self, alpha: float, T: Any, draws: Any = 0) -> float:
         """(tr(S) + z_{1-alpha} sqrt(2 tr(S^2))) / T: the squared closed-form threshold of the paper."""
@@ -59,7 +57,7 @@ class NormalLaw:
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The two traces."""
-        return {"kind": "normal", "trace": self.trace, "trace_sq": self.trace_sq}, {}
+        return {"kind": self.kind, "trace": self.trace, "trace_sq": self.trace_sq}, {}
 
     @classmethod
     def from_parts(cls, scalars: Any, arrays: Any, context: Any) -> NormalLaw:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,30 +37,64 @@ def check_verdict(statistic: float, pvalue: float) -> None:
         )
 
 
-class Null(Protocol):
-    """The law of the squared distances of a batch without a shift."""
+class Null:
+    """The law of the squared distances of a batch without a shift; what has a default here is that of a plain law.
+
+    Each of `laws` has E[T d^2] as `mean`, by which the margins in a file are checked.
+    """
+
+    kind = ""  # what files call it
+
+    @property
+    def laws(self) -> tuple[Any, ...]:
+        """The law of each metric at large batches."""
+        return (self,)
+
+    @property
+    def limit(self) -> Any:
+        """What judges large batches."""
+        return self
+
+    def drawn(self, T: int) -> bool:
+        """Whether drawn batches judge a batch of T rows."""
+        return False
 
     def pvalue(self, squared: np.ndarray, T: int) -> PValue:
         """P-values of squared distances (q,) of a batch of T rows."""
+        raise NotImplementedError
 
     def of_pvalues(self, each: tuple[Any, ...], T: int) -> PValue:
         """The p-value of a batch of T rows whose metrics have these p-values under limit laws of its own."""
+        return PValue(each[0], tuple(each), 0.0, "exact")
+
+    def tails_of(self, means: np.ndarray) -> np.ndarray:
+        """P-values of harmonic means (n,) of the p-values of all metrics at large batches."""
+        return means
+
+    def level(self, alpha: float, T: int, draws: int = 0) -> float:
+        """The p-value of the laws from which on a batch is not rejected; 0 where none is rejected."""
+        return alpha
 
     def threshold(self, alpha: float, T: int, draws: int = 0) -> float:
         """Largest squared distance that is not rejected at a level, judged by that many draws; for a single metric."""
+        raise NotImplementedError
 
     def least(self, T: int) -> float:
         """The smallest p-value that a batch of T rows can have, as far as this null is concerned."""
+        return 0.0
 
     def describe(self, names: tuple[Any, ...]) -> list[Any]:
         """Lines about it, for metrics of these names."""
+        raise NotImplementedError
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Scalars, with its "kind", and arrays that `from_parts` makes it from again."""
+        raise NotImplementedError
 
     @classmethod
     def from_parts(cls, scalars: dict[str, Any], arrays: dict[str, Any], context: Any) -> Null:
         """A null that `to_parts` wrote, for the test of a `hld.nulls.named.Context`; bad parts raise ValueError."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

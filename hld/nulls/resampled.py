@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.references.rows import resampled_weights, weighted_sums
+from hld.references.rows import resampled_weights
 from hld.vectors.linear_maps import Stretched
 from hld.vectors.row_products import quadratic_forms, row_products, scale_of
 from hld.vectors.squared_distances import squared_distances
@@ -56,7 +56,7 @@ class ResampledDistances:
             return _by_entries(entries, n, picked) * (units * (n / max(n - 1, 1) / T**2))
         weights = resampled_weights(n, T, B, rng)
         if way == "means":
-            return squared_distances(self.metrics, weighted_sums(weights, self.rows))
+            return squared_distances(self.metrics, weights @ self.rows)
         return self.forms[0](weights if isinstance(weights, np.ndarray) else weights.toarray())
 
     def cost(self, T: int) -> float:
@@ -96,16 +96,6 @@ class ResampledDistances:
         if is_small:
             costs["entries"] = LOOK_UP * T * (T + 1) / 2
         return min(costs.items(), key=lambda item: item[1])
-
-
-def resampled_distances(
-    metrics: tuple[Any, ...], rows: np.ndarray, known: Any = None
-) -> ResampledDistances:
-    """`ResampledDistances` of some metrics and centred rows (n, m).
-
-    Shapes: rows (n, m).
-    """
-    return ResampledDistances(tuple(metrics), rows, {} if known is None else known)
 
 
 def _by_entries(entries: Any, n: Any, picked: Any) -> Any:

@@ -45,6 +45,7 @@ class StagedTails:
     metrics: tuple[Any, ...]
     num_resamples: int
     seed: int
+    kind = "staged"
     _drawn: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def pvalue(self, scores: Any, T: int) -> PValue:
@@ -94,7 +95,7 @@ class StagedTails:
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """B_1: the rest is in the test."""
-        return {"kind": "staged", "num_resamples": self.num_resamples}, {}
+        return {"kind": self.kind, "num_resamples": self.num_resamples}, {}
 
     @classmethod
     def from_parts(cls, scalars: Any, arrays: Any, context: Any, score: Any) -> StagedTails:

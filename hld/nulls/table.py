@@ -45,6 +45,7 @@ class TableTails:
 
     sizes: np.ndarray
     tails: tuple[Any, ...]
+    kind = "table"
 
     def pvalue(self, scores: np.ndarray, T: int) -> PValue:
         """p-values of scores (q,) or (q + 1,), in the order of the tails."""
@@ -105,7 +106,7 @@ class TableTails:
             arrays |= with_prefix(
                 f"{i}.", {str(j): tail.to_arrays() for j, tail in enumerate(tails)}
             )
-        return {"kind": "table"}, arrays
+        return {"kind": self.kind}, arrays
 
     @classmethod
     def from_parts(

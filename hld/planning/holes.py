@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from hld.nulls.auto import laws_of
 from hld.nulls.limit_law import limit_law
 from hld.references.available import FEWEST
 from hld.references.covariances import through
@@ -47,7 +46,7 @@ def planned_holes(test: Any, T: int) -> PlannedHoles | None:
     R = np.outer(g, g) * kept.shared * k
     laws = tuple(
         replace(limit_law(through(metric, kept.covariance * R)), excess=law.excess, _prepared={})
-        for metric, law in zip(parts.metrics, laws_of(parts.null), strict=True)
+        for metric, law in zip(parts.metrics, parts.null.laws, strict=True)
     )
     return PlannedHoles(g, R, laws)
 

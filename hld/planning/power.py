@@ -31,7 +31,6 @@ from typing import Any
 import numpy as np
 
 import hld.gchi2 as gchi2
-from hld.nulls.auto import AutoNull, law_part, laws_of
 from hld.nulls.joint import covariance_factor, harmonic_mean
 from hld.nulls.ranks.confirmation import ASKED_BELOW, confirmed, pooled_of_norms
 from hld.nulls.ranks.drawn_tail import drawn_tail
@@ -86,7 +85,7 @@ def sample_size(
 def of_single_rows(test: Any, found: Alternative, alpha: float) -> float:
     """Share of the rows of an alternative that a test rejects one by one."""
     null = test.calibration.null
-    if not isinstance(null, AutoNull):
+    if not null.drawn(1):
         return _share_by_law(test, found, alpha)
     scores = _scores_of_rows(test, found.rows, found.usual is not None)
     if found.usual is None:
@@ -131,10 +130,8 @@ def _share_by_law(test: Any, found: Alternative, alpha: float) -> float:
     if parts.kept is not None and alpha <= ASKED_BELOW:
         for i in np.flatnonzero(rejected).tolist():
             checked = confirmed(parts.kept, parts.metrics, away[i : i + 1], squared[i], 1)
-            mean = harmonic_mean(np.array(checked))
-            rejected[i] = (
-                law_part(parts.null).law.tail(float(mean)) if len(checked) > 1 else checked[0]
-            ) <= alpha
+            means = harmonic_mean(np.array([checked]))
+            rejected[i] = parts.null.limit.tails_of(means)[0] <= alpha
     return float(rejected.mean())
 
 
@@ -257,7 +254,7 @@ class Rejections:
     def _stand(self, squared: Any) -> np.ndarray:
         """(n,) whether alarms with squared distances (n, q) stand when they are checked by rows of the alternative."""
         parts, T = self.test.calibration, self.T
-        if T == 1 and isinstance(parts.null, AutoNull):  # single rows have been ranked
+        if T == 1 and parts.null.drawn(1):  # single rows have been ranked
             return np.ones(len(squared), dtype=bool)
         checked = np.stack(
             [
@@ -273,8 +270,7 @@ class Rejections:
             ],
             axis=1,
         )
-        law = law_part(parts.null)
-        together = law.law.tails(harmonic_mean(checked)) if checked.shape[1] > 1 else checked[:, 0]
+        together: np.ndarray = parts.null.limit.tails_of(harmonic_mean(checked))
         return together <= self.alpha
 
 
@@ -293,18 +289,18 @@ def _norms(metric: Any, covariance: Any, T: Any) -> tuple[Any, ...]:
 
 def _rule(null: Any, T: Any, alpha: float, own: Any = None) -> Any:
     """A function from squared distances (n, q) without inflation to whether each is rejected; `own` laws if given."""
-    if isinstance(null, AutoNull) and null.drawn(T):
+    if null.drawn(T):
         level, score = null.level(alpha, T), null.score if own is None else score_of(own)
         return lambda squared: (
             score(squared, T)[:, -1] * (1 + TIE) < level
         )  # from there on nothing is rejected
-    laws = laws_of(null) if own is None else own
+    laws = null.laws if own is None else own
     if len(laws) == 1:
         largest = (null if own is None else laws[0]).threshold(alpha, T)
         return lambda squared: (
             (squared[:, 0] >= largest) & (squared[:, 0] > 0)
         )  # a law of zeros has the threshold 0
-    tails, joint = [_tail_curve(law.at(T)) for law in laws], law_part(null).law
+    tails, joint = [_tail_curve(law.at(T)) for law in laws], null.limit.law
     return lambda squared: (
         joint.tails(
             harmonic_mean(

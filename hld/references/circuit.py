@@ -122,23 +122,11 @@ class CircuitReference:
             )
         if isinstance(metric, Stretched):
             return StretchedCovariance(self.moments, metric)
-        transposed = _transposed(metric, m)
-        if transposed is not None:
+        image_size = len(metric.apply(np.zeros(m)))
+        if image_size * m <= MOST_MAPPED:
+            transposed = metric.adjoint(np.eye(image_size)).T
             return DenseCovariance(metric.apply((self.operator() @ transposed).T))
         drawn = self.rows(
             int(np.clip(DRAWN_BYTES // (8 * m), 500, DRAWN_ROWS)), np.random.default_rng(0)
         )
         return RowCovariance(metric.apply(drawn))
-
-
-def _transposed(metric: Any, m: Any) -> Any:
-    """F^T (m, l), or None where it would be too large: unit vectors, mapped."""
-    step = max(1, MOST_MAPPED // m)
-    blocks: list[Any] = []
-    for start in range(0, m, step):
-        units = np.zeros((min(step, m - start), m))
-        units[np.arange(len(units)), start + np.arange(len(units))] = 1.0
-        blocks.append(metric.apply(units))
-        if m * blocks[0].shape[1] > MOST_MAPPED:
-            return None
-    return np.concatenate(blocks)

@@ -65,12 +65,6 @@ class DenseCovariance:
         """(l, l) S."""
         return self.matrix
 
-    def operator(self) -> Any:
-        """S as a linear operator."""
-        from scipy.sparse.linalg import aslinearoperator
-
-        return aslinearoperator(self.matrix)
-
     def eigenvalues(self, k: Any = None) -> np.ndarray:
         """All eigenvalues, or the k largest, in descending order; what is zero to working precision is 0.
 

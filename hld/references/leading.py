@@ -23,7 +23,6 @@ products of matrices, which take a tenth of the time, and nothing is restarted.
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import numpy as np
@@ -35,10 +34,6 @@ MOST_COLUMNS, MOST_BLOCKS = (
 )  # of the basis, times k and BLOCK: beyond both together pairs are taken as they are
 GROWTH = 1.25  # of the basis between two looks, each of which costs the cube of its size
 COARSE = 0.2  # residuals allowed, relative to the smallest eigenvalue that is wanted
-INDEPENDENT = 1e-3  # share of a column that those before it do not explain
-MUCH = (
-    0.01  # share of an image's column, new in it, that is enough not to take the basis away twice
-)
 WEAK = 1e-10  # share of a column's length below which nothing of it is left but rounding
 
 
@@ -72,36 +67,13 @@ def leading_eigenpairs(
 
 def _orthonormal(left: Any, image: Any, basis: Any, rng: np.random.Generator) -> Any:
     """An orthonormal basis of what is left of an image beside another basis; random directions where nothing is."""
-    whole = np.linalg.norm(image[:, : left.shape[1]], axis=0)
-    share = np.linalg.norm(left, axis=0) / np.where(whole > 0, whole, 1.0)
-    weak = share <= WEAK
-    if weak.any():
-        fresh = rng.standard_normal((len(left), int(weak.sum())))
-        left[:, weak] = fresh - _combined(basis, basis.T @ fresh)
-    block, least = _orthonormal_columns(left)
-    if (
-        least * share.min() <= MUCH
-    ):  # to take away once leaves rounding of the size of what was taken
-        block = block - _combined(basis, basis.T @ block)
-    return _orthonormal_columns(block)[0]
-
-
-def _orthonormal_columns(block: np.ndarray) -> tuple[np.ndarray, float]:
-    """An orthonormal basis of columns X, and the smallest share of one that those before it do not explain, or 0.
-
-    X R^-1 with X^T X = R^T R (Cholesky) is one, to rounding if the columns are nearly orthonormal, in a tenth of the
-    time that Householder's way takes; that remains where columns depend on one another.
-    """
-    product = block.T @ block
-    scale = np.sqrt(product.diagonal())
-    if scale.min() > 0:
-        with contextlib.suppress(np.linalg.LinAlgError):
-            lower = np.linalg.cholesky(product / scale / scale[:, None])
-            if lower.diagonal().min() >= INDEPENDENT:
-                return _combined(block, np.linalg.inv(lower).T / scale[:, None]), float(
-                    lower.diagonal().min()
-                )
-    return np.linalg.qr(block)[0], 0.0
+    weak = np.linalg.norm(left, axis=0) <= WEAK * np.linalg.norm(image[:, : left.shape[1]], axis=0)
+    left[:, weak] = rng.standard_normal((len(left), int(weak.sum())))
+    block = np.linalg.qr(left)[0]
+    block -= _combined(
+        basis, basis.T @ block
+    )  # what was taken away once leaves rounding of its size
+    return _combined(block, np.linalg.inv(np.linalg.cholesky(block.T @ block)).T)
 
 
 def _combined(basis: np.ndarray, coefficients: np.ndarray) -> np.ndarray:

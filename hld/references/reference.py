@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from scipy.sparse.linalg import LinearOperator
-
     from hld.vectors.linear_maps import LinearMap
     from hld.vectors.row_vectors import RowVectors
     from pcircuit import Circuit
@@ -40,9 +38,6 @@ class Covariance(Protocol):
 
     def covariance(self) -> np.ndarray:
         """(l, l) S."""
-
-    def operator(self) -> LinearOperator:
-        """S as a linear operator that need not form it."""
 
     def eigenvalues(self, k: int | None = None) -> np.ndarray:
         """All eigenvalues, or the k largest, in descending order."""

@@ -38,10 +38,6 @@ if TYPE_CHECKING:
     from hld.vectors.linear_maps import LinearMap, Scaled, SparseRows, Stretched
     from hld.vectors.windows import Window
 
-CACHED, LEAST_COLUMNS = (
-    2**21,
-    16,
-)  # bytes that stay in the cache; a copy of fewer columns does not pay
 DENSE = 8  # rows to each one drawn, up to which dense weights take less time than sparse ones
 FEW = 500  # coordinates, whose covariance is mapped as it is
 MANY_ROWS, MANY_BYTES, MOST_BYTES = (
@@ -120,7 +116,8 @@ class RowReference(RowCovariance):
 
     def batch_means(self, T: Any, B: Any, rng: np.random.Generator) -> np.ndarray:
         """(B, m) means of T vectors that are drawn with replacement, with covariance S / T."""
-        return resampled_means(self.table, T, B, rng)
+        means: np.ndarray = resampled_weights(len(self.table), T, B, rng) @ self.table
+        return means
 
     def under(self, metric: Scaled | SparseRows | Stretched | Window) -> Any:
         """F S F^T: formed for few nodes; of fewer rows than nodes by their products, else by its mapped rows."""
@@ -174,37 +171,6 @@ class RowReference(RowCovariance):
             for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
             if regions[a] >= 0
         ]
-
-
-def resampled_means(table: Any, T: int, B: int, rng: np.random.Generator) -> np.ndarray:
-    """(B, m) means of T rows drawn with replacement from a centred table (n, m), times sqrt(n / (n - 1)).
-
-    Shapes: table (n, m) -> (B, m).
-    """
-    return weighted_sums(resampled_weights(len(table), T, B, rng), table)
-
-
-def weighted_sums(weights: Any, table: Any) -> np.ndarray:
-    """(B, m) sums of the rows of a table (n, m) with weights (B, n), the same to the last bit as ``weights @ table``.
-
-    With sparse weights each row is read again for every batch that has drawn it, so this is done for a few columns at a
-    time, which stay in the cache.
-
-    Shapes: weights (B, n), table (n, m) -> (B, m).
-    """
-    if (
-        isinstance(weights, np.ndarray)
-        or not isinstance(table, np.ndarray)
-        or table.nbytes <= CACHED
-    ):
-        return weights @ table
-    result = np.empty((weights.shape[0], table.shape[1]))
-    step = max(CACHED // (8 * len(table)), LEAST_COLUMNS)
-    for start in range(0, table.shape[1], step):
-        result[:, start : start + step] = weights @ np.ascontiguousarray(
-            table[:, start : start + step]
-        )
-    return result
 
 
 def resampled_weights(n: int, T: int, B: int, rng: np.random.Generator) -> Any:

@@ -296,10 +296,7 @@ def _operation(one: Endpoint, alpha: float) -> dict[str, Any]:
         either = {"oneOf": [_schema("Summary"), {"type": "array", "items": _schema("Summary")}]}
         operation["requestBody"] = {
             "required": True,
-            "content": {
-                media: {"schema": either} if form == "json" else {}
-                for media, form in SUMMARY_FORMS.items()
-            },
+            "content": {media: {"schema": either} for media in SUMMARY_FORMS},
         }
     return operation | ({} if one.path in OPEN else {"security": [{"token": []}, {}]})
 

@@ -33,7 +33,7 @@ from hld.tables.time_texts import seconds_of_text
 from hld.tables.times import TIMES
 
 FORMS = {"text/csv": "csv", "application/json": "json"}
-SUMMARY_FORMS = {"application/json": "json", "application/octet-stream": "bytes"}
+SUMMARY_FORMS = {"application/json": "json"}
 MOST_SUMMARIES, MOST_NUMBERS = 10_000, 1_000_000  # in a body
 PIECE = 2**16  # cells that are converted at a time
 MOST_ROWS_OF_PIECE = 2**12
@@ -303,11 +303,9 @@ def _has_readable(column: Any, fitted: Any, unreadable: dict[str, Any]) -> bool:
     return False
 
 
-def read_summary(body: bytes, form: str) -> BatchSummary:
+def read_summary(body: bytes) -> BatchSummary:
     """The summary in a body, or the sum of those in a JSON array; `Refusal` if it is none."""
     try:
-        if form == "bytes":
-            return BatchSummary.from_bytes(body)
         found = parsed_json(body, SPARE_BRACKETS + MOST_SUMMARIES, MOST_NUMBERS)
         found = found[::-1] if isinstance(found, list) else [found]
         if not 1 <= len(found) <= MOST_SUMMARIES:

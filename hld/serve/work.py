@@ -35,7 +35,7 @@ def test_summary(
     model: LoadedModel, body: bytes, form: str, alpha: float, detail: str, limits: Limits
 ) -> dict[str, Any]:
     """The verdict on a summary, or on the sum of several."""
-    return answer_of(model, model.detector.test(read_summary(body, form), alpha), detail)
+    return answer_of(model, model.detector.test(read_summary(body), alpha), detail)
 
 
 test_summary.__test__ = False  # type: ignore[attr-defined]

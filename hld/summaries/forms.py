@@ -1,11 +1,7 @@
-"""Summaries as JSON and as bytes: plain numbers with names, each checked when it is read.
+"""Summaries as JSON: plain numbers with names, each checked when it is read.
 
 JSON is one object: "format" and "version", the scalars, and "arrays", nested lists by name.  Doubles are written with
 enough digits to read them back exactly.
-
-Bytes are, in this order: the eight letters ``HLDSUM01``, the length of the header as 4 bytes, the header (the same JSON
-object, with the shapes of the arrays in place of their numbers), the numbers of all arrays in the order of the header
-as little-endian doubles and 64-bit integers, and the CRC-32 of everything before it as 4 bytes.
 
 A summary may come from anywhere, so nothing is trusted and nothing evaluated: sizes are bounded, counts are whole
 numbers of at least 0 that do not exceed the rows, names of columns are text.  Whether the numbers fit is checked by the
@@ -14,11 +10,8 @@ model that they claim to be for.
 
 from __future__ import annotations
 
-import binascii
 import json
-import math
 import reprlib
-import struct
 from typing import Any
 
 import numpy as np
@@ -26,7 +19,7 @@ import numpy as np
 from hld.tables.column_names import RepeatedName, distinct_names
 from pcircuit.files.contents import check_names, saved_count
 
-FORMAT, VERSION, MAGIC = "hld.summary", 1, b"HLDSUM01"
+FORMAT, VERSION = "hld.summary", 1
 MOST_NUMBERS = 10_000_000
 MOST_NAMES, LONGEST_NAME = 100_000, 10_000
 WHOLE = ("seen", "odd", "cells", "categories")  # arrays of counts; the others are doubles
@@ -50,106 +43,35 @@ FINGERPRINT = 64  # hexadecimal digits
 
 def json_form(scalars: dict[str, Any], arrays: dict[str, Any]) -> str:
     """The JSON of scalars and arrays."""
-    return json.dumps(
-        {
-            "format": FORMAT,
-            "version": VERSION,
-            **scalars,
-            "arrays": {name: array.tolist() for name, array in arrays.items()},
-        },
-        allow_nan=False,
-    )
+    lists = {name: array.tolist() for name, array in arrays.items()}
+    form = {"format": FORMAT, "version": VERSION, **scalars, "arrays": lists}
+    return json.dumps(form, allow_nan=False)
 
 
 def read_json(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Scalars and arrays of a text that `json_form` wrote; ValueError for anything else."""
     if not isinstance(text, str):
         raise TypeError(f"`text` must be the JSON of a summary, found {type(text).__name__}")
-    header = _parsed(text)
-    found = header.pop("arrays", None)
-    if not isinstance(found, dict):
-        raise ValueError("`text` is not a summary: it has no arrays")
-    return _checked(header, {name: _array(name, value) for name, value in found.items()})
-
-
-def binary_form(scalars: dict[str, Any], arrays: dict[str, Any]) -> bytes:
-    """The bytes of scalars and arrays."""
-    header = {
-        "format": FORMAT,
-        "version": VERSION,
-        **scalars,
-        "arrays": {name: list(array.shape) for name, array in arrays.items()},
-    }
-    text = json.dumps(header, allow_nan=False).encode()
-    body = b"".join(
-        [
-            MAGIC,
-            struct.pack("<I", len(text)),
-            text,
-            *(array.astype(_dtype(name)).tobytes() for name, array in arrays.items()),
-        ]
-    )
-    return body + struct.pack("<I", binascii.crc32(body))
-
-
-def read_binary(data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Scalars and arrays of bytes that `binary_form` wrote; ValueError for anything else."""
-    if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise TypeError(f"`data` must be the bytes of a summary, found {type(data).__name__}")
-    data, start = bytes(data), len(MAGIC) + 4
-    if len(data) < start + 4 or data[: len(MAGIC)] != MAGIC:
-        raise ValueError("`data` is not a summary: it does not begin as one")
-    if struct.unpack("<I", data[-4:])[0] != binascii.crc32(data[:-4]):
-        raise ValueError("`data` is damaged: its checksum is wrong")
-    end = start + struct.unpack("<I", data[len(MAGIC) : start])[0]
-    if end > len(data) - 4:
-        raise ValueError("`data` is damaged: its header is longer than all of it")
     try:
-        header = _parsed(data[start:end].decode())
-    except UnicodeDecodeError as error:
-        raise ValueError("`data` is damaged: its header is no text") from error
-    shapes, arrays = header.pop("arrays", None), {}
-    if not isinstance(shapes, dict):
-        raise ValueError("`data` is not a summary: it has no arrays")
-    for name, shape in shapes.items():
-        if (
-            not isinstance(shape, list)
-            or len(shape) > max(DIMENSIONS.values())
-            or not all(type(n) is int and 0 <= n <= MOST_NUMBERS for n in shape)
-        ):
-            raise ValueError(
-                f"array {reprlib.repr(name)} of the summary has the shape {reprlib.repr(shape)}"
-            )
-        size = 8 * math.prod(shape)
-        if end + size > len(data) - 4:
-            raise ValueError("`data` is damaged: it is shorter than its arrays")
-        arrays[name] = np.frombuffer(data[end : end + size], dtype=_dtype(name)).reshape(shape)
-        end += size
-    if end != len(data) - 4:
-        raise ValueError("`data` is damaged: it is longer than its arrays")
-    return _checked(
-        header,
-        {name: array.astype(array.dtype.newbyteorder("=")) for name, array in arrays.items()},
-    )
-
-
-def _parsed(text: str) -> dict[str, Any]:
-    """The object of a JSON text."""
-    try:
-        found = json.loads(text, object_pairs_hook=distinct_names)
+        scalars = json.loads(text, object_pairs_hook=distinct_names)
     except RepeatedName as error:
         raise ValueError(f"the summary cannot be read: {error}") from None
     except (ValueError, RecursionError) as error:
         raise ValueError("the summary is not JSON") from error
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not isinstance(scalars, dict) or scalars.get("format") != FORMAT:
         raise ValueError(
-            f"the summary must be one JSON object with the format {FORMAT!r}, found {reprlib.repr(found)}"
+            f"the summary must be one JSON object with the format {FORMAT!r}, found {reprlib.repr(scalars)}"
         )
-    if saved_count(found, "version") > VERSION:
+    if saved_count(scalars, "version") > VERSION:
         raise ValueError(
-            f"the summary has version {found['version']}, newer than {VERSION}: update the library"
+            f"the summary has version {scalars['version']}, newer than {VERSION}: update the library"
         )
-    return found
+    found = scalars.pop("arrays", None)
+    if not isinstance(found, dict):
+        raise ValueError("`text` is not a summary: it has no arrays")
+    arrays = {name: _array(name, value) for name, value in found.items()}
+    _check(scalars, arrays)
+    return scalars, arrays
 
 
 def _array(name: str, value: Any) -> np.ndarray:
@@ -179,10 +101,8 @@ def _has_truths(value: Any) -> bool:
     return isinstance(value, bool)
 
 
-def _checked(
-    scalars: dict[str, Any], arrays: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Scalars and arrays, if each is what it must be and they fit together."""
+def _check(scalars: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Raise unless each of the scalars and arrays is what it must be and they fit together."""
     names = {*scalars, *arrays}
     groups = [group for group in GROUPS if names & group]
     check_names(names, ALWAYS.union(*groups, names & {"seen"}), "the summary")
@@ -212,7 +132,6 @@ def _checked(
     _check_shapes(arrays)
     for name in ("absent", "extra"):
         _check_texts(name, scalars.get(name, []))
-    return scalars, arrays
 
 
 def _check_shapes(arrays: dict[str, Any]) -> None:
@@ -241,8 +160,3 @@ def _check_texts(name: str, value: Any) -> None:
         raise ValueError(
             f"{name!r} of the summary must be names of columns, found {reprlib.repr(value)}"
         )
-
-
-def _dtype(name: str) -> np.dtype[Any]:
-    """The type of an array's numbers in a file."""
-    return np.dtype("<i8" if name in WHOLE else "<f8")

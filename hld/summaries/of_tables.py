@@ -1,16 +1,16 @@
 """Summaries of tables: cells that the schema does not know, and categories by column, are counted, too.
 
-**Arrow.**  Record batches become the bytes of a summary by the function that Spark and Ray send to where the rows are.
+**Arrow.**  Record batches become the JSON of a summary by the function that Spark and Ray send to where the rows are.
 
 Both engines hand Arrow record batches to a function, and take such batches back.  The function made here yields one
-batch of one row for each partition: the bytes of its `BatchSummary`, some 15 kilobytes, in the column "summary".
+batch of one row for each partition: the JSON of its `BatchSummary`, some 40 kilobytes, in the column "summary".
 
 =====  ====================================================================================================
-Spark  ``frame.mapInArrow(hld.arrow_summarizer(detector), "summary binary").collect()``
+Spark  ``frame.mapInArrow(hld.arrow_summarizer(detector), "summary string").collect()``
 Ray    ``data.map_batches(hld.arrow_summarizer(detector), batch_format="pyarrow", batch_size=None)``
 =====  ====================================================================================================
 
-Where these rows are collected, ``sum(hld.BatchSummary.from_bytes(row["summary"]) for row in rows)`` is the summary of
+Where these rows are collected, ``sum(hld.BatchSummary.from_json(row["summary"]) for row in rows)`` is the summary of
 the whole table, which `HLDDetector.test` takes.  The function carries the fitted detector, and the library must be
 installed on the workers.
 """
@@ -113,11 +113,8 @@ def facts_of(
     return own, quality, None if evidence is None else replace(evidence, reference=reference)
 
 
-COLUMN = "summary"
-
-
 def arrow_summarizer(detector: Any) -> ArrowSummarizer:
-    """A function from record batches to the bytes of their summary, for ``mapInArrow`` and ``map_batches``.
+    """A function from record batches to the JSON of their summary, for ``mapInArrow`` and ``map_batches``.
 
     Parameters
     ----------
@@ -129,7 +126,7 @@ def arrow_summarizer(detector: Any) -> ArrowSummarizer:
     callable
         Takes an iterator of pyarrow.RecordBatch and returns an iterator over one batch of one row, or over none if no
         batch has rows; likewise takes and returns a pyarrow.Table.  The column "summary" holds
-        ``BatchSummary.to_bytes()``.
+        ``BatchSummary.to_json()``.
 
     Raises
     ------
@@ -150,7 +147,7 @@ def arrow_summarizer(detector: Any) -> ArrowSummarizer:
     >>> table = pyarrow.table({"a": rows[:, 0], "b": rows[:, 1]})
     >>> detector = hld.HLDDetector(num_latents=2, num_epochs=5, num_resamples=99).fit(table)
     >>> found = arrow_summarizer(detector)(iter(table[:90].to_batches(max_chunksize=40)))
-    >>> hld.BatchSummary.from_bytes(next(found)["summary"][0].as_py()).num_rows
+    >>> hld.BatchSummary.from_json(next(found)["summary"][0].as_py()).num_rows
     90
     """
     if not hasattr(detector, "encoder_") or not hasattr(detector, "summarize"):
@@ -167,7 +164,7 @@ class ArrowSummarizer:
         self._detector = detector
 
     def __call__(self, batches: Any) -> Any:
-        """Batches or a table to the bytes of their summary: see `arrow_summarizer`."""
+        """Batches or a table to the JSON of their summary: see `arrow_summarizer`."""
         if hasattr(batches, "to_batches"):
             import pyarrow
 
@@ -184,12 +181,12 @@ class ArrowSummarizer:
         for first in itertools.islice(rows, 1):
             found = summarize_chunks(self._detector, itertools.chain([first], rows))
             yield pyarrow.record_batch(
-                [pyarrow.array([found.to_bytes()], pyarrow.binary())], schema=_schema()
+                [pyarrow.array([found.to_json()], pyarrow.string())], schema=_schema()
             )
 
 
 def _schema() -> Any:
-    """One column of bytes."""
+    """One column of text."""
     import pyarrow
 
-    return pyarrow.schema([(COLUMN, pyarrow.binary())])
+    return pyarrow.schema([("summary", pyarrow.string())])

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.summaries.forms import binary_form, json_form, read_binary, read_json
+from hld.summaries.forms import json_form, read_json
 from pcircuit.arguments import check_whole_number
 
 
@@ -67,7 +67,7 @@ class TableCounts:
 class BatchSummary:
     """Sums over the rows of a batch, from which it is tested; parts of a batch add up with ``+`` or ``sum``.
 
-    Made by `HLDTest.summarize` and `HLDDetector.summarize`, or read from JSON or bytes.
+    Made by `HLDTest.summarize` and `HLDDetector.summarize`, or read from JSON.
 
     Attributes
     ----------
@@ -96,8 +96,8 @@ class BatchSummary:
 
     Notes
     -----
-    Immutable.  8 bytes for each node and 128 for each metric and each of the 16 directions of its sketch: from some
-    hundred bytes, with the circuit as reference, to some 15 kilobytes with the six metrics of `HLDDetector`.
+    Immutable.  A number for each node and 256 for the sketch of each metric: as JSON from some
+    hundred bytes, with the circuit as reference, to some 40 kilobytes with the six metrics of `HLDDetector`.
 
     Examples
     --------
@@ -157,10 +157,10 @@ class BatchSummary:
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, BatchSummary) and self.to_bytes() == other.to_bytes()
+        return isinstance(other, BatchSummary) and self.to_json() == other.to_json()
 
     def __hash__(self) -> int:
-        return hash(self.to_bytes())
+        return hash(self.to_json())
 
     @property
     def means(self) -> np.ndarray:
@@ -178,7 +178,7 @@ class BatchSummary:
         Returns
         -------
         str
-            `from_json` reads back every number exactly, to the last bit.
+            `from_json` reads back every number exactly, to the last bit.  Only equal summaries give equal texts.
         """
         return json_form(*self._parts())
 
@@ -200,35 +200,6 @@ class BatchSummary:
             Saying what is wrong, for anything else.
         """
         return cls._of_parts(*read_json(text))
-
-    def to_bytes(self) -> bytes:
-        """The summary as bytes, 8 for each number: half as long as JSON or less, but where most numbers are short.
-
-        Returns
-        -------
-        bytes
-            `from_bytes` reads back every number exactly.  Equal summaries give equal bytes, and only they do.
-        """
-        return binary_form(*self._parts())
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> BatchSummary:
-        """The summary that `to_bytes` wrote.
-
-        Parameters
-        ----------
-        data : bytes
-
-        Returns
-        -------
-        BatchSummary
-
-        Raises
-        ------
-        ValueError
-            Saying what is wrong, for anything else.
-        """
-        return cls._of_parts(*read_binary(data))
 
     def __repr__(self) -> str:
         return (

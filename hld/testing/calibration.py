@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from hld.metrics.named import build_metric
-from hld.nulls.auto import laws_of
 from hld.nulls.named import NULLS, NullOptions
 from hld.nulls.null import Null
 from hld.references.kept_rows import KeptRows, kept_rows
@@ -82,7 +81,7 @@ def calibrate(
     rng = np.random.default_rng([seed, 0])
     law = NULLS[null].make(reference, metrics, NullOptions(num_resamples, seed, rng))
     traces = [reference.under(metric).trace if tolerance else 0.0 for metric in metrics]
-    kept = kept_rows(reference, metrics, laws_of(law)) if NULLS[null].is_checked else None
+    kept = kept_rows(reference, metrics, law.laws) if NULLS[null].is_checked else None
     return Calibration(
         reference.nodes,
         np.array(reference.mean),

@@ -35,8 +35,7 @@ from hld.results.result import HLDResult
 from hld.summaries.summary import BatchSummary
 from hld.summaries.summing import summarize_rows, test_fingerprint
 from hld.testing.calibration import calibrate
-from hld.testing.row_batches import RowBatch
-from hld.testing.seen_together import seen_together
+from hld.testing.row_batches import RowBatch, seen_together
 from hld.testing.settings import Settings, usual_missing
 from hld.testing.summed_batch import judge_summary, judge_with_holes
 from hld.testing.verdict import LEAST_PVALUE, spectrum_of, verdict
@@ -573,7 +572,27 @@ class HLDTest:
           euclidean: generalised chi-square, 13 eigenvalues (all there are)
         estimation error: null scaled by 1 + T / 500
         """
-        return described(self)
+        kinds, counts = np.unique(self.circuit.nodes.kind[self.nodes], return_counts=True)
+        m = len(self.nodes)
+        lines = [
+            f"HLD test against {self.circuit!r}",
+            f"nodes: {len(self.nodes)} ({', '.join(f'{n} {k}' for k, n in zip(kinds, counts, strict=True))})",
+            f"reference: {self.reference}; total variance tr(S) = {float(self.stds[:m] @ self.stds[:m]):.6g}",
+            "null:",
+            *self.calibration.null.describe(self.metric_names),
+            "estimation error: ignored (no num_train)"
+            if self.num_train is None
+            else f"estimation error: null scaled by 1 + T / {self.num_train}",
+        ]
+        lines.append(
+            "smallest p-value: "
+            + "; ".join(f"T = {T}: {least_text(self.least_pvalue(T))}" for T in SHOWN_SIZES)
+        )
+        if self.tolerance:
+            lines.append(
+                f"tolerance: drifts of up to {self.tolerance:g} typical single-row distances are accepted"
+            )
+        return "\n".join(lines)
 
     def least_pvalue(self, T: int) -> float:
         """The smallest p-value that a batch of T rows can have, however far from the reference it is.
@@ -630,28 +649,3 @@ class HLDTest:
             f"HLDTest({self.circuit.num_variables} variables, {len(self.nodes)} nodes, null {self.null}, "
             f"reference {self.reference})"
         )
-
-
-def described(test: Any) -> str:
-    """What an `HLDTest` does, in a few lines."""
-    kinds, counts = np.unique(test.circuit.nodes.kind[test.nodes], return_counts=True)
-    m = len(test.nodes)
-    lines = [
-        f"HLD test against {test.circuit!r}",
-        f"nodes: {len(test.nodes)} ({', '.join(f'{n} {k}' for k, n in zip(kinds, counts, strict=True))})",
-        f"reference: {test.reference}; total variance tr(S) = {float(test.stds[:m] @ test.stds[:m]):.6g}",
-        "null:",
-        *test.calibration.null.describe(test.metric_names),
-        "estimation error: ignored (no num_train)"
-        if test.num_train is None
-        else f"estimation error: null scaled by 1 + T / {test.num_train}",
-    ]
-    lines.append(
-        "smallest p-value: "
-        + "; ".join(f"T = {T}: {least_text(test.least_pvalue(T))}" for T in SHOWN_SIZES)
-    )
-    if test.tolerance:
-        lines.append(
-            f"tolerance: drifts of up to {test.tolerance:g} typical single-row distances are accepted"
-        )
-    return "\n".join(lines)

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hld.nulls.auto import laws_of
-
 if TYPE_CHECKING:
     from hld.nulls.limit_law import LimitLaw
     from hld.results.result import HLDResult
@@ -42,8 +40,8 @@ class NullCurve:
 
 def null_curves(test: HLDTest, result: HLDResult) -> list[Any]:
     """A curve for each metric of a test."""
-    laws = laws_of(test.calibration.null)
-    if not all(hasattr(law, "threshold") for law in laws) or len(laws) != len(result.pvalues):
+    laws = test.calibration.null.laws
+    if len(laws) != len(result.pvalues):
         return []
     curves = []
     for law, name, pvalue in zip(laws, result.metrics, result.pvalues, strict=True):

@@ -5,6 +5,10 @@ batch or in the reference rows, every node is compared using the rows that show 
 (`hld.references.available`); their p-values replace those of the test's laws.  Either way a small p-value is
 checked by the batch's own rows (`hld.nulls.ranks.confirmation`); only a single row without holes has been ranked among
 the reference rows and needs no check.
+
+**Seen together.**  How the differences of nodes vary together is S o R as well, up to a factor, with S that of a row of
+the circuit.  A result keeps the holes of the batch, a bit for each cell; R of the nodes that are listed is computed
+when it is asked for.
 """
 
 from __future__ import annotations
@@ -16,11 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pcircuit
-from hld.nulls.auto import AutoNull, law_part, laws_of
 from hld.nulls.limit_law import LimitLaw, limit_law
 from hld.nulls.null import Null, PValue
 from hld.nulls.ranks.confirmation import ASKED_BELOW, MOST_VECTORS, confirmed
-from hld.references.available import Shown, correlations, shown, weights
+from hld.references.available import MOST_PAIRED, Shown, correlations, shown, weights
 from hld.references.covariances import through
 from hld.vectors.linear_maps import Scaled
 from hld.vectors.row_vectors import RowVectors, some_rows
@@ -47,7 +50,7 @@ class HoledNull:
 
     def threshold(self, alpha: float, T: Any, draws: Any = 0) -> float:
         """Largest squared distance that is not rejected."""
-        level = self.inner.level(alpha, T, draws) if isinstance(self.inner, AutoNull) else alpha
+        level = self.inner.level(alpha, T, draws)
         return (
             self.laws[0].threshold(level, T)
             if self.laws[0] is not None and level > 0
@@ -140,7 +143,7 @@ class RowBatch:
         vectors = self._vectors(factors)
         held = None if factors is None else self._compared(vectors)
         own = confirmed(parts.kept, parts.metrics, vectors, squared, T, held)
-        allowed = law_part(parts.null).of_pvalues(own, T)
+        allowed = parts.null.limit.of_pvalues(own, T)
         each = tuple(map(max, found.each, own))
         return found if allowed.value <= found.value else replace_value(found, allowed.value, each)
 
@@ -152,7 +155,7 @@ class RowBatch:
 
     def _laws(self, batch: Shown, g: np.ndarray) -> tuple[Any, ...]:
         """The laws of a batch with holes: from its own covariance, or without one where it cannot be wider."""
-        parts, laws = self.calibration, laws_of(self.calibration.null)
+        parts, laws = self.calibration, self.calibration.null.laws
         if not len(parts.kept.covariance):
             return tuple(
                 law if keeps_apart(metric, self.vectors) else None
@@ -206,3 +209,51 @@ def replace_value(found: PValue, value: float, each: tuple[Any, ...]) -> PValue:
         else found.error * value / found.value
     )
     return found._replace(value=value, each=each, error=error)
+
+
+@dataclass(frozen=True, eq=False)
+class SeenTogether:
+    """The holes of a batch, and those of its reference.
+
+    Shapes: weights (m,), shared (m, m).
+    """
+
+    vectors: RowVectors
+    holes: np.ndarray
+    num_rows: int
+    weights: np.ndarray
+    shared: Any
+    num_held: int
+
+    def __call__(self, positions: np.ndarray) -> np.ndarray:
+        """(n, n) covariance, up to a factor, of the differences of the nodes at some positions (n,), ascending."""
+        circuit, nodes = self.vectors.circuit, self.vectors.nodes[positions]
+        missing = np.unpackbits(self.holes, axis=1, count=circuit.num_variables)
+        seen = RowVectors(circuit, nodes).seen(-missing.astype(np.int8)).astype(np.float64)
+        pairs = seen.T @ seen * (self.num_rows / len(seen))
+        some = Shown(np.zeros(len(nodes)), pairs.diagonal(), self.num_rows, pairs)
+        shared = (
+            self.shared if np.ndim(self.shared) == 0 else self.shared[np.ix_(positions, positions)]
+        )
+        return pcircuit.exact_moments(circuit, nodes).covariance() * correlations(
+            some, self.weights[positions], shared, self.num_held
+        )
+
+
+def seen_together(
+    vectors: RowVectors, rows: np.ndarray, num_rows: int, weights: np.ndarray, kept: Any
+) -> SeenTogether | None:
+    """The holes of a batch compared with reference rows.
+
+    Shapes: rows (r, V), weights (m,).
+    """
+    if kept.has_holes and not len(kept.shared):
+        return None
+    return SeenTogether(
+        vectors,
+        np.packbits(rows[some_rows(len(rows), MOST_PAIRED)] < 0, axis=1),
+        num_rows,
+        weights,
+        kept.shared if kept.has_holes else 1 / kept.num_rows,
+        kept.num_rows,
+    )

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.nulls.auto import law_part, laws_of
 from hld.nulls.limit_law import limit_null
 from hld.nulls.null import NullOptions
 from hld.nulls.ranks.confirmation import ASKED_BELOW
@@ -55,7 +54,7 @@ def judge_summary(test: Any, summary: BatchSummary, alpha: float) -> HLDResult:
             own = confirmed_by_spread(
                 parts.kept, parts.metrics, spread, deltas, squared, T, stretch, held=held
             )
-            allowed = law_part(parts.null).of_pvalues(own, T)
+            allowed = parts.null.limit.of_pvalues(own, T)
             each = tuple(map(max, found.each, own))
             return (
                 found if allowed.value <= found.value else replace_value(found, allowed.value, each)
@@ -76,7 +75,7 @@ def _difference(test: Any, summary: Any) -> tuple[Any, ...]:
     g = weights(batch, counts, k)
     laws = tuple(
         law if keeps_apart(metric, test.vectors) else None
-        for law, metric in zip(laws_of(parts.null), parts.metrics, strict=True)
+        for law, metric in zip(parts.null.laws, parts.metrics, strict=True)
     )
     stretch = float(row_factors(g, summary.seen, T, counts, k).max())
     held = float((counts * (T / np.maximum(summary.seen, 1)))[g > 0].min(initial=k))

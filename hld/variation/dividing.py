@@ -1,4 +1,9 @@
-"""Which rows are learned from and which are the reference, where rows have groups or an order in time."""
+"""Which rows a detector learns from, and which it keeps for the reference: by chance, by groups, or in order of time.
+
+A batch and rows that nothing was learned from are exchangeable as long as there is no shift; a batch and the rows that
+the circuit was fitted to are not, since it fits these better.  So half of the rows are held out, unless the user asks
+for something else or there are too few.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +14,10 @@ import numpy as np
 from hld.answers.segment_labels import group_numbers
 from hld.answers.segments import split_off
 from hld.references.groups import split_groups
-from hld.references.held_out import split_rows
-from hld.references.stretches import FEWEST_ROWS
+from hld.references.stretches import FEWEST_ROWS as FEWEST_IN_TIME
 from hld.variation.clock import warn_of_clock
+
+FEWEST_ROWS = 4  # so that two are held out
 
 
 def divide(
@@ -58,8 +64,23 @@ def _halves(
             "`order` compares with rows that nothing was learned from: use reference='held-out', found "
             f"reference={reference!r}"
         )
-    if num_rows < 2 * FEWEST_ROWS:
+    if num_rows < 2 * FEWEST_IN_TIME:
         raise ValueError(
-            f"`table` has {num_rows} rows, expected at least {2 * FEWEST_ROWS} with order='time'"
+            f"`table` has {num_rows} rows, expected at least {2 * FEWEST_IN_TIME} with order='time'"
         )
     return np.arange(num_rows // 2), np.arange(num_rows // 2, num_rows)
+
+
+def split_rows(num_rows: int, reference: str, rng: np.random.Generator) -> tuple[Any, ...]:
+    """Positions of the rows to learn from and of those of the reference."""
+    if reference == "auto":
+        reference = "held-out" if num_rows >= FEWEST_ROWS else "training"
+    if reference != "held-out":
+        return np.arange(num_rows), np.arange(num_rows) if reference == "training" else None
+    if num_rows < FEWEST_ROWS:
+        raise ValueError(
+            f"`table` has {num_rows} rows: with reference='held-out' half of them are held out, "
+            f"which needs at least {FEWEST_ROWS}"
+        )
+    rows = rng.permutation(num_rows)
+    return np.sort(rows[num_rows // 2 :]), np.sort(rows[: num_rows // 2])

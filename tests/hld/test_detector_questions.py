@@ -5,9 +5,6 @@ import pytest
 from tables import mixed_table
 
 import hld
-import pcircuit
-from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
-from hld.summaries.of_tables import summarize_chunks
 from hld.synthetic.drawing import condition_probability, draw_rows
 
 ARGUMENTS = {
@@ -41,15 +38,6 @@ def test_an_unfitted_detector_answers_no_question(name):
     assert type(caught.value).__name__ == "NotFittedError"
 
 
-def test_plans_are_those_of_tables(detector):
-    edit = hld.Edit("rain", True, 0.2)
-    assert detector.power(edit, 60, alpha=0.1) == power_of_table(detector, edit, 60, 0.1)
-    assert detector.sample_size(edit, 0.7, alpha=0.1) == sample_size_of_table(
-        detector, edit, 0.7, 0.1
-    )
-    assert detector.detectable(200, 0.7, alpha=0.1) == detectable_of_table(detector, 200, 0.7, 0.1)
-
-
 def test_segments_are_tested_as_batches_of_their_own(detector):
     rows = mixed_table(120, seed=1).drop(columns="city")
     rows.loc[80:, "rain"] = True
@@ -68,42 +56,17 @@ def test_segments_are_tested_as_batches_of_their_own(detector):
         detector.test_by(rows, np.repeat(["a", "b"], 60), alpha=0)
 
 
-def test_sums_are_those_of_tables(detector):
-    rows = mixed_table(50, seed=2).dropna()
-    own, other = detector.summarize(rows), summarize_chunks(detector, [rows])
-    assert detector.test(own).to_dict() == detector.test(other).to_dict()
-    assert own.num_rows == len(rows)
-
-
-def test_scores_are_log_likelihoods_and_predictions_their_signs(detector):
-    rows = mixed_table(80, seed=3)
-    wider = rows.assign(other=1)[["other", *reversed(rows.columns)]]
-    expected = pcircuit.log_likelihood(detector.circuit_, detector.encoder_.encode(rows)[0])
-    for table in (rows, wider):
-        np.testing.assert_array_equal(detector.score_samples(table), expected)
-        np.testing.assert_array_equal(
-            detector.decision_function(table), expected - detector.offset_
-        )
-        np.testing.assert_array_equal(
-            detector.predict(table), np.where(expected < detector.offset_, -1, 1)
-        )
-
-
 def test_rows_and_probabilities_are_those_of_conditions(detector):
     known = detector.circuit_, detector.encoder_.columns, detector.values_
     where = 'rain == 1 and city == "Oslo"'
     drawn = detector.sample(30, where=where, rng=4)
     np.testing.assert_array_equal(drawn, draw_rows(*known, 30, where=where, rng=4))
     assert set(drawn[:, 0]) == {"Oslo"}
+    with pytest.raises(ValueError, match=r"`batch` has 0 dimension\(s\) \(int\), expected 2"):
+        detector.test(3)
     assert detector.probability(where) == condition_probability(*known, where)
     both = detector.probability("rain == 1"), detector.probability("rain != 1")
     assert sum(both) == pytest.approx(1, rel=1e-9)
-
-
-def test_sampled_rows_can_be_read(detector):
-    rows = detector.sample(20, rng=0)
-    assert rows.shape == (20, 4)
-    assert set(rows[:, 0]) <= {"Oslo", "Lima", "Pune", None}
 
 
 @pytest.mark.parametrize("given", [{"groups": "day"}, {"order": "time"}])
@@ -119,8 +82,3 @@ def test_groups_and_series_need_their_rows(given):
         match="`batch` is a summary, which holds what independent rows need: this detector",
     ):
         fitted.test(fitted.summarize({name: column[:30] for name, column in table.items()}))
-
-
-def test_a_batch_that_cannot_be_read_is_called_batch(detector):
-    with pytest.raises(ValueError, match=r"`batch` has 0 dimension\(s\) \(int\), expected 2"):
-        detector.test(3)

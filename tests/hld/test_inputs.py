@@ -1,7 +1,5 @@
 """What a batch, a stream or a training table may look like: every form, and the odd ones."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -92,9 +90,6 @@ def test_one_row_of_a_stream_in_every_form():
         assert found == expected
 
 
-# -- batches of an odd size ----------------------------------------------------------------------------------
-
-
 def test_batches_without_rows():
     empty = np.empty((0, 6))
     for test in (
@@ -124,18 +119,6 @@ def test_batches_of_which_nothing_is_known():
     summed = hld.HLDTest(CIRCUIT, missing="exact")(nothing)  # no node can move
     assert (summed.pvalue, summed.reject, summed.num_missing) == (1.0, False, 48)
     assert hld.Monitor(CIRCUIT, rng=0).update(nothing).num_missing == 48
-
-
-def test_batches_of_one_row():
-    for test in (
-        hld.HLDTest(CIRCUIT, null="monte-carlo", num_resamples=19, rng=0),
-        hld.HLDTest(CIRCUIT),
-        hld.MMDTest(CIRCUIT, num_resamples=9, rng=0),
-    ):
-        assert 0 < test(FULL[:1]).pvalue <= 1
-
-
-# -- training tables -----------------------------------------------------------------------------------------
 
 
 def small_detector(**options):
@@ -173,16 +156,11 @@ def test_constant_columns_and_columns_of_which_nothing_is_known():
     ]
 
 
-def test_tables_in_which_every_column_is_constant():
-    detector = small_detector().fit(np.full((60, 3), 7))
-    assert not detector.test(np.full((20, 3), 7)).reject
-    assert detector.test(np.full((20, 3), 8)).reject
-
-
 @pytest.mark.parametrize("holes", [0, 1, 500])
 def test_rounding_of_long_sums_of_constants_is_no_shift(holes):
     """A mean of many equal numbers is off in its last digits, and the law of a constant has no width."""
     detector = small_detector().fit(np.full((60, 3), 7))
+    assert detector.test(np.full((1, 3), 7)).pvalue == 1
     for size in (333, 2_000, 30_000):
         batch = pd.DataFrame(np.full((size, 3), 7.0), columns=["x0", "x1", "x2"])
         batch.iloc[: min(holes, size // 2), 0] = None
@@ -212,60 +190,8 @@ def test_more_columns_than_have_their_spectrum_computed():
     assert len(other.localize().variable_scores) == 1600
 
 
-def test_node_weights_far_from_one_are_refused_and_do_not_hide_a_shift():
-    shifted = np.zeros((50, 6), dtype=int)
-    m = len(pcircuit.select_nodes(CIRCUIT))
-    plain = hld.HLDTest(CIRCUIT)(shifted)
-    assert plain.reject
-    for weight in (1e-60, 1e-3, 1e60):
-        result = hld.HLDTest(CIRCUIT, metric=np.full(m, weight))(shifted)
-        assert result.pvalue == pytest.approx(plain.pvalue, rel=1e-9)
-        assert result.statistic == pytest.approx(plain.statistic * weight, rel=1e-9)
-    for weight in (1e-300, 1e-100, 1e100, 1e200):
-        with pytest.raises(ValueError, match="`metric` 'weights' makes deviations of"):
-            hld.HLDTest(CIRCUIT, metric=np.full(m, weight))
-
-
-def test_nodes_whose_likelihoods_underflow_are_refused():
-    """The root of a circuit over 1,000 variables has likelihoods of 1e-300: a law of zeros would never reject."""
-    circuit = pcircuit.rat_spn([4] * 500, num_units=2, depth=1, rng=0)
-    root = [circuit.num_nodes - 1]
-    with pytest.raises(
-        ValueError, match=r"`(nodes` have likelihoods|metric` 'euclidean' makes deviations)"
-    ):
-        hld.HLDTest(circuit, nodes=root)
-
-
 def _small(table, **options):
     return hld.HLDDetector(num_epochs=2, num_latents=2, num_resamples=99, **options).fit(table)
-
-
-@pytest.mark.parametrize("text", ["{:.1f}", "{:.1f} ", "1.{:03.0f},5", "{:.0f} %"])
-def test_numbers_that_are_text_are_told_once(text):
-    cells = [
-        text.format(i % 40).replace(".", ",") if text == "{:.1f}" else text.format(i % 40)
-        for i in range(200)
-    ]
-    cells[::9] = ["n/a"] * len(cells[::9])
-    table = {"h": cells, "b": ["x", "y"] * 100}
-    with pytest.warns(
-        UserWarning, match="columns of text most of which are numbers: 'h'; each text is learned"
-    ):
-        _small(table)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        _small(table, categorical=["h"])
-        _small({"h": [f"{cell}x" for cell in cells], "b": ["1", "2"] * 100})
-
-
-def test_rows_may_be_mappings():
-    rows = [{"a": 1, "b": "x"}, {"b": "y", "c": 3.0}] * 30
-    detector = _small(rows)
-    assert detector.feature_names_in_.tolist() == ["a", "b", "c"]
-    assert (
-        detector.test(rows).pvalue
-        == detector.test({"b": ["x", "y"] * 30, "a": [1, None] * 30, "c": [None, 3.0] * 30}).pvalue
-    )
 
 
 def test_columns_of_too_many_levels_are_named():
@@ -308,20 +234,3 @@ def test_infinities_that_come_or_go_are_seen(finite):
         result = detector.test(batch.assign(h=h))
         assert result.reject
         assert result.columns[0].name == "h"
-
-
-def test_every_test_has_the_same_check_of_the_level():
-    circuit, rows = pcircuit.rat_spn([2] * 4, num_units=2, depth=1, rng=0), [[0] * 4]
-    root = baselines.root_likelihood_test(circuit, num_resamples=9)
-    tests = [hld.HLDTest(circuit), hld.MMDTest(circuit, num_resamples=9), root]
-    calls = [lambda alpha, test=test: test(rows, alpha) for test in tests]
-    calls += [
-        lambda alpha: hld.Monitor(circuit, alpha=alpha),
-        lambda alpha: hld.test_batches(tests[0], [rows], alpha),
-    ]
-    for call in calls:
-        for alpha in (1, "5%", float("nan")):
-            with pytest.raises(
-                (TypeError, ValueError), match="`alpha` must be a finite number above 0 and below 1"
-            ):
-                call(alpha)

@@ -42,6 +42,8 @@ def test_distances_of_tables_with_holes_are_the_effects_of_the_tests():
         detector.test(batches["moved"]).effect, rel=1e-9
     )
     assert found.matrix[0, 2] < found.matrix[0, 1]
+    constant = hld.HLDDetector(num_latents=1, num_epochs=1, num_resamples=19).fit([["x"]] * 60)
+    assert not hld.distances(constant, [[["x"]] * 60, [["y"]] * 9]).matrix.any()
 
 
 @pytest.mark.parametrize(
@@ -55,7 +57,9 @@ def test_distances_of_tables_with_holes_are_the_effects_of_the_tests():
 def test_distances_say_which_batch_does_not_fit(test, make, place):
     rows = pcircuit.sample(test.circuit, 9, rng=0)
     other = hld.HLDTest(zoo.circuits()["two_coins"]).summarize([[0, 1]])
+    own = test.summarize(rows)
     for wrong, said in (
+        (replace(own, sums=own.sums - 1e6), "holds sums that 9 rows cannot have"),
         (rows[:0], "has no rows"),
         (rows[:, 1:], "must have shape"),
         (other, "is a summary of"),
@@ -111,29 +115,6 @@ def test_distances_are_debiased_distances_of_means(test):
     assert told["matrix"] == found.matrix.tolist()
 
 
-def test_the_rows_that_a_model_learned_from_are_few_as_well():
-    rows = np.random.default_rng(2).integers(0, 2, (200, 3))
-    detector = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=19).fit(rows)
-    own, batch = detector.test_, rows[:40] * [1, 0, 1]
-    found = hld.distances(detector, [batch, batch])
-    mean = hld.likelihood_vectors(own.circuit, detector.encoder_.encode(batch)[0], own.nodes).mean(
-        axis=0
-    )
-    assert found.from_reference[0] == pytest.approx(
-        by_hand(own, mean, own.mean, 1 / 40 + 1 / own.num_train), abs=1e-7
-    )
-    assert found.matrix.tolist() == [[0.0, 0.0], [0.0, 0.0]]
-    assert found.labels == ("0", "1")
-
-
-def test_a_model_in_which_nothing_varies_has_no_distances():
-    table = {"a": ["x"] * 60}
-    detector = hld.HLDDetector(num_latents=1, num_epochs=1, num_resamples=19).fit(table)
-    found = hld.distances(detector, [table, {"a": ["y"] * 9}])
-    assert np.isfinite(found.matrix).all()
-    assert np.isfinite(found.from_reference).all()
-
-
 @pytest.mark.parametrize(
     ("batches", "error", "said"),
     [
@@ -149,26 +130,3 @@ def test_a_model_in_which_nothing_varies_has_no_distances():
 def test_what_is_no_set_of_batches_is_refused(test, batches, error, said):
     with pytest.raises(error, match=said):
         hld.distances(test, batches)
-
-
-def test_a_model_is_a_circuit_a_test_or_a_detector(test):
-    with pytest.raises(
-        TypeError, match="`model` must be a circuit, an HLDTest or an HLDDetector, found int"
-    ):
-        hld.distances(3, [[[0]], [[0]]])
-    rows = [[[0] * 6] * 5, [[1] * 6] * 5]
-    np.testing.assert_allclose(
-        hld.distances(test.circuit, rows).matrix, hld.distances(test, rows).matrix, rtol=1e-9
-    )
-
-
-def test_sums_that_no_rows_can_have_are_refused(test):
-    """They had given a distance of a million, and of three numbers an error of NumPy."""
-    own = test.summarize(pcircuit.sample(test.circuit, 50, rng=0))
-    wrong = {
-        "holds sums that 50 rows cannot have": replace(own, sums=own.sums - 1e6),
-        "has 3 sums, expected": replace(own, sums=own.sums[:3].copy(), seen=own.seen[:3].copy()),
-    }
-    for said, batch in wrong.items():
-        with pytest.raises(ValueError, match=rf"^`batches\['b'\]` {said}"):
-            hld.distances(test, {"a": own, "b": batch})

@@ -1,7 +1,5 @@
 """Two batches: the level whatever the distribution is, by divisions and by the law; many batches as distances."""
 
-from itertools import combinations
-
 import binomial_bounds as bounds
 import numpy as np
 import pytest
@@ -77,23 +75,10 @@ def test_a_difference_is_found(test):
     assert by_rows.null == "permutation"
     assert by_rows.pvalue == 0.001
     assert by_rows.effect > 0.2
-    assert set(by_rows.to_dict()) >= {"pvalue", "effect", "num_rows"}
-
-
-def test_a_detector_compares_tables():
-    rng = np.random.default_rng(3)
-    table = rng.integers(0, 3, size=(400, 2)).astype(float)
-    detector = hld.HLDDetector(num_latents=2, num_epochs=3).fit(table)
-    batch = table[:80].copy()
-    batch[::5, 0] = np.nan
-    assert not hld.two_sample(detector, batch, table[80:160]).reject
-    found = hld.distances(
-        detector, {"a": table[:80], "b": detector.summarize(table[80:160]), "c": table[:80] * 0}
-    )
-    assert found.labels == ("a", "b", "c")
-    np.testing.assert_array_equal(found.matrix, found.matrix.T)
-    assert found.matrix[0, 1] < 0.3 < found.matrix[0, 2]
-    assert found.from_reference[2] > 0.3
+    assert by_rows.to_dict()["num_rows"] == [200, 200]
+    assert str(by_rows).startswith("the batches differ: p = 0.001")
+    same = hld.two_sample(test, [[0] * 6] * 5, [[0] * 6] * 4)
+    assert str(same) == "no difference: p = 1 at level 0.05, 5 and 4 rows, effect size 0"
 
 
 def test_columns_that_training_did_not_have_are_ignored_as_in_tests():
@@ -119,38 +104,19 @@ def test_columns_that_training_did_not_have_are_ignored_as_in_tests():
 
 
 def test_the_effect_is_debiased_for_few_rows(test):
-    """Over all ways to divide the rows, the squared distance is as large as what is subtracted."""
     assert hld.two_sample(test, [[0] * 6], [[1] * 6]).effect == pytest.approx(0, abs=1e-7)
-    x = np.random.default_rng(0).normal(size=(7, 3))
-    gaps = [
-        x[list(some)].mean(axis=0) - np.delete(x, some, axis=0).mean(axis=0)
-        for some in combinations(range(7), 2)
-    ]
-    assert np.mean([gap @ gap for gap in gaps]) == pytest.approx(
-        x.var(axis=0, ddof=1).sum() * (1 / 2 + 1 / 5)
-    )
-
-
-def test_a_verdict_is_one_line(test):
-    found = hld.two_sample(test, [[0] * 6] * 5, [[0] * 6] * 4)
-    assert str(found) == "no difference: p = 1 at level 0.05, 5 and 4 rows, effect size 0"
-    assert found.effect == 0.0
-    assert found.to_dict()["num_rows"] == [5, 4]
-    assert str(hld.two_sample(test, [[0] * 6] * 50, [[1] * 6] * 50)).startswith(
-        "the batches differ: p = 0.001"
-    )
 
 
 @pytest.mark.parametrize(
     "metric", ["euclidean", "whitened", ["euclidean", "standardized"]], ids=str
 )
-@pytest.mark.parametrize("sizes", [(5, 4), (30, 11), (200, 170)], ids=str)
+@pytest.mark.parametrize("sizes", [(1, 1), (5, 4), (200, 170)], ids=str)
 def test_rounding_is_no_difference(metric, sizes, engine):
     """Rows that are all alike have means that differ by rounding at most, in batches of whatever size."""
     circuit = zoo.circuits()["hclt_like"]
     rows = pcircuit.sample(circuit, 80, rng=0)
     test = hld.HLDTest(circuit, metric=metric, reference="training", training_data=rows)
-    for row in rows[:6]:
+    for row in rows[:3]:
         first, second = np.tile(row, (sizes[0], 1)), np.tile(row, (sizes[1], 1))
         by_rows = hld.two_sample(test, first, second, num_permutations=99)
         by_sums = hld.two_sample(test, test.summarize(first), test.summarize(second))
@@ -182,16 +148,6 @@ def bounds_of(p, B):
     return (p * (1 - p) / B) ** 0.5 + 1 / B
 
 
-def test_summaries_of_single_rows_have_no_spread_to_scale_by():
-    rows = pcircuit.sample(zoo.circuits()["hclt_like"], 80, rng=0)
-    test = hld.HLDTest(
-        zoo.circuits()["hclt_like"], metric="euclidean", reference="training", training_data=rows
-    )
-    one, two = (test.summarize(rows[i : i + 1]) for i in (0, 0))
-    assert hld.two_sample(test, one, two).pvalue == 1.0
-    assert 0 < hld.two_sample(test, one, test.summarize(rows[1:2])).pvalue <= 1
-
-
 @pytest.mark.parametrize("sizes", [(1, 2), (20, 30)])
 def test_summaries_of_rows_that_are_all_alike_have_a_pvalue_above_zero(sizes):
     """It had been 0, which no p-value is: the two batches show no spread at all."""
@@ -204,78 +160,45 @@ def test_summaries_of_rows_that_are_all_alike_have_a_pvalue_above_zero(sizes):
     assert min(found.pvalues) > 0
 
 
-@pytest.mark.parametrize("first", [True, False])
-def test_batches_without_rows_are_refused(test, first):
-    rows, none = np.zeros((3, 6), dtype=int), np.zeros((0, 6), dtype=int)
-    name = "first" if first else "second"
-    with pytest.raises(ValueError, match=f"`{name}` has no rows: at least one is needed"):
-        hld.two_sample(test, *((none, rows) if first else (rows, none)))
-    summaries = (test.summarize(none), test.summarize(rows))
-    with pytest.raises(
-        ValueError, match=f"`{name}` is a summary of no rows: at least one is needed"
-    ):
-        hld.two_sample(test, *(summaries if first else summaries[::-1]))
-
-
-def test_summaries_with_holes_are_refused():
-    circuit = zoo.circuits()["hclt_like"]
-    rows = pcircuit.sample(circuit, 80, rng=0).astype(int)
-    test = hld.HLDTest(circuit, metric="euclidean", reference="training", training_data=rows)
-    whole, holed = (
-        test.summarize(rows[:9]),
-        test.summarize(np.where(np.arange(rows.shape[1]) == 0, -1, rows[:9])),
-    )
-    assert whole.is_whole > holed.is_whole
-    with pytest.raises(
-        ValueError,
-        match=r"`first` is a summary of rows with holes, .*: give both batches as rows, or",
-    ):
-        hld.two_sample(test, holed, whole)
-
-
-def test_what_cannot_be_compared_is_refused(test):
-    one = test.summarize(pcircuit.sample(test.circuit, 9, rng=0))
+def test_what_cannot_be_compared_is_refused(test, monkeypatch):
+    rows, none = pcircuit.sample(test.circuit, 9, rng=0).astype(int), np.zeros((0, 6), dtype=int)
+    one, empty = test.summarize(rows), test.summarize(none)
     other = hld.HLDTest(zoo.circuits()["two_coins"]).summarize([[0, 1]])
-    with pytest.raises(TypeError, match="`second` must be a BatchSummary"):
-        hld.two_sample(test, one, [[0, 1]])
-    with pytest.raises(
-        ValueError, match=r"`second` is for the model \w{8}, expected \w{8}: two summaries are"
+    against = hld.HLDTest(test.circuit, reference="training", training_data=rows)
+    holed = against.summarize(np.where(np.arange(6) == 0, -1, rows))
+    for model, first, second, error, said in (
+        (test, none, rows, ValueError, "`first` has no rows: at least one is needed"),
+        (test, rows, none, ValueError, "`second` has no rows: at least one is needed"),
+        (test, one, empty, ValueError, "`second` is a summary of no rows: at least one is needed"),
+        (test, one, [[0, 1]], TypeError, "`second` must be a BatchSummary"),
+        (test, one, other, ValueError, r"`second` is for the model \w{8}, expected \w{8}: two"),
+        (against, holed, holed, ValueError, "`first` is a summary of rows with holes, .*: give"),
+        (
+            3,
+            one,
+            one,
+            TypeError,
+            "`model` must be a circuit, an HLDTest or an HLDDetector, found int",
+        ),
+        (hld.HLDDetector(), one, one, ValueError, "`model` is not fitted"),
     ):
-        hld.two_sample(test, one, other)
-    with pytest.raises(
-        TypeError, match="`model` must be a circuit, an HLDTest or an HLDDetector, found int"
-    ):
-        hld.two_sample(3, one, one)
-    with pytest.raises(ValueError, match="`model` is not fitted"):
-        hld.two_sample(hld.HLDDetector(), one, one)
-
-
-def test_summaries_of_too_many_nodes_are_refused(test, monkeypatch):
+        with pytest.raises(error, match=said):
+            hld.two_sample(model, first, second)
     monkeypatch.setattr("hld.comparing.two_sample.MAX_FULL_SPECTRUM", 5)
-    one = test.summarize(pcircuit.sample(test.circuit, 9, rng=0))
-    with pytest.raises(
-        ValueError, match="`first` and `second` can be compared as summaries for at most 5 nodes"
-    ):
+    with pytest.raises(ValueError, match="can be compared as summaries for at most 5 nodes"):
         hld.two_sample(test, one, one)
 
 
 @pytest.mark.parametrize(
-    ("fitting", "said"),
-    [({"groups": np.arange(300) // 6}, "`groups`"), ({"order": "time"}, r"`order`='time'")],
+    ("options", "fitting", "said"),
+    [
+        ({}, {"groups": np.arange(300) // 6}, "`groups`, as rows depend on one another"),
+        ({}, {"order": "time"}, r"`order`='time', as rows depend on one another"),
+        ({"covariates": [0]}, {}, "`covariates`, .* are compared whole"),
+    ],
 )
-def test_detectors_of_dependent_rows_are_warned_of(fitting, said):
-    rows = np.random.default_rng(0).integers(0, 3, size=(300, 2))
-    detector = hld.HLDDetector(num_latents=2, num_epochs=2).fit(rows, **fitting)
-    with pytest.warns(
-        UserWarning, match=f"`model` was fitted with {said}, as rows depend on one another"
-    ):
-        hld.two_sample(detector, rows[:20], rows[20:40], num_permutations=19)
-
-
-def test_detectors_with_covariates_warn_that_batches_are_compared_whole():
+def test_detectors_of_rows_that_are_not_alike_are_warned_of(options, fitting, said):
     rows = np.random.default_rng(0).integers(0, 3, size=(300, 3))
-    detector = hld.HLDDetector(num_latents=2, num_epochs=2, covariates=[0]).fit(rows)
-    with pytest.warns(
-        UserWarning, match="`model` was fitted with `covariates`, .* are compared whole"
-    ):
+    detector = hld.HLDDetector(num_latents=2, num_epochs=2, **options).fit(rows, **fitting)
+    with pytest.warns(UserWarning, match=f"`model` was fitted with {said}"):
         hld.two_sample(detector, rows[:20], rows[20:40], num_permutations=19)

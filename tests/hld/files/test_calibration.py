@@ -40,7 +40,15 @@ def test_a_scale_whose_squares_leave_the_doubles_is_refused():
         match=r"`nodes` have likelihoods of at most \S*e-181, whose variance underflows: ",
     ):
         hld.HLDTest(faint, nodes=[faint.num_nodes - 1])
-    test = hld.HLDTest(circuit, metric=np.full(len(hld.select_nodes(circuit)), 2.0))
+    weights, rows = np.ones(len(hld.select_nodes(circuit))), np.zeros((50, 4), dtype=int)
+    test = hld.HLDTest(circuit, metric=2 * weights)
+    for scale in (1e-60, 1e60):
+        found, plain = (
+            hld.HLDTest(circuit, metric=scale * weights)(rows),
+            hld.HLDTest(circuit)(rows),
+        )
+        assert found.pvalue == pytest.approx(plain.pvalue, rel=1e-9)
+        assert found.statistic == pytest.approx(plain.statistic * scale, rel=1e-9)
     scalars, arrays = calibration_parts(test.calibration)
     (weights,) = (name for name in arrays if name.startswith("metric.0."))
     with pytest.raises(

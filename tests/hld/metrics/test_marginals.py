@@ -104,16 +104,6 @@ def test_the_law_is_that_of_the_covariance_of_the_frequencies(circuit, monkeypat
     assert drawn.trace == pytest.approx(normal.trace, rel=0.05)
 
 
-def test_a_shift_of_one_variable_is_found_and_localised(circuit):
-    test = HLDTest(circuit, metric="marginals", null="auto", rng=0)
-    batch = sample(circuit, 300, rng=5)
-    assert not test(batch, 1e-4).reject
-    batch[:, 2] = np.random.default_rng(0).integers(0, 2, size=300)
-    result = test(batch)
-    assert result.pvalue < 0.01
-    assert result.localize().variable_scores.argmax() == 2
-
-
 def test_no_input_units_are_refused():
     circuit = zoo.circuits()["rat_like"]
     with pytest.raises(ValueError, match="'marginals' compares input units, and there are none"):

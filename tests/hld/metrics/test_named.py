@@ -98,6 +98,10 @@ def test_weights_are_the_metric_of_the_nodes(reference):
     weights = np.arange(1.0, len(reference.mean) + 1)
     metric = build_metric(weights, reference)
     assert float(metric.squared(np.ones(len(weights)))) == (weights**2).sum()
+    with pytest.raises(
+        ValueError, match="metric 'weights' is not a norm: node weights must be pos"
+    ):
+        build_metric(np.array([1.0, np.inf]), reference)
     np.testing.assert_array_equal(metric.node_weights, weights)
 
 

@@ -5,15 +5,10 @@ import pytest
 from binomial_bounds import at_most
 
 import hld
-from hld.metrics.marginals import marginals
 from hld.metrics.ordered import FLOOR, ordered
 from hld.nulls.limit_law import limit_law
 from hld.references.circuit import CircuitReference
 from pcircuit import (
-    Circuit,
-    InnerRegion,
-    InputRegion,
-    VTree,
     hclt,
     marginal_tables,
     mean_node_likelihoods,
@@ -57,26 +52,6 @@ def test_its_law_is_that_of_the_mapped_covariance(circuit):
     assert (law.eigenvalues * law.multiplicities).sum() == pytest.approx(by_hand, rel=1e-7)
 
 
-def test_a_drift_over_many_bins_is_seen_better_than_by_marginals():
-    """Sixteen bins of which each gives a little to the next: the drift in units of the deviation without one."""
-    probs = 0.5 * np.eye(16) + 0.5 / 16
-    bins = Circuit(
-        VTree([1, -1], [0, -1]),
-        [InputRegion(0, probs), InnerRegion([[c] for c in range(16)], np.full((1, 16), 1 / 16))],
-    )
-    reference = CircuitReference(bins, hld.select_nodes(bins, "input"))
-    shift = np.zeros(16)
-    shift[:8], shift[8:] = -0.01, 0.01
-    seen = {}
-    for make in (ordered, marginals):
-        metric = make(reference)
-        rows = metric.apply(probs.T)  # of each category
-        mean = rows.mean(axis=0)
-        squares = ((rows - mean) ** 2).sum(axis=1).mean()  # under equal frequencies
-        seen[metric.name] = ((rows.T @ shift) ** 2).sum() / squares
-    assert seen["ordered"] > 3 * seen["marginals"]
-
-
 def test_it_works_in_a_test_and_says_what_it_cannot_do(circuit):
     test = hld.HLDTest(circuit, metric="ordered", ordered=(1, 2))
     assert sum(test(sample(circuit, 100, rng=seed)).reject for seed in range(60)) <= at_most(
@@ -93,13 +68,3 @@ def test_it_works_in_a_test_and_says_what_it_cannot_do(circuit):
         hld.HLDTest(circuit, nodes=hld.select_nodes(circuit, "sum"), metric="ordered")
     with pytest.raises(ValueError, match="`ordered` must be"):
         hld.HLDTest(circuit, metric="ordered", ordered=(9,))
-
-
-def test_a_detector_knows_which_columns_ascend():
-    rng = np.random.default_rng(0)
-    table = np.column_stack([rng.normal(size=300).astype(object), rng.choice(["a", "b"], 300)])
-    detector = hld.HLDDetector(num_latents=2, num_epochs=3, num_resamples=99, metric="ordered").fit(
-        table
-    )
-    assert detector.encoder_.ordered == (0,)
-    assert detector.test(table[:50]).metrics == ("ordered",)

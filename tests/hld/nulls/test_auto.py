@@ -6,13 +6,12 @@ import zoo
 from binomial_bounds import at_most
 
 from hld import HLDTest
-from hld.nulls import auto
-from hld.nulls.auto import AutoNull, law_holds, law_part, laws_of, settle
+from hld.nulls.auto import AutoNull, law_holds, settle
 from hld.nulls.limit_law import law_of_values
 from hld.nulls.named import NullOptions
 from hld.nulls.score import score_of
 from hld.vectors.linear_maps import Scaled
-from pcircuit import rat_spn, sample
+from pcircuit import rat_spn
 
 
 def test_draws_judge_small_batches_and_the_law_large_ones():
@@ -106,40 +105,9 @@ def test_levels_of_small_p_values(B, T, metric):
 def test_parts_of_a_null():
     law = law_of_values(np.array([2.0, 1.0]))
     null = AutoNull(None, law, 5)
-    assert law_part(null) is law_part(law) is law
-    assert laws_of(null) == laws_of(law) == (law,)
+    assert null.limit is law.limit is law
+    assert null.laws == law.laws == (law,)
     assert (null.drawn(4), null.drawn(5)) == (True, False)
     assert null.of_pvalues((0.03,), 7).value == 0.03
     assert null.least(7) == 0.0
     assert AutoNull(None, law, None).drawn(10**9)
-
-
-def test_the_grid_is_ascending_and_leaves_out_single_rows():
-    assert (np.diff(auto.SIZES) > 0).all()
-    assert auto.SIZES[0] == 2
-
-
-@pytest.mark.parametrize("reference", ["circuit", "training"])
-def test_saved_numbers_give_the_same(reference, rng):
-    from hld.nulls.named import Context
-
-    circuit = rat_spn([3] * 5, num_units=3, depth=2, rng=0)
-    more = {"training_data": sample(circuit, 80, rng=1)} if reference == "training" else {}
-    test = HLDTest(
-        circuit,
-        metric=("euclidean", "whitened"),
-        null="auto",
-        reference=reference,
-        rng=0,
-        num_resamples=99,
-        **more,
-    )
-    null, metrics = test.calibration.null, test.calibration.metrics
-    scalars, arrays = null.to_parts()
-    context = Context(
-        getattr(null.tails, "reference", None), metrics, test.stds, test.settings.seed
-    )
-    again = context.read(scalars, arrays)
-    for T in (1, 2, 4, 7, 3000):
-        squared = rng.random(2) * [1.0, 30.0] / T
-        assert again.pvalue(squared, T) == null.pvalue(squared, T)

@@ -12,7 +12,6 @@ from scipy.stats import binom, chi2, hmean
 from hld.nulls.joint import (
     FACTOR_ROWS,
     RESOLVED,
-    JointLaw,
     JointNull,
     covariance_factor,
     factor_of_rows,
@@ -93,11 +92,6 @@ def test_the_tail_is_monotone_and_continuous_at_the_resolution():
     assert law.tail(edge * (1 - 1e-6)) == pytest.approx(law.tail(edge), rel=0.03)
     assert law.error(0.25) == pytest.approx(np.sqrt(0.25 * 0.75 / len(law.means)))
     assert law.error(1e-9) == pytest.approx(1e-9 / np.sqrt(RESOLVED))
-
-
-def test_a_short_law_is_not_extrapolated():
-    law = JointLaw(np.linspace(0.01, 1, 50).astype(np.float32))
-    assert law.tail(1e-6) == pytest.approx(1 / 51)
 
 
 def test_the_factor_of_a_covariance(rng):

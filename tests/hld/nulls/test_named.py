@@ -1,21 +1,16 @@
 """The nulls by name: each does what the protocol asks and comes back from its parts; what is none is refused."""
 
-import inspect
-
 import numpy as np
 import pytest
 import zoo
 
 import hld
 from hld.nulls.named import KINDS, NULLS, Context
-from hld.nulls.null import Null
+from hld.nulls.null import check_verdict
 from hld.vectors.linear_maps import DenseRows, Scaled
 from pcircuit import sample
 
 CIRCUIT = zoo.circuits()["hclt_like"]
-METHODS = [
-    name for name, _ in inspect.getmembers(Null, inspect.isfunction) if not name.startswith("_")
-]
 
 
 def made(null, metric="euclidean"):
@@ -32,12 +27,6 @@ def context_of(test, **changes):
         "seed": test.settings.seed,
     }
     return Context(**parts | changes)
-
-
-def test_every_kind_has_the_methods_of_the_protocol():
-    assert {"pvalue", "threshold", "least", "describe", "to_parts", "of_pvalues"} <= set(METHODS)
-    for kind in KINDS.values():
-        assert all(callable(getattr(kind, one, None)) for one in (*METHODS, "from_parts"))
 
 
 @pytest.mark.parametrize("metric", ["euclidean", ("euclidean", "whitened")], ids=["one", "two"])
@@ -80,23 +69,6 @@ def test_what_is_no_null_of_a_file_is_refused(scalars):
         context_of(made("exact")).read(scalars, {})
 
 
-def test_a_context_of_one_metric_has_no_other():
-    context = context_of(made("exact", ("euclidean", "whitened")))
-    for i, metric in enumerate(context.metrics):
-        one = context.only(i)
-        assert one.metrics == (metric,)
-        assert one.farthest == [context.farthest[i]]
-        assert (one.reference, one.seed) == (context.reference, context.seed)
-
-
-def test_no_difference_of_likelihoods_is_farther_than_the_farthest():
-    context = context_of(made("exact", ("euclidean", "standardized", "whitened")))
-    corners = np.random.default_rng(0).choice([-1.0, 1.0], size=(200, len(context.stds)))
-    for metric, farthest in zip(context.metrics, context.farthest, strict=True):
-        assert metric.squared(corners).max() <= farthest
-    assert context.farthest[0] == pytest.approx(len(context.stds))
-
-
 @pytest.mark.parametrize(
     ("metric", "least"),
     [
@@ -122,3 +94,10 @@ def test_against_rows_nulls_that_are_checked_are_checked():
         )
         far = np.array([[2, 2, 2, 2, 2, 2]] * 4)
         assert test(far).pvalue > test.judge(test.vectors.mean(far)[: len(test.nodes)], 4).pvalue
+
+
+def test_only_a_number_with_a_probability_is_a_verdict():
+    check_verdict(np.inf, 0.0)
+    for statistic, pvalue in ((np.nan, 0.5), (1.0, np.nan), (1.0, -0.1), (1.0, 1.1)):
+        with pytest.raises(ArithmeticError, match="is no verdict"):
+            check_verdict(statistic, pvalue)

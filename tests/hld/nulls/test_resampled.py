@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hld.nulls import resampled
-from hld.nulls.resampled import resampled_distances
-from hld.references.rows import resampled_means
+from hld.nulls.resampled import ResampledDistances
+from hld.references.rows import resampled_weights
 from hld.vectors.linear_maps import DenseRows, Scaled, Stretched
 from hld.vectors.squared_distances import squared_distances
 from hld.vectors.windows import Window
@@ -16,9 +16,9 @@ from hld.vectors.windows import Window
 def test_both_ways_give_the_distances_of_the_means(n, T, rng):
     rows = rng.normal(size=(n, 30))
     rows -= rows.mean(axis=0)
-    metrics = [Scaled("euclidean", np.ones(30)), DenseRows("mapped", rng.normal(size=(4, 30)))]
-    found = resampled_distances(metrics, rows)(T, 40, np.random.default_rng(1))
-    means = resampled_means(rows, T, 40, np.random.default_rng(1))
+    metrics = Scaled("euclidean", np.ones(30)), DenseRows("mapped", rng.normal(size=(4, 30)))
+    found = ResampledDistances(metrics, rows)(T, 40, np.random.default_rng(1))
+    means = resampled_weights(len(rows), T, 40, np.random.default_rng(1)) @ rows
     expected = squared_distances(metrics, means)
     scale = max(float(metric.squared(rows).max()) for metric in metrics)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-13 * scale)
@@ -36,14 +36,16 @@ def test_stretched_maps_and_windows_too(T, rng):
         Scaled("plain", np.ones(30)),
     )
     behind = Window("last", Scaled("last", np.ones(10)), 20, 30)
-    metrics = [
+    metrics = (
         stretched,
         plain,
         Window("steep", Stretched("steep", vectors[:20] * 0, np.ones(4), 1.0), 0, 30),
         behind,
-    ]
-    found = resampled_distances(metrics, rows)(T, 25, np.random.default_rng(1))
-    expected = squared_distances(metrics, resampled_means(rows, T, 25, np.random.default_rng(1)))
+    )
+    found = ResampledDistances(metrics, rows)(T, 25, np.random.default_rng(1))
+    expected = squared_distances(
+        metrics, resampled_weights(len(rows), T, 25, np.random.default_rng(1)) @ rows
+    )
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-13 * expected.max())
 
 
@@ -55,18 +57,18 @@ def test_single_precision_is_enough(T, rng, monkeypatch):
     fine = Stretched(
         "whitened", np.eye(100)[:, :40], 1 / np.sqrt(0.64 ** np.arange(40) + 1e-4), 100.0
     )
-    metrics = [
+    metrics = (
         Scaled("euclidean", np.ones(100)),
         fine,
         Scaled("standardized", 1e60 / rows.std(axis=0)),
-    ]
-    expected = resampled_distances(metrics, rows)(T, 25, np.random.default_rng(1))
+    )
+    expected = ResampledDistances(metrics, rows)(T, 25, np.random.default_rng(1))
     monkeypatch.setattr(resampled, "IN_DOUBLE", 0)
-    found = resampled_distances(metrics, rows)(T, 25, np.random.default_rng(1))
+    found = ResampledDistances(metrics, rows)(T, 25, np.random.default_rng(1))
     np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
 def test_constant_rows_have_no_distance(rng):
     assert (
-        resampled_distances([Scaled("euclidean", np.ones(3))], np.zeros((2, 3)))(5, 7, rng) == 0
+        ResampledDistances((Scaled("euclidean", np.ones(3)),), np.zeros((2, 3)))(5, 7, rng) == 0
     ).all()

@@ -1,7 +1,5 @@
 """Batches drawn when one is tested: stages, their p-values and thresholds."""
 
-import threading
-
 import numpy as np
 import pytest
 import zoo
@@ -94,25 +92,6 @@ def test_what_is_drawn_depends_on_seed_size_and_stage_only():
         )
     assert not np.array_equal(null.tails(3, 0)[0].values, tails(seed=1).tails(3, 0)[0].values)
     assert not np.array_equal(null.tails(3, 0)[0].values, null.tails(4, 0)[0].values)
-
-
-def test_threads_get_the_same():
-    null, found = tails(), []
-    scores = null.score(np.array([[0.4]]), 5)[0]
-    threads = [
-        threading.Thread(target=lambda: found.append(null.pvalue(scores, 5))) for _ in range(6)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(set(found)) == 1
-    assert found[0] == tails().pvalue(scores, 5)
-
-
-def test_blocks_do_not_change_how_much_is_drawn(monkeypatch):
-    monkeypatch.setattr(staged, "BLOCK_BATCHES", 7)
-    assert [tail.num_drawn for tail in tails(metrics=2).tails(2, 0)] == [99, 99, 99]
 
 
 def test_several_metrics_are_judged_together():

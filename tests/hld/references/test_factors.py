@@ -14,7 +14,7 @@ from hld.nulls.limit_law import limit_law
 from hld.references import covariances, rows
 from hld.references.circuit import CircuitReference
 from hld.references.covariances import DenseCovariance, through
-from hld.references.factors import SHARE, factor_of_nodes, pivoted_factor
+from hld.references.factors import factor_of_nodes, pivoted_factor
 from hld.references.rows import row_reference
 from hld.vectors.linear_maps import Scaled
 
@@ -44,15 +44,6 @@ def test_a_factor_has_the_rank_and_gives_the_covariance_of_every_node(groups, rn
     )
     assert scaled.max() < 1e-10
     assert factor_of(np.zeros((3, 3)), [slice(0, 2)]).shape == (0, 3)
-
-
-def test_what_is_left_out_is_a_share_of_the_variance_of_each_node(rng):
-    """Directions that a node does not share with others are kept, unless they are a share of 1e-13 of its variance."""
-    for share, rank in ((100 * SHARE, 2), (SHARE / 100, 1)):
-        other = np.sqrt(share)
-        covariance = 1e-30 * np.array([[1.0, 1.0], [1.0, 1.0 + other**2]])
-        assert len(factor_of(covariance)) == rank
-        assert len(factor_of(covariance, [slice(0, 2)])) == rank
 
 
 def test_eigenvalues_of_a_factor_are_those_of_the_matrix(rng, monkeypatch):

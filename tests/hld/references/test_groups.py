@@ -38,6 +38,8 @@ def test_kept_means_are_means_of_the_first_rows_of_a_group():
     assert groups.means.shape[:2] == (4, 3)  # 1, 4, 16 and all 21 rows
     whole = np.array([VECTORS.mean(one) for one in rows])
     np.testing.assert_allclose(groups.at(21), whole, atol=1e-14)
+    # a random order: else the first rows, next to one another in time, would be compared with those of a batch
+    assert not np.allclose(groups.at(1), VECTORS.rows(rows[:, 0]))
     np.testing.assert_allclose(groups.at(1000), whole, atol=1e-14)
     singles = VECTORS.rows(rows.reshape(63, -1)).reshape(3, 21, -1)
     for g in range(3):
@@ -57,6 +59,9 @@ def test_means_between_two_sizes_have_the_covariance_of_so_many_rows(T):
 
 
 def test_learning_has_groups_of_its_own():
+    for G in (0, 1, 2):
+        with pytest.raises(ValueError, match=f"`groups` names {G} group.*, expected at least 3"):
+            split_groups(np.arange(G), np.random.default_rng(0))
     for G in (3, 12, 20, 40, 101):
         labels = np.random.default_rng(G).permutation(np.repeat(np.arange(G), 4))
         learned, kept = split_groups(labels, np.random.default_rng(0))
@@ -117,19 +122,6 @@ def test_of_too_many_groups_some_are_kept(monkeypatch):
     assert places != list(range(7))  # chance, not the order of time, says which
 
 
-def test_the_rows_of_a_group_come_in_a_random_order():
-    """Else its first rows, which are next to one another in time, would be compared with those of a batch."""
-    rows = rows_of(12, 5)
-    first = VECTORS.rows(rows[:, 0])
-    assert not np.allclose(reference_of(rows).at(1), first)
-
-
-def test_groups_of_single_rows_have_no_variance_within():
-    groups = reference_of(rows_of(6, 1))
-    assert not groups.within.any()
-    np.testing.assert_array_equal(groups.at(1), groups.at(100))
-
-
 @pytest.mark.parametrize(
     ("most", "sizes"),
     [
@@ -147,23 +139,6 @@ def test_groups_of_single_rows_have_no_variance_within():
 )
 def test_means_are_kept_at_powers_of_four_and_of_all_rows(most, sizes):
     assert num_sizes(np.array([1, most])) == sizes
-
-
-def test_holes_are_filled_and_whole_rows_are_the_vectors():
-    rows = rows_of(1, 5)[0].astype(int)
-    np.testing.assert_array_equal(filled_rows(VECTORS, rows, FILL), VECTORS.rows(rows))
-    holes = np.where(np.eye(5, rows.shape[1], dtype=bool), -1, rows)
-    found = filled_rows(VECTORS, holes, FILL)
-    np.testing.assert_array_equal(found, np.where(VECTORS.seen(holes), VECTORS.rows(holes), FILL))
-    assert (found == FILL).any(axis=1).all()
-
-
-@pytest.mark.parametrize("G", [0, 1, 2])
-def test_fewer_than_three_groups_cannot_be_split(G):
-    with pytest.raises(
-        ValueError, match=f"`groups` names {G} group{'s' * (G != 1)}, expected at least 3"
-    ):
-        split_groups(np.arange(G), np.random.default_rng(0))
 
 
 def test_a_file_gives_back_the_groups_and_no_others():

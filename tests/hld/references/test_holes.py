@@ -91,16 +91,3 @@ def test_level_and_power_with_holes(metric):
     assert test(shifted).reject
     full = sample(circuit, T, rng=1)  # without holes it is the plain test
     assert test(full).pvalue == HLDTest(circuit, metric=metric, num_train=10**9, rng=0)(full).pvalue
-
-
-def test_options_that_do_not_go_together():
-    circuit = zoo.circuits()["two_coins"]
-    for options in (
-        {"null": "monte-carlo"},
-        {"null": "normal"},
-        {"reference": "training", "training_data": [[0, 0]] * 3},
-    ):
-        with pytest.raises(ValueError, match="`missing` 'exact' needs reference='circuit'"):
-            HLDTest(circuit, missing="exact", **options)
-    with pytest.raises(ValueError, match="`missing` must be"):
-        HLDTest(circuit, missing="ignore")

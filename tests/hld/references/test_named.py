@@ -6,28 +6,13 @@ import zoo
 
 import hld
 from hld import select_nodes
-from hld.references.circuit import CircuitReference
 from hld.references.named import FROM_ROWS, REFERENCES
-from hld.references.rows import RowReference
 from hld.vectors.score_features import score_features
 from pcircuit import sample
 
 CIRCUIT = zoo.circuits()["hclt_like"]
 NODES = select_nodes(CIRCUIT)
 ROWS = sample(CIRCUIT, 30, rng=0)
-
-
-def test_each_name_makes_its_reference():
-    made = {
-        name: make(CIRCUIT, NODES, ROWS if name in FROM_ROWS else None)
-        for name, make in REFERENCES.items()
-    }
-    assert {name: type(one) for name, one in made.items()} == {
-        "circuit": CircuitReference,
-        "training": RowReference,
-    }
-    assert [name for name, one in made.items() if one.num_rows is not None] == list(FROM_ROWS)
-    assert made["training"].num_rows == 30
 
 
 def test_rows_are_needed_by_those_that_are_made_of_them_and_by_no_other():
@@ -38,12 +23,8 @@ def test_rows_are_needed_by_those_that_are_made_of_them_and_by_no_other():
             hld.HLDTest(CIRCUIT, reference=name, training_data=None if name in FROM_ROWS else ROWS)
 
 
-def test_features_of_the_score_are_compared_with_rows_alone():
+def test_features_of_the_score_are_part_of_the_vectors_of_rows():
     features = score_features(CIRCUIT)
-    with pytest.raises(
-        ValueError, match="'score' compares rows with rows: use reference='training'"
-    ):
-        REFERENCES["circuit"](CIRCUIT, NODES, None, features)
     reference = REFERENCES["training"](CIRCUIT, NODES, ROWS, features)
     assert len(reference.mean) == len(NODES) + features.num_features
     assert reference.mean_score is not None

@@ -41,47 +41,42 @@ def test_variances_of_stretches_are_those_of_the_series(stay):
         assert own.effective_rows(T) == pytest.approx(T / variance_ratio(T, stay), rel=0.6)
 
 
+def with_traces(wanted, n):
+    """Stretches of 1, 2, 4, ... of n rows that have exactly these variances."""
+    tables = np.random.default_rng(1).normal(size=(len(wanted), 50, 4))
+    tables -= tables.mean(axis=1, keepdims=True)
+    tables *= np.sqrt(np.array(wanted) * 49 / (tables**2).sum(axis=(1, 2)))[:, None, None]
+    zeros = np.zeros(4)
+    return StretchReference(np.full(len(wanted), 50), tables.reshape(-1, 4), zeros, zeros, n)
+
+
 def test_between_sizes_and_beyond_the_longest():
-    v, rng = np.array([1.0, 0.5, 0.25]), np.random.default_rng(1)
-    tables = [rng.normal(size=(50, 4)) for _ in v]
-    tables = [
-        (t - t.mean(axis=0)) * np.sqrt(one / ((t - t.mean(axis=0)) ** 2).sum() * 49)
-        for t, one in zip(tables, v, strict=True)
-    ]
-    own = StretchReference(np.full(3, 50), np.concatenate(tables), np.zeros(4), np.zeros(4), 400)
-    np.testing.assert_allclose(own.traces(), v, rtol=1e-12)
-    for T, expected in (
-        (1, 1.0),
-        (3, 1 / 3),
-        (4, 0.25),
-        (10, 0.1),
-        (100, 0.01),
-    ):  # independent rows: 1 / T
-        assert own.trace_at(T) == pytest.approx(expected)
-        assert (own.at(T) ** 2).sum() / 50 == pytest.approx(expected + 1 / 400)
+    """Independent rows have 1 / T."""
+    own = with_traces([1.0, 0.5, 0.25], 400)
+    for T in (1, 3, 4, 10, 100):
+        assert own.trace_at(T) == pytest.approx(1 / T)
+        assert (own.at(T) ** 2).sum() / 50 == pytest.approx(1 / T + 1 / 400)
         assert own.effective_rows(T) == pytest.approx(T)
+    never = with_traces([0.0] * 3, 400)
+    for T in (1, 3, 100):
+        assert (never.trace_at(T), never.effective_rows(T)) == (0.0, T)
+        np.testing.assert_array_equal(never.at(T), np.zeros((50, 4)))
 
 
 def test_beyond_the_longest_the_covariances_across_blocks_are_made_up_for():
     """Stretches with exactly the traces of correlations 0.9^h: 64 rows times their variance is a seventh too small."""
-    sizes, rng = 2 ** np.arange(7), np.random.default_rng(2)
-    tables = [rng.normal(size=(50, 4)) for _ in sizes]
-    tables = [
-        (t - t.mean(axis=0))
-        * np.sqrt(variance_ratio(s, 0.9) / s / ((t - t.mean(axis=0)) ** 2).sum() * 49)
-        for t, s in zip(tables, sizes.tolist(), strict=True)
-    ]
-    own = StretchReference(np.full(7, 50), np.concatenate(tables), np.zeros(4), np.zeros(4), 3000)
+    own = with_traces([variance_ratio(s, 0.9) / s for s in (2 ** np.arange(7)).tolist()], 3000)
     assert variance_ratio(1000, 0.9) > 1.15 * variance_ratio(64, 0.9)
     for T in (64, 100, 200, 1000, 100_000):
         assert own.effective_rows(T) == pytest.approx(T / variance_ratio(T, 0.9), rel=0.025)
 
 
-def test_a_series_that_never_changes_has_differences_of_zero():
-    own = StretchReference(np.full(3, 50), np.ones((150, 4)), np.ones(4), np.zeros(4), 400)
-    for T in (1, 3, 100):
-        assert (own.trace_at(T), own.effective_rows(T)) == (0.0, T)
-        np.testing.assert_array_equal(own.at(T), np.zeros((50, 4)))
+def test_variances_fall_with_the_size_but_by_no_more_than_half():
+    """Sizes of which chance makes one vary more than a shorter one, or too little, are put right."""
+    own = with_traces([1.0, 1.5, 0.2, 0.19], 300)
+    np.testing.assert_allclose(own.traces(), [1.0, 1.0, 0.5, 0.25], rtol=1e-12)
+    part = own.part(np.array([3, 0]))
+    np.testing.assert_allclose(part.stretches(1), own.stretches(1)[:, [3, 0]], rtol=1e-12)
 
 
 @pytest.mark.parametrize("n", [FEWEST_ROWS, 61, 500, 7000])
@@ -111,19 +106,6 @@ def test_stretches_are_means_of_successive_rows_that_do_not_overlap(n, monkeypat
         )
 
 
-def test_variances_fall_with_the_size_but_by_no_more_than_half():
-    """Sizes of which chance makes one vary more than a shorter one, or too little, are put right."""
-    rng, wanted, possible = np.random.default_rng(3), [1.0, 1.5, 0.2, 0.19], [1.0, 1.0, 0.5, 0.25]
-    tables = [
-        t * np.sqrt(one / (t**2).sum() * 39)
-        for t, one in zip(
-            (t - t.mean(axis=0) for t in rng.normal(size=(4, 40, 2))), wanted, strict=True
-        )
-    ]
-    own = StretchReference(np.full(4, 40), np.concatenate(tables), np.zeros(2), np.zeros(2), 300)
-    np.testing.assert_allclose(own.traces(), possible, rtol=1e-12)
-
-
 @pytest.mark.parametrize("size", [1, 3, 100])
 def test_halves_that_go_together_are_dependent(size):
     """Pairs of halves with the correlation rho: the longest stretches have (1 + rho) / 2 of the variance."""
@@ -141,25 +123,6 @@ def test_halves_that_go_together_are_dependent(size):
         )
         assert own.is_dependent() == expected
         assert not own.is_dependent(1e-300)
-
-
-def test_a_long_vector_is_no_longer_to_judge_than_its_stretches_are_many():
-    """The dependence of 30,000 numbers: a matrix of all their products would have 7 GB."""
-    halves, zeros = np.random.default_rng(5).normal(size=(60, 30_000)), np.zeros(30_000)
-    for longest, expected in (((halves[::2] + halves[1::2]) / 2, False), (halves[::2], True)):
-        own = StretchReference(
-            np.array([60, 30]), np.concatenate([halves, longest]), zeros, zeros, 60
-        )
-        assert own.is_dependent() == expected
-
-
-def test_a_part_has_the_same_stretches_of_some_numbers():
-    own, places = of_rows(pcircuit.sample(CIRCUIT, 200, rng=2)), np.array([4, 0])
-    part = own.part(places)
-    for r in range(len(own.counts)):
-        np.testing.assert_array_equal(part.stretches(r), own.stretches(r)[:, places])
-    np.testing.assert_array_equal([part.mean, part.fill], [own.mean[places], own.fill[places]])
-    assert (part.longest, part.num_rows) == (own.longest, own.num_rows)
 
 
 def test_a_file_gives_back_every_stretch_and_no_other():

@@ -34,8 +34,8 @@ def test_a_table_and_its_summary_have_the_verdict_of_the_library(model, shop, ba
     brief = work.test_table(model, csv_bytes(shop[batch]), "csv", 0.02, "verdict", LIMITS)
     assert (brief["pvalue"], brief["summary"]) == (answer["pvalue"], repr(expected))
     assert not {"columns", "pairs", "data_quality"} & set(brief)
-    body = model.detector.summarize(shop[batch]).to_bytes()
-    of_summary = work.test_summary(model, body, "bytes", 0.02, "full", LIMITS)
+    body = model.detector.summarize(shop[batch]).to_json().encode()
+    of_summary = work.test_summary(model, body, "json", 0.02, "full", LIMITS)
     assert (
         of_summary["pvalue"]
         == model.detector.test(model.detector.summarize(shop[batch]), 0.02).pvalue

@@ -73,25 +73,17 @@ def by_name(detector):
 
 
 def test_a_column_is_absent_that_no_chunk_has_and_missing_where_some_have_it(by_name, detector):
+    """The sum of two summaries said that a column was not in the batch, half of whose rows had it."""
     parts = np.array_split(detector[1][:30], 3)
-    found = summarize_chunks(
-        by_name, [named(parts[0], "ab"), named(parts[1], "a"), named(parts[2], "ab")]
-    )
-    assert found.table.absent == ("c",)
+    chunks = [named(parts[0], "ab"), named(parts[1], "a"), named(parts[2], "ab")]
+    found, total = summarize_chunks(by_name, chunks), sum(map(by_name.summarize, chunks))
+    assert found.table.absent == total.table.absent == ("c",)
     assert found.table.cells[0].tolist() == [0, 10, 30]  # missing
     assert found.num_missing == 40
     quality = facts_of(by_name, found)[1]
     assert quality.absent == ("c",)
     assert [one.num_missing for one in quality.columns] == [0, 10, 30]
-
-
-def test_a_column_that_some_sites_have_is_not_absent_from_their_sum(by_name, detector):
-    """The sum of two summaries said that a column was not in the batch, half of whose rows had it."""
-    parts = np.array_split(detector[1][:30], 3)
-    chunks = [named(parts[0], "ab"), named(parts[1], "a"), named(parts[2], "ab")]
-    found, whole = sum(map(by_name.summarize, chunks)), summarize_chunks(by_name, chunks)
-    assert found.table.absent == whole.table.absent == ("c",)
-    assert "column 'b' is not" not in str(by_name.test(found))
+    assert "column 'b' is not" not in str(by_name.test(total))
 
 
 def test_columns_that_were_not_fitted_are_named_once_and_in_order(by_name, detector):
@@ -146,7 +138,7 @@ pyarrow = pytest.importorskip("pyarrow")
 
 
 @pytest.fixture(scope="module")
-def table():
+def arrow_table():
     rng = np.random.default_rng(0)
     sizes = rng.normal(size=900)
     return pyarrow.table(
@@ -159,13 +151,13 @@ def table():
 
 
 @pytest.fixture(scope="module")
-def detector(table):
-    return hld.HLDDetector(num_latents=2, num_epochs=4, num_resamples=99).fit(table)
+def of_arrow(arrow_table):
+    return hld.HLDDetector(num_latents=2, num_epochs=4, num_resamples=99).fit(arrow_table)
 
 
 def summed(rows):
     """The summary of rows that an engine collected."""
-    return sum(hld.BatchSummary.from_bytes(bytes(row["summary"])) for row in rows)
+    return sum(hld.BatchSummary.from_json(row["summary"]) for row in rows)
 
 
 def assert_equal(found, expected):
@@ -174,28 +166,20 @@ def assert_equal(found, expected):
     np.testing.assert_array_equal(found.table.categories, expected.table.categories)
 
 
-def test_batches_of_partitions_add_up_to_the_table(table, detector):
-    summarize = hld.arrow_summarizer(detector)
-    parts = [table[:100], table[100:100], table[100:500], table[500:]]
+def test_record_batches_and_tables_give_the_summary_of_the_table(arrow_table, of_arrow):
+    summarize, expected = hld.arrow_summarizer(of_arrow), of_arrow.summarize(arrow_table)
+    parts = [arrow_table[:100], arrow_table[100:100], arrow_table[100:500], arrow_table[500:]]
     found = [
         batch for part in parts for batch in summarize(iter(part.to_batches(max_chunksize=64)))
     ]
     assert len(found) == 3  # the empty partition says nothing
-    rows = [row for batch in found for row in batch.to_pylist()]
-    assert_equal(summed(rows), detector.summarize(table))
-    assert detector.test(summed(rows)).pvalue == pytest.approx(
-        detector.test(detector.summarize(table)).pvalue
-    )
-
-
-def test_tables_in_and_out(table, detector):
-    found = hld.arrow_summarizer(detector)(table)
-    assert isinstance(found, pyarrow.Table)
-    assert_equal(summed(found.to_pylist()), detector.summarize(table))
-    assert hld.arrow_summarizer(detector)(table[:0]).num_rows == 0
-
-
-def test_what_is_no_detector_is_refused():
+    total = summed([row for batch in found for row in batch.to_pylist()])
+    assert_equal(total, expected)
+    assert of_arrow.test(total).pvalue == pytest.approx(of_arrow.test(expected).pvalue)
+    whole = summarize(arrow_table)
+    assert isinstance(whole, pyarrow.Table)
+    assert_equal(summed(whole.to_pylist()), expected)
+    assert summarize(arrow_table[:0]).num_rows == 0
     with pytest.raises(TypeError, match="`detector` must be a fitted HLDDetector"):
         hld.arrow_summarizer(hld.HLDDetector())
 
@@ -211,7 +195,7 @@ def workers(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of Spark, about a pandas newer than itself
 @pytest.mark.usefixtures("workers")
-def test_spark(table, detector):
+def test_spark(arrow_table, of_arrow):
     sql = pytest.importorskip("pyspark.sql")
     builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     try:
@@ -219,26 +203,26 @@ def test_spark(table, detector):
     except Exception as error:  # no Java
         pytest.skip(f"Spark does not start: {str(error)[:200]}")
     try:
-        frame = spark.createDataFrame(table.to_pandas()).repartition(3)
-        rows = frame.mapInArrow(hld.arrow_summarizer(detector), "summary binary").collect()
+        frame = spark.createDataFrame(arrow_table.to_pandas()).repartition(3)
+        rows = frame.mapInArrow(hld.arrow_summarizer(of_arrow), "summary string").collect()
     finally:
         spark.stop()
     assert len(rows) == 3
-    assert_equal(summed(rows), detector.summarize(table))
+    assert_equal(summed(rows), of_arrow.summarize(arrow_table))
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.usefixtures("workers")
-def test_ray(table, detector):
+def test_ray(arrow_table, of_arrow):
     ray = pytest.importorskip("ray")
     data = pytest.importorskip("ray.data")
     ray.init(num_cpus=2, include_dashboard=False, ignore_reinit_error=True, log_to_driver=False)
     try:
-        parts = data.from_arrow([table[:300], table[300:]])
+        parts = data.from_arrow([arrow_table[:300], arrow_table[300:]])
         rows = parts.map_batches(
-            hld.arrow_summarizer(detector), batch_format="pyarrow", batch_size=None
+            hld.arrow_summarizer(of_arrow), batch_format="pyarrow", batch_size=None
         ).take_all()
     finally:
         ray.shutdown()
-    assert_equal(summed(rows), detector.summarize(table))
+    assert_equal(summed(rows), of_arrow.summarize(arrow_table))

@@ -62,14 +62,11 @@ def test_sums_are_those_of_squares_and_fourth_powers_and_of_rows_farther_than_al
     np.testing.assert_allclose(found.fourths, (squared**2).sum(axis=1))
     assert found.odd.tolist() == (squared > kept.farthest[:, None]).sum(axis=1).tolist()
     assert found.odd.min() > 0
+    edge = kept_of(np.array([[-1.0], [1.0]]), ONE)  # a row as far as the farthest is not odd
+    assert spread(np.array([[1.0], [-1.0], [1.1], [0.0]]), edge, ONE).odd.tolist() == [1]
     parts = spread(rows[:70], kept, METRICS) + spread(rows[70:], kept, METRICS)
     for name in ("squares", "fourths", "odd", "sketch"):
         np.testing.assert_allclose(getattr(parts, name), getattr(found, name))
-
-
-def test_a_row_as_far_as_the_farthest_is_not_odd():
-    kept = kept_of(np.array([[-1.0], [1.0]]), ONE)
-    assert spread(np.array([[1.0], [-1.0], [1.1], [0.0]]), kept, ONE).odd.tolist() == [1]
 
 
 def test_sketches_are_those_of_what_the_metric_makes_of_a_row():
@@ -171,15 +168,11 @@ def test_two_batches_of_signs_are_compared_by_the_variance_of_all(ones):
     batches = summary(one, kept), summary(other, kept)
     (found,) = pooled_by_spread(ONE, batches, np.zeros(1), np.array([apart**2]))
     assert found == pytest.approx(expected, rel=1e-9)
+    same = summary(np.array([[0.5]]), kept)
+    assert pooled_by_spread(ONE, (same, same), np.zeros(1), np.zeros(1)) == (1.0,)
     assert pooled_by_spread(ONE, batches[::-1], np.zeros(1), np.array([apart**2]))[
         0
     ] == pytest.approx(found)
-
-
-def test_two_batches_of_one_row_each_that_are_alike_are_not_apart():
-    kept = kept_of(np.array([[-1.0], [1.0]]), ONE)
-    same = summary(np.array([[0.5]]), kept)
-    assert pooled_by_spread(ONE, (same, same), np.zeros(1), np.zeros(1)) == (1.0,)
 
 
 CIRCUIT = zoo.circuits()["hclt_like"]
@@ -246,15 +239,9 @@ def test_others_are_refused(test, name, value):
         ValueError, match="`summary` holds sums that 200 rows cannot have: make the summary again"
     ):
         test(changed)
+    short = replace(summary, sums=summary.sums[:3], seen=summary.seen[:3])
+    with pytest.raises(ValueError, match="`summary` has 3 sums, expected"):
+        test(short)
     if name != "seen":  # with holes it is refused for them
         with pytest.raises(ValueError, match="`second` holds sums that 200 rows cannot have"):
             hld.two_sample(test, summary, changed)
-
-
-def test_another_number_of_sums_is_refused(test):
-    changed = json.loads(test.summarize(ROWS[100:]).to_json())
-    changed["arrays"] |= {"sums": [1] * 3, "seen": [200] * 3}
-    with pytest.raises(ValueError, match="`first` has 3 sums, expected"):
-        hld.two_sample(
-            test, hld.BatchSummary.from_json(json.dumps(changed)), test.summarize(ROWS[100:])
-        )

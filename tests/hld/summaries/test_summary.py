@@ -32,16 +32,6 @@ def test_the_pvalue_is_that_of_the_rows(name, null):
     )
 
 
-def test_the_bytes_are_as_many_as_the_docstring_says(found):
-    size = len(found.to_bytes())
-    assert (
-        8 * len(found.sums) + 4 * 16 * 128 < size < 8 * len(found.sums) + 4 * 16 * 128 + 2000
-    )  # four metrics
-    assert size < len(found.to_json()) / 2
-    circuit = CIRCUITS["two_coins"]
-    assert len(hld.HLDTest(circuit).summarize(pcircuit.sample(circuit, 50, rng=1)).to_bytes()) < 400
-
-
 def test_an_alarm_is_no_smaller_than_that_of_the_rows(detector):
     detector, table = detector
     shifted = table[:120].copy()
@@ -62,9 +52,6 @@ def test_holes_cost_metrics_that_mix_nodes_and_nothing_else(detector):
         found.data_quality.missingness.pvalue
         == detector.test(batch).data_quality.missingness.pvalue
     )
-    missing = hld.HLDTest(detector.circuit_, missing="exact")
-    with pytest.raises(ValueError, match="`rows` has 1 missing entries"):
-        missing.summarize([[0, -1, 0]])
 
 
 @pytest.mark.thorough
@@ -84,30 +71,21 @@ def test_level_against_few_reference_rows(odd):
     assert rejected <= bounds.at_most(trials, 0.05)
 
 
-def test_forms_give_the_summary_back(found, detector):
-    text, data = found.to_json(), found.to_bytes()
-    for back in (hld.BatchSummary.from_json(text), hld.BatchSummary.from_bytes(data)):
-        assert back == found
-        assert hash(back) == hash(found)
-        assert detector[0].test(back).pvalue == detector[0].test(found).pvalue
-    assert len(data) < 10_000
-    holed = detector[0].summarize(
-        np.where(np.arange(90).reshape(30, 3) % 7 == 0, np.nan, detector[1][:30])
-    )
-    for back in (
-        hld.BatchSummary.from_json(holed.to_json()),
-        hld.BatchSummary.from_bytes(holed.to_bytes()),
-    ):
-        assert (back == holed, back.is_whole) == (True, False)
-        np.testing.assert_array_equal(back.seen, holed.seen)
-    assert "seen" not in json.loads(text)["arrays"]  # of every row
+def test_json_gives_the_summary_back_also_for_a_model_from_a_file(found, detector, tmp_path):
+    detector, table = detector
+    detector.save(tmp_path / "model")
+    holed = np.where(np.arange(90).reshape(30, 3) % 7 == 0, np.nan, table[:30])
+    for own, is_whole in ((found, True), (detector.summarize(holed), False)):
+        text = own.to_json()
+        back = hld.BatchSummary.from_json(text)
+        assert (back == own, hash(back) == hash(own), back.is_whole) == (True, True, is_whole)
+        assert ("seen" in json.loads(text)["arrays"]) == (not is_whole)  # else of every row
+        np.testing.assert_array_equal(back.seen, own.seen)
+        pvalue = hld.load(tmp_path / "model").test(back).pvalue
+        assert pvalue == detector.test(own).pvalue
+    assert len(found.to_json()) < 40_000
     with pytest.raises(ValueError, match="read-only"):
         back.sums[0] = 0.0
-
-
-def test_a_model_from_a_file_takes_summaries(found, detector, tmp_path):
-    detector[0].save(tmp_path / "model")
-    assert hld.load(tmp_path / "model").test(found).pvalue == detector[0].test(found).pvalue
 
 
 def test_other_models_and_kinds_are_refused(found, detector):
@@ -126,10 +104,7 @@ def test_other_models_and_kinds_are_refused(found, detector):
         found + 1
     with pytest.raises(ValueError, match=r"`batch.num_rows` must be a whole number of at least 1"):
         detector[0].test(detector[0].summarize(detector[1][:0]))
-
-
-def test_what_is_no_summary_is_refused():
     with pytest.raises(
-        TypeError, match="`batch` must be a BatchSummary, found list: make one with `summarize`"
+        TypeError, match="`batch` must be a BatchSummary, found list: make one with"
     ):
         check_summary([[0, 1]], "batch")

@@ -26,16 +26,6 @@ def against_rows():
     )
 
 
-def test_sums_are_those_of_the_likelihoods():
-    circuit = CIRCUIT
-    test, rows = hld.HLDTest(circuit), pcircuit.sample(circuit, 30, rng=2)
-    expected = pcircuit.node_likelihoods(circuit, rows, nodes=test.nodes).sum(axis=0)
-    nothing, some = test.summarize(rows[:0]), test.summarize(rows)
-    np.testing.assert_allclose(some.sums, expected, rtol=1e-12)
-    assert nothing.num_rows == 0
-    assert nothing + some == some
-
-
 @pytest.mark.parametrize("holes", [False, True])
 def test_the_spread_of_many_rows_is_estimated_from_some(detector, holes, monkeypatch):
     """A sample without replacement: sums of squares are within five standard errors of those of all rows."""
@@ -111,21 +101,13 @@ def test_holes_are_filled_by_draws_that_are_others_for_rows_that_come_later():
     assert summarize_rows(test, ROWS, first=60) == summarize_rows(test, ROWS)  # nothing to draw
 
 
-def test_no_rows_are_a_summary_of_zeros(against_rows):
+def test_no_rows_are_a_summary_of_zeros_and_other_rows_are_refused(against_rows):
     found = summarize_rows(against_rows, ROWS[:0])
     assert (found.num_rows, found.num_missing, found.is_whole) == (0, 0, True)
     assert not found.sums.any()
     assert not found.spread.squares.any()
     assert found + summarize_rows(against_rows, HOLED) == summarize_rows(against_rows, HOLED)
-
-
-def test_what_cannot_be_summed_up_is_refused():
     with pytest.raises(ValueError, match=r"`rows` must have shape \(N, 6\)"):
-        summarize_rows(hld.HLDTest(CIRCUIT, null="exact"), [[0, 1]])
-
-
-def test_holes_that_are_to_be_summed_out_need_the_rows():
-    with pytest.raises(
-        ValueError, match="missing entries, expected none with missing='exact', whose null depends"
-    ):
+        summarize_rows(against_rows, [[0, 1]])
+    with pytest.raises(ValueError, match="expected none with missing='exact', whose null depends"):
         summarize_rows(hld.HLDTest(CIRCUIT, null="exact", missing="exact"), HOLED)

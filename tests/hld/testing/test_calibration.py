@@ -12,7 +12,6 @@ from scipy.stats import betabinom, binom
 
 import hld
 from hld import HLDTest
-from hld.files.calibration import calibration_parts, read_calibration
 from pcircuit import (
     Circuit,
     InnerRegion,
@@ -222,44 +221,3 @@ def test_many_nodes_have_laws_from_leading_values(circuit, monkeypatch):
         assert large(batch).pvalue == pytest.approx(
             full(batch).pvalue, rel=0.25
         )  # its joint law is drawn from rows
-
-
-def test_a_calibration_survives_its_file(circuit):
-    train = sample(circuit, 300, rng=0)
-    for arguments in (
-        {"metric": METRICS, "reference": "training", "training_data": train},
-        {"metric": ["whitened", "euclidean"], "tolerance": 0.1},
-        {"metric": np.full(len(hld.select_nodes(circuit)), 2.0)},
-    ):
-        test = HLDTest(circuit, null="auto", rng=0, num_resamples=99, **arguments)
-        parts = calibration_parts(test.calibration)
-        again = HLDTest.from_parts(
-            circuit, test.settings, read_calibration(circuit, *parts, test.settings.seed)
-        )
-        for T in (1, 6, 2000):
-            batch = sample(circuit, T, rng=T)
-            assert again(batch).to_dict() == test(batch).to_dict()
-        assert again.describe() == test.describe()
-
-
-def test_several_metrics_report_each_and_one_pvalue(circuit):
-    test = HLDTest(circuit, metric=("euclidean", "whitened"))
-    result = test(sample(circuit, 400, rng=0))
-    assert result.metrics == ("euclidean", "whitened")
-    assert min(result.pvalues) <= result.pvalue <= 2 * min(result.pvalues) + 1e-12
-    assert result.reject == (result.statistic > result.threshold) == (result.pvalue <= 0.05)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"metric": ("euclidean", "euclidean")}, "several different ones"),
-        ({"metric": ("euclidean", "cosine")}, "`metric`"),
-        ({"ridge": 0}, "`ridge` must be a finite number above 0"),
-        ({"tolerance": -1}, "`tolerance` must be"),
-        ({"metric": ("euclidean", "whitened"), "null": "normal"}, "single `metric`"),
-    ],
-)
-def test_bad_options(circuit, options, message):
-    with pytest.raises(ValueError, match=message):
-        HLDTest(circuit, **options)

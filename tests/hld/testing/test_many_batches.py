@@ -25,17 +25,6 @@ def test_shifted_batches_are_found_among_many():
     assert (found.adjusted >= found.pvalues).all()
 
 
-def test_no_batches():
-    with pytest.raises(ValueError, match="`batches` is empty"):
-        hld.test_batches(lambda batch, alpha: None, [])
-
-
-@pytest.mark.parametrize("pvalue", [-0.1, 1.5, np.nan])
-def test_what_returns_no_p_values_is_no_test(pvalue):
-    with pytest.raises(ValueError, match="`test`"):
-        hld.test_batches(lambda batch, alpha: SimpleNamespace(pvalue=pvalue), [[[0]]])
-
-
 @pytest.mark.parametrize(
     ("bad", "kind"),
     [([[0, 1, 2]], ValueError), ([["a", "b"]], TypeError), (np.empty((0, 8)), ValueError)],
@@ -48,8 +37,15 @@ def test_the_batch_that_is_refused_is_named(bad, kind):
     assert isinstance(found.value.__cause__, kind)
 
 
-def test_batches_under_names_are_refused():
-    with pytest.raises(TypeError, match="found a mapping"):
-        hld.test_batches(lambda batch, alpha: None, {"monday": [[0]]})
-    with pytest.raises(TypeError, match=r"found one table \(DataFrame\): give its parts"):
-        hld.test_batches(lambda batch, alpha: None, pd.DataFrame({"a": [1]}))
+@pytest.mark.parametrize(
+    ("batches", "error", "said"),
+    [
+        ([], ValueError, "`batches` is empty"),
+        ({"monday": [[0]]}, TypeError, "found a mapping"),
+        (pd.DataFrame({"a": [1]}), TypeError, r"found one table \(DataFrame\): give its parts"),
+        *(([pvalue], ValueError, "`test`") for pvalue in (-0.1, 1.5, np.nan)),
+    ],
+)
+def test_what_is_no_list_of_batches_or_no_p_value_is_refused(batches, error, said):
+    with pytest.raises(error, match=said):
+        hld.test_batches(lambda batch, alpha: SimpleNamespace(pvalue=batch), batches)

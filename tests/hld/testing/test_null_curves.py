@@ -5,7 +5,7 @@ import pytest
 
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.null_curves import null_curves
-from pcircuit import Circuit, InnerRegion, InputRegion, VTree, rat_spn, sample
+from pcircuit import Circuit, InputRegion, VTree, rat_spn, sample
 
 CIRCUIT = rat_spn([2] * 6, num_units=3, depth=2, rng=0)
 
@@ -25,27 +25,12 @@ def test_tails_are_the_p_values(metric):
         assert (curve.observed > 1) == (pvalue < result.alpha)
 
 
-def test_a_batch_like_the_reference_stands_left_of_all_chance():
+def test_a_batch_like_the_reference_stands_left_of_all_chance_and_without_chance_there_is_no_curve():
     test = HLDTest(CIRCUIT, null="exact")
     result = test.judge(test.mean, 60)
     (curve,) = null_curves(test, result)
     assert result.pvalue == 1.0
     assert 0 < curve.observed < curve.x[0]
-
-
-def test_far_batches_have_no_place_on_the_axis():
-    test = HLDTest(CIRCUIT, null="exact")
-    assert null_curves(test, test([[0, 1] * 3] * 5000))[0].observed is None
-
-
-def test_without_chance_there_is_no_curve():
-    certain = Circuit(
-        VTree.from_nested([0, 1]),
-        [
-            InputRegion(0, [[1.0, 0.0]]),
-            InputRegion(1, [[1.0, 0.0]]),
-            InnerRegion([[0, 0]], [[1.0]]),
-        ],
-    )
-    test = HLDTest(certain)
-    assert null_curves(test, test([[0, 0]] * 5)) == []
+    assert null_curves(test, test([[0, 1] * 3] * 5000))[0].observed is None  # too far for the axis
+    certain = HLDTest(Circuit(VTree([-1], [0]), [InputRegion(0, [[1.0, 0.0]])]))
+    assert null_curves(certain, certain([[0]] * 5)) == []

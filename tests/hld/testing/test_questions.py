@@ -1,65 +1,19 @@
-"""What a test answers beside verdicts: each method is the function that it names, and the least p-value is one."""
+"""The least p-value of a test: none is smaller, and it falls with the rows."""
 
-import naive
 import numpy as np
 import pytest
 import zoo
 
 import hld
-from hld.planning.detectable import detectable
-from hld.planning.power import power, sample_size
-from hld.summaries.summing import summarize_rows, test_fingerprint
-from hld.testing.goodness_of_fit import described
 from pcircuit import rat_spn, sample
 
 CIRCUIT = rat_spn([2] * 4, num_units=2, depth=1, rng=0)
 ROWS = sample(CIRCUIT, 40, rng=1)
-EDIT = hld.Edit(0, 0, 0.2)
 
 
 @pytest.fixture(scope="module")
 def test():
     return hld.HLDTest(CIRCUIT)
-
-
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [
-        (
-            lambda test: test.summarize(ROWS),
-            lambda test: summarize_rows(test, ROWS),
-        ),
-        (lambda test: test.power(EDIT, 30, 0.01), lambda test: power(test, EDIT, 30, 0.01)),
-        (
-            lambda test: test.sample_size(EDIT, 0.7, 0.01),
-            lambda test: sample_size(test, EDIT, 0.7, 0.01),
-        ),
-        (
-            lambda test: test.detectable(300, 0.7, 0.01),
-            lambda test: detectable(test, 300, 0.7, 0.01),
-        ),
-        (
-            lambda test: test.fingerprint,
-            lambda test: test_fingerprint(test.circuit, test.calibration),
-        ),
-        (lambda test: test.describe(), described),
-    ],
-    ids=["summarize", "power", "sample_size", "detectable", "fingerprint", "describe"],
-)
-def test_methods_give_what_the_functions_give(test, asked, expected):
-    assert asked(test) == expected(test)
-
-
-def test_the_number_of_rows_asked_for_has_the_power_asked_for_and_one_row_less_has_not(test):
-    T = test.sample_size(EDIT, 0.8)
-    assert test.power(EDIT, T) >= 0.8 > test.power(EDIT, T - 1)
-
-
-def test_the_spectrum_is_that_of_the_likelihoods_and_is_computed_once(test):
-    values, vectors = test.effect_spectrum()
-    covariance = naive.hlv_moments(CIRCUIT, test.nodes)[1]
-    np.testing.assert_allclose(vectors * values @ vectors.T, covariance, atol=1e-12)
-    assert test.effect_spectrum()[0] is values
 
 
 def test_rows_nearer_than_infinitely_far_have_no_smaller_pvalue_than_the_least():

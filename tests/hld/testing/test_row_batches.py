@@ -5,7 +5,8 @@ import pytest
 
 import hld
 from hld.nulls.null import PValue
-from hld.testing.row_batches import RowBatch, row_factors
+from hld.references.available import shown
+from hld.testing.row_batches import HoledNull, RowBatch, row_factors
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
 
 
@@ -102,3 +103,15 @@ def test_an_alarm_is_checked_by_both_of_two_sorts_of_rows_that_alternate(fitted,
     expected = test.calibration.differences(test.vectors, batch)
     assert found.var(axis=0).sum() == pytest.approx(expected.var(axis=0).sum(), rel=0.3)
     assert np.linalg.norm((found.mean(axis=0) - expected.mean(axis=0)) / test.stds.max()) < 0.5
+
+
+@pytest.mark.parametrize("in_chunks", [False, True])
+@pytest.mark.parametrize("holes", [False, True])
+def test_only_holes_need_a_null_of_their_own(fitted, holes, in_chunks):
+    test, rows = fitted
+    rows = np.where(np.arange(450).reshape(90, 5) % 7 == 0, -1, rows[:90]) if holes else rows[:90]
+    seen = shown(test.vectors, rows) if in_chunks else None
+    delta, null, factors, _ = RowBatch(test.vectors, test.calibration, rows, seen).difference()
+    assert isinstance(null, HoledNull) == holes == (factors is not None)
+    if not holes:
+        np.testing.assert_allclose(delta, test.vectors.mean(rows) - test.mean, atol=1e-12)

@@ -9,7 +9,6 @@ import zoo
 
 from hld import HLDTest
 from hld.testing import row_sums
-from hld.testing.row_batches import HoledNull, RowBatch
 from hld.testing.row_sums import RowSums
 from pcircuit import sample
 
@@ -78,6 +77,10 @@ def test_totals_of_parts_add_up(against_rows, distinct, kept, monkeypatch):
             found, expected = together.shown(), whole.shown()
             np.testing.assert_array_equal(found.counts, expected.counts)
             np.testing.assert_allclose(found.means, expected.means, rtol=1e-12)
+            # sampled pairs beside exact counts had been no matrix of counts
+            np.testing.assert_array_equal(found.pairs.diagonal(), found.counts)
+            np.testing.assert_allclose(found.pairs, found.pairs.T)
+            assert np.linalg.eigvalsh(found.pairs)[0] > -1e-9 * found.pairs.max()
     numbers = [
         np.random.default_rng([0, 2, part] if part else [0, 2]).random(size)
         for part, size in enumerate((20, 50, 20))
@@ -93,31 +96,3 @@ def test_holes_are_filled_where_the_reference_is_the_circuit():
     assert sums.num_missing == (HOLED < 0).sum()
     assert sums.rows().min() >= 0
     np.testing.assert_array_equal(sums.rows()[HOLED >= 0], HOLED[HOLED >= 0])
-
-
-@pytest.mark.parametrize("in_chunks", [False, True])
-def test_only_holes_need_a_null_of_their_own(against_rows, in_chunks):
-    parts = against_rows.calibration
-    for rows in (ROWS, HOLED):
-        sums = summed(against_rows, rows)
-        batch = RowBatch(against_rows.vectors, parts, rows, sums.shown() if in_chunks else None)
-        delta, null, factors, _ = batch.difference()
-        if rows is ROWS:
-            L = naive.node_values(CIRCUIT, rows)[:, against_rows.nodes]
-            np.testing.assert_allclose(delta, L.mean(axis=0) - against_rows.mean, atol=1e-14)
-            assert (null is parts.null, factors) == (True, None)
-        else:
-            assert isinstance(null, HoledNull)
-            assert len(factors) == len(against_rows.nodes)
-
-
-def test_a_sample_of_rows_tells_which_nodes_are_seen_together(against_rows, monkeypatch):
-    """Sampled pairs beside exact counts had been no matrix of counts: its smallest eigenvalue was below zero."""
-    monkeypatch.setattr(row_sums, "MOST_PAIRED", 25)
-    monkeypatch.setattr(row_sums, "MOST_DISTINCT", 1)
-    sums = summed(against_rows, np.tile(HOLED, (5, 1)))
-    found = sums.shown()
-    assert len(sums.rows()) == 25 < sums.num_rows
-    np.testing.assert_array_equal(found.pairs.diagonal(), found.counts)
-    np.testing.assert_allclose(found.pairs, found.pairs.T)
-    assert np.linalg.eigvalsh(found.pairs)[0] > -1e-9 * found.pairs.max()

@@ -81,11 +81,3 @@ def test_the_usual_way_to_compare_holes_is_one_that_the_options_allow(null, refe
             Settings(**PLAIN | {"null": null, "reference": reference, "missing": found}).missing
             == found
         )
-
-
-@pytest.mark.parametrize(
-    ("null", "reference", "name"), [("gauss", "circuit", "null"), ("exact", "rows", "reference")]
-)
-def test_the_usual_way_is_asked_of_known_names(null, reference, name):
-    with pytest.raises(ValueError, match=f"`{name}` must be one of"):
-        usual_missing(null, reference)

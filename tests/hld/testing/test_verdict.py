@@ -10,8 +10,9 @@ import zoo
 
 import hld
 from hld.nulls.null import PValue
-from hld.testing.verdict import LEAST_PVALUE, spectrum_of, verdict
-from pcircuit import sample
+from hld.testing.verdict import LEAST_PVALUE, own_rows, spectrum_of, verdict
+from hld.vectors.row_vectors import RowVectors
+from pcircuit import node_likelihoods, rat_spn, sample, select_nodes
 
 CIRCUIT = zoo.circuits()["hclt_like"]
 
@@ -123,7 +124,8 @@ def test_rounding_of_what_varies_does_not_grow_with_the_rows():
 @pytest.mark.parametrize("metric", ["euclidean", "standardized", "whitened"])
 def test_the_spectrum_is_of_the_covariance_in_the_weights_that_are_shown(metric):
     test = hld.HLDTest(CIRCUIT, metric=metric)
-    values, vectors = spectrum_of(test)
+    values, vectors = test.effect_spectrum()
+    assert test.effect_spectrum()[0] is values
     weights = np.ones(len(test.nodes)) * test.shown_weights
     expected = naive.hlv_moments(CIRCUIT, test.nodes)[1] * np.outer(weights, weights)
     np.testing.assert_allclose(vectors * values @ vectors.T, expected, atol=1e-9)
@@ -143,3 +145,40 @@ def test_the_spectrum_against_rows_is_theirs_and_none_is_computed_of_too_many_no
         calibration=SimpleNamespace(kept=SimpleNamespace(covariance=np.zeros((0, 0)))),
     )
     assert spectrum_of(without) is None
+
+
+SMALL = rat_spn([2] * 4, num_units=2, depth=1, rng=0)
+NODES = select_nodes(SMALL)
+ROWS = sample(SMALL, 4000, rng=1)
+
+
+def test_a_long_batch_is_known_by_a_sample():
+    own = own_rows(RowVectors(SMALL, NODES), ROWS, len(ROWS), 2.0)
+    values = 2.0 * node_likelihoods(SMALL, own.rows, nodes=NODES)
+    assert len(own.rows) < len(ROWS)
+    spread = own.spread()
+    np.testing.assert_allclose(
+        spread.T @ spread, np.cov(values.T, bias=True) / len(ROWS), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_with_holes_each_node_has_the_variance_of_the_mean_of_what_shows_it(seed):
+    rows = ROWS[:300].astype(int)
+    rows[np.random.default_rng(seed).random(rows.shape) < 0.4] = -1
+    vectors = RowVectors(SMALL, NODES)
+    values, seen = node_likelihoods(SMALL, rows, nodes=NODES), vectors.seen(rows)
+    expected = [values[seen[:, j], j].var() / seen[:, j].sum() for j in range(len(NODES))]
+    np.testing.assert_allclose(
+        (own_rows(vectors, rows, len(rows)).spread() ** 2).sum(axis=0), expected, rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_long_batch_in_which_two_sorts_of_rows_alternate_varies_as_both_do(first):
+    """Every second row would be of one sort: of rows that are all alike, for an interval of no length."""
+    rows = ROWS[:1000].copy()
+    rows[first::2] = 0
+    expected = np.var(node_likelihoods(SMALL, rows, nodes=NODES), axis=0).sum() / len(rows)
+    found = (own_rows(RowVectors(SMALL, NODES), rows, len(rows)).spread() ** 2).sum()
+    assert found == pytest.approx(expected, rel=0.15)

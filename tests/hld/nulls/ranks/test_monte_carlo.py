@@ -25,18 +25,13 @@ def test_pvalue_and_threshold_by_counting(null, statistic, alpha):
 
 
 def test_round_off_is_a_tie():
+    """Sums of some thousand terms err by 1e-12; other batches of real rows differ by more than 1e-7."""
     null = np.array([1.0, 2.0, 3.0])
     assert monte_carlo_pvalue(null, 2.0 * (1 + TIE / 2)) == monte_carlo_pvalue(null, 2.0) == 0.75
     assert monte_carlo_pvalue(null, 2.0 * (1 + 3 * TIE)) == 0.5
+    assert monte_carlo_pvalue(null, 2.0 * (1 + 1e-7)) == 0.5
     assert monte_carlo_pvalue(null, 2.001, 0.01) == 0.75
     assert monte_carlo_pvalue(np.zeros(3), 1e-15, 1e-14) == 1.0
-
-
-def test_what_is_a_tie_is_far_above_round_off_and_far_below_what_matters():
-    """Sums of some thousand terms err by 1e-12; other batches of real rows differ by more than 1e-7."""
-    null = np.array([1.0, 2.0, 3.0])
-    assert monte_carlo_pvalue(null, 2.0 * (1 + 1e-11)) == 0.75
-    assert monte_carlo_pvalue(null, 2.0 * (1 + 1e-7)) == 0.5
 
 
 def test_levels_that_are_a_multiple_of_what_can_be_reached():
@@ -48,10 +43,6 @@ def test_levels_that_are_a_multiple_of_what_can_be_reached():
         assert monte_carlo_pvalue(null, threshold + 0.5) == pytest.approx(k / 10)
     assert rejection_threshold(null, 0.999) == 0.0
     assert rejection_threshold(np.arange(3.0), 0.9999999999) == -np.inf
-
-
-def test_the_extremes():
-    assert monte_carlo_pvalue(np.arange(9.0), np.inf) == 0.1
-    assert rejection_threshold(np.arange(9.0), 0.09) == np.inf
-    assert rejection_threshold(np.arange(9.0), 0.1) == 8.0
+    assert monte_carlo_pvalue(null, np.inf) == 0.1
+    assert rejection_threshold(null, 0.09) == np.inf
     assert monte_carlo_error(0.25, 300) == pytest.approx(0.025)
