@@ -11,7 +11,7 @@ from hld.conditional.covariate_functions import CovariateFunctions
 from hld.conditional.few_rows import MOST_TOGETHER
 from hld.nulls.joint import RESOLVED
 from hld.testing.goodness_of_fit import HLDTest
-from hld.vectors.bounded import bounded_array
+from hld.vectors.row_vectors import bounded_array
 from pcircuit.files.contents import finite_array
 
 RANK = 1e-9  # of the products of functions: smaller eigenvalues are rounding

@@ -24,6 +24,11 @@ from typing import Any
 
 import numpy as np
 
+from hld.answers.segment_labels import group_numbers
+from hld.answers.segments import split_off
+from hld.references.groups import split_groups
+from hld.references.held_out import split_rows
+from hld.references.stretches import FEWEST_ROWS
 from hld.tables.factored import whole_cells
 from hld.tables.time_texts import NANO
 from hld.tables.times import as_seconds, time_kind, time_texts
@@ -120,3 +125,54 @@ def _gaps(name: Any, seconds: np.ndarray) -> str:
         f"{gap} before row {known[longest + 1]} where the usual step is {step}: fit to the rows since the last, or "
         "to a stretch without"
     )
+
+
+def divide(
+    columns: Any, groups: Any, order: str | None, reference: str, rng: np.random.Generator
+) -> tuple[Any, ...]:
+    """A table without its column of groups, positions of the rows to learn from and of the reference, and labels.
+
+    Without groups the labels are None, and the positions those of `split_rows`; in order of time the first half is
+    learned from.
+    """
+    if order is not None:
+        halves = _halves(columns.num_rows, groups, order, reference)
+        warn_of_clock(columns)
+        return columns, halves, None
+    if groups is None:
+        return columns, split_rows(columns.num_rows, reference, rng), None
+    if reference not in ("auto", "held-out"):
+        raise ValueError(
+            "`groups` are compared with groups that nothing was learned from: use reference='held-out', "
+            f"found reference={reference!r}"
+        )
+    columns, cells, name = split_off(columns, groups, argument="groups")
+    labels = group_numbers(cells, name)
+    if not columns.arrays:
+        raise ValueError("`groups` names the only column of `table`: there must be others to learn")
+    return columns, split_groups(labels, rng), labels
+
+
+def _halves(
+    num_rows: int, groups: Any, order: str | None, reference: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Positions of the earlier and of the later half of the rows."""
+    if not isinstance(order, str) or order != "time":
+        found = repr(order) if isinstance(order, (str, int, float)) else type(order).__name__
+        raise ValueError(
+            f"`order` must be 'time' (the rows are in order of time, without gaps) or None, found {found}"
+        )
+    if groups is not None:
+        raise ValueError(
+            "`order` and `groups` are two ways to say how rows depend on one another: give one of them"
+        )
+    if reference not in ("auto", "held-out"):
+        raise ValueError(
+            "`order` compares with rows that nothing was learned from: use reference='held-out', found "
+            f"reference={reference!r}"
+        )
+    if num_rows < 2 * FEWEST_ROWS:
+        raise ValueError(
+            f"`table` has {num_rows} rows, expected at least {2 * FEWEST_ROWS} with order='time'"
+        )
+    return np.arange(num_rows // 2), np.arange(num_rows // 2, num_rows)

@@ -22,7 +22,7 @@ is below 1 / (G + 1) only where a quick column is odd by itself, which has the p
 
 A column that is alike in all reference rows has the bound 1 / (G + 1) for its rank, too, if the batch shows something
 else in it: no stretch does, and short ones are many, however long the batch is.  The law beyond the ranks may go below
-it, as that counts the rows of the batch that show something else (`hld.variation.own_spread`).
+it, as that counts the rows of the batch that show something else (`hld.variation.group_test`).
 """
 
 from __future__ import annotations
@@ -42,11 +42,15 @@ from hld.references.groups import filled_rows
 from hld.references.stretches import FEWEST_STRETCHES, StretchReference, stretch_reference
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
-from hld.variation.group_test import judged, nodes_pvalues, parts_pvalues
-from hld.variation.own_spread import own_spread
-from hld.variation.rounding import without_rounding
-from hld.vectors.column_units import column_units
+from hld.variation.group_test import (
+    judged,
+    nodes_pvalues,
+    own_spread,
+    parts_pvalues,
+    without_rounding,
+)
 from hld.vectors.completion import check_rows
+from hld.vectors.row_vectors import column_units
 from pcircuit.arguments import check_fraction
 
 SHOWN_SIZES = (10, 100, 1000)

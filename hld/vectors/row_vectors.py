@@ -3,10 +3,15 @@
 Both are plain numbers of a row, whose means over a batch and over reference rows can be compared.  They form one
 vector, the m likelihoods first, so that one table of reference rows, and one set of drawn batches, gives their joint
 distribution.
+
+In files no average is larger than the numbers that it is an average of can be.  Likelihoods are at most 1, and
+features of the score at most the sum of their factors (`RowVectors.bounds`), so what is larger was written by nobody,
+and would leave the range of doubles where its square, or the square of that, is taken.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +19,7 @@ import numpy as np
 
 import pcircuit
 from hld.vectors.score_features import ScoreFeatures
+from pcircuit.files.contents import finite_array
 from pcircuit.moments.rounding import rounding_errors
 
 BLOCK_ROWS = 8_192  # whose likelihoods and features are held beside their vectors
@@ -121,3 +127,33 @@ def some_rows(num_rows: int, most: int) -> np.ndarray | slice:
         return slice(None)
     places = np.arange(most) + np.random.default_rng(0).random(most)
     return (places * (num_rows / most)).astype(np.int64)
+
+
+AVERAGING_SLACK = 1e-3  # roundings of any kind
+
+
+def bounded_array(
+    arrays: Mapping[str, Any], name: str, shape: tuple[Any, ...], bounds: Any
+) -> np.ndarray:
+    """A float array of a file whose entries are averages of numbers with bounds."""
+    array = finite_array(arrays, name, shape)
+    beyond = np.abs(array) > bounds * (1 + AVERAGING_SLACK)
+    if beyond.any():
+        most = np.broadcast_to(bounds, array.shape)[beyond][0]
+        raise ValueError(
+            f"array {name!r} holds {array[beyond][0]:g}, more than the {most:g} that its numbers can be"
+        )
+    return array
+
+
+def column_units(circuit: pcircuit.Circuit, nodes: np.ndarray) -> list[np.ndarray]:
+    """Positions among the nodes of the input units of each variable.
+
+    Shapes: nodes (m,).
+    """
+    regions = circuit.nodes.region[nodes]
+    found = [np.zeros(0, dtype=np.int64) for _ in range(circuit.num_variables)]
+    for r, region in enumerate(circuit.regions):
+        if isinstance(region, pcircuit.InputRegion):
+            found[region.variable] = np.flatnonzero(regions == r)
+    return found

@@ -1,15 +1,31 @@
 """Batches among groups: ranks, what is said of natural variation, holes, and p-values of columns and nodes."""
 
+import json
+from dataclasses import fields, replace
+
 import binomial_bounds
 import numpy as np
 import pytest
+import zoo
+from binomial_bounds import at_most
 from dependent_rows import GROUPED as CIRCUIT
 from dependent_rows import varied_rows
 
 import hld
 import pcircuit
+from hld import HLDTest
 from hld.nulls.exchangeable import exchangeable_pvalue
-from hld.variation.group_test import GroupTest, group_test, nodes_pvalues, parts_pvalues
+from hld.variation.group_test import (
+    GroupContext,
+    GroupTest,
+    group_test,
+    nodes_pvalues,
+    own_spread,
+    parts_pvalues,
+    without_rounding,
+)
+from hld.variation.time_test import time_test
+from pcircuit import Circuit, InnerRegion, InputRegion, VTree, sample
 
 TEST = hld.HLDTest(CIRCUIT, metric=("euclidean", "standardized", "whitened"))
 
@@ -192,3 +208,172 @@ def test_bad_arguments_are_named(alpha):
         test(np.zeros((2, CIRCUIT.num_variables), dtype=int), alpha)
     with pytest.raises(ValueError, match="`batch` has no rows"):
         test(np.zeros((0, CIRCUIT.num_variables), dtype=int))
+
+
+GROUPS = GroupContext("groups", 40, 1 / 41, 1.234, 0.5, 12.3456)
+TIME = replace(GROUPS, kind="time")
+
+
+@pytest.mark.parametrize(
+    ("context", "others"),
+    [
+        (GROUPS, "groups of this size"),
+        (replace(GROUPS, most_rows=20), "groups of at most 20 rows"),
+        (TIME, "stretches of time of this size"),
+        (replace(TIME, most_rows=64), "stretches of time of 64 rows, scaled to this size"),
+    ],
+)
+def test_it_says_what_the_batch_was_compared_with(context, others):
+    assert context.lines() == [
+        f"among 40 {others}: 1.2 times their typical distance; the rows are worth 12.3 "
+        "independent ones; no p-value is below 0.024"
+    ]
+
+
+def test_it_says_whether_a_law_goes_below_the_ranks():
+    (line,) = replace(TIME, has_law=True).lines()
+    assert line.endswith("p-values go by rank down to 0.024 and by a normal law below")
+
+
+def test_it_says_where_adjusted_p_values_come_from():
+    assert GROUPS.procedure == "ranks among groups"
+    assert TIME.procedure == "ranks among stretches of time"
+
+
+def test_it_is_ready_for_json_with_all_of_its_fields():
+    saved = json.loads(json.dumps(replace(GROUPS, most_rows=20).to_dict(), allow_nan=False))
+    assert saved.keys() == {one.name for one in fields(GroupContext)}
+    assert GroupContext(**saved) == replace(GROUPS, most_rows=20)
+
+
+RARE = (0.002, 0.005, 0.01, 0.02, 0.03, 0.3, 0.5)
+
+
+def flags(shares):
+    """Independent columns that are 1 in so many rows, each with a unit that likes the 1 and one that likes the 0."""
+    V = len(shares)
+    leaves = [InputRegion(v, [[1 - p, p], [p, 1 - p]]) for v, p in enumerate(shares)]
+    return Circuit(
+        VTree([V] * V + [-1], [*range(V), -1]), [*leaves, InnerRegion([[0] * V], [[1.0]])]
+    )
+
+
+FLAGS = HLDTest(flags(RARE), metric=("euclidean", "standardized", "whitened"))
+
+
+def rows_of(num_rows, seed):
+    return sample(FLAGS.circuit, num_rows, rng=seed)
+
+
+def groups_of_flags(G, T, seed):
+    return group_test(FLAGS, rows_of(G * T, seed), np.repeat(np.arange(G), T), seed=seed)
+
+
+def is_called(result):
+    return min(node.pvalue for node in result.localize(top=None).nodes) <= 0.05
+
+
+def test_few_rare_rows_do_not_go_far_below_the_ranks():
+    small = []
+    for seed in range(30):
+        test = groups_of_flags(100, 20, seed)
+        small += [
+            test(batch).pvalue <= 1e-4 for batch in rows_of(2000, 100 + seed).reshape(100, 20, -1)
+        ]
+    assert sum(small) <= at_most(len(small), 1e-4)
+
+
+@pytest.mark.parametrize("T", [2, 3])
+def test_two_or_three_rows_do_not_go_far_below_the_ranks(T):
+    small = []
+    for seed in range(20):
+        test = groups_of_flags(150, 16, seed)
+        found = [test(batch) for batch in rows_of(100 * T, 100 + seed).reshape(100, T, -1)]
+        small += [min(one.pvalue, one.column_pvalues[1].min()) <= 1e-4 for one in found]
+    assert sum(small) <= at_most(len(small), 2e-4)  # of the batch and of columns
+
+
+def test_what_most_rows_show_does():
+    rows = rows_of(20, 1)
+    rows[:16, 1] = 1
+    found = groups_of_flags(100, 20, 0)(rows)
+    assert found.pvalue < 1e-6
+    assert found.column_pvalues[1].argmin() == 1
+    assert found.column_pvalues[1, 1] < 1e-6
+    assert found.node_pvalues.min() < 1e-6
+
+
+def test_columns_without_variation_are_not_called_too_often_among_stretches():
+    """200 reference rows often show no 1 where a batch of 50 does: its column had a p-value of 0."""
+    found = [time_test(FLAGS, rows_of(200, seed))(rows_of(50, 1000 + seed)) for seed in range(200)]
+    least = np.array([one.column_pvalues[1].min() for one in found])
+    assert (least <= 0.05).sum() <= at_most(len(found), 0.05)
+    assert (least <= 0.001).sum() <= at_most(len(found), 0.001)
+
+
+def test_unshifted_nodes_are_seldom_called_among_groups():
+    """By the normal law in a third of the batches."""
+    called = [
+        is_called(groups_of_flags(19, 20, seed)(rows_of(20, 1000 + seed))) for seed in range(200)
+    ]
+    assert sum(called) <= at_most(200, 0.05)
+
+
+@pytest.mark.parametrize("T", [10, 50])
+def test_unshifted_nodes_are_seldom_called_among_stretches(T):
+    called = [
+        is_called(time_test(FLAGS, rows_of(200, seed))(rows_of(T, 1000 + seed)))
+        for seed in range(200)
+    ]
+    assert sum(called) <= at_most(200, 0.05)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_long_batch_in_which_two_sorts_of_rows_alternate_varies_as_both_do(first):
+    rows, look = rows_of(4_000, 0), FLAGS.vectors
+    rows[first::2] = 0
+    nothing = np.zeros(look.size)
+    found = (own_spread(look, rows, nothing, look.rows(rows).mean(axis=0), len(rows))() ** 2).sum()
+    assert found == pytest.approx(look.rows(rows).var(axis=0).sum() / len(rows), rel=0.15)
+
+
+ZOO_CIRCUIT = zoo.circuits()["hclt_like"]
+ZOO_TEST = hld.HLDTest(ZOO_CIRCUIT, metric=("euclidean", "standardized", "whitened"))
+
+
+def series_test(rows):
+    return time_test(ZOO_TEST, rows)
+
+
+def groups_of_ten(rows):
+    return group_test(ZOO_TEST, rows, np.arange(len(rows)) // 10, seed=0)
+
+
+def test_numbers_that_differ_by_rounding_are_the_same_and_others_stay():
+    others = np.array([[0.1 + 0.2, 1.0, 0.0], [0.3, 1.0 + 1e-6, 1e-30]])
+    own, found = without_rounding(np.array([0.3, 1.0, 0.0]), others, np.array([0.0, 1.0, 1.0]))
+    np.testing.assert_array_equal(own, [0.0, 1.0, 0.0])
+    np.testing.assert_array_equal(found, others * [0, 1, 0])
+
+
+@pytest.mark.parametrize("make", [groups_of_ten, series_test])
+@pytest.mark.parametrize("T", [1, 7, 30, 1001])
+def test_rows_that_are_all_alike_are_no_shift_from_rows_like_them(make, T):
+    row = np.zeros((1, ZOO_CIRCUIT.num_variables), dtype=int)
+    found = make(np.repeat(row, 2000, axis=0))(np.repeat(row, T, axis=0))
+    assert found.pvalue == 1
+    assert found.context.times == 0
+
+
+@pytest.mark.parametrize("options", [{"groups": np.arange(4000) // 10}, {"order": "time"}])
+def test_a_column_of_one_value_has_not_moved_whatever_the_numbers_of_rows(options):
+    rng = np.random.default_rng(1)
+    table = {"x": rng.normal(size=4000), "same": np.full(4000, "a"), "y": rng.normal(size=4000)}
+    detector = hld.HLDDetector(num_latents=2, num_epochs=2).fit(table, **options)
+    for T in (3, 7, 13, 30, 100, 1001):
+        found = detector.test({name: cells[:T] for name, cells in table.items()})
+        np.testing.assert_array_equal(found.column_pvalues[:, 1], 1)
+    odd = detector.test(
+        {**{name: cells[:30] for name, cells in table.items()}, "same": np.array(["a", "b"] * 15)}
+    )
+    assert odd.column_pvalues[1, 1] < 0.01

@@ -14,8 +14,8 @@ from hld.answers.column_shifts import column_shifts
 from hld.nulls.exchangeable import exchangeable_pvalue, leverages, normal_pvalue, symmetric_scores
 from hld.nulls.ranked_parts import ranked_parts
 from hld.references.groups import group_reference
-from hld.vectors.column_units import column_units
 from hld.vectors.linear_maps import DenseRows, Scaled
+from hld.vectors.row_vectors import column_units
 
 TEST = hld.HLDTest(CIRCUIT, metric=("euclidean", "standardized", "whitened"))
 

@@ -12,7 +12,7 @@ import hld
 from hld.nulls.exchangeable import exchangeable_pvalue
 from hld.nulls.ranked_parts import ranked_parts
 from hld.references.stretches import stretch_reference
-from hld.vectors.column_units import column_units
+from hld.vectors.row_vectors import column_units
 
 TEST = hld.HLDTest(CIRCUIT, metric=("euclidean", "standardized"))
 

@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 
 from hld.vectors import linear_maps
-from hld.vectors.linear_maps import FORMS, DenseRows, Scaled, SparseRows, Stretched, map_from_parts
-from hld.vectors.windows import Window
+from hld.vectors.linear_maps import (
+    FORMS,
+    DenseRows,
+    Scaled,
+    SparseRows,
+    Stretched,
+    Window,
+    map_from_parts,
+)
 
 M = 6
 

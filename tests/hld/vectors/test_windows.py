@@ -3,8 +3,16 @@
 import numpy as np
 import pytest
 
-from hld.vectors.linear_maps import DenseRows, Scaled, SparseRows, Stretched
-from hld.vectors.windows import Window, read_map, seen_by, widened
+from hld.vectors.linear_maps import (
+    DenseRows,
+    Scaled,
+    SparseRows,
+    Stretched,
+    Window,
+    read_map,
+    seen_by,
+    widened,
+)
 
 M, START = 4, 2
 
