@@ -8,7 +8,7 @@ zero under the circuit whatever P(X) is.
 **What the circuit gets wrong.**  Real rows have E[r | x] = b(x), not zero, and a batch with other x has another mean of
 b.  The part of b that is a sum of functions of single covariates and of pairs of them is subtracted: let phi(x) hold a
 constant, the indicators of their values and those of pairs of values, grouped where they are many, for as many pairs as
-the reference has rows for (`hld.conditional.covariate_functions`).  The residuals of k reference rows are regressed on
+the reference has rows for (`hld.conditional.covariates`).  The residuals of k reference rows are regressed on
 phi.  Then for a batch of T rows
 
 .. math:: Z = \bar r - \hat\beta^t \bar\phi, \qquad
@@ -41,7 +41,7 @@ from numpy.typing import ArrayLike
 from hld.answers.words import p_text
 from hld.conditional.column_tests import MOST_ROWS, column_pvalues, column_scores, least_pvalues
 from hld.conditional.contents import RANK, read_contents
-from hld.conditional.covariate_functions import CovariateFunctions, choose_functions
+from hld.conditional.covariates import CovariateFunctions, choose_functions
 from hld.conditional.few_rows import (
     MOST_TOGETHER,
     among_groups,
@@ -67,15 +67,17 @@ from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.verdict import LEAST_PVALUE
 from hld.variation.group_test import GroupTest, group_test
 from hld.variation.time_test import TimeTest, time_test
-from hld.vectors.completion import check_rows
-from hld.vectors.row_vectors import column_units, some_rows
+from hld.vectors.row_vectors import check_rows, column_units, some_rows
 from pcircuit.arguments import check_fraction
 
 PRIOR_ROWS = 50  # of the reference's covariance beside that of a batch's own rows
 MOST_VECTORS = 2_000  # rows that covariances are computed from
 FEWEST_EACH = 10  # reference rows for each function of the regression
 MOST_FUNCTIONS, MOST_VALUES = 500, 40_000_000  # and of all reference rows together
-ARRAYS = ("beta", "inverse", "norms", "fourth", "stds", "joint")
+ARRAYS = (
+    *("beta", "inverse", "norms", "fourth", "stds", "joint", "shown", "wider"),
+    *("singles", "farthest", "columns", "bits"),
+)
 
 
 @dataclass(frozen=True)
@@ -237,18 +239,16 @@ class ConditionalTest:
 
     def _leverages(self, functions: np.ndarray) -> np.ndarray:
         """(T,) leverage of each row of a batch by itself."""
-        found: np.ndarray = (functions @ self.inverse * functions).sum(axis=1)
-        return found
+        return np.asarray((functions @ self.inverse * functions).sum(axis=1))
 
     def _of_rows(
         self, rows: Any, own: np.ndarray, shown: np.ndarray, functions: np.ndarray
     ) -> np.ndarray:
         """(q,) the p-value of each metric for some rows of a batch by themselves."""
         average = functions[rows].mean(axis=0)
-        found: np.ndarray = self._judged(
-            own[rows], shown[rows], float(average @ self.inverse @ average)
-        )[2]
-        return found
+        return np.asarray(
+            self._judged(own[rows], shown[rows], float(average @ self.inverse @ average))[2]
+        )
 
     def _pvalues(self, spread: Any, difference: np.ndarray, seen: Any, shares: ShownShares) -> Any:
         """The p-value of each metric for differences (..., m), of rows that show a share of the nodes."""
@@ -302,7 +302,7 @@ class ConditionalTest:
         ]
         stds = self.stds * np.sqrt(shares.batch)
         least = None
-        if len(own) <= MOST_ROWS and len(self.columns):
+        if len(own) <= MOST_ROWS:
             least = least_pvalues(self.columns, own, self._leverages(functions), tested)
         return column_pvalues(rows, difference, stds, tested, (share, shares.width, finite), least)
 
@@ -325,24 +325,12 @@ class ConditionalTest:
 
     def to_arrays(self) -> dict[str, Any]:
         """All numbers, for a file."""
-        groups = self.functions.groups
-        each = all(len(one) == one[-1] + 1 for one in groups)  # value has a group of its own
         return {
             "given": self.functions.variables,
             "num_rows": np.array([self.num_rows]),
-            **({} if each else {"groups": np.concatenate(groups)}),
-            **({} if (self.shown == 1).all() else {"shown": self.shown, "wider": self.wider}),
-            **{
-                name: one
-                for name in ("singles", "bits", "columns")
-                if len(one := getattr(self, name))
-            },
-            **{f"several{T}": one for T, one in enumerate(self.several, 2) if len(one)},
-            **(
-                {"num_ranked": np.array([self.num_ranked]), "farthest": self.farthest}
-                if self.num_ranked
-                else {}
-            ),
+            "groups": np.concatenate([np.zeros(0, np.int64), *self.functions.groups]),
+            "num_ranked": np.array([self.num_ranked]),
+            **{f"several{T}": one for T, one in enumerate(self.several, 2)},
             **{name: getattr(self, name) for name in ARRAYS},
         }
 
@@ -408,11 +396,10 @@ def conditional_test(
 
     num_ranked, farthest = farthest_rows(metrics, found[which], leverages[which])
     singles, ranked = single_pvalues(judge, found, are_shown, leverages)
-    bits = test.bits if are_shown.all() else np.packbits(are_shown[ranked], axis=1)
     return replace(
         test,
         singles=singles,
-        bits=bits,
+        bits=np.packbits(are_shown[ranked], axis=1),
         num_ranked=num_ranked,
         several=group_pvalues(judge, (functions, functions @ inverse), found, are_shown, rng),
         farthest=farthest,

@@ -104,11 +104,10 @@ def rank_of_single(
 
     Shapes: singles (k,), shown (m,).
     """
-    if len(singles) and len(bits):
-        singles = singles[(np.packbits(shown) & ~bits == 0).all(axis=1)]
-        if not len(singles):
-            return 1.0
-    return by_rank(pvalue, singles)
+    if not len(singles):
+        return pvalue
+    alike = singles[(np.packbits(shown) & ~bits == 0).all(axis=1)]
+    return by_rank(pvalue, alike) if len(alike) else 1.0
 
 
 def by_rank(pvalue: float, singles: np.ndarray) -> float:

@@ -24,15 +24,17 @@ Nodes that too few rows of the reference show do not count.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import pcircuit
+from hld.vectors.row_vectors import RowVectors
 
 SLACK = 1e-9  # of the mean likelihood of a node: less is rounding
+FEWEST = 30  # rows that have to show a node, unless half of them do
+ROUNDING = 1e-6  # of a number of rows
 
 
 def residuals(
@@ -46,8 +48,7 @@ def residuals(
     expected = pcircuit.expected_node_likelihoods(circuit, rows, given, nodes=nodes)
     found = pcircuit.node_likelihoods(circuit, rows, nodes=nodes) - expected
     found[np.isnan(expected[:, 0])] = 0.0
-    known = _scopes_within(circuit, given)[circuit.nodes.region[nodes]]
-    found[:, known] = 0.0
+    found[:, shown_residuals(circuit, nodes, np.full((1, len(given)), -1), given)[0]] = 0.0
     return found
 
 
@@ -58,15 +59,7 @@ def shown_residuals(
 
     What the circuit gets wrong about a node is learned from such rows, and is another thing where a part is summed out.
     """
-    hidden = (rows < 0) & ~given
-    if not hidden.any():
-        return np.ones((len(rows), len(nodes)), dtype=bool)
-    regions: Sequence[Any] = circuit.regions
-    lacks = np.empty((len(regions), len(rows)), dtype=bool)
-    for r, region in enumerate(regions):
-        children = circuit.vtree.children(r)
-        lacks[r] = lacks[children].any(axis=0) if len(children) else hidden[:, region.variable]
-    return ~lacks[circuit.nodes.region[nodes]].T
+    return RowVectors(circuit, nodes).seen(np.where(given, 0, rows))
 
 
 def without_rounding(
@@ -81,20 +74,6 @@ def without_rounding(
     """
     values[np.abs(values) <= SLACK * pcircuit.unit_means(circuit)[nodes]] = 0.0
     return values
-
-
-def _scopes_within(circuit: pcircuit.Circuit, given: np.ndarray) -> np.ndarray:
-    """(regions,) whether all variables of a region are covariates."""
-    regions: Sequence[Any] = circuit.regions
-    within = np.empty(len(regions), dtype=bool)
-    for r, region in enumerate(regions):
-        children = circuit.vtree.children(r)
-        within[r] = within[children].all() if len(children) else given[region.variable]
-    return within
-
-
-FEWEST = 30  # rows that have to show a node, unless half of them do
-ROUNDING = 1e-6  # of a number of rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +102,7 @@ class ShownShares:
 
     def alike(self, difference: np.ndarray) -> np.ndarray:
         """(m,) differences Z that have the variance q S w, with Z (m,)."""
-        found: np.ndarray = difference * np.sqrt(np.asarray(self.width)[..., None] / self.widths)
-        return found
+        return np.asarray(difference * np.sqrt(np.asarray(self.width)[..., None] / self.widths))
 
     def standardised(self, difference: np.ndarray) -> np.ndarray:
         """(m,) differences Z that have the variance S w; 0 where no row shows the node."""

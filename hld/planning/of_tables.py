@@ -22,8 +22,14 @@ from hld.planning.alternatives import (
     under_level,
 )
 from hld.planning.counts import DetectorDraws, EventRows, event_rows, shared_level
-from hld.planning.detectable import Detectable, detectable, detectable_levels
-from hld.planning.power import MOST_ROWS, power, smallest_batch
+from hld.planning.power import (
+    MOST_ROWS,
+    Detectable,
+    detectable,
+    detectable_levels,
+    power,
+    smallest_batch,
+)
 from hld.results.largest_count import count_events
 from hld.results.largest_dependence import has_largest
 from hld.tables.shown_names import in_one_line, printable, visible
@@ -141,7 +147,7 @@ def _power_of(detector: Any, known: TableAlternative, T: int, alpha: float) -> f
 def detectable_of_table(
     detector: Any, T: int, power: float = 0.9, alpha: float = 0.05, *, per_column: int = 3
 ) -> tuple[Any, ...]:
-    """`hld.planning.detectable.detectable` for a fitted detector, with the names of columns and levels."""
+    """`hld.planning.power.detectable` for a fitted detector, with the names of columns and levels."""
     T, alpha = (
         check_whole_number(T, "T", 1, MOST_ROWS),
         check_fraction(alpha, "alpha"),
@@ -167,7 +173,7 @@ def detectable_of_table(
 
 
 def _draws_of(detector: Any, T: int, alpha: float) -> Callable[..., Any]:
-    """How `hld.planning.detectable` draws batches of a detector, and moves their vectors and counts."""
+    """How `hld.planning.power` draws batches of a detector, and moves their vectors and counts."""
     events = count_events(detector.profile_.counts, detector.encoder_.ordered)
 
     def draws(
@@ -244,15 +250,13 @@ def _moved_by(detector: Any, edit: Edit) -> np.ndarray:
     inside = events.indicators(under_level(detector.circuit_, variable, level, NUM_DRAWN)).mean(
         axis=0
     )
-    moved: np.ndarray = edit.by / (1 - p) * (inside - _shares_of_circuit(detector, events))
-    return moved
+    return np.asarray(edit.by / (1 - p) * (inside - _shares_of_circuit(detector, events)))
 
 
 def _shares_of_circuit(detector: Any, events: Any) -> np.ndarray:
     """(E,) probability of each event under the circuit."""
     tables = pcircuit.marginal_tables(detector.circuit_)
-    found: np.ndarray = events.of([np.append(table, 0.0) for table in tables])
-    return found
+    return np.asarray(events.of([np.append(table, 0.0) for table in tables]))
 
 
 @dataclass(frozen=True)

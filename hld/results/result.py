@@ -258,14 +258,13 @@ class HLDResult(OfColumns):
 
     @cached_property
     def node_pvalues(self) -> np.ndarray:
-        """(m,) p-values of the means of the nodes, adjusted for their number: see `hld.results.node_tails`.
+        """(m,) p-values of the means of the nodes, adjusted for their number: see `hld.results.localization`.
 
         Among groups or stretches of time by rank, as those of columns (`hld.nulls.ranked_parts`); given covariates by
         the normal law of the z-scores.
         """
         from hld.answers.adjust import benjamini_hochberg
-        from hld.results.localization import adjusted_pvalues, z_scores
-        from hld.results.node_tails import node_pvalues
+        from hld.results.localization import adjusted_pvalues, node_pvalues, z_scores
 
         if self._node_pvalues is not None:
             return self._node_pvalues
@@ -316,14 +315,14 @@ class HLDResult(OfColumns):
 
         Returns
         -------
-        tuple of hld.results.dependences.DependenceShift
+        tuple of hld.results.localization.DependenceShift
 
         Raises
         ------
         TypeError, ValueError
             If the test lacks the metric "score", the rows had holes, or `top` is not a whole number of at least 1.
         """
-        from hld.results.dependences import localize_dependences
+        from hld.results.localization import localize_dependences
 
         if self._scores is None:
             raise ValueError(

@@ -48,8 +48,7 @@ from hld.references.groups import GroupReference, filled_rows, group_reference
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.verdict import LEAST_PVALUE
-from hld.vectors.completion import check_rows
-from hld.vectors.row_vectors import RowVectors, column_units, some_rows
+from hld.vectors.row_vectors import RowVectors, check_rows, column_units, some_rows
 from pcircuit.arguments import check_fraction
 
 MOST_OWN_ROWS = 2_000  # that are looked at; of more rows some, evenly spread
@@ -165,11 +164,8 @@ class GroupTest:
         result = judged(
             self, own - others.mean(axis=0), others, found, T, alpha, int((batch < 0).sum())
         )
-        return replace(
-            result,
-            column_pvalues=parts_pvalues(self.inner, own, others, MANY, spread),
-            _node_pvalues=nodes_pvalues(self.inner, own, others, MANY, spread),
-        )
+        columns, nodes = single_pvalues(self.inner, own, others, MANY, spread)
+        return replace(result, column_pvalues=columns, _node_pvalues=nodes)
 
     @property
     def num_groups(self) -> int:
@@ -293,38 +289,20 @@ def judged(
     )
 
 
-def parts_pvalues(
+def single_pvalues(
     inner: HLDTest,
     own: np.ndarray,
     others: np.ndarray,
     many: int,
     spread: Callable[[], np.ndarray] | None,
-) -> np.ndarray | None:
-    """p-values of single columns among the same groups, if every column has units of its own.
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """p-values (2, V) of columns among the same groups, None unless each has units, and (m,) adjusted ones of nodes.
 
-    Shapes: own (size,), others (G, size) -> (2, V).
+    Shapes: own (size,), others (G, size).
     """
-    parts = column_units(inner.circuit, inner.nodes)
-    return (
+    parts, m = column_units(inner.circuit, inner.nodes), len(inner.nodes)
+    columns = (
         ranked_parts(own, others, parts, many=many, spread=spread) if all(map(len, parts)) else None
     )
-
-
-def nodes_pvalues(
-    inner: HLDTest,
-    own: np.ndarray,
-    others: np.ndarray,
-    many: int,
-    spread: Callable[[], np.ndarray] | None,
-) -> np.ndarray:
-    """p-values of single nodes among the same groups, adjusted for their number.
-
-    Returns (m,).
-    """
-    m = len(inner.nodes)
-    return ranked_numbers(
-        own[:m],
-        others[:, :m],
-        many=many,
-        spread=None if spread is None else lambda: spread()[:, :m],
-    )
+    of_nodes = None if spread is None else lambda: spread()[:, :m]
+    return columns, ranked_numbers(own[:m], others[:, :m], many=many, spread=of_nodes)

@@ -44,13 +44,11 @@ from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
 from hld.variation.group_test import (
     judged,
-    nodes_pvalues,
     own_spread,
-    parts_pvalues,
+    single_pvalues,
     without_rounding,
 )
-from hld.vectors.completion import check_rows
-from hld.vectors.row_vectors import column_units
+from hld.vectors.row_vectors import check_rows, column_units
 from pcircuit.arguments import check_fraction
 
 SHOWN_SIZES = (10, 100, 1000)
@@ -105,8 +103,7 @@ class TimeTest:
             is_exact=False,
             spread=spread,
         )
-        columns = parts_pvalues(self.inner, own, others, FEWEST_STRETCHES, spread)
-        nodes = nodes_pvalues(self.inner, own, others, FEWEST_STRETCHES, spread)
+        columns, nodes = single_pvalues(self.inner, own, others, FEWEST_STRETCHES, spread)
         least, columns, nodes = self._bounded(columns, nodes, T)
         result = judged(
             self,
@@ -161,16 +158,18 @@ class TimeTest:
     @cached_property
     def dependent_columns(self) -> dict[int, StretchReference]:
         """Stretches of the columns whose longest ones are still dependent, by number of the column."""
-        parts = column_units(self.inner.circuit, self.inner.nodes)
-        found = {v: self.stretches.part(part) for v, part in enumerate(parts) if len(part)}
+        found = self._by_column()
         return {v: own for v, own in found.items() if own.is_dependent(RISK / len(found))}
 
     @cached_property
     def constant_columns(self) -> dict[int, StretchReference]:
         """Stretches of the columns that are alike in all rows, of which nobody knows how rare another value is."""
+        return {v: own for v, own in self._by_column().items() if not own.traces()[0] > 0}
+
+    def _by_column(self) -> dict[int, StretchReference]:
+        """Stretches of the own numbers of each column that has any."""
         parts = column_units(self.inner.circuit, self.inner.nodes)
-        found = {v: self.stretches.part(part) for v, part in enumerate(parts) if len(part)}
-        return {v: own for v, own in found.items() if not own.traces()[0] > 0}
+        return {v: self.stretches.part(part) for v, part in enumerate(parts) if len(part)}
 
     @property
     def longest(self) -> int:

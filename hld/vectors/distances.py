@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import pcircuit
+from hld.vectors.row_vectors import check_rows
 from pcircuit.circuit import check_distribution
-from pcircuit.evidence import check_evidence
 from pcircuit.inference.node_selection import check_node_weights, check_nodes
 
 
@@ -154,9 +154,7 @@ def distance(
 def _mean_under(circuit: pcircuit.Circuit, source: Any, nodes: np.ndarray, name: str) -> np.ndarray:
     """(m,) mean of the nodes' likelihoods under a circuit or a data set."""
     if not isinstance(source, pcircuit.Circuit):
-        rows = check_evidence(circuit, source, name=name)
-        if not len(rows):
-            raise ValueError(f"`{name}` has no rows: a mean needs at least one")
+        rows = check_rows(circuit, source, name=name)
         return pcircuit.mean_node_likelihoods(circuit, rows, nodes=nodes)
     if source.vtree != circuit.vtree or source.num_categories != circuit.num_categories:
         raise pcircuit.StructureError(

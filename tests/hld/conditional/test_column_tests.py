@@ -14,9 +14,7 @@ import pcircuit
 from hld.conditional import few_rows
 from hld.conditional.column_tests import MOST_RANKED, column_scores, least_pvalues
 from hld.conditional.conditional_test import ConditionalTest, conditional_test
-from hld.conditional.residuals import residuals
 from hld.reports.batch_report import batch_report
-from hld.vectors.row_vectors import column_units
 
 CIRCUIT = pcircuit.rat_spn([3] * 5, num_units=3, depth=2, rng=3)
 GIVEN = np.arange(5) < 2
@@ -59,27 +57,6 @@ def test_columns_keep_the_level_when_covariates_move_and_when_another_column_doe
     )  # nor is it no test
     assert (odd[:, 1, [2, 4]].min(axis=1) <= 0.05).sum() <= binomial_bounds.at_most(len(odd), 0.05)
     assert (odd[:, 1, 3] <= 0.05).mean() >= {8: 0.0, 60: 0.9, 400: 1.0}[T]
-
-
-def test_the_numbers_behind_a_column_are_its_own_residuals(test_given):
-    """What the mean of a column's residuals is squared and divided by, from the rows themselves."""
-    rows = pcircuit.sample(CIRCUIT, 5000, rng=7)
-    nodes = test_given.inner.nodes
-    part = column_units(CIRCUIT, nodes)[3]
-    assert {CIRCUIT.nodes.kind[one] for one in nodes[part]} == {"input"}
-    values = pcircuit.node_likelihoods(CIRCUIT, rows, nodes=nodes[part])
-    free = np.where(np.arange(5) == 3, -1, rows.astype(int))
-    assert np.ptp(values[rows[:, 3] == 0], axis=0).max() == 0  # they see this column alone
-    assert np.ptp(pcircuit.node_likelihoods(CIRCUIT, free, nodes=nodes[part]), axis=0).max() == 0
-    left = residuals(CIRCUIT, nodes, rows, GIVEN)[:, part]
-    within = [
-        values[chosen] - values[chosen].mean(axis=0)
-        for x in range(9)
-        if (chosen := rows[:, 0].astype(int) * 3 + rows[:, 1] == x).any()
-    ]
-    assert left.var(axis=0).sum() == pytest.approx(
-        np.concatenate(within).var(axis=0).sum(), rel=0.02
-    )
 
 
 def test_results_name_what_moved_and_not_what_may_move():
@@ -188,19 +165,3 @@ def test_distances_are_those_of_rows_that_are_left_out():
         2 / 3
     ]
     assert column_scores(np.ones((500, 1)), np.zeros(500), ONE).shape == (1, MOST_RANKED)
-
-
-def test_files_hold_the_distances_and_older_ones_do_not(inner):
-    test = conditional_test(inner, rare(30, np.random.default_rng(4)), GIVEN, seed=0)
-    arrays, batch = test.to_arrays(), np.array([[1, 1, 0, 0, 0, 0]])
-    columns = arrays.pop("columns")
-    again, older = (
-        ConditionalTest.from_arrays(inner, one) for one in (arrays | {"columns": columns}, arrays)
-    )
-    np.testing.assert_array_equal(again(batch).column_pvalues, test(batch).column_pvalues)
-    assert older(batch).column_pvalues[0, 1] < 1 / 31 <= test(batch).column_pvalues[0, 1]
-    for bad in (columns[:, ::-1] + np.arange(30)[::-1], columns - 1):
-        with pytest.raises(
-            ValueError, match="distances of rows in single columns must ascend from 0"
-        ):
-            ConditionalTest.from_arrays(inner, arrays | {"columns": bad.astype(np.float32)})

@@ -1,6 +1,5 @@
 """Given covariates: the level under moved covariates, power against what moves given them, the words, the file."""
 
-import json
 from types import SimpleNamespace
 
 import binomial_bounds
@@ -12,7 +11,6 @@ import hld
 import pcircuit
 from hld.conditional.conditional_test import (
     ConditionalTest,
-    CovariateContext,
     _regression,
     build_judge,
     conditional_test,
@@ -197,47 +195,6 @@ def test_groups_and_covariates_are_two_detectors():
         hld.HLDDetector(covariates=["age"]).fit(table(200, 3), groups="site")
 
 
-@pytest.mark.parametrize("first", [0, 1])
-def test_a_long_batch_in_which_two_sorts_of_rows_alternate_varies_as_both_do(first):
-    own = np.random.default_rng(0).normal(size=(4_000, 3))
-    own[first::2] = 0.0
-    rows, _, _ = ConditionalTest._spread(
-        SimpleNamespace(num_rows=100), own, own.mean(axis=0), len(own), 1.0
-    )
-    assert (rows**2).mean() == pytest.approx(own.var(axis=0).mean(), rel=0.15)
-
-
-@pytest.mark.parametrize(
-    ("moved", "said"),
-    [
-        ("nothing", "neither the covariates nor the rest given them moved"),
-        ("covariates", "the covariates moved, the rest given them is as learned (covariate shift)"),
-        (
-            "conditional",
-            "the rest given the covariates changed (concept drift), the covariates are as learned",
-        ),
-        ("both", "the covariates moved, and the rest given them changed (concept drift)"),
-    ],
-)
-def test_what_moved_is_said_with_both_p_values(moved, said):
-    context = CovariateContext("covariates", moved, 0.25, 0.5, 1.5)
-    assert context.lines() == [f"{said}: rest given covariates p = 0.25, covariates p = 0.5"]
-
-
-def test_it_is_ready_for_json_and_says_where_p_values_of_columns_come_from():
-    context = CovariateContext("covariates", "both", 1e-20, 0.5, 1.5)
-    saved = json.loads(json.dumps(context.to_dict(), allow_nan=False))
-    assert saved == {
-        "kind": "covariates",
-        "moved": "both",
-        "conditional_pvalue": 1e-20,
-        "covariate_pvalue": 0.5,
-        "effect": 1.5,
-    }
-    assert CovariateContext(**saved) == context
-    assert context.procedure == "given the covariates, Holm"
-
-
 SMALL = {"num_latents": 2, "num_epochs": 3, "num_resamples": 99}
 
 
@@ -383,18 +340,3 @@ def test_groups_order_and_covariates_have_judges_of_their_own(labels, given, ord
 def test_of_independent_rows_the_test_itself_is_the_judge():
     assert build_judge(TEST, ROWS, None, None, None) is TEST
     assert build_judge(hld.HLDTest(JUDGED), None, None, None, None).reference == "circuit"
-
-
-@pytest.mark.parametrize(
-    ("labels", "given", "order"),
-    [(None, None, None), (LABELS, None, None), (None, None, "time"), (None, JUDGED_GIVEN, None)],
-)
-def test_every_judge_gives_results_and_says_what_it_is(labels, given, order):
-    judge = build_judge(TEST, ROWS, labels, given, order)
-    found = judge(ROWS[:30], 0.01)
-    assert isinstance(found, hld.HLDResult)
-    assert (found.alpha, found.num_samples, found.reject) == (0.01, 30, found.pvalue <= 0.01)
-    assert (found.context is None) == (judge is TEST)
-    assert found.context is None or found.context.kind == judge.kind
-    assert isinstance(judge.describe(), str)
-    assert judge(ROWS[:30]).alpha == 0.05

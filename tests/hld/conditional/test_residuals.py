@@ -57,23 +57,6 @@ def test_holes_are_summed_out_on_both_sides(name):
             )
 
 
-def test_nodes_over_covariates_have_no_residual_and_rows_do_not_depend_on_each_other():
-    circuit, rng = CIRCUITS["hclt_like"], np.random.default_rng(4)
-    rows, nodes = naive.states(circuit)[rng.integers(0, 64, 40)], np.arange(circuit.num_nodes)
-    given = np.arange(circuit.num_variables) < 3
-    found = residuals(circuit, nodes, rows, given)
-    within = [given[circuit.scope(int(j))].all() for j in nodes]
-    assert (found[:, within] == 0).all()
-    assert np.abs(found[:, ~np.array(within)]).max() > 0.01
-    np.testing.assert_allclose(
-        np.concatenate(
-            [residuals(circuit, nodes, rows[i : i + 7], given) for i in range(0, 40, 7)]
-        ),
-        found,
-        atol=1e-15,
-    )
-
-
 CIRCUIT = rat_spn([2] * 4, num_units=2, depth=2, rng=0)
 GIVEN = np.arange(4) == 0
 INNER = HLDTest(CIRCUIT, metric="whitened")
@@ -162,19 +145,6 @@ def test_nodes_that_too_few_rows_show_do_not_count():
     assert are_enough(shares.reference, 400).tolist() == [False, True, True]
     assert shares.effect(np.ones(3), np.ones(3)) == 0.0
     assert shares.standardised(np.ones(3))[1] == 0.0
-
-
-@pytest.mark.parametrize("before", [0.0, 0.4])
-def test_shares_are_in_files_where_there_were_holes(before):
-    rng = np.random.default_rng(3)
-    test = conditional_test(INNER, with_holes(300, rng, before), GIVEN, seed=0)
-    arrays = test.to_arrays()
-    assert ("shown" in arrays) == ("wider" in arrays) == (before > 0)
-    again, batch = ConditionalTest.from_arrays(INNER, arrays), with_holes(50, rng, 0.2)
-    assert again(batch).pvalue == test(batch).pvalue
-    if before:
-        with pytest.raises(ValueError, match="not those of rows"):
-            ConditionalTest.from_arrays(INNER, arrays | {"shown": arrays["shown"] + 1})
 
 
 @pytest.mark.parametrize("metric", ["standardized", ("euclidean", "standardized", "whitened")])

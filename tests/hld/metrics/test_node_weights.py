@@ -11,7 +11,7 @@ from hld.metrics.named import build_metric
 from hld.metrics.node_weights import LEAST, euclidean, standardized, weighted
 from hld.references.circuit import CircuitReference
 from hld.references.rows import row_reference
-from hld.results.dependences import localize_dependences
+from hld.results.localization import localize_dependences
 from hld.vectors.score_features import FLOOR, score_variances
 from pcircuit import Circuit, InputRegion, VTree
 

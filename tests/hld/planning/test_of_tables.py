@@ -9,8 +9,8 @@ import pytest
 
 import hld
 from hld.planning.alternatives import Edit
-from hld.planning.detectable import Detectable
-from hld.planning.of_tables import Plan, alternative_of_table, coded_edit, plan
+from hld.planning.of_tables import Plan, coded_edit, plan
+from hld.planning.power import Detectable
 
 METRICS = ("euclidean", "marginals")  # quick ones
 
@@ -21,45 +21,6 @@ def detector():
     sex, age = rng.choice(["F", "M"], size=600), rng.normal(40, 10, size=600)
     table = {"sex": sex, "age": age, "shop": rng.integers(0, 3, 600)}
     return hld.HLDDetector(num_latents=2, num_epochs=10, metric=METRICS).fit(table)
-
-
-def test_edits_name_columns_and_levels(detector):
-    def delta(edit):
-        return alternative_of_table(detector, edit).moments.delta
-
-    np.testing.assert_array_equal(
-        delta(Edit("sex", "F", 0.1)), delta({"column": 0, "level": "F", "by": 0.1})
-    )
-    np.testing.assert_array_equal(delta(Edit("shop", "1", 0.1)), delta(Edit("shop", 1, 0.1)))
-    assert delta(Edit("age", 40, 0.1)).any()
-    with pytest.raises(ValueError, match="`level` of an edit must be one of those of column 'sex'"):
-        delta(Edit("sex", "X", 0.1))
-    with pytest.raises(
-        ValueError, match=r"`level` of an edit must be .*\(F, M, \(unseen\)\), found '\(missing\)'"
-    ):
-        delta(Edit("sex", "(missing)", 0.1))
-    with pytest.raises(ValueError, match="`column` of an edit must be one of 'sex'"):
-        delta(Edit("size", "X", 0.1))
-
-
-def test_edits_of_truth_values_as_a_shell_writes_them():
-    rng = np.random.default_rng(2)
-    table = {
-        "paid": rng.random(300) < 0.4,
-        "said": rng.choice(["true", "no"], 300),
-        "flag": rng.integers(0, 2, 300),
-    }
-    one = hld.HLDDetector(num_latents=2, num_epochs=3, metric=METRICS).fit(table)
-    for name, is_level in (("paid", True), ("paid", False), ("flag", True)):
-        expected = alternative_of_table(one, Edit(name, is_level, 0.1)).moments.delta
-        for text in (str(is_level), str(is_level).lower(), str(is_level).upper()):
-            found = alternative_of_table(one, Edit.read(f"{name}={text}:+0.1")).moments.delta
-            np.testing.assert_array_equal(found, expected)
-    alternative_of_table(one, Edit("said", "true", 0.1))  # a text that is a level as it stands
-    with pytest.raises(
-        ValueError, match=r"`level` of an edit must be .*\(False, True, \(unseen\)\), found 'yes'"
-    ):
-        alternative_of_table(one, Edit("paid", "yes", 0.1))
 
 
 def test_columns_of_an_alternative_that_training_did_not_have_are_ignored(detector):
@@ -291,6 +252,8 @@ def edited_detector():
         ("size", "2", (1, 2)),
         ("size", 2.0, (1, 2)),
         ("old", "TRUE", (2, 1)),
+        ("old", "false", (2, 0)),
+        ("old", True, (2, 1)),
     ],
 )
 def test_names_become_variables_and_categories(edited_detector, column, level, place):

@@ -4,7 +4,6 @@ import itertools
 import math
 from dataclasses import replace
 from fractions import Fraction
-from types import SimpleNamespace
 
 import naive
 import numpy as np
@@ -317,17 +316,9 @@ def test_both_are_those_of_the_counts_with_the_tolerance_of_the_detector(detecto
     assert {name: getattr(result, name) for name in found} == found
 
 
-def test_without_pairs_or_associations_no_dependence_is_tested(detector):
+def test_without_pairs_no_dependence_is_tested(detector):
     no_pairs = batch_of(detector, rows(80, 1), np.zeros((0, 2), dtype=int))
     assert largest_of(detector, no_pairs).keys() == {"largest_count"}
-    older = SimpleNamespace(
-        **{
-            name: getattr(detector, name)
-            for name in ("metric", "new_values_", "encoder_", "tolerance")
-        },
-        profile_=replace(detector.profile_, associations=None),
-    )
-    assert largest_of(older, batch_of(detector, rows(80, 1))).keys() == {"largest_count"}
     assert largest_of(detector, None) == {}
 
 

@@ -92,17 +92,6 @@ def test_all_of_the_level_is_the_distances_where_counts_cannot_tell():
     assert low > 0
 
 
-def test_what_a_verdict_rests_on_is_named_with_the_level_it_had():
-    rng = np.random.default_rng(2)
-    rows = rng.integers(0, 3, size=(400, 4))
-    result = (
-        hld.HLDDetector(num_latents=1, num_epochs=2, num_resamples=99).fit(rows).test(rows[:40])
-    )
-    tested = result.largest_count, result.largest_dependence
-    assert result.scaled_alpha == scaled_level(0.05, *(one for one in tested if one is not None))
-    assert result.scaled_alpha >= 0.05
-
-
 CIRCUIT = zoo.circuits()["two_coins"]
 ROWS = sample(CIRCUIT, 30, rng=0)
 ALONE = compare_missing(9, [0], 1, [0])  # nothing was counted: no share
@@ -177,8 +166,3 @@ def test_a_p_value_of_zero_leaves_a_statistic():
     far = replace(hld.HLDTest(CIRCUIT, metric=("euclidean", "standardized"))(ROWS), pvalue=0.0)
     found = with_quality(lambda level: far, quality(HOLES), 0.05)
     assert (found.pvalue, found.statistic) == (0.0, 300.0)
-
-
-def test_an_error_that_is_not_estimated_stays_so(test):
-    found = with_quality(lambda level: replace(test(level), null_error=None), quality(HOLES), 0.05)
-    assert found.null_error is None

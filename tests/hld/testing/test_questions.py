@@ -6,8 +6,7 @@ import pytest
 import zoo
 
 import hld
-from hld.planning.detectable import detectable
-from hld.planning.power import power, sample_size
+from hld.planning.power import detectable, power, sample_size
 from hld.summaries.summing import summarize_rows, test_fingerprint
 from hld.testing.goodness_of_fit import described
 from pcircuit import rat_spn, sample

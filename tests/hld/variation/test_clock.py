@@ -176,12 +176,6 @@ def test_in_order_of_time_the_first_half_is_learned_from(n, reference):
     assert kept.tolist() == list(range(60, n))
 
 
-def test_in_order_of_time_a_clock_with_gaps_is_named():
-    hours = np.datetime64("2024-01-01T00", "h") + np.r_[0:100, 200:300].astype("m8[h]")
-    with pytest.warns(UserWarning, match="column 'when' has 1"):
-        divide(table(200, when=hours), None, "time", "auto", rng())
-
-
 @pytest.mark.parametrize(
     ("groups", "names"), [("day", ("x", "y")), (1, ("x", "y")), ("labels", ("x", "day", "y"))]
 )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import pcircuit
 from hld import distance, likelihood_vectors, select_nodes
-from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, fit_em
+from pcircuit import Circuit, InnerRegion, InputRegion, StructureError
 
 TOLERANCE = 1e-12
 
@@ -133,28 +133,31 @@ def test_large_scopes_stay_finite(rng):
     assert distance(circuit, circuit) == 0
 
 
-def test_what_cannot_be_compared_is_refused(rng):
-    circuit = zoo.circuits()["hclt_like"]
-    with pytest.raises(StructureError, match="`first` does not share the v-tree"):
-        distance(circuit, zoo.circuits()["rat_like"])
-    coarser, _ = fit_em(circuit, rng.integers(0, 2, size=(5, 6)), num_epochs=0)
-    small = Circuit(
-        coarser.vtree,
-        [
-            InputRegion(r.variable, [[0.5, 0.5]] * 3) if isinstance(r, InputRegion) else r
-            for r in coarser.regions
-        ],
-    )
-    with pytest.raises(StructureError, match="numbers of categories"):
-        distance(circuit, small)
-    two = zoo.circuits()["two_coins"]
-    heavy = Circuit(two.vtree, [*two.regions[:2], InnerRegion([[0, 0], [1, 1]], [[1.0, 1.0]])])
-    with pytest.raises(StructureError, match="`second` is not normalised"):
-        distance(two, two, heavy)
-    with pytest.raises(ValueError, match="no rows"):
-        distance(two, np.empty((0, 2), dtype=int))
-    with pytest.raises(ValueError, match="`node_weights` must be 5 finite positive numbers"):
-        distance(two, two, node_weights=[1, 1, 1, 1, 0])
+TREE, COINS = zoo.circuits()["hclt_like"], zoo.circuits()["two_coins"]
+HEAVY = Circuit(COINS.vtree, [*COINS.regions[:2], InnerRegion([[0, 0], [1, 1]], [[1.0, 1.0]])])
+MORE = Circuit(
+    COINS.vtree,
+    [InputRegion(0, [[0.5, 0.25, 0.25]] * COINS.regions[0].num_units), *COINS.regions[1:]],
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((TREE, zoo.circuits()["rat_like"]), {}, "`first` does not share the v-tree"),
+        ((COINS, MORE), {}, "numbers of categories"),
+        ((COINS, COINS, HEAVY), {}, "`second` is not normalised"),
+        ((COINS, np.empty((0, 2), dtype=int)), {}, "`first` has no rows"),
+        (
+            (COINS, COINS),
+            {"node_weights": [1, 1, 1, 1, 0]},
+            "`node_weights` must be 5 finite positive numbers",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(arguments, options, message):
+    with pytest.raises((ValueError, StructureError), match=message):
+        distance(*arguments, **options)
 
 
 @pytest.mark.parametrize("name", zoo.circuits())

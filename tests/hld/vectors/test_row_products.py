@@ -71,16 +71,3 @@ def test_each_metric_sees_what_it_sees_alone(block, rng, monkeypatch):
     np.testing.assert_allclose(
         squared_distances(metrics[::-1], rows), expected[:, ::-1], rtol=1e-10
     )
-
-
-def test_no_rows_have_no_distances():
-    assert squared_distances((Scaled("weights", np.ones(3)),), np.empty((0, 3))).shape == (0, 1)
-
-
-def test_no_squared_distance_is_negative(rng):
-    """Along a direction that does not count: r^2 |z|^2 - r^2 (v . z)^2 may be rounded to less than 0."""
-    vectors = np.linalg.qr(rng.normal(size=(3, 1)))[0]
-    found = squared_distances(
-        (Stretched("without", vectors, np.zeros(1), 1.0),), rng.normal(size=(100, 1)) * vectors.T
-    )
-    assert 0 <= found.min() <= found.max() < 1e-14
