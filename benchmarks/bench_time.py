@@ -20,7 +20,7 @@ import pcircuit
 from hld.nulls.ranked_parts import ranked_parts
 from hld.references.stretches import FEWEST_STRETCHES, stretch_reference
 from hld.variation.time_test import TimeTest
-from hld.vectors.column_units import column_units
+from hld.vectors.row_vectors import column_units
 
 ALPHA, WHOLE_TRIALS, TRIALS, REFERENCE = 0.05, 1000, 400, 3000
 # probability that a row is the one before, rows of the reference, and of the batches

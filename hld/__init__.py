@@ -45,7 +45,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
         test_batches as test_batches,
     )
     from hld.vectors.distances import distance as distance
-    from hld.vectors.hlv import likelihood_vectors as likelihood_vectors
+    from hld.vectors.distances import likelihood_vectors as likelihood_vectors
     from pcircuit import (
         Moments as Moments,
         exact_moments as exact_moments,
@@ -110,8 +110,7 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
         "BatchesResult",
         "test_batches",
     ),
-    "vectors.distances": ("distance",),
-    "vectors.hlv": ("likelihood_vectors",),
+    "vectors.distances": ("distance", "likelihood_vectors"),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 _FROM_PCIRCUIT = ("Moments", "exact_moments", "select_nodes")

@@ -11,9 +11,8 @@ import numpy as np
 from hld.answers.table_facts import batch_profile, evidence_of
 from hld.detector import HLDDetector, warn_of_several, with_groups
 from hld.estimator import check_fitted
-from hld.results.largest import largest_of
-from hld.results.result import HLDResult
-from hld.results.with_quality import with_quality
+from hld.results.largest_dependence import largest_of
+from hld.results.result import HLDResult, with_quality
 from hld.schemas.encoding import EncodingReport
 from hld.schemas.quality import data_quality
 from hld.testing.row_sums import RowSums, RowTotals

@@ -27,9 +27,8 @@ from hld.estimator import check_fitted, sklearn_tags, width_as_expected
 from hld.files.detector import PARTS, detector_parts, read_parts
 from hld.fitting.learning import learn_detector
 from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
-from hld.results.largest import largest_of
-from hld.results.result import HLDResult
-from hld.results.with_quality import with_quality
+from hld.results.largest_dependence import largest_of
+from hld.results.result import HLDResult, with_quality
 from hld.schemas.schema import GROUPING
 from hld.summaries.of_tables import facts_of, summarize_chunks
 from hld.summaries.summary import BatchSummary, check_summary

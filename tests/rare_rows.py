@@ -1,4 +1,4 @@
-"""Rows of which few are unlike the others, with a covariate, and the test of their columns, to be taken given it."""
+"""Rows of which few are unlike the others, with a covariate or as columns of rare flags, and tests of them."""
 
 import numpy as np
 
@@ -28,3 +28,16 @@ def inner_of(draw):
         training_data=draw(200, rng),
         rng=0,
     )
+
+
+def flags(shares):
+    """Independent columns that are 1 in so many rows, each with a unit that likes the 1 and one that likes the 0."""
+    V = len(shares)
+    leaves = [pcircuit.InputRegion(v, [[1 - p, p], [p, 1 - p]]) for v, p in enumerate(shares)]
+    root = pcircuit.InnerRegion([[0] * V], [[1.0]])
+    return pcircuit.Circuit(pcircuit.VTree([V] * V + [-1], [*range(V), -1]), [*leaves, root])
+
+
+def is_called(result):
+    """Whether some node is called at level 0.05."""
+    return min(node.pvalue for node in result.localize(top=None).nodes) <= 0.05

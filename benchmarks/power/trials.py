@@ -33,8 +33,8 @@ from hld.results.largest_count import largest_count
 from hld.results.largest_dependence import SHARE as DEPENDENCES_SHARE
 from hld.results.largest_dependence import largest_dependence
 from hld.results.shared_level import combined
+from hld.vectors.row_products import squared_distances
 from hld.vectors.score_features import score_features
-from hld.vectors.squared_distances import squared_distances
 
 from .pieces import run
 from .shifts import SHIFTS, columns_for, fresh_batches, shifted_batches

@@ -9,11 +9,11 @@ from hld.baselines.peers import (
     median_bandwidth,
     mmd_squared,
     mmd_test,
-    rejection_threshold,
     root_likelihood_test,
     typicality,
     typicality_test,
 )
+from hld.nulls.ranks.monte_carlo import rejection_threshold
 
 __all__ = [
     "BaselineResult",

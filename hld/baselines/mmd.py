@@ -5,7 +5,7 @@ For a kernel k the squared MMD of two distributions is
 .. math:: \mathrm{MMD}^2(Q, P) = E\,k(X, X') - 2\,E\,k(X, Y) + E\,k(Y, Y'), \qquad X, X' \sim Q, \; Y, Y' \sim P.
 
 Usually all three terms are estimated from two samples.  If P is a circuit and the kernel factorises over variables, the
-two terms with P are exact by one upward pass each (`baselines.kernel_mean`), and with rows x_1..x_T in place of Q
+two terms with P are exact by one upward pass each (see the end), and with rows x_1..x_T in place of Q
 
 .. math:: M = \frac1{T^2} \sum_{i,j} k(x_i, x_j) - \frac2T \sum_i w(x_i) + c, \qquad
           w(x) = E\,k(x, Y), \quad c = E\,k(Y, Y'),
@@ -21,39 +21,120 @@ Null distribution, if the rows are draws from P:
   that the circuit gives exactly: sum lambda = E h(Y, Y) = 1 - c and sum lambda^2 = E h(Y, Y')^2 = E k^2 - 2 E w^2 +
   c^2.
 
-Public names: `MMDTest`, a test; `one_sample_mmd_squared`, the number M alone, also between two circuits;
-`hld.mmd_squared` is its short name.
+Public names: `MMDTest`, a test; `mmd_squared`, the number M alone, also between two circuits.
+
+**Kernels.**  A kernel k(x, y) = prod_v k_v(x_v, y_v) is itself a product of functions of one variable each, so its
+expectation over X' ~ P is computed by the upward pass of P with other numbers at the inputs:
+
+    E k(x, X') = P with input units p_k replaced by  p'_k(x_v) = sum_c k_v(x_v, c) p_k(c).
+
+Call this circuit P' ("the smoothed circuit"; its units are not normalised).  Then E k(x, X') = P'(x), one upward pass
+for a row x, and E k(X, X') = sum_x P(x) P'(x) is an overlap of two circuits on one v-tree.  Nothing is sampled.
+
+    "hamming"   k_v(x, y) = exp(-[x != y] / s)                k(x, y) = exp(-Hamming distance / s)
+
+k(x, x) = 1.  The bandwidth s is by default the median Hamming distance between two rows drawn from the circuit (the
+"median heuristic").
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 import hld.gchi2 as gchi2
 import pcircuit
-from hld.baselines.kernel_mean import pair_sum, product_kernel, smoothed
-from hld.nulls.null import check_verdict
+from hld.baselines.peers import BaselineResult
 from hld.nulls.ranks.monte_carlo import monte_carlo_error, monte_carlo_pvalue, rejection_threshold
-from hld.vectors.completion import complete
-from pcircuit.arguments import check_choice, check_fraction, check_seed, check_whole_number
+from hld.vectors.row_vectors import check_rows, complete
+from pcircuit.arguments import (
+    check_choice,
+    check_fraction,
+    check_number,
+    check_seed,
+    check_whole_number,
+)
 from pcircuit.circuit import check_distribution
-from pcircuit.evidence import check_evidence
-
-if TYPE_CHECKING:
-    from hld.baselines.kernel_mean import HammingKernel
 
 NULLS = ("monte-carlo", "spectral")
 SPECTRAL_ROWS, LEADING = 500, 50
 ROUND_OFF = 1e-14  # of M, a difference of numbers up to 1
 BLOCK_ROWS = 200_000  # rows drawn at a time
+KERNELS = ("hamming",)
+MEDIAN_ROWS = 500
+BLOCK_PAIRS = 4_000_000  # entries of a kernel matrix held at once
 
 
 @dataclass(frozen=True)
-class MMDResult:
+class HammingKernel:
+    """k(x, y) = exp(-Hamming distance / bandwidth)."""
+
+    bandwidth: float
+    name = "hamming"
+
+    def table(self, num_categories: int) -> np.ndarray:
+        """(C, C) values k_v of one variable."""
+        return np.exp((np.eye(num_categories) - 1.0) / self.bandwidth)
+
+    def matrix(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """(n, n') values k(x_i, y_j) for complete rows (n, V) and (n', V)."""
+        return np.exp(-_distances(left, right) / self.bandwidth)
+
+    def squared(self) -> HammingKernel:
+        """The kernel k^2."""
+        return HammingKernel(self.bandwidth / 2)
+
+
+def product_kernel(
+    circuit: pcircuit.Circuit, kernel: str, bandwidth: float | None, rng: int
+) -> HammingKernel:
+    """The kernel of a name, with the median heuristic where no bandwidth is given."""
+    check_choice(kernel, "kernel", KERNELS)
+    if bandwidth is None:
+        rows = pcircuit.sample(circuit, MEDIAN_ROWS, rng=rng)
+        median = float(np.median(_distances(rows, rows)[np.triu_indices(len(rows), 1)]))
+        return HammingKernel(median if median > 0 else 1.0)  # a circuit with (nearly) one state
+    return HammingKernel(check_number(bandwidth, "bandwidth", above=0))
+
+
+def smoothed(circuit: pcircuit.Circuit, kernel: HammingKernel) -> pcircuit.Circuit:
+    """The circuit of x -> E k(x, X'), X' from `circuit`; not normalised."""
+    regions = [
+        pcircuit.InputRegion(region.variable, region.probs @ kernel.table(region.num_categories))
+        if isinstance(region, pcircuit.InputRegion)
+        else region
+        for region in circuit.regions
+    ]
+    return pcircuit.Circuit(circuit.vtree, regions)
+
+
+def pair_sum(kernel: HammingKernel, rows: np.ndarray) -> float:
+    """sum_{i, j} k(x_i, x_j) over all pairs of complete rows, i = j included.
+
+    Shapes: rows (n, V).
+    """
+    total, step = 0.0, max(1, BLOCK_PAIRS // max(1, len(rows)))
+    for start in range(0, len(rows), step):
+        stop = min(start + step, len(rows))
+        total += float(kernel.matrix(rows[start:stop], rows[start:stop]).sum())
+        if stop < len(rows):  # pairs of this block with later rows, in both orders
+            total += 2 * float(kernel.matrix(rows[start:stop], rows[stop:]).sum())
+    return total
+
+
+def _distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """(n, n') Hamming distances."""
+    from scipy.spatial.distance import cdist
+
+    left, right = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    return cdist(left, right, "hamming") * left.shape[1]
+
+
+@dataclass(frozen=True, repr=False)
+class MMDResult(BaselineResult):
     """The outcome of an MMD test of one batch.
 
     Attributes
@@ -80,24 +161,10 @@ class MMDResult:
         Missing entries of the batch, which were completed.
     """
 
-    statistic: float
-    threshold: float
-    pvalue: float
-    reject: bool
-    alpha: float
-    num_samples: int
-    null: str
     kernel: str
     bandwidth: float
     null_error: float | None
     num_missing: int
-
-    def __post_init__(self) -> None:
-        check_verdict(self.statistic, self.pvalue)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields under their names as plain Python values, ready for JSON: a new dict."""
-        return dict(vars(self))
 
     def __str__(self) -> str:
         verdict = "shift" if self.reject else "no shift"
@@ -271,7 +338,7 @@ class MMDTest:
         return gchi2.prepare(np.append(leading[:k], c2 / c1), np.append(np.ones(k), c1**2 / c2))
 
 
-def one_sample_mmd_squared(
+def mmd_squared(
     circuit: pcircuit.Circuit,
     data: list[list[int]],
     *,
@@ -323,7 +390,7 @@ def one_sample_mmd_squared(
 
     >>> from pcircuit import Circuit, InputRegion, VTree
     >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.5, 0.5]])])
-    >>> round(one_sample_mmd_squared(coin, [[0]], bandwidth=1.0), 6), float(round(1 - (1 + np.exp(-1)) / 2, 6))
+    >>> round(mmd_squared(coin, [[0]], bandwidth=1.0), 6), float(round(1 - (1 + np.exp(-1)) / 2, 6))
     (0.31606, 0.31606)
     """
     check_distribution(circuit)
@@ -338,18 +405,13 @@ def one_sample_mmd_squared(
             + expected,
             0.0,
         )
-    rows = check_evidence(circuit, data)
-    if not len(rows):
-        raise ValueError("`data` has no rows: at least one is needed")
+    rows = check_rows(circuit, data, name="data")
     if rows.min() < 0:
         raise ValueError(
             "`data` has missing entries: complete them first, for instance with "
             "pcircuit.sample(circuit, evidence=data)"
         )
     return max(_mmd_of_rows(smooth, product, rows, expected), 0.0)
-
-
-mmd_squared = one_sample_mmd_squared  # its public name, as hld.mmd_squared
 
 
 def _mmd_of_rows(

@@ -8,7 +8,7 @@ zero under the circuit whatever P(X) is.
 **What the circuit gets wrong.**  Real rows have E[r | x] = b(x), not zero, and a batch with other x has another mean of
 b.  The part of b that is a sum of functions of single covariates and of pairs of them is subtracted: let phi(x) hold a
 constant, the indicators of their values and those of pairs of values, grouped where they are many, for as many pairs as
-the reference has rows for (`hld.conditional.covariate_functions`).  The residuals of k reference rows are regressed on
+the reference has rows for (`hld.conditional.covariates`).  The residuals of k reference rows are regressed on
 phi.  Then for a batch of T rows
 
 .. math:: Z = \bar r - \hat\beta^t \bar\phi, \qquad
@@ -19,56 +19,94 @@ covariates the reference hardly has.
 
 **Holes** are summed out, and b of a node that is summed out in part is not b.  So a row counts for the nodes all of
 whose other variables it shows: in the regression, and in Z, where it is 0 for the others.  What that makes of the
-variance of Z, node by node, is in `hld.conditional.shown_shares`.
+variance of Z, node by node, is in `hld.conditional.residuals`.
 
 **Their covariance** depends on x as well, so that S of a batch is not that of the reference.  In the limit the batch's
 own rows give it; S is a weighted average of the two, with weight T / (T + 50) for the batch.  Trace, Frobenius norm and
 largest eigenvalue in each metric give the p-value of the widest law with them (`hld.gchi2.three_moments`), its variance
 stretched for a finite T as in `hld.nulls.ranks.confirmation`.  Several metrics are combined by their joint law.  A
-single row is judged by its rank among those of the reference (`hld.conditional.single_rows`), two to five rows by that
+single row is judged by its rank among those of the reference (`hld.conditional.few_rows`), two to five rows by that
 among as many of the reference, and rows beyond all of the reference are allowed for (`hld.conditional.few_rows`).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hld.conditional.column_ranks import MOST_ROWS, column_scores, least_pvalues
-from hld.conditional.column_tests import column_pvalues
+from hld.answers.words import p_text
+from hld.conditional.column_tests import MOST_ROWS, column_pvalues, column_scores, least_pvalues
 from hld.conditional.contents import RANK, read_contents
-from hld.conditional.context import CovariateContext
-from hld.conditional.covariate_functions import CovariateFunctions, choose_functions
+from hld.conditional.covariates import CovariateFunctions, choose_functions
 from hld.conditional.few_rows import (
     MOST_TOGETHER,
     among_groups,
     farthest_rows,
     group_pvalues,
     odd_rows,
+    rank_of_single,
+    single_pvalues,
     with_odd_rows,
 )
-from hld.conditional.residuals import residuals, shown_residuals, without_rounding
-from hld.conditional.shown_shares import ShownShares, are_enough, share_shown
-from hld.conditional.single_rows import rank_of_single, single_pvalues
+from hld.conditional.residuals import (
+    ShownShares,
+    are_enough,
+    residuals,
+    share_shown,
+    shown_residuals,
+    without_rounding,
+)
 from hld.nulls.joint import JointLaw, factor_of_rows, harmonic_mean, joint_law
 from hld.nulls.ranks.confirmation import ASKED_BELOW, excess_of, sample_norms, widest_tail
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.verdict import LEAST_PVALUE
-from hld.vectors.column_units import column_units
-from hld.vectors.completion import check_rows
-from hld.vectors.row_vectors import some_rows
+from hld.variation.group_test import GroupTest, group_test
+from hld.variation.time_test import TimeTest, time_test
+from hld.vectors.row_vectors import check_rows, column_units, some_rows
 from pcircuit.arguments import check_fraction
 
 PRIOR_ROWS = 50  # of the reference's covariance beside that of a batch's own rows
 MOST_VECTORS = 2_000  # rows that covariances are computed from
 FEWEST_EACH = 10  # reference rows for each function of the regression
 MOST_FUNCTIONS, MOST_VALUES = 500, 40_000_000  # and of all reference rows together
-ARRAYS = ("beta", "inverse", "norms", "fourth", "stds", "joint")
+ARRAYS = (
+    *("beta", "inverse", "norms", "fourth", "stds", "joint", "shown", "wider"),
+    *("singles", "farthest", "columns", "bits"),
+)
+
+
+@dataclass(frozen=True)
+class CovariateContext:
+    """Which part of the distribution moved."""
+
+    kind: str
+    moved: str
+    conditional_pvalue: float
+    covariate_pvalue: float
+    effect: float
+    procedure = "given the covariates, Holm"
+
+    def lines(self) -> list[str]:
+        """The context in words."""
+        said = {
+            "nothing": "neither the covariates nor the rest given them moved",
+            "covariates": "the covariates moved, the rest given them is as learned (covariate shift)",
+            "conditional": "the rest given the covariates changed (concept drift), the covariates are as learned",
+            "both": "the covariates moved, and the rest given them changed (concept drift)",
+        }[self.moved]
+        return [
+            f"{said}: rest given covariates {p_text(self.conditional_pvalue)}, covariates "
+            f"{p_text(self.covariate_pvalue)}"
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,18 +239,16 @@ class ConditionalTest:
 
     def _leverages(self, functions: np.ndarray) -> np.ndarray:
         """(T,) leverage of each row of a batch by itself."""
-        found: np.ndarray = (functions @ self.inverse * functions).sum(axis=1)
-        return found
+        return np.asarray((functions @ self.inverse * functions).sum(axis=1))
 
     def _of_rows(
         self, rows: Any, own: np.ndarray, shown: np.ndarray, functions: np.ndarray
     ) -> np.ndarray:
         """(q,) the p-value of each metric for some rows of a batch by themselves."""
         average = functions[rows].mean(axis=0)
-        found: np.ndarray = self._judged(
-            own[rows], shown[rows], float(average @ self.inverse @ average)
-        )[2]
-        return found
+        return np.asarray(
+            self._judged(own[rows], shown[rows], float(average @ self.inverse @ average))[2]
+        )
 
     def _pvalues(self, spread: Any, difference: np.ndarray, seen: Any, shares: ShownShares) -> Any:
         """The p-value of each metric for differences (..., m), of rows that show a share of the nodes."""
@@ -266,7 +302,7 @@ class ConditionalTest:
         ]
         stds = self.stds * np.sqrt(shares.batch)
         least = None
-        if len(own) <= MOST_ROWS and len(self.columns):
+        if len(own) <= MOST_ROWS:
             least = least_pvalues(self.columns, own, self._leverages(functions), tested)
         return column_pvalues(rows, difference, stds, tested, (share, shares.width, finite), least)
 
@@ -289,24 +325,12 @@ class ConditionalTest:
 
     def to_arrays(self) -> dict[str, Any]:
         """All numbers, for a file."""
-        groups = self.functions.groups
-        each = all(len(one) == one[-1] + 1 for one in groups)  # value has a group of its own
         return {
             "given": self.functions.variables,
             "num_rows": np.array([self.num_rows]),
-            **({} if each else {"groups": np.concatenate(groups)}),
-            **({} if (self.shown == 1).all() else {"shown": self.shown, "wider": self.wider}),
-            **{
-                name: one
-                for name in ("singles", "bits", "columns")
-                if len(one := getattr(self, name))
-            },
-            **{f"several{T}": one for T, one in enumerate(self.several, 2) if len(one)},
-            **(
-                {"num_ranked": np.array([self.num_ranked]), "farthest": self.farthest}
-                if self.num_ranked
-                else {}
-            ),
+            "groups": np.concatenate([np.zeros(0, np.int64), *self.functions.groups]),
+            "num_ranked": np.array([self.num_ranked]),
+            **{f"several{T}": one for T, one in enumerate(self.several, 2)},
             **{name: getattr(self, name) for name in ARRAYS},
         }
 
@@ -372,11 +396,10 @@ def conditional_test(
 
     num_ranked, farthest = farthest_rows(metrics, found[which], leverages[which])
     singles, ranked = single_pvalues(judge, found, are_shown, leverages)
-    bits = test.bits if are_shown.all() else np.packbits(are_shown[ranked], axis=1)
     return replace(
         test,
         singles=singles,
-        bits=bits,
+        bits=np.packbits(are_shown[ranked], axis=1),
         num_ranked=num_ranked,
         several=group_pvalues(judge, (functions, functions @ inverse), found, are_shown, rng),
         farthest=farthest,
@@ -419,3 +442,22 @@ def _regression(
         own = np.linalg.pinv(some.T @ some, rcond=RANK, hermitian=True)
         beta[:, nodes] = own @ (some.T @ found[np.ix_(shown[:, nodes[0]], nodes)])
     return beta
+
+
+def build_judge(
+    test: HLDTest,
+    kept: np.ndarray | None,
+    labels: np.ndarray | None,
+    given: np.ndarray | None,
+    order: str | None,
+) -> HLDTest | GroupTest | TimeTest | ConditionalTest:
+    """The test itself, or where there are covariates, or reference rows have groups or an order of time, one of those.
+
+    Shapes: kept (n, V), labels (n,), given (V,).
+    """
+    rows = cast("np.ndarray", kept)  # None only where the test itself judges
+    if given is not None:
+        return conditional_test(test, rows, given, seed=test.settings.seed)
+    if order is not None:
+        return time_test(test, rows)
+    return test if labels is None else group_test(test, rows, labels, seed=test.settings.seed)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hld.conditional.covariate_functions import CovariateFunctions
+from hld.conditional.covariates import CovariateFunctions
 from hld.conditional.few_rows import MOST_TOGETHER
 from hld.nulls.joint import RESOLVED
 from hld.testing.goodness_of_fit import HLDTest
-from hld.vectors.bounded import bounded_array
+from hld.vectors.row_vectors import bounded_array
 from pcircuit.files.contents import finite_array
 
 RANK = 1e-9  # of the products of functions: smaller eigenvalues are rounding
@@ -38,10 +38,7 @@ def read_contents(inner: HLDTest, arrays: dict[str, Any]) -> tuple[Any, ...]:
     reach = np.array([metric.reach(np.ones(m)) for metric in inner.calibration.metrics])
     _check_sums(norms, fourth, m * rows**2 * reach**2)
     joint = _read_joint(arrays, q)
-    shown, wider = (
-        finite_array(arrays, name, shape) if "shown" in arrays else np.ones(shape)
-        for name, shape in (("shown", (m,)), ("wider", (q, 3)))
-    )
+    shown, wider = (finite_array(arrays, *one) for one in (("shown", (m,)), ("wider", (q, 3))))
     if (
         k[0] < 2
         or min(norms.min(), fourth.min(), stds.min(), shown.min(), wider.min()) < 0
@@ -65,7 +62,7 @@ def read_contents(inner: HLDTest, arrays: dict[str, Any]) -> tuple[Any, ...]:
         several,
         *_read_farthest(arrays, q, int(k[0])),
         _read_columns(arrays, V),
-        _read_bits(arrays, len(singles), m),
+        finite_array(arrays, "bits", (len(singles), (m + 7) // 8), np.uint8),
     )
 
 
@@ -112,10 +109,8 @@ def _check_sums(norms: np.ndarray, fourth: np.ndarray, most: np.ndarray) -> None
 def _read_groups(
     arrays: dict[str, Any], num_categories: Any, given: np.ndarray
 ) -> tuple[np.ndarray, ...]:
-    """The groups of the values of the covariates, checked; one for each value in files that have none."""
+    """The groups of the values of the covariates, checked."""
     sizes = [num_categories[v] + 1 for v in given.tolist()]
-    if "groups" not in arrays:
-        return tuple(np.arange(size) for size in sizes)
     flat = finite_array(arrays, "groups", (sum(sizes),), np.int64)
     groups = tuple(np.split(flat, np.cumsum(sizes)[:-1])) if sizes else ()
     if any(one[:2].tolist() != [0, 1] or not np.isin(np.diff(one), (0, 1)).all() for one in groups):
@@ -124,37 +119,25 @@ def _read_groups(
 
 
 def _read_ranks(arrays: dict[str, Any], name: str, rows: str) -> np.ndarray:
-    """p-values of rows of the reference, ascending; none in files of earlier versions."""
-    found: np.ndarray = finite_array(arrays, name, (None,)) if name in arrays else np.zeros(0)
+    """p-values of rows of the reference, ascending."""
+    found: np.ndarray = finite_array(arrays, name, (None,))
     if len(found) and (found[0] < 0 or found[-1] > 1 or (np.diff(found) < 0).any()):
         raise ValueError(f"the p-values of {rows} rows must ascend from 0 to 1")
     return found
 
 
 def _read_farthest(arrays: dict[str, Any], q: int, k: int) -> tuple[int, np.ndarray]:
-    """How many rows are compared with those of batches, and how far out they are (q,); 0 in earlier versions."""
-    if "num_ranked" not in arrays:
-        return 0, np.zeros(q)
+    """How many rows are compared with those of batches, and how far out they are (q,)."""
     num_ranked = int(finite_array(arrays, "num_ranked", (1,), np.int64)[0])
     farthest: np.ndarray = finite_array(arrays, "farthest", (q,))
-    if not 1 <= num_ranked <= k or farthest.min() < 0:
+    if not 0 <= num_ranked <= k or farthest.min() < 0:
         raise ValueError("the farthest rows of the test given covariates are not those of its rows")
     return num_ranked, farthest
 
 
 def _read_columns(arrays: dict[str, Any], V: int) -> np.ndarray:
-    """(V, r) squared distances of rows in each column, checked; none in files of earlier versions."""
-    if "columns" not in arrays:
-        return np.zeros((0, 0), np.float32)
+    """(V, r) squared distances of rows in each column, checked."""
     found: np.ndarray = finite_array(arrays, "columns", (V, None), np.float32)
     if found.min(initial=0.0) < 0 or (np.diff(found, axis=1) < 0).any():
         raise ValueError("the distances of rows in single columns must ascend from 0")
-    return found
-
-
-def _read_bits(arrays: dict[str, Any], s: int, m: int) -> np.ndarray:
-    """(s, ceil(m / 8)) bits; none where all is shown, and in files of earlier versions."""
-    if "bits" not in arrays or not s:
-        return np.zeros((0, 0), np.uint8)
-    found: np.ndarray = finite_array(arrays, "bits", (s, (m + 7) // 8), np.uint8)
     return found

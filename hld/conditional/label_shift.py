@@ -162,9 +162,12 @@ def label_shift(
     codes = encoder.encode_counting(table)[0].astype(np.int64)
     if not len(codes):
         raise ValueError("`table` has no rows: give at least one")
-    labels, classes = _classes(encoder.columns[v])
-    log_given = np.stack([_log_given(circuit, codes, v, c) for c in classes], axis=1)
-    before = np.exp([_log_label(circuit, v, c) for c in classes])
+    labels = _labels(encoder.columns[v])
+    log_before = [pcircuit.log_probability(circuit, {v: c}) for c in range(len(labels))]
+    log_given = np.stack(
+        [_log_given(circuit, codes, v, c, one) for c, one in enumerate(log_before)], axis=1
+    )
+    before = np.exp(log_before)
     usable = np.isfinite(log_given).any(axis=1)
     if not usable.any():
         raise ValueError(
@@ -232,28 +235,22 @@ def _learned_rows(detector: Any) -> int:
     return int(detector.num_train_ - held if held < detector.num_train_ else held)
 
 
-def _classes(column: Any) -> tuple[tuple[Any, ...], np.ndarray]:
-    """The labels of a categorical column and their codes; rare ones, which have one code, are one label."""
+def _labels(column: Any) -> tuple[Any, ...]:
+    """The labels of a categorical column in the order of their codes; rare ones, which have one code, are one label."""
     levels = tuple(getattr(column, "levels", None) or ())
     if len(levels) < 2:
         raise ValueError(
             f"`label` {column.name!r} has {len(levels)} levels, expected a column with two or more"
         )
-    labels = (*levels, RARE) if column.rare else levels
-    return labels, np.arange(len(labels))
+    return (*levels, RARE) if column.rare else levels
 
 
-def _log_given(circuit: pcircuit.Circuit, codes: np.ndarray, v: int, c: int) -> np.ndarray:
+def _log_given(
+    circuit: pcircuit.Circuit, codes: np.ndarray, v: int, c: int, log_label: float
+) -> np.ndarray:
     """(T,) log P(x | label c); of a label that is impossible no row is possible."""
-    rows, log_label = codes.copy(), _log_label(circuit, v, c)
     if log_label == -np.inf:
         return np.full(len(codes), -np.inf)
+    rows = codes.copy()
     rows[:, v] = c
     return pcircuit.log_likelihood(circuit, rows) - log_label
-
-
-def _log_label(circuit: pcircuit.Circuit, v: int, c: int) -> float:
-    """log P(label c)."""
-    row = np.full((1, circuit.num_variables), -1)
-    row[0, v] = c
-    return float(pcircuit.log_likelihood(circuit, row)[0])

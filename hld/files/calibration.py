@@ -19,10 +19,9 @@ from hld.nulls.named import Context
 from hld.references.circuit import CircuitReference
 from hld.references.kept_rows import KeptRows
 from hld.testing.calibration import Calibration, refuse_scale
-from hld.vectors.bounded import bounded_array
-from hld.vectors.row_vectors import RowVectors
+from hld.vectors.linear_maps import read_map
+from hld.vectors.row_vectors import RowVectors, bounded_array
 from hld.vectors.score_features import FLOOR, ScoreFeatures
-from hld.vectors.windows import read_map
 from pcircuit.files.contents import check_names, finite_array, under_prefix, with_prefix
 
 

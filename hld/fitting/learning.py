@@ -1,7 +1,7 @@
 """What `HLDDetector.fit` computes, in the order in which it is computed.
 
     table -> columns                   `hld.tables.cells`              read once
-          -> rows to learn from, kept  `hld.variation.dividing`        nothing below sees the kept ones but the test
+          -> rows to learn from, kept  `hld.variation.clock`        nothing below sees the kept ones but the test
           -> schema, encoder           `hld.schemas.learn_schema`      from the rows to learn from
           -> tree, start values, EM    `pcircuit`                      from the same rows
           -> test, judge               `hld.fitting.own_test`          against the kept rows
@@ -20,8 +20,8 @@ import numpy as np
 
 import pcircuit
 from hld.answers.table_facts import table_facts
+from hld.conditional.conditional_test import build_judge
 from hld.conditional.covariates import covariate_mask
-from hld.conditional.judges import build_judge
 from hld.estimator import row_offset
 from hld.files.detector import check_storable
 from hld.fitting.odd_columns import examine_columns, warn_of_repeated

@@ -1,9 +1,8 @@
 """The law of a weighted sum of chi-squares, to full precision in both tails; knows no circuit.
 
-All functions are in `hld.gchi2.tails` and `hld.gchi2.density`; the other modules are how they compute.
+All functions are in `hld.gchi2.tails`; the other modules are how they compute.
 """
 
-from hld.gchi2.density import pdf
-from hld.gchi2.tails import Spectrum, cdf, isf, logsf, ppf, prepare, sf, sf_with_error
+from hld.gchi2.tails import Spectrum, cdf, isf, logsf, pdf, ppf, prepare, sf, sf_with_error
 
 __all__ = ["Spectrum", "cdf", "isf", "logsf", "pdf", "ppf", "prepare", "sf", "sf_with_error"]

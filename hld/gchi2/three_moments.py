@@ -13,16 +13,96 @@ of the remaining sum spread infinitely thin.  Its tails below 5 % are wider than
 largest one and these sums (`hld.nulls.ranks.confirmation`).
 
 A factor v on the variance at unchanged mean multiplies the weights by v and their multiplicities by 1 / v.
+
+The regularised upper incomplete gamma function
+
+.. math:: Q(a, x) = \frac{1}{\Gamma(a)} \int_x^\infty t^{a - 1} e^{-t} dt
+
+is the tail of a gamma law, and Q(dof / 2, x / 2) that of a chi-square.  A test of a batch needs a dozen values, and
+importing that of `scipy.special` takes 0.4 s of processor time, more than all the rest of a first test (``python -X
+importtime -c "import scipy.special"``).  So single values are computed here (`upper_gamma`) as in every textbook:
+below a + 1 from the series, and above from Legendre's continued fraction,
+
+.. math:: 1 - Q = \frac{x^a e^{-x}}{\Gamma(a + 1)} \sum_{n \ge 0} \frac{x^n}{(a + 1) \cdots (a + n)}, \qquad
+          Q = \frac{x^a e^{-x}}{\Gamma(a)}\,
+              \cfrac{1}{x + 1 - a - \cfrac{1 (1 - a)}{x + 3 - a - \cfrac{2 (2 - a)}{x + 5 - a - \cdots}}},
+
+both of which take about six times the root of a steps near x = a and few elsewhere.  The factor in front is computed
+from a (log(x / a) + 1 - x / a), which does not cancel.  For extreme shapes SciPy is used.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from hld.gchi2.upper_gamma import upper_gamma
+LEAST_SHAPE, MOST_SHAPE = (
+    0.5,
+    10_000.0,
+)  # beyond them SciPy is used: below 1 - P cancels, above steps are many
+STIRLING = 20.0  # shape from which on the asymptotic series of log Gamma has all digits
+ENOUGH, MOST_STEPS = 1e-15, 5_000
+HUGE = 1e300  # the first quotient of Lentz's method, which stands for infinity
+
+
+def upper_gamma(a: float, x: float) -> float:
+    """Q(a, x).
+
+    5 to 50 microseconds.  For many values at once SciPy's is faster.
+    """
+    if not LEAST_SHAPE <= a <= MOST_SHAPE or not x < math.inf:
+        from scipy.special import gammaincc
+
+        return float(gammaincc(a, x))
+    if x <= 0:
+        return 1.0
+    return 1.0 - _front(a, x) / a * _series(a, x) if x < a + 1 else _front(a, x) * _fraction(a, x)
+
+
+def _series(a: float, x: float) -> float:
+    """The sum, for x < a + 1."""
+    term = total = 1.0
+    for n in range(1, MOST_STEPS):
+        term *= x / (a + n)
+        total += term
+        if term <= ENOUGH * total:
+            break
+    return total
+
+
+def _fraction(a: float, x: float) -> float:
+    """The continued fraction, for x >= a + 1, by the method of Lentz."""
+    b = x + 1.0 - a
+    c, d = HUGE, 1.0 / b
+    result = d
+    for n in range(1, MOST_STEPS):
+        b += 2.0
+        step = n * (a - n)
+        d, c = 1.0 / (step * d + b), b + step / c
+        result *= d * c
+        if abs(d * c - 1.0) <= ENOUGH:
+            break
+    return result
+
+
+def _front(a: float, x: float) -> float:
+    """x^a e^-x / Gamma(a), by x / a - 1, which is small where it matters, or far from a by the logarithm of x."""
+    if a < STIRLING:
+        scale = a * math.log(a) - a - math.lgamma(a)
+    else:
+        scale = (
+            0.5 * math.log(a / (2 * math.pi))
+            - (1 / 12 - (1 / 360 - 1 / (1260 * a * a)) / (a * a)) / a
+        )
+    off = (x - a) / a
+    if -0.5 < off < HUGE:
+        return math.exp(a * (math.log1p(off) - off) + scale)
+    return math.exp(
+        a * (math.log(x) - math.log(a)) - (x - a) + scale
+    )  # of a small x nothing would be left in off
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,7 @@ from hld.metrics.node_weights import euclidean, score, standardized
 from hld.metrics.ordered import ordered
 from hld.metrics.whitened import whitened, whitened_fine
 from hld.references.reference import Reference
-from hld.vectors.linear_maps import LinearMap, Scaled
-from hld.vectors.windows import widened
+from hld.vectors.linear_maps import LinearMap, Scaled, widened
 from pcircuit.arrays import check_numbers
 
 METRICS: dict[str, Callable[..., LinearMap]] = {

@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 
 from hld.references.reference import Reference
-from hld.vectors.linear_maps import Scaled
-from hld.vectors.windows import Window
+from hld.vectors.linear_maps import Scaled, Window
 
 LEAST = 1e-6  # share of the largest deviation below which none is taken
 

@@ -28,7 +28,7 @@ from hld.nulls.score import Score, score_of, together
 from hld.nulls.staged import StagedTails
 from hld.nulls.table import TableTails, table_of
 from hld.references.reference import Reference
-from hld.vectors.squared_distances import squared_distances
+from hld.vectors.row_products import squared_distances
 from pcircuit.arguments import check_whole_number
 from pcircuit.files.contents import under_prefix, with_prefix
 

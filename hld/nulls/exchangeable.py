@@ -31,7 +31,7 @@ chi-squares with the eigenvalues of F C F^t.  These are estimated from G - 1 deg
 to be off by one common factor chi2 / (G - 1), which is the error of a single eigenvalue and more than that of a sum of
 several; p is the tail of the widest law with these sums (`hld.gchi2.three_moments`), averaged over that factor: for one
 eigenvalue this is the exact F law.  Means of few rows are not normal, and one rare row may be farther out than they
-vary: what the rows of the batch can have moved its mean by (`hld.variation.own_spread`) is added to C, by the triangle
+vary: what the rows of the batch can have moved its mean by (`hld.variation.group_test`) is added to C, by the triangle
 inequality of the three norms that the law needs, which makes it no narrower.  So at levels of 1 / (G + 1) and above
 only exchangeability of the groups is assumed, and below that groups are taken to be normal, but not their rows.
 """

@@ -22,10 +22,8 @@ from typing import Any
 import numpy as np
 
 from hld.references.rows import resampled_weights
-from hld.vectors.linear_maps import Stretched
-from hld.vectors.row_products import quadratic_forms, row_products, scale_of
-from hld.vectors.squared_distances import squared_distances
-from hld.vectors.windows import Window
+from hld.vectors.linear_maps import Stretched, Window
+from hld.vectors.row_products import quadratic_forms, row_products, scale_of, squared_distances
 
 MOST_PRODUCTS = 2**27  # bytes of all G together, beyond which they are formed only where n <= m
 IN_DOUBLE = 2**23  # the same, up to which they are in double precision

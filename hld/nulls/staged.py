@@ -25,7 +25,7 @@ from hld.nulls.null import PValue
 from hld.nulls.ranks.drawn_tail import drawn_tail
 from hld.nulls.ranks.monte_carlo import monte_carlo_error
 from hld.nulls.score import Score
-from hld.vectors.squared_distances import squared_distances
+from hld.vectors.row_products import squared_distances
 from pcircuit.arguments import check_whole_number
 
 STOP = 10  # extreme batches at which a stage is enough

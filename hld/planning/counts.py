@@ -37,8 +37,8 @@ import numpy as np
 from hld.answers.profile import Profile
 from hld.planning.alternatives import compared
 from hld.planning.power import DRAWS, Rejections
-from hld.results.largest import has_largest, largest_of
 from hld.results.largest_count import CountEvents, count_events, likelihood_ratio
+from hld.results.largest_dependence import has_largest, largest_of
 from hld.results.shared_level import scaled_level
 from hld.schemas.counts.missingness import compare_missing
 from hld.schemas.counts.new_values import compare_new

@@ -10,6 +10,7 @@ import numpy as np
 
 import pcircuit
 from hld.answers.column_shifts import labels_of, percent
+from hld.answers.table_facts import as_table
 from hld.planning.alternatives import (
     NUM_DRAWN,
     SEED,
@@ -17,20 +18,81 @@ from hld.planning.alternatives import (
     Edit,
     alternative_of,
     read_edits,
+    share_after,
     under_level,
 )
-from hld.planning.coded_edits import coded_edit
 from hld.planning.counts import DetectorDraws, EventRows, event_rows, shared_level
-from hld.planning.detectable import Detectable, detectable, detectable_levels
-from hld.planning.power import MOST_ROWS, power, smallest_batch
-from hld.results.largest import has_largest
+from hld.planning.power import (
+    MOST_ROWS,
+    Detectable,
+    detectable,
+    detectable_levels,
+    power,
+    smallest_batch,
+)
 from hld.results.largest_count import count_events
-from hld.tables.shown_names import in_one_line, printable, visible
+from hld.results.largest_dependence import has_largest
+from hld.tables.shown_names import in_one_line, listed, printable, visible
 from hld.vectors.row_vectors import some_rows
 from pcircuit.arguments import check_fraction, check_whole_number
 
 DAYS = (1, 7, 30)
 NUM_ROWS = 2_000  # rows of the circuit, or of a table, from which counts and vectors are known to vary together
+
+
+def coded_edit(detector: Any, edit: Edit) -> Edit:
+    """An edit with a variable and a category in place of names."""
+    place = _place(detector.encoder_, edit)
+    p = float(pcircuit.marginal_tables(detector.circuit_)[place["column"]][place["level"]])
+    if not 0 < p < 1 or share_after(p, edit.by) is None:
+        raise ValueError(
+            f"`by` of an edit is {edit.by:g}, but level {edit.level!r} of column {edit.column!r} has the "
+            f"share {p:.4g}: expected a level that some rows have and some not, and a result from 0 to 1"
+        )
+    return replace(edit, **place)
+
+
+def _place(encoder: Any, edit: Edit) -> dict[str, Any]:
+    """Variable and category of an edit's column and level."""
+    names = encoder.names
+    is_number = isinstance(edit.column, (int, np.integer)) and not isinstance(edit.column, bool)
+    is_place = is_number and 0 <= edit.column < len(encoder.table_names)  # type: ignore[operator]
+    column = encoder.table_names[edit.column] if is_place else edit.column
+    if column not in names:
+        raise ValueError(
+            f"`column` of an edit must be one of {listed(names, 8, near=edit.column)}, found {edit.column!r}"
+        )
+    v = names.index(column)
+    labels = labels_of(encoder.columns[v])[:-1]  # missing cells are no level of the circuit
+    for level in _readings(edit.level):
+        cells = np.full((1, len(names)), None, dtype=object)
+        cells[0, v] = level
+        try:
+            codes, report, _, _ = encoder.encode_counting(as_table(encoder, cells))
+        except ValueError:
+            if encoder.columns[v].unseen != "refuse":
+                raise
+            continue  # the schema refuses what is none of the levels, such as the text of a number
+        if codes[0, v] >= 0 and not report.num_unseen[v]:
+            return {"column": v, "level": int(codes[0, v])}
+    if str(edit.level) in labels:
+        return {"column": v, "level": labels.index(str(edit.level))}
+    raise ValueError(
+        f"`level` of an edit must be one of those of column {names[v]!r} ({', '.join(labels[:8])}), found "
+        f"{edit.level!r}"
+    )
+
+
+def _readings(level: Any) -> list[Any]:
+    """A level as it is, and a text as the number or the truth value that it may be."""
+    if not isinstance(level, str):
+        return [level]
+    if level.lower() in ("true", "false"):  # as shells and files write them
+        return [level, level.lower() == "true"]
+    try:
+        return [level, float(level)]
+    except ValueError:
+        return [level]
 
 
 def power_of_table(detector: Any, alternative: object, T: int, alpha: float = 0.05) -> float:
@@ -85,7 +147,7 @@ def _power_of(detector: Any, known: TableAlternative, T: int, alpha: float) -> f
 def detectable_of_table(
     detector: Any, T: int, power: float = 0.9, alpha: float = 0.05, *, per_column: int = 3
 ) -> tuple[Any, ...]:
-    """`hld.planning.detectable.detectable` for a fitted detector, with the names of columns and levels."""
+    """`hld.planning.power.detectable` for a fitted detector, with the names of columns and levels."""
     T, alpha = (
         check_whole_number(T, "T", 1, MOST_ROWS),
         check_fraction(alpha, "alpha"),
@@ -111,7 +173,7 @@ def detectable_of_table(
 
 
 def _draws_of(detector: Any, T: int, alpha: float) -> Callable[..., Any]:
-    """How `hld.planning.detectable` draws batches of a detector, and moves their vectors and counts."""
+    """How `hld.planning.power` draws batches of a detector, and moves their vectors and counts."""
     events = count_events(detector.profile_.counts, detector.encoder_.ordered)
 
     def draws(
@@ -188,15 +250,13 @@ def _moved_by(detector: Any, edit: Edit) -> np.ndarray:
     inside = events.indicators(under_level(detector.circuit_, variable, level, NUM_DRAWN)).mean(
         axis=0
     )
-    moved: np.ndarray = edit.by / (1 - p) * (inside - _shares_of_circuit(detector, events))
-    return moved
+    return np.asarray(edit.by / (1 - p) * (inside - _shares_of_circuit(detector, events)))
 
 
 def _shares_of_circuit(detector: Any, events: Any) -> np.ndarray:
     """(E,) probability of each event under the circuit."""
     tables = pcircuit.marginal_tables(detector.circuit_)
-    found: np.ndarray = events.of([np.append(table, 0.0) for table in tables])
-    return found
+    return np.asarray(events.of([np.append(table, 0.0) for table in tables]))
 
 
 @dataclass(frozen=True)

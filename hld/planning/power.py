@@ -18,26 +18,49 @@ by one instead, with every null.
 
 **Limits.**  Z is normal only in the limit; with two to some ten rows, and for levels with fewer than some ten
 expected rows, power is only a guide.  Rows are taken to be independent, and the alternative to be exactly the given
-one.  Batches have the holes of the reference rows (`hld.planning.holes`), but single rows, and all that is compared
+one.  Batches have the holes of the reference rows (below), but single rows, and all that is compared
 with a circuit, have none.
+
+**Holes.**  Of k reference rows k_j show node j, and k_ij show both i and j.  A batch of T rows with the same shares of
+holes has T_j = T k_j / k and T_ij = T k_ij / k, so that the test, which compares each node by the rows that show it
+(`hld.references.available`), sees
+
+.. math:: Z_j = g_j (\bar L_j - \mu_j), \qquad g_j^2 = k_j / k, \qquad
+          \mathrm{Cov}(Z) = (1/T + 1/k)\, S \circ R, \qquad R_{ij} = g_i g_j \frac{k\, k_{ij}}{k_i k_j},
+
+and judges it by the laws of S o R.  A shift delta moves Z by g delta: the more cells are missing, the less is found.
+Cells are taken to be missing as often with the shift as without it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 import hld.gchi2 as gchi2
+import pcircuit
 from hld.nulls.joint import covariance_factor, harmonic_mean
+from hld.nulls.limit_law import limit_law
 from hld.nulls.ranks.confirmation import ASKED_BELOW, confirmed, pooled_of_norms
 from hld.nulls.ranks.drawn_tail import drawn_tail
 from hld.nulls.ranks.monte_carlo import TIE
 from hld.nulls.score import score_of
-from hld.planning.alternatives import Alternative, alternative_of, compared, own_mean
-from hld.planning.holes import planned_holes
+from hld.planning.alternatives import (
+    NUM_DRAWN,
+    SEED,
+    Alternative,
+    alternative_of,
+    compared,
+    own_mean,
+    under_level,
+)
+from hld.references.available import FEWEST
+from hld.references.circuit import CircuitReference
+from hld.references.covariances import through
 from pcircuit.arguments import check_fraction, check_whole_number
 
 DRAWS = 2000
@@ -48,6 +71,44 @@ MOST_ROWS = (
 GROWTH = 8  # from one batch size to the next that is asked about, until one is large enough
 GRID = 80  # points at which the logarithm of a tail is computed
 MANY = 1e-13  # of the largest eigenvalue: smaller ones are constants
+LEAST_SHARE = 0.01  # levels that are rarer are left out
+ENOUGH = 400  # drawn rows with a level, else more are drawn
+STEPS = 10
+NUM_NORMAL = 1000  # of which a power of 0.9 is known to 0.01
+MOST_LEVELS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedHoles:
+    """What a test sees of batches of T rows with the holes of its reference rows.
+
+    Shapes: weights (size,), correlations (size, size).
+    """
+
+    weights: np.ndarray
+    correlations: np.ndarray
+    laws: tuple[Any, ...]
+
+
+def planned_holes(test: Any, T: int) -> PlannedHoles | None:
+    """The holes of batches of T rows as a test expects them."""
+    parts = test.calibration
+    kept = parts.kept
+    if kept is None or not kept.has_holes or not len(kept.shared):
+        return None
+    shown, k = kept.counts / kept.num_rows, kept.num_rows
+    g = np.where(_enough(T * shown, T) & _enough(kept.counts, k), np.sqrt(shown), 0.0)
+    R = np.outer(g, g) * kept.shared * k
+    laws = tuple(
+        replace(limit_law(through(metric, kept.covariance * R)), excess=law.excess, _prepared={})
+        for metric, law in zip(parts.metrics, parts.null.laws, strict=True)
+    )
+    return PlannedHoles(g, R, laws)
+
+
+def _enough(counts: np.ndarray, num_rows: int) -> Any:
+    """(size,) whether a node is shown by enough rows to count."""
+    return counts >= max(min(num_rows / 2, FEWEST), 1)
 
 
 def power(test: Any, alternative: object, T: int, alpha: float = 0.05) -> float:
@@ -98,8 +159,7 @@ def of_single_rows(test: Any, found: Alternative, alpha: float) -> float:
 def _scores_of_rows(test: Any, rows: Any, is_of_circuit: bool) -> np.ndarray:
     """(N,) scores of single rows, by their distance from the mean of the circuit or of the reference."""
     _, squared, inflation = _distances_of_rows(test, rows, is_of_circuit)
-    scores: np.ndarray = test.calibration.null.score(squared / inflation, 1)[:, -1]
-    return scores
+    return np.asarray(test.calibration.null.score(squared / inflation, 1)[:, -1])
 
 
 def _distances_of_rows(
@@ -216,8 +276,7 @@ class Rejections:
     @property
     def errors(self) -> np.ndarray:
         """(draws, size) errors of the means of nodes, each by the rows that show it; 0 where it is not compared."""
-        found: np.ndarray = self.noise / np.where(self.weights > 0, self.weights, np.inf)
-        return found
+        return np.asarray(self.noise / np.where(self.weights > 0, self.weights, np.inf))
 
     def share(self, delta: Any) -> float:
         """Share of the draws that are rejected with a shift of delta (size,)."""
@@ -329,3 +388,89 @@ def _tail_curve(spectrum: Any) -> Any:
         return np.exp(np.maximum(np.interp(q, grid, values) + beyond, -690.0))
 
     return tail
+
+
+@dataclass(frozen=True)
+class Detectable:
+    """The smallest change of a level that is found."""
+
+    column: int
+    level: int
+    share: float
+    by: float | None
+
+
+def detectable(
+    test: Any, T: int, power: float = 0.9, alpha: float = 0.05, *, per_column: int = 3
+) -> tuple[Any, ...]:
+    """For the most frequent levels of each variable, how much more frequent they have to get to be found."""
+    T, alpha = (
+        check_whole_number(T, "T", 1, MOST_ROWS),
+        check_fraction(alpha, "alpha"),
+    )
+
+    def draws(
+        covariance: np.ndarray, is_relative: bool, num_draws: int, rows: np.ndarray
+    ) -> Callable[..., Any]:
+        batches = Rejections(
+            test, covariance, T, alpha, is_relative=is_relative, num_draws=num_draws
+        )
+
+        def shares(slope: np.ndarray, inside: np.ndarray, p: float) -> Callable[[float], float]:
+            rejected = batches.along(slope)
+            return lambda h: float(rejected(h).mean())
+
+        return shares
+
+    return detectable_levels(test, power, per_column, draws)
+
+
+def detectable_levels(
+    test: Any, power: float, per_column: int, draws: Callable[..., Any]
+) -> tuple[Any, ...]:
+    """`detectable` for any way to draw batches and to move them."""
+    power = check_fraction(power, "power")
+    per_column = check_whole_number(per_column, "per_column", 1)
+    kept, found, mean = test.calibration.kept, [], own_mean(test)
+    has_rows = kept is not None and len(kept.covariance) > 0
+    covariance = (
+        kept.covariance
+        if has_rows
+        else CircuitReference(test.circuit, test.nodes, mean).covariance()
+    )
+    rows = pcircuit.sample(test.circuit, NUM_DRAWN, rng=np.random.default_rng([SEED, 1]))
+    shares, vectors = draws(covariance, has_rows, NUM_NORMAL, rows), test.vectors.rows(rows)
+    for variable, level, p in _levels(test.circuit, per_column):
+        own = rows[:, variable] == level
+        is_enough = own.sum() >= ENOUGH
+        inside = rows[own] if is_enough else under_level(test.circuit, variable, level, ENOUGH)
+        given = vectors[own].mean(axis=0) if is_enough else test.vectors.mean(inside)
+        slope = (compared(test, given) - mean) / (1 - p)
+        found.append(Detectable(variable, level, p, _least(shares(slope, inside, p), 1 - p, power)))
+    return tuple(sorted(found, key=lambda one: np.inf if one.by is None else one.by))
+
+
+def _levels(circuit: pcircuit.Circuit, per_column: Any) -> list[Any]:
+    """(variable, level, probability) of the most frequent levels."""
+    result = []
+    for v, table in enumerate(pcircuit.marginal_tables(circuit)):
+        order = np.argsort(-table, kind="stable")[:per_column].tolist()
+        result += [
+            (v, a, float(table[a])) for a in order if LEAST_SHARE <= table[a] <= 1 - LEAST_SHARE
+        ]
+    return (
+        result
+        if len(result) <= MOST_LEVELS
+        else sorted(result, key=lambda one: -one[2])[:MOST_LEVELS]
+    )
+
+
+def _least(share: Callable[[float], float], most: float, power: float) -> float | None:
+    """The smallest h up to `most` with which enough draws are rejected."""
+    if share(most) < power:
+        return None
+    low, high = 0.0, most
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if share(middle) >= power else (middle, high)
+    return high

@@ -32,8 +32,7 @@ from typing import Any
 import numpy as np
 
 from hld.references.covariances import RowCovariance
-from hld.vectors.bounded import bounded_array
-from hld.vectors.row_vectors import RowVectors
+from hld.vectors.row_vectors import RowVectors, bounded_array
 from pcircuit.files.contents import finite_array
 
 STEP = 4  # ratio of the sizes at which means are kept

@@ -29,14 +29,12 @@ from hld.references.circuit import CircuitReference
 from hld.references.covariances import MOST_FORMED, DenseCovariance, RowCovariance, through
 from hld.references.factors import factor_of_nodes, units_of
 from hld.references.reference import MAX_FULL_SPECTRUM
-from hld.vectors.row_products import row_products
+from hld.vectors.linear_maps import seen_by
+from hld.vectors.row_products import row_products, squared_distances
 from hld.vectors.row_vectors import RowVectors
-from hld.vectors.squared_distances import squared_distances
-from hld.vectors.windows import seen_by
 
 if TYPE_CHECKING:
-    from hld.vectors.linear_maps import LinearMap, Scaled, SparseRows, Stretched
-    from hld.vectors.windows import Window
+    from hld.vectors.linear_maps import LinearMap, Scaled, SparseRows, Stretched, Window
 
 DENSE = 8  # rows to each one drawn, up to which dense weights take less time than sparse ones
 FEW = 500  # coordinates, whose covariance is mapped as it is

@@ -44,8 +44,7 @@ from typing import Any
 import numpy as np
 
 from hld.references.groups import BLOCK_VALUES, filled_rows
-from hld.vectors.bounded import bounded_array
-from hld.vectors.row_vectors import RowVectors
+from hld.vectors.row_vectors import RowVectors, bounded_array
 from pcircuit.files.contents import finite_array
 
 FEWEST_STRETCHES, MOST_STRETCHES = 30, 200

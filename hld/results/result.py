@@ -1,10 +1,12 @@
-"""What a test says: one frozen object."""
+"""What a test says: one frozen object, and what it says about the columns of a table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,14 +17,90 @@ from hld.nulls.null import check_verdict
 from hld.results.effects import LEVEL, effect_interval
 from hld.results.largest_count import LargestCount
 from hld.results.largest_dependence import LargestDependence
-from hld.results.of_columns import OfColumns
+from hld.results.shared_level import combined, scaled_level
 from pcircuit.arguments import check_whole_number
 
 if TYPE_CHECKING:
     from hld.results.localization import Localization
     from hld.schemas.quality import DataQuality
+from hld.answers.words import headline, in_words
+from hld.results.shared_level import scaled_level_of
 
 FEW_COLUMNS = 9  # that a picture shows by default
+PARTS = ("data_quality", "largest_count", "largest_dependence", "context")  # that may be None
+
+
+class OfColumns:
+    """Base of results with `evidence`, which is None without a table, `reject`, `alpha` and the fields in `PARTS`."""
+
+    evidence: Any
+    reject: bool
+    alpha: float
+
+    @property
+    def scaled_alpha(self) -> float:
+        """The level over which a test beside the distance rejects by itself, times its share: at least `alpha`."""
+        return scaled_level_of(self)
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """How each column moved, the smallest p-value first: `hld.answers.column_shifts.ColumnShift`.
+
+        Where the batch is rejected and no column moved by itself, those come first that most likely moved, by the
+        dependences on others that changed and those that stayed (`hld.answers.dependences.likeliest_column`).
+
+        Empty without a table, that is for results of `HLDTest` and of model files without counts.  With a context
+        `expected` are the frequencies of the reference rows, and the p-values those of `column_pvalues`.
+        """
+        if self.evidence is None:
+            return ()
+        if not self.reject:
+            return tuple(self.evidence.columns)
+        return tuple(self.evidence.moved_first(self.alpha))
+
+    @property
+    def pairs(self) -> tuple[Any, ...]:
+        """Where dependence changed, the smallest p-value first: `hld.answers.pair_shifts.PairShift`; or empty.
+
+        Empty with a context, too: there is no null of pairs among groups, or given covariates.
+        """
+        return () if self.evidence is None else self.evidence.pairs
+
+    def to_frame(self) -> Any:
+        """The columns as a pandas data frame, the smallest p-value first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each column that the result knows frequencies of; none for a result of `HLDTest`.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        from hld.answers.for_programs import columns_frame
+
+        return columns_frame(self.columns)
+
+    def parts_to_dict(self) -> dict[str, Any]:
+        """The parts, columns and pairs that are known as plain Python values, ready for JSON.
+
+        Returns
+        -------
+        dict
+        """
+        known = {name: getattr(self, name) for name in PARTS if getattr(self, name) is not None}
+        lists = {} if self.evidence is None else {"columns": self.columns, "pairs": self.pairs}
+        return {name: one.to_dict() for name, one in known.items()} | {
+            name: [one.to_dict() for one in ones] for name, ones in lists.items()
+        }
+
+    def __str__(self) -> str:
+        return in_words(self)
+
+    def __repr__(self) -> str:
+        return headline(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,8 +155,8 @@ class HLDResult(OfColumns):
         The pair of columns, among the edges of the tree, whose dependence changed most; part of `pvalue` as well.
     context : GroupContext, CovariateContext or None
         What the batch was judged by, where that is more than independent rows: groups, stretches of time
-        (`hld.variation.context`), covariates that may move (`hld.conditional.context`).  Then `statistic` is
-        -log10 of `pvalue`.
+        (`hld.variation.group_test`), covariates that may move (`hld.conditional.conditional_test`).  Then
+        `statistic` is -log10 of `pvalue`.
     column_pvalues : (2, V) float array or None
         With a context, p-values of the columns and adjusted ones, by what the batch was judged by; NaN for a covariate.
 
@@ -180,14 +258,13 @@ class HLDResult(OfColumns):
 
     @cached_property
     def node_pvalues(self) -> np.ndarray:
-        """(m,) p-values of the means of the nodes, adjusted for their number: see `hld.results.node_tails`.
+        """(m,) p-values of the means of the nodes, adjusted for their number: see `hld.results.localization`.
 
         Among groups or stretches of time by rank, as those of columns (`hld.nulls.ranked_parts`); given covariates by
         the normal law of the z-scores.
         """
         from hld.answers.adjust import benjamini_hochberg
-        from hld.results.localization import adjusted_pvalues, z_scores
-        from hld.results.node_tails import node_pvalues
+        from hld.results.localization import adjusted_pvalues, node_pvalues, z_scores
 
         if self._node_pvalues is not None:
             return self._node_pvalues
@@ -238,14 +315,14 @@ class HLDResult(OfColumns):
 
         Returns
         -------
-        tuple of hld.results.dependences.DependenceShift
+        tuple of hld.results.localization.DependenceShift
 
         Raises
         ------
         TypeError, ValueError
             If the test lacks the metric "score", the rows had holes, or `top` is not a whole number of at least 1.
         """
-        from hld.results.dependences import localize_dependences
+        from hld.results.localization import localize_dependences
 
         if self._scores is None:
             raise ValueError(
@@ -330,3 +407,34 @@ class HLDResult(OfColumns):
 def _plain(value: Any) -> Any:
     """A NumPy scalar as Python's."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def with_quality(
+    test: Callable[..., Any],
+    quality: Any,
+    alpha: float,
+    largest: Mapping[str, Any] = MappingProxyType({}),
+) -> HLDResult:
+    """The result of a batch with its data quality, and all that is tested beside the distance in the p-value."""
+    beside = (quality.missingness, quality.new_values, *largest.values())
+    tested = [one for one in beside if one is not None and one.share]
+    if not tested:
+        return replace(test(alpha), data_quality=quality, **largest)
+    rest = 1 - sum(one.share for one in tested)
+    found = test(
+        max(rest * scaled_level(alpha, *tested), math.ulp(0.0))
+    )  # a part of the least level is no level
+    pvalue = combined(found.pvalue, *tested)
+    error = None if found.null_error is None else found.null_error / rest
+    changes = {
+        "pvalue": pvalue,
+        "alpha": alpha,
+        "reject": bool(pvalue <= alpha),
+        "null_error": error,
+    }
+    if len(found.metrics) > 1:
+        changes |= {
+            "statistic": -math.log10(max(pvalue, 1e-300)) + 0.0,
+            "threshold": -math.log10(alpha),
+        }
+    return replace(found, data_quality=quality, **largest, **changes)

@@ -9,7 +9,7 @@ from typing import Any
 from hld.answers.evidence import Evidence
 from hld.results.largest_count import LargestCount
 from hld.results.largest_dependence import LargestDependence
-from hld.results.of_columns import OfColumns
+from hld.results.result import OfColumns
 from hld.schemas.quality import DataQuality
 
 

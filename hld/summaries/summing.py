@@ -19,7 +19,7 @@ import numpy as np
 import pcircuit
 from hld.summaries.spread import sketches_of, spread_of
 from hld.summaries.summary import BatchSummary, Spread
-from hld.vectors.completion import complete
+from hld.vectors.row_vectors import complete
 from pcircuit.evidence import check_evidence
 from pcircuit.files.circuit_file import to_arrays
 

@@ -27,8 +27,7 @@ from hld.metrics.whitened import RIDGE
 from hld.nulls.named import check_null_choice
 from hld.nulls.ranks.confirmation import least_pvalue
 from hld.nulls.staged import MOST_RESAMPLES
-from hld.planning.detectable import detectable
-from hld.planning.power import power, sample_size
+from hld.planning.power import detectable, power, sample_size
 from hld.references.holes import HolePatterns
 from hld.references.named import FROM_ROWS, REFERENCES
 from hld.results.result import HLDResult
@@ -39,8 +38,7 @@ from hld.testing.row_batches import RowBatch, seen_together
 from hld.testing.settings import Settings, usual_missing
 from hld.testing.summed_batch import judge_summary, judge_with_holes
 from hld.testing.verdict import LEAST_PVALUE, spectrum_of, verdict
-from hld.vectors.completion import check_rows, complete
-from hld.vectors.row_vectors import RowVectors
+from hld.vectors.row_vectors import RowVectors, check_rows, complete
 from hld.vectors.score_features import score_features
 from pcircuit.arguments import check_fraction, check_number, check_seed, check_whole_number
 from pcircuit.arrays import check_integers, check_numbers
@@ -49,7 +47,7 @@ from pcircuit.evidence import check_evidence
 from pcircuit.inference.node_selection import check_nodes
 
 if TYPE_CHECKING:
-    from hld.planning.detectable import Detectable
+    from hld.planning.power import Detectable
     from hld.testing.calibration import Calibration
     from hld.testing.row_sums import RowSums
 
@@ -96,7 +94,7 @@ class HLDTest:
         d - epsilon, so the level is kept whatever the direction of the drift.
     missing : "complete", "exact" or "available", optional
         How missing entries are treated.  "complete": they are drawn from the circuit's conditional distribution given
-        the rest of their row (`hld.vectors.completion`).  "exact": they are summed out, with the exact null for the
+        the rest of their row (`hld.vectors.row_vectors`).  "exact": they are summed out, with the exact null for the
         pattern of holes (`hld.references.holes`; for ``reference="circuit"``, and at sizes where the limit law holds).
         "available": every node is compared using the rows that show its whole scope (`hld.references.available`; for
         ``reference="training"``).  All keep the level if holes do not depend on values, the first two only if the rows
@@ -507,7 +505,7 @@ class HLDTest:
 
         Returns
         -------
-        tuple of hld.planning.detectable.Detectable
+        tuple of hld.planning.power.Detectable
             Each with `column`, `level`, `share` (its probability p) and `by` (the change h, None where even p + h = 1
             is not found so often); the smallest change first, at most three for each variable and 100 in all.
 

@@ -25,9 +25,8 @@ from hld.nulls.null import Null, PValue
 from hld.nulls.ranks.confirmation import ASKED_BELOW, MOST_VECTORS, confirmed
 from hld.references.available import MOST_PAIRED, Shown, correlations, shown, weights
 from hld.references.covariances import through
-from hld.vectors.linear_maps import Scaled
+from hld.vectors.linear_maps import Scaled, Window
 from hld.vectors.row_vectors import RowVectors, some_rows
-from hld.vectors.windows import Window
 
 if TYPE_CHECKING:
     from hld.vectors.linear_maps import SparseRows, Stretched

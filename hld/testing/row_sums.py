@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from hld.references.available import MOST_PAIRED, Shown, seen_pairs
-from hld.vectors.completion import complete
+from hld.vectors.row_vectors import complete
 
 MOST_DISTINCT = 2**20  # combinations of categories that are counted one by one
 BLOCK_VALUES = 4_000_000  # likelihoods that are held at a time

@@ -1,16 +1,39 @@
-"""A test of whether a batch is a group like those before.
+r"""A test of whether a batch is a group like those before.
 
     H0: the batch and the groups of the reference are exchangeable        H1: they are not
 
 What a circuit cannot know, that Mondays differ from Sundays, is in the groups.  Each becomes a mean vector
 (`hld.references.groups`), the batch becomes one, and its score is ranked among theirs (`hld.nulls.exchangeable`).
+
+**The batch's own rows.**  The law beyond the ranks takes the means of groups to be normal.  Those of few rows are not:
+one row with a level that one in a thousand has moves the mean of twenty rows farther than a hundred groups do, and the
+covariance of these knows nothing of it.  The batch does.  With x_t its T rows, d the difference of their mean from
+that of the groups, and one ordinary row more, at the mean of the groups, the covariance of the batch's mean is
+estimated by
+
+.. math:: V = \frac{1}{T} \Bigl( \frac{1}{T} \sum_t (x_t - \bar x) (x_t - \bar x)^t + \frac{1}{T + 1} d d^t \Bigr),
+
+which is added to the covariance of the law (`hld.nulls.exchangeable`).  Without a shift it is about what rows vary by.
+Where h of many rows make the difference, V is about d d^t / h, so that they count as some sqrt(h) standard deviations,
+however far out they are; where T rows all go the same way, which few do by chance, they count as T and a half at most.
+
+Successive rows repeat what they show: T of them count as their effective number.
+
+**Rounding.**  Where all rows show the same, such as a column with one value, the means of groups are equal, but for
+the last digits: a sum of 30 doubles is not rounded as one of 10 is.  Ranks know no size, so that a batch of another
+size than the groups would be the oddest of all.  A number of the vectors of which all means lie within the share
+`SLACK` of its size is therefore taken to be the same in all.  What a row can change is far larger: one row in a
+million that shows something else moves a mean by about a millionth.
+
+The rule treats the batch and the groups alike, so they remain exchangeable.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,16 +44,102 @@ from hld.answers.words import least_text
 from hld.nulls.exchangeable import MANY, exchangeable_pvalue
 from hld.nulls.null import PValue
 from hld.nulls.ranked_parts import ranked_numbers, ranked_parts
-from hld.references.groups import GroupReference, group_reference
+from hld.references.groups import GroupReference, filled_rows, group_reference
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.verdict import LEAST_PVALUE
-from hld.variation.context import GroupContext
-from hld.variation.own_spread import own_spread
-from hld.variation.rounding import without_rounding
-from hld.vectors.column_units import column_units
-from hld.vectors.completion import check_rows
+from hld.vectors.row_vectors import RowVectors, check_rows, column_units, some_rows
 from pcircuit.arguments import check_fraction
+
+MOST_OWN_ROWS = 2_000  # that are looked at; of more rows some, evenly spread
+SLACK = 1e-9  # sums of 10 million rows are exact to about this
+
+
+def without_rounding(
+    own: np.ndarray, others: np.ndarray, size: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean vectors of the batch and of the groups, 0 in both wherever they differ by rounding alone.
+
+    Shapes: own (size,), others (G, size), size (size,) -> own (size,), others (G, size).
+    """
+    low, high = np.minimum(own, others.min(axis=0)), np.maximum(own, others.max(axis=0))
+    varies = high - low > SLACK * np.maximum(size, np.maximum(-low, high))
+    return np.where(varies, own, 0.0), np.where(varies, others, 0.0)
+
+
+def own_spread(
+    vectors: RowVectors,
+    batch: np.ndarray,
+    fill: np.ndarray,
+    center: np.ndarray,
+    effective_rows: float,
+) -> Callable[[], np.ndarray]:
+    """A function that gives an (r + 1, size) array Y such that Y^t Y is the matrix V of the rows of a batch.
+
+    The rows are looked at when it is called first: few batches are odder than all groups.
+
+    Shapes: batch (T, V), fill (size,), center (size,).
+    """
+
+    @cache
+    def spread() -> np.ndarray:
+        rows = filled_rows(vectors, batch[some_rows(len(batch), MOST_OWN_ROWS)], fill) - center
+        own, size = rows.mean(axis=0), min(max(effective_rows, 1.0), float(len(batch)))
+        return np.concatenate(
+            [(rows - own) / np.sqrt(len(rows) * size), own[None] / np.sqrt(size * (size + 1))]
+        )
+
+    return spread
+
+
+@dataclass(frozen=True)
+class GroupContext:
+    """The groups that a batch was compared with."""
+
+    kind: str
+    num_groups: int
+    least_pvalue: float
+    times: float
+    effect: float
+    effective_rows: float
+    has_law: bool = False
+    most_rows: int | None = None
+
+    @property
+    def procedure(self) -> str:
+        """Where the adjusted p-values of columns come from."""
+        return f"ranks among {'groups' if self.kind == 'groups' else 'stretches of time'}"
+
+    def lines(self) -> list[str]:
+        """For people."""
+        least = least_text(self.least_pvalue)
+        least = (
+            f"p-values go by rank down to {least} and by a normal law below"
+            if self.has_law
+            else f"no p-value is below {least}"
+        )
+        return [
+            f"among {self.num_groups} {self._others()}: {self.times:.2g} times their typical distance; the rows "
+            f"are worth {self.effective_rows:.3g} independent ones; {least}"
+        ]
+
+    def _others(self) -> str:
+        """What the batch was compared with, by their size."""
+        if self.kind == "groups":
+            return (
+                "groups of this size"
+                if self.most_rows is None
+                else f"groups of at most {self.most_rows} rows"
+            )
+        return (
+            "stretches of time of this size"
+            if self.most_rows is None
+            else f"stretches of time of {self.most_rows} rows, scaled to this size"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +164,8 @@ class GroupTest:
         result = judged(
             self, own - others.mean(axis=0), others, found, T, alpha, int((batch < 0).sum())
         )
-        return replace(
-            result,
-            column_pvalues=parts_pvalues(self.inner, own, others, MANY, spread),
-            _node_pvalues=nodes_pvalues(self.inner, own, others, MANY, spread),
-        )
+        columns, nodes = single_pvalues(self.inner, own, others, MANY, spread)
+        return replace(result, column_pvalues=columns, _node_pvalues=nodes)
 
     @property
     def num_groups(self) -> int:
@@ -183,38 +289,20 @@ def judged(
     )
 
 
-def parts_pvalues(
+def single_pvalues(
     inner: HLDTest,
     own: np.ndarray,
     others: np.ndarray,
     many: int,
     spread: Callable[[], np.ndarray] | None,
-) -> np.ndarray | None:
-    """p-values of single columns among the same groups, if every column has units of its own.
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """p-values (2, V) of columns among the same groups, None unless each has units, and (m,) adjusted ones of nodes.
 
-    Shapes: own (size,), others (G, size) -> (2, V).
+    Shapes: own (size,), others (G, size).
     """
-    parts = column_units(inner.circuit, inner.nodes)
-    return (
+    parts, m = column_units(inner.circuit, inner.nodes), len(inner.nodes)
+    columns = (
         ranked_parts(own, others, parts, many=many, spread=spread) if all(map(len, parts)) else None
     )
-
-
-def nodes_pvalues(
-    inner: HLDTest,
-    own: np.ndarray,
-    others: np.ndarray,
-    many: int,
-    spread: Callable[[], np.ndarray] | None,
-) -> np.ndarray:
-    """p-values of single nodes among the same groups, adjusted for their number.
-
-    Returns (m,).
-    """
-    m = len(inner.nodes)
-    return ranked_numbers(
-        own[:m],
-        others[:, :m],
-        many=many,
-        spread=None if spread is None else lambda: spread()[:, :m],
-    )
+    of_nodes = None if spread is None else lambda: spread()[:, :m]
+    return columns, ranked_numbers(own[:m], others[:, :m], many=many, spread=of_nodes)

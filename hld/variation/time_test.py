@@ -22,7 +22,7 @@ is below 1 / (G + 1) only where a quick column is odd by itself, which has the p
 
 A column that is alike in all reference rows has the bound 1 / (G + 1) for its rank, too, if the batch shows something
 else in it: no stretch does, and short ones are many, however long the batch is.  The law beyond the ranks may go below
-it, as that counts the rows of the batch that show something else (`hld.variation.own_spread`).
+it, as that counts the rows of the batch that show something else (`hld.variation.group_test`).
 """
 
 from __future__ import annotations
@@ -42,11 +42,13 @@ from hld.references.groups import filled_rows
 from hld.references.stretches import FEWEST_STRETCHES, StretchReference, stretch_reference
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
-from hld.variation.group_test import judged, nodes_pvalues, parts_pvalues
-from hld.variation.own_spread import own_spread
-from hld.variation.rounding import without_rounding
-from hld.vectors.column_units import column_units
-from hld.vectors.completion import check_rows
+from hld.variation.group_test import (
+    judged,
+    own_spread,
+    single_pvalues,
+    without_rounding,
+)
+from hld.vectors.row_vectors import check_rows, column_units
 from pcircuit.arguments import check_fraction
 
 SHOWN_SIZES = (10, 100, 1000)
@@ -101,8 +103,7 @@ class TimeTest:
             is_exact=False,
             spread=spread,
         )
-        columns = parts_pvalues(self.inner, own, others, FEWEST_STRETCHES, spread)
-        nodes = nodes_pvalues(self.inner, own, others, FEWEST_STRETCHES, spread)
+        columns, nodes = single_pvalues(self.inner, own, others, FEWEST_STRETCHES, spread)
         least, columns, nodes = self._bounded(columns, nodes, T)
         result = judged(
             self,
@@ -157,16 +158,18 @@ class TimeTest:
     @cached_property
     def dependent_columns(self) -> dict[int, StretchReference]:
         """Stretches of the columns whose longest ones are still dependent, by number of the column."""
-        parts = column_units(self.inner.circuit, self.inner.nodes)
-        found = {v: self.stretches.part(part) for v, part in enumerate(parts) if len(part)}
+        found = self._by_column()
         return {v: own for v, own in found.items() if own.is_dependent(RISK / len(found))}
 
     @cached_property
     def constant_columns(self) -> dict[int, StretchReference]:
         """Stretches of the columns that are alike in all rows, of which nobody knows how rare another value is."""
+        return {v: own for v, own in self._by_column().items() if not own.traces()[0] > 0}
+
+    def _by_column(self) -> dict[int, StretchReference]:
+        """Stretches of the own numbers of each column that has any."""
         parts = column_units(self.inner.circuit, self.inner.nodes)
-        found = {v: self.stretches.part(part) for v, part in enumerate(parts) if len(part)}
-        return {v: own for v, own in found.items() if not own.traces()[0] > 0}
+        return {v: self.stretches.part(part) for v, part in enumerate(parts) if len(part)}
 
     @property
     def longest(self) -> int:

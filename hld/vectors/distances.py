@@ -1,6 +1,11 @@
-"""The Hierarchical Likelihood Distance between two distributions, exactly.
+"""Hierarchical likelihood vectors, and the exact distance between two distributions by them.
 
-A circuit C turns a distribution P of x into the mean of its hierarchical likelihood vectors, and
+For selected units n_1..n_m of a circuit, with scopes S_1..S_m, the hierarchical likelihood vector (HLV) of x is
+
+    L(x) = (p_{n_1}(x_{S_1}), ..., p_{n_m}(x_{S_m})),        each entry in [0, 1]:
+
+how well each part of the model explains its part of x.  A circuit C turns a distribution P of x into the mean of its
+hierarchical likelihood vectors, and
 
     d_C(P, Q) = || E_P[L(X)] - E_Q[L(X)] ||_2
 
@@ -24,9 +29,61 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import pcircuit
+from hld.vectors.row_vectors import check_rows
 from pcircuit.circuit import check_distribution
-from pcircuit.evidence import check_evidence
 from pcircuit.inference.node_selection import check_node_weights, check_nodes
+
+
+def likelihood_vectors(
+    circuit: pcircuit.Circuit,
+    data: ArrayLike,
+    nodes: ArrayLike | None = None,
+    *,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Hierarchical likelihood vector of each row.
+
+    L_j(x_n) = p_j(x_{n, S_j}), the likelihood of the row under the sub-circuit of unit j, on its scope.
+
+    Parameters
+    ----------
+    circuit : pcircuit.Circuit
+    data : (N, V) integer array_like
+        Evidence, -1 missing (integrated out exactly).
+    nodes : (m,) int array_like, optional
+        Node ids; by default ``select_nodes(circuit)``, all input and sum units.
+    n_jobs : int, optional
+        Threads; None uses all CPUs.  The result does not depend on it.
+
+    Returns
+    -------
+    (N, m) float64 array
+        Linear likelihoods; those of large scopes may underflow to 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `data` is not evidence for the circuit, or `nodes` are not node ids.
+
+    Notes
+    -----
+    One upward pass over the circuit per row.
+
+    References
+    ----------
+    K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution Detection, section
+    "Hierarchical Likelihood Vector".
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+    >>> circuit = Circuit(VTree.from_nested([0, 1]), [
+    ...     InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.2, 0.8]]), InnerRegion([[0, 0]], [[1.0]])])
+    >>> likelihood_vectors(circuit, [[0, 1]])      # two inputs and the root
+    array([[0.5, 0.8, 0.4]])
+    """
+    nodes = pcircuit.select_nodes(circuit) if nodes is None else nodes
+    return pcircuit.node_likelihoods(circuit, data, nodes=nodes, n_jobs=n_jobs)
 
 
 def distance(
@@ -97,9 +154,7 @@ def distance(
 def _mean_under(circuit: pcircuit.Circuit, source: Any, nodes: np.ndarray, name: str) -> np.ndarray:
     """(m,) mean of the nodes' likelihoods under a circuit or a data set."""
     if not isinstance(source, pcircuit.Circuit):
-        rows = check_evidence(circuit, source, name=name)
-        if not len(rows):
-            raise ValueError(f"`{name}` has no rows: a mean needs at least one")
+        rows = check_rows(circuit, source, name=name)
         return pcircuit.mean_node_likelihoods(circuit, rows, nodes=nodes)
     if source.vtree != circuit.vtree or source.num_categories != circuit.num_categories:
         raise pcircuit.StructureError(

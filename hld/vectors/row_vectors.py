@@ -3,20 +3,34 @@
 Both are plain numbers of a row, whose means over a batch and over reference rows can be compared.  They form one
 vector, the m likelihoods first, so that one table of reference rows, and one set of drawn batches, gives their joint
 distribution.
+
+In files no average is larger than the numbers that it is an average of can be.  Likelihoods are at most 1, and
+features of the score at most the sum of their factors (`RowVectors.bounds`), so what is larger was written by nobody,
+and would leave the range of doubles where its square, or the square of that, is taken.
+
+Missing values of a batch are drawn from the circuit, given the rest of their row.  If a row follows the circuit and
+its holes do not depend on the values in them, the row with its holes filled by draws from the circuit's conditional
+distribution follows the circuit as well.  So a test of completed rows keeps its level exactly, whatever the pattern of
+the holes; it loses power, since drawn values cannot show a shift.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import pcircuit
 from hld.vectors.score_features import ScoreFeatures
+from pcircuit.evidence import check_evidence
+from pcircuit.files.contents import finite_array
 from pcircuit.moments.rounding import rounding_errors
 
 BLOCK_ROWS = 8_192  # whose likelihoods and features are held beside their vectors
+AVERAGING_SLACK = 1e-3  # roundings of any kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,3 +135,64 @@ def some_rows(num_rows: int, most: int) -> np.ndarray | slice:
         return slice(None)
     places = np.arange(most) + np.random.default_rng(0).random(most)
     return (places * (num_rows / most)).astype(np.int64)
+
+
+def bounded_array(
+    arrays: Mapping[str, Any], name: str, shape: tuple[Any, ...], bounds: Any
+) -> np.ndarray:
+    """A float array of a file whose entries are averages of numbers with bounds."""
+    array = finite_array(arrays, name, shape)
+    beyond = np.abs(array) > bounds * (1 + AVERAGING_SLACK)
+    if beyond.any():
+        most = np.broadcast_to(bounds, array.shape)[beyond][0]
+        raise ValueError(
+            f"array {name!r} holds {array[beyond][0]:g}, more than the {most:g} that its numbers can be"
+        )
+    return array
+
+
+def column_units(circuit: pcircuit.Circuit, nodes: np.ndarray) -> list[np.ndarray]:
+    """Positions among the nodes of the input units of each variable.
+
+    Shapes: nodes (m,).
+    """
+    regions = circuit.nodes.region[nodes]
+    found = [np.zeros(0, dtype=np.int64) for _ in range(circuit.num_variables)]
+    for r, region in enumerate(circuit.regions):
+        if isinstance(region, pcircuit.InputRegion):
+            found[region.variable] = np.flatnonzero(regions == r)
+    return found
+
+
+def complete(
+    circuit: pcircuit.Circuit, rows: ArrayLike, seed: int, *, name: str = "batch"
+) -> tuple[np.ndarray, int]:
+    """Fill missing entries by draws from the circuit's conditional distribution.
+
+    Shapes: rows (T, V) -> (T, V).
+    A row whose observed part is impossible under the circuit has no conditional distribution; its holes are filled from
+    an independent draw.
+    """
+    rows = check_rows(circuit, rows, name=name)
+    if rows.dtype.kind != "i" or rows.min() >= 0:
+        return rows, 0
+    missing = rows < 0
+    rng = np.random.default_rng([seed, len(rows)])
+    filled = pcircuit.sample(circuit, len(rows), rng=rng)
+    holes = missing.any(axis=1)
+    possible = holes.copy()
+    possible[holes] = pcircuit.log_likelihood(circuit, rows[holes]) > -np.inf
+    if possible.any():
+        filled[possible] = pcircuit.sample(circuit, evidence=rows[possible], rng=rng)
+    return np.where(missing, filled, rows), int(missing.sum())
+
+
+def check_rows(circuit: pcircuit.Circuit, rows: ArrayLike, *, name: str = "batch") -> np.ndarray:
+    """Evidence (T, V) for a circuit, with at least one row.
+
+    Shapes: rows (T, V) -> (T, V).
+    """
+    rows = check_evidence(circuit, rows, name=name)
+    if not len(rows):
+        raise ValueError(f"`{name}` has no rows: at least one is needed")
+    return rows

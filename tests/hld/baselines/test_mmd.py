@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from hld.baselines.mmd import MMDTest, one_sample_mmd_squared
+from hld.baselines.mmd import (
+    HammingKernel,
+    MMDTest,
+    mmd_squared,
+    pair_sum,
+    product_kernel,
+    smoothed,
+)
 from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, VTree, rat_spn, sample
 
 TRIALS, SPECTRAL_TRIALS = 500, 200
@@ -59,7 +66,7 @@ def test_mmd_is_exact(name):
     circuit = CIRCUITS[name]
     states = naive.states(circuit)
     rows = states[np.random.default_rng(0).integers(len(states), size=9)]
-    found = one_sample_mmd_squared(circuit, rows, bandwidth=1.3)
+    found = mmd_squared(circuit, rows, bandwidth=1.3)
     assert found == pytest.approx(by_enumeration(circuit, rows, 1.3), abs=1e-13)
 
 
@@ -68,24 +75,9 @@ def test_mmd_is_exact(name):
 def test_mmd_is_exact_on_random_circuits(circuit, seed, bandwidth):
     states = naive.states(circuit)
     rows = states[np.random.default_rng(seed).integers(len(states), size=5)]
-    found = one_sample_mmd_squared(circuit, rows, bandwidth=bandwidth)
+    found = mmd_squared(circuit, rows, bandwidth=bandwidth)
     assert found == pytest.approx(by_enumeration(circuit, rows, bandwidth), abs=1e-13)
     assert found >= 0
-
-
-def test_expectation_over_all_batches_of_two():
-    """Under P, by enumeration of all pairs: (1 - E k(Y, Y')) / T."""
-    circuit = CIRCUITS["two_coins"]
-    states = naive.states(circuit)
-    p = naive.likelihood(circuit, states)
-    mean = sum(
-        p[i] * p[j] * one_sample_mmd_squared(circuit, states[[i, j]], bandwidth=1.0)
-        for i in range(len(states))
-        for j in range(len(states))
-    )
-    assert mean == pytest.approx(
-        (1 - MMDTest(circuit, bandwidth=1.0, rng=0).expected_kernel) / 2, rel=1e-12
-    )
 
 
 def test_mmd_between_circuits(circuit):
@@ -99,27 +91,21 @@ def test_mmd_between_circuits(circuit):
     states = naive.states(circuit)
     difference = naive.likelihood(circuit, states) - naive.likelihood(other, states)
     expected = difference @ kernel_matrix(2.0, states, states) @ difference
-    assert one_sample_mmd_squared(circuit, other, bandwidth=2.0) == pytest.approx(
-        expected, rel=1e-10
-    )
-    assert one_sample_mmd_squared(circuit, circuit, bandwidth=2.0) == pytest.approx(0, abs=1e-15)
+    assert mmd_squared(circuit, other, bandwidth=2.0) == pytest.approx(expected, rel=1e-10)
+    assert mmd_squared(circuit, circuit, bandwidth=2.0) == pytest.approx(0, abs=1e-15)
     rows = sample(other, 5000, rng=0)
     # the mean of T values in [-2, 2] is off by more than 2 sqrt(2 ln(2e6) / T) in one of 1e6 cases (Hoeffding)
     tolerance = 2 * np.sqrt(2 * np.log(2e6) / 5e3)
-    assert one_sample_mmd_squared(circuit, rows, bandwidth=2.0) == pytest.approx(
-        expected, abs=tolerance
-    )
+    assert mmd_squared(circuit, rows, bandwidth=2.0) == pytest.approx(expected, abs=tolerance)
 
 
 def test_the_default_bandwidth_is_that_of_the_seed():
     """Distances of three fair coins are 1 or 2 equally often: which of them is the median depends on the rows drawn."""
     coins = independent([[0.5, 0.5]] * 3)
-    found = {seed: one_sample_mmd_squared(coins, [[0, 1, 0]], rng=seed) for seed in range(8)}
-    by_bandwidth = [
-        one_sample_mmd_squared(coins, [[0, 1, 0]], bandwidth=width) for width in (1.0, 2.0)
-    ]
+    found = {seed: mmd_squared(coins, [[0, 1, 0]], rng=seed) for seed in range(8)}
+    by_bandwidth = [mmd_squared(coins, [[0, 1, 0]], bandwidth=width) for width in (1.0, 2.0)]
     assert set(found.values()) == set(by_bandwidth)
-    assert one_sample_mmd_squared(coins, [[0, 1, 0]]) == found[0] != found[1]
+    assert mmd_squared(coins, [[0, 1, 0]]) == found[0] != found[1]
 
 
 @pytest.mark.thorough
@@ -205,7 +191,7 @@ def test_a_clear_shift_is_seen_and_a_typical_batch_passes(circuit, null):
     assert str(shift).startswith("shift: MMD^2")
     assert str(typical).startswith("no shift")
     assert "\n" not in str(shift)
-    expected = one_sample_mmd_squared(circuit, [[1, 2, 1, 1, 3, 1]] * 60, bandwidth=test.bandwidth)
+    expected = mmd_squared(circuit, [[1, 2, 1, 1, 3, 1]] * 60, bandwidth=test.bandwidth)
     assert shift.statistic == pytest.approx(expected)
 
 
@@ -235,36 +221,102 @@ def test_missing_entries_are_completed(circuit):
     assert test(np.full((30, 6), -1)).pvalue > 0.001
 
 
-def test_misuse_is_refused(circuit):
-    with pytest.raises(ValueError, match="`kernel` must be one of 'hamming', found 'linear'"):
-        MMDTest(circuit, "linear")
-    with pytest.raises(ValueError, match="`null` must be one of"):
-        MMDTest(circuit, null="exact")
-    for bandwidth in (0, -1.0, float("nan"), float("inf"), "wide", [1.0]):
-        with pytest.raises(
-            (TypeError, ValueError), match="`bandwidth` must be a finite number above 0"
-        ):
-            one_sample_mmd_squared(circuit, [[0] * 6], bandwidth=bandwidth)
-    for count, error in ((0, ValueError), (1.5, TypeError), (True, TypeError)):
-        with pytest.raises(error, match="`num_resamples` must be a whole number of at least 1"):
-            MMDTest(circuit, num_resamples=count)
-    test = MMDTest(circuit, rng=0, num_resamples=9)
-    with pytest.raises(
-        ValueError, match="`alpha` must be a finite number above 0 and below 1, found 1"
-    ):
-        test([[0] * 6], alpha=1)
-    with pytest.raises(ValueError, match="`batch` has no rows"):
-        test(np.empty((0, 6), dtype=int))
-    with pytest.raises(ValueError, match="`batch`"):
-        test([[7] * 6])
-    with pytest.raises(ValueError, match="`data` has missing entries"):
-        one_sample_mmd_squared(circuit, [[-1] * 6])
-    with pytest.raises(ValueError, match="`data` has no rows"):
-        one_sample_mmd_squared(circuit, np.empty((0, 6), dtype=int))
-    with pytest.raises(TypeError, match=r"`circuit` must be a pcircuit\.Circuit, found list"):
-        one_sample_mmd_squared([], [[0]])
-    unnormalized = next(iter(zoo.unnormalized_circuits().values()))
-    with pytest.raises(StructureError, match="`circuit` is not normalised"):
-        MMDTest(unnormalized)
-    with pytest.raises(StructureError, match="`data` is not normalised"):
-        one_sample_mmd_squared(circuit, unnormalized)
+UNNORMALIZED = next(iter(zoo.unnormalized_circuits().values()))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda c: MMDTest(c, "linear"), "`kernel` must be one of 'hamming', found 'linear'"),
+        (lambda c: MMDTest(c, null="exact"), "`null` must be one of"),
+        *(
+            (
+                lambda c, width=width: mmd_squared(c, [[0] * 6], bandwidth=width),
+                "`bandwidth` must be a finite number above 0",
+            )
+            for width in (0, -1.0, float("nan"), float("inf"), "wide", [1.0])
+        ),
+        *(
+            (
+                lambda c, count=count: MMDTest(c, num_resamples=count),
+                "`num_resamples` must be a whole number of at least 1",
+            )
+            for count in (0, 1.5, True)
+        ),
+        (
+            lambda c: MMDTest(c, rng=0, num_resamples=9)([[0] * 6], alpha=1),
+            "`alpha` must be a finite number above 0 and below 1, found 1",
+        ),
+        (lambda c: MMDTest(c)(np.empty((0, 6), dtype=int)), "`batch` has no rows"),
+        (lambda c: MMDTest(c)([[7] * 6]), "`batch`"),
+        (lambda c: mmd_squared(c, [[-1] * 6]), "`data` has missing entries"),
+        (lambda c: mmd_squared(c, np.empty((0, 6), dtype=int)), "`data` has no rows"),
+        (lambda c: mmd_squared([], [[0]]), r"`circuit` must be a pcircuit\.Circuit, found list"),
+        (lambda c: MMDTest(UNNORMALIZED), "`circuit` is not normalised"),
+        (lambda c: mmd_squared(c, UNNORMALIZED), "`data` is not normalised"),
+    ],
+)
+def test_misuse_is_refused(circuit, call, message):
+    with pytest.raises((TypeError, ValueError, StructureError), match=message):
+        call(circuit)
+
+
+def test_blocks_of_pairs_change_nothing(circuit, monkeypatch):
+    rows = sample(circuit, 50, rng=0)
+    product = product_kernel(circuit, "hamming", None, 0)
+    whole = pair_sum(product, rows)
+    assert whole == pytest.approx(kernel_matrix(product.bandwidth, rows, rows).sum(), rel=1e-12)
+    monkeypatch.setattr("hld.baselines.mmd.BLOCK_PAIRS", 350)
+    assert pair_sum(product, rows) == pytest.approx(whole, rel=1e-12)
+
+
+def test_median_heuristic(circuit):
+    test = MMDTest(circuit, rng=0)
+    rows = naive.states(circuit)[sample_of_states(circuit, 4000)]
+    distances = (rows[:2000] != rows[2000:]).sum(axis=1)
+    assert distances.min() < test.bandwidth == round(test.bandwidth) < distances.max()
+    # the median of the distances is within one of that of 2000 independent pairs
+    assert abs(np.median(distances) - test.bandwidth) <= 1
+    assert MMDTest(zoo.independent([[1.0, 0.0]] * 3), rng=0).bandwidth == 1.0
+
+
+def sample_of_states(circuit, n):
+    p = naive.likelihood(circuit, naive.states(circuit))
+    return np.random.default_rng(0).choice(len(p), size=n, p=p / p.sum())
+
+
+@pytest.mark.parametrize(
+    "name", ["two_coins", "rat_like", "irregular_csr", "nary", "unary", "zero_rows"]
+)
+def test_a_smoothed_circuit_is_the_mean_kernel(name):
+    """E k(x, X'), X' from the circuit, as a sum over all states."""
+    circuit = zoo.circuits()[name]
+    states, kernel = naive.states(circuit), HammingKernel(1.7)
+    expected = kernel_matrix(1.7, states, states) @ naive.likelihood(circuit, states)
+    np.testing.assert_allclose(
+        naive.likelihood(smoothed(circuit, kernel), states), expected, rtol=1e-12
+    )
+    assert smoothed(circuit, kernel).vtree == circuit.vtree
+
+
+def test_a_kernel_is_the_product_of_its_tables(rng):
+    left, right, kernel = (
+        rng.integers(0, 4, (5, 49)),
+        rng.integers(0, 4, (7, 49)),
+        HammingKernel(2.5),
+    )
+    table = kernel.table(4)
+    product = np.prod(table[left[:, None, :], right[None, :, :]], axis=2)
+    np.testing.assert_allclose(kernel.matrix(left, right), product, rtol=1e-12)
+    np.testing.assert_allclose(kernel.squared().matrix(left, right), product**2, rtol=1e-12)
+    assert table.diagonal().tolist() == [1.0] * 4
+    assert kernel.table(1).tolist() == [[1.0]]
+
+
+def test_a_kernel_is_of_a_known_name_and_a_positive_bandwidth(circuit):
+    assert product_kernel(circuit, "hamming", 2, 0) == HammingKernel(2.0)
+    with pytest.raises(ValueError, match="`kernel` must be one of 'hamming', found 'rbf'"):
+        product_kernel(circuit, "rbf", 1.0, 0)
+    for bandwidth in (0, -1.0, np.inf):
+        with pytest.raises(ValueError, match="`bandwidth` must be a finite number above 0"):
+            product_kernel(circuit, "hamming", bandwidth, 0)

@@ -1,5 +1,7 @@
 """Tests by the statistics of the baselines: their parts, their level and power, and what they refuse."""
 
+import itertools
+
 import hypothesis.strategies as st
 import naive
 import numpy as np
@@ -10,7 +12,8 @@ from scipy.stats import binom
 
 import pcircuit
 from hld import baselines
-from pcircuit import StructureError
+from hld.baselines.dropout import dropout_moments
+from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, VTree
 
 CIRCUITS = zoo.circuits()
 
@@ -76,12 +79,6 @@ def test_level_and_power(name):
     assert TESTS[name](circuit, num_resamples=99, rng=0)(unlikely).reject
 
 
-def test_a_thousand_batches_are_ranked_by_default():
-    circuit = CIRCUITS["two_coins"]
-    for name in ("root", "typicality"):
-        assert len(TESTS[name](circuit, rng=0).drawn(2)[1]) == 999
-
-
 def test_reference_rows_and_batches_of_one_row():
     circuit = CIRCUITS["two_coins"]
     test = baselines.mmd_test(circuit, num_resamples=19, rng=0)
@@ -110,31 +107,42 @@ def test_circuits_without_sums_below_the_root_have_no_uncertainty():
     assert (result.statistic, result.pvalue) == (0.0, 1.0)
 
 
-def test_refusals():
-    circuit = CIRCUITS["two_coins"]
-    broken = zoo.unnormalized_circuits()["dense"]
-    for make in TESTS.values():
-        with pytest.raises(StructureError, match="not normalised"):
-            make(broken, num_resamples=9)
-        with pytest.raises(ValueError, match="`num_resamples` must be a whole number"):
-            make(circuit, num_resamples=0)
-        test = make(circuit, num_resamples=9)
-        with pytest.raises(ValueError, match="`batch` has no rows"):
-            test(np.zeros((0, 2), int))
-        with pytest.raises(
-            (TypeError, ValueError), match="`alpha` must be a finite number above 0 and below 1"
-        ):
-            test([[0, 0]], alpha=1)
-    with pytest.raises(ValueError, match="missing entries"):
-        baselines.mmd_test(circuit, num_resamples=9)([[0, -1]])
-    with pytest.raises(
-        ValueError, match="`rate` must be a finite number of at least 0 and below 1, found 1"
-    ):
-        baselines.dropout_test(circuit, rate=1)
-    with pytest.raises(ValueError, match="`score` must be one of 'log_std', 'variation'"):
-        baselines.dropout_test(circuit, score="entropy")
-    with pytest.raises(ValueError, match="at least two rows"):
-        baselines.median_bandwidth([[1, 2]])
+@pytest.mark.parametrize("make", TESTS.values(), ids=TESTS)
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda make: make(zoo.unnormalized_circuits()["dense"], num_resamples=9),
+            "not normalised",
+        ),
+        (lambda make: make(CIRCUITS["two_coins"], num_resamples=0), "`num_resamples` must be"),
+        (
+            lambda make: make(CIRCUITS["two_coins"], num_resamples=9)(np.zeros((0, 2), int)),
+            "`batch` has no rows",
+        ),
+        (
+            lambda make: make(CIRCUITS["two_coins"], num_resamples=9)([[0, 0]], alpha=1),
+            "`alpha` must be a finite number above 0 and below 1",
+        ),
+    ],
+)
+def test_refusals_of_all(make, call, message):
+    with pytest.raises((TypeError, ValueError, StructureError), match=message):
+        call(make)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda c: baselines.mmd_test(c, num_resamples=9)([[0, -1]]), "missing entries"),
+        (lambda c: baselines.dropout_test(c, rate=1), "`rate` must be a finite number of at least"),
+        (lambda c: baselines.dropout_test(c, score="entropy"), "`score` must be one of 'log_std'"),
+        (lambda c: baselines.median_bandwidth([[1, 2]]), "at least two rows"),
+    ],
+)
+def test_refusals_of_some(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(CIRCUITS["two_coins"])
 
 
 def test_missing_entries_are_summed_out():
@@ -142,3 +150,292 @@ def test_missing_entries_are_summed_out():
     result = baselines.root_likelihood_test(circuit, num_resamples=19, rng=0)(np.full((4, 6), -1))
     reference, _ = baselines.root_likelihood_test(circuit, num_resamples=19, rng=0).drawn(4)
     assert result.statistic == pytest.approx(abs(reference.mean()), rel=1e-12)
+
+
+def test_dropout_scores_are_what_they_say():
+    circuit = zoo.hclt_like()
+    rows = pcircuit.sample(circuit, 5, rng=0).astype(np.int64)
+    rows[-1, 0] = -1
+    log_mean, log_spread = dropout_moments(circuit, rows, rate=0.2)
+    variation = np.sqrt(np.expm1(log_spread))
+    np.testing.assert_allclose(
+        baselines.dropout_scores(circuit, rows, rate=0.2),
+        np.log(np.exp(log_mean) * variation),
+        rtol=1e-12,
+    )
+    np.testing.assert_allclose(
+        baselines.dropout_scores(circuit, rows, rate=0.2, score="variation"),
+        np.log(variation),
+        rtol=1e-12,
+    )
+
+
+def test_mmd_and_median_against_loops(rng):
+    first, second = rng.integers(0, 4, (7, 3)), rng.integers(0, 5, (9, 3))
+
+    def kernel(a, b):
+        return np.exp(
+            -sum((int(s) - int(t)) ** 2 for s, t in zip(a, b, strict=True)) / (2 * 1.3**2)
+        )
+
+    def mean(left, right):
+        return sum(kernel(a, b) for a in left for b in right) / (len(left) * len(right))
+
+    expected = mean(first, first) + mean(second, second) - 2 * mean(first, second)
+    assert baselines.mmd_squared(first, second, 1.3) == pytest.approx(expected, rel=1e-12)
+    distances = sorted(
+        np.sqrt(np.sum((first[i] - first[j]) ** 2.0)) for i in range(7) for j in range(i)
+    )
+    assert baselines.median_bandwidth(first) == pytest.approx(
+        distances[10], rel=1e-12
+    )  # the middle one of 21
+    assert baselines.median_bandwidth(np.zeros((5, 2))) == 1.0
+
+
+@given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 12), st.floats(0.1, 10))
+def test_mmd_is_zero_for_equal_batches_and_not_negative(seed, n, m, bandwidth):
+    rng = np.random.default_rng(seed)
+    first, second = rng.integers(0, 6, (n, 4)), rng.integers(0, 6, (m, 4))
+    assert baselines.mmd_squared(first, first, bandwidth) == pytest.approx(0, abs=1e-14)
+    assert baselines.mmd_squared(first, second, bandwidth) >= -1e-14
+
+
+def test_scalar_statistics():
+    assert baselines.mean_difference([1.0, 2.0], [4.0, 5.0, 6.0]) == 3.5
+    assert baselines.mean_difference([1.0], [-np.inf, 0.0]) == np.inf
+    assert baselines.mean_difference([-np.inf], [-np.inf]) == 0.0
+    assert baselines.typicality([-2.0, -4.0], 2.5) == 0.5
+
+
+def test_infinities_of_both_signs_have_an_infinite_mean():
+    """The variation of an impossible row is +inf, that of one without uncertainty -inf: both had no verdict."""
+    assert baselines.mean_difference([np.inf, -np.inf], [1.0]) == np.inf
+    assert baselines.mean_difference([-np.inf, 1.0], [-np.inf, np.inf]) == np.inf
+    assert baselines.mean_difference([-np.inf, 1.0], [-np.inf]) == 0.0
+    circuit = zoo.independent([[0.5, 0.5, 0.0]])
+    test = baselines.dropout_test(circuit, score="variation", num_resamples=39, rng=0)
+    result = test([[0], [2]])
+    assert (result.statistic, result.reject) == (np.inf, True)
+    assert test([[0], [1]]).pvalue == 1.0
+
+
+@pytest.mark.parametrize("far", [0.0, 1e9, -(2.0**52)])
+@pytest.mark.parametrize(
+    ("bandwidth", "expected"),
+    [(1.0, 2 - 2 * np.exp(-0.5)), (1e-200, 2.0), (1e200, 0.0), (5e-324, 2.0), (1e-3, 2.0)],
+)
+def test_distances_count_and_not_where_the_rows_are(far, bandwidth, expected):
+    """Rows that are 1 apart at 1e9 had distance 0; a tiny bandwidth gave NaN, a large one an overflow."""
+    first, second = [[far, 0.0], [far, 0.0]], [[far + 1.0, 0.0]]
+    assert baselines.mmd_squared(first, second, bandwidth) == pytest.approx(expected, rel=1e-12)
+    assert baselines.median_bandwidth([[far, 0.0], [far + 3.0, 4.0], [far + 6.0, 8.0]]) == 5.0
+
+
+def test_what_no_statistic_can_be_made_of_is_refused():
+    for call, name in (
+        (lambda: baselines.mean_difference([], [1.0]), "reference"),
+        (lambda: baselines.mean_difference([1.0], [np.nan]), "batch"),
+        (lambda: baselines.typicality([[1.0]], 1.0), "log_likelihoods"),
+        (lambda: baselines.typicality([1.0], np.inf), "entropy"),
+        (lambda: baselines.mmd_squared([[1.0]], [[1.0, 2.0]], 1.0), "second"),
+        (lambda: baselines.mmd_squared([[np.inf]], [[1.0]], 1.0), "first"),
+        (lambda: baselines.mmd_squared([[1.0]], [[1.0]], 0), "bandwidth"),
+        (lambda: baselines.median_bandwidth([[1.0]]), "rows"),
+        (lambda: baselines.dropout_scores(zoo.two_coins(), [[0, 0]], score="std"), "score"),
+    ):
+        with pytest.raises(ValueError, match=f"`{name}` must "):
+            call()
+
+
+def rows_of(circuit, count=5, rng=0):
+    """Some complete rows that are possible, and one with a missing entry."""
+    rows = pcircuit.sample(circuit, count, rng=rng).astype(np.int64)
+    rows[-1, 0] = -1
+    return rows
+
+
+def masked_values(circuit, row, masks):
+    """(B,) root values of a row under B masks; masks[r] is (B, K, P), divided by q already, None at the root."""
+    values = []
+    B = next(len(mask) for mask in masks if mask is not None)
+    for r, region in enumerate(circuit.regions):
+        if isinstance(region, InputRegion):
+            x = row[region.variable]
+            values.append(
+                np.tile(np.ones(region.num_units) if x < 0 else region.probs[:, x], (B, 1))
+            )
+            continue
+        products = np.ones((B, len(region.products)))
+        for a, c in enumerate(circuit.vtree.children(r).tolist()):
+            products = products * values[c][:, region.products[:, a]]
+        weights = np.broadcast_to(region.dense_weights(), (B, *region.weights.shape))
+        values.append(
+            np.einsum("bkp,bp->bk", weights if masks[r] is None else weights * masks[r], products)
+        )
+    return values[-1][:, 0]
+
+
+def edges_below_root(circuit):
+    """Shapes (K, P) of the masked regions, None for the others."""
+    return [
+        None
+        if isinstance(region, InputRegion) or r == len(circuit.regions) - 1
+        else region.weights.shape
+        for r, region in enumerate(circuit.regions)
+    ]
+
+
+def small_tree():
+    """A circuit in which every unit has one parent, as weights of zero are no edges."""
+    rng = np.random.default_rng(4)
+
+    def inputs(v, K):
+        return InputRegion(v, rng.dirichlet(np.ones(3), K))
+
+    return Circuit(
+        VTree.from_nested([[0, 1], 2]),
+        [
+            inputs(0, 4),
+            inputs(1, 4),
+            InnerRegion([[i, i] for i in range(4)], [[0.3, 0.7, 0, 0], [0, 0, 0.6, 0.4]]),
+            inputs(2, 2),
+            InnerRegion([[0, 0], [1, 1]], [[0.45, 0.55]]),
+        ],
+    )
+
+
+def shared(rng=5, K=2):
+    """A small circuit with shared units: two masked regions of K x K edges."""
+    rng = np.random.default_rng(rng)
+    pairs = [[i, i] for i in range(K)]
+    return Circuit(
+        VTree.from_nested([[[0, 1], 2], 3]),
+        [
+            InputRegion(0, rng.dirichlet(np.ones(3), K)),
+            InputRegion(1, rng.dirichlet(np.ones(3), K)),
+            InnerRegion(pairs, rng.dirichlet(np.ones(K), K)),
+            InputRegion(2, rng.dirichlet(np.ones(3), K)),
+            InnerRegion(pairs, rng.dirichlet(np.ones(K), K)),
+            InputRegion(3, rng.dirichlet(np.ones(3), K)),
+            InnerRegion(pairs, rng.dirichlet(np.ones(K), 1)),
+        ],
+    )
+
+
+def all_mask_moments(circuit, row, rate):
+    """E S and Var S by summing over every mask."""
+    shapes = edges_below_root(circuit)
+    bits = [np.prod(shape) if shape else 0 for shape in shapes]
+    kept = np.array(list(itertools.product([0, 1], repeat=int(sum(bits)))), float)
+    probability = np.prod(np.where(kept == 1, 1 - rate, rate), axis=1)
+    ends = np.cumsum(bits)
+    masks = [
+        kept[:, end - size : end].reshape(-1, *shape) / (1 - rate) if shape else None
+        for shape, size, end in zip(shapes, bits, ends, strict=True)
+    ]
+    values = masked_values(circuit, row, masks)
+    mean = probability @ values
+    return mean, probability @ (values - mean) ** 2
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.3, 0.5])
+def test_dropout_of_trees_is_the_sum_over_all_masks(rate):
+    circuit = small_tree()
+    rows = rows_of(circuit)
+    log_mean, log_spread = dropout_moments(circuit, rows, rate=rate)
+    for row, one_mean, one_spread in zip(rows, log_mean, log_spread, strict=True):
+        mean, variance = all_mask_moments(circuit, row, rate)
+        assert np.exp(one_mean) == pytest.approx(mean, rel=1e-12)
+        assert np.expm1(one_spread) == pytest.approx(variance / mean**2, rel=1e-11)
+
+
+def test_dropout_of_shared_units_has_the_mean_and_not_all_of_the_variance():
+    """Units with common parts covary positively, which the published method leaves out."""
+    circuit = shared()
+    rows = rows_of(circuit)
+    log_mean, log_spread = dropout_moments(circuit, rows, rate=0.3)
+    for row, one_mean, one_spread in zip(rows, log_mean, log_spread, strict=True):
+        mean, variance = all_mask_moments(circuit, row, 0.3)
+        assert np.exp(one_mean) == pytest.approx(mean, rel=1e-12)
+        assert 0.3 * variance < np.expm1(one_spread) * mean**2 < variance
+
+
+@pytest.mark.parametrize("name", sorted(CIRCUITS))
+def test_published_recursion_of_means_and_variances(name):
+    """E and Var as printed, in the linear domain, unit by unit."""
+    circuit, rate = CIRCUITS[name], 0.25
+    q = 1 - rate
+    rows = rows_of(circuit)
+    log_mean, log_spread = dropout_moments(circuit, rows, rate=rate)
+    for row, one_mean, one_spread in zip(rows, log_mean, log_spread, strict=True):
+        means, variances = [], []
+        for r, region in enumerate(circuit.regions):
+            if isinstance(region, InputRegion):
+                x = row[region.variable]
+                means.append(np.ones(region.num_units) if x < 0 else region.probs[:, x])
+                variances.append(np.zeros(region.num_units))
+                continue
+            mean, second = np.ones(len(region.products)), np.ones(len(region.products))
+            for a, c in enumerate(circuit.vtree.children(r).tolist()):
+                units = region.products[:, a]
+                mean = mean * means[c][units]
+                second = second * (variances[c][units] + means[c][units] ** 2)
+            variance = second - mean**2
+            w = region.dense_weights()
+            means.append(w @ mean)
+            is_root = r == len(circuit.regions) - 1
+            variances.append(w**2 @ variance if is_root else w**2 @ (variance + rate * mean**2) / q)
+        mean, variance = means[-1][0], variances[-1][0]
+        assert np.exp(one_mean) == pytest.approx(mean, rel=1e-12)
+        # the printed variance is a difference of squares: rounding of size eps for each region
+        assert np.expm1(one_spread) == pytest.approx(variance / mean**2, rel=1e-10, abs=1e-13)
+
+
+@given(zoo.circuit_strategy(), st.floats(0, 0.9))
+def test_mean_under_dropout_is_the_likelihood(circuit, rate):
+    rows = naive.states(circuit)[:20]
+    log_mean, log_spread = dropout_moments(circuit, rows, rate=rate)
+    np.testing.assert_allclose(np.exp(log_mean), naive.likelihood(circuit, rows), rtol=1e-12)
+    assert (log_spread >= 0).all()
+    assert np.isfinite(log_spread).all()
+    if rate == 0:
+        np.testing.assert_allclose(log_spread, 0, atol=1e-15)
+
+
+@pytest.mark.thorough
+def test_dropout_of_impossible_rows_and_of_large_circuits():
+    circuit = CIRCUITS["deterministic"]
+    rows = naive.states(circuit)
+    impossible = naive.likelihood(circuit, rows) == 0
+    assert impossible.any()
+    log_mean, log_spread = dropout_moments(circuit, rows)
+    np.testing.assert_array_equal(np.isneginf(log_mean), impossible)
+    assert np.isfinite(log_spread).all()
+    assert np.isposinf(baselines.dropout_scores(circuit, rows, score="variation")[impossible]).all()
+    large = pcircuit.rat_spn(
+        [2] * 2000, num_units=2, depth=20, rng=0
+    )  # the spread is beyond the range of exp
+    row = np.zeros((1, 2000), np.int64)
+    log_mean, log_spread = dropout_moments(large, row, rate=0.7)
+    assert log_mean == pytest.approx(pcircuit.log_likelihood(large, row), rel=1e-12)
+    assert np.isfinite(log_spread).all()
+    assert log_spread[0] > 710
+    assert np.isfinite(baselines.dropout_scores(large, row, rate=0.7)).all()
+
+
+def test_a_state_far_behind_the_others_counts_where_these_are_excluded():
+    """600 nearly certain variables speak for the first state, the last variable for the second."""
+    V, units = 600, [[0.999, 0.001], [0.001, 0.999]]
+    circuit = pcircuit.Circuit(
+        pcircuit.VTree.from_nested([list(range(V)), V]),
+        [
+            *(pcircuit.InputRegion(v, units) for v in range(V)),
+            pcircuit.InnerRegion([[0] * V, [1] * V], np.eye(2)),
+            pcircuit.InputRegion(V, np.eye(2)),
+            pcircuit.InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]]),
+        ],
+    )
+    row = np.array([[0] * V + [1]])
+    log_mean, _ = dropout_moments(circuit, row)
+    assert log_mean[0] == pytest.approx(V * np.log(0.001) + np.log(0.5), rel=1e-12)
+    assert log_mean[0] == pytest.approx(pcircuit.log_likelihood(circuit, row)[0], rel=1e-12)

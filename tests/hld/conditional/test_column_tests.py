@@ -2,17 +2,19 @@
 
 import json
 import math
+from itertools import combinations
 
 import binomial_bounds
 import numpy as np
 import pytest
+from rare_rows import inner_of, rare
 
 import hld
 import pcircuit
+from hld.conditional import few_rows
+from hld.conditional.column_tests import MOST_RANKED, column_scores, least_pvalues
 from hld.conditional.conditional_test import ConditionalTest, conditional_test
-from hld.conditional.residuals import residuals
 from hld.reports.batch_report import batch_report
-from hld.vectors.column_units import column_units
 
 CIRCUIT = pcircuit.rat_spn([3] * 5, num_units=3, depth=2, rng=3)
 GIVEN = np.arange(5) < 2
@@ -57,27 +59,6 @@ def test_columns_keep_the_level_when_covariates_move_and_when_another_column_doe
     assert (odd[:, 1, 3] <= 0.05).mean() >= {8: 0.0, 60: 0.9, 400: 1.0}[T]
 
 
-def test_the_numbers_behind_a_column_are_its_own_residuals(test_given):
-    """What the mean of a column's residuals is squared and divided by, from the rows themselves."""
-    rows = pcircuit.sample(CIRCUIT, 5000, rng=7)
-    nodes = test_given.inner.nodes
-    part = column_units(CIRCUIT, nodes)[3]
-    assert {CIRCUIT.nodes.kind[one] for one in nodes[part]} == {"input"}
-    values = pcircuit.node_likelihoods(CIRCUIT, rows, nodes=nodes[part])
-    free = np.where(np.arange(5) == 3, -1, rows.astype(int))
-    assert np.ptp(values[rows[:, 3] == 0], axis=0).max() == 0  # they see this column alone
-    assert np.ptp(pcircuit.node_likelihoods(CIRCUIT, free, nodes=nodes[part]), axis=0).max() == 0
-    left = residuals(CIRCUIT, nodes, rows, GIVEN)[:, part]
-    within = [
-        values[chosen] - values[chosen].mean(axis=0)
-        for x in range(9)
-        if (chosen := rows[:, 0].astype(int) * 3 + rows[:, 1] == x).any()
-    ]
-    assert left.var(axis=0).sum() == pytest.approx(
-        np.concatenate(within).var(axis=0).sum(), rel=0.02
-    )
-
-
 def test_results_name_what_moved_and_not_what_may_move():
     rng = np.random.default_rng(0)
 
@@ -112,3 +93,75 @@ def test_results_name_what_moved_and_not_what_may_move():
     )
     assert "<td>not tested</td>" in batch_report(detector, changed)
     assert changed.to_frame()["pvalue"].isna().tolist() == [False, False, True]
+
+
+ONE = [np.array([0])]
+
+
+@pytest.fixture(scope="module")
+def inner():
+    return inner_of(rare)
+
+
+@pytest.mark.parametrize("T", [1, 2, 10])
+def test_some_column_of_five_is_called_moved_no_more_often_than_the_level(inner, T, monkeypatch):
+    """Each reference judges one batch: trials are independent.  By the law alone up to a quarter were."""
+    monkeypatch.setattr(few_rows, "NUM_GROUPS", 0)  # of the test of all columns
+    monkeypatch.setattr(few_rows, "MOST_ROWS", 1)
+    rng, trials = np.random.default_rng(1), 250
+    found = []
+    for _ in range(trials):
+        test = conditional_test(inner, rare(30, rng), GIVEN, seed=0)
+        object.__setattr__(test, "covariate_pvalue", lambda batch: 1.0)
+        found.append(np.nanmin(test(rare(T, rng)).column_pvalues[1]))
+    for alpha in (0.1, 0.05, 0.01):
+        assert sum(p <= alpha for p in found) <= binomial_bounds.at_most(trials, alpha, 1e-4)
+
+
+def test_a_column_that_moves_in_all_rows_is_found(inner):
+    rng = np.random.default_rng(2)
+    test, batch = conditional_test(inner, rare(300, rng), GIVEN, seed=0), rare(5, rng)
+    batch[:, 3] = 1
+    result = test(batch)
+    assert np.nanargmin(result.column_pvalues[1]) == 3
+    assert result.column_pvalues[1, 3] <= 0.01
+
+
+@pytest.mark.parametrize("T", [1, 2, 3])
+def test_pvalues_are_those_of_all_ways_to_divide_the_rows(T):
+    """Over all divisions of eleven rows P(p <= a) <= a, also with ties."""
+    for values in (np.arange(11.0), np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 9.0])):
+        found = []
+        for batch in combinations(range(11), T):
+            own = np.sqrt(values[list(batch)])[:, None]
+            scores = np.sort(np.delete(values, batch))[None]
+            found.append(least_pvalues(scores, own, np.zeros(T), ONE)[0])
+        for a in found:
+            assert np.mean(np.array(found) <= a + 1e-12) <= a + 1e-12
+
+
+def test_longer_batches_are_ranked_where_tails_are_heavy():
+    heavy, light = np.repeat([0.0, 1.0], [95, 5])[None], np.ones((1, 100))
+    for T, ranked in (
+        (5, (True, True)),
+        (6, (True, False)),
+        (20, (True, False)),
+        (21, (False, False)),
+    ):
+        own = np.ones((T, 1))
+        assert (
+            tuple(least_pvalues(one, own, np.zeros(T), ONE)[0] > 0 for one in (heavy, light))
+            == ranked
+        )
+
+
+def test_distances_are_those_of_rows_that_are_left_out():
+    found, leverage = np.arange(1.0, 6.0)[:, None], np.array([0.5, 0.0, 0.0, 0.0, 1.0])
+    assert column_scores(found, leverage, [np.array([0]), np.zeros(0, int)]).tolist() == [
+        [2, 4, 9, 16],
+        [0] * 4,
+    ]
+    assert least_pvalues(np.array([[1.0, 4.0]]), np.array([[2.0]]), np.array([0.001]), ONE) == [
+        2 / 3
+    ]
+    assert column_scores(np.ones((500, 1)), np.zeros(500), ONE).shape == (1, MOST_RANKED)

@@ -9,8 +9,16 @@ from scipy.stats import binom
 
 import hld
 import pcircuit
-from hld.conditional.conditional_test import ConditionalTest, conditional_test
-from hld.conditional.residuals import residuals
+from hld.conditional.conditional_test import (
+    ConditionalTest,
+    _regression,
+    build_judge,
+    conditional_test,
+)
+from hld.conditional.residuals import residuals, shown_residuals, without_rounding
+from hld.variation.group_test import GroupTest, group_test
+from hld.variation.time_test import TimeTest, time_test
+from pcircuit import rat_spn, sample
 
 CIRCUIT = pcircuit.rat_spn([3] * 5, num_units=3, depth=2, rng=3)
 GIVEN = np.arange(5) < 2
@@ -187,11 +195,148 @@ def test_groups_and_covariates_are_two_detectors():
         hld.HLDDetector(covariates=["age"]).fit(table(200, 3), groups="site")
 
 
-@pytest.mark.parametrize("first", [0, 1])
-def test_a_long_batch_in_which_two_sorts_of_rows_alternate_varies_as_both_do(first):
-    own = np.random.default_rng(0).normal(size=(4_000, 3))
-    own[first::2] = 0.0
-    rows, _, _ = ConditionalTest._spread(
-        SimpleNamespace(num_rows=100), own, own.mean(axis=0), len(own), 1.0
+SMALL = {"num_latents": 2, "num_epochs": 3, "num_resamples": 99}
+
+
+def visits(n, rng, missing):
+    """Two columns that three covariates determine jointly, which a tree of few states does not learn."""
+    given = rng.integers(0, 3, (n, 3))
+    first = (given[:, 0] + given[:, 1] > 2) ^ (given[:, 2] == 1) ^ (rng.random(n) < 0.1)
+    second = (given[:, 0] * given[:, 2] > 1) ^ (rng.random(n) < 0.1)
+    rows = np.column_stack([given, first, second]).astype(float)
+    rows[:, 3:][rng.random((n, 2)) < missing] = np.nan
+    return rows
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("trained", [0.0, 0.3])
+def test_missing_cells_keep_the_level(trained):
+    """With what the circuit gets wrong taken off rows that do not show it, all but one in twelve were rejected."""
+    pvalues = []
+    for seed in range(12):
+        rng = np.random.default_rng([8, seed])
+        detector = hld.HLDDetector(covariates=[0, 1, 2], **SMALL).fit(visits(2000, rng, trained))
+        pvalues.append([detector.test(visits(1000, rng, missing)).pvalue for missing in (0.7, 1.0)])
+    assert ((np.array(pvalues) <= 0.05).sum(axis=0) <= binomial_bounds.at_most(12, 0.05)).all()
+    shifted = visits(1000, rng, 0.5)
+    shifted[:, 4] = 1 - shifted[:, 4]
+    found = detector.test(shifted)
+    assert found.reject
+    assert [one.name for one in found.columns if one.adjusted <= 0.05] == ["x4"]
+
+
+@pytest.mark.parametrize(
+    ("target", "others"),
+    [(lambda a: 0 * a + 1, False), (lambda a: a % 2, False), (lambda a: 0 * a + 1, True)],
+)
+def test_what_the_covariates_determine_does_not_move(target, others):
+    """Residuals of 1e-17 had been compared with one another: p = 1e-25 and an effect size of 6."""
+    rng = np.random.default_rng(0)
+
+    def table(n):
+        a = rng.integers(0, 3, n)
+        return {"a": a, "t": target(a), **({"b": rng.normal(a)} if others else {})}
+
+    detector = hld.HLDDetector(covariates=["a"], **SMALL).fit(table(600))
+    for T in (1, 2, 60, 500):
+        result = detector.test(table(T))
+        assert result.pvalue == 1.0 or others
+        assert all(one.pvalue == 1.0 for one in result.columns if one.name == "t")
+    moved = table(60)
+    moved["t"] = moved["t"] + 1
+    result = detector.test(moved)
+    assert result.reject
+    assert 0 < result.effect < 100
+
+
+def test_a_node_is_shown_by_rows_with_all_of_its_other_variables():
+    circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=2, rng=0)
+    rows = np.array([[0, 1, 0, 1], [-1, 1, 0, 1], [0, -1, -1, 1], [0, 1, -1, -1]])
+    given = np.array([True, False, False, False])
+    nodes = np.arange(circuit.num_nodes)
+    scopes = [
+        set(np.atleast_1d(circuit.vtree.scope(r)).tolist())
+        for r in circuit.nodes.region[nodes].tolist()
+    ]
+    expected = [
+        [not any(row[v] < 0 and not given[v] for v in scope) for scope in scopes]
+        for row in rows.tolist()
+    ]
+    assert shown_residuals(circuit, nodes, rows, given).tolist() == expected
+
+
+def test_each_node_is_regressed_on_the_rows_that_show_it():
+    rng = np.random.default_rng(1)
+    functions, found = (
+        np.column_stack([np.ones(80), rng.normal(size=(80, 2))]),
+        rng.normal(size=(80, 5)),
     )
-    assert (rows**2).mean() == pytest.approx(own.var(axis=0).mean(), rel=0.15)
+    shown = rng.random((80, 5)) < 0.6
+    shown[:, 1] = shown[:, 0]
+    beta = _regression(functions, found, np.linalg.pinv(functions.T @ functions), shown)
+    for m in range(5):
+        own = shown[:, m]
+        assert np.allclose(
+            beta[:, m], np.linalg.lstsq(functions[own], found[own, m], rcond=None)[0]
+        )
+
+
+def test_rounding_is_measured_by_the_mean_of_its_node():
+    circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=2, rng=0)
+    nodes = np.arange(circuit.num_nodes)
+    means = pcircuit.unit_means(circuit)[nodes]
+    values = np.stack([1e-12 * means, 1e-6 * means])
+    assert without_rounding(values.copy(), circuit, nodes).tolist() == [
+        [0.0] * len(nodes),
+        values[1].tolist(),
+    ]
+
+
+JUDGED = rat_spn([2] * 4, num_units=2, depth=1, rng=0)
+ROWS = sample(JUDGED, 80, rng=1).astype(int)
+LABELS, JUDGED_GIVEN = np.arange(80) // 10, np.arange(4) < 2
+TEST = hld.HLDTest(
+    JUDGED, metric="euclidean", null="exact", reference="training", training_data=ROWS, rng=7
+)
+
+
+@pytest.fixture(autouse=True)
+def _few_groups(monkeypatch):
+    monkeypatch.setattr(
+        "hld.conditional.few_rows.NUM_GROUPS", 9
+    )  # whose number takes most of the time
+
+
+def same(one, other):
+    """Whether two judges hold the same numbers."""
+    one, other = one.to_arrays(), other.to_arrays()
+    return one.keys() == other.keys() and all(
+        np.array_equal(one[name], other[name]) for name in one
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "given", "order", "kind", "make"),
+    [
+        (LABELS, None, None, GroupTest, lambda seed: group_test(TEST, ROWS, LABELS, seed=seed)),
+        (None, None, "time", TimeTest, lambda seed: time_test(TEST, ROWS)),
+        (
+            None,
+            JUDGED_GIVEN,
+            None,
+            ConditionalTest,
+            lambda seed: conditional_test(TEST, ROWS, JUDGED_GIVEN, seed=seed),
+        ),
+    ],
+)
+def test_groups_order_and_covariates_have_judges_of_their_own(labels, given, order, kind, make):
+    judge = build_judge(TEST, ROWS, labels, given, order)
+    assert type(judge) is kind
+    assert judge.inner is TEST
+    assert same(judge, make(TEST.settings.seed))
+    assert same(judge, make(TEST.settings.seed + 1)) == (kind is TimeTest)  # which draws nothing
+
+
+def test_of_independent_rows_the_test_itself_is_the_judge():
+    assert build_judge(TEST, ROWS, None, None, None) is TEST
+    assert build_judge(hld.HLDTest(JUDGED), None, None, None, None).reference == "circuit"

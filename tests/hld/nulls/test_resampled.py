@@ -6,9 +6,8 @@ import pytest
 from hld.nulls import resampled
 from hld.nulls.resampled import ResampledDistances
 from hld.references.rows import resampled_weights
-from hld.vectors.linear_maps import DenseRows, Scaled, Stretched
-from hld.vectors.squared_distances import squared_distances
-from hld.vectors.windows import Window
+from hld.vectors.linear_maps import DenseRows, Scaled, Stretched, Window
+from hld.vectors.row_products import squared_distances
 
 
 @pytest.mark.parametrize("n", [2, 5, 30, 200])

@@ -20,7 +20,6 @@ from hld.planning.alternatives import (
     own_mean,
     read_edits,
     share_after,
-    under_level,
 )
 
 CIRCUIT = zoo.circuits()["hclt_like"]
@@ -130,14 +129,6 @@ def test_rows_of_an_edit_have_the_level_as_often_and_all_else_given_it_as_before
             <= bounds.at_most(len(own), given)
         )
     np.testing.assert_array_equal(rows, edited_rows(CIRCUIT, Edit(variable, level, by), n))
-
-
-def test_rows_under_a_level_have_it_and_are_the_same_at_every_call():
-    rows = under_level(CIRCUIT, 1, 0, 50)
-    assert (rows[:, 1] == 0).all()
-    assert len(np.unique(rows, axis=0)) > 1
-    np.testing.assert_array_equal(rows, under_level(CIRCUIT, 1, 0, 50))
-    assert (under_level(CIRCUIT, 1, 1, 50)[:, 1] == 1).all()
 
 
 @pytest.mark.parametrize("p", [0.05, 0.1, 0.35, 0.5, 0.7, 0.9])

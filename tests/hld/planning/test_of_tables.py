@@ -9,8 +9,8 @@ import pytest
 
 import hld
 from hld.planning.alternatives import Edit
-from hld.planning.detectable import Detectable
-from hld.planning.of_tables import Plan, alternative_of_table, plan
+from hld.planning.of_tables import Plan, coded_edit, plan
+from hld.planning.power import Detectable
 
 METRICS = ("euclidean", "marginals")  # quick ones
 
@@ -21,45 +21,6 @@ def detector():
     sex, age = rng.choice(["F", "M"], size=600), rng.normal(40, 10, size=600)
     table = {"sex": sex, "age": age, "shop": rng.integers(0, 3, 600)}
     return hld.HLDDetector(num_latents=2, num_epochs=10, metric=METRICS).fit(table)
-
-
-def test_edits_name_columns_and_levels(detector):
-    def delta(edit):
-        return alternative_of_table(detector, edit).moments.delta
-
-    np.testing.assert_array_equal(
-        delta(Edit("sex", "F", 0.1)), delta({"column": 0, "level": "F", "by": 0.1})
-    )
-    np.testing.assert_array_equal(delta(Edit("shop", "1", 0.1)), delta(Edit("shop", 1, 0.1)))
-    assert delta(Edit("age", 40, 0.1)).any()
-    with pytest.raises(ValueError, match="`level` of an edit must be one of those of column 'sex'"):
-        delta(Edit("sex", "X", 0.1))
-    with pytest.raises(
-        ValueError, match=r"`level` of an edit must be .*\(F, M, \(unseen\)\), found '\(missing\)'"
-    ):
-        delta(Edit("sex", "(missing)", 0.1))
-    with pytest.raises(ValueError, match="`column` of an edit must be one of 'sex'"):
-        delta(Edit("size", "X", 0.1))
-
-
-def test_edits_of_truth_values_as_a_shell_writes_them():
-    rng = np.random.default_rng(2)
-    table = {
-        "paid": rng.random(300) < 0.4,
-        "said": rng.choice(["true", "no"], 300),
-        "flag": rng.integers(0, 2, 300),
-    }
-    one = hld.HLDDetector(num_latents=2, num_epochs=3, metric=METRICS).fit(table)
-    for name, is_level in (("paid", True), ("paid", False), ("flag", True)):
-        expected = alternative_of_table(one, Edit(name, is_level, 0.1)).moments.delta
-        for text in (str(is_level), str(is_level).lower(), str(is_level).upper()):
-            found = alternative_of_table(one, Edit.read(f"{name}={text}:+0.1")).moments.delta
-            np.testing.assert_array_equal(found, expected)
-    alternative_of_table(one, Edit("said", "true", 0.1))  # a text that is a level as it stands
-    with pytest.raises(
-        ValueError, match=r"`level` of an edit must be .*\(False, True, \(unseen\)\), found 'yes'"
-    ):
-        alternative_of_table(one, Edit("paid", "yes", 0.1))
 
 
 def test_columns_of_an_alternative_that_training_did_not_have_are_ignored(detector):
@@ -269,3 +230,89 @@ def test_the_power_of_a_long_table_does_not_hang_on_the_order_of_its_rows(detect
     ]
     assert found == pytest.approx([found[-1]] * 3, abs=0.04)
     assert T > 1 or found[-1] == pytest.approx(1 / 3, abs=0.1)
+
+
+@pytest.fixture(scope="module")
+def edited_detector():
+    rng = np.random.default_rng(0)
+    table = {
+        "sex": rng.choice(["F", "M"], size=300),
+        "size": rng.integers(0, 3, 300),
+        "old": rng.random(300) < 0.3,
+    }
+    return hld.HLDDetector(num_latents=2, num_epochs=3, num_resamples=99).fit(table)
+
+
+@pytest.mark.parametrize(
+    ("column", "level", "place"),
+    [
+        ("sex", "M", (0, 1)),
+        (0, "F", (0, 0)),
+        (np.int64(0), "F", (0, 0)),
+        ("size", "2", (1, 2)),
+        ("size", 2.0, (1, 2)),
+        ("old", "TRUE", (2, 1)),
+        ("old", "false", (2, 0)),
+        ("old", True, (2, 1)),
+    ],
+)
+def test_names_become_variables_and_categories(edited_detector, column, level, place):
+    found = coded_edit(edited_detector, Edit(column, level, 0.1))
+    assert ((found.column, found.level), found.by) == (place, 0.1)
+
+
+@pytest.mark.parametrize("column", [np.int64(-1), np.uint8(3), np.bool_(True), True])
+def test_what_is_no_column_is_refused(edited_detector, column):
+    with pytest.raises(
+        ValueError, match="`column` of an edit must be one of 'sex', 'size', 'old', found"
+    ):
+        coded_edit(edited_detector, Edit(column, "F", 0.1))
+
+
+@pytest.mark.parametrize("by", [0.9, -0.9])
+def test_a_change_by_too_much_is_told_of_the_level_as_it_was_named(edited_detector, by):
+    """It had been that of "level 0 of variable 0", which no table has."""
+    said = (
+        rf"`by` of an edit is {by:g}, but level 'F' of column 'sex' has the share 0\.\d+: expected"
+    )
+    edit = Edit("sex", "F", by)
+    for way in (
+        lambda: edited_detector.power(edit, 50),
+        lambda: edited_detector.sample_size(edit),
+        lambda: hld.plan(edited_detector, 50, [edit]),
+    ):
+        with pytest.raises(ValueError, match=said):
+            way()
+
+
+def test_levels_are_read_as_numbers_too_where_the_schema_refuses_new_ones():
+    """The text "2" is no level of a column of whole numbers, and was refused before it was tried as the number 2."""
+    rng = np.random.default_rng(0)
+    table = {"size": rng.integers(0, 3, 300), "old": rng.random(300) < 0.3}
+    schema = (
+        hld.learn_schema(table).replace("size", policy="refuse").replace("old", policy="refuse")
+    )
+    strict = hld.HLDDetector(num_latents=2, num_epochs=1, num_resamples=99, schema=schema).fit(
+        table
+    )
+    found = [coded_edit(strict, Edit.read(text)) for text in ("size=2:+0.1", "old=true:+0.1")]
+    assert [(one.column, one.level) for one in found] == [(0, 2), (1, 1)]
+    with pytest.raises(
+        ValueError, match=r"`level` of an edit must be one of those of column 'size' \(0, 1, 2, "
+    ):
+        coded_edit(strict, Edit.read("size=7:+0.1"))
+
+
+def test_a_position_is_that_in_the_training_table_of_which_columns_are_left_out():
+    rng = np.random.default_rng(1)
+    table = {
+        "id": [f"id {k}" for k in range(300)],
+        "sex": rng.choice(["F", "M"], 300),
+        "size": rng.integers(0, 3, 300),
+    }
+    with pytest.warns(UserWarning, match="left out: 'id'"):
+        edited_detector = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit(table)
+    assert coded_edit(edited_detector, Edit(1, "M", 0.1)).column == 0
+    assert coded_edit(edited_detector, Edit(2, 2, 0.1)).column == 1
+    with pytest.raises(ValueError, match="must be one of 'sex', 'size', found 0"):
+        coded_edit(edited_detector, Edit(0, "M", 0.1))

@@ -1,6 +1,7 @@
 """Power against simulation and against its own exact law; sizes, detectable changes, edits that do not fit."""
 
 import binomial_bounds as bounds
+import naive
 import numpy as np
 import pytest
 import zoo
@@ -10,8 +11,18 @@ import hld.planning.power as power_module
 import hld.testing.verdict as verdict_module
 import pcircuit
 from hld.planning.alternatives import Edit, alternative_of
-from hld.planning.detectable import detectable
-from hld.planning.power import Rejections, power, sample_size, smallest_batch
+from hld.planning.power import (
+    LEAST_SHARE,
+    MOST_LEVELS,
+    Rejections,
+    detectable,
+    detectable_levels,
+    planned_holes,
+    power,
+    sample_size,
+    smallest_batch,
+)
+from hld.references.available import correlations, shown, weights
 
 SEVERAL = ["euclidean", "standardized", "whitened"]
 
@@ -118,29 +129,36 @@ def test_sample_size_has_the_power_and_detectable_too():
     assert all(one.by is None for one in detectable(test, 1, alpha=1e-6))
 
 
-def test_what_is_no_alternative_is_refused():
-    circuit = zoo.circuits()["rat_like"]
-    test = hld.HLDTest(circuit)
-    for bad, said in [
-        (None, "alternative"),
-        ({"column": 0}, "keys"),
-        (zoo.circuits()["two_coins"], "other variables"),
-        (Edit(99, 0, 0.1), "`column`"),
-        (Edit(0, 99, 0.1), "`level`"),
-        (Edit(0, 0, 0.99), "`by`"),
-        ([[0] * circuit.num_variables], "at least two"),
-    ]:
-        with pytest.raises((TypeError, ValueError), match=said):
-            test.power(bad, 100)
-    for by in (0, 1, -1, "a", True, float("nan")):
-        with pytest.raises(ValueError, match="`by` of an edit"):
-            Edit(0, 0, by)
-    for text in ("", "a", "a=b", "a=b:c", "=b:0.1"):
-        with pytest.raises(ValueError, match="an edit is written"):
-            Edit.read(text)
-    for T in (0, 1.5, "a"):
-        with pytest.raises((TypeError, ValueError), match="`T` must be"):
-            test.power(circuit, T)
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        *(
+            (lambda test, bad=bad: test.power(bad, 100), said)
+            for bad, said in [
+                (None, "alternative"),
+                ({"column": 0}, "keys"),
+                (zoo.circuits()["two_coins"], "other variables"),
+                (Edit(99, 0, 0.1), "`column`"),
+                (Edit(0, 99, 0.1), "`level`"),
+                (Edit(0, 0, 0.99), "`by`"),
+                ([[0] * zoo.circuits()["rat_like"].num_variables], "at least two"),
+            ]
+        ),
+        *(
+            (lambda test, by=by: Edit(0, 0, by), "`by` of an edit")
+            for by in (0, 1, -1, "a", True, float("nan"))
+        ),
+        *(
+            (lambda test, text=text: Edit.read(text), "an edit is written")
+            for text in ("", "a", "a=b", "a=b:c", "=b:0.1")
+        ),
+        *((lambda test, T=T: test.power(test.circuit, T), "`T` must be") for T in (0, 1.5, "a")),
+    ],
+)
+def test_what_is_no_alternative_is_refused(call, said):
+    test = hld.HLDTest(zoo.circuits()["rat_like"])
+    with pytest.raises((TypeError, ValueError), match=said):
+        call(test)
 
 
 @pytest.mark.parametrize("needed", [1, 2, 7, 63, 2049, 2500, 3000])
@@ -204,3 +222,178 @@ def test_rounding_is_not_found_where_nothing_varies(metric, null, T):
     assert detector.power({"a": ["one"] * 50, "b": ["three"] * 50}, 10) == 1
     third = pcircuit.Circuit(pcircuit.VTree([-1], [0]), [pcircuit.InputRegion(0, [[1 / 3] * 3])])
     assert power(hld.HLDTest(third, metric=metric), pcircuit.sample(third, 500, rng=0), T) < 1e-12
+
+
+def population(n, rng, share=0.3, holes=0.4):
+    """Five columns, of which one moves another; four cells in ten of three of them are missing."""
+    kind, shop = (
+        rng.integers(0, 3, n),
+        np.where(rng.random(n) < share, 0, 1 + rng.integers(0, 4, n)),
+    )
+    table = {
+        "shop": shop,
+        "size": kind + (rng.random(n) < 0.3),
+        "kind": np.array(list("abc"))[kind],
+        "flag": (rng.random(n) < 0.2 + 0.2 * kind).astype(int),
+        "city": (shop + rng.integers(0, 2, n)) % 5,
+    }
+    table = {name: cells.astype(object) for name, cells in table.items()}
+    for name in ("shop", "size", "kind"):
+        table[name][rng.random(n) < holes] = None
+    return table
+
+
+def fitted(n, seed, **options):
+    """A detector of a table with holes."""
+    options = {"num_latents": 4, "num_epochs": 20, "num_resamples": 199, "rng": seed} | options
+    return hld.HLDDetector(**options).fit(population(n, np.random.default_rng([seed, 0])))
+
+
+def test_a_batch_with_the_holes_of_the_reference_is_seen_as_planned():
+    """Weights and correlations are those with which the test compares the reference rows themselves."""
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 3, size=(200, 4))
+    rows[:, 1] = np.where(rng.random(200) < 0.7, rows[:, 0], rows[:, 1])
+    rows[rng.random(rows.shape) < 0.3] = -1
+    rows[:, 3] = np.where(np.arange(200) < 195, -1, rows[:, 3])  # a node that too few rows show
+    circuit = hld.HLDDetector(num_latents=2, num_epochs=5).fit(np.abs(rows)).circuit_
+    holed, whole = (
+        hld.HLDTest(circuit, reference="training", training_data=one, num_resamples=99)
+        for one in (rows, np.abs(rows))
+    )
+    batch, counts = shown(holed.vectors, rows), holed.calibration.kept.counts
+    g = weights(batch, counts, len(rows))
+    found = planned_holes(holed, len(rows))
+    assert (g == 0).any()
+    np.testing.assert_allclose(found.weights, g, rtol=1e-12)
+    np.testing.assert_allclose(
+        found.correlations,
+        correlations(batch, g, holed.calibration.kept.shared, len(rows)),
+        rtol=1e-9,
+    )
+    assert planned_holes(whole, 50) is None
+
+
+def test_missing_cells_make_a_change_harder_to_find():
+    """A distance was planned as if every row of a batch showed all cells."""
+    rng, n = np.random.default_rng(1), 3000
+    whole, powers = population(n, rng, holes=0.0), []
+    for missing in (0.0, 0.5, 0.8):
+        table = {**whole, "shop": np.where(rng.random(n) < missing, None, whole["shop"])}
+        detector = hld.HLDDetector(
+            num_latents=2, num_epochs=10, metric="euclidean", null="exact", rng=0
+        ).fit(table)
+        powers.append(detector.power(Edit("shop", 0, 0.3), 400))
+    assert powers[0] > 0.9 > 0.4 > powers[1] > 0.2 > 0.15 > powers[2]
+
+
+@pytest.mark.thorough
+def test_as_much_is_found_as_planned_where_cells_are_missing():
+    """Plans for batches without holes said a half, of batches of which two in five were found."""
+    T, each, planned, found = 300, 50, [], 0
+    for seed in range(12):
+        detector = fitted(6000, seed)
+        planned.append(detector.power(Edit("shop", 0, 0.1), T))
+        found += sum(
+            detector.test(population(T, np.random.default_rng([seed, T, b]), 0.4)).reject
+            for b in range(each)
+        )
+    trials, expected = each * len(planned), float(np.mean(planned))
+    assert (
+        bounds.at_least(trials, expected - 0.02) <= found <= bounds.at_most(trials, expected + 0.02)
+    )
+
+
+CIRCUIT = zoo.circuits()["rat_like"]
+TEST = hld.HLDTest(CIRCUIT)
+
+
+def found_at(threshold, test=TEST, power=0.9, per_column=3):
+    """What is found if every batch is rejected from one change on; and the ways of drawing that were asked for."""
+    asked = []
+
+    def draws(covariance, is_relative, num_draws, rows):
+        asked.append((covariance, is_relative, num_draws, rows))
+
+        def shares(slope, inside, p):
+            asked.append((slope, inside, p))
+            return lambda h: 1.0 if h >= threshold else 0.5
+
+        return shares
+
+    return detectable_levels(test, power, per_column, draws), asked
+
+
+def test_the_change_is_the_least_with_the_power_to_a_thousandth_of_what_there_is():
+    found, _ = found_at(0.23)
+    for one in found:
+        if one.share + 0.23 > 1:
+            assert one.by is None
+        else:
+            assert 0.23 <= one.by <= 0.23 + (1 - one.share) / 2**10
+    known = [one.by for one in found if one.by is not None]
+    assert known == sorted(known)
+    assert all(
+        one.by is not None for one in found[: len(known)]
+    )  # those that are never found come last
+    assert {one.by for one in found_at(0.23, power=0.4)[0]} <= {
+        (1 - one.share) / 2**10 for one in found
+    }
+    assert {one.by for one in found_at(2.0)[0]} == {None}
+
+
+@pytest.mark.parametrize("per_column", [1, 2, 9])
+def test_levels_are_the_most_frequent_of_each_column_but_none_rare_or_nearly_certain(per_column):
+    circuit = zoo.independent([[0.5, 0.3, 0.195, 0.005], [0.995, 0.005], [0.2, 0.8]])
+    found, _ = found_at(0.1, hld.HLDTest(circuit), per_column=per_column)
+    expected = [(0, 0), (0, 1), (0, 2)][:per_column] + [(2, 1), (2, 0)][:per_column]
+    assert sorted((one.column, one.level) for one in found) == sorted(expected)
+    for one in found:
+        assert one.share == pytest.approx(
+            pcircuit.marginal_tables(circuit)[one.column][one.level], rel=1e-12
+        )
+        assert one.share >= LEAST_SHARE
+
+
+def test_of_very_many_levels_the_most_frequent_are_looked_at():
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.full(4, 9.0), size=30)
+    found, _ = found_at(0.1, hld.HLDTest(zoo.independent(probs)), per_column=4)
+    assert len(found) == MOST_LEVELS
+    assert min(one.share for one in found) >= np.sort(probs.ravel())[-MOST_LEVELS] - 1e-12
+
+
+def test_a_slope_is_the_difference_that_the_level_makes_for_each_unit_of_change():
+    _, asked = found_at(0.1)
+    covariance, is_relative, _, rows = asked[0]
+    np.testing.assert_allclose(covariance, naive.hlv_moments(CIRCUIT, TEST.nodes)[1], atol=1e-13)
+    assert not is_relative
+    for slope, inside, p in asked[1:]:
+        given = TEST.vectors.rows(inside).mean(axis=0)
+        np.testing.assert_allclose(slope, (given - TEST.mean) / (1 - p), atol=1e-12)
+        assert len(inside) >= 400
+    assert rows.shape[1] == CIRCUIT.num_variables
+
+
+def test_of_a_level_that_few_drawn_rows_have_more_are_drawn():
+    rare = zoo.independent([[0.985, 0.015], [0.5, 0.5]])
+    _, asked = found_at(0.1, hld.HLDTest(rare))
+    (_, frequent, _), (_, few, p) = asked[1:3]
+    assert (frequent[:, 0] == 0).all()
+    assert (few[:, 0] == 1).all()
+    assert (len(few), p) == (400, pytest.approx(0.015))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"T": 0}, "`T`"),
+        ({"T": 10**13}, "`T`"),
+        ({"power": 1.0}, "`power`"),
+        ({"alpha": 0}, "`alpha`"),
+        ({"per_column": 0}, "`per_column`"),
+    ],
+)
+def test_wrong_arguments_are_named(options, said):
+    with pytest.raises(ValueError, match=f"^{said} must be"):
+        detectable(TEST, **{"T": 100, **options})

@@ -15,9 +15,8 @@ from hld.references.rows import (
     resampled_weights,
     row_reference,
 )
-from hld.vectors.linear_maps import Scaled, Stretched
-from hld.vectors.squared_distances import squared_distances
-from hld.vectors.windows import Window
+from hld.vectors.linear_maps import Scaled, Stretched, Window
+from hld.vectors.row_products import squared_distances
 from pcircuit import sample
 
 CIRCUIT = zoo.circuits()["hclt_like"]

@@ -45,68 +45,7 @@ def test_the_law_is_that_of_the_rows():
         assert fourth == pytest.approx(((features**2).sum(axis=1) ** 2).mean(), rel=0.1)
 
 
-def test_holes_in_the_law_are_those_of_the_features():
-    rng = np.random.default_rng(6)
-    rows = rng.integers(2, size=(500, 3))
-    rows[rng.random(rows.shape) < 0.2] = -1
-    profile = profile_of(rows, [2] * 3, [[0, 1]])
-    tables = [shares(one[:-1]) for one in profile.counts], []
-    features = np.concatenate(
-        [
-            (np.eye(3)[rows[:, v]][:, :2] - tables[0][v])
-            * (rows[:, [v]] >= 0)
-            * np.sqrt(500 / (rows[:, v] >= 0).sum() / (tables[0][v] + 0.01))
-            for v in range(3)
-        ],
-        axis=1,
-    )
-    products = features @ features.T
-    np.fill_diagonal(products, 0)
-    law = count_laws(rows, tables, profile.edges[:0])[0]
-    mean = (products**2).sum() / (500 * 499)
-    assert mean < law[1] < 1.3 * mean
-    assert law[2] == pytest.approx(np.linalg.svd(features)[1][0] ** 2 / 500, rel=1e-9)
-
-
-def test_merged_counts_add_rare_to_unseen():
-    detector = hld.HLDDetector(
-        num_latents=2, num_epochs=3, num_resamples=99, max_categories=6, categorical=["n"]
-    ).fit(
-        {"n": [f"n{k % 40 if k % 2 else 0}" for k in range(200)], "m": [k % 2 for k in range(200)]}
-    )
-    own = detector.profile_
-    singles, pairs = merged_counts(detector.encoder_.columns, own)
-    assert singles[0].sum() == own.counts[0][:-1].sum()
-    assert len(singles[0]) == len(own.counts[0]) - 2
-    assert pairs[0].sum() == own.pairs[0].sum()
-
-
-def test_the_tail_of_a_law_without_variance():
-    assert law_tail(np.zeros(4), 1.0, 10, 10) == 1.0
-
-
 NO_EDGES = np.zeros((0, 2), dtype=int)
-
-
-def test_first_is_the_mean_of_the_distance_over_all_batches_of_one_row():
-    """One row against very many: h = 1, so Q is |phi|^2, and its mean is exact by the shares."""
-    p = np.array([0.5, 0.3, 0.2])
-    features = (np.eye(3) - p) / np.sqrt(p + FLOOR)
-    rows = np.repeat([0, 1, 2], [50, 30, 20])[:, None]
-    first = count_laws(rows, ([p], []), NO_EDGES)[0, 0]
-    assert first == pytest.approx(p @ (features**2).sum(axis=1))
-
-
-def test_columns_that_go_together_have_one_large_eigenvalue():
-    rng = np.random.default_rng(0)
-    one, apart = rng.integers(2, size=(600, 1)).repeat(4, axis=1), rng.integers(2, size=(600, 4))
-    together, alone = (
-        count_laws(rows, ([np.array([0.5, 0.5])] * 4, []), NO_EDGES)[0] for rows in (one, apart)
-    )
-    assert together[0] == alone[0]
-    assert together[2] == pytest.approx(4 / 1.02, rel=0.02)
-    assert together[1] == pytest.approx((4 / 1.02) ** 2, rel=0.02)
-    assert alone[2] < 1.5 / 1.02
 
 
 def test_columns_that_never_vary_and_columns_that_nobody_shows_have_no_law():

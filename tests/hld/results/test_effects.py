@@ -51,15 +51,6 @@ def test_the_interval_does_not_depend_on_the_choice_among_eigenvectors_of_equal_
     )
 
 
-@pytest.mark.parametrize("unit", [1e-3, 1e3])
-def test_the_interval_does_not_depend_on_the_unit_of_the_deltas(unit, rng):
-    values, deltas, vectors = 0.7 ** np.arange(8), rng.normal(size=8), np.eye(8)
-    for size in (0.3, 1.0, 3.0):
-        expected = effect_interval(size * deltas, (values, vectors), 0.2)
-        found = effect_interval(unit * size * deltas, (unit**2 * values, vectors), 0.2)
-        assert found == pytest.approx(expected, rel=1e-7)
-
-
 def _rare_and_often(num_columns, holes=0.0, hidden=0.0, T=100, trials=150):
     """Results of batches in which levels of one row in fifty have become those of three in ten, and true effects."""
     rng = np.random.default_rng(11)

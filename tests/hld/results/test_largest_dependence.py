@@ -3,21 +3,29 @@
 import itertools
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import naive
 import numpy as np
 import pytest
 from binomial_bounds import at_least, at_most
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import hypergeom
 
 import hld
 import pcircuit
 from hld.answers.profile import Profile, profile_of
-from hld.results.largest_count import SHARE as COUNTS
+from hld.results.largest_count import SHARE as COUNT_SHARE
+from hld.results.largest_count import largest_count
 from hld.results.largest_dependence import (
     SHARE,
     LargestDependence,
     associations_of,
+    has_largest,
     largest_dependence,
+    largest_of,
+    mean_tail_bound,
 )
 from hld.results.shared_level import combined
 
@@ -161,7 +169,7 @@ def test_a_detector_names_the_dependence_and_keeps_its_level(tmp_path):
         result = detector.test(batch)
         beside = result.largest_count, result.largest_dependence
         assert result.pvalue == combined(detector.test_(batch).pvalue, *beside)
-        assert [one.share for one in beside] == [COUNTS, SHARE]
+        assert [one.share for one in beside] == [COUNT_SHARE, SHARE]
         assert loaded.test(batch).pvalue == result.pvalue
         rejected += result.reject
     assert rejected <= at_most(40, 0.05)
@@ -176,3 +184,158 @@ def test_a_detector_names_the_dependence_and_keeps_its_level(tmp_path):
     )
     # a summary has the counts of columns, not those of pairs
     assert detector.test(detector.summarize(batch)).largest_dependence is None
+
+
+COUNTS = st.lists(st.integers(0, 2), min_size=2, max_size=4)
+
+
+def tail(values, kept, batch, slack=0.0):
+    """P(mean as far from that of all rows, on the batch's side, less the slack) over all ways to draw the batch."""
+    rows = [
+        Fraction(float(v))
+        for v, m in zip(values, np.add(kept, batch), strict=True)
+        for _ in range(m)
+    ]
+    T, own = (
+        int(sum(batch)),
+        sum(Fraction(float(v)) * int(b) for v, b in zip(values, batch, strict=True)),
+    )
+    middle = sum(rows) * T / len(rows)
+    side = 1 if own > middle else -1
+    least = abs(own - middle) - Fraction(slack) * T
+    sums = [sum(chosen) for chosen in itertools.combinations(rows, T)]
+    return sum(side * (one - middle) >= least for one in sums) / len(sums)
+
+
+@given(
+    st.lists(st.floats(-5, 5), min_size=4, max_size=4), COUNTS, COUNTS, st.sampled_from([0.0, 0.3])
+)
+def test_no_bound_is_below_the_tail(values, kept, batch, slack):
+    size = min(len(kept), len(batch))
+    kept, batch, values = np.array(kept[:size]), np.array(batch[:size]), np.array(values[:size])
+    if kept.sum() and batch.sum():
+        assert mean_tail_bound(values, kept, batch, slack) >= tail(values, kept, batch, slack) * (
+            1 - 1e-9
+        )
+
+
+@pytest.mark.parametrize(
+    ("n", "T"), [(50, 1), (200, 10), (1000, 100), (300, 300), (100, 2000), (1000, 10_000)]
+)
+@pytest.mark.parametrize("values", [(0.0, 1.0), (3.0, -2.0)])
+def test_two_values_have_a_hypergeometric_tail_and_the_bound_is_a_small_multiple(n, T, values):
+    """With k of K ones drawn the bound decays as fast as the entropies of the binomial coefficients of the tail do.
+
+    C(n, k) is at least e^(n H(k / n)) / sqrt(8 n q (1 - q)) and at most that with 2 pi instead of 8 (MacWilliams and
+    Sloane 1977, chapter 10, lemma 7), which bounds the factor between the two.
+    """
+
+    def spread(of, drawn):
+        return max(8 * drawn * (1 - drawn / of), 1.0)
+
+    for share, shown in ((0.3, 0.6), (0.05, 0.3), (0.5, 0.2)):
+        kept, batch = (
+            [round(one * (1 - p)), round(one * p)] for one, p in ((n, share), (T, shown))
+        )
+        kept[0], batch[0] = n - kept[1], T - batch[1]
+        law = hypergeom(n + T, kept[1] + batch[1], T)
+        expected = (kept[1] + batch[1]) * T / (n + T)
+        exact = law.sf(batch[1] - 1) if batch[1] > expected else law.cdf(batch[1])
+        bound = mean_tail_bound(np.array(values), np.array(kept), np.array(batch))
+        K, k = kept[1] + batch[1], batch[1]
+        factor = math.sqrt(spread(K, k) * spread(n + T - K, T - k) * 4 / math.pi)
+        assert exact * (1 - 1e-9) <= bound <= exact * factor * (1 + 1e-6)
+
+
+def test_one_row_of_the_rarest_value_has_its_share_of_all_rows():
+    assert mean_tail_bound(
+        np.array([0.5, -4.0]), np.array([99, 0]), np.array([0, 1])
+    ) == pytest.approx(0.01)
+
+
+def test_a_mean_within_the_slack_has_bound_one():
+    values, kept, batch = np.array([0.0, 1.0]), np.array([5000, 5000]), np.array([450, 550])
+    assert mean_tail_bound(values, kept, batch) < 0.02
+    assert mean_tail_bound(values, kept, batch, 0.1) == 1.0
+    assert mean_tail_bound(values, kept, kept) == 1.0
+    assert mean_tail_bound(values, kept, np.zeros(2, dtype=int)) == 1.0
+    assert (
+        mean_tail_bound(np.full(3, 2.271348838371966), np.array([1, 2, 0]), np.array([2, 2, 2]))
+        == 1.0
+    )
+
+
+def test_values_of_any_size_and_place_have_the_same_bound():
+    kept, batch = np.array([40, 30, 20, 10]), np.array([1, 2, 5, 12])
+    bounds = [
+        mean_tail_bound(np.array([0.0, 1.0, 2.0, 4.0]) * scale + shift, kept, batch)
+        for scale in (1e-6, 1.0, 1e6)
+        for shift in (0.0, 7.0 * scale)
+    ]
+    assert bounds == pytest.approx([bounds[0]] * len(bounds), rel=1e-6)
+    assert bounds[0] < 1e-4
+
+
+OPTIONS = {"num_latents": 1, "num_epochs": 2, "null": "exact"}
+
+
+def rows(n, seed):
+    found = np.random.default_rng(seed).integers(0, 3, size=(n, 4))
+    found[:, 1] = np.where(found[:, 3] > 0, found[:, 0], found[:, 1])
+    return found
+
+
+@pytest.fixture(scope="module")
+def detector():
+    return hld.HLDDetector(tolerance=0.05, num_latents=3, num_epochs=6, null="exact").fit(
+        rows(300, 0)
+    )
+
+
+def batch_of(detector, table, edges=None):
+    codes = detector.encoder_.encode(table)[0]
+    return profile_of(
+        codes, detector.encoder_.num_categories, detector.profile_.edges if edges is None else edges
+    )
+
+
+def test_both_are_those_of_the_counts_with_the_tolerance_of_the_detector(detector):
+    shifted = rows(120, 1)
+    shifted[:60, 2], shifted[:, 1] = 0, np.roll(shifted[:, 1], 1)
+    batch, kept = batch_of(detector, shifted), detector.profile_
+    found = largest_of(detector, batch)
+    assert found == {
+        "largest_count": largest_count(kept, batch, detector.encoder_.ordered, 0.05),
+        "largest_dependence": largest_dependence(kept, batch, 0.05),
+    }
+    assert found["largest_count"] != largest_count(kept, batch, detector.encoder_.ordered)
+    assert found["largest_dependence"] != largest_dependence(kept, batch)
+    assert found["largest_count"].pvalue < 0.05
+    assert detector.encoder_.ordered
+    result = detector.test(shifted)
+    assert {name: getattr(result, name) for name in found} == found
+
+
+def test_without_pairs_no_dependence_is_tested(detector):
+    no_pairs = batch_of(detector, rows(80, 1), np.zeros((0, 2), dtype=int))
+    assert largest_of(detector, no_pairs).keys() == {"largest_count"}
+    assert largest_of(detector, None) == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, True),
+        ({"metric": "likelihoods"}, True),
+        ({"metric": "whitened"}, False),
+        ({"metric": ("euclidean", "standardized")}, False),
+        ({"reference": "circuit"}, False),
+    ],
+)
+def test_they_are_part_of_what_a_detector_does_by_default_where_rows_were_held_out(
+    options, expected
+):
+    detector = hld.HLDDetector(**OPTIONS | options).fit(rows(120, 0))
+    assert has_largest(detector) == expected
+    assert bool(largest_of(detector, batch_of(detector, rows(30, 1)))) == expected
+    assert (detector.test(rows(30, 1)).largest_count is not None) == expected

@@ -2,14 +2,19 @@
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
 import zoo
 
+import hld
 from hld import HLDTest
 from hld.baselines import BaselineResult
+from hld.results.result import PARTS, OfColumns
+from hld.results.shared_level import scaled_level
+from hld.schemas.counts.missingness import compare_missing
 from pcircuit import sample
 
 
@@ -39,6 +44,7 @@ def test_what_is_no_number_is_no_verdict(result, change):
         "reject": False,
         "alpha": 0.05,
         "num_samples": 3,
+        "null": "monte-carlo",
     }
     with pytest.raises(ArithmeticError, match="which is no verdict"):
         BaselineResult(**{**values, **change})
@@ -75,3 +81,71 @@ def test_tiny_p_values_are_not_printed_as_zero(result):
     assert "p < 1e-300" in str(replace(result, pvalue=0.0))
     assert "p < 1e-300" in str(replace(result, pvalue=1e-301))
     assert "p = 1e-299" in str(replace(result, pvalue=1e-299))
+
+
+@dataclass(frozen=True, repr=False)
+class Found(OfColumns):
+    """A result with the fields that it has to have."""
+
+    evidence: Any = None
+    reject: bool = False
+    alpha: float = 0.01
+    data_quality: Any = None
+    largest_count: Any = None
+    largest_dependence: Any = None
+    context: Any = None
+
+
+class Counts:
+    """Evidence that says how it was asked."""
+
+    columns, pairs = ["by p-value"], ("pair",)
+
+    def moved_first(self, alpha):
+        return ["likeliest", alpha]
+
+
+@pytest.fixture(scope="module")
+def told():
+    rng = np.random.default_rng(0)
+    table = {"kind": rng.choice(["a", "b"], 300), "size": rng.normal(size=300)}
+    detector = hld.HLDDetector(num_latents=1, num_epochs=2, null="exact").fit(table)
+    return detector.test({"kind": ["a"] * 40, "size": rng.normal(size=40)})
+
+
+def test_the_likeliest_columns_come_first_only_where_the_batch_is_rejected():
+    assert Found(Counts()).columns == ("by p-value",)
+    assert Found(Counts(), reject=True).columns == ("likeliest", 0.01)
+    assert Found(Counts()).pairs == ("pair",)
+
+
+def test_without_counts_there_are_no_columns_and_a_frame_without_rows():
+    bare = hld.HLDTest(zoo.circuits()["two_coins"])([[0, 1]] * 9)
+    assert (bare.columns, bare.pairs, bare.parts_to_dict()) == ((), (), {})
+    frame = bare.to_frame()
+    assert (len(frame), frame.columns[0]) == (0, "column")
+    assert bare.scaled_alpha == bare.alpha == 0.05
+
+
+def test_the_scaled_level_is_that_of_all_that_was_tested_beside_the_distance():
+    tests = [compare_missing(1000, [100], 50, [j]) for j in (5, 9)]
+    assert Found(largest_count=tests[0], largest_dependence=tests[1]).scaled_alpha == scaled_level(
+        0.01, *tests
+    )
+
+
+def test_a_frame_has_a_row_for_each_column_the_smallest_p_value_first(told):
+    frame = told.to_frame()
+    assert frame["column"].tolist() == [one.name for one in told.columns] == ["kind", "size"]
+    assert frame["pvalue"].tolist() == [one.pvalue for one in told.columns]
+    assert frame["pvalue"].is_monotonic_increasing
+
+
+def test_parts_are_named_as_the_fields_and_ready_for_json(told):
+    parts = told.parts_to_dict()
+    known = {name for name in PARTS if getattr(told, name) is not None}
+    assert parts.keys() == known | {"columns", "pairs"}
+    assert {"data_quality", "largest_count"} <= known
+    assert parts["largest_count"] == told.largest_count.to_dict()
+    assert [one["name"] for one in parts["columns"]] == ["kind", "size"]
+    assert json.loads(json.dumps(parts, allow_nan=False)) == json.loads(json.dumps(parts))

@@ -7,8 +7,9 @@ import zoo
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import pcircuit
 from hld import distance, likelihood_vectors, select_nodes
-from pcircuit import Circuit, InnerRegion, InputRegion, StructureError, fit_em
+from pcircuit import Circuit, InnerRegion, InputRegion, StructureError
 
 TOLERANCE = 1e-12
 
@@ -132,25 +133,66 @@ def test_large_scopes_stay_finite(rng):
     assert distance(circuit, circuit) == 0
 
 
-def test_what_cannot_be_compared_is_refused(rng):
-    circuit = zoo.circuits()["hclt_like"]
-    with pytest.raises(StructureError, match="`first` does not share the v-tree"):
-        distance(circuit, zoo.circuits()["rat_like"])
-    coarser, _ = fit_em(circuit, rng.integers(0, 2, size=(5, 6)), num_epochs=0)
-    small = Circuit(
-        coarser.vtree,
-        [
-            InputRegion(r.variable, [[0.5, 0.5]] * 3) if isinstance(r, InputRegion) else r
-            for r in coarser.regions
-        ],
+TREE, COINS = zoo.circuits()["hclt_like"], zoo.circuits()["two_coins"]
+HEAVY = Circuit(COINS.vtree, [*COINS.regions[:2], InnerRegion([[0, 0], [1, 1]], [[1.0, 1.0]])])
+MORE = Circuit(
+    COINS.vtree,
+    [InputRegion(0, [[0.5, 0.25, 0.25]] * COINS.regions[0].num_units), *COINS.regions[1:]],
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((TREE, zoo.circuits()["rat_like"]), {}, "`first` does not share the v-tree"),
+        ((COINS, MORE), {}, "numbers of categories"),
+        ((COINS, COINS, HEAVY), {}, "`second` is not normalised"),
+        ((COINS, np.empty((0, 2), dtype=int)), {}, "`first` has no rows"),
+        (
+            (COINS, COINS),
+            {"node_weights": [1, 1, 1, 1, 0]},
+            "`node_weights` must be 5 finite positive numbers",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(arguments, options, message):
+    with pytest.raises((ValueError, StructureError), match=message):
+        distance(*arguments, **options)
+
+
+@pytest.mark.parametrize("name", zoo.circuits())
+def test_entries_are_the_likelihoods_of_the_selected_units(name, engine):
+    circuit = zoo.circuits()[name]
+    rows = zoo.rows_with_holes(circuit, np.random.default_rng(0), N=12)
+    values = naive.node_values(circuit, rows)
+    np.testing.assert_allclose(
+        likelihood_vectors(circuit, rows), values[:, pcircuit.select_nodes(circuit)], rtol=1e-12
     )
-    with pytest.raises(StructureError, match="numbers of categories"):
-        distance(circuit, small)
-    two = zoo.circuits()["two_coins"]
-    heavy = Circuit(two.vtree, [*two.regions[:2], InnerRegion([[0, 0], [1, 1]], [[1.0, 1.0]])])
-    with pytest.raises(StructureError, match="`second` is not normalised"):
-        distance(two, two, heavy)
-    with pytest.raises(ValueError, match="no rows"):
-        distance(two, np.empty((0, 2), dtype=int))
-    with pytest.raises(ValueError, match="`node_weights` must be 5 finite positive numbers"):
-        distance(two, two, node_weights=[1, 1, 1, 1, 0])
+    some = np.array([circuit.num_nodes - 1, 0])  # in the order that is asked for
+    found = likelihood_vectors(circuit, rows, some, n_jobs=1)
+    np.testing.assert_allclose(found, values[:, some], rtol=1e-12)
+    np.testing.assert_allclose(
+        found[:, 0], np.exp(pcircuit.log_likelihood(circuit, rows)), rtol=1e-12
+    )
+    assert (found >= 0).all()
+    assert (found <= 1 + 1e-12).all()
+
+
+def test_a_vector_looks_at_each_unit_s_own_scope_and_no_further():
+    circuit = zoo.circuits()["hclt_like"]
+    nodes = pcircuit.select_nodes(circuit)
+    row = np.zeros((1, circuit.num_variables), dtype=int)
+    moved = row.copy()
+    moved[0, 2] = 1
+    changed = likelihood_vectors(circuit, row)[0] != likelihood_vectors(circuit, moved)[0]
+    assert changed.any()
+    assert all(2 in circuit.scope(int(node)) for node in nodes[changed])
+
+
+def test_what_is_no_evidence_and_what_is_no_node_is_named():
+    circuit = zoo.circuits()["two_coins"]
+    with pytest.raises((TypeError, ValueError), match="`data`"):
+        likelihood_vectors(circuit, [[0, 7]])
+    with pytest.raises((TypeError, ValueError), match="`nodes`"):
+        likelihood_vectors(circuit, [[0, 1]], [99])
+    assert likelihood_vectors(circuit, [[0, 1]] * 3, []).shape == (3, 0)

@@ -1,23 +1,34 @@
-"""Every form of linear map against its matrix, in both directions: applied, squared, stored."""
+"""Every form of linear map, and windows of them, against their matrix: applied, squared, bounded, stored."""
 
 import numpy as np
 import pytest
 
 from hld.vectors import linear_maps
-from hld.vectors.linear_maps import FORMS, DenseRows, Scaled, SparseRows, Stretched, map_from_parts
-from hld.vectors.windows import Window
+from hld.vectors.linear_maps import (
+    FORMS,
+    DenseRows,
+    Scaled,
+    SparseRows,
+    Stretched,
+    Window,
+    read_map,
+    seen_by,
+    widened,
+)
+from hld.vectors.row_products import squared_distances
 
 M = 6
 
 
 def examples():
+    """A map of each form with its matrix, and a window on each with that matrix between zeros."""
     rng = np.random.default_rng(0)
     V = np.linalg.qr(rng.normal(size=(M, 2)))[0]
     weights, factors, dense = rng.random(M) + 0.1, np.array([3.0, 0.0]), rng.normal(size=(4, M))
     index, coefficients = np.array([[0, 2], [3, 3], [5, 1]]), rng.normal(size=(3, 2))
     sparse = np.zeros((3, M))
     np.add.at(sparse, (np.arange(3)[:, None], index), coefficients)
-    return {
+    maps = {
         "Scaled": (Scaled("a", weights), np.diag(weights)),
         "Stretched": (
             Stretched("b", V, factors, 0.7),
@@ -26,46 +37,44 @@ def examples():
         "SparseRows": (SparseRows("c", index, coefficients, M), sparse),
         "DenseRows": (DenseRows("d", dense), dense),
     }
+    assert set(maps) == set(FORMS)
+    windows = {
+        f"Window of {form} and {more} more": (
+            Window(metric.name, metric, 2, M + 2 + more),
+            np.pad(matrix, ((0, 0), (2, more))),
+        )
+        for form, (metric, matrix) in maps.items()
+        for more in (0, 3)
+    }
+    return maps | windows
 
 
-def test_every_form_has_an_example():
-    assert set(examples()) == set(FORMS)
+EXAMPLES = examples()
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_map_is_its_matrix(form, rng):
-    metric, matrix = examples()[form]
-    rows = rng.normal(size=(5, M))
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_map_is_its_matrix(name, rng):
+    metric, matrix = EXAMPLES[name]
+    width = matrix.shape[1]
+    rows, images = rng.normal(size=(5, width)), rng.normal(size=(3, len(matrix)))
+    squares = ((rows @ matrix.T) ** 2).sum(axis=1)
+    assert metric.width == width
     np.testing.assert_allclose(metric.apply(rows), rows @ matrix.T, atol=1e-14)
-    np.testing.assert_allclose(
-        metric.squared(rows), ((rows @ matrix.T) ** 2).sum(axis=1), rtol=1e-12
-    )
     np.testing.assert_allclose(metric.apply(rows[0]), matrix @ rows[0], atol=1e-14)
-    assert metric.squared(rows[0]) == pytest.approx(((matrix @ rows[0]) ** 2).sum(), rel=1e-12)
-    assert metric.width == M
+    np.testing.assert_allclose(metric.squared(rows), squares, rtol=1e-12)
+    assert metric.squared(rows[0]) == pytest.approx(squares[0], rel=1e-12)
+    np.testing.assert_allclose(metric.adjoint(images), images @ matrix, atol=1e-14)
     if metric.node_weights is not None:
         np.testing.assert_array_equal(np.diag(metric.node_weights), matrix)
 
 
 def test_distances_of_many_rows_are_those_of_single_rows(rng, monkeypatch):
     """Also where the last block of rows is not full."""
-    metrics, rows = [metric for metric, _ in examples().values()], rng.normal(size=(23, M))
+    metrics, rows = [EXAMPLES[form][0] for form in FORMS], rng.normal(size=(23, M))
     one_by_one = [[metric.squared(row) for metric in metrics] for row in rows]
     monkeypatch.setattr(linear_maps, "BLOCK_ROWS", 5)
     np.testing.assert_allclose(
         np.transpose([metric.squared(rows) for metric in metrics]), one_by_one, rtol=1e-12
-    )
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_the_adjoint_is_the_transpose_also_in_a_window(form, rng):
-    metric, matrix = examples()[form]
-    images = rng.normal(size=(3, len(matrix)))
-    np.testing.assert_allclose(metric.adjoint(images), images @ matrix, atol=1e-14)
-    whole = np.zeros((len(matrix), M + 3))
-    whole[:, 2 : 2 + M] = matrix
-    np.testing.assert_allclose(
-        Window("e", metric, 2, M + 3).adjoint(images), images @ whole, atol=1e-14
     )
 
 
@@ -76,29 +85,40 @@ def test_no_squared_distance_is_negative(rng):
         Stretched("without", vectors, np.zeros(1), 1.0),
         rng.normal(size=(100, 1)) * vectors.T,
     )
-    for found in (metric.squared(rows), np.array([metric.squared(row) for row in rows])):
+    for found in (
+        metric.squared(rows),
+        np.array([metric.squared(row) for row in rows]),
+        squared_distances((metric,), rows),
+    ):
         assert 0 <= found.min() <= found.max() < 1e-14
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_no_vector_of_a_size_reaches_further(form, rng):
-    metric, _ = examples()[form]
-    sizes = rng.random(M)
-    signs = rng.choice([-1.0, 1.0], size=(200, M))
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_no_vector_of_a_size_reaches_further(name, rng):
+    metric, matrix = EXAMPLES[name]
+    sizes = rng.random(matrix.shape[1])
+    signs = rng.choice([-1.0, 1.0], size=(200, len(sizes)))
     reached = np.sqrt(metric.squared(signs * sizes)).max()
     assert reached <= metric.reach(sizes) * (1 + 1e-12)
     assert 0 < metric.round_off(sizes) < 1e-13
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_map_survives_its_parts(form, rng):
-    metric, _ = examples()[form]
-    again = map_from_parts(*metric.to_parts(), M)
-    rows = rng.normal(size=(3, M))
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_map_survives_its_parts(name, rng):
+    metric, matrix = EXAMPLES[name]
+    again, rows = read_map(*metric.to_parts(), metric.width), rng.normal(size=(3, matrix.shape[1]))
     assert again.name == metric.name
     np.testing.assert_array_equal(again.apply(rows), metric.apply(rows))
-    with pytest.raises(ValueError, match="does not fit 7 nodes"):
-        map_from_parts(*metric.to_parts(), M + 1)
+    with pytest.raises(ValueError, match=f"fit {M + 1} nodes|ascending"):
+        read_map(*metric.to_parts(), metric.width + 1)
+
+
+def test_what_looks_is_told_from_where_it_looks():
+    inner = EXAMPLES["Scaled"][0]
+    assert seen_by(Window("a", inner, 2, M + 3)) == (inner, slice(2, M + 2))
+    assert seen_by(inner) == (inner, slice(None))
+    assert seen_by(widened(inner, M + 3)) == (inner, slice(0, M))
+    assert widened(inner, M) is inner
 
 
 def test_what_is_no_norm_is_refused():
@@ -113,3 +133,39 @@ def test_what_is_no_norm_is_refused():
     for index in ([[2]], [[-1]], [[0.0]]):
         with pytest.raises(ValueError, match="nodes that are not there"):
             SparseRows("a", np.array(index), np.ones((1, 1)), 2)
+
+
+@pytest.mark.parametrize("start", [-1, 3, 4])
+def test_a_window_that_leaves_the_vector_is_refused(start):
+    with pytest.raises(
+        ValueError, match="metric 'a' refers to numbers of a row that are not there"
+    ):
+        Window("a", EXAMPLES["Scaled"][0], start, M + 2)
+    with pytest.raises(ValueError, match="not there"):
+        widened(EXAMPLES["Scaled"][0], M - 1)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        [2, 6, 7],
+        [6, 2, 8],
+        [2, 2, 8],
+        [-1, 3, 8],
+        [2.0, 6, 8],
+        [False, 4, 8],
+        "all",
+        [2, 6],
+        None,
+        {"start": 2},
+    ],
+    ids=str,
+)
+def test_a_window_of_a_file_is_three_ascending_whole_numbers(place):
+    scalars, arrays = Window("a", EXAMPLES["Scaled"][0], 2, 8).to_parts()
+    with pytest.raises(
+        ValueError, match="the window of a metric must be three ascending whole numbers, the last 8"
+    ):
+        read_map({**scalars, "window": place}, arrays, 8)
+    with pytest.raises(ValueError, match="does not fit 5 nodes"):
+        read_map({**scalars, "window": [1, 6, 8]}, arrays, 8)

@@ -1,13 +1,25 @@
 """Vectors of rows: what rounding may do to them, with features of the score and without."""
 
+import naive
 import numpy as np
 import pytest
 import zoo
+from binomial_bounds import SURE
+from scipy.stats import binom
 
 import pcircuit
 from hld.vectors import row_vectors
-from hld.vectors.row_vectors import RowVectors, circuit_depth, largest_factors, some_rows
-from hld.vectors.score_features import score_features
+from hld.vectors.row_vectors import (
+    RowVectors,
+    bounded_array,
+    circuit_depth,
+    column_units,
+    complete,
+    largest_factors,
+    some_rows,
+)
+from hld.vectors.score_features import FLOOR, score_features, score_variances
+from pcircuit import Circuit, InnerRegion, InputRegion, VTree, select_nodes
 from pcircuit.moments.rounding import rounding_errors
 
 
@@ -57,3 +69,134 @@ def test_rows_that_stand_for_all_are_of_each_stretch_and_of_each_of_several_sort
     for turn in (2, 3, 7, 24):
         counts = np.bincount(places % turn, minlength=turn)
         assert abs(counts - 500 / turn).max() < 6 * np.sqrt(500 / turn)
+
+
+@pytest.mark.parametrize("name", zoo.circuits())
+def test_no_row_exceeds_the_bounds(name):
+    circuit = zoo.circuits()[name]
+    features = score_features(circuit, most=6)
+    assert np.abs(features.factors).max() <= FLOOR**-0.5 * (1 + 1e-12)
+    vectors = RowVectors(circuit, select_nodes(circuit), features)
+    found = vectors.rows(zoo.rows_with_holes(circuit, np.random.default_rng(0)))
+    assert (np.abs(found) <= vectors.bounds * (1 + 1e-12)).all()
+
+
+def test_the_bounds_themselves_are_read_and_nothing_beyond_them():
+    bounds = np.array([1.0, 30.0])
+    assert bounded_array({"mean": bounds}, "mean", (2,), bounds) is bounds
+    for wrong, message in [
+        ([1.1, 0], "more than the 1 that"),
+        ([0, -31], "holds -31, more"),
+        ([0, np.nan], "must hold"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            bounded_array({"mean": np.array(wrong, dtype=float)}, "mean", (2,), bounds)
+
+
+@pytest.mark.parametrize("name", zoo.circuits())
+@pytest.mark.parametrize("kinds", [("input", "sum"), ("sum",), ("input", "product", "sum")])
+def test_units_of_a_column_are_the_inputs_with_its_scope(name, kinds):
+    circuit = zoo.circuits()[name]
+    nodes = np.random.default_rng(0).permutation(
+        np.flatnonzero(np.isin(circuit.nodes.kind, kinds))
+    )  # any order
+    found = column_units(circuit, nodes)
+    assert len(found) == circuit.num_variables
+    for v, places in enumerate(found):
+        own = [
+            j
+            for j, node in enumerate(nodes.tolist())
+            if circuit.nodes.kind[node] == "input" and list(circuit.scope(node)) == [v]
+        ]
+        assert places.tolist() == own
+        assert bool(own) == ("input" in kinds)
+
+
+@pytest.fixture(scope="module")
+def twins():
+    """Two fair coins that show the same side."""
+    return Circuit(
+        VTree.from_nested([0, 1]),
+        [
+            InputRegion(0, np.eye(2)),
+            InputRegion(1, np.eye(2)),
+            InnerRegion([[0, 0], [1, 1]], [[0.5, 0.5]]),
+        ],
+    )
+
+
+def test_a_hole_is_filled_with_what_the_rest_of_its_row_says(twins):
+    rows = np.array([[0, -1], [1, -1], [-1, 0], [-1, 1], [1, 1]] * 20)
+    filled, num_missing = complete(twins, rows, seed=0)
+    assert num_missing == 80
+    np.testing.assert_array_equal(filled[rows >= 0], rows[rows >= 0])
+    np.testing.assert_array_equal(filled[:, 0], filled[:, 1])
+
+
+def test_rows_of_holes_are_draws_from_the_circuit(twins):
+    filled, _ = complete(twins, np.full((1000, 2), -1), seed=1)
+    np.testing.assert_array_equal(filled[:, 0], filled[:, 1])
+    assert binom(1000, 0.5).ppf(SURE) <= filled[:, 0].sum() <= binom(1000, 0.5).isf(SURE)
+    np.testing.assert_array_equal(filled, complete(twins, np.full((1000, 2), -1), seed=1)[0])
+    assert (filled != complete(twins, np.full((1000, 2), -1), seed=2)[0]).any()
+
+
+def test_whole_rows_are_returned_as_they_are():
+    circuit = zoo.circuits()["two_coins"]
+    for rows in (np.array([[0, 1], [1, 1]]), np.array([[0, 1]], dtype=np.uint8)):
+        assert complete(circuit, rows, seed=0)[0] is rows
+    with pytest.raises(ValueError, match="`batch` has no rows"):
+        complete(circuit, np.zeros((0, 2), dtype=int), seed=0)
+
+
+@pytest.mark.parametrize("name", zoo.circuits())
+def test_with_a_place_for_each_the_norm_is_that_of_all_standardised_scores(name):
+    circuit = zoo.circuits()[name]
+    features, rows = score_features(circuit, most=10**6), naive.states(circuit)[:20]
+    scores = pcircuit.scores(circuit, rows)
+    expected = (scores**2 / (score_variances(circuit) + FLOOR)).sum(axis=1)
+    found = features.of_rows(circuit, rows)
+    np.testing.assert_allclose((found**2).sum(axis=1), expected, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(found, features.of_scores(scores), atol=1e-12)
+    assert sorted(set(features.places.tolist())) == list(range(features.num_features))
+
+
+def test_variances_are_those_of_the_circuit():
+    circuit = zoo.circuits()["hclt_like"]
+    states = naive.states(circuit)
+    exact = naive.likelihood(circuit, states) @ pcircuit.scores(circuit, states) ** 2
+    fourth = naive.likelihood(circuit, states) @ pcircuit.scores(circuit, states) ** 4
+    error = np.sqrt(np.maximum(fourth - exact**2, 0) / 2000)  # of 2,000 drawn rows
+    assert (np.abs(score_variances(circuit) - exact) <= 5 * error + 1e-15).all()
+
+
+@pytest.mark.thorough
+def test_shared_places_keep_the_sum_of_squares_in_the_mean_over_signs(monkeypatch, rng):
+    circuit = pcircuit.rat_spn([3] * 8, num_units=4, depth=2, rng=1)
+    rows = pcircuit.sample(circuit, 200, rng=2)
+    whole = score_features(circuit, most=10**6).of_rows(circuit, rows).mean(axis=0)
+    few, score = [], pcircuit.mean_score(circuit, rows)
+    for seed in range(200):
+        monkeypatch.setattr("hld.vectors.score_features.SEED", seed)
+        features = score_features(circuit, most=64)
+        assert features.num_features == 64
+        few.append(float((features.of_scores(score) ** 2).sum()))
+    # variances are drawn anew with each seed, which moves a floor of 1e-3 by less than a tenth
+    assert (
+        abs(np.mean(few) / (whole @ whole) - 1)
+        < 5 * np.std(few) / np.sqrt(200) / (whole @ whole) + 0.1
+    )
+
+
+def test_vectors_hold_likelihoods_and_features_and_only_complete_rows_show_these(rng):
+    circuit = zoo.circuits()["mixed_categories"]
+    nodes = pcircuit.select_nodes(circuit)
+    vectors = RowVectors(circuit, nodes, score_features(circuit))
+    rows = pcircuit.sample(circuit, 30, rng=0).astype(int)
+    table, m = vectors.rows(rows), len(nodes)
+    np.testing.assert_allclose(table[:, :m], pcircuit.node_likelihoods(circuit, rows, nodes=nodes))
+    np.testing.assert_allclose(vectors.mean(rows), table.mean(axis=0), atol=1e-12)
+    assert vectors.size == table.shape[1] == m + vectors.features.num_features
+    rows[3, 0] = -1
+    assert not vectors.seen(rows)[3, m:].any()
+    assert np.delete(vectors.seen(rows), 3, axis=0).all()
