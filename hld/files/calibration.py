@@ -24,7 +24,7 @@ from hld.vectors.bounded import bounded_array
 from hld.vectors.row_vectors import RowVectors
 from hld.vectors.score_features import FLOOR, ScoreFeatures
 from hld.vectors.windows import read_map
-from pcircuit.files.contents import check_names, finite_array, under_prefix, with_prefix
+from pcircuit.files.archive import check_names, finite_array, under_prefix, with_prefix
 
 
 def calibration_parts(calibration: Any) -> tuple[dict[str, Any], dict[str, Any]]:

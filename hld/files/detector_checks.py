@@ -30,8 +30,8 @@ from hld.nulls.normal import NormalLaw
 from hld.nulls.staged import StagedTails
 from hld.nulls.table import TableTails
 from hld.references.named import FROM_ROWS
+from pcircuit.files.archive import saved_count, saved_number
 from pcircuit.files.circuit_file import to_arrays
-from pcircuit.files.contents import saved_count, saved_number
 from pcircuit.moments.means import means_cost
 
 if TYPE_CHECKING:

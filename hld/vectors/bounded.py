@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.files.contents import finite_array
+from pcircuit.files.archive import finite_array
 
 SLACK = 1e-3  # roundings of any kind
 

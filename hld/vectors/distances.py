@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 import pcircuit
 from pcircuit.circuit import check_distribution
 from pcircuit.evidence import check_evidence
-from pcircuit.inference.node_selection import check_node_weights, check_nodes
+from pcircuit.inference.unit_likelihoods import check_node_weights, check_nodes
 
 
 def distance(
