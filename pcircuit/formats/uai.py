@@ -103,7 +103,7 @@ class _Words(Line):
 
     def fail(self, what: str) -> ValueError:
         """The error that says what is wrong with the word read last; to be raised."""
-        return ValueError(f"cannot read {self.path!r}, word {self.place}: {what}")
+        return ValueError(f"cannot read {self.path!r}, word {self.place + 1}: {what}")
 
     def next(self, name: str, most: int = MOST_CATEGORIES, least: int = 1) -> int:
         """The next word as a whole number in a range."""
