@@ -26,7 +26,7 @@ from pcircuit.arguments import (
     check_whole_number,
 )
 from pcircuit.arrays import check_numbers
-from pcircuit.inference.node_selection import check_kinds
+from pcircuit.inference.unit_likelihoods import check_kinds
 
 REFERENCES = ("auto", "training", "held-out", "circuit")
 COUNTS = {

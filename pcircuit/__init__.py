@@ -26,24 +26,27 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from pcircuit.inference.flows import Flows as Flows, expected_flows as expected_flows
     from pcircuit.inference.likelihood import log_likelihood as log_likelihood
     from pcircuit.inference.masses import unit_masses as unit_masses
-    from pcircuit.inference.node_selection import select_nodes as select_nodes
-    from pcircuit.inference.sampling import sample as sample
-    from pcircuit.inference.scores import mean_score as mean_score, scores as scores
     from pcircuit.inference.unit_likelihoods import (
         mean_node_likelihoods as mean_node_likelihoods,
         node_likelihoods as node_likelihoods,
+        select_nodes as select_nodes,
     )
+    from pcircuit.inference.sampling import sample as sample
+    from pcircuit.inference.scores import mean_score as mean_score, scores as scores
     from pcircuit.learning.choosing.learn import learn as learn
     from pcircuit.learning.choosing.search import LearnSearch as LearnSearch
     from pcircuit.learning.chow_liu import (
         chow_liu_circuit as chow_liu_circuit,
         chow_liu_tree as chow_liu_tree,
     )
-    from pcircuit.learning.em import fit_em as fit_em, maximize as maximize
-    from pcircuit.learning.em_options import EMSteps as EMSteps, EMWatch as EMWatch
-    from pcircuit.learning.hidden_chow_liu import hclt as hclt
-    from pcircuit.learning.mixture_em import fit_mixture as fit_mixture
-    from pcircuit.learning.random_tensorized import rat_spn as rat_spn
+    from pcircuit.learning.em import (
+        EMSteps as EMSteps,
+        EMWatch as EMWatch,
+        fit_em as fit_em,
+        fit_mixture as fit_mixture,
+        maximize as maximize,
+    )
+    from pcircuit.learning.start_circuits import hclt as hclt, rat_spn as rat_spn
     from pcircuit.moments.expected_units import (
         expected_node_likelihoods as expected_node_likelihoods,
     )
@@ -85,7 +88,11 @@ if TYPE_CHECKING:  # what editors and type checkers see
         power as power,
     )
     from pcircuit.operations.properties import properties as properties, prune as prune
-    from pcircuit.pictures.circuits import plot_circuit as plot_circuit, write_html as write_html
+    from pcircuit.pictures.circuits import (
+        plot_circuit as plot_circuit,
+        plot_vtree as plot_vtree,
+        write_html as write_html,
+    )
     from pcircuit.pictures.description import describe as describe
     from pcircuit.pictures.learning import (
         plot_learning as plot_learning,
@@ -95,7 +102,6 @@ if TYPE_CHECKING:  # what editors and type checkers see
         plot_covariance as plot_covariance,
         plot_eigenvalues as plot_eigenvalues,
     )
-    from pcircuit.pictures.vtrees import plot_vtree as plot_vtree
     from pcircuit.regions import (
         InnerRegion as InnerRegion,
         InputRegion as InputRegion,
@@ -138,7 +144,6 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
     ),
     "inference.likelihood": ("log_likelihood",),
     "inference.masses": ("unit_masses",),
-    "inference.node_selection": ("select_nodes",),
     "inference.sampling": ("sample",),
     "inference.scores": (
         "mean_score",
@@ -147,6 +152,7 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
     "inference.unit_likelihoods": (
         "mean_node_likelihoods",
         "node_likelihoods",
+        "select_nodes",
     ),
     "learning.choosing.learn": ("learn",),
     "learning.choosing.search": ("LearnSearch",),
@@ -155,16 +161,16 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
         "chow_liu_tree",
     ),
     "learning.em": (
-        "fit_em",
-        "maximize",
-    ),
-    "learning.em_options": (
         "EMSteps",
         "EMWatch",
+        "fit_em",
+        "fit_mixture",
+        "maximize",
     ),
-    "learning.hidden_chow_liu": ("hclt",),
-    "learning.mixture_em": ("fit_mixture",),
-    "learning.random_tensorized": ("rat_spn",),
+    "learning.start_circuits": (
+        "hclt",
+        "rat_spn",
+    ),
     "moments.expected_units": ("expected_node_likelihoods",),
     "moments.means": ("unit_means",),
     "moments.moments": (
@@ -212,6 +218,7 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
     ),
     "pictures.circuits": (
         "plot_circuit",
+        "plot_vtree",
         "write_html",
     ),
     "pictures.description": ("describe",),
@@ -223,7 +230,6 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
         "plot_covariance",
         "plot_eigenvalues",
     ),
-    "pictures.vtrees": ("plot_vtree",),
     "regions": (
         "InnerRegion",
         "InputRegion",

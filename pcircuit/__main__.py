@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import os
 import pathlib
 import sys
 from collections.abc import Callable, Sequence
@@ -15,31 +13,22 @@ WITH_VTREE = (".psdd", ".jpc", ".jlc")  # what can be read with a v-tree file
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit status: 0 done, 2 error, 141 the reader of standard output left."""
+    """Run the command line; the exit status: 0 done, 2 error."""
     try:
         arguments = _parser().parse_args(argv)
         read, written = _trees(arguments.source, arguments.target, arguments.vtree)
         circuit = _read(arguments.source, read)
         _write(circuit, arguments.target, written)
-        _say(f"{circuit!r} -> {arguments.target}\n")
-    except BrokenPipeError:
-        return 141
+        print(f"{circuit!r} -> {arguments.target}", flush=True)
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-class _Parser(argparse.ArgumentParser):
-    """Help that does not arrive is an error, which argparse would pass over."""
-
-    def print_help(self, file: Any = None) -> None:
-        _say(self.format_help())
-
-
-def _parser() -> _Parser:
+def _parser() -> argparse.ArgumentParser:
     """The command and its arguments."""
-    parser = _Parser(
+    parser = argparse.ArgumentParser(
         prog="python -m pcircuit", description="Circuits as files of several programs."
     )
     commands = parser.add_subparsers(dest="command", required=True)
@@ -61,19 +50,6 @@ def _parser() -> _Parser:
         "target with the ending .vtree)",
     )
     return parser
-
-
-def _say(text: str) -> None:
-    """Print a text; OSError, which names standard output, if it does not arrive."""
-    try:
-        print(text, end="", flush=True)
-    except OSError as error:
-        error.filename = "standard output"
-        with contextlib.suppress(
-            OSError, ValueError
-        ):  # Python would try again when it ends, and change the status
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise
 
 
 def _trees(
@@ -113,11 +89,7 @@ def _read(path: pathlib.Path, vtree: pathlib.Path | None) -> Any:
         ".jlc": pcircuit.read_jlc,
         ".uai": pcircuit.read_uai,
     }
-    if path.suffix not in readers:
-        raise ValueError(
-            f"{str(path)!r} has the ending {path.suffix!r}, expected one of {', '.join(readers)}"
-        )
-    return readers[path.suffix](path) if vtree is None else readers[path.suffix](path, vtree)
+    return _of_format(path, readers)(path, *([] if vtree is None else [vtree]))
 
 
 def _write(circuit: Any, path: pathlib.Path, vtree: pathlib.Path) -> None:
@@ -132,11 +104,16 @@ def _write(circuit: Any, path: pathlib.Path, vtree: pathlib.Path) -> None:
         ".vtree": lambda circuit, path: pcircuit.write_vtree(circuit.vtree, path),
         ".psdd": lambda circuit, path: pcircuit.write_psdd(circuit, path, vtree),
     }
-    if path.suffix not in writers:
+    _of_format(path, writers)(circuit, path)
+
+
+def _of_format(path: pathlib.Path, functions: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
+    """The function for the ending of a file."""
+    if path.suffix not in functions:
         raise ValueError(
-            f"{str(path)!r} has the ending {path.suffix!r}, expected one of {', '.join(writers)}"
+            f"{str(path)!r} has the ending {path.suffix!r}, expected one of {', '.join(functions)}"
         )
-    writers[path.suffix](circuit, path)
+    return functions[path.suffix]
 
 
 if __name__ == "__main__":

@@ -141,9 +141,9 @@ def check_generator(rng: object, name: str = "rng") -> np.random.Generator:
     )
 
 
-def check_seed(rng: object, name: str = "rng") -> int:
+def check_seed(rng: object) -> int:
     """The one number below 2^53 that everything drawn later depends on, for objects that draw again and again."""
-    return int(check_generator(rng, name).integers(2**53))
+    return int(check_generator(rng).integers(2**53))
 
 
 # -- what a sentence says: a value, its place, an interval ----------------------------------------------------

@@ -1,4 +1,6 @@
-"""Arrays: those that callers give are checked, and those that are made must fit the memory.
+"""Arrays: their types, checks of those that callers give, and memory for those that are made.
+
+Types in annotations have no shapes, which docstrings give: NumPy's do not carry them.
 
     check_numbers     real numbers in an interval
     check_integers    whole numbers in a range, such as node ids
@@ -16,13 +18,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pcircuit.arguments import at, first, is_real, shown
 
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+Evidence: TypeAlias = NDArray[Any]  # integers of any size, signed or not
+Weights: TypeAlias = Any  # Floats, or scipy.sparse.csr_array, which has no type information
+Seed: TypeAlias = int | np.random.Generator | None
 INT64 = np.iinfo(np.int64)
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 MOST_BITS = 1000  # of a size that is written out: larger ones are not even floats
@@ -65,7 +73,9 @@ def check_integers(
     """`values` as an array of int64, refused unless all are whole numbers in a range."""
     array = as_array(values, name, expected)
     if array.dtype.kind == "f" and isinstance(values, (list, tuple)):
-        array = _whole_numbers(values, array)
+        entries = np.asarray(values, dtype=object)  # doubles where uint64 and signed types meet
+        if entries.size and all(map(_is_whole_number, entries.flat)):
+            array = entries
     if array.dtype.kind not in "iu":
         if array.size and array.dtype.kind != "O":
             hint = (
@@ -157,12 +167,6 @@ def for_ranking(values: ArrayLike) -> np.ndarray:
 def _is_whole_number(entry: object) -> bool:
     """Whether an entry is an integer of Python or NumPy, and neither a boolean nor a duration."""
     return isinstance(entry, Integral) and is_real(entry) and not isinstance(entry, bool)
-
-
-def _whole_numbers(values: list[Any] | tuple[Any, ...], array: NDArray[Any]) -> NDArray[Any]:
-    """Lists of integers as they are; NumPy makes doubles of them where uint64 and signed types meet."""
-    entries = np.asarray(values, dtype=object)
-    return entries if entries.size and all(map(_is_whole_number, entries.flat)) else array
 
 
 def _inside(

@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 
 from pcircuit.arguments import check_whole_number, is_listing
-from pcircuit.array_types import Floats, Ints
+from pcircuit.arrays import Floats, Ints
 from pcircuit.immutable import Immutable, unchecked
 from pcircuit.regions import InnerRegion, InputRegion, StructureError
 from pcircuit.vtree import VTree

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import is_listing
-from pcircuit.array_types import Floats
-from pcircuit.arrays import check_numbers
+from pcircuit.arguments import is_listing, shown
+from pcircuit.arrays import Floats, check_numbers
 from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.immutable import Immutable
 
@@ -100,9 +99,9 @@ class Mixture(Immutable):
         for m, circuit in enumerate(members):
             if not np.array_equal(circuit.num_categories, members[0].num_categories):
                 raise ValueError(
-                    f"`circuits` must have the same variables and numbers of categories, "
-                    f"number {m} beside number 0, found {circuit.num_variables} and "
-                    f"{members[0].num_variables} variables" + _first_difference(circuit, members[0])
+                    "`circuits` must have the same variables and numbers of categories, found "
+                    f"{shown(circuit.num_categories)} in number {m} and "
+                    f"{shown(members[0].num_categories)} in number 0"
                 )
         object.__setattr__(self, "circuits", members)
         object.__setattr__(self, "weights", _checked_weights(weights, len(members)))
@@ -141,14 +140,6 @@ def check_mixture(mixture: object) -> None:
     """Raise unless `mixture` is a Mixture."""
     if not isinstance(mixture, Mixture):
         raise TypeError(f"`mixture` must be a pcircuit.Mixture, found {type(mixture).__name__}")
-
-
-def _first_difference(circuit: Circuit, other: Circuit) -> str:
-    """Which variable has different categories, where both have the same variables."""
-    if circuit.num_variables != other.num_variables:
-        return ""
-    v = int(np.argmax(np.not_equal(circuit.num_categories, other.num_categories)))
-    return f", {circuit.num_categories[v]} and {other.num_categories[v]} categories of variable {v}"
 
 
 def _checked_weights(weights: ArrayLike | None, count: int) -> Floats:

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pcircuit.arguments import at, first, is_real, shown
-from pcircuit.array_types import Evidence, Floats, Ints
-from pcircuit.arrays import check_numbers, without_masks
+from pcircuit.arrays import Evidence, Floats, Ints, check_numbers, without_masks
 from pcircuit.circuit import Circuit, check_circuit
 
 MISSING = -1

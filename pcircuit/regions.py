@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_whole_number
-from pcircuit.array_types import Floats, Ints, Weights
-from pcircuit.arrays import check_integers, check_numbers
+from pcircuit.arrays import Floats, Ints, Weights, check_integers, check_numbers
 from pcircuit.immutable import Immutable
 
 MOST_UNITS = 2**31  # in one region
@@ -213,8 +212,7 @@ class InnerRegion(Immutable):
         (K, P) float64 array
             `weights` itself, read-only, if it is dense; a new array of 8 K P bytes if it is sparse.
         """
-        dense: Floats = self.weights.toarray() if self.is_sparse else self.weights
-        return dense
+        return np.asarray(self.weights.toarray() if self.is_sparse else self.weights)
 
     def weight_row(self, k: int) -> Floats:
         """All weights of sum unit k, zeros included: row k of `dense_weights`, without making the others.
@@ -234,8 +232,7 @@ class InnerRegion(Immutable):
             As for `row`.
         """
         k = self._checked_sum(k)
-        row: Floats = self.weights[[k]].toarray()[0] if self.is_sparse else self.weights[k]
-        return row
+        return np.asarray(self.weights[[k]].toarray()[0] if self.is_sparse else self.weights[k])
 
     def _checked_sum(self, k: int) -> int:
         """`k` as an int, refused unless it is a sum unit (negative numbers do not wrap around)."""

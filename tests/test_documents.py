@@ -178,7 +178,7 @@ def test_from_a_table_to_a_verdict_nothing_is_done_twice(monkeypatch):
     once = [
         ("hld/tables/cells.py", "_as_array"),
         ("pcircuit/learning/chow_liu.py", "chow_liu_tree"),
-        ("pcircuit/learning/hidden_chow_liu.py", "hclt"),
+        ("pcircuit/learning/start_circuits.py", "hclt"),
         ("pcircuit/learning/em.py", "fit_em"),
     ]
     assert [fit.calls[call] for call in once] == [1, 1, 1, 1]

@@ -32,15 +32,15 @@ from hld.testing.settings import Settings
 from hld.variation.group_test import GroupTest
 from hld.variation.time_test import TimeTest
 from pcircuit.circuit import check_distribution
-from pcircuit.files.archive import check_header
-from pcircuit.files.circuit_file import from_arrays, to_arrays
-from pcircuit.files.contents import (
+from pcircuit.files.archive import (
+    check_header,
     check_names,
     saved_count,
     saved_number,
     under_prefix,
     with_prefix,
 )
+from pcircuit.files.circuit_file import from_arrays, to_arrays
 
 FORMAT, FORMAT_VERSION = "hld.detector", 1
 LONGEST_ERROR = 500  # characters of what is said about a file

@@ -44,9 +44,15 @@ from hld.tables.shown_names import listed
 from pcircuit.arguments import check_fraction, check_whole_number
 from pcircuit.circuit import check_distribution
 from pcircuit.evidence import check_evidence
-from pcircuit.files.archive import read_object, write_archive
+from pcircuit.files.archive import (
+    check_names,
+    finite_array,
+    read_object,
+    saved_count,
+    saved_number,
+    write_archive,
+)
 from pcircuit.files.circuit_file import to_arrays
-from pcircuit.files.contents import check_names, finite_array, saved_count, saved_number
 
 FEWEST_ROWS = 40
 MOST_ROWS = 9_000  # of a reference that are used

@@ -44,7 +44,7 @@ from pcircuit.arguments import check_fraction, check_number, check_seed, check_w
 from pcircuit.arrays import check_integers, check_numbers
 from pcircuit.circuit import check_distribution
 from pcircuit.evidence import check_evidence
-from pcircuit.inference.node_selection import check_nodes
+from pcircuit.inference.unit_likelihoods import check_nodes
 
 if TYPE_CHECKING:
     from hld.planning.power import Detectable

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 import pcircuit
 from hld.vectors.row_vectors import check_rows
 from pcircuit.circuit import check_distribution
-from pcircuit.inference.node_selection import check_node_weights, check_nodes
+from pcircuit.inference.unit_likelihoods import check_node_weights, check_nodes
 
 
 def likelihood_vectors(

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcircuit.array_types import Bools, Ints
+from pcircuit.arrays import Bools, Ints
 from pcircuit.circuit import Circuit, derived
 from pcircuit.compiled.packed import (
     ARITY,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcircuit.array_types import Bools, Floats, Ints
+from pcircuit.arrays import Bools, Floats, Ints
 
 # columns of `Packed.region`
 PRODUCTS, SUMS, ARITY, FIRST_CHILD, WEIGHT, SPARSE, ROW_POINTER = range(7)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.array_types import Bools, Floats, Ints
+from pcircuit.arrays import Bools, Floats, Ints
 from pcircuit.circuit import (
     NORMALIZED_TOLERANCE,
     Circuit,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcircuit.array_types import Floats, Ints
+from pcircuit.arrays import Floats, Ints
 from pcircuit.circuit import Circuit, InputRegion, derived
 
 

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pcircuit.array_types import Bools, Floats, Ints
+from pcircuit.arrays import Bools, Floats, Ints
 from pcircuit.compiled.packed import (
     ARITY,
     FIRST_CHILD,

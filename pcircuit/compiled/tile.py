@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from pcircuit.array_types import Bools, Evidence, Floats, Ints
+from pcircuit.arrays import Bools, Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, derived
 from pcircuit.compiled.layouts import STRIDE as STRIDE
 from pcircuit.compiled.layouts import TILE_ROWS as TILE_ROWS

@@ -15,6 +15,8 @@ Arrays of plain numbers as bytes of NumPy's .npy format, version 1.0, read witho
 NumPy's own reader evaluates the header of a .npy file as a Python literal and can be told to unpickle; the one here
 matches it against one strict pattern: booleans, integers and floating-point numbers of at most 8 bytes, at most 32
 dimensions.
+
+What files hold: arrays, numbers and names, refused with one sentence where they are not what the format has.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ import re
 import reprlib
 import stat
 import struct
+import sys
 import zipfile
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, TypeAlias, TypeVar
@@ -73,8 +76,13 @@ def write_archive(
         )
     members = {_checked_name(name): storable_array(name, array) for name, array in arrays.items()}
     text = _header_text(header, sorted(members))
-    with replace_file(path) as file:
-        write_members(file, text, members)
+    with replace_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        with archive.open(_member(HEADER), "w") as member:
+            member.write(text)
+        for name, array in sorted(members.items()):
+            entry = _member(f"{name}.npy")
+            with archive.open(entry, "w", force_zip64=array.nbytes >= 2**30) as member:
+                np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
 
 
 def check_header(header: dict[str, object]) -> None:
@@ -115,24 +123,27 @@ def read_object(
             raise ValueError(f"cannot read {path!r}: {error}") from error
 
 
-def write_members(file: BinaryIO, text: bytes, members: dict[Any, Any]) -> None:
-    """Write an archive of a header's text and storable arrays into an open file."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        with archive.open(_member(HEADER), "w") as member:
-            member.write(text)
-        for name, array in sorted(members.items()):
-            entry = _member(f"{name}.npy")
-            with archive.open(entry, "w", force_zip64=array.nbytes >= 2**30) as member:
-                np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
-
-
 def read_members(file: BinaryIO, kind: str, version: int) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of an open file; raises ValueError, without its name."""
     size = file.seek(0, os.SEEK_END)
-    with _opened(file) as archive:
+    try:
+        opened = zipfile.ZipFile(file)
+    except DAMAGE as error:
+        raise ValueError(f"it is not a zip archive, or a damaged one ({_short(error)})") from error
+    with opened as archive:
         members = _checked_members(archive, size)
         header = parsed_header(_bytes(archive, members.pop(HEADER)))
-        _check_header(header, kind, version)
+        _check_entries(header)
+        if header["format"] != kind:
+            raise ValueError(
+                f"it is a file of kind {reprlib.repr(header['format'])}, expected {kind!r}"
+            )
+        if header["version"] > version:
+            raise ValueError(
+                f"it has format version {header['version']}, written by "
+                f"{reprlib.repr(header['library'])}, but only versions up to {version} are "
+                "known here: upgrade the installed library"
+            )
         names = header.pop("arrays")
         different = set(members) ^ {f"{name}.npy" for name in names}
         if different:
@@ -170,14 +181,6 @@ def _member(name: str) -> zipfile.ZipInfo:
     info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
     info.create_system, info.external_attr = 3, 0o644 << 16
     return info
-
-
-def _opened(file: BinaryIO) -> zipfile.ZipFile:
-    """The archive in an open file."""
-    try:
-        return zipfile.ZipFile(file)
-    except DAMAGE as error:
-        raise ValueError(f"it is not a zip archive, or a damaged one ({_short(error)})") from error
 
 
 def _checked_members(archive: zipfile.ZipFile, size: int) -> dict[Any, Any]:
@@ -243,21 +246,6 @@ def _check_entries(header: Any) -> None:
         )
 
 
-def _check_header(header: dict[str, Any], kind: str, version: int) -> None:
-    """Raise unless the header is of the kind and of a version that the caller understands."""
-    _check_entries(header)
-    if header["format"] != kind:
-        raise ValueError(
-            f"it is a file of kind {reprlib.repr(header['format'])}, expected {kind!r}"
-        )
-    if header["version"] > version:
-        raise ValueError(
-            f"it has format version {header['version']}, written by "
-            f"{reprlib.repr(header['library'])}, but only versions up to {version} are "
-            "known here: upgrade the installed library"
-        )
-
-
 def storable_array(name: str, array: ArrayLike) -> NDArray[Any]:
     """`array` as it is stored, contiguous and little-endian; TypeError or ValueError unless it holds plain numbers."""
     if np.ma.is_masked(array):
@@ -305,3 +293,75 @@ def parsed_array(name: str, data: bytearray) -> np.ndarray:
         array = array.view(np.uint8) != 0
         return array
     return array.astype(dtype.newbyteorder("="), copy=False)
+
+
+LARGEST = sys.float_info.max
+
+
+def finite_array(
+    arrays: Mapping[str, Any],
+    name: str,
+    shape: tuple[Any, ...],
+    dtype: np.dtype[Any] | type[Any] = np.float64,
+) -> np.ndarray:
+    """A finite array of a file, of the given shape and type; None in the shape stands for any length."""
+    if name not in arrays:
+        raise ValueError(f"array {name!r} is missing")
+    array: np.ndarray = arrays[name]
+    fits = array.ndim == len(shape) and all(
+        want in (None, have) for want, have in zip(shape, array.shape, strict=True)
+    )
+    if not fits or array.dtype != dtype or not np.isfinite(array).all():
+        raise ValueError(
+            f"array {name!r} must hold {shape} finite numbers of {np.dtype(dtype)}, found shape "
+            f"{array.shape} of {array.dtype}"
+        )
+    return array
+
+
+def saved_number(
+    scalars: Mapping[str, Any], name: str, least: float = 0.0, most: float = LARGEST
+) -> float:
+    """A number of a file in a range, as a float."""
+    value = _saved(scalars, name)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
+        raise ValueError(
+            f"{name!r} must be a number from {least:g} to {most:g}, found {reprlib.repr(value)}"
+        )
+    return float(value)
+
+
+def saved_count(scalars: Mapping[str, Any], name: str, least: int = 1, most: int = 2**53) -> int:
+    """A whole number of a file in a range."""
+    value = _saved(scalars, name)
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ValueError(
+            f"{name!r} must be a whole number from {least} to {most}, found {reprlib.repr(value)}"
+        )
+    return value
+
+
+def check_names(found: dict[str, Any] | list[str] | set[str], known: Any, what: str) -> None:
+    """Raise unless the names of entries of a file are exactly those that its format has."""
+    missing, unknown = sorted(set(known) - set(found)), sorted(set(found) - set(known), key=str)
+    if missing or unknown:
+        lacks = f"lacks {reprlib.repr(missing)}" if missing else ""
+        more = f"has {reprlib.repr(unknown)}, which are unknown" if unknown else ""
+        raise ValueError(f"{what} {' and '.join(filter(None, (lacks, more)))}")
+
+
+def with_prefix(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays under names that begin with a prefix."""
+    return {prefix + name: array for name, array in arrays.items()}
+
+
+def under_prefix(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays whose names begin with a prefix, without it."""
+    return {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _saved(scalars: Any, name: str) -> Any:
+    """An entry of a JSON object of a file."""
+    if not isinstance(scalars, Mapping) or name not in scalars:
+        raise ValueError(f"{name!r} is missing in {reprlib.repr(scalars)}")
+    return scalars[name]

@@ -37,11 +37,16 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.array_types import Bools, Ints
+from pcircuit.arrays import Bools, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.circuit_mixture import Mixture, check_mixture
-from pcircuit.files.archive import read_object, write_archive
-from pcircuit.files.contents import check_names, finite_array, with_prefix
+from pcircuit.files.archive import (
+    check_names,
+    finite_array,
+    read_object,
+    with_prefix,
+    write_archive,
+)
 from pcircuit.files.header_json import check_provenance
 from pcircuit.vtree import VTree
 

@@ -28,10 +28,9 @@ from pcircuit.formats.text import (
     MOST_CATEGORIES,
     Ids,
     Line,
-    check_whole,
     log_terms,
     named_in_errors,
-    nodes_of,
+    read_nodes,
 )
 from pcircuit.formats.vtree_file import read_vtree
 from pcircuit.regions import InputRegion
@@ -85,8 +84,9 @@ def read_jpc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
     """
     path = checked_path(path)
     tree = None if vtree is None else read_vtree(checked_path(vtree, "vtree"))
+    graph = Graph(os.path.getsize(path))
     with named_in_errors(path):
-        graph, root = _read_text(path)
+        root, *_ = read_nodes(path, "jpc", lambda line, ids: _read_node(line, graph, ids))
         return circuit_of_graph(graph, root, tree)
 
 
@@ -166,36 +166,18 @@ def binomial_probs(n: int, p: float, rest: float | None = None) -> np.ndarray:
     return np.asarray(probs / probs.sum())
 
 
-def _read_text(path: str) -> tuple[Graph, int]:
-    """Graph and root of a text file."""
-    graph, ids, root = Graph(os.path.getsize(path)), Ids(), -1
-    promised, lines = nodes_of(path, "jpc")
-    for line in lines:
-        root = _read_node(line, graph, ids)
-        ids.define(line, root)
-    if root < 0:
-        raise ValueError(f"cannot read {path!r}: it has no nodes")
-    check_whole(path, promised, len(ids.positions))
-    return graph, root
-
-
 def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
     """Add the unit of one line to the graph; its position."""
     kind, label = line.tokens[0], line.label
-    if kind in ("P", "S"):
-        step = 1 if kind == "P" else 2
-        count = line.integer(3, "number of children", least=1)
-        line.expect(4 + step * count, f"a node of {count} child{'ren' if count > 1 else ''}")
-        children = [ids.find(line, i) for i in range(4, len(line.tokens), step)]
-        if kind == "P":
-            return graph.add_product(label, children)
+    if kind == "P":
+        return graph.add_product(label, line.children(ids))
+    if kind == "S":
+        children = line.children(ids, step=2)
         return graph.add_sum(
             label, children, [line.probability(i) for i in range(5, len(line.tokens), 2)]
         )
     if kind == "L":
-        line.expect(4, "a literal")
-        literal = line.variable(3, "literal", signed=True)
-        return graph.add_indicator(label, abs(literal) - 1, int(literal > 0), 2)
+        return graph.add_indicator(label, *line.literal(), 2)
     if kind not in ("I", "B", "C"):
         raise line.fail(
             f"a node is an L, I, B, C, P or S line, found {kind[:40]!r}: continuous inputs are not read"

@@ -24,7 +24,7 @@ import numpy as np
 from pcircuit.circuit import Circuit
 from pcircuit.files.whole_file import checked_path
 from pcircuit.formats.graph import Graph, circuit_of_graph, variables_of
-from pcircuit.formats.text import Ids, Line, check_whole, named_in_errors, nodes_of
+from pcircuit.formats.text import Ids, Line, named_in_errors, read_nodes
 from pcircuit.formats.vtree_file import read_vtree
 
 FALSE, TRUE = -1, -2  # positions of the constants
@@ -80,45 +80,38 @@ def read_jlc(path: str | os.PathLike[str], vtree: str | os.PathLike[str] | None 
     """
     path = checked_path(path)
     tree = None if vtree is None else read_vtree(checked_path(vtree, "vtree"))
-    reader, root = _Reader(os.path.getsize(path)), FALSE
-    promised, lines = nodes_of(path, "jlc")
-    for line in lines:
-        root, last = reader.read(line), line
-        reader.ids.define(line, root)
-    check_whole(path, promised, len(reader.ids.positions))
+    reader = _Reader(os.path.getsize(path))
+    root, *_ = read_nodes(path, "jlc", reader.read)
     if root < 0:
-        raise ValueError(f"cannot read {path!r}: its last node, the root, is a constant or missing")
-    root = reader.smooth(last, "the root", root, reader.variables)
+        raise ValueError(f"cannot read {path!r}: its last node, the root, is a constant")
+    root = reader.smooth("the root", root, reader.variables)
     with named_in_errors(path):
         return circuit_of_graph(reader.graph, root, tree)
 
 
 class _Reader:
-    """Graph, ids and scopes (as bits) while a file is read."""
+    """Graph, last line and scopes (as bits) while a file is read."""
 
     def __init__(self, size: int) -> None:
-        self.graph, self.ids = Graph(size), Ids()
+        self.graph = Graph(size)
         self.scopes: dict[Any, Any] = {}
         self.variables = 0  # of all literals, as bits
         self.free: dict[int, int] = {}  # variable -> the input of value one
         self.added = 0  # factors of products that smoothing made
 
-    def read(self, line: Line) -> int:
+    def read(self, line: Line, ids: Ids) -> int:
         """Position of the unit of one line, or FALSE, TRUE."""
-        kind, label = line.tokens[0], line.label
+        self.line, kind, label = line, line.tokens[0], line.label
         if kind in ("F", "T"):
             line.expect(2, "a constant")
             return FALSE if kind == "F" else TRUE
         if kind == "L":
-            line.expect(4, "a literal")
-            literal = line.variable(3, "literal", signed=True)
-            return self._input(label, abs(literal) - 1, [0.0, 1.0] if literal > 0 else [1.0, 0.0])
+            variable, value = line.literal()
+            return self._input(label, variable, [1.0 - value, value])
         if kind not in ("A", "O"):
             raise line.fail(f"a node is an F, T, L, A or O line, found {kind[:40]!r}")
-        count = line.integer(3, "number of children", least=1)
-        line.expect(4 + count, f"a node of {count} child{'ren' if count > 1 else ''}")
-        children = [self.ids.find(line, i) for i in range(4, len(line.tokens))]
-        return self._and(label, children) if kind == "A" else self._or(line, label, children)
+        children = line.children(ids)
+        return self._and(label, children) if kind == "A" else self._or(label, children)
 
     def _and(self, label: str, children: list[Any]) -> int:
         if FALSE in children:
@@ -126,30 +119,30 @@ class _Reader:
         children = [c for c in children if c != TRUE]
         return self._inner(label, "product", children) if children else TRUE
 
-    def _or(self, line: Line, label: str, children: list[Any]) -> int:
+    def _or(self, label: str, children: list[Any]) -> int:
         children = [c for c in children if c != FALSE]
         if not children:
             return FALSE
         if TRUE in children:
             if len(children) > 1:
-                raise line.fail(
+                raise self.line.fail(
                     "true beside other children of an 'or' is not deterministic, its variables unknown"
                 )
             return TRUE
         scope = 0
         for c in children:
             scope |= self.scopes[c]
-        return self._inner(label, "sum", [self.smooth(line, label, c, scope) for c in children])
+        return self._inner(label, "sum", [self.smooth(label, c, scope) for c in children])
 
-    def smooth(self, line: Line, label: str, child: int, scope: int) -> int:
+    def smooth(self, label: str, child: int, scope: int) -> int:
         """A node times inputs of value one for the variables of the scope that it lacks."""
         lacking = scope & ~self.scopes[child]
         if not lacking:
             return child
         self.added += lacking.bit_count()
-        allowed = MOST_ADDED * line.size + SPARE_ADDED
+        allowed = MOST_ADDED * self.line.size + SPARE_ADDED
         if self.added > allowed:
-            raise line.fail(
+            raise self.line.fail(
                 f"children that lack variables would get more than {allowed} inputs together: such a "
                 "circuit is not read"
             )

@@ -27,7 +27,7 @@ import numpy as np
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.files.whole_file import checked_path, replace_file
 from pcircuit.formats.graph import Graph, circuit_of_graph, reachable
-from pcircuit.formats.text import Ids, Line, named_in_errors, nodes_of
+from pcircuit.formats.text import Ids, Line, named_in_errors, read_nodes
 from pcircuit.formats.vtree_file import read_vtree_ids, vtree_text
 from pcircuit.regions import InputRegion, StructureError
 
@@ -82,15 +82,14 @@ def read_psdd(psdd: str | os.PathLike[str], vtree: str | os.PathLike[str] | None
     tree, regions_of = (
         (None, None) if vtree is None else read_vtree_ids(checked_path(vtree, "vtree"))
     )
-    graph, ids, root = Graph(), Ids(), -1
-    promised, lines = nodes_of(psdd, "psdd", counted=False)
-    for line in lines:
+    graph = Graph()
+
+    def read(line: Line, ids: Ids) -> int:
         if regions_of is not None and line.integer(2, "id of a v-tree node") not in regions_of:
             raise line.fail(f"the v-tree has no node {line.tokens[2]}")
-        root = _read_node(line, graph, ids)
-        ids.define(line, root)
-    if root < 0:
-        raise ValueError(f"cannot read {psdd!r}: it has no nodes")
+        return _read_node(line, graph, ids)
+
+    root, ids, promised = read_nodes(psdd, "psdd", read, counted=False)
     _check_end(psdd, promised, graph, root, len(ids.positions))
     with named_in_errors(psdd):
         return circuit_of_graph(graph, root, tree)
@@ -181,11 +180,8 @@ def _read_node(line: Line, graph: Graph, ids: Ids) -> int:
     """Add the unit of one line to the graph; its position."""
     kind, label = line.tokens[0], line.label
     if kind == "L":
-        line.expect(4, "a literal")
-        literal = line.variable(3, "literal", signed=True)
-        return graph.add_input(
-            label, abs(literal) - 1, np.array([0.0, 1.0] if literal > 0 else [1.0, 0.0])
-        )
+        variable, value = line.literal()
+        return graph.add_input(label, variable, np.eye(2)[value])
     if kind == "T":
         line.expect(5, "a true node")
         p = line.at_most_one(4)

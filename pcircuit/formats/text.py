@@ -10,7 +10,7 @@ import os
 import pathlib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import exp, isnan, log
 
@@ -65,17 +65,32 @@ class Line:
             )
         return value
 
-    def probability(self, i: int) -> float:
-        """Token i, a natural logarithm, as exp of it."""
-        name = "log-probability"
+    def literal(self) -> tuple[int, int]:
+        """Variable, counted from 0, and category of an L line: 1, or 0 where it has a minus."""
+        self.expect(4, "a literal")
+        literal = self.variable(3, "literal", signed=True)
+        return abs(literal) - 1, int(literal > 0)
+
+    def children(self, ids: Ids, step: int = 1) -> list[int]:
+        """Positions of the children that an inner node counts and lists, the first of every `step` words."""
+        count = self.integer(3, "number of children", least=1)
+        self.expect(4 + step * count, f"a node of {count} child{'ren' if count > 1 else ''}")
+        return [ids.find(self, i) for i in range(4, len(self.tokens), step)]
+
+    def real(self, i: int, name: str) -> float:
+        """Token i as a number, infinite or not."""
         token = self._token(i, name)
         try:
-            value = float(token if PLAIN.fullmatch(token) else "")
+            return float(token if PLAIN.fullmatch(token) else "")
         except ValueError:
             raise self.fail(f"the {name} must be a number, found {token[:40]!r}") from None
+
+    def probability(self, i: int) -> float:
+        """Token i, a natural logarithm, as exp of it."""
+        value = self.real(i, "log-probability")
         if isnan(value) or value > MOST_LOG:
             raise self.fail(
-                f"the {name} must be the logarithm of a finite number, found {token[:40]}"
+                f"the log-probability must be the logarithm of a finite number, found {self.tokens[i][:40]}"
             )
         return exp(value)
 
@@ -131,26 +146,31 @@ def lines_of(path: str | os.PathLike[str], comment: str | None = "c") -> Iterato
                 yield Line(name, number, tokens, size)
 
 
-def nodes_of(path: str, word: str, *, counted: bool = True) -> tuple[int, Iterator[Line]]:
-    """The number of nodes that the first line 'WORD COUNT' promises, and the lines after it."""
-    lines = lines_of(path)
-    for head in lines:
-        if head.tokens[0] != word:
-            raise head.fail(f"expected a first line '{word} COUNT', found {head.tokens[0][:40]!r}")
-        return (head.integer(1, "number of nodes") if counted or head.tokens[1:] else 0), lines
-    return 0, lines
+def read_nodes(
+    path: str, word: str, read: Callable[[Line, Ids], int], *, counted: bool = True
+) -> tuple[int, Ids, int]:
+    """Read all nodes of a file by a function that gives each its position; the last one's, their ids, and their count.
 
-
-def check_whole(path: str | os.PathLike[str], promised: int, found: int) -> None:
-    """Refuse a file that has fewer nodes than its first line promises: cut at the end of a line it would be a part.
-
-    More are fine: writers may count only those that the root reaches.
+    The count is what the first line 'WORD COUNT' promises.  Where it must be there, fewer nodes are refused: a file cut
+    at the end of a line would be a part.  More are fine: writers may count only those that the root reaches.
     """
-    if found < promised:
+    promised, root, ids = -1, -1, Ids()
+    for line in lines_of(path):
+        if promised >= 0:
+            root = read(line, ids)
+            ids.define(line, root)
+        elif line.tokens[0] != word:
+            raise line.fail(f"expected a first line '{word} COUNT', found {line.tokens[0][:40]!r}")
+        else:
+            promised = line.integer(1, "number of nodes") if counted or line.tokens[1:] else 0
+    if not ids.positions:
+        raise ValueError(f"cannot read {path!r}: it has no nodes")
+    if counted and len(ids.positions) < promised:
         raise ValueError(
-            f"cannot read {os.fspath(path)!r}: its first line promises {promised} nodes, found {found}, "
-            "so that it may have lost its end"
+            f"cannot read {path!r}: its first line promises {promised} nodes, found "
+            f"{len(ids.positions)}, so that it may have lost its end"
         )
+    return root, ids, promised
 
 
 @contextmanager

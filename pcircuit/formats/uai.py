@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import pathlib
-from math import isfinite
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ import numpy as np
 from pcircuit.circuit import Circuit
 from pcircuit.files.whole_file import checked_path
 from pcircuit.formats.graph import Graph, circuit_of_graph
-from pcircuit.formats.text import MOST_CATEGORIES, PLAIN, WHOLE, named_in_errors
+from pcircuit.formats.text import MOST_CATEGORIES, Line, named_in_errors
 
 MOST_WORDS = 50_000_000
 
@@ -70,84 +70,67 @@ def read_uai(path: str | os.PathLike[str]) -> Circuit:
     array([0.48, 0.14])
     """
     path = checked_path(path)
-    words = _Words(path)
-    kind = words.next("kind of the network")
+    try:
+        kind, *tokens = pathlib.Path(path).read_text(encoding="utf-8-sig").split() or [""]
+    except UnicodeDecodeError:
+        raise ValueError(f"cannot read {path!r}: it is not a text file") from None
+    words = _Words(path, 1, tokens)
     if kind != "BAYES":
         raise words.fail(
             f"only Bayesian networks are read, expected the word BAYES, found {kind[:40]!r}"
         )
-    num_variables = words.integer("number of variables", 1, MOST_CATEGORIES)
-    categories = [
-        words.integer("number of categories", 1, MOST_CATEGORIES) for _ in range(num_variables)
-    ]
-    if words.integer("number of tables", 1, MOST_CATEGORIES) != num_variables:
+    num_variables = words.next("number of variables")
+    categories = [words.next("number of categories") for _ in range(num_variables)]
+    if words.next("number of tables") != num_variables:
         raise words.fail("a Bayesian network has one table for each variable")
     parents = _parents(words, num_variables)
     tables = {}
     for v, parent in parents.items():
         shape = (1 if parent < 0 else categories[parent], categories[v])
-        if words.integer("size of a table", 1, MOST_WORDS) != shape[0] * shape[1]:
+        if words.next("size of a table", MOST_WORDS) != shape[0] * shape[1]:
             raise words.fail(f"the table of variable {v} must have {shape[0] * shape[1]} entries")
-        tables[v] = np.array([words.number() for _ in range(shape[0] * shape[1])]).reshape(shape)
-    words.end()
+        tables[v] = np.array([words.entry() for _ in range(shape[0] * shape[1])]).reshape(shape)
+    if words.place < len(tokens):
+        raise words.fail(f"{len(tokens) - words.place} words follow the last table")
     with named_in_errors(path):
         return _circuit(words, parents, tables)
 
 
-class _Words:
-    """The words of a file, one after the other."""
+class _Words(Line):
+    """The words of a file as one line, read one after the other."""
 
-    def __init__(self, path: str):
-        self.path, self.place = path, 0
-        try:
-            self.words = pathlib.Path(path).read_text(encoding="utf-8-sig").split()
-        except UnicodeDecodeError:
-            raise ValueError(f"cannot read {self.path!r}: it is not a text file") from None
+    place = 0
 
     def fail(self, what: str) -> ValueError:
-        return ValueError(f"cannot read {self.path!r}, word {self.place}: {what}")
+        """The error that says what is wrong with the word read last; to be raised."""
+        return ValueError(f"cannot read {self.path!r}, word {self.place + 1}: {what}")
 
-    def next(self, name: str) -> str:
-        if self.place >= len(self.words):
-            raise self.fail(f"the file ends where the {name} is expected")
+    def next(self, name: str, most: int = MOST_CATEGORIES, least: int = 1) -> int:
+        """The next word as a whole number in a range."""
         self.place += 1
-        return self.words[self.place - 1]
+        return self.integer(self.place - 1, name, least=least, most=most)
 
-    def integer(self, name: str, least: int, most: int) -> int:
-        word = self.next(name)
-        if not WHOLE.fullmatch(word) or not least <= int(word) <= most:
+    def entry(self) -> float:
+        """The next word as an entry of a table."""
+        self.place += 1
+        value = self.real(self.place - 1, "entry of a table")
+        if not 0 <= value < inf:
             raise self.fail(
-                f"the {name} must be a whole number from {least} to {most}, found {word[:40]!r}"
-            )
-        return int(word)
-
-    def number(self) -> float:
-        word = self.next("entry of a table")
-        try:
-            value = float(word if PLAIN.fullmatch(word) else "")
-        except ValueError:
-            value = -1.0
-        if not isfinite(value) or value < 0:
-            raise self.fail(
-                f"an entry of a table must be a finite number of at least 0, found {word[:40]!r}"
+                f"an entry of a table must be a finite number of at least 0, found {value}"
             )
         return value
-
-    def end(self) -> None:
-        if self.place < len(self.words):
-            raise self.fail(f"{len(self.words) - self.place} words follow the last table")
 
 
 def _parents(words: _Words, num_variables: int) -> dict[Any, Any]:
     """Variable -> parent (-1: none), in the order of the tables."""
     parents: dict[int, int] = {}
     for _ in range(num_variables):
-        size = words.integer("number of variables of a table", 1, num_variables)
+        size = words.next("number of variables of a table", num_variables)
         if size > 2:
             raise words.fail(
                 f"a variable has {size - 1} parents: only trees are read, where each has at most one"
             )
-        scope = [words.integer("variable", 0, num_variables - 1) for _ in range(size)]
+        scope = [words.next("variable", num_variables - 1, least=0) for _ in range(size)]
         if scope[-1] in parents or (size == 2 and scope[0] == scope[1]):
             raise words.fail(f"variable {scope[-1]} has two tables, or is its own parent")
         parents[scope[-1]] = scope[0] if size == 2 else -1

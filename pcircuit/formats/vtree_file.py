@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pcircuit.files.whole_file import checked_path, write_text
-from pcircuit.formats.text import Ids, Line, nodes_of
+from pcircuit.formats.text import Ids, Line, read_nodes
 from pcircuit.vtree import VTree, check_vtree
 
 
@@ -61,7 +61,8 @@ def read_vtree(path: str | os.PathLike[str]) -> VTree:
 
 def read_vtree_ids(path: str) -> tuple[VTree, dict[int, int]]:
     """As `read_vtree`, and the node of the v-tree that each id of the file stands for."""
-    nodes = _read_nodes(path)
+    nodes = _Nodes()
+    _, ids, _ = read_nodes(path, "vtree", nodes.add)
     order = _post_order(nodes.children, len(nodes.children) - 1)
     if len(order) < len(nodes.children):
         raise ValueError(
@@ -75,20 +76,19 @@ def read_vtree_ids(path: str) -> tuple[VTree, dict[int, int]]:
         tree = VTree(parents, [nodes.variables[i] for i in order])
     except ValueError as error:
         raise ValueError(f"cannot read {path!r}: {error}") from None
-    return tree, {name: int(number[i]) for name, i in nodes.ids.positions.items()}
+    return tree, {name: int(number[i]) for name, i in ids.positions.items()}
 
 
 class _Nodes:
     """The nodes of a file in the order of its lines: children, variable (-1: none), parent (-1: none) of each."""
 
     def __init__(self) -> None:
-        self.ids = Ids()
         self.children: list[tuple[int, ...]] = []
         self.variables: list[int] = []
         self.parents: list[int] = []
 
-    def add(self, line: Line) -> None:
-        """The node that a line defines."""
+    def add(self, line: Line, ids: Ids) -> int:
+        """Append the node that a line defines; its position."""
         kind, position = line.tokens[0], len(self.children)
         if kind == "L":
             line.expect(3, "a leaf")
@@ -96,7 +96,7 @@ class _Nodes:
             self.variables.append(line.variable(2) - 1)
         elif kind == "I":
             line.expect(4, "an inner node")
-            below = self.ids.find(line, 2), self.ids.find(line, 3)
+            below = ids.find(line, 2), ids.find(line, 3)
             for c in below:
                 if self.parents[c] >= 0 or below[0] == below[1]:
                     raise line.fail("a node of a v-tree has one parent, but this child has two")
@@ -105,22 +105,8 @@ class _Nodes:
             self.variables.append(-1)
         else:
             raise line.fail(f"a node is an L or an I line, found {kind[:40]!r}")
-        self.ids.define(line, position)
         self.parents.append(-1)
-
-
-def _read_nodes(path: str) -> _Nodes:
-    """The nodes of a file, as many as its first line promises."""
-    nodes = _Nodes()
-    declared, lines = nodes_of(path, "vtree")
-    for line in lines:
-        nodes.add(line)
-    if not nodes.children or declared != len(nodes.children):
-        raise ValueError(
-            f"cannot read {path!r}: its first line promises "
-            f"{declared} nodes, found {len(nodes.children)}"
-        )
-    return nodes
+        return position
 
 
 def write_vtree(vtree: VTree, path: str | os.PathLike[str]) -> None:

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.array_types import Evidence, Floats, Ints
+from pcircuit.arrays import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.compiled.layouts import Layout, full_layout
 from pcircuit.compiled.packed import Packed, num_inputs, table_rows
@@ -457,8 +457,7 @@ def stored_entries(region: InputRegion | InnerRegion, table: Floats) -> Floats:
     if isinstance(region, InputRegion) or not region.is_sparse:
         return table.ravel()
     rows = np.repeat(np.arange(region.num_units), np.diff(region.weights.indptr))
-    entries: Floats = table[rows, region.weights.indices]
-    return entries
+    return np.asarray(table[rows, region.weights.indices])
 
 
 def by_unit(values: Floats, units: Ints, num_units: int) -> Floats:

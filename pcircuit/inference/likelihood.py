@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.array_types import Bools, Evidence, Floats, Ints
+from pcircuit.arrays import Bools, Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.circuit_mixture import Mixture
 from pcircuit.compiled.layouts import stack_layout
@@ -268,8 +268,7 @@ def _in_numpy(circuit: Circuit, data: Evidence) -> Floats:
 def _root_of_block(circuit: Circuit, data: Evidence) -> Floats:
     """(N,) log-likelihoods of a block, in NumPy."""
     if may_overflow(circuit):
-        logs: Floats = log_units(circuit, data)[0][-1][0]
-        return logs
+        return np.asarray(log_units(circuit, data)[0][-1][0])
     shown, _, exponents, suspect = upward(circuit, data)
     result = np.empty(len(data))
     log_root(shown[-1][0], exponents[-1], result)

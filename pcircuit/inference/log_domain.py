@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.array_types import Evidence, Floats
+from pcircuit.arrays import Evidence, Floats
 from pcircuit.circuit import Circuit, InputRegion, derived
 
 HIGHEST = 960.0  # log2; doubles end at 1024
@@ -95,8 +95,7 @@ def input_values(region: InputRegion, data: Evidence) -> Floats:
     Shapes: data (N, V) -> (K, N).
     """
     table = np.concatenate([region.probs, region.probs.sum(axis=1, keepdims=True)], axis=1)
-    values: Floats = table[:, data[:, region.variable].astype(np.int64)]  # -1 is the last column
-    return values
+    return np.asarray(table[:, data[:, region.variable].astype(np.int64)])
 
 
 def _input_counts(region: InputRegion, data: Evidence, flow: Floats) -> Floats:
@@ -108,8 +107,7 @@ def _input_counts(region: InputRegion, data: Evidence, flow: Floats) -> Floats:
     total = probs.sum(
         axis=1, keepdims=True
     )  # of shares of the largest entry, which cannot overflow
-    spread: Floats = counts[:, :C] + counts[:, C:] * probs / np.where(total > 0, total, 1.0)
-    return spread
+    return np.asarray(counts[:, :C] + counts[:, C:] * probs / np.where(total > 0, total, 1.0))
 
 
 def log_of(values: Floats) -> Any:
@@ -122,8 +120,7 @@ def _logsumexp(values: Floats, axis: int) -> Any:
     """Log sum exp along an axis; -inf where all entries are."""
     shift = values.max(axis=axis, keepdims=True)
     shift = np.where(shift > -np.inf, shift, 0.0)
-    with np.errstate(divide="ignore"):
-        return np.log(np.exp(values - shift).sum(axis=axis)) + shift.squeeze(axis)
+    return log_of(np.exp(values - shift).sum(axis=axis)) + shift.squeeze(axis)
 
 
 def may_overflow(circuit: Circuit) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.array_types import Floats
+from pcircuit.arrays import Floats
 from pcircuit.circuit import Circuit, InnerRegion, check_circuit
 
 

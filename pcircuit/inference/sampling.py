@@ -33,13 +33,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pcircuit.arguments import check_generator, check_whole_number
-from pcircuit.array_types import Evidence, Floats, Ints, Seed, Weights
-from pcircuit.arrays import check_memory
+from pcircuit.arrays import Evidence, Floats, Ints, Seed, Weights, check_memory
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_distribution, derived
 from pcircuit.circuit_mixture import Mixture
 from pcircuit.evidence import check_evidence
 from pcircuit.inference.likelihood import log_parts, upward
-from pcircuit.inference.log_domain import log_units
+from pcircuit.inference.log_domain import log_of, log_units
 
 BLOCK_VALUES = 3_000_000  # uniforms, or unit values, that are held at once
 MAX_ROWS, MIN_ROWS = (
@@ -384,18 +383,14 @@ def _descend(
 def _posterior(weights: Weights, units: Ints, products: Floats) -> Floats:
     """(P, n) weight of each product given the evidence, up to a factor per sample, from values (P, n)."""
     prior = weights[units]
-    posterior: Floats = (prior.toarray() if hasattr(prior, "toarray") else prior).T * products
-    return posterior
+    return np.asarray((prior.toarray() if hasattr(prior, "toarray") else prior).T * products)
 
 
 def _posterior_of_logs(weights: Weights, units: Ints, log_products: Floats) -> Floats:
     """The same from natural logarithms (P, n); the largest weight of each sample is 1."""
-    with np.errstate(divide="ignore"):
-        log_posterior = (
-            np.log(_posterior(weights, units, np.ones_like(log_products))) + log_products
-        )
-    relative: Floats = np.exp(log_posterior - log_posterior.max(axis=0))
-    return relative
+    prior = _posterior(weights, units, np.ones_like(log_products))
+    log_posterior = log_of(prior) + log_products
+    return np.asarray(np.exp(log_posterior - log_posterior.max(axis=0)))
 
 
 def _invert(weights: Floats, uniforms: Floats) -> Ints:
@@ -404,7 +399,4 @@ def _invert(weights: Floats, uniforms: Floats) -> Ints:
     threshold = (
         uniforms * cumulative[-1]
     )  # rounds below the total, since a uniform is at most 1 - 2**-53 ...
-    outcome: Ints = np.minimum(
-        (cumulative <= threshold).sum(axis=0), len(weights) - 1
-    )  # ... but for a total of 0
-    return outcome
+    return np.asarray(np.minimum((cumulative <= threshold).sum(axis=0), len(weights) - 1))

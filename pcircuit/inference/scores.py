@@ -34,8 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.array_types import Evidence, Floats, Ints
-from pcircuit.arrays import check_numbers
+from pcircuit.arrays import Evidence, Floats, Ints, check_numbers
 from pcircuit.circuit import Circuit, InputRegion, derived
 from pcircuit.compiled.layouts import sums_layout
 from pcircuit.compiled.packed import num_inputs
@@ -293,8 +292,7 @@ def _centred(region: Any, flows: Floats) -> Floats:
         unit = np.repeat(np.arange(region.num_units), np.diff(region.weights.indptr))
         totals = np.zeros((region.num_units, flows.shape[1]))
         np.add.at(totals, unit, flows)
-        sparse: Floats = flows - totals[unit] * region.weights.data[:, None]
-        return sparse
+        return np.asarray(flows - totals[unit] * region.weights.data[:, None])
     table = flows.reshape(*parameters.shape, -1)
     centred: Floats = table - table.sum(axis=1, keepdims=True) * parameters[:, :, None]
     return centred.reshape(len(flows), -1)
@@ -360,10 +358,9 @@ def _edge_flows(region: Any, ratio: Floats, products: Floats) -> Floats:
     """(edges, N) ratio_k w_kp product_p, without those that a sparse region has not."""
     if region.is_sparse:
         unit = np.repeat(np.arange(region.num_units), np.diff(region.weights.indptr))
-        sparse: Floats = (
+        return np.asarray(
             ratio[unit] * products[region.weights.indices] * region.weights.data[:, None]
         )
-        return sparse
     dense: Floats = ratio[:, None] * region.weights[:, :, None]
     dense *= products
     return dense.reshape(_size(region), ratio.shape[1])

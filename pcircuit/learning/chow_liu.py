@@ -27,17 +27,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_number
-from pcircuit.array_types import Evidence, Floats, Ints
-from pcircuit.arrays import check_integers, check_memory
+from pcircuit.arrays import Evidence, Floats, Ints, check_integers, check_memory
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.evidence import MOST_WEIGHT
 from pcircuit.learning.pair_counts import (
     checked_table,
     checked_weights,
+    mutual_information,
     pair_counts,
     refuse_large_pairs,
 )
-from pcircuit.learning.pair_information import mutual_information
 from pcircuit.vtree import VTree
 
 RESOLUTION = 1e-12  # nats; above the round-off of the information, far below what data can resolve

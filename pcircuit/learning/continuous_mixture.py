@@ -60,7 +60,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pcircuit.array_types import Evidence, Floats, Ints
+from pcircuit.arrays import Evidence, Floats, Ints
 from pcircuit.circuit_mixture import Mixture
 from pcircuit.learning.product_mixtures import CIRCUIT_PRODUCTS, product_mixture
 
@@ -173,9 +173,10 @@ def continuous_mixture(
         if misses == ENDED_AFTER or (len(looks) == JUDGED_AFTER and promised(looks) < least):
             break
         learning.rate /= 1 + (misses > 0 and misses % HALVED_AFTER == 0)
-    return Fitted(
-        _mixture(best, points, num_categories, logits), *map(np.array, zip(*looks, strict=True))
-    )
+    values = decoded(best, points)[1]
+    columns = probabilities(values, normalizers(values, logits), num_categories, logits)
+    mixture = product_mixture(columns, np.full(len(points), 1 / len(points)))
+    return Fitted(mixture, *map(np.array, zip(*looks, strict=True)))
 
 
 def promised(looks: list[tuple[float, float]]) -> float:
@@ -269,15 +270,7 @@ def _points(count: int, generator: np.random.Generator) -> Singles:
     from scipy.stats import qmc
 
     sequence = qmc.Sobol(DIMENSIONS, seed=generator).random(count)
-    found: Singles = ndtri(np.clip(sequence, EDGE, 1 - EDGE)).astype(np.float32)
-    return found
-
-
-def _mixture(decoder: Decoder, points: Singles, num_categories: Ints, logits: Logits) -> Mixture:
-    """The mixture of the points."""
-    values = decoded(decoder, points)[1]
-    columns = probabilities(values, normalizers(values, logits), num_categories, logits)
-    return product_mixture(columns, np.full(len(points), 1 / len(points)))
+    return np.asarray(ndtri(np.clip(sequence, EDGE, 1 - EDGE)).astype(np.float32))
 
 
 def logits_of(num_categories: Ints) -> Logits:
@@ -310,8 +303,7 @@ def normalizers(values: Singles, logits: Logits) -> Singles:
     top = np.maximum(np.maximum.reduceat(values, logits.begins, axis=1), 0)
     places = np.searchsorted(logits.with_logits, logits.columns)
     total = np.add.reduceat(np.exp(values - top[:, places]), logits.begins, axis=1)
-    found: Singles = top + np.log(total + np.exp(-top))
-    return found
+    return np.asarray(top + np.log(total + np.exp(-top)))
 
 
 def point_logs(rows: Coded, values: Singles, zeta: Singles) -> Singles:
@@ -334,8 +326,7 @@ def slopes(rows: Coded, shares: Singles, values: Singles, zeta: Singles, logits:
     probs *= (
         shares.sum(axis=0)[:, None] if rows.shown is None else (shares.T @ rows.shown)[:, places]
     )
-    found: Singles = shares.T @ rows.indicators - probs
-    return found
+    return np.asarray(shares.T @ rows.indicators - probs)
 
 
 def probabilities(

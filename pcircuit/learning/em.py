@@ -23,27 +23,46 @@ The M-step alone: parameters from flows, wherever these were computed.
 
 Expected flows add up over rows, so EM does not need all rows in one place: each machine computes the flows of its own
 rows (`expected_flows`), their sum comes here, and the new circuit goes back.  `fit_em` does the same in one place.
+
+The options of EM in two groups: how a step is taken, and how progress is watched.
+
+`fit_em` takes an object of each kind, or the fields of both as keywords of their own.
+
+EM for mixtures of circuits on different v-trees.
+
+With r_mi = w_m p_m(x_i) / sum_l w_l p_l(x_i), the probability that row i came from circuit m, the M-step is
+
+    w_m = sum_i c_i r_mi / sum_i c_i            and            circuit m fitted to rows weighted with c_i r_mi,
+
+with c_i the weight of row i.  One EM step for each circuit is enough for the likelihood never to decrease (generalised
+EM; Dempster, Laird and Rubin 1977), so an epoch here is an epoch of `fit_em` for each circuit on its share of every
+row.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from importlib.util import find_spec
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_generator, check_number, check_whole_number
-from pcircuit.array_types import Evidence, Floats, Ints
+from pcircuit.arguments import check_flag, check_generator, check_number, check_whole_number
+from pcircuit.arrays import Evidence, Floats, Ints, Seed
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_distribution
+from pcircuit.circuit_mixture import Mixture, check_mixture
 from pcircuit.compiled.packed import Packed, table_rows, weight_rows
 from pcircuit.compiled.packing import pack, with_parameters
 from pcircuit.compiled.rescaling import with_plan, with_plan_for
 from pcircuit.engine import Kernels
 from pcircuit.evidence import MOST_WEIGHT, check_evidence, row_weights
 from pcircuit.inference.flows import Flows, accumulate, expected_flows, flow_seconds
-from pcircuit.inference.likelihood import ENCODINGS, log_likelihood, tiny_circuit
+from pcircuit.inference.likelihood import ENCODINGS, log_likelihood, log_parts, tiny_circuit
 from pcircuit.inference.threads import count_jobs, workers
-from pcircuit.learning.em_options import EMSteps, EMWatch, grouped
 
 BLOCK_ROWS = 2**16  # rows evaluated at a time at the end
 
@@ -119,7 +138,13 @@ def fit_em(
     >>> fitted.regions[0].probs, history.round(4)
     (array([[0.25, 0.75]]), array([-0.6931, -0.5623]))
     """
-    rows, row_weight = _checked_rows(circuit, data, weights)
+    check_distribution(circuit)
+    rows = check_evidence(circuit, data)
+    row_weight = row_weights(weights, len(rows))
+    if not len(rows):
+        raise ValueError("`data` has no rows: EM needs at least one")
+    if not row_weight.sum() > 0:
+        raise ValueError("`weights` must not all be zero: give at least one row a positive weight")
     num_epochs = check_whole_number(num_epochs, "num_epochs", 0)
     pseudocount = check_number(pseudocount, "pseudocount", least=0, most=MOST_WEIGHT)
     steps, watch = grouped(steps, watch, keywords)
@@ -127,7 +152,10 @@ def fit_em(
     packed, total_weight = pack(circuit), row_weight.sum()
     free: list[Any] = []
     history: list[float] = []
-    flows = () if steps.is_full else _expected_at_start(circuit, total_weight)
+    flows: tuple[Floats, ...] = ()
+    if not steps.is_full:  # what the circuit expects of rows drawn from itself
+        of_one = expected_flows(circuit, np.full((1, circuit.num_variables), -1), n_jobs=1)
+        flows = of_one.edges * total_weight, of_one.inputs * total_weight
     number = 0
     seconds = flow_seconds(circuit, len(rows)) * num_epochs
     in_numpy = circuit.num_regions == 1 or EM.in_numpy(seconds)
@@ -163,12 +191,6 @@ def fit_em(
     circuit = with_parameters(circuit, packed)
     history.append(_weighted_log_likelihood(circuit, rows, row_weight, n_jobs) / total_weight)
     return circuit, np.array(history)
-
-
-def _expected_at_start(circuit: Circuit, total_weight: float) -> tuple[Floats, ...]:
-    """The flows that a circuit expects of rows drawn from itself."""
-    of_one = expected_flows(circuit, np.full((1, circuit.num_variables), -1), n_jobs=1)
-    return of_one.edges * total_weight, of_one.inputs * total_weight
 
 
 def _averaged(
@@ -236,20 +258,6 @@ def _weighted_log_likelihood(
     return total
 
 
-def _checked_rows(
-    circuit: Circuit, data: ArrayLike, weights: ArrayLike | None
-) -> tuple[Evidence, Floats]:
-    """Checked data and row weights."""
-    check_distribution(circuit)
-    rows = check_evidence(circuit, data)
-    row_weight = row_weights(weights, len(rows))
-    if not len(rows):
-        raise ValueError("`data` has no rows: EM needs at least one")
-    if not row_weight.sum() > 0:
-        raise ValueError("`weights` must not all be zero: give at least one row a positive weight")
-    return rows, row_weight
-
-
 def maximize(circuit: Circuit, flows: Flows, *, pseudocount: float = 0.1) -> Circuit:
     """The circuit whose parameters are the normalised flows.
 
@@ -306,3 +314,339 @@ def maximize(circuit: Circuit, flows: Flows, *, pseudocount: float = 0.1) -> Cir
         )
     packed = _step_in_numpy(pack(circuit), flows.edges, flows.inputs, pseudocount)
     return with_parameters(circuit, packed)
+
+
+T = TypeVar("T")
+DECAY = 0.6  # steps have to shrink, by an exponent in (0.5, 1], to converge; Cappe and Moulines advise this one
+
+
+@dataclass(frozen=True)
+class EMSteps:
+    """Which rows a step of EM uses, and how far it goes.
+
+    Parameters
+    ----------
+    batch_size : int, optional
+        Rows of a mini-batch; None uses all rows in each step.
+    step_size : float, optional
+        In (0, 1]: the weight of the newest flows in the moving average that parameters are made of.  Default: 1 for
+        full batches; for mini-batches (k + 1)^-0.6 in step k = 1, 2, ....
+    rng : int or numpy.random.Generator, optional
+        Order of the rows in mini-batches.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `batch_size` is not a whole number of at least 1, or `step_size` not a number in (0, 1].
+
+    Examples
+    --------
+    >>> [round(EMSteps(batch_size=64).share(k), 3) for k in (0, 1, 10, 100)]
+    [0.66, 0.517, 0.225, 0.062]
+    """
+
+    batch_size: int | None = None
+    step_size: float | None = None
+    rng: Seed = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(
+            self,
+            "batch_size",
+            check_whole_number(self.batch_size, "batch_size", 1, none="all rows"),
+        )
+        if self.step_size is not None:
+            object.__setattr__(
+                self, "step_size", check_number(self.step_size, "step_size", above=0, most=1)
+            )
+
+    @property
+    def is_full(self) -> bool:
+        """Whether each step uses all rows and replaces all that was known: `share` is always 1 (bool)."""
+        return self.batch_size is None and self.step_size is None
+
+    def share(self, number: int) -> float:
+        """Weight s of the newest flows in the moving average, ``F <- (1 - s) F + s F_new``.
+
+        Parameters
+        ----------
+        number : int
+            Of the step, from 0; mini-batches count through all epochs.
+
+        Returns
+        -------
+        float
+            In (0, 1]: `step_size` if given; else 1 for all rows and (number + 2)^-0.6 for mini-batches.
+
+        Examples
+        --------
+        >>> EMSteps().share(0), EMSteps(step_size=0.5).share(9), round(EMSteps(batch_size=64).share(0), 3)
+        (1.0, 0.5, 0.66)
+        """
+        if self.is_full:
+            return 1.0
+        return (number + 2.0) ** -DECAY if self.step_size is None else self.step_size
+
+    def batches(self, num_rows: int, rng: np.random.Generator) -> Iterator[slice | Ints]:
+        """Yield the rows of each step of one epoch; each row is in exactly one step.
+
+        Parameters
+        ----------
+        num_rows : int
+            N.
+        rng : numpy.random.Generator
+            For the order of the rows; not used, and left as it is, with all rows in each step.
+
+        Yields
+        ------
+        slice or int array
+            Index of the rows: all of them once, or ceil(N / batch_size) mini-batches, the last of which may be smaller.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> [len(rows) for rows in EMSteps(batch_size=4).batches(10, np.random.default_rng(0))]
+        [4, 4, 2]
+        """
+        if self.batch_size is None:
+            yield slice(None)
+            return
+        order = rng.permutation(num_rows)
+        for start in range(0, num_rows, self.batch_size):
+            yield order[start : start + self.batch_size]
+
+
+@dataclass(frozen=True)
+class EMWatch:
+    """When EM stops early, and how progress is shown.
+
+    Parameters
+    ----------
+    tolerance : float, default 0.0
+        Stop when the mean log-likelihood gains less than this in an epoch (nats per row); 0 never stops early.
+    callback : callable, optional
+        Called after each epoch as ``callback(epoch, mean_log_likelihood)``; a true result stops.
+    progress : bool, default False
+        Draw a progress bar on standard error (needs `rich`; silent without it, and if that is not a terminal).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `tolerance` is not a number of at least 0, `callback` cannot be called, or `progress` is not a boolean.
+
+    Examples
+    --------
+    >>> EMWatch(tolerance=1e-3).stops([-2.0, -1.9995])
+    True
+    """
+
+    tolerance: float = 0.0
+    callback: Callable[[int, float], object] | None = None
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        check_number(self.tolerance, "tolerance", least=0)
+        check_flag(self.progress, "progress")
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(
+                f"`callback` must be callable, or None, found {type(self.callback).__name__}"
+            )
+
+    def stops(self, history: list[float]) -> bool:
+        """Whether EM ends here: the last gain is below `tolerance`, if that is above 0, or else the callback says so.
+
+        Parameters
+        ----------
+        history : list of float
+            Mean log-likelihood of each epoch so far, in nats per row; at least one.
+
+        Returns
+        -------
+        bool
+
+        Raises
+        ------
+        TypeError
+            If the callback returns what is neither true nor false, such as an array.
+
+        Examples
+        --------
+        >>> EMWatch(callback=lambda epoch, value: epoch == 1).stops([-3.0, -2.0])
+        True
+        """
+        gain = (
+            float(history[-1]) - float(history[-2]) if len(history) > 1 else np.inf
+        )  # NaN where both are -inf
+        has_converged = self.tolerance > 0 and gain < self.tolerance
+        if has_converged or self.callback is None:
+            return has_converged
+        result = self.callback(len(history) - 1, history[-1])
+        try:
+            return bool(result)
+        except (TypeError, ValueError):  # of an array, a table or pandas' NA
+            raise TypeError(
+                "`callback` must return what is true, to stop, or false, found "
+                f"{type(result).__name__}: return one truth value, or None"
+            ) from None
+
+    @contextmanager
+    def bar(self, num_epochs: int) -> Iterator[Callable[[float], None]]:
+        """A progress bar on standard error, as a context.
+
+        It is drawn only with `progress`, on a terminal, and where `rich` is installed; else nothing is.
+
+        Parameters
+        ----------
+        num_epochs : int
+            Of the whole bar.
+
+        Yields
+        ------
+        advance : callable
+            Takes the mean log-likelihood of an epoch that is done.
+        """
+        is_seen = (
+            sys.stderr is not None and sys.stderr.isatty()
+        )  # None in programs without a console
+        if not (self.progress and is_seen) or find_spec("rich") is None:
+            yield lambda value: None
+            return
+        from rich.console import Console
+        from rich.progress import (
+            Progress,
+            SpinnerColumn,
+            TimeElapsedColumn,
+        )  # these two move while nothing else does
+
+        with Progress(
+            SpinnerColumn(),
+            *Progress.get_default_columns(),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        ) as bar:
+            task = bar.add_task("EM", total=num_epochs)
+            yield lambda value: bar.update(
+                task, advance=1, description=f"EM, log-likelihood {value:.4f}"
+            )
+
+
+def grouped(
+    steps: EMSteps | None, watch: EMWatch | None, keywords: dict[str, Any]
+) -> tuple[EMSteps, EMWatch]:
+    """Both groups, from objects or from the `keywords` that name their fields."""
+    known = {field.name: kind for kind in (EMSteps, EMWatch) for field in fields(kind)}
+    for name in keywords:
+        if name not in known:
+            raise TypeError(
+                f"`fit_em` has no argument `{name}`, expected one of {', '.join(sorted(known))} besides "
+                "those of its signature"
+            )
+    return _one_way("steps", EMSteps, steps, keywords), _one_way("watch", EMWatch, watch, keywords)
+
+
+def _one_way(name: str, kind: type[T], given: T | None, keywords: dict[str, Any]) -> T:
+    """The object `given`, or one made of the keywords that name its fields; not of both."""
+    own = {field.name: keywords[field.name] for field in fields(kind) if field.name in keywords}  # type: ignore[arg-type]
+    if given is None:
+        return kind(**own)
+    if own:
+        raise TypeError(
+            f"`{name}` is given and so is `{next(iter(own))}`, which is a part of it: give one of the two"
+        )
+    if not isinstance(given, kind):
+        raise TypeError(
+            f"`{name}` must be a pcircuit.{kind.__name__}, or None, found {type(given).__name__}"
+        )
+    return given
+
+
+def fit_mixture(
+    mixture: Mixture,
+    data: ArrayLike,
+    *,
+    num_epochs: int = 10,
+    pseudocount: float = 0.1,
+    weights: ArrayLike | None = None,
+    n_jobs: int | None = None,
+) -> tuple[Mixture, Floats]:
+    """Fit weights and circuits of a mixture together, by expectation maximisation.
+
+    Parameters
+    ----------
+    mixture : Mixture
+        Start values.
+    data : (N, V) integer array_like
+        Training rows, -1 missing, N at least 1.
+    num_epochs : int
+        Passes over the data.
+    pseudocount : float
+        Smoothing of each circuit, as in `fit_em`.
+    weights : (N,) float array_like, optional
+        Non-negative row weights; a weight of 2 counts as the row twice.
+    n_jobs : int, optional
+        Threads; None uses all CPUs.  The result does not depend on it.
+
+    Returns
+    -------
+    mixture : Mixture
+        The same structures with new parameters.  A circuit that no row comes from keeps its parameters and has weight
+        0; where no circuit explains any row, all weights stay as they are.
+    history : (num_epochs + 1,) float64 array
+        Mean training log-likelihood, natural, before each epoch and after the last.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `mixture` is not a mixture, `data` is not evidence for it or has no rows, or an option is out of range.
+
+    Notes
+    -----
+    An epoch costs an evaluation and an epoch of `fit_em` for each circuit.  Without a pseudocount the likelihood never
+    decreases.
+
+    Examples
+    --------
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> coins = [Circuit(VTree([-1], [0]), [InputRegion(0, [[p, 1 - p]])]) for p in (0.2, 0.6)]
+    >>> fitted, history = fit_mixture(Mixture(coins), [[0], [1], [1], [1]], num_epochs=20, pseudocount=0)
+    >>> np.exp(fitted.log_likelihood([[0], [1]])).round(6), bool((np.diff(history) > -1e-12).all())
+    (array([0.25, 0.75]), True)
+    """
+    check_mixture(mixture)
+    rows: Evidence = check_evidence(mixture.circuits[0], data)
+    row_weight = row_weights(weights, len(rows))
+    num_epochs = check_whole_number(num_epochs, "num_epochs", 0)
+    pseudocount = check_number(pseudocount, "pseudocount", least=0, most=MOST_WEIGHT)
+    if not row_weight.sum() > 0:
+        raise ValueError("`data` needs at least one row of positive weight")
+    history: list[float] = []
+    for _ in range(num_epochs):
+        shares, mean = row_shares(mixture, rows, row_weight, n_jobs)
+        history.append(mean)
+        circuits = [
+            fit_em(
+                circuit, rows, num_epochs=1, pseudocount=pseudocount, weights=share, n_jobs=n_jobs
+            )[0]
+            if share.any()
+            else circuit
+            for circuit, share in zip(mixture.circuits, shares, strict=True)
+        ]
+        sums = shares.sum(axis=1)
+        mixture = Mixture(circuits, sums / sums.sum() if sums.any() else mixture.weights)
+    history.append(row_shares(mixture, rows, row_weight, n_jobs)[1])
+    return mixture, np.array(history)
+
+
+def row_shares(
+    mixture: Mixture, rows: Evidence, row_weight: Floats, n_jobs: int | None = None
+) -> tuple[Floats, float]:
+    """The E-step: how much of each row's weight each circuit takes, and the mean log-likelihood.
+
+    Shapes: rows (N, V), row_weight (N,) -> shares (M, N).
+    """
+    logs = np.stack(list(log_parts(mixture, rows, n_jobs)))
+    total = np.logaddexp.reduce(logs, axis=0)
+    shares = row_weight * np.exp(logs - np.where(total > -np.inf, total, 0.0))
+    counted = row_weight > 0
+    return shares, float(np.dot(row_weight[counted], total[counted]) / row_weight.sum())

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pcircuit.array_types import Evidence, Floats, Ints
+from pcircuit.arrays import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit
 from pcircuit.circuit_mixture import Mixture
 from pcircuit.regions import InnerRegion, InputRegion

@@ -30,8 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.array_types import Bools, Evidence, Floats, Ints
-from pcircuit.arrays import as_array, memory_for
+from pcircuit.arrays import Bools, Evidence, Floats, Ints, as_array, memory_for
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_distribution
 from pcircuit.engine import Kernels, numpy_seconds
 from pcircuit.evidence import as_integer_table, refuse_out_of_range

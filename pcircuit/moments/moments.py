@@ -34,10 +34,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_whole_number
-from pcircuit.array_types import Floats, Ints
-from pcircuit.arrays import check_numbers, memory_for
+from pcircuit.arrays import Floats, Ints, check_numbers, memory_for
 from pcircuit.circuit import Circuit, check_distribution
-from pcircuit.inference.node_selection import check_node_weights, check_nodes, select_nodes
+from pcircuit.inference.unit_likelihoods import check_node_weights, check_nodes, select_nodes
 from pcircuit.moments import routes
 from pcircuit.moments.plan import Plan, make_plan
 from pcircuit.moments.rounding import without_rounding

@@ -25,10 +25,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.array_types import Floats
-from pcircuit.arrays import check_numbers
+from pcircuit.arrays import Floats, check_numbers
 from pcircuit.circuit import Circuit, check_circuit, derived
-from pcircuit.inference.node_selection import check_nodes
+from pcircuit.inference.unit_likelihoods import check_nodes
 from pcircuit.regions import InputRegion
 
 EPS = float(np.finfo(np.float64).eps)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.array_types import Floats
+from pcircuit.arrays import Floats
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.engine import Kernels
 from pcircuit.moments.plan import Plan, make_plan

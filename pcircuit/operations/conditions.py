@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 
 from pcircuit.arguments import check_flag, is_listing, shown
-from pcircuit.array_types import Weights
-from pcircuit.arrays import check_integers
+from pcircuit.arrays import Weights, check_integers
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.inference.likelihood import log_likelihood
+from pcircuit.inference.log_domain import log_of
 from pcircuit.operations.marginals import marginalize
 from pcircuit.regions import InnerRegion, InputRegion, StructureError
 
@@ -166,8 +166,7 @@ def normalize(circuit: Circuit) -> Circuit:
             largest = region.probs.max(axis=1, keepdims=True)
             scaled = np.where(largest > 0, region.probs / np.where(largest > 0, largest, 1.0), 1.0)
             totals = scaled.sum(axis=1, keepdims=True)
-            with np.errstate(divide="ignore"):
-                log_totals.append(np.log(largest[:, 0]) + np.log(totals[:, 0]))
+            log_totals.append(log_of(largest[:, 0]) + np.log(totals[:, 0]))
             regions.append(InputRegion(region.variable, scaled / totals))
             continue
         log_products = sum(

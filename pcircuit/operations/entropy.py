@@ -36,6 +36,7 @@ chance with probability at most R / PRIME (Schwartz 1980, Zippel 1979), independ
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -44,7 +45,7 @@ import numpy as np
 from numpy.random import Generator
 
 from pcircuit.arguments import check_generator, check_whole_number
-from pcircuit.array_types import Floats, Ints
+from pcircuit.arrays import Floats, Ints
 from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.sampling import sample
@@ -184,9 +185,9 @@ def cross_entropy(
         rows = _all_states(p.num_categories)
         log_p = log_likelihood(p, rows)
         rows, log_p = rows[log_p > -np.inf], log_p[log_p > -np.inf]
-        return Estimate(
-            max(0.0, _weighted_sum(np.exp(log_p), -log_likelihood(q, rows))), 0.0, "exact"
-        )
+        lengths = -log_likelihood(q, rows)
+        total = np.exp(log_p) @ lengths if lengths.max() < np.inf else np.inf  # weights underflow
+        return Estimate(max(0.0, float(total)), 0.0, "exact")
     return _mean_of(
         np.maximum(-log_likelihood(q, sample(p, num_samples, rng=rng)), 0.0)
     )  # rounded above 1
@@ -373,19 +374,9 @@ def _mean_of(values: np.ndarray) -> Estimate:
     )
 
 
-def _weighted_sum(weights: np.ndarray, values: np.ndarray) -> float:
-    """Sum of weights times values; infinite where a value is, although its weight may have underflowed."""
-    return float("inf") if values.max() == np.inf else float(weights @ values)
-
-
 def _has_few_states(num_categories: tuple[int, ...]) -> bool:
     """Whether sums over all states are carried out."""
-    states = 1
-    for C in num_categories:
-        states *= C
-        if states > MOST_STATES:
-            return False
-    return True
+    return math.prod(num_categories) <= MOST_STATES
 
 
 def _all_states(num_categories: tuple[int, ...]) -> np.ndarray:
@@ -458,8 +449,9 @@ def _drawn(parameters: Floats, rng: np.random.Generator) -> Ints:
 
 def _sums(table: Ints, used: np.ndarray) -> Ints:
     """(K, L) sums of the columns of (K, P) that each row of the boolean (L, P) uses, modulo PRIME."""
-    summed: Ints = (table.astype(np.float64) @ used.T.astype(np.float64) % PRIME).astype(np.int64)
-    return summed
+    return np.asarray(
+        (table.astype(np.float64) @ used.T.astype(np.float64) % PRIME).astype(np.int64)
+    )
 
 
 def _product(left: Ints, right: Ints) -> Ints:

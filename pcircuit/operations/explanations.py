@@ -26,7 +26,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_generator, check_whole_number
-from pcircuit.array_types import Evidence, Floats
+from pcircuit.arrays import Evidence, Floats
 from pcircuit.circuit import Circuit
 from pcircuit.evidence import check_row
 from pcircuit.inference.likelihood import log_likelihood

@@ -38,8 +38,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import is_listing, shown
-from pcircuit.array_types import Floats
-from pcircuit.arrays import check_integers, check_numbers
+from pcircuit.arrays import Floats, check_integers, check_numbers
 from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.operations.products import check_one_space, overlap, scaled_overlap
 from pcircuit.operations.properties import prune
@@ -355,7 +354,13 @@ def linear_moments(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[fl
     """
     check_distribution(circuit)
     values = _checked(circuit, functions)
-    _check_size(values)
+    with np.errstate(over="ignore"):
+        size = float(np.sum([np.abs(g).max() for g in values]))
+    if size >= LARGEST_SIZE:  # sums would leave the range of doubles, or their means by rounding
+        raise ValueError(
+            f"`functions` must have sums below 2**1023 in size, found numbers that add up to {size:.4g}: "
+            "divide them by a constant"
+        )
     means: list[Any] = []  # of each region's units
     variances: list[Any] = []
     for r, region in enumerate(circuit.regions):
@@ -373,25 +378,13 @@ def linear_moments(circuit: Circuit, functions: Sequence[ArrayLike]) -> tuple[fl
     return float(means[-1][0]), float(variances[-1][0])
 
 
-def _check_size(values: list[np.ndarray]) -> None:
-    """Raise where sums of the largest numbers would leave the range of doubles, or their means by rounding."""
-    with np.errstate(over="ignore"):
-        size = float(np.sum([np.abs(g).max() for g in values]))
-    if size >= LARGEST_SIZE:
-        raise ValueError(
-            f"`functions` must have sums below 2**1023 in size, found numbers that add up to {size:.4g}: "
-            "divide them by a constant"
-        )
-
-
 def _mean_square(
     shares: Floats, values: Floats, means: Floats, spread: Floats | float = 0.0
 ) -> Floats:
     """(K,) means of squared differences, plus `spread`; values without a share may be so large that they overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         terms = shares * (spread + (values - means[:, None]) ** 2)
-    squares: Floats = np.where(shares > 0, terms, 0.0).sum(axis=1)
-    return squares
+    return np.asarray(np.where(shares > 0, terms, 0.0).sum(axis=1))
 
 
 def sum_distribution(

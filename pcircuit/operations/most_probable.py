@@ -49,11 +49,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_flag, check_whole_number
-from pcircuit.array_types import Floats, Ints, Weights
+from pcircuit.arrays import Floats, Ints, Weights
 from pcircuit.circuit import Circuit, InputRegion, check_circuit
 from pcircuit.evidence import check_row
 from pcircuit.inference.likelihood import log_likelihood
-from pcircuit.inference.log_domain import may_overflow
+from pcircuit.inference.log_domain import log_of, may_overflow
 from pcircuit.operations.properties import shared_terms
 from pcircuit.regions import StructureError
 
@@ -92,11 +92,9 @@ class LevelBounds:
     def levels(self, v: int) -> Floats:
         """(C,) natural logarithm of the bound of each level of variable v, which is free."""
         self._go_to(self.leaf_of[v])
-        with np.errstate(divide="ignore"):
-            region: Any = self.circuit.regions[self.here]
-            terms = np.log(region.probs) + self.derivatives[self.here][:, None]
-        bounds: Floats = np.logaddexp.reduce(terms, axis=0)
-        return bounds
+        region: Any = self.circuit.regions[self.here]
+        terms = log_of(region.probs) + self.derivatives[self.here][:, None]
+        return np.asarray(np.logaddexp.reduce(terms, axis=0))
 
     def fix(self, v: int, level: int) -> None:
         """Give variable v, of which `levels` was asked last, a level."""
@@ -108,11 +106,9 @@ class LevelBounds:
 
     def _inputs(self, region: Any, level: int) -> Floats:
         """(K,) ln of the units of a leaf."""
-        with np.errstate(divide="ignore"):
-            logs: Floats = np.log(
-                region.probs[:, level] if level >= 0 else region.probs.max(axis=1)
-            )
-        return logs
+        return np.asarray(
+            log_of(region.probs[:, level] if level >= 0 else region.probs.max(axis=1))
+        )
 
     def _go_to(self, leaf: int) -> None:
         """Make the derivatives right from a leaf to the root, and the units everywhere else."""
@@ -137,8 +133,7 @@ class LevelBounds:
     def _factors(self, r: int) -> Floats:
         """(P, A) ln of the factors of the products of region r."""
         region: Any = self.circuit.regions[r]
-        factors: Floats = self.units[region.products + self.starts[self.children[r]]]
-        return factors
+        return np.asarray(self.units[region.products + self.starts[self.children[r]]])
 
     def _derivatives(self, child: int) -> Floats:
         """(K,) ln of the derivatives of the root by the units of a region, from those of its parent."""
@@ -383,17 +378,16 @@ def _largest_terms(circuit: Circuit, row: np.ndarray) -> np.ndarray:
     values: list[Any] = []  # per region (K,) ln of the best completion of each unit's scope
     choices: list[Any] = []  # per region (K,) its level, or product
     for r, region in enumerate(circuit.regions):
-        with np.errstate(divide="ignore"):
-            if isinstance(region, InputRegion):
-                terms = np.log(region.probs)
-                known = row[region.variable]
-                if known >= 0:
-                    terms = np.where(np.arange(terms.shape[1]) == known, terms, -np.inf)
-            else:
-                terms = np.log(region.dense_weights()) + sum(
-                    values[c][region.products[:, a]]
-                    for a, c in enumerate(circuit.vtree.children(r).tolist())
-                )
+        if isinstance(region, InputRegion):
+            terms = log_of(region.probs)
+            known = row[region.variable]
+            if known >= 0:
+                terms = np.where(np.arange(terms.shape[1]) == known, terms, -np.inf)
+        else:
+            terms = log_of(region.dense_weights()) + sum(
+                values[c][region.products[:, a]]
+                for a, c in enumerate(circuit.vtree.children(r).tolist())
+            )
         choices.append(terms.argmax(axis=1))
         values.append(terms.max(axis=1))
     state: Any = row.copy()
@@ -405,8 +399,7 @@ def _largest_terms(circuit: Circuit, row: np.ndarray) -> np.ndarray:
         else:
             for a, c in enumerate(circuit.vtree.children(r).tolist()):
                 unit[c] = region.products[choice, a]
-    completed: np.ndarray = state
-    return completed
+    return np.asarray(state)
 
 
 def log_sums(weights: Weights, logs: Floats) -> Floats:

@@ -44,8 +44,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_flag, check_whole_number, is_listing
-from pcircuit.array_types import Floats, Ints, Weights
-from pcircuit.arrays import check_numbers
+from pcircuit.arrays import Floats, Ints, Weights, check_numbers
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, StructureError, check_circuit
 from pcircuit.operations.properties import prune
 
@@ -201,7 +200,10 @@ def scaled_overlap(circuits: Sequence[Circuit]) -> tuple[float, int]:
             mantissa, exponent = tables[child]
             table = _times(table, (mantissa[units], exponent[units]))
             tables[child] = None
-        tables[r] = _table_of_sums(regions, table)
+        for region in regions:  # each index in turn is summed; the next one comes first
+            mantissa, exponent = _weighted(region.weights, *table)
+            table = np.moveaxis(mantissa, 0, -1), np.moveaxis(exponent, 0, -1)
+        tables[r] = table
     return tables[-1][0].item(), tables[-1][1].item()
 
 
@@ -276,17 +278,6 @@ def _table_of_inputs(regions: list[Any]) -> Table:
             (table[0][:, :, None], table[1][:, :, None]), _pair(region.probs.T[:, None, :], 0)
         )
     return _weighted(regions[0].probs, *table)
-
-
-def _table_of_sums(regions: list[Any], table: Table) -> Table:
-    """Overlaps of sums from those of products: each index in turn is summed with its circuit's weights."""
-    for region in regions:
-        mantissa, exponent = _weighted(region.weights, *table)
-        table = (
-            np.moveaxis(mantissa, 0, -1),
-            np.moveaxis(exponent, 0, -1),
-        )  # the next index comes first
-    return table
 
 
 def _pair(values: Any, exponent: Any) -> Table:

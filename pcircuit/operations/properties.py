@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.array_types import Bools
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.regions import InnerRegion, InputRegion
 
@@ -123,7 +122,7 @@ def shared_terms(circuit: Circuit) -> tuple[int, int, int, int] | None:
             units = region.products[:, a]
             products &= meets[c][np.ix_(units, units)]
             meets[c] = None
-        used = _positive(region)
+        used = region.dense_weights() > 0
         others = products & ~np.eye(len(products), dtype=bool)
         for k in range(region.num_units):
             terms = np.flatnonzero(used[k])
@@ -203,12 +202,6 @@ def _alive_products(circuit: Circuit) -> list[Any]:
         )
         positive.append(region.weights @ alive[r].astype(np.float64) > 0)
     return alive
-
-
-def _positive(region: InnerRegion) -> Bools:
-    """(K, P) bool: which weights are positive."""
-    positive: Bools = (region.weights > 0).toarray() if region.is_sparse else region.weights > 0
-    return positive
 
 
 def _not_normalised(circuit: Circuit) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from pcircuit.pictures.scene import BLUE, VERMILLION, Box, Curve, Disc, Scene, Text
+from pcircuit.pictures.scene import BLUE, VERMILLION, Box, Curve, Disc, Scene
 
 PIXELS_PER_INCH = 96
 WIDEST = 14.0  # inches of a figure of our own
@@ -23,7 +23,9 @@ def draw(scene: Scene, ax: Any = None) -> Any:
     check_axes(ax)
     ax.set(xlim=(0, scene.width), ylim=(scene.height, 0), aspect="equal")
     ax.set_axis_off()
-    points = _points_per_pixel(scene, ax)
+    extent = ax.get_window_extent()
+    scale = min(extent.width / scene.width, extent.height / scene.height)
+    points = float(scale * 72 / ax.figure.dpi)  # of paper, for one pixel of the scene
     for shape in scene.shapes:
         if isinstance(shape, Box):
             radius = min(shape.radius, shape.width / 2, shape.height / 2)
@@ -67,7 +69,16 @@ def draw(scene: Scene, ax: Any = None) -> Any:
                 )
             )
         else:
-            _write(shape, ax, points)
+            ax.text(
+                shape.x,
+                shape.y,
+                shape.text,
+                fontsize=shape.size * points,
+                color=shape.colour,
+                ha={"middle": "center", "start": "left", "end": "right"}[shape.anchor],
+                va="center_baseline",
+                parse_math=False,  # signs of formulas stay as they are
+            )
     return ax
 
 
@@ -107,25 +118,3 @@ def plot_two(
     for axes in (ax, other):
         axes.spines["top"].set_visible(False)
     return other
-
-
-def _write(text: Text, ax: Any, points: float) -> None:
-    """One text; signs that matplotlib would read as formulas stay as they are."""
-    side = {"middle": "center", "start": "left", "end": "right"}[text.anchor]
-    ax.text(
-        text.x,
-        text.y,
-        text.text,
-        fontsize=text.size * points,
-        color=text.colour,
-        ha=side,
-        va="center_baseline",
-        parse_math=False,
-    )
-
-
-def _points_per_pixel(scene: Scene, ax: Any) -> float:
-    """Points of paper that one pixel of the scene takes in the axes."""
-    extent = ax.get_window_extent()
-    scale = min(extent.width / scene.width, extent.height / scene.height)
-    return float(scale * 72 / ax.figure.dpi)

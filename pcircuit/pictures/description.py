@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pcircuit.arguments import check_whole_number
-from pcircuit.array_types import Floats, Ints
+from pcircuit.arrays import Floats, Ints
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.regions import InputRegion
 from pcircuit.vtree import VTree
@@ -98,7 +98,10 @@ def _level_lines(vtree: VTree, regions: Sequence[Any]) -> list[str]:
         else "v-tree: a single leaf",
     ]
     columns = _columns(regions, vtree.scope_sizes())
-    rows = [_level_row(level, columns[depth == level]) for level in range(int(depth.max()) + 1)]
+    rows = []
+    for level in range(int(depth.max()) + 1):
+        here = columns[depth == level]
+        rows.append([str(level), str(len(here)), _span(here[:, 0]), *_counts(here)])
     total = ["all", str(len(regions)), "", *_counts(columns)]
     widths = [max(len(row[i]) for row in [*rows, total, HEADS]) for i in range(len(HEADS))]
     cut = len(rows) > MOST_LEVELS
@@ -128,11 +131,6 @@ def _columns(regions: Sequence[Any], scopes: Ints) -> Ints:
             (np.asarray(values) == 0).sum(),
         )
     return table
-
-
-def _level_row(level: int, columns: Ints) -> list[str]:
-    """The cells of one level."""
-    return [str(level), str(len(columns)), _span(columns[:, 0]), *_counts(columns)]
 
 
 def _counts(columns: Ints) -> list[str]:

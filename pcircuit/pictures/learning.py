@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import is_listing
-from pcircuit.array_types import Floats
+from pcircuit.arrays import Floats
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import check_evidence
 from pcircuit.files.whole_file import write_text
@@ -75,7 +75,10 @@ def plot_learning(circuits: Sequence[Circuit], data: ArrayLike, *, ax: Any = Non
     """
     steps = _checked_steps(circuits)
     history = _means(steps, data)
-    moves = [_largest_change(*pair) for pair in pairwise(steps)]
+    moves = [
+        max(float(np.abs(a - b).max()) for a, b in zip(*pair, strict=True))
+        for pair in pairwise(map(_parameters, steps))
+    ]
     ax = axes_or_new(ax)
     epochs = np.arange(len(steps))
     ax.set_xlabel("epoch")
@@ -196,14 +199,6 @@ def _same_structure(circuit: Circuit, other: Circuit) -> bool:
             isinstance(mine, InputRegion) or np.array_equal(mine.products, theirs.products)  # type: ignore[union-attr]
             for mine, theirs in zip(circuit.regions, other.regions, strict=True)
         )
-    )
-
-
-def _largest_change(before: Circuit, after: Circuit) -> float:
-    """Largest absolute difference of a parameter."""
-    return max(
-        float(np.abs(a - b).max())
-        for a, b in zip(_parameters(before), _parameters(after), strict=True)
     )
 
 

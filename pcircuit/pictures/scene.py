@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from pcircuit.array_types import Floats, Ints
+from pcircuit.arrays import Floats
 from pcircuit.pictures.description import depths
 from pcircuit.vtree import VTree
 
@@ -121,31 +121,16 @@ def arrange(
         for c in own:
             left[c] = start
             start += taken[c] + between
-    centre = _centres(children, left, taken, np.asarray(widths))
-    depth = depths(vtree)
-    top = _tops(depth, np.asarray(heights), below)
-    return (
-        centre - np.asarray(widths) / 2,
-        top,
-        float(taken[-1] + 2 * MARGIN),
-        float((top + np.asarray(heights)).max() + MARGIN),
-    )
-
-
-def _centres(children: list[list[int]], left: Floats, taken: Floats, widths: Floats) -> Floats:
-    """Middles of the boxes: above the middle of their children, as far as the subtree's own room allows."""
+    own_width, own_height = np.asarray(widths), np.asarray(heights)
     centre = left + taken / 2
-    for r, own in enumerate(children):
+    for r, own in enumerate(children):  # above the middle of the children, as far as there is room
         if own:
             middle = (centre[own].min() + centre[own].max()) / 2
-            centre[r] = np.clip(middle, left[r] + widths[r] / 2, left[r] + taken[r] - widths[r] / 2)
-    return centre
-
-
-def _tops(depth: Ints, heights: Floats, below: float) -> Floats:
-    """Upper ends, level by level."""
+            half = own_width[r] / 2
+            centre[r] = np.clip(middle, left[r] + half, left[r] + taken[r] - half)
+    depth = depths(vtree)
     highest = np.zeros(int(depth.max()) + 1)
-    np.maximum.at(highest, depth, heights)
-    starts = MARGIN + np.concatenate([[0.0], np.cumsum(highest + below)[:-1]])
-    placed: Floats = starts[depth]
-    return placed
+    np.maximum.at(highest, depth, own_height)
+    top = (MARGIN + np.concatenate([[0.0], np.cumsum(highest + below)[:-1]]))[depth]
+    width, height = float(taken[-1] + 2 * MARGIN), float((top + own_height).max() + MARGIN)
+    return centre - own_width / 2, top, width, height

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.array_types import Evidence, Floats
+from pcircuit.arrays import Evidence, Floats
 from pcircuit.circuit import Circuit
 from pcircuit.inference.flows import expected_flows
 from pcircuit.inference.likelihood import log_likelihood

@@ -9,10 +9,8 @@ import pytest
 from pcircuit.arguments import (
     check_choice,
     check_flag,
-    check_fraction,
     check_generator,
     check_number,
-    check_seed,
     check_whole_number,
 )
 from pcircuit.arrays import check_integers, check_numbers
@@ -192,21 +190,3 @@ def test_seeds_and_generators_are_taken():
         assert check_generator(seed).random() == np.random.default_rng(3).random()
     assert check_generator(2**200).random() == np.random.default_rng(2**200).random()
     assert check_generator(None).random() != check_generator(None).random()
-
-
-def test_one_number_of_a_seed():
-    assert check_seed(3) == check_seed(np.random.default_rng(3)) != check_seed(4)
-    assert 0 <= check_seed(None) < 2**53
-    with pytest.raises(TypeError, match="`seed` must be a seed"):
-        check_seed("a", "seed")
-
-
-def test_fractions():
-    for alpha in (0.05, np.float64(0.5), np.float32(0.25), fractions.Fraction(1, 20)):
-        assert type(check_fraction(alpha, "alpha")) is float
-        assert check_fraction(alpha, "alpha") == float(alpha)
-    for alpha in (0, 1, -0.1, 2.0, float("nan"), float("inf"), True, "0.05", None, [0.05], 0.05j):
-        with pytest.raises(
-            (TypeError, ValueError), match="`alpha` must be a finite number above 0 and below 1"
-        ):
-            check_fraction(alpha, "alpha")

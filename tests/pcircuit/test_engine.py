@@ -4,7 +4,6 @@ import logging
 import os
 import subprocess
 import sys
-import threading
 
 import pytest
 import zoo
@@ -19,7 +18,6 @@ from pcircuit.engine import (
     chosen_engine,
     engine_is_numpy,
     engine_set_to,
-    numpy_seconds,
 )
 
 
@@ -63,16 +61,6 @@ def test_a_context_comes_before_the_variable_and_ends_with_its_block(monkeypatch
     assert chosen_engine() == "numba"
 
 
-def test_the_engine_of_a_context_is_that_of_its_thread():
-    found = []
-    with engine_set_to("numba"):
-        thread = threading.Thread(target=lambda: found.append(chosen_engine()))
-        thread.start()
-        thread.join()
-        assert chosen_engine() == "numba"
-    assert found == [chosen_engine()]
-
-
 @pytest.fixture
 def kernels(monkeypatch):
     """Kernels of a kind of its own; `met` lists the engines under which their tiny job ran."""
@@ -95,11 +83,6 @@ def test_the_engine_is_a_function_of_the_job(engine, small, large, kernels, monk
     assert kernels.met == ([] if small and large else ["numba"])
 
 
-def test_small_jobs_never_add_up(kernels):
-    assert all(kernels.in_numpy(0.9 * SMALL_JOB) for _ in range(10_000))
-    assert kernels.met == []
-
-
 def test_the_first_large_job_says_what_it_waits_for(kernels, caplog):
     with caplog.at_level(logging.INFO, "pcircuit.compiled"):
         for _ in range(3):
@@ -115,12 +98,6 @@ def test_kernels_that_fail_are_tried_again(kernels):
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
             kernels.in_numpy(1.0)
-
-
-def test_estimates_grow_with_the_work():
-    assert (
-        numpy_seconds(10, 1e-6, 1) < numpy_seconds(10, 1e-6, 5000) < numpy_seconds(10, 1e-5, 5000)
-    )
 
 
 FORK = """

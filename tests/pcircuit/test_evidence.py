@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pcircuit
-from pcircuit.evidence import check_evidence, integer_entries, row_weights
+from pcircuit.evidence import check_evidence, integer_entries
 
 CIRCUIT = zoo.mixed_categories()
 READERS = {
@@ -60,18 +60,6 @@ def test_every_form_of_a_table_is_read_alike(reader, tmp_path):
             written = repr(form)
             np.testing.assert_array_equal(READERS[reader](form), before, err_msg=name)
             assert repr(form) == written, f"{name} was modified"
-
-
-def test_the_kernels_read_every_form_alike(tmp_path):
-    for table, forms in (
-        (FULL, representations.complete(FULL, tmp_path)),
-        (TABLE, representations.with_holes(TABLE)),
-    ):
-        before = pcircuit.log_likelihood(CIRCUIT, table)
-        for name, form in forms.items():
-            np.testing.assert_array_equal(
-                pcircuit.log_likelihood(CIRCUIT, form), before, err_msg=name
-            )
 
 
 @pytest.mark.usefixtures("numpy_engine")
@@ -194,42 +182,6 @@ def test_tables_without_rows(empty, engine):
             function(empty)
 
 
-@pytest.mark.usefixtures("numpy_engine")
-def test_tables_in_which_all_is_missing():
-    circuit, nothing = zoo.two_coins(), np.full((5, 2), np.nan)
-    np.testing.assert_allclose(pcircuit.log_likelihood(circuit, nothing), 0, atol=1e-15)
-    np.testing.assert_allclose(pcircuit.node_likelihoods(circuit, nothing), 1)
-    np.testing.assert_array_equal(
-        pcircuit.sample(circuit, evidence=nothing, rng=0),
-        pcircuit.sample(circuit, evidence=np.full((5, 2), -1), rng=0),
-    )
-    fitted, history = pcircuit.fit_em(circuit, nothing, num_epochs=3, pseudocount=0)
-    np.testing.assert_allclose(history, 0, atol=1e-15)
-    for mine, old in zip(
-        fitted.regions[:2], circuit.regions[:2], strict=True
-    ):  # nothing was observed: nothing moves
-        np.testing.assert_allclose(mine.probs, old.probs, rtol=1e-14)
-    assert pcircuit.chow_liu_tree(nothing).tolist() == [-1, 0]
-    assert pcircuit.hclt(nothing).num_categories == (2, 2)
-
-
-@pytest.mark.usefixtures("numpy_engine")
-def test_one_row_constant_columns_and_missing_columns(rng):
-    for data in (
-        [[3, 0, 1]],
-        np.tile([[1, 0, 2]], (50, 1)),
-        np.column_stack([rng.integers(0, 2, 50), np.full(50, -1), np.zeros(50)]),
-    ):
-        circuit = pcircuit.hclt(data, 2)
-        fitted, history = pcircuit.fit_em(circuit, data, num_epochs=3)
-        assert fitted.is_normalized
-        assert np.isfinite(history).all()
-        assert np.isfinite(pcircuit.log_likelihood(pcircuit.chow_liu_circuit(data), data)).all()
-        assert (
-            np.asarray(circuit.num_categories) >= 2
-        ).all()  # what is constant here may change later
-
-
 @given(
     st.lists(
         st.lists(
@@ -265,20 +217,6 @@ def test_what_is_read_is_what_was_written(rows):
         assert code == (-1 if missing else entry)
 
 
-def test_columns_beyond_the_largest_double_integer_are_not_rounded():
-    codes = integer_entries([[2**53 + 1, None]])
-    assert codes.tolist() == [[2**53 + 1, -1]]
-    assert integer_entries(np.ma.array([[2**53 + 1, 5]], mask=[[False, True]])).tolist() == [
-        [2**53 + 1, -1]
-    ]
-
-
-def test_integer_tables_are_not_copied():
-    for dtype in ("i1", "u2", "i8", "u8"):
-        table = np.zeros((3, 2), dtype=dtype)
-        assert np.shares_memory(check_evidence(zoo.two_coins(), table), table)
-
-
 @pytest.mark.parametrize(
     ("weights", "error"),
     [
@@ -310,16 +248,6 @@ def test_row_weights_are_refused_with_one_sentence(function, weights, error):
         error, match="`weights` must be 2 numbers from 0 to 1e\\+100, one per row of `data`, found"
     ):
         function(zoo.two_coins(), [[0, 1], [1, 1]], weights=weights)
-
-
-def test_row_weights_of_any_type_are_read_alike():
-    for weights in (
-        [1, 2],
-        np.array([1, 2], dtype=">u2"),
-        np.array([1, 2], dtype="f2"),
-        np.ma.array([1.0, 2.0]),
-    ):
-        np.testing.assert_array_equal(row_weights(weights, 2), [1.0, 2.0])
 
 
 @pytest.mark.parametrize("form", ["csr_array", "csc_matrix", "coo_array", "lil_array"])

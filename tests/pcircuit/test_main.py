@@ -3,7 +3,6 @@
 import itertools
 import os
 import runpy
-import subprocess
 import sys
 
 import naive
@@ -29,18 +28,6 @@ def test_a_circuit_keeps_its_values_through_all_formats(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[-1] == (
         f"{pcircuit.load(tmp_path / 'e.pc')!r} -> {tmp_path / 'e.pc'}"
     )
-
-
-def test_pictures_and_trees_are_written_as_the_functions_write_them(tmp_path, capsys):
-    circuit = binary_circuit(2)
-    pcircuit.save(circuit, tmp_path / "a.pc")
-    for ending, write in (
-        (".dot", pcircuit.write_dot),
-        (".vtree", lambda circuit, path: pcircuit.write_vtree(circuit.vtree, path)),
-    ):
-        converted(tmp_path, "a.pc", f"b{ending}")
-        write(circuit, tmp_path / "expected")
-        assert (tmp_path / f"b{ending}").read_text() == (tmp_path / "expected").read_text()
 
 
 def test_the_tree_of_a_psdd_file_lies_where_it_is_asked_for_and_is_found_there(tmp_path, capsys):
@@ -145,79 +132,3 @@ def test_the_module_takes_its_arguments_from_the_process(tmp_path, monkeypatch, 
         runpy.run_module("pcircuit", run_name="__main__")
     assert end.value.code == 0
     same_values(binary_circuit(0), pcircuit.read_spn(tmp_path / "b.spn"))
-
-
-@pytest.mark.thorough
-def test_convert_from_the_shell(tmp_path):
-    root = __file__.rsplit("/tests/", 1)[0]
-    circuit = binary_circuit(2)
-    pcircuit.save(circuit, tmp_path / "a.pc")
-    steps = [
-        ("a.pc", "b.jpc"),
-        ("b.jpc", "c.spn"),
-        ("c.spn", "d.psdd"),
-        ("d.psdd", "e.pc"),
-        ("e.pc", "f.dot"),
-    ]
-    for source, target in steps:
-        run = subprocess.run(
-            [sys.executable, "-m", "pcircuit", "convert", tmp_path / source, tmp_path / target],
-            cwd=root,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        assert (run.returncode, run.stderr) == (0, "")
-    same_values(circuit, pcircuit.load(tmp_path / "e.pc"))
-    run = subprocess.run(
-        [sys.executable, "-m", "pcircuit", "convert", tmp_path / "a.pc", tmp_path / "a.xyz"],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert run.returncode == 2
-    assert "has the ending '.xyz', expected one of" in run.stderr
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
-@pytest.mark.thorough
-@pytest.mark.parametrize("unbuffered", [{}, {"PYTHONUNBUFFERED": "1"}])
-@pytest.mark.parametrize(
-    "command", [["--help"], ["convert", "--help"], ["convert", "a.pc", "b.spn"]]
-)
-def test_what_did_not_arrive_is_an_error(command, unbuffered, tmp_path):
-    """Status 2, neither the 120 of Python nor the 0 of argparse; 141 where the reader left."""
-    pcircuit.save(binary_circuit(2), tmp_path / "a.pc")
-    environment = {
-        name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"
-    } | unbuffered
-    reader, pipe = os.pipe()
-    os.close(reader)
-    with open("/dev/full", "w") as full, open(pipe, "w") as left:
-        for output, status, said in (
-            (full, 2, "error: [Errno 28] No space left on device: 'standard output'\n"),
-            (left, 141, ""),
-        ):
-            done = subprocess.run(
-                [sys.executable, "-m", "pcircuit", *command],
-                cwd=tmp_path,
-                stdout=output,
-                stderr=subprocess.PIPE,
-                text=True,
-                timeout=120,
-                env=environment,
-            )
-            assert (done.returncode, done.stderr) == (status, said)
-
-
-def test_the_help_says_what_each_argument_is(capsys):
-    for arguments, said in (
-        (["--help"], "Circuits as files"),
-        (["convert", "--help"], "file to read; its extension"),
-    ):
-        with pytest.raises(SystemExit):
-            main(arguments)
-        shown = capsys.readouterr().out
-        assert said in shown
-        assert "``" not in shown

@@ -4,7 +4,6 @@ import inspect
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 import zoo
 
@@ -32,29 +31,6 @@ def test_methods_are_the_functions(one, method):
     first = next(iter(inspect.signature(getattr(pcircuit, function)).parameters))
     assert first in ("circuit", "a", "mixture")
     assert len(METHODS) > 30
-
-
-def test_methods_answer_as_the_functions_do():
-    rows = [[0, np.nan], [-1, 1]]
-    np.testing.assert_array_equal(
-        CIRCUIT.log_likelihood(rows), pcircuit.log_likelihood(CIRCUIT, [[0, -1], [-1, 1]])
-    )
-    assert CIRCUIT.condition({0: 1}).prune() == pcircuit.prune(pcircuit.condition(CIRCUIT, {0: 1}))
-    np.testing.assert_array_equal(CIRCUIT.sample(5, rng=0), pcircuit.sample(CIRCUIT, 5, rng=0))
-    assert CIRCUIT.latent_posterior([np.nan, 0.0])[2] == pytest.approx([1])
-    assert (
-        CIRCUIT.most_probable_state([np.nan, 0]).state.tolist()
-        == pcircuit.most_probable_state(CIRCUIT, [-1, 0]).state.tolist()
-    )
-
-
-def test_a_mixture_is_asked_as_a_circuit_is(tmp_path):
-    np.testing.assert_allclose(
-        MIXTURE.log_likelihood([[0, -1]]), CIRCUIT.log_likelihood([[0, -1]]), rtol=1e-14
-    )
-    assert MIXTURE.sample(3, rng=0).shape == (3, 2)
-    MIXTURE.save(tmp_path / "m.pcm")
-    assert pcircuit.load_mixture(tmp_path / "m.pcm").circuits == (CIRCUIT,)
 
 
 def test_methods_are_there_however_a_circuit_is_met_and_load_nothing_before():

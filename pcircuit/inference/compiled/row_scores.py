@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcircuit.array_types import Floats, Ints
+from pcircuit.arrays import Floats, Ints
 from pcircuit.compiled.downward import divide, enter_root, hand_down, multiply
 from pcircuit.compiled.jit import inlined, inner, jit
 from pcircuit.compiled.layouts import NONE_KEPT, SUMS_KEPT

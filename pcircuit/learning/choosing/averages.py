@@ -3,7 +3,7 @@ r"""Averages of models that err in different ways, and the best mixture of such 
 .. math:: p(x) = \sum_k w_k \frac{1}{M_k} \sum_m p_{km}(x)
 
 An average has a mean log-likelihood above the mean of those of its members (Jensen's inequality), by the more the less
-these agree.  The ways to make members that do not agree are those of `pcircuit.learning.choosing.work`.
+these agree.  The ways to make members that do not agree are those of `pcircuit.learning.choosing.averages`.
 
 The members of one way are equal but for chance and have equal weights; the ways are not, and the validation rows weigh
 them (`best_weights`).  Each way starts with two members, and these tell how it will go on.  If l_1 is the mean
@@ -15,7 +15,7 @@ as the loss to the limit falls with 1/M, like the variance of an average of M.  
 w_k (l_M - l_now), with the weights that it would have if it ended now.  The next member is of the way that gains most
 by one more for its work, among those that promise more than their part of the tolerance with all their members, since
 one member more or less may gain or lose by chance.  All together take no more work than is left of the whole search
-(`pcircuit.learning.choosing.work`), and have no more parameters than `max_parameters`.
+(`pcircuit.learning.choosing.averages`), and have no more parameters than `max_parameters`.
 
 EM for the average of the trees of bootstrap samples (`fit_mixture`), which lets each tree specialise in the rows that
 it explains best, gains on some tables and overfits on others.  Where these trees have the largest weight it is tried,
@@ -40,25 +40,64 @@ Models with less than a tenth of an equal share are left out (`chosen_weights`):
 for next to nothing; but not the only one under which some row is possible.  That others gain little on these rows is no
 reason to leave them out.  That was tried, and lost on test rows: models that agree on the whole still err in different
 places.
+
+How much EM a search does, in a unit that is the same on every machine.
+
+The time of a fit is about proportional to
+
+.. math:: n \, K (S K + 6 V) \times \text{epochs}
+
+with the n rows that differ, as equal ones are merged, and for each of them S hidden variables with K sums of K
+products each, and V columns with K values that are looked up, multiplied and counted.  S is one less than the columns
+that have others below them in the Chow-Liu tree: .4 to .7 of all in the binary sets, on which the six was fitted, so
+that all of them do about as much in a second with 8 states as with 64.  Trees of samples and
+of parts are taken to be like that of all rows.  A limit in this unit, not in seconds, ends the same search at the
+same place whatever else a machine does.  Before a fit its epochs are not known; those of the last one like it are a
+fair guess, and no fit is begun whose guess is above a quarter of what is left: so a large size is not tried at the
+price of all that would come after it.  Where the last size still gained when its epochs were used up, a larger one may
+be worth more with few epochs than it with many: so that is begun, too, if a quarter of what is left pays for twenty.
+A size that gained no more has begun to overfit, and more states rarely help.  Whatever was guessed, single trees and
+the first two members of a way end with a quarter of what is left, all others where nothing is left.
+
+The ways to make the members of a mixture, so that they err differently.
+
+* trees of bootstrap samples of the rows, with parameters from all rows (bagging, Breiman 1996; mixtures of trees,
+  Meila and Jordan 2000), with K and with 2K states, where K is the best number for one tree: members that overfit
+  a little disagree more;
+* a tree for each part of a random division of the rows (`random_parts`) into up to P = 4, 16, 64 and 256 parts, with
+  2K / sqrt(P) states, since a part has fewer rows, or twice as many, four times, ... as long as one member gains by it,
+  and the first of the pseudocounts, and with half as many, a quarter, ... where that is all that the search affords
+  and one tree still gained by its last epochs; not where parts could have fewer rows than columns, from which no tree
+  can be learned (and P trees would cost more than all of EM);
+* mixtures over a continuous hidden variable (`continuous_mixture`), whose members differ in start values,
+  batches and points: they see what is a matter of degree, and no dependence between two columns alone.  A single one
+  may be worth more than many trees, so it may take half of what is left of the search, and fewer epochs where that is
+  needed; then it ends after eight if it is too far behind the best model so far to make up for it (`promised`).  A
+  multiplication counts half, as matrix products do about twice as many in the time of EM (`benchmarks.bench_work`);
+* a kernel around every row (`row_kernels`), one member for each of some bandwidths: no learning, and next to nothing
+  for most rows, but tens of nats for those that are nearly copies of others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from pcircuit.array_types import Floats
+from pcircuit.arrays import Floats
 from pcircuit.circuit import Circuit
 from pcircuit.circuit_mixture import Mixture
 from pcircuit.compiled.tile import drop_work
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.learning.choosing.fits import (
     JOINT_BETWEEN_LOOKS,
+    KERNEL_ROWS,
     MOST_POINT_EPOCHS,
     PATIENCE,
+    Rows,
     Size,
     fitted_kernels,
     fitted_parts,
@@ -67,22 +106,9 @@ from pcircuit.learning.choosing.fits import (
     fitted_tree,
 )
 from pcircuit.learning.choosing.search import LearnSearch, Trial
-from pcircuit.learning.choosing.work import (
-    LARGEST_POINT_SHARE,
-    LARGEST_SHARE,
-    Making,
-    Way,
-    continuous_ways,
-    expected_work,
-    kernels_of,
-    point_epochs,
-    states_of_kernels,
-    still_gained,
-    ways,
-    work_of,
-    work_of_epoch,
-)
 from pcircuit.learning.chow_liu import chow_liu_tree
+from pcircuit.learning.continuous_mixture import JUDGED_AFTER, work_of_points
+from pcircuit.learning.product_mixtures import CIRCUIT_PRODUCTS
 
 MOST_STEPS, SMALL_SHARE = 1000, 0.1
 
@@ -99,8 +125,7 @@ class Average(NamedTuple):
     @property
     def logs(self) -> Floats:
         """(n,) log-likelihoods of the validation rows under the average."""
-        logs: Floats = self.total - np.log(len(self.members))
-        return logs
+        return np.asarray(self.total - np.log(len(self.members)))
 
     def promise(self, num_members: int) -> float:
         """Nats per row that more members will gain, up to so many; from two or more.
@@ -142,7 +167,10 @@ def averaged(circuit: Circuit, trial: Trial, making: Making) -> Mixture | None:
     if averages[0] is own and not averages[1:]:
         return None
     averages = _grown(averages, making)
-    models = [_equal(average) for average in averages]
+    models = [
+        _flat(average.members, np.full(len(average.members), 1 / len(average.members)))
+        for average in averages
+    ]
     logs = [average.logs for average in averages]
     shares, _ = chosen_weights(np.array(logs), search.tolerance)
     largest = int(np.argmax(shares))
@@ -278,7 +306,13 @@ def _with(average: Average, making: Making) -> Average:
 def _one(way: Way, number: int, making: Making) -> Average:
     """A new member, alone."""
     rows, _, generator, _, note = making
-    search = _limited(way, number, making)
+    states = way.size.num_latents
+    if way.num_points and number == 1:
+        search = replace(making.search, num_epochs=point_epochs(states, making))
+    else:  # the first two of trees leave most of the work to others
+        search = making.limited(
+            states, share=1.0 if way.num_points or number > 2 else LARGEST_SHARE
+        )
     member: Circuit | Mixture
     if way.num_points:
         least = _least(way, making) if number == 1 else -np.inf
@@ -304,14 +338,6 @@ def _one(way: Way, number: int, making: Making) -> Average:
     return Average(way, (member,), (note(trial),), logs, work_of(trial, rows))
 
 
-def _limited(way: Way, number: int, making: Making) -> LearnSearch:
-    """The search with the epochs that a member may take: the first two of trees leave most of the work to others."""
-    states = way.size.num_latents
-    if way.num_points and number == 1:
-        return replace(making.search, num_epochs=point_epochs(states, making))
-    return making.limited(states, share=1.0 if way.num_points or number > 2 else LARGEST_SHARE)
-
-
 def _least(way: Way, making: Making) -> float:
     """What the first continuous mixture must promise early: where it may not have all its epochs, the best so far."""
     all_epochs = min(MOST_POINT_EPOCHS, making.search.num_epochs)
@@ -320,11 +346,6 @@ def _least(way: Way, making: Making) -> float:
         > LARGEST_POINT_SHARE * making.left()
     )
     return max(trial.best for trial in making.trials) if is_costly else -np.inf
-
-
-def _equal(average: Average) -> Mixture:
-    """The average as one mixture of circuits."""
-    return _flat(average.members, np.full(len(average.members), 1 / len(average.members)))
 
 
 def _flat(models: Sequence[Circuit | Mixture], shares: Floats) -> Mixture:
@@ -384,3 +405,153 @@ def best_weights(logs: Floats, tolerance: float) -> tuple[Floats, float]:
 def _are_possible(logs: Floats) -> bool:
     """Whether each row is possible under some model."""
     return not np.isneginf(logs.max(axis=0)).any()
+
+
+LARGEST_SHARE = 1 / 4  # of what is left, for one fit
+LOOK_UP = 6  # of a value, in additions to a product
+LEAST_EPOCHS = 20  # with fewer a larger size is not begun: two looks at the rows that judge
+LARGEST_POINT_SHARE = 1 / 2  # of what is left, for a continuous mixture
+MULTIPLICATIONS = 2  # in its matrix products, which take about the time of one in EM
+MOST_KERNELS = 2**14  # as many as take about as long to evaluate as two continuous mixtures
+MOST_LOGITS = (
+    2**24
+)  # of all points of a continuous mixture: 64 MB, of which there are some copies for a time
+
+
+class Way(NamedTuple):
+    """How the members of an average are made."""
+
+    num_parts: int  # 1: trees of bootstrap samples
+    size: Size
+    num_points: int = (
+        0  # of a continuous mixture, or kernels; then as many states as a tree of equal cost
+    )
+
+
+class Making(NamedTuple):
+    """What a member is made of, who is told of it, and what was made so far."""
+
+    rows: Rows
+    search: LearnSearch
+    generator: np.random.Generator
+    trials: list[Trial]
+    note: Callable[[Trial], float]  # adds to them
+
+    def left(self) -> float:
+        """What remains of `LearnSearch.max_work`; negative where the first fit took more than all."""
+        return self.search.max_work - sum(work_of(trial, self.rows) for trial in self.trials)
+
+    def affords(self, work: float) -> bool:
+        """Whether a fit of so much work is begun: up to LARGEST_SHARE of what is left."""
+        return work <= LARGEST_SHARE * self.left()
+
+    def begins(self, num_latents: int, last: Trial) -> bool:
+        """Whether a larger size is begun: for the epochs of the last one, or for LEAST_EPOCHS if that still gained."""
+        epochs = float(last.epochs[-1])
+        if still_gained(last, self.search.tolerance):
+            epochs = min(epochs, LEAST_EPOCHS)
+        return self.affords(epochs * work_of_epoch(num_latents, self.rows))
+
+    def limited(self, num_latents: int, num_circuits: int = 1, share: float = 1.0) -> LearnSearch:
+        """The search with no more epochs for the next fit than this share of what is left pays for; one at least.
+
+        The first fit of all is not limited: something must be found.
+        """
+        if not self.trials:
+            return self.search
+        epochs = share * self.left() / (num_circuits * work_of_epoch(num_latents, self.rows))
+        return replace(self.search, num_epochs=int(np.clip(epochs, 1, self.search.num_epochs)))
+
+
+def work_of_epoch(num_latents: int, rows: Rows) -> float:
+    """The work of one epoch of one circuit, n K (S K + 6 V)."""
+    return (
+        float(len(rows.rows)) * num_latents * (_sums(rows) * num_latents + LOOK_UP * len(rows.tree))
+    )
+
+
+def states_of_work(work: float, rows: Rows) -> int:
+    """The fewest states of a circuit whose epoch takes so much work."""
+    each, sums, inputs = work / len(rows.rows), _sums(rows), LOOK_UP * len(rows.tree)
+    states = (np.sqrt(inputs**2 + 4 * sums * each) - inputs) / (2 * sums) if sums else each / inputs
+    return max(int(np.ceil(states - 1e-9)), 1)
+
+
+def work_of(trial: Trial, rows: Rows) -> float:
+    """The work of one fit; of EM for a whole mixture, that of one of its circuits."""
+    return work_of_epoch(trial.num_latents, rows) * float(trial.epochs[-1])
+
+
+def still_gained(trial: Trial, tolerance: float) -> bool:
+    """Whether the rows that judge a fit gained by its last epochs, so that it ended for want of more."""
+    means = trial.validation.tolist()
+    return (
+        len(means) > 1 and means[-1] - means[-2] > tolerance
+    )  # not where a row is impossible at both looks
+
+
+def expected_work(trial: Trial, num_latents: int, rows: Rows) -> float:
+    """The work of a fit with so many states, if it takes the epochs of another one."""
+    return work_of_epoch(num_latents, rows) * float(trial.epochs[-1])
+
+
+def _sums(rows: Rows) -> int:
+    """S: columns that have others below them in the tree, less the root."""
+    return max(len(np.unique(rows.tree)) - 2, 0)  # -1, above the root, is no column
+
+
+def ways(size: Size, search: LearnSearch, shape: tuple[int, ...]) -> list[Way]:
+    """The ways to make members of trees that are tried, that of `size` itself first.
+
+    Shapes: shape (int, int).
+    """
+    found = [Way(1, size)]
+    if 2 * size.num_latents <= max(search.num_latents):
+        found.append(Way(1, size._replace(num_latents=2 * size.num_latents)))
+    for parts in search.num_parts:
+        if shape[0] < parts * shape[1]:
+            continue
+        states = max(2 * size.num_latents // math.isqrt(parts), 1)
+        found.append(Way(parts, Size(states, search.pseudocounts[0])))
+    return found
+
+
+def continuous_ways(rows: Rows, search: LearnSearch) -> list[Way]:
+    """The way of mixtures over a continuous variable, with about as many points as rows; none with few rows."""
+    (N, V), num_logits = rows.table.shape, int((rows.categories - 1).sum())
+    of_point = int(rows.categories.sum()) + 1  # parameters: probabilities, and a weight
+    most = min(
+        search.num_points,
+        N,
+        MOST_LOGITS // max(num_logits, 1),
+        int(search.max_parameters // (2 * of_point)),
+    )
+    if most < CIRCUIT_PRODUCTS or V == 1 or not num_logits:
+        return []
+    points = 2 ** (most.bit_length() - 1)
+    work = work_of_points(points, N, len(rows.held), num_logits) // MULTIPLICATIONS
+    return [Way(1, Size(states_of_work(work, rows), 0.0), points)]
+
+
+def point_epochs(num_latents: int, making: Making) -> int:
+    """The epochs that a continuous mixture of such a cost may take: all if affordable, half of what is left."""
+    work, most = (
+        work_of_epoch(num_latents, making.rows),
+        min(MOST_POINT_EPOCHS, making.search.num_epochs),
+    )
+    if making.affords(most * work):
+        return most
+    epochs = min(int(LARGEST_POINT_SHARE * making.left() / work), most)
+    return epochs if epochs >= JUDGED_AFTER else 0
+
+
+def kernels_of(rows: Rows) -> int:
+    """Rows that get a kernel: those that differ, at most 2^14, and so many that their probabilities take 128 MB."""
+    return int(min(len(rows.rows), MOST_KERNELS, MOST_LOGITS // int(rows.categories.sum())))
+
+
+def states_of_kernels(num_kernels: int, rows: Rows) -> int:
+    """The states of a tree whose epoch costs as much as to judge so many kernels."""
+    return states_of_work(
+        float(num_kernels) * (len(rows.held) + KERNEL_ROWS) * rows.rows.shape[1], rows
+    )

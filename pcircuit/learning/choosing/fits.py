@@ -27,17 +27,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcircuit.array_types import Evidence, Floats, Ints
+from pcircuit.arrays import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit
 from pcircuit.circuit_mixture import Mixture
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.learning.choosing.search import LearnSearch, Trial
 from pcircuit.learning.chow_liu import chow_liu_tree
 from pcircuit.learning.continuous_mixture import continuous_mixture
-from pcircuit.learning.em import fit_em
-from pcircuit.learning.hidden_chow_liu import hclt
-from pcircuit.learning.mixture_em import fit_mixture
+from pcircuit.learning.em import fit_em, fit_mixture
 from pcircuit.learning.product_mixtures import row_kernels
+from pcircuit.learning.start_circuits import hclt
 
 EPOCHS_BETWEEN_LOOKS, JOINT_BETWEEN_LOOKS, PATIENCE = 10, 2, 2
 MOST_POINT_EPOCHS = 40  # of a continuous mixture
@@ -284,6 +283,5 @@ def _cut(rows: Evidence, least: int, generator: np.random.Generator) -> np.ndarr
         enough = np.flatnonzero(np.minimum(below, above) >= least)
         if len(enough):
             k = int(generator.choice(enough))
-            flags: np.ndarray = np.where(column >= 0, column <= thresholds[k], below[k] >= above[k])
-            return flags
+            return np.asarray(np.where(column >= 0, column <= thresholds[k], below[k] >= above[k]))
     return None

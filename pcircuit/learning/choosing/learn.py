@@ -13,7 +13,7 @@ r"""Learning in one call: sizes, smoothing and stopping are chosen on rows that 
     5. *The last step.*  The circuit of step 2 takes one step of EM more, with the first pseudocount or less (but not 0
        where it was fitted with more), and with the rows that chose it where these are of the same table.
 
-No step begins what would take the search beyond its limit of work (`pcircuit.learning.choosing.work`).
+No step begins what would take the search beyond its limit of work (`pcircuit.learning.choosing.averages`).
 
 Steps 1, 2 and 5 give a circuit with one v-tree: exact moments and the test need that, and get the best one.
 Steps 3 and 4 give a `Mixture`, for likelihoods and samples.
@@ -46,17 +46,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcircuit.arguments import check_flag, check_generator
-from pcircuit.array_types import Floats, Seed
+from pcircuit.arrays import Floats, Seed
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.threads import count_jobs
-from pcircuit.learning.choosing.averages import averaged
+from pcircuit.learning.choosing.averages import LARGEST_SHARE, Making, averaged, expected_work
 from pcircuit.learning.choosing.fits import Rows, Size, fitted_from, fitted_tree, merged
 from pcircuit.learning.choosing.search import Learned, LearnSearch, Trial
-from pcircuit.learning.choosing.work import LARGEST_SHARE, Making, expected_work
 from pcircuit.learning.chow_liu import chow_liu_tree
-from pcircuit.learning.em import fit_em
-from pcircuit.learning.em_options import EMWatch
+from pcircuit.learning.em import EMWatch, fit_em
 from pcircuit.learning.pair_counts import checked_table
 
 LOG = logging.getLogger(__name__)
@@ -305,5 +303,4 @@ def grown(circuit: Circuit, noise: float, generator: np.random.Generator) -> Cir
 def _apart(shares: Floats, noise: float, generator: np.random.Generator) -> Floats:
     """Rows with noise, which sum to one."""
     noisy = shares * np.exp(noise * generator.standard_normal(shares.shape))
-    result: Floats = noisy / noisy.sum(axis=1, keepdims=True)
-    return result
+    return np.asarray(noisy / noisy.sum(axis=1, keepdims=True))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pcircuit.arguments import check_flag, check_number, check_whole_number
-from pcircuit.array_types import Floats, Ints
+from pcircuit.arrays import Floats, Ints
 from pcircuit.circuit import Circuit
 from pcircuit.circuit_mixture import Mixture
 from pcircuit.evidence import MOST_WEIGHT

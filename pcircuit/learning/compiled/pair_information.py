@@ -1,6 +1,6 @@
 """Mutual information pair by pair, compiled: for variables with many categories, whose tables are mostly empty.
 
-Its readable twin is `pcircuit.learning.pair_information.information_of_block`.  A pair is counted in one table, row by
+Its readable twin is `pcircuit.learning.pair_counts.information_of_block`.  A pair is counted in one table, row by
 row; a second walk over the rows adds up f of each cell that is not empty yet and empties it, so that the table is clean
 for the next pair without a look at the cells that no row touched.  All of these hold the same f.
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcircuit.array_types import Bools, Floats, Ints
+from pcircuit.arrays import Bools, Floats, Ints
 from pcircuit.circuit import Circuit, InputRegion, derived
 
 # columns of `ExpectationArrays.region`; ARITY is 0 at a leaf, which has VARIABLE and CATEGORIES in the place of

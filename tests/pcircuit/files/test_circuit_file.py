@@ -3,10 +3,8 @@
 import io
 import itertools
 import json
-import os
 import pathlib
 import re
-import tempfile
 import tracemalloc
 
 import numpy as np
@@ -27,7 +25,6 @@ from pcircuit import (
     VTree,
     load,
     load_mixture,
-    log_likelihood,
     save,
     save_mixture,
 )
@@ -49,14 +46,6 @@ def test_what_is_saved_comes_back(name, path):
     save(ZOO[name], path)
     assert load(path) == ZOO[name]
     assert from_arrays(to_arrays(ZOO[name])) == ZOO[name]
-
-
-@settings(max_examples=50)
-@given(zoo.circuit_strategy())
-def test_random_circuits_come_back(circuit):
-    with tempfile.TemporaryDirectory() as folder:
-        save(circuit, os.path.join(folder, "a"))
-        assert load(os.path.join(folder, "a")) == circuit
 
 
 @pytest.mark.parametrize("name", RELEASED)
@@ -100,17 +89,6 @@ def test_stored_zeros_of_csr_weights_stay_stored():
         [InputRegion(0, [[1.0]]), InputRegion(1, [[1.0]]), InnerRegion([[0, 0]] * 3, weights)],
     )
     assert from_arrays(to_arrays(circuit)).num_parameters == circuit.num_parameters == 4
-
-
-def test_many_thousand_regions_come_back(path):
-    V = 6_000
-    products = [[0, 0], [1, 1]]
-    pair, root = (InnerRegion(products, np.full((K, 2), 0.5)) for K in (2, 1))
-    leaves = [InputRegion(v, [[0.5, 0.5], [v / V, 1 - v / V]]) for v in range(V)]
-    circuit = Circuit(VTree.right_linear(V), [*leaves, *[pair] * (V - 2), root])
-    save(circuit, path)
-    assert load(path) == circuit
-    assert path.stat().st_size < 8 * circuit.num_parameters + 60 * V
 
 
 def test_a_loaded_circuit_is_read_only_and_independent_of_its_arrays():
@@ -173,17 +151,6 @@ def test_arrays_of_other_types_and_shapes(path, name):
             path,
             f"the array `{name}` must be one-dimensional of {wanted}, found shape {other.shape}",
         )
-
-
-@pytest.mark.parametrize("name", ["probs", "weights"])
-@pytest.mark.parametrize("dtype", ["<f2", "<f4", ">f4"])
-def test_probabilities_of_few_digits_are_refused(path, name, dtype):
-    # their rows would sum to one to four or seven digits, and another circuit would be read than was written
-    members = saved(path)
-    pack(path, {**members, f"{name}.npy": npy(to_arrays(zoo.irregular_csr())[name].astype(dtype))})
-    refused(
-        path, f"the array `{name}` must be one-dimensional of floating-point numbers, found shape"
-    )
 
 
 @pytest.mark.parametrize("dtype", ["i1", "<u8", ">i4", ">u2"])
@@ -436,14 +403,6 @@ def test_arrays_with_random_entries(kind, data):
 COINS = zoo.two_coins()
 
 
-def test_a_mixture_and_its_file(tmp_path, rng):
-    mixture, rows = mixed(rng)
-    save_mixture(mixture, tmp_path / "m.pcm", provenance={"rows": 60})
-    again = load_mixture(tmp_path / "m.pcm")
-    assert np.array_equal(log_likelihood(mixture, rows), log_likelihood(again, rows))
-    assert np.array_equal(mixture.weights, again.weights)
-
-
 def test_hostile_files_of_mixtures(tmp_path, rng):
     mixture, _ = mixed(rng)
     save_mixture(mixture, tmp_path / "m.pcm")
@@ -454,6 +413,7 @@ def test_hostile_files_of_mixtures(tmp_path, rng):
         arrays | {"weights": np.array([0.5, np.nan])},
         arrays | {"weights": np.array([[0.5, 0.5]])},
         arrays | {"weights": np.array([0.5])},
+        {"weights": np.zeros(0)},
         arrays | {"weights": np.array([1, 0])},
         {name: array for name, array in arrays.items() if name != "weights"},
         arrays | {"0.probs": arrays["0.probs"] * 2},
@@ -503,19 +463,6 @@ def test_circuits_and_weights_come_back_to_the_last_bit(tmp_path):
         np.testing.assert_array_equal(again.weights, mixture.weights, strict=True)
 
 
-def test_the_header_says_what_it_is_and_where_it_comes_from(tmp_path):
-    for provenance in (None, {}, {"rows": 60, "of": ["a", None]}):
-        save_mixture(Mixture([COINS]), tmp_path / "m.pcm", provenance=provenance)
-        header, _ = read_archive(tmp_path / "m.pcm", "pcircuit.mixture", 1)
-        kept = {} if provenance is None else {"provenance": provenance}
-        assert {key: header[key] for key in ("format", "version", *kept)} == {
-            "format": "pcircuit.mixture",
-            "version": 1,
-            **kept,
-        }
-        assert ("provenance" in header) == (provenance is not None)
-
-
 def test_files_of_circuits_are_not_files_of_mixtures(tmp_path):
     save(COINS, tmp_path / "c.pcm")
     save_mixture(Mixture([COINS]), tmp_path / "m.pcm")
@@ -553,11 +500,3 @@ def test_what_cannot_be_saved_leaves_the_file_as_it_was(
     with pytest.raises(error, match=message):
         save_mixture(mixture, path, provenance=provenance)
     assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("m.pcm", b"before")]
-
-
-def test_a_file_with_no_circuits_is_refused(tmp_path):
-    write_archive(
-        tmp_path / "m.pcm", {"format": "pcircuit.mixture", "version": 1}, {"weights": np.zeros(0)}
-    )
-    with pytest.raises(ValueError, match=r"cannot read '.*m\.pcm'.*"):
-        load_mixture(tmp_path / "m.pcm")

@@ -2,7 +2,6 @@
 
 import functools
 import re
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -60,34 +59,6 @@ def test_bad_headers_are_not_written(path, header, error, message):
     assert not path.exists()
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        np.datetime64("2024-01-01", "ns"),
-        np.datetime64("2024-01-01", "D"),
-        np.datetime64("NaT"),
-        np.timedelta64(5, "ns"),
-        np.timedelta64(5),
-        np.array([(1, 2.0)], dtype="i4, f8")[0],
-    ],
-)
-def test_times_and_records_of_numpy_are_no_numbers(path, value):
-    """Of nanoseconds they were written as 1704067200000000000 and 5, NaT as null, a record as a list."""
-    with pytest.raises(
-        TypeError, match=f"{type(value).__name__} is neither text, number, list nor dict"
-    ):
-        write_archive(path, {"format": "x", "version": 1, "made": value}, {})
-    assert not path.exists()
-
-
-def test_brackets_and_commas_inside_text_count_for_nothing(path):
-    text = '[{,:"\\' * 400_000 + '\\"[['
-    write_archive(path, {"format": "x", "version": 1, "a": text, '[[[["': "\\"}, {})
-    header, _ = read_archive(path, "x", 1)
-    assert header["a"] == text
-    assert header['[[[["'] == "\\"
-
-
 def test_numpy_scalars_become_plain_numbers(path):
     values = {
         "a": np.int8(-3),
@@ -110,7 +81,17 @@ def test_numpy_scalars_become_plain_numbers(path):
 
 
 @pytest.mark.parametrize(
-    "value", [np.longdouble(1), np.complex128(1), np.datetime64("2020-01-01"), np.ones(1), {1}]
+    "value",
+    [
+        np.longdouble(1),
+        np.complex128(1),
+        np.datetime64("2020-01-01", "ns"),
+        np.datetime64("NaT"),
+        np.timedelta64(5),
+        np.array([(1, 2.0)], dtype="i4, f8")[0],
+        np.ones(1),
+        {1},
+    ],
 )
 def test_other_objects_are_not_written(path, value):
     with pytest.raises(
@@ -120,30 +101,12 @@ def test_other_objects_are_not_written(path, value):
         write_archive(path, {"format": "x", "version": 1, "a": value}, {})
 
 
-def test_a_small_header_cannot_fill_the_memory(path):
-    # 16 MB of empty lists took 436 MB and six seconds
-    members = saved(path)
-    pack(path, {**members, "header.json": b"[" + b"[]," * (2**24 // 3 - 2) + b"[]]"})
-    tracemalloc.start()
-    try:
-        refused(path, "brackets, commas and colons, expected at most")
-        assert tracemalloc.get_traced_memory()[1] < 12 * 2**24
-    finally:
-        tracemalloc.stop()
-
-
 def test_deep_headers_are_not_written(path):
     deep = []
     for _ in range(100_000):
         deep = [deep]
     with pytest.raises(ValueError, match="`header` must hold only what JSON can"):
         write_archive(path, {"format": "x", "version": 1, "a": deep}, {})
-    shallow = 0
-    for _ in range(31):
-        shallow = (shallow,)
-    with pytest.raises(ValueError, match="the header is nested more than 32 levels deep"):
-        write_archive(path, {"format": "x", "version": 1, "a": shallow}, {})
-    write_archive(path, {"format": "x", "version": 1, "a": shallow[0]}, {})
 
 
 @pytest.mark.parametrize(
@@ -164,14 +127,10 @@ def test_deep_headers_are_not_written(path):
             b'{"a": 0.' + b"1" * 100_000 + b"}",
             "the header is not valid JSON (the number 0.111111111111111111... is",
         ),
-        (b'{"a": "\\', "the header is not valid JSON (brackets do not match)"),
-        (b'{"a": "]}', "the header is not valid JSON (brackets do not match)"),
+        (b'{"a": "\\', "the header is not valid JSON ("),
+        (b'{"a": "]}', "the header is not valid JSON ("),
         (b'{"a": 1]', "the header is not valid JSON ("),
-        (b"}{", "the header is not valid JSON (brackets do not match)"),
-        (
-            b"[" + b"[]," * 2**20 + b"[]]",
-            "the header has 3145732 brackets, commas and colons, expected at most 2097152",
-        ),
+        (b"}{", "the header is not valid JSON ("),
         (b'{"a": NaN}', "the header is not valid JSON (the number NaN is not allowed)"),
         (b'{"a": 1, "a": 2}', "the header is not valid JSON (a key occurs twice)"),
         (
@@ -204,13 +163,6 @@ def test_deep_headers_are_not_written(path):
             b'{"format": "pcircuit.circuit", "version": 1, "library": "", "arrays": ["../a"]}',
             "must list diff",
         ),
-        (
-            b'{"format": "x", "version": 1, "library": "", "arrays": [], "x": '
-            + b"[" * 40
-            + b"]" * 40
-            + b"}",
-            "the header is nested more than 32 levels deep",
-        ),
         (b" " * (2**24 + 1), "its header has 16777217 bytes, expected at most 16777216"),
     ],
 )
@@ -224,10 +176,6 @@ def test_bad_headers(path, text, message):
     [
         (10**25, "the number 10000000000000000000... is not allowed"),
         ({1: "a", "1": "b"}, "a key occurs twice"),
-        (
-            functools.reduce(lambda below, _: [below], range(30), []),
-            "is nested more than 32 levels deep",
-        ),
     ],
 )
 def test_a_provenance_that_could_not_be_read_again_is_named(path, value, message):

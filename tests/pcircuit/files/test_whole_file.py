@@ -8,7 +8,6 @@ import re
 import stat
 import subprocess
 import sys
-import threading
 
 import pytest
 import zoo
@@ -58,14 +57,6 @@ def test_a_link_without_a_file_gets_one(tmp_path):
     assert load(tmp_path / "target") == zoo.one_region()
 
 
-def test_a_link_keeps_pointing_to_its_file(tmp_path):
-    save(zoo.two_coins(), tmp_path / "target")
-    (tmp_path / "link").symlink_to(tmp_path / "target")
-    save(zoo.one_region(), tmp_path / "link")
-    assert (tmp_path / "link").is_symlink()
-    assert load(tmp_path / "target") == zoo.one_region()
-
-
 @pytest.mark.parametrize("error", [OSError("no space left"), KeyboardInterrupt()])
 @pytest.mark.parametrize("place", ["numpy.lib.format.write_array", "os.fsync", "os.replace"])
 @pytest.mark.parametrize("existing", [False, True])
@@ -82,28 +73,6 @@ def test_a_failure_leaves_everything_as_it_was(path, monkeypatch, error, place, 
             save(zoo.hclt_like(), path)
     assert os.listdir(path.parent) == ([path.name] if existing else [])
     assert not existing or load(path) == zoo.two_coins()
-
-
-def test_a_reader_never_sees_half_a_file(path):
-    kinds = [zoo.two_coins(), zoo.hclt_like()]
-    save(kinds[0], path)
-    stop = threading.Event()
-
-    def write(circuit):
-        while not stop.is_set():
-            save(circuit, path)
-
-    writers = [threading.Thread(target=write, args=(circuit,)) for circuit in kinds]
-    for writer in writers:
-        writer.start()
-    try:
-        for _ in range(100):
-            assert load(path) in kinds
-    finally:
-        stop.set()
-        for writer in writers:
-            writer.join()
-    assert os.listdir(path.parent) == [path.name]
 
 
 KILLED_WRITERS = """
@@ -209,23 +178,3 @@ def test_a_full_disk_is_named(tmp_path):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     assert caught.value.filename == str(tmp_path / "a")
     assert (tmp_path / "a").read_text() == "old"
-
-
-def test_a_folder_that_takes_no_files_is_told_with_the_name_that_was_given(path, monkeypatch):
-    """The name of a temporary file had been told, which nobody had given."""
-
-    def refuse(name, *args):
-        raise PermissionError(13, "Permission denied", name)
-
-    monkeypatch.setattr("builtins.open", refuse)
-    with pytest.raises(PermissionError) as found, replace_file(path):
-        pass
-    assert found.value.filename == os.path.realpath(path)
-
-
-def test_a_name_that_is_too_long_is_told_without_the_temporary_one(tmp_path):
-    name = f"{tmp_path}/{'a' * 300}"
-    with pytest.raises(OSError, match="too long") as told:
-        save(zoo.two_coins(), name)
-    assert str(told.value).endswith(f": {name!r}")
-    assert list(tmp_path.iterdir()) == []

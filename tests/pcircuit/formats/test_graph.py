@@ -4,9 +4,9 @@ import naive
 import numpy as np
 import pytest
 
-from pcircuit import StructureError, VTree, log_likelihood
+from pcircuit import StructureError, VTree
 from pcircuit.formats import graph as graph_module
-from pcircuit.formats.graph import MOST_ENTRIES, SPARE_ENTRIES, Graph, Indicator, circuit_of_graph
+from pcircuit.formats.graph import MOST_ENTRIES, SPARE_ENTRIES, Graph, circuit_of_graph
 
 
 def test_sums_of_sums_and_products_of_products_are_multiplied_out():
@@ -129,23 +129,6 @@ def test_a_flat_product_is_spread_over_a_deep_v_tree():
     np.testing.assert_allclose(circuit.log_likelihood([[1] * V]), V * np.log(0.25))
 
 
-def test_a_chain_looks_at_the_nodes_below_each_scope_not_at_its_variables(monkeypatch):
-    V, looked, own, graph = 300, [], graph_module._top, Graph()
-    coins = [graph.add_input(f"coin {v}", v, np.array([0.25, 0.75])) for v in range(V)]
-    root = coins[0]
-    for coin in coins[1:]:
-        root = graph.add_product(f"up to {coin}", [root, coin])
-    monkeypatch.setattr(graph_module, "_top", lambda *given: looked.append(1) or own(*given))
-    circuit = circuit_of_graph(graph, root)
-    assert (
-        len(looked) == V + 2 * (V - 1) + 1
-    )  # once for each leaf, twice for each product, and for the root
-    assert circuit.vtree.scope_sizes().max() == V
-    assert log_likelihood(circuit, np.ones((1, V), dtype=int))[0] == pytest.approx(
-        V * np.log(0.75), rel=1e-13
-    )
-
-
 def chain(V, copies):
     """A graph of V variables in a chain, with so many units over each part of it, and its root."""
     graph = Graph()
@@ -165,54 +148,3 @@ def test_units_over_the_same_variables_share_one_scope(monkeypatch):
         StructureError, match=f"take more than {V * V // 8 - V} bytes, as in chains of some hundred"
     ):
         circuit_of_graph(*chain(V, 8))
-
-
-def test_units_have_the_positions_in_which_they_came():
-    graph, table = Graph(), np.array([0.5, 0.5])
-    positions = [
-        graph.add_input("a", 0, table),
-        graph.add_indicator("b", 1, 2, 5),
-        graph.add_product("c", [0, 1]),
-        graph.add_sum("d", [2, 2], [0.25, 0.75]),
-    ]
-    assert positions == [0, 1, 2, 3]
-    assert graph.labels == ["a", "b", "c", "d"]
-    assert graph.units[0][:2] == ("input", 0)
-    assert graph.units[0][2] is table
-    assert graph.units[1:] == [
-        ("input", 1, Indicator(2, 5)),
-        ("product", (0, 1)),
-        ("sum", (2, 2), (0.25, 0.75)),
-    ]
-
-
-def test_graphs_share_nothing_and_units_do_not_change_with_the_lists_they_were_made_of():
-    graph, other, children = Graph(), Graph(), [0]
-    graph.add_input("a", 0, np.ones(1))
-    graph.add_product("b", children)
-    children.append(7)
-    assert graph.units[1] == ("product", (0,))
-    assert (other.units, other.labels, other.spent) == ([], [], 0)
-
-
-def test_an_indicator_takes_no_memory_for_its_table():
-    indicator = Indicator(3, 2**40)
-    assert len(indicator) == 2**40
-    assert indicator == Indicator(3, 2**40)
-    assert hash(indicator) == hash(Indicator(3, 2**40))  # one table for all that are alike
-    assert indicator not in (Indicator(4, 2**40), Indicator(3, 2**40 - 1))
-
-
-@pytest.mark.parametrize("num_bytes", [0, 1, 1000])
-def test_entries_are_counted_against_the_size_of_the_file(num_bytes):
-    graph, allowed = Graph(num_bytes), MOST_ENTRIES * num_bytes + SPARE_ENTRIES
-    graph.spend(0)
-    graph.spend(allowed - 5)
-    graph.spend(5)
-    assert graph.spent == allowed
-    with pytest.raises(StructureError) as caught:
-        graph.spend(1)
-    assert str(caught.value) == (
-        f"the tables of its input units would have more than {allowed} entries that the file "
-        f"of {num_bytes} bytes does not write out: such a circuit is not read"
-    )

@@ -42,11 +42,6 @@ def test_binomials_of_a_million_trials_are_distributions(p):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-14)
 
 
-def test_a_circuit_with_a_binomial_of_a_million_trials_is_normalised(tmp_path):
-    circuit = read_text(tmp_path, f"jpc 1\nB 0 0 1 1048576 {np.log(0.77)}\n", pcircuit.read_jpc)
-    assert circuit.is_normalized
-
-
 @pytest.mark.parametrize("log_p", [-1e-17, -1e-40, -1e-12, 0.0, 1e-10])
 def test_a_binomial_that_is_nearly_certain_keeps_what_is_left(tmp_path, log_p):
     """exp of a logarithm as small as 1e-17 is 1, and all values but the largest would be impossible."""

@@ -3,11 +3,9 @@
 import math
 import sys
 
-import numpy as np
 import pytest
 
-from pcircuit import StructureError
-from pcircuit.formats.text import Line, check_whole, lines_of, log_terms, named_in_errors
+from pcircuit.formats.text import Line, lines_of
 
 
 def line(text, size=10**6):
@@ -101,32 +99,3 @@ def test_what_is_no_logarithm_is_refused(token, message):
         ValueError, match=f"^cannot read 'a.jpc', line 7: the log-probability must be {message}"
     ):
         line(token).probability(0)
-
-
-def test_more_nodes_than_promised_are_fine_and_fewer_are_not(tmp_path):
-    check_whole("a.jpc", 3, 3)
-    check_whole("a.jpc", 3, 4)
-    with pytest.raises(
-        ValueError, match=r"cannot read '.*a\.jpc': its first line promises 4 nodes, found 3"
-    ):
-        check_whole(tmp_path / "a.jpc", 4, 3)
-
-
-def test_what_a_circuit_lacks_is_told_with_the_file_and_other_errors_as_they_are():
-    with (
-        pytest.raises(StructureError, match=r"^cannot read 'a\.jpc': no root$"),
-        named_in_errors("a.jpc"),
-    ):
-        raise StructureError("no root")
-    for error in (ValueError("no root"), KeyError("a")):
-        with pytest.raises(type(error)) as caught, named_in_errors("a.jpc"):
-            raise error
-        assert caught.value is error
-
-
-def test_terms_of_a_sum_keep_all_digits(rng):
-    places, weights = np.array([4, 0, 9]), rng.random(3) * [1, 1e-300, 1e300]
-    terms = log_terms(places, weights)
-    assert [place for place, _ in terms] == [4, 0, 9]
-    assert [float(text) for _, text in terms] == np.log(weights).tolist()
-    assert log_terms(places[:0], weights[:0]) == [(0, "-inf")]

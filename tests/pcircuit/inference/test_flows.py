@@ -7,7 +7,7 @@ import zoo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcircuit import Circuit, InnerRegion, InputRegion, VTree, expected_flows, log_likelihood
+from pcircuit import Circuit, InnerRegion, InputRegion, VTree, expected_flows
 from pcircuit.compiled import layouts
 from pcircuit.compiled.packing import pack
 from pcircuit.inference.flows import by_unit, downward
@@ -67,16 +67,6 @@ def test_large_circuits_give_the_same_with_kept_products_or_sums(monkeypatch, rn
 @given(zoo.circuit_strategy(max_variables=4), st.integers(0, 2**32))
 def test_random_circuits_equal_enumeration(circuit, seed):
     assert_equals_naive(circuit, zoo.rows_with_holes(circuit, np.random.default_rng(seed), 6))
-
-
-def test_each_possible_row_uses_one_category_of_each_variable(engine, rng):
-    circuit = zoo.random_circuit(rng, num_variables=12, max_units=4, nary=True)
-    data = zoo.rows_with_holes(circuit, rng, 200)
-    flows = expected_flows(circuit, data)
-    for region, flow in zip(circuit.regions, flows.by_region(circuit), strict=True):
-        if isinstance(region, InputRegion):
-            assert flow.sum() == pytest.approx(200, rel=1e-11)
-    assert flows.log_likelihood == pytest.approx(log_likelihood(circuit, data).sum(), rel=1e-12)
 
 
 def test_engines_agree_over_many_tiles(monkeypatch, rng):
@@ -196,21 +186,6 @@ def test_products_that_dwarf_the_sum_which_leaves_them_out_have_no_flow(engine):
     np.testing.assert_allclose(flows.inputs, [0, 0, 1, 1, 0, 0, 1.5, 0.5], rtol=1e-14)
 
 
-def test_flows_of_two_circuits_do_not_add_up():
-    """One edge beside two of the other circuit would count twice."""
-    inputs, tree = [InputRegion(v, [[0.5, 0.5]]) for v in (0, 1)], VTree.from_nested([0, 1])
-    one, two = (
-        expected_flows(Circuit(tree, [*inputs, InnerRegion([[0, 0]] * P, [[1 / P] * P])]), [[0, 0]])
-        for P in (1, 2)
-    )
-    with pytest.raises(
-        ValueError, match=r"`other` has flows of \(2, 4\) edges and inputs, expected \(1, 4\)"
-    ):
-        one + two
-    with pytest.raises(TypeError, match="unsupported operand"):
-        one + 1
-
-
 def test_impossible_rows_that_count_for_nothing_leave_no_trace_in_a_moving_average():
     coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.0, 1.0]])])
     old, new = expected_flows(coin, [[0]]), expected_flows(coin, [[1], [1]])
@@ -247,17 +222,6 @@ def test_suspect_rows_among_others_count_once_for_any_number_of_threads(rng, mon
     assert whole.log_likelihood == pytest.approx(parts.log_likelihood, rel=1e-12)
 
 
-def test_a_call_that_fails_half_way_leaves_nothing_behind(rng):
-    circuit = zoo.random_circuit(rng, num_variables=10, max_units=4)
-    data = np.tile(zoo.rows_with_holes(circuit, rng, 1000), (10, 1))
-    before = expected_flows(circuit, data)
-    wrong = data.copy()
-    wrong[-1, 3] = 99
-    with pytest.raises(ValueError, match="`data` holds 99 at row 9999, column 3"):
-        expected_flows(circuit, wrong, n_jobs=1)
-    np.testing.assert_array_equal(expected_flows(circuit, data).edges, before.edges)
-
-
 ZOO = zoo.all_circuits()
 
 
@@ -288,17 +252,6 @@ def test_missing_values_have_a_column_of_their_own_and_impossible_ones_do_not_co
     (flow,) = downward(coin, data, np.array([1.0, 2.0, 4.0, 8.0]), *upward(coin, data)[:2])
     assert flow.shape == (1, 201)
     assert {c: flow[0, c] for c in np.flatnonzero(flow[0])} == expected
-
-
-def test_impossible_rows_and_no_rows_use_nothing():
-    circuit = ZOO["deterministic"]
-    states = naive.states(circuit)
-    impossible = states[naive.likelihood(circuit, states) == 0]
-    for data in (impossible, states[:0]):
-        assert not any(
-            flow.any()
-            for flow in downward(circuit, data, np.ones(len(data)), *upward(circuit, data)[:2])
-        )
 
 
 @pytest.mark.parametrize(

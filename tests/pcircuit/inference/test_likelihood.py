@@ -19,10 +19,7 @@ from pcircuit import (
     log_likelihood,
     node_likelihoods,
     overlap,
-    sum_indicator,
 )
-from pcircuit.compiled.packing import pack
-from pcircuit.compiled.rescaling import MARGIN
 from pcircuit.compiled.tile import TILE_ROWS
 from pcircuit.evidence import check_evidence
 from pcircuit.inference.likelihood import cut_rows, upward
@@ -55,17 +52,6 @@ def test_random_circuits_equal_enumeration(circuit, seed):
     )
     np.testing.assert_allclose(
         node_likelihoods(circuit, data), naive.node_values(circuit, data), rtol=1e-12, atol=0
-    )
-
-
-@pytest.mark.parametrize("name", zoo.circuits())
-def test_probabilities_sum_to_one_and_the_empty_row_has_mass_one(name, engine):
-    circuit = zoo.circuits()[name]
-    assert np.exp(log_likelihood(circuit, naive.states(circuit))).sum() == pytest.approx(
-        1, rel=1e-12
-    )
-    assert log_likelihood(circuit, np.full((1, circuit.num_variables), -1))[0] == pytest.approx(
-        0, abs=1e-12
     )
 
 
@@ -147,13 +133,6 @@ def test_five_hundred_children_with_tiny_probabilities(engine):
     np.testing.assert_allclose(log_likelihood(circuit, data), expected, rtol=1e-13)
 
 
-def test_only_tiny_probabilities_are_still_exact(engine):
-    V = 50
-    probs = np.tile([1e-300, 1 - 1e-300], (V, 1))
-    logs = log_likelihood(zoo.independent(probs), np.zeros((1, V), dtype=np.int64))
-    np.testing.assert_allclose(logs, V * np.log(1e-300), rtol=1e-13)
-
-
 @pytest.mark.parametrize("V", [60, 600, 3000])
 def test_a_component_that_falls_far_behind_and_recovers_is_not_lost(engine, V):
     """In the first half the first component wins by 1e-6 a variable, in the second the other one by as much."""
@@ -225,22 +204,6 @@ def test_regions_that_store_no_weight_are_zero(engine, empty):
     assert overlap(circuit, circuit) == 0.0
 
 
-def test_a_root_that_stores_no_weight_is_zero(engine):
-    impossible = sum_indicator(VTree.balanced(3), [[0, 1]] * 3, [7])
-    assert impossible.regions[-1].weights.nnz == 0
-    np.testing.assert_array_equal(log_likelihood(impossible, naive.states(impossible)), -np.inf)
-
-
-@pytest.mark.parametrize("empty", [[2], [5], [6]])
-def test_the_plan_of_a_region_is_its_own_beside_one_that_stores_nothing(empty):
-    packed = pack(with_regions_that_store_nothing(empty))
-    bits = {
-        r: 0.0 if r in empty else np.log2(smallest)
-        for r, smallest in ((2, 1e-200), (5, 1e-200), (6, 0.25))
-    }
-    np.testing.assert_allclose(packed.floors[4:], [MARGIN * bits[r] for r in (2, 5, 6)], rtol=1e-15)
-
-
 def test_upward_shows_values_times_powers_of_two(rng):
     circuit = zoo.independent(rng.dirichlet([1, 1], size=3000))
     data = rng.integers(0, 2, size=(4, 3000))
@@ -270,20 +233,6 @@ def test_any_integer_dtype_and_order_gives_the_same(engine, dtype, rng):
         before = array.copy()
         np.testing.assert_allclose(log_likelihood(circuit, array), expected, rtol=1e-12)
         np.testing.assert_array_equal(array, before)
-
-
-def test_lists_booleans_read_only_and_empty_data(engine):
-    circuit = zoo.circuits()["two_coins"]
-    expected = naive.log_likelihood(circuit, np.array([[0, 1]]))
-    np.testing.assert_allclose(log_likelihood(circuit, [[0, 1]]), expected, rtol=1e-12)
-    np.testing.assert_allclose(
-        log_likelihood(circuit, np.array([[False, True]])), expected, rtol=1e-12
-    )
-    frozen = np.array([[0, 1]])
-    frozen.flags.writeable = False
-    np.testing.assert_allclose(log_likelihood(circuit, frozen), expected, rtol=1e-12)
-    assert log_likelihood(circuit, np.empty((0, 2), dtype=int)).shape == (0,)
-    assert node_likelihoods(circuit, np.empty((0, 2))).shape == (0, circuit.num_nodes)
 
 
 @pytest.mark.parametrize(

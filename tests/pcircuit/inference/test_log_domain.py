@@ -19,7 +19,7 @@ from pcircuit import (
     node_likelihoods,
     overlap,
 )
-from pcircuit.inference.log_domain import input_values, log_flows, log_of, log_units, may_overflow
+from pcircuit.inference.log_domain import input_values, log_flows, log_units, may_overflow
 
 ZOO = zoo.all_circuits()
 
@@ -85,10 +85,6 @@ def test_values_of_inputs_and_their_row_sums_where_missing(dtype):
         np.testing.assert_array_equal(input_values(region, missing)[:, 0], region.probs.sum(axis=1))
 
 
-def test_the_logarithm_of_zero_is_minus_infinity_without_a_warning():
-    np.testing.assert_array_equal(log_of(np.array([0.0, 1.0])), [-np.inf, 0.0])
-
-
 LARGE = 1e300
 STATES = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1)])
 
@@ -134,23 +130,6 @@ def test_logarithms_are_finite_and_right(engine, size, last):
     )
 
 
-def test_impossible_rows_count_by_their_weight_where_logarithms_are_taken(engine):
-    circuit = Circuit(
-        VTree.from_nested([0, 1]),
-        [
-            InputRegion(0, [[LARGE, 0.0]]),
-            InputRegion(1, [[LARGE, 1.0]]),
-            InnerRegion([[0, 0]], [[1.0]]),
-        ],
-    )
-    rows = [[0, 1], [1, 1]]  # the second is impossible
-    assert may_overflow(circuit)
-    assert expected_flows(circuit, rows, weights=[2.0, 0.0]).log_likelihood == pytest.approx(
-        2 * np.log(LARGE)
-    )
-    assert expected_flows(circuit, rows, weights=[2.0, 0.5]).log_likelihood == -np.inf
-
-
 def test_flows_of_rows_that_overflow(engine):
     circuit, weights = three_variables(LARGE), np.arange(1.0, len(STATES) + 1)
     flows = expected_flows(circuit, STATES, weights=weights)
@@ -180,13 +159,6 @@ def test_row_sums_beyond_the_doubles(engine):
     assert overlap(coin, coin, log=True) == pytest.approx(
         2 * np.log(1.5e308) + np.log(2.0), rel=1e-15
     )
-
-
-@pytest.mark.parametrize(
-    "circuit", [*zoo.circuits().values(), *zoo.unnormalized_circuits().values()]
-)
-def test_ordinary_circuits_stay_on_the_fast_way(circuit):
-    assert not may_overflow(circuit)
 
 
 def test_the_bound_counts_partial_products():

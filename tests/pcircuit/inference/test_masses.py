@@ -82,13 +82,3 @@ def test_masses_beyond_the_doubles_are_infinite_and_others_are_not_touched(kind)
     masses = unit_masses(circuit)
     assert masses[4][1].tolist() == masses[2][0].tolist() == [np.inf, 3.0, 2e300]
     assert masses[2][1].tolist() == masses[0][0].tolist() == [np.inf, 1.5 + 1e300, 3e300]
-
-
-def test_one_unit_has_all_the_mass():
-    ((q, qp),) = unit_masses(zoo.one_region())
-    assert (q.tolist(), qp) == ([1.0], None)
-
-
-def test_what_is_no_circuit_is_refused():
-    with pytest.raises(TypeError, match=r"`circuit` must be a pcircuit\.Circuit, found int"):
-        unit_masses(3)

@@ -1,8 +1,5 @@
 """Sampling against enumeration: frequencies inside exact binomial bounds, and what holds for every draw."""
 
-import threading
-import tracemalloc
-
 import naive
 import numpy as np
 import pytest
@@ -19,13 +16,6 @@ from pcircuit.inference import sampling
 FALSE_ALARM = 1e-6  # of a whole test, by Bonferroni's bound over everything that it counts
 SMALLEST, LARGEST = 0.0, 1.0 - 2.0**-53  # the extreme values of Generator.random
 CIRCUITS = zoo.circuits()
-
-
-class Grid(FixedUniforms):
-    """A generator whose uniforms are the midpoints of as many equal intervals."""
-
-    def random(self, size=None):
-        return (np.arange(np.prod(size)).reshape(size) + 0.5) / np.prod(size)
 
 
 def assert_frequencies(rows, states, probs, num_tests=1):
@@ -80,18 +70,6 @@ def test_completions_follow_the_conditional(name):
             )
 
 
-@pytest.mark.parametrize("name", CIRCUITS)
-def test_completing_rows_of_the_circuit_leaves_its_distribution(name):
-    circuit = CIRCUITS[name]
-    states = naive.states(circuit)
-    rng = np.random.default_rng(17)
-    evidence = masked(rng, sample(circuit, 20_000, rng=rng), 0.4)  # missing independently of x
-    rows = sample(circuit, evidence=evidence, rng=rng)
-    observed = evidence >= 0
-    assert (rows[observed] == evidence[observed]).all()
-    assert_frequencies(rows, states, naive.likelihood(circuit, states), len(CIRCUITS))
-
-
 @given(zoo.circuit_strategy(zeros=True))
 def test_no_impossible_row(circuit):
     for uniforms in (FixedUniforms(SMALLEST), FixedUniforms(LARGEST), np.random.default_rng(0)):
@@ -130,11 +108,6 @@ def test_small_probabilities_have_their_exact_intervals():
         (2.0**-39, 1),
     ):
         assert sample(coin, 1, rng=FixedUniforms(uniform)) == expected
-
-
-def test_uniforms_on_a_grid_give_exact_proportions():
-    rows = sample(CIRCUITS["one_region"], 1000, rng=Grid(None))
-    np.testing.assert_array_equal(np.bincount(rows[:, 0]), [200, 300, 500])
 
 
 def test_seed_and_generator_reproduce():
@@ -179,15 +152,6 @@ def test_frequencies_of_a_mixture():
     )
     completed = sample(Mixture(coins, [0.3, 0.7]), 40_000, evidence=[[0, -1]], rng=12)
     assert_frequencies(completed[:, 1:], np.array([[0], [1]]), np.array([0.5, 0.5]), 3)
-
-
-def test_one_row_of_evidence_is_repeated(monkeypatch):
-    monkeypatch.setattr(sampling, "_rows_per_block", lambda *_: 8)
-    circuit, row = CIRCUITS["hclt_like"], np.array([[0, -1, 2, -1, -1, -1]])
-    np.testing.assert_array_equal(
-        sample(circuit, 20, evidence=row, rng=1),
-        sample(circuit, 20, evidence=np.repeat(row, 20, axis=0), rng=1),
-    )
 
 
 def test_sparse_and_dense_weights_give_the_same_rows():
@@ -316,22 +280,6 @@ def test_longer_samples_of_a_mixture_begin_with_the_shorter():
     assert (rows != sample(mixture, 5000, rng=generator)).any()
 
 
-def test_threads_draw_the_same():
-    circuit, results = zoo.rat_like(), {}
-
-    def draw(seed):
-        results[seed] = sample(circuit, 5000, rng=seed)
-
-    threads = [threading.Thread(target=draw, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for seed, rows in results.items():
-        np.testing.assert_array_equal(rows, sample(circuit, 5000, rng=seed))
-    assert len(results) == 4
-
-
 @pytest.mark.parametrize(
     ("num_categories", "dtype"),
     [(1, np.uint8), (256, np.uint8), (257, np.uint16), (70_000, np.uint32)],
@@ -384,42 +332,6 @@ def test_errors():
         sample(circuit, evidence=[[0, 0], [2, 0]])
     with pytest.raises(ValueError, match="must have shape"):
         sample(circuit, evidence=[[0, 0, 0]])
-
-
-def test_evidence_is_not_modified():
-    evidence = np.array([[-1, 0], [1, -1]])
-    sample(CIRCUITS["two_coins"], evidence=evidence, rng=0)
-    np.testing.assert_array_equal(evidence, [[-1, 0], [1, -1]])
-
-
-def test_rows_drawn_in_pieces_are_those_drawn_at_once():
-    leaves = [InputRegion(v, [[0.5, 0.5]]) for v in range(2500)]
-    circuit = Circuit(
-        VTree.from_nested(list(range(2500))),
-        [*leaves, InnerRegion(np.zeros((1, 2500), int), [[1.0]])],
-    )
-    uniforms = np.random.default_rng(7).random((1300, circuit.num_regions))
-    by_region = np.empty(2500, dtype=int)
-    for r, region in enumerate(circuit.regions[:-1]):
-        by_region[region.variable] = r
-    np.testing.assert_array_equal(sample(circuit, 1300, rng=7), uniforms[:, by_region] >= 0.5)
-
-
-def test_blocks_of_many_regions_are_held_once():
-    vtree = VTree.balanced(7500)
-    circuit = Circuit(
-        vtree,
-        [
-            InputRegion(v, [[0.5, 0.5]]) if v >= 0 else InnerRegion([[0, 0]], [[1.0]])
-            for v in vtree.variables.tolist()
-        ],
-    )
-    sample(circuit, 1, rng=0)  # makes the tables
-    tracemalloc.start()
-    rows = sample(circuit, 2 * sampling.DRAWN_ROWS, rng=0)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < rows.nbytes + 1.5 * 8 * sampling.DRAWN_ROWS * circuit.num_regions
 
 
 @pytest.mark.parametrize(

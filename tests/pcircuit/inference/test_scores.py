@@ -8,7 +8,6 @@ import zoo
 from hypothesis import given
 from hypothesis import strategies as st
 
-import pcircuit
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, expected_flows, mean_score, scores
 from pcircuit.inference import scores as module
 from pcircuit.inference import scores as row_flows
@@ -134,11 +133,6 @@ def test_what_cannot_be_is_refused(rng):
     assert scores(circuit, np.zeros((0, circuit.num_variables), int)).shape[0] == 0
 
 
-def test_single_regions_have_scores():
-    coin = pcircuit.Circuit(pcircuit.VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
-    np.testing.assert_allclose(scores(coin, [[0], [-1]]), [[0.75, -0.75], [0.0, 0.0]])
-
-
 ZOO = zoo.all_circuits()
 
 
@@ -200,12 +194,3 @@ def test_rows_that_are_lost_in_the_linear_domain_are_done_again_and_no_others():
     )
     _, root = next(flows_of_rows(circuit, np.array([[1, 1, 0], [0, 0, -1], [0, 1, 0]])))
     np.testing.assert_allclose(root.T, [[0.5, 0.5], [0.25, 0.75], [0.25, 0.75]], rtol=1e-12)
-
-
-def test_no_rows_have_no_flows():
-    circuit = ZOO["two_coins"]
-    assert [flows.shape for _, flows in flows_of_rows(circuit, np.empty((0, 2), dtype=int))] == [
-        (2, 0),
-        (4, 0),
-        (4, 0),
-    ]

@@ -51,17 +51,6 @@ def test_threads_for_several_calls_are_the_same_and_end_with_their_context():
         assert none is None
 
 
-def test_an_error_in_a_call_leaves_no_thread():
-    before = threading.active_count()
-    with (
-        pytest.raises(ZeroDivisionError),
-        workers(2) as pool,
-        map_in_threads(lambda x: 1 / x, [1, 0, 2, 3], 2, pool) as results,
-    ):
-        list(results)
-    assert threading.active_count() == before
-
-
 ENDING = """
 import atexit, threading
 from pcircuit.inference.threads import map_in_threads

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import zoo
 
+from hld import select_nodes
 from pcircuit import (
     Circuit,
     InnerRegion,
@@ -14,7 +15,7 @@ from pcircuit import (
     node_likelihoods,
 )
 from pcircuit.inference import unit_likelihoods
-from pcircuit.inference.unit_likelihoods import checked_nodes
+from pcircuit.inference.unit_likelihoods import KINDS, check_nodes
 
 ZOO = zoo.all_circuits()
 
@@ -47,21 +48,6 @@ def test_means_do_not_depend_on_threads_and_include_suspect_rows(engine, rng):
     one, many = (mean_node_likelihoods(circuit, data, n_jobs=n) for n in (1, 3))
     np.testing.assert_array_equal(one, many)
     np.testing.assert_allclose(one, node_likelihoods(circuit, data[:2]).mean(axis=0), rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("nodes", "error"),
-    [
-        ([[0]], ValueError),
-        ([0.5], TypeError),
-        ([-1], ValueError),
-        ([99], ValueError),
-        ([True], TypeError),
-    ],
-)
-def test_bad_nodes(nodes, error):
-    with pytest.raises(error, match=r"`nodes` must be a one-dimensional array of node ids 0\.\.6"):
-        node_likelihoods(zoo.circuits()["two_coins"], [[0, 0]], nodes=nodes)
 
 
 def test_a_mean_needs_rows():
@@ -111,12 +97,6 @@ def test_likelihoods_of_rows_that_need_logarithms_are_no_logarithms(engine):
     )
 
 
-def test_one_unit_is_a_circuit_too(engine):
-    coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75, 0.0]])])
-    np.testing.assert_array_equal(node_likelihoods(coin, [[1], [-1], [2]]), [[0.75], [1.0], [0.0]])
-    np.testing.assert_array_equal(checked_nodes(coin, None), [0])
-
-
 def test_a_mean_is_infinite_where_a_likelihood_is_and_not_where_only_the_sum_is(engine):
     circuit = Circuit(
         VTree.from_nested([0, 1]),
@@ -131,3 +111,75 @@ def test_a_mean_is_infinite_where_a_likelihood_is_and_not_where_only_the_sum_is(
     np.testing.assert_allclose(found, [1e300 / 1.5, 1e8, 1e308 / 1.5, 1e308 / 3], rtol=1e-11)
     assert mean_node_likelihoods(circuit, [[0, 0], [0, 1]])[2] == np.inf
     assert mean_node_likelihoods(circuit, [[1, 1]] * 3)[2] == pytest.approx(1e163)
+
+
+@pytest.mark.parametrize("name", zoo.circuits())
+def test_select_nodes_agrees_with_the_table_of_nodes(name):
+    circuit = zoo.circuits()[name]
+    for kinds in ((kind,) for kind in KINDS):
+        expected = [n for n, record in enumerate(circuit.nodes) if record.kind in kinds]
+        if expected:
+            selected = select_nodes(circuit, kinds)
+            assert selected.tolist() == expected
+            assert selected.dtype == np.int64
+        else:
+            with pytest.raises(ValueError, match="selects nothing"):
+                select_nodes(circuit, kinds)
+    together = np.concatenate(
+        [select_nodes(circuit, kind) for kind in KINDS if kind in circuit.nodes.kind]
+    )
+    np.testing.assert_array_equal(np.sort(together), np.arange(circuit.num_nodes))
+
+
+def test_default_is_inputs_and_sums_and_order_of_kinds_does_not_matter():
+    circuit = zoo.hclt_like()
+    np.testing.assert_array_equal(select_nodes(circuit), select_nodes(circuit, ["sum", "input"]))
+    assert set(circuit.nodes.kind[select_nodes(circuit)]) == {"input", "sum"}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "error", "message"),
+    [
+        ("leaf", ValueError, "called 'input' here"),
+        (("input", "leaf"), ValueError, "called 'input' here"),
+        ("inputs", ValueError, "`kinds` holds 'inputs', expected one of"),
+        ((), ValueError, "`kinds` is empty"),
+        (("sum", "sum"), ValueError, "names a kind twice"),
+        ((1,), TypeError, "must hold strings"),
+        (3, TypeError, "`kinds` must be a sequence of strings out of"),
+        (np.array("sum"), TypeError, "`kinds` must be a sequence of strings out of"),
+    ],
+)
+def test_refused_kinds(kinds, error, message):
+    with pytest.raises(error, match=message):
+        select_nodes(zoo.two_coins(), kinds)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "error", "message"),
+    [
+        ([], ValueError, "`nodes` is empty: name at least one"),
+        ([[0, 1]], ValueError, r"found shape \(1, 2\)"),
+        ([0.0, 1.0], TypeError, "found float64 instead of integers"),
+        (
+            np.ones(7, dtype=bool),
+            TypeError,
+            "found bool instead of integers: turn a mask into numbers",
+        ),
+        ([0, 7], ValueError, "`nodes` must be .* node id 0..6, found 7 at position 1"),
+        ([-1, 2], ValueError, "`nodes` must be .* found -1 at position 0"),
+        ([3, 0, 3], ValueError, "`nodes` holds 3 more than once"),
+    ],
+)
+def test_refused_nodes(nodes, error, message):
+    with pytest.raises(error, match=message):
+        check_nodes(zoo.two_coins(), nodes)
+
+
+def test_checked_nodes_are_a_read_only_copy():
+    given = np.array([4, 1], dtype=np.int32)
+    checked = check_nodes(zoo.two_coins(), given)
+    given[0] = 0
+    assert checked.tolist() == [4, 1]
+    assert checked.dtype == np.int64
+    assert not checked.flags.writeable

@@ -1,5 +1,7 @@
 """EM: the M-step against counting by hand, monotonicity, options, and real structure."""
 
+import io
+
 import naive
 import numpy as np
 import pytest
@@ -10,15 +12,19 @@ from hypothesis import strategies as st
 
 from pcircuit import (
     Circuit,
+    EMSteps,
+    EMWatch,
     InnerRegion,
     InputRegion,
+    Mixture,
     StructureError,
+    VTree,
     expected_flows,
     fit_em,
+    fit_mixture,
     hclt,
     log_likelihood,
     maximize,
-    sample,
 )
 from pcircuit.compiled.packing import pack
 from pcircuit.learning import em
@@ -86,33 +92,6 @@ def test_row_weights_count_as_repetitions(rng):
             np.testing.assert_allclose(left.probs, right.probs, rtol=1e-9)
 
 
-def test_counting_is_recovered_when_nothing_is_hidden():
-    coin = Circuit(zoo.one_region().vtree, [InputRegion(0, [[1 / 3, 1 / 3, 1 / 3]])])
-    fitted, history = fit_em(coin, [[0], [0], [2], [-1]], num_epochs=200, pseudocount=0)
-    np.testing.assert_allclose(fitted.regions[0].probs, [[2 / 3, 0, 1 / 3]], atol=1e-12)
-    assert len(history) == 201
-
-
-def test_minibatches_improve_and_repeat_with_the_seed(rng):
-    circuit = zoo.circuits()["hclt_like"]
-    truth = zoo.random_circuit(rng, num_variables=6, max_categories=2)
-    data = rng.integers(0, truth.num_categories, size=(400, 6)) % 2
-    data[:, 1] = data[:, 0]
-    a, history = fit_em(circuit, data, num_epochs=20, batch_size=64, rng=3)
-    b, again = fit_em(circuit, data, num_epochs=20, batch_size=64, rng=np.random.default_rng(3))
-    assert a == b
-    np.testing.assert_array_equal(history, again)
-    assert history[-1] > log_likelihood(circuit, data).mean() + 1
-
-
-def test_a_full_batch_given_as_batch_size_with_step_one_is_full_batch_em(rng):
-    circuit = zoo.circuits()["rat_like"]
-    data = zoo.rows_with_holes(circuit, rng, 50)
-    _, full = fit_em(circuit, data, num_epochs=3)
-    _, batch = fit_em(circuit, data, num_epochs=3, batch_size=50, step_size=1, rng=0)
-    np.testing.assert_allclose(full, batch, rtol=1e-11)
-
-
 @pytest.mark.parametrize("step_size", [None, 0.3])
 def test_minibatches_average_flows(rng, step_size):
     circuit = zoo.circuits()["rat_like"]
@@ -172,15 +151,6 @@ def test_what_the_first_minibatch_does_not_show_stays_possible(rng):
     assert np.isfinite(log_likelihood(fitted, rows)).all()
 
 
-def test_one_pass_of_minibatches_is_worth_several_epochs(rng):
-    truth = hclt(rng.integers(0, 2, size=(50, 8)), 3, rng=1)
-    rows = sample(truth, 4000, rng=2)
-    start = hclt(rows, 4, rng=3)
-    _, full = fit_em(start, rows, num_epochs=3)
-    _, batches = fit_em(start, rows, num_epochs=1, batch_size=100, rng=4)
-    assert batches[-1] > full[-1]
-
-
 def test_early_stop_and_callback(rng):
     circuit = zoo.circuits()["hclt_like"]
     data = zoo.rows_with_holes(circuit, rng, 40)
@@ -197,29 +167,6 @@ def test_early_stop_and_callback(rng):
     assert [epoch for epoch, _ in seen] == [0, 1, 2, 3]
     assert len(history) == 5
     np.testing.assert_array_equal([value for _, value in seen], history[:4])
-
-
-def test_no_epochs_return_an_equal_circuit_and_the_input_is_untouched(rng):
-    circuit = zoo.circuits()["irregular_csr"]
-    data = possible_rows(circuit, rng, 20)
-    fitted, history = fit_em(circuit, data, num_epochs=0)
-    assert fitted == circuit
-    assert len(history) == 1
-    before = [region.probs.copy() for region in circuit.regions if isinstance(region, InputRegion)]
-    fit_em(circuit, data, num_epochs=3)
-    after = [region.probs for region in circuit.regions if isinstance(region, InputRegion)]
-    for left, right in zip(before, after, strict=True):
-        np.testing.assert_array_equal(left, right)
-
-
-def test_zero_probabilities_stay_zero_without_pseudocount_and_long_training_stays_finite(rng):
-    circuit = zoo.circuits()["deterministic"]
-    data = possible_rows(circuit, rng, 12)
-    fitted, history = fit_em(circuit, data, num_epochs=300, pseudocount=0)
-    assert np.isfinite(history).all()
-    for old, new in zip(circuit.regions, fitted.regions, strict=True):
-        if isinstance(old, InputRegion):
-            assert (new.probs[old.probs == 0] == 0).all()
 
 
 def test_units_that_nothing_reaches_keep_their_parameters():
@@ -359,3 +306,166 @@ def test_flows_of_another_circuit_are_refused(rng):
         maximize(first, flows)
     with pytest.raises(TypeError, match="Flows, found list"):
         maximize(first, [flows])
+
+
+def test_full_batches_replace_all_that_was_known_and_shares_of_mini_batches_shrink():
+    assert EMSteps().is_full
+    assert [EMSteps().share(k) for k in (0, 7)] == [1.0, 1.0]
+    assert (
+        EMSteps(step_size=0.25).share(7) == EMSteps(step_size=0.25, batch_size=5).share(0) == 0.25
+    )
+    small = EMSteps(batch_size=5)
+    assert not small.is_full
+    assert small.share(0) == pytest.approx(2**-0.6, rel=1e-15)
+    assert small.share(30) == pytest.approx(1 / 8, rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "sizes"), [(4, [4, 4, 3]), (11, [11]), (12, [11]), (1, [1] * 11)]
+)
+def test_each_row_is_in_exactly_one_mini_batch_in_an_order_of_chance(batch_size, sizes):
+    first, second = (
+        np.concatenate(batches)
+        for batches in (
+            list(EMSteps(batch_size=batch_size).batches(11, np.random.default_rng(seed)))
+            for seed in (0, 1)
+        )
+    )
+    assert [
+        len(rows) for rows in EMSteps(batch_size=batch_size).batches(11, np.random.default_rng(0))
+    ] == sizes
+    assert sorted(first.tolist()) == sorted(second.tolist()) == list(range(11))
+    assert first.tolist() != second.tolist() != list(range(11))
+
+
+def test_all_rows_are_one_slice_and_leave_the_generator_as_it_is(rng):
+    state = rng.bit_generator.state
+    assert list(EMSteps(step_size=0.5).batches(7, rng)) == [slice(None)]
+    assert rng.bit_generator.state == state
+
+
+def test_em_stops_when_a_gain_is_below_the_tolerance_or_the_callback_says_so():
+    watch = EMWatch(tolerance=0.5)
+    assert [
+        watch.stops(history)
+        for history in ([-9.0], [-9.0, -8.5], [-9.0, -8.51], [-9.0, -9.0], [-9.0, -8.5, -8.5])
+    ] == [False, False, True, True, True]
+    assert not EMWatch().stops([-9.0, -9.0, -10.0])  # tolerance 0 never stops
+    seen = []
+    watch = EMWatch(callback=lambda epoch, value: seen.append((epoch, value)), tolerance=0.5)
+    assert [watch.stops([-3.0]), watch.stops([-3.0, -2.0]), watch.stops([-3.0, -2.0, -1.9])] == [
+        False,
+        False,
+        True,
+    ]
+    assert seen == [(0, -3.0), (1, -2.0)]  # not asked where EM has converged
+
+
+def test_what_a_callback_returns_is_one_truth_value():
+    with pytest.raises(
+        TypeError, match="`callback` must return what is true, to stop, or false, found ndarray"
+    ):
+        fit_em(
+            zoo.circuits()["two_coins"], [[0, 0], [1, 1]], callback=lambda epoch, value: np.zeros(2)
+        )
+
+
+def test_progress_is_silent_where_nobody_looks(capfd):
+    fit_em(zoo.circuits()["two_coins"], [[0, 0]], num_epochs=2, progress=True)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_em_with_a_tolerance_and_an_impossible_row_goes_on_and_warns_of_nothing():
+    """NumPy would warn of the difference of two infinities."""
+    circuit = zoo.circuits()["two_coins"]
+    certain = fit_em(circuit, [[0, 0]], num_epochs=1, pseudocount=0)[0]
+    for options in ({}, {"batch_size": 1, "rng": 0}):
+        _, history = fit_em(
+            certain, [[0, 0], [1, 1]], num_epochs=3, pseudocount=0, tolerance=1e-3, **options
+        )
+        assert history.tolist() == [-np.inf] * 4
+
+
+def test_progress_shows_the_log_likelihood_on_a_terminal(monkeypatch):
+    pytest.importorskip("rich")
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    _, history = fit_em(
+        zoo.circuits()["two_coins"], [[0, 0], [1, 1], [0, 1]], num_epochs=2, progress=True
+    )
+    assert f"EM, log-likelihood {history[-2]:.4f}" in terminal.getvalue()
+
+
+def test_options_that_are_not_there_or_given_twice_are_refused():
+    circuit, rows = zoo.circuits()["two_coins"], [[0, 0], [1, 1]]
+    with pytest.raises(
+        TypeError, match=r"`fit_em` has no argument `epochs`, expected one of .*tolerance"
+    ):
+        fit_em(circuit, rows, epochs=3)
+    with pytest.raises(
+        TypeError, match="`watch` is given and so is `tolerance`, which is a part of it"
+    ):
+        fit_em(circuit, rows, watch=EMWatch(), tolerance=0.1)
+    with pytest.raises(
+        TypeError, match=r"`steps` must be a pcircuit.EMSteps, or None, found EMWatch"
+    ):
+        fit_em(circuit, rows, steps=EMWatch())
+
+
+@pytest.mark.parametrize(
+    ("kind", "option", "error"),
+    [
+        (EMSteps, {"batch_size": 0}, ValueError),
+        (EMSteps, {"batch_size": 2.0}, TypeError),
+        (EMSteps, {"step_size": 0}, ValueError),
+        (EMSteps, {"step_size": 1.01}, ValueError),
+        (EMWatch, {"tolerance": -1e-9}, ValueError),
+        (EMWatch, {"tolerance": np.nan}, ValueError),
+        (EMWatch, {"progress": 1}, TypeError),
+        (EMWatch, {"callback": "print"}, TypeError),
+    ],
+)
+def test_each_bad_option_names_itself(kind, option, error):
+    with pytest.raises(error, match=f"`{next(iter(option))}` must be"):
+        kind(**option)
+
+
+def certain(value):
+    """A circuit of one variable that has this value, 0 or 1."""
+    return Circuit(VTree([-1], [0]), [InputRegion(0, [np.eye(2)[value]])])
+
+
+@pytest.mark.filterwarnings("error")
+def test_where_no_circuit_explains_any_row_all_stays_as_it_is():
+    mixture = Mixture([certain(0), certain(0)], [0.25, 0.75])
+    fitted, history = fit_mixture(mixture, [[1], [1]], num_epochs=3)
+    assert fitted.weights.tolist() == [0.25, 0.75]
+    assert fitted.circuits == mixture.circuits
+    assert history.tolist() == [-np.inf] * 4
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_circuit_that_no_row_comes_from_keeps_its_parameters_and_has_weight_zero():
+    fitted, history = fit_mixture(
+        Mixture([certain(0), certain(1)]), [[0], [0]], num_epochs=2, pseudocount=0
+    )
+    assert fitted.weights.tolist() == [1, 0]
+    assert fitted.circuits == (certain(0), certain(1))
+    np.testing.assert_allclose(history, [-np.log(2), 0, 0])
+
+
+@pytest.mark.filterwarnings("error")
+def test_impossible_rows_beside_possible_ones_count_for_no_circuit():
+    fitted, history = fit_mixture(Mixture([certain(0)]), [[0], [1]], num_epochs=1)
+    assert fitted.weights.tolist() == [1]
+    assert history[0] == -np.inf
+
+
+@pytest.mark.parametrize("num_epochs", [0, 1])
+def test_a_pseudocount_out_of_range_is_refused_however_few_the_epochs(num_epochs):
+    with pytest.raises(ValueError, match="`pseudocount` must be a finite number of at least 0"):
+        fit_mixture(Mixture([certain(0)]), [[0]], num_epochs=num_epochs, pseudocount=-1)

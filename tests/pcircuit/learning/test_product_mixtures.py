@@ -47,14 +47,6 @@ def test_kernels_are_the_sum_over_rows(rng, V, h):
     )
 
 
-def test_more_kernels_than_a_circuit_holds_sum_to_one(rng):
-    rows = rng.integers(2, size=(700, 3))
-    kernels = row_kernels(rows, rng.random(700) + 0.1, np.array([2, 2, 2]), 0.3)
-    assert len(kernels.circuits) == 3
-    every = np.array(np.meshgrid(*[[0, 1]] * 3)).reshape(3, -1).T
-    assert np.exp(log_likelihood(kernels, every)).sum() == pytest.approx(1, abs=1e-12)
-
-
 def nearly_copies(rng, originals, N):
     """Rows of thirty fair coins, each a row of the originals with one coin in fifty thrown again."""
     rows = originals[rng.integers(len(originals), size=N)]

@@ -56,15 +56,6 @@ def test_events_and_conditions_are_sums_over_states(name):
         )
 
 
-def test_known_variables_are_left_out():
-    circuit = ZOO["rat_like"]
-    X, p = naive.states(circuit), naive.values(circuit)
-    found = pcircuit.condition(circuit, {1: 0})
-    assert found.num_variables == circuit.num_variables - 1
-    inside = X[:, 1] == 0
-    np.testing.assert_allclose(naive.values(found), p[inside] / p[inside].sum(), rtol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("event", "error", "message"),
     [
@@ -97,12 +88,6 @@ def test_conditioning_survives_a_thousand_variables():
     np.testing.assert_allclose(
         np.log(last.regions[0].probs[0]), joint - np.logaddexp.reduce(joint), rtol=1e-9
     )
-
-
-def test_levels_that_can_be_gone_through_once_are_an_event():
-    circuit = ZOO["two_coins"]
-    found = pcircuit.condition(circuit, {0: iter([1]), 1: (c for c in (0, 1))}, keep_known=True)
-    assert found == pcircuit.condition(circuit, {0: [1], 1: [0, 1]}, keep_known=True)
 
 
 def test_events_of_large_numbers_do_not_overflow():

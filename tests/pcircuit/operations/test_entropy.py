@@ -57,12 +57,6 @@ def test_entropies_of_small_circuits_are_sums_over_states(name):
     assert pcircuit.kl_divergence(circuit, circuit).value == pytest.approx(0, abs=1e-11)
 
 
-def test_mass_outside_the_support_makes_the_divergence_infinite():
-    fair, certain = (Circuit(VTree([-1], [0]), [InputRegion(0, [[p, 1 - p]])]) for p in (0.5, 1.0))
-    assert pcircuit.kl_divergence(fair, certain).value == math.inf
-    assert pcircuit.kl_divergence(certain, fair).value == pytest.approx(math.log(2))
-
-
 def single(*probs):
     return Circuit(VTree([-1], [0]), [InputRegion(0, [probs])])
 
@@ -185,16 +179,6 @@ def test_distributions_over_other_spaces_are_refused(states, monkeypatch):
                     [*p.regions[:-1], InnerRegion(p.regions[-1].products, [[1.0, 1.0, 1.0]])],
                 ),
             )
-
-
-def test_estimates_lie_within_their_errors(monkeypatch):
-    circuit = ZOO["hclt_like"]
-    exact = pcircuit.entropy(circuit).value
-    monkeypatch.setattr("pcircuit.operations.entropy.MOST_STATES", 0)
-    found = [pcircuit.entropy(circuit, num_samples=2000, rng=seed) for seed in range(40)]
-    assert {estimate.method for estimate in found} == {"monte-carlo"}
-    outside = sum(abs(e.value - exact) > 1.96 * e.error for e in found)
-    assert outside <= 7  # binomial(40, 0.05) exceeds 7 with probability 4e-4
 
 
 @pytest.mark.parametrize("name", ["hclt_like", "rat_like", "deterministic", "mixed_categories"])

@@ -7,7 +7,6 @@ import zoo
 
 import pcircuit
 from pcircuit import Circuit, InputRegion, StructureError, VTree, log_likelihood
-from pcircuit.operations import most_probable
 from pcircuit.operations.most_probable import LevelBounds, _with_maximum, log_sums
 
 ZOO = zoo.circuits()
@@ -126,16 +125,6 @@ def test_impossible_evidence_has_no_most_probable_completion():
     certain = Circuit(VTree([-1], [0]), [InputRegion(0, [[1.0, 0.0]])])
     with pytest.raises(ValueError, match="`evidence` has probability zero"):
         pcircuit.most_probable_state(certain, [1])
-
-
-def test_the_first_dive_does_not_evaluate_the_whole_circuit_for_every_variable(monkeypatch):
-    calls, circuit = [], pcircuit.rat_spn([2] * 200, num_units=2, depth=7, rng=0)
-    monkeypatch.setattr(
-        most_probable, "log_likelihood", lambda *given: calls.append(1) or log_likelihood(*given)
-    )
-    found = pcircuit.most_probable_state(circuit, max_evaluations=400)
-    assert found.num_evaluations == 399  # the last variable would take two more
-    assert len(calls) < 10
 
 
 WIDER_ZOO = zoo.circuits() | zoo.unnormalized_circuits()

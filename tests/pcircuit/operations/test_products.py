@@ -147,33 +147,6 @@ def test_small_entries_beside_large_ones_are_kept(vtree, sparse):
     assert overlap(first, second) == 0.0
 
 
-def test_overlap_of_784_variables_with_256_categories():
-    vtree = VTree.balanced(784)
-    rng = np.random.default_rng(0)
-    table = rng.dirichlet(np.ones(256), size=4)
-    regions = [
-        InputRegion(v, table)
-        if v >= 0
-        else InnerRegion(
-            [[0, 0], [1, 1], [2, 2], [3, 3]], np.full((1 if r == vtree.root else 4, 4), 0.25)
-        )
-        for r, v in enumerate(vtree.variables)
-    ]
-    circuit = Circuit(vtree, regions)
-    # weights that forget: every region mixes its four products evenly, so all of its sums are one function,
-    # and M_r is the mean of M_c1 * M_c2 over pairs of products; at a leaf M = table table^T
-    logs = []
-    for r, v in enumerate(vtree.variables):
-        if v >= 0:
-            logs.append(np.log(table @ table.T))
-        else:
-            of_products = sum(logs[c] + np.zeros((4, 4)) for c in vtree.children(r))
-            logs.append(np.logaddexp.reduce(of_products, axis=None) - math.log(16))
-    assert_close(overlap(circuit, circuit, log=True), logs[-1])
-    assert logs[-1] < -4000
-    assert overlap(circuit, circuit) == 0.0
-
-
 def test_extreme_tables():
     vtree = VTree.from_nested([0, 1])
     tiny = Circuit(
@@ -208,39 +181,6 @@ def test_extreme_tables():
     )
     assert overlap(huge, huge) == math.inf
     assert_close(overlap(huge, huge, log=True), 6 * math.log(1e300) + math.log(2))
-
-
-def test_terms_at_the_ends_of_the_range():
-    vtree = VTree.from_nested([0, 1])
-
-    def mixture(weights):  # of a product of size 1 and one of size 1e-220
-        return Circuit(
-            vtree,
-            [
-                InputRegion(0, [[1.0], [1e-110]]),
-                InputRegion(1, [[1.0], [1e-110]]),
-                InnerRegion([[0, 0], [1, 1]], [weights]),
-            ],
-        )
-
-    one = ones(mixture([1.0, 1.0]))
-    assert_close(
-        overlap(mixture([0.0, 1e-250]), one, log=True), math.log(1e-220) + math.log(1e-250)
-    )
-    assert_close(
-        overlap(mixture([1e308, 1e-250]), mixture([0.0, 1e-250]), log=True),
-        math.log(1e308) + math.log(1e-220) + math.log(1e-250),
-    )
-    both = Circuit(
-        vtree,
-        [
-            InputRegion(0, [[1.0]]),
-            InputRegion(1, [[1.0]]),
-            InnerRegion([[0, 0]] * 3, [[1.5e308] * 3]),
-        ],
-    )  # the sum of the row is no double
-    assert_close(overlap(both, one, log=True), math.log(1.5e308) + math.log(3))
-    assert overlap(both, one) == math.inf
 
 
 def test_a_large_weight_does_not_hide_an_entry_behind_one_of_weight_zero():
@@ -349,68 +289,6 @@ def test_only_reachable_pairs_are_made(circuit):
         assert region.num_units == len(units[r])
         if not isinstance(region, InputRegion):
             assert region.num_products == len(products[r])
-
-
-def test_number_of_pairs_of_a_deterministic_circuit():
-    # the root's products are (0,0), (1,1), (1,0) with units (first child, second child): all 2 x 2 pairs are
-    # asked for; below, sum 0 mixes products 0 and 1 and sum 1 is product 2: 3 x 3 pairs of products in use
-    circuit = ALL["deterministic"]
-    assert [region.num_nodes for region in multiply(circuit, circuit).regions] == [
-        4,
-        4,
-        13,
-        4,
-        4,
-        13,
-        10,
-    ]
-    one_product = Circuit(
-        circuit.vtree, [*circuit.regions[:6], InnerRegion([[0, 0], [1, 1]], [[1.0, 0.0]])]
-    )
-    # only sum 0 with itself remains: 2 x 2 pairs of products, units (0, {0, 1}) and ({0, 1}, {1, 0}) below
-    square = multiply(one_product, one_product)
-    assert [region.num_nodes for region in square.regions] == [1, 4, 5, 4, 4, 5, 2]
-
-
-def test_weights_are_sparse_by_fill():
-    vtree = VTree.from_nested([[0, 1], 2])
-    products = np.repeat(np.arange(20)[:, None], 2, axis=1)
-    inputs = [InputRegion(v, np.full((20, 2), 0.5)) for v in range(3)]
-    for weights in (np.eye(20), scipy.sparse.csr_array(np.eye(20))):
-        circuit = Circuit(
-            vtree,
-            [
-                *inputs[:2],
-                InnerRegion(products, weights),
-                inputs[2],
-                InnerRegion(products, np.full((1, 20), 0.05)),
-            ],
-        )
-        square = multiply(circuit, circuit)
-        assert square.regions[2].is_sparse
-        assert square.regions[2].weights.nnz == 400
-        assert not square.regions[4].is_sparse
-        assert_close(overlap(square, ones(circuit)), overlap(circuit, circuit))
-    full = scipy.sparse.csr_array(np.full((20, 20), 0.05))
-    circuit = Circuit(
-        vtree,
-        [
-            *inputs[:2],
-            InnerRegion(products, full),
-            inputs[2],
-            InnerRegion(products, np.full((1, 20), 0.05)),
-        ],
-    )
-    assert not multiply(circuit, circuit).regions[2].is_sparse
-
-
-@pytest.mark.thorough
-def test_product_on_a_long_chain():
-    vtree = VTree.right_linear(1000)
-    circuit = two_classes(vtree, np.array([[0.9, 0.1], [0.3, 0.7]]), [0.25, 0.75])
-    product = multiply(circuit, circuit)
-    assert_close(overlap(product, ones(circuit), log=True), overlap(circuit, circuit, log=True))
-    assert_close(overlap(product, circuit, log=True), overlap(circuit, circuit, circuit, log=True))
 
 
 # -- errors ----------------------------------------------------------------------------------------

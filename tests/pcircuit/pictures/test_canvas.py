@@ -11,10 +11,9 @@ from matplotlib.patches import Circle, FancyBboxPatch, PathPatch
 import pcircuit
 from pcircuit import VTree
 from pcircuit.pictures import canvas
-from pcircuit.pictures.canvas import WIDEST, axes_or_new, check_axes, draw, plot_two
+from pcircuit.pictures.canvas import WIDEST, axes_or_new, check_axes, draw
 from pcircuit.pictures.circuits import circuit_scene
 from pcircuit.pictures.scene import Box, Curve, Disc, Scene, Text
-from pcircuit.pictures.vtrees import vtree_scene
 
 ZOO = zoo.circuits()
 SHAPES = (
@@ -42,17 +41,6 @@ def test_names_are_not_read_as_formulas(ax):
     assert [text.get_text() for text in ax.texts] == ["$x$", "a_b$"]
 
 
-def test_a_figure_of_its_own_is_as_large_as_the_scene():
-    from matplotlib import pyplot
-
-    figure = pcircuit.plot_vtree(VTree.balanced(4)).figure
-    scene = vtree_scene(VTree.balanced(4))
-    np.testing.assert_allclose(
-        figure.get_size_inches() * 96, (scene.width, scene.height), rtol=1e-9
-    )
-    pyplot.close("all")
-
-
 def test_shapes_have_their_places_colours_and_order(ax):
     assert draw(Scene(100, 90, SHAPES, ""), ax) is ax
     line, disc, box, flat = ax.patches
@@ -71,11 +59,6 @@ def test_shapes_have_their_places_colours_and_order(ax):
     ]
     (text,) = ax.texts
     assert (text.get_position(), text.get_text(), text.get_ha()) == ((40, 50), "end", "right")
-
-
-def test_y_goes_downwards_and_pixels_are_square(ax):
-    draw(Scene(100, 90, (), ""), ax)
-    assert (ax.get_xlim(), ax.get_ylim(), ax.get_aspect()) == ((0, 100), (90, 0), 1)
 
 
 def test_widths_of_lines_shrink_with_the_picture(ax):
@@ -103,24 +86,6 @@ def test_figures_are_never_wider_than_a_desk():
     figure = draw(Scene(9600, 960, (), "")).figure
     np.testing.assert_allclose(figure.get_size_inches(), (WIDEST, WIDEST / 10))
     pyplot.close("all")
-
-
-def test_axes_are_those_given_or_of_a_figure_that_pyplot_shows(ax):
-    from matplotlib import pyplot
-
-    assert axes_or_new(ax) is ax
-    own = axes_or_new(None)
-    assert own.figure.number in pyplot.get_fignums()
-    pyplot.close("all")
-
-
-def test_two_curves_have_an_axis_each_and_no_line_above():
-    ax = Figure().add_subplot()
-    other = plot_two(ax, [1, 2], [3.0, 4.0], "left", [1, 2], [0.1, 0.2], "right")
-    assert (ax.get_ylabel(), other.get_ylabel()) == ("left", "right")
-    for axes, values in ((ax, [3.0, 4.0]), (other, [0.1, 0.2])):
-        assert axes.lines[0].get_ydata().tolist() == values
-        assert not axes.spines["top"].get_visible()
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,23 @@
 """Circuits drawn: with units or without, as pages that stand alone, and what is too large or no row."""
 
-import html.parser
 import re
 import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
 import zoo
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from picture_parts import boxes, row_of
+from picture_parts import boxes, of_kind, row_of
 
 import pcircuit
-from pcircuit import Circuit, InputRegion, VTree
-from pcircuit.pictures.circuits import MOST_DRAWN, MOST_UNITS, circuit_scene
+from pcircuit import Circuit, InputRegion, VTree, plot_vtree
+from pcircuit.pictures.circuits import (
+    MOST_DRAWN,
+    MOST_UNITS,
+    circuit_scene,
+    variable_names,
+    vtree_scene,
+)
+from pcircuit.pictures.scene import Curve, Disc
 from pcircuit.pictures.units import regions_scene, units_scene
 
 ZOO = zoo.circuits()
@@ -50,29 +55,6 @@ def test_bad_arguments_get_one_sentence(options, error, message, ax):
         pcircuit.plot_circuit(ZOO["two_coins"], ax=ax, **options)
 
 
-class Links(html.parser.HTMLParser):
-    """What a page would load, and how its elements nest."""
-
-    def __init__(self):
-        super().__init__()
-        self.found, self.open = [], []
-
-    def handle_starttag(self, tag, attrs):
-        self.found += [
-            value
-            for key, value in attrs
-            if key in ("src", "href", "xlink:href", "action") and value != "data:,"
-        ]
-        if tag not in ("meta", "link", "input", "br"):
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        pass
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
 @pytest.mark.parametrize("name", ["two_coins", "hclt_like", "irregular_csr"])
 def test_pages_are_well_formed_and_load_nothing(name, tmp_path):
     circuit = ZOO[name]
@@ -82,9 +64,7 @@ def test_pages_are_well_formed_and_load_nothing(name, tmp_path):
         names=[f'<b>"{v}&' for v in range(circuit.num_variables)],
     )
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
-    links = Links()
-    links.feed(text)
-    assert (links.found, links.open) == ([], [])
+    assert not re.findall(r'(?:src|href|action)="(?!data:,")', text)
     assert "default-src 'none'" in text
     assert "<b>" not in text
     assert re.findall(r"https?://[^\"]*", text) == [
@@ -96,13 +76,6 @@ def test_pages_are_well_formed_and_load_nothing(name, tmp_path):
         len(root.findall("{http://www.w3.org/2000/svg}circle"))
         == (circuit.nodes.kind == "sum").sum()
     )
-
-
-def test_one_variable_is_a_picture_too(ax):
-    coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
-    coin.plot([1], ax=ax)
-    pcircuit.plot_vtree(coin.vtree, ax=ax)
-    FigureCanvasAgg(ax.figure).draw()
 
 
 def coins(num_units):
@@ -144,36 +117,73 @@ def test_at_most_4000_units_are_drawn_and_the_error_says_what_can_be(row):
     assert len(boxes(circuit_scene(circuit, None, None, "regions"))) == 3
 
 
-def test_rows_may_have_holes_of_any_kind():
-    circuit = ZOO["two_coins"]
-    expected = circuit_scene(circuit, [0, -1], None, "units")
-    for row in (
-        [0, np.nan],
-        np.array([0, -1], dtype=np.int8),
-        np.ma.array([0, 1], mask=[False, True]),
-    ):
-        assert circuit_scene(circuit, row, None, "units") == expected
+ZOO = zoo.circuits()
 
 
-def test_pages_say_what_lines_mean_with_a_row_and_without(tmp_path):
-    for row, words in (
-        (None, "The stronger a line, the larger its weight."),
-        ([0, 1], "The stronger an orange line, the more of the row flows through it."),
-    ):
-        pcircuit.write_html(ZOO["two_coins"], tmp_path / "a.html", row)
-        text = (tmp_path / "a.html").read_text(encoding="utf-8")
-        assert words in text
-        assert text.count("<svg") == 1
+@pytest.mark.parametrize("name", ["two_coins", "nary", "unary", "deep_chain", "one_region"])
+def test_every_node_is_drawn_once_with_a_line_to_the_node_above(name):
+    vtree = ZOO[name].vtree
+    scene = vtree_scene(vtree)
+    leaves, dots, lines = boxes(scene), of_kind(scene, Disc), of_kind(scene, Curve)
+    assert (len(leaves), len(dots)) == (vtree.num_variables, vtree.num_nodes - vtree.num_variables)
+    middle = {int(dot.tip.split(",")[0].split()[1]): (dot.x, dot.y) for dot in dots}
+    middle |= {
+        int(leaf.tip.split(":")[0].split()[1]): (leaf.x + leaf.width / 2, leaf.y + leaf.height / 2)
+        for leaf in leaves
+    }
+    assert len(middle) == vtree.num_nodes
+    ends = {((line.x, line.y), (line.x2, line.y2)) for line in lines}
+    assert ends == {(middle[vtree.parent(r)], middle[r]) for r in range(vtree.num_nodes - 1)}
+    scopes = {dot.tip.split(", scope: ")[1] for dot in dots}
+    assert scopes == {
+        ", ".join(map(str, vtree.scope(r)))
+        for r in range(vtree.num_nodes)
+        if vtree.variables[r] < 0
+    }
 
 
 @pytest.mark.parametrize(
-    ("circuit", "row", "error", "message"),
+    ("names", "expected"),
     [
-        (3, None, TypeError, "`circuit` must be a"),
-        (ZOO["two_coins"], [0, 7], ValueError, "`row` holds 7"),
+        (None, ["0", "1"]),
+        (("age", 7), ["age", "7"]),
+        (np.array(["a", "b"]), ["a", "b"]),
+        (["x" * 24, "y" * 25], ["x" * 24, "y" * 23 + "…"]),
+        ({"a": 1, "b": 2}, ["a", "b"]),
+        (iter("ab"), ["a", "b"]),
     ],
 )
-def test_what_cannot_be_drawn_leaves_no_file(circuit, row, error, message, tmp_path):
-    with pytest.raises(error, match=message):
-        pcircuit.write_html(circuit, tmp_path / "a.html", row)
-    assert list(tmp_path.iterdir()) == []
+def test_names_are_given_or_numbers(names, expected):
+    assert variable_names(2, names) == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "error", "message"),
+    [
+        ("ab", TypeError, "`names` must be a sequence of names, one for each variable, found 'ab'"),
+        (
+            {"ab"},
+            TypeError,
+            "`names` must be a sequence of names, one for each variable, found {'ab'}",
+        ),
+        (3, TypeError, "`names` must be a sequence of names, one for each variable, found 3"),
+        (["a"], ValueError, "`names` must hold one name for each of the 2 variables, found 1"),
+        (
+            ["a", "b", "c"],
+            ValueError,
+            "`names` must hold one name for each of the 2 variables, found 3",
+        ),
+    ],
+)
+def test_other_names_are_refused(names, error, message, ax):
+    with pytest.raises(error) as caught:
+        plot_vtree(VTree.balanced(2), names=names, ax=ax)
+    assert str(caught.value) == message
+
+
+def test_at_most_400_nodes_are_drawn():
+    assert len(boxes(vtree_scene(VTree.from_nested(list(range(399)))))) == 399
+    with pytest.raises(ValueError, match="`vtree` has 401 nodes, and a picture shows at most 400"):
+        vtree_scene(VTree.from_nested(list(range(400))))
+    with pytest.raises(TypeError, match=r"`vtree` must be a pcircuit\.VTree, found Circuit"):
+        vtree_scene(ZOO["two_coins"])

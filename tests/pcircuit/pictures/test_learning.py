@@ -8,9 +8,9 @@ import zoo
 
 import pcircuit
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree
+from pcircuit.pictures.circuits import vtree_scene
 from pcircuit.pictures.scene import VERMILLION
 from pcircuit.pictures.svg import page
-from pcircuit.pictures.vtrees import vtree_scene
 
 ZOO = zoo.circuits()
 COINS = ZOO["two_coins"]
@@ -84,18 +84,6 @@ def test_what_falls_counts_as_what_rises(ax):
     assert ax.figure.axes[1].lines[0].get_ydata() == pytest.approx([0.4, 0.4])
 
 
-def test_rows_may_have_holes_and_be_impossible(ax):
-    steps = [ZOO["deterministic"]] * 2
-    means = pcircuit.plot_learning(steps, [[0, -1, np.nan, -1]], ax=ax).lines[0].get_ydata()
-    np.testing.assert_allclose(
-        means, pcircuit.log_likelihood(steps[0], [[0, -1, -1, -1]]).repeat(2), rtol=1e-12
-    )
-    ax.clear()
-    assert (
-        pcircuit.plot_learning(steps, [[1, 0, 0, 0]], ax=ax).lines[0].get_ydata() == -np.inf
-    ).all()
-
-
 OTHER_TREE = Circuit(
     VTree.from_nested([1, 0]), [COINS.regions[1], COINS.regions[0], COINS.regions[2]]
 )
@@ -165,13 +153,3 @@ def test_a_page_with_a_row_says_that_lines_are_its_flow(tmp_path):
     for text in pages:
         assert re.findall(r'data-label="([^"]*)"', text) == ["epoch 0", "epoch 1"]
         assert text.count(">rain</text>") == 2
-
-
-def test_at_most_200_steps_are_written(tmp_path):
-    coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[1.0]])])
-    pcircuit.write_learning_html([coin] * 200, tmp_path / "a.html")
-    assert (tmp_path / "a.html").read_text(encoding="utf-8").count("<svg") == 200
-    with pytest.raises(
-        ValueError, match="`circuits` has 401 steps, and a page shows at most 200: give every 3th"
-    ):
-        pcircuit.write_learning_html([coin] * 401, tmp_path / "b.html")

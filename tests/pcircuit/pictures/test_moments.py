@@ -2,7 +2,6 @@
 
 import warnings
 
-import matplotlib.colors
 import numpy as np
 import pytest
 import zoo
@@ -18,23 +17,6 @@ ZOO = zoo.circuits()
 
 def coin(p):
     return Circuit(VTree([-1], [0]), [InputRegion(0, [[p, 1 - p]])])
-
-
-@pytest.mark.thorough
-def test_moments_are_drawn_as_they_are(ax):
-    moments = pcircuit.exact_moments(ZOO["hclt_like"])
-    np.testing.assert_array_equal(
-        pcircuit.plot_covariance(moments, ax=ax).get_images()[0].get_array(), moments.covariance()
-    )
-    other = Figure().add_subplot()
-    assert pcircuit.plot_eigenvalues(moments, ax=other) is other
-    values = other.lines[0].get_ydata()
-    assert values.sum() == pytest.approx(moments.trace, rel=1e-9)
-    assert (np.diff(values) <= 0).all()
-    with pytest.raises(TypeError, match=r"what `pcircuit\.exact_moments` returns, found list"):
-        pcircuit.plot_eigenvalues([1.0])
-    for drawn in (ax, other):
-        FigureCanvasAgg(drawn.figure).draw()
 
 
 def share_of(ax):
@@ -77,19 +59,6 @@ def test_units_that_do_not_vary_are_drawn_too(p, ax):
             FigureCanvasAgg(drawn.figure).draw()
     assert ax.get_title() == "effective directions: 0.0 of 0"
     assert other.get_images()[0].get_array().tolist() == [[0.0]]
-
-
-def test_colours_are_centred_at_zero_brown_above_and_purple_below(ax):
-    moments = pcircuit.exact_moments(ZOO["two_coins"])
-    (image,) = pcircuit.plot_covariance(moments, ax=ax).get_images()
-    top = np.abs(moments.covariance()).max()
-    assert (image.norm.vmin, image.norm.vmax) == (-top, top)
-    np.testing.assert_allclose(image.norm(0.0), 0.5, atol=1e-12)
-    above, below = (
-        matplotlib.colors.to_rgb(image.cmap(image.norm(sign * top))) for sign in (1, -1)
-    )
-    assert above[0] > above[2]  # more red than blue
-    assert below[0] < below[2]
 
 
 def test_lines_separate_the_regions_of_chosen_units():

@@ -6,9 +6,9 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from pcircuit import VTree
+from pcircuit.pictures.circuits import vtree_scene
 from pcircuit.pictures.scene import Box, Curve, Disc, Scene, Text
 from pcircuit.pictures.svg import LEAST_WIDTH, page, svg
-from pcircuit.pictures.vtrees import vtree_scene
 
 SVG = "{http://www.w3.org/2000/svg}"
 SHAPES = (
@@ -77,23 +77,6 @@ def test_each_shape_is_an_element_with_its_place_and_colours():
     assert text.text == "x < y & z"
 
 
-def test_lines_are_not_reached_with_the_tab_key_and_shapes_without_tips_neither():
-    _, (line, box, with_tip) = elements(
-        Scene(
-            9,
-            9,
-            (Curve(0, 0, 1, 1, tip="weight"), Box(0, 0, 1, 1), Box(0, 0, 1, 1, tip="unit")),
-            "",
-        )
-    )
-    assert [element.get("tabindex") for element in (line, box, with_tip)] == [None, None, "0"]
-    assert [element.get("data-tip") for element in (line, box, with_tip)] == [
-        "weight",
-        None,
-        "unit",
-    ]
-
-
 def test_places_in_the_widest_pictures_are_not_rounded_to_pixels():
     """A circuit of 4,000 units takes up to 176,000 pixels; five digits would put its units to multiples of ten."""
     x = 123456.75
@@ -142,8 +125,3 @@ def test_a_page_of_one_scene_has_no_slider():
     body = page([Scene(10, 10, (), "")], [""], "t", "x").partition("<script>")[0]
     assert 'id="step"' not in body
     assert "hidden" not in body.partition("<body>")[2]
-
-
-def test_each_scene_needs_a_label():
-    with pytest.raises(ValueError, match="shorter"):
-        page([Scene(10, 10, (), "")] * 2, ["one"], "t", "x")

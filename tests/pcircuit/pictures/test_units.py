@@ -51,26 +51,6 @@ def test_panels_do_not_overlap(name):
             assert apart
 
 
-@pytest.mark.parametrize("name", ZOO)
-def test_lines_of_a_row_are_its_flows(name):
-    circuit = ZOO[name]
-    row = row_of(circuit)
-    flows = pcircuit.expected_flows(circuit, row[None])
-    lines = [
-        shape
-        for shape in circuit_scene(circuit, row, None, "units").shapes
-        if isinstance(shape, Curve)
-    ]
-    said = [
-        float(re.search(r"flow of the row: (\S+)", line.tip)[1])
-        for line in lines
-        if "flow" in line.tip
-    ]
-    flowing = np.concatenate([[0.0], flows.edges])
-    assert sum(said) == pytest.approx(flowing[flowing >= 1e-4].sum(), rel=1e-3)
-    assert all((line.colour == VERMILLION) == (line.width > 0.8) for line in lines)
-
-
 def test_tips_say_scope_table_and_likelihood():
     circuit = ZOO["two_coins"]
     scene = circuit_scene(circuit, [0, np.nan], ["rain", "wind"], "units")
@@ -222,30 +202,3 @@ def test_a_line_joins_each_region_to_the_one_above(name):
         )
         assert (line.x2, line.y2) == pytest.approx((below.x + below.width / 2, below.y))
         assert line.y < line.y2
-
-
-def test_tips_say_what_a_region_holds_and_cut_long_scopes():
-    wide = zoo.independent(np.full((20, 2), 0.5))
-    root, leaf = (
-        boxes(regions_scene(wide, labels(wide)))[-1],
-        boxes(regions_scene(wide, labels(wide)))[0],
-    )
-    assert (
-        leaf.tip
-        == "region 0: InputRegion(variable 0, 1 units, 2 categories)\nunit ids 0..0\nscope: x0"
-    )
-    assert root.tip == (
-        f"region 38: InnerRegion(2 children, 1 products, 1 sum)\nunit ids {wide.num_units - 2}.."
-        f"{wide.num_units - 1}\nscope: {', '.join(f'x{v}' for v in range(16))} and 4 more"
-    )
-    sixteen = zoo.independent(np.full((16, 2), 0.5))
-    assert boxes(regions_scene(sixteen, labels(sixteen)))[-1].tip.endswith("x14, x15")
-
-
-def test_boxes_are_as_wide_as_their_words():
-    coins = zoo.two_coins()
-    short, long = (
-        boxes(regions_scene(coins, names))[0].width for names in (["a", "b"], ["a" * 24, "b"])
-    )
-    assert short < long
-    assert long > 24 * 6

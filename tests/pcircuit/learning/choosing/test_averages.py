@@ -9,9 +9,8 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from pcircuit import LearnSearch, Mixture, learn, log_likelihood
-from pcircuit.learning.choosing.averages import Average, best_weights, chosen_weights
+from pcircuit.learning.choosing.averages import Average, Way, best_weights, chosen_weights
 from pcircuit.learning.choosing.fits import Size
-from pcircuit.learning.choosing.work import Way
 
 
 def switched(rng, N):
@@ -51,7 +50,7 @@ def test_there_are_no_kernels_where_the_probabilities_of_one_take_too_much(rng, 
         num_latents=[2], pseudocounts=[0.1], num_trees=2, num_epochs=10, num_points=0, num_parts=()
     )
     for most, expected in ((10, True), (9, False)):
-        monkeypatch.setattr("pcircuit.learning.choosing.work.MOST_LOGITS", most)
+        monkeypatch.setattr("pcircuit.learning.choosing.averages.MOST_LOGITS", most)
         trials = learn(switched(rng, 40), num_categories=2, search=search).trials
         assert any(trial.name == "kernels" for trial in trials) == expected
 
@@ -79,30 +78,6 @@ def test_words_have_a_continuous_mixture_though_all_its_epochs_cost_too_much(rng
     found = [trial for trial in few if trial.name.startswith("continuous")]
     assert [trial.name for trial in found] == ["continuous, 1"]
     assert 8 <= found[0].epochs[-1] < 20
-
-
-def test_a_costly_continuous_mixture_that_is_far_behind_gets_no_second_one(rng):
-    """Two columns that go together in each row and nothing else: no one variable tells all of them."""
-    halves = rng.integers(2, size=(900, 12))
-    rows = np.concatenate([halves, halves ^ (rng.random((900, 12)) < 0.02)], axis=1)
-    search = {
-        "num_latents": [2],
-        "pseudocounts": [0.1],
-        "num_trees": 4,
-        "num_epochs": 40,
-        "num_parts": (),
-    }
-    free = learn(rows[:700], rows[700:], search=LearnSearch(**search, max_work=1e300)).trials
-    own = 40 * epoch_work(rows[:700], 2)
-    cost = next(
-        epoch_work(rows[:700], trial.num_latents) for trial in free if trial.name == "continuous, 1"
-    )
-    assert "continuous, 2" in [trial.name for trial in free]
-    few = learn(
-        rows[:700], rows[700:], search=LearnSearch(**search, max_work=12 * own + 60 * cost)
-    ).trials
-    found = [trial for trial in few if trial.name.startswith("continuous")]
-    assert [(trial.name, trial.epochs[-1]) for trial in found] == [("continuous, 1", 8)]
 
 
 def test_cuts_have_fewer_states_where_the_search_affords_no_more_and_one_tree_still_gained():
@@ -268,11 +243,6 @@ def test_no_single_model_and_no_equal_weights_are_better(num_models, num_rows, s
     assert chosen == pytest.approx(logsumexp(logs, b=weights[:, None], axis=0).mean(), abs=1e-9)
     assert weights.sum() == pytest.approx(1, abs=1e-9)
     assert ((weights == 0) | (weights >= 0.1 / num_models)).all()
-
-
-def test_equal_models_keep_equal_weights(rng):
-    logs = rng.normal(scale=1e-3, size=(4, 200))
-    assert chosen_weights(logs, 1e-3)[0].tolist() == [0.25] * 4
 
 
 def test_models_that_add_nothing_have_no_weight(rng):

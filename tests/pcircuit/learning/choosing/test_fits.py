@@ -83,14 +83,6 @@ def test_rows_that_stay_impossible_end_a_fit_with_the_model_of_its_first_look(se
     assert log_likelihood(model, rows.rows)[0] == 0
 
 
-def test_a_tree_is_fitted_from_start_values_of_its_own_generator(seen):
-    search = LearnSearch(num_epochs=10)
-    model, trial = fits.fitted_tree(seen, CHAIN, SIZE, search, np.random.default_rng(5), "tree")
-    start = hclt(seen.table, SIZE.num_latents, 2, rng=np.random.default_rng(5), tree=CHAIN)
-    assert model == fits.fitted_from(seen, start, SIZE, search, "tree")[0]
-    assert trial.name == "tree"
-
-
 def test_a_tree_for_each_part_which_counts_each_row_under_its_own_part_alone(seen):
     model, trial = fits.fitted_parts(
         seen, 3, SIZE, LearnSearch(num_epochs=10), np.random.default_rng(5), "parts"
@@ -181,9 +173,3 @@ def test_columns_without_a_cut_are_passed_over():
         parts = random_parts(table, 2, np.random.default_rng(seed))
         assert sorted(tuple(np.unique(table[part, 3])) for part in parts) == [(0,), (1,)]
     assert len(random_parts(table[:, :3], 4, np.random.default_rng(0))) == 1
-
-
-def test_rows_without_the_value_go_with_the_larger_side():
-    table = np.array([[0]] * 6 + [[1]] * 4 + [[-1]] * 3)
-    parts = random_parts(table, 4, np.random.default_rng(0))
-    assert sorted(map(len, parts)) == [4, 9]

@@ -21,7 +21,7 @@ from pcircuit import (
     log_likelihood,
 )
 from pcircuit.learning.choosing.learn import grown
-from pcircuit.learning.mixture_em import row_shares
+from pcircuit.learning.em import row_shares
 
 SMALL = LearnSearch(num_latents=[1, 2, 4], pseudocounts=[0.1], num_trees=3, num_epochs=40)
 
@@ -108,20 +108,6 @@ def test_the_rows_that_chose_are_learned_from_at_last(rng):
         )
 
 
-def test_the_mixture_is_kept_only_where_it_is_better(rng):
-    rows, held = groups(rng, 400), groups(rng, 400)
-    learned = learn(rows, held, search=SMALL)
-    single = log_likelihood(learned.circuit, held).mean()
-    if learned.mixture is None:
-        assert learned.validation_log_likelihood == single
-    else:
-        assert learned.validation_log_likelihood > single + SMALL.tolerance
-    assert (
-        learn(rows, held, search=LearnSearch(num_latents=[2], num_trees=1, num_epochs=20)).mixture
-        is None
-    )
-
-
 def test_rows_with_holes_and_other_categories(rng):
     rows = groups(rng, 200)
     rows[rng.random(rows.shape) < 0.2] = -1
@@ -132,24 +118,6 @@ def test_rows_with_holes_and_other_categories(rng):
     assert np.isfinite(learned.validation_log_likelihood)
 
 
-def test_held_out_rows_that_are_impossible_without_smoothing():
-    """Column 1 is constant where EM sees it: no size, no mixture makes the held-out row possible."""
-    rows = np.column_stack([np.arange(40) % 2, np.zeros(40, dtype=int)])
-    search = LearnSearch(
-        num_latents=[1, 2, 4],
-        pseudocounts=[0],
-        num_trees=2,
-        num_parts=(),
-        num_epochs=10,
-        bandwidths=(),
-    )
-    with pytest.warns(UserWarning, match="`validation` has 1 row that is impossible"):
-        found = learn(rows, [[0, 1], [1, 0]], search=search)
-    assert found.validation_log_likelihood == -np.inf
-    assert len([trial for trial in found.trials if trial.name == "size"]) == 2
-    assert np.isfinite(log_likelihood(found.circuit, rows)).all()
-
-
 def test_the_last_step_does_not_make_impossible_what_smoothing_allowed():
     """The first pseudocount, 0, rules out the second held-out row, the other one does not: it is what was chosen."""
     rows = np.column_stack([np.arange(40) % 2, np.zeros(40, dtype=int)])
@@ -158,14 +126,6 @@ def test_the_last_step_does_not_make_impossible_what_smoothing_allowed():
     assert found.trials[-1].name == "smoothing"
     assert found.validation_log_likelihood == pytest.approx(found.trials[-1].best, abs=1e-9)
     assert np.isfinite(found.standard_error)
-
-
-def test_one_row_one_column_and_constant_columns():
-    search = LearnSearch(num_latents=[1, 2], num_trees=2, num_epochs=10)
-    assert learn([[0]], [[1]], search=search).circuit.num_variables == 1
-    assert learn(np.zeros((5, 3), dtype=int), search=search).validation_log_likelihood <= 0
-    with pytest.raises(ValueError, match="two rows"):
-        learn([[0, 1]])
 
 
 @pytest.mark.parametrize(

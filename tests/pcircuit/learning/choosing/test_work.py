@@ -5,9 +5,7 @@ import pytest
 from epoch_work import epoch_work, work_done
 
 from pcircuit import LearnSearch, learn
-from pcircuit.learning.choosing.fits import Rows, Size
-from pcircuit.learning.choosing.search import Trial
-from pcircuit.learning.choosing.work import (
+from pcircuit.learning.choosing.averages import (
     Making,
     continuous_ways,
     point_epochs,
@@ -16,6 +14,8 @@ from pcircuit.learning.choosing.work import (
     ways,
     work_of_epoch,
 )
+from pcircuit.learning.choosing.fits import Rows, Size
+from pcircuit.learning.choosing.search import Trial
 
 CHAIN = np.array([-1, 0, 1])
 SEARCH = {

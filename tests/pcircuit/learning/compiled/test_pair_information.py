@@ -9,8 +9,7 @@ from pair_tables import random_table
 from pcircuit import chow_liu_tree
 from pcircuit.engine import NUMBA, NUMPY, engine_set_to
 from pcircuit.learning.compiled.pair_information import information_of_pairs
-from pcircuit.learning.pair_counts import block_counts, complete_variables
-from pcircuit.learning.pair_information import information_of_block
+from pcircuit.learning.pair_counts import block_counts, complete_variables, information_of_block
 
 STEP = 2.0**-40
 
@@ -63,7 +62,7 @@ def test_both_engines_find_the_same_tree_of_many_categories(
     monkeypatch, rng, missing, most_entries
 ):
     """Few and many categories side by side: pairs by the matrix product, by the kernel, and of both kinds."""
-    monkeypatch.setattr("pcircuit.learning.pair_information.MOST_ENTRIES", most_entries)
+    monkeypatch.setattr("pcircuit.learning.pair_counts.MOST_ENTRIES", most_entries)
     parents, columns = [-1, 0, 0, 2, 3, 3, 5, 1], [rng.integers(40, size=900)]
     for v, parent in enumerate(parents[1:], start=1):
         copied = np.where(rng.random(900) < 0.6, columns[parent], rng.integers(40, size=900))

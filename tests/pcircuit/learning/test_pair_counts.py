@@ -9,20 +9,9 @@ from hypothesis import strategies as st
 from pair_tables import naive_counts, naive_information, random_table
 
 from pcircuit.learning import pair_counts as paircount
-from pcircuit.learning.pair_information import information_of_block, mutual_information
+from pcircuit.learning.pair_counts import information_of_block, mutual_information
 
 seeds = st.integers(0, 2**32 - 1)
-
-
-@pytest.mark.parametrize("pseudocount", [0.0, 2.0])
-def test_a_column_its_copy_and_a_coin_beside_them(pseudocount, engine):
-    """Counts of the copies are 2, 0, 0, 2, those with the coin 1, 1, 1, 1; the pseudocount adds s / 4 to each."""
-    data, s = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1]]), pseudocount
-    information = mutual_information(data, np.array([2, 2, 2]), s, None)
-    p = np.array([2 + s / 4, s / 4]) / (4 + s)  # of one of two cells each
-    shared = np.log(2) + 2 * np.sum(p[p > 0] * np.log(2 * p[p > 0]))
-    np.testing.assert_allclose(information[:2, :2], shared, rtol=1e-13)
-    np.testing.assert_allclose([information[0, 2], information[1, 2]], 0, atol=1e-14)
 
 
 def test_columns_never_present_together_share_nothing_and_the_pseudocount_does_not_change_that(
@@ -90,16 +79,6 @@ def test_information_without_a_pseudocount_does_not_depend_on_the_scale_of_the_w
         data, categories, 0.0, paircount.checked_weights(weights * scale, len(data))
     )
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-
-
-def test_information_of_a_variable_with_itself_is_its_entropy(rng):
-    data, categories = random_table(rng, num_rows=60, num_variables=5)
-    information = mutual_information(data, categories, 0.0, None)
-    for v, C in enumerate(categories):
-        p = np.bincount(data[:, v], minlength=C) / len(data)
-        assert information[v, v] == pytest.approx(
-            -np.sum(p[p > 0] * np.log(p[p > 0])), rel=1e-12, abs=1e-13
-        )
 
 
 @given(seeds, st.sampled_from([0.0, 0.1]), st.sampled_from([0.0, 0.3]))

@@ -1,4 +1,4 @@
-"""Hidden Chow-Liu trees: shapes, counts, start values."""
+"""Random tensorised circuits: shapes, counts, start values."""
 
 import naive
 import numpy as np
@@ -8,7 +8,151 @@ from hypothesis import strategies as st
 from structures import assert_elementwise, assert_sums_to_one, counts
 
 import pcircuit
-from pcircuit import InputRegion, VTree, chow_liu_tree, hclt, rat_spn
+from pcircuit import InnerRegion, InputRegion, VTree, chow_liu_tree, hclt, rat_spn
+from pcircuit.learning import start_circuits as start_values
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@given(seeds, st.integers(1, 9), st.integers(1, 4), st.integers(0, 5))
+def test_rat_spn_halves_a_random_order(seed, V, K, depth):
+    rng = np.random.default_rng(seed)
+    categories = rng.integers(1, 4, V) if V < 7 else rng.integers(1, 3, V)
+    circuit = rat_spn(categories.tolist(), K, depth, rng=seed)
+    assert circuit.num_categories == tuple(categories)
+    assert_elementwise(circuit, K)
+    assert_sums_to_one(circuit)
+    vtree, sizes = circuit.vtree, circuit.vtree.scope_sizes()
+    levels = {vtree.root: 0}
+    for r in range(vtree.root, -1, -1):
+        children = vtree.children(r).tolist()
+        levels |= dict.fromkeys(children, levels[r] + 1)
+        if levels[r] < depth and sizes[r] > 1:
+            assert sizes[children].tolist() == [(sizes[r] + 1) // 2, sizes[r] // 2]
+        elif children:  # at the bottom a product of single variables
+            assert sizes[children].tolist() == [1] * sizes[r]
+
+
+@pytest.mark.parametrize(
+    ("depth", "K", "expected"), [(2, 4, 109), (2, 8, 217), (3, 4, 173), (3, 8, 345)]
+)
+def test_rat_spn_counts_of_the_paper(depth, K, expected):
+    """K, S and Krishnan (2026), RAT-SPN sweep: V = 14, units of all kinds."""
+    circuit = rat_spn([2] * 14, K, depth)
+    assert circuit.num_nodes == expected
+    assert rat_spn([2, 3, 4, 5, 6, 7, 8] * 2, K, depth).num_nodes == expected
+
+
+def test_rat_spn_shuffles_the_variables():
+    first_halves = {
+        tuple(np.sort(rat_spn([2] * 6, 2, 1, rng=seed).vtree.scope(3))) for seed in range(40)
+    }
+    assert len(first_halves) > 10  # of 20 possible ones
+
+
+def test_rat_spn_units_all_start_different(rng):
+    for region in rat_spn([3] * 9, 4, 2, rng=rng).regions:
+        table = region.weights if isinstance(region, InnerRegion) else region.probs
+        assert len(np.unique(table, axis=0)) == len(table)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        (
+            {"num_categories": []},
+            ValueError,
+            r"`num_categories` must be a whole number .* shape \(0,\)",
+        ),
+        (
+            {"num_categories": 14},
+            ValueError,
+            r"`num_categories` .* \[2\] \* 14\), found shape \(\)",
+        ),
+        (
+            {"num_categories": [2, 0]},
+            ValueError,
+            "`num_categories` must be .* at least 1 .* found 0 at position 1",
+        ),
+        ({"num_categories": [2.0, 2.0]}, TypeError, "`num_categories` must be a whole number"),
+        ({"num_units": 0}, ValueError, "`num_units` must be a whole number of at least 1, found 0"),
+        (
+            {"num_units": "4"},
+            TypeError,
+            "`num_units` must be a whole number of at least 1, found '4'",
+        ),
+        ({"depth": -1}, ValueError, "`depth` must be a whole number of at least 0, found -1"),
+        ({"depth": 1.5}, TypeError, "`depth` must be a whole number of at least 0, found 1.5"),
+    ],
+)
+def test_rat_spn_refuses(options, error, message):
+    with pytest.raises(error, match=message):
+        rat_spn(**{"num_categories": [2, 2]} | options)
+
+
+ROWS = np.random.default_rng(0).integers(0, 3, (50, 6))
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: rat_spn([2, 3, 4, 5, 2], num_units=3, depth=1),
+        lambda: rat_spn([7]),
+        lambda: rat_spn([2] * 5, num_units=2, depth=3),
+        lambda: hclt(ROWS, num_latents=3),
+        lambda: hclt(ROWS[:, :1], num_latents=3),
+        lambda: hclt(ROWS, num_latents=1),
+    ],
+)
+def test_the_size_asked_for_is_that_of_the_arrays(build, monkeypatch):
+    asked = []
+    monkeypatch.setattr(start_values, "check_memory", lambda what, size, advice: asked.append(size))
+    regions = build().regions
+    assert asked == [
+        sum(
+            region.probs.nbytes
+            if isinstance(region, InputRegion)
+            else region.products.nbytes + region.weights.nbytes
+            for region in regions
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (
+            lambda: rat_spn([10**12, 2]),
+            "a circuit of 2 variables with `num_units` 4 takes 29.1 TiB, more than there is: "
+            "give a smaller `num_units`, or variables of fewer categories",
+        ),
+        (
+            lambda: rat_spn([2**62] * 3),
+            "a circuit of 3 variables with `num_units` 4 takes 4.03e+08 TiB",
+        ),
+        (
+            lambda: rat_spn([2, 2], num_units=10**10),
+            "a circuit of 2 variables with `num_units` 10000000000 takes",
+        ),
+        (
+            lambda: rat_spn([2, 2], num_units=10**30),
+            "a circuit of 2 variables with `num_units` 10000000000000000000",
+        ),
+        (
+            lambda: rat_spn([2, 2], num_units=10**5000),
+            "a circuit of 2 variables with `num_units` a number of thousands",
+        ),
+        (
+            lambda: hclt(ROWS, num_latents=10**30),
+            "a circuit of 6 variables with `num_latents` 10000000000000000000",
+        ),
+    ],
+)
+def test_circuits_that_do_not_fit_into_memory(build, message):
+    with pytest.raises(MemoryError) as caught:
+        build()
+    assert str(caught.value).startswith(message)
+
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -59,20 +203,6 @@ def test_hclt_counts_of_the_paper(rng, b, V, expected):
     assert counts(circuit) == expected
 
 
-def test_hclt_of_connect_4_has_the_size_of_the_paper(data_folder):
-    """K, S and Krishnan (2026), node-type ablation: 168 inputs, 137 sums and 140 products."""
-    text = np.loadtxt(data_folder / "connect4" / "connect-4.data.gz", dtype=str, delimiter=",")
-    circuit = hclt(np.searchsorted(["b", "o", "x"], text[:, :42]), 4, num_categories=3)
-    assert counts(circuit) == (168, 137, 140)
-
-
-def test_hclt_of_one_variable_is_one_distribution():
-    circuit = hclt([[0], [2], [2]], 5)
-    assert len(circuit.regions) == 1
-    assert circuit.regions[0].probs.shape == (1, 3)
-    assert_sums_to_one(circuit)
-
-
 def test_hclt_categories_default_to_the_largest_entry_but_at_least_two():
     data = [[0, 3, -1], [0, 1, -1]]
     assert hclt(data).num_categories == (2, 4, 2)
@@ -112,21 +242,6 @@ def test_seed_decides_the_start_values(build):
     assert build(7) == build(7)
     assert build(7) == build(np.random.default_rng(7))
     assert build(7) != build(8)
-
-
-def test_hclt_follows_a_given_tree(rng):
-    data = rng.integers(0, 3, (20, 5))
-    tree = np.array([4, 0, 0, -1, 3])
-    circuit = hclt(data, 2, tree=tree)
-    assert circuit.vtree == VTree.from_tree(tree)
-    assert hclt(data, 2, tree=chow_liu_tree(data)) == hclt(data, 2)
-
-
-def test_hclt_leaves_the_data_alone(rng):
-    data = rng.integers(-1, 3, (20, 5))
-    copy = data.copy()
-    hclt(data)
-    assert np.array_equal(data, copy)
 
 
 def test_em_from_the_start_values_beats_the_chow_liu_tree(rng):
@@ -169,10 +284,3 @@ def test_em_from_the_start_values_beats_the_chow_liu_tree(rng):
 def test_hclt_refuses(options, error, message):
     with pytest.raises(error, match=message):
         hclt([[0, 1, 1], [1, 1, 0]], **options)
-
-
-def test_hclt_refuses_data_that_are_not_categories():
-    with pytest.raises(
-        ValueError, match=r"`data` holds 0.5 at row 0, column 0, expected whole numbers"
-    ):
-        hclt([[0.5, 1.0]])
