@@ -42,8 +42,60 @@ PATHS = [
 # hld/command/console
 CORE = "core"
 ROOMS = {
-    "pcircuit": ["core", "compiled", "inference", "operations", "learning", "moments", "files", "formats", "pictures", "learning.choosing", "startup"],
-    "hld": ["tables", "schemas", "table_files", "synthetic", "answers.dependences", "vectors", "gchi2", "references", "metrics", "nulls.ranks", "nulls", "core", "plots", "answers", "summaries", "results", "planning", "testing", "variation", "conditional", "sequential", "files", "baselines", "fitting", "detector", "auditing", "comparing", "model_files", "chunks", "reports", "dask", "sql", "export", "serve", "command.console", "command.models", "command.batches", "command", "__main__"],
+    "pcircuit": [
+        "core",
+        "compiled",
+        "inference",
+        "operations",
+        "learning",
+        "moments",
+        "files",
+        "formats",
+        "pictures",
+        "learning.choosing",
+        "startup",
+    ],
+    "hld": [
+        "tables",
+        "schemas",
+        "table_files",
+        "synthetic",
+        "answers.dependences",
+        "vectors",
+        "gchi2",
+        "references",
+        "metrics",
+        "nulls.ranks",
+        "nulls",
+        "core",
+        "plots",
+        "answers",
+        "summaries",
+        "results",
+        "planning",
+        "testing",
+        "variation",
+        "conditional",
+        "sequential",
+        "files",
+        "baselines",
+        "fitting",
+        "detector",
+        "auditing",
+        "comparing",
+        "model_files",
+        "chunks",
+        "reports",
+        "dask",
+        "sql",
+        "export",
+        "serve",
+        "command.console",
+        "command.models",
+        "command.batches",
+        "command",
+        "__main__",
+    ],
 }
 # modules beside the folders that are a floor of their own
 TOP = {"hld.__main__", "hld.detector", "hld.model_files", "hld.chunks", "pcircuit.startup"}
@@ -196,7 +248,9 @@ def test_every_room_says_what_it_is_for():
         rooms = set(rooms_of_it) - {CORE} - {name.partition(".")[2] for name in TOP}
         assert folders == {pathlib.Path(room) for room in rooms if "." not in room}
         for room in rooms:
-            path = pathlib.Path(package, *room.split("."), "__init__.py")
+            folder = pathlib.Path(package, *room.split("."))
+            is_folder = (ROOT / folder).is_dir()
+            path = folder / "__init__.py" if is_folder else folder.with_suffix(".py")
             assert ast.get_docstring(tree(path)), path
 
 

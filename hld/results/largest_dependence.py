@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.answers.dependences.associations import associations_in
+from hld.answers.dependences import associations_in
 from hld.results.tail_bounds import mean_tail_bound
 from pcircuit.arrays import for_ranking
 

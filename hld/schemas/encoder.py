@@ -33,7 +33,7 @@ infinite. Values beyond the training range, infinities included, fall into the o
 
 *Equality is by value*: 1, 1.0 and True are one level, "1" is another; 0.1 is the same level, and in the same bin, if it
 comes as a number of four bytes (`hld.schemas.single_precision`). Text in a column of numbers is a
-TypeError, never parsed. Times are levels by one text each, in every form of table (`hld.tables.time_levels`), other
+TypeError, never parsed. Times are levels by one text each, in every form of table (`hld.tables.times`), other
 objects by ``str(value)``. The result depends on nothing random, and not on the order of the rows.
 """
 
@@ -45,7 +45,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hld.schemas.columns import BINNED, check_rows, fit_column, narrowed_column
-from hld.schemas.encoder_json import encoder_form, read_form
 from hld.schemas.encoding import CodeTables, code_tables, decoded, encoded
 from hld.schemas.quality import data_quality
 from hld.tables.calendar import with_parts
@@ -168,8 +167,6 @@ class TableEncoder:
     'x1': categorical, 2 levels: 'a', 'b'; unseen levels are category 2; missing is -1
     >>> encoder.decode([[1, 0], [2, -1]]).tolist()
     [[1, 'a'], ['<unseen>', None]]
-    >>> TableEncoder.from_dict(encoder.to_dict()) == encoder
-    True
     """
 
     columns: tuple[Any, ...]
@@ -400,12 +397,3 @@ class TableEncoder:
     def describe(self) -> str:
         """One line per column: kind, bins or levels, what happens to unseen and missing values (str)."""
         return "\n".join(column.describe() for column in self.columns)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The encoder as JSON-serialisable dicts, lists, str, int and bool; floats are hexadecimal text."""
-        return encoder_form(self)
-
-    @classmethod
-    def from_dict(cls, form: dict[str, Any]) -> TableEncoder:
-        """Encoder from what `to_dict` returned; ValueError, saying where and what, for anything else."""
-        return cls(*read_form(form))

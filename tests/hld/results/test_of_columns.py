@@ -12,7 +12,7 @@ import hld
 from hld.answers.words import headline, in_words
 from hld.results.of_columns import PARTS, OfColumns
 from hld.results.shared_level import scaled_level
-from hld.schemas.counts.missingness import compare_missing
+from hld.schemas.counts import compare_missing
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,7 +10,7 @@ import zoo
 import hld
 from hld.results.shared_level import combined, scaled_level
 from hld.results.with_quality import with_quality
-from hld.schemas.counts.missingness import compare_missing
+from hld.schemas.counts import compare_missing
 from pcircuit import sample
 
 CIRCUIT = zoo.circuits()["two_coins"]
