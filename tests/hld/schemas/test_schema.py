@@ -560,7 +560,7 @@ def test_levels_of_a_given_kind_are_those_of_the_rows_or_of_all_where_these_have
             "boolean",
             "`table` column 'a' holds no value, expected some: the schema says boolean",
         ),
-        ([1, 2], "constant", "column 'a' .* has 2 levels .* expected one level"),
+        ([1, 2], "constant", "column 'a' .* has 2 levels, expected one level"),
     ],
 )
 def test_cells_that_a_given_kind_cannot_have_are_named(cells, kind, message):
