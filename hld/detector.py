@@ -6,7 +6,7 @@ the circuit and exact moments: averages, no rows.  At deployment a batch is enco
 
 What happens to odd values is decided once and visible in `schema_` and `describe()`: continuous columns are cut at
 quantiles, levels that training does not show get a category of their own, rows with holes are compared in all that they
-show, and as many holes as in training are no evidence (`hld.schemas.counts.missingness`).
+show, and as many holes as in training are no evidence (`hld.schemas.counts`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from hld.tables.cells import objects_of, read_table
 from hld.tables.column_names import table_called
 from hld.tables.factored import whole_cells
 from hld.tables.shown_names import listed
-from hld.tables.single_cells import is_missing
+from hld.tables.times import is_missing
 from pcircuit.arguments import check_fraction
 from pcircuit.files.archive import write_archive
 
@@ -79,7 +79,7 @@ class HLDDetector:
         (`hld.conditional`), and results say which of the two moved.
     missingness : bool, default True
         Whether shares of missing values and numbers of new values are tested, too, and count in the p-value
-        (`hld.schemas.counts.missingness`, `hld.schemas.counts.new_values`).
+        (`hld.schemas.counts`, `hld.schemas.counts`).
     kinds : tuple of str, default ("input", "sum")
         Kinds of the circuit's units that the test looks at.
     metric : "auto", "likelihoods" or see `HLDTest`, default "auto"
@@ -127,7 +127,7 @@ class HLDDetector:
         Counts of the rows that batches are compared with, by column and by pair of neighbours in the tree.
     values_ : hld.synthetic.values.ValueTables
         Quantiles of the continuous columns, for values inside bins.
-    new_values_ : hld.schemas.counts.new_values.KeptValues or None
+    new_values_ : hld.schemas.counts.KeptValues or None
         How often held-out rows have values that learning did not show; None if no rows were held out.
     watched_ : hld.sequential.row_scores.WatchedRows or None
         What `Monitor` compares rows of a stream by, and counts of the held-out rows; None if no rows were held out.

@@ -248,7 +248,9 @@ def test_every_room_says_what_it_is_for():
         rooms = set(rooms_of_it) - {CORE} - {name.partition(".")[2] for name in TOP}
         assert folders == {pathlib.Path(room) for room in rooms if "." not in room}
         for room in rooms:
-            path = pathlib.Path(package, *room.split("."), "__init__.py")
+            folder = pathlib.Path(package, *room.split("."))
+            is_folder = (ROOT / folder).is_dir()
+            path = folder / "__init__.py" if is_folder else folder.with_suffix(".py")
             assert ast.get_docstring(tree(path)), path
 
 

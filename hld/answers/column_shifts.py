@@ -10,16 +10,16 @@ In an ordered column, A = P(a batch row is above a reference row) + P(they are l
 and rare levels of whole numbers have no place in the order: A is that of the others, and left out where these may turn
 its direction.
 
-New values have a test of their own (`hld.schemas.counts.new_values`): numbers beyond the training range are in the
+New values have a test of their own (`hld.schemas.counts`): numbers beyond the training range are in the
 outermost bins, where one ten times as large is in the same bin, and unseen levels are one of perhaps many rare ones,
-whose counts are pooled.  So have missing cells (`hld.schemas.counts.missingness`): as one of many levels they can be
+whose counts are pooled.  So have missing cells (`hld.schemas.counts`): as one of many levels they can be
 lost among the others.  Where rows have such values or cells, of the batch or of those that it is compared with, the
 p-value is the smallest of two or three, times their number.  Whether there is such a test depends on their number in
 both sides together, given which the tests keep their levels.
 
 Columns are in the order of their p-values.  Where a batch is rejected and no column moved by itself, those come first
 that most likely moved by the dependences that changed and those that stayed: exchanged levels may leave the
-frequencies as they were (`hld.answers.dependences.likeliest_column`).
+frequencies as they were (`hld.answers.dependences`).
 """
 
 from __future__ import annotations

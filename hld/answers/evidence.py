@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from hld.answers.column_shifts import NewValues, column_shifts
-from hld.answers.dependences.associations import are_opposed, changes_of_associations
-from hld.answers.dependences.likeliest_column import likeliest_first
+from hld.answers.dependences import are_opposed, changes_of_associations, likeliest_first
 from hld.answers.pair_shifts import pair_shifts
 from hld.answers.profile import Profile
 
@@ -85,7 +84,7 @@ class Evidence:
 
     @cached_property
     def associations(self) -> tuple[Any, ...]:
-        """Two names, p-value and noncentrality of each edge: see `hld.answers.dependences.associations`."""
+        """Two names, p-value and noncentrality of each edge: see `hld.answers.dependences`."""
         if self.tests is not None:
             return ()
         edges = self.reference.edges.tolist()

@@ -1,23 +1,24 @@
-"""Which segment each row of a table is in, by the values of a column, and the labels of the segments in order.
+r"""Which segment each row of a table is in, by the values of a column, and the labels of the segments in order.
 
 Labels ascend: numbers as numbers, also those within texts, so that "day 9" is before "day 10", and texts all of which
 are dates, or all durations, as such, so that "10:00:00" is before "1 day, 0:00:00".  Missing cells are the last.
+
+A period (year, month, day, hour, minute) of a date is the beginning of its text in ISO 8601.
 """
 
 from __future__ import annotations
 
+import datetime
 import re
+import reprlib
 from typing import Any
 
 import numpy as np
 
 from hld.answers.column_shifts import level_texts
 from hld.tables.factored import whole_cells
-from hld.tables.periods import period_of
-from hld.tables.single_cells import TIME_TYPES, is_missing, plain_value
-from hld.tables.time_levels import in_utc, same_time
-from hld.tables.time_texts import nanoseconds_of
-from hld.tables.times import times_as_objects
+from hld.tables.single_cells import TIME_TYPES, plain_value
+from hld.tables.times import in_iso, in_utc, is_missing, nanoseconds_of, same_time, times_as_objects
 
 MISSING = "(missing)"
 NUMBER, DIGITS = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII), re.compile(r"(\d+)", re.ASCII)
@@ -107,3 +108,52 @@ def _place(value: Any, times: dict[str, Any]) -> Any:
         return (0, float(value), value)
     parts = enumerate(DIGITS.split(value))  # numbers of any length
     return (1, [(len(one := part.lstrip("0")), one) if k % 2 else part for k, part in parts], value)
+
+
+PERIODS = {
+    "year": 4,
+    "month": 7,
+    "day": 10,
+    "hour": 13,
+    "minute": 16,
+}  # characters of a date as text
+WHOLE_DAY = 10  # characters of a date without a time of day, which is enough for hours and minutes
+ZONE = r" ?([A-Z]{3,5}|Z|[+-]\d{2}(:?\d{2}(:\d{2})?)?)"  # two letters are AM or PM
+PERIOD_DATE = re.compile(
+    r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([T ]([01]\d|2[0-4])(:[0-5]\d(:\d{2}([.,]\d+)?)?"
+    rf"({ZONE})?)?)?)?)?",
+    re.ASCII,
+)
+END_OF_DAY = re.compile(
+    r"(:00(:00([.,]0+)?)?)?(?![\d:.,])", re.ASCII
+)  # what may follow the hour 24
+
+
+def period_of(cell: Any, every: str, name: str) -> str | None:
+    """The label of the period of one date, None for an empty text."""
+    text = f"{cell:.15g}" if isinstance(cell, float) else in_iso(str(cell).strip())
+    if not text:
+        return None
+    is_date = PERIOD_DATE.fullmatch(text) and len(text) >= min(PERIODS[every], WHOLE_DAY)
+    moment = _on_its_day(text) if is_date else None
+    if moment is None:
+        raise ValueError(
+            f"`every` needs dates such as 2026-01-31 12:30, found {reprlib.repr(cell)} in {name!r}: write "
+            "them so"
+        )
+    return moment[: PERIODS[every]].replace("T", " ")
+
+
+def _on_its_day(text: str) -> str | None:
+    """A text of `PERIOD_DATE` with 0:00 of the next day in place of 24:00; None if there is no such day or time."""
+    try:
+        day = datetime.date(int(text[:4]), int(text[5:7] or 1), int(text[8:10] or 1))
+        if text[11:13] != "24":
+            return text
+        return (
+            f"{day + datetime.timedelta(days=1)}{text[10]}00{text[13:]}"
+            if END_OF_DAY.match(text[13:])
+            else None
+        )
+    except (ValueError, OverflowError):
+        return None

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from hld.tables.cells import read_table
-from hld.tables.forms import named_rows
+from hld.tables.cells import objects_of, read_table
+from hld.tables.column_names import table_called
+from hld.tables.factored import object_cells
 from hld.tables.shown_names import listed
 
 NAMES = ("pvalue", "p_value", "p_val", "pval")
-FINE = ("ns", "ps", "fs", "as")  # units of times that datetime does not have
 ALARMS = ("is_drift", "reject", "alarm", "drift")  # looked for only where no p-value is
 
 
@@ -138,66 +138,17 @@ def _taken(column: Any, index: np.ndarray) -> Any:
 
 
 def column_of(table: Any, name: Any) -> np.ndarray:
-    """(n,) the cells of a column as they are.
+    """(n,) the cells of a column, given by its name or position, as plain values.
 
     Returns (n,).
     """
-    records = named_rows(table) if isinstance(table, (list, tuple)) and len(table) else None
-    table = table if records is None else records
-    names = _names(table)
-    at = _place(names, name)
+    with table_called("held_out"):
+        columns = read_table(table)
+    names = columns.names or tuple(f"x{v}" for v in range(len(columns.arrays)))
+    at = names.index(str(name)) if str(name) in names else name
     if isinstance(at, bool) or not isinstance(at, (int, np.integer)) or not 0 <= at < len(names):
         raise ValueError(
             f"`edits` names the column {name!r}, expected one of {listed(names, near=name)}, or a "
             f"position from 0 to {len(names) - 1}"
         )
-    if names.count(names[at]) > 1:
-        raise ValueError(
-            f"`edits` names the column {name!r}, but `held_out` has {names.count(names[at])} columns of "
-            "this name: rename them"
-        )
-    if (
-        isinstance(table, Mapping)
-        or hasattr(table, "columns")
-        or getattr(getattr(table, "dtype", None), "names", None)
-    ):
-        cells = table[names[at]]
-    elif isinstance(table, np.ndarray) and table.ndim == 2:
-        cells = table[:, at]
-    else:
-        cells = [row.get(names[at]) if isinstance(row, Mapping) else row[int(at)] for row in table]
-    if (
-        isinstance(cells, np.ndarray)
-        and cells.dtype.kind in "mM"
-        and np.datetime_data(cells.dtype)[0] in FINE
-    ):
-        cells = cells.astype(
-            f"{cells.dtype.kind}8[us]"
-        )  # finer ones are plain integers as plain values
-    own = next(
-        (method for name in ("tolist", "to_pylist") if (method := getattr(cells, name, None))), None
-    )
-    cells = list(cells) if own is None else own()  # as plain values
-    return np.fromiter(cells, dtype=object, count=len(cells))
-
-
-def _place(names: list[Any], name: Any) -> Any:
-    """The place of a name, or of the name with this text; else the name itself, which may be a place."""
-    texts = names if name in names or not isinstance(name, str) else [*map(str, names)]
-    return texts.index(name) if name in texts else name
-
-
-def _names(table: Any) -> list[Any]:
-    """The names of the columns of a table."""
-    if isinstance(table, Mapping):
-        return list(table)
-    if hasattr(table, "columns"):  # those of Arrow are the cells
-        is_arrow = (
-            hasattr(table, "schema") and not hasattr(table, "iloc") and hasattr(table, "take")
-        )
-        return list(table.schema.names if is_arrow else table.columns)
-    if getattr(getattr(table, "dtype", None), "names", None):
-        return list(table.dtype.names)
-    if isinstance(table[0], Mapping):
-        return list(dict.fromkeys(name for row in table for name in row))
-    return [f"x{v}" for v in range(len(table[0]))]
+    return object_cells(objects_of(columns.arrays[at]).tolist())

@@ -24,7 +24,8 @@ import numpy as np
 
 from hld.auditing.adapters import column_of
 from hld.planning.alternatives import Edit, share_after
-from hld.tables.single_cells import EXACT, is_missing
+from hld.tables.single_cells import EXACT
+from hld.tables.times import is_missing
 
 
 def edited_batches(

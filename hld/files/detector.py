@@ -23,7 +23,7 @@ from hld.conditional.conditional_test import ConditionalTest
 from hld.detector_options import plain_params, read_params
 from hld.files.calibration import calibration_parts, read_calibration
 from hld.files.detector_checks import check_calibration, check_history, check_same, check_settings
-from hld.schemas.counts.new_values import KeptValues
+from hld.schemas.counts import KeptValues
 from hld.schemas.schema import TableSchema
 from hld.sequential.row_scores import WatchedRows
 from hld.synthetic.values import ValueTables, is_binned

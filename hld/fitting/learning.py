@@ -28,7 +28,7 @@ from hld.fitting.odd_columns import examine_columns, warn_of_repeated
 from hld.fitting.own_test import build_test, warn_of_few
 from hld.results.count_law import with_laws
 from hld.results.largest_dependence import with_associations
-from hld.schemas.counts.new_values import reference_rows
+from hld.schemas.counts import reference_rows
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.learn_schema import learn_schema
 from hld.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema

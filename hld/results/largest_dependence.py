@@ -53,7 +53,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.answers.dependences.associations import associations_in
+from hld.answers.dependences import associations_in
 from hld.results.largest_count import largest_count
 from pcircuit.arrays import for_ranking
 

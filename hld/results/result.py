@@ -47,7 +47,7 @@ class OfColumns:
         """How each column moved, the smallest p-value first: `hld.answers.column_shifts.ColumnShift`.
 
         Where the batch is rejected and no column moved by itself, those come first that most likely moved, by the
-        dependences on others that changed and those that stayed (`hld.answers.dependences.likeliest_column`).
+        dependences on others that changed and those that stayed (`hld.answers.dependences`).
 
         Empty without a table, that is for results of `HLDTest` and of model files without counts.  With a context
         `expected` are the frequencies of the reference rows, and the p-values those of `column_pvalues`.

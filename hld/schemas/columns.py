@@ -48,8 +48,7 @@ from hld.schemas.single_precision import spans
 from hld.tables.cells import NUMERIC, distinct_numbers, distinct_values, level_order
 from hld.tables.factored import whole_cells
 from hld.tables.single_cells import not_a_number, reads_as_number
-from hld.tables.time_texts import seconds_of_text
-from hld.tables.times import TIMES, as_seconds, time_in_bin, time_kind, time_texts
+from hld.tables.times import TIMES, as_seconds, seconds_of_text, time_in_bin, time_kind, time_texts
 from pcircuit.arrays import check_integers
 
 BINNED = ("continuous", *TIMES)
@@ -67,15 +66,11 @@ _SHOWN = 8  # levels or edges that a line of description lists
 
 @dataclass(frozen=True)
 class LevelColumn:
-    """A column of levels; `rare`: digests of the training levels that share a category (`hld.schemas.rare_levels`).
-
-    `merged` columns are of older model files: in them rare levels share the last category with the unseen ones.
-    """
+    """A column of levels; `rare`: digests of the training levels that share a category (`hld.schemas.rare_levels`)."""
 
     name: str
     kind: str
     levels: tuple[Any, ...]
-    merged: bool = False
     rare: bytes = b""
     unseen: str = "keep"
 
@@ -99,18 +94,15 @@ class LevelColumn:
             )
         digests = [self.rare[i : i + SIZE] for i in range(0, len(self.rare), SIZE)]
         in_order = all(len(one) == SIZE for one in digests) and digests == sorted(set(digests))
-        if digests and (not in_order or kind != "categorical" or self.merged):
+        if digests and (not in_order or kind != "categorical"):
             raise ValueError(
                 f"{where} has impossible digests of rare levels, expected distinct ones of {SIZE} bytes "
-                f"in ascending order, in a categorical column that is not merged"
+                f"in ascending order, in a categorical column"
             )
-        if kind != "categorical" and (
-            not levels or self.merged or (kind == "constant" and len(levels) > 1)
-        ):
+        if kind != "categorical" and (not levels or (kind == "constant" and len(levels) > 1)):
             raise ValueError(
-                f"{where} has {len(levels)} levels and merged = {self.merged}, expected "
-                f"{'one level' if kind == 'constant' else 'some levels'} and false for kind "
-                f"{kind}"
+                f"{where} has {len(levels)} levels, expected "
+                f"{'one level' if kind == 'constant' else 'some levels'} for kind {kind}"
             )
 
     @property
@@ -133,9 +125,9 @@ class LevelColumn:
         }[self.unseen]
         return (
             f"{self.name!r}: {self.kind}, {count} level{'s' * (count != 1)}"
-            f"{', the most frequent' * (self.merged or num_rare > 0)}: {shown or 'no value was present'}; "
+            f"{', the most frequent' * (num_rare > 0)}: {shown or 'no value was present'}; "
             f"{f'{num_rare} rare levels are category {count}; ' if num_rare else ''}"
-            f"{'rare and ' * self.merged}unseen levels are {unseen}; missing is -1"
+            f"unseen levels are {unseen}; missing is -1"
         )
 
 
@@ -219,10 +211,10 @@ def as_mark(value: Any, what: str, name: str, kind: str | None) -> float:
         seconds_of_text(value, str(kind)) if isinstance(value, str) and kind in TIMES else value
     )
     if isinstance(number, (Real, Decimal)) and not isinstance(number, bool):
-        with contextlib.suppress(
-            OverflowError, ValueError
-        ):  # too large, and a decimal that signals
-            return float(number)
+        # too large ones, and a decimal that signals
+        with contextlib.suppress(OverflowError, ValueError):
+            if math.isfinite(number):
+                return float(number)
     expected = "numbers, or texts of times" if what == "edges" else "a number, or a text of a time"
     raise ValueError(
         f"`{what}` of column {name!r} must be {expected} where `kind` is one of "

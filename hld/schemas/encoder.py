@@ -33,7 +33,7 @@ infinite. Values beyond the training range, infinities included, fall into the o
 
 *Equality is by value*: 1, 1.0 and True are one level, "1" is another; 0.1 is the same level, and in the same bin, if it
 comes as a number of four bytes (`hld.schemas.single_precision`). Text in a column of numbers is a
-TypeError, never parsed. Times are levels by one text each, in every form of table (`hld.tables.time_levels`), other
+TypeError, never parsed. Times are levels by one text each, in every form of table (`hld.tables.times`), other
 objects by ``str(value)``. The result depends on nothing random, and not on the order of the rows.
 """
 

@@ -1,13 +1,40 @@
-"""Cells to categories, column by column, each in the way that suits it; and a count of odd values.
+r"""Cells to categories, column by column, each in the way that suits it; and a count of odd values.
 
-Three ways lead to the same codes.  Whole numbers for levels 0, 1, ... in all columns are their own categories; numbers
-are encoded by step functions (`hld.schemas.number_codes`); text, objects and columns with rare levels by look-up
-(`hld.schemas.level_codes`).
+Three ways lead to the same codes. Whole numbers for levels 0, 1, ... in all columns are their own categories; numbers
+are encoded by step functions; text, objects and columns with rare levels by look-up.
+
+**Numbers.**  Whatever a column of numbers does (look its levels up, or cut the line into bins), the category of x is
+a function of x that is constant between finitely many breaks :math:`b_0 \le b_1 \le \dots`:
+
+.. math:: c(x) = s_{p(x)}, \qquad p(x) = \#\{i : b_i \le x\}.
+
+* Bins with edges :math:`e_1 < \dots < e_E` seen on [low, high]: breaks low, :math:`e_1, \dots, e_E`, high+
+  and slots 0, 0, 1, ..., E, E. The first and the last slot are the values beyond the training range.
+* Levels :math:`v_0 < v_1 < \dots`: breaks :math:`v_0, v_0^+, v_1, v_1^+, \dots` and slots n, 0, n, 1, ..., n:
+  between two levels lies nothing but the unseen level n.
+
+Levels that are no whole numbers, edges, low and high are taken with what four bytes make of them
+(`hld.schemas.single_precision`).
+
+Here v+ is the next double after v. NaN sorts after every number, so one more break at NaN gives missing values a slot
+of their own (-1) and no test for them is needed. The slots of all columns are laid one after the other; a block of
+rows then costs one binary search per column and two gathers for the whole block.
+
+Integers are compared as doubles. Beyond 2^53 distinct integers share a double, so levels as large as that have no
+step function and are looked up as Python numbers instead.
+
+**Text and objects.**  Python's dictionaries compare by value, which is the equality wanted: 1, 1.0 and True find one
+entry, "1" another. One look-up per cell decides nearly all cells; only those not found are examined: they may be
+missing (NaN, or an empty text that is no level), a level in another form (a date, bytes, a decimal, a number of four
+bytes), rare, or unseen. Levels that are times are found by their time: "31.01.2026" is the level 2026-01-31, but 1:30
+is not 01:30:00 unless all levels of the column are times (`hld.tables.times`).
 """
 
 from __future__ import annotations
 
+import math
 import reprlib
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,18 +42,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hld.schemas.columns import BINNED
-from hld.schemas.level_codes import level_lookup, look_up
-from hld.schemas.number_codes import StepTables, step_codes, step_tables
-from hld.schemas.rare_levels import seen_once
+from hld.schemas.rare_levels import digest_set, is_rare, seen_once
+from hld.schemas.single_precision import spans
 from hld.tables.cells import NUMERIC, as_numbers, objects_of
 from hld.tables.factored import Factored, object_cells, whole_cells
-from hld.tables.single_cells import is_blank, is_missing, plain_value
-from hld.tables.times import TIMES, as_seconds
+from hld.tables.single_cells import (
+    as_keys,
+    first_unhashable,
+    is_blank,
+    not_a_level,
+    not_a_number,
+    plain_value,
+)
+from hld.tables.times import TIMES, are_times, as_seconds, found_by_time, is_missing, same_time
 from pcircuit.arrays import check_integers
 
 if TYPE_CHECKING:
-    from hld.schemas.columns import LevelColumn
-    from hld.schemas.level_codes import LevelLookup
+    from hld.schemas.columns import BinColumn, LevelColumn
+
 
 LONG = 4096  # rows from which columns are counted one by one
 MOST_FLAGS = 2**15  # rows whose flags are held at a time
@@ -330,3 +363,200 @@ def decoded(
         )  # code -1 reads the last entry
         table[:, v] = values[codes[:, v].astype(np.intp)]
     return table
+
+
+LARGEST = 2**53  # below this magnitude every integer is a double
+_BLOCK_CELLS = 2**15  # cells encoded at a time: the positions of a block stay in the cache
+
+
+@dataclass(frozen=True, eq=False)
+class StepTables:
+    """Breaks of each column (None: no step function); codes and flags of the slots of all columns."""
+
+    breaks: tuple[Any, ...]
+    first_slot: np.ndarray
+    slot_code: np.ndarray
+    slot_beyond: np.ndarray
+
+
+def step_tables(columns: tuple[Any, ...]) -> StepTables:
+    """Step functions of V columns: `LevelColumn` with `levels`, `BinColumn` with `edges`, `low`, `high`."""
+    steps = [(_bin_steps if column.kind in BINNED else _level_steps)(column) for column in columns]
+    lengths = [len(slots) for _, slots, _ in steps]
+    first_slot = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.intp)
+    slot_code = np.array([code for _, slots, _ in steps for code in slots], dtype=np.int32)
+    slot_beyond = np.array([flag for _, _, beyond in steps for flag in beyond], dtype=bool)
+    for array in (first_slot, slot_code, slot_beyond):
+        array.flags.writeable = False
+    return StepTables(tuple(breaks for breaks, _, _ in steps), first_slot, slot_code, slot_beyond)
+
+
+def _bin_steps(column: BinColumn) -> tuple[Any, ...]:
+    """Breaks (E + 3,), slot codes and beyond-the-range flags (E + 4) of a binned column."""
+    last = len(column.edges)
+    *starts, high = column.marks
+    breaks = np.array([*starts, math.nextafter(high, np.inf), np.nan])
+    return breaks, [0, *range(last + 1), last, -1], [True, *[False] * (last + 1), True, False]
+
+
+def _level_steps(column: LevelColumn) -> tuple[Any, ...]:
+    """Breaks (2n + 1,), slot codes and flags (2n + 2) of n levels; None, [], [] where doubles cannot tell."""
+    if column.rare or any(
+        isinstance(level, str) or abs(level) >= LARGEST for level in column.levels
+    ):
+        return None, [], []
+    unseen, taken = len(column.levels), spans(column.levels)
+    breaks, slots = [], [unseen]
+    # Levels of mixed types are kept by type name first; the breaks have to ascend by value.
+    for code in sorted(range(unseen), key=column.levels.__getitem__):
+        first, last = taken[code]
+        breaks += [first, math.nextafter(last, np.inf)]
+        slots += [code, unseen]
+    return np.array([*breaks, np.nan]), [*slots, -1], [False] * (len(slots) + 1)
+
+
+def step_codes(
+    tables: StepTables,
+    which: list[int],
+    values: list[np.ndarray],
+    codes: np.ndarray,
+    is_beyond: np.ndarray | None = None,
+) -> np.ndarray:
+    """Write the categories of the columns `which`, given as number arrays (N,), into codes (N, V).
+
+    Returns, for each of these columns, how many values lie beyond the training range (len(which),).
+
+    Shapes: codes (N, V), is_beyond (N, V).
+    """
+    beyond = np.zeros(len(which), dtype=np.int64)
+    target = (
+        slice(None) if which == list(range(codes.shape[1])) else which
+    )  # a slice is faster than a list
+    first_slot = tables.first_slot[which, None]
+    num_rows = min(len(codes), max(1, _BLOCK_CELLS // len(which)))
+    positions = np.empty(
+        (len(which), num_rows), dtype=np.intp
+    )  # one for all blocks: new memory costs as much
+    for start in range(0, len(codes), max(1, num_rows)):
+        rows = slice(start, start + num_rows)
+        position = positions[:, : len(codes[rows])]
+        for i, (v, column) in enumerate(zip(which, values, strict=True)):
+            position[i] = tables.breaks[v].searchsorted(column[rows], side="right")
+        position += first_slot
+        codes[rows, target] = tables.slot_code[position].T
+        flags = tables.slot_beyond[position]
+        beyond += np.count_nonzero(flags, axis=1)
+        if is_beyond is not None:
+            is_beyond[rows, target] = flags.T
+    return beyond
+
+
+_UNKNOWN, _ODD = -2, -3
+
+
+class LevelLookup(NamedTuple):
+    """Categories of levels, the usual missing values at -1; digests of rare ones; numbers, times taken for a level."""
+
+    categories: dict[str, Any]
+    rare: frozenset[str]
+    near: list[tuple[float, float, int]]
+    times: dict[str, int]
+    of_times: bool
+
+
+def level_lookup(column: LevelColumn) -> LevelLookup:
+    """`LevelLookup` of a `LevelColumn`."""
+    # np.nan is a key because data frames fill holes with this one object; other NaNs are found one by one.
+    categories = {None: -1, np.nan: -1, **{level: code for code, level in enumerate(column.levels)}}
+    short = {
+        level: code
+        for code, level in enumerate(column.levels)
+        if not isinstance(level, str) and abs(level) < LARGEST
+    }
+    near = sorted(
+        (first, last, code)
+        for (first, last), code in zip(spans(list(short)), short.values(), strict=True)
+        if first < last
+    )
+    times = {time: codes[0] for time, codes in found_by_time(column.levels).items()}
+    return LevelLookup(categories, digest_set(column.rare), near, times, are_times(column.levels))
+
+
+def look_up(
+    column: LevelColumn,
+    lookup: LevelLookup,
+    values: np.ndarray,
+    *,
+    is_strict: bool = True,
+    used: np.ndarray | None = None,
+) -> tuple[np.ndarray, list[int]]:
+    """Categories (N,) of the cells (N,) of a `LevelColumn`, and the positions of cells of another type.
+
+    These are text in a column of numbers: a TypeError if `is_strict`, as is what cannot be a level at all; else the
+    category of unseen levels.  Of cells that stand for several, `used` says for how many; those of 0 are not looked at.
+
+    Shapes: values (N,), used (N,) -> codes (N,).
+    """
+    cells = values.tolist()
+    try:
+        codes = _keys_among(cells, lookup)
+    except (TypeError, ValueError):
+        cells = as_keys(cells)
+        if (unknown := first_unhashable(cells)) is not None:
+            raise not_a_level(unknown, column.name) from None
+        codes = _keys_among(cells, lookup)
+    known, odd = {}, []  # cells that repeat are examined once; their type is part of them
+    for i in np.flatnonzero(
+        codes == _UNKNOWN if used is None else (codes == _UNKNOWN) & (used > 0)
+    ).tolist():
+        key = type(cells[i]), cells[i]
+        if key not in known:
+            known[key] = _code_of(column, lookup, cells[i], is_strict)
+        codes[i] = known[key]
+        if codes[i] == _ODD:
+            codes[i] = column.num_categories - 1
+            odd.append(i)
+    return np.where(codes == _UNKNOWN, -1, codes), odd
+
+
+def _keys_among(cells: list[Any], lookup: LevelLookup) -> np.ndarray:
+    """Categories (N,) of the cells that are keys as they stand, `_UNKNOWN` for others, which bytes always are."""
+    find = lookup.categories.get
+    if bytes in set(
+        map(type, cells)
+    ):  # the texts that they stand for have the same hash: Python would compare both
+        return np.array(
+            [_UNKNOWN if type(cell) is bytes else find(cell, _UNKNOWN) for cell in cells],
+            dtype=np.int32,
+        )
+    return np.array([find(cell, _UNKNOWN) for cell in cells], dtype=np.int32)
+
+
+def _code_of(column: Any, lookup: Any, cell: str, is_strict: bool) -> int:
+    """Category of one cell that is not a key as it stands; `_ODD` for text among numbers."""
+    if is_missing(cell):
+        return -1
+    value = plain_value(cell, column.name)
+    known = is_rare(value, lookup.rare, lookup.of_times)
+    if value == "" and not known:  # files of text cannot tell it from a missing cell
+        return lookup.categories.get(value, -1)
+    if isinstance(value, str) and column.kind != "categorical":
+        if is_strict:
+            raise not_a_number(cell, column.name)
+        return _ODD
+    if value in lookup.categories:
+        return lookup.categories[value]
+    if (
+        isinstance(value, float)
+        and (i := bisect_right(lookup.near, (value, math.inf)))
+        and value <= lookup.near[i - 1][1]
+    ):
+        return lookup.near[i - 1][2]
+    if (
+        isinstance(value, str)
+        and lookup.times
+        and (code := lookup.times.get(same_time(value) or "")) is not None
+    ):
+        return code
+    # categories after the levels: rare ones, if there are any, and last the unseen ones
+    return len(column.levels) if known else column.num_categories - 1

@@ -27,8 +27,8 @@ from hld.tables.cells import as_numbers, distinct_values, level_order, objects_o
 from hld.tables.column_names import column_names, column_roles
 from hld.tables.factored import Factored, whole_cells
 from hld.tables.shown_names import listed
-from hld.tables.single_cells import is_blank, is_missing, reads_as_number
-from hld.tables.times import TIMES, as_seconds
+from hld.tables.single_cells import is_blank, reads_as_number
+from hld.tables.times import TIMES, as_seconds, is_missing
 from pcircuit.arguments import check_flag, check_whole_number
 
 OF_LEVELS = tuple(kind for kind in KINDS if kind not in (*BINNED, LEFT_OUT))

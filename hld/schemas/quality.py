@@ -5,8 +5,8 @@ Every difference is counted, none is hidden, and none stops a check that can go 
 * an absent column is missing throughout; one that training did not have is ignored
 * cells of another type than the column's are missing among numbers and times, and unseen among levels
 * levels that training did not show, rare ones and values out of range have categories, which the distance sees
-* shares of missing values are tested (`hld.schemas.counts.missingness`)
-* so are numbers of values that learning did not show (`hld.schemas.counts.new_values`)
+* shares of missing values are tested (`hld.schemas.counts`)
+* so are numbers of values that learning did not show (`hld.schemas.counts`)
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hld.schemas.counts.missingness import CountTest, compare_missing
-from hld.schemas.counts.new_values import KeptValues, compare_new
+from hld.schemas.counts import CountTest, KeptValues, compare_missing, compare_new
 from hld.tables.shown_names import listed
 
 COUNTS = {
@@ -26,7 +25,7 @@ COUNTS = {
 }
 ABSENT = "column {} is not there: all of its cells count as missing"
 MOST_NAMED = 5  # columns that a line names
-NEW = ("num_unseen", "num_out_of_range")  # what `hld.schemas.counts.new_values` tests
+NEW = ("num_unseen", "num_out_of_range")  # what `hld.schemas.counts` tests
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ share of such rows estimates the probability of an unseen level without bias (Go
 many new levels as there will be.
 
 Numbers that are not whole are known by what four bytes make of them, so that a batch that holds them in four bytes has
-the same levels (`hld.schemas.single_precision`).  Model files of before have the digest of all eight bytes: from a
-number in four bytes it is found where the number of eight is a short decimal, 0.1 or 12.25.  Times are known by any of
-the texts that a level for them may have (`hld.tables.time_levels`).
+the same levels (`hld.schemas.single_precision`).  Times are known by any of the texts that a level for them may have
+(`hld.tables.times`).
 
 Functions: `digests_of` (levels to bytes), `digest_set` (bytes to a set), `digest` (one level), `is_rare` (a value among
 digests), `seen_once` (rows whose level no other row has).
@@ -29,14 +28,13 @@ from __future__ import annotations
 
 import collections
 import hashlib
-import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from hld.schemas.single_precision import in_four_bytes
-from hld.tables.time_levels import other_forms
+from hld.tables.times import other_forms
 
 SIZE = 8  # bytes of a digest
 MOST_RARE = 2**16  # levels whose digests are kept
@@ -54,38 +52,21 @@ def digest_set(digests: bytes) -> frozenset[str]:
 
 def digest(level: Any) -> bytes:
     """Digest of a plain value; values that are equal, or equal in four bytes, have the same."""
-    return _hash(in_four_bytes(level) if isinstance(level, float) else level)
+    if isinstance(level, str):
+        text = f"text {level}"
+    elif isinstance(level, float) and not level.is_integer():
+        text = f"number {in_four_bytes(level).hex()}"
+    else:
+        text = f"number {int(level)}"
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
 
 
 def is_rare(value: Any, digests: frozenset[Any], of_times: bool = True) -> bool:
     """Whether a plain value is one of the levels with some digests."""
     if not digests:
         return False
-    if _hash(value) in digests:
-        return True
-    others = other_forms(value, of_times) if isinstance(value, str) else _other_numbers(value)
-    return bool(others) and any(_hash(form) in digests for form in others)
-
-
-def _other_numbers(value: Any) -> list[float]:
-    """What else a level may have been to which a number is equal."""
-    if not isinstance(value, float) or value.is_integer() or not math.isfinite(value):
-        return []
-    single = in_four_bytes(value)
-    return [single, float(str(np.float32(value)))] if single == value else [single]
-
-
-def _hash(level: Any) -> bytes:
-    """Eight bytes of a hash of a plain value, to the last digit."""
-    if isinstance(level, str):
-        text = f"text {level}"
-    else:
-        text = (
-            f"number {int(level)}"
-            if not isinstance(level, float) or level.is_integer()
-            else f"number {level.hex()}"
-        )
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
+    others = other_forms(value, of_times) if isinstance(value, str) else []
+    return any(digest(form) in digests for form in [value, *others])
 
 
 def seen_once(values: list[Any]) -> np.ndarray:

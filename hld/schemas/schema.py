@@ -1,4 +1,4 @@
-"""The schema of a table: what each column is, learned from rows or written by hand.
+r"""The schema of a table: what each column is, learned from rows or written by hand.
 
 A schema is the part of a fitted detector that its user can read and change: names and kinds, levels or bin edges, how
 much was missing in training, and what happens to values that training did not show.
@@ -18,17 +18,36 @@ left out       whatever takes no part
 =============  =====================================================================
 
 What a schema written by hand leaves open (the kind, the levels, the edges) is learned from the training table, and so
-is every column that it does not mention.  A column that is nearly unique, an identifier or free text, is left out when
+is every column that it does not mention. A column that is nearly unique, an identifier or free text, is left out when
 a schema is learned, unless its kind is given; `note` says why, and none of its values is kept.
 
 `policy` of a column says what becomes of a level, or of a number out of range, that training did not show: "keep", it
 counts in the category of unseen levels or in the outermost bin; "missing", it counts as missing; "refuse", an error.
+
+As plain JSON:
+
+    {"format": "hld table schema", "version": 1, "by_name": true, "num_rows": 1000, "columns": [
+        {"name": "size", "kind": "continuous", "edges": [1.5], "low": 1.0, "high": 2.0, "missing": 3},
+        {"name": "hue", "kind": "categorical", "levels": ["red", "tan"], "missing": 0, "rare": "q83vASNFZ4k="},
+        {"name": "id", "kind": "left out", "note": "nearly unique"}]}
+
+Defaults are not written, so that a schema is short to read and to write by hand.  Numbers are written with
+enough digits to restore every bit.  Two kinds of level have a form of their own, because JSON readers refuse or
+round them: ``{"int": "0x1000000000000000f"}`` for whole numbers of more than 20 characters, ``{"float": "inf"}`` for
+infinities.
+
+Reading trusts nothing: keys and types are checked here, the values by the columns themselves, and
+every defect is a ValueError naming its place.
 """
 
 from __future__ import annotations
 
+import base64
+import math
+import re
+import reprlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -36,11 +55,10 @@ import numpy as np
 from hld.schemas.columns import BINNED, UNSEEN, BinColumn, LevelColumn, as_mark
 from hld.schemas.encoder import TableEncoder
 from hld.schemas.quality import DataQuality
-from hld.schemas.schema_json import column_form, read_schema, schema_form
 from hld.tables.calendar import PARTS, Derived
 from hld.tables.cells import NUMERIC, level_order
 from hld.tables.shown_names import in_one_line, listed
-from pcircuit.arguments import check_whole_number
+from pcircuit.arguments import check_flag, check_whole_number
 
 LEFT_OUT = "left out"
 GROUPING = "names the groups"  # the note of the column that `groups` was
@@ -69,8 +87,6 @@ class ColumnSchema:
         What becomes of values that training did not show.
     rare : bytes
         Digests of rare levels (`hld.schemas.rare_levels`).
-    merged : bool
-        Whether rare levels count as unseen, as in older model files.
     note : str
         Why a column is left out.
     optional : bool
@@ -88,7 +104,6 @@ class ColumnSchema:
     num_missing: int | None = None
     policy: str = "keep"
     rare: bytes = b""
-    merged: bool = False
     note: str = ""
     source: str | None = None
     part: str | None = None
@@ -97,6 +112,12 @@ class ColumnSchema:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             raise TypeError(f"`name` of a column must be text, found {self.name!r}")
+        for name in ("note", "source"):
+            if not isinstance(getattr(self, name), (str, type(_DEFAULTS[name]))):
+                raise TypeError(
+                    f"`{name}` of column {self.name!r} must be text, found {getattr(self, name)!r}"
+                )
+        check_flag(self.optional, "optional")
         if self.kind is not None and self.kind not in KINDS:
             raise ValueError(
                 f"`kind` of column {self.name!r} must be one of {', '.join(map(repr, KINDS))}, or None to "
@@ -125,14 +146,14 @@ class ColumnSchema:
                         f"`{name}` of column {self.name!r} must be a sequence, found {values!r}"
                     )
                 marks = (
-                    map(_plain, values)
+                    (_plain(one, self.name) for one in values)
                     if name == "levels"
                     else (as_mark(one, name, self.name, self.kind) for one in values)
                 )
                 object.__setattr__(self, name, tuple(marks))
         if self.num_missing is not None:
             object.__setattr__(
-                self, "num_missing", check_whole_number(self.num_missing, "num_missing", 0)
+                self, "num_missing", check_whole_number(self.num_missing, "num_missing", 0, 2**53)
             )
         for name in ("low", "high"):
             if getattr(self, name) is not None:
@@ -161,7 +182,6 @@ class ColumnSchema:
             num_missing=num_missing,
             policy=column.unseen,
             rare=column.rare,
-            merged=column.merged,
         )
 
     @property
@@ -178,7 +198,7 @@ class ColumnSchema:
         if self.kind in BINNED:
             return BinColumn(self.name, known.edges, known.low, known.high, known.kind, self.policy)
         levels = tuple(sorted(known.levels, key=level_order))
-        return LevelColumn(self.name, known.kind, levels, self.merged, self.rare, self.policy)
+        return LevelColumn(self.name, known.kind, levels, self.rare, self.policy)
 
     def values_text(self) -> str:
         """Levels or edges in one line of text, as printing the schema shows them; else `note`, or "to be learned"."""
@@ -242,7 +262,7 @@ class TableSchema:
         if self.num_rows is not None:
             least = max(1, *(column.num_missing or 0 for column in self.columns))
             object.__setattr__(
-                self, "num_rows", check_whole_number(self.num_rows, "num_rows", least)
+                self, "num_rows", check_whole_number(self.num_rows, "num_rows", least, 2**53)
             )
 
     @property
@@ -359,9 +379,13 @@ class TableSchema:
 
     def to_dict(self) -> dict[str, Any]:
         """The schema as a dict that JSON can hold; `from_dict` makes an equal schema of it."""
-        return schema_form(
-            self.by_name, self.num_rows, [column_form(column) for column in self.columns]
-        )
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "by_name": self.by_name,
+            "num_rows": self.num_rows,
+            "columns": [_column_form(column) for column in self.columns],
+        }
 
     @classmethod
     def from_dict(cls, form: dict[str, Any]) -> TableSchema:
@@ -380,9 +404,31 @@ class TableSchema:
         ValueError
             Saying where and what is wrong, for anything else.
         """
-        by_name, num_rows, columns = read_schema(form)
+        if (
+            not isinstance(form, dict)
+            or set(form) - _KEYS
+            or not {"format", "version", "columns"} <= set(form)
+        ):
+            raise ValueError(
+                f"the schema is {reprlib.repr(form)}, expected an object with the keys {sorted(_KEYS)}"
+            )
+        found = form["format"], form["version"]
+        if found != (FORMAT, VERSION) or found[1] is True:
+            raise ValueError(
+                f"the schema has format {reprlib.repr(found[0])} and version {reprlib.repr(found[1])}, "
+                f"expected {FORMAT!r} and {VERSION}"
+            )
+        by_name = form.get("by_name", True)
+        if not isinstance(form["columns"], list) or not isinstance(by_name, bool):
+            raise ValueError(
+                "the schema must have a list of columns, and true or false for by_name"
+            )
+        columns = [
+            _read_column(one, f"columns[{v}] of the schema")
+            for v, one in enumerate(form["columns"])
+        ]
         try:
-            schema = cls(tuple(ColumnSchema(**one) for one in columns), num_rows, by_name)
+            schema = cls(tuple(columns), form.get("num_rows"), by_name)
             for column in schema.columns:
                 if column.kind != LEFT_OUT and column.is_learned:
                     column.column()
@@ -422,10 +468,72 @@ class TableSchema:
         )
 
 
-def _plain(level: Any) -> Any:
-    """A level that is a scalar of NumPy, as those of an array are, as Python's; anything else as it is."""
-    return (
-        level.item()
-        if isinstance(level, np.generic) and level.dtype.kind in NUMERIC + "U"
-        else level
-    )
+def _plain(level: Any, name: str) -> Any:
+    """A level as text, a flag or a number of Python; ValueError for anything else."""
+    if isinstance(level, np.generic) and level.dtype.kind in NUMERIC + "U":
+        level = level.item()
+    is_long = type(level) is int and level.bit_length() > 1024
+    if type(level) not in (str, bool, int, float) or level != level or is_long:
+        raise ValueError(
+            f"`levels` of column {name!r} must hold text, numbers, true or false, found "
+            f"{reprlib.repr(level)}"
+        )
+    return level
+
+
+FORMAT, VERSION = "hld table schema", 1
+_KEYS = {"format", "version", "by_name", "num_rows", "columns"}
+_SHORT = 20  # characters of a whole number that is written as such
+_LONG = re.compile("-?0x[0-9a-f]{1,256}")
+_DEFAULTS = {one.name: one.default for one in fields(ColumnSchema)}
+# attributes that JSON calls otherwise
+_JSON = {name: {"num_missing": "missing", "policy": "unseen"}.get(name, name) for name in _DEFAULTS}
+
+
+def _column_form(column: ColumnSchema) -> dict[str, Any]:
+    """The JSON object of a column: what is not the default."""
+    values: dict[str, Any] = {name: getattr(column, name) for name in _DEFAULTS}
+    if column.levels is not None:
+        values["levels"] = [_level_form(level) for level in column.levels]
+    if column.edges is not None:
+        values["edges"] = list(column.edges)
+    if column.rare:
+        values["rare"] = base64.b64encode(column.rare).decode("ascii")
+    return {_JSON[name]: value for name, value in values.items() if value != _DEFAULTS[name]}
+
+
+def _level_form(level: int | str) -> Any:
+    """JSON form of a level."""
+    if isinstance(level, float) and not math.isfinite(level):
+        return {"float": repr(level)}
+    return {"int": hex(level)} if type(level) is int and len(str(level)) > _SHORT else level
+
+
+def _read_column(form: Any, where: str) -> ColumnSchema:
+    """The column of a JSON object."""
+    if not isinstance(form, dict) or "name" not in form or set(form) - {*_JSON.values()}:
+        raise ValueError(
+            f"{where} is {reprlib.repr(form)}, expected an object with a name and some of "
+            f"{sorted({*_JSON.values()} - {'name'})}"
+        )
+    values = {name: form[key] for name, key in _JSON.items() if key in form}
+    for name in {"levels", "edges"} & {*values}:
+        if not isinstance(values[name], list):
+            raise ValueError(f"{name} of {where} must be a list, found {reprlib.repr(form[name])}")
+        values[name] = tuple(map(_read_level, values[name]))
+    try:
+        if "rare" in values:
+            values["rare"] = base64.b64decode(values["rare"], validate=True)
+        return ColumnSchema(**values)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def _read_level(value: Any) -> Any:
+    """A level in one of the two forms for numbers that JSON does not hold; anything else as it is."""
+    if not isinstance(value, dict) or len(value) != 1:
+        return value
+    ((kind, text),) = value.items()
+    if kind == "int" and isinstance(text, str) and _LONG.fullmatch(text):
+        return int(text, 16)
+    return float(text) if kind == "float" and text in ("inf", "-inf") else value

@@ -29,8 +29,7 @@ from hld.table_files.files import fitted_columns
 from hld.table_files.text_cells import as_fitted
 from hld.tables.column_names import distinct_names
 from hld.tables.factored import object_cells, whole_cells
-from hld.tables.time_texts import seconds_of_text
-from hld.tables.times import TIMES
+from hld.tables.times import TIMES, seconds_of_text
 
 FORMS = {"text/csv": "csv", "application/json": "json"}
 SUMMARY_FORMS = {"application/json": "json"}

@@ -30,20 +30,17 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from hld.schemas.columns import BINNED, BinColumn, LevelColumn
-from hld.schemas.level_codes import are_doubles
-from hld.schemas.number_codes import LARGEST
+from hld.schemas.encoding import LARGEST
 from hld.schemas.single_precision import spans
 from hld.tables.calendar import PARTS
-from hld.tables.time_levels import found_by_time
-from hld.tables.time_texts import EPOCH
-from hld.tables.times import TIMES
+from hld.tables.times import EPOCH, TIMES, found_by_time
 
 MISSING, ODD = -1, -2
 WITHOUT_NAN = ("mysql", "mssql")
@@ -52,6 +49,13 @@ MICROSECONDS = 10**6
 DAY = 86_400 * MICROSECONDS
 FIRST = (datetime.datetime.min - EPOCH) // datetime.timedelta(microseconds=1)
 LAST = (datetime.datetime.max - EPOCH) // datetime.timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
+class MergedColumn(LevelColumn):
+    """A column of levels as a database counts it: the last category is that of rare and of unseen ones."""
+
+    merged = True
 
 
 def counted_column(column: LevelColumn | BinColumn) -> Any:
@@ -63,7 +67,7 @@ def counted_column(column: LevelColumn | BinColumn) -> Any:
             f"column {column.name!r} has rare levels, and unseen ones are to be treated otherwise "
             f"({column.unseen!r}): a database cannot tell them apart, so leave the column out"
         )
-    return replace(column, rare=b"", merged=True)
+    return MergedColumn(column.name, column.kind, column.levels)
 
 
 def codes_of_slots(column: LevelColumn | BinColumn) -> tuple[np.ndarray, np.ndarray]:
@@ -172,9 +176,7 @@ def _level_branches(column: Any, value: Any) -> list[Any] | None:
             return _span_branches(column.levels, value.cast("float64"))
         if dtype.is_decimal():
             near = _span_branches(column.levels, value.cast("float64"))
-            return (
-                near if are_doubles(column.levels) else _exact_branches(column.levels, value, near)
-            )
+            return _exact_branches(column.levels, value, near)
         literals = [
             _number(level, *(dtype.bounds if dtype.is_integer() else (0, 1)))
             for level in column.levels

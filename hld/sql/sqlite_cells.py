@@ -18,12 +18,11 @@ from typing import Any
 import numpy as np
 
 from hld.schemas.columns import BinColumn, LevelColumn
-from hld.schemas.level_codes import level_lookup, look_up
+from hld.schemas.encoding import level_lookup, look_up
 from hld.sql.slots import MISSING, ODD
 from hld.tables.calendar import part_of
 from hld.tables.cells import as_numbers
-from hld.tables.time_texts import seconds_of_text
-from hld.tables.times import TIMES
+from hld.tables.times import TIMES, seconds_of_text
 
 KEPT = 2**16  # cells whose slots are kept, by column
 NAME = "hld_slot_{}"

@@ -306,7 +306,7 @@ def _cells(column: Any, found: np.ndarray) -> tuple[int, ...]:
     else:
         last = int(found[-1]) + odd
         beyond = last
-        new, missing = ((0, 0, last) if column.merged else (last, 0, 0)), int(found[1])
+        new, missing = ((0, 0, last) if hasattr(column, "merged") else (last, 0, 0)), int(found[1])
     if column.unseen == "refuse" and beyond:
         raise ValueError(
             f"column {column.name!r} of the database holds {beyond} values that training did not show, "

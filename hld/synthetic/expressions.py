@@ -21,9 +21,7 @@ import numpy as np
 
 from hld.synthetic.values import is_binned
 from hld.tables.shown_names import listed
-from hld.tables.time_levels import found_by_time, same_time
-from hld.tables.time_texts import seconds_of_text
-from hld.tables.times import TIMES
+from hld.tables.times import TIMES, found_by_time, same_time, seconds_of_text
 
 LONGEST = 10_000  # characters
 SHOWN = 8  # levels in a message

@@ -16,8 +16,7 @@ from hld.table_files.dialect import COMMA, POINT, Dialect, ReadOptions
 from hld.tables.factored import Factored, object_cells
 from hld.tables.forms import EXACT, arrow_column
 from hld.tables.shown_names import listed
-from hld.tables.time_texts import text_kind, times_of_texts
-from hld.tables.times import TIMES
+from hld.tables.times import TIMES, text_kind, times_of_texts
 
 if TYPE_CHECKING:
     from hld.schemas.columns import LevelColumn

@@ -25,8 +25,7 @@ import numpy as np
 
 from hld.tables.cells import Columns
 from hld.tables.factored import Factored, object_cells, whole_cells
-from hld.tables.time_levels import in_utc
-from hld.tables.times import as_seconds
+from hld.tables.times import as_seconds, in_utc
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 FRACTION = re.compile(r"(?<=:\d\d)\.\d+", re.ASCII)  # of the seconds of a text

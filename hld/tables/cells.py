@@ -8,7 +8,7 @@ cells. Three facts about one cell are settled here and nowhere else.
 * *Plain value*: the ``bool``, ``int``, ``float`` or ``str`` that a level is kept as. NumPy scalars become
   Python ones, decimals and fractions the nearest double (from 2^53 on, whole ones stay whole numbers), bytes their
   UTF-8 text; dates, durations and times of the day have one text each, whatever form they come in, exact to the last
-  digit (`hld.tables.time_levels`); other objects are represented by ``str(cell)``. Containers, complex numbers and
+  digit (`hld.tables.times`); other objects are represented by ``str(cell)``. Containers, complex numbers and
   objects without a text of their own are refused.
 * *Equality* is by value, as in Python: 1, 1.0 and True are one level, "1" is another.
 
@@ -37,9 +37,13 @@ from numpy.typing import ArrayLike
 from hld.tables.factored import Factored, Unreadable, object_cells
 from hld.tables.forms import (
     arrow_parts,
+    exact_column,
+    frame_parts,
     from_stream,
+    has_columns,
     how_to_read,
     is_arrow,
+    is_frame,
     is_grouped,
     is_mapping,
     is_sparse,
@@ -47,21 +51,20 @@ from hld.tables.forms import (
     mapping_parts,
     named_rows,
     records_parts,
+    starts_of_periods,
     structured_parts,
 )
-from hld.tables.frames import exact_column, frame_parts, has_columns, is_frame, starts_of_periods
 from hld.tables.single_cells import (
     REAL,
     as_keys,
     first_unhashable,
     is_blank,
-    is_missing,
     not_a_level,
     not_a_number,
     plain_value,
     too_large,
 )
-from hld.tables.times import times_as_objects
+from hld.tables.times import is_missing, times_as_objects
 
 NUMERIC = "biuf"  # dtype kinds that compare as numbers
 _TEXT = "UST"

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.tables.time_levels import time_level
-from hld.tables.times import times_as_objects
+from hld.tables.times import time_level, times_as_objects
 
 TIME_TYPES = (datetime.date, datetime.timedelta, datetime.time)
 REAL = (numbers.Real, Decimal, np.bool_)
@@ -27,21 +26,6 @@ _NUMBER = re.compile(
     r"[$\u20ac\u00a3\u00a5]?\s?[+-]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.']\d{3})+([.,]\d+)?)"
     r"([eE][+-]?\d+)?\s?[%$\u20ac\u00a3\u00a5]?"
 )
-
-
-def is_missing(cell: float | str | None) -> bool:
-    """Whether a cell holds no value: None, NaN, NaT or pandas.NA (masked entries have become None)."""
-    if cell is None:
-        return True
-    try:
-        return bool(cell != cell)
-    except (
-        TypeError,
-        ValueError,
-    ):  # pandas.NA answers every comparison with NA, which is not a truth
-        return type(cell).__name__ == "NAType"
-    except ArithmeticError:  # a decimal that signals that it is none
-        return isinstance(cell, Decimal)
 
 
 def is_blank(cell: Any) -> bool:

@@ -1,7 +1,7 @@
-"""Dates, durations and times of the day: as numbers of seconds, and as Python objects to the last nanosecond.
+r"""Dates, durations and times of the day: as numbers of seconds, as Python objects, as texts, as levels.
 
-A column of times is continuous: what was learned from one year says something of the next only if a time stamp is a
-number, and not a name.  The numbers are
+**Numbers.**  A column of times is continuous: what was learned from one year says something of the next only if a
+time stamp is a number, and not a name.  The numbers are
 
 =========  ==================================================================================
 date       seconds since 1970-01-01 00:00 UTC; a time without a zone counts as UTC
@@ -13,8 +13,38 @@ as doubles: a date of this century is right to a quarter of a microsecond.
 
 NumPy counts time in units from years to attoseconds, Python in microseconds, in the years 1 to 9999.  Where a cell is
 needed as it is written (a time stamp used as a category), what Python can represent becomes its ``datetime`` or
-``timedelta``, and what it cannot becomes the text that it would have if Python could:
-"2020-01-01 00:00:00.000000001", as data frames write it, too.
+``timedelta``, and what it cannot becomes the text that it would have if Python could: "2020-01-01
+00:00:00.000000001", as data frames write it, too.
+
+**Texts** that stand for times:
+
+========  ===================================================================================
+date      2026-01-31, 2026-01-31T12:30:00.5+01:00 (ISO 8601); 2026/01/31; 31.01.2026 12:30
+duration  2 days 03:04:05.6, 2 days, 3:04:05 (as data frames and Python write them), 36:30:00,
+          P2DT3H4M5.6S, -PT75600S (ISO 8601, as data frames write them into JSON)
+time      12:30, 12:30:05.6
+========  ===================================================================================
+
+01/02/2026 is the first of February to some and the second of January to others: such texts stay texts. A column holds
+times if all its distinct cells are times and there is more than one: a single date may be anything. "12:30:05" may be
+a time of day or a duration; it is a duration if another cell of the column is longer than a day. P1D and P2D may be
+codes; they are durations beside one with a time, such as PT3H. In a batch, whose columns are known to hold times,
+every text that is one counts, such as the dates of JSON, which has only texts.
+
+**Levels:** one text for each time, whatever form the table has it in.  The same day is ``datetime.date(2026, 1, 31)``
+in one table, a time stamp in another and "31.01.2026" in a file of text. As a level it is one text, that of Python's
+``date``, ``datetime`` or ``timedelta``, with a finer fraction where there is one:
+
+=========  =====================================================================
+date       2026-01-31, 2026-01-31 12:30:00, 2026-01-31 12:30:00.500000; with a zone, in UTC
+duration   3:00:00, 1 day, 0:00:01
+time       03:00:00
+=========  =====================================================================
+
+Texts stay as they are in the table; `same_time` finds out which of them stand for the same time. But a text is not a
+time because it looks like one: beside "2.0-beta", 1.2.2024 is a version, and 1:30 beside "none" may be a ratio. So a
+level is found by its time only if all levels of its column are times, or if it can be nothing else: a date in ISO
+8601, or a duration in days (`found_by_time`).
 """
 
 from __future__ import annotations
@@ -22,13 +52,14 @@ from __future__ import annotations
 import contextlib
 import datetime
 import math
+import re
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
-from hld.tables.time_levels import same_time
-from hld.tables.time_texts import EPOCH, seconds_of_text, text_kind
+from hld.tables.factored import object_cells
 
 TIMES = ("date", "duration", "time")
 CLOSE, LONG = (
@@ -61,7 +92,7 @@ _OF: tuple[tuple[str, tuple[Any, ...]], ...] = (
 def time_kind(values: Any) -> str | None:
     """One of "date", "duration", "time" for a column (N,) all of whose values are such, else None.
 
-    Texts are if all of them stand for such, and there are two different ones (`hld.tables.time_texts`).
+    Texts are if all of them stand for such, and there are two different ones (`hld.tables.times`).
     """
     kind = values.dtype.kind
     if kind in "Mm":
@@ -118,7 +149,7 @@ def as_seconds(values: np.ndarray, kind: str) -> Any:
         else:
             found = _seconds_of(cell, kind)
         if found is None:
-            odd[i] = not _is_hole(cell)
+            odd[i] = not (is_missing(cell) or (isinstance(cell, str) and not cell))
         else:
             seconds[i] = found
     return seconds, odd
@@ -234,7 +265,7 @@ def _counted_seconds(values: np.ndarray) -> np.ndarray:
 def _seconds_of(cell: Any, kind: Any) -> Any:
     """Seconds of one cell, None if it is no such time or missing."""
     known = dict(_OF)[kind]
-    if not isinstance(cell, known) or _is_hole(cell):
+    if not isinstance(cell, known) or is_missing(cell):
         return None
     if isinstance(cell, (np.datetime64, np.timedelta64)):
         return float(_counted_seconds(np.array([cell]))[0])
@@ -247,20 +278,16 @@ def _seconds_of(cell: Any, kind: Any) -> Any:
     return cell.timestamp() if cell.tzinfo is not None else (cell - EPOCH).total_seconds()
 
 
-def _is_hole(cell: Any) -> bool:
-    """Whether a cell is missing: None, NaN, NaT, NA, and an empty text, as in files of text."""
-    if (
-        cell is None
-        or (isinstance(cell, str) and not cell)
-        or type(cell).__name__ in ("NaTType", "NAType")
-    ):
+def is_missing(cell: Any) -> bool:
+    """Whether a cell holds no value: None, NaN, NaT or pandas.NA (masked entries have become None)."""
+    if cell is None:
         return True
     try:
         return bool(cell != cell)
-    except (TypeError, ValueError):  # of an array
-        return False
+    except (TypeError, ValueError):  # pandas.NA answers with NA, which is not a truth
+        return type(cell).__name__ == "NAType"
     except ArithmeticError:  # a decimal that signals that it is none
-        return True
+        return isinstance(cell, Decimal)
 
 
 def _text_of(value: Any) -> str:
@@ -276,3 +303,266 @@ def _text_of(value: Any) -> str:
     return f"{datetime.timedelta(seconds=seconds)}.{rest * (10**18 // _UNITS[unit]):018d}".rstrip(
         "0"
     )
+
+
+EPOCH = datetime.datetime(1970, 1, 1)
+ISO = re.compile(
+    r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?", re.ASCII
+)
+DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?=$|[ T])", re.ASCII)
+SLASHED = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?=$|[ T])", re.ASCII)
+CLOCK = r"(?P<hours>\d{1,6}):(?P<minutes>[0-5]\d)(:(?P<seconds>[0-5]\d(\.\d{1,9})?))?"
+DURATION = re.compile(rf"((?P<days>-?\d{{1,8}}) days?,? ?)?(?P<sign>[+-])?({CLOCK})?", re.ASCII)
+# each part may have a sign of its own: -3 hours are P-1DT21H to data frames
+PERIOD = re.compile(
+    r"(?P<sign>[+-])?P(?=[T\d+-])((?P<weeks>[+-]?\d{1,8})W)?((?P<days>[+-]?\d{1,8})D)?"
+    r"(?P<clock>T(?=[\d+-])((?P<hours>[+-]?\d{1,12})H)?((?P<minutes>[+-]?\d{1,12})M)?"
+    r"((?P<seconds>[+-]?\d{1,15}([.,]\d{1,9})?)S)?)?",
+    re.ASCII,
+)
+DAY = 86400
+NANO = 9  # digits
+
+
+def text_kind(cells: Any) -> str | None:
+    """One of "date", "duration", "time" for distinct texts (n,) all of which are such, else None."""
+    if len(cells) < 2:
+        return None
+    if all(ISO.fullmatch(in_iso(cell)) for cell in cells):
+        return "date"
+    seconds: list[Any] = [seconds_of_text(cell, "duration") for cell in cells]
+    if None in seconds or not any(map(_is_with_time, cells)):
+        return None
+    return "time" if all(map(_is_clock, cells)) and max(seconds) < DAY else "duration"
+
+
+def times_of_texts(cells: Any, kind: str) -> np.ndarray:
+    """(n,) objects: the times that texts stand for, and the texts that stand for none, as they are.
+
+    Returns (n,).
+    """
+    return object_cells(_dates(cells) if kind == "date" else [_time(cell, kind) for cell in cells])
+
+
+def seconds_of_text(cell: str, kind: str) -> float | None:
+    """The number for one text that stands for a time; None if it stands for none."""
+    cell = cell.strip()
+    if kind == "date":
+        moment = _moment(cell)
+        return None if moment is None else _seconds_of(moment, kind)
+    nanoseconds = nanoseconds_of(cell)
+    seconds = None if nanoseconds is None else nanoseconds / 10**NANO
+    is_other = kind == "time" and not (_is_clock(cell) and (seconds or 0) < DAY)
+    return None if is_other else seconds
+
+
+def in_iso(cell: str) -> str:
+    """A date in one of the other forms as ISO 8601 writes it, anything else as it is."""
+    found = DOTTED.match(cell)
+    year, month, day = found.group(3, 2, 1) if found else (None,) * 3
+    if not found and (found := SLASHED.match(cell)):
+        year, month, day = found.groups()
+    return f"{year}-{month:0>2}-{day:0>2}{cell[found.end() :]}" if found else cell
+
+
+def _moment(cell: str) -> datetime.datetime | None:
+    """The date that a text stands for, with its zone; None if it stands for none."""
+    text = in_iso(cell)
+    try:  # older Pythons read neither Z nor a fraction of other than three or six digits
+        return datetime.datetime.fromisoformat(_plain_iso(text)) if ISO.fullmatch(text) else None
+    except ValueError:
+        return None
+
+
+def _plain_iso(text: str) -> str:
+    """A text of `ISO` with a fraction of six digits and a zone with a colon."""
+    text = re.sub(r"\.(\d+)", lambda found: f".{found[1][:6]:0<6}", text.replace("Z", "+00:00"))
+    return re.sub(r"([+-]\d{2})(\d{2})$", r"\1:\2", text) if ":" in text else text
+
+
+def _dates(cells: Any) -> list[Any]:
+    """Dates in UTC without a zone; texts where they are no dates."""
+    import pandas
+
+    texts = [
+        in_iso(cell) for cell in cells
+    ]  # those of the forms above alone: 20240501 is a number elsewhere
+    texts = pandas.Series([text if ISO.fullmatch(text) else None for text in texts], dtype=object)
+    found = pandas.to_datetime(texts, format="ISO8601", errors="coerce", utc=True)
+    dates = found.dt.tz_localize(None).to_numpy().astype("M8[us]")
+    return [
+        moment if isinstance(moment, datetime.datetime) else _lone_date(cell)
+        for cell, moment in zip(cells, dates.tolist(), strict=True)
+    ]
+
+
+def _lone_date(cell: str) -> Any:
+    """A date that pandas does not read: Python's, or NumPy's beyond the years that Python has; a text that is none."""
+    moment = _moment(cell)
+    if moment is None:
+        return cell
+    day, ahead = moment.replace(tzinfo=None), moment.utcoffset() or datetime.timedelta(0)
+    try:
+        return day - ahead
+    except OverflowError:
+        return np.datetime64(day, "us") - np.timedelta64(ahead, "us")
+
+
+def _time(cell: str, kind: str) -> Any:
+    """A duration, or a time of the day; the text if it is none."""
+    seconds = seconds_of_text(cell, kind)
+    if seconds is None:
+        return cell
+    try:
+        step = datetime.timedelta(microseconds=round(seconds * 1e6))
+    except OverflowError:
+        return cell
+    return step if kind == "duration" else (datetime.datetime.min + step).time()
+
+
+def nanoseconds_of(text: str) -> int | None:
+    """The exact length of a duration, or of a time of the day since midnight; None for a text that is neither."""
+    text = text.strip()
+    if "P" in text[:2]:
+        return _of_period(text)
+    found = DURATION.fullmatch(text)
+    if not found or (found["days"] is None and found["hours"] is None):
+        return None
+    clock = 3600 * int(found["hours"] or 0) + 60 * int(found["minutes"] or 0)
+    nanoseconds = clock * 10**NANO + _of_seconds(found["seconds"])
+    return DAY * 10**NANO * int(found["days"] or 0) + (
+        -nanoseconds if found["sign"] == "-" else nanoseconds
+    )
+
+
+def _of_period(text: str) -> int | None:
+    """Nanoseconds of a duration in ISO 8601; None for any other text, also for months, which have no fixed length."""
+    found = PERIOD.fullmatch(text)
+    if not found:
+        return None
+    weeks, days, hours, minutes = (
+        int(found[part] or 0) for part in ("weeks", "days", "hours", "minutes")
+    )
+    whole = DAY * (7 * weeks + days) + 3600 * hours + 60 * minutes
+    nanoseconds = whole * 10**NANO + _of_seconds(found["seconds"])
+    return -nanoseconds if found["sign"] == "-" else nanoseconds
+
+
+def _of_seconds(text: str | None) -> int:
+    """Nanoseconds of seconds as text, with or without a fraction; 0 for none."""
+    whole, _, digits = (text or "0").replace(",", ".").partition(".")
+    return int(f"{whole}{digits:0<{NANO}}")
+
+
+def _is_with_time(cell: str) -> bool:
+    """Whether a text for a duration can be no code: P2D can be one."""
+    found = PERIOD.fullmatch(cell.strip())
+    return not found or found["clock"] is not None
+
+
+def _is_clock(cell: str) -> bool:
+    """Whether a text is hours and minutes alone."""
+    return bool(re.fullmatch(CLOCK, cell.strip(), re.ASCII))
+
+
+SHOWN = 6  # digits of a fraction that Python writes, if it writes one
+
+
+def time_level(cell: Any) -> str:
+    """The level of a date, a duration or a time of the day."""
+    if isinstance(cell, datetime.time):
+        return str(cell)
+    cell = in_utc(cell)
+    text = str(cell)
+    if isinstance(cell, datetime.datetime) and cell.tzinfo is not None:
+        return text
+    return same_time(text) or text
+
+
+def in_utc(cell: Any) -> Any:
+    """A date without its zone, in UTC, as Arrow and polars hold it; any other time as it is."""
+    if not isinstance(cell, datetime.datetime) or cell.tzinfo is None:
+        return cell
+    try:
+        return cell.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+    except (OverflowError, ValueError):  # the first or the last day that there is
+        return cell
+
+
+def same_time(text: str) -> str | None:
+    """The text that all texts for a time share, exact to the last digit; None for a text that stands for no time.
+
+    Times of the day and durations are not told apart, since texts do not tell.
+    """
+    if text[:1].isalpha() and text[0] != "P":  # most texts, at once
+        return None
+    text = text.strip()
+    if not text or text[0] not in "+-0123456789P":
+        return None
+    iso = in_iso(text)
+    return _of_date(iso) if ISO.fullmatch(iso) else _of_duration(text)
+
+
+def found_by_time(levels: Sequence[Any]) -> dict[str, list[int]]:
+    """The places of the levels of a column that every text for their time finds, by `same_time`."""
+    times = [same_time(level) if isinstance(level, str) else None for level in levels]
+    places: dict[str, list[int]] = {}
+    for place, time in enumerate(times):
+        if time is not None and (None not in times or _is_surely_a_time(levels[place])):
+            places.setdefault(time, []).append(place)
+    return places
+
+
+def are_times(levels: Sequence[Any]) -> bool:
+    """Whether all levels of a column, and there are some, stand for times."""
+    return bool(levels) and all(
+        isinstance(level, str) and same_time(level) is not None for level in levels
+    )
+
+
+def other_forms(text: str, of_times: bool = True) -> list[str]:
+    """Texts that levels for the same time may have; none if it is no time."""
+    same = same_time(text)
+    if same is None or not (of_times or _is_surely_a_time(same)):
+        return []
+    return [same, f"0{same}"]  # of a clock
+
+
+def _is_surely_a_time(text: str) -> bool:
+    """Whether a text for a time can be nothing else: 2026-01-31, 1 day, 0:30:00 and PT30M, not 31.1.2026 or 0:30."""
+    text = text.strip()
+    period = PERIOD.fullmatch(text)
+    return (
+        "day" in text
+        or ISO.fullmatch(text) is not None
+        or (period is not None and period["clock"] is not None)
+    )
+
+
+def _of_date(iso: str) -> str | None:
+    """The shared text of a date in ISO 8601."""
+    moment = _moment(iso)
+    moment = None if moment is None else in_utc(moment)
+    if moment is None or moment.tzinfo is not None:
+        return None
+    digits = re.search(r"\.(\d+)", iso)
+    fraction = _fraction(digits[1]) if digits else ""
+    return f"{moment.replace(microsecond=0)}{fraction}".removesuffix(" 00:00:00")
+
+
+def _of_duration(text: str) -> str | None:
+    """The shared text of a duration or a time of the day."""
+    total = nanoseconds_of(text)
+    if total is None:
+        return None
+    whole, rest = divmod(total, 10**NANO)
+    try:
+        return f"{datetime.timedelta(seconds=whole)}{_fraction(f'{rest:0{NANO}d}')}"
+    except OverflowError:
+        return None
+
+
+def _fraction(digits: str) -> str:
+    """Digits behind the seconds as Python writes them, more where there are more; nothing for none but zeros."""
+    digits = digits.rstrip("0")
+    return f".{digits:0<{SHOWN}}" if digits else ""

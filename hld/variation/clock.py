@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 
 from hld.tables.factored import Unreadable, whole_cells
-from hld.tables.time_texts import NANO
-from hld.tables.times import as_seconds, time_kind, time_texts
+from hld.tables.times import NANO, as_seconds, time_kind, time_texts
 
 REGULAR, NEAR, GAP = 0.9, 0.1, 1.5
 NEAR_DATES = 1e6  # seconds

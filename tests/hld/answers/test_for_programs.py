@@ -93,17 +93,6 @@ def test_a_frame_has_a_row_for_each_column_and_the_same_names_without_any():
     ]
 
 
-def test_frames_are_made_of_records_or_columns_in_the_order_asked_for():
-    for values in (
-        [{"b": 1, "a": 2}, {"b": 3, "a": 4}],
-        {"a": np.array([2, 4]), "b": np.array([1, 3])},
-    ):
-        frame = data_frame(values, ["a", "b"])
-        assert list(frame.columns) == ["a", "b"]
-        assert frame.to_numpy().tolist() == [[2, 1], [4, 3]]
-    assert list(data_frame([{"b": 1, "a": 2}]).columns) == ["b", "a"]
-
-
 def test_a_missing_pandas_is_explained(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     for call in (lambda: columns_frame(()), lambda: data_frame({})):

@@ -6,8 +6,15 @@ import math
 import numpy as np
 import pytest
 from binomial_bounds import at_least, at_most
-from scipy.stats import chi2, chi2_contingency, hypergeom, multivariate_hypergeom
+from scipy.stats import (
+    chi2,
+    chi2_contingency,
+    false_discovery_control,
+    hypergeom,
+    multivariate_hypergeom,
+)
 
+from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli, holm
 from hld.answers.frequencies import _drawn, homogeneity_pvalue, partition_pvalue
 
 
@@ -147,3 +154,40 @@ def test_where_nothing_can_be_said(rng):
     assert homogeneity_pvalue(np.array([5, 0]), np.array([3, 0]), rng) == 1
     assert homogeneity_pvalue(np.array([0, 0]), np.array([3, 4]), rng) == 1
     assert homogeneity_pvalue(np.array([3, 4]), np.array([0, 0]), rng) == 1
+
+
+@pytest.mark.parametrize(
+    ("adjust", "method"), [(benjamini_hochberg, "bh"), (benjamini_yekutieli, "by")]
+)
+def test_step_up_procedures_equal_scipys(adjust, method, rng):
+    pvalues = rng.random(50) ** 3
+    np.testing.assert_allclose(
+        adjust(pvalues), false_discovery_control(pvalues, method=method), rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1])
+def test_p_values_that_are_all_the_level_are_all_rejected(alpha):
+    for m in range(1, 50):
+        assert benjamini_hochberg([alpha] * m).tolist() == [alpha] * m, m
+
+
+def test_holm_by_its_definition(rng):
+    pvalues = rng.random(12) ** 4
+    for alpha in (0.001, 0.01, 0.05, 0.2):
+        rejected = np.zeros(12, dtype=bool)
+        for k, i in enumerate(np.argsort(pvalues)):  # stop at the first that is above its share
+            if pvalues[i] > alpha / (12 - k):
+                break
+            rejected[i] = True
+        np.testing.assert_array_equal(holm(pvalues) <= alpha, rejected)
+
+
+def test_holm_for_more_tests_than_are_given(rng):
+    pvalues = np.sort(rng.random(12) ** 4)
+    np.testing.assert_array_equal(holm(pvalues[:5], 12)[:5], holm(pvalues)[:5])
+    np.testing.assert_array_equal(holm(pvalues, 5), holm(pvalues))
+
+
+def test_nothing_to_adjust():
+    assert holm([]).tolist() == benjamini_hochberg([]).tolist() == []

@@ -1,12 +1,15 @@
 """Pieces of HTML: bars as long as the shares they stand for."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import hld
 from hld.answers import html
 from hld.answers.column_shifts import ColumnShift
+from hld.answers.picture import MOST_LEVELS, draw_columns, shown_levels
 
 
 def test_the_largest_share_fills_the_width_and_the_others_their_part_of_it():
@@ -86,3 +89,60 @@ def test_a_level_of_empty_text_has_a_name():
         "&#x27;&#x27;",
         "",
     )
+
+
+def column(expected, observed):
+    labels = (*map(str, range(len(expected) - 1)), "(missing)")
+    return ColumnShift(
+        "x", "categorical", labels, np.array(expected), np.array(observed), 0.1, 0.1, 0.1, 0.8
+    )
+
+
+def test_levels_without_rows_are_not_shown():
+    assert shown_levels(column([0.5, 0.0, 0.5, 0.0], [0.0, 0.0, 0.9, 0.1])) == [0, 2, 3]
+
+
+def test_of_many_levels_the_largest_changes_are_shown_in_their_order():
+    rng = np.random.default_rng(0)
+    expected, observed = rng.dirichlet(np.ones(30), 2)
+    expected[29] = observed[29] = 0.0
+    shown = shown_levels(column(expected, observed))
+    changes = np.abs(expected - observed)
+    assert len(shown) == MOST_LEVELS
+    assert shown == sorted(shown)
+    assert changes[shown].min() >= np.delete(changes, shown).max()
+
+
+def test_of_equal_changes_the_most_frequent_levels_are_shown():
+    shares = np.arange(1.0, 21.0) / 210
+    assert shown_levels(column(shares, shares)) == list(range(20 - MOST_LEVELS, 20))
+
+
+@pytest.mark.parametrize(("count", "panels"), [(1, 1), (3, 3), (4, 6), (5, 6)])
+def test_panels_without_a_column_are_not_seen(count, panels):
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    draw_columns(
+        figure, tuple(column([0.5, 0.5, 0.0], [0.2, 0.8, 0.0]) for _ in range(count + 2)), count
+    )
+    assert len(figure.axes) == panels
+    assert [ax.get_visible() for ax in figure.axes] == [True] * count + [False] * (panels - count)
+
+
+def test_long_names_leave_room_for_the_bars(tmp_path):
+    pytest.importorskip("matplotlib")
+    from hld.plots import new_figure
+
+    figure = new_figure((3.6, 2.8))
+    draw_columns(
+        figure, (replace(column([0.5, 0.5, 0.0], [0.2, 0.8, 0.0]), name="größe_$" * 30),), 1
+    )
+    figure.savefig(tmp_path / "long.png")  # a warning of collapsed axes would be an error here
+    assert figure.axes[0].get_position().width > 0.5
+
+
+@pytest.mark.parametrize("top", [0, -1, 1.5, "3", None, True])
+def test_a_result_draws_a_whole_number_of_columns(top):
+    table = np.random.default_rng(0).integers(0, 2, size=(60, 2))
+    result = hld.HLDDetector(num_epochs=1).fit(table).test(table[:20])
+    with pytest.raises((TypeError, ValueError), match="`top` must be a whole number of at least 1"):
+        result.plot(top=top)

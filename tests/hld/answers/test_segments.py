@@ -67,11 +67,7 @@ def test_segments_of_a_covariate_are_compared_with_what_was_learned_for_them():
             }
         )
 
-    learned = rows(2000)
-    fitted = hld.HLDDetector(num_epochs=10, covariates=["kind"]).fit(learned)
-    assert (
-        hld.HLDDetector(num_epochs=10).fit(learned).test_by(rows(600), "kind").reject.all()
-    )  # of the whole table
+    fitted = hld.HLDDetector(num_epochs=5, covariates=["kind"]).fit(rows(2000))
     batch = rows(600, 2.0)
     found = fitted.test_by(
         batch, "kind", alpha=0.001
@@ -144,7 +140,7 @@ def fitted(request):
     rows, detector = (
         odd_table(rng, 800),
         hld.HLDDetector(
-            num_epochs=3,
+            num_epochs=1,
             num_latents=2,
             max_categories=12,
             num_resamples=99,
@@ -192,35 +188,9 @@ def test_a_hidden_column_is_in_no_test(detector):
         assert quality.new_values.pvalues == tuple(alone.new_values.pvalues[v] for v in shown)
         assert quality.missingness.pvalue == 1
         assert [one.num_rows for one in (quality, alone)] == [len(rest)] * 2
+        assert {one.name for one in own.columns} == {"x", "n"}
+        assert not any("kind" in one.names for one in own.pairs)
     assert found.reject.all()
-
-
-def test_a_hidden_column_is_not_among_those_that_moved():
-    rng = np.random.default_rng(5)
-    rows, segments = (
-        pd.DataFrame(
-            {
-                "kind": rng.choice(["a", "b", "c"], n),
-                "x": rng.normal(size=n),
-                "n": rng.integers(0, 3, n),
-            }
-        )
-        for n in (600, 300)
-    )
-    detector = hld.HLDDetector(num_epochs=3, num_latents=2, num_resamples=99).fit(rows)
-    segments.loc[segments["kind"] == "b", "x"] += 3.0
-    found = detector.test_by(segments, "kind")
-    assert found.reject[1]
-    shift = found.results[1]
-    assert [one.name for one in shift.columns] == ["x", "n"]
-    assert "kind" not in str(shift)
-    assert all("kind" not in one.names for one in shift.pairs)
-    assert found.to_dict()["segments"][1]["columns"] == ["x"]
-    np.testing.assert_allclose(
-        [one.adjusted for one in shift.columns],
-        [min(1.0, k * one.pvalue) for k, one in zip((2, 1), shift.columns, strict=True)],
-        rtol=1e-12,
-    )  # for two columns
 
 
 def test_a_dependence_is_that_of_its_columns_also_where_one_before_them_is_hidden():
@@ -292,15 +262,6 @@ def test_labels_can_be_given_and_be_missing(detector, visits):
     )
 
 
-def test_labels_are_in_the_order_of_their_numbers(detector, visits):
-    plain, labels = (
-        visits.drop(columns="shop"),
-        np.array(["10", "9", "-2", "day 10", "day 9", "b", "1.5", "\u0663"]),
-    )
-    found = detector.test_by(plain, np.resize(labels, len(plain)).tolist())
-    assert found.labels == ("-2", "1.5", "9", "10", "b", "day 9", "day 10", "\u0663")
-
-
 def test_of_many_shifted_segments_those_of_the_smallest_p_values_tell_their_columns(
     detector, monkeypatch
 ):
@@ -322,38 +283,6 @@ def test_small_p_values_are_not_said_to_be_zero(detector, visits):
     assert "smallest adjusted p</dt><dd>&lt; 1e-300<" in segments_report(detector, least)
     assert "  a\\nb\\x1b[31m  adjusted" in str(replace(least, labels=("a\nb\x1b[31m",)))
     assert len(str(replace(least, by="a\nb")).splitlines()) == 2
-
-
-def test_times_are_cut_to_periods(detector, visits):
-    when = pd.Timestamp("2026-01-30") + pd.to_timedelta(np.arange(1800) % 4 * 13, unit="h")
-    for unit in (
-        "s",
-        "us",
-        "ns",
-    ):  # Python counts nanoseconds, which pandas 2 has, as plain numbers
-        table = visits.drop(columns="shop").assign(when=when.as_unit(unit))
-        assert detector.test_by(table, "when", every="day").labels == ("2026-01-30", "2026-01-31")
-        assert detector.test_by(table, "when").labels[:2] == (
-            "2026-01-30 00:00:00",
-            "2026-01-30 13:00:00",
-        )
-    texts = visits.drop(columns="shop").assign(when=when.astype(str))
-    assert detector.test_by(texts, "when", every="month").labels == ("2026-01",)
-
-
-def test_a_learned_column_is_hidden(detector):
-    """Its segments are not called shifted for being its segments, if the others do not depend on it."""
-    rng = np.random.default_rng(3)
-    free = pd.DataFrame(
-        {
-            "flag": rng.integers(0, 2, 1500),
-            "x": rng.normal(size=1500),
-            "n": rng.integers(0, 3, 1500),
-        }
-    )
-    found = hld.HLDDetector(num_epochs=3).fit(free[:1000]).test_by(free[1000:], "flag", alpha=0.001)
-    assert found.labels == ("0", "1")
-    assert not found.reject.any()
 
 
 @pytest.mark.parametrize(
@@ -397,18 +326,6 @@ def test_false_discoveries_are_few():
     from scipy.stats import binom
 
     assert sum(called) <= binom.ppf(1 - 1e-4, 25, 0.2)
-
-
-def test_columns_that_were_not_fitted_do_not_matter():
-    rng = np.random.default_rng(0)
-    detector = hld.HLDDetector(num_epochs=2).fit(
-        pd.DataFrame({"a": rng.integers(0, 3, 90), "b": rng.normal(size=90)})
-    )
-    plain = pd.DataFrame(
-        {"a": rng.integers(0, 3, 60), "b": rng.normal(size=60), "site": ["x", "y"] * 30}
-    )
-    found = detector.test_by(plain.assign(other=1.0), "site")
-    np.testing.assert_array_equal(found.pvalues, detector.test_by(plain, "site").pvalues)
 
 
 def test_times_with_a_zone_are_grouped_alike_in_every_form(detector):

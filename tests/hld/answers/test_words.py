@@ -1,6 +1,5 @@
 """Results in words, frames, notebooks and pictures."""
 
-import sys
 import types
 from dataclasses import replace
 
@@ -135,14 +134,6 @@ def test_a_notebook_says_that_no_column_moved(detector):
     )
 
 
-def test_frames_need_pandas(result, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(
-        ImportError, match=r"a data frame needs pandas, .* pip install 'hld\[cli\]'"
-    ):
-        result.to_frame()
-
-
 def test_results_without_a_table_say_so(detector, result):
     plain = detector.test_(np.zeros((5, 3), dtype=int))
     assert plain.columns == plain.pairs == ()
@@ -155,18 +146,18 @@ def test_the_effect_of_unshifted_batches_is_around_zero_whatever_their_size(dete
     """Half of the batches, about, are nearer than sampling makes them on average; the squared effect is unbiased."""
     rng = np.random.default_rng(3)
     zeros = sum(
-        detector.test(table(rng, T)).effect == 0 for T in (30, 100, 300, 1000) for _ in range(10)
+        detector.test(table(rng, T)).effect == 0 for T in (30, 100, 300, 1000) for _ in range(5)
     )
-    assert binom.ppf(1e-4, 40, 0.35) <= zeros <= binom.ppf(1 - 1e-4, 40, 0.9)
+    assert binom.ppf(1e-4, 20, 0.35) <= zeros <= binom.ppf(1 - 1e-4, 20, 0.9)
 
 
 def test_columns_of_unshifted_batches_are_called_as_rarely_as_the_level_says(detector):
     rng = np.random.default_rng(4)
     called = sum(
         any(one.adjusted <= 0.1 for one in detector.test(table(rng, 150)).columns)
-        for _ in range(60)
+        for _ in range(30)
     )
-    assert called <= binom.ppf(1 - 1e-4, 60, 0.1)
+    assert called <= binom.ppf(1 - 1e-4, 30, 0.1)
 
 
 def test_rows_that_were_learned_from_are_told_by_how_few_of_their_values_are_new():

@@ -99,8 +99,7 @@ def test_rows_that_name_their_cells_have_columns_with_these_names():
 def test_names_that_are_no_text_are_found_by_their_text():
     table = {7: [1, 2], 1: ["a", "b"]}
     assert column_of(table, "7").tolist() == column_of(table, 7).tolist() == [1, 2]
-    assert column_of({**table, "7": [3, 4]}, "7").tolist() == [3, 4]
     with pytest.raises(
-        ValueError, match="`edits` names the column '0', expected one of 7, 1, or a position"
+        ValueError, match="`edits` names the column '0', expected one of '7', '1', or a position"
     ):
         column_of(table, "0")

@@ -154,15 +154,9 @@ def test_columns_are_found_by_name_and_by_position_in_tables_of_any_kind(table):
             column_of(table, name)
 
 
-def test_columns_of_data_frames_may_have_the_names_of_what_arrow_tables_have():
-    assert column_of(TABLE.rename(columns={"b": "schema"}), 1).tolist() == ["x", "y", "y"]
-
-
 def test_columns_of_one_name_are_refused():
     twice = pd.DataFrame([[1, "x"], [2, "y"]], columns=["a", "a"])
-    with pytest.raises(
-        ValueError, match="`edits` names the column 'a', but `held_out` has 2 columns of this name"
-    ):
+    with pytest.raises(ValueError, match="`held_out` has more than one column named 'a'"):
         hld.audit(lambda _: 0.5, twice, sizes=[1], edits=["a=x:+0.1"], num_batches=1)
 
 
@@ -183,32 +177,6 @@ def test_columns_of_rows_without_names_are_found():
             ValueError, match="`edits` names the column 'b', expected one of 'x0', 'x1'"
         ):
             hld.audit(lambda _: 0.5, rows, sizes=[1], edits=["b=x:+0.1"], num_batches=1)
-
-
-@pytest.mark.parametrize(
-    ("cells", "level"),
-    [
-        ([3.0, np.nan, 3.0, 4.0], "3"),
-        ([3, 4, 3, 4], "3.0"),
-        ([True, False, True, True], "true"),
-        (["no", "yes"] * 2, "yes"),
-        (pd.to_datetime(["2026-01-01", "2026-01-02"] * 2), "2026-01-01"),
-    ],
-)
-def test_a_level_is_found_however_the_table_holds_it(cells, level):
-    """A column of whole numbers with a hole is one of floats, in which 3 is 3.0."""
-    found = hld.audit(
-        lambda _: 0.5,
-        pd.DataFrame({"x": cells}),
-        sizes=[2],
-        edits=[f"x={level}:+0.1"],
-        num_batches=1,
-    )
-    assert [row.situation for row in found.rows] == [
-        "random rows",
-        "in order",
-        f"x = {level}: +10 % of cells",
-    ]
 
 
 def test_two_edits_that_read_alike_are_both_tried():

@@ -9,11 +9,11 @@ from binomial_bounds import at_most
 from scipy.stats import betabinom
 
 import hld
-from hld.__main__ import main
 from hld.auditing.whole_groups import as_judged, too_many, whole_groups
+from hld.command import main
 from hld.reports.audit_report import audit_report
 
-SMALL = {"num_latents": 2, "num_epochs": 2, "num_bins": 3}
+SMALL = {"num_latents": 2, "num_epochs": 1, "num_bins": 3}
 
 
 def days(count, rng, spread=1.0, first=0):

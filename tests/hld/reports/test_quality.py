@@ -21,6 +21,12 @@ def table():
     )
 
 
+@pytest.fixture
+def no_trees(monkeypatch):
+    """The classifier takes most of the time, and is tested by itself."""
+    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
+
+
 @pytest.fixture(scope="module")
 def detector(table):
     return hld.HLDDetector(num_latents=3, num_epochs=5, num_resamples=39, metric="likelihoods").fit(
@@ -28,7 +34,7 @@ def detector(table):
     )
 
 
-def test_copies_are_all_alike(detector, table):
+def test_copies_are_all_alike(detector, table, no_trees):
     found = sample_quality(detector, table[:100], real=table[:100], training=table)
     told = json.loads(json.dumps(found.to_dict()))
     assert (told["shape"], told["trend"], told["num_rows"]) == (1.0, 1.0, 100)
@@ -37,12 +43,12 @@ def test_copies_are_all_alike(detector, table):
         (["kind", "size"], 1.0)
     ]
     assert told["closest"] == told["real_closest"] == {"median": 0.0, "share_identical": 1.0}
-    assert told["auc"] is None or told["auc"] < 0.6
+    assert told["auc"] is None
 
 
 def test_nothing_alike_is_told_apart(detector, table):
     pytest.importorskip("sklearn")
-    other = table.assign(kind="a", size=table["size"] + 50)
+    other = table[:60].assign(kind="a", size=table["size"] + 50)
     found = sample_quality(detector, other, real=table)
     assert found.auc > 0.99
     assert found.columns["size"] < 0.5
@@ -66,15 +72,12 @@ def test_a_single_column_has_no_trend():
     assert sample_quality(detector, table[:30]).trend is None
 
 
-def test_few_rows_and_no_scikit_learn_have_no_classifier(monkeypatch):
-    rng = np.random.default_rng(0)
+def test_few_rows_have_no_classifier(rng):
     assert classifier_auc(np.zeros((3, 2)), np.ones((300, 2)), rng) is None
-    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
-    assert classifier_auc(np.zeros((300, 2)), np.ones((300, 2)), rng) is None
 
 
 @pytest.mark.parametrize("kind", ["names", "positions", "calendar", "calendar by position"])
-def test_columns_that_are_left_out_are_not_drawn_and_not_missed(kind):
+def test_columns_that_are_left_out_are_not_drawn_and_not_missed(kind, no_trees):
     rng = np.random.default_rng(4)
     table = {
         "id": np.array([f"u{i}" for i in range(300)]),
@@ -82,7 +85,7 @@ def test_columns_that_are_left_out_are_not_drawn_and_not_missed(kind):
         "x": rng.normal(size=300),
         "when": np.datetime64("2026-01-01T00") + rng.integers(0, 2000, 300),
     }
-    options = {"num_latents": 2, "num_epochs": 2, "null": "exact"}
+    options = {"num_latents": 2, "num_epochs": 1, "null": "exact"}
     if kind == "positions":
         table = np.array(
             [[*row] for row in zip(table["id"], table["level"], table["x"], strict=True)],
@@ -112,7 +115,9 @@ def test_columns_that_are_left_out_are_not_drawn_and_not_missed(kind):
 
 
 @pytest.mark.parametrize("empty", ["rows", "real"])
-def test_a_column_without_values_does_not_agree_with_one_that_has_some(detector, table, empty):
+def test_a_column_without_values_does_not_agree_with_one_that_has_some(
+    detector, table, empty, no_trees
+):
     """By a half, it was said, and so better than a column that has other values."""
     tables = {"rows": table[:50], "real": table[:50]} | {empty: table[:50].assign(kind=None)}
     found = sample_quality(detector, tables["rows"], real=tables["real"])
@@ -129,7 +134,3 @@ def test_a_column_that_hardly_any_row_shows_does_not_stop_the_trees(num_values, 
     rows = np.column_stack([rng.normal(size=200), np.full(200, np.nan)])
     rows[:num_values, 1] = np.arange(num_values)
     assert 0.3 < classifier_auc(rows[::2], rows[1::2], rng) < 0.7
-    assert (
-        classifier_auc(np.column_stack([rows[:, 0], np.zeros(200)]), rows, rng)
-        > 0.9 - num_values / 40
-    )

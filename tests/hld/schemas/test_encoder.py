@@ -1,9 +1,6 @@
 """The table encoder: agreement of its ways, order of rows and columns, decoding, real data."""
 
 import datetime
-import gzip
-import itertools
-import math
 
 import numpy as np
 import pandas as pd
@@ -99,17 +96,6 @@ def test_the_order_of_the_rows_does_not_matter(rows, random):
     )
 
 
-@given(
-    st.lists(st.floats() | st.sampled_from([0.0, -0.0]), min_size=1, max_size=30),
-    st.integers(0, 2**32),
-)
-def test_the_order_of_rows_of_numbers_does_not_matter(values, seed):
-    assume(any(map(math.isfinite, values)) or all(map(math.isnan, values)))
-    table = np.array(values)[:, None]
-    other = np.random.default_rng(seed).permutation(table)
-    assert form(fit_encoder(table, num_bins=4)) == form(fit_encoder(other, num_bins=4))
-
-
 @given(ROWS, st.randoms(use_true_random=False))
 def test_columns_are_fitted_one_by_one(rows, random):
     table = objects(rows)
@@ -166,12 +152,6 @@ def test_the_middle_of_a_bin_is_in_the_bin(values, num_bins):
     assert report.num_out_of_range.tolist() == [0]
 
 
-def test_decode_writes_what_is_asked_for_missing_and_unseen():
-    encoder = fit_encoder([[0, "a"], [4, "b"]])
-    assert encoder.decode([[2, 2], [-1, 1]]).tolist() == [["<unseen>", "<unseen>"], [None, "b"]]
-    assert encoder.decode(np.array([[2, -1]]), missing="?", unseen=99).tolist() == [[99, "?"]]
-
-
 def test_decode_refuses_what_is_not_evidence():
     encoder = fit_encoder([[0, "a"], [4, "b"]], names=["n", "s"])
     with pytest.raises(
@@ -189,102 +169,6 @@ def test_decode_refuses_what_is_not_evidence():
 
 
 # Real data
-
-
-def read_adult(folder, name, skip):
-    """Rows of one file of the Adult data (UCI; Becker and Kohavi 1996) as text, without the label."""
-    with gzip.open(folder / "adult" / f"{name}.gz", "rt") as lines:
-        rows = [
-            line.strip().split(", ") for line in itertools.islice(lines, skip, None) if line.strip()
-        ]
-    return np.array(rows)[:, :14]
-
-
-def adult_frame(text):
-    """The Adult columns with their types, "?" as missing."""
-    names = [
-        "age",
-        "workclass",
-        "fnlwgt",
-        "education",
-        "education-num",
-        "marital-status",
-        "occupation",
-        "relationship",
-        "race",
-        "sex",
-        "capital-gain",
-        "capital-loss",
-        "hours-per-week",
-        "native-country",
-    ]
-    numbers = {0, 2, 4, 10, 11, 12}
-    return pd.DataFrame(
-        {
-            name: text[:, v].astype(int)
-            if v in numbers
-            else [None if cell == "?" else cell for cell in text[:, v].tolist()]
-            for v, name in enumerate(names)
-        }
-    )
-
-
-@pytest.mark.thorough
-def test_adult(data_folder):
-    text = read_adult(data_folder, "adult.data", 0)
-    train, test = adult_frame(text), adult_frame(read_adult(data_folder, "adult.test", 1))
-    encoder = fit_encoder(train)
-    kinds = [fitted.kind for fitted in encoder.columns]
-    assert [v for v, kind in enumerate(kinds) if kind == "continuous"] == [0, 2, 10, 11, 12]
-    assert kinds[4] == "integer"
-    assert encoder.num_categories[1] == 8 + 1
-    assert encoder.num_categories[13] == 41 + 1
-
-    codes, report = encoder.encode(train)
-    assert codes.shape == (32_561, 14)
-    assert report.num_missing.tolist() == (text == "?").sum(axis=0).tolist()
-    assert report.num_missing[[1, 6, 13]].tolist() == [1836, 1843, 583]
-    assert report.num_unseen.sum() == 0
-    assert report.num_out_of_range.sum() == 0
-    for v, (fitted, size) in enumerate(zip(encoder.columns, encoder.num_categories, strict=True)):
-        counts = np.bincount(codes[codes[:, v] >= 0, v], minlength=size)
-        assert (counts[: size - (fitted.kind != "continuous")] > 0).all()
-        if fitted.kind == "continuous":
-            assert np.array_equal(codes[:, v], np.digitize(train.iloc[:, v], fitted.edges))
-
-    test_codes, test_report = encoder.encode(test)
-    assert test_codes.min() == -1
-    assert (test_codes.max(axis=0) < encoder.num_categories).all()
-    assert test_report.num_unseen.sum() == 0
-    outside = (test["fnlwgt"] < train["fnlwgt"].min()) | (test["fnlwgt"] > train["fnlwgt"].max())
-    assert test_report.num_out_of_range[2] == outside.sum() > 0
-    assert np.array_equal(
-        encoder.encode(test.sample(frac=1, axis=1, random_state=0))[0], test_codes
-    )
-    decoded = encoder.decode(codes[:200])
-    assert np.array_equal(decoded[:, 3], train["education"].to_numpy()[:200])
-    assert np.array_equal(encoder.encode(decoded)[0], codes[:200])
-
-
-def test_adult_as_text_is_categorical_throughout(data_folder):
-    text = read_adult(data_folder, "adult.data", 0)
-    encoder = fit_encoder(text)
-    assert {fitted.kind for fitted in encoder.columns} == {"categorical"}
-    assert encoder.columns[0].rare  # of the rarest of 73 ages
-    assert encoder.num_categories[0] == 65  # 63 levels, the rare ones, unseen ones
-    with pytest.raises(TypeError, match=r"'x0' holds text \('17'\)"):
-        fit_encoder(text, continuous=[0])
-
-
-@pytest.mark.parametrize("as_text", [False, True])
-def test_new_levels_may_be_missing_where_no_cell_is(as_text):
-    pandas = pytest.importorskip("pandas")
-    kind = str if as_text else int
-    table = pandas.DataFrame({"a": np.arange(40) % 4, "b": np.arange(40) % 2}).astype(kind)
-    encoder = learn_schema(table).replace("a", policy="missing").encoder()
-    codes, report = encoder.encode(pandas.DataFrame({"a": [0, 5, 3], "b": [1, 0, 0]}).astype(kind))
-    assert codes.tolist() == [[0, 1], [-1, 0], [3, 0]]
-    assert report.num_unseen.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -341,40 +225,6 @@ def test_tables_by_position_have_no_parts_of_dates_of_their_own(names):
     if names is None:
         with pytest.raises(ValueError, match="has 3 columns, expected 2 in the fitted order"):
             encoder.encode_counting(pd.DataFrame({"x0": days, "x1": 1, "more": 1}))
-
-
-@pytest.mark.parametrize(
-    ("table", "error", "message"),
-    [
-        (
-            np.arange(3),
-            ValueError,
-            r"`table` has 1 dimension\(s\) \(ndarray\), expected 2 .*table\[None, :\]",
-        ),
-        (np.zeros((2, 2, 2)), ValueError, "3 dimension"),
-        (5, ValueError, "0 dimension"),
-        ({"a": 1}, ValueError, "mapping whose columns must be sequences, found 1"),
-        (pd.Series([1, 2]), ValueError, r"1 dimension\(s\) \(Series\)"),
-        ([[1, 2], [3]], ValueError, "rows of different lengths"),
-        (np.empty((0, 3)), ValueError, "`table` has 0 rows and 3 columns, expected at least one"),
-        (np.empty((3, 0)), ValueError, "3 rows and 0 columns"),
-        (pd.DataFrame(), ValueError, "0 rows and 0 columns"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), ValueError, "more than one column named 'a'"),
-        (np.array([[1j]]), ValueError, "dtype complex128: Complex data not supported"),
-        (np.zeros((2, 2), dtype="i4,f8"), TypeError, r"`table` has dtype .*expected numbers"),
-        (column([1], [2]), TypeError, r"column 'x0' holds a list \(\[1\]\), expected text"),
-        (column("a", {}), TypeError, r"holds a dict"),
-        (column((1, 2)), TypeError, "holds a tuple"),
-        (column(1j), TypeError, "holds a complex"),
-        (column(object()), TypeError, "holds a object"),
-        (column(10**400), ValueError, "beyond the range of double precision"),
-        (np.array([[np.inf], [-np.inf]]), ValueError, "'x0' holds no finite number"),
-        (np.array([[np.inf], [np.inf]]), ValueError, "'x0' holds no finite number"),
-    ],
-)
-def test_tables_that_cannot_be_fitted(table, error, message):
-    with pytest.raises(error, match=message):
-        fit_encoder(table)
 
 
 def test_a_frame_that_cannot_be_read():
@@ -438,11 +288,6 @@ def test_options_that_cannot_be_used(options, error, message):
         fit_encoder(pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}), **options)
 
 
-def test_a_continuous_column_needs_a_number():
-    with pytest.raises(ValueError, match="'x0' holds no finite number"):
-        fit_encoder(column(None, None), continuous=[0])
-
-
 @pytest.mark.parametrize(
     "fitted", [[0.5, 1.5, 2.5], [1, 2, 3], [True, False, True], [0.5] * 3], ids=repr
 )
@@ -463,18 +308,3 @@ def test_text_in_a_column_of_numbers_is_an_error(fitted, table, what):
         TypeError, match=rf"`table` column 'size' holds {what}.*, expected (text, )?numbers"
     ):
         encoder.encode(table)
-
-
-def test_cells_that_cannot_be_levels_are_errors_at_encoding_too():
-    encoder = fit_encoder(column("a", "b"))
-    for cell in ([1], {"a": 1}, (1, 2), 1j, object()):
-        with pytest.raises(TypeError, match=f"holds a {type(cell).__name__}"):
-            encoder.encode(column("a", cell))
-
-
-def test_numbers_beyond_double_precision():
-    encoder = fit_encoder(np.array([[0.5], [1.5]]))
-    with pytest.raises(
-        ValueError, match="'x0' holds a number beyond the range of double precision"
-    ):
-        encoder.encode(column(0.5, 10**400))

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.command import main
 from hld.tables.calendar import Derived, part_of, with_parts
 from hld.tables.cells import read_table
 from hld.tables.factored import whole_cells
@@ -75,48 +74,6 @@ def test_forms_of_tables_agree(detector):
     assert detector.test(drawn).data_quality.absent == ()
     quality = detector.test(table.assign(when="no date")).data_quality
     assert [one.num_missing for one in quality.columns] == [0, 50, 50]
-
-
-def test_segments_by_the_dates_hide_their_parts(detector):
-    found = detector.test_by(visits(600, "2026-06-01", 4), "when", every="day")
-    assert not found.reject.any()
-
-
-def test_files_and_the_command_line(detector, tmp_path, capsys):
-    train, batch = tmp_path / "train.csv", tmp_path / "batch.csv"
-    visits(1500, "2026-01-05", 0).to_csv(train, index=False)
-    visits(400, "2027-03-01", 2, share=0.5).to_csv(batch, index=False)
-    model = str(tmp_path / "m.hld")
-    assert main(["fit", str(train), "-o", model, "--calendar", "when", "--num-epochs", "2"]) == 0
-    assert main(["test", model, str(batch)]) == 1
-    assert "when_weekday" in capsys.readouterr().out
-    # dates are not learned: dropping them says the same
-    assert (
-        main(
-            [
-                "fit",
-                str(train),
-                "-o",
-                model,
-                "--calendar",
-                "when",
-                "--drop",
-                "when",
-                "--num-epochs",
-                "2",
-            ]
-        )
-        == 0
-    )
-    assert {"when_weekday", "when_hour"} <= set(hld.load(model).schema_.names)
-    capsys.readouterr()
-    assert main(["fit", str(train), "-o", model, "--calendar", "when", "--columns", "kind"]) == 2
-    assert (
-        "derives 'when_weekday' from the column 'when', which the table lacks (kind)"
-        in capsys.readouterr().err
-    )
-    assert main(["fit", str(train), "-o", model, "--calendar", "kind"]) == 2
-    assert "column 'kind' holds no date" in capsys.readouterr().err
 
 
 def test_what_is_no_part_is_refused():

@@ -5,18 +5,18 @@ import datetime
 import pathlib
 import re
 import sqlite3
-import uuid
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
+from tables import codes_of
 
 import hld
 from hld.schemas.encoder import fit_encoder
 from hld.tables.cells import read_table
-from hld.tables.factored import Factored
-from hld.tables.forms import how_to_read, named_rows
+from hld.tables.factored import BLOCK_ROWS, Factored, Unreadable, object_cells, whole_cells
+from hld.tables.forms import named_rows
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyarrow.compute")
@@ -88,73 +88,6 @@ def test_every_form_gives_the_same_columns_and_codes():
         np.testing.assert_array_equal(encoder.encode(form)[0], codes, err_msg=name)
 
 
-def test_holes_of_every_form_are_missing():
-    encoder = fit_encoder(pd.DataFrame(COLUMNS))
-    mask = np.arange(20) % 4 == 0
-    holes = {
-        name: [None if gone else cell for cell, gone in zip(values.tolist(), mask, strict=True)]
-        for name, values in COLUMNS.items()
-    }
-    arrow = pa.table(holes)
-    masked = {name: np.ma.array(values, mask=mask) for name, values in COLUMNS.items()}
-    for form in (
-        holes,
-        arrow,
-        arrow.to_batches()[0],
-        masked,
-        pl.DataFrame(holes),
-        pd.DataFrame(holes),
-        arrow.set_column(3, "word", arrow["word"].dictionary_encode()),
-    ):
-        codes, report = encoder.encode(form)
-        assert report.num_missing.tolist() == [5] * 5, type(form)
-        np.testing.assert_array_equal(codes[~mask], encoder.encode(COLUMNS)[0][~mask])
-
-
-def test_arrow_types_are_exact():
-    large = 2**60
-    table = pa.table(
-        {
-            "id": pa.array([large, large + 1, None]),
-            "nothing": pa.nulls(3),
-            "moment": pa.array(
-                [datetime.datetime(2020, 1, 1), None, datetime.datetime(2021, 1, 1)],
-                pa.timestamp("us", "Asia/Tokyo"),
-            ),
-            "clock": pa.array([datetime.time(1), datetime.time(2), None]),
-        }
-    )
-    encoder = fit_encoder(table)
-    assert encoder.columns[0].levels == (large, large + 1)
-    assert encoder.columns[1].levels == ()
-    assert (encoder.columns[2].kind, encoder.columns[3].kind) == ("date", "time")
-    assert encoder.encode(table)[0].tolist() == [[0, -1, 0, 0], [1, -1, -1, 1], [-1, -1, 1, -1]]
-    with pytest.raises(TypeError, match="column 'a' holds nested values"):
-        fit_encoder(pa.table({"a": [[1, 2]]}))
-    with pytest.raises(ValueError, match="more than one column named 'a'"):
-        fit_encoder(pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"]))
-
-
-def test_factored_columns_are_the_cells_they_stand_for():
-    cells = np.array(["b", "a", None, "c", "b"] * 4, dtype=object)
-    codes = np.array([0, 1, -1, 2, 3] * 4)
-    factored = Factored(
-        codes, np.array(["b", "a", "c", "b", "never"], dtype=object)
-    )  # one level twice, one unused
-    plain, short = (
-        fit_encoder({"x": cells}, max_categories=2),
-        fit_encoder({"x": factored.cells()}, max_categories=2),
-    )
-    assert plain == short
-    frame = pd.DataFrame({"x": pd.Series(cells, dtype="str")})
-    assert fit_encoder(frame, max_categories=2) == plain
-    assert factored[codes > 0].counts().tolist() == [0, 4, 4, 4, 0]
-    assert plain.encode(frame)[0].tolist() == plain.encode({"x": cells})[0].tolist()
-    assert (
-        plain.encode_training(frame)[0].tolist() == plain.encode_training({"x": cells})[0].tolist()
-    )
-
-
 def test_columns_of_a_mapping_must_fit_together():
     with pytest.raises(ValueError, match="columns of different lengths"):
         fit_encoder({"a": [1, 2], "b": [1]})
@@ -191,36 +124,10 @@ def test_holes_in_a_dictionary_are_missing():
     assert hld.learn_schema(table)["x"].num_missing == 2
 
 
-@pytest.mark.parametrize("unit", ["s", "us", "ns"])
-def test_times_in_a_dictionary_are_those_of_a_column(unit):
-    pa = pytest.importorskip("pyarrow")
-    stamps = pa.array([1, None, 3, 2**61 // 10**6 if unit == "s" else 2**61, 1], pa.timestamp(unit))
-    encoder = fit_encoder(pa.table({"at": stamps.dictionary_encode()}))
-    assert encoder == fit_encoder(pa.table({"at": stamps}))
-    levels = fit_encoder(pa.table({"at": stamps}), categorical=["at"])
-    assert levels == fit_encoder(pa.table({"at": stamps.dictionary_encode()}), categorical=["at"])
-    codes = levels.encode(pa.table({"at": stamps.dictionary_encode()}))[0]
-    assert codes.ravel().tolist() == [0, -1, 1, 2, 0]
-
-
 def test_row_labels_of_pandas_are_no_column():
     pa = pytest.importorskip("pyarrow")
     frame = pd.DataFrame({"x": [1, 2, 1]}, index=pd.date_range("2026-01-01", periods=3))
     assert fit_encoder(pa.Table.from_pandas(frame)).names == fit_encoder(frame).names == ("x",)
-
-
-def test_columns_of_columns_are_refused():
-    with pytest.raises(TypeError, match="column 'b' holds nested values"):
-        fit_encoder(np.zeros(3, dtype=[("a", "i4"), ("b", "f8", (2,))]))
-
-
-def test_results_of_queries_are_tables():
-    duckdb = pytest.importorskip("duckdb")
-    result = duckdb.sql("select i % 3 as a, 'x' || (i % 2) as b from range(30) t(i)")
-    encoder = fit_encoder(result)
-    assert encoder.names == ("a", "b")
-    assert encoder == fit_encoder(result.df())
-    np.testing.assert_array_equal(encoder.encode(result)[0], encoder.encode(result.df())[0])
 
 
 def test_tables_of_ibis_are_tables():
@@ -231,36 +138,6 @@ def test_tables_of_ibis_are_tables():
     table = ibis.memtable(pa.table(frame))
     assert encoder == fit_encoder(table)
     np.testing.assert_array_equal(encoder.encode(table)[0], encoder.encode(frame)[0])
-
-
-def test_identifiers_of_arrow_are_their_text():
-    if not hasattr(pa, "uuid"):
-        pytest.skip("this pyarrow has no such type")
-    names = [uuid.UUID(int=k) for k in (1, 2)]
-    column = pa.array([names[0].bytes, names[1].bytes, None, names[0].bytes], pa.uuid())
-    for cells in (column, pa.chunked_array([column[:1], column[1:]])):
-        encoder = fit_encoder(pa.table({"x": cells}))
-        assert encoder.columns[0].levels == tuple(map(str, names))
-        assert encoder.encode({"x": [str(names[1]), names[0]]})[0].ravel().tolist() == [1, 0]
-
-
-def test_runs_of_arrow_are_the_column_that_they_stand_for():
-    large = 2**60
-    for cells in ([large, large, None, large + 1], ["a", "a", None, "b"], [1.5, 1.5, None, 2.5]):
-        plain = pa.array(cells)
-        runs = pa.compute.run_end_encode(plain)
-        encoder = fit_encoder(pa.table({"x": plain}))
-        for column in (runs, pa.chunked_array([runs[:1], runs[1:]]), pa.chunked_array([runs])):
-            assert fit_encoder(pa.table({"x": column})) == encoder
-            assert (
-                encoder.encode(pa.table({"x": column}))[0].tolist()
-                == encoder.encode({"x": cells})[0].tolist()
-            )
-    words = pa.array(["q", "r"]).dictionary_encode()
-    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), words)
-    assert fit_encoder(pa.table({"x": runs})) == fit_encoder({"x": ["q", "q", "r"]})
-    with pytest.raises(TypeError, match="column 'x' holds nested values"):
-        fit_encoder(pa.table({"x": pa.compute.run_end_encode(pa.array([[1], [1], [2]]))}))
 
 
 class Visit(NamedTuple):
@@ -352,18 +229,6 @@ def test_a_name_that_occurs_twice_is_refused():
         read_table([pd.Series([1, 2, 3, 4], index=[0, "page", 0, "page"])])
 
 
-def test_a_batch_in_another_order_is_no_shift():
-    rng = np.random.default_rng(0)
-    rows = [
-        Visit("ab"[code], float(seconds))
-        for code, seconds in zip(rng.integers(2, size=200), rng.normal(size=200), strict=True)
-    ]
-    detector = hld.HLDDetector().fit(rows[:150])
-    batch = [Order(row.seconds, row.page) for row in rows[150:]]
-    assert detector.test(batch).pvalue == detector.test(rows[150:]).pvalue > 0.05
-    assert detector.feature_names_in_.tolist() == ["page", "seconds"]
-
-
 def test_a_class_in_place_of_a_table_is_named():
     with pytest.raises(
         TypeError, match="`batch` is the class DataFrame, expected rows: give an object of it"
@@ -446,5 +311,306 @@ def test_frames_of_dask_are_referred_to_its_module():
             use(frame)
 
 
-def test_frames_are_not_told_what_to_do():
-    assert how_to_read(3) == "give an array, a list of rows or a data frame"
+LARGE = [1234567890123456701, 1234567890123456702, 1234567890123456703]
+HUGE = [2**64 - 1, 2**64 - 2, 2**64 - 3]
+
+
+def as_pandas(cells, dtype):
+    if "pyarrow" in str(dtype):
+        pytest.importorskip("pyarrow")
+    return pd.DataFrame({"x": pd.Series(cells, dtype=dtype)})
+
+
+def as_polars(cells, dtype):
+    polars = pytest.importorskip("polars")
+    if not hasattr(polars, dtype):
+        pytest.skip(f"this polars has no {dtype}")
+    return polars.DataFrame({"x": polars.Series(cells, dtype=getattr(polars, dtype))})
+
+
+def masked(cells):
+    return np.ma.array(
+        [[0 if cell is None else cell] for cell in cells], mask=[[cell is None] for cell in cells]
+    )
+
+
+@pytest.mark.parametrize("cells", [LARGE, [*LARGE, None]], ids=["complete", "with a hole"])
+@pytest.mark.parametrize(
+    "frame",
+    [
+        lambda cells: as_pandas(cells, "Int64"),
+        lambda cells: as_pandas(cells, "UInt64"),
+        lambda cells: as_pandas(cells, "int64[pyarrow]"),
+        lambda cells: as_pandas(cells, object),
+        lambda cells: as_pandas(pd.array(cells, dtype="Int64"), None).astype("category"),
+        lambda cells: as_polars(cells, "Int64"),
+        lambda cells: as_polars(cells, "UInt64"),
+        lambda cells: as_polars(cells, "Int128"),
+        masked,
+        lambda cells: [[cell] for cell in cells],
+    ],
+    ids=[
+        "Int64",
+        "UInt64",
+        "arrow",
+        "object",
+        "category",
+        "polars Int64",
+        "polars UInt64",
+        "polars Int128",
+        "masked",
+        "lists",
+    ],
+)
+def test_large_whole_numbers_stay_what_they_are(cells, frame):
+    encoder = fit_encoder(frame(cells))
+    assert encoder.columns[0].levels == tuple(LARGE)
+    assert codes_of(encoder, frame(cells)) == [0, 1, 2] + [-1] * (len(cells) - 3)
+    unseen = [LARGE[0] + 100, *cells[1:]]
+    assert codes_of(encoder, frame(unseen))[:2] == [3, 1]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        lambda cells: as_pandas(cells, "UInt64"),
+        lambda cells: as_polars(cells, "UInt64"),
+        lambda cells: as_polars(cells, "Int128"),
+    ],
+)
+def test_the_largest_unsigned_numbers(frame):
+    encoder = fit_encoder(frame([*HUGE, None]))
+    assert encoder.columns[0].levels == tuple(sorted(HUGE))
+    assert codes_of(encoder, frame([None, *HUGE])) == [-1, 2, 1, 0]
+
+
+def test_true_floats_stay_floats():
+    for frame in (
+        as_pandas([1e300, None, 2.0**60], "Float64"),
+        as_polars([1e300, None, 2.0**60], "Float64"),
+        as_pandas([1e300, None, 2.0**60], "double[pyarrow]"),
+        as_pandas([1e300, None, 2.0**60], float),
+    ):
+        encoder = fit_encoder(frame, continuous=["x"])
+        assert codes_of(encoder, frame) == [1, -1, 0]
+
+
+def test_times_of_the_day_are_cut_to_microseconds():
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    nanoseconds = [0, 1, 999, 1000, 2001, None, 86_399_999_999_999]
+    frame = polars.DataFrame(
+        {"x": polars.Series(nanoseconds, dtype=polars.Int64).cast(polars.Time)}
+    )
+    micros = [None if one is None else one // 1000 for one in nanoseconds]
+    python = {
+        "x": [
+            None
+            if one is None
+            else (datetime.datetime.min + datetime.timedelta(microseconds=one)).time()
+            for one in micros
+        ]
+    }
+    for roles in ({}, {"categorical": ["x"]}):
+        encoder = fit_encoder(frame, **roles)
+        assert encoder == fit_encoder(python, **roles) == fit_encoder(frame.to_arrow(), **roles)
+        assert encoder.columns[0].kind == ("categorical" if roles else "time")
+        for one in (frame, frame.to_arrow(), python):
+            np.testing.assert_array_equal(encoder.encode(one)[0], encoder.encode(python)[0])
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda frame: frame.astype(object),
+        lambda frame: {"when": frame["when"].tolist()},
+        lambda frame: frame.to_dict("records"),
+    ],
+)
+def test_periods_as_objects_are_those_of_their_column(form):
+    """They had been levels of text in training, and of another type in a batch."""
+    frame = pd.DataFrame({"when": pd.period_range("2026-01", periods=40, freq="M")})
+    frame.loc[3, "when"] = pd.NaT
+    encoder = fit_encoder(frame)
+    assert fit_encoder(form(frame)) == encoder
+    np.testing.assert_array_equal(encoder.encode(form(frame))[0], encoder.encode(frame)[0])
+
+
+def test_periods_of_several_lengths_are_levels():
+    mixed = {"when": [pd.Period("2026-01", "M"), pd.Period("2026-01-05", "D")] * 3}
+    assert fit_encoder(mixed).columns[0].levels == ("2026-01", "2026-01-05")
+
+
+def test_periods_are_dates():
+    frame = pd.DataFrame({"when": pd.period_range("2026-01", periods=40, freq="D")})
+    assert fit_encoder(frame) == fit_encoder(
+        pd.DataFrame({"when": pd.date_range("2026-01-01", periods=40)})
+    )
+
+
+def test_a_frame_that_is_not_computed_yet_says_so():
+    polars = pytest.importorskip("polars")
+    with pytest.raises(TypeError, match=r"LazyFrame .* collect it first"):
+        fit_encoder(polars.LazyFrame({"a": [1, 2]}))
+
+
+def as_arrow(cells):
+    return pytest.importorskip("pyarrow").array(cells)
+
+
+def in_chunks(cells):
+    return pytest.importorskip("pyarrow").chunked_array([cells])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        as_arrow,
+        in_chunks,
+        lambda cells: as_polars(cells, "Int64")["x"],
+        lambda cells: as_polars(cells, "Int128")["x"],
+        lambda cells: pd.Series(cells, dtype="Int64"),
+        lambda cells: pd.array(cells, dtype="Int64"),
+        lambda cells: as_pandas(cells, "int64[pyarrow]")["x"],
+    ],
+    ids=[
+        "arrow",
+        "chunks",
+        "polars",
+        "polars Int128",
+        "pandas",
+        "extension array",
+        "arrow in pandas",
+    ],
+)
+def test_columns_of_other_libraries_in_a_mapping_are_exact(column):
+    cells = [2**60, 2**60 + 1, None] * 4
+    encoder = fit_encoder({"id": column(cells)})
+    assert encoder == fit_encoder({"id": cells})
+    assert encoder.encode({"id": column(cells)})[0].ravel().tolist() == [0, 1, -1] * 4
+
+
+def test_a_nested_column_in_a_mapping_is_refused_where_it_is_looked_at():
+    nested = as_arrow([[1], None])
+    assert fit_encoder({"n": [0, 1, 1]}).check({"n": [0, 1], "more": nested})[1].extra == ("more",)
+    with pytest.raises(TypeError, match="column 'more' holds nested values"):
+        fit_encoder({"n": [0, 1], "more": nested})
+
+
+LEVELS = np.array(["red", 2.5, "red", "never"], dtype=object)  # one level twice, one unused
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
+@pytest.mark.parametrize("N", [0, 1, 7, 2 * BLOCK_ROWS + 5])
+def test_cells_counts_and_values_are_those_of_the_rows(dtype, N, rng):
+    codes = rng.integers(-1, 3, size=N).astype(dtype)
+    factored = Factored(codes, LEVELS)
+    expected = [None if code < 0 else LEVELS[code] for code in codes.tolist()]
+    assert len(factored) == N
+    assert factored.tolist() == whole_cells(factored).tolist() == expected
+    assert factored.cells().dtype == factored.dtype == object
+    assert factored.counts().tolist() == [int((codes == level).sum()) for level in range(4)]
+    out = np.full(N, np.nan)
+    factored.write(np.array([10.0, 20.0, 30.0, 40.0, -1.0]), out)
+    np.testing.assert_array_equal(
+        out, [-1.0 if code < 0 else 10.0 * (code + 1) for code in codes.tolist()]
+    )
+    for rows in (slice(1, None, 2), rng.permutation(N), codes >= 0):
+        assert (
+            factored[rows].tolist() == np.array([*expected, None], dtype=object)[:-1][rows].tolist()
+        )
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [],
+        [1, "x", None],
+        [(1, 2), (3, 4)],
+        [[1, 2], [3]],
+        [np.ones(2), np.zeros(2)],
+        [{"a": 1}],
+        ["ab", "cd"],
+    ],
+    ids=str,
+)
+def test_cells_of_any_kind_stay_the_objects_that_they_are(cells):
+    found = object_cells(cells)
+    assert (found.dtype, found.shape) == (object, (len(cells),))
+    assert all(one is cell for one, cell in zip(found.tolist(), cells, strict=True))
+
+
+NUMBERS = {"a": [1, 2, 1]}
+
+
+def odd_tables():
+    """Tables with a second column `new` that holds no plain values."""
+    import polars
+
+    lists, objects = [[1], [2, 3], []], [{"x": 1}, {"x": 2}, {"x": 3}]
+    packed = np.zeros(3, dtype=[("a", int), ("new", [("x", int)])])
+    packed["a"] = NUMBERS["a"]
+    kinds = pa.array([0, 0, 0], pa.int8())
+    structs = pa.table({**NUMBERS, "new": objects})
+    return {
+        "arrow list": pa.table({**NUMBERS, "new": lists}),
+        "arrow struct": structs,
+        "arrow union": pa.table(
+            {**NUMBERS, "new": pa.UnionArray.from_sparse(kinds, [pa.array([1, 2, 3])])}
+        ),
+        "arrow dense union": pa.table(
+            {
+                **NUMBERS,
+                "new": pa.UnionArray.from_dense(
+                    kinds, pa.array([0, 1, 2], pa.int32()), [pa.array([1, 2, 3])]
+                ),
+            }
+        ),
+        "arrow dictionary of lists": pa.table(
+            {**NUMBERS, "new": pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array(lists))}
+        ),
+        "pandas arrow struct": structs.to_pandas(types_mapper=pd.ArrowDtype),
+        "polars struct": polars.DataFrame({**NUMBERS, "new": objects}),
+        "polars array": polars.DataFrame(
+            {**NUMBERS, "new": [[1, 2]] * 3},
+            schema_overrides={"new": polars.Array(polars.Int64, 2)},
+        ),
+        "polars list": polars.DataFrame({**NUMBERS, "new": lists}),
+        "pandas list": pd.DataFrame({**NUMBERS, "new": lists}),
+        "complex": pd.DataFrame({**NUMBERS, "new": [1j, 2j, 3j]}),
+        "bytes": {**NUMBERS, "new": np.zeros(3, dtype="V2")},
+        "structured": packed,
+    }
+
+
+@pytest.mark.parametrize("name", list(odd_tables()))
+def test_a_new_column_of_any_type_is_ignored(name):
+    codes, _, absent, extra = fit_encoder(pd.DataFrame(NUMBERS)).encode_counting(odd_tables()[name])
+    assert (codes.ravel().tolist(), absent, extra) == ([0, 1, 0], [], ["new"])
+
+
+@pytest.mark.parametrize("name", list(odd_tables()))
+def test_it_is_refused_where_it_is_learned_or_known(name):
+    with pytest.raises((TypeError, ValueError), match="column 'new' "):
+        fit_encoder(odd_tables()[name])
+    encoder = fit_encoder(pd.DataFrame({"a": [1, 2], "new": ["x", "y"]}))
+    with pytest.raises((TypeError, ValueError), match="column 'new' "):
+        encoder.encode_counting(odd_tables()[name])
+    if name not in ("pandas list", "polars list", "complex", "bytes"):
+        with pytest.raises(
+            TypeError, match=r"column 'new' holds nested values .*leave it out .*--drop"
+        ):
+            fit_encoder(odd_tables()[name])
+
+
+def test_whatever_is_asked_for_is_refused():
+    column = Unreadable(3, ValueError, "no values")
+    assert len(column) == 3
+    for ask in (
+        lambda: column.dtype,
+        lambda: column[0],
+        lambda: list(column),
+        lambda: np.asarray(column),
+    ):
+        with pytest.raises(ValueError, match=r"^no values$"):
+            ask()
