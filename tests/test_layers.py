@@ -38,64 +38,12 @@ PATHS = [
     for package in PACKAGES
     for path in sorted((ROOT / package).rglob("*.py"))
 ]
-# a room may import the rooms above it only; "core" is what lies beside the folders, "command.console" the folder
-# hld/command/console
+# a room may import the rooms above it only; "core" is what lies beside the folders, "nulls.ranks" the file
+# hld/nulls/ranks.py
 CORE = "core"
 ROOMS = {
-    "pcircuit": [
-        "core",
-        "compiled",
-        "inference",
-        "operations",
-        "learning",
-        "moments",
-        "files",
-        "formats",
-        "pictures",
-        "learning.choosing",
-        "startup",
-    ],
-    "hld": [
-        "tables",
-        "schemas",
-        "table_files",
-        "synthetic",
-        "answers.dependences",
-        "vectors",
-        "gchi2",
-        "references",
-        "metrics",
-        "nulls.ranks",
-        "nulls",
-        "core",
-        "plots",
-        "answers",
-        "summaries",
-        "results",
-        "planning",
-        "testing",
-        "variation",
-        "conditional",
-        "sequential",
-        "files",
-        "baselines",
-        "fitting",
-        "detector",
-        "auditing",
-        "comparing",
-        "model_files",
-        "chunks",
-        "reports",
-        "dask",
-        "sql",
-        "export",
-        "serve",
-        "command.console",
-        "command.models",
-        "command.batches",
-        "command",
-        "__main__",
-    ],
+    "pcircuit": [],
+    "hld": [],
 }
 # modules beside the folders that are a floor of their own
 TOP = {"hld.__main__", "hld.detector", "hld.model_files", "hld.chunks", "pcircuit.startup"}

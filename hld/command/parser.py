@@ -29,13 +29,16 @@ Nothing is imported before it is needed, so that ``hld --help`` answers at once.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import sys
+import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from hld.command.arguments import build_parser
+from hld.command.output import flush_output, log_to_standard_error, shown
 
 ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 SPACE, SPACE_OF_CORE = 2**30, 2**26  # bytes of addresses
@@ -53,14 +56,10 @@ def main(argv: list[str] | None = None) -> int:
     try:
         args = build_parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
         if args.verbose:
-            from hld.command.console.steps import log_to_standard_error
-
             log_to_standard_error()
         _check_space()
         with _warnings_in_a_line():
-            status = args.run(args)
-        from hld.command.console.output import flush_output
-
+            status = command_of(args.run)(args)
         flush_output()
         return status
     except KeyboardInterrupt:
@@ -71,13 +70,20 @@ def main(argv: list[str] | None = None) -> int:
         return PIPE_CLOSED
     except Exception as error:
         if args is not None and args.debug:
-            import traceback
-
             _complain(*traceback.format_exc().split("\n"))
         _complain(f"hld: {_one_line(error)}")
         return ERROR
     finally:
         _give_up_failing()
+
+
+def command_of(name: str) -> Callable[[Any], int]:
+    """The function of a command, whose module is imported now."""
+    module, _, function = name.partition(".")
+    found: Callable[[Any], int] = getattr(
+        importlib.import_module(f"hld.command.{module}"), function
+    )
+    return found
 
 
 def _check_space() -> None:
@@ -113,8 +119,6 @@ def _joined(argv: Any) -> list[Any]:
 @contextlib.contextmanager
 def _warnings_in_a_line() -> Iterator[None]:
     """The library's warnings read as the errors do, without the line of the source that gave them."""
-    from hld.command.console.output import shown
-
     former = warnings.formatwarning
 
     def formatted(message: Any, category: Any, *where: Any) -> str:
@@ -131,8 +135,6 @@ def _warnings_in_a_line() -> Iterator[None]:
 
 def _complain(*lines: str) -> None:
     """Lines on standard error, if there is one that takes them: the status tells of the error in any case."""
-    from hld.command.console.output import shown
-
     if sys.stderr is not None:
         with contextlib.suppress(OSError, ValueError):
             print(*map(shown, lines), sep="\n", file=sys.stderr, flush=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from hld.command.console.output import send
+from hld.command.output import send
 
 SHELLS = ("bash", "zsh", "fish")
 

@@ -8,16 +8,14 @@ import sys
 import time
 from typing import Any
 
+import pcircuit
+from hld.command.output import print_text, step
 from pcircuit.engine import engine_is_numpy
 from pcircuit.startup import compile_kernel
 
 
 def warm_up(args: Any) -> int:
     """Compile all kernels, with a line on standard error for each kind."""
-    import pcircuit
-    from hld.command.console.output import print_text
-    from hld.command.console.steps import step
-
     if engine_is_numpy():
         print_text("nothing to compile: PCIRCUIT_ENGINE=numpy never uses kernels")
         return 0

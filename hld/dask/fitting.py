@@ -23,7 +23,15 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.dask.partitions import joined, need_dask, num_rows_of, partitions_of, picked, without_rows
+from hld.dask.partitions import (
+    computed_sum,
+    joined,
+    need_dask,
+    num_rows_of,
+    partitions_of,
+    picked,
+    without_rows,
+)
 from hld.detector import HLDDetector
 from pcircuit.arguments import check_generator, check_whole_number
 
@@ -162,26 +170,15 @@ def _steps(parts: Any, per_step: int | None, rng: Any) -> list[Any]:
 
 
 def _flows(circuit: pcircuit.Circuit, parts: Any) -> pcircuit.Flows:
-    """The flows of all parts, added in their order, eight at a time."""
+    """The flows of all parts, added in their order."""
     dask = need_dask()
     shared = dask.delayed(circuit, pure=False)
-    flows = [dask.delayed(_flows_of_part)(shared, part) for part in parts]
-    while len(flows) > 1:
-        flows = [dask.delayed(_added)(flows[i : i + 8]) for i in range(0, len(flows), 8)]
-    return dask.compute(flows[0])[0]
+    return computed_sum([dask.delayed(_flows_of_part)(shared, part) for part in parts])
 
 
 def _flows_of_part(circuit: pcircuit.Circuit, codes: np.ndarray) -> pcircuit.Flows:
     """On the worker; one thread, as Dask runs one task a thread."""
     return pcircuit.expected_flows(circuit, codes, n_jobs=1)
-
-
-def _added(flows: list[Any]) -> pcircuit.Flows:
-    """The sum of a few flows."""
-    total = flows[0]
-    for one in flows[1:]:
-        total = total + one
-    return total
 
 
 def _codes(encoder: Any, piece: Any) -> np.ndarray:

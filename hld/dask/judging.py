@@ -9,12 +9,10 @@ depend on their order in the last digits; the order here is always that of the p
 
 from __future__ import annotations
 
-import functools
-import operator
 from typing import Any, cast
 
 from hld.chunks import ChunkFacts, check_detector, facts_of_chunks, judge_facts
-from hld.dask.partitions import need_dask, partitions_of
+from hld.dask.partitions import computed_sum, need_dask, partitions_of
 from hld.detector import HLDDetector
 from hld.results.result import HLDResult
 from hld.summaries.summary import BatchSummary
@@ -60,7 +58,7 @@ def summarize(detector: HLDDetector, table: Any) -> BatchSummary:
     check_detector(detector)
     dask, pieces = need_dask(), partitions_of(table)
     shared = dask.delayed(detector, pure=True)
-    return dask.compute(_tree([dask.delayed(_summary)(shared, piece) for piece in pieces]))[0]
+    return computed_sum([dask.delayed(_summary)(shared, piece) for piece in pieces])
 
 
 def judge(detector: HLDDetector, table: Any, alpha: float = 0.05) -> HLDResult:
@@ -111,7 +109,7 @@ def judge(detector: HLDDetector, table: Any, alpha: float = 0.05) -> HLDResult:
     alpha, dask, pieces = check_fraction(alpha, "alpha"), need_dask(), partitions_of(table)
     shared = dask.delayed(detector, pure=True)
     facts = [dask.delayed(_facts)(shared, piece, i) for i, piece in enumerate(pieces)]
-    whole = dask.compute(_tree(facts))[0]
+    whole = computed_sum(facts)
     if not whole.report.num_rows:
         raise ValueError("`table` has no rows: at least one is needed")
     return judge_facts(detector, whole, alpha)
@@ -125,16 +123,3 @@ def _summary(detector: HLDDetector, piece: Any) -> BatchSummary:
 def _facts(detector: HLDDetector, piece: Any, part: int) -> ChunkFacts:
     """What the test needs of one partition."""
     return cast(ChunkFacts, facts_of_chunks(detector, [piece], part))
-
-
-def _tree(parts: list[Any]) -> Any:
-    """Their sum, eight neighbours at a time, so that no machine holds many."""
-    dask = need_dask()
-    while len(parts) > 1:
-        parts = [dask.delayed(_added)(parts[i : i + 8]) for i in range(0, len(parts), 8)]
-    return parts[0]
-
-
-def _added(parts: list[Any]) -> Any:
-    """The sum of a few."""
-    return functools.reduce(operator.add, parts)

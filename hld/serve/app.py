@@ -1,26 +1,31 @@
 """The service as an ASGI application: endpoints, what they answer, and what happens when they cannot.
 
 One thread, the event loop, reads the network; the pool does all computation.  Answers are JSON, errors included,
-except for the pages and the metrics for Prometheus.
+except for the pages and the metrics for Prometheus.  The page in the browser is one HTML file, whose only script is
+identified by its hash, so that no other may run.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import functools
+import hashlib
+import importlib.resources
 import json
 import logging
+import re
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from hld.reports.page import STYLE
 from hld.serve.guard import Guard
 from hld.serve.limits import Limits
 from hld.serve.models import Models
 from hld.serve.numbers import Numbers
 from hld.serve.openapi import ENDPOINTS, description
-from hld.serve.page import REPORT_POLICY, page, policy
 from hld.serve.pool import Pool, apart
 from hld.serve.refusals import Refusal, refusal_of
 from hld.serve.requests import Asked, Bodies
@@ -28,12 +33,12 @@ from hld.serve.tables import FORMS, SUMMARY_FORMS, form_of
 from hld.serve.work import (
     describe_model,
     encode_table,
+    judge_summary,
+    judge_table,
     observe_rows,
     report_page,
     reset_monitor,
     state_of,
-    test_summary,
-    test_table,
 )
 
 if TYPE_CHECKING:
@@ -43,6 +48,10 @@ if TYPE_CHECKING:
     Handler = Callable[[Request], Awaitable[Response]]
 
 LOG = logging.getLogger("hld.serve")
+REPORT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'; sandbox"
+)
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")  # as Host headers have them
 
 
@@ -60,11 +69,11 @@ class Service:
 
     async def test(self, request: Request) -> Response:
         """POST /v1/test."""
-        return await self._judged(request, test_table, FORMS)
+        return await self._judged(request, judge_table, FORMS)
 
     async def summaries(self, request: Request) -> Response:
         """POST /v1/summaries."""
-        return await self._judged(request, test_summary, SUMMARY_FORMS)
+        return await self._judged(request, judge_summary, SUMMARY_FORMS)
 
     async def _judged(
         self, request: Request, judge: Callable[..., Any], forms: dict[str, str]
@@ -87,7 +96,7 @@ class Service:
             codes, differs = await self.pool.run(encode_table, model, body, form, self.limits)
         async with self._turns.setdefault(model.name, asyncio.Lock()):
             answer = await self.pool.run(observe_rows, model, codes, differs, after)
-        self.numbers.rows.labels(model.name, "observe").inc(sum(map(len, codes)))
+        self.numbers.rows.labels(model.name, "observe").inc(sum(len(one) for one, _ in codes))
         return _json(answer)
 
     async def monitor(self, request: Request) -> Response:
@@ -268,3 +277,26 @@ def _html(text: str, policy: str) -> Response:
 
     content = text.encode("utf-8", "replace")
     return HTMLResponse(content, headers={"Content-Security-Policy": policy})
+
+
+@functools.cache
+def page(alpha: float = 0.05) -> str:
+    """The page in the browser, with the level of the service in its form."""
+    text = importlib.resources.files("hld.serve").joinpath("page.html").read_text(encoding="utf-8")
+    return text.replace("/* the looks of a report */", STYLE).replace(
+        'value="0.05"', f'value="{float(alpha)!r}"'
+    )
+
+
+@functools.cache
+def policy() -> str:
+    """The Content-Security-Policy of the page: its own script, its own server, nothing else."""
+    scripts = re.findall(r"<script>(.*?)</script>", page(), re.DOTALL)
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(one.encode()).digest()).decode()}'"
+        for one in scripts
+    )
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )

@@ -40,7 +40,10 @@ class Limits:
     @property
     def threads(self) -> int:
         """`workers`, or one for each processor that this process may use."""
-        return self.workers or _processors()
+        has_affinity = hasattr(os, "sched_getaffinity")
+        return self.workers or (
+            len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+        )
 
     @property
     def most_cells(self) -> int:
@@ -50,8 +53,3 @@ class Limits:
     def most_columns(self, fitted: int) -> int:
         """Columns that a table may have for a model of `fitted` columns."""
         return 2 * fitted + SPARE_COLUMNS
-
-
-def _processors() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

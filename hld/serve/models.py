@@ -23,13 +23,11 @@ import time
 import weakref
 from collections.abc import MutableMapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from hld.detector import HLDDetector
 from hld.model_files import load
 from hld.serve.watches import Watch, lock_states
-
-if TYPE_CHECKING:
-    from hld.detector import HLDDetector
 
 LOG = logging.getLogger("hld.serve")
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")

@@ -66,10 +66,6 @@ class _State:
     def __init__(self, models: Models, pool: Pool) -> None:
         self.models, self.pool = models, pool
 
-    def describe(self) -> list[Any]:
-        """Nothing is known before a request."""
-        return []
-
     def collect(self) -> Iterator[Any]:
         """Gauges of monitors, models and threads."""
         from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily

@@ -26,7 +26,7 @@ from hld.summaries.summary import BatchSummary
 from hld.table_files.byte_files import with_head
 from hld.table_files.dialect import COMMA, NA_VALUES, POINT, SEPARATORS, ReadOptions, find_dialect
 from hld.table_files.files import fitted_columns
-from hld.table_files.text_cells import as_fitted
+from hld.table_files.text_cells import as_fitted, is_of_numbers
 from hld.tables.column_names import distinct_names
 from hld.tables.factored import object_cells, whole_cells
 from hld.tables.times import TIMES, seconds_of_text
@@ -170,7 +170,7 @@ def _csv_table(body: bytes, encoder: Any, limits: Limits, most: int) -> Read:
     names, decimal = dialect.names, dialect.decimal
     if dialect.separator != ",":  # the first number with a comma may come late
         fitted = fitted_columns(encoder, names)
-        places = [v for v, name in enumerate(names) if _is_of_numbers(fitted.get(name))]
+        places = [v for v, name in enumerate(names) if is_of_numbers(fitted.get(name))]
         rows = itertools.islice(_csv_rows(body, dialect), limits.max_rows)
         decimal = _decimal_mark((row[v].strip() for row in rows for v in places), decimal)
     return Read(
@@ -217,10 +217,6 @@ def _decimal_mark(cells: Iterable[str], otherwise: str) -> str:
         if COMMA.fullmatch(cell):
             mark = ","
     return mark
-
-
-def _is_of_numbers(fitted: Any) -> bool:
-    return fitted is not None and fitted.kind in ("continuous", "integer", "constant")
 
 
 class _Texts:

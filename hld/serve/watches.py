@@ -23,16 +23,13 @@ import pathlib
 import socket
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from hld.sequential.monitor import Monitor
+from hld.detector import HLDDetector
+from hld.sequential.monitor import Monitor, MonitorResult
 from hld.serve.refusals import Refusal
-
-if TYPE_CHECKING:
-    from hld.detector import HLDDetector
-    from hld.sequential.monitor import MonitorResult
 
 LOG = logging.getLogger("hld.serve")
 MOST_POINTS = 512  # of the history of a monitor, for its picture

@@ -70,13 +70,12 @@ def _from_circuit(detector: Any, batch: list[Any], T: int) -> tuple[Distance, Di
     tables = merged_shares(
         detector.encoder_.columns, edges, pcircuit.marginal_tables(circuit), list(pairs.values())
     )
-    seed, sizes = detector.test_.settings.seed, np.inf if n is None else n
-    codes = pcircuit.sample(circuit, LAW_ROWS, rng=seed)
-    laws = count_laws(_merged(detector, codes), tables, edges)
+    codes = pcircuit.sample(circuit, LAW_ROWS, rng=detector.test_.settings.seed)
+    laws = count_laws(merged_codes(detector.encoder_.columns, codes), tables, edges)
     drawn = _drawn(detector, tables, edges, T) if T <= DRAWN_ROWS else None
     found = []
     for i, (law, own, counts) in enumerate(zip(laws, tables, batch, strict=True)):
-        squared, most = _squared(own, [sizes] * len(own), counts)
+        squared, most = _squared(own, np.inf if n is None else n, counts)
         beyond = _tolerated(squared, detector.tolerance, most, law[0])
         p = (
             law_tail(law, beyond, T, n)
@@ -98,17 +97,11 @@ def merged_shares(
     return merged_counts(columns, own)
 
 
-def _merged(detector: Any, codes: np.ndarray) -> np.ndarray:
-    """Codes as a database counts them."""
-    return merged_codes(detector.encoder_.columns, codes)
-
-
 def _drawn(detector: Any, tables: Any, edges: np.ndarray, T: int) -> np.ndarray:
     """(2, 999) distances of tables of T rows drawn from the circuit."""
     B = DRAWN_TABLES
-    codes = _merged(
-        detector, pcircuit.sample(detector.circuit_, B * T, rng=detector.test_.settings.seed + 1)
-    )
+    sampled = pcircuit.sample(detector.circuit_, B * T, rng=detector.test_.settings.seed + 1)
+    codes = merged_codes(detector.encoder_.columns, sampled)
     place = np.repeat(np.arange(B), T)
     found = np.zeros((2, B))
     items = [
@@ -144,12 +137,12 @@ def _pooled(tables: Any, counts: Any) -> tuple[float, float, float]:
     return total, most, mean
 
 
-def _squared(tables: Any, sizes: Any, counts: Any) -> tuple[float, float]:
-    """Q of counts by column or pair against shares of so many rows, and the largest h."""
+def _squared(tables: Any, n: float, counts: Any) -> tuple[float, float]:
+    """Q of counts by column or pair against shares of n rows, and the largest h."""
     total, most = 0.0, 0.0
-    for p, n, own in zip(tables, sizes, counts, strict=True):
+    for p, own in zip(tables, counts, strict=True):
         T = int(own.sum())
-        if not T or not n:
+        if not T:
             continue
         h = 1 / (1 / T + 1 / n)
         total += h * float(((own / T - p) ** 2 / (p + FLOOR)).sum())

@@ -23,22 +23,23 @@ not.  One p-value for all of them, valid under any dependence, is that of `hld.r
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from hld.answers.evidence import Evidence
 from hld.answers.profile import Profile
 from hld.answers.table_facts import evidence_of
 from hld.detector import HLDDetector
 from hld.results.count_law import merged_counts
-from hld.results.largest_count import largest_count
-from hld.results.largest_dependence import largest_dependence
+from hld.results.largest_count import LargestCount, largest_count
+from hld.results.largest_dependence import LargestDependence, largest_dependence
+from hld.results.result import OfColumns
 from hld.results.shared_level import combined
 from hld.schemas.counts import KeptValues
-from hld.schemas.quality import data_quality
+from hld.schemas.quality import DataQuality, data_quality
 from hld.sql.distances import count_distances
-from hld.sql.result import CountsResult
 from hld.sql.tables import TableInDatabase, count
 from pcircuit.arguments import check_fraction
 
@@ -51,6 +52,65 @@ WEIGHTS = {
     "missing": 0.10,
     "new": 0.02,
 }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CountsResult(OfColumns):
+    """The outcome of a test of a table in a database."""
+
+    pvalue: float
+    reject: bool
+    alpha: float
+    num_samples: int
+    metrics: tuple[str, ...]
+    pvalues: tuple[float, ...]
+    parts: tuple[float, ...]
+    effect: float
+    num_missing: int
+    num_queries: int
+    evidence: Evidence = field(repr=False)
+    data_quality: DataQuality = field(repr=False)
+    largest_count: LargestCount | None = None
+    largest_dependence: LargestDependence | None = None
+    context = None  # no covariates, groups or stretches of time
+    effect_interval = None
+
+    @property
+    def statistic(self) -> float:
+        """-log10 of the p-value."""
+        return self._log(self.pvalue)
+
+    @property
+    def threshold(self) -> float:
+        """-log10 of the level."""
+        return self._log(self.alpha)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain Python values, ready for JSON: the fields of `HLDResult.to_dict`, and the parts."""
+        names = (
+            "statistic",
+            "threshold",
+            "pvalue",
+            "reject",
+            "alpha",
+            "num_samples",
+            "num_missing",
+            "effect",
+            "effect_interval",
+            "num_queries",
+        )
+        values = {name: getattr(self, name) for name in names} | {
+            "null": "counts",
+            "inflation": 1.0,
+            "null_error": None,
+        }
+        values |= {name: list(getattr(self, name)) for name in ("metrics", "pvalues", "parts")}
+        return values | self.parts_to_dict()
+
+    @staticmethod
+    def _log(number: float) -> float:
+        """-log10 of a number that may be 0."""
+        return -math.log10(max(number, 1e-300)) + 0.0
 
 
 def judge(

@@ -101,24 +101,19 @@ def _one_that_reads(query: str, connection: Any) -> str:
 
 
 def _as_typed(ibis: Any, table: Any) -> Any:
-    """A table of ibis as `_typed` has it; it may be of no database, or one that may not be read."""
-    try:
-        return _typed(ibis, table) if table.get_backend().name == "postgres" else table
-    except Exception as error:  # each engine has errors of its own
-        raise ValueError(f"the table cannot be counted: {one_line(error)}") from error
-
-
-def _typed(ibis: Any, table: Any) -> Any:
-    """A table of PostgreSQL with the types that the server has; others as they are.
+    """A table of ibis, of PostgreSQL with the types that the server has; it may be of no database, or not readable.
 
     ibis takes an ENUM for text, but PostgreSQL compares one with none of the words that it does not have, and a domain
     for a type that nobody knows.
     """
-    connection = table.get_backend()
-    if connection.name != "postgres":
-        return table
-    statement = ibis.to_sql(table, dialect="postgres")
-    return connection.sql(statement, schema=_postgres_schema(connection, statement))
+    try:
+        connection = table.get_backend()
+        if connection.name != "postgres":
+            return table
+        statement = ibis.to_sql(table, dialect="postgres")
+        return connection.sql(statement, schema=_postgres_schema(connection, statement))
+    except Exception as error:  # each engine has errors of its own
+        raise ValueError(f"the table cannot be counted: {one_line(error)}") from error
 
 
 def _postgres_schema(connection: Any, query: str) -> dict[str, Any]:

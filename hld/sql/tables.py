@@ -27,11 +27,12 @@ from hld.sql.slots import (
     ODD,
     codes_of_slots,
     counted_column,
+    forget,
     part_expression,
     slot_expression,
+    sqlite_expression,
 )
 from hld.sql.sources import one_line, reading, rows_as_tuples, table_of
-from hld.sql.sqlite_cells import forget, sqlite_expression
 from hld.tables.shown_names import listed
 
 NULL = ODD - 1

@@ -45,11 +45,6 @@ def form_of(path: str, options: ReadOptions) -> str:
     return options.form or FORMS.get(ending, "csv")
 
 
-def is_read_once(path: str) -> bool:
-    """Whether an input is there only once, from its beginning to its end: standard input, a pipe, a device."""
-    return path == "-" or (os.path.exists(path) and not os.path.isfile(path))
-
-
 def called(path: str) -> str:
     """What a message calls the input."""
     return "standard input" if path == "-" else repr(str(path))

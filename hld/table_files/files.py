@@ -24,19 +24,17 @@ import itertools
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hld.schemas.columns import BinColumn
+from hld.schemas.encoder import TableEncoder
 from hld.table_files.byte_files import called, form_of, opened, with_head
 from hld.table_files.dialect import SHOWN_ROWS, Dialect, ReadOptions, find_dialect, likely_decimal
 from hld.table_files.row_chunks import columns_of, smaller, text_chunks, together, typed_chunks
 from hld.table_files.text_cells import as_fitted, mark_of_batch, typed_frame
 from hld.tables.shown_names import in_one_line
-
-if TYPE_CHECKING:
-    from hld.schemas.encoder import TableEncoder
 
 DEFAULT = ReadOptions()
 MOST_ROWS, LEAST_ROWS = 200_000, 20_000  # of a sample to learn from, by the number of columns
@@ -96,11 +94,11 @@ def read_chunks(path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT
         yield from typed_chunks(path, options)
         return
     with opened(path) as raw:
-        yield from read_text(raw, called(path), encoder, options)
+        yield from _read_text(raw, called(path), encoder, options)
 
 
-def read_text(raw: Any, name: str, encoder: Any, options: ReadOptions = DEFAULT) -> Iterator[Any]:
-    """An open CSV file as chunks of a batch: see `read_chunks`."""
+def _read_text(raw: Any, name: str, encoder: Any, options: ReadOptions) -> Iterator[Any]:
+    """An open CSV file as chunks of a batch."""
     head, file = with_head(raw, options)
     dialect = find_dialect(head, options, name)
     fitted = fitted_columns(encoder, dialect.names)

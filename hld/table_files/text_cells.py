@@ -6,20 +6,17 @@ import contextlib
 import re
 import warnings
 from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from hld.schemas.columns import BINNED
+from hld.schemas.columns import BINNED, LevelColumn
 from hld.schemas.rare_levels import digest_set, is_rare
 from hld.table_files.dialect import COMMA, POINT, Dialect, ReadOptions
 from hld.tables.factored import Factored, object_cells
 from hld.tables.forms import EXACT, arrow_column
 from hld.tables.shown_names import listed
 from hld.tables.times import TIMES, text_kind, times_of_texts
-
-if TYPE_CHECKING:
-    from hld.schemas.columns import LevelColumn
 
 UNSEEN = (
     "<unseen>"  # how `TableEncoder.decode` writes the category of levels that training did not have
@@ -88,32 +85,22 @@ def _equal_pair(cells: Any) -> tuple[str, str] | None:
     As numbers 01 and 1 would be one level, and a batch in which the one takes the place of the other would look as
     ever.  Codes that all have zeros in front, such as postal codes of one length, stay the numbers that they can be.
     """
-    import pyarrow.compute
-
-    if not _all_match(cells, "^[0-9]+$") or not _any_matches(cells, "^0[0-9]"):
+    if not _match("all", cells, "^[0-9]+$") or not _match("any", cells, "^0[0-9]"):
         return None
     texts: dict[str, str] = {}
-    for cell in pyarrow.compute.unique(cells).drop_null().to_pylist():
+    for cell in cells.unique().drop_null().to_pylist():
         other = texts.setdefault(cell.lstrip("0"), cell)
         if other != cell:
             return min(cell, other, key=len), max(cell, other, key=len)
     return None
 
 
-def _all_match(cells: Any, pattern: str) -> bool:
-    """Whether all cells of an Arrow column that are there match."""
+def _match(which: str, cells: Any, pattern: str) -> bool:
+    """Whether all, or any, of the cells of an Arrow column that are there match."""
     import pyarrow.compute
 
     found = pyarrow.compute.match_substring_regex(cells, pattern)
-    return bool(pyarrow.compute.all(found, min_count=0).as_py())
-
-
-def _any_matches(cells: Any, pattern: str) -> bool:
-    """Whether some cell of an Arrow column matches."""
-    import pyarrow.compute
-
-    found = pyarrow.compute.match_substring_regex(cells, pattern)
-    return bool(pyarrow.compute.any(found, min_count=0).as_py())
+    return bool(getattr(pyarrow.compute, which)(found, min_count=0).as_py())
 
 
 def _without(cells: Any, texts: Collection[str]) -> Any:
@@ -131,7 +118,7 @@ def _typed(cells: Any, decimal: str) -> Any:
     """
     import pandas
 
-    if _all_match(cells, "^-?[0-9]{1,18}$"):
+    if _match("all", cells, "^-?[0-9]{1,18}$"):
         return pandas.array(cells.cast("int64").to_pandas(integer_object_nulls=True), dtype="Int64")
     numbers = plain_doubles(cells, decimal)
     if numbers is not None:
@@ -157,7 +144,7 @@ def plain_doubles(cells: Any, decimal: str) -> Any:
 
     cells = pyarrow.compute.utf8_trim_whitespace(cells)
     mark = re.escape(decimal)
-    if not _all_match(cells, rf"^-?([0-9]+{mark}?[0-9]*|{mark}[0-9]+)([eE][+-]?[0-9]+)?$"):
+    if not _match("all", cells, rf"^-?([0-9]+{mark}?[0-9]*|{mark}[0-9]+)([eE][+-]?[0-9]+)?$"):
         return None
     with contextlib.suppress(pyarrow.ArrowInvalid):
         return pyarrow.compute.replace_substring(cells, decimal, ".").cast(pyarrow.float64())
@@ -204,7 +191,7 @@ def as_fitted(
 
     Returns (N,).
     """
-    numbers = _numbers(stated) if stated and _is_of_numbers(fitted) else []
+    numbers = _numbers(stated) if stated and is_of_numbers(fitted) else []
     if not hasattr(column, "to_pylist"):
         codes, levels = column.factorize()
         cells: Any = Factored(codes, np.asarray(levels, dtype=object))
@@ -248,16 +235,16 @@ def mark_of_batch(columns: Iterable[tuple[str, Any]], fitted: dict[str, Any]) ->
     """
     found = None
     for name, column in columns:
-        if _is_of_numbers(fitted.get(name)):
+        if is_of_numbers(fitted.get(name)):
             cells = column.cast("string")
-            if _any_matches(cells, rf"^\s*{POINT.pattern}\s*$"):
+            if _match("any", cells, rf"^\s*{POINT.pattern}\s*$"):
                 return "."
-            if found is None and _any_matches(cells, rf"^\s*{COMMA.pattern}\s*$"):
+            if found is None and _match("any", cells, rf"^\s*{COMMA.pattern}\s*$"):
                 found = ","
     return found
 
 
-def _is_of_numbers(fitted: Any) -> bool:
+def is_of_numbers(fitted: Any) -> bool:
     """Whether a fitted column is made of numbers, neither times nor 0 and 1 for False and True, or of holes alone."""
     if fitted is None or fitted.kind in TIMES or fitted.kind == "boolean":
         return False

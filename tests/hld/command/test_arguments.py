@@ -1,19 +1,24 @@
-"""The commands and their options: examples that can be parsed, numbers that are refused by name, help."""
+"""The commands and their options: examples, help, what is refused by name, and completion scripts."""
 
+import argparse
+import itertools
 import pathlib
 import re
 import shlex
+import subprocess
+import sys
 
 import pytest
 
 from hld.command import parser
-from hld.command.arguments import EXAMPLES, build_parser
+from hld.command.arguments import COMMANDS, build_parser
 from hld.command.parser import main
+from hld.command.shells import fish_script
 
 PARSER = build_parser()
 
 
-@pytest.mark.parametrize("command", EXAMPLES)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_an_example_and_is_in_both_lists(capsys, command):
     with pytest.raises(SystemExit):
         main([command, "--help"])
@@ -68,7 +73,12 @@ def test_help_says_what_is_read(command, said, capsys):
 
 
 @pytest.mark.parametrize(
-    ("given", "is_said"), [(["a.csv", "b.csv", "c.csv"], True), (["a.csv", "--no-such"], False)]
+    ("given", "is_said"),
+    [
+        (["a.csv", "b.csv", "c.csv"], True),
+        (["a.csv", "b -new.csv"], True),
+        (["a.csv", "--no-such"], False),
+    ],
 )
 def test_more_tables_than_one_are_told_so(capsys, given, is_said):
     with pytest.raises(SystemExit):
@@ -76,14 +86,14 @@ def test_more_tables_than_one_are_told_so(capsys, given, is_said):
     assert ("a command reads one table: run it once for each" in capsys.readouterr().err) == is_said
 
 
-@pytest.mark.parametrize("command", EXAMPLES)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_examples_are_commands_that_can_be_given(command):
     """Each line of an example, without what is piped into it or written by the shell."""
-    for line in EXAMPLES[command].splitlines():
+    for line in COMMANDS[command].example.splitlines():
         words = shlex.split(line)
         words = words[words.index("hld") + 1 :]
         args = PARSER.parse_args(words[: words.index(">")] if ">" in words else words)
-        assert callable(args.run)
+        assert callable(parser.command_of(args.run))
     assert args.command in (command, "test")
 
 
@@ -159,3 +169,89 @@ def test_what_is_quoted_of_arguments_is_escaped(capsys):
     with pytest.raises(SystemExit):
         PARSER.parse_args(["info", "m.hld", "more\x1b[2J"])
     assert r"more\x1b[2J" in capsys.readouterr().err
+
+
+PARSER = build_parser()
+
+
+@pytest.mark.parametrize(
+    ("argv", "meant"),
+    [
+        (["test", "m", "t", "--alhpa", "0.1"], "--alpha"),
+        (["test", "m", "t", "--alpa=0.1"], "--alpha"),
+        (["audit", "m", "t", "--edits", "x=1:+0.05"], "--edit"),
+        (["fit", "t", "-o", "m", "--frobnicate"], None),
+        (["fit", "t", "-o", "m", "--catgorical", "zip"], "--categorical"),
+        (["test", "m", "t", "--no_header"], "--no-header"),
+        (["test", "m", "t", "-x", "--reprot", "r.html"], "--report"),
+        (["test", "m", "t", "-x"], None),
+        (["test", "m", "t", "--verbsoe"], "--verbose"),
+    ],
+)
+def test_an_unknown_option_is_told_the_one_it_is_near_to(argv, meant, capsys):
+    with pytest.raises(SystemExit) as left:
+        PARSER.parse_args(argv)
+    assert left.value.code == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith("hld: error: unrecognized arguments: -")
+    assert said.endswith(f" (did you mean {meant}?)") if meant else "did you mean" not in said
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell, run_here):
+    if shell != "fish":
+        pytest.importorskip("shtab")
+    status, out, err = run_here("completion", shell)
+    assert (status, err) == (0, "")
+    assert all(word in out for word in ("monitor", "every", "report", "procedure"))
+    if shell == "fish":  # options that take a value are told from those that do not
+        test = [line for line in out.splitlines() if "__fish_seen_subcommand_from test" in line]
+        assert [" -r" in line for line in test if " -l alpha" in line] == [True]
+        assert [" -r" in line for line in test if " -l json" in line] == [False]
+    if shell == "bash":
+        subprocess.run(["bash", "-n"], input=out, text=True, check=True)
+
+
+def test_completion_without_shtab_says_what_to_install(run_here, monkeypatch):
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    said = "completion needs shtab, which is not installed: pip install 'hld[cli]'"
+    assert run_here("completion", "bash") == (2, "", f"hld: error: {said}\n")
+
+
+def options_of(line):
+    """What a line of fish says: the words, and the names of its option."""
+    words = shlex.split(line.replace("\\'", "’"))
+    return words, [word for flag, word in itertools.pairwise(words) if flag in ("-l", "-s")]
+
+
+def test_fish_has_one_line_for_each_command_and_option_that_help_shows():
+    """Options before the command were left out."""
+    parser = build_parser()
+    lines = [options_of(line) for line in fish_script(parser).splitlines()]
+    commands = next(action for action in parser._actions if action.dest == "command").choices
+    assert [
+        words[words.index("-a") + 1]
+        for words, names in lines
+        if "__fish_use_subcommand" in words and not names
+    ] == list(commands)
+    for condition, one in (
+        ("__fish_use_subcommand", parser),
+        *((f"__fish_seen_subcommand_from {name}", command) for name, command in commands.items()),
+    ):
+        expected = [
+            [name.lstrip("-") for name in action.option_strings]
+            for action in one._actions
+            if action.option_strings and action.help != argparse.SUPPRESS
+        ]
+        assert [names for words, names in lines if condition in words and names] == expected
+    assert "-a 'bash zsh fish'" in fish_script(parser)
+
+
+def test_fish_says_what_help_says():
+    """A percent sign, which argparse wants twice, was shown twice."""
+    parser = argparse.ArgumentParser()
+    command = parser.add_subparsers(dest="command").add_parser("run", help="it's 5 %% of a\\b")
+    command.add_argument("--share", choices=("1 %", "2 %"), help="one %% of '$HOME'")
+    first, *_, last = [line for line in fish_script(parser).splitlines() if "help" not in line]
+    assert first == r"complete -c hld -n __fish_use_subcommand -f -a run -d 'it\'s 5 % of a\\b'"
+    assert last.endswith(r" -l share -r -a '1 % 2 %' -d 'one % of \'$HOME\''")

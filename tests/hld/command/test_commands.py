@@ -105,7 +105,7 @@ def test_the_separator_of_real_rows_is_found(run, folder):
 
 
 def test_log(run):
-    from hld.command.console.steps import LOG
+    from hld.command.output import LOG
 
     try:
         status, _, err = run("--verbose", "test", "model.hld", "calm.csv", "--alpha", "0.0001")

@@ -53,10 +53,8 @@ def test_a_query_reads_files_without_a_database(model, capsys):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["x.csv", "--sql", "t"], "a table and --sql"),
-        (["--sql", "t", "--by", "kind"], "neither with --by"),
-        (["x.csv", "--database", "d"], "--database is for --sql"),
         (["--sql", "no_such_table"], "cannot be read"),
+        (["--database", "duckdb:///orders.db", "--sql", "orders"], "absolute with a third slash"),
     ],
 )
 def test_errors_are_one_line(model, capsys, more, said):
@@ -94,9 +92,3 @@ def test_commands_of_the_documents_open_a_file_of_the_current_folder(
             == 0
         )
     assert "no shift" in capsys.readouterr().out
-
-
-def test_three_slashes_are_an_absolute_path_and_the_error_says_so(model, capsys, monkeypatch):
-    monkeypatch.chdir(model)
-    assert main(["test", "m.hld", "--database", "duckdb:///orders.db", "--sql", "orders"]) == 2
-    assert "absolute with a third slash" in capsys.readouterr().err

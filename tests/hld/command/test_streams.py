@@ -214,28 +214,9 @@ def test_outputs_are_tried_before_long_work(folder, capsys, monkeypatch):
     def refused(path):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr("hld.command.console.output.replace_file", refused)
+    monkeypatch.setattr("hld.command.output.replace_file", refused)
     assert main(["fit", str(folder / "train.csv"), "-o", str(folder / "new.hld")]) == 2
     assert "Permission denied" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "options", [["--alpha", "0.01"], ["--json"], ["--format", "csv", "--alpha", "0.2"]]
-)
-def test_table_behind_options(options, folder, capsys):
-    """The table of `hld test` may be left out, and may stand behind options all the same."""
-    model, batch = str(folder / "m.hld"), str(folder / "calm.csv")
-    found = [
-        (main(["test", *argv]), capsys.readouterr())
-        for argv in ([model, batch, *options], [model, *options, batch], [*options, model, batch])
-    ]
-    assert found[0] == found[1] == found[2]
-    assert found[0][1].err == ""
-    with pytest.raises(SystemExit):
-        main(["test", model, *options, batch, batch])
-    assert "a command reads one table" in capsys.readouterr().err
-    assert main(["test", model, "--summary", "x.json", "--alpha", "0.1", batch]) == 2
-    assert "found a table and --summary" in capsys.readouterr().err
 
 
 def test_memory_that_does_not_suffice(folder, capsys, monkeypatch):
@@ -244,7 +225,7 @@ def test_memory_that_does_not_suffice(folder, capsys, monkeypatch):
     def refuse(*_, **__):
         raise MemoryError("Unable to allocate 9 GiB")
 
-    monkeypatch.setattr("hld.model_files.load", refuse)
+    monkeypatch.setattr("hld.command.reading.load", refuse)
     assert main(["info", str(folder / "m.hld")]) == 2
     assert capsys.readouterr().err == (
         "hld: error: there is not enough memory (Unable to allocate 9 GiB): give the "

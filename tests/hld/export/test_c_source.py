@@ -1,4 +1,4 @@
-"""The test as C: compiled, called, and compared with the library to 1e-9."""
+"""The test as C: compiled, called, and compared with the library to 1e-9; and what is not exported."""
 
 import ctypes
 import itertools
@@ -184,3 +184,27 @@ def test_tails_of_one_large_eigenvalue_and_many_small_ones_are_those_of_the_libr
         assert {
             function(*pair, 2, ctypes.c_double(q)) for q in (2e4, 1e16, 1e17, 1e300, np.inf)
         } == {0.0}
+
+
+ROWS = np.random.default_rng(0).integers(0, 3, (600, 3))
+
+
+@pytest.mark.parametrize(
+    ("options", "fitting"),
+    [
+        ({}, {"groups": np.repeat(np.arange(40), 15)}),
+        ({}, {"order": "time"}),
+        ({"covariates": [0]}, {}),
+    ],
+    ids=["groups", "time", "covariates"],
+)
+def test_only_the_test_of_independent_rows_is_exported(options, fitting):
+    detector = hld.HLDDetector(2, 2, metric="likelihoods", num_resamples=99, **options).fit(
+        ROWS, **fitting
+    )
+    with pytest.raises(
+        ValueError,
+        match="`detector` judges groups, a series, or rows given covariates, but only the "
+        "test of independent rows is exported: fit without `groups`",
+    ):
+        plan_of(detector)

@@ -19,7 +19,6 @@ from live_server import ROOT, Client, csv_bytes, orders, process, served, wait_u
 
 import hld
 from hld.serve.server import check_token
-from hld.serve.watches import Watch
 
 pytestmark = pytest.mark.thorough
 
@@ -47,15 +46,14 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_acknowledged(shop, tmp_path
             assert told > rows
             client.close()
     (state,) = tmp_path.glob("orders-*.monitor")
-    found = hld.Monitor.load(state)
+    detector = hld.load(shop["orders"])
+    found = hld.Monitor.load(state, detector)
     assert found.num_rows in (told, told + 7)
-    again = Watch("x", "0" * 64, hld.load(shop["orders"]).test_, None, 0.05, None)
-    encoder = hld.load(shop["orders"]).encoder_
+    again = hld.Monitor(detector)
     for text in batches[: found.num_rows // 7]:
-        last = again.observe([encoder.encode(pd.read_csv(io.BytesIO(text)))[0]])
-    assert found.update(np.zeros((0, 3), dtype=int)).log_e_value == pytest.approx(
-        last.log_e_value, rel=1e-9
-    )
+        last = again.update(pd.read_csv(io.BytesIO(text)))
+    found = found.update_codes(np.zeros((0, 3), dtype=int))
+    assert found.log_e_value == pytest.approx(last.log_e_value, rel=1e-9)
 
 
 @pytest.mark.parametrize("with_state", [True, False])
@@ -84,8 +82,9 @@ def test_a_request_that_began_before_a_model_came_back_counts_too(shop, tmp_path
         assert client.json("GET", "/v1/monitor")[1]["num_rows"] == 600
         client.close()
     if with_state:
-        (written,) = (one for one in tmp_path.glob("*.monitor") if hld.Monitor.load(one).num_rows)
-        assert hld.Monitor.load(written).num_rows == 600
+        digest = service.models.loaded["orders"].digest
+        (written,) = tmp_path.glob(f"*-{digest[:16]}.monitor")
+        assert hld.Monitor.load(written, hld.load(shop["orders"])).num_rows == 600
 
 
 def test_two_services_do_not_share_a_state(shop, tmp_path):

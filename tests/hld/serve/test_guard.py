@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from types import SimpleNamespace
 
 import pytest
@@ -11,6 +12,7 @@ from live_server import Client, served, wait_until
 from hld.serve.guard import HEADERS, Guard, same_token
 from hld.serve.limits import Limits
 from hld.serve.numbers import Numbers
+from hld.serve.server import opened_socket
 
 
 def test_the_token_is_needed_and_compared_as_a_whole(guarded, shop):
@@ -135,3 +137,28 @@ def test_what_is_no_request_goes_through_and_a_client_that_is_gone_is_counted():
 def test_tokens_are_read_from_headers():
     assert same_token("BEARER \u00fc", "\u00fc")
     assert not same_token("Bearer secret2", "secret")
+
+
+def test_answers_are_sent_at_once():
+    """Without TCP_NODELAY the second piece of an answer waits 40 ms for the client to confirm the first."""
+    with (
+        opened_socket("127.0.0.1", 0) as listening,
+        socket.create_connection(listening.getsockname()),
+    ):
+        connection, _ = listening.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_an_address_that_is_taken_is_named():
+    with opened_socket("127.0.0.1", 0) as listening:
+        port = listening.getsockname()[1]
+        with pytest.raises(OSError, match=f"cannot listen at 127.0.0.1 port {port}: "):
+            opened_socket("127.0.0.1", port)
+
+
+@pytest.mark.parametrize("port", [99999, 65536, -1])
+def test_a_port_that_cannot_be_is_refused(port):
+    """The system would take another one, 99999 - 65536 = 34463, without a word."""
+    with pytest.raises(ValueError, match=f"`port` must be a whole number .* found {port}"):
+        opened_socket("127.0.0.1", port)

@@ -11,25 +11,10 @@ import pytest
 
 import hld
 from hld.serve.limits import Limits
-from hld.serve.models import MOST_RESULTS, Models, Results, model_paths, trial_table
-from hld.serve.work import test_table, warm_up
+from hld.serve.models import Models, model_paths, trial_table
+from hld.serve.work import judge_table, warm_up
 
 OPTIONS = {"num_latents": 2, "num_epochs": 2, "num_resamples": 99}
-
-
-@pytest.mark.thorough
-def test_a_monitor_goes_on_when_its_model_comes_back(shop, tmp_path):
-    path = tmp_path / "orders.hld"
-    shutil.copy(shop["orders"], path)
-    models = Models({"orders": path})
-    first = models.loaded["orders"]
-    first.watch.observe([np.zeros((5, 3), dtype=int)])
-    for name, number in (("other", 0), ("orders", 5)):
-        shutil.copy(shop[name], tmp_path / "new")
-        os.replace(tmp_path / "new", path)
-        models.reload()
-        assert models.loaded["orders"].watch.last.num_rows == number
-    assert models.loaded["orders"].watch is first.watch
 
 
 @pytest.mark.thorough
@@ -39,7 +24,7 @@ def test_monitors_of_old_versions_are_kept_in_files_or_in_memory_not_in_both(sho
     for state in (tmp_path, None):
         shutil.copy(shop["orders"], path)
         models = Models({"orders": path}, state)
-        models.loaded["orders"].watch.observe([np.zeros((5, 3), dtype=int)])
+        models.loaded["orders"].watch.observe([(np.zeros((5, 3), dtype=int), None)])
         first = weakref.ref(models.loaded["orders"].watch)
         for name, number in (("other", 0), ("orders", 5)):
             shutil.copy(shop[name], tmp_path / "new")
@@ -110,19 +95,11 @@ def test_models_with_columns_that_are_left_out_or_derived_are_served(tmp_path, n
     body = pd.DataFrame(table).rename(
         columns=lambda name: f"x{name}" if isinstance(name, int) else name
     )[:40]
-    answer = test_table(
+    answer = judge_table(
         models.loaded["m"], body.to_csv(index=False).encode(), "csv", 0.05, "verdict", Limits()
     )
     assert (answer["num_samples"], answer["num_missing"]) == (40, 0)
     assert answer["pvalue"] == detector.test(table[:40]).pvalue
-
-
-def test_results_are_found_by_their_ids_and_the_oldest_is_forgotten():
-    results = Results()
-    assert results.find(None) is results.find("x") is None
-    keys = [results.keep(i) for i in range(MOST_RESULTS + 2)]
-    assert [results.find(key) for key in keys] == [None, None, *range(2, MOST_RESULTS + 2)]
-    assert results.find(None) == MOST_RESULTS + 1
 
 
 @pytest.mark.parametrize(

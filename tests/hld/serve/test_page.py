@@ -6,7 +6,7 @@ import pytest
 from browser import CHROMIUM, browser
 from live_server import Client, csv_bytes, served
 
-from hld.serve.page import page, policy
+from hld.serve.app import page, policy
 
 pytestmark = [pytest.mark.thorough, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
 TOKEN = "a-token-of-the-tests"

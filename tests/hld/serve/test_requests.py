@@ -1,12 +1,15 @@
-"""Parameters are known, given once and of their kind; bodies are counted while they arrive."""
+"""Requests: parameters of their kind, bodies counted while they arrive, limits, and refusals in words."""
 
 import asyncio
+import math
+import os
+from dataclasses import fields
 
 import pytest
 from starlette.requests import Request
 
 from hld.serve.limits import BODIES, Limits
-from hld.serve.refusals import Refusal
+from hld.serve.refusals import Refusal, busy, refusal_of
 from hld.serve.requests import Asked, Bodies
 
 KNOWN = ("alpha", "after", "detail")
@@ -180,3 +183,74 @@ def test_what_is_not_known_or_of_another_kind_is_refused(query, read, field, mes
     with pytest.raises(Refusal, match=message) as refused:
         read(asked(query))
     assert (refused.value.status, refused.value.field) == (400, field)
+
+
+LEAST = {"max_bytes": 1, "max_rows": 1, "connections": 1, "workers": 0, "queue": 0}
+NAMES = [field.name for field in fields(Limits)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_limit_that_cannot_be_is_named(name):
+    wrong = (
+        [LEAST[name] - 1, 2.5, True, "9", None]
+        if name in LEAST
+        else [0, -1.0, math.nan, math.inf, "9", None]
+    )
+    for value in wrong:
+        with pytest.raises(
+            (TypeError, ValueError), match=f"`{name}` must be a (whole|finite) number"
+        ):
+            Limits(**{name: value})
+    least = LEAST.get(name, 1e-9)
+    assert getattr(Limits(**{name: least}), name) == least
+
+
+def test_threads_are_as_many_as_asked_for_or_as_processors(monkeypatch):
+    assert Limits(workers=3).threads == 3
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 2, 5}, raising=False)
+    assert Limits().threads == 3
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert Limits().threads == 1
+
+
+def answer(error):
+    """The inner part of the answer to a request that an error ended."""
+    return refusal_of(error).to_dict()["error"]
+
+
+@pytest.mark.parametrize(
+    ("message", "field"),
+    [
+        ("`alpha` must be below 1", "alpha"),
+        ("`table` has no rows", "body"),
+        ("`batch` has none", "body"),
+        ("`summary` is of another model", "body"),
+        ("the file is damaged", "body"),
+        ("found `alpha`", "body"),
+        ("", "body"),
+    ],
+)
+def test_the_field_is_the_argument_that_the_message_begins_with(message, field):
+    for kind in (ValueError, TypeError):
+        assert answer(kind(message)) == {"status": 400, "field": field, "message": message}
+
+
+def test_messages_are_one_line_of_bounded_length():
+    assert answer(ValueError("first\n   second \r\n third "))["message"] == "first second third"
+    assert len(answer(ValueError("x" * 10_000))["message"]) == 2000
+    forged = Refusal(400, "a\nb", "\x1b[2J \x00 \u202e \ud800 é")
+    assert (forged.field, forged.message) == (r"a\nb", r"\x1b[2J \x00 \u202e \ud800 é")
+
+
+def test_refusals_stay_and_memory_has_a_status_of_its_own():
+    refusal = Refusal(409, "after", "`after` is 3", {"Retry-After": "9"})
+    assert refusal_of(refusal) is refusal
+    assert (refusal.headers, Refusal(400, "body", "x").headers) == ({"Retry-After": "9"}, {})
+    assert answer(MemoryError())["status"] == 413
+    full = busy("all threads are busy")
+    assert (full.status, full.message, full.headers) == (
+        503,
+        "all threads are busy: try again",
+        {"Retry-After": "1"},
+    )

@@ -4,6 +4,7 @@ import contextlib
 import socket
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 from live_server import Client, served, wait_until
@@ -11,7 +12,7 @@ from live_server import Client, served, wait_until
 pytest.importorskip("uvicorn")
 
 from hld.serve.limits import Limits
-from hld.serve.slow_clients import LEAST_READ, timed_protocol
+from hld.serve.server import LEAST_READ, timed_protocol
 
 LIMITS = Limits(workers=1, head_seconds=0.5)
 ASKED = 400  # pages, more than the buffers of the system hold
@@ -117,15 +118,18 @@ class Line:
         self.is_aborted = True
 
 
+def looking(transport):
+    """A protocol over a transport, and the timers that it asks for."""
+    timers, protocol = [], object.__new__(timed_protocol(3.0))
+    protocol.transport = transport
+    protocol.loop = SimpleNamespace(call_later=lambda *timer: timers.append(timer))
+    protocol._stop_looking = lambda: None
+    return protocol, timers
+
+
 @pytest.mark.parametrize(("read", "is_aborted"), [(LEAST_READ, False), (LEAST_READ - 1, True)])
 def test_a_client_that_reads_enough_is_waited_for(read, is_aborted):
-    timers = []
-    protocol = object.__new__(timed_protocol(3.0))
-    protocol.transport = Line()
-    protocol.loop = type(
-        "Loop", (), {"call_later": staticmethod(lambda *timer: timers.append(timer))}
-    )
-    protocol._stop_looking = lambda: None
+    protocol, timers = looking(Line())
     protocol._look_later()
     for _ in range(3):
         ((seconds, look, waiting),) = timers
@@ -144,12 +148,6 @@ def test_a_client_that_reads_enough_is_waited_for(read, is_aborted):
 @pytest.mark.parametrize(("read", "is_aborted"), [(2**20, False), (0, True)])
 def test_what_a_client_takes_from_the_system_counts(read, is_aborted):
     """Where the system holds megabytes, a third of these must go before it takes more from the transport."""
-    timers = []
-    protocol = object.__new__(timed_protocol(3.0))
-    protocol.loop = type(
-        "Loop", (), {"call_later": staticmethod(lambda *timer: timers.append(timer))}
-    )
-    protocol._stop_looking = lambda: None
     with (
         socket.create_server(("127.0.0.1", 0)) as listening,
         socket.create_connection(listening.getsockname()) as client,
@@ -157,7 +155,7 @@ def test_what_a_client_takes_from_the_system_counts(read, is_aborted):
     ):
         line.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2**22)
         line.setblocking(False)
-        protocol.transport = Line(line)
+        protocol, timers = looking(Line(line))
         with contextlib.suppress(BlockingIOError):
             while True:
                 line.send(bytes(2**16))

@@ -121,13 +121,13 @@ def test_a_service_reads_all_of_it_without_pyarrow_and_pandas(shop, tmp_path):
         "sys.modules['pyarrow'] = sys.modules['pandas'] = None\n"
         "from hld.serve.limits import Limits\n"
         "from hld.serve.models import Models\n"
-        "from hld.serve.work import report_page, test_table, warm_up\n"
+        "from hld.serve.work import report_page, judge_table, warm_up\n"
         "folder, limits = pathlib.Path(sys.argv[1]), Limits()\n"
         "model = Models({'all': folder / 'all.hld'}).loaded['all']\n"
         "warm_up([model], limits)\n"
         "for name, form in (('csv', 'csv'), ('rows', 'json'), ('columns', 'json')):\n"
         "    body = (folder / name).read_bytes()\n"
-        "    print(test_table(model, body, form, 0.05, 'full', limits)['pvalue'])\n"
+        "    print(judge_table(model, body, form, 0.05, 'full', limits)['pvalue'])\n"
         "assert report_page(model, None)\n"
     )
     run = subprocess.run(

@@ -5,7 +5,6 @@ import os
 
 import numpy as np
 import pytest
-from hld.monitoring.margins.of_test import monitor_of
 
 import hld
 from hld.serve import watches
@@ -16,110 +15,89 @@ from hld.serve.watches import Watch, lock_states
 
 @pytest.fixture(scope="module")
 def coins():
-    """A test of two coins that agree, and the rows that it was learned from."""
+    """A detector of two coins that agree, and the codes of the rows that it was learned from."""
     rows = np.repeat(np.random.default_rng(0).integers(0, 2, size=(200, 1)), 2, axis=1)
     detector = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit(rows)
-    return detector.test_, detector.encoder_.encode(rows)[0]
+    return detector, detector.encoder_.encode(rows)[0]
 
 
-@pytest.mark.thorough
-def test_a_reset_that_cannot_be_written_forgets_nothing(shop, tmp_path, monkeypatch):
-    test = hld.load(shop["orders"]).test_
-    watch = Watch("orders", "0" * 64, test, tmp_path, 0.05, None)
-    watch.observe([np.zeros((5, 3), dtype=int)])
-    monkeypatch.setattr(
-        hld.Monitor, "save", lambda self, path: (_ for _ in ()).throw(OSError("disk full"))
-    )
-    with pytest.raises(OSError, match="disk full"):
-        watch.reset(test)
-    assert [point[0] for point in watch.history] == [0, 5]
+def watch_of(detector, folder=None, alpha=0.05, digest="0" * 64):
+    return Watch("coins", digest, detector, folder, alpha)
 
 
-@pytest.mark.thorough
-def test_a_state_that_cannot_be_written_is_not_taken(shop, tmp_path, monkeypatch):
-    test = hld.load(shop["orders"]).test_
-    watch = Watch("orders", "0" * 64, test, tmp_path, 0.05, None)
-    rows = np.zeros((5, 3), dtype=int)
-    assert watch.observe([rows, rows]).num_rows == 10
-    monkeypatch.setattr(
-        hld.Monitor, "save", lambda self, path: (_ for _ in ()).throw(OSError("disk full"))
-    )
-    with pytest.raises(OSError, match="disk full"):
-        watch.observe([rows])
+def test_a_state_that_cannot_be_written_is_not_taken(coins, tmp_path, monkeypatch):
+    detector, rows = coins
+    watch, some = watch_of(detector, tmp_path), [(rows[:5], None)]
+    assert watch.observe(some * 2).num_rows == 10
+
+    def full(self, path):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(hld.Monitor, "save", full)
+    for change in (lambda: watch.observe(some), watch.reset):
+        with pytest.raises(OSError, match="disk full"):
+            change()
     assert (watch.monitor.num_rows, watch.last.num_rows) == (10, 10)
+    assert [point[0] for point in watch.history] == [0, 10]
     monkeypatch.undo()
-    assert (
-        Watch("orders", "0" * 64, test, tmp_path, 0.05, None).observe([rows], after=10).num_rows
-        == 15
-    )
-    with pytest.raises(Refusal, match="have been counted"):
-        watch.observe([rows], after=15)
-    with pytest.raises(ValueError, match="which cannot change while it runs"):
-        Watch("orders", "0" * 64, test, tmp_path, 0.01, None)
+    assert watch_of(detector, tmp_path).observe(some, after=10).num_rows == 15
 
 
-@pytest.mark.thorough
-def test_the_history_of_a_monitor_stays_short(shop, monkeypatch):
+def test_the_history_of_a_monitor_stays_short(coins, monkeypatch):
     monkeypatch.setattr(watches, "MOST_POINTS", 16)
-    watch = Watch("orders", "0" * 64, hld.load(shop["orders"]).test_, None, 0.05, None)
+    detector, rows = coins
+    watch = watch_of(detector)
     for _ in range(40):
-        watch.observe([np.zeros((1, 3), dtype=int)])
-    rows = [point[0] for point in watch.history]
-    assert len(rows) <= 16
-    assert (rows[0], rows[-1]) == (0, 40)
-    assert rows == sorted(set(rows))
+        watch.observe([(rows[:1], None)])
+    found = [point[0] for point in watch.history]
+    assert len(found) <= 16
+    assert (found[0], found[-1]) == (0, 40)
+    assert found == sorted(set(found))
 
 
 def test_rows_in_chunks_count_as_those_of_one_monitor(coins):
-    test, rows = coins
-    watch, monitor = Watch("coins", "0" * 64, test, None, 0.05, None), monitor_of(test, 0.05)
+    detector, rows = coins
+    watch, monitor = watch_of(detector), hld.Monitor(detector)
     for parts in ([rows[:3], rows[3:50]], [rows[50:50]], [], [rows[50:51], rows[51:]]):
-        found = watch.observe(parts)
-        for part in parts:
-            monitor.update(part)
-    expected = monitor.update(rows[:0])
+        found = watch.observe([(part, None) for part in parts])
+    expected = monitor.update_codes(rows)
     assert (found.num_rows, found.log_e_value) == (200, expected.log_e_value)
-    assert (watch.last, watch.history[0]) == (found, (0, 0.0, 1.0))
+    assert watch.last is found
     assert [point[0] for point in watch.history] == [0, 50, 50, 50, 200]
+    assert watch.history[0][2] == 1.0
 
 
 def test_nobody_counts_rows_twice(coins):
-    test, rows = coins
-    watch = Watch("coins", "0" * 64, test, None, 0.05, None)
-    assert watch.observe([rows[:5]], after=0).num_rows == 5
+    detector, rows = coins
+    watch, some = watch_of(detector), [(rows[:5], None)]
+    assert watch.observe(some, after=0).num_rows == 5
     for after in (0, 4, 6):
-        with pytest.raises(
-            Refusal, match=f"`after` is {after}, but the monitor has 5 rows"
-        ) as refused:
-            watch.observe([rows[:5]], after=after)
+        said = f"`after` is {after}, but the monitor has 5 rows: these rows have been counted"
+        with pytest.raises(Refusal, match=said) as refused:
+            watch.observe(some, after=after)
         assert (refused.value.status, refused.value.field) == (409, "after")
-    assert watch.observe([rows[:5]], after=5).num_rows == 10
+    assert watch.observe(some, after=5).num_rows == 10
 
 
 def test_a_reset_forgets_rows_alarm_and_history(coins, tmp_path):
-    test, _ = coins
-    watch = Watch("coins", "0" * 64, test, tmp_path, 0.05, None)
-    assert watch.observe([np.array([[0, 1]] * 40)]).alarm
-    assert Watch("coins", "0" * 64, test, tmp_path, 0.05, None).last.alarm  # from its file
-    result = watch.reset(test)
-    assert (result.num_rows, result.alarm, watch.history) == (0, False, [(0, 0.0, 1.0)])
-    again = Watch("coins", "0" * 64, test, tmp_path, 0.05, None)
+    detector, _ = coins
+    watch = watch_of(detector, tmp_path)
+    assert watch.observe([(np.array([[0, 1]] * 60), None)]).alarm
+    assert watch_of(detector, tmp_path).last.alarm  # from its file
+    result = watch.reset()
+    assert (result.num_rows, result.alarm, result.pvalue) == (0, False, 1.0)
+    assert watch.history == [(0, result.log_e_value, 1.0)]
+    again = watch_of(detector, tmp_path)
     assert (again.last.num_rows, again.last.alarm) == (0, False)
 
 
-def test_versions_have_files_of_their_own_and_options_that_stay(coins, tmp_path):
-    test, rows = coins
-    Watch("coins", "a" * 64, test, tmp_path, 0.05, 0.25).observe([rows[:5]])
+def test_versions_have_files_of_their_own_and_a_level_that_stays(coins, tmp_path):
+    detector, rows = coins
+    watch_of(detector, tmp_path, digest="a" * 64).observe([(rows[:5], None)])
     assert [path.name for path in tmp_path.iterdir()] == [f"coins-{'a' * 16}.monitor"]
-    assert Watch("coins", "b" * 64, test, tmp_path, 0.05, 0.25).last.num_rows == 0
-    assert (
-        Watch("coins", "a" * 64, test, tmp_path, 0.05, None).last.num_rows == 5
-    )  # whatever margin it has
-    for alpha, margin in ((0.01, 0.25), (0.05, 0.5)):
-        with pytest.raises(
-            ValueError, match=r"has `alpha` 0.05 and `margin` 0.25, which cannot change"
-        ):
-            Watch("coins", "a" * 64, test, tmp_path, alpha, margin)
+    assert watch_of(detector, tmp_path, digest="b" * 64).last.num_rows == 0
+    with pytest.raises(ValueError, match=r"has `alpha` 0.05, which cannot change while it runs"):
+        watch_of(detector, tmp_path, 0.01, "a" * 64)
 
 
 def test_states_have_one_service_until_it_is_closed(shop, tmp_path):

@@ -1,5 +1,6 @@
 """Counts of databases are those of the encoder, on odd tables, in DuckDB, SQLite and PostgreSQL."""
 
+import contextlib
 import datetime
 import pathlib
 import shutil
@@ -22,6 +23,17 @@ import duckdb
 import ibis
 
 import hld.sql
+
+with contextlib.suppress(ImportError):  # the fixture below skips the tests that need it
+    import psycopg.rows
+    import psycopg.sql
+
+SMALL = pd.DataFrame({"kind": ["a", "b", "a"] * 50, "size": [0, 1, 2] * 50})
+
+
+@pytest.fixture(scope="module")
+def small():
+    return hld.HLDDetector(**OPTIONS).fit(SMALL)
 
 
 @pytest.fixture(scope="module")
@@ -209,8 +221,6 @@ def postgres(tmp_path_factory):
 
 
 def test_counts_of_postgres_are_those_of_the_encoder(detector, postgres):
-    import psycopg
-
     batch = odd_table(300, 4, new=True)
     types = [
         "text",
@@ -245,8 +255,6 @@ def test_counts_of_postgres_are_those_of_the_encoder(detector, postgres):
 
 @pytest.mark.parametrize("start", ["", "/* all */ ", "-- all\n"])
 def test_queries_of_postgres_need_no_right_to_write(postgres, start):
-    import psycopg
-
     rng = np.random.default_rng(13)
     table = pd.DataFrame(
         {
@@ -282,11 +290,7 @@ def test_queries_of_postgres_need_no_right_to_write(postgres, start):
         connection.execute("DROP TABLE queried")
 
 
-def test_a_connection_of_postgres_counts_a_table_again_that_has_got_another_column(postgres):
-    import psycopg
-
-    table = pd.DataFrame({"kind": ["a", "b", "a"] * 50, "size": [0, 1, 2] * 50})
-    detector = hld.HLDDetector(**OPTIONS).fit(table)
+def test_a_connection_of_postgres_counts_a_table_again_that_has_got_another_column(postgres, small):
     with (
         psycopg.connect(**postgres[1], autocommit=True) as owner,
         psycopg.connect(**postgres[1], autocommit=True) as reader,
@@ -294,43 +298,33 @@ def test_a_connection_of_postgres_counts_a_table_again_that_has_got_another_colu
         owner.execute("CREATE TABLE growing (kind text, size integer)")
         with owner.cursor() as cursor:
             cursor.executemany(
-                "INSERT INTO growing VALUES (%s, %s)", table.to_numpy(dtype=object).tolist()
+                "INSERT INTO growing VALUES (%s, %s)", SMALL.to_numpy(dtype=object).tolist()
             )
         for _ in range(7):  # after the fifth time psycopg prepares a statement
-            assert hld.sql.count(detector, reader, "growing").extra == ()
+            assert hld.sql.count(small, reader, "growing").extra == ()
         owner.execute("ALTER TABLE growing ADD COLUMN later date")
-        found = hld.sql.count(detector, reader, "growing")
+        found = hld.sql.count(small, reader, "growing")
         assert found.extra == ("later",)
-        assert_same(found, detector, table)
+        assert_same(found, small, SMALL)
         owner.execute("DROP TABLE growing")
 
 
 @pytest.mark.parametrize("query", ["small", "SELECT * FROM small"])
-def test_connections_of_postgres_that_make_something_else_of_rows(postgres, query):
-    import psycopg.rows
-
-    table = pd.DataFrame({"kind": ["a", "b", "a"] * 50, "size": [0, 1, 2] * 50})
-    detector = hld.HLDDetector(**OPTIONS).fit(table)
+def test_connections_of_postgres_that_make_something_else_of_rows(postgres, query, small):
     for one in (psycopg.rows.dict_row, psycopg.rows.scalar_row):
         with psycopg.connect(
             **postgres[1], row_factory=one, cursor_factory=psycopg.RawCursor
         ) as connection:
             connection.execute("CREATE TABLE small AS SELECT 'a' AS kind, 1 AS size")
-            assert_same(
-                hld.sql.count(detector, connection, query), detector, table[:1].assign(size=1)
-            )
+            assert_same(hld.sql.count(small, connection, query), small, SMALL[:1].assign(size=1))
             assert (connection.row_factory, connection.cursor_factory) == (one, psycopg.RawCursor)
             with pytest.raises(ValueError, match="cannot be read"):
-                hld.sql.count(detector, connection, "SELECT * FROM nosuch")
+                hld.sql.count(small, connection, "SELECT * FROM nosuch")
             assert (connection.row_factory, connection.cursor_factory) == (one, psycopg.RawCursor)
             connection.rollback()
 
 
-def test_tables_of_postgres_are_found_in_every_schema_of_the_search_path(postgres):
-    import psycopg
-
-    table = pd.DataFrame({"kind": ["a", "b", "a"] * 50, "size": [0, 1, 2] * 50})
-    detector = hld.HLDDetector(**OPTIONS).fit(table)
+def test_tables_of_postgres_are_found_in_every_schema_of_the_search_path(postgres, small):
     with psycopg.connect(**postgres[1]) as connection:
         connection.execute(
             'CREATE SCHEMA "nobody\'s"; CREATE SCHEMA "a.b"; SET search_path TO "nobody\'s", public'
@@ -339,24 +333,18 @@ def test_tables_of_postgres_are_found_in_every_schema_of_the_search_path(postgre
             connection.execute(f"CREATE TABLE {place} AS SELECT 'a' AS kind, 1 AS size")
         connection.execute('CREATE VIEW public.seen AS SELECT * FROM "in public"')
         for name in ("in public", "public.in public", "in.mine", 'a.b.c"d', "seen"):
-            assert_same(
-                hld.sql.count(detector, connection, name), detector, table[:1].assign(size=1)
-            )
+            assert_same(hld.sql.count(small, connection, name), small, SMALL[:1].assign(size=1))
         for name in ("In Public", "public.in.mine", "nosuch"):
             with pytest.raises(
                 ValueError,
                 match="cannot be read: expected the name of a table that the database has",
             ):
-                hld.sql.count(detector, connection, name)
+                hld.sql.count(small, connection, name)
         connection.rollback()
 
 
 @pytest.mark.parametrize("is_autocommit", [False, True])
-def test_functions_of_postgres_that_write_are_refused(postgres, is_autocommit):
-    import psycopg
-
-    table = pd.DataFrame({"kind": ["a", "b", "a"] * 50, "size": [0, 1, 2] * 50})
-    detector = hld.HLDDetector(**OPTIONS).fit(table)
+def test_functions_of_postgres_that_write_are_refused(postgres, is_autocommit, small):
     with psycopg.connect(**postgres[1], autocommit=is_autocommit) as connection:
         connection.execute("CREATE TABLE kept AS SELECT 'a' AS kind, 1 AS size")
         connection.execute(
@@ -366,8 +354,8 @@ def test_functions_of_postgres_that_write_are_refused(postgres, is_autocommit):
         with pytest.raises(
             ValueError, match=r"cannot be counted: cannot execute DELETE in a read-only transaction"
         ):
-            hld.sql.count(detector, connection, "SELECT * FROM taken()")
-        assert hld.sql.count(detector, connection, "kept").profile.counts[0].sum() == 1
+            hld.sql.count(small, connection, "SELECT * FROM taken()")
+        assert hld.sql.count(small, connection, "kept").profile.counts[0].sum() == 1
         connection.execute("DROP TABLE kept CASCADE")  # its owner may still write
         connection.execute("DROP FUNCTION IF EXISTS taken")
         connection.commit()
@@ -375,9 +363,6 @@ def test_functions_of_postgres_that_write_are_refused(postgres, is_autocommit):
 
 @pytest.mark.parametrize("way", ["name", "query", "schema", "ibis", "expression"])
 def test_types_of_their_own_of_postgres_are_read_as_what_they_are_made_of(postgres, way):
-    import ibis
-    import psycopg
-
     rng = np.random.default_rng(14)
     table = pd.DataFrame(
         {"kind": rng.choice(["book", "it's"], 300), "size": rng.integers(0, 3, 300)}

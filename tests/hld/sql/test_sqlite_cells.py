@@ -16,8 +16,7 @@ import duckdb
 import ibis
 
 import hld.sql
-from hld.sql.slots import counted_column
-from hld.sql.sqlite_cells import slot_function
+from hld.sql.slots import counted_column, slot_function
 
 pytest.importorskip("ibis.backends.sqlite")
 pytestmark = pytest.mark.filterwarnings(

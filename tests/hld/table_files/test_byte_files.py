@@ -7,7 +7,6 @@ import lzma
 import sys
 import zipfile
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -125,17 +124,6 @@ def test_a_row_of_a_large_archive_does_not_need_all_of_it_in_memory(tmp_path):
         assert len(file.read(1000)) == 1000
     assert tracemalloc.get_traced_memory()[1] < 2 * 10**7
     tracemalloc.stop()
-
-
-def test_a_parquet_file_may_be_in_an_archive(tmp_path):
-    import pyarrow.parquet
-
-    from hld.table_files.row_chunks import typed_chunks
-
-    pyarrow.parquet.write_table(pa.table({"a": np.arange(7)}), tmp_path / "rows.parquet")
-    path = tmp_path / "rows.zip"
-    path.write_bytes(zipped((tmp_path / "rows.parquet").read_bytes(), ("rows.parquet",)))
-    assert [len(chunk) for chunk in typed_chunks(str(path), ReadOptions())] == [7]
 
 
 def test_standard_input_may_be_closed(monkeypatch):

@@ -11,6 +11,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom
 
 from hld.schemas.encoder import fit_encoder
 from hld.table_files import files, row_chunks
@@ -270,22 +271,6 @@ def test_times_blanks_and_numbers_for_missing_are_read_alike_in_training_and_in_
     np.testing.assert_array_equal(codes_of(encoder, tmp_path / "t.csv", options), want)
 
 
-@pytest.mark.parametrize(
-    "compress",
-    [
-        gzip.compress,
-        bz2.compress,
-        lzma.compress,
-        lambda data: pa.Codec("zstd").compress(data, asbytes=True),
-    ],
-)
-def test_standard_input_may_be_compressed(monkeypatch, compress):
-    text = frame().to_csv(index=False).encode()
-    for data in (text, compress(text)):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(data))))
-        assert files.read_training("-")[1] == 300
-
-
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.json", "t.jsonl"])
 def test_without_pyarrow_it_is_said_what_to_install(tmp_path, monkeypatch, name):
     (tmp_path / name).write_text("a,b\n1,2\n")
@@ -350,3 +335,45 @@ def test_an_interrupt_is_not_lost_while_pandas_is_imported(tmp_path):
         check=False,
     )
     assert (run.stdout, run.stderr) == ("interrupted\n", "")
+
+
+def test_a_long_table_is_learned_from_a_uniform_sample(tmp_path):
+    """Each row is as likely as any other, whatever chunk it is in, and the order is kept."""
+    chunks = [
+        pd.DataFrame({"row": np.arange(start, min(start + 37, 200))}) for start in range(0, 200, 37)
+    ]
+    trials, hits = 120, np.zeros(200, dtype=int)
+    for seed in range(trials):
+        held, total = files.sampled(iter(chunks), 50, seed)
+        rows = held["row"].to_numpy()
+        assert (len(rows), total) == (50, 200)
+        assert (np.diff(rows) > 0).all()
+        hits[rows] += 1
+    low, high = binom.ppf([1e-6 / 400, 1 - 1e-6 / 400], trials, 50 / 200)
+    assert low <= hits.min() <= hits.max() <= high
+    all_of_it, _ = files.sampled(iter(chunks), 1000, 0)
+    assert all_of_it["row"].tolist() == list(range(200))
+
+
+def test_of_a_long_series_the_last_rows_are_learned():
+    chunks = [
+        pd.DataFrame({"row": np.arange(start, min(start + 37, 200))}) for start in range(0, 200, 37)
+    ]
+    for most in (1, 30, 50, 199, 200, 1000):
+        held, total = files.sampled(iter(chunks), most, 0, is_series=True)
+        assert (held["row"].tolist(), total) == (list(range(max(200 - most, 0), 200)), 200)
+
+
+@pytest.mark.parametrize("max_rows", [None, 50])
+def test_nothing_to_learn_from(max_rows):
+    with pytest.raises(ValueError, match="has no rows, expected some to learn from"):
+        files.sampled(iter([]), max_rows, 0)
+
+
+@pytest.mark.parametrize(("columns", "expected"), [(1, 40), (10, 20), (30, 10)])
+def test_wide_tables_are_learned_from_fewer_rows(monkeypatch, columns, expected):
+    for name, value in {"MOST_ROWS": 40, "LEAST_ROWS": 10, "MOST_CELLS": 200}.items():
+        monkeypatch.setattr(files, name, value)
+    chunks = [pd.DataFrame(np.zeros((25, columns))) for _ in range(3)]
+    held, total = files.sampled(iter(chunks), None, 0)
+    assert (held.shape, total) == ((expected, columns), 75)

@@ -1,12 +1,18 @@
-"""Text files: long headers, decimal marks, empty lines, bytes that are no text."""
+"""Text files: long headers, headers again, decimal marks, quotes, empty lines, bytes that are no text."""
+
+import warnings
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
+import hld
 from hld.schemas.encoder import fit_encoder
 from hld.table_files import byte_files, dialect, files, row_chunks
-from hld.table_files.dialect import ReadOptions
+from hld.table_files.dialect import ReadOptions, likely_decimal
+from hld.table_files.row_chunks import columns_of
+from hld.table_files.text_cells import mark_of_batch
 from hld.tables.factored import whole_cells
 
 
@@ -156,7 +162,142 @@ def test_a_long_header_without_rows(tmp_path, monkeypatch, end):
     assert [len(cells) for cells in chunk.values()] == [0] * 100
 
 
-def test_nothing_is_read_where_every_column_is_dropped(tmp_path):
-    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match=r"t\.csv' has no columns but those that `drop` names"):
-        files.read_training(str(tmp_path / "t.csv"), ReadOptions(drop=("a", "b")))
+ROW = "1,u\n"
+OPEN = (
+    "a,b\n" + ROW * 9 + '1,"u\n' + ROW * 5 + '2,"v"\n' + ROW * 3
+)  # closed by the quote that was to open v
+
+
+def read(path, text, training):
+    """Rows that are read, and what is said."""
+    path.write_text(text)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if training:
+            number = len(files.read_training(str(path), ReadOptions())[0])
+        else:
+            encoder = hld.fit_encoder({"a": [1, 2], "b": ["u", "v"]})
+            number = sum(len(chunk["a"].codes) for chunk in files.read_chunks(str(path), encoder))
+    return number, [str(one.message) for one in caught if "quotes" in str(one.message)]
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_rows_between_a_quote_and_the_next_are_told(tmp_path, monkeypatch, training):
+    """They had been one cell, unsaid, and the verdict was on the others."""
+    number, said = read(tmp_path / "t.csv", OPEN, training)
+    assert number == 9 + 1 + 3
+    assert len(said) == 1
+    assert "t.csv' has a cell of 7 lines in column 'b' that look like rows, 'u\\n1,u" in said[0]
+    assert said[0].endswith(
+        "check its quotes, as all that follows one without an end is one cell up to the next"
+    )
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "two\nlines",
+        "Dear all,\nhello\nthere, you\nand, you\nbye",
+        "a\n1,u\n2,v\nb",
+        "a\n\n\n\n\nb",
+        "x,y\n" * 3,
+    ],
+)
+@pytest.mark.parametrize("training", [True, False])
+def test_lines_that_are_no_rows_are_cells(tmp_path, cell, training):
+    number, said = read(tmp_path / "t.csv", "a,b\n" + ROW * 4 + f'1,"{cell}"\n' + ROW, training)
+    assert (number, said) == (6, [])
+
+
+def test_lines_of_a_table_of_one_column_are_no_rows(tmp_path):
+    number, said = read(tmp_path / "t.csv", 'b\nu\n"u\nv\nw\nx\ny"\nv\n', True)
+    assert (number, said) == (3, [])
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize(("separator", "end"), [(",", "\n"), (";", "\r\n"), (", ", "\n")])
+def test_the_header_of_a_second_file_is_no_row(tmp_path, mark, separator, end):
+    """Files joined by cat: to learn from, a column of numbers had become one of text by it."""
+    rows = [["a", "k"], ["1.5", "u"], ["2.5", "k"]]
+    part = mark + end.join(separator.join(row) for row in rows) + end
+    (tmp_path / "t.csv").write_text(part * 3, newline="")
+    with pytest.warns(
+        UserWarning, match=r"t\.csv' has rows that are its header again, as files have that"
+    ) as said:
+        table, total = files.read_training(str(tmp_path / "t.csv"))
+    found = {
+        name: list(column if hasattr(column, "iloc") else column.to_pylist())
+        for name, column in columns_of(table)
+    }
+    assert (total, found, len(said)) == (6, {"a": [1.5, 2.5] * 3, "k": ["u", "k"] * 3}, 1)
+    encoder = hld.fit_encoder({"a": [1.5, 2.5], "k": ["u", "k"]})
+    with pytest.warns(UserWarning, match="its header again"):
+        chunks = list(files.read_chunks(str(tmp_path / "t.csv"), encoder))
+    assert sum(len(chunk["a"]) for chunk in chunks) == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "count"),
+    [
+        ("a\nx\ny\n" + "z\n" * 60 + "a\n", ReadOptions(), 63),
+        ("x0,x1\nx0,x1\n1,2\n", ReadOptions(has_header=False), 3),
+        ("a,b\n" + "x,y\n" * 60 + "a,b\na,c\n", ReadOptions(columns=("a",)), 62),
+        ("a,b\nb,a\na,c\n", ReadOptions(), 2),
+    ],
+)
+def test_rows_that_only_look_like_the_header_are_read(tmp_path, text, options, count, recwarn):
+    """A single cell may be the name of its column by chance; without a header nothing is it again."""
+    (tmp_path / "t.csv").write_text(text)
+    assert files.read_training(str(tmp_path / "t.csv"), options)[1] == count
+    assert not [one for one in recwarn if "header" in str(one.message)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "mark"),
+    [
+        ([["0"] * 99 + ["12,34"]], ","),
+        ([["12,34"] + ["0"] * 99], ","),
+        ([["1,5", "", None, "NA"]], ","),
+        ([["1,5", "no"]], "."),
+        ([["1,5"], ["2.5"]], "."),
+        ([["1,5", "2.5"]], "."),
+        ([["31.12.2026"], ["1,5"]], ","),
+        ([], "."),
+    ],
+)
+def test_the_likely_mark_does_not_depend_on_the_order(columns, mark):
+    for cells in (columns, [column[::-1] for column in columns], columns[::-1]):
+        assert likely_decimal(cells, ";", ["NA"]) == mark
+        assert likely_decimal(cells, ",", ["NA"]) == "."
+
+
+@pytest.mark.parametrize(
+    ("size", "count", "mark"),
+    [
+        (["0", "1,5"], ["1", "2"], ","),
+        (["0", "1"], ["1", "2,0"], ","),
+        (["0", "1,5"], ["1", "2.0"], "."),
+        (["0", "1"], ["1", "2"], None),
+        (["1,5", "2.5"], ["1", "2"], "."),
+        (["no", "1,5"], ["1", None], ","),
+    ],
+)
+def test_the_mark_of_a_batch_is_that_of_its_fitted_numbers(size, count, mark):
+    training = pd.DataFrame(
+        {
+            "size": [0.25 * i for i in range(40)],
+            "count": [i % 3 for i in range(40)],
+            "word": ["a", "1,5"] * 20,
+            "day": pd.date_range("2026-01-01", periods=40),
+        }
+    )
+    fitted = {column.name: column for column in fit_encoder(training).columns}
+    table = {
+        "size": size,
+        "count": count,
+        "word": ["1.5", "1,5"],
+        "day": ["1.5", "1,5"],
+        "new": ["1.5", "1,5"],
+    }
+    columns = {name: pa.chunked_array([cells], pa.string()) for name, cells in table.items()}
+    assert mark_of_batch(columns.items(), fitted) == mark

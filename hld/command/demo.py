@@ -13,11 +13,20 @@ alarm, at a level of 5 %.
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+import pcircuit
+from hld import plots
+from hld.command.output import check_output, print_json, print_table, print_text, save_figure
+from hld.testing.goodness_of_fit import HLDTest
+
+ENGINE = "PCIRCUIT_ENGINE"  # environment variable
 SHAPE = (8, 8)
 THRESHOLD = 8  # of 16 shades
 NUM_LATENTS = 4
@@ -74,9 +83,6 @@ def run(
     digit: Any = 2, seed: Any = 0, *, num_epochs: Any = NUM_EPOCHS, progress: bool = False
 ) -> Demo:
     """Learn one digit and test batches of all."""
-    import pcircuit
-    from hld.testing.goodness_of_fit import HLDTest
-
     rng = np.random.default_rng(seed)
     images, digits = _digits()
     rows = rng.permutation(images[digits == digit])
@@ -122,9 +128,6 @@ def summary(demo: Any) -> str:
 
 def draw(demo: Any, path: Any) -> None:
     """Draw training curve, shift and images into a picture file."""
-    from hld import plots
-    from hld.command.console.output import save_figure
-
     result, other = demo.shifted.result, demo.shifted.digit
     figure = plots.new_figure((11, 6.2))
     upper, lower = figure.subfigures(2, 1, height_ratios=(1.1, 1), hspace=0.02)
@@ -173,3 +176,43 @@ def _hardest_found(trials: Any, digit: Any) -> int:
         )
 
     return min((i for i, trial in enumerate(trials) if trial.digit != digit), key=margin)
+
+
+def demo(args: Any) -> int:
+    """Train on one handwritten digit, test batches of all, draw a picture."""
+    check_output(args.output)
+    with _plain_engine():
+        shown = run(args.digit, args.seed, progress=True)
+    draw(shown, args.output)
+    if args.json:
+        print_json(shown.to_dict() | {"picture": args.output})
+        return 0
+    print_table(
+        ("digit", "T", "distance", "threshold", "p-value", "verdict"),
+        [
+            (
+                digit,
+                result.num_samples,
+                result.statistic,
+                result.threshold,
+                result.pvalue,
+                ("shift" if result.reject else "no shift") + ("" if right else "  (wrong)"),
+            )
+            for digit, result, right in shown.trials
+        ],
+    )
+    print_text(f"{summary(shown)}\npicture in {args.output}")
+    return 0
+
+
+@contextlib.contextmanager
+def _plain_engine() -> Iterator[Any]:
+    """NumPy instead of Numba, unless the user has chosen: for 90 rows, compiling would take longest."""
+    if ENGINE in os.environ:
+        yield
+        return
+    os.environ[ENGINE] = "numpy"
+    try:
+        yield
+    finally:
+        del os.environ[ENGINE]

@@ -5,6 +5,11 @@ from __future__ import annotations
 import importlib.util
 from typing import Any
 
+from hld.command.output import flush_output, print_text, step
+from hld.serve.limits import Limits
+from hld.serve.models import Models, model_paths
+from hld.serve.server import check_token, reloads_later, token_of
+from hld.serve.server import serve as run_server
 from pcircuit.arguments import check_number
 
 NEEDED = {
@@ -24,12 +29,6 @@ def serve(args: Any) -> int:
         raise ImportError(
             f"serving needs {', '.join(absent)}, which {are} not installed: pip install 'hld[serve]'"
         )
-    from hld.command.console.output import flush_output, print_text
-    from hld.command.console.steps import step
-    from hld.serve.limits import Limits
-    from hld.serve.models import Models, model_paths
-    from hld.serve.server import check_token, reloads_later, serve, token_of
-
     limits = Limits(
         max_bytes=args.max_bytes,
         max_rows=args.max_rows,
@@ -49,7 +48,7 @@ def serve(args: Any) -> int:
             models = Models(model_paths(args.models), args.state, args.alpha)
         if heard:  # the files may have been replaced after they were read
             models.reload()
-        serve(
+        run_server(
             models,
             limits,
             host=args.host,

@@ -1,97 +1,40 @@
-"""What the command line hands out: JSON that is JSON, tables, files all or nothing."""
+"""What the command line hands out: tables, files all or nothing, steps that are shown and logged."""
 
 import io
-import json
-import math
+import logging
 import os
 import sys
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from hld.command.console.output import (
+from hld.command.output import (
+    LOG,
     check_output,
-    plain_json,
-    print_json,
+    log_to_standard_error,
     print_table,
     print_text,
     save_figure,
-)
-
-LEAF = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
-KEY = st.text(max_size=3)
-NESTED = st.recursive(
-    LEAF,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEY, inner, max_size=3),
-    max_leaves=8,
+    step,
 )
 
 
-def strict(text):
-    """JSON read by the standard: NaN and Infinity are refused, which Python's reader accepts."""
+class Terminal(io.StringIO):
+    """Standard output as a person sees it."""
 
-    def refuse(word):
-        raise ValueError(word)
-
-    return json.loads(text, parse_constant=refuse)
-
-
-@pytest.mark.thorough
-@given(NESTED)
-def test_whatever_goes_in_comes_out_as_standard_json(value):
-    """Text of it can be read by any reader; finite values are unchanged."""
-    back = strict(json.dumps(plain_json(value), allow_nan=False))
-
-    def same(a, b):
-        if isinstance(a, float) and not math.isfinite(a):
-            return b is None
-        if isinstance(a, dict):
-            return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
-        if isinstance(a, list):
-            return len(a) == len(b) and all(map(same, a, b))
-        return a == b and type(a) is type(b)
-
-    assert same(value, back)
-
-
-def test_arrays_and_other_objects(capsys):
-    """NumPy values as Python's, tuples as lists, the rest as text."""
-    print_json(
-        {
-            "a": np.array([1.5, np.nan]),
-            "b": np.float32(np.inf),
-            "c": (np.int8(3), np.bool_(True)),
-            4: 1j,
-        }
-    )
-    assert strict(capsys.readouterr().out) == {
-        "a": [1.5, None],
-        "b": None,
-        "c": [3, True],
-        "4": "1j",
-    }
+    def isatty(self):
+        return True
 
 
 def test_plain_table_is_aligned(capsys):
     """Text to the left, numbers to the right with four digits; no blanks at the ends of lines."""
+    print_table(("name", "share"), [])
+    assert capsys.readouterr().out == "name  share\n"
     print_table(("name", "share"), [("a", 0.123456), ("long name", 12)])
     assert capsys.readouterr().out == "name        share\na          0.1235\nlong name      12\n"
 
 
-def test_table_without_rows(capsys):
-    """The header alone."""
-    print_table(("name", "share"), [])
-    assert capsys.readouterr().out == "name  share\n"
-
-
 def test_table_on_a_terminal_shows_names_as_they_are(monkeypatch):
     """Rich must not take a name in brackets for markup."""
-
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
 
     monkeypatch.setattr(sys, "stdout", Terminal())
     print_table(("name", "share"), [("[red]a[/red]", 0.5), (":smile:", 1)])
@@ -103,10 +46,6 @@ def test_table_on_a_terminal_shows_names_as_they_are(monkeypatch):
 
 def test_table_on_a_terminal_without_rich(monkeypatch):
     """Then it is plain."""
-
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
 
     monkeypatch.setattr(sys, "stdout", Terminal())
     for module in ("rich.console", "rich.table", "rich.text"):
@@ -173,3 +112,40 @@ def test_places_that_cannot_be_written(tmp_path):
         ValueError, match="'/dev/null' is a device or a pipe, expected the name of a file to write"
     ):
         check_output("/dev/null")
+
+
+def terminal(monkeypatch):
+    """Standard error as a person sees it, from now on."""
+    found = io.StringIO()
+    found.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", found)
+    monkeypatch.setenv("TERM", "xterm")
+    return found
+
+
+def test_a_terminal_shows_what_is_being_done(monkeypatch):
+    pytest.importorskip("rich")
+    found = terminal(monkeypatch)
+    with step("counting \x1b[31m"):
+        pass
+    assert "counting \\x1b[31m" in found.getvalue()
+
+
+def test_without_rich_a_terminal_stays_as_it_is(monkeypatch):
+    found = terminal(monkeypatch)
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    with step("counting"):
+        pass
+    assert found.getvalue() == ""
+
+
+def test_a_step_is_logged_with_its_time_and_without_control_characters(monkeypatch, capsys):
+    monkeypatch.setattr(LOG, "handlers", [])
+    monkeypatch.setattr(LOG, "propagate", True)
+    monkeypatch.setattr(LOG, "level", logging.NOTSET)
+    log_to_standard_error()
+    with step("reading a\x07b"):
+        pass
+    said = capsys.readouterr().err
+    assert "INFO hld.command: reading a\\x07b: 0.0" in said
+    assert said.endswith(" s\n")

@@ -1,16 +1,187 @@
-"""CSV in and out: a batch has the types of the training table, whatever its cells look like."""
+"""Tables on the command line: options for reading, files as tables of the types of training, rows out."""
 
+import argparse
 import datetime
-import gzip
-import io
-import sys
+import warnings
 
 import numpy as np
 import pytest
+from command_line import amounts
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hld.command.console.csv_files import read_batch, read_training, write_rows
+import hld
+from hld.command import arguments, reading
+from hld.command.arguments import build_parser
+from hld.command.reading import read_batch, write_rows
 from hld.schemas.encoder import fit_encoder
 from hld.table_files.dialect import ReadOptions
+from hld.table_files.files import read_training
+
+
+@pytest.mark.parametrize(
+    ("text", "names"), [("a,b", ["a", "b"]), ("a, b", ["a", "b"]), ('"a,b",c', ["a,b", "c"])]
+)
+def test_lists_of_names(text, names):
+    """Commas separate, quotes keep."""
+    assert arguments.names(text) == names
+
+
+@pytest.mark.parametrize("text", ["a\nb", "a,b\r,c"])
+def test_a_line_break_outside_quotes_is_refused_in_words(capsys, text):
+    with pytest.raises(SystemExit) as ended:
+        parsed("--drop", text)
+    assert ended.value.code == 2
+    assert (
+        "argument --drop: expected names separated by commas, found 'a" in capsys.readouterr().err
+    )
+    assert parsed("--drop", f'"{text}"').drop == [text]
+
+
+@pytest.mark.parametrize(
+    ("options", "unread"),
+    [
+        (("--drop", "amount"), "'amount'"),
+        (("--columns", "k"), "'amount'"),
+        (("--drop", "more"), None),
+        (("--columns", "k,amount"), None),
+        ((), None),
+    ],
+)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("test", "m.hld", "t.csv"),
+        ("explain", "m.hld", "t.csv"),
+        ("summarize", "m.hld", "t.csv", "-o", "s.json"),
+    ],
+)
+def test_columns_of_the_model_that_are_not_read_are_told(
+    run_here, tmp_path, command, options, unread
+):
+    """They count as missing, and so are an alarm, where whoever drops them wants them not to be tested."""
+    table = amounts(200, 1)
+    table["more"] = ["x", "y"] * 100
+    hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(amounts(200, 0)).save(
+        tmp_path / "m.hld"
+    )
+    table.to_csv(tmp_path / "t.csv", index=False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert run_here(*command, *options)[0] in (0, 1)
+    said = [str(one.message) for one in caught if "not read" in str(one.message)]
+    assert said == (
+        []
+        if unread is None
+        else [
+            f"columns of the model that are not read count as missing in all rows: {unread}; to test the others alone, "
+            "fit a model without them"
+        ]
+    )
+
+
+PARSER = build_parser()
+
+
+def parsed(*argv):
+    """The arguments of a command that reads a table."""
+    return PARSER.parse_args(["test", "m.hld", "t.csv", *argv])
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        [],
+        ["--sep", r"\t"],
+        ["--sep", ";", "--decimal", ","],
+        ["--no-header", "--encoding", "latin-1"],
+        ["--na-values=-999,?"],
+        ["--columns", '"a,b"," c",d', "--drop", '"say ""x"""'],
+        ["--format", "csv"],
+        ["--na-values", '""'],
+    ],
+)
+def test_options_that_were_given_are_given_again(argv):
+    args = parsed(*argv)
+    again = parsed(*reading.given_options(args))
+    assert vars(again) == vars(args)
+    assert reading.reading_options(again) == reading.reading_options(args)
+    assert bool(argv) == bool(reading.given_options(args))
+
+
+@given(
+    st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=4), min_size=1, max_size=3)
+)
+def test_names_of_any_letters_are_given_again(listed):
+    args = parsed("--drop", ",".join('"' + name.replace('"', '""') + '"' for name in listed))
+    assert args.drop == listed
+    assert parsed(*reading.given_options(args)).drop == listed
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (r"\t", "\t"),
+        (";", ";"),
+        ("|", "|"),
+        ("\u00a7", "\u00a7"),
+        (",,", None),
+        ("", None),
+        ('"', None),
+        ("\n", None),
+    ],
+)
+def test_a_separator_is_one_character_that_is_no_quote(text, found):
+    if found is not None:
+        assert arguments.separator(text) == found
+        return
+    with pytest.raises(argparse.ArgumentTypeError, match="expected one character, found"):
+        arguments.separator(text)
+
+
+def test_options_become_those_of_the_reader():
+    found = reading.reading_options(
+        parsed(
+            "--sep",
+            ";",
+            "--no-header",
+            "--decimal",
+            ",",
+            "--encoding",
+            "latin-1",
+            "--na-values",
+            "?,-",
+            "--columns",
+            "x0,x1",
+            "--drop",
+            "x1",
+        )
+    )
+    assert found == ReadOptions(";", False, ",", "latin-1", ("?", "-"), ("x0", "x1"), ("x1",), None)
+    assert reading.reading_options(parsed()) == ReadOptions()
+    with pytest.raises(ValueError, match="--columns is empty, expected names of columns to read"):
+        reading.reading_options(parsed("--columns", ""))
+
+
+def test_each_option_for_text_is_refused_by_name_for_other_files():
+    values_of = {
+        "--sep": [";"],
+        "--no-header": [],
+        "--decimal": [","],
+        "--encoding": ["latin-1"],
+        "--na-values": ["?"],
+    }
+    assert {f"--{name.replace('_', '-')}" for name in arguments.OF_TEXT} == set(values_of)
+    for option, values in values_of.items():
+        with pytest.raises(
+            ValueError, match=f"^{option} is for CSV, and 't.csv' is read as parquet: leave it out$"
+        ):
+            reading.reading_options(parsed("--format", "parquet", option, *values))
+
+
+def test_bytes_of_utf_8_are_read_as_such_where_the_locale_is_ascii():
+    assert arguments.words("gr\udcc3\udcb6\u00dfe") == "gr\u00f6\u00dfe"
+
 
 HEADER = "colour,member,visits,income,code"
 COLOURS, WORDS, CODES = ["red", "green", "blue"], ["True", "False", ""], ["1", "2", "z"]
@@ -37,21 +208,9 @@ def encoder(csv_file):
     return fit_encoder(read_training(csv_file(HEADER, *TRAINING, name="training.csv"))[0])
 
 
-def codes(encoder, path, separator=None):
+def codes(encoder, path):
     """Evidence of a batch file."""
-    return encoder.encode(read_batch(path, encoder, ReadOptions(separator)))[0].tolist()
-
-
-def test_kinds_are_those_of_the_cells(encoder):
-    """Text, booleans with gaps, whole numbers, numbers with gaps, and numbers among text."""
-    kinds = {column.name: column.kind for column in encoder.columns}
-    assert kinds == {
-        "colour": "categorical",
-        "member": "boolean",
-        "visits": "integer",
-        "income": "continuous",
-        "code": "categorical",
-    }
+    return encoder.encode(read_batch(path, encoder))[0].tolist()
 
 
 def test_training_table_reads_the_same_as_a_batch(encoder, csv_file):
@@ -74,12 +233,6 @@ def test_a_batch_that_looks_like_other_types_keeps_its_levels(lines, encoder, cs
     """No cell is unseen because of how the other cells of its column look."""
     _, report = encoder.encode(read_batch(csv_file(HEADER, *lines), encoder))
     assert report.num_unseen.tolist() == [0] * 5
-
-
-def test_columns_may_come_in_another_order(encoder, csv_file):
-    """They are matched by name."""
-    path = csv_file("code,income,visits,member,colour", "z,2.5,3,True,blue")
-    assert codes(encoder, path) == codes(encoder, csv_file(HEADER, "blue,True,3,2.5,z"))
 
 
 def test_an_encoder_without_names_goes_by_position(csv_file):
@@ -107,37 +260,6 @@ def test_rows_go_to_standard_output(capsys):
     """Gaps are empty cells, and text is quoted where it must be."""
     write_rows(["a", "b"], [[None, True], ["x,y", 0.5]])
     assert capsys.readouterr().out == 'a,b\n,True\n"x,y",0.5\n'
-
-
-@pytest.mark.parametrize("separator", [";", "\t", "|"])
-def test_separator(separator, encoder, csv_file):
-    """One character between cells; "|" is no pattern."""
-    path = csv_file(HEADER.replace(",", separator), "red,True,1,2.5,z".replace(",", separator))
-    assert codes(encoder, path, separator) == codes(encoder, csv_file(HEADER, "red,True,1,2.5,z"))
-
-
-def test_compressed_file(encoder, tmp_path, csv_file):
-    """As its name says."""
-    with gzip.open(tmp_path / "batch.csv.gz", "wt") as file:
-        file.write(f"{HEADER}\nred,True,1,2.5,z\n")
-    plain = csv_file(HEADER, "red,True,1,2.5,z")
-    assert codes(encoder, str(tmp_path / "batch.csv.gz")) == codes(encoder, plain)
-
-
-def test_standard_input(encoder, monkeypatch):
-    """A dash; UTF-8 with the mark that some programs put in front."""
-    text = f"\ufeff{HEADER}\nred,True,1,2.5,z\n"
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-    assert encoder.encode(read_batch("-", encoder))[1].num_rows == 1
-
-
-def test_longer_numbers_come_back_to_the_last_digit(csv_file):
-    """A column of one constant has that level only: one unit in the last place would be a new level."""
-    number = 0.1 + 0.2
-    encoder = fit_encoder(
-        read_training(csv_file("a,b", *[f"{number!r},{i % 2}" for i in range(4)]))[0]
-    )
-    assert codes(encoder, csv_file("a,b", f"{number!r},0", "<unseen>,0")) == [[0, 0], [1, 0]]
 
 
 def test_booleans_are_booleans_in_a_batch(encoder, csv_file):
@@ -175,18 +297,6 @@ def test_large_whole_numbers_are_not_rounded_beside_a_missing_cell(csv_file):
     ] * 3 + [-1]
 
 
-@pytest.mark.parametrize("largest", [2**64 - 1, 10**25])
-def test_whole_numbers_beyond_64_bits_keep_their_gaps(largest, csv_file):
-    """Pandas makes text of such columns, and an empty text of their gaps."""
-    encoder = fit_encoder(
-        read_training(csv_file("a,b", f"{largest},1", ",2", f"{largest - 1},3", "5,4"))[0]
-    )
-    assert len(encoder.columns[0].levels) == 3
-    assert [
-        row[0] for row in codes(encoder, csv_file("a,b", f"{largest},1", ",1", f"{largest - 2},1"))
-    ][1:] == [-1, 3]
-
-
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
@@ -220,26 +330,10 @@ def test_text_in_a_column_of_numbers_is_counted(encoder, csv_file):
         encoder.encode(batch)
 
 
-def test_bytes_that_are_no_text(tmp_path):
-    """Not a message about codecs."""
-    (tmp_path / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n\xff\xfe\x00")
-    with pytest.raises(ValueError, match="is not text in UTF-8, expected a CSV file"):
-        read_training(str(tmp_path / "picture.png"))
-
-
 def test_addresses_are_not_fetched():
     """A batch is a file on this machine, whatever its name looks like."""
     with pytest.raises(FileNotFoundError):
         read_training("http://127.0.0.1:1/batch.csv")
-
-
-def test_missing_pandas_is_explained(monkeypatch, csv_file):
-    """One sentence, with the command."""
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(
-        ImportError, match=r"needs pandas, which is not installed: pip install 'hld\[cli\]'"
-    ):
-        read_training(csv_file("a", "1"))
 
 
 def test_days_are_written_without_a_time(tmp_path):

@@ -31,12 +31,25 @@ import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from hld.schemas.encoder import TableEncoder
-    from hld.sequential.monitor import MonitorResult
-    from hld.table_files.dialect import Dialect, ReadOptions
+from hld.answers.for_programs import plain_json
+from hld.command.output import send, step
+from hld.command.reading import load_model, read_batch, reading_options
+from hld.schemas.encoder import TableEncoder
+from hld.schemas.quality import column_lines
+from hld.sequential.monitor import Monitor, MonitorResult
+from hld.table_files.byte_files import MARKS
+from hld.table_files.dialect import (
+    Dialect,
+    ReadOptions,
+    encoding_of,
+    find_dialect,
+    is_header_again,
+)
+from hld.table_files.files import fitted_columns
+from hld.table_files.row_chunks import need_pyarrow, warn_of_headers
+from hld.table_files.text_cells import as_fitted, mark_of_batch
 
 ALARM = 1
 NAME = "standard input"
@@ -47,18 +60,14 @@ MOST_LINES = 1000  # of a row, whose cells may have lines in quotes
 
 def monitor(args: argparse.Namespace) -> int:
     """Watch standard input."""
-    from hld.command.console.reading import load_model, reading_options
-    from hld.command.console.steps import step
-
     if args.reference is None and args.format not in (None, "csv"):
         raise ValueError(f"--format is {args.format}, expected csv, in which rows come one by one")
     if args.reference is None and args.groups is not None:
         raise ValueError(
             "--groups is for --reference, whose groups those of the stream are compared with: give both"
         )
-    with step(f"reading {args.model}"):
-        detector = load_model(args.model)
-        encoder = detector.encoder_
+    detector = load_model(args.model)
+    encoder = detector.encoder_
     state, watch = _written(args.state), _monitor(detector, args)
     was_alarm, result, differs = (
         args.state is not None and _had_alarm(watch, args.state),
@@ -122,8 +131,6 @@ def _had_alarm(watch: Any, state: str) -> bool:
 
 def _differences(absent: list[str], extra: list[str]) -> dict[str, Any]:
     """What lines say of the columns; a warning if some are not there."""
-    from hld.schemas.quality import column_lines
-
     for line in column_lines(absent, extra) if absent else ():
         warnings.warn(f"{NAME}: {line}", UserWarning, stacklevel=3)
     return {"absent": absent, "extra": extra}
@@ -131,11 +138,6 @@ def _differences(absent: list[str], extra: list[str]) -> dict[str, Any]:
 
 def _monitor(detector: Any, args: Any) -> Any:
     """A new monitor, or the one that was saved if it has the same reference and level."""
-    from hld.command.console.csv_files import read_batch
-    from hld.command.console.reading import reading_options
-    from hld.command.console.steps import step
-    from hld.sequential.monitor import Monitor
-
     rows = None
     if args.reference is not None:
         with step(f"reading {args.reference}"):
@@ -198,8 +200,6 @@ def _blocks(
     lines: Iterator[str], head: int, size: int, encoder: TableEncoder, options: ReadOptions
 ) -> Iterator[tuple[Dialect, list[list[str]]]]:
     """How standard input is written, by `head` lines, and `size` rows of it at a time, fewer at the end."""
-    from hld.table_files.dialect import find_dialect
-
     first = list(itertools.islice(lines, head + 1))
     dialect = find_dialect("".join(first).encode(), replace(options, encoding="utf-8"), NAME)
     all_rows = _rows(itertools.chain(first[dialect.num_before :], lines), dialect)
@@ -224,9 +224,6 @@ def _blocks(
 
 def _without_headers(rows: Iterator[list[str]], names: tuple[str, ...]) -> Iterator[list[str]]:
     """The rows that are not the header again, as streams of files that were joined have."""
-    from hld.table_files.dialect import is_header_again
-    from hld.table_files.row_chunks import warn_of_headers
-
     is_told = False
     for row in rows:
         if not is_header_again(row, names):
@@ -238,9 +235,6 @@ def _without_headers(rows: Iterator[list[str]], names: tuple[str, ...]) -> Itera
 
 def _has_commas(rows: list[list[str]], dialect: Dialect, encoder: TableEncoder) -> bool:
     """Whether the columns that are numbers in the model have decimal commas in some rows."""
-    from hld.table_files.files import fitted_columns
-    from hld.table_files.text_cells import mark_of_batch
-
     if dialect.separator == ",":
         return False
     names = dialect.names
@@ -250,8 +244,6 @@ def _has_commas(rows: list[list[str]], dialect: Dialect, encoder: TableEncoder) 
 
 def _text_columns(rows: list[list[str]], names: tuple[str, ...]) -> dict[str, Any]:
     """Rows of texts as Arrow columns."""
-    from hld.table_files.row_chunks import need_pyarrow
-
     pyarrow = need_pyarrow()
     columns = zip(*rows, strict=True) if rows else [[]] * len(names)
     return {
@@ -321,9 +313,6 @@ def _cells(
     rows: list[list[str]], dialect: Dialect, encoder: TableEncoder, options: ReadOptions
 ) -> dict[str, Any]:
     """Columns of cells, each of the type that its column was fitted to."""
-    from hld.table_files.files import fitted_columns
-    from hld.table_files.text_cells import as_fitted
-
     names = dialect.names
     wrong = next((row for row in rows if len(row) != len(names)), None)
     if wrong is not None:
@@ -362,9 +351,6 @@ def _lines(encoding: str) -> Iterator[str]:
 
 def _encoding(stream: Any, encoding: str) -> str:
     """That of the bytes of a stream: UTF-16 where the first say so, else as given; ValueError for compressed ones."""
-    from hld.table_files.byte_files import MARKS
-    from hld.table_files.dialect import encoding_of
-
     head = stream.peek(8) if hasattr(stream, "peek") else b""
     ending = next((ending for mark, ending in MARKS.items() if head.startswith(mark)), None)
     if ending is not None:
@@ -376,9 +362,6 @@ def _encoding(stream: Any, encoding: str) -> str:
 
 def _print_line(event: str, result: MonitorResult, differs: dict[str, Any]) -> None:
     """One line of JSON, at once."""
-    from hld.answers.for_programs import plain_json
-    from hld.command.console.output import send
-
     send(
         json.dumps({"event": event, **plain_json(result.to_dict() | differs)}, allow_nan=False)
         + "\n",

@@ -11,7 +11,7 @@ import pytest
 from binomial_bounds import at_most
 
 import pcircuit
-from hld.command.models import demo as _demo
+from hld.command import demo as _demo
 from hld.command.parser import main
 
 
@@ -83,7 +83,7 @@ def test_batches_hold_unseen_rows_once(monkeypatch):
 
     monkeypatch.setattr(_demo, "_digits", lambda: (images, digits))
     monkeypatch.setattr(pcircuit, "fit_em", fit_em)
-    monkeypatch.setattr("hld.testing.goodness_of_fit.HLDTest", Recorder)
+    monkeypatch.setattr(_demo, "HLDTest", Recorder)
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
     _demo.run(4)
     assert len(seen) == len(set(seen)) == 60

@@ -6,21 +6,29 @@ JSON has no NaN and no infinities, so these become null.  A file takes its name 
 Names of columns, levels and files are text from outside.  Printed as they are, the control characters in them
 would be commands to the terminal (colours, moving the cursor, the title of the window), so everything that is not
 printable is escaped as Python writes it: ESC becomes \x1b.
+
+Steps of a command are shown on a terminal while they run.  The log goes through Python's `logging`, logger
+``hld.command``, level INFO: one line for each finished step, with what was done and how long it took.  ``--verbose``
+sends it to standard error.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import pathlib
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
 from hld.answers.for_programs import plain_json
 from hld.tables.shown_names import printable
 from pcircuit.files.whole_file import replace_file
+
+LOG = logging.getLogger("hld.command")
 
 
 def shown(text: str) -> str:
@@ -168,3 +176,40 @@ def _print_rich(texts: list[list[str]], right: list[bool]) -> None:
     for row in texts[1:]:
         table.add_row(*map(Text, row))  # Text, as names may look like markup
     Console().print(table)
+
+
+def log_to_standard_error() -> None:
+    """Send the log to standard error, a line each: date, level, logger, message."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Escaping("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    LOG.handlers[:] = [handler]
+    LOG.setLevel(logging.INFO)
+    LOG.propagate = False
+
+
+@contextlib.contextmanager
+def step(text: str) -> Iterator[None]:
+    """Do a step; a terminal shows its text as long as it takes."""
+    start = time.perf_counter()
+    with _status(shown(text)):
+        yield
+    LOG.info("%s: %.3f s", text, time.perf_counter() - start)
+
+
+class _Escaping(logging.Formatter):
+    """Writes control characters in messages as Python does."""
+
+    def format(self, record: Any) -> str:
+        return shown(super().format(record))
+
+
+def _status(text: str) -> Any:
+    """A spinner with a text on standard error, on a terminal and if rich is installed."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return contextlib.nullcontext()
+    try:
+        from rich.console import Console
+        from rich.text import Text
+    except ImportError:
+        return contextlib.nullcontext()
+    return Console(stderr=True).status(Text(text))

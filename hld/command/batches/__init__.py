@@ -1,1 +1,0 @@
-"""The commands that test rows against a model: test, explain, summarize, audit, monitor, serve."""
