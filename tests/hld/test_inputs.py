@@ -35,7 +35,7 @@ def readers():
             CIRCUIT, reference="training", training_data=rows, rng=0
         ).mean.tolist(),
         "MMDTest": lambda rows: mmd(rows).to_dict(),
-        "Monitor": lambda rows: hld.Monitor(CIRCUIT, rng=0).update(rows).log_e_values.tolist(),
+        "Monitor": lambda rows: hld.Monitor(CIRCUIT).update(rows).log_e_values.tolist(),
         "distance": lambda rows: hld.distance(CIRCUIT, rows),
         "likelihood_vectors": lambda rows: hld.likelihood_vectors(CIRCUIT, rows).tolist(),
         "root_likelihood_test": lambda rows: root(rows).to_dict(),
@@ -72,24 +72,6 @@ def test_every_form_of_evidence_is_read_alike(name, readers, tmp_path):
             assert repr(form) == written, f"{form_name} was modified"
 
 
-def test_one_row_of_a_stream_in_every_form():
-    row, expected = np.array([3, 0, -1, 1, -1, 2]), None
-    for form in (
-        row,
-        row.tolist(),
-        tuple(row.tolist()),
-        row[None],
-        np.where(row < 0, np.nan, row),
-        np.ma.array(np.abs(row), mask=row < 0),
-        [3, 0, None, 1, np.ma.masked, 2],
-        row.astype(">i2"),
-        pd.Series(row),
-    ):
-        found = hld.Monitor(CIRCUIT, rng=0).update(form).log_e_values.tolist()
-        expected = found if expected is None else expected
-        assert found == expected
-
-
 def test_batches_without_rows():
     empty = np.empty((0, 6))
     for test in (
@@ -118,7 +100,7 @@ def test_batches_of_which_nothing_is_known():
         assert result.num_missing == 48
     summed = hld.HLDTest(CIRCUIT, missing="exact")(nothing)  # no node can move
     assert (summed.pvalue, summed.reject, summed.num_missing) == (1.0, False, 48)
-    assert hld.Monitor(CIRCUIT, rng=0).update(nothing).num_missing == 48
+    assert hld.Monitor(CIRCUIT).update(nothing).num_missing == 48
 
 
 def small_detector(**options):
