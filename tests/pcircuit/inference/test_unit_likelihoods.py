@@ -166,7 +166,7 @@ def test_refused_kinds(kinds, error, message):
             TypeError,
             "found bool instead of integers: turn a mask into numbers",
         ),
-        ([0, 7], ValueError, "`nodes` must be .* node id 0..6, found 7 at position 1"),
+        ([0, 7], ValueError, "`nodes` must be .* node ids 0..6, found 7 at position 1"),
         ([-1, 2], ValueError, "`nodes` must be .* found -1 at position 0"),
         ([3, 0, 3], ValueError, "`nodes` holds 3 more than once"),
     ],
