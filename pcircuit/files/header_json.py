@@ -3,7 +3,7 @@
 JSON leaves open what NaN, a key that occurs twice or a number of a thousand digits mean, and readers differ.  Here all
 of them are refused, in writing as in reading:
 
-    size             at most 2^24 bytes; what is built of them takes at most some thirty times as many
+    size             at most 2^24 bytes, and 2^21 brackets, commas and colons, so that small files cannot fill the memory
     depth            what the parser of Python goes down to, some hundred levels at the least
     integers         at most 20 characters, as the time to read one is quadratic in its length
     other numbers    finite, at most 40 characters
@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-MOST_BYTES = 2**24
+MOST_BYTES, MOST_MARKS = 2**24, 2**21
 LONGEST_INTEGER, LONGEST_NUMBER = 20, 40  # characters
 
 
@@ -32,7 +32,17 @@ def header_text(header: dict[Any, Any], name: str = "header") -> bytes:
         raise kind(f"`{name}` must hold only what JSON can: {error}") from None
     if len(text) > MOST_BYTES:
         raise ValueError(f"`{name}` takes {len(text)} bytes as JSON, expected at most {MOST_BYTES}")
+    _check_marks(text, f"`{name}`")
     return text
+
+
+def _check_marks(text: bytes, name: str) -> None:
+    """Raise if a text would become more objects than a header has."""
+    marks = sum(map(text.count, (b"[", b"{", b",", b":")))
+    if marks > MOST_MARKS:
+        raise ValueError(
+            f"{name} has {marks} brackets, commas and colons, expected at most {MOST_MARKS}"
+        )
 
 
 def check_provenance(provenance: object) -> None:
@@ -48,6 +58,7 @@ def check_provenance(provenance: object) -> None:
 
 def parsed_header(data: Any) -> Any:
     """The value in bytes; ValueError if they are not JSON or beyond the limits of the module's head."""
+    _check_marks(data, "the header")
     try:
         return json.loads(
             data.decode(),
