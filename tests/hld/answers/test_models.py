@@ -71,7 +71,8 @@ def test_no_share_is_above_one_where_marginals_add_up_to_a_little_more(monkeypat
     """A column without a value has a single cell, all of it."""
     rng = np.random.default_rng(2)
     rows = {"empty": [None] * 60, "x": rng.integers(0, 3, 60), "y": rng.integers(0, 4, 60)}
-    model = hld.HLDDetector(num_epochs=3, num_resamples=99, rng=2).fit(rows)
+    options = {"num_epochs": 3, "num_resamples": 99, "categorical": ["empty"]}
+    model = hld.HLDDetector(**options, rng=2).fit(rows)
     exact = pcircuit.marginal_tables
     monkeypatch.setattr(
         pcircuit, "marginal_tables", lambda circuit: [one * (1 + 4e-16) for one in exact(circuit)]
