@@ -163,7 +163,10 @@ def test_deep_headers_are_not_written(path):
             b'{"format": "pcircuit.circuit", "version": 1, "library": "", "arrays": ["../a"]}',
             "must list diff",
         ),
-        (b"[" + b"0," * 2**21 + b"0]", "the header has 2097153 brackets, commas and colons, expected"),
+        (
+            b"[" + b"0," * 2**21 + b"0]",
+            "the header has 2097153 brackets, commas and colons, expected",
+        ),
         (b" " * (2**24 + 1), "its header has 16777217 bytes, expected at most 16777216"),
     ],
 )
