@@ -3,7 +3,7 @@
 JSON leaves open what NaN, a key that occurs twice or a number of a thousand digits mean, and readers differ.  Here all
 of them are refused, in writing as in reading:
 
-    size             at most 2^24 bytes, and 2^21 brackets, commas and colons, so that small files cannot fill the memory
+    size             at most 2^24 bytes, and 2^21 brackets, commas and colons: small files cannot fill the memory
     depth            what the parser of Python goes down to, some hundred levels at the least
     integers         at most 20 characters, as the time to read one is quadratic in its length
     other numbers    finite, at most 40 characters
