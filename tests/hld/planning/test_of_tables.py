@@ -95,7 +95,9 @@ def test_a_column_without_values_makes_nothing_easier_to_find():
     }
     options = {"num_latents": 2, "num_epochs": 5, "num_resamples": 199, "rng": 0}
     without = hld.HLDDetector(**options).fit(table)
-    detector = hld.HLDDetector(**options).fit({**table, "empty": np.full(n, None)})
+    detector = hld.HLDDetector(**options, categorical=["empty"]).fit(
+        {**table, "empty": np.full(n, None)}
+    )
     edit = Edit("sex", "F", 0.15)
     assert max(detector.power(edit, T) for T in (1, 2, 20)) < 0.3
     assert 0.7 < detector.sample_size(edit) / without.sample_size(edit) < 2
