@@ -7,6 +7,7 @@ from itertools import combinations
 import binomial_bounds
 import numpy as np
 import pytest
+from rare_rows import GIVEN as RARE_GIVEN
 from rare_rows import inner_of, rare
 
 import hld
@@ -111,7 +112,7 @@ def test_some_column_of_five_is_called_moved_no_more_often_than_the_level(inner,
     rng, trials = np.random.default_rng(1), 250
     found = []
     for _ in range(trials):
-        test = conditional_test(inner, rare(30, rng), GIVEN, seed=0)
+        test = conditional_test(inner, rare(30, rng), RARE_GIVEN, seed=0)
         object.__setattr__(test, "covariate_pvalue", lambda batch: 1.0)
         found.append(np.nanmin(test(rare(T, rng)).column_pvalues[1]))
     for alpha in (0.1, 0.05, 0.01):
@@ -120,7 +121,7 @@ def test_some_column_of_five_is_called_moved_no_more_often_than_the_level(inner,
 
 def test_a_column_that_moves_in_all_rows_is_found(inner):
     rng = np.random.default_rng(2)
-    test, batch = conditional_test(inner, rare(300, rng), GIVEN, seed=0), rare(5, rng)
+    test, batch = conditional_test(inner, rare(300, rng), RARE_GIVEN, seed=0), rare(5, rng)
     batch[:, 3] = 1
     result = test(batch)
     assert np.nanargmin(result.column_pvalues[1]) == 3
