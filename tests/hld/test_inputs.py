@@ -119,7 +119,7 @@ def test_constant_columns_and_columns_of_which_nothing_is_known():
     table = pd.DataFrame(
         {"same": 3, "half": 0.5, "text": "a", "none": None, "x": rng.integers(0, 3, 200)}
     )
-    detector = small_detector().fit(table)
+    detector = small_detector(categorical=["none"]).fit(table)
     assert detector.encoder_.num_categories == (2, 2, 2, 1, 4)
     batch = table.head(40)
     assert not detector.test(batch).reject

@@ -597,11 +597,11 @@ def test_a_batch_of_several_groups_is_warned_of_wherever_it_is_tested():
             test()
     arrow = pytest.importorskip("pyarrow")
     with pytest.warns(UserWarning, match="rows of 3 groups"):  # of a stream, which can be read once
-        assert detector.test(arrow.moods(several).to_reader()).data_quality.num_rows == 60
+        assert detector.test(arrow.table(several).to_reader()).data_quality.num_rows == 60
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert (
-            hld.judge_chunks(detector, [arrow.moods(parts[0]).to_reader()]).data_quality.num_rows
+            hld.judge_chunks(detector, [arrow.table(parts[0]).to_reader()]).data_quality.num_rows
             == 20
         )
         detector.test({**parts[0], "day": [[1]] * 20})  # takes no part, whatever it holds
