@@ -298,7 +298,7 @@ OWN = {
     },
     "hld.MMDTest": DISTRIBUTION | {"null": ("'monte-carlo'", "name")},
     "hld.Monitor": {
-        "model": ("detector", ["None", "[[0, 1]]", "weights_of_three"]),
+        "model": ("detector", ["None", "[[0, 1]]"]),
         "reference": ("[[0, 1]] * 40", ["[[0, 1]]", "[0, 1]"]),
         "seed": ("0", ["None", "'a'", "1.5", "-1"]),
     },

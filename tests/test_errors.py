@@ -19,6 +19,7 @@ READERS = (
     "pcircuit/__main__.py",
     "pcircuit/engine.py",
     "hld/files/",
+    "hld/detector_options.py",
     "hld/table_files/",
     "hld/command/",
     "hld/model_files.py",

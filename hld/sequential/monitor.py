@@ -224,7 +224,7 @@ class Monitor:
     def _take_model(self, model: Any) -> None:
         """Keep the parts of a model."""
         if isinstance(model, pcircuit.Circuit):
-            self.circuit, self._encoder = check_distribution(model), None
+            self.circuit, self._encoder = check_distribution(model, "model"), None
             return
         circuit, self._encoder = (getattr(model, name, None) for name in ("circuit_", "encoder_"))
         if circuit is None or self._encoder is None:

@@ -179,13 +179,13 @@ def chow_liu_circuit(
     >>> circuit = chow_liu_circuit([[0, 0], [0, 0], [1, 1], [1, 0]], pseudocount=0)
     >>> print(circuit.describe())
     Circuit(2 variables, 3 regions, 7 units, 10 parameters)
-    region 0, scope {1}, node ids 0..1: InputRegion(variable 1, 2 units, 2 categories)
+    region 0, scope {1}, unit ids 0..1: InputRegion(variable 1, 2 units, 2 categories)
       input 0: 1 0
       input 1: 0.5 0.5
-    region 1, scope {0}, node ids 2..3: InputRegion(variable 0, 2 units, 2 categories)
+    region 1, scope {0}, unit ids 2..3: InputRegion(variable 0, 2 units, 2 categories)
       input 0: 1 0
       input 1: 0 1
-    region 2, scope {0,1}, node ids 4..6: InnerRegion(2 children, 2 products, 1 sum)
+    region 2, scope {0,1}, unit ids 4..6: InnerRegion(2 children, 2 products, 1 sum)
       product 0: 0.0 x 1.0
       product 1: 0.1 x 1.1
       sum 0: 0.5 0.5

@@ -211,7 +211,7 @@ def test_circuits_that_are_not_distributions_are_refused(name):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"nodes": [0, 7]}, ValueError, "`nodes` must be .* node id 0..6, found 7"),
+        ({"nodes": [0, 7]}, ValueError, "`nodes` must be .* node ids 0..6, found 7"),
         ({"nodes": [0, 0]}, ValueError, "more than once"),
         (
             {"node_weights": [1.0, 2.0]},
