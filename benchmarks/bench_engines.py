@@ -46,7 +46,7 @@ for i in range(12):
 TEST = """
 import hld
 circuit = pcircuit.hclt(table(2000, 14), 4, rng=0)
-test, monitor, rows = hld.HLDTest(circuit), hld.Monitor(circuit, rng=0), table(1000, 14)
+test, monitor, rows = hld.HLDTest(circuit), hld.Monitor(circuit), table(1000, 14)
 """
 SESSIONS = {
     "a notebook of sixty small calls": NOTEBOOK,

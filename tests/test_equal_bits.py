@@ -78,7 +78,7 @@ def calls(n_jobs):
         "entropy": lambda: pcircuit.entropy(small).value,
         "HLDTest": lambda: result(hld.HLDTest(circuit)(few[:100])),
         "HLDDetector": detected,
-        "Monitor": lambda: hld.Monitor(circuit, rng=0).update(few).log_e_values,
+        "Monitor": lambda: hld.Monitor(circuit).update(few).log_e_values,
     }
 
 

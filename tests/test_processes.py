@@ -27,7 +27,7 @@ def answers(n_jobs=2):
     digest = hashlib.sha256()
     fitted, history = pcircuit.fit_em(circuit, rows, num_epochs=2, n_jobs=n_jobs)
     moments = pcircuit.exact_moments(fitted)
-    monitor = Monitor(fitted, rng=3)
+    monitor = Monitor(fitted, seed=3)
     for part in (history, pcircuit.log_likelihood(fitted, rows, n_jobs=n_jobs),
                  pcircuit.mean_node_likelihoods(fitted, rows, n_jobs=n_jobs), pcircuit.sample(fitted, 50, rng=2),
                  moments.mean, moments.diagonal(), monitor.update(rows[:100]).log_e_values):
@@ -159,7 +159,7 @@ def test_ctrl_c_inside_a_monitor_leaves_it_as_it_was():
     lines = run(
         """
         import time
-        monitor, same = Monitor(circuit, rng=4), Monitor(circuit, rng=4)
+        monitor, same = Monitor(circuit, seed=4), Monitor(circuit, seed=4)
         holes = np.where(rng.random(rows.shape) < 0.1, -1, rows)
         for m in (monitor, same):
             m.update(holes[:50])

@@ -56,7 +56,7 @@ pcircuit.warm_up()
 pcircuit.sample(circuit, 3, rng=0), pcircuit.expected_flows(circuit, rows), pcircuit.overlap(circuit, circuit)
 moments = hld.exact_moments(circuit)
 moments.covariance(), moments.operator() @ moments.mean, moments.eigenvalues(2)
-print(hld.HLDTest(circuit)(rows).reject, hld.Monitor(circuit, rng=0).update(rows).alarm)
+print(hld.HLDTest(circuit)(rows).reject)
 print(hld.HLDDetector(num_latents=2, num_epochs=2).fit(rows).test(rows[:20]).reject)
 """
 
