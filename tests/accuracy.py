@@ -17,12 +17,16 @@ import math
 import multiprocessing
 import os
 import pathlib
+import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # before tests/hld
+
 import odd_circuits
 import wide_queries
 from engines import ENGINES

@@ -4,7 +4,7 @@ A function is called with good values of the arguments that it needs, one of the
 and what is bad follows from the argument's name (`ARGUMENTS`) or, where a function means something else by it, from
 `OWN`; a kind of argument has its bad values in `KINDS`.  All are Python, read with the names of `namespace`.
 
-    python tests/bad_inputs.py > docs/bad-inputs.md         writes the page
+    python -m tests.bad_inputs > docs/bad-inputs.md         writes the page
 """
 
 import argparse
@@ -346,7 +346,7 @@ MISTAKES = [
 ]
 HEAD = """# The mistakes that people make first
 
-Written by `python tests/bad_inputs.py > docs/bad-inputs.md`, and compared by a test; do not edit.
+Written by `python -m tests.bad_inputs > docs/bad-inputs.md`, and compared by a test; do not edit.
 
 Nothing is cast silently to another value. An argument that cannot be used ends in a `TypeError` (of the wrong kind) or
 a `ValueError` (out of range) of one sentence that names it, before any work is done. A file that cannot be read or

@@ -72,7 +72,7 @@ def test_docstrings_say_which_exceptions_bad_arguments_raise(tried):
 def test_the_page_is_up_to_date():
     assert len(bad_inputs.MISTAKES) == 20
     assert PAGE.read_text(encoding="utf-8") == bad_inputs.page(), (
-        "write it again: python tests/bad_inputs.py > docs/bad-inputs.md"
+        "write it again: python -m tests.bad_inputs > docs/bad-inputs.md"
     )
 
 
