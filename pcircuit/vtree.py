@@ -40,8 +40,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_generator, check_whole_number, shown
-from pcircuit.arrays import Ints, Seed, check_integers, check_memory
+from pcircuit.arguments import (
+    Ints,
+    Seed,
+    check_generator,
+    check_integers,
+    check_memory,
+    check_whole_number,
+    shown,
+)
 from pcircuit.immutable import Immutable
 
 SHOWN_NODES = 20  # of a v-tree that is printed in full

@@ -13,7 +13,7 @@ the posterior expectation of these picks given the row x:
 Flows of disjoint sets of rows add up, so `Flows` objects can be added: learning from data that is spread over
 machines, or arrives in blocks, is exactly that sum.
 
-The downward pass of expected flows over a block of rows, in NumPy: the twin of `pcircuit.compiled.downward`.
+The downward pass of expected flows over a block of rows, in NumPy: the twin of `pcircuit.kernels.downward`.
 
 Sums over the products that use the same unit: in the downward pass, flows of products become flows of units.
 """
@@ -28,12 +28,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arrays import Evidence, Floats, Ints
+from pcircuit.arguments import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
-from pcircuit.compiled.layouts import Layout, full_layout
-from pcircuit.compiled.packed import Packed, num_inputs, table_rows
-from pcircuit.compiled.packing import pack, with_parameters
-from pcircuit.compiled.tile import (
+from pcircuit.evidence import as_integer_table, refuse_out_of_range, row_weights
+from pcircuit.inference.likelihood import ENCODINGS, log_root, tiny_circuit, upward, upward_seconds
+from pcircuit.inference.log_domain import log_flows, may_overflow
+from pcircuit.inference.threads import count_jobs, map_in_threads, rows_per_unit
+from pcircuit.kernels.engine import Kernels
+from pcircuit.kernels.layouts import Layout, full_layout
+from pcircuit.kernels.packed import Packed, num_inputs, table_rows
+from pcircuit.kernels.packing import pack, with_parameters
+from pcircuit.kernels.tile import (
     TILE_ROWS,
     Sums,
     borrow,
@@ -43,11 +48,6 @@ from pcircuit.compiled.tile import (
     new_sums,
     new_work,
 )
-from pcircuit.engine import Kernels
-from pcircuit.evidence import as_integer_table, refuse_out_of_range, row_weights
-from pcircuit.inference.likelihood import ENCODINGS, log_root, tiny_circuit, upward, upward_seconds
-from pcircuit.inference.log_domain import log_flows, may_overflow
-from pcircuit.inference.threads import count_jobs, map_in_threads, rows_per_unit
 
 LAST_CACHE = 16_000_000  # bytes that stay in it between the two passes over a tile
 LEAST_WORK = 3_000_000  # units and weights times rows, below which other threads cost more than they take over
@@ -272,7 +272,7 @@ def _rows_by_kernel(
 
     A job is (start, stop, rows per chunk).
     """
-    from pcircuit.compiled.tiles import flow_tiles
+    from pcircuit.kernels.tiles import flow_tiles
 
     (start, stop, per_chunk), layout = job, full_layout(circuit)
     work = borrow(
@@ -338,7 +338,7 @@ def _rows_in_numpy(
 def _complete(packed: Packed, whole: Sums, in_numpy: bool) -> Floats:
     """Give edge flows, in place, their factor; returns input flows, missing values spread over the categories."""
     if not in_numpy:
-        from pcircuit.compiled.em_steps import complete
+        from pcircuit.kernels.em_steps import complete
 
         inputs = np.empty(int(num_inputs(packed) @ packed.categories))
         complete(packed, whole.edges, whole.counts, inputs)

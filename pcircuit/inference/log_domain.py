@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arrays import Evidence, Floats
+from pcircuit.arguments import Evidence, Floats
 from pcircuit.circuit import Circuit, InputRegion, derived
 
 HIGHEST = 960.0  # log2; doubles end at 1024

@@ -17,7 +17,7 @@ The sum over the rows of a batch needs only their summed flows: one upward and o
 are rows times parameters in number, so `scores` can give their products with some directions instead, region
 by region and block by block.  Coordinates are in the order of `Flows`: all edges, then all inputs.
 
-The kernels (`inference.compiled.row_scores`) do the same with a tile of rows; `_add_blocks` is their twin in NumPy.
+The kernels (`kernels.row_scores`) do the same with a tile of rows; `_add_blocks` is their twin in NumPy.
 
 Flows row by row, in NumPy: the downward pass of `pcircuit.inference.flows` before its sums over rows.
 
@@ -34,17 +34,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arrays import Evidence, Floats, Ints, check_numbers
+from pcircuit.arguments import Evidence, Floats, Ints, check_numbers
 from pcircuit.circuit import Circuit, InputRegion, derived
-from pcircuit.compiled.layouts import sums_layout
-from pcircuit.compiled.packed import num_inputs
-from pcircuit.compiled.packing import pack
-from pcircuit.compiled.tile import STRIDE, load_group, new_work
-from pcircuit.engine import Kernels
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.flows import Flows, by_unit, expected_flows, flow_seconds, stored_entries
 from pcircuit.inference.likelihood import ENCODINGS, tiny_circuit, upward
 from pcircuit.inference.log_domain import log_flows, may_overflow
+from pcircuit.kernels.engine import Kernels
+from pcircuit.kernels.layouts import sums_layout
+from pcircuit.kernels.packed import num_inputs
+from pcircuit.kernels.packing import pack
+from pcircuit.kernels.tile import STRIDE, load_group, new_work
 
 BLOCK_VALUES = 4_000_000  # flows of single rows that are held at a time, in the widest region
 BLOCK_ROWS = 512
@@ -219,7 +219,7 @@ def _add_by_kernel(
         or SCORES.in_numpy(2 * flow_seconds(circuit, len(rows)))
     ):
         return np.arange(len(rows))
-    from pcircuit.inference.compiled.row_scores import Directions, score_tiles
+    from pcircuit.kernels.row_scores import Directions, score_tiles
 
     packed, layout = pack(circuit), sums_layout(circuit)
     inputs = num_inputs(packed)

@@ -51,8 +51,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_generator, check_whole_number, shown
-from pcircuit.arrays import Evidence, Floats, Ints, Seed, check_integers, check_memory
+from pcircuit.arguments import (
+    Evidence,
+    Floats,
+    Ints,
+    Seed,
+    check_generator,
+    check_integers,
+    check_memory,
+    check_whole_number,
+    shown,
+)
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.learning.chow_liu import checked_pseudocount, chow_liu_tree, tree_and_vtree
 from pcircuit.learning.pair_counts import checked_table

@@ -20,7 +20,7 @@ and with the probability f_i(x) that the posterior uses unit i of its region (to
 
 All of these are sums of products of numbers in [0, 1]: what underflows does not matter.  Only v may matter however
 small it is, so omega of rows that are suspect in the linear domain comes from logarithms.
-`pcircuit.moments.compiled.expected_units` is the compiled twin.
+`pcircuit.moments.kernels.expected_units` is the compiled twin.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arrays import Bools, Evidence, Floats, Ints, as_array, memory_for
+from pcircuit.arguments import Bools, Evidence, Floats, Ints, as_array, memory_for
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_distribution
-from pcircuit.engine import Kernels, numpy_seconds
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.likelihood import cut_rows, tiny_circuit, upward
 from pcircuit.inference.log_domain import log_of, log_units
 from pcircuit.inference.threads import count_jobs, map_in_threads
 from pcircuit.inference.unit_likelihoods import checked_nodes
-from pcircuit.moments.compiled.expectation_arrays import (
+from pcircuit.kernels.engine import Kernels, numpy_seconds
+from pcircuit.moments.kernels.expectation_arrays import (
     as_free,
     column_of_each_node,
     expectation_arrays,
@@ -151,7 +151,7 @@ def _by_kernel(
     circuit: Circuit, rows: Evidence, given: Bools, nodes: Ints, result: Floats, n_jobs: int | None
 ) -> None:
     """Fill the result by the kernel, in threads."""
-    from pcircuit.moments.compiled.expected_units import expect_rows
+    from pcircuit.moments.kernels.expected_units import expect_rows
 
     arrays, free = expectation_arrays(circuit), as_free(given)
     column = column_of_each_node(nodes, circuit.num_nodes)

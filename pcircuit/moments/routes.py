@@ -1,6 +1,6 @@
 """Which code computes the moments: the NumPy recursions, or their compiled twins.
 
-`pcircuit.engine` decides, by the size of the circuit.
+`pcircuit.kernels.engine` decides, by the size of the circuit.
 Both sides have the same three products: linear moments, the parts of all regions, and S times vectors.
 """
 
@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arrays import Floats
+from pcircuit.arguments import Floats
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
-from pcircuit.engine import Kernels
+from pcircuit.kernels.engine import Kernels
 from pcircuit.moments.plan import Plan, make_plan
 from pcircuit.vtree import VTree
 
@@ -28,8 +28,8 @@ def prepare(plan: Plan, work: float = 1.0) -> Any:
     """The arrays of a plan for the kernels, or None where NumPy is to run."""
     if MOMENTS.in_numpy(work * _seconds(plan.circuit)):
         return None
-    from pcircuit.moments.compiled.arrays import moment_arrays
-    from pcircuit.moments.compiled.masses import fill_masses
+    from pcircuit.moments.kernels.arrays import moment_arrays
+    from pcircuit.moments.kernels.masses import fill_masses
 
     arrays = moment_arrays(plan)
     fill_masses(arrays)
@@ -80,8 +80,8 @@ def means_and_traces(
         from pcircuit.moments import traces
 
         return traces.means_and_traces(plan, squares=squares)
-    from pcircuit.moments.compiled import traces as kernels
-    from pcircuit.moments.compiled.stored_parts import no_parts
+    from pcircuit.moments.kernels import traces as kernels
+    from pcircuit.moments.kernels.stored_parts import no_parts
 
     mean, variances = np.empty(len(plan.nodes)), np.empty(len(plan.nodes))
     trace_sq = kernels.linear_moments(arrays, squares, no_parts(arrays), mean, variances)
@@ -112,8 +112,8 @@ def all_parts(plan: Plan, arrays: Any) -> Any:
         from pcircuit.moments.covariance_parts import covariance_parts
 
         return list(covariance_parts(plan, compress=False))
-    from pcircuit.moments.compiled.stored_parts import empty_parts
-    from pcircuit.moments.compiled.traces import linear_moments
+    from pcircuit.moments.kernels.stored_parts import empty_parts
+    from pcircuit.moments.kernels.traces import linear_moments
 
     stored, m = empty_parts(plan, arrays), len(plan.nodes)
     linear_moments(arrays, False, stored, np.empty(m), np.empty(m))
@@ -131,7 +131,7 @@ def covariance(plan: Plan, arrays: Any) -> Floats:
         from pcircuit.moments.covariance_parts import covariance_parts
 
         return dense_covariance(plan, covariance_parts(plan, compress=False))
-    from pcircuit.moments.compiled.stored_parts import stored_parts
+    from pcircuit.moments.kernels.stored_parts import stored_parts
 
     return dense_covariance(plan, stored_parts(plan, arrays, all_parts(plan, arrays)))
 
@@ -145,7 +145,7 @@ def apply_covariance(plan: Plan, arrays: Any, parts: Any, vectors: Floats) -> Fl
         from pcircuit.moments import operator
 
         return operator.apply_covariance(plan, parts, vectors)
-    from pcircuit.moments.compiled import operator as kernels
+    from pcircuit.moments.kernels import operator as kernels
 
     result = np.empty(vectors.shape)
     for start in range(0, vectors.shape[1], TOGETHER):

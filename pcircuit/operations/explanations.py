@@ -25,8 +25,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_generator, check_whole_number
-from pcircuit.arrays import Evidence, Floats
+from pcircuit.arguments import Evidence, Floats, check_generator, check_whole_number
 from pcircuit.circuit import Circuit
 from pcircuit.evidence import check_row
 from pcircuit.inference.likelihood import log_likelihood
