@@ -42,7 +42,6 @@ WARM = (  # where the kernels are that a process may need: by name, since rooms 
     ("inference.likelihood", "EVALUATION"),
     ("learning.em", "EM"),
     ("moments.routes", "MOMENTS"),
-    ("moments.expected_units", "EXPECTATIONS"),
     ("inference.scores", "SCORES"),
 )
 logger = logging.getLogger("pcircuit.kernels")
@@ -127,7 +126,7 @@ def warm_up(*, moments: bool = False, report: Callable[[str], object] | None = N
     Parameters
     ----------
     moments : bool
-        Also the kernels of exact moments, of likelihoods expected given a part of a row, and of scores row by row.
+        Also the kernels of exact moments and of scores row by row.
     report : callable, optional
         Called with a few words before each step.
 
