@@ -32,7 +32,6 @@ from pcircuit.kernels.packed import (
     VARIABLE,
     WEIGHT,
 )
-from pcircuit.kernels.rescaling import NO_RESCALE
 from pcircuit.kernels.upward import has_missing, upward_regions
 
 
@@ -82,26 +81,6 @@ def downward_regions(packed, layout, tile, rows, start, stop, edge_flow, input_f
         else:
             dot(K, P, flow, ratios, values, first, rows, edge_flow, w)
             mix(weights, w, UNIT_STEP, P, P, K, flow, ratios, flow, np.int64(0), rows)
-        link = _link(packed, layout, tile, rows, r)
-        if link >= 0:
-            leaf = 2 * region[r, FIRST_CHILD] + 1 - link
-            c = children[link, SOURCE]
-            _pass_link(
-                packed.tables,
-                children[leaf, SOURCE],
-                unit,
-                children[leaf, UNIT_LIST],
-                P,
-                codes,
-                children[leaf, VARIABLE],
-                rows,
-                values,
-                sums[c],
-                flow,
-                flows[c],
-                input_flow,
-            )
-            continue
         multiply(flow, values, first, P, rows)
         for a in range(region[r, ARITY]):
             c = region[r, FIRST_CHILD] + a
@@ -132,56 +111,6 @@ def downward_regions(packed, layout, tile, rows, start, stop, edge_flow, input_f
                 )
                 if layout.keeps != PRODUCTS_KEPT:
                     divide(flow, flows[source], values, sums[source], region[source, SUMS], rows)
-
-
-@inlined
-def _link(packed, layout, tile, rows, r):
-    """The inner child of a region that multiplies it, unit by unit, with a variable of two categories; else -1.
-
-    Nothing is missing or rescaled, and the sums of the child are there.
-    """
-    first, children = packed.region[r, FIRST_CHILD], packed.child
-    if packed.region[r, ARITY] != 2 or layout.keeps == PRODUCTS_KEPT:
-        return -1
-    leaf, inner = (first, first + 1) if children[first, IS_LEAF] else (first + 1, first)
-    if children[inner, IS_LEAF] or not children[leaf, IS_LEAF] or not children[inner, ONE_TO_ONE]:
-        return -1
-    rescales = packed.rescale[first] != NO_RESCALE or packed.rescale[first + 1] != NO_RESCALE
-    if rescales or children[leaf, CATEGORIES] != 2:
-        return -1
-    return -1 if has_missing(tile.codes, children[leaf, VARIABLE], 2, rows) else inner
-
-
-@inner
-def _pass_link(tables, start, unit, u, P, codes, v, rows, values, sums, flow, target, input_flow):
-    """The ratio of each of the child's sums, and the flow of the leaf, from sum_k weights[k, p] ratio_k in `flow`.
-
-    As product p = leaf p * sum p, the ratio G_p / sum p is leaf p times that.  So nothing is divided and half as many
-    numbers are moved: 6 % of an epoch at V = 49 and 784, K = 16 (`benchmarks.bench_em`).  The same for two inner
-    children and more leaves gained nothing.
-    """
-    for p in range(P):
-        t, o = np.uintp(start + unit[u + p] * 3), np.uintp(target + p) * ONE
-        _choose(tables[t], tables[t + np.uintp(1)], codes, v, rows, flow, np.uintp(p) * ONE, o)
-        _add_products(flow, o, values, np.uintp(sums + p) * ONE, codes, v, rows, input_flow, t)
-
-
-@inlined
-def _choose(x, y, codes, v, rows, flow, f, o):
-    """Flow o = flow f * (y where the code is 1, else x)."""
-    for b in range(np.uintp(rows)):
-        flow[o + b] = flow[f + b] * (y if codes[v, b] == 1 else x)
-
-
-@inlined
-def _add_products(flow, f, values, s, codes, v, rows, input_flow, t):
-    """Add flow * value to the category of its row, one of two."""
-    x = y = 0.0
-    for b in range(np.uintp(rows)):
-        z, is_one = flow[f + b] * values[s + b], codes[v, b] == 1
-        x, y = x + (0.0 if is_one else z), y + (z if is_one else 0.0)
-    input_flow[t] += x
-    input_flow[t + np.uintp(1)] += y
 
 
 @inner

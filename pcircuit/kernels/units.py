@@ -63,11 +63,7 @@ def read_region(layout, tile, rows, wanted, row, reader):
             (sums if readers[reader, IS_SUM] else products) + readers[reader, UNIT],
         )
         if len(totals):
-            totals[j] += (
-                _total(values, place, rows, skip)
-                if not scaled
-                else _scaled_total(values, place, rows, skip, scales)
-            )
+            totals[j] += _total(values, place, rows, skip, scales, scaled)
         else:
             start = np.uintp(place) * ONE
             for b in range(np.uintp(rows)):
@@ -80,20 +76,13 @@ def read_region(layout, tile, rows, wanted, row, reader):
 
 
 @inlined
-def _total(values, place, rows, skip):
-    """Sum of a unit over the rows that are not skipped."""
+def _total(values, place, rows, skip, scales, scaled):
+    """Sum of a unit over the rows that are not skipped, times the powers of two."""
     total, start = 0.0, np.uintp(place) * ONE
     for b in range(np.uintp(rows)):
-        total += 0.0 if skip[b] else values[start + b]
-    return total
-
-
-@inlined
-def _scaled_total(values, place, rows, skip, scales):
-    """The same, times the powers of two."""
-    total, start = 0.0, np.uintp(place) * ONE
-    for b in range(np.uintp(rows)):
-        x = values[start + b] * scales[0, b] * scales[1, b] * scales[2, b]
+        x = values[start + b]
+        if scaled:
+            x *= scales[0, b] * scales[1, b] * scales[2, b]
         total += 0.0 if skip[b] else x
     return total
 
