@@ -274,16 +274,24 @@ def _add_block(
     """Scores of a block of rows, or their products with (number of parameters, r) directions, into zeros."""
     unit, parameters = _units(circuit)
     for r, flows in flows_of_rows(circuit, rows):
-        begins = np.flatnonzero(
-            np.diff(unit[parts[r]], prepend=-1)
-        )  # of units that have parameters
-        sizes = np.diff(begins, append=len(flows))
-        of_units = np.add.reduceat(flows, begins, axis=0) if len(flows) else flows
-        centred = flows - np.repeat(of_units, sizes, axis=0) * parameters[parts[r], None]
+        centred = _centred(circuit.regions[r], flows, unit[parts[r]], parameters[parts[r]])
         if directions is None:
             result[:, parts[r]] = centred.T
         else:
             result += (directions[r].T @ centred).T
+
+
+def _centred(region: Any, flows: Floats, unit: Ints, parameters: Floats) -> Floats:
+    """Flows (P, N) less those of their units times the parameters."""
+    if isinstance(region, InputRegion) or not region.is_sparse:
+        table = flows.reshape(region.num_units, -1, flows.shape[1])
+        of_units = table.sum(axis=1, keepdims=True)
+        centred: Floats = table - of_units * parameters.reshape(region.num_units, -1, 1)
+        return centred.reshape(flows.shape)
+    totals = np.zeros((region.num_units, flows.shape[1]))
+    unit = unit - unit[:1]
+    np.add.at(totals, unit, flows)
+    return np.asarray(flows - totals[unit] * parameters[:, None])
 
 
 def flows_of_rows(circuit: Circuit, rows: Evidence) -> Iterator[tuple[int, Floats]]:

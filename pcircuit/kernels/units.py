@@ -82,7 +82,7 @@ def _total(values, place, rows, skip, scales, scaled):
     for b in range(np.uintp(rows)):
         x = values[start + b]
         if scaled:
-            x *= scales[0, b] * scales[1, b] * scales[2, b]
+            x = x * scales[0, b] * scales[1, b] * scales[2, b]  # their product may underflow
         total += 0.0 if skip[b] else x
     return total
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from pcircuit.arguments import Floats
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion
+from pcircuit.circuit import Circuit
+from pcircuit.inference.likelihood import tiny_circuit
 from pcircuit.kernels.engine import Kernels
 from pcircuit.moments.plan import Plan, make_plan
-from pcircuit.vtree import VTree
 
 TOGETHER = 32  # vectors that the kernel applies S to at a time
 OPERATOR_WORK = 3.0  # the parts of all regions and some ten products with S, in linear moments
@@ -44,14 +44,7 @@ def _seconds(circuit: Circuit) -> float:
 
 def _compute_something() -> None:
     """By the kernels: mean and variances, the trace of the square, and the covariance times a vector."""
-    circuit = Circuit(
-        VTree.from_nested([0, 1]),
-        [
-            InputRegion(0, [[0.5, 0.5]]),
-            InputRegion(1, [[0.2, 0.3, 0.5]]),
-            InnerRegion([[0, 0]], [[1.0]]),
-        ],
-    )
+    circuit = tiny_circuit()
     plan = make_plan(circuit, np.arange(circuit.num_nodes), np.ones(circuit.num_nodes))
     arrays = prepare(plan)
     means_and_traces(plan, arrays, squares=True)
