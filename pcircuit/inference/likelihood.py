@@ -8,12 +8,12 @@ In array form a region takes one gather per child, a product over the children a
 value costs nothing: integrating a variable out replaces its inputs by their sums, which are 1.
 
 The likelihood of a large scope is too small for a double, but logarithms of every unit would cost more than all the
-rest.  So the pass stays in the linear domain and, where needed (`compiled.rescaling` decides), takes a power of
+rest.  So the pass stays in the linear domain and, where needed (`kernels.rescaling` decides), takes a power of
 two out of all units of a row; only the root takes a logarithm,
 
     log p(x) = log(root value) + log 2 * (powers of two taken out).
 
-`upward` is that pass in NumPy, on the rows of a block; `compiled.upward.upward_regions` is its compiled twin.
+`upward` is that pass in NumPy, on the rows of a block; `kernels.upward.upward_regions` is its compiled twin.
 Rows in which one unit falls so far behind another of its region that it would be lost are found on the way and
 evaluated again with one logarithm per unit; so are all rows of a circuit that is not normalised and may overflow
 (`inference.log_domain`).

@@ -70,7 +70,7 @@ def node_likelihoods(
     (N, m) float64 array
         Linear, not logarithms: likelihoods of large scopes may underflow to 0, and those of a circuit that is not
         normalised overflow to inf; nothing becomes NaN.  A product unit that is 2**-164 times as likely as another one
-        of its region may be given as 0 (see `compiled.rescaling`).
+        of its region may be given as 0 (see `kernels.rescaling`).
 
     Raises
     ------

@@ -1,13 +1,13 @@
 """The downward pass over one tile of rows, compiled.  Its readable twin is `pcircuit.inference.flows.downward`.
 
-It follows `compiled.upward.upward_regions` in the full layout, on the same tile: with F the flow of a region's sums,
+It follows `kernels.upward.upward_regions` in the full layout, on the same tile: with F the flow of a region's sums,
 
     ratio_k = F_k / s_k       edge (k, p) += sum_b ratio_k product_p     (times weights[k, p], once, at the end)
     G_p = product_p * sum_k weights[k, p] ratio_k      flow of product p, handed to the units it multiplies
 
 The powers of two taken out upward cancel in ratio_k product_p.  Of products and sums only one kind is kept and the
 other computed once more, where keeping both would double what must stay in the cache between the passes; in blocks of
-regions (`compiled.layouts`) both are there.  Flows live on a stack: a region's flow dies when its children have theirs.
+regions (`kernels.layouts`) both are there.  Flows live on a stack: a region's flow dies when its children have theirs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What EM does between two passes over the rows, compiled.
 
 Each function has a readable twin: `complete` that of flows in `pcircuit.inference.flows`, `maximize` the M-step in
-`pcircuit.learning.em` with `compiled.rescaling.with_plan_for`.  The arithmetic is little, but threads that learn at the
+`pcircuit.learning.em` with `kernels.rescaling.with_plan_for`.  The arithmetic is little, but threads that learn at the
 same time, each its own circuit, wait for the interpreter lock wherever Python does it.
 """
 

@@ -3,7 +3,7 @@
 Kernels cannot walk Python objects, so they read a few flat arrays.  `weights` and `tables` hold the parameters,
 one region after the other; nothing is permuted.  Input tables get one more column, C, for a missing value: the row
 sum, which is the exact integral (1 for a distribution).  `region` and `child` say where a region's parts begin.
-`compiled.packing` makes the packed form, `compiled.rescaling` fills in where the passes must rescale.
+`kernels.packing` makes the packed form, `kernels.rescaling` fills in where the passes must rescale.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Packed(NamedTuple):
     categories: Ints  # (V,)
     rescale: Ints  # (children,) what to do after multiplying the child in
     check_sums: Bools  # (inner regions,) whether sums may underflow
-    floors: Floats  # what the rescale points allow for, see `compiled.rescaling`
+    floors: Floats  # what the rescale points allow for, see `kernels.rescaling`
 
 
 def num_inputs(packed: Packed) -> Ints:

@@ -1,4 +1,4 @@
-"""Which units a caller wants to read from a tile, in the order in which `compiled.units` reads them."""
+"""Which units a caller wants to read from a tile, in the order in which `kernels.units` reads them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOTHING = Wanted(np.empty((0, 5), dtype=np.int64), np.empty((0, 0)), np.empty(0)
 
 
 def unit_readers(circuit: Circuit, nodes: Ints) -> Ints:
-    """(m, 5) what the kernels need to know to read units `nodes`: see `compiled.units`.
+    """(m, 5) what the kernels need to know to read units `nodes`: see `kernels.units`.
 
     Those of the last call are kept with the circuit: a quarter of the time of a call with one row.
     """

@@ -1,6 +1,6 @@
 """Scores row by row, compiled: the downward pass before its sums over rows.  Its readable twin is `inference.scores`.
 
-With ratio_k = F_k / s_k, as in `compiled.downward`, F_k the flow and s_k the value of sum unit k,
+With ratio_k = F_k / s_k, as in `kernels.downward`, F_k the flow and s_k the value of sum unit k,
 
     s_kp = F_kp - F_k w_kp = w_kp ratio_k (product_p - s_k)
     s_uc = F_u (1[x_v = c] - p_uc),       F_u (p_uc / total - p_uc) where x_v is missing
@@ -75,7 +75,7 @@ def score_tiles(packed, layout, tile, group, rows, directions, result):
 
 @inlined
 def _score_regions(packed, layout, tile, rows, directions, result):
-    """Scores of the parameters of all regions, from the root down; see `compiled.downward.downward_regions`."""
+    """Scores of the parameters of all regions, from the root down; see `kernels.downward.downward_regions`."""
     values, flow, region, child = tile.values, tile.flow, packed.region, packed.child
     for r in range(len(region) - 1, -1, -1):
         P, K, w = region[r, PRODUCTS], region[r, SUMS], region[r, WEIGHT]

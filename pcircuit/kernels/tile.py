@@ -1,7 +1,7 @@
 """Work space for one tile of rows, and for the group of rows that one call of a kernel works through.
 
 Unit i of a tile keeps its values in ``values[i * STRIDE + b]`` for the rows b < TILE_ROWS.  Both numbers are
-constants, for the compiler's sake (`compiled.mix`); a tile may hold fewer rows, but not more.
+constants, for the compiler's sake (`kernels.mix`); a tile may hold fewer rows, but not more.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ LOG_2 = float(np.log(2.0))
 
 @jit
 def upward_tiles(packed, layout, tile, group, rows, wanted):
-    """The upward pass over the rows of a group, tile by tile; see `compiled.upward.upward_regions`."""
+    """The upward pass over the rows of a group, tile by tile; see `kernels.upward.upward_regions`."""
     for start in range(0, rows, group.step):
         count = min(group.step, rows - start)
         enter_rows(packed, tile, group, start, count, 0, len(packed.region))

@@ -4,7 +4,7 @@
 
     variable or -1,  inner region or -1,  number of the unit among its kind in the region,  is it a sum,  column j
 
-With `compiled.readers.Wanted` the values of a unit go to ``table[:, j]``, or else their sum over the rows that are not
+With `kernels.readers.Wanted` the values of a unit go to ``table[:, j]``, or else their sum over the rows that are not
 skipped is added to ``totals[j]``.
 """
 

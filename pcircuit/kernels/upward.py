@@ -243,7 +243,7 @@ def _times_inner(unit, u, P, rows, values, source, origin, target, is_first):
 
 @inner
 def _rescale(values, first, P, rows, risky, lifts, scratch, bits, exponent, e, suspect):
-    """Multiply each row's products by the power of two that brings their maximum to [1, 2): `compiled.rescaling`."""
+    """Multiply each row's products by the power of two that brings their maximum to [1, 2): `kernels.rescaling`."""
     for b in range(np.uintp(rows)):
         scratch[0, b], scratch[1, b] = 0.0, np.inf
     for p in range(P):
