@@ -422,13 +422,7 @@ def null_law(test: Any, result: Any, ax: Any = None) -> Any:
 
 def _of_distance(result: Any) -> tuple[float, float]:
     """The p-value of the distance, and its part of the level; all of it where nothing else is tested."""
-    quality = result.data_quality
-    beside = (
-        result.largest_count,
-        result.largest_dependence,
-        *(() if quality is None else (quality.missingness, quality.new_values)),
-    )
-    share = sum(one.share for one in beside if one is not None)
+    share = sum(one.share for one in result.beside)
     return (
         (result.pvalues[0], (1 - share) * result.scaled_alpha)
         if share

@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.schemas.counts import SmallestLaw, hypergeometric_tail, smallest_law
+from hld.schemas.counts import Counts, SmallestLaw, hypergeometric_tail, smallest_law
 
 SHARE = 0.35  # of the level: `benchmarks.power.trials`
 EXACT = 8  # differences, the largest, whose p-values are computed: those of others are hardly ever smaller
@@ -50,10 +50,15 @@ class LargestCount:
     category: int | None = None
     is_cut: bool = False
     law: SmallestLaw | None = field(default=None, repr=False, compare=False)
+    counts: Counts | None = field(default=None, repr=False, compare=False)
 
     def attained(self, level: Any) -> Any:
         """How often `pvalue` is at most a level without a shift, given the counts of all rows."""
         return level if self.law is None else self.law.attained(level)
+
+    def after(self, rows: int) -> float:
+        """The largest p-value where so many rows of the batch are others."""
+        return 1.0 if self.counts is None else self.counts.after(rows)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it but the law as plain Python values."""
@@ -91,9 +96,10 @@ def largest_count(
         return LargestCount(1.0, 0.0)
     evidence = np.where(varies, likelihood_ratio(moved, T, K, N), -1.0)
     best, where = 2.0, None
-    for i in np.argsort(-evidence, kind="stable")[:EXACT].tolist():
+    first = np.argsort(-evidence, kind="stable")[: min(EXACT, int(varies.sum()))]
+    for i in first.tolist():
         p = _pvalue(int(N[i]), int(K[i]), int(T[i]), moved[i], expected[i])
-        best, where = (p, i) if p < best and varies[i] else (best, where)
+        best, where = (p, i) if p < best else (best, where)
     law = smallest_law(N[varies], K[varies], T[varies])
     return LargestCount(
         law.pvalue(best),
@@ -102,6 +108,7 @@ def largest_count(
         int(events.categories[where]),
         bool(events.is_cut[where]),
         law,
+        Counts(N[first], K[first], T[first], j[first], int(varies.sum())),
     )
 
 

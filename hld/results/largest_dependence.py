@@ -149,6 +149,35 @@ def _without(m: np.ndarray, x: np.ndarray, T: int) -> float:
     return value - float(exactly)
 
 
+@dataclass(frozen=True, eq=False)
+class Changed:
+    """One of E edges: the associations of its cells, and how often held-out rows and a batch show them.
+
+    Shapes: values, kept, batch (cells,).
+    """
+
+    values: np.ndarray
+    kept: np.ndarray
+    batch: np.ndarray
+    num_tests: int
+
+    def after(self, rows: int) -> float:
+        """An upper bound of the p-value of all edges where so many rows of the batch show other cells."""
+        order = np.argsort(self.values, kind="stable")
+        values, kept, batch = (one[order] for one in (self.values, self.kept, self.batch))
+        total = kept + batch
+        above = batch @ values * total.sum() > total @ values * batch.sum()
+        if above:  # the largest values go, and become the smallest one
+            values, kept, batch = -values[::-1], kept[::-1], batch[::-1]
+        left = np.maximum(np.cumsum(batch) - rows, 0)
+        moved = np.diff(left, prepend=0)
+        moved[-1] += batch.sum() - left[-1]
+        total = kept + moved
+        if moved @ values * total.sum() >= total @ values * moved.sum():  # past the mean
+            return 1.0
+        return min(1.0, 2 * self.num_tests * mean_tail_bound(values, kept, moved))
+
+
 @dataclass(frozen=True)
 class LargestDependence:
     """The largest change of a dependence."""
@@ -158,6 +187,11 @@ class LargestDependence:
     columns: tuple[int, int] | None = None
     is_weaker: bool = False
     least: float = field(default=0.0, repr=False, compare=False)
+    changed: tuple[Changed, ...] = field(default=(), repr=False, compare=False)
+
+    def after(self, rows: int) -> float:
+        """The largest p-value where so many rows of the batch are others."""
+        return min((one.after(rows) for one in self.changed), default=1.0)
 
     def attained(self, level: Any) -> Any:
         """How often `pvalue` is at most a level without a shift: no more often than that, and never below `least`."""
@@ -191,15 +225,21 @@ def largest_dependence(kept: Any, batch: Any, tolerance: float = 0.0) -> Largest
     exponents = np.where(varies, (moved / deviation) ** 2 * T * N / np.maximum(n, 1) / 2, -1.0)
     order = np.argsort(-for_ranking(exponents), kind="stable")[:ENCLOSED].tolist()
     best, where = 2.0, order[0]
+    order = [e for e in order if exponents[e] > math.log(2 * E)]
     for e in order:
-        if exponents[e] > math.log(2 * E):
-            bound = mean_tail_bound(
-                kept.associations[e], kept.pairs[e], batch.pairs[e], tolerance * deviation[e]
-            )
-            best, where = (2 * bound, e) if 2 * bound < best else (best, where)
+        bound = mean_tail_bound(
+            kept.associations[e], kept.pairs[e], batch.pairs[e], tolerance * deviation[e]
+        )
+        best, where = (2 * bound, e) if 2 * bound < best else (best, where)
     u, v = kept.edges[where].tolist()
     least = E * _least((n + T)[varies], T[varies])
-    return LargestDependence(min(1.0, best * E), SHARE, (u, v), bool(difference[where] < 0), least)
+    changed = tuple(
+        Changed(kept.associations[e].ravel(), kept.pairs[e].ravel(), batch.pairs[e].ravel(), E)
+        for e in order
+    )
+    return LargestDependence(
+        min(1.0, best * E), SHARE, (u, v), bool(difference[where] < 0), least, changed
+    )
 
 
 def associations_of(circuit: pcircuit.Circuit, edges: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -73,6 +73,46 @@ _BLOCK = 4096  # terms of a tail added at a time
 _NEGLIGIBLE = 1e-18
 
 
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Counts of events, as in Fisher's exact test: j of T rows of a batch, K of N rows with those held out, one of E.
+
+    Shapes: N, K, T, j (e,).
+    """
+
+    N: np.ndarray
+    K: np.ndarray
+    T: np.ndarray
+    j: np.ndarray
+    num_tests: int
+    is_two_sided: bool = True
+
+    def after(self, rows: int) -> float:
+        """An upper bound of the p-value of all events where so many rows of the batch are others (Bonferroni)."""
+        least = 1.0
+        for N, K, T, j in zip(
+            *(one.tolist() for one in (self.N, self.K, self.T, self.j)), strict=True
+        ):
+            p = count_pvalue(N, K, T, j, rows, is_two_sided=self.is_two_sided)
+            least = min(least, self.num_tests * p)
+        return least
+
+
+def count_pvalue(
+    N: int, K: int, T: int, j: int, rows: int = 0, *, is_two_sided: bool = True
+) -> float:
+    """Twice the tail of a count on its side of the mean, or one tail, after some rows moved it towards the mean."""
+    above = j * N > T * K
+    if not above and not is_two_sided:
+        return 1.0
+    step = min(rows, j if above else T - j) * (1 if above else -1)
+    j, K = j - step, K - step
+    if (j * N <= T * K) if above else (j * N >= T * K):
+        return 1.0
+    tail = hypergeometric_tail(N, K, T, j) if above else hypergeometric_tail(N, N - K, T, T - j)
+    return min(1.0, 2 * tail) if is_two_sided else tail
+
+
 @dataclass(frozen=True)
 class CountTest:
     """The outcome of comparing a count of each column, as of missing or of new values, with those of other rows."""
@@ -81,10 +121,15 @@ class CountTest:
     pvalues: tuple[Any, ...]
     share: float
     law: SmallestLaw | None = field(default=None, repr=False, compare=False)
+    counts: Counts | None = field(default=None, repr=False, compare=False)
 
     def attained(self, level: Any) -> Any:
         """How often `pvalue` is at most a level without a shift, given what was counted in all rows."""
         return level if self.law is None else self.law.attained(level)
+
+    def after(self, rows: int) -> float:
+        """The largest p-value where so many rows of the batch are others."""
+        return 1.0 if self.counts is None else self.counts.after(rows)
 
 
 def compare_missing(
@@ -102,29 +147,31 @@ def compare_missing(
         _missing_pvalue(num_train, int(k), num_rows, int(j), tolerance)
         for k, j in zip(train_missing, missing, strict=True)
     )
-    counts = np.add(train_missing, missing, dtype=np.int64)
-    n, T = (np.full(len(counts), rows) for rows in (num_train, num_rows))
-    return of_columns(pvalues, n + T, counts, T, MISSING_SHARE)
+    n, T = (np.full(len(pvalues), rows, dtype=np.int64) for rows in (num_train, num_rows))
+    return of_columns(pvalues, n, np.asarray(train_missing), T, np.asarray(missing), MISSING_SHARE)
 
 
 def of_columns(
     pvalues: tuple[float, ...],
-    N: np.ndarray,
-    K: np.ndarray,
+    n: np.ndarray,
+    k: np.ndarray,
     T: np.ndarray,
+    j: np.ndarray,
     share: float,
     *,
     is_two_sided: bool = True,
 ) -> CountTest:
-    """The tests of all columns as one.
+    """The tests of all columns as one: k of n rows and j of T.
 
-    Shapes: N, K, T (V,).
+    Shapes: n, k, T, j (V,).
     """
-    some = K > 0
+    some = k + j > 0
     if not some.any():
         return CountTest(1.0, pvalues, 0.0)
-    law = smallest_law(N[some], K[some], T[some], is_two_sided=is_two_sided)
-    return CountTest(law.pvalue(min(pvalues)), pvalues, share, law)
+    n, k, T, j = (one[some].astype(np.int64) for one in (n, k, T, j))
+    law = smallest_law(n + T, k + j, T, is_two_sided=is_two_sided)
+    counts = Counts(n + T, k + j, T, j, len(n), is_two_sided)
+    return CountTest(law.pvalue(min(pvalues)), pvalues, share, law, counts)
 
 
 def _missing_pvalue(n: int, k: int, T: int, j: int, tolerance: float) -> float:
@@ -254,12 +301,12 @@ def compare_new(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) 
         _new_pvalue(int(k), int(before), int(T), int(now), tolerance)
         for k, before, T, now in zip(kept.shown, kept.new, shown, new, strict=True)
     )
-    T = np.asarray(shown, dtype=np.int64)
     return of_columns(
         pvalues,
-        kept.shown + T,
-        np.add(kept.new, new, dtype=np.int64),
-        T,
+        kept.shown,
+        kept.new,
+        np.asarray(shown),
+        np.asarray(new),
         NEW_SHARE,
         is_two_sided=False,
     )

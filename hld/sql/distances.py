@@ -16,6 +16,8 @@ circuit, which is exact at any number of rows; beyond that, its law comes from 8
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,11 +33,12 @@ LAW_ROWS = 800
 
 
 class Distance(NamedTuple):
-    """One distance: Q, its mean without a shift, and its p-value (of what exceeds the tolerance)."""
+    """One distance: Q, its mean without a shift, its p-value, and the largest one where r rows are others."""
 
     squared: float
     expected: float
     pvalue: float
+    after: Callable[[int], float]
 
 
 def count_distances(detector: Any, profile: Any) -> tuple[Distance, Distance] | None:
@@ -53,9 +56,13 @@ def count_distances(detector: Any, profile: Any) -> tuple[Distance, Distance] | 
         scale = first / law[0] if law[0] > 0 else 1.0
         beyond = _tolerated(squared, detector.tolerance, most, first)
         scaled = law * [scale, scale**2, scale, scale**2]
-        found.append(
-            Distance(squared, first, law_tail(scaled, beyond, profile.num_rows, own.num_rows))
-        )
+        tail = partial(_law_tail, scaled, profile.num_rows, own.num_rows)
+        pooled = [
+            (one + own) / max(int((one + own).sum()), 1)
+            for one, own in zip(tables, counts, strict=True)
+        ]
+        after = partial(_after, tail, squared, _reach(pooled, counts))
+        found.append(Distance(squared, first, tail(beyond), after))
     return found[0], found[1]
 
 
@@ -77,13 +84,35 @@ def _from_circuit(detector: Any, batch: list[Any], T: int) -> tuple[Distance, Di
     for i, (law, own, counts) in enumerate(zip(laws, tables, batch, strict=True)):
         squared, most = _squared(own, np.inf if n is None else n, counts)
         beyond = _tolerated(squared, detector.tolerance, most, law[0])
-        p = (
-            law_tail(law, beyond, T, n)
-            if drawn is None
-            else (1 + (drawn[i] >= beyond * (1 - 1e-12)).sum()) / (DRAWN_TABLES + 1)
-        )
-        found.append(Distance(squared, law[0], float(p)))
+        tail = partial(_law_tail, law, T, n) if drawn is None else partial(_rank, drawn[i])
+        after = partial(_after, tail, squared, _reach(own, counts))
+        found.append(Distance(squared, law[0], tail(beyond), after))
     return found[0], found[1]
+
+
+def _law_tail(law: np.ndarray, T: int, n: float | None, squared: float) -> float:
+    """P(Q >= squared) by a law (4,)."""
+    return law_tail(law, squared, T, n)
+
+
+def _rank(drawn: np.ndarray, squared: float) -> float:
+    """The p-value of Q among those of drawn tables (B,)."""
+    return float((1 + (drawn >= squared * (1 - 1e-12)).sum()) / (len(drawn) + 1))
+
+
+def _after(tail: Callable[[float], float], squared: float, reach: float, rows: int) -> float:
+    """The largest p-value where some rows are others, each of which moves the distance by no more than `reach`."""
+    return tail(max(squared**0.5 - rows * reach, 0.0) ** 2)
+
+
+def _reach(shares: Any, counts: Any) -> float:
+    """By how much, at most, one row that is another moves sqrt(Q): by 1 / T_v in two cells of every item v."""
+    total = 0.0
+    for p, own in zip(shares, counts, strict=True):
+        T = int(own.sum())
+        if T:
+            total += float(np.sort(1 / (p.ravel() + FLOOR))[-2:].sum()) / T
+    return total**0.5
 
 
 def merged_shares(

@@ -37,7 +37,7 @@ from hld.testing.calibration import calibrate
 from hld.testing.row_batches import RowBatch, seen_together
 from hld.testing.settings import Settings, usual_missing
 from hld.testing.summed_batch import judge_summary, judge_with_holes
-from hld.testing.verdict import LEAST_PVALUE, spectrum_of, verdict
+from hld.testing.verdict import LEAST_PVALUE, verdict
 from hld.vectors.row_vectors import RowVectors, check_rows, complete
 from hld.vectors.score_features import score_features
 from pcircuit.arguments import check_fraction, check_number, check_seed, check_whole_number
@@ -528,21 +528,6 @@ class HLDTest:
         """
         return detectable(self, T, power, alpha)
 
-    def effect_spectrum(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """The spectrum behind the interval of the effect size, computed at the first call and kept.
-
-        Returns
-        -------
-        ((m,) float array, (m, m) float array) or None
-            Eigenvalues, ascending, and eigenvectors, as columns, of the covariance of a row's likelihoods under the
-            reference; None with too many nodes for O(m^3).
-        """
-        return self._effect_spectrum
-
-    @cached_property
-    def _effect_spectrum(self) -> tuple[np.ndarray, np.ndarray] | None:
-        return spectrum_of(self)
-
     @cached_property
     def fingerprint(self) -> str:
         """A digest of circuit and calibration: 64 hexadecimal digits (str).
@@ -634,6 +619,7 @@ class HLDTest:
             null,
             check=lambda found, squared: batch.confirmed(found, squared, factors),
             rows=batch.rows,
+            factors=1.0 if factors is None else factors,
         )
         if weights is None:
             return replace(result, _scores=batch.score_shift())
