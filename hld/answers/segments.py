@@ -237,7 +237,6 @@ def _quality(
         absent,
         extra,
         kept=kept if alone else None,
-        tolerance=detector.tolerance,
         is_tested=detector.missingness and alone,
     )
 

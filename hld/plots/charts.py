@@ -442,7 +442,7 @@ def null_tail(test: Any, result: Any) -> tuple[np.ndarray, np.ndarray]:
     edges = np.arange(min(count, 2 * NUM_BARS) + 1) * width
     if count > 2 * NUM_BARS:  # one bar for the rest, which is too thin to be seen
         edges = np.append(edges, last)
-    margin, null = float(test.calibration.margins[0]), test.calibration.null
-    squared = np.maximum(edges - margin, 0.0) ** 2 / result.inflation
+    null = test.calibration.null
+    squared = edges**2 / result.inflation
     sketch = getattr(null, "sketch", lambda one, T: null.pvalue(one, T).value)
     return edges, np.array([sketch(one, result.num_samples) for one in squared[:, None]])

@@ -23,6 +23,14 @@ is no less than the joint p-value of any batch that differs from this one in r r
   So low is above 0 exactly where the batch is rejected.
 * There is no upper end below 1: a shift that no witness hears may be of any size.
 
+**Tolerance.**  Where a share tau of the rows may be others, the hypothesis is that the distribution is within tau of
+that of the reference.  By the same reasoning it is rejected where P(M > r) <= 0.2 alpha and s(r) <= 0.8 alpha for some
+r, so that
+
+.. math:: p = \min_r \max\bigl(5 \, P(M > r), \; 1.25 \, s(r)\bigr), \qquad M \sim \mathrm{Bin}(T, \tau),
+
+is a p-value: the least alpha of all r, as more rows make the one larger and the other smaller.
+
 References: C. J. Clopper and E. S. Pearson (1934), The use of confidence or fiducial limits illustrated in the case of
 the binomial, Biometrika 26, 404; total variation as a coupling: D. A. Levin and Y. Peres (2017), Markov Chains and
 Mixing Times, proposition 4.7.
@@ -83,3 +91,29 @@ def least_rows(lefts: Sequence[Left], level: float, T: int, least: int = 0) -> i
 def left_of(after: Callable[[int], float], share: float, rows: int) -> float:
     """What a witness with a share of the level leaves of the joint p-value where so many rows are others."""
     return after(rows) / share
+
+
+def tolerant_pvalue(lefts: Sequence[Left], T: int, tolerance: float) -> float:
+    """The p-value where a share of the rows may be others."""
+    from scipy.special import bdtrc
+
+    def left(rows: int) -> float:
+        return min(1.0, *(one(rows) for one in lefts)) / OF_TEST
+
+    def more(rows: int) -> float:
+        return float(bdtrc(rows, T, tolerance)) / (1 - OF_TEST)
+
+    low, high = -1, T  # at `high` the first is no less than the second
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if left(middle) >= more(middle) else (middle, high)
+    return min(1.0, left(high), more(low) if low >= 0 else 1.0)
+
+
+def allowed_rows(T: int, tolerance: float, alpha: float) -> tuple[int, float]:
+    """How many rows of T may be others at a level, and the level that is left for the test."""
+    if not tolerance:
+        return 0, alpha
+    from scipy.stats import binom
+
+    return int(binom.isf((1 - OF_TEST) * alpha, T, tolerance)), OF_TEST * alpha

@@ -14,7 +14,7 @@ import numpy as np
 import pcircuit
 from hld.answers.evidence import Evidence
 from hld.nulls.null import check_verdict
-from hld.results.effects import Effect, effect_of, left_of
+from hld.results.effects import Effect, Left, effect_of, left_of, tolerant_pvalue
 from hld.results.largest_count import LargestCount
 from hld.results.largest_dependence import LargestDependence
 from hld.results.shared_level import LEAST_REST, combined, scaled_level, tests_beside
@@ -201,6 +201,7 @@ class HLDResult(OfColumns):
     _after: Callable[[int], float] | None = field(
         default=None, repr=False
     )  # p-value of the distance
+    _tolerance: float = field(default=0.0, repr=False)
     _own: Any = field(default=None, repr=False)  # rows of the batch
     _weights: np.ndarray | None = field(
         default=None, repr=False
@@ -238,11 +239,13 @@ class HLDResult(OfColumns):
 
     @cached_property
     def _effect(self) -> Effect:
+        return effect_of(self.lefts(), self.pvalue, self.alpha, self.num_samples)
+
+    def lefts(self) -> list[Left]:
+        """What each witness leaves of the p-value, as functions of the number of rows that are others."""
         rest = max(1 - sum(one.share for one in self.beside), LEAST_REST)
-        lefts = [partial(left_of, one.after, one.share) for one in self.beside]
-        if self._after is not None:
-            lefts.append(partial(left_of, self._after, rest))
-        return effect_of(lefts, self.pvalue, self.alpha, self.num_samples)
+        lefts: list[Left] = [partial(left_of, one.after, one.share) for one in self.beside]
+        return lefts if self._after is None else [*lefts, partial(left_of, self._after, rest)]
 
     @cached_property
     def node_pvalues(self) -> np.ndarray:
@@ -413,6 +416,9 @@ def with_quality(
         max(rest * scaled_level(alpha, *tested), math.ulp(0.0))
     )  # a part of the least level is no level
     pvalue = combined(found.pvalue, *tested)
+    if found._tolerance:
+        lefts = replace(found, data_quality=quality, **largest).lefts()
+        pvalue = tolerant_pvalue(lefts, found.num_samples, found._tolerance)
     error = None if found.null_error is None else found.null_error / rest
     changes = {
         "pvalue": pvalue,

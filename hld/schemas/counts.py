@@ -137,14 +137,13 @@ def compare_missing(
     train_missing: list[int] | tuple[int, ...],
     num_rows: int,
     missing: list[int],
-    tolerance: float = 0.0,
 ) -> CountTest:
     """Compare the missing values of a batch with those of training.
 
     Shapes: train_missing (V,), missing (V,).
     """
     pvalues = tuple(
-        _missing_pvalue(num_train, int(k), num_rows, int(j), tolerance)
+        count_pvalue(num_train + num_rows, int(k) + int(j), num_rows, int(j))
         for k, j in zip(train_missing, missing, strict=True)
     )
     n, T = (np.full(len(pvalues), rows, dtype=np.int64) for rows in (num_train, num_rows))
@@ -172,26 +171,6 @@ def of_columns(
     law = smallest_law(n + T, k + j, T, is_two_sided=is_two_sided)
     counts = Counts(n + T, k + j, T, j, len(n), is_two_sided)
     return CountTest(law.pvalue(min(pvalues)), pvalues, share, law, counts)
-
-
-def _missing_pvalue(n: int, k: int, T: int, j: int, tolerance: float) -> float:
-    """Twice the smaller tail of the number of holes in the batch, at most 1."""
-    K, N = k + j, n + T
-    if K in (0, N):
-        return 1.0
-    expected = T * K / N
-    slack = tolerance * T * math.sqrt(K / N * (1 - K / N))
-    if abs(j - expected) <= slack:
-        return 1.0
-    above = j > expected
-    j = math.floor(j - slack) if above else math.ceil(j + slack)
-    if (
-        (j < expected) if above else (j > expected)
-    ):  # no hole where one in a hundred is expected is not one hole
-        return 1.0
-    return min(
-        1.0, 2 * min(hypergeometric_tail(N, K, T, j), hypergeometric_tail(N, N - K, T, T - j))
-    )
 
 
 def hypergeometric_tail(N: int, K: int, T: int, j: int) -> float:
@@ -292,13 +271,13 @@ def kept_values(codes: Any, report: Any) -> KeptValues:
     )
 
 
-def compare_new(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) -> CountTest:
+def compare_new(kept: KeptValues, shown: Any, new: Any) -> CountTest:
     """Compare the new values of a batch with those of held-out rows.
 
     Shapes: shown, new (V,).
     """
     pvalues = tuple(
-        _new_pvalue(int(k), int(before), int(T), int(now), tolerance)
+        count_pvalue(int(k) + int(T), int(before) + int(now), int(T), int(now), is_two_sided=False)
         for k, before, T, now in zip(kept.shown, kept.new, shown, new, strict=True)
     )
     return of_columns(
@@ -310,15 +289,6 @@ def compare_new(kept: KeptValues, shown: Any, new: Any, tolerance: float = 0.0) 
         NEW_SHARE,
         is_two_sided=False,
     )
-
-
-def _new_pvalue(k: Any, before: Any, T: Any, now: Any, tolerance: Any) -> float:
-    """P(H >= h) of one column, with h less the tolerated excess."""
-    N, K = k + T, before + now
-    now = (
-        math.ceil(now - tolerance * T * math.sqrt(K / N * (1 - K / N))) if tolerance and N else now
-    )
-    return hypergeometric_tail(N, K, T, now) if now > 0 else 1.0
 
 
 MOST_VALUES = 40  # of a count whose p-values are listed, less one

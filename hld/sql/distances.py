@@ -52,9 +52,8 @@ def count_distances(detector: Any, profile: Any) -> tuple[Distance, Distance] | 
     reference = merged_counts(detector.encoder_.columns, own)
     found = []
     for law, tables, counts in zip(own.laws, reference, batch, strict=True):
-        squared, most, first = _pooled(tables, counts)
+        squared, first = _pooled(tables, counts)
         scale = first / law[0] if law[0] > 0 else 1.0
-        beyond = _tolerated(squared, detector.tolerance, most, first)
         scaled = law * [scale, scale**2, scale, scale**2]
         tail = partial(_law_tail, scaled, profile.num_rows, own.num_rows)
         pooled = [
@@ -62,7 +61,7 @@ def count_distances(detector: Any, profile: Any) -> tuple[Distance, Distance] | 
             for one, own in zip(tables, counts, strict=True)
         ]
         after = partial(_after, tail, squared, _reach(pooled, counts))
-        found.append(Distance(squared, first, tail(beyond), after))
+        found.append(Distance(squared, first, tail(squared), after))
     return found[0], found[1]
 
 
@@ -82,11 +81,10 @@ def _from_circuit(detector: Any, batch: list[Any], T: int) -> tuple[Distance, Di
     drawn = _drawn(detector, tables, edges, T) if T <= DRAWN_ROWS else None
     found = []
     for i, (law, own, counts) in enumerate(zip(laws, tables, batch, strict=True)):
-        squared, most = _squared(own, np.inf if n is None else n, counts)
-        beyond = _tolerated(squared, detector.tolerance, most, law[0])
+        squared = _squared(own, np.inf if n is None else n, counts)
         tail = partial(_law_tail, law, T, n) if drawn is None else partial(_rank, drawn[i])
         after = partial(_after, tail, squared, _reach(own, counts))
-        found.append(Distance(squared, law[0], tail(beyond), after))
+        found.append(Distance(squared, law[0], tail(squared), after))
     return found[0], found[1]
 
 
@@ -148,13 +146,13 @@ def _drawn(detector: Any, tables: Any, edges: np.ndarray, T: int) -> np.ndarray:
     return found
 
 
-def _pooled(tables: Any, counts: Any) -> tuple[float, float, float]:
-    """Q of counts against counts with the shares of both together as weights, the largest h, and the mean of Q.
+def _pooled(tables: Any, counts: Any) -> tuple[float, float]:
+    """Q of counts against counts with the shares of both together as weights, and the mean of Q.
 
     Given the sums of both counts the mean is exact without a shift, as the counts are hypergeometric; weights from the
     reference alone would make Q too large, as a cell that is small by chance is also far from the batch's.
     """
-    total = most = mean = 0.0
+    total = mean = 0.0
     for one, own in zip(tables, counts, strict=True):
         n, T = int(one.sum()), int(own.sum())
         if not T or not n:
@@ -162,23 +160,16 @@ def _pooled(tables: Any, counts: Any) -> tuple[float, float, float]:
         h, p = 1 / (1 / T + 1 / n), (one + own) / (n + T)
         total += h * float(((own / T - one / n) ** 2 / (p + FLOOR)).sum())
         mean += float((p * (1 - p) / (p + FLOOR)).sum()) * (n + T) / (n + T - 1)
-        most = max(most, h)
-    return total, most, mean
+    return total, mean
 
 
-def _squared(tables: Any, n: float, counts: Any) -> tuple[float, float]:
-    """Q of counts by column or pair against shares of n rows, and the largest h."""
-    total, most = 0.0, 0.0
+def _squared(tables: Any, n: float, counts: Any) -> float:
+    """Q of counts by column or pair against shares of n rows."""
+    total = 0.0
     for p, own in zip(tables, counts, strict=True):
         T = int(own.sum())
         if not T:
             continue
         h = 1 / (1 / T + 1 / n)
         total += h * float(((own / T - p) ** 2 / (p + FLOOR)).sum())
-        most = max(most, h)
-    return total, most
-
-
-def _tolerated(squared: float, tolerance: float, most: float, first: float) -> float:
-    """Q less a tolerated distance, in units of that of a single row, by the triangle inequality."""
-    return max(squared**0.5 - tolerance * (most * first) ** 0.5, 0.0) ** 2 if tolerance else squared
+    return total

@@ -34,7 +34,7 @@ from hld.answers.profile import Profile
 from hld.answers.table_facts import evidence_of
 from hld.detector import HLDDetector
 from hld.results.count_law import merged_counts
-from hld.results.effects import effect_of, left_of
+from hld.results.effects import effect_of, left_of, tolerant_pvalue
 from hld.results.largest_count import LargestCount, largest_count
 from hld.results.largest_dependence import LargestDependence, largest_dependence
 from hld.results.result import OfColumns
@@ -186,7 +186,6 @@ def judge_counts(detector: HLDDetector, found: TableInDatabase, alpha: float) ->
         found.absent,
         found.extra,
         kept=_kept_values(detector, found.columns),
-        tolerance=detector.tolerance,
         is_tested=detector.missingness,
     )
     distances = count_distances(detector, profile)
@@ -222,6 +221,8 @@ def judge_counts(detector: HLDDetector, found: TableInDatabase, alpha: float) ->
     }
     lefts = [partial(left_of, after, weights[name]) for name, after in afters.items()]
     effect = effect_of(lefts, pvalue, alpha, T)
+    if detector.tolerance:
+        pvalue = tolerant_pvalue(lefts, T, detector.tolerance)
     quality = replace(
         quality,
         missingness=counted.get("missing", quality.missingness),
@@ -292,7 +293,7 @@ def _largest(detector: Any, profile: Profile) -> tuple[Any, ...]:
     ]
     ordered = (detector.encoder_.ordered, ())
     found = [
-        largest_count(one, batch, own, detector.tolerance) if one.counts else None
+        largest_count(one, batch, own) if one.counts else None
         for (one, batch), own in zip(columns, ordered, strict=True)
     ]
     if kept.associations is None:
@@ -303,7 +304,7 @@ def _largest(detector: Any, profile: Profile) -> tuple[Any, ...]:
         for one, table in zip(kept.associations, pairs, strict=True)
     )
     kept = replace(kept, pairs=tuple(pairs), associations=numbers)
-    return *found, largest_dependence(kept, profile, detector.tolerance)
+    return *found, largest_dependence(kept, profile)
 
 
 def _as_profile(counts: Any) -> Profile:

@@ -22,6 +22,7 @@ import numpy as np
 
 import pcircuit
 from hld.nulls.ranks.confirmation import MOST_VECTORS
+from hld.results.effects import allowed_rows, tolerant_pvalue
 from hld.results.result import HLDResult
 from hld.vectors.row_vectors import RowVectors, some_rows
 
@@ -48,26 +49,32 @@ def verdict(
     inflation = 1.0 if num_train is None else 1.0 + T / num_train
     distances = [math.sqrt(max(metric.squared(deltas), 0.0)) for metric in parts.metrics]
     beyond = [
-        max(d - margin, 0.0) if d > least else 0.0
-        for d, margin, least in zip(distances, parts.margins, _round_offs(test, T), strict=True)
+        d if d > least else 0.0 for d, least in zip(distances, _round_offs(test, T), strict=True)
     ]
-    reach = np.array([metric.reach(test.vectors.ranges * factors) for metric in parts.metrics]) / T
+    reach = (test.reaches if np.ndim(factors) == 0 and factors == 1 else reaches(test, factors)) / T
     found = null.pvalue(np.square(beyond) / inflation, T)
     if len(distances) > 1:
         threshold = -math.log10(alpha)
     else:
-        threshold = math.sqrt(null.threshold(alpha, T, found.draws) * inflation) + float(
-            parts.margins[0]
+        others, level = allowed_rows(T, test.tolerance, alpha)
+        threshold = math.sqrt(null.threshold(level, T, found.draws) * inflation) + others * float(
+            reach[0]
         )
     found = found if check is None else check(found, np.square(beyond))
     found = found._replace(value=max(found.value, LEAST_PVALUE))
-    statistic = 0.0 - math.log10(found.value) if len(distances) > 1 else distances[0]
+    after, pvalue = (
+        partial(_after, null, np.array(beyond), reach, inflation, T, found.value),
+        found.value,
+    )
+    if test.tolerance:
+        pvalue = max(tolerant_pvalue([after], T, test.tolerance), LEAST_PVALUE)
+    statistic = 0.0 - math.log10(pvalue) if len(distances) > 1 else distances[0]
     weights, m = test.shown_weights, len(test.nodes)
     return HLDResult(
         statistic=statistic,
         threshold=threshold,
-        pvalue=found.value,
-        reject=bool(found.value <= alpha),
+        pvalue=pvalue,
+        reject=bool(pvalue <= alpha),
         alpha=alpha,
         num_samples=T,
         null=found.null,
@@ -81,8 +88,18 @@ def verdict(
         nodes=test.nodes,
         _circuit=test.circuit,
         _own=None if rows is None else own_rows(test.vectors, rows, T, weights),
-        _after=partial(_after, null, np.array(beyond), reach, inflation, T, found.value),
+        _after=after,
+        _tolerance=test.tolerance,
     )
+
+
+def reaches(test: Any, factors: Any = 1.0) -> np.ndarray:
+    """(q,) by how much a row that is another moves T times the mean, in each metric.
+
+    Shapes: factors (m,).
+    """
+    ranges = test.vectors.ranges * factors
+    return np.array([metric.reach(ranges) for metric in test.calibration.metrics])
 
 
 def _after(
