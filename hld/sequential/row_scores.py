@@ -36,6 +36,7 @@ MOST_EXAMPLES = 1000  # rows that edges and directions are made of
 BLOCK = 2048  # rows at a time
 NEW = 1  # the mark of a value that learning did not show
 NEVER = -1e30  # in place of the logarithm of 0
+FARTHEST = 1e12  # in standard deviations
 SHARES = {
     "column": 0.35,
     "pair": 0.20,
@@ -121,7 +122,9 @@ class RowScores:
                     sums[:, column] += typical[:, p]
             found += [typical, sums]
         likelihoods = pcircuit.node_likelihoods(self.circuit, codes, nodes=self.units)
-        directed = ((likelihoods - self.scale[0]) * self.scale[1]) @ self.directions.T
+        with np.errstate(over="ignore"):  # units that hardly vary among the rows learned from
+            standard = (likelihoods - self.scale[0]) * self.scale[1]
+        directed = np.clip(standard, -FARTHEST, FARTHEST) @ self.directions.T
         whole = pcircuit.log_likelihood(self.circuit, codes)[:, None]
         found += [log_or_never(likelihoods), directed, np.maximum(whole, NEVER)]
         return np.concatenate(found, axis=1, dtype=np.float32, casting="same_kind")
