@@ -37,6 +37,7 @@ BLOCK = 2048  # rows at a time
 NEW = 1  # the mark of a value that learning did not show
 NEVER = -1e30  # in place of the logarithm of 0
 FARTHEST = 1e12  # in standard deviations
+MOST_INFORMATION = 2000.0  # logarithms of ratios of doubles are smaller
 SHARES = {
     "column": 0.35,
     "pair": 0.20,
@@ -165,6 +166,8 @@ class RowScores:
             found["cells"].max(initial=0) < CELLS,
             (pairs >= 0).all() and (pairs < V).all(),
             (units >= 0).all() and (units < circuit.num_units).all(),
+            (np.abs(found["directions"]) <= 1 + 1e-6).all(),
+            (np.abs(found["information"]) <= MOST_INFORMATION).all(),
         ]
         edges = found["edges"].copy()
         used = edges > NEVER
