@@ -211,5 +211,5 @@ def test_only_the_test_of_independent_rows_is_exported(options, fitting):
 
 def test_a_tolerance_is_not_exported():
     detector = hld.HLDDetector(2, 2, metric="likelihoods", tolerance=0.05).fit(ROWS)
-    with pytest.raises(ValueError, match="tolerates that .* of the rows are others"):
+    with pytest.raises(ValueError, match=r"tolerates that .* of the rows are others"):
         plan_of(detector)
