@@ -86,7 +86,7 @@ def test_malformed_files_end_with_status_2(folder, name):
 
 @pytest.mark.slow
 def test_two_hundred_runs_over_malformed_files_end_with_status_2(folder):
-    for number in range(104):  # of which 91 are of two commands each
+    for number in range(107):  # of which 94 are of two commands each
         check_refused(folder, [*MALFORMED][number % len(MALFORMED)])
 
 
