@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 
+import numpy as np
+
 GROUPS = ("evaluation", "EM", "moments", "scores", "everything")
 
 
@@ -51,11 +53,11 @@ def measure(group: str, lists_functions: bool) -> None:
     import pcircuit
 
     circuit = pcircuit.rat_spn([2] * 4, num_units=2, depth=2, rng=0)
-    rows = [[0] * 4]
+    rows, m = [[0] * 4], len(hld.select_nodes(circuit))
     calls = {
         "evaluation": lambda: pcircuit.log_likelihood(circuit, rows),
         "EM": lambda: pcircuit.fit_em(circuit, rows, num_epochs=1),
-        "moments": lambda: hld.exact_moments(circuit).operator() @ ([1.0] * circuit.num_nodes),
+        "moments": lambda: hld.exact_moments(circuit).operator().matmat(np.ones((m, 1))),
         "scores": lambda: pcircuit.scores(circuit, rows),
         "everything": lambda: pcircuit.warm_up(moments=True),
     }

@@ -3,8 +3,8 @@
     python -m benchmarks.bench_engines [--cold] [session ...]
 
 CPU seconds from start to end, on one thread.  "Just below" and "just above" are sixty calls with a tenth fewer and a
-tenth more rows than `pcircuit.engine.SMALL_JOB` has NumPy seconds for.  The compilation cache is that of this checkout,
-filled by a run that does not count, or with ``--cold`` an empty one for every process.
+tenth more rows than `pcircuit.kernels.engine.SMALL_JOB` has NumPy seconds for.  The compilation cache is that of this
+checkout, filled by a run that does not count, or with ``--cold`` an empty one for every process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .measure import machine
 
 START = """
 import sys, numpy as np, pcircuit
-from pcircuit.engine import SMALL_JOB
+from pcircuit.kernels.engine import SMALL_JOB
 from pcircuit.inference.flows import flow_seconds
 from pcircuit.inference.likelihood import upward_seconds
 rng = np.random.default_rng(0)

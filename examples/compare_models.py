@@ -5,7 +5,7 @@ from sklearn.datasets import load_digits
 
 import hld
 import pcircuit
-from pcircuit.files.circuit_file import to_arrays
+from pcircuit.io.circuit_file import to_arrays
 
 images, digit = load_digits(return_X_y=True)
 rows = (images[digit == 8][:, 16:48] > 7).astype(

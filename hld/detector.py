@@ -39,7 +39,7 @@ from hld.tables.factored import whole_cells
 from hld.tables.shown_names import listed
 from hld.tables.times import is_missing
 from pcircuit.arguments import check_fraction
-from pcircuit.files.archive import write_archive
+from pcircuit.io.archive import write_archive
 
 if TYPE_CHECKING:
     from hld.answers.segments import SegmentsResult

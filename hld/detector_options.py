@@ -23,9 +23,9 @@ from pcircuit.arguments import (
     check_flag,
     check_generator,
     check_number,
+    check_numbers,
     check_whole_number,
 )
-from pcircuit.arrays import check_numbers
 from pcircuit.inference.unit_likelihoods import check_kinds
 
 REFERENCES = ("auto", "training", "held-out", "circuit")

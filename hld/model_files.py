@@ -7,7 +7,7 @@ from typing import Any
 
 from hld.detector import HLDDetector
 from hld.files.detector import FORMAT, FORMAT_VERSION
-from pcircuit.files.archive import read_object
+from pcircuit.io.archive import read_object
 
 
 def save(detector: Any, path: str | os.PathLike[str]) -> None:

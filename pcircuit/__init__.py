@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what editors and type checkers see
     # isort: off
-    from pcircuit.circuit import Circuit as Circuit
-    from pcircuit.circuit_mixture import Mixture as Mixture
-    from pcircuit.files.circuit_file import (
+    from pcircuit.circuit import Circuit as Circuit, Mixture as Mixture
+    from pcircuit.io.circuit_file import (
         load as load,
         load_mixture as load_mixture,
         save as save,
         save_mixture as save_mixture,
     )
-    from pcircuit.formats.dot import write_dot as write_dot
-    from pcircuit.formats.jpc import read_jpc as read_jpc, write_jpc as write_jpc
-    from pcircuit.formats.logic import read_jlc as read_jlc
-    from pcircuit.formats.psdd import read_psdd as read_psdd, write_psdd as write_psdd
-    from pcircuit.formats.spn import read_spn as read_spn, write_spn as write_spn
-    from pcircuit.formats.uai import read_uai as read_uai
-    from pcircuit.formats.vtree_file import read_vtree as read_vtree, write_vtree as write_vtree
+    from pcircuit.io.dot import write_dot as write_dot
+    from pcircuit.io.jpc import read_jpc as read_jpc, write_jpc as write_jpc
+    from pcircuit.io.logic import read_jlc as read_jlc
+    from pcircuit.io.psdd import read_psdd as read_psdd, write_psdd as write_psdd
+    from pcircuit.io.spn import read_spn as read_spn, write_spn as write_spn
+    from pcircuit.io.uai import read_uai as read_uai
+    from pcircuit.io.vtree_file import read_vtree as read_vtree, write_vtree as write_vtree
     from pcircuit.inference.flows import Flows as Flows, expected_flows as expected_flows
     from pcircuit.inference.likelihood import log_likelihood as log_likelihood
     from pcircuit.inference.masses import unit_masses as unit_masses
@@ -107,34 +106,36 @@ if TYPE_CHECKING:  # what editors and type checkers see
         InputRegion as InputRegion,
         StructureError as StructureError,
     )
-    from pcircuit.startup import warm_up as warm_up
+    from pcircuit.kernels.engine import warm_up as warm_up
     from pcircuit.vtree import VTree as VTree
 
 _NAMES = {  # module -> public names in it; the same for editors and type checkers above
-    "circuit": ("Circuit",),
-    "circuit_mixture": ("Mixture",),
-    "files.circuit_file": (
+    "circuit": (
+        "Circuit",
+        "Mixture",
+    ),
+    "io.circuit_file": (
         "load",
         "load_mixture",
         "save",
         "save_mixture",
     ),
-    "formats.dot": ("write_dot",),
-    "formats.jpc": (
+    "io.dot": ("write_dot",),
+    "io.jpc": (
         "read_jpc",
         "write_jpc",
     ),
-    "formats.logic": ("read_jlc",),
-    "formats.psdd": (
+    "io.logic": ("read_jlc",),
+    "io.psdd": (
         "read_psdd",
         "write_psdd",
     ),
-    "formats.spn": (
+    "io.spn": (
         "read_spn",
         "write_spn",
     ),
-    "formats.uai": ("read_uai",),
-    "formats.vtree_file": (
+    "io.uai": ("read_uai",),
+    "io.vtree_file": (
         "read_vtree",
         "write_vtree",
     ),
@@ -235,7 +236,7 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
         "InputRegion",
         "StructureError",
     ),
-    "startup": ("warm_up",),
+    "kernels.engine": ("warm_up",),
     "vtree": ("VTree",),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}

@@ -27,30 +27,95 @@ Over a v-tree with R nodes there are R regions in post-order:
 
 Then each product multiplies units of disjoint scopes and each sum mixes products of one scope, so that the circuit is
 smooth and structured-decomposable.  What a table holds is checked by the region itself (`pcircuit.regions`).
+
+Mixtures: a weighted list of circuits, on a v-tree each, and what is still exact for it.
+
+    p(x) = sum_m weights[m] p_m(x)
+
+Where all circuits share one v-tree, their mixture is a circuit again (`pcircuit.mixture`), and everything that holds
+for circuits holds for it.  Where the v-trees differ it is not: the product of two units with crossing scopes is not a
+product along either tree.  So a `Mixture` is a type of its own.  What is linear in p is exact for it and costs a sum
+over the circuits: likelihoods, evidence with missing entries, samples, also conditional ones.  What is quadratic in p
+(overlaps, covariances of unit likelihoods and the test built on them) needs one v-tree: these functions take a
+`Circuit` and refuse a `Mixture`.
+
+Methods beside functions: ``circuit.log_likelihood(data)`` is ``pcircuit.log_likelihood(circuit, data)``.
+
+Users of a circuit look for methods; readers of the library look for one function in one place.  Both get the same
+thing.  `Circuit` is in the lowest room of the package and imports nothing of the rooms above, so its line
+
+    log_likelihood = pcircuit.log_likelihood
+
+means the function to editors and type checkers, and a `Method` when the class is made, where `pcircuit` is a
+`Functions`.  At its first use the function's module is imported and the function itself takes the place of the
+`Method`: from then on it is a plain method, with the function's docstring and signature.  So ``import pcircuit``
+stays cheap, and ``help(circuit.sample)`` is ``help(pcircuit.sample)``.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_whole_number, is_listing
-from pcircuit.arrays import Floats, Ints
+from pcircuit.arguments import (
+    Floats,
+    Ints,
+    check_numbers,
+    check_whole_number,
+    is_listing,
+    shown,
+)
 from pcircuit.immutable import Immutable, unchecked
 from pcircuit.regions import InnerRegion, InputRegion, StructureError
 from pcircuit.vtree import VTree
 
-__all__ = ["Circuit", "InnerRegion", "InputRegion", "StructureError", "derived", "with_regions"]
+__all__ = [
+    "Circuit",
+    "InnerRegion",
+    "InputRegion",
+    "Mixture",
+    "StructureError",
+    "derived",
+    "with_regions",
+]
+T = TypeVar("T")
+NORMALIZED_TOLERANCE = (
+    1e-9  # how far the sum of a row of probabilities, or of weights, may be from one
+)
+
+
+class Method:
+    """A public function that becomes a method of a class when it is first asked for."""
+
+    def __init__(self, function: str) -> None:
+        self.function = function
+
+    def __set_name__(self, kind: type, name: str) -> None:
+        self.kind, self.name = kind, name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        function = getattr(sys.modules["pcircuit"], self.function)
+        setattr(self.kind, self.name, function)
+        return function if instance is None else function.__get__(instance, owner)
+
+
+class Functions:
+    """Stands for the package while a class of it is made: each public function is a `Method`."""
+
+    def __getattr__(self, name: str) -> Method:
+        return Method(name)
+
+
 if TYPE_CHECKING:
     import pcircuit
 else:
-    from pcircuit.methods import functions as pcircuit
-T = TypeVar("T")
-NORMALIZED_TOLERANCE = 1e-9  # how far the sum of a row of probabilities may be from one
+    pcircuit = Functions()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,7 +138,7 @@ class Circuit(Immutable):
     -----
     Construction costs O(number of parameters).  All arrays are read-only, so a circuit can be shared by
     threads; learning and editing return new circuits.  Most functions of the package are methods, too:
-    ``circuit.sample(3)`` is ``pcircuit.sample(circuit, 3)``; `pcircuit.methods` says how.
+    ``circuit.sample(3)`` is ``pcircuit.sample(circuit, 3)``.
 
     Examples
     --------
@@ -378,3 +443,136 @@ def check_regions(vtree: VTree, regions: tuple[Any, ...]) -> None:
             len(regions) - 1,
             f"the root region shows {regions[-1].num_units} units, a circuit has exactly one root",
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture(Immutable):
+    """A mixture of circuits over the same variables, each on a v-tree of its own.
+
+    ``p(x) = sum_m weights[m] p_m(x)``
+
+    Parameters
+    ----------
+    circuits : sequence of Circuit
+        At least one; normalised, with the same numbers of categories.
+    weights : (M,) float array_like, optional
+        Not negative, with sum 1 up to 1e-9 (they are divided by their sum).  Default: 1/M each.
+
+    Attributes
+    ----------
+    circuits : tuple of Circuit
+        The M components, over the same variables.
+    weights : (M,) float64 array, read-only
+        Probability of each component; not negative, with sum 1.
+
+    Raises
+    ------
+    TypeError
+        If a circuit is not a `Circuit`.
+    StructureError
+        If a circuit is not normalised.
+    ValueError
+        If there is none, their variables or categories differ, or the weights are not a distribution.
+
+    Notes
+    -----
+    `log_likelihood` and `sample` take a mixture wherever they take a circuit, missing entries included, and are methods
+    of it, too; so is `save`, which is `pcircuit.save_mixture`.  There is no exact covariance of unit likelihoods over
+    several v-trees, so no moments and no HLD test.
+
+    Examples
+    --------
+    >>> from pcircuit import InputRegion, VTree, log_likelihood
+    >>> coins = [Circuit(VTree([-1], [0]), [InputRegion(0, [[p, 1 - p]])]) for p in (0.2, 0.6)]
+    >>> mixed = Mixture(coins, [0.5, 0.5])
+    >>> mixed
+    Mixture(2 circuits, 1 variables, 4 parameters)
+    >>> np.exp(log_likelihood(mixed, [[0], [1], [-1]])).round(12)
+    array([0.4, 0.6, 1. ])
+    >>> np.exp(mixed.log_likelihood([[0]])).round(12)
+    array([0.4])
+    """
+
+    circuits: tuple[Circuit, ...]
+    weights: Floats
+
+    log_likelihood = pcircuit.log_likelihood
+    sample = pcircuit.sample
+    save = pcircuit.save_mixture
+
+    def __init__(self, circuits: Iterable[Circuit], weights: ArrayLike | None = None) -> None:
+        if isinstance(circuits, Circuit) or not is_listing(circuits):
+            raise TypeError(
+                f"`circuits` must be a sequence of circuits, found {type(circuits).__name__}"
+            )
+        members = tuple(
+            check_distribution(circuit, f"circuits[{m}]") for m, circuit in enumerate(circuits)
+        )
+        if not members:
+            raise ValueError("`circuits` is empty: a mixture needs at least one")
+        for m, circuit in enumerate(members):
+            if not np.array_equal(circuit.num_categories, members[0].num_categories):
+                raise ValueError(
+                    "`circuits` must have the same variables and numbers of categories, found "
+                    f"{shown(circuit.num_categories)} in number {m} and "
+                    f"{shown(members[0].num_categories)} in number 0"
+                )
+        object.__setattr__(self, "circuits", members)
+        object.__setattr__(self, "weights", _checked_weights(weights, len(members)))
+
+    @property
+    def num_variables(self) -> int:
+        """V, the number of variables, the same in all circuits (int)."""
+        return self.circuits[0].num_variables
+
+    @property
+    def num_categories(self) -> tuple[int, ...]:
+        """Number of categories C_v of each variable, the same in all circuits: a tuple of V int."""
+        return self.circuits[0].num_categories
+
+    @property
+    def num_parameters(self) -> int:
+        """Parameters of all circuits together, see `Circuit.num_parameters`; the M weights are not counted (int)."""
+        return sum(circuit.num_parameters for circuit in self.circuits)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mixture):
+            return NotImplemented
+        return self.circuits == other.circuits and np.array_equal(self.weights, other.weights)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        count = len(self.circuits)
+        return (
+            f"Mixture({count} circuit{'s' * (count != 1)}, {self.num_variables} variables, "
+            f"{self.num_parameters} parameters)"
+        )
+
+
+def check_mixture(mixture: object) -> None:
+    """Raise unless `mixture` is a Mixture."""
+    if not isinstance(mixture, Mixture):
+        raise TypeError(f"`mixture` must be a pcircuit.Mixture, found {type(mixture).__name__}")
+
+
+def _checked_weights(weights: ArrayLike | None, count: int) -> Floats:
+    """Read-only weights that sum to one."""
+    if weights is None:
+        shares = np.full(count, 1 / count)
+    else:
+        expected = f"{count} finite numbers of at least 0 with sum 1, one for each circuit"
+        shares = np.array(
+            check_numbers(weights, "weights", expected, (count,), least=0), dtype=np.float64
+        )
+        with np.errstate(over="ignore"):
+            total = shares.sum()
+        if abs(total - 1) > NORMALIZED_TOLERANCE:
+            advice = ": divide them by it" if 0 < total < np.inf else ""
+            raise ValueError(f"`weights` must be {expected}, found the sum {total:.12g}{advice}")
+        if (
+            abs(total - 1) > count * np.finfo(np.float64).eps
+        ):  # weights that were divided once stay as they are
+            shares /= total
+    shares.setflags(write=False)
+    return shares

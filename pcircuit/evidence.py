@@ -20,8 +20,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pcircuit.arguments import at, first, is_real, shown
-from pcircuit.arrays import Evidence, Floats, Ints, check_numbers, without_masks
+from pcircuit.arguments import (
+    Evidence,
+    Floats,
+    Ints,
+    at,
+    check_numbers,
+    first,
+    is_real,
+    shown,
+    without_masks,
+)
 from pcircuit.circuit import Circuit, check_circuit
 
 MISSING = -1

@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_whole_number
-from pcircuit.arrays import Floats, Ints, Weights, check_integers, check_numbers
+from pcircuit.arguments import (
+    Floats,
+    Ints,
+    Weights,
+    check_integers,
+    check_numbers,
+    check_whole_number,
+)
 from pcircuit.immutable import Immutable
 
 MOST_UNITS = 2**31  # in one region

@@ -40,8 +40,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_generator, check_whole_number, shown
-from pcircuit.arrays import Ints, Seed, check_integers, check_memory
+from pcircuit.arguments import (
+    Ints,
+    Seed,
+    check_generator,
+    check_integers,
+    check_memory,
+    check_whole_number,
+    shown,
+)
 from pcircuit.immutable import Immutable
 
 SHOWN_NODES = 20  # of a v-tree that is printed in full
@@ -672,43 +679,22 @@ def numbered(root: Any, expand: Callable[[Any], Sequence[Any] | None]) -> tuple[
 
     Returns parents (n,), variables (n,).
     """
-    parents: list[int] = []
-    variables: list[int] = []
-    stack: list[Any] = [
-        (root, None, None)
-    ]  # (node, children still to visit, numbers of the finished children)
-    while stack:
-        node, todo, done = stack[-1]
-        if todo is None:
-            children = expand(node)
-            if children is None:
-                stack.pop()
-                _append(parents, variables, stack, int(node), ())
-                continue
-            stack[-1] = (node, list(reversed(children)), [])
-        elif todo:
-            stack.append((todo.pop(), None, None))
-        else:
-            stack.pop()
-            _append(parents, variables, stack, -1, done)
-    return np.array(parents), np.array(variables)
-
-
-def _append(
-    parents: list[int],
-    variables: list[int],
-    stack: list[Any],
-    variable: int,
-    children: Sequence[int],
-) -> None:
-    """Give the finished node the next number, attach its children, report it to the node waiting above."""
-    number = len(parents)
-    parents.append(-1)
-    variables.append(variable)
-    for child in children:
-        parents[child] = number
-    if stack:
-        stack[-1][2].append(number)
+    found: list[tuple[int, int, int]] = []  # variable or -1, parent and depth, parents first
+    waiting: list[Any] = [(root, -1, 0)]
+    while waiting:
+        node, parent, depth = waiting.pop()
+        children = expand(node)
+        waiting.extend((child, len(found), depth + 1) for child in reversed(children or ()))
+        found.append((int(node) if children is None else -1, parent, depth))
+    sizes = [1] * len(found)
+    for i in range(len(found) - 1, 0, -1):
+        sizes[found[i][1]] += sizes[i]
+    leaf, above, depths = map(np.array, zip(*found, strict=True))
+    number = np.arange(len(found)) + sizes - 1 - depths  # in post-order
+    parents, variables = np.full((2, len(found)), -1)
+    parents[number[1:]] = number[above[1:]]
+    variables[number] = leaf
+    return parents, variables
 
 
 def numbered_by_cuts(order: Ints, cut: Callable[[int], int]) -> tuple[Ints, Ints]:

@@ -10,13 +10,13 @@ import pytest
 from engines import HAS_NUMBA, WITHOUT_NUMBA
 
 import pcircuit
-from pcircuit.engine import engine_is_numpy
+from pcircuit.kernels.engine import engine_is_numpy
 
 # tests whose results depend on floating-point arithmetic: run with the BLAS kernels of other machines, too
 NUMERICAL = tuple(
     f"tests/{name}"
     for name in (
-        "pcircuit/compiled",
+        "pcircuit/kernels",
         "pcircuit/inference",
         "pcircuit/learning",
         "pcircuit/moments",
@@ -48,12 +48,13 @@ class _WithoutKernels:
 
     @staticmethod
     def pytest_ignore_collect(collection_path):
-        is_kernel = collection_path.parent.name == "compiled" and collection_path.suffix == ".py"
+        is_kernel = collection_path.parent.name == "kernels" and collection_path.suffix == ".py"
+        is_kernel &= collection_path.stem not in ("engine", "test_engine", "test_warm_up")
         return True if is_kernel or collection_path.name == "kernel.py" else None
 
     @staticmethod
     def pytest_report_header():
-        return "Numba is not installed: folders named compiled are left out, tests that compare engines are skipped"
+        return "Numba is not installed: folders named kernels are left out, tests that compare engines are skipped"
 
 
 def pytest_configure(config):

@@ -26,8 +26,8 @@ from hld.nulls.auto import AutoNull
 from hld.nulls.joint import JointNull
 from hld.nulls.limit_law import LimitLaw
 from hld.sequential import monitor as monitor_file
-from pcircuit.files import archive, circuit_file
-from pcircuit.files.circuit_file import from_arrays, to_arrays
+from pcircuit.io import archive, circuit_file
+from pcircuit.io.circuit_file import from_arrays, to_arrays
 
 FEW_STATES = 250
 SOME = 0.1  # share of the objects that are examined by enumeration, which takes longest

@@ -109,7 +109,7 @@ def plan(
         folder = folder.parent
     near, elsewhere = nearest(path, folder, root), importers(path, package, folder, root)
     whole = [f"tests/{package}"] * wide
-    if {"compiled", "kernels"} & {*rooms} or name == "kernel":
+    if "kernels" in rooms or name == "kernel":
         return [(KERNELS, files) for files in (near[:2], near[2:], elsewhere, whole) if files]
     return [("numpy", [*files, *NOT_NUMBA]) for files in ([path, *near], elsewhere, whole) if files]
 

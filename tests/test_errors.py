@@ -14,10 +14,9 @@ from test_layers import PATHS, nodes
 
 # rooms and modules that read what is saved, or what is typed in a shell
 READERS = (
-    "pcircuit/files/",
-    "pcircuit/formats/",
+    "pcircuit/io/",
     "pcircuit/__main__.py",
-    "pcircuit/engine.py",
+    "pcircuit/kernels/engine.py",
     "hld/files/",
     "hld/detector_options.py",
     "hld/table_files/",

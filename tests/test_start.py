@@ -154,7 +154,7 @@ def test_the_numpy_engine_never_imports_numba_and_agrees():
 
 
 KERNEL = """
-from pcircuit.startup import compile_kernel
+from pcircuit.kernels.engine import compile_kernel
 
 @compile_kernel
 def twice(x):

@@ -35,7 +35,7 @@ import numpy as np
 from hld.answers.adjust import holm
 from hld.answers.frequencies import homogeneity_pvalue
 from hld.tables.shown_names import visible
-from pcircuit.arrays import for_ranking
+from pcircuit.arguments import for_ranking
 
 if TYPE_CHECKING:
     from hld.answers.profile import Profile

@@ -38,10 +38,10 @@ from pcircuit.arguments import (
     check_fraction,
     check_generator,
     check_number,
+    check_numbers,
     check_seed,
     check_whole_number,
 )
-from pcircuit.arrays import check_numbers
 from pcircuit.circuit import check_distribution
 
 ENTROPY_ROWS = 20_000  # rows drawn to estimate the entropy of a circuit

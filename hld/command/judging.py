@@ -49,7 +49,7 @@ from hld.sql import judge
 from hld.summaries.of_tables import summarize_chunks
 from hld.summaries.summary import BatchSummary
 from hld.table_files import files
-from pcircuit.files.whole_file import replace_file
+from pcircuit.io.whole_file import replace_file
 
 SHIFT = 1
 OF_NODES = ("node", "kind", "delta", "zscore", "own_zscore", "pvalue", "share")

@@ -40,7 +40,7 @@ from hld.schemas.schema import LEFT_OUT, ColumnSchema, TableSchema
 from hld.table_files.dialect import ReadOptions
 from hld.table_files.files import read_training
 from hld.tables.column_names import distinct_names
-from pcircuit.files.whole_file import replace_file
+from pcircuit.io.whole_file import replace_file
 
 MANY_EMPTY = 0.02  # share of the cells of a column from which they are told
 LEAST_EMPTY = 5  # number of them

@@ -26,7 +26,7 @@ from typing import Any
 
 from hld.answers.for_programs import plain_json
 from hld.tables.shown_names import printable
-from pcircuit.files.whole_file import replace_file
+from pcircuit.io.whole_file import replace_file
 
 LOG = logging.getLogger("hld.command")
 

@@ -28,7 +28,7 @@ from hld.table_files.dialect import ReadOptions
 from hld.table_files.row_chunks import together
 from hld.tables.factored import whole_cells
 from hld.tables.shown_names import listed
-from pcircuit.files.whole_file import replace_file
+from pcircuit.io.whole_file import replace_file
 
 MIDNIGHT = datetime.time(0)
 NEAREST = 3  # names in an error

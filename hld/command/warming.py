@@ -10,8 +10,7 @@ from typing import Any
 
 import pcircuit
 from hld.command.output import print_text, step
-from pcircuit.engine import engine_is_numpy
-from pcircuit.startup import compile_kernel
+from pcircuit.kernels.engine import compile_kernel, engine_is_numpy
 
 
 def warm_up(args: Any) -> int:

@@ -12,7 +12,7 @@ from hld.conditional.few_rows import MOST_TOGETHER
 from hld.nulls.joint import RESOLVED
 from hld.testing.goodness_of_fit import HLDTest
 from hld.vectors.row_vectors import bounded_array
-from pcircuit.files.archive import finite_array
+from pcircuit.io.archive import finite_array
 
 RANK = 1e-9  # of the products of functions: smaller eigenvalues are rounding
 ASYMMETRY = 1e-6  # relative: so much of a symmetric matrix may be rounding

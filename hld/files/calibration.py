@@ -22,7 +22,7 @@ from hld.testing.calibration import Calibration, refuse_scale
 from hld.vectors.linear_maps import read_map
 from hld.vectors.row_vectors import RowVectors, bounded_array
 from hld.vectors.score_features import FLOOR, ScoreFeatures
-from pcircuit.files.archive import check_names, finite_array, under_prefix, with_prefix
+from pcircuit.io.archive import check_names, finite_array, under_prefix, with_prefix
 
 
 def calibration_parts(calibration: Any) -> tuple[dict[str, Any], dict[str, Any]]:

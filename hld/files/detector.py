@@ -5,7 +5,7 @@ mean, standard deviations, eigenvalues and quantiles of the test, so that loadin
 training rows; its numbers are averages and counts over them, which tell less than the rows but are no formal privacy
 guarantee.
 
-Writing is atomic and reading trusts nothing, see `pcircuit.files.archive`.
+Writing is atomic and reading trusts nothing, see `pcircuit.io.archive`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from hld.testing.settings import Settings
 from hld.variation.group_test import GroupTest
 from hld.variation.time_test import TimeTest
 from pcircuit.circuit import check_distribution
-from pcircuit.files.archive import (
+from pcircuit.io.archive import (
     check_header,
     check_names,
     saved_count,
@@ -40,7 +40,7 @@ from pcircuit.files.archive import (
     under_prefix,
     with_prefix,
 )
-from pcircuit.files.circuit_file import from_arrays, to_arrays
+from pcircuit.io.circuit_file import from_arrays, to_arrays
 
 FORMAT, FORMAT_VERSION = "hld.detector", 1
 LONGEST_ERROR = 500  # characters of what is said about a file

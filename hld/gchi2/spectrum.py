@@ -44,7 +44,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arrays import check_numbers
+from pcircuit.arguments import check_numbers
 
 _GAUSS_POINTS = 12
 # Below this many atoms the rules cost more to build than they save per evaluation (measured).

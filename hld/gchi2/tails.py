@@ -81,7 +81,7 @@ from numpy.typing import ArrayLike
 from hld.gchi2.quantiles import quantile
 from hld.gchi2.saddle_contour import Tail, tail_probability
 from hld.gchi2.spectrum import Spectrum, prepare
-from pcircuit.arrays import check_numbers
+from pcircuit.arguments import check_numbers
 
 __all__ = ["Spectrum", "cdf", "isf", "logsf", "ppf", "prepare", "sf", "sf_with_error"]
 _POWER_BELOW = (

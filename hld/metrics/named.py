@@ -36,7 +36,7 @@ from hld.metrics.ordered import ordered
 from hld.metrics.whitened import whitened, whitened_fine
 from hld.references.reference import Reference
 from hld.vectors.linear_maps import LinearMap, Scaled, widened
-from pcircuit.arrays import check_numbers
+from pcircuit.arguments import check_numbers
 
 METRICS: dict[str, Callable[..., LinearMap]] = {
     "euclidean": euclidean,

@@ -30,7 +30,7 @@ from hld.nulls.table import TableTails, table_of
 from hld.references.reference import Reference
 from hld.vectors.row_products import squared_distances
 from pcircuit.arguments import check_whole_number
-from pcircuit.files.archive import under_prefix, with_prefix
+from pcircuit.io.archive import under_prefix, with_prefix
 
 SIZES = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500, 800, 1200, 2000)
 AGREEING = 3  # successive sizes at which law and draws have to agree

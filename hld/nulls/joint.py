@@ -28,7 +28,7 @@ import numpy as np
 from hld.nulls.null import Null, PValue
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
 from hld.vectors.row_products import quadratic_forms
-from pcircuit.files.archive import finite_array, under_prefix, with_prefix
+from pcircuit.io.archive import finite_array, under_prefix, with_prefix
 
 DRAWS = 20_000
 RESOLVED = 100  # draws below which F is not trusted

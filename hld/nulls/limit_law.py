@@ -24,7 +24,7 @@ import hld.gchi2 as gchi2
 from hld.nulls.joint import combined
 from hld.nulls.null import Null, NullOptions, PValue
 from hld.references.reference import Covariance, Reference
-from pcircuit.files.archive import finite_array, saved_count, saved_number
+from pcircuit.io.archive import finite_array, saved_count, saved_number
 from pcircuit.moments.rounding import without_rounding
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 
 from hld.nulls.null import Null, NullOptions, PValue
 from hld.references.reference import Reference
-from pcircuit.files.archive import saved_number
+from pcircuit.io.archive import saved_number
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ import numpy as np
 from hld.nulls.null import PValue
 from hld.nulls.ranks.drawn_tail import drawn_tail, read_tail
 from hld.nulls.ranks.monte_carlo import monte_carlo_error
-from pcircuit.files.archive import under_prefix, with_prefix
+from pcircuit.io.archive import under_prefix, with_prefix
 
 if TYPE_CHECKING:
     from hld.nulls.ranks.drawn_tail import DrawnTail

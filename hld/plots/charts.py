@@ -37,8 +37,7 @@ from hld.plots.figure import (
     plain_frame,
     shortened,
 )
-from pcircuit.arguments import check_fraction, check_whole_number
-from pcircuit.arrays import check_numbers
+from pcircuit.arguments import check_fraction, check_numbers, check_whole_number
 
 LONGEST = 32  # letters of a name beside bars, which need room
 FRAME = "#BFD9EA"  # between pictures of black, grey and white: a tint that none of them has

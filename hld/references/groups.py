@@ -33,7 +33,7 @@ import numpy as np
 
 from hld.references.covariances import RowCovariance
 from hld.vectors.row_vectors import RowVectors, bounded_array
-from pcircuit.files.archive import finite_array
+from pcircuit.io.archive import finite_array
 
 STEP = 4  # ratio of the sizes at which means are kept
 MOST_BYTES = 2**26  # of all means

@@ -20,7 +20,7 @@ import numpy as np
 
 from hld.references.reference import MAX_FULL_SPECTRUM, Reference
 from pcircuit.arguments import check_whole_number
-from pcircuit.files.archive import finite_array
+from pcircuit.io.archive import finite_array
 
 SYMMETRIC = ("covariance", "shared")  # of these files hold one half
 SLACK, LEAST = 1e-6, 1e-290  # relative and absolute roundings of what is computed in two ways

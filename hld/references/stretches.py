@@ -45,7 +45,7 @@ import numpy as np
 
 from hld.references.groups import BLOCK_VALUES, filled_rows
 from hld.vectors.row_vectors import RowVectors, bounded_array
-from pcircuit.files.archive import finite_array
+from pcircuit.io.archive import finite_array
 
 FEWEST_STRETCHES, MOST_STRETCHES = 30, 200
 FEWEST_ROWS = 2 * FEWEST_STRETCHES

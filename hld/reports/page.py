@@ -8,7 +8,7 @@ from typing import Any
 
 import pcircuit
 from hld.answers.html import escaped
-from pcircuit.files.whole_file import replace_file
+from pcircuit.io.whole_file import replace_file
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 

@@ -55,7 +55,7 @@ import numpy as np
 import pcircuit
 from hld.answers.dependences import associations_in
 from hld.results.largest_count import largest_count
-from pcircuit.arrays import for_ranking
+from pcircuit.arguments import for_ranking
 
 SHARE = 0.1  # of the level: `benchmarks.power.trials`
 INDEPENDENT = 0.01  # epsilon

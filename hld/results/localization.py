@@ -90,8 +90,7 @@ import pcircuit
 from hld.answers.adjust import benjamini_hochberg
 from hld.answers.words import LEAST_SHOWN
 from hld.vectors.score_features import FLOOR, parameter_slices, sampled_scores
-from pcircuit.arguments import check_whole_number
-from pcircuit.arrays import for_ranking
+from pcircuit.arguments import check_whole_number, for_ranking
 
 SINGULAR = 1e-9  # share of a variance below which it counts as none
 DRAWN = 1_000  # rows of the circuit

@@ -49,7 +49,7 @@ from hld.tables.cells import NUMERIC, distinct_numbers, distinct_values, level_o
 from hld.tables.factored import whole_cells
 from hld.tables.single_cells import not_a_number, reads_as_number
 from hld.tables.times import TIMES, as_seconds, seconds_of_text, time_in_bin, time_kind, time_texts
-from pcircuit.arrays import check_integers
+from pcircuit.arguments import check_integers
 
 BINNED = ("continuous", *TIMES)
 UNSEEN = ("keep", "missing", "refuse")  # what is done with values that training did not show

@@ -55,7 +55,7 @@ from hld.tables.single_cells import (
     plain_value,
 )
 from hld.tables.times import TIMES, are_times, as_seconds, found_by_time, is_missing, same_time
-from pcircuit.arrays import check_integers
+from pcircuit.arguments import check_integers
 
 if TYPE_CHECKING:
     from hld.schemas.columns import BinColumn, LevelColumn

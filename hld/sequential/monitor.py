@@ -44,7 +44,7 @@ from hld.tables.shown_names import listed
 from pcircuit.arguments import check_fraction, check_whole_number
 from pcircuit.circuit import check_distribution
 from pcircuit.evidence import check_evidence
-from pcircuit.files.archive import (
+from pcircuit.io.archive import (
     check_names,
     finite_array,
     read_object,
@@ -52,7 +52,7 @@ from pcircuit.files.archive import (
     saved_number,
     write_archive,
 )
-from pcircuit.files.circuit_file import to_arrays
+from pcircuit.io.circuit_file import to_arrays
 
 FEWEST_ROWS = 40
 MOST_ROWS = 9_000  # of a reference that are used

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import pcircuit
-from pcircuit.files.archive import check_names, finite_array
+from pcircuit.io.archive import check_names, finite_array
 
 BINS = 66
 CELLS = 6  # of a column, for pairs: five of values, one of missing cells

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from hld.tables.column_names import RepeatedName, distinct_names
-from pcircuit.files.archive import check_names, saved_count
+from pcircuit.io.archive import check_names, saved_count
 
 FORMAT, VERSION = "hld.summary", 1
 MOST_NUMBERS = 10_000_000

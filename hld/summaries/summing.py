@@ -21,7 +21,7 @@ from hld.summaries.spread import sketches_of, spread_of
 from hld.summaries.summary import BatchSummary, Spread
 from hld.vectors.row_vectors import complete
 from pcircuit.evidence import check_evidence
-from pcircuit.files.circuit_file import to_arrays
+from pcircuit.io.circuit_file import to_arrays
 
 BLOCK_VALUES = 4_000_000  # likelihoods that are held at a time
 CACHED_VALUES = (

@@ -41,8 +41,14 @@ from hld.testing.summed_batch import judge_summary, judge_with_holes
 from hld.testing.verdict import LEAST_PVALUE, reaches, verdict
 from hld.vectors.row_vectors import RowVectors, check_rows, complete
 from hld.vectors.score_features import score_features
-from pcircuit.arguments import check_fraction, check_number, check_seed, check_whole_number
-from pcircuit.arrays import check_integers, check_numbers
+from pcircuit.arguments import (
+    check_fraction,
+    check_integers,
+    check_number,
+    check_numbers,
+    check_seed,
+    check_whole_number,
+)
 from pcircuit.circuit import check_distribution
 from pcircuit.evidence import check_evidence
 from pcircuit.inference.unit_likelihoods import check_nodes

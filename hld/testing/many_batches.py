@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hld.answers.adjust import benjamini_hochberg
-from pcircuit.arguments import check_fraction
-from pcircuit.arrays import check_numbers
+from pcircuit.arguments import check_fraction, check_numbers
 
 if TYPE_CHECKING:
     from hld.testing.goodness_of_fit import HLDTest

@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.files.archive import check_names, finite_array, saved_count, saved_number
+from pcircuit.io.archive import check_names, finite_array, saved_count, saved_number
 
 EPS = float(np.finfo(float).eps)
 WHOLE = ("index",)  # arrays of whole numbers

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 import pcircuit
 from hld.vectors.score_features import ScoreFeatures
 from pcircuit.evidence import check_evidence
-from pcircuit.files.archive import finite_array
+from pcircuit.io.archive import finite_array
 from pcircuit.moments.rounding import rounding_errors
 
 BLOCK_ROWS = 8_192  # whose likelihoods and features are held beside their vectors

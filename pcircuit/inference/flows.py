@@ -13,13 +13,14 @@ the posterior expectation of these picks given the row x:
 Flows of disjoint sets of rows add up, so `Flows` objects can be added: learning from data that is spread over
 machines, or arrives in blocks, is exactly that sum.
 
-The downward pass of expected flows over a block of rows, in NumPy: the twin of `pcircuit.compiled.downward`.
+The downward pass of expected flows over a block of rows, in NumPy: the twin of `pcircuit.kernels.downward`.
 
 Sums over the products that use the same unit: in the downward pass, flows of products become flows of units.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,12 +29,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arrays import Evidence, Floats, Ints
+from pcircuit.arguments import Evidence, Floats, Ints
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
-from pcircuit.compiled.layouts import Layout, full_layout
-from pcircuit.compiled.packed import Packed, num_inputs, table_rows
-from pcircuit.compiled.packing import pack, with_parameters
-from pcircuit.compiled.tile import (
+from pcircuit.evidence import as_integer_table, refuse_out_of_range, row_weights
+from pcircuit.inference.likelihood import ENCODINGS, log_root, tiny_circuit, upward, upward_seconds
+from pcircuit.inference.log_domain import log_flows, may_overflow
+from pcircuit.inference.threads import count_jobs, map_in_threads, rows_per_unit
+from pcircuit.kernels.engine import Kernels
+from pcircuit.kernels.layouts import Layout, full_layout
+from pcircuit.kernels.packed import Packed, num_inputs, table_rows
+from pcircuit.kernels.packing import pack, with_parameters
+from pcircuit.kernels.tile import (
     TILE_ROWS,
     Sums,
     borrow,
@@ -43,11 +49,6 @@ from pcircuit.compiled.tile import (
     new_sums,
     new_work,
 )
-from pcircuit.engine import Kernels
-from pcircuit.evidence import as_integer_table, refuse_out_of_range, row_weights
-from pcircuit.inference.likelihood import ENCODINGS, log_root, tiny_circuit, upward, upward_seconds
-from pcircuit.inference.log_domain import log_flows, may_overflow
-from pcircuit.inference.threads import count_jobs, map_in_threads, rows_per_unit
 
 LAST_CACHE = 16_000_000  # bytes that stay in it between the two passes over a tile
 LEAST_WORK = 3_000_000  # units and weights times rows, below which other threads cost more than they take over
@@ -272,7 +273,7 @@ def _rows_by_kernel(
 
     A job is (start, stop, rows per chunk).
     """
-    from pcircuit.compiled.tiles import flow_tiles
+    from pcircuit.kernels.tiles import flow_tiles
 
     (start, stop, per_chunk), layout = job, full_layout(circuit)
     work = borrow(
@@ -338,7 +339,7 @@ def _rows_in_numpy(
 def _complete(packed: Packed, whole: Sums, in_numpy: bool) -> Floats:
     """Give edge flows, in place, their factor; returns input flows, missing values spread over the categories."""
     if not in_numpy:
-        from pcircuit.compiled.em_steps import complete
+        from pcircuit.kernels.em_steps import complete
 
         inputs = np.empty(int(num_inputs(packed) @ packed.categories))
         complete(packed, whole.edges, whole.counts, inputs)
@@ -397,19 +398,29 @@ def _split(
     circuit: Circuit, edges: Floats, inputs: Floats, missing_columns: int = 0
 ) -> list[Floats]:
     """Views of flat edge and input flows, one per region; inputs are stored variable by variable."""
-    sizes = [
-        circuit.regions[r].num_units * (C + missing_columns)
-        for r, C in zip(circuit.vtree.leaf_of().tolist(), circuit.num_categories, strict=True)
+    E = len(edges)
+    return [
+        inputs[part.start - E : part.stop - E] if isinstance(region, InputRegion) else edges[part]
+        for region, part in zip(
+            circuit.regions, region_slices(circuit, missing_columns), strict=True
+        )
     ]
-    start_of_variable = np.concatenate([[0], np.cumsum(sizes)])
-    parts, end = [], 0
-    for region in circuit.regions:
-        if isinstance(region, InputRegion):
-            start = start_of_variable[region.variable]
-            parts.append(inputs[start : start_of_variable[region.variable + 1]])
-            continue
-        start, end = end, end + region.num_weights
-        parts.append(edges[start:end])
+
+
+def region_slices(circuit: Circuit, missing_columns: int = 0) -> list[slice]:
+    """Where the parameters of each region are among all edges and inputs."""
+    leaves = circuit.vtree.leaf_of()
+    inner = np.setdiff1d(np.arange(circuit.num_regions), leaves)
+    parts: list[Any] = [None] * circuit.num_regions
+    end = 0
+    for r in [*inner.tolist(), *leaves.tolist()]:
+        region, start = circuit.regions[r], end
+        end += (
+            region.num_units * (region.num_categories + missing_columns)
+            if isinstance(region, InputRegion)
+            else region.num_weights
+        )
+        parts[r] = slice(start, end)
     return parts
 
 
@@ -420,24 +431,37 @@ def downward(
 
     Shapes: data (N, V), weights (N,).
     """
-    flow: list[Any] = [None] * circuit.num_regions
-    flow[-1] = np.where(shown[-1] > 0, weights, 0.0)
     counts: list[Any] = [None] * circuit.num_regions
-    for r in range(circuit.num_regions - 1, -1, -1):
+    for r, flow in handed_down(circuit, weights, shown, products):
         region = circuit.regions[r]
         if isinstance(region, InputRegion):
             C = region.num_categories
             code = data[:, region.variable].astype(np.int64) % (C + 1)  # -1 becomes C
-            counts[r] = np.stack(
-                [np.bincount(code, weights=row, minlength=C + 1) for row in flow[r]]
-            )
+            counts[r] = np.stack([np.bincount(code, weights=row, minlength=C + 1) for row in flow])
+        else:
+            counts[r] = (flow @ products[r].T) * region.dense_weights()
+    return counts
+
+
+def handed_down(
+    circuit: Circuit, weights: Floats, shown: list[Floats], products: list[Any]
+) -> Iterator[tuple[int, Floats]]:
+    """Yield each region, parents first, with flows (K, N) of its inputs, or flow / value of its sums.
+
+    Shapes: weights (N,).
+    """
+    flow: list[Any] = [None] * circuit.num_regions
+    flow[-1] = np.where(shown[-1] > 0, weights, 0.0)
+    for r in range(circuit.num_regions - 1, -1, -1):
+        region = circuit.regions[r]
+        if isinstance(region, InputRegion):
+            yield r, flow[r]
             continue
         ratio = np.divide(flow[r], shown[r], out=np.zeros_like(flow[r]), where=shown[r] > 0)
-        counts[r] = (ratio @ products[r].T) * region.dense_weights()
+        yield r, ratio
         through = (region.weights.T @ ratio) * products[r]
         for a, c in enumerate(circuit.vtree.children(r).tolist()):
             flow[c] = by_unit(through, region.products[:, a], len(shown[c]))
-    return counts
 
 
 def spread_missing(packed: Packed, inputs: Floats) -> Floats:

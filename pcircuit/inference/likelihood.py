@@ -8,12 +8,12 @@ In array form a region takes one gather per child, a product over the children a
 value costs nothing: integrating a variable out replaces its inputs by their sums, which are 1.
 
 The likelihood of a large scope is too small for a double, but logarithms of every unit would cost more than all the
-rest.  So the pass stays in the linear domain and, where needed (`compiled.rescaling` decides), takes a power of
+rest.  So the pass stays in the linear domain and, where needed (`kernels.rescaling` decides), takes a power of
 two out of all units of a row; only the root takes a logarithm,
 
     log p(x) = log(root value) + log 2 * (powers of two taken out).
 
-`upward` is that pass in NumPy, on the rows of a block; `compiled.upward.upward_regions` is its compiled twin.
+`upward` is that pass in NumPy, on the rows of a block; `kernels.upward.upward_regions` is its compiled twin.
 Rows in which one unit falls so far behind another of its region that it would be lost are found on the way and
 evaluated again with one logarithm per unit; so are all rows of a circuit that is not normalised and may overflow
 (`inference.log_domain`).
@@ -28,14 +28,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arrays import Bools, Evidence, Floats, Ints
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion
-from pcircuit.circuit_mixture import Mixture
-from pcircuit.compiled.layouts import stack_layout
-from pcircuit.compiled.packed import FIRST_CHILD
-from pcircuit.compiled.packing import pack
-from pcircuit.compiled.readers import NOTHING
-from pcircuit.compiled.rescaling import (
+from pcircuit.arguments import Bools, Evidence, Floats, Ints
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture
+from pcircuit.evidence import as_integer_table, refuse_out_of_range
+from pcircuit.inference.log_domain import input_values, log_of, log_units, may_overflow
+from pcircuit.inference.threads import count_jobs, map_in_threads
+from pcircuit.kernels.engine import Kernels, numpy_seconds
+from pcircuit.kernels.layouts import stack_layout
+from pcircuit.kernels.packed import FIRST_CHILD
+from pcircuit.kernels.packing import pack
+from pcircuit.kernels.readers import NOTHING
+from pcircuit.kernels.rescaling import (
     AFTER_RESCALE,
     LIFT_HERE,
     LIFT_RISKY,
@@ -46,11 +49,7 @@ from pcircuit.compiled.rescaling import (
     RESCALE_RISKY,
     RISKY_TOP,
 )
-from pcircuit.compiled.tile import TILE_ROWS, borrow, drop_work, free_work, load_group, new_work
-from pcircuit.engine import Kernels, numpy_seconds
-from pcircuit.evidence import as_integer_table, refuse_out_of_range
-from pcircuit.inference.log_domain import input_values, log_of, log_units, may_overflow
-from pcircuit.inference.threads import count_jobs, map_in_threads
+from pcircuit.kernels.tile import TILE_ROWS, borrow, drop_work, free_work, load_group, new_work
 from pcircuit.vtree import VTree
 
 STACK_BYTES = 1_000_000  # of a tile, where values live on a stack: it should stay in the L2 cache
@@ -281,7 +280,7 @@ def _root_of_chunk(
     circuit: Circuit, data: Evidence, start: int, stop: int, result: Floats, free: list[Any]
 ) -> Ints | None:
     """Fill result[start:stop] by the kernel, group by group; returns the rows to do again, or None."""
-    from pcircuit.compiled.tiles import upward_tiles
+    from pcircuit.kernels.tiles import upward_tiles
 
     packed, layout = pack(circuit), stack_layout(circuit)
     tile, group = work = borrow(free, lambda: new_work(circuit, layout, 1, STACK_BYTES))

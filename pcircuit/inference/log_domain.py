@@ -1,6 +1,6 @@
 """The passes with one logarithm per unit: slower, and right whatever the spread of the likelihoods.
 
-Used for the rows that the linear-domain passes mark as suspect (see `compiled.rescaling`), and for circuits whose
+Used for the rows that the linear-domain passes mark as suspect (see `kernels.rescaling`), and for circuits whose
 likelihoods may be too large for doubles (see `inference.log_domain`).
 
     products:  log p = sum_c log (unit of child c)
@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arrays import Evidence, Floats
+from pcircuit.arguments import Evidence, Floats
 from pcircuit.circuit import Circuit, InputRegion, derived
 
 HIGHEST = 960.0  # log2; doubles end at 1024

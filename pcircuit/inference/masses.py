@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arrays import Floats
+from pcircuit.arguments import Floats
 from pcircuit.circuit import Circuit, InnerRegion, check_circuit
 
 

@@ -32,10 +32,17 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pcircuit.arguments import check_generator, check_whole_number
-from pcircuit.arrays import Evidence, Floats, Ints, Seed, Weights, check_memory
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_distribution, derived
-from pcircuit.circuit_mixture import Mixture
+from pcircuit.arguments import (
+    Evidence,
+    Floats,
+    Ints,
+    Seed,
+    Weights,
+    check_generator,
+    check_memory,
+    check_whole_number,
+)
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture, check_distribution, derived
 from pcircuit.evidence import check_evidence
 from pcircuit.inference.likelihood import log_parts, upward
 from pcircuit.inference.log_domain import log_of, log_units

@@ -17,7 +17,7 @@ The sum over the rows of a batch needs only their summed flows: one upward and o
 are rows times parameters in number, so `scores` can give their products with some directions instead, region
 by region and block by block.  Coordinates are in the order of `Flows`: all edges, then all inputs.
 
-The kernels (`inference.compiled.row_scores`) do the same with a tile of rows; `_add_blocks` is their twin in NumPy.
+The kernels (`kernels.row_scores`) do the same with a tile of rows; `_add_blocks` is their twin in NumPy.
 
 Flows row by row, in NumPy: the downward pass of `pcircuit.inference.flows` before its sums over rows.
 
@@ -34,17 +34,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arrays import Evidence, Floats, Ints, check_numbers
+from pcircuit.arguments import Evidence, Floats, Ints, check_numbers
 from pcircuit.circuit import Circuit, InputRegion, derived
-from pcircuit.compiled.layouts import sums_layout
-from pcircuit.compiled.packed import num_inputs
-from pcircuit.compiled.packing import pack
-from pcircuit.compiled.tile import STRIDE, load_group, new_work
-from pcircuit.engine import Kernels
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
-from pcircuit.inference.flows import Flows, by_unit, expected_flows, flow_seconds, stored_entries
+from pcircuit.inference.flows import (
+    Flows,
+    expected_flows,
+    flow_seconds,
+    handed_down,
+    region_slices,
+    stored_entries,
+)
 from pcircuit.inference.likelihood import ENCODINGS, tiny_circuit, upward
 from pcircuit.inference.log_domain import log_flows, may_overflow
+from pcircuit.kernels.engine import Kernels
+from pcircuit.kernels.layouts import sums_layout
+from pcircuit.kernels.packed import SUMS, num_inputs, table_rows, weight_rows
+from pcircuit.kernels.packing import pack
+from pcircuit.kernels.tile import STRIDE, load_group, new_work
 
 BLOCK_VALUES = 4_000_000  # flows of single rows that are held at a time, in the widest region
 BLOCK_ROWS = 512
@@ -102,30 +109,23 @@ def score_of_flows(circuit: Circuit, flows: Flows) -> Floats:
 
     Returns (P,).
     """
-    unit, parameters = derived(circuit, "score_units", lambda: _units(circuit))
+    unit, parameters = _units(circuit)
     used = np.concatenate([flows.edges, flows.inputs])
     of_units = np.bincount(unit, weights=used)
     return used - of_units[unit] * parameters
 
 
 def _units(circuit: Circuit) -> tuple[Ints, Floats]:
-    """(P,) the unit of each parameter, numbered from 0 in their order, and (P,) the parameters."""
-    order = sorted(
-        zip(region_slices(circuit), circuit.regions, strict=True), key=lambda one: one[0].start
-    )
-    sizes, values = [], []
-    for _, region in order:
-        if isinstance(region, InputRegion):
-            sizes.append(np.full(region.num_units, region.probs.shape[1]))
-            values.append(region.probs.ravel())
-        elif region.is_sparse:
-            sizes.append(np.diff(region.weights.indptr))
-            values.append(region.weights.data)
-        else:
-            sizes.append(np.full(region.num_units, region.weights.shape[1]))
-            values.append(region.weights.ravel())
-    per_unit = np.concatenate(sizes)
-    return np.repeat(np.arange(len(per_unit)), per_unit), np.concatenate(values)
+    """(P,) the unit of each parameter, numbered from 0 in their order, and (P,) the parameters; kept for later."""
+
+    def found() -> tuple[Ints, Floats]:
+        packed = pack(circuit)
+        row, is_missing = table_rows(packed)
+        row = row[~is_missing] + int(packed.region[:, SUMS].sum())
+        parameters = np.concatenate([packed.weights, packed.tables[~is_missing]])
+        return np.concatenate([weight_rows(packed), row]), parameters
+
+    return derived(circuit, "score_units", found)
 
 
 def scores(circuit: Circuit, data: ArrayLike, *, directions: ArrayLike | None = None) -> Floats:
@@ -219,7 +219,7 @@ def _add_by_kernel(
         or SCORES.in_numpy(2 * flow_seconds(circuit, len(rows)))
     ):
         return np.arange(len(rows))
-    from pcircuit.inference.compiled.row_scores import Directions, score_tiles
+    from pcircuit.kernels.row_scores import Directions, score_tiles
 
     packed, layout = pack(circuit), sums_layout(circuit)
     inputs = num_inputs(packed)
@@ -271,31 +271,27 @@ def _add_block(
     directions: list[Any] | None,
     result: Floats,
 ) -> None:
-    """Scores of a block of rows, or their products with the directions, into zeros."""
-    if directions is None:
-        for r, flows in flows_of_rows(circuit, rows):
-            result[:, parts[r]] = _centred(circuit.regions[r], flows).T
-        return
-    total = np.zeros(result.shape[::-1])
+    """Scores of a block of rows, or their products with (number of parameters, r) directions, into zeros."""
+    unit, parameters = _units(circuit)
     for r, flows in flows_of_rows(circuit, rows):
-        total += directions[r].T @ _centred(circuit.regions[r], flows)
-    result[:] = total.T
+        centred = _centred(circuit.regions[r], flows, unit[parts[r]], parameters[parts[r]])
+        if directions is None:
+            result[:, parts[r]] = centred.T
+        else:
+            result += (directions[r].T @ centred).T
 
 
-def _centred(region: Any, flows: Floats) -> Floats:
-    """(parameters of the region, N) flows less what the unit's own parameters make of its flow."""
-    if isinstance(region, InputRegion):
-        parameters = region.probs
-    elif not region.is_sparse:
-        parameters = region.weights
-    else:
-        unit = np.repeat(np.arange(region.num_units), np.diff(region.weights.indptr))
-        totals = np.zeros((region.num_units, flows.shape[1]))
-        np.add.at(totals, unit, flows)
-        return np.asarray(flows - totals[unit] * region.weights.data[:, None])
-    table = flows.reshape(*parameters.shape, -1)
-    centred: Floats = table - table.sum(axis=1, keepdims=True) * parameters[:, :, None]
-    return centred.reshape(len(flows), -1)
+def _centred(region: Any, flows: Floats, unit: Ints, parameters: Floats) -> Floats:
+    """Flows (P, N) less those of their units times the parameters."""
+    if isinstance(region, InputRegion) or not region.is_sparse:
+        table = flows.reshape(region.num_units, -1, flows.shape[1])
+        of_units = table.sum(axis=1, keepdims=True)
+        centred: Floats = table - of_units * parameters.reshape(region.num_units, -1, 1)
+        return centred.reshape(flows.shape)
+    totals = np.zeros((region.num_units, flows.shape[1]))
+    unit = unit - unit[:1]
+    np.add.at(totals, unit, flows)
+    return np.asarray(flows - totals[unit] * parameters[:, None])
 
 
 def flows_of_rows(circuit: Circuit, rows: Evidence) -> Iterator[tuple[int, Floats]]:
@@ -307,51 +303,30 @@ def flows_of_rows(circuit: Circuit, rows: Evidence) -> Iterator[tuple[int, Float
         suspect, found = np.ones(len(rows), dtype=bool), None
     else:
         shown, products, _, suspect = upward(circuit, rows)
-        found = _downward(circuit, rows, np.where(suspect, 0.0, 1.0), shown, products)
+        found = _of_rows(circuit, rows, np.where(suspect, 0.0, 1.0), shown, products)
     again = [
         (n, log_flows(circuit, rows[n : n + 1], np.ones(1))[0])
         for n in np.flatnonzero(suspect).tolist()
     ]
+    parts = region_slices(circuit)
     for r in range(circuit.num_regions - 1, -1, -1):
-        flows = np.zeros((_size(circuit.regions[r]), len(rows))) if found is None else next(found)
+        size = parts[r].stop - parts[r].start
+        flows = np.zeros((size, len(rows))) if found is None else next(found)
         for n, counts in again:
             flows[:, n] = stored_entries(circuit.regions[r], counts[r])
         yield r, flows
 
 
-def region_slices(circuit: Circuit) -> list[slice]:
-    """Where the parameters of each region are among those of all: edges, then inputs, as in `Flows`."""
-    parts: list[Any] = [None] * circuit.num_regions
-    end = 0
-    for r, region in enumerate(circuit.regions):
-        if not isinstance(region, InputRegion):
-            parts[r], end = slice(end, end + _size(region)), end + _size(region)
-    for r in circuit.vtree.leaf_of().tolist():
-        parts[r], end = slice(end, end + _size(circuit.regions[r])), end + _size(circuit.regions[r])
-    return parts
-
-
-def _size(region: Any) -> int:
-    """Parameters of a region."""
-    return int(region.probs.size) if isinstance(region, InputRegion) else int(region.num_weights)
-
-
-def _downward(
+def _of_rows(
     circuit: Circuit, rows: Evidence, weights: Floats, shown: list[Floats], products: list[Any]
 ) -> Iterator[Floats]:
-    """(parameters, N) flows of the regions, from the root down, after an upward pass."""
-    flow: list[Any] = [None] * circuit.num_regions
-    flow[-1] = np.where(shown[-1] > 0, weights, 0.0)
-    for r in range(circuit.num_regions - 1, -1, -1):
+    """Yield the flows of each region, (its parameters, N), from the root down, after `upward`."""
+    for r, flow in handed_down(circuit, weights, shown, products):
         region = circuit.regions[r]
         if isinstance(region, InputRegion):
-            yield _input_flows(region, rows[:, region.variable].astype(np.int64), flow[r])
-            continue
-        ratio = np.divide(flow[r], shown[r], out=np.zeros_like(flow[r]), where=shown[r] > 0)
-        yield _edge_flows(region, ratio, products[r])
-        through = (region.weights.T @ ratio) * products[r]
-        for a, c in enumerate(circuit.vtree.children(r).tolist()):
-            flow[c] = by_unit(through, region.products[:, a], len(shown[c]))
+            yield _input_flows(region, rows[:, region.variable].astype(np.int64), flow)
+        else:
+            yield _edge_flows(region, flow, products[r])
 
 
 def _edge_flows(region: Any, ratio: Floats, products: Floats) -> Floats:
@@ -363,7 +338,7 @@ def _edge_flows(region: Any, ratio: Floats, products: Floats) -> Floats:
         )
     dense: Floats = ratio[:, None] * region.weights[:, :, None]
     dense *= products
-    return dense.reshape(_size(region), ratio.shape[1])
+    return dense.reshape(-1, ratio.shape[1])
 
 
 def _input_flows(region: InputRegion, values: Any, flow: Floats) -> Floats:

@@ -28,17 +28,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import is_listing
-from pcircuit.arrays import Evidence, Floats, Ints, check_integers, check_numbers, memory_for
+from pcircuit.arguments import (
+    Evidence,
+    Floats,
+    Ints,
+    check_integers,
+    check_numbers,
+    is_listing,
+    memory_for,
+)
 from pcircuit.circuit import Circuit, check_circuit
-from pcircuit.compiled.layouts import stack_layout
-from pcircuit.compiled.packing import pack
-from pcircuit.compiled.readers import NOTHING, Wanted, unit_readers
-from pcircuit.compiled.tile import borrow, free_work, load_group, new_work
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
 from pcircuit.inference.likelihood import STACK_BYTES, cut_rows, evaluated_in_numpy, upward
 from pcircuit.inference.log_domain import log_units, may_overflow
 from pcircuit.inference.threads import count_jobs, map_in_threads
+from pcircuit.kernels.layouts import stack_layout
+from pcircuit.kernels.packing import pack
+from pcircuit.kernels.readers import NOTHING, Wanted, unit_readers
+from pcircuit.kernels.tile import borrow, free_work, load_group, new_work
 
 NUMPY_ROWS = 256
 
@@ -63,7 +70,7 @@ def node_likelihoods(
     (N, m) float64 array
         Linear, not logarithms: likelihoods of large scopes may underflow to 0, and those of a circuit that is not
         normalised overflow to inf; nothing becomes NaN.  A product unit that is 2**-164 times as likely as another one
-        of its region may be given as 0 (see `compiled.rescaling`).
+        of its region may be given as 0 (see `kernels.rescaling`).
 
     Raises
     ------
@@ -172,7 +179,7 @@ def _read_chunk(
     circuit: Circuit, data: Evidence, start: int, stop: int, wanted: Wanted, free: list[Any]
 ) -> Ints | None:
     """Read units off rows start..stop, group by group, into table rows or totals; returns the suspect rows, or None."""
-    from pcircuit.compiled.tiles import upward_tiles
+    from pcircuit.kernels.tiles import upward_tiles
 
     packed, layout = pack(circuit), stack_layout(circuit)
     tile, group = work = borrow(

@@ -26,8 +26,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_number
-from pcircuit.arrays import Evidence, Floats, Ints, check_integers, check_memory
+from pcircuit.arguments import Evidence, Floats, Ints, check_integers, check_memory, check_number
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.evidence import MOST_WEIGHT
 from pcircuit.learning.pair_counts import (

@@ -60,8 +60,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pcircuit.arrays import Evidence, Floats, Ints
-from pcircuit.circuit_mixture import Mixture
+from pcircuit.arguments import Evidence, Floats, Ints
+from pcircuit.circuit import Mixture
 from pcircuit.learning.product_mixtures import CIRCUIT_PRODUCTS, product_mixture
 
 DIMENSIONS, WIDTH = 16, 128  # d, and hidden units of the decoder

@@ -51,18 +51,32 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_flag, check_generator, check_number, check_whole_number
-from pcircuit.arrays import Evidence, Floats, Ints, Seed
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_distribution
-from pcircuit.circuit_mixture import Mixture, check_mixture
-from pcircuit.compiled.packed import Packed, table_rows, weight_rows
-from pcircuit.compiled.packing import pack, with_parameters
-from pcircuit.compiled.rescaling import with_plan, with_plan_for
-from pcircuit.engine import Kernels
+from pcircuit.arguments import (
+    Evidence,
+    Floats,
+    Ints,
+    Seed,
+    check_flag,
+    check_generator,
+    check_number,
+    check_whole_number,
+)
+from pcircuit.circuit import (
+    Circuit,
+    InnerRegion,
+    InputRegion,
+    Mixture,
+    check_distribution,
+    check_mixture,
+)
 from pcircuit.evidence import MOST_WEIGHT, check_evidence, row_weights
 from pcircuit.inference.flows import Flows, accumulate, expected_flows, flow_seconds
 from pcircuit.inference.likelihood import ENCODINGS, log_likelihood, log_parts, tiny_circuit
 from pcircuit.inference.threads import count_jobs, workers
+from pcircuit.kernels.engine import Kernels
+from pcircuit.kernels.packed import Packed, table_rows, weight_rows
+from pcircuit.kernels.packing import pack, with_parameters
+from pcircuit.kernels.rescaling import with_plan, with_plan_for
 
 BLOCK_ROWS = 2**16  # rows evaluated at a time at the end
 
@@ -227,7 +241,7 @@ def _step_in_numpy(packed: Packed, edges: Floats, inputs: Floats, pseudocount: f
 
 def _step_by_kernel(packed: Packed, edges: Floats, inputs: Floats, pseudocount: float) -> Packed:
     """The same, compiled."""
-    from pcircuit.compiled.em_steps import maximize
+    from pcircuit.kernels.em_steps import maximize
 
     new = packed._replace(
         weights=np.empty_like(packed.weights), tables=np.empty_like(packed.tables)

@@ -34,7 +34,7 @@ Where no row shows both variables, I is therefore 0 without these sums.
 Where variables have few categories the tables of many pairs come side by side from one matrix product (`pair_counts`).
 Where they have many, most cells of a table are empty: with 256 x 256 cells and 5,000 rows at least nine in ten; and
 where rows are few, all the cells of the product take longer than counting the rows.  A kernel
-(`learning.compiled.pair_information`) then counts one pair at a time in a table that stays in the cache, looks only at
+(`kernels.pair_information`) then counts one pair at a time in a table that stays in the cache, looks only at
 the cells that its rows touch, and counts f(s/(C_i C_j)) once for all others.  Its time is that of the rows, whatever
 the number of categories.
 """
@@ -46,11 +46,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pcircuit.arguments import first
-from pcircuit.arrays import Bools, Evidence, Floats, Ints, check_integers, check_memory
-from pcircuit.engine import Kernels
+from pcircuit.arguments import Bools, Evidence, Floats, Ints, check_integers, check_memory, first
 from pcircuit.evidence import integer_entries, row_weights
 from pcircuit.inference.threads import count_jobs, map_in_threads
+from pcircuit.kernels.engine import Kernels
 
 BLOCK_CATEGORIES = 1024  # categories of all variables of a group: a block of counts takes 8 MB
 BLOCK_ENTRIES = 2**22  # entries of one side of the one-hot code of a block of rows: 16 MB
@@ -429,7 +428,7 @@ def _by_kernel(
     data: Evidence, categories: Ints, pseudocount: float, step: float, rows: Ints, columns: Ints
 ) -> Floats:
     """(I, J) mutual information of two groups of variables, so many at a time that their codes stay small."""
-    from pcircuit.learning.compiled.pair_information import information_of_pairs
+    from pcircuit.kernels.pair_information import information_of_pairs
 
     few, same = max(1, MOST_ENTRIES // len(data)), rows is columns
     result = np.empty((len(rows), len(columns)))

@@ -25,9 +25,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pcircuit.arrays import Evidence, Floats, Ints
-from pcircuit.circuit import Circuit
-from pcircuit.circuit_mixture import Mixture
+from pcircuit.arguments import Evidence, Floats, Ints
+from pcircuit.circuit import Circuit, Mixture
 from pcircuit.regions import InnerRegion, InputRegion
 from pcircuit.vtree import VTree
 

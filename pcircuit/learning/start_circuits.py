@@ -46,13 +46,23 @@ which local maximum it finds; `hclt` says how they are chosen.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_generator, check_whole_number, shown
-from pcircuit.arrays import Evidence, Floats, Ints, Seed, check_integers, check_memory
+from pcircuit.arguments import (
+    Evidence,
+    Floats,
+    Ints,
+    Seed,
+    check_generator,
+    check_integers,
+    check_memory,
+    check_whole_number,
+    shown,
+)
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.learning.chow_liu import checked_pseudocount, chow_liu_tree, tree_and_vtree
 from pcircuit.learning.pair_counts import checked_table
@@ -124,14 +134,29 @@ def rat_spn(
     order = rng.permutation(len(categories)).tolist()
     vtree = VTree.from_nested(_halved(order, depth) if len(order) > 1 else 0)
     check_tables_fit(vtree, categories, num_units, "num_units")
+    return _elementwise(
+        vtree,
+        num_units,
+        lambda v, rows: random_rows(rows, categories[v], rng),
+        lambda rows: random_rows(rows, num_units, rng),
+    )
+
+
+def _elementwise(
+    vtree: VTree,
+    num_units: int,
+    inputs: Callable[[int, int], Floats],
+    weights: Callable[[int], Floats],
+) -> Circuit:
+    """The circuit whose product k multiplies the units k of all children, with tables made in post-order."""
     regions: list[InputRegion | InnerRegion] = []
     for r, v in enumerate(vtree.variables.tolist()):
         rows = 1 if r == vtree.root else num_units
         if v >= 0:
-            regions.append(InputRegion(v, random_rows(rows, categories[v], rng)))
+            regions.append(InputRegion(v, inputs(v, rows)))
         else:
             products = np.repeat(np.arange(num_units)[:, None], len(vtree.children(r)), axis=1)
-            regions.append(InnerRegion(products, random_rows(rows, num_units, rng)))
+            regions.append(InnerRegion(products, weights(rows)))
     return Circuit(vtree, regions)
 
 
@@ -269,17 +294,12 @@ def hclt(
         tree = chow_liu_tree(table, num_categories=categories, pseudocount=pseudocount)
     vtree, _ = tree_and_vtree(tree, table.shape[1])
     check_tables_fit(vtree, categories, num_latents, "num_latents")
-    regions: list[InputRegion | InnerRegion] = []
-    for r, v in enumerate(vtree.variables.tolist()):
-        rows = 1 if r == vtree.root else num_latents
-        if v >= 0:
-            regions.append(
-                InputRegion(v, _input_rows(table[:, v], int(categories[v]), rows, pseudocount, rng))
-            )
-        else:
-            products = np.repeat(np.arange(num_latents)[:, None], len(vtree.children(r)), axis=1)
-            regions.append(InnerRegion(products, _transitions(rows, num_latents, rng)))
-    return Circuit(vtree, regions)
+    return _elementwise(
+        vtree,
+        num_latents,
+        lambda v, rows: _input_rows(table[:, v], int(categories[v]), rows, pseudocount, rng),
+        lambda rows: _transitions(rows, num_latents, rng),
+    )
 
 
 def _input_rows(

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arrays import Floats
+from pcircuit.arguments import Floats
 from pcircuit.circuit import InnerRegion, InputRegion
 from pcircuit.moments.covariance_parts import CovarianceParts
 from pcircuit.moments.plan import Plan

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arrays import Floats, Ints
+from pcircuit.arguments import Floats, Ints
 from pcircuit.circuit import InputRegion
 from pcircuit.inference.masses import unit_masses
 from pcircuit.moments.inner_overlaps import inner_overlaps, product_rows, sum_rows

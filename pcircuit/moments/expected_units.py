@@ -20,7 +20,13 @@ and with the probability f_i(x) that the posterior uses unit i of its region (to
 
 All of these are sums of products of numbers in [0, 1]: what underflows does not matter.  Only v may matter however
 small it is, so omega of rows that are suspect in the linear domain comes from logarithms.
-`pcircuit.moments.compiled.expected_units` is the compiled twin.
+
+Arrays C (K, K, n) have the n rows of a block last, so that a region is two matrix products, with w and with v w / v.
+Of what all rows of a block have in common there is less:
+
+    KNOWN     all of the scope is given, or missing: C_ij = l_j(x) whatever i is, (1, K, n)
+    DRAWN     nothing of it is: C_ij is a constant of the circuit, (K, K, 1)
+    MIXED     else
 """
 
 from __future__ import annotations
@@ -30,26 +36,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arrays import Bools, Evidence, Floats, Ints, as_array, memory_for
+from pcircuit.arguments import Bools, Floats, Ints, as_array, memory_for
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_distribution
-from pcircuit.engine import Kernels, numpy_seconds
 from pcircuit.evidence import as_integer_table, refuse_out_of_range
-from pcircuit.inference.likelihood import cut_rows, tiny_circuit, upward
+from pcircuit.inference.likelihood import upward
 from pcircuit.inference.log_domain import log_of, log_units
 from pcircuit.inference.threads import count_jobs, map_in_threads
 from pcircuit.inference.unit_likelihoods import checked_nodes
-from pcircuit.moments.compiled.expectation_arrays import (
-    as_free,
-    column_of_each_node,
-    expectation_arrays,
-    new_scratch,
-)
 
-BLOCK_VALUES = 4_000_000  # entries of the matrices of a block of rows
-STEPS, PAIR_SECONDS = (
-    4,
-    2e-9,
-)  # of NumPy: for a region, where likelihoods take one; for a pair of units and a row
+BLOCK_VALUES = (
+    1 << 17
+)  # entries of C of the largest region, for a block of rows: it should fit a cache
+KNOWN, DRAWN, MIXED = range(3)
 
 
 def expected_node_likelihoods(
@@ -119,14 +117,17 @@ def expected_node_likelihoods(
         "pass fewer rows at a time or fewer `nodes`",
     ):
         result = np.empty((len(rows), len(wanted)))
-    if EXPECTATIONS.in_numpy(_seconds(circuit, len(rows))):
-        step = max(1, BLOCK_VALUES // sum(2 * region.num_nodes**2 for region in circuit.regions))
-        for start in range(0, len(rows), step):
-            result[start : start + step] = _in_numpy(
-                circuit, rows[start : start + step], mask, wanted
-            )
-    else:
-        _by_kernel(circuit, rows, mask, wanted, result, n_jobs)
+    most = max(region.num_nodes**2 for region in circuit.regions)
+    most = max(most, circuit.num_nodes // 8)
+    step = int(np.clip(BLOCK_VALUES // most, 16, 1024))
+    blocks = [slice(start, start + step) for start in range(0, len(rows), step)]
+
+    def fill(block: slice) -> None:
+        result[block] = _of_block(circuit, rows[block].astype(np.int64), mask, wanted)
+
+    with map_in_threads(fill, blocks, n_jobs) as done:
+        for _ in done:
+            pass
     return result if np.array_equal(places, np.arange(len(wanted))) else result[:, places]
 
 
@@ -141,107 +142,116 @@ def _checked_mask(circuit: Circuit, given: ArrayLike) -> Bools:
     return mask
 
 
-def _seconds(circuit: Circuit, N: int) -> float:
-    """About what NumPy takes for N rows."""
-    pairs = sum(region.num_nodes**2 * min(8, region.num_nodes) for region in circuit.regions)
-    return numpy_seconds(STEPS * circuit.num_regions, PAIR_SECONDS * pairs, N)
+def _of_block(circuit: Circuit, rows: Ints, given: Bools, nodes: Ints) -> Floats:
+    """(n, m) expected likelihoods of a block of rows, of ascending nodes."""
+    shown, products, _, suspect = upward(circuit, np.where(given, rows, -1))
+    if suspect.any() and not suspect.all():
+        result = np.empty((len(rows), len(nodes)))
+        for some in (suspect, ~suspect):
+            result[some] = _of_block(circuit, rows[some], given, nodes)
+        return result
+    posteriors: Any = None
+    if suspect.any():
+        posteriors, possible = _posteriors(circuit, np.where(given, rows, -1))
+    else:
+        possible = shown[-1][0] > 0
 
-
-def _by_kernel(
-    circuit: Circuit, rows: Evidence, given: Bools, nodes: Ints, result: Floats, n_jobs: int | None
-) -> None:
-    """Fill the result by the kernel, in threads."""
-    from pcircuit.moments.compiled.expected_units import expect_rows
-
-    arrays, free = expectation_arrays(circuit), as_free(given)
-    column = column_of_each_node(nodes, circuit.num_nodes)
-
-    def fill(chunk: tuple[int, int]) -> None:
-        part, work = slice(*chunk), new_scratch(arrays, circuit.num_variables)
-        expect_rows(
-            arrays, work, np.require(rows[part], np.int64, ["C", "W"]), free, column, result[part]
-        )
-
-    with map_in_threads(fill, cut_rows(circuit, len(rows)), n_jobs) as done:
-        for _ in done:
-            pass
-
-
-EXPECTATIONS = Kernels(
-    "expected likelihoods",
-    lambda: expected_node_likelihoods(tiny_circuit(), [[0, 0]], [True, False]),
-)
-
-
-def _in_numpy(circuit: Circuit, rows: Evidence, given: Bools, nodes: Ints) -> Floats:
-    """(n, m) expected likelihoods of a block of rows."""
-    known = np.where(given, rows.astype(np.int64), -1)
-    omega, possible = _posteriors(circuit, known)
-    means: list[Floats] = []
-    of_products: list[Any] = []
+    holes = rows < 0
+    of_inputs = np.where(
+        given | holes.all(axis=0), KNOWN, np.where(holes.any(axis=0), MIXED, DRAWN)
+    )
+    children, state = circuit.vtree.child_lists(), np.empty(circuit.num_regions, dtype=np.int64)
     for r, region in enumerate(circuit.regions):
         if isinstance(region, InputRegion):
-            v = region.variable
-            means.append(_means_of_inputs(region, rows[:, v].astype(np.int64), bool(given[v])))
-            of_products.append(None)
-            continue
-        inside = np.ones((1, 1, 1))
-        for c, units in zip(circuit.vtree.children(r).tolist(), region.products.T, strict=True):
-            inside = inside * means[c][:, units[:, None], units]
-        of_products.append(inside)
-        means.append(omega[r] @ inside @ region.dense_weights().T)
-    flows: list[Any] = [None] * circuit.num_regions
-    flows[-1] = np.ones((len(rows), 1, 1))
-    expected, regions = np.empty((len(rows), len(nodes))), circuit.nodes.region[nodes]
+            state[r] = of_inputs[region.variable]
+        else:
+            below = state[children[r]]
+            state[r] = below[0] if (below == below[0]).all() else MIXED
+
+    flows, used, inverse, tables = np.full((4, circuit.num_regions), None)
+    flows[-1] = np.ones((1, len(rows)))
     for r in range(circuit.num_regions - 1, -1, -1):
-        region, found = circuit.regions[r], [(flows[r] @ means[r])[:, 0]]
-        if isinstance(region, InnerRegion):
-            used = flows[r] @ omega[r]
-            found.insert(0, (used @ of_products[r])[:, 0])
-            for c, units in zip(circuit.vtree.children(r).tolist(), region.products.T, strict=True):
-                flows[c] = used @ np.eye(means[c].shape[2])[units]
-        places = np.flatnonzero(regions == r)
-        expected[:, places] = np.concatenate(found, axis=1)[
-            :, nodes[places] - int(circuit.offsets[r])
-        ]
-    return np.where(possible[:, None], expected, np.nan)
+        region = circuit.regions[r]
+        if state[r] == KNOWN or isinstance(region, InputRegion):
+            continue
+        weights = region.dense_weights()
+        if state[r] == DRAWN:
+            used[r] = weights.T @ flows[r]
+        elif posteriors is None:
+            inverse[r] = np.divide(1.0, shown[r], out=np.zeros_like(shown[r]), where=shown[r] > 0)
+            used[r] = products[r] * (weights.T @ (flows[r] * inverse[r]))
+        else:
+            used[r] = np.einsum("kpn,kn->pn", posteriors[r], flows[r])
+        for c, units in zip(children[r], region.products.T, strict=True):
+            K = circuit.regions[c].num_units
+            flows[c] = used[r] if _is_identity(units, K) else np.eye(K)[units].T @ used[r]
+
+    expected, wanted = np.empty((circuit.num_nodes, len(rows))), np.zeros(circuit.num_nodes, bool)
+    wanted[nodes] = True
+    for r, region in enumerate(circuit.regions):
+        first, last = circuit.offsets[r], circuit.offsets[r + 1]
+        sums = slice(last - region.num_units, last)
+        if isinstance(region, InputRegion):
+            known = shown[r][None]
+            tables[r] = known if state[r] == KNOWN else _of_inputs(region, holes, state[r])
+        else:
+            inside = np.ones((1, 1, 1))
+            for c, units in zip(children[r], region.products.T, strict=True):
+                inside = inside * _gathered(tables[c], units)
+                tables[c] = None
+            if wanted[first : sums.start].any():
+                expected[first : sums.start] = _under(used[r], inside)
+            weights, (K, P) = region.dense_weights(), region.weights.shape
+            mixed = weights @ inside  # (1 or P, K, 1 or n)
+            if len(inside) == 1:
+                tables[r] = mixed
+            elif state[r] == DRAWN:
+                tables[r] = (weights @ mixed[:, :, 0])[:, :, None]
+            elif posteriors is None:
+                mixed *= products[r][:, None]
+                tables[r] = (weights @ mixed.reshape(P, -1)).reshape(K, K, -1)
+                tables[r] *= inverse[r][:, None]
+            else:
+                tables[r] = np.einsum("kpn,pln->kln", posteriors[r], mixed)
+        if wanted[sums].any():
+            expected[sums] = _under(flows[r], tables[r])
+    return np.where(possible[:, None], expected[nodes].T, np.nan)
 
 
 def _posteriors(circuit: Circuit, known: Ints) -> tuple[list[Any], Bools]:
-    """Per inner region omega (n, S, P) given what is known; and (n,) whether that is possible."""
-    shown, products, _, suspect = upward(circuit, known)
+    """By logarithms, per inner region omega (S, P, n) given what is known; and (n,) whether that is possible."""
+    logs, log_products = log_units(circuit, known)
     omega: list[Any] = [None] * circuit.num_regions
-    inner = [
-        (r, region) for r, region in enumerate(circuit.regions) if isinstance(region, InnerRegion)
-    ]
-    for r, region in inner:
-        joint = products[r].T[:, None, :] * region.dense_weights()
-        omega[r] = np.divide(
-            joint,
-            shown[r].T[:, :, None],
-            out=np.zeros(joint.shape),
-            where=shown[r].T[:, :, None] > 0,
-        )
-    possible = shown[-1][0] > 0
-    if suspect.any():
-        logs, log_products = log_units(circuit, known[suspect])
-        for r, region in inner:
-            total = logs[r].T[:, :, None]
-            share = np.exp(
-                log_products[r].T[:, None, :]
-                - np.where(total > -np.inf, total, np.inf)
-                + log_of(region.dense_weights())
-            )
-            omega[r][suspect] = share
-        possible[suspect] = logs[-1][0] > -np.inf
-    return omega, possible
+    for r, region in enumerate(circuit.regions):
+        if isinstance(region, InnerRegion):
+            total = np.where(logs[r] > -np.inf, logs[r], np.inf)[:, None]
+            omega[r] = np.exp(log_products[r] - total + log_of(region.dense_weights())[:, :, None])
+    return omega, logs[-1][0] > -np.inf
 
 
-def _means_of_inputs(region: InputRegion, values: Ints, is_given: bool) -> Floats:
-    """(n or 1, K, K) C of an input region."""
-    holes = (values < 0)[:, None, None]
-    total = np.broadcast_to(region.probs.sum(axis=1), (region.num_units,) * 2)
-    if is_given:
-        return np.where(holes, total, region.probs.T[np.maximum(values, 0)][:, None, :])
-    overlap: Floats = (region.probs @ region.probs.T)[None]
-    return np.where(holes, total, overlap) if holes.any() else overlap
+def _of_inputs(region: InputRegion, holes: Bools, state: int) -> Floats:
+    """C of an input region of a variable that is drawn, but where it is missing."""
+    overlap: Floats = (region.probs @ region.probs.T)[:, :, None]
+    total = region.probs.sum(axis=1)[:, None]
+    return overlap if state == DRAWN else np.where(holes[:, region.variable], total, overlap)
+
+
+def _gathered(table: Floats, units: Ints) -> Floats:
+    """C of the units of a child that products take, (1 or K, K, 1 or n) -> (1 or P, P, 1 or n)."""
+    if _is_identity(units, table.shape[1]):
+        return table
+    return table[:, units] if len(table) == 1 else table[units[:, None], units]
+
+
+def _is_identity(units: Ints, K: int) -> bool:
+    """Whether the products take the K units of a child one by one."""
+    return np.array_equal(units, np.arange(K))
+
+
+def _under(flow: Any, table: Floats) -> Any:
+    """(units, n) sum_i flow_i C_ij."""
+    if len(table) == 1:
+        return table[0]
+    if table.shape[2] == 1:
+        return table[:, :, 0].T @ flow
+    return np.einsum("in,ijn->jn", flow, table)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcircuit.arrays import Floats, Ints
+from pcircuit.arguments import Floats, Ints
 from pcircuit.circuit import InnerRegion
 from pcircuit.moments.overlaps import (
     Overlaps,

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arrays import Floats
+from pcircuit.arguments import Floats
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.inference.masses import unit_masses
 from pcircuit.regions import InnerRegion, InputRegion

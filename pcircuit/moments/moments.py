@@ -33,8 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_whole_number
-from pcircuit.arrays import Floats, Ints, check_numbers, memory_for
+from pcircuit.arguments import Floats, Ints, check_numbers, check_whole_number, memory_for
 from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.inference.unit_likelihoods import check_node_weights, check_nodes, select_nodes
 from pcircuit.moments import routes

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from pcircuit.arrays import Floats
+from pcircuit.arguments import Floats
 from pcircuit.circuit import InputRegion
 from pcircuit.moments.covariance_parts import CovarianceParts
 from pcircuit.moments.plan import Plan

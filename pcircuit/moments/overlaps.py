@@ -40,7 +40,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arrays import Floats, Ints
+from pcircuit.arguments import Floats, Ints
 from pcircuit.moments.unit_pairs import as_pairs, gram_factor
 
 MAX_SHIFT = 900  # powers of two taken out at once, so that no factor overflows

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcircuit.arrays import Bools, Floats, Ints
+from pcircuit.arguments import Bools, Floats, Ints
 from pcircuit.circuit import Circuit
 from pcircuit.moments.rounding import region_rounding
 from pcircuit.vtree import VTree

@@ -25,7 +25,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arrays import Floats, check_numbers
+from pcircuit.arguments import Floats, check_numbers
 from pcircuit.circuit import Circuit, check_circuit, derived
 from pcircuit.inference.unit_likelihoods import check_nodes
 from pcircuit.regions import InputRegion

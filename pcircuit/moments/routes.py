@@ -1,6 +1,6 @@
 """Which code computes the moments: the NumPy recursions, or their compiled twins.
 
-`pcircuit.engine` decides, by the size of the circuit.
+`pcircuit.kernels.engine` decides, by the size of the circuit.
 Both sides have the same three products: linear moments, the parts of all regions, and S times vectors.
 """
 
@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arrays import Floats
-from pcircuit.circuit import Circuit, InnerRegion, InputRegion
-from pcircuit.engine import Kernels
+from pcircuit.arguments import Floats
+from pcircuit.circuit import Circuit
+from pcircuit.inference.likelihood import tiny_circuit
+from pcircuit.kernels.engine import Kernels
 from pcircuit.moments.plan import Plan, make_plan
-from pcircuit.vtree import VTree
 
 TOGETHER = 32  # vectors that the kernel applies S to at a time
 OPERATOR_WORK = 3.0  # the parts of all regions and some ten products with S, in linear moments
@@ -28,8 +28,8 @@ def prepare(plan: Plan, work: float = 1.0) -> Any:
     """The arrays of a plan for the kernels, or None where NumPy is to run."""
     if MOMENTS.in_numpy(work * _seconds(plan.circuit)):
         return None
-    from pcircuit.moments.compiled.arrays import moment_arrays
-    from pcircuit.moments.compiled.masses import fill_masses
+    from pcircuit.moments.kernels.arrays import moment_arrays
+    from pcircuit.moments.kernels.masses import fill_masses
 
     arrays = moment_arrays(plan)
     fill_masses(arrays)
@@ -44,14 +44,7 @@ def _seconds(circuit: Circuit) -> float:
 
 def _compute_something() -> None:
     """By the kernels: mean and variances, the trace of the square, and the covariance times a vector."""
-    circuit = Circuit(
-        VTree.from_nested([0, 1]),
-        [
-            InputRegion(0, [[0.5, 0.5]]),
-            InputRegion(1, [[0.2, 0.3, 0.5]]),
-            InnerRegion([[0, 0]], [[1.0]]),
-        ],
-    )
+    circuit = tiny_circuit()
     plan = make_plan(circuit, np.arange(circuit.num_nodes), np.ones(circuit.num_nodes))
     arrays = prepare(plan)
     means_and_traces(plan, arrays, squares=True)
@@ -80,8 +73,8 @@ def means_and_traces(
         from pcircuit.moments import traces
 
         return traces.means_and_traces(plan, squares=squares)
-    from pcircuit.moments.compiled import traces as kernels
-    from pcircuit.moments.compiled.stored_parts import no_parts
+    from pcircuit.moments.kernels import traces as kernels
+    from pcircuit.moments.kernels.stored_parts import no_parts
 
     mean, variances = np.empty(len(plan.nodes)), np.empty(len(plan.nodes))
     trace_sq = kernels.linear_moments(arrays, squares, no_parts(arrays), mean, variances)
@@ -112,8 +105,8 @@ def all_parts(plan: Plan, arrays: Any) -> Any:
         from pcircuit.moments.covariance_parts import covariance_parts
 
         return list(covariance_parts(plan, compress=False))
-    from pcircuit.moments.compiled.stored_parts import empty_parts
-    from pcircuit.moments.compiled.traces import linear_moments
+    from pcircuit.moments.kernels.stored_parts import empty_parts
+    from pcircuit.moments.kernels.traces import linear_moments
 
     stored, m = empty_parts(plan, arrays), len(plan.nodes)
     linear_moments(arrays, False, stored, np.empty(m), np.empty(m))
@@ -131,7 +124,7 @@ def covariance(plan: Plan, arrays: Any) -> Floats:
         from pcircuit.moments.covariance_parts import covariance_parts
 
         return dense_covariance(plan, covariance_parts(plan, compress=False))
-    from pcircuit.moments.compiled.stored_parts import stored_parts
+    from pcircuit.moments.kernels.stored_parts import stored_parts
 
     return dense_covariance(plan, stored_parts(plan, arrays, all_parts(plan, arrays)))
 
@@ -145,7 +138,7 @@ def apply_covariance(plan: Plan, arrays: Any, parts: Any, vectors: Floats) -> Fl
         from pcircuit.moments import operator
 
         return operator.apply_covariance(plan, parts, vectors)
-    from pcircuit.moments.compiled import operator as kernels
+    from pcircuit.moments.kernels import operator as kernels
 
     result = np.empty(vectors.shape)
     for start in range(0, vectors.shape[1], TOGETHER):

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arrays import Floats, Ints, Weights
+from pcircuit.arguments import Floats, Ints, Weights
 
 BLOCK = 1 << 16  # numbers in the largest temporary array of a lift: it should fit a cache
 

@@ -22,8 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments import check_flag, is_listing, shown
-from pcircuit.arrays import Weights, check_integers
+from pcircuit.arguments import Weights, check_flag, check_integers, is_listing, shown
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.log_domain import log_of

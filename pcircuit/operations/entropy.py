@@ -44,8 +44,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from pcircuit.arguments import check_generator, check_whole_number
-from pcircuit.arrays import Floats, Ints
+from pcircuit.arguments import Floats, Ints, check_generator, check_whole_number
 from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.sampling import sample

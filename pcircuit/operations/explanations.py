@@ -25,13 +25,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_generator, check_whole_number
-from pcircuit.arrays import Evidence, Floats
+from pcircuit.arguments import Evidence, Floats, check_generator, check_whole_number
 from pcircuit.circuit import Circuit
 from pcircuit.evidence import check_row
 from pcircuit.inference.likelihood import log_likelihood
-from pcircuit.inference.log_domain import log_of, log_units
-from pcircuit.regions import InputRegion
+from pcircuit.inference.log_domain import log_flows
 
 MOST_SUBSETS = 2**14  # up to which Shapley values are exact
 
@@ -62,33 +60,17 @@ def latent_posterior(circuit: Circuit, row: ArrayLike) -> list[np.ndarray]:
 
     Examples
     --------
-    >>> from pcircuit import Circuit, InnerRegion, VTree
+    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
     >>> circuit = Circuit(VTree.from_nested([0, 1]), [
     ...     InputRegion(0, [[0.9, 0.1], [0.2, 0.8]]), InputRegion(1, [[0.7, 0.3], [0.4, 0.6]]),
     ...     InnerRegion([[0, 0], [1, 1]], [[0.25, 0.75]])])
     >>> latent_posterior(circuit, [0, -1])[0].round(4)          # 0.25 * 0.9 against 0.75 * 0.2
     array([0.6, 0.4])
     """
-    evidence = check_row(circuit, row)
-    if log_likelihood(circuit, evidence[None])[0] == -np.inf:
+    flows, logs = log_flows(circuit, check_row(circuit, row)[None], np.ones(1))
+    if logs[0] == -np.inf:
         raise ValueError("`row` has probability zero under the circuit, so it has no hidden states")
-    shown, log_products = log_units(circuit, evidence[None])
-    posterior: list[Any] = [np.zeros(region.num_units) for region in circuit.regions]
-    posterior[-1][0] = 1.0
-    for r in range(len(circuit.regions) - 1, -1, -1):
-        region = circuit.regions[r]
-        if isinstance(region, InputRegion):
-            continue
-        sums = np.where(
-            shown[r] > -np.inf, shown[r], 0.0
-        )  # units that are impossible have no share to hand on
-        shares = np.exp(log_of(region.dense_weights()) + log_products[r][:, 0] - sums)
-        flows = posterior[r] @ shares
-        for a, c in enumerate(circuit.vtree.children(r).tolist()):
-            posterior[c] = np.bincount(
-                region.products[:, a], flows, minlength=circuit.regions[c].num_units
-            )
-    return posterior
+    return [table.sum(axis=1) for table in flows]
 
 
 def shapley_values(
@@ -132,7 +114,7 @@ def shapley_values(
 
     Examples
     --------
-    >>> from pcircuit import Circuit, InnerRegion, VTree
+    >>> from pcircuit import Circuit, InnerRegion, InputRegion, VTree
     >>> independent = Circuit(VTree.from_nested([0, 1]), [
     ...     InputRegion(0, [[0.5, 0.5]]), InputRegion(1, [[0.9, 0.1]]), InnerRegion([[0, 0]], [[1.0]])])
     >>> np.exp(shapley_values(independent, [0, 1])[0]).round(6)

@@ -37,8 +37,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import is_listing, shown
-from pcircuit.arrays import Floats, check_integers, check_numbers
+from pcircuit.arguments import Floats, check_integers, check_numbers, is_listing, shown
 from pcircuit.circuit import Circuit, check_distribution
 from pcircuit.operations.products import check_one_space, overlap, scaled_overlap
 from pcircuit.operations.properties import prune

@@ -44,8 +44,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments import is_listing, shown
-from pcircuit.arrays import Bools, Floats, Ints, Weights, check_integers
+from pcircuit.arguments import Bools, Floats, Ints, Weights, check_integers, is_listing, shown
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, check_circuit, check_distribution
 from pcircuit.inference.masses import unit_masses
 from pcircuit.vtree import VTree

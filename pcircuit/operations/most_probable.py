@@ -48,8 +48,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_flag, check_whole_number
-from pcircuit.arrays import Floats, Ints, Weights
+from pcircuit.arguments import Floats, Ints, Weights, check_flag, check_whole_number
 from pcircuit.circuit import Circuit, InputRegion, check_circuit
 from pcircuit.evidence import check_row
 from pcircuit.inference.likelihood import log_likelihood

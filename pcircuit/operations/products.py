@@ -43,8 +43,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_flag, check_whole_number, is_listing
-from pcircuit.arrays import Floats, Ints, Weights, check_numbers
+from pcircuit.arguments import (
+    Floats,
+    Ints,
+    Weights,
+    check_flag,
+    check_numbers,
+    check_whole_number,
+    is_listing,
+)
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion, StructureError, check_circuit
 from pcircuit.operations.properties import prune
 

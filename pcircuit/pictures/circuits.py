@@ -11,11 +11,10 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_choice, is_listing
-from pcircuit.arrays import Evidence
+from pcircuit.arguments import Evidence, check_choice, is_listing
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import check_row
-from pcircuit.files.whole_file import write_text
+from pcircuit.io.whole_file import write_text
 from pcircuit.pictures.canvas import draw
 from pcircuit.pictures.scene import BLUE, INK, PAPER, Box, Curve, Disc, Scene, Shape, Text, arrange
 from pcircuit.pictures.svg import page, svg

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments import check_whole_number
-from pcircuit.arrays import Floats, Ints
+from pcircuit.arguments import Floats, Ints, check_whole_number
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.regions import InputRegion
 from pcircuit.vtree import VTree

@@ -19,12 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import is_listing
-from pcircuit.arrays import Floats
+from pcircuit.arguments import Floats, is_listing
 from pcircuit.circuit import Circuit, check_circuit
 from pcircuit.evidence import check_evidence
-from pcircuit.files.whole_file import write_text
 from pcircuit.inference.likelihood import log_likelihood
+from pcircuit.io.whole_file import write_text
 from pcircuit.pictures.canvas import axes_or_new, plot_two
 from pcircuit.pictures.circuits import circuit_scene
 from pcircuit.pictures.svg import page

@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from pcircuit.arrays import Floats
+from pcircuit.arguments import Floats
 from pcircuit.pictures.description import depths
 from pcircuit.vtree import VTree
 

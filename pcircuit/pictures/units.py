@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arrays import Evidence, Floats
+from pcircuit.arguments import Evidence, Floats
 from pcircuit.circuit import Circuit
 from pcircuit.inference.flows import expected_flows
 from pcircuit.inference.likelihood import log_likelihood

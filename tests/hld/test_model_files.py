@@ -9,7 +9,7 @@ from tables import mixed_table
 import hld
 import pcircuit
 from hld import HLDDetector
-from pcircuit.files.archive import read_archive, write_archive
+from pcircuit.io.archive import read_archive, write_archive
 
 
 @pytest.fixture(scope="module")

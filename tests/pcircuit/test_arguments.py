@@ -10,10 +10,11 @@ from pcircuit.arguments import (
     check_choice,
     check_flag,
     check_generator,
+    check_integers,
     check_number,
+    check_numbers,
     check_whole_number,
 )
-from pcircuit.arrays import check_integers, check_numbers
 
 NO_NUMBERS = [
     "1",

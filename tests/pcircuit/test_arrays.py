@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcircuit.arrays import check_integers, check_numbers, for_ranking
+from pcircuit.arguments import check_integers, check_numbers, for_ranking
 
 
 def test_numbers_of_any_precision_and_layout_are_taken():

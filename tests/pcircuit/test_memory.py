@@ -10,7 +10,7 @@ import pytest
 from engines import needs_numba
 
 from pcircuit import Circuit, Mixture, hclt, log_likelihood
-from pcircuit.arrays import check_memory, memory_for
+from pcircuit.arguments import check_memory, memory_for
 
 resource = pytest.importorskip("resource", reason="needs memory limits of POSIX")
 

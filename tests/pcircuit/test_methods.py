@@ -8,7 +8,7 @@ import pytest
 import zoo
 
 import pcircuit
-from pcircuit.methods import Method
+from pcircuit.circuit import Method
 
 CIRCUIT = zoo.two_coins()
 MIXTURE = pcircuit.Mixture([CIRCUIT])

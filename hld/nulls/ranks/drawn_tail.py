@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from hld.nulls.ranks.monte_carlo import TIE
-from pcircuit.files.archive import finite_array
+from pcircuit.io.archive import finite_array
 
 EXACT, GROWTH = 100, 1.02  # ranks kept one by one, and the ratio of the others
 

@@ -14,8 +14,7 @@ import math
 
 import numpy as np
 
-from pcircuit.arguments import check_fraction
-from pcircuit.arrays import check_numbers
+from pcircuit.arguments import check_fraction, check_numbers
 
 TIE = 1e-9
 

@@ -87,11 +87,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcircuit.arrays import Floats
-from pcircuit.circuit import Circuit
-from pcircuit.circuit_mixture import Mixture
-from pcircuit.compiled.tile import drop_work
+from pcircuit.arguments import Floats
+from pcircuit.circuit import Circuit, Mixture
 from pcircuit.inference.likelihood import log_likelihood
+from pcircuit.kernels.tile import drop_work
 from pcircuit.learning.choosing.fits import (
     JOINT_BETWEEN_LOOKS,
     KERNEL_ROWS,

@@ -27,9 +27,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcircuit.arrays import Evidence, Floats, Ints
-from pcircuit.circuit import Circuit
-from pcircuit.circuit_mixture import Mixture
+from pcircuit.arguments import Evidence, Floats, Ints
+from pcircuit.circuit import Circuit, Mixture
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.learning.choosing.search import LearnSearch, Trial
 from pcircuit.learning.chow_liu import chow_liu_tree

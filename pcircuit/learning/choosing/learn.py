@@ -45,8 +45,7 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pcircuit.arguments import check_flag, check_generator
-from pcircuit.arrays import Floats, Seed
+from pcircuit.arguments import Floats, Seed, check_flag, check_generator
 from pcircuit.circuit import Circuit, InnerRegion, InputRegion
 from pcircuit.inference.likelihood import log_likelihood
 from pcircuit.inference.threads import count_jobs

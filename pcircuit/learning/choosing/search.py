@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from pcircuit.arguments import check_flag, check_number, check_whole_number
-from pcircuit.arrays import Floats, Ints
-from pcircuit.circuit import Circuit
-from pcircuit.circuit_mixture import Mixture
+from pcircuit.arguments import Floats, Ints, check_flag, check_number, check_whole_number
+from pcircuit.circuit import Circuit, Mixture
 from pcircuit.evidence import MOST_WEIGHT
 
 MAY_BE_EMPTY = ("num_parts", "bandwidths")

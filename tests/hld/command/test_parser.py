@@ -16,7 +16,7 @@ import hld
 from hld.command import reading
 from hld.command.parser import main
 from hld.command.warming import warm_up
-from pcircuit.engine import engine_is_numpy
+from pcircuit.kernels.engine import engine_is_numpy
 
 ALPHA = "0.001"  # the batch without a shift would fail for one seed in a thousand; the other is far beyond
 

@@ -11,7 +11,7 @@ from fuzz_checks import parts_of, read_detector
 
 import hld
 from hld.files.detector_checks import check_history, check_settings
-from pcircuit.files.archive import saved_count
+from pcircuit.io.archive import saved_count
 
 OPTIONS = {
     "circuit": {"reference": "circuit", "metric": "euclidean", "null": "exact"},

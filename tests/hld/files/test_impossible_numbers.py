@@ -6,7 +6,7 @@ import pytest
 
 import hld
 from hld.detector import HLDDetector
-from pcircuit.files.archive import read_archive
+from pcircuit.io.archive import read_archive
 
 OPTIONS = {"num_latents": 2, "num_epochs": 2, "num_resamples": 39, "metric": ("euclidean", "score")}
 KINDS = {

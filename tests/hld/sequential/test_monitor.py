@@ -167,7 +167,7 @@ def test_a_monitor_goes_on_from_its_file(detector, tmp_path):
     ],
 )
 def test_damaged_files_are_refused(detector, tmp_path, name, change):
-    from pcircuit.files.archive import read_archive, write_archive
+    from pcircuit.io.archive import read_archive, write_archive
 
     monitor, path = Monitor(detector), tmp_path / "stream.monitor"
     monitor.update(orders(np.random.default_rng(9), 20))

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, expected_flows
-from pcircuit.compiled import layouts
-from pcircuit.compiled.packing import pack
 from pcircuit.inference.flows import by_unit, downward
 from pcircuit.inference.likelihood import upward
+from pcircuit.kernels import layouts
+from pcircuit.kernels.packing import pack
 
 
 def assert_equals_naive(circuit, data, weights=None):

@@ -20,9 +20,9 @@ from pcircuit import (
     node_likelihoods,
     overlap,
 )
-from pcircuit.compiled.tile import TILE_ROWS
 from pcircuit.evidence import check_evidence
 from pcircuit.inference.likelihood import cut_rows, upward
+from pcircuit.kernels.tile import TILE_ROWS
 from pcircuit.moments.rounding import rounding_errors
 
 EPS = np.finfo(float).eps

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, expected_flows, mean_score, scores
 from pcircuit.inference import scores as module
 from pcircuit.inference import scores as row_flows
-from pcircuit.inference.scores import flows_of_rows, region_slices
+from pcircuit.inference.flows import region_slices
+from pcircuit.inference.scores import flows_of_rows
 
 STEP = 1e-4
 

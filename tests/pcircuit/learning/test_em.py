@@ -26,7 +26,7 @@ from pcircuit import (
     log_likelihood,
     maximize,
 )
-from pcircuit.compiled.packing import pack
+from pcircuit.kernels.packing import pack
 from pcircuit.learning import em
 
 

@@ -183,7 +183,7 @@ def test_lazy_results_are_computed_once_by_threads(engine, monkeypatch):
 @needs_numba
 def test_kernels_are_compiled_once_for_circuits_and_their_copies(monkeypatch):
     """A copy's arrays can be written to where those of the original cannot: to Numba, another type."""
-    from pcircuit.moments.compiled import operator, traces
+    from pcircuit.moments.kernels import operator, traces
 
     monkeypatch.setenv("PCIRCUIT_ENGINE", "numba")
     moments = exact_moments(zoo.hclt_like())

@@ -3,13 +3,13 @@
 from engines import needs_numba
 
 import pcircuit
-from pcircuit.engine import engine_set_to
+from pcircuit.kernels.engine import engine_set_to
 from pcircuit.moments.routes import MOMENTS
 
 
 @needs_numba
 def test_kernels_made_ready_are_all_that_moments_call():
-    from pcircuit.moments.compiled import operator, traces
+    from pcircuit.moments.kernels import operator, traces
 
     kernels = [traces.linear_moments, operator.apply_covariance]
     MOMENTS.make_ready()

@@ -1,0 +1,1 @@
+"""Circuits as files, checked on reading: archives without pickle, and the formats of other programs."""

@@ -1,0 +1,454 @@
+"""Circuits as files: one uncompressed zip archive of plain arrays and a short header.
+
+The arrays are the tables of the regions, concatenated in post-order.  With R regions, A_r children, and K_r
+units in a table with C_r columns (categories at a leaf, products at an inner region):
+
+    parents, variables       (R,)  the v-tree
+    kind                     (R,)  0 input region, 1 inner region with dense weights, 2 with CSR weights
+    num_units, num_columns   (R,)  K_r and C_r
+    probs                    sum of K_r C_r over input regions
+    products                 sum of C_r A_r over inner regions
+    weights                  dense: K_r C_r each; CSR: the stored entries
+    columns, row_starts      CSR: column of each stored entry; K_r + 1 row starts each, the first of them 0
+
+Probabilities and weights are float64, all others integers of any width.
+
+Files are archives of `pcircuit.io.archive`: written whole or not at all, and read without trust.  Every array is
+checked against every other before a region is made; an accepted file gives a circuit with exactly these arrays.
+
+    save, load                      a circuit and a file
+    to_arrays, from_arrays          a circuit and the arrays above, to embed a circuit in another file
+
+Mixtures of circuits as files: the arrays of each circuit, numbered, and their weights, in one archive.
+
+    weights              (M,)    not negative, sum 1
+    0.parents, ...               the ten arrays of circuit 0, as in a circuit's own file (`pcircuit.io.circuit_file`)
+    1.parents, ...               those of circuit 1, and so on
+
+Written whole or not at all, and read without trust, like all archives of `pcircuit.io.archive`.
+"""
+
+from __future__ import annotations
+
+import os
+import reprlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pcircuit.arguments import Bools, Ints
+from pcircuit.circuit import Circuit, InnerRegion, InputRegion, Mixture, check_mixture
+from pcircuit.io.archive import (
+    check_names,
+    finite_array,
+    read_object,
+    with_prefix,
+    write_archive,
+)
+from pcircuit.io.header_json import check_provenance
+from pcircuit.vtree import VTree
+
+FORMAT, FORMAT_VERSION = "pcircuit.circuit", 1
+LARGEST = 2**53  # of an integer: float64 holds all up to here exactly
+INPUT, DENSE, SPARSE = range(3)
+INTEGERS, FLOATS = "integers", "floating-point numbers"
+KNOWN = {"format", "version", "library", "provenance"}  # keys of the header
+ARRAYS = {
+    "parents": INTEGERS,
+    "variables": INTEGERS,
+    "kind": INTEGERS,
+    "num_units": INTEGERS,
+    "num_columns": INTEGERS,
+    "probs": FLOATS,
+    "products": INTEGERS,
+    "weights": FLOATS,
+    "columns": INTEGERS,
+    "row_starts": INTEGERS,
+}
+MIXTURE_FORMAT, MIXTURE_VERSION = "pcircuit.mixture", 1
+
+
+def save(
+    circuit: Circuit, path: str | os.PathLike[str], *, provenance: dict[str, Any] | None = None
+) -> None:
+    """Write a circuit to a file, whole or not at all.
+
+    Parameters
+    ----------
+    circuit : Circuit
+        Any circuit; zeros, CSR weights and rows that are not normalised are kept exactly.
+    path : str or os.PathLike
+        The file; an existing one is replaced at the end, and stays as it was if anything fails.
+    provenance : dict, default None
+        Where the circuit comes from: whatever JSON can hold, NumPy scalars as plain numbers.  Kept in the header, see
+        `read_archive`.
+
+    Raises
+    ------
+    TypeError
+        If `path` is not a path, or `provenance` is not a dict or holds what JSON cannot.
+    ValueError
+        If `path` is a folder or a device, or `provenance` is nested too deeply, too long, or holds a NaN.
+    OSError
+        If the folder does not exist or cannot be written.
+
+    Notes
+    -----
+    Costs O(number of parameters); about 8 bytes per parameter and 4 per factor of a product.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from pcircuit import VTree
+    >>> coin = Circuit(VTree.from_nested(0), [InputRegion(0, [[0.5, 0.5]])])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(coin, os.path.join(folder, "coin.pc"))
+    ...     load(os.path.join(folder, "coin.pc")) == coin
+    True
+    """
+    provenance = {} if provenance is None else provenance
+    check_provenance(provenance)
+    header = {"format": FORMAT, "version": FORMAT_VERSION, "provenance": provenance}
+    write_archive(path, header, to_arrays(circuit))
+
+
+def load(path: str | os.PathLike[str]) -> Circuit:
+    """Read a circuit that `save` wrote; safe for files from strangers.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file.
+
+    Returns
+    -------
+    Circuit
+        Equal to the one that was saved, bit by bit.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `path` is no path, or the file is damaged, of another kind, or of a newer format version: its name and what
+        is wrong.
+    OSError
+        If there is no such file (`FileNotFoundError`) or it cannot be opened.
+
+    Notes
+    -----
+    Costs O(size of the file) time and memory.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from pcircuit import VTree
+    >>> coin = Circuit(VTree.from_nested(0), [InputRegion(0, [[0.5, 0.5]])])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(coin, os.path.join(folder, "coin.pc"))
+    ...     load(os.path.join(folder, "coin.pc"))
+    Circuit(1 variables, 1 regions, 1 units, 2 parameters)
+    """
+    return read_object(path, FORMAT, FORMAT_VERSION, from_parts)
+
+
+def from_parts(header: dict[Any, Any], arrays: dict[Any, Any]) -> Circuit:
+    """The circuit of a file's header and arrays; ValueError if they are not of this format."""
+    check_keys(header, "circuit")
+    return from_arrays(arrays)
+
+
+def check_keys(header: dict[Any, Any], kind: str) -> None:
+    """Raise unless a header has the keys of a circuit's or a mixture's file and no others."""
+    unknown = set(header) - KNOWN
+    if unknown or not isinstance(header.get("provenance", {}), dict):
+        raise ValueError(
+            f"the header of a {kind} has the keys {', '.join(sorted(KNOWN))}, the last a mapping: found "
+            f"{reprlib.repr(sorted(unknown) or header['provenance'])}"
+        )
+
+
+def to_arrays(circuit: Circuit) -> dict[str, np.ndarray]:
+    """The circuit as ten one-dimensional arrays, listed in the module's first lines.
+
+    Costs O(number of parameters).
+    """
+    if not isinstance(circuit, Circuit):
+        raise TypeError(f"`circuit` must be a Circuit, found {type(circuit).__name__}")
+    inputs = [region for region in circuit.regions if isinstance(region, InputRegion)]
+    inner = [region for region in circuit.regions if not isinstance(region, InputRegion)]
+    sparse = [region.weights for region in inner if region.is_sparse]
+    tables = [
+        region.probs if isinstance(region, InputRegion) else region.weights
+        for region in circuit.regions
+    ]
+    return {
+        "parents": _integers([circuit.vtree.parents]),
+        "variables": _integers([circuit.vtree.variables]),
+        "kind": np.array(
+            [
+                INPUT if isinstance(region, InputRegion) else SPARSE if region.is_sparse else DENSE
+                for region in circuit.regions
+            ],
+            dtype=np.int8,
+        ),
+        "num_units": _integers([[table.shape[0] for table in tables]]),
+        "num_columns": _integers([[table.shape[1] for table in tables]]),
+        "probs": np.concatenate([region.probs.ravel() for region in inputs]),
+        "products": _integers([region.products.ravel() for region in inner]),
+        "weights": np.concatenate(
+            [
+                np.zeros(0),
+                *[
+                    region.weights.data if region.is_sparse else region.weights.ravel()
+                    for region in inner
+                ],
+            ]
+        ),
+        "columns": _integers([weights.indices for weights in sparse]),
+        "row_starts": _integers([weights.indptr for weights in sparse]),
+    }
+
+
+def from_arrays(arrays: dict[Any, Any]) -> Circuit:
+    """The circuit that `to_arrays` took apart.
+
+    Costs O(total length).  Counts are compared with the lengths of the arrays before anything is allocated.
+    """
+    arrays = _checked_arrays(arrays)
+    vtree = VTree(arrays["parents"], arrays["variables"])
+    kind, K, C = arrays["kind"], arrays["num_units"], arrays["num_columns"]
+    _check_regions(vtree, kind, K, C)
+    arity = np.bincount(vtree.parents[:-1], minlength=vtree.num_nodes)
+    row_ends = np.cumsum(_sizes(arrays, "row_starts", kind == SPARSE, K + 1, 1))
+    stored = np.zeros(len(kind), dtype=np.int64)
+    stored[kind == SPARSE] = arrays["row_starts"][row_ends[kind == SPARSE] - 1]
+    _check_csr(arrays, stored, row_ends)
+    ends = {
+        "probs": np.cumsum(_sizes(arrays, "probs", kind == INPUT, K, C)).tolist(),
+        "products": np.cumsum(_sizes(arrays, "products", kind != INPUT, C, arity)).tolist(),
+        "weights": np.cumsum(
+            _sizes(
+                arrays,
+                "weights",
+                kind != INPUT,
+                np.where(kind == DENSE, K, stored),
+                np.where(kind == DENSE, C, 1),
+            )
+        ).tolist(),
+        "columns": np.cumsum(stored).tolist(),
+        "row_starts": row_ends.tolist(),
+    }
+    position = dict.fromkeys(ends, 0)
+
+    def take(name: str, r: int) -> Any:  # the next part of an array: what belongs to region r
+        start, position[name] = position[name], ends[name][r]
+        return arrays[name][start : position[name]]
+
+    regions: list[InputRegion | InnerRegion] = []
+    for r, (code, units, width) in enumerate(
+        zip(kind.tolist(), K.tolist(), C.tolist(), strict=True)
+    ):
+        if code == INPUT:
+            regions.append(InputRegion(vtree.variables[r], take("probs", r).reshape(units, width)))
+            continue
+        weights = take("weights", r)
+        if code == DENSE:
+            weights = weights.reshape(units, width)
+        else:
+            import scipy.sparse
+
+            parts = (weights, take("columns", r), take("row_starts", r))
+            weights = scipy.sparse.csr_array(parts, shape=(units, width))
+        regions.append(InnerRegion(take("products", r).reshape(width, -1), weights))
+    return Circuit(vtree, regions)
+
+
+def _integers(parts: Any) -> np.ndarray:
+    """Concatenated parts as int32, or as int64 if they do not fit."""
+    whole = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+    fits = whole.size == 0 or (whole.min() >= -(2**31) and whole.max() < 2**31)
+    return whole.astype(np.int32 if fits else np.int64)
+
+
+def _checked_arrays(arrays: dict[Any, Any]) -> dict[Any, Any]:
+    """The arrays of a circuit with known types: int64 and float64, finite and not negative."""
+    if not isinstance(arrays, Mapping):
+        raise TypeError(f"`arrays` must be a dictionary of arrays, found {type(arrays).__name__}")
+    check_names(arrays, ARRAYS, "the dict `arrays` of a circuit")
+    checked = {}
+    for name, kinds in ARRAYS.items():
+        array = np.asarray(arrays[name])
+        # float16 and float32 would not do: their rows do not sum to one
+        fits = (
+            array.dtype.kind in "iu"
+            if kinds == INTEGERS
+            else array.dtype.kind + str(array.itemsize) == "f8"
+        )
+        if array.ndim != 1 or not fits:
+            raise ValueError(
+                f"the array `{name}` must be one-dimensional of {kinds}, found shape {array.shape} of "
+                f"{array.dtype}{'' if kinds == INTEGERS else ' where float64 is needed'}"
+            )
+        lowest = -1 if name in ("parents", "variables") else 0
+        highest = LARGEST if kinds == INTEGERS else np.finfo(np.float64).max
+        if array.size and not (array.min() >= lowest and array.max() <= highest):  # false for a NaN
+            raise ValueError(
+                f"the array `{name}` reaches from {array.min()} to {array.max()}, "
+                f"expected numbers from {lowest} to {highest}"
+            )
+        checked[name] = array.astype(np.int64 if kinds == INTEGERS else np.float64, copy=False)
+    return checked
+
+
+def _check_regions(vtree: VTree, kind: Ints, num_units: Ints, num_columns: Ints) -> None:
+    """Raise unless kinds and counts, each (R,), are such that every region can exist."""
+    for name, array in (("kind", kind), ("num_units", num_units), ("num_columns", num_columns)):
+        if len(array) != vtree.num_nodes:
+            raise ValueError(
+                f"the array `{name}` has {len(array)} entries, expected {vtree.num_nodes}, one "
+                "for each v-tree node"
+            )
+    wrong = np.flatnonzero((kind > SPARSE) | ((kind == INPUT) != (vtree.variables >= 0)))
+    if wrong.size:
+        raise ValueError(
+            f"region {wrong[0]} is of kind {kind[wrong[0]]}, expected 0 at a v-tree leaf and "
+            "1 or 2 elsewhere"
+        )
+    empty = np.flatnonzero((num_units < 1) | (num_columns < 1))
+    if empty.size:
+        raise ValueError(
+            f"region {empty[0]} has {num_units[empty[0]]} units and {num_columns[empty[0]]} "
+            "columns, expected one or more of each"
+        )
+
+
+def _sizes(
+    arrays: dict[Any, Any], name: str, applies: Bools, rows: Any, columns: Any
+) -> np.ndarray:
+    """(R,) rows times columns where `applies`, else 0; raises unless they add up to the array's length."""
+    # in floating point nothing overflows, and what fits a file is exact
+    sizes = np.where(applies, np.multiply(rows, columns, dtype=np.float64), 0.0)
+    if sizes.sum() != len(arrays[name]):
+        raise ValueError(
+            f"the array `{name}` has {len(arrays[name])} entries, but the counts of the regions "
+            f"ask for {sizes.sum():.0f}"
+        )
+    return sizes.astype(np.int64)
+
+
+def _check_csr(arrays: dict[Any, Any], stored: Ints, row_ends: Ints) -> None:
+    """Raise unless row starts and columns are canonical: rows in order, columns ascending and in range."""
+    starts, columns, is_sparse = arrays["row_starts"], arrays["columns"], arrays["kind"] == SPARSE
+    _sizes(arrays, "columns", is_sparse, stored, 1)
+    is_first = np.zeros(len(starts) + 1, dtype=bool)
+    is_first[row_ends] = is_first[0] = True
+    lengths = np.diff(starts, append=0)
+    inside = ~is_first[1:]  # from a row start to the next one of the same region
+    if starts[is_first[:-1]].any() or (lengths[inside] < 0).any():
+        raise ValueError("the array `row_starts` must begin with 0 and not descend, in each region")
+    row = np.repeat(np.arange(inside.sum()), lengths[inside])
+    if (columns >= np.repeat(arrays["num_columns"][is_sparse], stored[is_sparse])).any():
+        raise ValueError("the array `columns` names a column that its region does not have")
+    if ((np.diff(columns) <= 0) & (np.diff(row) == 0)).any():
+        raise ValueError("the array `columns` must ascend within each row")
+
+
+def save_mixture(
+    mixture: Mixture, path: str | os.PathLike[str], *, provenance: dict[str, Any] | None = None
+) -> None:
+    """Write a mixture to a file, whole or not at all.
+
+    Parameters
+    ----------
+    mixture : Mixture
+    path : str or os.PathLike
+        The file; an existing one is replaced at the end, and stays as it was if anything fails.
+    provenance : dict, default None
+        Where it comes from: whatever JSON can hold, NumPy scalars as plain numbers.
+
+    Raises
+    ------
+    TypeError
+        If `mixture` is not a mixture, or `provenance` is not a dict or holds what JSON cannot.
+    ValueError
+        If `path` is a folder or a device, or `provenance` is nested too deeply, too long, or holds a NaN.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> coins = [Circuit(VTree([-1], [0]), [InputRegion(0, [[p, 1 - p]])]) for p in (0.2, 0.6)]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_mixture(Mixture(coins), f"{folder}/coins.pcm")
+    ...     load_mixture(f"{folder}/coins.pcm")
+    Mixture(2 circuits, 1 variables, 4 parameters)
+    """
+    check_mixture(mixture)
+    header: dict[str, Any] = {"format": MIXTURE_FORMAT, "version": MIXTURE_VERSION}
+    if provenance is not None:
+        check_provenance(provenance)
+        header["provenance"] = provenance
+    arrays: dict[str, Any] = {"weights": mixture.weights}
+    for m, circuit in enumerate(mixture.circuits):
+        arrays |= with_prefix(f"{m}.", to_arrays(circuit))
+    write_archive(path, header, arrays)
+
+
+def load_mixture(path: str | os.PathLike[str]) -> Mixture:
+    """Read a mixture that `save_mixture` wrote; safe for files from strangers.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The file.
+
+    Returns
+    -------
+    Mixture
+        Its circuits equal to those that were saved, bit by bit.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `path` is no path, or the file is damaged, of another kind, or of a newer format version: its name and what
+        is wrong.
+    OSError
+        If there is no such file (`FileNotFoundError`) or it cannot be opened.
+
+    Notes
+    -----
+    Costs O(size of the file) time and memory.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pcircuit import Circuit, InputRegion, VTree
+    >>> coin = Circuit(VTree([-1], [0]), [InputRegion(0, [[0.25, 0.75]])])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_mixture(Mixture([coin]), f"{folder}/coin.pcm")
+    ...     load_mixture(f"{folder}/coin.pcm").circuits[0].regions[0].probs
+    array([[0.25, 0.75]])
+    """
+    return read_object(path, MIXTURE_FORMAT, MIXTURE_VERSION, _mixture_from_parts)
+
+
+def _mixture_from_parts(header: dict[Any, Any], arrays: dict[Any, Any]) -> Mixture:
+    """The mixture of a file's header and arrays; ValueError if they are not of this format."""
+    check_keys(header, "mixture")
+    weights = finite_array(arrays, "weights", (None,))
+    if len(weights) >= len(arrays):  # before as many names are made as there would be arrays
+        raise ValueError(
+            f"it has the weights of {len(weights)} circuits beside {len(arrays) - 1} arrays, expected "
+            f"{len(ARRAYS)} for each circuit"
+        )
+    names = [{name: f"{m}.{name}" for name in ARRAYS} for m in range(len(weights))]
+    check_names(
+        arrays,
+        {"weights", *(name for own in names for name in own.values())},
+        f"the file of {len(weights)} circuits",
+    )
+    return Mixture(
+        [from_arrays({name: arrays[full] for name, full in own.items()}) for own in names], weights
+    )

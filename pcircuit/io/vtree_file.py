@@ -1,0 +1,168 @@
+"""V-trees as ``.vtree`` files, the format of the SDD library and of everything built on it.
+
+    vtree COUNT              number of nodes
+    L ID VARIABLE            a leaf; variables count from 1, variable v is column v - 1 of the data
+    I ID LEFT RIGHT          an inner node of two children, which come before it
+
+Lines that begin with "c" are comments.  Ids are any distinct numbers; writers count from 0 in post-order, as we do.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from pcircuit.io.text import Ids, Line, read_nodes
+from pcircuit.io.whole_file import checked_path, write_text
+from pcircuit.vtree import VTree, check_vtree
+
+
+def read_vtree(path: str | os.PathLike[str]) -> VTree:
+    """Read a ``.vtree`` file.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+
+    Returns
+    -------
+    VTree
+        Variable 1 of the file is variable 0.
+
+    Raises
+    ------
+    TypeError
+        If `path` is not a path.
+    ValueError
+        If the file is not a v-tree: file, line and what is wrong.
+    OSError
+        If there is no such file or it cannot be opened.
+
+    Notes
+    -----
+    O(number of nodes).
+
+    References
+    ----------
+    The SDD package, Automated Reasoning Group, UCLA (2018), which defines the format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_vtree(VTree.from_nested([[0, 2], 1]), f"{folder}/tree.vtree")
+    ...     read_vtree(f"{folder}/tree.vtree").to_nested()
+    [[0, 2], 1]
+    """
+    return read_vtree_ids(checked_path(path))[0]
+
+
+def read_vtree_ids(path: str) -> tuple[VTree, dict[int, int]]:
+    """As `read_vtree`, and the node of the v-tree that each id of the file stands for."""
+    nodes = _Nodes()
+    _, ids, _ = read_nodes(path, "vtree", nodes.add)
+    order = _post_order(nodes.children, len(nodes.children) - 1)
+    if len(order) < len(nodes.children):
+        raise ValueError(
+            f"cannot read {path!r}: {len(nodes.children) - len(order)} of its nodes are not "
+            "below the last one, the root"
+        )
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.arange(len(order))
+    parents = [-1 if nodes.parents[i] < 0 else number[nodes.parents[i]] for i in order]
+    try:
+        tree = VTree(parents, [nodes.variables[i] for i in order])
+    except ValueError as error:
+        raise ValueError(f"cannot read {path!r}: {error}") from None
+    return tree, {name: int(number[i]) for name, i in ids.positions.items()}
+
+
+class _Nodes:
+    """The nodes of a file in the order of its lines: children, variable (-1: none), parent (-1: none) of each."""
+
+    def __init__(self) -> None:
+        self.children: list[tuple[int, ...]] = []
+        self.variables: list[int] = []
+        self.parents: list[int] = []
+
+    def add(self, line: Line, ids: Ids) -> int:
+        """Append the node that a line defines; its position."""
+        kind, position = line.tokens[0], len(self.children)
+        if kind == "L":
+            line.expect(3, "a leaf")
+            self.children.append(())
+            self.variables.append(line.variable(2) - 1)
+        elif kind == "I":
+            line.expect(4, "an inner node")
+            below = ids.find(line, 2), ids.find(line, 3)
+            for c in below:
+                if self.parents[c] >= 0 or below[0] == below[1]:
+                    raise line.fail("a node of a v-tree has one parent, but this child has two")
+                self.parents[c] = position
+            self.children.append(below)
+            self.variables.append(-1)
+        else:
+            raise line.fail(f"a node is an L or an I line, found {kind[:40]!r}")
+        self.parents.append(-1)
+        return position
+
+
+def write_vtree(vtree: VTree, path: str | os.PathLike[str]) -> None:
+    """Write a v-tree as a ``.vtree`` file, whole or not at all.
+
+    Parameters
+    ----------
+    vtree : VTree
+        With two children at every inner node: the format allows no others.
+    path : str or os.PathLike
+
+    Raises
+    ------
+    TypeError
+        If `vtree` is not a v-tree, or `path` not a path.
+    ValueError
+        If an inner node does not have two children.
+    OSError
+        If the folder does not exist or cannot be written.
+
+    Notes
+    -----
+    O(number of nodes).
+
+    Examples
+    --------
+    >>> write_vtree(VTree.from_nested([0, 1, 2]), "tree.vtree")
+    Traceback (most recent call last):
+    ValueError: `vtree` has a node with 3 children: the format .vtree has inner nodes of two children only
+    """
+    check_vtree(vtree)
+    write_text(path, vtree_text(vtree))
+
+
+def vtree_text(vtree: VTree) -> str:
+    """What `write_vtree` writes."""
+    lines = [
+        "c nodes in post-order, children before parents; variables count from 1",
+        f"vtree {vtree.num_nodes}",
+    ]
+    for r, v in enumerate(vtree.variables.tolist()):
+        below = vtree.children(r).tolist()
+        if v < 0 and len(below) != 2:
+            raise ValueError(
+                f"`vtree` has a node with {len(below)} child{'ren' if len(below) > 1 else ''}: the format "
+                ".vtree has inner nodes of two children only"
+            )
+        lines.append(f"L {r} {v + 1}" if v >= 0 else f"I {r} {below[0]} {below[1]}")
+    return "\n".join(lines) + "\n"
+
+
+def _post_order(children: list[Any], root: int) -> list[Any]:
+    """Nodes below the root, children before parents, first children first."""
+    backwards, waiting = [], [root]
+    while waiting:
+        i = waiting.pop()
+        backwards.append(i)
+        waiting.extend(children[i])
+    return backwards[::-1]

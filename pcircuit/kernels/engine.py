@@ -1,0 +1,185 @@
+"""Which engine does a job: NumPy, or the compiled kernels.
+
+What takes time is written twice.  The NumPy version is the one to read; the Numba kernels under ``kernels/`` do the
+same faster, over tiles of rows that fit the cache, but must be compiled once, which takes seconds.  The environment
+variable ``PCIRCUIT_ENGINE`` says which of them runs:
+
+    auto     the default: NumPy where it takes less than SMALL_JOB seconds, kernels elsewhere
+    numpy    NumPy always; Numba is never imported and need not be installed
+    numba    kernels always
+
+A job is one public call.  Its NumPy seconds are counts of operations times constants measured once, so the engine is
+a function of the sizes of circuit and rows: equal calls give equal bits, whatever the process did before.  Both
+engines agree up to rounding, and draw the same random numbers.
+
+Why SMALL_JOB is so small: calls that cost that much are several times faster by kernels, and a loop of them must not
+lose much.  Sixty cost NumPy about what importing Numba and reading its cache costs (`benchmarks.bench_engines`).
+
+The compiler has locks.  A process forks only while no thread is inside it, so that no child inherits one that is held.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from pcircuit.arguments import check_flag, shown
+
+ENGINE_VARIABLE = "PCIRCUIT_ENGINE"
+AUTO, NUMPY, NUMBA = ENGINES = ("auto", "numpy", "numba")
+SMALL_JOB = 0.03
+REGION_SECONDS = 1.5e-5  # of NumPy, for a region of a block of rows
+BLOCK_ROWS = 1024
+WARM = (  # where the kernels are that a process may need: by name, since rooms above make them
+    ("inference.likelihood", "EVALUATION"),
+    ("learning.em", "EM"),
+    ("moments.routes", "MOMENTS"),
+    ("inference.scores", "SCORES"),
+)
+logger = logging.getLogger("pcircuit.kernels")
+_within: ContextVar[str | None] = ContextVar("engine", default=None)
+_compiling = threading.RLock()
+_held: list[Any] = []  # locks, while the process forks
+
+
+def chosen_engine() -> str:
+    """The engine, "numpy", "numba" or "auto": what ``PCIRCUIT_ENGINE`` says, or who called within `engine_set_to`."""
+    engine = _within.get() or os.environ.get(ENGINE_VARIABLE) or AUTO
+    if engine not in ENGINES:
+        raise ValueError(
+            f"environment variable {ENGINE_VARIABLE} is {engine!r}, expected 'auto', 'numpy' or 'numba'"
+        )
+    return engine
+
+
+@contextmanager
+def engine_set_to(engine: str) -> Iterator[None]:
+    """Context in which this thread has the given engine, whatever the environment variable says."""
+    token = _within.set(engine)
+    try:
+        yield
+    finally:
+        _within.reset(token)
+
+
+def engine_is_numpy() -> bool:
+    """Whether ``PCIRCUIT_ENGINE=numpy`` asks for NumPy only; read at every call."""
+    return chosen_engine() == NUMPY
+
+
+def numpy_seconds(num_regions: int, row_seconds: float, num_rows: int) -> float:
+    """About what NumPy takes for rows of evidence: a time for each region and block, and one for each row."""
+    return num_regions * REGION_SECONDS * -(-num_rows // BLOCK_ROWS) + row_seconds * num_rows
+
+
+class Kernels:
+    """The kernels of one kind of job, and a tiny job that needs them all."""
+
+    def __init__(self, name: str, tiny_job: Callable[[], object]) -> None:
+        self.name, self._tiny_job, self._is_met = name, tiny_job, False
+
+    def in_numpy(self, seconds: float) -> bool:
+        """Whether NumPy, which takes about so many seconds, does a job; if not, the kernels are ready afterwards."""
+        engine = chosen_engine()
+        if engine == NUMPY or (engine == AUTO and seconds < SMALL_JOB):
+            return True
+        self.make_ready()
+        return False
+
+    def make_ready(self) -> None:
+        """Compile, or read from Numba's cache, what this process has not met yet."""
+        if self._is_met:
+            return
+        with _compiling:
+            if self._is_met:
+                return
+            self._is_met = True  # the tiny job asks, too
+            started = time.perf_counter()
+            level = logging.INFO if _within.get() is None else logging.DEBUG  # within another one
+            logger.log(
+                level, "kernels for %s: compiling, or reading them from Numba's cache", self.name
+            )
+            try:
+                with engine_set_to(NUMBA):
+                    self._tiny_job()
+            except BaseException:
+                self._is_met = False
+                raise
+            taken = time.perf_counter() - started
+            logger.log(level, "kernels for %s: ready after %.1f s", self.name, taken)
+
+
+def warm_up(*, moments: bool = False, report: Callable[[str], object] | None = None) -> None:
+    """Compile, or load from the on-disk cache, the kernels that likelihoods, EM and sampling need.
+
+    For processes that must not compile later: workers of a service, or the build of a container, where ``hld warm-up``
+    does this and more.  Does nothing with ``PCIRCUIT_ENGINE=numpy``.
+
+    Parameters
+    ----------
+    moments : bool
+        Also the kernels of exact moments and of scores row by row.
+    report : callable, optional
+        Called with a few words before each step.
+
+    Raises
+    ------
+    TypeError
+        If `moments` is not true or false, or `report` cannot be called.
+    ModuleNotFoundError
+        If Numba is not installed.
+
+    Notes
+    -----
+    Seconds with an empty cache, tenths of one after.  Without it kernels are compiled at the first large call.
+
+    Examples
+    --------
+    >>> import pcircuit
+    >>> pcircuit.warm_up()
+    """
+    with_moments = check_flag(moments, "moments")
+    if report is not None and not callable(report):
+        raise TypeError(f"`report` must be a function or None, found {shown(report)}")
+    if engine_is_numpy():
+        return
+    for module, name in WARM[: len(WARM) if with_moments else 2]:
+        kernels = getattr(importlib.import_module(f"pcircuit.{module}"), name)
+        if report is not None:
+            report(kernels.name)
+        kernels.make_ready()
+
+
+def compile_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` compiled by Numba at its first call, for packages with kernels of their own; see `kernels.jit`."""
+    from pcircuit.kernels.jit import compile_kernel as compiled
+
+    return compiled(function)
+
+
+def _wait_for_compilers() -> None:
+    """Before a fork: hold the locks of kernels and, if it is there, of Numba, in the order in which they are taken."""
+    _compiling.acquire()
+    numba = sys.modules.get("numba.core.compiler_lock")
+    lock = getattr(numba, "global_compiler_lock", None)
+    if lock is not None:
+        lock.acquire()
+    _held[:] = [_compiling] if lock is None else [lock, _compiling]
+
+
+def _go_on() -> None:
+    """After a fork, in parent and child, of which each has its own: free the locks."""
+    for lock in _held:
+        lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_wait_for_compilers, after_in_parent=_go_on, after_in_child=_go_on)

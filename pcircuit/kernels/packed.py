@@ -1,0 +1,59 @@
+"""The packed form of a circuit: its region arrays, concatenated, in the order of its units.
+
+Kernels cannot walk Python objects, so they read a few flat arrays.  `weights` and `tables` hold the parameters,
+one region after the other; nothing is permuted.  Input tables get one more column, C, for a missing value: the row
+sum, which is the exact integral (1 for a distribution).  `region` and `child` say where a region's parts begin.
+`kernels.packing` makes the packed form, `kernels.rescaling` fills in where the passes must rescale.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pcircuit.arguments import Bools, Floats, Ints
+
+# columns of `Packed.region`
+PRODUCTS, SUMS, ARITY, FIRST_CHILD, WEIGHT, SPARSE, ROW_POINTER = range(7)
+# columns of `Packed.child`; SOURCE is where a leaf's table starts, or the index of an inner child region
+IS_LEAF, SOURCE, UNIT_LIST, CATEGORIES, VARIABLE, ONE_TO_ONE = range(6)
+
+
+class Packed(NamedTuple):
+    """Arrays of a packed circuit; inner regions, and their children, in post-order."""
+
+    region: Ints  # (inner regions, 7)
+    child: Ints  # (children, 6)
+    unit: Ints  # unit of the child that each product takes, child by child
+    weights: Floats  # dense (K, P) row-major or CSR data, region by region
+    columns: Ints  # CSR column of each entry of `weights`, also in dense regions
+    row_pointer: Ints  # CSR row pointers, K + 1 of each region, from 0
+    tables: Floats  # (K, C + 1) row-major, variable by variable
+    table_start: Ints  # (V,) where the table of each variable starts
+    categories: Ints  # (V,)
+    rescale: Ints  # (children,) what to do after multiplying the child in
+    check_sums: Bools  # (inner regions,) whether sums may underflow
+    floors: Floats  # what the rescale points allow for, see `kernels.rescaling`
+
+
+def num_inputs(packed: Packed) -> Ints:
+    """(V,) input units of each variable."""
+    return np.diff(packed.table_start, append=len(packed.tables)) // (packed.categories + 1)
+
+
+def table_rows(packed: Packed) -> tuple[Ints, Bools]:
+    """(table entries,) the input unit each entry of `tables` belongs to, and whether it is a missing column."""
+    widths = np.repeat(packed.categories + 1, num_inputs(packed))
+    is_missing = np.zeros(len(packed.tables), dtype=bool)
+    is_missing[np.cumsum(widths) - 1] = True
+    return np.repeat(np.arange(len(widths)), widths), is_missing
+
+
+def weight_rows(packed: Packed) -> Ints:
+    """(weights,) the sum unit each entry of `weights` belongs to, counted over all regions."""
+    lengths = np.diff(packed.row_pointer, append=0)
+    lengths = np.delete(
+        lengths, np.cumsum(packed.region[:, SUMS] + 1) - 1
+    )  # not from one region to the next
+    return np.repeat(np.arange(len(lengths)), lengths)

@@ -1,0 +1,208 @@
+"""From a circuit to its packed form, and back from changed parameters to a circuit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pcircuit.arguments import Bools, Floats, Ints
+from pcircuit.circuit import (
+    NORMALIZED_TOLERANCE,
+    Circuit,
+    InnerRegion,
+    InputRegion,
+    derived,
+    with_regions,
+)
+from pcircuit.immutable import unchecked
+from pcircuit.kernels.packed import (
+    ARITY,
+    FIRST_CHILD,
+    PRODUCTS,
+    ROW_POINTER,
+    SPARSE,
+    SUMS,
+    WEIGHT,
+    Packed,
+    num_inputs,
+    table_rows,
+    weight_rows,
+)
+from pcircuit.kernels.rescaling import with_plan
+from pcircuit.regions import check_weights
+
+OF_STRUCTURE = (
+    "stack_layout",
+    "full_layout",
+    "unit_places",
+)  # what is kept with a circuit and depends on no parameter
+
+
+def pack(circuit: Circuit) -> Packed:
+    """The packed form of a circuit, made once and kept with it."""
+    return derived(circuit, "packed", lambda: _pack(circuit))
+
+
+def _pack(circuit: Circuit) -> Packed:
+    """Concatenate the regions."""
+    inner = [region for region in circuit.regions if isinstance(region, InnerRegion)]
+    table_start, tables = _pack_inputs(circuit)
+    child, unit = _pack_children(circuit, table_start)
+    weights, columns, row_pointer = _pack_weights(inner)
+    region = np.zeros((len(inner), 7), dtype=np.int64)
+    for column, values in (
+        (PRODUCTS, (r.num_products for r in inner)),
+        (SUMS, (r.num_units for r in inner)),
+        (ARITY, (r.products.shape[1] for r in inner)),
+        (SPARSE, (r.is_sparse for r in inner)),
+    ):
+        region[:, column] = list(values)
+    sizes = (
+        region[:, ARITY],
+        np.array([len(part) for part in weights], dtype=np.int64),
+        region[:, SUMS] + 1,
+    )
+    for column, size in zip((FIRST_CHILD, WEIGHT, ROW_POINTER), sizes, strict=True):
+        region[:, column] = np.cumsum(size) - size
+    packed = Packed(
+        region,
+        child,
+        _flat(unit, np.int64),
+        _flat(weights, np.float64),
+        _flat(columns, np.int64),
+        _flat(row_pointer, np.int64),
+        tables,
+        table_start,
+        np.array(circuit.num_categories, dtype=np.int64),
+        np.zeros(len(child), dtype=np.int64),
+        np.zeros(len(inner), dtype=bool),
+        np.zeros(0),
+    )
+    return with_plan(packed)
+
+
+def _pack_inputs(circuit: Circuit) -> tuple[Ints, Floats]:
+    """(V,) where each variable's table starts; all tables with their missing columns."""
+    inputs = sorted(
+        (region for region in circuit.regions if isinstance(region, InputRegion)),
+        key=lambda region: region.variable,
+    )
+    with np.errstate(
+        over="ignore"
+    ):  # such circuits are evaluated in the log domain: `inference.log_domain`
+        parts = [
+            np.concatenate([region.probs, region.probs.sum(axis=1, keepdims=True)], axis=1).ravel()
+            for region in inputs
+        ]
+    ends = np.cumsum([len(part) for part in parts])
+    return np.concatenate([[0], ends[:-1]]), np.concatenate(parts)
+
+
+def _pack_children(circuit: Circuit, table_start: Ints) -> tuple[Ints, list[Ints]]:
+    """`Packed.child`, and per child the unit that each product takes."""
+    rows: list[tuple[int, ...]] = []
+    unit: list[Ints] = []
+    inner_index: dict[int, int] = {}
+    unit_start = 0
+    for r, region in enumerate(circuit.regions):
+        if isinstance(region, InputRegion):
+            continue
+        inner_index[r] = len(inner_index)
+        for a, c in enumerate(circuit.vtree.children(r).tolist()):
+            child, units = circuit.regions[c], region.products[:, a]
+            is_leaf = isinstance(child, InputRegion)
+            one_to_one = len(units) == child.num_units and np.array_equal(
+                units, np.arange(len(units))
+            )
+            rows.append(
+                (
+                    is_leaf,
+                    table_start[child.variable] if is_leaf else inner_index[c],
+                    unit_start,
+                    child.num_categories if is_leaf else 0,
+                    child.variable if is_leaf else -1,
+                    one_to_one,
+                )
+            )
+            unit.append(units)
+            unit_start += len(units)
+    return np.array(rows, dtype=np.int64).reshape(len(rows), 6), unit
+
+
+def _pack_weights(inner: list[InnerRegion]) -> tuple[list[Floats], list[Ints], list[Ints]]:
+    """Per region the stored weights, their columns and the row pointers, as CSR also where weights are dense."""
+    weights, columns, row_pointer = [], [], []
+    dense: dict[tuple[int, int], tuple[Ints, Ints]] = {}  # columns and row pointers of each shape
+    for region in inner:
+        stored = region.weights
+        if not region.is_sparse and stored.shape not in dense:
+            K, P = stored.shape
+            dense[K, P] = np.arange(K * P) % P, np.arange(K + 1) * P
+        indices, indptr = (
+            (stored.indices, stored.indptr) if region.is_sparse else dense[stored.shape]
+        )
+        weights.append(stored.data if region.is_sparse else stored.ravel())
+        columns.append(indices)
+        row_pointer.append(indptr)
+    return weights, columns, row_pointer
+
+
+def with_parameters(circuit: Circuit, packed: Packed) -> Circuit:
+    """A circuit of the same structure with the parameters of `packed`, which must not change afterwards.
+
+    Its structure has been checked before, and its packed form is nearly there.  At V = 784 and K = 4 checking and
+    packing every region anew takes seven times as long, as long as ten epochs over 600 rows.
+    """
+    check_weights(packed.weights, "weights")
+    check_weights(packed.tables, "probs")
+    tables, is_missing = packed.tables.copy(), table_rows(packed)[1]
+    probs, tables[is_missing] = _row_sums(packed, is_missing)
+    weights = packed.weights.view()
+    probs.flags.writeable = weights.flags.writeable = False
+    starts = (
+        packed.table_start - np.cumsum(num_inputs(packed)) + num_inputs(packed)
+    ).tolist()  # in `probs`
+    regions: list[InputRegion | InnerRegion] = []
+    w = 0
+    for region in circuit.regions:
+        if isinstance(region, InputRegion):
+            start, shape = starts[region.variable], region.probs.shape
+            table = probs[start : start + shape[0] * shape[1]].reshape(shape)
+            regions.append(unchecked(InputRegion, variable=region.variable, probs=table))
+            continue
+        start, w = w, w + region.num_weights
+        if region.is_sparse:
+            sparse = region.weights.copy()
+            sparse.data = weights[start:w]
+            regions.append(InnerRegion(region.products, sparse))
+        else:
+            table = weights[start:w].reshape(region.weights.shape)
+            regions.append(unchecked(InnerRegion, products=region.products, weights=table))
+    sums = np.concatenate([tables[is_missing], _sums_of_weights(packed)])
+    is_normalized = bool(np.all(np.abs(sums - 1) <= NORMALIZED_TOLERANCE))
+    packed = with_plan(packed._replace(tables=tables))
+    return with_regions(circuit, regions, {"packed": packed}, OF_STRUCTURE, is_normalized)
+
+
+def _row_sums(packed: Packed, is_missing: Bools) -> tuple[Floats, Floats]:
+    """The entries of all tables without their missing columns, and (input units,) the sums of their rows."""
+    probs, widths = packed.tables[~is_missing], np.repeat(packed.categories, num_inputs(packed))
+    starts, sums = np.cumsum(widths) - widths, np.empty(len(widths))
+    for C in np.unique(widths):  # in the shape, and with the rounding, of one region's sums
+        rows = widths == C
+        sums[rows] = (
+            probs.reshape(-1, C) if rows.all() else probs[starts[rows, None] + np.arange(C)]
+        ).sum(axis=1)
+    return probs, sums
+
+
+def _sums_of_weights(packed: Packed) -> Floats:
+    """(sum units,) the sums of their weights, region by region."""
+    num_sums = int(packed.region[:, SUMS].sum())
+    return np.bincount(weight_rows(packed), weights=packed.weights, minlength=num_sums)
+
+
+def _flat(parts: list[Any], dtype: Any) -> Any:
+    """Concatenated parts as one array of the given dtype."""
+    return np.concatenate(parts).astype(dtype, copy=False) if parts else np.zeros(0, dtype=dtype)

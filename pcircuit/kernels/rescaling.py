@@ -1,0 +1,155 @@
+"""Where the passes rescale, so that no likelihood is lost to underflow.
+
+The passes work with likelihoods, not logarithms, and the likelihood of a large scope is too small for a double.
+So at some places of the pass ("rescale points") each row's products are multiplied by the power of two that brings
+the largest of them to [1, 2), and the exponent is added up separately.
+
+Where this is needed is known in advance.  Let the floor of a region be a lower bound on log2 of every positive
+value it can show, counted from the last rescaling.  Multiplying a child in lowers it by the child's floor, a
+weighted sum by log2 of the smallest positive weight, and a rescale point is put wherever it would pass LOWEST.
+
+Rescaling makes the largest value of a row 1; it cannot lift the others, and what is left below 2**AFTER_RESCALE might
+underflow before the next rescale point.  What is done about it depends on the weights above the products.
+
+* Where every sum gives every product a weight of at least 2**LEAST_WEIGHT ("mixing" regions: all of a Hidden Chow-Liu
+  tree fitted with a pseudocount), a product that much smaller than the largest adds nothing to any sum.  It is replaced
+  by 2**AFTER_RESCALE, which is more than it is, and marked by a minus sign, which multiplying cannot remove.  If it is
+  still below 2**NEGLIGIBLE of the largest product when all children are in, it is dropped: every sum keeps 60 bits.  If
+  not, the row is suspect.
+* Elsewhere a row with such a value is suspect at once.
+
+Suspect rows are evaluated again with one logarithm per unit (`inference.log_domain`).  At a "risky" place, where one
+factor alone may underflow (a probability below about 1e-220), a zero may be a lost value and is treated like a small
+one.  Where even the largest product is below 2**RISKY_TOP there, others may have lost digits, or all of them, although
+they are not 2**AFTER_RESCALE times smaller: such a row is suspect.  So no positive contribution that counts is ever
+lost unnoticed, and rows that need logarithms are the only ones that pay.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pcircuit.arguments import Bools, Floats, Ints
+from pcircuit.kernels.packed import (
+    ARITY,
+    FIRST_CHILD,
+    IS_LEAF,
+    SOURCE,
+    SPARSE,
+    VARIABLE,
+    WEIGHT,
+    Packed,
+)
+
+LOWEST = -960.0  # log2 of what must stay representable; normal double precision ends at -1022
+AFTER_RESCALE = -256.0  # log2 of the smallest positive value that a rescaled row may hold
+LEAST_WEIGHT = -100.0  # log2 of the smallest weight of a mixing region
+NEGLIGIBLE = -164.0  # log2: LEAST_WEIGHT less 64 bits
+RECOVERED = (
+    -200.0
+)  # log2: a marked product above this, before all children are in, is no longer surely negligible
+RISKY_TOP = (
+    -1022.0 - AFTER_RESCALE
+)  # log2: from here on what is below normal numbers is below 2**AFTER_RESCALE, too
+NO_RESCALE, RESCALE_HERE, RESCALE_RISKY, LIFT_HERE, LIFT_RISKY = range(5)
+MARGIN = 1.25  # floors are planned this much lower than they are, so that learning seldom changes the plan
+
+
+def with_plan(packed: Packed) -> Packed:
+    """`packed` with rescale points for its parameters."""
+    floors = _floors(packed) * MARGIN
+    tables, weights = (
+        floors[: len(packed.table_start)].tolist(),
+        floors[len(packed.table_start) :].tolist(),
+    )
+    rescale: list[int] = []
+    check_sums: list[bool] = []
+    shown: list[float] = []  # floor of each finished region
+    arities, firsts = packed.region[:, ARITY].tolist(), packed.region[:, FIRST_CHILD].tolist()
+    is_leaf, sources, variables = (
+        packed.child[:, column].tolist() for column in (IS_LEAF, SOURCE, VARIABLE)
+    )
+    for arity, first, is_mixing, weight in zip(
+        arities, firsts, _mixing(packed).tolist(), weights, strict=True
+    ):
+        points, floor = _rescale_points(
+            [
+                tables[variables[c]] if is_leaf[c] else shown[sources[c]]
+                for c in range(first, first + arity)
+            ]
+        )
+        if is_mixing:
+            points = [
+                point if point == NO_RESCALE else point + LIFT_HERE - RESCALE_HERE
+                for point in points
+            ]
+        rescale += points
+        floor += weight
+        check_sums.append(floor < LOWEST)
+        shown.append(max(floor, LOWEST))
+    return packed._replace(
+        rescale=np.array(rescale, dtype=np.int64),
+        check_sums=np.array(check_sums, dtype=bool),
+        floors=floors,
+    )
+
+
+def with_plan_for(packed: Packed) -> Packed:
+    """`packed` itself where its plan still allows for its parameters, else with a new plan."""
+    lifts = packed.rescale >= LIFT_HERE
+    owner = np.repeat(np.arange(len(packed.region)), packed.region[:, ARITY])
+    still = (_floors(packed) >= packed.floors).all() and _mixing(packed)[owner[lifts]].all()
+    return packed if still else with_plan(packed)
+
+
+def _mixing(packed: Packed) -> Bools:
+    """(inner regions,) whether a region is dense with all weights at least 2**LEAST_WEIGHT."""
+    if not len(packed.region):
+        return np.zeros(0, dtype=bool)
+    smallest = _smallest(packed.weights, packed.region[:, WEIGHT])
+    return (packed.region[:, SPARSE] == 0) & (smallest >= 2.0**LEAST_WEIGHT)
+
+
+def _floors(packed: Packed) -> Floats:
+    """(V + inner regions,) log2 of the smallest positive entry of each input table and of each region's weights."""
+    return np.concatenate(
+        [
+            _log2_smallest(packed.tables, packed.table_start),
+            _log2_smallest(packed.weights, packed.region[:, WEIGHT]),
+        ]
+    )
+
+
+def _rescale_points(steps: list[float]) -> tuple[list[int], float]:
+    """What to do after multiplying in each child, given the children's floors; and the floor of the products."""
+    rescale, floor = [NO_RESCALE] * len(steps), 0.0
+    if sum(steps) >= 0.5 * LOWEST:
+        return rescale, sum(steps)
+    for a, step in enumerate(steps):
+        if a and floor + step < LOWEST and rescale[a - 1] == NO_RESCALE:
+            rescale[a - 1], floor = RESCALE_HERE, AFTER_RESCALE
+        floor += step
+        if floor < LOWEST:  # this factor alone may underflow
+            rescale[a], floor = RESCALE_RISKY, AFTER_RESCALE
+    if (
+        floor < 0.5 * LOWEST and rescale[-1] == NO_RESCALE
+    ):  # leave room for the siblings in the parent's products
+        rescale[-1], floor = RESCALE_HERE, AFTER_RESCALE
+    return rescale, floor
+
+
+def _log2_smallest(values: Floats, starts: Ints) -> Floats:
+    """log2 of the smallest positive value, at most 0, of each slice that begins at `starts`."""
+    return np.log2(_smallest(np.where(values > 0, values, 1.0), starts))
+
+
+def _smallest(values: Floats, starts: Ints) -> Floats:
+    """The smallest value, at most 1, of each slice that begins at `starts`; 1 for one without values.
+
+    `reduceat` takes such a slice, that of CSR weights which store nothing, for the first value after it.
+    """
+    smallest = np.ones(len(starts))
+    filled = starts < np.append(starts[1:], len(values))
+    if filled.any():
+        smallest[filled] = np.minimum(np.minimum.reduceat(values, starts[filled]), 1.0)
+    return smallest

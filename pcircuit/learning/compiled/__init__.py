@@ -1,1 +1,0 @@
-"""The compiled twin of mutual information by counting pairs; skip this folder to understand it."""
