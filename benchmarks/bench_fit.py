@@ -30,8 +30,8 @@ STAGES = {
     "read": ["hld.fitting.learning.read_table"],
     "schema": ["hld.fitting.learning.learn_schema"],
     "encode": [
-        "hld.schemas.encoder.TableEncoder.encode_training",
-        "hld.schemas.encoder.TableEncoder.encode",
+        "hld.tables.schemas.encoder.TableEncoder.encode_training",
+        "hld.tables.schemas.encoder.TableEncoder.encode",
     ],
     "tree": ["pcircuit.chow_liu_tree"],
     "facts": ["hld.fitting.learning.table_facts"],

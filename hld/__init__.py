@@ -29,13 +29,13 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld.planning.alternatives import Edit as Edit
     from hld.planning.of_tables import Plan as Plan, plan as plan
     from hld.results.result import HLDResult as HLDResult
-    from hld.schemas.encoder import TableEncoder as TableEncoder, fit_encoder as fit_encoder
-    from hld.schemas.learn_schema import (
+    from hld.tables.schemas.encoder import TableEncoder as TableEncoder, fit_encoder as fit_encoder
+    from hld.tables.schemas.learn_schema import (
         calendar_columns as calendar_columns,
         learn_schema as learn_schema,
     )
-    from hld.schemas.quality import DataQuality as DataQuality
-    from hld.schemas.schema import ColumnSchema as ColumnSchema, TableSchema as TableSchema
+    from hld.tables.schemas.quality import DataQuality as DataQuality
+    from hld.tables.schemas.schema import ColumnSchema as ColumnSchema, TableSchema as TableSchema
     from hld.sequential.monitor import Monitor as Monitor, MonitorResult as MonitorResult
     from hld.summaries.of_tables import arrow_summarizer as arrow_summarizer
     from hld.summaries.summary import BatchSummary as BatchSummary
@@ -86,16 +86,16 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
         "plan",
     ),
     "results.result": ("HLDResult",),
-    "schemas.encoder": (
+    "tables.schemas.encoder": (
         "TableEncoder",
         "fit_encoder",
     ),
-    "schemas.learn_schema": (
+    "tables.schemas.learn_schema": (
         "calendar_columns",
         "learn_schema",
     ),
-    "schemas.quality": ("DataQuality",),
-    "schemas.schema": (
+    "tables.schemas.quality": ("DataQuality",),
+    "tables.schemas.schema": (
         "ColumnSchema",
         "TableSchema",
     ),

@@ -13,8 +13,8 @@ from hld.detector import HLDDetector, warn_of_several, with_groups
 from hld.estimator import check_fitted
 from hld.results.largest_dependence import largest_of
 from hld.results.result import HLDResult, with_quality
-from hld.schemas.encoding import EncodingReport
-from hld.schemas.quality import data_quality
+from hld.tables.schemas.encoding import EncodingReport
+from hld.tables.schemas.quality import data_quality
 from hld.testing.row_sums import RowSums, RowTotals
 from pcircuit.arguments import check_fraction
 

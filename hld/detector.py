@@ -1,12 +1,12 @@
 """From a table to a test in one object.
 
-`HLDDetector` encodes a table (`hld.schemas.encoder`), learns a Hidden Chow-Liu tree from it, fits its parameters by EM,
+`HLDDetector` encodes a table (`schemas.encoder`), learns a Hidden Chow-Liu tree from it, fits its parameters by EM,
 and builds the goodness-of-fit test (`HLDTest`), all in `hld.fitting.learning`.  The fitted detector holds the encoder,
 the circuit and exact moments: averages, no rows.  At deployment a batch is encoded in the same way and tested.
 
 What happens to odd values is decided once and visible in `schema_` and `describe()`: continuous columns are cut at
 quantiles, levels that training does not show get a category of their own, rows with holes are compared in all that they
-show, and as many holes as in training are no evidence (`hld.schemas.counts`).
+show, and as many holes as in training are no evidence (`schemas.counts`).
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from hld.fitting.learning import learn_detector
 from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
 from hld.results.largest_dependence import largest_of
 from hld.results.result import HLDResult, with_quality
-from hld.schemas.schema import GROUPING
 from hld.summaries.of_tables import facts_of, summarize_chunks
 from hld.summaries.summary import BatchSummary, check_summary
-from hld.synthetic.drawing import condition_probability, draw_rows
 from hld.tables.cells import objects_of, read_table
 from hld.tables.column_names import table_called
+from hld.tables.drawing import condition_probability, draw_rows
 from hld.tables.factored import whole_cells
+from hld.tables.schemas.schema import GROUPING
 from hld.tables.shown_names import listed
 from hld.tables.times import is_missing
 from pcircuit.arguments import check_fraction
@@ -79,7 +79,7 @@ class HLDDetector:
         (`hld.conditional`), and results say which of the two moved.
     missingness : bool, default True
         Whether shares of missing values and numbers of new values are tested, too, and count in the p-value
-        (`hld.schemas.counts`, `hld.schemas.counts`).
+        (`schemas.counts`, `schemas.counts`).
     kinds : tuple of str, default ("input", "sum")
         Kinds of the circuit's units that the test looks at.
     metric : "auto", "likelihoods" or see `HLDTest`, default "auto"
@@ -125,9 +125,9 @@ class HLDDetector:
         n, rows of the training table.
     profile_ : hld.answers.profile.Profile
         Counts of the rows that batches are compared with, by column and by pair of neighbours in the tree.
-    values_ : hld.synthetic.values.ValueTables
+    values_ : hld.tables.values.ValueTables
         Quantiles of the continuous columns, for values inside bins.
-    new_values_ : hld.schemas.counts.KeptValues or None
+    new_values_ : hld.tables.schemas.counts.KeptValues or None
         How often held-out rows have values that learning did not show; None if no rows were held out.
     watched_ : hld.sequential.row_scores.WatchedRows or None
         What `Monitor` compares rows of a stream by, and counts of the held-out rows; None if no rows were held out.
@@ -555,7 +555,7 @@ class HLDDetector:
         ----------
         num_samples : int
         where : str, optional
-            A condition that all rows satisfy, such as ``'age > 40 and sex == "F"'`` (`hld.synthetic.expressions`).
+            A condition that all rows satisfy, such as ``'age > 40 and sex == "F"'`` (`hld.tables.conditions`).
         rng : int or numpy.random.Generator, optional
 
         Returns
@@ -588,7 +588,7 @@ class HLDDetector:
         Parameters
         ----------
         where : str
-            Such as ``'age > 40 and sex == "F"'`` (`hld.synthetic.expressions`).
+            Such as ``'age > 40 and sex == "F"'`` (`hld.tables.conditions`).
 
         Returns
         -------

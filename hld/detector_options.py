@@ -17,7 +17,7 @@ from typing import Any
 from hld.metrics.named import COMBINATIONS, DEFAULT, METRICS, names_in
 from hld.nulls.named import NULLS, check_null_choice
 from hld.nulls.staged import MOST_RESAMPLES
-from hld.schemas.schema import TableSchema
+from hld.tables.schemas.schema import TableSchema
 from pcircuit.arguments import (
     check_choice,
     check_flag,

@@ -57,9 +57,6 @@ ROOMS = {  # as in docs/architecture.md
     ],
     "hld": [
         "tables",
-        "schemas",
-        "table_files",
-        "synthetic",
         "vectors",
         "gchi2",
         "references",

@@ -45,11 +45,11 @@ from hld.reports.audit_report import audit_report
 from hld.reports.batch_report import batch_report
 from hld.reports.page import write_page
 from hld.reports.segments_report import segments_report
-from hld.schemas.schema import GROUPING
 from hld.sql import judge
 from hld.summaries.of_tables import summarize_chunks
 from hld.summaries.summary import BatchSummary
-from hld.table_files import files
+from hld.tables.files import files
+from hld.tables.schemas.schema import GROUPING
 from pcircuit.files.whole_file import replace_file
 
 SHIFT = 1

@@ -35,11 +35,11 @@ from hld.planning.of_tables import plan as planned
 from hld.reports.page import write_page
 from hld.reports.quality import sample_quality
 from hld.reports.quality_report import quality_report
-from hld.schemas.learn_schema import calendar_columns
-from hld.schemas.schema import LEFT_OUT, ColumnSchema, TableSchema
-from hld.table_files.dialect import ReadOptions
-from hld.table_files.files import read_training
 from hld.tables.column_names import distinct_names
+from hld.tables.files.dialect import ReadOptions
+from hld.tables.files.files import read_training
+from hld.tables.schemas.learn_schema import calendar_columns
+from hld.tables.schemas.schema import LEFT_OUT, ColumnSchema, TableSchema
 from pcircuit.files.whole_file import replace_file
 
 MANY_EMPTY = 0.02  # share of the cells of a column from which they are told

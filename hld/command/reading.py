@@ -21,12 +21,12 @@ from hld.command.output import check_output, naming_output, on_screen, step
 from hld.detector import HLDDetector
 from hld.model_files import load
 from hld.results.result import HLDResult
-from hld.schemas.encoder import TableEncoder
-from hld.table_files import files
-from hld.table_files.byte_files import called, form_of
-from hld.table_files.dialect import ReadOptions
-from hld.table_files.row_chunks import together
 from hld.tables.factored import whole_cells
+from hld.tables.files import files
+from hld.tables.files.byte_files import called, form_of
+from hld.tables.files.dialect import ReadOptions
+from hld.tables.files.row_chunks import together
+from hld.tables.schemas.encoder import TableEncoder
 from hld.tables.shown_names import listed
 from pcircuit.files.whole_file import replace_file
 

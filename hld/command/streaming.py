@@ -36,20 +36,20 @@ from typing import Any
 from hld.answers.for_programs import plain_json
 from hld.command.output import send, step
 from hld.command.reading import load_model, read_batch, reading_options
-from hld.schemas.encoder import TableEncoder
-from hld.schemas.quality import column_lines
 from hld.sequential.monitor import Monitor, MonitorResult
-from hld.table_files.byte_files import MARKS
-from hld.table_files.dialect import (
+from hld.tables.files.byte_files import MARKS
+from hld.tables.files.dialect import (
     Dialect,
     ReadOptions,
     encoding_of,
     find_dialect,
     is_header_again,
 )
-from hld.table_files.files import fitted_columns
-from hld.table_files.row_chunks import need_pyarrow, warn_of_headers
-from hld.table_files.text_cells import as_fitted, mark_of_batch
+from hld.tables.files.files import fitted_columns
+from hld.tables.files.row_chunks import need_pyarrow, warn_of_headers
+from hld.tables.files.text_cells import as_fitted, mark_of_batch
+from hld.tables.schemas.encoder import TableEncoder
+from hld.tables.schemas.quality import column_lines
 
 ALARM = 1
 NAME = "standard input"

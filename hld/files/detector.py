@@ -23,10 +23,10 @@ from hld.conditional.conditional_test import ConditionalTest
 from hld.detector_options import plain_params, read_params
 from hld.files.calibration import calibration_parts, read_calibration
 from hld.files.detector_checks import check_calibration, check_history, check_same, check_settings
-from hld.schemas.counts import KeptValues
-from hld.schemas.schema import TableSchema
 from hld.sequential.row_scores import WatchedRows
-from hld.synthetic.values import ValueTables, is_binned
+from hld.tables.schemas.counts import KeptValues
+from hld.tables.schemas.schema import TableSchema
+from hld.tables.values import ValueTables, is_binned
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.settings import Settings
 from hld.variation.group_test import GroupTest

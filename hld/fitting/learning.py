@@ -2,7 +2,7 @@
 
     table -> columns                   `hld.tables.cells`              read once
           -> rows to learn from, kept  `hld.variation.clock`        nothing below sees the kept ones but the test
-          -> schema, encoder           `hld.schemas.learn_schema`      from the rows to learn from
+          -> schema, encoder           `schemas.learn_schema`      from the rows to learn from
           -> tree, start values, EM    `pcircuit`                      from the same rows
           -> test, judge               `hld.fitting.own_test`          against the kept rows
 
@@ -28,13 +28,13 @@ from hld.fitting.odd_columns import examine_columns, warn_of_repeated
 from hld.fitting.own_test import build_test, warn_of_few
 from hld.results.count_law import with_laws
 from hld.results.largest_dependence import with_associations
-from hld.schemas.counts import reference_rows
-from hld.schemas.encoder import TableEncoder
-from hld.schemas.learn_schema import learn_schema
-from hld.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema
 from hld.sequential.row_scores import watched_rows
 from hld.tables.cells import Columns, read_table
 from hld.tables.column_names import is_sequence
+from hld.tables.schemas.counts import reference_rows
+from hld.tables.schemas.encoder import TableEncoder
+from hld.tables.schemas.learn_schema import learn_schema
+from hld.tables.schemas.schema import GROUPING, LEFT_OUT, ColumnSchema
 from hld.variation.dividing import divide
 from pcircuit.arguments import check_flag, check_generator, check_seed
 

@@ -32,11 +32,11 @@ from typing import Any
 
 import numpy as np
 
-from hld.schemas.learn_schema import AS_TEXT, EMPTY, NEARLY_ALL
-from hld.schemas.schema import LEFT_OUT
 from hld.tables.cells import Columns, distinct_values
 from hld.tables.column_names import column_names, column_roles
 from hld.tables.factored import whole_cells
+from hld.tables.schemas.learn_schema import AS_TEXT, EMPTY, NEARLY_ALL
+from hld.tables.schemas.schema import LEFT_OUT
 from hld.tables.single_cells import reads_as_number
 from hld.tables.times import as_seconds
 from hld.variation.clock import BY_CHANCE, never_decreases, order_by_chance

@@ -22,8 +22,8 @@ import numpy as np
 
 from hld.answers.profile import profile_of
 from hld.answers.table_facts import as_table, cells_by_name, numbers_of
-from hld.synthetic.values import is_binned
 from hld.tables.cells import read_table
+from hld.tables.values import is_binned
 
 MOST_PAIRS = 500
 CLASSIFIED = 5_000  # rows of each side that trees learn from

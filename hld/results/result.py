@@ -22,7 +22,7 @@ from pcircuit.arguments import check_whole_number
 
 if TYPE_CHECKING:
     from hld.results.localization import Localization
-    from hld.schemas.quality import DataQuality
+    from hld.tables.schemas.quality import DataQuality
 from hld.answers.words import headline, in_words
 from hld.results.shared_level import scaled_level_of
 

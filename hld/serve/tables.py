@@ -23,12 +23,12 @@ from hld.serve.limits import Limits
 from hld.serve.pool import check_time
 from hld.serve.refusals import Refusal
 from hld.summaries.summary import BatchSummary
-from hld.table_files.byte_files import with_head
-from hld.table_files.dialect import COMMA, NA_VALUES, POINT, SEPARATORS, ReadOptions, find_dialect
-from hld.table_files.files import fitted_columns
-from hld.table_files.text_cells import as_fitted, is_of_numbers
 from hld.tables.column_names import distinct_names
 from hld.tables.factored import object_cells, whole_cells
+from hld.tables.files.byte_files import with_head
+from hld.tables.files.dialect import COMMA, NA_VALUES, POINT, SEPARATORS, ReadOptions, find_dialect
+from hld.tables.files.files import fitted_columns
+from hld.tables.files.text_cells import as_fitted, is_of_numbers
 from hld.tables.times import TIMES, seconds_of_text
 
 FORMS = {"text/csv": "csv", "application/json": "json"}

@@ -26,7 +26,7 @@ that ignores case or blanks.  SQLite runs within this process, so it can call Py
 cell, of whatever type, as the encoder takes the same cell of a table of rows, by the encoder's own code.  Cells that
 repeat are taken once.
 
-Rare levels are known by digests only (`hld.schemas.rare_levels`), which no database computes: they share the slot of
+Rare levels are known by digests only (`schemas.rare_levels`), which no database computes: they share the slot of
 unseen levels, and the reference's counts of the two are added up as well.
 """
 
@@ -43,11 +43,11 @@ from typing import Any
 
 import numpy as np
 
-from hld.schemas.columns import BINNED, BinColumn, LevelColumn
-from hld.schemas.encoding import LARGEST, level_lookup, look_up
-from hld.schemas.single_precision import spans
 from hld.tables.calendar import PARTS, part_of
 from hld.tables.cells import as_numbers
+from hld.tables.schemas.columns import BINNED, BinColumn, LevelColumn
+from hld.tables.schemas.encoding import LARGEST, level_lookup, look_up
+from hld.tables.schemas.single_precision import spans
 from hld.tables.times import EPOCH, TIMES, found_by_time, seconds_of_text
 
 KEPT = 2**16  # cells whose slots are kept, by column

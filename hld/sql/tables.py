@@ -20,8 +20,6 @@ import numpy as np
 
 from hld.answers.profile import Profile
 from hld.detector import HLDDetector
-from hld.schemas.columns import BINNED
-from hld.schemas.encoding import EncodingReport
 from hld.sql.slots import (
     MISSING,
     ODD,
@@ -33,6 +31,8 @@ from hld.sql.slots import (
     sqlite_expression,
 )
 from hld.sql.sources import one_line, reading, rows_as_tuples, table_of
+from hld.tables.schemas.columns import BINNED
+from hld.tables.schemas.encoding import EncodingReport
 from hld.tables.shown_names import listed
 
 NULL = ODD - 1

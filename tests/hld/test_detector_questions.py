@@ -5,7 +5,7 @@ import pytest
 from tables import mixed_table
 
 import hld
-from hld.synthetic.drawing import condition_probability, draw_rows
+from hld.tables.drawing import condition_probability, draw_rows
 
 ARGUMENTS = {
     "test_by": ([[1]], [0]),

@@ -14,9 +14,9 @@ import hld
 from hld.command import arguments, reading
 from hld.command.arguments import build_parser
 from hld.command.reading import read_batch, write_rows
-from hld.schemas.encoder import fit_encoder
-from hld.table_files.dialect import ReadOptions
-from hld.table_files.files import read_training
+from hld.tables.files.dialect import ReadOptions
+from hld.tables.files.files import read_training
+from hld.tables.schemas.encoder import fit_encoder
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import hld
 import pcircuit
 from hld.files.detector import PARTS, detector_parts
 from hld.fitting.learning import learn_detector, without_column
-from hld.schemas.schema import GROUPING, LEFT_OUT
+from hld.tables.schemas.schema import GROUPING, LEFT_OUT
 
 
 def learned(table, groups=None, order=None, learner=None, **options):

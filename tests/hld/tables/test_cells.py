@@ -19,10 +19,10 @@ import representations
 from tables import codes_of, column
 
 import hld
-from hld.schemas.encoder import fit_encoder
-from hld.schemas.encoding import EncodingReport
 from hld.tables.cells import read_table
 from hld.tables.column_names import matched, own_names
+from hld.tables.schemas.encoder import fit_encoder
+from hld.tables.schemas.encoding import EncodingReport
 from hld.tables.single_cells import (
     as_keys,
     first_unhashable,

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.table_files.files import read_training
+from hld.tables.files.files import read_training
 from hld.tables.single_cells import not_a_level
 
 pa = pytest.importorskip("pyarrow")
@@ -238,7 +238,7 @@ def test_types_that_are_none_are_refused_by_name(column, kind):
 FRESH = """
 import pyarrow.parquet, sys, warnings
 warnings.simplefilter("ignore")
-from hld.schemas.learn_schema import learn_schema
+from hld.tables.schemas.learn_schema import learn_schema
 table = pyarrow.parquet.read_table(sys.argv[1])
 assert str(table.schema.field(0).type) == "int64"
 print([(one.kind, one.edges, one.levels) for one in learn_schema(table).columns])

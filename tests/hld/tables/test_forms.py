@@ -13,10 +13,10 @@ import pytest
 from tables import codes_of
 
 import hld
-from hld.schemas.encoder import fit_encoder
 from hld.tables.cells import read_table
 from hld.tables.factored import BLOCK_ROWS, Factored, Unreadable, object_cells, whole_cells
 from hld.tables.forms import named_rows
+from hld.tables.schemas.encoder import fit_encoder
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyarrow.compute")
