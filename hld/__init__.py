@@ -10,7 +10,8 @@ import pcircuit
 
 if TYPE_CHECKING:  # what editors and type checkers see
     # isort: off
-    from hld import baselines as baselines, gchi2 as gchi2, plots as plots
+    from hld import baselines as baselines, gchi2 as gchi2
+    from hld.answers import plots as plots
     from hld.auditing.audit import AuditResult as AuditResult, audit as audit
     from hld.baselines.mmd import (
         MMDResult as MMDResult,
@@ -114,7 +115,7 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 _FROM_PCIRCUIT = ("Moments", "exact_moments", "select_nodes")
-_MODULES = ("baselines", "gchi2", "plots")
+_MODULES = {"baselines": "baselines", "gchi2": "gchi2", "plots": "answers.plots"}
 __all__ = sorted([*_HOME, *_FROM_PCIRCUIT, *_MODULES])
 __version__ = pcircuit.__version__
 
@@ -122,7 +123,7 @@ if not TYPE_CHECKING:  # who checks types would believe in any name
 
     def __getattr__(name: str) -> object:
         if name in _MODULES:
-            return importlib.import_module(f"hld.{name}")
+            return importlib.import_module(f"hld.{_MODULES[name]}")
         if name in _FROM_PCIRCUIT:
             return getattr(pcircuit, name)
         if name not in _HOME:

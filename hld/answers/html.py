@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from hld.answers.column_shifts import percent
 from hld.answers.picture import shown_levels
+from hld.answers.plots import shortened
 from hld.answers.words import headline, p_text
-from hld.plots.figure import shortened
 from hld.tables.shown_names import printable
 
 if TYPE_CHECKING:

@@ -18,6 +18,11 @@ import shlex
 from types import SimpleNamespace
 from typing import Any
 
+from hld.answers.plots import new_figure, variable_shares
+from hld.answers.reports.audit_report import audit_report
+from hld.answers.reports.batch_report import batch_report
+from hld.answers.reports.page import write_page
+from hld.answers.reports.segments_report import segments_report
 from hld.answers.words import p_text
 from hld.auditing.audit import audit as audited
 from hld.auditing.whole_groups import kind_of
@@ -40,11 +45,6 @@ from hld.command.reading import (
     reading_options,
     refuse_options,
 )
-from hld.plots import new_figure, variable_shares
-from hld.reports.audit_report import audit_report
-from hld.reports.batch_report import batch_report
-from hld.reports.page import write_page
-from hld.reports.segments_report import segments_report
 from hld.sql import judge
 from hld.summaries.of_tables import summarize_chunks
 from hld.summaries.summary import BatchSummary

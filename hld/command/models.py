@@ -11,6 +11,9 @@ from typing import Any
 
 from hld.answers.column_shifts import percent
 from hld.answers.models import compare_models
+from hld.answers.reports.page import write_page
+from hld.answers.reports.quality import sample_quality
+from hld.answers.reports.quality_report import quality_report
 from hld.command.output import (
     LOG,
     check_output,
@@ -32,9 +35,6 @@ from hld.detector import HLDDetector
 from hld.export.c_source import c_source
 from hld.export.onnx_graph import onnx_model
 from hld.planning.of_tables import plan as planned
-from hld.reports.page import write_page
-from hld.reports.quality import sample_quality
-from hld.reports.quality_report import quality_report
 from hld.tables.column_names import distinct_names
 from hld.tables.files.dialect import ReadOptions
 from hld.tables.files.files import read_training

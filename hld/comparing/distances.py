@@ -79,8 +79,7 @@ class Distances:
         ImportError
             If matplotlib is not installed.
         """
-        from hld.plots.charts import LONGEST, new_figure
-        from hld.plots.figure import shortened
+        from hld.answers.plots import LONGEST, new_figure, shortened
 
         n = len(self.labels)
         figure = new_figure((2.5 + 0.35 * n, 2 + 0.35 * n))

@@ -353,7 +353,7 @@ class HLDResult(OfColumns):
             Without matplotlib.
         """
         from hld.answers.picture import draw_columns
-        from hld.plots import new_figure
+        from hld.answers.plots import new_figure
 
         if not self.columns:
             raise ValueError(

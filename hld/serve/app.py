@@ -20,7 +20,7 @@ import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from hld.reports.page import STYLE
+from hld.answers.reports.page import STYLE
 from hld.serve.guard import Guard
 from hld.serve.limits import Limits
 from hld.serve.models import Models

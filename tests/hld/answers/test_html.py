@@ -130,7 +130,7 @@ def test_panels_without_a_column_are_not_seen(count, panels):
 
 def test_long_names_leave_room_for_the_bars(tmp_path):
     pytest.importorskip("matplotlib")
-    from hld.plots import new_figure
+    from hld.answers.plots import new_figure
 
     figure = new_figure((3.6, 2.8))
     draw_columns(

@@ -10,9 +10,9 @@ import pytest
 from scipy.stats import binom
 
 import hld
+from hld.answers.reports.audit_report import audit_report
 from hld.auditing.adapters import column_of, pvalue_of
 from hld.auditing.audit import AuditResult, AuditRow, too_often
-from hld.reports.audit_report import audit_report
 
 
 class Fitted:

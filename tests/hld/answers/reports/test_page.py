@@ -13,12 +13,12 @@ from pages import check_nesting, facts, table_rows
 
 import hld
 import pcircuit
-from hld.reports import page
-from hld.reports.batch_report import batch_report
-from hld.reports.page import STYLE
-from hld.reports.quality import sample_quality
-from hld.reports.quality_report import quality_report
-from hld.reports.segments_report import segments_report
+from hld.answers.reports import page
+from hld.answers.reports.batch_report import batch_report
+from hld.answers.reports.page import STYLE
+from hld.answers.reports.quality import sample_quality
+from hld.answers.reports.quality_report import quality_report
+from hld.answers.reports.segments_report import segments_report
 
 EVIL = "<script>alert('1')</script>\"&\x1b[31m"
 

@@ -12,13 +12,14 @@ from scipy.stats import chi2
 import hld
 import pcircuit
 from hld import plots
-from hld.plots.charts import NUM_BARS, null_tail
-from hld.plots.figure import (
+from hld.answers.plots import (
+    NUM_BARS,
     SMALLEST,
     VERMILLION,
     axes,
     draw_pvalues,
     matplotlib_module,
+    null_tail,
     plain_frame,
     shortened,
 )

@@ -11,15 +11,15 @@ from pages import check_nesting, facts, table_rows
 import hld
 from hld.answers.column_shifts import ColumnShift
 from hld.answers.pair_shifts import PairShift
+from hld.answers.reports.audit_report import audit_report
+from hld.answers.reports.batch_report import MOST_CARDS, NO_CHANGE, _pairs, _verdict, batch_report
+from hld.answers.reports.pictures import BASE, HEIGHT, PLAIN, REACH, WIDTH, heat_tables, null_curve
+from hld.answers.reports.quality import SampleQuality
+from hld.answers.reports.quality_report import WORST, quality_report
+from hld.answers.reports.segments_report import MOST_ROWS, picture, segments_report
 from hld.answers.segments import SegmentsResult
 from hld.auditing.audit import AuditResult, AuditRow
 from hld.metrics.named import METRICS
-from hld.reports.audit_report import audit_report
-from hld.reports.batch_report import MOST_CARDS, NO_CHANGE, _pairs, _verdict, batch_report
-from hld.reports.pictures import BASE, HEIGHT, PLAIN, REACH, WIDTH, heat_tables, null_curve
-from hld.reports.quality import SampleQuality
-from hld.reports.quality_report import WORST, quality_report
-from hld.reports.segments_report import MOST_ROWS, picture, segments_report
 from hld.testing.null_curves import NullCurve
 
 

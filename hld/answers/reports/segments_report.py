@@ -6,8 +6,8 @@ import datetime
 from typing import TYPE_CHECKING, Any
 
 from hld.answers.html import escaped, named
+from hld.answers.reports.page import facts, page, reproduction, table
 from hld.answers.words import p_text
-from hld.reports.page import facts, page, reproduction, table
 
 if TYPE_CHECKING:
     from hld.answers.segments import SegmentsResult

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.reports.quality import classifier_auc, sample_quality
+from hld.answers.reports.quality import classifier_auc, sample_quality
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ import numpy as np
 
 from hld.answers.column_shifts import percent, tenths
 from hld.answers.html import escaped, histogram
+from hld.answers.reports.page import facts, page, table
 from hld.answers.words import p_text
-from hld.reports.page import facts, page, table
 
 if TYPE_CHECKING:
-    from hld.reports.quality import SampleQuality
+    from hld.answers.reports.quality import SampleQuality
 
 WORST = 6
 LEGEND = (

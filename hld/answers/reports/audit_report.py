@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hld.answers.html import escaped
-from hld.reports.page import facts, page, reproduction, table
+from hld.answers.reports.page import facts, page, reproduction, table
 
 
 def audit_report(result: Any, *, table_name: Any = "the table", commands: Any = ()) -> str:

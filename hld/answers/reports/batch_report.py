@@ -10,9 +10,9 @@ from typing import Any
 
 from hld.answers.column_shifts import percent
 from hld.answers.html import columns_table, escaped, histogram
+from hld.answers.reports.page import escaped_lines, facts, page, reproduction, table
+from hld.answers.reports.pictures import heat_tables, null_curve
 from hld.answers.words import dependence_lines, p_text, procedure_of
-from hld.reports.page import escaped_lines, facts, page, reproduction, table
-from hld.reports.pictures import heat_tables, null_curve
 from hld.testing.null_curves import null_curves
 
 MOST_CARDS = 24
