@@ -12,21 +12,21 @@ if TYPE_CHECKING:  # what editors and type checkers see
     # isort: off
     from hld import baselines as baselines, gchi2 as gchi2
     from hld.answers import plots as plots
-    from hld.auditing.audit import AuditResult as AuditResult, audit as audit
+    from hld.comparing.audit import AuditResult as AuditResult, audit as audit
     from hld.baselines.mmd import (
         MMDResult as MMDResult,
         MMDTest as MMDTest,
         mmd_squared as mmd_squared,
     )
-    from hld.chunks import judge_chunks as judge_chunks
+    from hld.detector.chunks import judge_chunks as judge_chunks
     from hld.comparing.distances import Distances as Distances, distances as distances
     from hld.comparing.two_sample import (
         TwoSampleResult as TwoSampleResult,
         two_sample as two_sample,
     )
     from hld.conditional.label_shift import LabelShift as LabelShift, label_shift as label_shift
-    from hld.detector import HLDDetector as HLDDetector
-    from hld.model_files import load as load, save as save
+    from hld.detector.detector import HLDDetector as HLDDetector
+    from hld.detector.detector import load as load, save as save
     from hld.planning.alternatives import Edit as Edit
     from hld.planning.of_tables import Plan as Plan, plan as plan
     from hld.results.result import HLDResult as HLDResult
@@ -54,7 +54,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     )
 
 _NAMES = {  # module -> public names in it; the same for editors and type checkers above
-    "auditing.audit": (
+    "comparing.audit": (
         "AuditResult",
         "audit",
     ),
@@ -63,7 +63,6 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
         "MMDTest",
         "mmd_squared",
     ),
-    "chunks": ("judge_chunks",),
     "comparing.distances": (
         "Distances",
         "distances",
@@ -76,8 +75,9 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
         "LabelShift",
         "label_shift",
     ),
-    "detector": ("HLDDetector",),
-    "model_files": (
+    "detector.chunks": ("judge_chunks",),
+    "detector.detector": (
+        "HLDDetector",
         "load",
         "save",
     ),

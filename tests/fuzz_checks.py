@@ -20,8 +20,8 @@ from scipy.stats import norm
 import hld
 import pcircuit
 from hld import gchi2
-from hld.detector import HLDDetector
-from hld.files import detector as detector_file
+from hld.detector import file as detector_file
+from hld.detector.detector import HLDDetector
 from hld.nulls.auto import AutoNull
 from hld.nulls.joint import JointNull
 from hld.nulls.limit_law import LimitLaw

@@ -18,11 +18,8 @@ READERS = (
     "pcircuit/formats/",
     "pcircuit/__main__.py",
     "pcircuit/engine.py",
-    "hld/files/",
-    "hld/detector_options.py",
     "hld/tables/files/",
     "hld/command/",
-    "hld/model_files.py",
     "hld/sequential/",
     "hld/nulls/",
     "hld/references/kept_rows.py",
@@ -40,10 +37,13 @@ READERS = (
     "hld/serve/",
     "hld/dask/",
     "hld/sql/",
-    "hld/auditing/",
     "hld/planning/",
     "hld/comparing/",
     "hld/export/",
+    "hld/detector/file.py",
+    "hld/detector/file_checks.py",
+    "hld/detector/calibration_file.py",
+    "hld/detector/options.py",
 )
 ADVICE = re.compile(
     r"\bmust\b|\bexpected\b|\bfound\b|\bneeds?\b|: |; |\bonly\b|, so |, for which |, \{\}$"

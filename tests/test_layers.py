@@ -63,7 +63,6 @@ ROOMS = {  # as in docs/architecture.md
         "metrics",
         "nulls.ranks",
         "nulls",
-        "core",
         "answers",
         "summaries",
         "results",
@@ -72,14 +71,9 @@ ROOMS = {  # as in docs/architecture.md
         "variation",
         "conditional",
         "sequential",
-        "files",
         "baselines",
-        "fitting",
         "detector",
-        "auditing",
         "comparing",
-        "model_files",
-        "chunks",
         "answers.reports",
         "dask",
         "sql",
@@ -90,7 +84,7 @@ ROOMS = {  # as in docs/architecture.md
     ],
 }
 # modules beside the folders that are a floor of their own
-TOP = {"hld.__main__", "hld.detector", "hld.model_files", "hld.chunks", "pcircuit.startup"}
+TOP = {"hld.__main__", "pcircuit.startup"}
 NUMBA = {
     "pcircuit/compiled",
     "pcircuit/inference/compiled",

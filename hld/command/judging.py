@@ -24,8 +24,6 @@ from hld.answers.reports.batch_report import batch_report
 from hld.answers.reports.page import write_page
 from hld.answers.reports.segments_report import segments_report
 from hld.answers.words import p_text
-from hld.auditing.audit import audit as audited
-from hld.auditing.whole_groups import kind_of
 from hld.command.arguments import OF_FILES
 from hld.command.output import (
     check_output,
@@ -45,6 +43,8 @@ from hld.command.reading import (
     reading_options,
     refuse_options,
 )
+from hld.comparing.audit import audit as audited
+from hld.comparing.whole_groups import kind_of
 from hld.sql import judge
 from hld.summaries.of_tables import summarize_chunks
 from hld.summaries.summary import BatchSummary

@@ -31,7 +31,7 @@ from hld.command.reading import (
     reading_options,
     write_rows,
 )
-from hld.detector import HLDDetector
+from hld.detector.detector import HLDDetector
 from hld.export.c_source import c_source
 from hld.export.onnx_graph import onnx_model
 from hld.planning.of_tables import plan as planned

@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from hld.chunks import judge_chunks
 from hld.command.arguments import OF_FILES, OF_TEXT
 from hld.command.output import check_output, naming_output, on_screen, step
-from hld.detector import HLDDetector
-from hld.model_files import load
+from hld.detector.chunks import judge_chunks
+from hld.detector.detector import HLDDetector, load
 from hld.results.result import HLDResult
 from hld.tables.factored import whole_cells
 from hld.tables.files import files

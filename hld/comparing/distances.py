@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hld.comparing.two_sample import codes_of, test_of
-from hld.detector import HLDDetector
+from hld.detector.detector import HLDDetector
 from hld.summaries.spread import check_possible
 from hld.summaries.summary import BatchSummary
 from hld.summaries.summing import detector_fingerprint

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.detector import HLDDetector
+from hld.detector.detector import HLDDetector
 from hld.sequential.monitor import Monitor, MonitorResult
 from hld.serve.refusals import Refusal
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from hld.answers.for_programs import plain_json
 from hld.answers.reports.batch_report import batch_report
-from hld.chunks import judge_chunks
+from hld.detector.chunks import judge_chunks
 from hld.serve.limits import Limits
 from hld.serve.models import LoadedModel, trial_table
 from hld.serve.pool import check_time

@@ -31,7 +31,7 @@ import numpy as np
 from hld.answers.evidence import Evidence
 from hld.answers.profile import Profile
 from hld.answers.table_facts import evidence_of
-from hld.detector import HLDDetector
+from hld.detector.detector import HLDDetector
 from hld.results.count_law import merged_counts
 from hld.results.largest_count import LargestCount, largest_count
 from hld.results.largest_dependence import LargestDependence, largest_dependence

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from hld.answers.profile import Profile
-from hld.detector import HLDDetector
+from hld.detector.detector import HLDDetector
 from hld.sql.slots import (
     MISSING,
     ODD,

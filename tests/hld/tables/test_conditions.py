@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from binomial_bounds import at_least, at_most
 
-from hld.detector import HLDDetector
+from hld.detector.detector import HLDDetector
 from hld.tables.conditions import read_condition
 from hld.tables.schemas.encoder import fit_encoder
 

@@ -18,7 +18,7 @@ from hld.answers.reports.quality import SampleQuality
 from hld.answers.reports.quality_report import WORST, quality_report
 from hld.answers.reports.segments_report import MOST_ROWS, picture, segments_report
 from hld.answers.segments import SegmentsResult
-from hld.auditing.audit import AuditResult, AuditRow
+from hld.comparing.audit import AuditResult, AuditRow
 from hld.metrics.named import METRICS
 from hld.testing.null_curves import NullCurve
 

@@ -11,8 +11,8 @@ from scipy.stats import binom
 
 import hld
 from hld.answers.reports.audit_report import audit_report
-from hld.auditing.adapters import column_of, pvalue_of
-from hld.auditing.audit import AuditResult, AuditRow, too_often
+from hld.comparing.adapters import column_of, pvalue_of
+from hld.comparing.audit import AuditResult, AuditRow, too_often
 
 
 class Fitted:

@@ -7,8 +7,8 @@ import pytest
 
 import hld
 import pcircuit
-from hld.files.detector import PARTS, detector_parts
-from hld.fitting.learning import learn_detector, without_column
+from hld.detector.file import PARTS, detector_parts
+from hld.detector.learning import learn_detector, without_column
 from hld.tables.schemas.schema import GROUPING, LEFT_OUT
 
 

@@ -4,7 +4,7 @@
           -> rows to learn from, kept  `hld.variation.clock`        nothing below sees the kept ones but the test
           -> schema, encoder           `schemas.learn_schema`      from the rows to learn from
           -> tree, start values, EM    `pcircuit`                      from the same rows
-          -> test, judge               `hld.fitting.own_test`          against the kept rows
+          -> test, judge               `hld.detector.own_test`          against the kept rows
 
 The table is read once, one tree is learned, and the codes are checked once, by the tree.
 """
@@ -22,10 +22,10 @@ import pcircuit
 from hld.answers.table_facts import table_facts
 from hld.conditional.conditional_test import build_judge
 from hld.conditional.covariates import covariate_mask
-from hld.estimator import row_offset
-from hld.files.detector import check_storable
-from hld.fitting.odd_columns import examine_columns, warn_of_repeated
-from hld.fitting.own_test import build_test, warn_of_few
+from hld.detector.estimator import row_offset
+from hld.detector.file import check_storable
+from hld.detector.odd_columns import examine_columns, warn_of_repeated
+from hld.detector.own_test import build_test, warn_of_few
 from hld.results.count_law import with_laws
 from hld.results.largest_dependence import with_associations
 from hld.sequential.row_scores import watched_rows

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.files.detector import JUDGES, judge_parts, read_judge
+from hld.detector.file import JUDGES, judge_parts, read_judge
 from pcircuit.files.archive import read_archive
 
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "file-format.md"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hld
-from hld.detector_options import REFERENCES, check_options, plain_params, read_params
+from hld.detector.options import REFERENCES, check_options, plain_params, read_params
 from hld.metrics.named import METRICS
 from hld.nulls.named import NULLS
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import hld
-from hld.detector import HLDDetector
+from hld.detector.detector import HLDDetector
 from pcircuit.files.archive import read_archive
 
 OPTIONS = {"num_latents": 2, "num_epochs": 2, "num_resamples": 39, "metric": ("euclidean", "score")}

@@ -1,7 +1,7 @@
 """From a table to a test in one object.
 
 `HLDDetector` encodes a table (`schemas.encoder`), learns a Hidden Chow-Liu tree from it, fits its parameters by EM,
-and builds the goodness-of-fit test (`HLDTest`), all in `hld.fitting.learning`.  The fitted detector holds the encoder,
+and builds the goodness-of-fit test (`HLDTest`), all in `hld.detector.learning`.  The fitted detector holds the encoder,
 the circuit and exact moments: averages, no rows.  At deployment a batch is encoded in the same way and tested.
 
 What happens to odd values is decided once and visible in `schema_` and `describe()`: continuous columns are cut at
@@ -22,10 +22,10 @@ import numpy as np
 
 import pcircuit
 from hld.answers.table_facts import batch_profile, evidence_of
-from hld.detector_options import check_options
-from hld.estimator import check_fitted, sklearn_tags, width_as_expected
-from hld.files.detector import PARTS, detector_parts, read_parts
-from hld.fitting.learning import learn_detector
+from hld.detector.estimator import check_fitted, sklearn_tags, width_as_expected
+from hld.detector.file import FORMAT, FORMAT_VERSION, PARTS, detector_parts, read_parts
+from hld.detector.learning import learn_detector
+from hld.detector.options import check_options
 from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
 from hld.results.largest_dependence import largest_of
 from hld.results.result import HLDResult, with_quality
@@ -39,7 +39,7 @@ from hld.tables.schemas.schema import GROUPING
 from hld.tables.shown_names import listed
 from hld.tables.times import is_missing
 from pcircuit.arguments import check_fraction
-from pcircuit.files.archive import write_archive
+from pcircuit.files.archive import read_object, write_archive
 
 if TYPE_CHECKING:
     from hld.answers.segments import SegmentsResult
@@ -789,3 +789,72 @@ def warn_of_several(groups: set[str], stacklevel: int) -> None:
             UserWarning,
             stacklevel=stacklevel + 1,
         )
+
+
+def save(detector: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted detector to one file, whole or not at all.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    path : str or os.PathLike
+        The file; an existing one is replaced at the end, and stays as it was if anything fails.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `detector` is not a fitted HLDDetector.
+    OSError
+        If the folder does not exist or cannot be written.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> table = np.random.default_rng(0).integers(0, 2, size=(200, 3))
+    >>> detector = HLDDetector(num_epochs=5).fit(table)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(detector, os.path.join(folder, "model.hld"))
+    ...     load(os.path.join(folder, "model.hld")).test(table[:50]).pvalue == detector.test(table[:50]).pvalue
+    True
+    """
+    if not isinstance(detector, HLDDetector):
+        raise TypeError(
+            f"`detector` must be an HLDDetector, found {type(detector).__name__}; save circuits with "
+            "pcircuit.save"
+        )
+    detector.save(path)
+
+
+def load(path: str | os.PathLike[str]) -> HLDDetector:
+    """Read a fitted detector that `save` wrote; safe for files from strangers.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+
+    Returns
+    -------
+    HLDDetector
+        Fitted, with the same results on every batch.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `path` is no path, or the file is damaged, of another kind, or of a newer format version; the message names
+        the file and the defect.
+    OSError
+        If there is no such file or it cannot be opened.
+
+    Notes
+    -----
+    Costs reading the file and checking its means; the example of `save` shows a round trip.
+
+    Examples
+    --------
+    >>> load("no-such-file.hld")
+    Traceback (most recent call last):
+    FileNotFoundError: [Errno 2] No such file or directory: 'no-such-file.hld'
+    """
+    return read_object(path, FORMAT, FORMAT_VERSION, HLDDetector.from_parts)

@@ -12,7 +12,7 @@ from engines import ENGINES
 from scipy.stats import binom
 
 import hld
-from hld.estimator import NotFittedError, row_offset
+from hld.detector.estimator import NotFittedError, row_offset
 from pcircuit import fit_em, hclt, log_likelihood
 
 SMALL = {"num_latents": 2, "num_epochs": 1, "num_resamples": 19}
@@ -128,4 +128,4 @@ def test_nothing_needs_scikit_learn():
         timeout=300,
         env={**os.environ, "PCIRCUIT_ENGINE": "numpy"},
     )
-    assert done.stdout.split() == ["hld.estimator", "(1,)"], done.stderr
+    assert done.stdout.split() == ["hld.detector.estimator", "(1,)"], done.stderr

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from hld.answers.table_facts import batch_profile, evidence_of
-from hld.detector import HLDDetector, warn_of_several, with_groups
-from hld.estimator import check_fitted
+from hld.detector.detector import HLDDetector, warn_of_several, with_groups
+from hld.detector.estimator import check_fitted
 from hld.results.largest_dependence import largest_of
 from hld.results.result import HLDResult, with_quality
 from hld.tables.schemas.encoding import EncodingReport

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.auditing.adapters import column_of
+from hld.comparing.adapters import column_of
 from hld.planning.alternatives import Edit, share_after
 from hld.tables.single_cells import EXACT
 from hld.tables.times import is_missing

@@ -20,9 +20,9 @@ import numpy as np
 import pcircuit
 from hld.answers.profile import Profile
 from hld.conditional.conditional_test import ConditionalTest
-from hld.detector_options import plain_params, read_params
-from hld.files.calibration import calibration_parts, read_calibration
-from hld.files.detector_checks import check_calibration, check_history, check_same, check_settings
+from hld.detector.calibration_file import calibration_parts, read_calibration
+from hld.detector.file_checks import check_calibration, check_history, check_same, check_settings
+from hld.detector.options import plain_params, read_params
 from hld.sequential.row_scores import WatchedRows
 from hld.tables.schemas.counts import KeptValues
 from hld.tables.schemas.schema import TableSchema

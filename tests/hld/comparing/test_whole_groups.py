@@ -10,8 +10,8 @@ from scipy.stats import betabinom
 
 import hld
 from hld.answers.reports.audit_report import audit_report
-from hld.auditing.whole_groups import as_judged, too_many, whole_groups
 from hld.command import main
+from hld.comparing.whole_groups import as_judged, too_many, whole_groups
 
 SMALL = {"num_latents": 2, "num_epochs": 1, "num_bins": 3}
 
