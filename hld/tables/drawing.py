@@ -14,7 +14,7 @@ import numpy as np
 import pcircuit
 from hld.tables.conditions import Condition, cut_edges, read_condition
 from hld.tables.factored import object_cells
-from hld.tables.times import duration_text, from_seconds
+from hld.tables.times import times_of
 from hld.tables.values import NANO, drawable, grids
 from pcircuit.arguments import check_generator, check_whole_number
 
@@ -92,10 +92,8 @@ def cut_circuit(
 
 def _plain(numbers: np.ndarray, kind: str, unit: float) -> list[Any]:
     """Numbers (N,) as Python has them: whole ones, floats, or times; texts of nanoseconds, which it has not."""
-    if unit == NANO:
-        return [duration_text(x) for x in numbers.tolist()]
     if kind != "continuous":
-        return [from_seconds(x, kind) for x in numbers.tolist()]
+        return times_of(numbers.tolist(), kind, to_nanoseconds=unit == NANO)
     return [int(x) for x in numbers] if unit == 1 else numbers.tolist()
 
 

@@ -48,7 +48,15 @@ from hld.tables.schemas.bin_edges import bin_edges, mark_texts, with_infinities
 from hld.tables.schemas.rare_levels import MOST_RARE, SIZE, digests_of
 from hld.tables.schemas.single_precision import spans
 from hld.tables.single_cells import not_a_number, reads_as_number
-from hld.tables.times import TIMES, as_seconds, seconds_of_text, time_in_bin, time_kind, time_texts
+from hld.tables.times import (
+    TIMES,
+    are_close,
+    as_seconds,
+    seconds_of_text,
+    time_kind,
+    time_texts,
+    times_of,
+)
 from pcircuit.arrays import check_integers
 
 BINNED = ("continuous", *TIMES)
@@ -167,10 +175,9 @@ class BinColumn:
         marks = (self.low, *self.edges, self.high)
         # Rounding can push the middle of two neighbouring doubles onto the upper end, which the bin excludes.
         middles = [m if a <= (m := 0.5 * a + 0.5 * b) < b else a for a, b in pairwise(marks)]
-        bins = zip(marks, middles, marks[1:], strict=False)
-        return (
-            middles if self.kind == "continuous" else [time_in_bin(*one, self.kind) for one in bins]
-        )
+        if self.kind == "continuous":
+            return middles
+        return times_of(middles, self.kind, to_nanoseconds=are_close(marks, self.kind))
 
     @property
     def marks(self) -> tuple[float, ...]:
