@@ -126,7 +126,7 @@ def as_seconds(values: np.ndarray, kind: str) -> Any:
         found = read(cell) if isinstance(cell, str) else _seconds_of(cell, kind)
         if found is not None:
             seconds[i] = found
-        elif cell is None or cell != "":
+        elif not isinstance(cell, str) or cell:
             odd[i] = not is_missing(cell)
     return seconds, odd
 
