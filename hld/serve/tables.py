@@ -24,8 +24,7 @@ from hld.serve.refusals import Refusal
 from hld.summaries.summary import BatchSummary
 from hld.tables.column_names import distinct_names
 from hld.tables.factored import object_cells, whole_cells
-from hld.tables.files.byte_files import with_head
-from hld.tables.files.dialect import NA_VALUES, SEPARATORS, ReadOptions, find_dialect
+from hld.tables.files.dialect import NA_VALUES, SEPARATORS, SNIFFED, ReadOptions, find_dialect
 from hld.tables.files.files import fitted_columns
 from hld.tables.files.text_cells import as_fitted
 from hld.tables.files.text_rows import Texts, mark_of_rows, text_rows
@@ -103,7 +102,7 @@ def _csv_columns(body: bytes, encoder: Any, limits: Limits, most: int) -> tuple[
     header = FIRST_LINE.match(_text(body))[1]  # type: ignore[index]
     _bounded(1, 1 + max(map(header.count, SEPARATORS)), limits, most)
     try:
-        dialect = find_dialect(with_head(io.BytesIO(body), READ)[0], READ, "the body")
+        dialect = find_dialect(body[:SNIFFED], READ, "the body")
     except ValueError as error:
         message = OPTIONS.sub("", str(error))
         for words, own in WORDS.items():

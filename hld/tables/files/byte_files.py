@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from hld.tables.files.dialect import MOST_HEAD, SNIFFED, ReadOptions, ends_first_row
+from hld.tables.files.dialect import SNIFFED, ReadOptions
 
 BLOCK = 2**20  # bytes that are read at a time
 FORMS = {
@@ -127,14 +127,11 @@ def _files_of(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     ]
 
 
-def with_head(file: Any, options: ReadOptions) -> tuple[Any, ...]:
-    """The first bytes of a file, all of its first row where that is of any use, and the file with them in front."""
+def with_head(file: Any) -> tuple[bytes, Any]:
+    """The first bytes of a file, and the file with them in front."""
     head = b""
-    size = SNIFFED
-    while len(head) < size and (more := file.read(size - len(head))):
+    while len(head) < SNIFFED and (more := file.read(SNIFFED - len(head))):
         head += more
-        if len(head) == size < MOST_HEAD and not ends_first_row(head, options):
-            size *= 2
     return head, io.BufferedReader(_Replayed(head, file), BLOCK)
 
 

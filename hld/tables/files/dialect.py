@@ -26,8 +26,7 @@ from hld.tables.forms import is_row_index
 from hld.tables.shown_names import listed
 
 SEPARATORS = (",", ";", "\t", "|")
-SNIFFED = 2**16  # bytes
-MOST_HEAD = 2**22  # of them, in which the first row must end
+SNIFFED = 2**22  # bytes, in which the first row must end, as in the blocks that are read
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 OTHER = "or another encoding (--encoding latin-1 or utf-16-le, for example)"
 # first bytes of files that are no text
@@ -48,6 +47,7 @@ NUMBER, COMMA, POINT = (
 )
 MARK = "\ufeff"  # that some programs put before a header
 SHOWN_ROWS = 50  # by which the separator and the header are judged
+MARKED_ROWS = 1000  # by which the decimal mark is
 # what is missing in a text file, beside empty cells
 NA_VALUES = (
     "",
@@ -146,7 +146,7 @@ def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
     encoding = encoding_of(head, options.encoding)
     text = _text(head, encoding, called)
     separator = options.separator or _likely_separator(text)
-    rows = _first_rows(text, separator, None if len(head) < MOST_HEAD else called)
+    rows = _rows(text, separator, MARKED_ROWS)
     if not rows:
         raise ValueError(
             f"{called} has a cell of more than {csv.field_size_limit()} characters in its first row, "
@@ -163,9 +163,7 @@ def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
     decimal = options.decimal or likely_decimal(cells, separator, options.missing_texts)
     has_blanks = len(first) > 1 and all(cell.startswith(" ") for cell in first[1:])
     num_before = sum(1 for _ in itertools.takewhile(lambda row: not row, _reader(text, separator)))
-    # a long head whose first row does not end is the whole file (`with_head`)
-    is_cut = len(head) >= MOST_HEAD or (len(head) >= SNIFFED and ends_first_row(head, options))
-    has_rows = len(rows) > options.has_header or is_cut
+    has_rows = len(rows) > options.has_header or len(head) >= SNIFFED
     known = (encoding, has_blanks, num_before, has_rows)
     if not options.has_header:
         return Dialect(separator, decimal, tuple(f"x{v}" for v in range(len(first))), *known)
@@ -210,19 +208,6 @@ def _beside_headers(rows: list[list[str]], names: list[str]) -> list[list[str]]:
         if found and all(map(NUMBER.fullmatch, found)):
             return others
     return rows
-
-
-def ends_first_row(head: bytes, options: ReadOptions) -> bool:
-    r"""Whether the first row of a text file ends within its first bytes; also True where they are no text."""
-    if head.startswith(tuple(MAGIC)) or JSON.match(head):
-        return True
-    try:
-        text = _decoded(head, encoding_of(head, options.encoding), False)
-    except (UnicodeDecodeError, LookupError):
-        return True
-    found = [_ends(text, one) for one in ([options.separator] if options.separator else SEPARATORS)]
-    known = [one for one in found if one is not None]
-    return bool(known) and all(known)
 
 
 def encoding_of(head: bytes, encoding: str) -> str:
@@ -278,27 +263,7 @@ def _reader(text: str, separator: str) -> Any:
     return csv.reader(io.StringIO(text, newline=""), delimiter=separator)
 
 
-def _ends(text: str, separator: str) -> bool | None:
-    """Whether the first row of a text ends before the text does; None where a cell is too long for this separator."""
-    lines = io.StringIO(text, newline="")
-    try:
-        next(filter(None, csv.reader(lines, delimiter=separator)), None)
-    except csv.Error:
-        return None
-    return lines.tell() < len(text)
-
-
-def _first_rows(text: str, separator: str, called: str | None) -> list[list[str]]:
-    """The cells of the rows that are not empty, up to a cell that is too long; with a name, the first row must end."""
-    if called is not None and _ends(text, separator) is False:
-        raise ValueError(
-            f"{called} has a first row that does not end within {MOST_HEAD} bytes, expected names of "
-            "columns: check its quotes and its line ends"
-        )
-    return _rows(text, separator)
-
-
-def _rows(text: str, separator: str, most: int | None = None) -> list[list[str]]:
+def _rows(text: str, separator: str, most: int) -> list[list[str]]:
     """The cells of the first rows that are not empty."""
     found: list[list[str]] = []
     with contextlib.suppress(

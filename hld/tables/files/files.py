@@ -56,7 +56,7 @@ def read_training(
             typed_chunks(path, options), max_rows, seed, called(path), is_series=is_series
         )
     with opened(path) as raw:
-        head, file = with_head(raw, options)
+        head, file = with_head(raw)
         dialect = find_dialect(head, options, called(path))
         _warn_of_nameless(head, dialect, called(path))
         chunks = text_chunks(file, dialect, options, called(path))
@@ -99,7 +99,7 @@ def read_chunks(path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT
 
 def _read_text(raw: Any, name: str, encoder: Any, options: ReadOptions) -> Iterator[Any]:
     """An open CSV file as chunks of a batch."""
-    head, file = with_head(raw, options)
+    head, file = with_head(raw)
     dialect = find_dialect(head, options, name)
     fitted = fitted_columns(encoder, dialect.names)
     plain = [given for given, column in fitted.items() if isinstance(column, BinColumn)]
