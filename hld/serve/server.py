@@ -7,8 +7,7 @@ is polite would wait for the client, too, however few bytes are left.  So the by
 again, and a connection on which too few of them have gone is cut off.  That ends the request in the ordinary way: it
 is counted, and leaves one line in the log.
 
-Bytes wait in the system, too, which may hold megabytes of a connection and takes more only when a third of them has
-gone: a client that reads slowly takes nothing from this process for a long time.  Linux tells how many there are.
+Bytes wait in the system, too, which takes more only when a third of them has gone: it is told to hold few.
 """
 
 from __future__ import annotations
@@ -43,6 +42,7 @@ STOP_SECONDS = (
 KEEP_SECONDS = 15  # that a connection may be idle
 LOOKS = 0.1  # seconds between two looks for a second Ctrl-C
 HEAD_BYTES = 2**15
+SYSTEM_BYTES = 2**15  # of answers that the system may hold for a client
 
 
 def serve(
@@ -114,6 +114,8 @@ def opened_socket(host: str, port: int) -> Any:
         listening.setsockopt(
             socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
         )  # its connections inherit it
+        # and hold little, so that a client that reads slowly soon takes something from this process
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SYSTEM_BYTES)
         return listening
     except OSError as error:
         raise OSError(f"cannot listen at {host} port {port}: {error.strerror or error}") from None
@@ -256,7 +258,7 @@ class _Timed(_Protocol):
 
     def _look_later(self) -> None:
         self._stop_looking()
-        waiting = self._num_waiting()
+        waiting = self.transport.get_write_buffer_size()
         self.reading_timer = self.loop.call_later(self.seconds, self._look, waiting)
 
     def _stop_looking(self) -> None:
@@ -269,7 +271,7 @@ class _Timed(_Protocol):
         self.reading_timer = None
         if not self.transport.get_write_buffer_size():
             return
-        if self._num_waiting() <= waiting - LEAST_READ:
+        if self.transport.get_write_buffer_size() <= waiting - LEAST_READ:
             self._look_later()
             return
         LOG.warning(
@@ -278,22 +280,3 @@ class _Timed(_Protocol):
             self.seconds,
         )
         self.transport.abort()
-
-    def _num_waiting(self) -> int:
-        """Bytes of answers that the client has not taken, here and in the system."""
-        line = self.transport.get_extra_info("socket")
-        return int(self.transport.get_write_buffer_size()) + (
-            0 if line is None else _in_system(line)
-        )
-
-
-def _in_system(line: Any) -> int:
-    """Bytes that were given to a socket and that the other side has not confirmed; 0 where the system does not say."""
-    count = bytearray(4)
-    if sys.platform == "linux":
-        import fcntl
-        import termios
-
-        with contextlib.suppress(OSError, ValueError):  # a socket that has just been closed
-            fcntl.ioctl(line.fileno(), termios.TIOCOUTQ, count)
-    return int.from_bytes(count, sys.byteorder)
