@@ -24,16 +24,10 @@ WIDTH, ROW, LABEL = (
     150,
 )  # of a histogram in SVG units: width, height of a level, room for labels
 GAP = 8  # between a label and its bars
-LETTER, CAPITAL, IDEOGRAPH = (
-    7.7,
-    9.5,
-    12.5,
-)  # widths of letters of DejaVu Sans, a wide font, at most but for these:
-NARROW, WIDE = (
-    dict.fromkeys("!'(),-./:;IJ[\\]`fijlrt| ", 4.9),
-    dict.fromkeys("#%&+<=>@MW^mw~", 12.0),
-)
-SQUEEZED = 0.85  # least share of its natural width to which a label is set
+MOST, MOST_WIDE = (
+    18,
+    11,
+)  # letters of a label, of a font as wide as DejaVu Sans; ideographs are wider
 
 
 def escaped(text: int | str) -> str:
@@ -69,25 +63,13 @@ def histogram(column: ColumnShift) -> str:
 
 
 def _label(label: str, y: int) -> str:
-    """The name of a level, which ends before its bars: set closer where it is a little too wide, or else cut."""
-    room = LABEL - GAP
+    """The name of a level, which ends before its bars, cut if it is too long."""
     text = printable(named(str(label)))
-    widths = list(map(_width, text))
-    most, width = 0, 0.0
-    while most < len(text) and width + widths[most] <= room / SQUEEZED:
-        most, width = most + 1, width + widths[most]
-    closer = f' textLength="{room}" lengthAdjust="spacingAndGlyphs"' if width > room else ""
+    is_wide = any(unicodedata.east_asian_width(letter) in "WF" for letter in text)
     return (
-        f'<text class="label" x="{room}" y="{y}" text-anchor="end"{closer}>{escaped(shortened(text, most))}'
-        f"<title>{escaped(label)}</title></text>"
+        f'<text class="label" x="{LABEL - GAP}" y="{y}" text-anchor="end">'
+        f"{escaped(shortened(text, MOST_WIDE if is_wide else MOST))}<title>{escaped(label)}</title></text>"
     )
-
-
-def _width(letter: str) -> float:
-    """The width of a letter, for which a font of 12 units has room."""
-    if unicodedata.east_asian_width(letter) in "WF":
-        return IDEOGRAPH
-    return NARROW.get(letter) or WIDE.get(letter) or (CAPITAL if letter.isupper() else LETTER)
 
 
 def columns_table(columns: list[ColumnShift], alpha: float) -> str:

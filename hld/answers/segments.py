@@ -176,7 +176,7 @@ def judge_segments(
             f"`by` is {name!r}, and the model knows nothing else: group by a column that it does not know"
         )
     if hidden:
-        codes = codes.astype(np.int32) if codes.dtype.kind == "u" else codes.copy()
+        codes = codes.copy()
         codes[:, hidden] = -1
     groups, labels = numbered(cells, every, name)
     order, sizes = np.argsort(groups, kind="stable"), np.bincount(groups)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from hld.command import shells
 from hld.command.output import flush_output, send
+from hld.tables.shown_names import printable
 
 NEAR = 0.75  # likeness of an option to one that is there, from 0 to 1
 ONE_TABLE = " (a command reads one table: run it once for each, or put the tables together)"

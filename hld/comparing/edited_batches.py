@@ -16,6 +16,7 @@ A missing cell holds no level, whatever stands for it.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from decimal import Decimal
 from typing import Any
@@ -24,7 +25,6 @@ import numpy as np
 
 from hld.comparing.adapters import column_of
 from hld.planning.alternatives import Edit, share_after
-from hld.tables.single_cells import EXACT
 from hld.tables.times import is_missing
 
 
@@ -57,58 +57,37 @@ def edited_batches(
 
 
 def has_level(cells: Any, level: object) -> np.ndarray:
-    """Which cells hold a level.
+    """(N,) whether cells hold a level, by the first of three ways that finds any.
 
     Returns (N,).
     """
-    cells = list(cells)
-    known: dict[Any, tuple[bool, bool, bool]] = {}
-    found = np.zeros((len(cells), 3), dtype=bool)
-    for i, cell in enumerate(cells):
-        key = type(cell), str(cell)
-        if key not in known:
-            known[key] = (
-                (False,) * 3
-                if is_missing(cell)
-                else (
-                    _kind(cell) == _kind(level) and bool(cell == level),
-                    key[1] == str(level),
-                    _means(cell, level),
-                )
-            )
-        found[i] = known[key]
-    return next((column for column in found.T if column.any()), found[:, 0])
+    found = np.zeros(len(cells), dtype=bool)
+    for holds in (_is_equal, lambda cell, level: str(cell) == str(level), _means):
+        for i, cell in enumerate(cells):
+            found[i] = not is_missing(cell) and holds(cell, level)
+        if found.any():
+            break
+    return found
 
 
-def _kind(value: Any) -> Any:
-    """What values must share to be equal: numbers of all types are of one kind, and truth values of another."""
-    if isinstance(value, (bool, np.bool_)):
-        return bool
-    if isinstance(value, (int, float, Decimal, np.number)):
-        return float
-    return str if isinstance(value, str) else type(value)
+def _is_equal(cell: Any, level: Any) -> bool:
+    """Whether values are equal, and neither only one of them is text nor a truth."""
+    kinds = [(isinstance(one, str), isinstance(one, (bool, np.bool_))) for one in (cell, level)]
+    return kinds[0] == kinds[1] and bool(cell == level)
 
 
 def _means(cell: Any, level: Any) -> bool:
-    """Whether a cell means a level that is written in another way, or of another type."""
-    if _text(cell) == _text(level):
-        return True
-    if _kind(cell) is not float:  # of texts "1e3" and "1000" are two
-        return False
-    try:  # from 2^53 on doubles are equal for several whole numbers
-        number = float(cell)
-        return number == float(level) and (
-            abs(number) < EXACT or Decimal(str(cell)) == Decimal(str(level))
-        )
-    except (TypeError, ValueError, ArithmeticError):
-        return False
+    """Whether a cell means the same as a level: numbers by their value, of texts "1e3" and "1000" are two."""
+    if not isinstance(cell, str):
+        with contextlib.suppress(ArithmeticError):
+            return Decimal(str(cell)) == Decimal(str(level))
+    return _text(cell) == _text(level)
 
 
 def _text(cell: Any) -> str:
-    """A cell as text, the same whether a table holds it as a number or a truth value, or as it is written."""
+    """The text of a value, shared by the forms of whole numbers, truths and midnights."""
     text = str(cell)
     if re.fullmatch(r"[+-]?\d+\.0", text):
         return text[:-2]
-    return (
-        text.capitalize() if text.lower() in ("true", "false") else text.removesuffix(" 00:00:00")
-    )
+    is_truth = text.lower() in ("true", "false")
+    return text.capitalize() if is_truth else text.removesuffix(" 00:00:00")

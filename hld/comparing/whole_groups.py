@@ -101,20 +101,10 @@ def kind_of(detector: Any) -> str | None:
 
 def too_many(num_alarms: int, num_batches: int, alpha: float, num_groups: int) -> bool:
     """Whether so many groups alarm of B only once in forty detectors that keep their level."""
-    from scipy.special import betaln, gammaln
+    from scipy.stats import betabinom
 
-    k, B, a = (
-        int(alpha * (num_groups + 1) + 1e-9),
-        num_batches,
-        np.arange(num_alarms, num_batches + 1.0),
-    )
+    k = int(alpha * (num_groups + 1) + 1e-9)
     if k == 0:
         return num_alarms > 0
-    log_law = (
-        gammaln(B + 1)
-        - gammaln(a + 1)
-        - gammaln(B - a + 1)
-        + betaln(a + k, B - a + num_groups + 1 - k)
-        - betaln(k, num_groups + 1 - k)
-    )
-    return bool(np.exp(log_law).sum() < OUTSIDE)
+    law = betabinom(num_batches, k, num_groups + 1 - k)
+    return bool(law.sf(num_alarms - 1) < OUTSIDE)

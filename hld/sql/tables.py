@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from hld.answers.profile import Profile, profile_of
+from hld.detector.chunks import check_detector
 from hld.detector.detector import HLDDetector
 from hld.results.count_law import merged_codes
 from hld.sql.slots import (
@@ -89,11 +90,7 @@ def count(detector: HLDDetector, source: Any, query: str | None = None) -> Table
     One query for 48 pairs of columns, or for each pair in MySQL, of which at most a few thousand numbers come back; the
     rows of SQLite are encoded in this process.
     """
-    if not isinstance(detector, HLDDetector) or not hasattr(detector, "circuit_"):
-        raise TypeError(
-            f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}: fit it "
-            "first"
-        )
+    check_detector(detector)
     columns = tuple(map(counted_column, detector.encoder_.columns))
     with rows_as_tuples(source):
         table = table_of(source, query)
@@ -137,8 +134,6 @@ def _encoded(detector: Any, columns: Any, edges: list[Any], table: Any) -> Table
         parts.append((profile_of(codes, sizes, detector.profile_.edges), report))
     if not parts:
         raise ValueError("the table has 0 rows, expected at least one")
-    if len(absent) == len(columns):
-        raise _no_columns(encoder.names, names)
     profile, report = (functools.reduce(operator.add, some) for some in zip(*parts, strict=True))
     merged = np.array([hasattr(column, "merged") for column in columns])
     report = replace(
@@ -147,14 +142,6 @@ def _encoded(detector: Any, columns: Any, edges: list[Any], table: Any) -> Table
         num_rare=np.where(merged, report.num_rare + report.num_unseen, report.num_rare),
     )
     return TableInDatabase(columns, profile, report, tuple(absent), tuple(extra), 1)
-
-
-def _no_columns(names: Any, found: Any) -> ValueError:
-    """The error for a table of other columns."""
-    return ValueError(
-        f"the table has none of the detector's columns ({listed(names, 8, is_quoted=False)}), "
-        f"expected at least one: it has {listed(found, 8) or 'none'}"
-    )
 
 
 def _expressions(
@@ -181,7 +168,10 @@ def _expressions(
                 column, value if part is None else part_expression(value, part.part)
             )
     if not found:
-        raise _no_columns(encoder.names, names)
+        raise ValueError(
+            f"the table has none of the fitted columns ({listed(encoder.names, 8, is_quoted=False)}), "
+            f"expected at least one: it has {listed(names, 8) or 'none'}"
+        )
     known = {
         *encoder.names,
         *encoder.table_names,

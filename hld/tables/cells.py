@@ -51,7 +51,6 @@ from hld.tables.forms import (
     mapping_parts,
     named_rows,
     records_parts,
-    starts_of_periods,
     structured_parts,
 )
 from hld.tables.single_cells import (
@@ -217,11 +216,9 @@ def _checked_column(array: Any, name: str) -> Any:
     if isinstance(array, (Factored, Unreadable)):
         return array
     try:
-        return starts_of_periods(
-            _checked_dtype(
-                unmasked(array) if isinstance(array, np.ma.MaskedArray) else array,
-                f"`table` column {name!r}",
-            )
+        return _checked_dtype(
+            unmasked(array) if isinstance(array, np.ma.MaskedArray) else array,
+            f"`table` column {name!r}",
         )
     except (TypeError, ValueError) as error:
         return Unreadable(len(array), type(error), str(error))

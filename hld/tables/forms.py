@@ -20,12 +20,10 @@ from __future__ import annotations
 import collections
 import collections.abc
 import dataclasses
-import json
 import os
 import re
 import reprlib
 import sys
-import uuid
 from collections.abc import Callable, Mapping, Set
 from typing import Any
 
@@ -48,6 +46,7 @@ _NESTED = (
 )
 TEXT = ("string", "large_string", "string_view")
 EXTENSION = b"ARROW:extension:name"  # in the metadata of a field
+EXTENSIONS = ("arrow.json", "arrow.bool8", "arrow.uuid", "pandas.period", "pandas.interval")
 DAY_MICROS = 86_400_000_000
 EXACT = 2.0**53  # below this magnitude every whole number is a double
 
@@ -221,8 +220,6 @@ def _reader(kind: type) -> Callable[[Any], Any] | None:
         return lambda row: {
             field.name: getattr(row, field.name) for field in dataclasses.fields(row)
         }
-    if hasattr(kind, "__attrs_attrs__"):
-        return lambda row: {field.name: getattr(row, field.name) for field in kind.__attrs_attrs__}
     if (
         hasattr(kind, "keys") and hasattr(kind, "__len__") and not hasattr(kind, "columns")
     ):  # which frames have
@@ -284,55 +281,20 @@ def _plain(column: Any) -> np.ndarray:
 
 
 def _of_extension(column: Any, name: str, metadata: Any) -> Any:
-    """A column of an extension type: those of pandas as in its frames, text in JSON, flags, identifiers."""
+    """A column of an extension type, as pandas has it where the type is known."""
     import pyarrow
 
-    own = column.type
-    if isinstance(own, pyarrow.BaseExtensionType):
-        kind = own.extension_name
-        details = own.__arrow_ext_serialize__() if kind.startswith("pandas.") else b""
-    else:
-        kind = metadata[EXTENSION].decode()
-        details = metadata.get(b"ARROW:extension:metadata", b"")
-    storage = _storage(column)
-    if kind == "arrow.json":
-        return arrow_column(storage, name)
-    if kind == "arrow.bool8":
-        return arrow_column(storage.cast(pyarrow.bool_()), name)
-    if kind == "arrow.uuid":
-        cells = storage.to_pylist()
-        return object_cells([None if one is None else str(uuid.UUID(bytes=one)) for one in cells])
-    if kind in ("pandas.period", "pandas.interval"):
-        import pandas
-
-        about = json.loads(details)
-        if kind == "pandas.period":
-            ordinals = storage.fill_null(np.iinfo(np.int64).min).to_numpy()
-            dtype = pandas.PeriodDtype(about["freq"])
-            periods = pandas.arrays.PeriodArray(ordinals.astype(np.int64), dtype=dtype)
-            return pandas.Series(periods).dt.to_timestamp().to_numpy()
-        ends = [storage.field(end).to_pandas() for end in ("left", "right")]
-        intervals = pandas.arrays.IntervalArray.from_arrays(*ends, closed=about["closed"])
-        holes = storage.is_null().to_pylist()
-        return object_cells(
-            [None if no else str(x) for no, x in zip(holes, intervals, strict=True)]
-        )
+    is_known = isinstance(column.type, pyarrow.BaseExtensionType)
+    kind = column.type.extension_name if is_known else metadata[EXTENSION].decode()
+    if is_known and kind in EXTENSIONS:
+        cells = column.to_pandas()
+        return _exact_array(cells.astype("boolean") if kind == "arrow.bool8" else cells, name)
     return Unreadable(
         len(column),
         TypeError,
         f"`table` column {name!r} is of the Arrow extension type {kind!r}, expected text, numbers, "
         "booleans or dates: convert it to one of these, or leave it out",
     )
-
-
-def _storage(column: Any) -> Any:
-    """The storage of a column of an extension type, or of one that is known by its metadata alone, as one array."""
-    import pyarrow
-
-    chunks = column.chunks if isinstance(column, pyarrow.ChunkedArray) else [column]
-    parts = [getattr(chunk, "storage", chunk) for chunk in chunks]
-    kind = getattr(column.type, "storage_type", column.type)
-    return pyarrow.concat_arrays(parts) if parts else pyarrow.array([], kind)
 
 
 def _decoded(column: Any) -> Any:
@@ -564,24 +526,6 @@ def _exact_array(series: Any, name: str) -> Any:
         )
         return object_cells(cells)
     return array
-
-
-def starts_of_periods(cells: np.ndarray) -> np.ndarray:
-    """Objects (N,) that are pandas periods or missing as the moments they begin, as in a column of periods; else as is.
-
-    Shapes: cells (N,) -> (N,).
-    """
-    pandas = sys.modules.get("pandas")
-    if (
-        pandas is None
-        or cells.dtype != object
-        or pandas.api.types.infer_dtype(cells, skipna=True) != "period"
-    ):
-        return cells
-    try:
-        return pandas.PeriodIndex(cells).to_timestamp().to_numpy()
-    except ValueError:  # of several lengths
-        return cells
 
 
 def _is_text(cells: Any) -> bool:

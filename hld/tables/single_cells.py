@@ -52,7 +52,7 @@ def plain_value(cell: float | str, name: str) -> float | str:
                 raise not_a_level(
                     cell, name
                 )  # a number of nothing; from NumPy 2 on it has no hash, either
-            return plain_value(times_as_objects(np.asarray(cell)).item(), name)
+            return plain_value(times_as_objects(cell).item(), name)
         cell = cell.item()
     if isinstance(cell, str):
         return str.__str__(cell)

@@ -178,6 +178,7 @@ def time_texts(marks: Sequence[float], kind: str) -> list[str]:
 
 def times_as_objects(values: Any) -> np.ndarray:
     """Dates or durations (any shape) as Python objects or text, NaT as None."""
+    values = np.asarray(values)
     kind, is_missing = values.dtype.kind, np.isnat(values)
     is_near = np.abs(_counted_seconds(values)) < _MOST_MICROS  # which microseconds of 64 bits hold
     near = np.where(is_near, values, np.array("NaT", dtype=values.dtype))

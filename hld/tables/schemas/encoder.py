@@ -220,8 +220,7 @@ class TableEncoder:
         Returns
         -------
         codes : (N, V) integer array, C-contiguous
-            Entries 0..C_v - 1, and -1 where missing, of the smallest dtype of uint8, uint16, int32 (signed ones if a
-            column's dtype can hold missing values).
+            Entries 0..C_v - 1, and -1 where missing, of the smallest dtype of int8, int16 and int32.
         report : hld.tables.schemas.encoding.EncodingReport
 
         Raises

@@ -35,7 +35,7 @@ from __future__ import annotations
 import math
 import reprlib
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -49,7 +49,6 @@ from hld.tables.schemas.single_precision import spans
 from hld.tables.single_cells import (
     as_keys,
     first_unhashable,
-    is_blank,
     not_a_level,
     not_a_number,
     plain_value,
@@ -61,8 +60,6 @@ if TYPE_CHECKING:
     from hld.tables.schemas.columns import BinColumn, LevelColumn
 
 
-LONG = 4096  # rows from which columns are counted one by one
-MOST_FLAGS = 2**15  # rows whose flags are held at a time
 NEW, ODD = (
     1,
     2,
@@ -71,7 +68,7 @@ NEW, ODD = (
 
 @dataclass(frozen=True, eq=False)
 class EncodingReport:
-    """What an encoder met in a table of N rows; the counts are read-only int arrays (V,), one entry a column.
+    """What an encoder met in a table of N rows; the counts are int arrays (V,), one entry a column.
 
     Shapes: num_missing (V,), num_unseen (V,), num_out_of_range (V,), num_rare (V,), num_odd (V,).
     """
@@ -85,18 +82,9 @@ class EncodingReport:
 
     def __add__(self, other: object) -> EncodingReport:
         """The counts of two parts of a table together."""
-        names = ("num_rows", "num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")
-        return EncodingReport(*(getattr(self, name) + getattr(other, name) for name in names))
-
-    def __post_init__(self) -> None:
-        for counts in (
-            self.num_missing,
-            self.num_unseen,
-            self.num_out_of_range,
-            self.num_rare,
-            self.num_odd,
-        ):
-            counts.flags.writeable = False
+        return EncodingReport(
+            *(getattr(self, one.name) + getattr(other, one.name) for one in fields(self))
+        )
 
 
 class CodeTables(NamedTuple):
@@ -112,7 +100,6 @@ def code_tables(columns: tuple[Any, ...]) -> CodeTables:
     """Prepare V columns: `LevelColumn` and `BinColumn`."""
     levels = [None if column.kind in BINNED else column for column in columns]
     unseen = np.array([-2 if one is None else one.num_categories - 1 for one in levels])
-    unseen.flags.writeable = False
     return CodeTables(
         step_tables(columns),
         tuple(None if one is None else level_lookup(one) for one in levels),
@@ -146,7 +133,7 @@ def encoded(
 
     Shapes: whole (N, V), marks (N, V) -> codes (N, V).
     """
-    codes = np.empty((num_rows, len(arrays)), dtype=_code_dtype(columns, arrays))
+    codes = np.empty((num_rows, len(arrays)), dtype=_code_dtype(columns))
     beyond = np.zeros(len(arrays), dtype=np.int64)
     if tables.is_counting and whole is not None and whole.dtype.kind in "biu":
         _copy_counting(whole, tables.unseen, codes)
@@ -237,32 +224,10 @@ def _apply_policy(column: Any, numbers: Any, codes: Any) -> None:
     codes[new] = -1
 
 
-def _code_dtype(columns: tuple[Any, ...], arrays: list[Any]) -> type[Any]:
-    """Smallest dtype for the codes of columns, signed where some of their arrays (N,) can become missing values."""
-    num_categories = max(column.num_categories for column in columns)
-    if any(_may_be_missing(column, values) for column, values in zip(columns, arrays, strict=True)):
-        return (
-            np.int8 if num_categories <= 2**7 else np.int16 if num_categories <= 2**15 else np.int32
-        )
-    return (
-        np.uint8 if num_categories <= 2**8 else np.uint16 if num_categories <= 2**16 else np.int32
-    )
-
-
-def _may_be_missing(column: Any, values: Any) -> bool:
-    """Whether cells of a column can get the code -1."""
-    if values is None or column.unseen == "missing":
-        return True
-    if isinstance(values, Factored) and column.kind not in BINNED:
-        return bool((values.codes < 0).any() or any(map(_may_be_empty, values.levels.tolist())))
-    if values.dtype.kind in "US":  # texts among numbers, and empty ones
-        return column.kind in BINNED or bool((values == values.dtype.type()).any())
-    return values.dtype.kind in "fOMm"
-
-
-def _may_be_empty(cell: Any) -> bool:
-    """Whether a cell is missing, or a text without letters, which is where it is no level."""
-    return is_missing(cell) or is_blank(cell)
+def _code_dtype(columns: tuple[Any, ...]) -> type[Any]:
+    """Smallest signed dtype for the codes of columns."""
+    most = max(column.num_categories for column in columns)
+    return np.int8 if most <= 2**7 else np.int16 if most <= 2**15 else np.int32
 
 
 def _copy_counting(numbers: np.ndarray, num_levels: np.ndarray, codes: np.ndarray) -> None:
@@ -283,11 +248,7 @@ def _report(
     odd: dict[int, Any],
 ) -> EncodingReport:
     """`EncodingReport` of codes (N, V), the codes (V,) of unseen categories, counts (V,) out of range, odd cells."""
-    missing = (
-        np.zeros_like(beyond)
-        if codes.dtype.kind == "u"
-        else _counts(codes, np.full(len(columns), -1))
-    )
+    missing = _counts(codes, np.full(len(columns), -1))
     rare = np.zeros_like(beyond)
     for v in [
         v for v, column in enumerate(columns) if column.kind == "categorical" and column.rare
@@ -299,17 +260,9 @@ def _report(
 
 def _counts(codes: np.ndarray, wanted: Any) -> np.ndarray:
     """How often each column of codes (N, V) has its wanted one (V,)."""
-    if len(codes) < LONG:
-        return np.count_nonzero(codes == wanted, axis=0)
     # NumPy adds flags along an axis one by one, and counts those of a single column many at a time
-    found = np.zeros(codes.shape[1], dtype=np.int64)
-    for start in range(0, len(codes), MOST_FLAGS):
-        block = codes[start : start + MOST_FLAGS]
-        found += [
-            np.count_nonzero(block[:, v] == code)
-            for v, code in enumerate(np.asarray(wanted).tolist())
-        ]
-    return found
+    pairs = zip(codes.T, np.asarray(wanted).tolist(), strict=True)
+    return np.array([np.count_nonzero(column == code) for column, code in pairs], dtype=np.int64)
 
 
 def reports_of_parts(
@@ -386,8 +339,6 @@ def step_tables(columns: tuple[Any, ...]) -> StepTables:
     first_slot = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.intp)
     slot_code = np.array([code for _, slots, _ in steps for code in slots], dtype=np.int32)
     slot_beyond = np.array([flag for _, _, beyond in steps for flag in beyond], dtype=bool)
-    for array in (first_slot, slot_code, slot_beyond):
-        array.flags.writeable = False
     return StepTables(tuple(breaks for breaks, _, _ in steps), first_slot, slot_code, slot_beyond)
 
 
@@ -497,14 +448,14 @@ def look_up(
 
     Shapes: values (N,), used (N,) -> codes (N,).
     """
-    cells = values.tolist()
+    cells, find = values.tolist(), lookup.categories.get
     try:
-        codes = _keys_among(cells, lookup)
+        codes = np.array([find(cell, _UNKNOWN) for cell in cells], dtype=np.int32)
     except (TypeError, ValueError):
         cells = as_keys(cells)
         if (unknown := first_unhashable(cells)) is not None:
             raise not_a_level(unknown, column.name) from None
-        codes = _keys_among(cells, lookup)
+        codes = np.array([find(cell, _UNKNOWN) for cell in cells], dtype=np.int32)
     known, odd = {}, []  # cells that repeat are examined once; their type is part of them
     for i in np.flatnonzero(
         codes == _UNKNOWN if used is None else (codes == _UNKNOWN) & (used > 0)
@@ -517,19 +468,6 @@ def look_up(
             codes[i] = column.num_categories - 1
             odd.append(i)
     return np.where(codes == _UNKNOWN, -1, codes), odd
-
-
-def _keys_among(cells: list[Any], lookup: LevelLookup) -> np.ndarray:
-    """Categories (N,) of the cells that are keys as they stand, `_UNKNOWN` for others, which bytes always are."""
-    find = lookup.categories.get
-    if bytes in set(
-        map(type, cells)
-    ):  # the texts that they stand for have the same hash: Python would compare both
-        return np.array(
-            [_UNKNOWN if type(cell) is bytes else find(cell, _UNKNOWN) for cell in cells],
-            dtype=np.int32,
-        )
-    return np.array([find(cell, _UNKNOWN) for cell in cells], dtype=np.int32)
 
 
 def _code_of(column: Any, lookup: Any, cell: str, is_strict: bool) -> int:

@@ -288,7 +288,7 @@ def _learned(
         column = column if rows is None else narrowed_column(column, values[rows], **sizes)
     missing = _missing_in(column, values)
     found = ColumnSchema.of(column, missing)
-    return found if policy == "keep" else ColumnSchema.of(_with_policy(found, policy), missing)
+    return found if policy == "keep" else replace(found, policy=policy)
 
 
 def _missing_in(column: Any, values: Any) -> int:
@@ -297,11 +297,6 @@ def _missing_in(column: Any, values: Any) -> int:
         "" in column.levels or is_rare("", digest_set(column.rare))
     )
     return count_missing(values, has_empty=not has_level)
-
-
-def _with_policy(schema: Any, policy: Any) -> Any:
-    """The column of a schema with another policy."""
-    return TableSchema((schema,)).replace(schema.name, policy=policy).columns[0].column()
 
 
 def _of_kind(name: Any, values: Any, known: Any, rows: Any, sizes: Any) -> Any:

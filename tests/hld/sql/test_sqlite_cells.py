@@ -133,7 +133,7 @@ def assert_as_rows(detector, found, cells):
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), zip(FORMATS, ["TIMESTAMP", "DATE", "TEXT", ""] * 2, strict=False)
+    ("name", "kind"), list(zip(FORMATS, ["TIMESTAMP", "DATE", "TEXT", ""] * 2, strict=False))
 )
 def test_times_in_every_form_are_those_of_the_rows_edges_included(tmp_path, name, kind):
     days = START + np.repeat(np.arange(30), 3) * np.timedelta64(
