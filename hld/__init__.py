@@ -30,9 +30,10 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from hld.planning.alternatives import Edit as Edit
     from hld.planning.of_tables import Plan as Plan, plan as plan
     from hld.results.result import HLDResult as HLDResult
-    from hld.tables.schemas.encoder import TableEncoder as TableEncoder, fit_encoder as fit_encoder
+    from hld.tables.schemas.encoder import TableEncoder as TableEncoder
     from hld.tables.schemas.learn_schema import (
         calendar_columns as calendar_columns,
+        fit_encoder as fit_encoder,
         learn_schema as learn_schema,
     )
     from hld.tables.schemas.quality import DataQuality as DataQuality
@@ -87,12 +88,10 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
         "plan",
     ),
     "results.result": ("HLDResult",),
-    "tables.schemas.encoder": (
-        "TableEncoder",
-        "fit_encoder",
-    ),
+    "tables.schemas.encoder": ("TableEncoder",),
     "tables.schemas.learn_schema": (
         "calendar_columns",
+        "fit_encoder",
         "learn_schema",
     ),
     "tables.schemas.quality": ("DataQuality",),

@@ -51,8 +51,8 @@ def plain_json(value: Any) -> Any:
         if type(value).__module__ == "numpy" and value.dtype.kind in "mM":  # else bare integers
             from hld.tables.times import times_as_objects  # imports NumPy, which help needs not
 
-            value = times_as_objects(value)
-        plain = value.tolist()
+            value = times_as_objects(value).tolist()
+        plain = value.tolist() if hasattr(value, "tolist") else value
         if type(plain) is not type(value):
             return plain_json(plain)
     if isinstance(value, Real) and not isinstance(value, Integral):

@@ -6,7 +6,6 @@ import argparse
 import codecs
 import csv
 import datetime
-import difflib
 import io
 import sys
 import warnings
@@ -95,10 +94,9 @@ def check_edits(edits: list[str] | None, detector: HLDDetector) -> list[str]:
     for edit in edits or ():
         column = edit.partition("=")[0]
         if "=" in edit and column not in names:
-            near = difflib.get_close_matches(column, names, NEAREST, 0.0)
             raise ValueError(
                 f"--edit names the column {column!r}, which the model does not have, expected one such as "
-                f"{', '.join(map(repr, near))}: see hld info"
+                f"{listed(names, NEAREST, near=column)}: see hld info"
             )
     return edits or []
 

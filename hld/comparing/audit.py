@@ -393,9 +393,11 @@ def _judged(
     alpha: float,
     is_reused: bool,
 ) -> AuditRow:
-    """Alarms of a detector on batches."""
+    """Alarms of a detector on batches, with the interval of Clopper and Pearson."""
+    from scipy.stats import binomtest
+
     alarms = sum(test(batch) <= alpha for batch in batches)
-    low, high = clopper_pearson(alarms, len(batches))
+    low, high = map(float, binomtest(alarms, len(batches)).proportion_ci(LEVEL))
     T = int(np.median([num_rows(batch) for batch in batches]))
     return AuditRow(
         name,
@@ -410,27 +412,14 @@ def _judged(
     )
 
 
-def clopper_pearson(count: int, trials: int) -> tuple[float, float]:
-    """Interval of the probability of an event that occurred in `count` of `trials`; covers it with `LEVEL` or more."""
-    from scipy.special import betaincinv
-
-    outside = (1 - LEVEL) / 2
-    low = 0.0 if count == 0 else float(betaincinv(count, trials - count + 1, outside))
-    high = 1.0 if count == trials else float(betaincinv(count + 1, trials - count, 1 - outside))
-    return low, high
-
-
 def too_often(
     num_alarms: int, num_batches: int, num_disjoint: int, alpha: float, chance: float
 ) -> bool:
     """Whether so many batches alarm that a detector of level alpha explains it with a probability below `chance`."""
     if num_batches <= num_disjoint:
-        from scipy.special import betainc
+        from scipy.stats import binom
 
-        tail = (
-            float(betainc(num_alarms, num_batches - num_alarms + 1, alpha)) if num_alarms else 1.0
-        )
-        return tail < chance
+        return bool(binom.sf(num_alarms - 1, num_batches, alpha) < chance)
     share, divisions = num_alarms / num_batches, -(-num_batches // num_disjoint)
     if share <= alpha:
         return False

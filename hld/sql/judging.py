@@ -144,7 +144,7 @@ def judge(
 
     Notes
     -----
-    One query for 48 pairs of columns, or for each pair in SQLite and MySQL, reads the table once.  Rare levels count as
+    One query for 48 pairs of columns reads the table once.  Rare levels count as
     unseen ones.
 
     Examples

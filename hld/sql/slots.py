@@ -41,8 +41,6 @@ from hld.tables.schemas.single_precision import spans
 from hld.tables.times import EPOCH, TIMES, found_by_time
 
 MISSING, ODD = -1, -2
-WITHOUT_NAN = ("mysql", "mssql")
-NAN_DECIMALS = ("postgres",)
 MICROSECONDS = 10**6
 DAY = 86_400 * MICROSECONDS
 FIRST = (datetime.datetime.min - EPOCH) // datetime.timedelta(microseconds=1)
@@ -109,9 +107,7 @@ def slot_expression(column: LevelColumn | BinColumn, value: Any) -> Any:
             "dates or times: convert it in the query (an interval to seconds), or leave it out"
         )
     hole = value.isnull()
-    if (dtype.is_floating() and _backend(value) not in WITHOUT_NAN) or (
-        dtype.is_decimal() and _backend(value) in NAN_DECIMALS
-    ):
+    if dtype.is_floating() or (dtype.is_decimal() and _backend(value) == "postgres"):
         hole = hole | value.cast("float64").isnan()
     if dtype.is_string() and "" not in getattr(column, "levels", ()):
         hole = hole | (value == "")  # as in files of text

@@ -7,8 +7,7 @@ One query counts a block of pairs,
 
 and the result has one row for each pair of slots that occurs: the table is read once per block, whatever its length,
 and a column's own counts are sums over one of its pairs.  Slots are never NULL, so the two columns of an output row
-that are not NULL say which pair it is of.  Where a database knows no grouping sets (MySQL), each pair is a query of
-its own.
+that are not NULL say which pair it is of.
 
 SQLite runs within this process, and its columns hold cells of any type, so that its comparisons are not the encoder's:
 there the rows are fetched and encoded, a block at a time, and no row leaves the process either.
@@ -44,7 +43,6 @@ from hld.tables.shown_names import listed
 NULL = ODD - 1
 BLOCK = 48  # pairs in a query
 ROWS = 2**14  # of SQLite that are encoded at a time
-WITHOUT_SETS = ("mysql", "clickhouse", "druid", "impala", "exasol", "risingwave")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,15 +85,20 @@ def count(detector: HLDDetector, source: Any, query: str | None = None) -> Table
 
     Notes
     -----
-    One query for 48 pairs of columns, or for each pair in MySQL, of which at most a few thousand numbers come back; the
-    rows of SQLite are encoded in this process.
+    One query for 48 pairs of columns, of which at most a few thousand numbers come back; the rows of SQLite are encoded
+    in this process.
     """
     check_detector(detector)
     columns = tuple(map(counted_column, detector.encoder_.columns))
     with rows_as_tuples(source):
         table = table_of(source, query)
         connection = table.get_backend()
-        how = _encoded if connection.name == "sqlite" else _asked
+        how = {"sqlite": _encoded, "duckdb": _asked, "postgres": _asked}.get(connection.name)
+        if how is None:
+            raise ValueError(
+                f"`source` is of {connection.name}, expected DuckDB, SQLite or PostgreSQL: give the rows of "
+                "a query to `HLDDetector.test`"
+            )
         try:
             return how(detector, columns, detector.profile_.edges.tolist(), table)
         except (ImportError, TypeError, ValueError):
@@ -114,8 +117,7 @@ def _asked(detector: Any, columns: Any, edges: list[Any], table: Any) -> TableIn
     coded = table.select(**{f"c{v}": one for v, one in expressions.items()})
     found = [_counted(coded, block) for block in pairs]
     slots = {pair: counts for block in found for pair, counts in block.items()}
-    is_by_pair = coded.get_backend().name in WITHOUT_SETS
-    return _assembled(columns, edges, slots, (absent, extra), len(slots if is_by_pair else found))
+    return _assembled(columns, edges, slots, (absent, extra), len(found))
 
 
 def _encoded(detector: Any, columns: Any, edges: list[Any], table: Any) -> TableInDatabase:
@@ -195,20 +197,12 @@ def _counted(coded: Any, block: list[tuple[int, ...]]) -> dict[tuple[int, ...], 
 
     used = sorted({v for one in block for v in one})
     connection = coded.get_backend()
-    if connection.name in WITHOUT_SETS:
-        return {one: _grouped(coded, one) for one in block}
-    quoted = (
-        [f'"c{v}"' for v in used]
-        if connection.name not in ("bigquery", "databricks", "pyspark")
-        else [f"`c{v}`" for v in used]
-    )
+    quoted = [f'"c{v}"' for v in used]
     name = dict(zip(used, quoted, strict=True))
     sets = ", ".join(f"({', '.join(name[v] for v in one)})" for one in block)
     inner = ibis.to_sql(coded.select(*(f"c{v}" for v in used)), dialect=connection.name)
     text = f"SELECT {', '.join(quoted)}, count(*) AS n FROM ({inner}) t GROUP BY GROUPING SETS ({sets})"
-    found = np.array(
-        _rows(connection, text, {**{f"c{v}": "int32" for v in used}, "n": "int64"}), dtype=np.int64
-    )
+    found = np.array(_rows(connection, text, len(used) + 1), dtype=np.int64)
     arrays, is_there = dict(zip(used, found.T, strict=False)), found[:, :-1] != NULL
     wanted = [np.array([v in one for v in used]) for one in block]
     return {
@@ -221,25 +215,15 @@ def _counted(coded: Any, block: list[tuple[int, ...]]) -> dict[tuple[int, ...], 
     }
 
 
-def _rows(connection: Any, text: str, schema: dict[str, str]) -> list[list[int]]:
+def _rows(connection: Any, text: str, width: int) -> list[list[int]]:
     """The rows of a result of whole numbers, `NULL` where there is none."""
     if connection.name == "duckdb":  # by the shortest way: ibis would parse the query again
         rows = connection.con.execute(text).fetchall()
-    elif connection.name == "postgres":
+    else:
         with reading(connection) as cursor:
             rows = cursor.execute(text).fetchall()
-    else:
-        frame = connection.sql(text, schema=schema).to_pyarrow()
-        rows = zip(*(frame[name].to_pylist() for name in schema), strict=True)
-    empty = [[NULL] * (len(schema) - 1) + [0]]  # of no rows
+    empty = [[NULL] * (width - 1) + [0]]  # of no rows
     return [[NULL if value is None else int(value) for value in row] for row in rows] or empty
-
-
-def _grouped(coded: Any, one: tuple[int, ...]) -> np.ndarray:
-    """The same of a single pair, where there are no grouping sets."""
-    names = [f"c{v}" for v in one]
-    frame = coded.group_by(names).aggregate(n=coded.count()).to_pyarrow()
-    return np.column_stack([frame[name].to_numpy() for name in [*names, "n"]])
 
 
 def _assembled(

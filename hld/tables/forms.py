@@ -64,11 +64,6 @@ def is_stream(table: ArrayLike) -> bool:
     )
 
 
-def is_mapping(table: ArrayLike) -> bool:
-    """Whether a table is a mapping from names to columns."""
-    return isinstance(table, Mapping)
-
-
 def from_stream(table: Any) -> Any:
     """A table that offers the Arrow stream interface, as a table of pyarrow."""
     try:
@@ -243,11 +238,11 @@ def _in_rows(columns: list[Any], names: tuple[str, ...]) -> list[Any]:
                 f"`table` column {name!r} is a {type(column).__name__}, whose cells have no order, "
                 "expected a sequence: give a list"
             )
-    if not any(map(is_mapping, columns)):
+    if not any(isinstance(column, Mapping) for column in columns):
         return columns
-    labels = next(column for column in columns if is_mapping(column))
+    labels = next(column for column in columns if isinstance(column, Mapping))
     for name, column in zip(names, columns, strict=True):
-        if not is_mapping(column) or column.keys() != labels.keys():
+        if not isinstance(column, Mapping) or column.keys() != labels.keys():
             raise ValueError(
                 f"`table` is a mapping of mappings from row labels to cells, expected the same labels in "
                 f"each column, {name!r} has others: give sequences of as many cells"
@@ -418,22 +413,12 @@ def is_grouped(table: Any) -> bool:
     return "GroupBy" in type(table).__name__
 
 
-def is_sparse(table: Any) -> bool:
-    """Whether a table is a sparse matrix of SciPy, some of which are dictionaries as well."""
-    return hasattr(table, "tocsr")
-
-
 def is_frame(table: Any) -> bool:
     """Whether a table is a data frame."""
     # asked of the type first: to answer for itself, a frame that is not computed yet would have to look at its files
     return (hasattr(type(table), "columns") or hasattr(table, "columns")) and not isinstance(
         table, np.ndarray
     )
-
-
-def has_columns(frame: Any) -> bool:
-    """Whether the columns of a frame can be had one by one, or it says itself why not."""
-    return any(hasattr(frame, name) for name in ("iloc", "get_column", "collect"))
 
 
 def frame_parts(frame: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:

@@ -102,7 +102,8 @@ def _decompressed(path: str, stack: contextlib.ExitStack) -> Any:
     if ending == ".zst":
         import pyarrow
 
-        return stack.enter_context(pyarrow.CompressedInputStream(file, "zstd"))
+        stream = stack.enter_context(pyarrow.CompressedInputStream(file, "zstd"))
+        return io.BufferedReader(stream, BLOCK)
     return stack.enter_context(OPENERS[ending](file, "rb")) if ending else file  # type: ignore[operator]
 
 

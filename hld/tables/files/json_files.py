@@ -21,7 +21,6 @@ from hld.tables.files.dialect import ReadOptions
 from hld.tables.forms import EXACT
 
 BLOCK = 2**22  # bytes that are parsed at a time
-MOST_LINE = 2**28  # of a line
 ROOM = 1_000_000  # cells that a table may have beside 64 for each that is written
 DECODER = json.JSONDecoder(object_pairs_hook=distinct_names)
 
@@ -30,7 +29,10 @@ def json_line_chunks(file: Any, name: str, options: ReadOptions) -> Iterator[Any
     """Chunks of an open file of JSON lines, only the columns that are asked for."""
     seen: dict[str, None] = {}
     is_empty = True
-    for block in _blocks(file, name):
+    while lines := file.readlines(BLOCK):
+        block = b"".join(lines)
+        if not block.strip():
+            continue
         rows = _values(block, name)
         if not all(isinstance(row, dict) for row in rows):
             hint = ": read it as one JSON value (--format json)" * block.lstrip().startswith(b"[")
@@ -67,23 +69,6 @@ def read_json(data: bytes, name: str) -> Any:
         f"{name} must hold rows, [{{name: cell, ...}}, ...], or columns of one length, "
         "{name: [cell, ...], ...}: write a data frame with to_json(orient='records')"
     )
-
-
-def _blocks(file: Any, name: str) -> Iterator[bytes]:
-    """Whole lines, about `BLOCK` bytes at a time."""
-    rest = b""
-    while data := file.read(BLOCK):
-        rest += data
-        cut = rest.rfind(b"\n") + 1
-        if rest[:cut].strip():
-            yield rest[:cut]
-        elif len(rest) > MOST_LINE:
-            raise ValueError(
-                f"{name} has a line of more than {MOST_LINE} bytes, expected one object on each line"
-            )
-        rest = rest[cut:]
-    if rest.strip():
-        yield rest
 
 
 def _values(data: bytes, name: str) -> list[Any]:

@@ -14,13 +14,11 @@ from hld.tables.factored import Factored, object_cells
 from hld.tables.files.dialect import COMMA, POINT, Dialect, ReadOptions
 from hld.tables.forms import EXACT, arrow_column
 from hld.tables.schemas.columns import BINNED, LevelColumn
+from hld.tables.schemas.encoding import UNSEEN
 from hld.tables.schemas.rare_levels import digest_set, is_rare
 from hld.tables.shown_names import listed
 from hld.tables.times import TIMES, text_kind, times_of_texts
 
-UNSEEN = (
-    "<unseen>"  # how `TableEncoder.decode` writes the category of levels that training did not have
-)
 PLAIN = re.compile(
     r"[!-^`-~]*"
 )  # only Python reads 1_000 and digits of other scripts: in training they are text

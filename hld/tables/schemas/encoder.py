@@ -46,100 +46,15 @@ import numpy as np
 
 from hld.tables.calendar import with_parts
 from hld.tables.cells import Columns, read_table
-from hld.tables.column_names import arrange, column_names, column_roles, matched, table_called
-from hld.tables.schemas.columns import BINNED, check_rows, fit_column, narrowed_column
+from hld.tables.column_names import arrange, matched, table_called
+from hld.tables.schemas.columns import BINNED
 from hld.tables.schemas.encoding import CodeTables, code_tables, decoded, encoded
 from hld.tables.schemas.quality import data_quality
 from hld.tables.shown_names import listed
-from pcircuit.arguments import check_whole_number
 
 if TYPE_CHECKING:
     from hld.tables.schemas.encoding import EncodingReport
     from hld.tables.schemas.quality import DataQuality
-
-
-def fit_encoder(
-    table: Any,
-    *,
-    num_bins: int = 8,
-    max_categories: int = 64,
-    categorical: Any = None,
-    continuous: Any = None,
-    names: Any = None,
-    rows: Any = None,
-) -> TableEncoder:
-    r"""Learn how the columns of a table become categories.
-
-    A column of numbers with N sorted values x is cut at :math:`x_{(\lfloor kN/B \rfloor + 1)}`, k = 1..B - 1,
-    into at most B bins; levels are counted. O(N log N) a column. See the module for the kinds.
-
-    Parameters
-    ----------
-    table : (N, V) array of any dtype, list of rows, or data frame
-        Training rows, N >= 1, V >= 1. A frame is anything with ``columns`` and ``iloc`` or ``get_column``;
-        its names are kept as text, and later frames are matched by name. Not modified.
-    num_bins : int
-        Largest number of intervals B of a continuous column, at least 2.
-    max_categories : int
-        Largest number of levels that a column keeps, at least 2: a column of whole numbers with more is continuous, a
-        categorical column with more has one category for the rare ones.
-    categorical, continuous : sequence of str or int, optional
-        Columns whose kind is given instead of chosen, by name (str) or position (int).
-    names : sequence of V str, optional
-        Names for the columns of an array (default x0, x1, ...). Frames are then matched to them by name.
-    rows : (n,) int array, optional
-        Positions of the rows that levels and edges are taken from; by default all. The kind of a column is determined
-        from all rows.
-
-    Returns
-    -------
-    TableEncoder
-
-    Raises
-    ------
-    ValueError
-        No rows, no columns, not two-dimensional, repeated names, unknown columns in `categorical` or `continuous`, a
-        column in both, a continuous column without a finite number, `num_bins` or `max_categories` below 2.
-    TypeError
-        Text in a column of `continuous`, values that cannot be levels, options of the wrong type.
-
-    References
-    ----------
-    K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution Detection, on data
-    sets (in the appendix): it leaves the rule open.
-
-    Examples
-    --------
-    >>> encoder = fit_encoder([["red", 1.5], ["blue", 2.5], ["red", None]], names=["colour", "size"])
-    >>> encoder.num_categories
-    (3, 2)
-    >>> codes, report = encoder.encode([["green", 9.0], ["red", None]])
-    >>> codes.tolist(), report.num_unseen.tolist(), report.num_out_of_range.tolist()
-    ([[2, 1], [1, -1]], [1, 0], [0, 1])
-    """
-    num_bins = check_whole_number(num_bins, "num_bins", 2, 2**31 - 2)
-    max_categories = check_whole_number(max_categories, "max_categories", 2, 2**31 - 2)
-    parts = read_table(table)
-    if parts.num_rows == 0 or not parts.arrays:
-        raise ValueError(
-            f"`table` has {parts.num_rows} rows and {len(parts.arrays)} columns, expected at least one of "
-            "each: there is nothing to fit"
-        )
-    by_name, rows = parts.names is not None or names is not None, check_rows(rows, parts.num_rows)
-    names = column_names(names, parts.names, len(parts.arrays))
-    roles = column_roles(names, categorical, continuous)
-    columns = []
-    for name, values, declared in zip(names, parts.arrays, parts.declared, strict=True):
-        role = roles.get(name, "categorical" if declared else None)
-        column = fit_column(name, values, role, num_bins=num_bins, max_categories=max_categories)
-        columns.append(
-            column
-            if rows is None
-            else narrowed_column(
-                column, values[rows], num_bins=num_bins, max_categories=max_categories
-            )
-        )
-    return TableEncoder(tuple(columns), by_name)
 
 
 @dataclass(frozen=True)
@@ -366,23 +281,20 @@ class TableEncoder:
             is_tested=is_tested,
         )
 
-    def decode(
-        self, codes: Any, *, missing: Any = None, unseen: str = "<unseen>", rare: str = "<rare>"
-    ) -> np.ndarray:
+    def decode(self, codes: Any) -> np.ndarray:
         """Turn evidence back into rows of a table.
 
         Parameters
         ----------
         codes : (N, V) integer array
             Entries 0..C_v - 1, or -1.
-        missing, unseen, rare : object
-            What to write for -1, for the category of unseen levels, and for that of rare ones.
 
         Returns
         -------
         (N, V) object array
-            Levels as they were fitted; for continuous columns the middle of the interval, the outermost ones ending at
-            the extremes of training. Encoding the result gives the same codes where no rare or unseen level occurs.
+            Levels as they were fitted, "<unseen>" and "<rare>" for those that were not kept, and None for -1; of bins the
+            middle, the outermost ones ending at the extremes of training. Encoding the result gives the same codes
+            where no rare or unseen level occurs.
 
         Raises
         ------
@@ -391,7 +303,7 @@ class TableEncoder:
         TypeError
             Entries that are not integers.
         """
-        return decoded(self.columns, codes, missing=missing, unseen=unseen, rare=rare)
+        return decoded(self.columns, codes)
 
     def describe(self) -> str:
         """One line per column: kind, bins or levels, what happens to unseen and missing values (str)."""

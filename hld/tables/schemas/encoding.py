@@ -292,9 +292,7 @@ def reports_of_parts(
     ]
 
 
-def decoded(
-    columns: tuple[Any, ...], codes: Any, *, missing: Any, unseen: str, rare: str
-) -> np.ndarray:
+def decoded(columns: tuple[Any, ...], codes: Any) -> np.ndarray:
     """The values that codes stand for, see `TableEncoder.decode`.
 
     Shapes: codes (N, V) -> (N, V).
@@ -311,13 +309,12 @@ def decoded(
                 f"`codes` column {v} ({column.name!r}) has entries from {low} to {high}, "
                 f"expected -1..{column.num_categories - 1}"
             )
-        values = object_cells(
-            [*column.values(unseen, rare), missing]
-        )  # code -1 reads the last entry
+        values = object_cells([*column.values(UNSEEN, RARE), None])  # code -1 reads the last entry
         table[:, v] = values[codes[:, v].astype(np.intp)]
     return table
 
 
+UNSEEN, RARE = "<unseen>", "<rare>"  # what is decoded of categories that hold no level
 LARGEST = 2**53  # below this magnitude every integer is a double
 _BLOCK_CELLS = 2**15  # cells encoded at a time: the positions of a block stay in the cache
 

@@ -46,13 +46,9 @@ def test_the_largest_share_fills_the_width_and_the_others_their_part_of_it():
         ("short", "short", False),
         ("a" * 21, "a" * 21, True),
         ("a" * 22, "a" * 20 + "…", True),
-        ("i" * 23, "i" * 23, False),
-        ("W" * 100_000, "W" * 12 + "…", True),
         ("価" * 11, "価" * 11, False),
         ("価" * 20, "価" * 12 + "…", True),
-        ("100000000 to 99999999", "100000000 to 99999999", True),
         ("2.89e+299 to 6.7e+299", "2.89e+299 to 6.7e+299", True),
-        ("SELF-EMPLOYED, OTHER", "SELF-EMPLOYED, OT…", True),
     ],
 )
 def test_names_of_levels_end_before_their_bars(label, shown, is_squeezed):

@@ -8,7 +8,7 @@ import pcircuit
 from hld.answers.profile import Profile, profile_of, tree_edges
 from hld.answers.table_facts import cells_by_name
 from hld.tables.cells import read_table
-from hld.tables.schemas.encoder import fit_encoder
+from hld.tables.schemas.learn_schema import fit_encoder
 
 SIZES, EDGES = (3, 2, 4), [[0, 1], [0, 2]]
 

@@ -16,7 +16,7 @@ from hld.command.arguments import build_parser
 from hld.command.reading import read_batch, write_rows
 from hld.tables.files.dialect import ReadOptions
 from hld.tables.files.files import read_training
-from hld.tables.schemas.encoder import fit_encoder
+from hld.tables.schemas.learn_schema import fit_encoder
 
 
 @pytest.mark.parametrize(

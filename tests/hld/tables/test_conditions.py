@@ -9,7 +9,7 @@ from binomial_bounds import at_least, at_most
 
 from hld.detector.detector import HLDDetector
 from hld.tables.conditions import read_condition
-from hld.tables.schemas.encoder import fit_encoder
+from hld.tables.schemas.learn_schema import fit_encoder
 
 
 @pytest.fixture(scope="module")

@@ -237,5 +237,5 @@ def test_extension_types_that_nobody_registered_are_refused_by_name():
     """A period was the whole number 648 in a process that had not imported pandas."""
     field = pa.field("a", pa.int64(), metadata={b"ARROW:extension:name": b"geoarrow.point"})
     table = pa.table({"a": [1, 2], "b": [1, 2]}, pa.schema([field, pa.field("b", pa.int64())]))
-    with pytest.raises(TypeError, match="column 'a' is of the Arrow extension type 'geoarrow.poi"):
+    with pytest.raises(TypeError, match=r"extension type .geoarrow.point., expected"):
         hld.learn_schema(table)

@@ -16,7 +16,7 @@ import hld
 from hld.tables.cells import read_table
 from hld.tables.factored import BLOCK_ROWS, Factored, Unreadable, object_cells, whole_cells
 from hld.tables.forms import named_rows
-from hld.tables.schemas.encoder import fit_encoder
+from hld.tables.schemas.learn_schema import fit_encoder
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyarrow.compute")

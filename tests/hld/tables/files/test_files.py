@@ -16,7 +16,7 @@ from scipy.stats import binom
 from hld.tables.factored import whole_cells
 from hld.tables.files import files, row_chunks
 from hld.tables.files.dialect import ReadOptions
-from hld.tables.schemas.encoder import fit_encoder
+from hld.tables.schemas.learn_schema import fit_encoder
 
 pa = pytest.importorskip("pyarrow")
 
@@ -306,7 +306,7 @@ def test_a_text_file_with_the_names_of_an_array_is_matched_by_them(tmp_path):
 
 INTERRUPTED = """
 import sys
-from hld.tables.schemas.encoder import fit_encoder
+from hld.tables.schemas.learn_schema import fit_encoder
 from hld.tables.files import files
 
 class CtrlC:

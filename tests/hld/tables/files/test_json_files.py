@@ -13,7 +13,7 @@ import hld
 from hld.tables.files import files, json_files
 from hld.tables.files.dialect import ReadOptions
 from hld.tables.files.json_files import json_line_chunks, read_json
-from hld.tables.schemas.encoder import fit_encoder
+from hld.tables.schemas.learn_schema import fit_encoder
 
 ROWS = [
     {"n": 1, "x": 0.5, "word": "a", "flag": True},
@@ -172,16 +172,6 @@ def test_names_that_are_no_text_are_refused():
             ValueError, match=r"a column is named 'a.ud800', of which a part is no character"
         ):
             read(b'{"a\\ud800": 1}')
-
-
-def test_a_line_has_a_largest_length(monkeypatch):
-    monkeypatch.setattr(json_files, "BLOCK", 100)
-    monkeypatch.setattr(json_files, "MOST_LINE", 1000)
-    long = b'{"a": "%s"}\n'
-    with pytest.raises(ValueError, match="t has a line of more than 1000 bytes"):
-        list(json_line_chunks(io.BytesIO(long % (b"x" * 1200)), "t", ReadOptions()))
-    (chunk,) = json_line_chunks(io.BytesIO(b"\n\n" + long % (b"x" * 900)), "t", ReadOptions())
-    assert len(chunk.column("a")[0].as_py()) == 900
 
 
 @pytest.mark.parametrize("value", [ROWS, {name: [row[name] for row in ROWS] for name in ROWS[0]}])

@@ -14,7 +14,7 @@ from hld.command.parser import main
 from hld.tables.files import files
 from hld.tables.files.dialect import Dialect, ReadOptions
 from hld.tables.files.text_cells import as_fitted, typed_frame
-from hld.tables.schemas.encoder import fit_encoder
+from hld.tables.schemas.learn_schema import fit_encoder
 
 
 def codes_of(encoder, path, options=files.DEFAULT):

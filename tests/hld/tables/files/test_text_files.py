@@ -13,7 +13,7 @@ from hld.tables.files import files, row_chunks
 from hld.tables.files.dialect import ReadOptions, likely_decimal
 from hld.tables.files.row_chunks import columns_of
 from hld.tables.files.text_cells import mark_of_batch
-from hld.tables.schemas.encoder import fit_encoder
+from hld.tables.schemas.learn_schema import fit_encoder
 
 
 def codes_of(encoder, path, options=files.DEFAULT):

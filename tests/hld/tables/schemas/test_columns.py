@@ -13,7 +13,7 @@ from tables import FINITE, codes_of, column
 
 from hld.tables.schemas.bin_edges import FEWEST, bin_edges, mark_texts
 from hld.tables.schemas.columns import LevelColumn, fit_column, narrowed_column
-from hld.tables.schemas.encoder import fit_encoder
+from hld.tables.schemas.learn_schema import fit_encoder
 
 # Kinds of columns
 

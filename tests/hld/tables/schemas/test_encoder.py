@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from tables import FINITE, ROWS, column, form, objects
 
-from hld.tables.schemas.encoder import fit_encoder
-from hld.tables.schemas.learn_schema import calendar_columns, learn_schema
+from hld.tables.schemas.learn_schema import calendar_columns, fit_encoder, learn_schema
 from hld.tables.schemas.schema import TableSchema
 
 # The ways to encode agree
@@ -169,22 +168,6 @@ def test_decode_refuses_what_is_not_evidence():
 
 
 # Real data
-
-
-@pytest.mark.parametrize(
-    "dtype", ["object", "string"]
-)  # as pandas 2 has text, and as pandas 3 has it
-def test_text_without_holes_takes_a_byte_a_cell(dtype):
-    pandas = pytest.importorskip("pandas")
-    table = pandas.DataFrame({"a": ["x", "y"] * 20, "b": ["u", "v", "w", "w"] * 10}, dtype=dtype)
-    encoder = fit_encoder(table)
-    whole, _ = encoder.encode(table)
-    holed, _ = encoder.encode(
-        table.mask(pandas.DataFrame(np.eye(40, 2, dtype=bool), columns=["a", "b"]))
-    )
-    assert (whole.dtype, holed.dtype) == (np.uint8, np.int8)
-    assert holed[:2].tolist() == [[-1, 0], [1, -1]]
-    assert np.array_equal(holed[2:], whole[2:])
 
 
 def test_a_frame_with_the_names_of_an_array_is_matched_by_them():

@@ -11,7 +11,6 @@ import pytest
 
 import hld
 from hld.tables.schemas.columns import BinColumn, LevelColumn
-from hld.tables.schemas.encoder import fit_encoder
 from hld.tables.schemas.encoding import (
     LARGEST,
     level_lookup,
@@ -20,6 +19,7 @@ from hld.tables.schemas.encoding import (
     step_codes,
     step_tables,
 )
+from hld.tables.schemas.learn_schema import fit_encoder
 from hld.tables.schemas.rare_levels import digests_of
 
 
