@@ -9,6 +9,8 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
+NANOSECONDS = ("datetime64[ns]", "timedelta64[ns]")
+
 
 def columns_frame(columns: Any) -> Any:
     """One row per column: its p-values (NaN where it has none), how much it moved, where to, and in words."""
@@ -48,11 +50,11 @@ def plain_json(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain_json(entry) for entry in value]
     if hasattr(value, "tolist"):  # NumPy arrays and scalars
-        if type(value).__module__ == "numpy" and value.dtype.kind in "mM":  # else bare integers
+        if str(getattr(value, "dtype", "")) in NANOSECONDS:  # which NumPy gives as bare integers
             from hld.tables.times import times_as_objects  # imports NumPy, which help needs not
 
-            value = times_as_objects(value).tolist()
-        plain = value.tolist() if hasattr(value, "tolist") else value
+            return plain_json(times_as_objects(value).tolist())
+        plain = value.tolist()
         if type(plain) is not type(value):
             return plain_json(plain)
     if isinstance(value, Real) and not isinstance(value, Integral):

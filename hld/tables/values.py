@@ -26,6 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pcircuit.files.archive import finite_array
+
 GRID = 64
 ROWS_PER_KNOT = 10  # a model file shall not hold each value of a small table
 UNITS = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6)
@@ -57,24 +59,12 @@ class ValueTables:
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], num_columns: int) -> ValueTables:
         """Tables that `to_arrays` wrote, for so many columns with bins; ValueError where they do not fit."""
-        quantiles, units = arrays["quantiles"], arrays["units"]
-        fits = quantiles.shape == (num_columns, GRID + 1) and quantiles.dtype == np.float64
-        if (
-            not fits
-            or not np.isfinite(quantiles).all()
-            or (quantiles[:, 1:] < quantiles[:, :-1]).any()
-        ):
-            raise ValueError(
-                f"the quantiles of values must be {num_columns} rows of {GRID + 1} ascending numbers"
-            )
+        quantiles = finite_array(arrays, "quantiles", (num_columns, GRID + 1))
+        units = finite_array(arrays, "units", (num_columns,))
         known = (*LONG_UNITS, *UNITS, UNROUNDED)
-        if (
-            units.shape != (num_columns,)
-            or units.dtype != np.float64
-            or not np.isin(units, known).all()
-        ):
+        if (quantiles[:, 1:] < quantiles[:, :-1]).any() or not np.isin(units, known).all():
             raise ValueError(
-                f"the units of values must be {num_columns} numbers out of {', '.join(map(str, known))}"
+                f"the quantiles of values must ascend, and their units be out of {', '.join(map(str, known))}"
             )
         return cls(quantiles, units)
 

@@ -68,6 +68,8 @@ from typing import Any
 
 import numpy as np
 
+from pcircuit.files.archive import finite_array
+
 MISSING_SHARE = 0.1  # of the level, where anything is missing
 _BLOCK = 4096  # terms of a tail added at a time
 _NEGLIGIBLE = 1e-18
@@ -193,10 +195,6 @@ class KeptValues:
     shown: np.ndarray
     new: np.ndarray
 
-    def __post_init__(self) -> None:
-        for counts in (self.shown, self.new):
-            counts.flags.writeable = False
-
     def to_arrays(self) -> dict[str, Any]:
         """Two arrays for a file."""
         return {"shown": self.shown, "new": self.new}
@@ -204,20 +202,14 @@ class KeptValues:
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], num_columns: int, num_rows: int) -> KeptValues:
         """Counts that `to_arrays` wrote, of at most so many rows; ValueError where they do not fit."""
-        counts = [arrays[name] for name in ("shown", "new")]
-        if (
-            any(
-                one.dtype != np.int64 or one.shape != (num_columns,) or one.min(initial=0) < 0
-                for one in counts
-            )
-            or (counts[1] > counts[0]).any()
-            or counts[0].max(initial=0) > num_rows
-        ):
+        shown, new = (
+            finite_array(arrays, name, (num_columns,), np.int64) for name in ("shown", "new")
+        )
+        if new.min(initial=0) < 0 or (new > shown).any() or shown.max(initial=0) > num_rows:
             raise ValueError(
-                f"counts of new values must be whole numbers for {num_columns} columns of at most "
-                f"{num_rows} rows, no more new ones than there are"
+                f"counts of new values must be of at most {num_rows} rows, no more new ones than there are"
             )
-        return cls(*counts)
+        return cls(shown, new)
 
 
 def reference_rows(encoder: Any, columns: Any, data: Any, kept: Any) -> tuple[Any, ...]:

@@ -292,8 +292,8 @@ class TableEncoder:
         Returns
         -------
         (N, V) object array
-            Levels as they were fitted, "<unseen>" and "<rare>" for those that were not kept, and None for -1; of bins the
-            middle, the outermost ones ending at the extremes of training. Encoding the result gives the same codes
+            Levels as they were fitted, "<unseen>" and "<rare>" for those that were not kept, and None for -1; of bins
+            the middle, the outermost ones ending at the extremes of training. Encoding the result gives the same codes
             where no rare or unseen level occurs.
 
         Raises

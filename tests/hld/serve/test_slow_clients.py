@@ -109,25 +109,15 @@ class Line:
         self.is_aborted = True
 
 
-def looking(transport):
-    """A protocol over a transport, and the timers that it asks for."""
-    timers, protocol = [], object.__new__(timed_protocol(3.0))
-    protocol.transport = transport
-    protocol.loop = SimpleNamespace(call_later=lambda *timer: timers.append(timer))
-    protocol._stop_looking = lambda: None
-    return protocol, timers
-
-
 @pytest.mark.parametrize(("read", "is_aborted"), [(LEAST_READ, False), (LEAST_READ - 1, True)])
 def test_a_client_that_reads_enough_is_waited_for(read, is_aborted):
-    protocol, timers = looking(Line())
-    protocol._look_later()
-    for _ in range(3):
-        ((seconds, look, waiting),) = timers
-        assert seconds == 3.0
-        timers.clear()
-        protocol.transport.waiting -= read
-        look(waiting)
-        if not timers:
+    timers, protocol = [], object.__new__(timed_protocol(3.0))
+    protocol.transport = Line()
+    protocol.loop = SimpleNamespace(call_later=lambda *timer: timers.append(timer))
+    for looks in range(3):
+        protocol._look()
+        assert protocol.transport.is_aborted == (is_aborted and looks > 0)
+        if protocol.transport.is_aborted:
             break
-    assert protocol.transport.is_aborted == is_aborted
+        assert timers == [(3.0, protocol._look)] * (looks + 1)
+        protocol.transport.waiting -= read
