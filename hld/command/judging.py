@@ -14,7 +14,6 @@ import hashlib
 import math
 import os
 import pathlib
-import shlex
 from types import SimpleNamespace
 from typing import Any
 
@@ -36,7 +35,6 @@ from hld.command.output import (
 )
 from hld.command.reading import (
     check_edits,
-    given_options,
     judge_file,
     load_model,
     read_batch,
@@ -172,16 +170,10 @@ def _write_report(args: Any, detector: Any, result: Any) -> None:
     """The page about a test, or about segments."""
     batch = "standard input" if args.table == "-" else pathlib.Path(args.table).name
     digest = hashlib.sha256(pathlib.Path(args.model).read_bytes()).hexdigest()
-    options = [] if args.alpha == 0.05 else ["--alpha", str(args.alpha)]
-    for name in ("by", "every"):
-        options += [f"--{name}", getattr(args, name)] if getattr(args, name) is not None else []
-    options += ["--procedure", "by"] if args.procedure == "by" else []
-    options += given_options(args)
-    command = shlex.join(["hld", "test", args.model, args.table, *options, "--report", args.report])
     names: dict[str, Any] = {
         "batch_name": batch,
         "model_name": pathlib.Path(args.model).name,
-        "commands": [command],
+        "commands": [args.command_line],
         "digest": digest,
     }
     with step(f"writing {args.report}"):
@@ -291,29 +283,10 @@ def audit(args: Any) -> int:
         groups=groups,
     )
     if args.report is not None:
-        edits = [part for edit in named for part in ("--edit", edit)]
-        edits += [] if groups is None else ["--groups", groups]
-        sizes = ",".join(map(str, args.sizes))
-        command = shlex.join(
-            [
-                "hld",
-                "audit",
-                args.model,
-                args.table,
-                "--alpha",
-                str(args.alpha),
-                "--sizes",
-                sizes,
-                "--num-batches",
-                str(args.num_batches),
-                "--seed",
-                str(args.seed),
-                *edits,
-                *given_options(args),
-            ]
-        )
         write_page(
-            audit_report(result, table_name=pathlib.Path(args.table).name, commands=[command]),
+            audit_report(
+                result, table_name=pathlib.Path(args.table).name, commands=[args.command_line]
+            ),
             args.report,
         )
     print_result(result, args.json)

@@ -31,6 +31,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import shlex
 import sys
 import traceback
 import warnings
@@ -54,7 +55,9 @@ def main(argv: list[str] | None = None) -> int:
     r"""Run the command line."""
     args = None
     try:
-        args = build_parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
+        words = sys.argv[1:] if argv is None else argv
+        args = build_parser().parse_args(_joined(words))
+        args.command_line = shlex.join(["hld", *words])
         if args.verbose:
             log_to_standard_error()
         with _warnings_in_a_line():

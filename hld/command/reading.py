@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.command.arguments import OF_FILES, OF_TEXT
+from hld.command.arguments import OF_TEXT
 from hld.command.output import check_output, naming_output, on_screen, step
 from hld.detector.chunks import judge_chunks
 from hld.detector.detector import HLDDetector, load
@@ -106,28 +106,6 @@ def refuse_options(args: argparse.Namespace, options: dict[str, Any], why: str) 
     for name, default in options.items():
         if getattr(args, name) != default:
             raise ValueError(f"--{name.replace('_', '-')} {why}: leave it out")
-
-
-def given_options(args: argparse.Namespace) -> list[str]:
-    """The options for reading a table that were given, as arguments that give them again."""
-    found = []
-    for name, default in OF_FILES.items():
-        option, value = f"--{name.replace('_', '-')}", getattr(args, name)
-        if value == default:
-            continue
-        if value is True:
-            found.append(option)
-            continue
-        text = value if isinstance(value, str) else ",".join(map(_as_name, value))
-        text = r"\t" if text == "\t" else text
-        found += [f"{option}={text}"] if text.startswith("-") else [option, text]
-    return found
-
-
-def _as_name(name: str) -> str:
-    """A name as `names` reads it in a list."""
-    is_plain = name and name == name.strip() and not set(name) & set(',"\r\n')
-    return name if is_plain else '"' + name.replace('"', '""') + '"'
 
 
 def read_batch(path: str, encoder: TableEncoder, options: ReadOptions | None = None) -> Any:
