@@ -137,7 +137,7 @@ def _json_columns(body: bytes, encoder: Any, limits: Limits, most: int) -> tuple
     if key == "columns":
         lists = [*table.values()] if isinstance(table, dict) else []
         lengths = {len(one) if isinstance(one, list) else -1 for one in lists}
-        if len(lengths) != 1 or -1 in lengths:
+        if not isinstance(table, dict) or len(lengths) != 1 or -1 in lengths:
             raise Refusal(
                 400, key, "`columns` must be an object of lists of one length, one for each column"
             )

@@ -29,6 +29,7 @@ import datetime
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -165,8 +166,11 @@ def _level_branches(column: Any, value: Any) -> list[Any] | None:
 
     dtype = value.type()
     if dtype.is_numeric() or dtype.is_boolean():
-        if dtype.is_floating() or dtype.is_decimal():
+        if dtype.is_floating():
             return _span_branches(column.levels, value.cast("float64"))
+        if dtype.is_decimal():
+            near = _span_branches(column.levels, value.cast("float64"))
+            return _exact_branches(column.levels, value, near)
         literals = [
             _number(level, *(dtype.bounds if dtype.is_integer() else (0, 1)))
             for level in column.levels
@@ -212,6 +216,31 @@ def double(number: float) -> Any:
     import ibis
 
     return ibis.literal(repr(float(number))).cast("float64")
+
+
+def _is_large(level: Any) -> bool:
+    """Whether a level is a whole number of which doubles do not tell the neighbours apart; all doubles as large are."""
+    return not isinstance(level, str) and LARGEST <= abs(level) < math.inf
+
+
+def _exact_branches(levels: Any, value: Any, near: list[Any]) -> list[Any]:
+    """Conditions and slots for a column of decimals where whole numbers that doubles do not tell apart are told apart.
+
+    Fractions are the nearest double there, too, as the encoder takes them.
+    """
+    import ibis
+
+    dtype = value.type()
+    digits = math.inf if dtype.precision is None else dtype.precision - (dtype.scale or 0)
+    exact = [
+        (value == ibis.literal(Decimal(level), type=dtype), code)
+        for code, level in enumerate(levels)
+        if _is_large(level) and len(str(abs(int(level)))) <= digits
+    ]  # a longer one is no value of this type
+    is_fraction = value % 1 != 0
+    return exact + [
+        (is_fraction & found if _is_large(levels[code]) else found, code) for found, code in near
+    ]
 
 
 def _span_branches(levels: Any, value: Any) -> list[Any]:
