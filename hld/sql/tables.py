@@ -124,7 +124,7 @@ def _encoded(detector: Any, columns: Any, edges: list[Any], table: Any) -> Table
     """The same of a table of SQLite, whose rows are in this process and are encoded as those of any table."""
     import ibis
 
-    encoder, sizes = detector.encoder_, [column.num_categories for column in columns]
+    encoder, sizes = detector.encoder_, tuple(column.num_categories for column in columns)
     cursor = table.get_backend().con.cursor()
     cursor.row_factory = None
     cursor.execute(ibis.to_sql(table, dialect="sqlite"))
