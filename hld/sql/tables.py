@@ -15,8 +15,6 @@ there the rows are fetched and encoded, a block at a time, and no row leaves the
 
 from __future__ import annotations
 
-import functools
-import operator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -128,15 +126,16 @@ def _encoded(detector: Any, columns: Any, edges: list[Any], table: Any) -> Table
     cursor = table.get_backend().con.cursor()
     cursor.row_factory = None
     cursor.execute(ibis.to_sql(table, dialect="sqlite"))
-    names, parts = [one[0] for one in cursor.description], []
+    names, profile, report = [one[0] for one in cursor.description], None, None
     while rows := cursor.fetchmany(ROWS):
         cells = map(object_cells, zip(*rows, strict=True))
-        codes, report, absent, extra = encoder.encode_counting(dict(zip(names, cells, strict=True)))
-        codes = merged_codes(encoder.columns, codes)
-        parts.append((profile_of(codes, sizes, detector.profile_.edges), report))
-    if not parts:
+        table = dict(zip(names, cells, strict=True))
+        codes, own, absent, extra = encoder.encode_counting(table)
+        counts = profile_of(merged_codes(encoder.columns, codes), sizes, detector.profile_.edges)
+        profile = counts if profile is None else profile + counts
+        report = own if report is None else report + own
+    if profile is None or report is None:
         raise ValueError("the table has 0 rows, expected at least one")
-    profile, report = (functools.reduce(operator.add, some) for some in zip(*parts, strict=True))
     merged = np.array([hasattr(column, "merged") for column in columns])
     report = replace(
         report,
