@@ -129,7 +129,7 @@ def test_arrays_that_do_not_fit_are_refused(name, change):
         [BinColumn("x", (2.0,), 1.0, 3.0)], [np.array([1.0, 2.0, 3.0])]
     ).to_arrays()
     assert ValueTables.from_arrays(arrays, 1).units.tolist() == [1.0]
-    with pytest.raises(ValueError, match="quantiles|array 'units'"):
+    with pytest.raises(ValueError, match=r"quantiles|array 'units'"):
         ValueTables.from_arrays(arrays | {name: change(arrays[name])}, 1)
 
 

@@ -220,7 +220,7 @@ def test_what_is_not_tested():
     ],
 )
 def test_counts_of_a_file_that_do_not_fit_are_refused(arrays):
-    with pytest.raises(ValueError, match="counts of new values|array 'shown'"):
+    with pytest.raises(ValueError, match=r"counts of new values|array 'shown'"):
         KeptValues.from_arrays(arrays, 2, 5)
 
 
