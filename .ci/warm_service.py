@@ -22,7 +22,7 @@ with tempfile.TemporaryDirectory() as folder:
     model = models.loaded["small"]
     warm_up([model], Limits())
     codes = model.detector.encoder_.encode(table)[0]
-    observe_rows(model, [codes], None)
+    observe_rows(model, (codes, None), {}, None)
     codes[:5, 0] = -1  # holes have kernels of their own
-    observe_rows(model, [codes], None)
+    observe_rows(model, (codes, None), {}, None)
 print("kernels compiled")

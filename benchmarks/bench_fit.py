@@ -27,21 +27,21 @@ from .measure import machine
 
 # stage -> where its functions are looked up
 STAGES = {
-    "read": ["hld.fitting.learning.read_table"],
-    "schema": ["hld.fitting.learning.learn_schema"],
+    "read": ["hld.detector.learning.read_table"],
+    "schema": ["hld.detector.learning.learn_schema"],
     "encode": [
-        "hld.schemas.encoder.TableEncoder.encode_training",
-        "hld.schemas.encoder.TableEncoder.encode",
+        "hld.tables.schemas.encoder.TableEncoder.encode_training",
+        "hld.tables.schemas.encoder.TableEncoder.encode",
     ],
     "tree": ["pcircuit.chow_liu_tree"],
-    "facts": ["hld.fitting.learning.table_facts"],
+    "facts": ["hld.detector.learning.table_facts"],
     "EM": ["pcircuit.fit_em"],
     "reference": ["hld.references.named.row_reference"],
     "metrics": ["hld.testing.calibration.build_metric"],
     "laws": ["hld.nulls.auto.limit_laws"],
     "joint law": ["hld.nulls.auto.combined"],
     "draws": ["hld.nulls.auto.settle"],
-    "rest": ["hld.fitting.learning.build_test"],
+    "rest": ["hld.detector.learning.build_test"],
 }
 CALIBRATION = ("reference", "metrics", "laws", "joint law", "draws", "rest")
 

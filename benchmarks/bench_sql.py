@@ -26,10 +26,10 @@ import hld
 import hld.sql
 from hld.answers.profile import profile_of
 from hld.results.count_law import merged_codes
-from hld.schemas.encoding import EncodingReport
 from hld.sql.judging import judge_counts
 from hld.sql.slots import counted_column
 from hld.sql.tables import TableInDatabase
+from hld.tables.schemas.encoding import EncodingReport
 
 ALPHAS = (0.1, 0.05, 0.01, 0.001)
 ROWS, SIZES, BATCHES = 3000, (30, 100, 300, 1000, 3000), 40

@@ -10,31 +10,33 @@ import pcircuit
 
 if TYPE_CHECKING:  # what editors and type checkers see
     # isort: off
-    from hld import baselines as baselines, gchi2 as gchi2, plots as plots
-    from hld.auditing.audit import AuditResult as AuditResult, audit as audit
+    from hld import baselines as baselines, gchi2 as gchi2
+    from hld.answers import plots as plots
+    from hld.comparing.audit import AuditResult as AuditResult, audit as audit
     from hld.baselines.mmd import (
         MMDResult as MMDResult,
         MMDTest as MMDTest,
         mmd_squared as mmd_squared,
     )
-    from hld.chunks import judge_chunks as judge_chunks
+    from hld.detector.chunks import judge_chunks as judge_chunks
     from hld.comparing.distances import Distances as Distances, distances as distances
     from hld.comparing.two_sample import (
         TwoSampleResult as TwoSampleResult,
         two_sample as two_sample,
     )
-    from hld.detector import HLDDetector as HLDDetector
-    from hld.model_files import load as load, save as save
+    from hld.detector.detector import HLDDetector as HLDDetector
+    from hld.detector.detector import load as load, save as save
     from hld.planning.alternatives import Edit as Edit
     from hld.planning.of_tables import Plan as Plan, plan as plan
     from hld.results.result import HLDResult as HLDResult
-    from hld.schemas.encoder import TableEncoder as TableEncoder, fit_encoder as fit_encoder
-    from hld.schemas.learn_schema import (
+    from hld.tables.schemas.encoder import TableEncoder as TableEncoder
+    from hld.tables.schemas.learn_schema import (
         calendar_columns as calendar_columns,
+        fit_encoder as fit_encoder,
         learn_schema as learn_schema,
     )
-    from hld.schemas.quality import DataQuality as DataQuality
-    from hld.schemas.schema import ColumnSchema as ColumnSchema, TableSchema as TableSchema
+    from hld.tables.schemas.quality import DataQuality as DataQuality
+    from hld.tables.schemas.schema import ColumnSchema as ColumnSchema, TableSchema as TableSchema
     from hld.sequential.monitor import Monitor as Monitor, MonitorResult as MonitorResult
     from hld.summaries.of_tables import arrow_summarizer as arrow_summarizer
     from hld.summaries.summary import BatchSummary as BatchSummary
@@ -52,7 +54,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     )
 
 _NAMES = {  # module -> public names in it; the same for editors and type checkers above
-    "auditing.audit": (
+    "comparing.audit": (
         "AuditResult",
         "audit",
     ),
@@ -61,7 +63,6 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
         "MMDTest",
         "mmd_squared",
     ),
-    "chunks": ("judge_chunks",),
     "comparing.distances": (
         "Distances",
         "distances",
@@ -70,8 +71,9 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
         "TwoSampleResult",
         "two_sample",
     ),
-    "detector": ("HLDDetector",),
-    "model_files": (
+    "detector.chunks": ("judge_chunks",),
+    "detector.detector": (
+        "HLDDetector",
         "load",
         "save",
     ),
@@ -81,16 +83,14 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
         "plan",
     ),
     "results.result": ("HLDResult",),
-    "schemas.encoder": (
-        "TableEncoder",
-        "fit_encoder",
-    ),
-    "schemas.learn_schema": (
+    "tables.schemas.encoder": ("TableEncoder",),
+    "tables.schemas.learn_schema": (
         "calendar_columns",
+        "fit_encoder",
         "learn_schema",
     ),
-    "schemas.quality": ("DataQuality",),
-    "schemas.schema": (
+    "tables.schemas.quality": ("DataQuality",),
+    "tables.schemas.schema": (
         "ColumnSchema",
         "TableSchema",
     ),
@@ -109,7 +109,7 @@ _NAMES = {  # module -> public names in it; the same for editors and type checke
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 _FROM_PCIRCUIT = ("Moments", "exact_moments", "select_nodes")
-_MODULES = ("baselines", "gchi2", "plots")
+_MODULES = {"baselines": "baselines", "gchi2": "gchi2", "plots": "answers.plots"}
 __all__ = sorted([*_HOME, *_FROM_PCIRCUIT, *_MODULES])
 __version__ = pcircuit.__version__
 
@@ -117,7 +117,7 @@ if not TYPE_CHECKING:  # who checks types would believe in any name
 
     def __getattr__(name: str) -> object:
         if name in _MODULES:
-            return importlib.import_module(f"hld.{name}")
+            return importlib.import_module(f"hld.{_MODULES[name]}")
         if name in _FROM_PCIRCUIT:
             return getattr(pcircuit, name)
         if name not in _HOME:

@@ -50,9 +50,9 @@ PATIENCE = 8  # seconds on the wall for one of the processor, before a run count
 MEMORY = 12 << 30  # bytes of addresses
 BROWSER = (
     "tests/hld/serve/test_page.py",
-    "tests/hld/reports/test_page.py::test_a_browser_lays_pages_out",
-    "tests/hld/reports/test_page.py::test_pages_are_printed_on_white_and_nothing_is_cut",
-    "tests/hld/reports/test_page.py::test_the_browser_finds_what_is_too_wide_and_too_pale",
+    "tests/hld/answers/reports/test_page.py::test_a_browser_lays_pages_out",
+    "tests/hld/answers/reports/test_page.py::test_pages_are_printed_on_white_and_nothing_is_cut",
+    "tests/hld/answers/reports/test_page.py::test_the_browser_finds_what_is_too_wide_and_too_pale",
 )
 # ... which are left out: a browser reserves more addresses than that
 ENVIRONMENTS = {

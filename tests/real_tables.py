@@ -4,7 +4,7 @@ import gzip
 
 import numpy as np
 
-from hld.schemas.encoder import fit_encoder
+from hld.tables.schemas.learn_schema import fit_encoder
 
 
 def adult(folder):

@@ -55,17 +55,12 @@ ROOMS = {  # as in docs/architecture.md
     ],
     "hld": [
         "tables",
-        "schemas",
-        "table_files",
-        "synthetic",
         "vectors",
         "gchi2",
         "references",
         "metrics",
         "nulls.ranks",
         "nulls",
-        "core",
-        "plots",
         "answers",
         "summaries",
         "results",
@@ -74,15 +69,10 @@ ROOMS = {  # as in docs/architecture.md
         "variation",
         "conditional",
         "sequential",
-        "files",
         "baselines",
-        "fitting",
         "detector",
-        "auditing",
         "comparing",
-        "model_files",
-        "chunks",
-        "reports",
+        "answers.reports",
         "dask",
         "sql",
         "export",
@@ -92,7 +82,7 @@ ROOMS = {  # as in docs/architecture.md
     ],
 }
 # modules beside the folders that are a floor of their own
-TOP = {"hld.__main__", "hld.detector", "hld.model_files", "hld.chunks"}
+TOP = {"hld.__main__"}
 NUMBA = {
     "pcircuit/kernels",
     "pcircuit/moments/kernels",

@@ -18,7 +18,7 @@ import numpy as np
 
 import hld
 import pcircuit
-from hld.plots import new_figure
+from hld.answers.plots import new_figure
 
 from . import datasets
 from .models import fit_cell

@@ -67,7 +67,7 @@ COMBINED |= {
     f"+ counts + {share:.0%} dependences": (*EVERY[:6], COUNTS, COUNTS_SHARE, DEPENDENCES, share)
     for share in (0.1, 0.2, 0.3)
 }
-NEW = "new"  # new values, `hld.schemas.counts`, beside both; its share is the others' where nothing is new
+NEW = "new"  # new values, `hld.tables.schemas.counts`, beside both; its share is the others' where nothing is new
 COMBINED |= {
     f"+ counts + dependences + {share:.0%} new": (
         *EVERY[:6],

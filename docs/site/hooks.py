@@ -124,12 +124,13 @@ def reference(package: str) -> str:
                 "",
             ]
     for name in getattr(module, "_MODULES", ()):
-        part = importlib.import_module(f"{package}.{name}")
+        part = getattr(module, name)
         lines += [f"## {package}.{name}", "", part.__doc__.strip().splitlines()[0], ""]
         own = [
             key
             for key, value in vars(part).items()
-            if callable(value)
+            if key in getattr(part, "__all__", vars(part))
+            and callable(value)
             and not key.startswith("_")
             and getattr(value, "__module__", "").startswith(package)
         ]

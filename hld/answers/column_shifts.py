@@ -10,9 +10,9 @@ In an ordered column, A = P(a batch row is above a reference row) + P(they are l
 and rare levels of whole numbers have no place in the order: A is that of the others, and left out where these may turn
 its direction.
 
-New values have a test of their own (`hld.schemas.counts`): numbers beyond the training range are in the
+New values have a test of their own (`schemas.counts`): numbers beyond the training range are in the
 outermost bins, where one ten times as large is in the same bin, and unseen levels are one of perhaps many rare ones,
-whose counts are pooled.  So have missing cells (`hld.schemas.counts`): as one of many levels they can be
+whose counts are pooled.  So have missing cells (`schemas.counts`): as one of many levels they can be
 lost among the others.  Where rows have such values or cells, of the batch or of those that it is compared with, the
 p-value is the smallest of two or three, times their number.  Whether there is such a test depends on their number in
 both sides together, given which the tests keep their levels.
@@ -39,7 +39,7 @@ from pcircuit.arguments import for_ranking
 
 if TYPE_CHECKING:
     from hld.answers.profile import Profile
-    from hld.schemas.columns import LevelColumn
+    from hld.tables.schemas.columns import LevelColumn
 
 UNSEEN, RARE, MISSING = "(unseen)", "(rare)", "(missing)"
 CLEAR = 0.01  # |A - 1/2| below which no direction is given

@@ -9,6 +9,8 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
+NANOSECONDS = ("datetime64[ns]", "timedelta64[ns]")
+
 
 def columns_frame(columns: Any) -> Any:
     """One row per column: its p-values (NaN where it has none), how much it moved, where to, and in words."""
@@ -48,29 +50,14 @@ def plain_json(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain_json(entry) for entry in value]
     if hasattr(value, "tolist"):  # NumPy arrays and scalars
-        plain = _times(value).tolist()
+        if str(getattr(value, "dtype", "")) in NANOSECONDS:  # which NumPy gives as bare integers
+            from hld.tables.times import times_as_objects  # imports NumPy, which help needs not
+
+            return plain_json(times_as_objects(value).tolist())
+        plain = value.tolist()
         if type(plain) is not type(value):
             return plain_json(plain)
     if isinstance(value, Real) and not isinstance(value, Integral):
         value = float(value)  # also of extended precision, whose plain value is itself
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
-
-
-def _times(value: Any) -> Any:
-    """An array, with dates and durations that are finer than microseconds, which NumPy would give as bare integers, as
-    objects of Python.
-    """
-    if getattr(getattr(value, "dtype", None), "kind", None) not in ("m", "M"):
-        return value
-    import numpy as np  # the command line writes its help without it
-
-    from hld.tables.times import times_as_objects
-
-    is_finer = isinstance(value.dtype, np.dtype) and np.datetime_data(value.dtype)[0] in (
-        "ns",
-        "ps",
-        "fs",
-        "as",
-    )
-    return times_as_objects(np.asarray(value)) if is_finer else value

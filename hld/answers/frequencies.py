@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hld.schemas.counts import hypergeometric_tail
+from hld.tables.schemas.counts import hypergeometric_tail
 
 LEAST_EXPECTED = 5.0
 APPROXIMATE = 0.01  # down to which the chi-square law alone decides on three categories or more

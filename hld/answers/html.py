@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from hld.answers.column_shifts import percent
 from hld.answers.picture import shown_levels
+from hld.answers.plots import shortened
 from hld.answers.words import headline, p_text
-from hld.plots.figure import shortened
 from hld.tables.shown_names import printable
 
 if TYPE_CHECKING:
@@ -24,16 +24,7 @@ WIDTH, ROW, LABEL = (
     150,
 )  # of a histogram in SVG units: width, height of a level, room for labels
 GAP = 8  # between a label and its bars
-LETTER, CAPITAL, IDEOGRAPH = (
-    7.7,
-    9.5,
-    12.5,
-)  # widths of letters of DejaVu Sans, a wide font, at most but for these:
-NARROW, WIDE = (
-    dict.fromkeys("!'(),-./:;IJ[\\]`fijlrt| ", 4.9),
-    dict.fromkeys("#%&+<=>@MW^mw~", 12.0),
-)
-SQUEEZED = 0.85  # least share of its natural width to which a label is set
+NARROW, WIDE = (18, 21), (11, 13)  # letters of a label, usual and set closer; of ideographs
 
 
 def escaped(text: int | str) -> str:
@@ -69,25 +60,15 @@ def histogram(column: ColumnShift) -> str:
 
 
 def _label(label: str, y: int) -> str:
-    """The name of a level, which ends before its bars: set closer where it is a little too wide, or else cut."""
-    room = LABEL - GAP
-    text = printable(named(str(label)))
-    widths = list(map(_width, text))
-    most, width = 0, 0.0
-    while most < len(text) and width + widths[most] <= room / SQUEEZED:
-        most, width = most + 1, width + widths[most]
-    closer = f' textLength="{room}" lengthAdjust="spacingAndGlyphs"' if width > room else ""
+    """The name of a level, which ends before its bars: set closer where it is a little too long, or else cut."""
+    text, room = printable(named(str(label))), LABEL - GAP
+    is_wide = any(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    usual, most = WIDE if is_wide else NARROW
+    closer = f' textLength="{room}" lengthAdjust="spacingAndGlyphs"' * (len(text) > usual)
     return (
-        f'<text class="label" x="{room}" y="{y}" text-anchor="end"{closer}>{escaped(shortened(text, most))}'
-        f"<title>{escaped(label)}</title></text>"
+        f'<text class="label" x="{room}" y="{y}" text-anchor="end"{closer}>'
+        f"{escaped(shortened(text, most))}<title>{escaped(label)}</title></text>"
     )
-
-
-def _width(letter: str) -> float:
-    """The width of a letter, for which a font of 12 units has room."""
-    if unicodedata.east_asian_width(letter) in "WF":
-        return IDEOGRAPH
-    return NARROW.get(letter) or WIDE.get(letter) or (CAPITAL if letter.isupper() else LETTER)
 
 
 def columns_table(columns: list[ColumnShift], alpha: float) -> str:

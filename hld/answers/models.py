@@ -2,7 +2,7 @@ r"""How far apart two models are: exactly, column by column and pair by pair, wi
 
 Two models of the same columns usually have different levels and different bins.  Both are mapped to common cells: all
 levels that either knows, with one cell each for rare and for unseen ones; and all bin edges of either, where a bin that
-is cut divides its probability as its values are divided (`hld.synthetic.values`).  The cell frequencies of a column
+is cut divides its probability as its values are divided (`hld.tables.values`).  The cell frequencies of a column
 follow from the circuit's marginal table, those of a pair from its pair table, both exact, and
 
 .. math:: d = \tfrac12 \sum_c |P_A(c) - P_B(c)|
@@ -21,12 +21,12 @@ import numpy as np
 import pcircuit
 from hld.answers.column_shifts import RARE, UNSEEN, edge_texts, from_to, level_texts, percent
 from hld.answers.pair_shifts import cramers_v
-from hld.synthetic.values import grids, is_binned
 from hld.tables.shown_names import in_one_line, visible
+from hld.tables.values import grids, is_binned
 
 if TYPE_CHECKING:
-    from hld.schemas.columns import LevelColumn
-    from hld.synthetic.values import Grid
+    from hld.tables.schemas.columns import LevelColumn
+    from hld.tables.values import Grid
 
 MOST_PAIRS = 2_000
 ONLY_IN = "only in the"  # the note of a column that one model has

@@ -40,7 +40,7 @@ from hld.tables.shown_names import visible
 
 if TYPE_CHECKING:
     from hld.answers.profile import Profile
-    from hld.schemas.columns import LevelColumn
+    from hld.tables.schemas.columns import LevelColumn
 
 ROWS_PER_CELL = 8
 MOST_GROUPS = 6

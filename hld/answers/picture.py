@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hld.plots.figure import BLUE, axes, draw_pvalues, plain_frame, shortened
+from hld.answers.plots import BLUE, axes, draw_pvalues, plain_frame, shortened
 
 if TYPE_CHECKING:
     from hld.answers.column_shifts import ColumnShift

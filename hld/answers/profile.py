@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pcircuit.io.archive import finite_array
+
 MOST_ROWS = 2**53
 LAWS = (2, 4)  # moments of the distances of counts: by columns, by pairs
 MOST_ASSOCIATED = 2000.0  # logarithms of ratios of doubles are smaller
@@ -84,7 +86,7 @@ class Profile:
     def from_arrays(cls, arrays: dict[str, Any], num_categories: tuple[int, ...]) -> Profile:
         """A profile that `to_arrays` wrote, for columns with so many categories; ValueError where it does not fit."""
         sizes, V = [C + 1 for C in num_categories], len(num_categories)
-        totals, edges = _whole(arrays, "counts", (sum(sizes),)), _whole(arrays, "edges", (None, 2))
+        totals, edges = _array(arrays, "counts", (sum(sizes),)), _array(arrays, "edges", (None, 2))
         if len(edges) >= max(V, 1) or (edges >= V).any() or (edges[:, 0] == edges[:, 1]).any():
             raise ValueError(
                 f"the edges of a profile must be less than {V} pairs of different columns"
@@ -92,7 +94,7 @@ class Profile:
         shapes = [(num_categories[u], num_categories[v]) for u, v in edges.tolist()]
         if sum(a * b for a, b in shapes) > MOST_CELLS:
             raise ValueError(f"the pair tables of a profile must have at most {MOST_CELLS} cells")
-        cells = _whole(arrays, "pairs", (sum(a * b for a, b in shapes),))
+        cells = _array(arrays, "pairs", (sum(a * b for a, b in shapes),))
         counts = tuple(np.split(totals, np.cumsum(sizes)[:-1]))
         pairs = _tables(cells, shapes)
         num_rows = _total(counts[0])
@@ -102,10 +104,11 @@ class Profile:
             or any(_total(one.ravel()) > num_rows for one in pairs)
         ):
             raise ValueError("the counts of a profile must be of the same rows in every column")
-        laws = _laws(arrays["laws"]) if "laws" in arrays else None
-        found = (
-            _associations(arrays["associations"], len(cells)) if "associations" in arrays else None
-        )
+        laws = _array(arrays, "laws", LAWS, np.float64) if "laws" in arrays else None
+        found = None
+        if "associations" in arrays:
+            most = MOST_ASSOCIATED
+            found = _array(arrays, "associations", (len(cells),), np.float64, -most, most)
         return cls(
             num_rows, counts, edges, pairs, laws, None if found is None else _tables(found, shapes)
         )
@@ -182,43 +185,16 @@ def _tables(cells: np.ndarray, shapes: list[tuple[int, int]]) -> tuple[np.ndarra
     )
 
 
-def _associations(array: np.ndarray, size: int) -> np.ndarray:
-    """Associations of a file, if they may be such."""
-    if (
-        array.dtype != np.float64
-        or array.shape != (size,)
-        or not (np.abs(array) <= MOST_ASSOCIATED).all()
-    ):
-        raise ValueError(
-            f"'associations' of a profile must be {size} numbers of at most {MOST_ASSOCIATED:g} in size, "
-            f"found shape {array.shape} of {array.dtype}"
-        )
-    return array
-
-
-def _laws(array: np.ndarray) -> np.ndarray:
-    """Moments of a file, if they may be such."""
-    if (
-        array.dtype != np.float64
-        or array.shape != LAWS
-        or not (np.isfinite(array) & (array >= 0)).all()
-    ):
-        raise ValueError(
-            f"'laws' of a profile must be finite numbers of at least 0 of shape {LAWS}, found shape "
-            f"{array.shape} of {array.dtype}"
-        )
-    return array
-
-
-def _whole(arrays: dict[str, np.ndarray], name: str, shape: tuple[Any, ...]) -> np.ndarray:
-    """An array of counts or positions, of a shape (None is any length)."""
-    array = arrays[name]
-    fits = array.ndim == len(shape) and all(
-        a in (None, b) for a, b in zip(shape, array.shape, strict=True)
-    )
-    if not fits or array.dtype != np.int64 or array.min(initial=0) < 0:
-        raise ValueError(
-            f"{name!r} of a profile must be whole numbers of at least 0 of shape {shape}, found shape "
-            f"{array.shape} of {array.dtype}"
-        )
-    return array
+def _array(
+    arrays: dict[str, np.ndarray],
+    name: str,
+    shape: tuple[Any, ...],
+    dtype: Any = np.int64,
+    least: float = 0.0,
+    most: float = np.inf,
+) -> np.ndarray:
+    """An array of a file, of numbers in a range."""
+    found = finite_array(arrays, name, shape, dtype)
+    if found.min(initial=0) < least or found.max(initial=0) > most:
+        raise ValueError(f"array {name!r} must hold numbers from {least:g} to {most:g}")
+    return found

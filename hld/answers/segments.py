@@ -30,13 +30,13 @@ from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
 from hld.answers.segment_labels import PERIODS, numbered
 from hld.answers.table_facts import batch_profile, evidence_of
 from hld.answers.words import effect_text, p_text
-from hld.schemas.counts import KeptValues
-from hld.schemas.encoding import EncodingReport, reports_of_parts
-from hld.schemas.quality import DataQuality, data_quality
 from hld.tables.cells import Columns, read_table, unmasked
 from hld.tables.column_names import own_names
 from hld.tables.factored import whole_cells
 from hld.tables.forms import exact_column
+from hld.tables.schemas.counts import KeptValues
+from hld.tables.schemas.encoding import EncodingReport, reports_of_parts
+from hld.tables.schemas.quality import DataQuality, data_quality
 from hld.tables.shown_names import in_one_line, listed, visible
 from pcircuit.arguments import check_choice, check_fraction
 
@@ -176,7 +176,7 @@ def judge_segments(
             f"`by` is {name!r}, and the model knows nothing else: group by a column that it does not know"
         )
     if hidden:
-        codes = codes.astype(np.int32) if codes.dtype.kind == "u" else codes.copy()
+        codes = codes.copy()
         codes[:, hidden] = -1
     groups, labels = numbered(cells, every, name)
     order, sizes = np.argsort(groups, kind="stable"), np.bincount(groups)

@@ -9,16 +9,16 @@ import numpy as np
 from hld.answers.column_shifts import NewValues
 from hld.answers.evidence import Evidence
 from hld.answers.profile import Profile, profile_of, tree_edges
-from hld.synthetic.values import is_binned, value_tables
 from hld.tables.cells import as_numbers
 from hld.tables.factored import whole_cells
 from hld.tables.times import TIMES, as_seconds
+from hld.tables.values import is_binned, value_tables
 
 if TYPE_CHECKING:
-    from hld.schemas.columns import BinColumn
-    from hld.schemas.encoder import TableEncoder
-    from hld.schemas.quality import ColumnQuality, DataQuality
     from hld.tables.cells import Columns
+    from hld.tables.schemas.columns import BinColumn
+    from hld.tables.schemas.encoder import TableEncoder
+    from hld.tables.schemas.quality import ColumnQuality, DataQuality
 
 
 def table_facts(

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from hld.command import shells
-from hld.command.output import flush_output, send, shown
+from hld.command.output import flush_output, send
+from hld.tables.shown_names import printable
 
 NEAR = 0.75  # likeness of an option to one that is there, from 0 to 1
 ONE_TABLE = " (a command reads one table: run it once for each, or put the tables together)"
@@ -83,7 +84,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: Any) -> None:  # type: ignore[override]
         """The usage and one line on standard error, and status 2."""
-        super().error(shown(message))
+        super().error(printable(message))
 
 
 class _Version(argparse.Action):

@@ -13,13 +13,15 @@ import argparse
 import hashlib
 import os
 import pathlib
-import shlex
 from types import SimpleNamespace
 from typing import Any
 
+from hld.answers.plots import new_figure, variable_shares
+from hld.answers.reports.audit_report import audit_report
+from hld.answers.reports.batch_report import batch_report
+from hld.answers.reports.page import write_page
+from hld.answers.reports.segments_report import segments_report
 from hld.answers.words import p_text
-from hld.auditing.audit import audit as audited
-from hld.auditing.whole_groups import kind_of
 from hld.command.arguments import OF_FILES
 from hld.command.output import (
     check_output,
@@ -32,23 +34,19 @@ from hld.command.output import (
 )
 from hld.command.reading import (
     check_edits,
-    given_options,
     judge_file,
     load_model,
     read_batch,
     reading_options,
     refuse_options,
 )
-from hld.plots import new_figure, variable_shares
-from hld.reports.audit_report import audit_report
-from hld.reports.batch_report import batch_report
-from hld.reports.page import write_page
-from hld.reports.segments_report import segments_report
-from hld.schemas.schema import GROUPING
+from hld.comparing.audit import audit as audited
+from hld.comparing.whole_groups import kind_of
 from hld.sql import judge
 from hld.summaries.of_tables import summarize_chunks
 from hld.summaries.summary import BatchSummary
-from hld.table_files import files
+from hld.tables.files import files
+from hld.tables.schemas.schema import GROUPING
 from pcircuit.io.whole_file import replace_file
 
 SHIFT = 1
@@ -171,16 +169,10 @@ def _write_report(args: Any, detector: Any, result: Any) -> None:
     """The page about a test, or about segments."""
     batch = "standard input" if args.table == "-" else pathlib.Path(args.table).name
     digest = hashlib.sha256(pathlib.Path(args.model).read_bytes()).hexdigest()
-    options = [] if args.alpha == 0.05 else ["--alpha", str(args.alpha)]
-    for name in ("by", "every"):
-        options += [f"--{name}", getattr(args, name)] if getattr(args, name) is not None else []
-    options += ["--procedure", "by"] if args.procedure == "by" else []
-    options += given_options(args)
-    command = shlex.join(["hld", "test", args.model, args.table, *options, "--report", args.report])
     names: dict[str, Any] = {
         "batch_name": batch,
         "model_name": pathlib.Path(args.model).name,
-        "commands": [command],
+        "commands": [args.command_line],
         "digest": digest,
     }
     with step(f"writing {args.report}"):
@@ -290,29 +282,10 @@ def audit(args: Any) -> int:
         groups=groups,
     )
     if args.report is not None:
-        edits = [part for edit in named for part in ("--edit", edit)]
-        edits += [] if groups is None else ["--groups", groups]
-        sizes = ",".join(map(str, args.sizes))
-        command = shlex.join(
-            [
-                "hld",
-                "audit",
-                args.model,
-                args.table,
-                "--alpha",
-                str(args.alpha),
-                "--sizes",
-                sizes,
-                "--num-batches",
-                str(args.num_batches),
-                "--seed",
-                str(args.seed),
-                *edits,
-                *given_options(args),
-            ]
-        )
         write_page(
-            audit_report(result, table_name=pathlib.Path(args.table).name, commands=[command]),
+            audit_report(
+                result, table_name=pathlib.Path(args.table).name, commands=[args.command_line]
+            ),
             args.report,
         )
     print_result(result, args.json)

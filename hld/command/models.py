@@ -11,6 +11,9 @@ from typing import Any
 
 from hld.answers.column_shifts import percent
 from hld.answers.models import compare_models
+from hld.answers.reports.page import write_page
+from hld.answers.reports.quality import sample_quality
+from hld.answers.reports.quality_report import quality_report
 from hld.command.output import (
     LOG,
     check_output,
@@ -28,18 +31,15 @@ from hld.command.reading import (
     reading_options,
     write_rows,
 )
-from hld.detector import HLDDetector
+from hld.detector.detector import HLDDetector
 from hld.export.c_source import c_source
 from hld.export.onnx_graph import onnx_model
 from hld.planning.of_tables import plan as planned
-from hld.reports.page import write_page
-from hld.reports.quality import sample_quality
-from hld.reports.quality_report import quality_report
-from hld.schemas.learn_schema import calendar_columns
-from hld.schemas.schema import LEFT_OUT, ColumnSchema, TableSchema
-from hld.table_files.dialect import ReadOptions
-from hld.table_files.files import read_training
 from hld.tables.column_names import distinct_names
+from hld.tables.files.dialect import ReadOptions
+from hld.tables.files.files import read_training
+from hld.tables.schemas.learn_schema import calendar_columns
+from hld.tables.schemas.schema import LEFT_OUT, ColumnSchema, TableSchema
 from pcircuit.io.whole_file import replace_file
 
 MANY_EMPTY = 0.02  # share of the cells of a column from which they are told

@@ -1,6 +1,5 @@
 r"""What the command line writes: text and tables for people, one JSON object for programs, whole files.
 
-Tables are drawn by `rich` on a terminal, and are plain aligned text in a file or a pipe.
 JSON has no NaN and no infinities, so these become null.  A file takes its name only when it is complete.
 
 Names of columns, levels and files are text from outside.  Printed as they are, the control characters in them
@@ -31,15 +30,10 @@ from pcircuit.io.whole_file import replace_file
 LOG = logging.getLogger("hld.command")
 
 
-def shown(text: str) -> str:
-    """Text without control characters, see `hld.tables.shown_names.printable`."""
-    return printable(text)
-
-
 def on_screen(text: str) -> str:
     """One line as the terminal can show it: control characters are escaped, and letters that its encoding lacks."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    return shown(text).encode(encoding, "backslashreplace").decode(encoding)
+    return printable(text).encode(encoding, "backslashreplace").decode(encoding)
 
 
 @contextlib.contextmanager
@@ -89,10 +83,6 @@ def print_table(header: tuple[str, ...], rows: list[Any]) -> None:
         bool(rows) and not any(isinstance(row[i], str) for row in rows) for i in range(len(header))
     ]
     texts = [list(map(on_screen, header)), *([_cell(cell) for cell in row] for row in rows)]
-    if sys.stdout is not None and sys.stdout.isatty():
-        with contextlib.suppress(ImportError):
-            _print_rich(texts, right)
-            return
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     for row in texts:
         cells = [
@@ -164,20 +154,6 @@ def _cell(value: float | str) -> str:
     return f"{value:.4g}" if isinstance(value, float) else on_screen(str(value))
 
 
-def _print_rich(texts: list[list[str]], right: list[bool]) -> None:
-    """The table, header first, as rich draws it; `right` says which columns are numbers."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table()
-    for name, number in zip(texts[0], right, strict=True):
-        table.add_column(Text(name), justify="right" if number else "left")
-    for row in texts[1:]:
-        table.add_row(*map(Text, row))  # Text, as names may look like markup
-    Console().print(table)
-
-
 def log_to_standard_error() -> None:
     """Send the log to standard error, a line each: date, level, logger, message."""
     handler = logging.StreamHandler(sys.stderr)
@@ -191,7 +167,7 @@ def log_to_standard_error() -> None:
 def step(text: str) -> Iterator[None]:
     """Do a step; a terminal shows its text as long as it takes."""
     start = time.perf_counter()
-    with _status(shown(text)):
+    with _status(printable(text)):
         yield
     LOG.info("%s: %.3f s", text, time.perf_counter() - start)
 
@@ -200,7 +176,7 @@ class _Escaping(logging.Formatter):
     """Writes control characters in messages as Python does."""
 
     def format(self, record: Any) -> str:
-        return shown(super().format(record))
+        return printable(super().format(record))
 
 
 def _status(text: str) -> Any:

@@ -31,6 +31,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import shlex
 import sys
 import traceback
 import warnings
@@ -38,10 +39,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from hld.command.arguments import build_parser
-from hld.command.output import flush_output, log_to_standard_error, shown
+from hld.command.output import flush_output, log_to_standard_error
+from hld.tables.shown_names import printable
 
 ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
-SPACE, SPACE_OF_CORE = 2**30, 2**26  # bytes of addresses
 EXPECTED = (
     ValueError,
     TypeError,
@@ -54,10 +55,11 @@ def main(argv: list[str] | None = None) -> int:
     r"""Run the command line."""
     args = None
     try:
-        args = build_parser().parse_args(_joined(sys.argv[1:] if argv is None else argv))
+        words = sys.argv[1:] if argv is None else argv
+        args = build_parser().parse_args(_joined(words))
+        args.command_line = shlex.join(["hld", *words])
         if args.verbose:
             log_to_standard_error()
-        _check_space()
         with _warnings_in_a_line():
             status = command_of(args.run)(args)
         flush_output()
@@ -86,25 +88,6 @@ def command_of(name: str) -> Callable[[Any], int]:
     return found
 
 
-def _check_space() -> None:
-    """Refuse an address space in which OpenBLAS, of which NumPy and SciPy have one each, waits for memory for ever."""
-    try:
-        import resource
-    except ModuleNotFoundError:  # not on Windows
-        return
-    limit, least = resource.getrlimit(resource.RLIMIT_AS)[0], SPACE + SPACE_OF_CORE * _num_cores()
-    if limit != resource.RLIM_INFINITY and limit < least:
-        raise MemoryError(
-            f"the address space is limited to {limit >> 10} KiB, expected at least {least >> 10}: see ulimit -v"
-        )
-
-
-def _num_cores() -> int:
-    """Processors that OpenBLAS makes threads for, each of which takes space."""
-    asked = os.environ.get("OPENBLAS_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", ""))
-    return int(asked) if asked.isdecimal() else os.cpu_count() or 1
-
-
 def _joined(argv: Any) -> list[Any]:
     """The arguments with a list of missing values tied to its option: -999 alone would be taken for another option."""
     found = []  # type: ignore[var-annotated]
@@ -124,7 +107,7 @@ def _warnings_in_a_line() -> Iterator[None]:
     def formatted(message: Any, category: Any, *where: Any) -> str:
         if category is not UserWarning:
             return former(message, category, *where)
-        return f"hld: warning: {shown(' '.join(str(message).split()))}\n"
+        return f"hld: warning: {printable(' '.join(str(message).split()))}\n"
 
     warnings.formatwarning = formatted  # type: ignore[assignment]
     try:
@@ -137,7 +120,7 @@ def _complain(*lines: str) -> None:
     """Lines on standard error, if there is one that takes them: the status tells of the error in any case."""
     if sys.stderr is not None:
         with contextlib.suppress(OSError, ValueError):
-            print(*map(shown, lines), sep="\n", file=sys.stderr, flush=True)
+            print(*map(printable, lines), sep="\n", file=sys.stderr, flush=True)
 
 
 def _give_up_failing() -> None:

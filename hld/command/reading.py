@@ -6,7 +6,6 @@ import argparse
 import codecs
 import csv
 import datetime
-import difflib
 import io
 import sys
 import warnings
@@ -15,18 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from hld.chunks import judge_chunks
-from hld.command.arguments import OF_FILES, OF_TEXT
+from hld.command.arguments import OF_TEXT
 from hld.command.output import check_output, naming_output, on_screen, step
-from hld.detector import HLDDetector
-from hld.model_files import load
+from hld.detector.chunks import judge_chunks
+from hld.detector.detector import HLDDetector, load
 from hld.results.result import HLDResult
-from hld.schemas.encoder import TableEncoder
-from hld.table_files import files
-from hld.table_files.byte_files import called, form_of
-from hld.table_files.dialect import ReadOptions
-from hld.table_files.row_chunks import together
 from hld.tables.factored import whole_cells
+from hld.tables.files import files
+from hld.tables.files.byte_files import called, form_of
+from hld.tables.files.dialect import ReadOptions
+from hld.tables.files.row_chunks import together
+from hld.tables.schemas.encoder import TableEncoder
 from hld.tables.shown_names import listed
 from pcircuit.io.whole_file import replace_file
 
@@ -96,10 +94,9 @@ def check_edits(edits: list[str] | None, detector: HLDDetector) -> list[str]:
     for edit in edits or ():
         column = edit.partition("=")[0]
         if "=" in edit and column not in names:
-            near = difflib.get_close_matches(column, names, NEAREST, 0.0)
             raise ValueError(
                 f"--edit names the column {column!r}, which the model does not have, expected one such as "
-                f"{', '.join(map(repr, near))}: see hld info"
+                f"{listed(names, NEAREST, near=column)}: see hld info"
             )
     return edits or []
 
@@ -109,28 +106,6 @@ def refuse_options(args: argparse.Namespace, options: dict[str, Any], why: str) 
     for name, default in options.items():
         if getattr(args, name) != default:
             raise ValueError(f"--{name.replace('_', '-')} {why}: leave it out")
-
-
-def given_options(args: argparse.Namespace) -> list[str]:
-    """The options for reading a table that were given, as arguments that give them again."""
-    found = []
-    for name, default in OF_FILES.items():
-        option, value = f"--{name.replace('_', '-')}", getattr(args, name)
-        if value == default:
-            continue
-        if value is True:
-            found.append(option)
-            continue
-        text = value if isinstance(value, str) else ",".join(map(_as_name, value))
-        text = r"\t" if text == "\t" else text
-        found += [f"{option}={text}"] if text.startswith("-") else [option, text]
-    return found
-
-
-def _as_name(name: str) -> str:
-    """A name as `names` reads it in a list."""
-    is_plain = name and name == name.strip() and not set(name) & set(',"\r\n')
-    return name if is_plain else '"' + name.replace('"', '""') + '"'
 
 
 def read_batch(path: str, encoder: TableEncoder, options: ReadOptions | None = None) -> Any:

@@ -22,11 +22,9 @@ and there is no second line of it.
 from __future__ import annotations
 
 import argparse
-import csv
 import itertools
 import json
 import os
-import reprlib
 import sys
 import warnings
 from collections.abc import Iterator
@@ -36,26 +34,20 @@ from typing import Any
 from hld.answers.for_programs import plain_json
 from hld.command.output import send, step
 from hld.command.reading import load_model, read_batch, reading_options
-from hld.schemas.encoder import TableEncoder
-from hld.schemas.quality import column_lines
 from hld.sequential.monitor import Monitor, MonitorResult
-from hld.table_files.byte_files import MARKS
-from hld.table_files.dialect import (
-    Dialect,
-    ReadOptions,
-    encoding_of,
-    find_dialect,
-    is_header_again,
-)
-from hld.table_files.files import fitted_columns
-from hld.table_files.row_chunks import need_pyarrow, warn_of_headers
-from hld.table_files.text_cells import as_fitted, mark_of_batch
+from hld.tables.files.byte_files import MARKS
+from hld.tables.files.dialect import Dialect, ReadOptions, encoding_of, find_dialect
+from hld.tables.files.files import fitted_columns
+from hld.tables.files.row_chunks import warn_of_headers
+from hld.tables.files.text_cells import as_fitted
+from hld.tables.files.text_rows import Texts, mark_of_rows, text_rows
+from hld.tables.schemas.encoder import TableEncoder
+from hld.tables.schemas.quality import column_lines
 
 ALARM = 1
 NAME = "standard input"
 MANY = 100  # rows by which it is found how a stream is written, and from one line to the next
 MOST_NAMED = 8  # columns in an error
-MOST_LINES = 1000  # of a row, whose cells may have lines in quotes
 
 
 def monitor(args: argparse.Namespace) -> int:
@@ -186,8 +178,7 @@ def _group(row: list[str], dialect: Dialect, name: str, options: ReadOptions) ->
             f"--groups names the column {name!r}, which {NAME} does not have, expected one of "
             f"{', '.join(map(repr, dialect.names[:MOST_NAMED]))}"
         )
-    place = dialect.names.index(name)
-    cell = row[place] if place < len(row) else ""
+    cell = row[dialect.names.index(name)]
     if cell in options.missing_texts:
         raise ValueError(
             f"{NAME} has a row without a group in {name!r} ({dialect.separator.join(row)[:60]!r}): leave "
@@ -202,133 +193,39 @@ def _blocks(
     """How standard input is written, by `head` lines, and `size` rows of it at a time, fewer at the end."""
     first = list(itertools.islice(lines, head + 1))
     dialect = find_dialect("".join(first).encode(), replace(options, encoding="utf-8"), NAME)
-    all_rows = _rows(itertools.chain(first[dialect.num_before :], lines), dialect)
-    # an empty line is a missing cell where there is one column, and nothing where there are several
-    rows: Iterator[list[str]] = (
-        (row or [""] for row in all_rows) if len(dialect.names) == 1 else filter(None, all_rows)
+    fitted = fitted_columns(encoder, dialect.names)
+    rows = _without_headers(
+        text_rows(itertools.chain(first, lines), dialect, NAME, has_header=options.has_header)
     )
-    if options.has_header:
-        next(rows)
-        rows = _without_headers(rows, dialect.names)
     if options.decimal is None:
         dialect = replace(dialect, decimal=".")
     while block := list(itertools.islice(rows, size)):
-        if (
-            options.decimal is None
-            and dialect.decimal == "."
-            and _has_commas(block, dialect, encoder)
-        ):
+        is_open = options.decimal is None and dialect.decimal == "."
+        if is_open and mark_of_rows(block, dialect, fitted) == ",":
             dialect = replace(dialect, decimal=",")
         yield dialect, block
 
 
-def _without_headers(rows: Iterator[list[str]], names: tuple[str, ...]) -> Iterator[list[str]]:
-    """The rows that are not the header again, as streams of files that were joined have."""
+def _without_headers(rows: Iterator[list[str] | None]) -> Iterator[list[str]]:
+    """The rows that are not the header again, with one warning."""
     is_told = False
     for row in rows:
-        if not is_header_again(row, names):
+        if row is not None:
             yield row
         elif not is_told:
             warn_of_headers(NAME)
             is_told = True
 
 
-def _has_commas(rows: list[list[str]], dialect: Dialect, encoder: TableEncoder) -> bool:
-    """Whether the columns that are numbers in the model have decimal commas in some rows."""
-    if dialect.separator == ",":
-        return False
-    names = dialect.names
-    columns = _text_columns([row for row in rows if len(row) == len(names)], names)
-    return mark_of_batch(columns.items(), fitted_columns(encoder, names)) == ","
-
-
-def _text_columns(rows: list[list[str]], names: tuple[str, ...]) -> dict[str, Any]:
-    """Rows of texts as Arrow columns."""
-    pyarrow = need_pyarrow()
-    columns = zip(*rows, strict=True) if rows else [[]] * len(names)
-    return {
-        name: pyarrow.chunked_array([cells], pyarrow.string())
-        for name, cells in zip(names, columns, strict=True)
-    }
-
-
-def _rows(lines: Iterator[str], dialect: Dialect) -> Iterator[list[str]]:
-    """The rows of some lines, empty ones included."""
-    own = _Lines(lines)
-    style: dict[str, Any] = {"delimiter": dialect.separator, "skipinitialspace": dialect.has_blanks}
-    try:
-        for row in csv.reader(own, **style):
-            if len(own.of_row) > 1:
-                _check_quotes(own.of_row, style)
-            own.of_row.clear()
-            yield row
-    except csv.Error as error:
-        raise ValueError(
-            f"{NAME} has a row that cannot be read ({error}), expected cells of at most "
-            f"{csv.field_size_limit()} characters: check its quotes"
-        ) from None
-
-
-def _check_quotes(lines: list[str], style: dict[str, Any]) -> None:
-    """Refuse a row of several lines with text behind a quote that closes a cell: mostly, it was to open another one."""
-    try:
-        list(csv.reader(lines, strict=True, **style))
-    except csv.Error:
-        raise ValueError(
-            f"{NAME} has a row of {len(lines)} lines with text behind the end of quotes, which begins "
-            f"{reprlib.repr(lines[0])}: check its quotes, as all that follows one without an end is one "
-            "cell up to the next"
-        ) from None
-
-
-class _Lines:
-    """The lines of a stream, and those of the row that is being read: they go on as long as its quotes are open."""
-
-    def __init__(self, lines: Iterator[str]) -> None:
-        self._lines, self.of_row = lines, list[str]()
-
-    def __iter__(self) -> _Lines:
-        return self
-
-    def __next__(self) -> str:
-        if len(self.of_row) >= MOST_LINES:
-            raise ValueError(
-                f"{NAME} has a row of more than {MOST_LINES} lines, which begins "
-                f"{reprlib.repr(self.of_row[0])}: check its quotes, as all that follows one without an "
-                "end is one cell"
-            )
-        line = next(self._lines, None)
-        if line is None and self.of_row:
-            raise ValueError(
-                f"{NAME} ends inside quotes, expected them to be closed: all lines from "
-                f"{reprlib.repr(self.of_row[0])} on are one row"
-            )
-        if line is None:
-            raise StopIteration
-        self.of_row.append(line)
-        return line
-
-
 def _cells(
     rows: list[list[str]], dialect: Dialect, encoder: TableEncoder, options: ReadOptions
 ) -> dict[str, Any]:
     """Columns of cells, each of the type that its column was fitted to."""
-    names = dialect.names
-    wrong = next((row for row in rows if len(row) != len(names)), None)
-    if wrong is not None:
-        raise ValueError(
-            f"{NAME} has a row of {len(wrong)} cells ({dialect.separator.join(wrong)[:60]!r}), expected "
-            f"{len(names)}, as in its header"
-        )
-    fitted, columns = fitted_columns(encoder, names), _text_columns(rows, names)
+    names, missing, stated = dialect.names, options.missing_texts, options.na_values
+    fitted = fitted_columns(encoder, names)
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
     return {
-        name: as_fitted(
-            columns[name],
-            fitted.get(name),
-            dialect.decimal,
-            options.missing_texts,
-            options.na_values,
-        )
+        name: as_fitted(Texts(columns[name]), fitted.get(name), dialect.decimal, missing, stated)
         for name in options.chosen(names, NAME)
     }
 

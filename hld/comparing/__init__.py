@@ -1,1 +1,1 @@
-"""Batches compared with one another: two at once, or many as a matrix of distances."""
+"""Batches compared: with one another, and with edited ones, to see whether a detector keeps what it promises."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hld.comparing.two_sample import codes_of, test_of
-from hld.detector import HLDDetector
+from hld.detector.detector import HLDDetector
 from hld.summaries.spread import check_possible
 from hld.summaries.summary import BatchSummary
 from hld.summaries.summing import detector_fingerprint
@@ -79,8 +79,7 @@ class Distances:
         ImportError
             If matplotlib is not installed.
         """
-        from hld.plots.charts import LONGEST, new_figure
-        from hld.plots.figure import shortened
+        from hld.answers.plots import LONGEST, new_figure, shortened
 
         n = len(self.labels)
         figure = new_figure((2.5 + 0.35 * n, 2 + 0.35 * n))

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 import pcircuit
-from hld.detector import HLDDetector
+from hld.detector.detector import HLDDetector
 from hld.nulls.joint import JointNull, covariance_factor, harmonic_mean, joint_law
 from hld.nulls.limit_law import limit_law
 from hld.nulls.ranks.monte_carlo import TIE

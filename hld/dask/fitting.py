@@ -32,7 +32,7 @@ from hld.dask.partitions import (
     picked,
     without_rows,
 )
-from hld.detector import HLDDetector
+from hld.detector.detector import HLDDetector
 from pcircuit.arguments import check_generator, check_whole_number
 
 PIECE_ROWS = 50_000  # of the sample, for EM

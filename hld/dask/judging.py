@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from hld.chunks import ChunkFacts, check_detector, facts_of_chunks, judge_facts
 from hld.dask.partitions import computed_sum, need_dask, partitions_of
-from hld.detector import HLDDetector
+from hld.detector.chunks import ChunkFacts, check_detector, facts_of_chunks, judge_facts
+from hld.detector.detector import HLDDetector
 from hld.results.result import HLDResult
 from hld.summaries.summary import BatchSummary
 from pcircuit.arguments import check_fraction

@@ -80,34 +80,12 @@ def joined(pieces: list[Any]) -> Any:
         import pandas
 
         return pandas.concat(pieces)
-    if hasattr(pieces[0], "vstack"):
-        return _joined_polars(pieces)
     return np.concatenate(pieces)
-
-
-def _joined_polars(pieces: list[Any]) -> Any:
-    """Frames of polars as one, of which a column may be without a cell, or of whole numbers, in some."""
-    import polars
-
-    kinds: dict[str, dict[Any, None]] = {}
-    for piece in pieces:
-        for name, kind in piece.schema.items():
-            kinds.setdefault(name, {})[kind] = None
-    for name, found in kinds.items():
-        known = [kind for kind in found if kind != polars.Null]
-        if len(known) > 1 and not all(
-            kind.is_numeric() for kind in known
-        ):  # which polars would make texts of
-            raise TypeError(
-                f"`table` column {name!r} is of type {known[0]} in one partition and of {known[1]} in "
-                "another, expected one type: convert it, as by polars.DataFrame.cast"
-            )
-    return polars.concat(pieces, how="diagonal_relaxed")
 
 
 def _num_rows(piece: Any) -> int:
     """Rows of a piece, on the worker that holds it."""
-    if not any(hasattr(piece, name) for name in ("iloc", "vstack", "dtype")):
+    if not any(hasattr(piece, name) for name in ("iloc", "dtype")):
         raise TypeError(
             f"`table` must have pieces that are data frames or arrays, found {type(piece).__name__}: "
             "convert them, as in dask.delayed(pandas.DataFrame)(piece)"

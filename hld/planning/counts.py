@@ -41,7 +41,7 @@ from hld.results.effects import allowed_rows
 from hld.results.largest_count import CountEvents, count_events, likelihood_ratio
 from hld.results.largest_dependence import has_largest, largest_of
 from hld.results.shared_level import scaled_level
-from hld.schemas.counts import SmallestLaw, compare_missing, compare_new
+from hld.tables.schemas.counts import SmallestLaw, compare_missing, compare_new
 
 BLOCK = 2_000_000  # counts of draws that are looked at together
 RIDGE = 0.01  # of the regression, in units of the variance of each number of a vector: nearly constant sums are noise

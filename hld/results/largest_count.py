@@ -14,7 +14,7 @@ cut).  Categories and cuts come from other rows, so all n + T rows are exchangea
 whatever the distribution is; twice the smaller tail is a p-value (Fisher's exact test), at any T and however rare the
 category.  The p-value of all columns is the probability that any of the m categories and cuts has one as small as the
 smallest: at most m times that, and less where most of them are so rare that they cannot be conspicuous at all
-(`hld.schemas.counts`).  What is counted once is not counted again: the second of the two categories
+(`schemas.counts`).  What is counted once is not counted again: the second of the two categories
 that any row has, whose count is what is left, and the first and the last one of a column with cuts.  Which these are is
 told by the counts of all rows together, given which the test is exact.
 
@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.schemas.counts import Counts, SmallestLaw, count_pvalue, smallest_law
+from hld.tables.schemas.counts import Counts, SmallestLaw, count_pvalue, smallest_law
 
 SHARE = 0.35  # of the level: `benchmarks.power.trials`
 EXACT = 8  # differences, the largest, whose p-values are computed: those of others are hardly ever smaller

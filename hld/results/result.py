@@ -22,7 +22,7 @@ from pcircuit.arguments import check_whole_number
 
 if TYPE_CHECKING:
     from hld.results.localization import Localization
-    from hld.schemas.quality import DataQuality
+    from hld.tables.schemas.quality import DataQuality
 from hld.answers.words import headline, in_words
 from hld.results.shared_level import scaled_level_of
 
@@ -344,7 +344,7 @@ class HLDResult(OfColumns):
             Without matplotlib.
         """
         from hld.answers.picture import draw_columns
-        from hld.plots import new_figure
+        from hld.answers.plots import new_figure
 
         if not self.columns:
             raise ValueError(

@@ -12,7 +12,7 @@ the a_i are is known from the counts of batch and held-out rows together, before
 
 is a p-value, too: it rises with s, and P(s <= t) <= w_0 t + sum a_i(w_i t) without a shift.  The parts of the level
 that no test can use go back to the distance: to a single row all of it.  The a_i are computed in
-`hld.schemas.counts`; as in Fisher's exact test, all is given the counts of all rows together.
+`schemas.counts`; as in Fisher's exact test, all is given the counts of all rows together.
 
 The tests of counts are exact given these counts.  The distance is taken to keep its level given them, too, which no
 null distribution does exactly: rows with a hole, or with a new value, may be more or less far from the mean than

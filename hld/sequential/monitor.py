@@ -29,7 +29,6 @@ import numpy as np
 
 import pcircuit
 from hld.answers.words import p_text
-from hld.schemas.quality import column_lines
 from hld.sequential.races import Races, advance, first_races, uniform_numbers
 from hld.sequential.row_scores import (
     RowScores,
@@ -40,6 +39,7 @@ from hld.sequential.row_scores import (
     padded,
     watched_rows,
 )
+from hld.tables.schemas.quality import column_lines
 from hld.tables.shown_names import listed
 from pcircuit.arguments import check_fraction, check_whole_number
 from pcircuit.circuit import check_distribution

@@ -20,7 +20,7 @@ import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from hld.reports.page import STYLE
+from hld.answers.reports.page import STYLE
 from hld.serve.guard import Guard
 from hld.serve.limits import Limits
 from hld.serve.models import Models
@@ -93,10 +93,10 @@ class Service:
         model, after = asked.model(self.models), asked.count("after")
         form = form_of(request.headers.get("content-type", ""))
         async with self.bodies.body(request) as body:
-            codes, differs = await self.pool.run(encode_table, model, body, form, self.limits)
+            rows, differs = await self.pool.run(encode_table, model, body, form, self.limits)
         async with self._turns.setdefault(model.name, asyncio.Lock()):
-            answer = await self.pool.run(observe_rows, model, codes, differs, after)
-        self.numbers.rows.labels(model.name, "observe").inc(sum(len(one) for one, _ in codes))
+            answer = await self.pool.run(observe_rows, model, rows, differs, after)
+        self.numbers.rows.labels(model.name, "observe").inc(len(rows[0]))
         return _json(answer)
 
     async def monitor(self, request: Request) -> Response:

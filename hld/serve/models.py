@@ -25,8 +25,7 @@ from collections.abc import MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-from hld.detector import HLDDetector
-from hld.model_files import load
+from hld.detector.detector import HLDDetector, load
 from hld.serve.watches import Watch, lock_states
 
 LOG = logging.getLogger("hld.serve")

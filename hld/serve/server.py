@@ -7,8 +7,7 @@ is polite would wait for the client, too, however few bytes are left.  So the by
 again, and a connection on which too few of them have gone is cut off.  That ends the request in the ordinary way: it
 is counted, and leaves one line in the log.
 
-Bytes wait in the system, too, which may hold megabytes of a connection and takes more only when a third of them has
-gone: a client that reads slowly takes nothing from this process for a long time.  Linux tells how many there are.
+Bytes wait in the system, too, which takes more only when a third of them has gone: it is told to hold few.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import signal
 import socket
@@ -43,6 +43,7 @@ STOP_SECONDS = (
 KEEP_SECONDS = 15  # that a connection may be idle
 LOOKS = 0.1  # seconds between two looks for a second Ctrl-C
 HEAD_BYTES = 2**15
+SYSTEM_BYTES = 2**15  # of answers that the system may hold for a client
 
 
 def serve(
@@ -114,6 +115,8 @@ def opened_socket(host: str, port: int) -> Any:
         listening.setsockopt(
             socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
         )  # its connections inherit it
+        # and hold little, so that a client that reads slowly soon takes something from this process
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SYSTEM_BYTES)
         return listening
     except OSError as error:
         raise OSError(f"cannot listen at {host} port {port}: {error.strerror or error}") from None
@@ -196,38 +199,28 @@ def timed_protocol(seconds: float) -> Any:
 
 
 class _Timed(_Protocol):
-    """Closes what stays half said, or is not read."""
+    """Closes what stays half said, or is not read: looked at every so many seconds."""
 
     seconds: float
-    head_timer: asyncio.TimerHandle | None = None
-    reading_timer: asyncio.TimerHandle | None = None
+    owed_since: float | None = None  # when the client began to owe a head, or the rest of a body
+    waited: float = math.inf  # bytes of answers that waited at the last look, infinite for none
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._wait_for_head()
+        self.owed_since = self.loop.time()
+        self._look_later()
 
     def data_received(self, data: Any) -> None:
         before = self.conn.their_state
         super().data_received(data)
         if self.conn.their_state is not before or not self._is_owed():
-            self._stop_waiting()
-        if self._is_owed() and self.head_timer is None:
-            self._wait_for_head()
-        if self.reading_timer is None:  # an answer may have been made at once, to what is not HTTP
-            self._look_at_the_rest()
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        self._look_at_the_rest()
+            self.owed_since = None
+        if self._is_owed() and self.owed_since is None:
+            self.owed_since = self.loop.time()
 
     def connection_lost(self, exc: Any) -> None:
-        self._stop_waiting()
-        self._stop_looking()
+        self.timer.cancel()
         super().connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._look_later()
 
     def _is_owed(self) -> bool:
         """Whether the client has a head to send, or the rest of a body that was answered and that nobody reads."""
@@ -236,64 +229,22 @@ class _Timed(_Protocol):
         theirs = self.conn.their_state
         return theirs is h11.IDLE or (theirs is h11.SEND_BODY and self.conn.our_state is h11.DONE)
 
-    def _wait_for_head(self) -> None:
-        self.head_timer = self.loop.call_later(self.seconds, self._give_up)
-
-    def _stop_waiting(self) -> None:
-        if self.head_timer is not None:
-            self.head_timer.cancel()
-            self.head_timer = None
-
-    def _give_up(self) -> None:
-        self.head_timer = None
-        if self._is_owed() and not self.transport.is_closing():
-            self.transport.close()
-
-    def _look_at_the_rest(self) -> None:
-        """Look at answers that are not many bytes, too: a connection that is closed waits until they have gone."""
-        if self.transport.get_write_buffer_size():
-            self._look_later()
-
     def _look_later(self) -> None:
-        self._stop_looking()
-        waiting = self._num_waiting()
-        self.reading_timer = self.loop.call_later(self.seconds, self._look, waiting)
+        self.timer = self.loop.call_later(self.seconds, self._look)
 
-    def _stop_looking(self) -> None:
-        if self.reading_timer is not None:
-            self.reading_timer.cancel()
-            self.reading_timer = None
-
-    def _look(self, waiting: int) -> None:
-        """Go on, if enough of the bytes that waited have been read; stop, if none wait here."""
-        self.reading_timer = None
-        if not self.transport.get_write_buffer_size():
+    def _look(self) -> None:
+        """Go on, unless too few of the bytes that waited have been read, or what is owed has not come."""
+        waiting = self.transport.get_write_buffer_size()
+        if waiting > self.waited - LEAST_READ:
+            LOG.warning(
+                "a client read less than %d bytes of its answers in %g s: its connection is closed",
+                LEAST_READ,
+                self.seconds,
+            )
+            self.transport.abort()
             return
-        if self._num_waiting() <= waiting - LEAST_READ:
-            self._look_later()
-            return
-        LOG.warning(
-            "a client read less than %d bytes of its answers in %g s: its connection is closed",
-            LEAST_READ,
-            self.seconds,
-        )
-        self.transport.abort()
-
-    def _num_waiting(self) -> int:
-        """Bytes of answers that the client has not taken, here and in the system."""
-        line = self.transport.get_extra_info("socket")
-        return int(self.transport.get_write_buffer_size()) + (
-            0 if line is None else _in_system(line)
-        )
-
-
-def _in_system(line: Any) -> int:
-    """Bytes that were given to a socket and that the other side has not confirmed; 0 where the system does not say."""
-    count = bytearray(4)
-    if sys.platform == "linux":
-        import fcntl
-        import termios
-
-        with contextlib.suppress(OSError, ValueError):  # a socket that has just been closed
-            fcntl.ioctl(line.fileno(), termios.TIOCOUTQ, count)
-    return int.from_bytes(count, sys.byteorder)
+        self.waited = waiting or math.inf
+        owed = 0.0 if self.owed_since is None else self.loop.time() - self.owed_since
+        if owed > 0.99 * self.seconds and self._is_owed() and not self.transport.is_closing():
+            self.transport.close()
+        self._look_later()

@@ -1,7 +1,7 @@
-"""Bodies of requests as tables, CSV and JSON, in pieces, by Python's own parsers; and as summaries of batches.
+"""Bodies of requests as tables, CSV and JSON, by Python's own parsers; and as summaries of batches.
 
 A body comes from a stranger, so no parser of another language looks at it.  Its bytes, its lists and objects, its rows
-and its cells are bounded, which bounds memory and time; a deadline is looked at between two pieces.  Cells of columns
+and its cells are bounded, which bounds memory and time; a deadline is looked at between two columns.  Cells of columns
 that the model does not know are not looked at.
 
 JSON is {"columns": {name: [cell, ...]}} or {"rows": [{name: cell, ...}, ...]}, with plain cells or null.
@@ -9,13 +9,12 @@ JSON is {"columns": {name: [cell, ...]}} or {"rows": [{name: cell, ...}, ...]}, 
 
 from __future__ import annotations
 
-import csv
 import io
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -23,19 +22,17 @@ from hld.serve.limits import Limits
 from hld.serve.pool import check_time
 from hld.serve.refusals import Refusal
 from hld.summaries.summary import BatchSummary
-from hld.table_files.byte_files import with_head
-from hld.table_files.dialect import COMMA, NA_VALUES, POINT, SEPARATORS, ReadOptions, find_dialect
-from hld.table_files.files import fitted_columns
-from hld.table_files.text_cells import as_fitted, is_of_numbers
 from hld.tables.column_names import distinct_names
 from hld.tables.factored import object_cells, whole_cells
-from hld.tables.times import TIMES, seconds_of_text
+from hld.tables.files.dialect import NA_VALUES, SEPARATORS, SNIFFED, ReadOptions, find_dialect
+from hld.tables.files.files import fitted_columns
+from hld.tables.files.text_cells import as_fitted
+from hld.tables.files.text_rows import Texts, mark_of_rows, text_rows
+from hld.tables.times import TIMES, as_seconds
 
 FORMS = {"text/csv": "csv", "application/json": "json"}
 SUMMARY_FORMS = {"application/json": "json"}
 MOST_SUMMARIES, MOST_NUMBERS = 10_000, 1_000_000  # in a body
-PIECE = 2**16  # cells that are converted at a time
-MOST_ROWS_OF_PIECE = 2**12
 SPARE_BRACKETS = 2**16  # lists and objects, and commas in texts, that any body may have
 FIRST_LINE = re.compile(r"[\r\n]*([^\r\n]*)")
 READ, MISSING = ReadOptions(), frozenset(NA_VALUES)
@@ -48,14 +45,6 @@ WORDS = {
     "read it as such": "send CSV as text/csv, or rows or columns as application/json",
     "write it as Parquet": "send CSV as text/csv, or rows or columns as application/json",
 }
-
-
-class Read(NamedTuple):
-    """A table that is read row by row: names, rows of cells, and what makes a column of its cells and their kind."""
-
-    names: tuple[str, ...]
-    rows: Iterator[Any]
-    column: Callable[[str, Any, Any], Any]
 
 
 def form_of(content_type: str, forms: Mapping[str, str] = FORMS) -> str:
@@ -75,46 +64,122 @@ def form_of(content_type: str, forms: Mapping[str, str] = FORMS) -> str:
     return form
 
 
-def read_tables(body: bytes, form: str, encoder: Any, limits: Limits) -> Iterator[dict[str, Any]]:
-    """The table of a body in chunks of columns (n,) by name, none larger than the limits allow."""
+def read_columns(body: bytes, form: str, encoder: Any, limits: Limits) -> dict[str, Any]:
+    """The table of a body as columns (n,) by name, not larger than the limits allow."""
     if not body:
         raise Refusal(400, "body", "the body is empty: expected a table")
+    check_time()
     most = limits.most_columns(len(encoder.columns))
-    read = (_csv_table if form == "csv" else _json_table)(body, encoder, limits, most)
-    if len(read.names) > most:
-        raise _too_many("columns", len(read.names), most)
-    fitted = fitted_columns(encoder, read.names)
-    known = {*encoder.table_names, *fitted} if encoder.by_name else {*read.names}
-    step = max(1, min(MOST_ROWS_OF_PIECE, PIECE // len(read.names)))
-    count, unreadable = 0, {}  # type: ignore[var-annotated]
-    unread = [name for name in read.names if fitted.get(name) is not None]
-    while block := list(itertools.islice(read.rows, step)):
+    read, columns = (_csv_columns if form == "csv" else _json_columns)(body, encoder, limits, most)
+    fitted = fitted_columns(encoder, tuple(columns))
+    known = {*encoder.table_names, *fitted} if encoder.by_name else {*columns}
+    table = {}
+    for name, cells in columns.items():
         check_time()
-        count += len(block)
-        if count > limits.max_rows:
-            raise _too_many("rows", f"more than {limits.max_rows}", limits.max_rows)
-        if count * len(read.names) > limits.most_cells:
-            raise _too_many("cells", f"more than {limits.most_cells}", limits.most_cells)
-        nothing = np.full(len(block), None)
-        chunk = {
-            name: read.column(name, cells, fitted.get(name)) if name in known else nothing
-            for name, cells in zip(read.names, zip(*block, strict=True), strict=True)
-        }
-        unread = [
-            name for name in unread if not _has_readable(chunk[name], fitted[name], unreadable)
-        ]
-        yield chunk
-    if count == 0:
+        if name in known:
+            table[name] = read(name, cells, fitted.get(name))
+            _check_readable(name, table[name], fitted.get(name))
+        else:
+            table[name] = np.full(len(cells), None)
+    return table
+
+
+def _bounded(num_rows: int, num_columns: int, limits: Limits, most: int) -> None:
+    """Refuse a table of more rows, columns or cells than are allowed, or of none."""
+    for what, found, allowed in (
+        ("columns", num_columns, most),
+        ("rows", num_rows, limits.max_rows),
+        ("cells", num_rows * num_columns, limits.most_cells),
+    ):
+        if found > allowed:
+            raise _too_many(what, f"more than {allowed}", allowed)
+    if num_rows == 0:
         raise Refusal(400, "body", "the table has 0 rows: expected at least one")
-    for name in unread:
-        if (cell := unreadable.get(fitted[name].name)) is not None:
-            kind = fitted[name].kind if fitted[name].kind in (*TIMES, "boolean") else "number"
+
+
+def _csv_columns(body: bytes, encoder: Any, limits: Limits, most: int) -> tuple[Any, ...]:
+    """Columns of texts, and what makes of one what it was fitted to."""
+    header = FIRST_LINE.match(_text(body))[1]  # type: ignore[index]
+    _bounded(1, 1 + max(map(header.count, SEPARATORS)), limits, most)
+    try:
+        dialect = find_dialect(body[:SNIFFED], READ, "the body")
+    except ValueError as error:
+        message = OPTIONS.sub("", str(error))
+        for words, own in WORDS.items():
+            message = message.replace(words, own)
+        raise Refusal(400, "body", message) from None
+    names = dialect.names
+    lines = io.TextIOWrapper(io.BytesIO(body), "utf-8-sig", newline="")
+    most_rows = min(limits.max_rows, limits.most_cells // len(names))
+    found = itertools.islice(filter(None, text_rows(lines, dialect, "the body")), most_rows + 1)
+    rows = [row for row in found if row is not None]
+    _bounded(len(rows), len(names), limits, most)
+    # the first number with a comma may come late
+    decimal = mark_of_rows(rows, dialect, fitted_columns(encoder, names)) or dialect.decimal
+    return (
+        lambda name, cells, fitted: as_fitted(Texts(cells), fitted, decimal, MISSING),
+        dict(zip(names, zip(*rows, strict=True), strict=True)),
+    )
+
+
+def _json_columns(body: bytes, encoder: Any, limits: Limits, most: int) -> tuple[Any, ...]:
+    """Columns of JSON, given by rows or by columns; a cell that a row does not name is missing."""
+    value = parsed_json(
+        body, limits.max_rows + most + SPARE_BRACKETS, limits.most_cells + SPARE_BRACKETS
+    )
+    key, table = next(iter(value.items())) if isinstance(value, dict) and value else ("", None)
+    if key not in ("columns", "rows") or len(value) > 1:
+        raise Refusal(
+            400,
+            "body",
+            'the body must be a JSON object {"columns": {name: [cell, ...]}} or {"rows": [{name: cell, ...}]}',
+        )
+    if key == "columns":
+        lists = [*table.values()] if isinstance(table, dict) else []
+        lengths = {len(one) if isinstance(one, list) else -1 for one in lists}
+        if not isinstance(table, dict) or len(lengths) != 1 or -1 in lengths:
             raise Refusal(
-                400,
-                "body",
-                f"column {name!r} must have some {kind}, as in training, found {cell!r:.80}: send it as "
-                "the model learned it, or leave it out",
+                400, key, "`columns` must be an object of lists of one length, one for each column"
             )
+        _bounded(len(lists[0]), len(table), limits, most)
+        return _column_of_json, table
+    if not isinstance(table, list) or not all(isinstance(row, dict) for row in table):
+        raise Refusal(400, key, "`rows` must be a list of objects, one for each row of the table")
+    names = tuple(dict.fromkeys(itertools.chain.from_iterable(table)))
+    if not names:
+        raise Refusal(
+            400, "body", "the table has 0 cells: expected at least one row, with cells by name"
+        )
+    _bounded(len(table), len(names), limits, most)
+    return _column_of_json, {name: [row.get(name) for row in table] for name in names}
+
+
+def _column_of_json(name: str, cells: list[Any], fitted: Any) -> np.ndarray:
+    """Cells of JSON (n,) as a column of objects."""
+    if any(isinstance(cell, (list, dict)) for cell in cells):
+        raise Refusal(
+            400, "body", f"column {name!r} holds nested values, expected one value in each cell"
+        )
+    return object_cells(cells)
+
+
+def _check_readable(name: str, column: Any, fitted: Any) -> None:
+    """Refuse a column (n,) with cells of which none is of the type of training: that is no shift."""
+    if fitted is None or fitted.kind == "categorical":
+        return
+    cells = [one for one in whole_cells(column).tolist() if one not in (None, "") and one == one]
+    if fitted.kind in TIMES:
+        is_read = ~as_seconds(object_cells(cells), fitted.kind)[1]
+    else:
+        is_read = np.array([not isinstance(cell, str) for cell in cells], dtype=bool)
+    if cells and not is_read.any():
+        kind = fitted.kind if fitted.kind in (*TIMES, "boolean") else "number"
+        raise Refusal(
+            400,
+            "body",
+            f"column {name!r} must have some {kind}, as in training, found {cells[0]!r:.80}: send it as "
+            "the model learned it, or leave it out",
+        )
 
 
 def parsed_json(body: bytes, most_brackets: int, most_values: int) -> Any:
@@ -153,149 +218,6 @@ def _too_many(what: str, found: Any, most: int) -> Refusal:
     return Refusal(
         413, "body", f"the table has {found} {what}, expected at most {most}: send it in parts"
     )
-
-
-def _csv_table(body: bytes, encoder: Any, limits: Limits, most: int) -> Read:
-    """CSV, each column to be read as what it was fitted to."""
-    header = FIRST_LINE.match(_text(body))[1]  # type: ignore[index]
-    if max(map(header.count, SEPARATORS)) >= most:
-        raise _too_many("columns", f"more than {most}", most)
-    try:
-        dialect = find_dialect(with_head(io.BytesIO(body), READ)[0], READ, "the body")
-    except ValueError as error:
-        message = OPTIONS.sub("", str(error))
-        for words, own in WORDS.items():
-            message = message.replace(words, own)
-        raise Refusal(400, "body", message) from None
-    names, decimal = dialect.names, dialect.decimal
-    if dialect.separator != ",":  # the first number with a comma may come late
-        fitted = fitted_columns(encoder, names)
-        places = [v for v, name in enumerate(names) if is_of_numbers(fitted.get(name))]
-        rows = itertools.islice(_csv_rows(body, dialect), limits.max_rows)
-        decimal = _decimal_mark((row[v].strip() for row in rows for v in places), decimal)
-    return Read(
-        names,
-        _csv_rows(body, dialect),
-        lambda name, cells, fitted: _column_of_texts(cells, fitted, decimal),
-    )
-
-
-def _csv_rows(body: bytes, dialect: Any) -> Iterator[list[str]]:
-    """The rows below the header, without repeated headers; an empty line is no row, or one of one cell."""
-    width = len(dialect.names)
-    reader = csv.reader(
-        io.TextIOWrapper(io.BytesIO(body), "utf-8-sig", newline=""),
-        delimiter=dialect.separator,
-        skipinitialspace=dialect.has_blanks,
-        strict=True,
-    )
-    try:
-        header = next(filter(None, reader))
-        for row in reader:
-            cells = row or [""] * (width == 1)
-            if len(cells) not in (0, width):
-                raise Refusal(
-                    400,
-                    "body",
-                    f"the body is not a table separated by {dialect.separator!r}: the row that ends in line "
-                    f"{reader.line_num} has {len(cells)} cells, expected {width} as in the first",
-                )
-            if cells and cells != header:
-                yield cells
-    except csv.Error as error:
-        raise Refusal(
-            400, "body", f"the body is not a table in CSV: line {reader.line_num}: {error}"
-        ) from None
-
-
-def _decimal_mark(cells: Iterable[str], otherwise: str) -> str:
-    """The decimal mark of text cells in columns of numbers: a point where one has it, else a comma where one has it."""
-    mark = otherwise
-    for cell in cells:
-        if POINT.fullmatch(cell):
-            return "."
-        if COMMA.fullmatch(cell):
-            mark = ","
-    return mark
-
-
-class _Texts:
-    """Text cells (n,) that are numbered as those of a data frame are."""
-
-    def __init__(self, cells: tuple[str, ...]) -> None:
-        self.cells = cells
-
-    def factorize(self) -> tuple[np.ndarray, list[str]]:
-        """Numbers of the cells (n,), and the distinct cells."""
-        known: dict[str, int] = {}
-        codes = [known.setdefault(cell, len(known)) for cell in self.cells]
-        return np.array(codes, dtype=np.int32), list(known)
-
-
-def _column_of_texts(cells: tuple[str, ...], fitted: Any, decimal: str) -> Any:
-    """Text cells (n,) as a column of what they were fitted to; dates stay texts, which the encoder reads."""
-    if fitted is None or fitted.kind in TIMES:
-        return object_cells([None if cell in MISSING else cell for cell in cells])
-    return as_fitted(_Texts(cells), fitted, decimal, MISSING)
-
-
-def _json_table(body: bytes, encoder: Any, limits: Limits, most: int) -> Read:
-    """JSON by rows or by columns; a cell that a row does not name is missing."""
-    value = parsed_json(
-        body, limits.max_rows + most + SPARE_BRACKETS, limits.most_cells + SPARE_BRACKETS
-    )
-    key, table = "", None  # type: str, Any
-    if isinstance(value, dict) and len(value) == 1:
-        ((key, table),) = value.items()
-    if key == "columns":
-        lists = [*table.values()] if isinstance(table, dict) else []
-        if not lists or not all(isinstance(cells, list) for cells in lists):
-            raise Refusal(
-                400, key, "`columns` must be an object of lists, one for each column of the table"
-            )
-        if len({*map(len, lists)}) > 1:
-            raise Refusal(
-                400, key, "`columns` has lists of different lengths, expected as many cells in each"
-            )
-        return Read(tuple(table), zip(*lists, strict=True), _column_of_json)
-    if key != "rows":
-        raise Refusal(
-            400,
-            "body",
-            'the body must be a JSON object {"columns": {name: [cell, ...]}} or {"rows": [{name: cell, ...}]}',
-        )
-    if not isinstance(table, list) or not all(isinstance(row, dict) for row in table):
-        raise Refusal(400, key, "`rows` must be a list of objects, one for each row of the table")
-    names = tuple(dict.fromkeys(itertools.chain.from_iterable(table)))
-    if not names:
-        raise Refusal(
-            400, "body", "the table has 0 cells: expected at least one row, with cells by name"
-        )
-    return Read(names, (tuple(map(row.get, names)) for row in table), _column_of_json)
-
-
-def _column_of_json(name: str, cells: tuple[Any, ...], fitted: Any) -> np.ndarray:
-    """Cells of JSON (n,) as a column of objects."""
-    if any(isinstance(cell, (list, dict)) for cell in cells):
-        raise Refusal(
-            400, "body", f"column {name!r} holds nested values, expected one value in each cell"
-        )
-    return object_cells(cells)
-
-
-def _has_readable(column: Any, fitted: Any, unreadable: dict[str, Any]) -> bool:
-    """Whether some cell of a column (n,) is of the type of training; the first that is not is noted by the name."""
-    for cell in whole_cells(column).tolist():
-        if cell is None or cell == "" or cell != cell:
-            continue
-        if fitted.kind in TIMES:
-            is_read = isinstance(cell, str) and seconds_of_text(cell, fitted.kind) is not None
-        else:
-            is_read = fitted.kind == "categorical" or not isinstance(cell, str)
-        if is_read:
-            return True
-        unreadable.setdefault(fitted.name, cell)
-    return False
 
 
 def read_summary(body: bytes) -> BatchSummary:

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.detector import HLDDetector
+from hld.detector.detector import HLDDetector
 from hld.sequential.monitor import Monitor, MonitorResult
 from hld.serve.refusals import Refusal
 
@@ -60,9 +60,9 @@ class Watch:
         self.history: list[tuple[int, float, float]] = [_point(self.last)]
 
     def observe(
-        self, rows: list[tuple[np.ndarray, Any]], after: int | None = None
+        self, codes: np.ndarray, marks: Any = None, after: int | None = None
     ) -> MonitorResult:
-        """Process rows: chunks of codes and marks (n, V), all or none; the result when they are on disk."""
+        """Process rows, by their codes and marks (n, V); the result when they are on disk."""
         with self._lock:
             if after is not None and after != self.last.num_rows:
                 raise Refusal(
@@ -71,9 +71,8 @@ class Watch:
                     f"`after` is {after}, but the monitor has {self.last.num_rows} rows: these "
                     "rows have been counted, or others are missing",
                 )
-            monitor, result = self.monitor.copy(), self.last
-            for codes, marks in rows:
-                result = monitor.update_codes(codes, marks)
+            monitor = self.monitor.copy()
+            result = monitor.update_codes(codes, marks)
             return self._take(monitor, result, self.history)
 
     def reset(self) -> MonitorResult:

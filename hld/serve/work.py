@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from hld.answers.for_programs import plain_json
-from hld.chunks import judge_chunks
-from hld.reports.batch_report import batch_report
+from hld.answers.reports.batch_report import batch_report
+from hld.detector.chunks import judge_chunks
 from hld.serve.limits import Limits
 from hld.serve.models import LoadedModel, trial_table
 from hld.serve.pool import check_time
 from hld.serve.refusals import Refusal
-from hld.serve.tables import read_summary, read_tables
+from hld.serve.tables import read_columns, read_summary
 
 DETAILS = ("full", "verdict")
 
@@ -24,7 +24,8 @@ def judge_table(
 ) -> dict[str, Any]:
     """The verdict on a table, as `HLDResult.to_dict` has it, and in words."""
     detector = model.detector
-    result = judge_chunks(detector, read_tables(body, form, detector.encoder_, limits), alpha)
+    table = read_columns(body, form, detector.encoder_, limits)
+    result = judge_chunks(detector, [table], alpha)
     return answer_of(model, result, detail)
 
 
@@ -52,24 +53,18 @@ def answer_of(model: LoadedModel, result: Any, detail: str) -> dict[str, Any]:
 
 def encode_table(
     model: LoadedModel, body: bytes, form: str, limits: Limits
-) -> tuple[list[Any], dict[str, list[str]]]:
-    """The codes and marks (n, V) of a table, chunk by chunk, and how its columns differ from those of training."""
-    encode, encoder = model.watch.monitor.encode, model.detector.encoder_
-    found = [encode(chunk) for chunk in read_tables(body, form, encoder, limits)]
-    return (
-        [(codes, marks) for codes, marks, *_ in found],
-        {
-            name: list(dict.fromkeys(column for chunk in found for column in chunk[at]))
-            for name, at in (("absent", 2), ("extra", 3))
-        },
-    )
+) -> tuple[tuple[Any, Any], dict[str, list[str]]]:
+    """The codes and marks (n, V) of a table, and how its columns differ from those of training."""
+    table = read_columns(body, form, model.detector.encoder_, limits)
+    codes, marks, absent, extra = model.watch.monitor.encode(table)
+    return (codes, marks), {"absent": absent, "extra": extra}
 
 
 def observe_rows(
-    model: LoadedModel, codes: list[Any], differs: dict[str, list[str]], after: int | None
+    model: LoadedModel, rows: tuple[Any, Any], differs: dict[str, list[str]], after: int | None
 ) -> dict[str, Any]:
     """State of the monitor after rows."""
-    return state_of(model, model.watch.observe(codes, after)) | plain_json(differs)
+    return state_of(model, model.watch.observe(*rows, after)) | plain_json(differs)
 
 
 def reset_monitor(model: LoadedModel) -> dict[str, Any]:
@@ -130,8 +125,8 @@ def warm_up(models: Any, limits: Limits) -> None:
     for model in models:
         table, text = trial_table(model.detector), io.StringIO()
         csv.writer(text).writerows([list(table), *zip(*table.values(), strict=True)])
-        chunks = read_tables(text.getvalue().encode(), "csv", model.detector.encoder_, limits)
-        result = judge_chunks(model.detector, chunks)
+        again = read_columns(text.getvalue().encode(), "csv", model.detector.encoder_, limits)
+        result = judge_chunks(model.detector, [again])
         plain_json(result.to_dict())
         batch_report(model.detector, result)
         model.watch.monitor.copy().update(table)

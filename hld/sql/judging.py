@@ -12,8 +12,8 @@ distance of all pairs                  0.30    likewise
 largest difference of a single count   0.14    exact, hypergeometric (`hld.results.largest_count`)
 the same of a cell of a pair           0.04    exact
 largest change of a dependence         0.10    a bound, at every number of rows (`hld.results.largest_dependence`)
-shares of missing cells                0.10    exact (`hld.schemas.counts`)
-new values                             0.02    exact (`hld.schemas.counts`)
+shares of missing cells                0.10    exact (`schemas.counts`)
+new values                             0.02    exact (`schemas.counts`)
 =====================================  ======  ================================================================
 
 where the weights of the tests that apply are divided by their sum, so that the others have the part of those that do
@@ -32,17 +32,17 @@ import numpy as np
 from hld.answers.evidence import Evidence
 from hld.answers.profile import Profile
 from hld.answers.table_facts import evidence_of
-from hld.detector import HLDDetector
+from hld.detector.detector import HLDDetector
 from hld.results.count_law import merged_counts
 from hld.results.effects import effect_of, left_of, tolerant_pvalue
 from hld.results.largest_count import LargestCount, largest_count
 from hld.results.largest_dependence import LargestDependence, largest_dependence
 from hld.results.result import OfColumns
 from hld.results.shared_level import combined
-from hld.schemas.counts import KeptValues
-from hld.schemas.quality import DataQuality, data_quality
 from hld.sql.distances import count_distances
 from hld.sql.tables import TableInDatabase, count
+from hld.tables.schemas.counts import KeptValues
+from hld.tables.schemas.quality import DataQuality, data_quality
 from pcircuit.arguments import check_fraction
 
 WEIGHTS = {
@@ -146,7 +146,7 @@ def judge(
 
     Notes
     -----
-    One query for 48 pairs of columns, or for each pair in SQLite and MySQL, reads the table once.  Rare levels count as
+    One query for 48 pairs of columns reads the table once.  Rare levels count as
     unseen ones.
 
     Examples

@@ -19,23 +19,14 @@ and quotes for the dialect in use; names of columns likewise.  Three things need
   is no smaller than e as a double, found by bisection, so that both agree on every microsecond.
 * NaN is missing; databases sort it above infinity.
 
-**SQLite.**  In SQLite none of this is used, as its columns hold cells of any type.  The type of a column is a wish: a
-column of numbers also holds texts, which sort above every number, such as the empty ones that files of text leave
-behind; there is no type for times, which are texts in any of several forms; and texts may be compared by a collation
-that ignores case or blanks.  SQLite runs within this process, so it can call Python: a function for each column takes a
-cell, of whatever type, as the encoder takes the same cell of a table of rows, by the encoder's own code.  Cells that
-repeat are taken once.
-
-Rare levels are known by digests only (`hld.schemas.rare_levels`), which no database computes: they share the slot of
+Rare levels are known by digests only (`schemas.rare_levels`), which no database computes: they share the slot of
 unseen levels, and the reference's counts of the two are added up as well.
 """
 
 from __future__ import annotations
 
 import datetime
-import functools
 import math
-from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -43,18 +34,13 @@ from typing import Any
 
 import numpy as np
 
-from hld.schemas.columns import BINNED, BinColumn, LevelColumn
-from hld.schemas.encoding import LARGEST, level_lookup, look_up
-from hld.schemas.single_precision import spans
-from hld.tables.calendar import PARTS, part_of
-from hld.tables.cells import as_numbers
-from hld.tables.times import EPOCH, TIMES, found_by_time, seconds_of_text
+from hld.tables.calendar import PARTS
+from hld.tables.schemas.columns import BINNED, BinColumn, LevelColumn
+from hld.tables.schemas.encoding import LARGEST
+from hld.tables.schemas.single_precision import spans
+from hld.tables.times import EPOCH, TIMES, found_by_time
 
-KEPT = 2**16  # cells whose slots are kept, by column
-NAME = "hld_slot_{}"
 MISSING, ODD = -1, -2
-WITHOUT_NAN = ("mysql", "mssql")
-NAN_DECIMALS = ("postgres",)
 MICROSECONDS = 10**6
 DAY = 86_400 * MICROSECONDS
 FIRST = (datetime.datetime.min - EPOCH) // datetime.timedelta(microseconds=1)
@@ -121,9 +107,7 @@ def slot_expression(column: LevelColumn | BinColumn, value: Any) -> Any:
             "dates or times: convert it in the query (an interval to seconds), or leave it out"
         )
     hole = value.isnull()
-    if (dtype.is_floating() and _backend(value) not in WITHOUT_NAN) or (
-        dtype.is_decimal() and _backend(value) in NAN_DECIMALS
-    ):
+    if dtype.is_floating() or (dtype.is_decimal() and _backend(value) == "postgres"):
         hole = hole | value.cast("float64").isnan()
     if dtype.is_string() and "" not in getattr(column, "levels", ()):
         hole = hole | (value == "")  # as in files of text
@@ -389,75 +373,3 @@ def _backend(value: Any) -> str:
         return value.get_backend().name
     except Exception:  # of several kinds
         return ""
-
-
-def sqlite_expression(
-    v: int, column: BinColumn | LevelColumn, value: Any, part: str | None = None
-) -> Any:
-    """The slots of a column of a table of SQLite, as an expression of ibis; its connection learns the function."""
-    import ibis
-
-    def slot(cell):  # type: ignore[no-untyped-def]
-        ...
-
-    slot.__annotations__["return"] = ibis.dtype("int32")
-    connection = value.get_backend().con
-    connection.create_function(NAME.format(v), 1, slot_function(column, part), deterministic=True)
-    return ibis.udf.scalar.builtin(slot, name=NAME.format(v))(value)
-
-
-def forget(connection: Any, positions: Any) -> None:
-    """Take the functions of columns from a connection of ibis again."""
-    for v in positions:
-        connection.con.create_function(NAME.format(v), 1, None)
-
-
-def slot_function(column: BinColumn | LevelColumn, part: str | None = None) -> Callable[[Any], int]:
-    """The slot of one cell: None, int, float, str or bytes."""
-    if not isinstance(column, BinColumn):
-        return _level_slots(column, part)
-    *starts, high = column.marks
-    marks = [*starts, math.nextafter(high, math.inf)]
-    read = functools.lru_cache(KEPT, typed=True)(functools.partial(_read_slot, column, marks))
-    if column.kind in TIMES:
-        return read
-
-    def slot(cell: Any) -> int:
-        return bisect_right(marks, cell) if type(cell) is float else read(cell)
-
-    return slot
-
-
-def _read_slot(column: BinColumn, marks: list[float], cell: Any) -> int:
-    """The slot of a cell of a binned column."""
-    if column.kind in TIMES:
-        seconds = seconds_of_text(cell, column.kind) if isinstance(cell, str) else None
-        return (
-            (ODD if cell not in (None, "") else MISSING)
-            if seconds is None
-            else bisect_right(marks, seconds)
-        )
-    odd: list[int] = []
-    number = float(as_numbers(_single(cell), column.name, odd=odd)[0])
-    return ODD if odd else MISSING if number != number else bisect_right(marks, number)
-
-
-def _level_slots(column: LevelColumn, part: str | None) -> Callable[[Any], int]:
-    """The slot of a cell of a column of levels."""
-    lookup = level_lookup(column)
-
-    def slot(cell: Any) -> int:
-        cells = _single(cell) if part is None else part_of(_single(cell), part).cells()
-        codes, odd = look_up(column, lookup, cells, is_strict=False)
-        return (
-            ODD if odd else int(codes[0])
-        )  # -1, as missing cells are, or the position of the level
-
-    return functools.lru_cache(KEPT, typed=True)(slot)
-
-
-def _single(cell: Any) -> np.ndarray:
-    """A column of one cell."""
-    cells = np.empty(1, dtype=object)
-    cells[0] = cell
-    return cells

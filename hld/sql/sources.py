@@ -165,7 +165,7 @@ def _named(connection: Any, name: str) -> Any:
     """A table by its name, as it is; else by schema and name with a dot between."""
     if connection.name == "postgres":
         return _found_in_postgres(connection, name)
-    if connection.name == "sqlite" and _has_computed(connection.con, name):
+    if connection.name == "sqlite" and name in connection.list_tables():  # generated columns, too
         from sqlglot import exp
 
         return connection.sql(
@@ -187,14 +187,6 @@ def _found_in_postgres(connection: Any, name: str) -> Any:
             statement = f"SELECT * FROM {quoted}"
             return connection.sql(statement, schema=_postgres_schema(connection, statement))
     return connection.table(name)  # raises
-
-
-def _has_computed(connection: Any, name: str) -> bool:
-    """Whether a table of SQLite has generated columns, which ibis does not see in it."""
-    found = connection.execute(
-        "SELECT 1 FROM pragma_table_xinfo(?) WHERE hidden IN (2, 3)", (name,)
-    )
-    return found.fetchone() is not None
 
 
 def _connection(ibis: Any, source: Any) -> Any:

@@ -7,37 +7,40 @@ One query counts a block of pairs,
 
 and the result has one row for each pair of slots that occurs: the table is read once per block, whatever its length,
 and a column's own counts are sums over one of its pairs.  Slots are never NULL, so the two columns of an output row
-that are not NULL say which pair it is of.  Where a database knows no grouping sets (SQLite, MySQL), each pair is a
-query of its own.
+that are not NULL say which pair it is of.
+
+SQLite runs within this process, and its columns hold cells of any type, so that its comparisons are not the encoder's:
+there the rows are fetched and encoded, a block at a time, and no row leaves the process either.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from hld.answers.profile import Profile
-from hld.detector import HLDDetector
-from hld.schemas.columns import BINNED
-from hld.schemas.encoding import EncodingReport
+from hld.answers.profile import Profile, profile_of
+from hld.detector.chunks import check_detector
+from hld.detector.detector import HLDDetector
+from hld.results.count_law import merged_codes
 from hld.sql.slots import (
     MISSING,
     ODD,
     codes_of_slots,
     counted_column,
-    forget,
     part_expression,
     slot_expression,
-    sqlite_expression,
 )
 from hld.sql.sources import one_line, reading, rows_as_tuples, table_of
+from hld.tables.factored import object_cells
+from hld.tables.schemas.columns import BINNED
+from hld.tables.schemas.encoding import EncodingReport
 from hld.tables.shown_names import listed
 
 NULL = ODD - 1
 BLOCK = 48  # pairs in a query
-WITHOUT_SETS = ("sqlite", "mysql", "clickhouse", "druid", "impala", "exasol", "risingwave")
+ROWS = 2**14  # of SQLite that are encoded at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,52 +83,66 @@ def count(detector: HLDDetector, source: Any, query: str | None = None) -> Table
 
     Notes
     -----
-    One query for 48 pairs of columns, or for each pair in SQLite and MySQL; at most a few thousand numbers come back
-    from each.
+    One query for 48 pairs of columns, of which at most a few thousand numbers come back; the rows of SQLite are encoded
+    in this process.
     """
-    if not isinstance(detector, HLDDetector) or not hasattr(detector, "circuit_"):
-        raise TypeError(
-            f"`detector` must be a fitted HLDDetector, found {type(detector).__name__}: fit it "
-            "first"
-        )
+    check_detector(detector)
     columns = tuple(map(counted_column, detector.encoder_.columns))
-    sizes = tuple(column.num_categories for column in columns)
-    edges = detector.profile_.edges.tolist()
     with rows_as_tuples(source):
-        slots, absent, extra, num_queries = _asked(detector, columns, edges, source, query)
-    return _assembled(columns, sizes, edges, slots, (absent, extra), num_queries)
+        table = table_of(source, query)
+        connection = table.get_backend()
+        how = {"sqlite": _encoded, "duckdb": _asked, "postgres": _asked}.get(connection.name)
+        if how is None:
+            raise ValueError(
+                f"`source` is of {connection.name}, expected DuckDB, SQLite or PostgreSQL: give the rows of "
+                "a query to `HLDDetector.test`"
+            )
+        try:
+            return how(detector, columns, detector.profile_.edges.tolist(), table)
+        except (ImportError, TypeError, ValueError):
+            raise
+        except Exception as error:  # each engine has errors of its own
+            raise ValueError(f"the table cannot be counted: {one_line(error)}") from error
+        finally:
+            if isinstance(source, str):
+                connection.disconnect()
 
 
-def _asked(detector: Any, columns: Any, edges: list[Any], source: Any, query: str | None) -> Any:
-    """What is counted, by pair; columns that are not there, and others; how many queries it took."""
-    table = table_of(source, query)
-    try:
-        expressions, absent, extra = _expressions(detector, columns, table)
-        pairs = _blocks(edges, set(range(len(columns))) - set(absent))
-        coded = table.select(**{f"c{v}": one for v, one in expressions.items()})
-        found = [_counted(coded, block) for block in pairs]
-    except (ImportError, TypeError, ValueError):
-        raise
-    except Exception as error:  # each engine has errors of its own
-        raise ValueError(f"the table cannot be counted: {one_line(error)}") from error
-    finally:
-        _leave(table, len(columns), isinstance(source, str))
-    slots = {pair: table for block in found for pair, table in block.items()}
-    return (
-        slots,
-        absent,
-        extra,
-        len(slots) if coded.get_backend().name in WITHOUT_SETS else len(found),
+def _asked(detector: Any, columns: Any, edges: list[Any], table: Any) -> TableInDatabase:
+    """What queries count in a table."""
+    expressions, absent, extra = _expressions(detector, columns, table)
+    pairs = _blocks(edges, set(range(len(columns))) - set(absent))
+    coded = table.select(**{f"c{v}": one for v, one in expressions.items()})
+    found = [_counted(coded, block) for block in pairs]
+    slots = {pair: counts for block in found for pair, counts in block.items()}
+    return _assembled(columns, edges, slots, (absent, extra), len(found))
+
+
+def _encoded(detector: Any, columns: Any, edges: list[Any], table: Any) -> TableInDatabase:
+    """The same of a table of SQLite, whose rows are in this process and are encoded as those of any table."""
+    import ibis
+
+    encoder, sizes = detector.encoder_, tuple(column.num_categories for column in columns)
+    cursor = table.get_backend().con.cursor()
+    cursor.row_factory = None
+    cursor.execute(ibis.to_sql(table, dialect="sqlite"))
+    names, profile, report = [one[0] for one in cursor.description], None, None
+    while rows := cursor.fetchmany(ROWS):
+        cells = map(object_cells, zip(*rows, strict=True))
+        table = dict(zip(names, cells, strict=True))
+        codes, own, absent, extra = encoder.encode_counting(table)
+        counts = profile_of(merged_codes(encoder.columns, codes), sizes, detector.profile_.edges)
+        profile = counts if profile is None else profile + counts
+        report = own if report is None else report + own
+    if profile is None or report is None:
+        raise ValueError("the table has 0 rows, expected at least one")
+    merged = np.array([hasattr(column, "merged") for column in columns])
+    report = replace(
+        report,
+        num_unseen=np.where(merged, 0, report.num_unseen),
+        num_rare=np.where(merged, report.num_rare + report.num_unseen, report.num_rare),
     )
-
-
-def _leave(table: Any, num_columns: int, is_own: bool) -> None:
-    """Leave the connection of a table as it was, or close it."""
-    connection = table.get_backend()
-    if is_own:
-        connection.disconnect()
-    elif connection.name == "sqlite":
-        forget(connection, range(num_columns))
+    return TableInDatabase(columns, profile, report, tuple(absent), tuple(extra), 1)
 
 
 def _expressions(
@@ -147,10 +164,13 @@ def _expressions(
         part = parts.get(column.name)
         own = at.get(column.name if part is None else part.source)
         if own is not None:
-            found[v] = _slots(v, column, table[own], None if part is None else part.part)
+            value = table[own]
+            found[v] = slot_expression(
+                column, value if part is None else part_expression(value, part.part)
+            )
     if not found:
         raise ValueError(
-            f"the table has none of the detector's columns ({listed(encoder.names, 8, is_quoted=False)}), "
+            f"the table has none of the fitted columns ({listed(encoder.names, 8, is_quoted=False)}), "
             f"expected at least one: it has {listed(names, 8) or 'none'}"
         )
     known = {
@@ -160,13 +180,6 @@ def _expressions(
         *(one.source for one in encoder.derived),
     }
     return found, [v for v in range(len(columns)) if v not in found], sorted(set(at) - known)
-
-
-def _slots(v: int, column: Any, value: Any, part: str | None) -> Any:
-    """The slots of a column, of a part of its dates if there is one."""
-    if value.get_backend().name == "sqlite":
-        return sqlite_expression(v, column, value, part)
-    return slot_expression(column, value if part is None else part_expression(value, part))
 
 
 def _blocks(edges: list[Any], there: set[int]) -> list[list[tuple[int, ...]]]:
@@ -183,20 +196,12 @@ def _counted(coded: Any, block: list[tuple[int, ...]]) -> dict[tuple[int, ...], 
 
     used = sorted({v for one in block for v in one})
     connection = coded.get_backend()
-    if connection.name in WITHOUT_SETS:
-        return {one: _grouped(coded, one) for one in block}
-    quoted = (
-        [f'"c{v}"' for v in used]
-        if connection.name not in ("bigquery", "databricks", "pyspark")
-        else [f"`c{v}`" for v in used]
-    )
+    quoted = [f'"c{v}"' for v in used]
     name = dict(zip(used, quoted, strict=True))
     sets = ", ".join(f"({', '.join(name[v] for v in one)})" for one in block)
     inner = ibis.to_sql(coded.select(*(f"c{v}" for v in used)), dialect=connection.name)
     text = f"SELECT {', '.join(quoted)}, count(*) AS n FROM ({inner}) t GROUP BY GROUPING SETS ({sets})"
-    found = np.array(
-        _rows(connection, text, {**{f"c{v}": "int32" for v in used}, "n": "int64"}), dtype=np.int64
-    )
+    found = np.array(_rows(connection, text, len(used) + 1), dtype=np.int64)
     arrays, is_there = dict(zip(used, found.T, strict=False)), found[:, :-1] != NULL
     wanted = [np.array([v in one for v in used]) for one in block]
     return {
@@ -209,51 +214,19 @@ def _counted(coded: Any, block: list[tuple[int, ...]]) -> dict[tuple[int, ...], 
     }
 
 
-def _rows(connection: Any, text: str, schema: dict[str, str]) -> list[list[int]]:
+def _rows(connection: Any, text: str, width: int) -> list[list[int]]:
     """The rows of a result of whole numbers, `NULL` where there is none."""
     if connection.name == "duckdb":  # by the shortest way: ibis would parse the query again
         rows = connection.con.execute(text).fetchall()
-    elif connection.name == "postgres":
+    else:
         with reading(connection) as cursor:
             rows = cursor.execute(text).fetchall()
-    else:
-        frame = connection.sql(text, schema=schema).to_pyarrow()
-        rows = zip(*(frame[name].to_pylist() for name in schema), strict=True)
-    empty = [[NULL] * (len(schema) - 1) + [0]]  # of no rows
+    empty = [[NULL] * (width - 1) + [0]]  # of no rows
     return [[NULL if value is None else int(value) for value in row] for row in rows] or empty
-
-
-def _grouped(coded: Any, one: tuple[int, ...]) -> np.ndarray:
-    """The same of a single pair, where there are no grouping sets."""
-    names = [f"c{v}" for v in one]
-    counted, connection = coded.group_by(names).aggregate(n=coded.count()), coded.get_backend()
-    if connection.name == "sqlite":
-        return _rows_of_sqlite(connection, counted, len(names) + 1)
-    frame = counted.to_pyarrow()
-    return np.column_stack([frame[name].to_numpy() for name in [*names, "n"]])
-
-
-def _rows_of_sqlite(connection: Any, counted: Any, width: int) -> np.ndarray:
-    """The rows (groups, width) of a result of whole numbers."""
-    import sqlite3
-
-    import ibis
-
-    try:
-        rows = connection.con.execute(ibis.to_sql(counted, dialect="sqlite")).fetchall()
-    except sqlite3.OperationalError as error:
-        if "user-defined function" not in str(error):
-            raise
-        raise ValueError(
-            "the table holds text that is not UTF-8, which cannot be read: correct it, or leave its "
-            "column out of the query"
-        ) from error
-    return np.array(rows, dtype=np.int64).reshape(-1, width)
 
 
 def _assembled(
     columns: Any,
-    sizes: Any,
     edges: list[Any],
     slots: dict[tuple[int, ...], np.ndarray],
     names: tuple[list[int], list[str]],
@@ -261,6 +234,7 @@ def _assembled(
 ) -> TableInDatabase:
     """Profile and report of what was counted."""
     absent, extra = names
+    sizes = [column.num_categories for column in columns]
     totals = {int(one[:, -1].sum()) for one in slots.values()}
     if len(totals) > 1:
         raise ValueError("the table changed while it was counted: test a snapshot of it")

@@ -27,10 +27,10 @@ import numpy as np
 from hld.answers.evidence import Evidence
 from hld.answers.profile import Profile, profile_of
 from hld.answers.table_facts import evidence_of
-from hld.schemas.encoding import EncodingReport
-from hld.schemas.quality import DataQuality, data_quality
 from hld.summaries.summary import BatchSummary, TableCounts
 from hld.summaries.summing import detector_fingerprint, summarize_rows
+from hld.tables.schemas.encoding import EncodingReport
+from hld.tables.schemas.quality import DataQuality, data_quality
 
 CELLS = ("num_missing", "num_unseen", "num_out_of_range", "num_rare", "num_odd")
 

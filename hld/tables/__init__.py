@@ -1,1 +1,1 @@
-"""A table of any kind in memory, frames, mappings and streams among them, as named columns of cells."""
+"""Tables of any kind, in memory and in files, as columns of cells and as categories; and rows drawn from categories."""

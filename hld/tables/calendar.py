@@ -17,18 +17,15 @@ Times with a zone are converted to UTC: remove the zone first where hours should
 
 from __future__ import annotations
 
-import datetime
-import re
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hld.tables.cells import Columns
 from hld.tables.factored import Factored, object_cells, whole_cells
-from hld.tables.times import as_seconds, in_utc
+from hld.tables.times import as_seconds
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-FRACTION = re.compile(r"(?<=:\d\d)\.\d+", re.ASCII)  # of the seconds of a text
 PARTS = {"weekday": WEEKDAYS, "hour": tuple(range(24)), "month": tuple(range(1, 13))}
 
 
@@ -61,7 +58,10 @@ def part_of(values: Any, part: str) -> Factored:
 
     Shapes: values (N,).
     """
-    seconds = as_seconds(_in_whole_seconds(whole_cells(values)), "date")[0]
+    cells = whole_cells(values)
+    if cells.dtype.kind == "M":  # as a double, 23:59:59.999999999 would be the next day
+        cells = cells.astype("M8[s]")
+    seconds = as_seconds(cells, "date")[0]
     is_known = np.isfinite(seconds)
     whole = np.floor(np.where(is_known, seconds, 0)).astype(np.int64)
     if part == "weekday":
@@ -71,23 +71,3 @@ def part_of(values: Any, part: str) -> Factored:
     else:
         codes = whole.astype("M8[s]").astype("M8[M]").astype(np.int64) % 12
     return Factored(np.where(is_known, codes, -1).astype(np.intp), object_cells(PARTS[part]))
-
-
-def _in_whole_seconds(cells: np.ndarray) -> np.ndarray:
-    """Dates (N,) without fractions of a second: as doubles, 23:59:59.999999999 would be the next day."""
-    if cells.dtype.kind == "M":
-        return cells.astype("M8[s]") if np.datetime_data(cells.dtype)[0].endswith("s") else cells
-    return (
-        object_cells([_in_whole_second(cell) for cell in cells.tolist()])
-        if cells.dtype.kind in "OU"
-        else cells
-    )
-
-
-def _in_whole_second(cell: Any) -> Any:
-    """A date, or its text, without a fraction of a second; anything else as it is."""
-    if isinstance(cell, str):
-        return FRACTION.sub("", cell)
-    if isinstance(cell, datetime.datetime) and cell == cell:
-        return in_utc(cell).replace(microsecond=0)
-    return _in_whole_seconds(np.array([cell]))[0] if isinstance(cell, np.datetime64) else cell

@@ -40,18 +40,14 @@ from hld.tables.forms import (
     exact_column,
     frame_parts,
     from_stream,
-    has_columns,
     how_to_read,
     is_arrow,
     is_frame,
     is_grouped,
-    is_mapping,
-    is_sparse,
     is_stream,
     mapping_parts,
     named_rows,
     records_parts,
-    starts_of_periods,
     structured_parts,
 )
 from hld.tables.single_cells import (
@@ -87,8 +83,8 @@ class Columns:
     whole: np.ndarray | None = None
 
     def keep(self, places: list[int]) -> Columns:
-        """The columns at some places; the same object if these are all."""
-        if len(places) == len(self.arrays):
+        """The columns at some places, in their order; the same object if these are all as they are."""
+        if places == [*range(len(self.arrays))]:
             return self
         return Columns(
             None if self.names is None else tuple(self.names[v] for v in places),
@@ -101,14 +97,7 @@ class Columns:
         """The columns in the order of some names if they have exactly these; else the same object."""
         if self.names is None or self.names == names or set(self.names) != set(names):
             return self
-        at = {name: v for v, name in enumerate(self.names)}
-        places = [at[name] for name in names]
-        return Columns(
-            names,
-            self.num_rows,
-            [self.arrays[v] for v in places],
-            [self.declared[v] for v in places],
-        )
+        return self.keep([self.names.index(name) for name in names])
 
 
 def read_table(table: Any) -> Columns:
@@ -137,7 +126,7 @@ def _named_parts(table: Any) -> tuple[Any, ...] | None:
         raise TypeError(
             f"`table` is the class {table.__name__}, expected rows: give an object of it"
         )
-    if is_sparse(table):
+    if hasattr(table, "tocsr"):
         raise TypeError(
             f"`table` is a sparse {type(table).__name__}, expected a 2-D array or a data frame: give "
             "`.toarray()` of it"
@@ -149,9 +138,11 @@ def _named_parts(table: Any) -> tuple[Any, ...] | None:
         )
     if is_arrow(table):
         return arrow_parts(table)
-    if is_frame(table) and (has_columns(table) or not is_stream(table)):
+    # the columns of a frame can be had one by one, or it says itself why not
+    has_columns = any(hasattr(table, name) for name in ("iloc", "get_column", "collect"))
+    if is_frame(table) and (has_columns or not is_stream(table)):
         return frame_parts(table)
-    if is_mapping(table):
+    if isinstance(table, collections.abc.Mapping):
         names, arrays = mapping_parts(table, exact_column)
     elif isinstance(table, np.ndarray) and table.dtype.names is not None and table.ndim == 1:
         names, arrays = structured_parts(table)
@@ -217,11 +208,9 @@ def _checked_column(array: Any, name: str) -> Any:
     if isinstance(array, (Factored, Unreadable)):
         return array
     try:
-        return starts_of_periods(
-            _checked_dtype(
-                unmasked(array) if isinstance(array, np.ma.MaskedArray) else array,
-                f"`table` column {name!r}",
-            )
+        return _checked_dtype(
+            unmasked(array) if isinstance(array, np.ma.MaskedArray) else array,
+            f"`table` column {name!r}",
         )
     except (TypeError, ValueError) as error:
         return Unreadable(len(array), type(error), str(error))

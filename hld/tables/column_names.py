@@ -134,7 +134,6 @@ def matched(
             raise ValueError(
                 f"`table` has {len(parts.arrays)} columns, expected {len(all_names)} in the fitted "
                 f"order ({listed(all_names, is_quoted=False)})"
-                + _about_left_out(fitted_names, all_names, by_name, len(parts.arrays))
             )
         arrays = dict(zip(all_names, parts.arrays, strict=True))
         return [arrays[name] for name in fitted_names], [], []
@@ -142,23 +141,6 @@ def matched(
     found = [arrays.get(name) for name in fitted_names]
     absent = [name for name, array in zip(fitted_names, found, strict=True) if array is None]
     return found, absent, sorted(set(parts.names) - set(all_names))
-
-
-def _about_left_out(fitted_names: Any, all_names: Any, by_name: bool, width: int) -> str:
-    """What to do with a table, such as one of drawn rows, that has only the columns that take part."""
-    left_out = [name for name in all_names if name not in fitted_names]
-    if (
-        not left_out
-        or width != len(fitted_names)
-        or len(all_names) != len(fitted_names) + len(left_out)
-    ):
-        return ""  # also where parts of dates take part, which are no columns of the table
-    said = (
-        "takes no part, but has its place"
-        if len(left_out) == 1
-        else "take no part, but have their places"
-    )
-    return f": {listed(left_out)} {said}" + (", unless the others have names" if by_name else "")
 
 
 def own_names(columns: Columns, encoder: Any = None) -> list[Any]:

@@ -20,12 +20,10 @@ from __future__ import annotations
 import collections
 import collections.abc
 import dataclasses
-import json
 import os
 import re
 import reprlib
 import sys
-import uuid
 from collections.abc import Callable, Mapping, Set
 from typing import Any
 
@@ -48,6 +46,7 @@ _NESTED = (
 )
 TEXT = ("string", "large_string", "string_view")
 EXTENSION = b"ARROW:extension:name"  # in the metadata of a field
+EXTENSIONS = ("arrow.json", "arrow.bool8", "arrow.uuid", "pandas.period", "pandas.interval")
 DAY_MICROS = 86_400_000_000
 EXACT = 2.0**53  # below this magnitude every whole number is a double
 
@@ -63,11 +62,6 @@ def is_stream(table: ArrayLike) -> bool:
     return hasattr(table, "__arrow_c_stream__") and not (
         hasattr(table, "__array__") and not hasattr(table, "columns")
     )
-
-
-def is_mapping(table: ArrayLike) -> bool:
-    """Whether a table is a mapping from names to columns."""
-    return isinstance(table, Mapping)
 
 
 def from_stream(table: Any) -> Any:
@@ -221,8 +215,6 @@ def _reader(kind: type) -> Callable[[Any], Any] | None:
         return lambda row: {
             field.name: getattr(row, field.name) for field in dataclasses.fields(row)
         }
-    if hasattr(kind, "__attrs_attrs__"):
-        return lambda row: {field.name: getattr(row, field.name) for field in kind.__attrs_attrs__}
     if (
         hasattr(kind, "keys") and hasattr(kind, "__len__") and not hasattr(kind, "columns")
     ):  # which frames have
@@ -246,11 +238,11 @@ def _in_rows(columns: list[Any], names: tuple[str, ...]) -> list[Any]:
                 f"`table` column {name!r} is a {type(column).__name__}, whose cells have no order, "
                 "expected a sequence: give a list"
             )
-    if not any(map(is_mapping, columns)):
+    if not any(isinstance(column, Mapping) for column in columns):
         return columns
-    labels = next(column for column in columns if is_mapping(column))
+    labels = next(column for column in columns if isinstance(column, Mapping))
     for name, column in zip(names, columns, strict=True):
-        if not is_mapping(column) or column.keys() != labels.keys():
+        if not isinstance(column, Mapping) or column.keys() != labels.keys():
             raise ValueError(
                 f"`table` is a mapping of mappings from row labels to cells, expected the same labels in "
                 f"each column, {name!r} has others: give sequences of as many cells"
@@ -284,55 +276,20 @@ def _plain(column: Any) -> np.ndarray:
 
 
 def _of_extension(column: Any, name: str, metadata: Any) -> Any:
-    """A column of an extension type: those of pandas as in its frames, text in JSON, flags, identifiers."""
+    """A column of an extension type, as pandas has it where the type is known."""
     import pyarrow
 
-    own = column.type
-    if isinstance(own, pyarrow.BaseExtensionType):
-        kind = own.extension_name
-        details = own.__arrow_ext_serialize__() if kind.startswith("pandas.") else b""
-    else:
-        kind = metadata[EXTENSION].decode()
-        details = metadata.get(b"ARROW:extension:metadata", b"")
-    storage = _storage(column)
-    if kind == "arrow.json":
-        return arrow_column(storage, name)
-    if kind == "arrow.bool8":
-        return arrow_column(storage.cast(pyarrow.bool_()), name)
-    if kind == "arrow.uuid":
-        cells = storage.to_pylist()
-        return object_cells([None if one is None else str(uuid.UUID(bytes=one)) for one in cells])
-    if kind in ("pandas.period", "pandas.interval"):
-        import pandas
-
-        about = json.loads(details)
-        if kind == "pandas.period":
-            ordinals = storage.fill_null(np.iinfo(np.int64).min).to_numpy()
-            dtype = pandas.PeriodDtype(about["freq"])
-            periods = pandas.arrays.PeriodArray(ordinals.astype(np.int64), dtype=dtype)
-            return pandas.Series(periods).dt.to_timestamp().to_numpy()
-        ends = [storage.field(end).to_pandas() for end in ("left", "right")]
-        intervals = pandas.arrays.IntervalArray.from_arrays(*ends, closed=about["closed"])
-        holes = storage.is_null().to_pylist()
-        return object_cells(
-            [None if no else str(x) for no, x in zip(holes, intervals, strict=True)]
-        )
+    is_known = isinstance(column.type, pyarrow.BaseExtensionType)
+    kind = column.type.extension_name if is_known else metadata[EXTENSION].decode()
+    if is_known and kind in EXTENSIONS:
+        cells = column.to_pandas()
+        return _exact_array(cells.astype("boolean") if kind == "arrow.bool8" else cells, name)
     return Unreadable(
         len(column),
         TypeError,
         f"`table` column {name!r} is of the Arrow extension type {kind!r}, expected text, numbers, "
         "booleans or dates: convert it to one of these, or leave it out",
     )
-
-
-def _storage(column: Any) -> Any:
-    """The storage of a column of an extension type, or of one that is known by its metadata alone, as one array."""
-    import pyarrow
-
-    chunks = column.chunks if isinstance(column, pyarrow.ChunkedArray) else [column]
-    parts = [getattr(chunk, "storage", chunk) for chunk in chunks]
-    kind = getattr(column.type, "storage_type", column.type)
-    return pyarrow.concat_arrays(parts) if parts else pyarrow.array([], kind)
 
 
 def _decoded(column: Any) -> Any:
@@ -456,22 +413,12 @@ def is_grouped(table: Any) -> bool:
     return "GroupBy" in type(table).__name__
 
 
-def is_sparse(table: Any) -> bool:
-    """Whether a table is a sparse matrix of SciPy, some of which are dictionaries as well."""
-    return hasattr(table, "tocsr")
-
-
 def is_frame(table: Any) -> bool:
     """Whether a table is a data frame."""
     # asked of the type first: to answer for itself, a frame that is not computed yet would have to look at its files
     return (hasattr(type(table), "columns") or hasattr(table, "columns")) and not isinstance(
         table, np.ndarray
     )
-
-
-def has_columns(frame: Any) -> bool:
-    """Whether the columns of a frame can be had one by one, or it says itself why not."""
-    return any(hasattr(frame, name) for name in ("iloc", "get_column", "collect"))
 
 
 def frame_parts(frame: Any) -> tuple[tuple[Any, ...], list[Any], list[Any]]:
@@ -564,24 +511,6 @@ def _exact_array(series: Any, name: str) -> Any:
         )
         return object_cells(cells)
     return array
-
-
-def starts_of_periods(cells: np.ndarray) -> np.ndarray:
-    """Objects (N,) that are pandas periods or missing as the moments they begin, as in a column of periods; else as is.
-
-    Shapes: cells (N,) -> (N,).
-    """
-    pandas = sys.modules.get("pandas")
-    if (
-        pandas is None
-        or cells.dtype != object
-        or pandas.api.types.infer_dtype(cells, skipna=True) != "period"
-    ):
-        return cells
-    try:
-        return pandas.PeriodIndex(cells).to_timestamp().to_numpy()
-    except ValueError:  # of several lengths
-        return cells
 
 
 def _is_text(cells: Any) -> bool:

@@ -52,7 +52,7 @@ def plain_value(cell: float | str, name: str) -> float | str:
                 raise not_a_level(
                     cell, name
                 )  # a number of nothing; from NumPy 2 on it has no hash, either
-            return plain_value(times_as_objects(np.asarray(cell)).item(), name)
+            return plain_value(times_as_objects(cell).item(), name)
         cell = cell.item()
     if isinstance(cell, str):
         return str.__str__(cell)
@@ -100,13 +100,7 @@ def first_unhashable(cells: Any) -> Any:
 def not_a_number(cell: str, name: str) -> Any:
     """The TypeError for a value in a column of numbers (text that could be parsed included)."""
     what = "text" if isinstance(cell, (str, bytes)) else f"a {type(cell).__name__}"
-    then = "convert it first, for example with astype(float)"
-    if isinstance(cell, str) and not _is_float(cell):
-        then = (
-            "write it as a plain number first"
-            if reads_as_number(cell)
-            else "correct it, or make it a missing value"
-        )
+    then = "convert it to plain numbers first" if what == "text" else "convert it first"
     return TypeError(
         f"`table` column {name!r} holds {what} ({reprlib.repr(cell)}), expected numbers, "
         f"because this column is encoded as numbers: {then}"
@@ -116,15 +110,6 @@ def not_a_number(cell: str, name: str) -> Any:
 def reads_as_number(text: str) -> bool:
     """Whether a person would read a text as a number: with a currency, thousands, a decimal comma or per cent."""
     return bool(_NUMBER.fullmatch(text.strip()))
-
-
-def _is_float(text: str) -> bool:
-    """Whether `float` reads a text."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def not_a_level(cell: Any, name: Any) -> Any:

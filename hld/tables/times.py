@@ -51,6 +51,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 import math
 import re
 from collections.abc import Sequence
@@ -67,21 +68,21 @@ CLOSE, LONG = (
     1e6,
 )  # seconds: durations that are shown to the nanosecond, and such as no double tells so well
 _FIRST, _LAST = np.datetime64("0001-01-01", "us"), np.datetime64("9999-12-31T23:59:59.999999", "us")
-_UNITS = {
-    "ns": 10**9,
-    "ps": 10**12,
-    "fs": 10**15,
-    "as": 10**18,
-}  # units in a second, finer than Python's
-_FINE = {"s": 1, "ms": 10**3, "us": 10**6, **_UNITS}
-_AVERAGE = {
-    "Y": 31_556_952.0,
-    "M": 2_629_746.0,
-    "W": 604_800.0,
-    "D": 86_400.0,
-    "h": 3_600.0,
-    "m": 60.0,
-}  # seconds
+_MOST_MICROS, _MOST_SECONDS = 9e12, 9e18  # seconds that 64 bits count
+_CALENDAR = {"Y": (31_556_952, 1), "M": (2_629_746, 1)}  # seconds of each on average
+_SECONDS = _CALENDAR | {
+    "W": (604_800, 1),
+    "D": (86_400, 1),
+    "h": (3_600, 1),
+    "m": (60, 1),
+    "s": (1, 1),
+    "ms": (1, 10**3),
+    "us": (1, 10**6),
+    "ns": (1, 10**9),
+    "ps": (1, 10**12),
+    "fs": (1, 10**15),
+    "as": (1, 10**18),
+}
 _OF: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("date", (datetime.date, np.datetime64)),
     ("duration", (datetime.timedelta, np.timedelta64)),
@@ -98,35 +99,17 @@ def time_kind(values: Any) -> str | None:
     if kind in "Mm":
         return "date" if kind == "M" else "duration"
     cells = getattr(values, "levels", values).tolist() if kind in "OU" else []
-    cells = [
-        cell for cell in cells if not isinstance(cell, str) or cell
-    ]  # an empty text is missing
-    types = set(map(type, cells))
-    # what is missing has types of its own, which are no times, but for pandas.NaT; floats are missing if they are NaN
-    types = {
-        one for one in types if one is not type(None) and one.__name__ not in ("NaTType", "NAType")
-    }
-    floats = {one for one in types if issubclass(one, (float, np.floating))}
-    if floats and any(type(cell) in floats and cell == cell for cell in cells):
+    # an empty text is missing; floats are missing if they are NaN, and no times otherwise
+    cells = [cell for cell in cells if not isinstance(cell, str) or cell]
+    types = {type(cell) for cell in cells if not isinstance(cell, (type(None), float, np.floating))}
+    types = {one for one in types if one.__name__ not in ("NaTType", "NAType")}
+    if not types or any(isinstance(cell, (float, np.floating)) and cell == cell for cell in cells):
         return None
-    types -= floats
-    if types and all(issubclass(one, str) for one in types):
-        return _kind_of_texts([cell for cell in cells if isinstance(cell, str)])
-    return next(
-        (name for name, known in _OF if types and all(issubclass(one, known) for one in types)),
-        None,
-    )
-
-
-def _kind_of_texts(cells: list[str]) -> str | None:
-    """That of texts all of which stand for times, else None; the first one is most often enough to tell."""
-    if same_time(cells[0]) is None:
-        return None
-    distinct = list(dict.fromkeys(cells))
-    kind = text_kind(distinct)
-    return (
-        kind if kind and all(seconds_of_text(cell, kind) is not None for cell in distinct) else None
-    )
+    if all(issubclass(one, str) for one in types):
+        texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str)))
+        # the first one is most often enough to tell
+        return None if same_time(texts[0]) is None else text_kind(texts)
+    return next((name for name, known in _OF if all(issubclass(one, known) for one in types)), None)
 
 
 def as_seconds(values: np.ndarray, kind: str) -> Any:
@@ -138,20 +121,13 @@ def as_seconds(values: np.ndarray, kind: str) -> Any:
     if code in "Mm" and (code == "M") == (kind == "date"):
         return _counted_seconds(values), np.zeros(len(values), dtype=bool)
     seconds, odd = np.full(len(values), np.nan), np.zeros(len(values), dtype=bool)
-    known: dict[str, Any] = {}  # texts that occurred
+    read = functools.cache(lambda text: seconds_of_text(text, kind))
     for i, cell in enumerate(values.tolist() if code in "OU" else values):
-        if isinstance(cell, str):
-            found = (
-                known[cell]
-                if cell in known
-                else known.setdefault(cell, seconds_of_text(cell, kind))
-            )
-        else:
-            found = _seconds_of(cell, kind)
-        if found is None:
-            odd[i] = not (is_missing(cell) or (isinstance(cell, str) and not cell))
-        else:
+        found = read(cell) if isinstance(cell, str) else _seconds_of(cell, kind)
+        if found is not None:
             seconds[i] = found
+        elif not isinstance(cell, str) or cell:
+            odd[i] = not is_missing(cell)
     return seconds, odd
 
 
@@ -174,101 +150,68 @@ def from_seconds(seconds: float, kind: str) -> Any:
         return str(np.datetime64(whole, "s")).replace("T", " ") if is_counted else f"{seconds} s"
 
 
-def time_text(seconds: float, kind: str) -> str:
-    """A short text for a number of seconds."""
-    text = str(from_seconds(seconds, kind))
-    return text.removesuffix(" 00:00:00") if kind == "date" else text
+def duration_text(nanoseconds: int) -> str:
+    """The text of a duration to the nanosecond, with as many digits as Python writes at the least."""
+    whole, rest = divmod(nanoseconds, 10**NANO)
+    return f"{datetime.timedelta(seconds=whole)}{_fraction(f'{rest:0{NANO}d}')}"
 
 
-def time_in_bin(start: float, middle: float, end: float, kind: str) -> Any:
-    """The Python object for the middle of a bin, or for its start where rounding would leave the bin; else text."""
-    for seconds in (middle, start):
-        found = from_seconds(seconds, kind)
-        if (
-            not isinstance(found, datetime.timedelta)
-            or found.total_seconds() < end
-            or seconds >= end
-        ):
-            return found
-    return duration_text(middle)
+def times_of(numbers: Sequence[float], kind: str, *, to_nanoseconds: bool = False) -> list[Any]:
+    """Python objects, or text, for numbers of seconds, not before them; texts of durations to the nanosecond."""
+    if not to_nanoseconds:
+        return [from_seconds(number, kind) for number in numbers]
+    counts = [(round(number * 10**NANO), number) for number in numbers]
+    return [duration_text(n + (n / 10**NANO < number)) for n, number in counts]
 
 
-def duration_text(seconds: float) -> str:
-    """The text of a duration to the nanosecond, not before it, with as many digits as Python writes at the least."""
-    nanoseconds = round(seconds * _UNITS["ns"])
-    nanoseconds += nanoseconds / _UNITS["ns"] < seconds
-    whole, rest = divmod(nanoseconds, _UNITS["ns"])
-    text = f"{datetime.timedelta(seconds=whole)}.{rest:09d}"
-    return same_time(text) or text
+def are_close(marks: Sequence[float], kind: str) -> bool:
+    """Whether numbers of seconds are durations that microseconds hardly tell apart."""
+    steps = np.diff(sorted({0.0, *marks}))
+    return kind == "duration" and 0 < min(steps, default=0) < CLOSE and max(map(abs, marks)) < LONG
 
 
 def time_texts(marks: Sequence[float], kind: str) -> list[str]:
     """Short texts for numbers of seconds: to the nanosecond for durations that microseconds hardly tell apart."""
-    steps = np.diff(sorted({0.0, *marks}))
-    if kind == "duration" and len(steps) and steps.min() < CLOSE and max(map(abs, marks)) < LONG:
-        return [duration_text(mark) for mark in marks]
-    return [time_text(mark, kind) for mark in marks]
+    times = times_of(marks, kind, to_nanoseconds=are_close(marks, kind))
+    return [str(time).removesuffix(" 00:00:00" if kind == "date" else "") for time in times]
 
 
 def times_as_objects(values: Any) -> np.ndarray:
     """Dates or durations (any shape) as Python objects or text, NaT as None."""
-    kind = values.dtype.kind
-    rounded = _converted(values, f"{kind}8[us]")
-    is_held = _converted(rounded, values.dtype) == values
+    values = np.asarray(values)
+    kind, is_missing = values.dtype.kind, np.isnat(values)
+    is_near = np.abs(_counted_seconds(values)) < _MOST_MICROS  # which microseconds of 64 bits hold
+    near = np.where(is_near, values, np.array("NaT", dtype=values.dtype))
+    rounded = near.astype(f"{kind}8[us]")
+    is_held = rounded.astype(values.dtype) == values
     if kind == "M":
         is_held &= (rounded >= _FIRST) & (rounded <= _LAST)
-    is_missing = np.isnat(values)
-    objects = np.where(is_held | is_missing, rounded, np.array("NaT", dtype=rounded.dtype)).astype(
-        object
-    )
+    objects = np.where(is_held, rounded, np.array("NaT", dtype=rounded.dtype)).astype(object)
     for place in np.argwhere(~is_held & ~is_missing):
         objects[tuple(place)] = _text_of(values[tuple(place)])
     return objects
 
 
-def _converted(values: np.ndarray, unit: Any) -> np.ndarray:
-    """Dates or durations in another unit; what does not fit wraps around, or is NaT from NumPy 2.5 on."""
-    try:
-        with np.errstate(over="ignore"):
-            return values.astype(unit)
-    except OverflowError:  # by one of them at least
-        found = np.full(values.shape, "NaT", dtype=unit)
-        for place in np.ndindex(values.shape):
-            with contextlib.suppress(OverflowError):
-                found[place] = values[place].astype(unit)
-        return found
-
-
 def _counted_seconds(values: np.ndarray) -> np.ndarray:
-    """Seconds of an array of NumPy's dates or durations."""
+    """Seconds of an array of NumPy's dates or durations; NaN where these have no unit."""
     unit, count = np.datetime_data(values.dtype)
-    if unit == "generic":
-        if not np.isnat(values).all():
-            raise TypeError(
-                "`table` holds durations without a unit (timedelta64), expected timedelta64[s] or another "
-                "unit: convert them, for example with astype('m8[s]')"
-            )
-        return np.full(len(values), np.nan)
-    if unit in _FINE:
-        numbers = values.astype(np.int64).astype(np.float64)
-        numbers *= count
-        numbers /= _FINE[unit]
-    else:  # years and months have no fixed length
-        exact = _converted(values, f"{values.dtype.kind}8[s]")
-        numbers = exact.astype(np.int64).astype(np.float64)
-        beyond = _converted(exact, values.dtype) != values
-        numbers[beyond] = values[beyond].astype(np.int64) * (count * _AVERAGE[unit])
-    numbers[np.isnat(values)] = np.nan
-    return numbers
+    up, down = _SECONDS.get(unit, (np.nan, 1))
+    numbers = values.astype(np.int64).astype(np.float64) * (count * up) / down
+    if (
+        unit in _CALENDAR
+    ):  # whose lengths differ; those beyond the seconds of 64 bits are average ones
+        near = np.abs(numbers) < _MOST_SECONDS
+        numbers[near] = values[near].astype(f"{values.dtype.kind}8[s]").astype(np.int64)
+    return np.where(np.isnat(values), np.nan, numbers)
 
 
 def _seconds_of(cell: Any, kind: Any) -> Any:
     """Seconds of one cell, None if it is no such time or missing."""
-    known = dict(_OF)[kind]
-    if not isinstance(cell, known) or is_missing(cell):
+    if not isinstance(cell, dict(_OF)[kind]) or is_missing(cell):
         return None
     if isinstance(cell, (np.datetime64, np.timedelta64)):
-        return float(_counted_seconds(np.array([cell]))[0])
+        found = float(_counted_seconds(np.array([cell]))[0])
+        return None if math.isnan(found) else found
     if kind == "duration":
         return cell.total_seconds()
     if kind == "time":
@@ -292,25 +235,19 @@ def is_missing(cell: Any) -> bool:
 
 def _text_of(value: Any) -> str:
     """Text of one date or duration that Python cannot hold."""
-    if value.dtype.kind == "M":
-        text = str(value).replace("T", " ")
-        return same_time(text) or text
-    unit = np.datetime_data(value.dtype)[0]
-    count = int(value.astype(np.int64)) * np.datetime_data(value.dtype)[1]
-    if unit not in _UNITS:
-        return f"{count} {unit}"
-    seconds, rest = divmod(count, _UNITS[unit])
-    return f"{datetime.timedelta(seconds=seconds)}.{rest * (10**18 // _UNITS[unit]):018d}".rstrip(
-        "0"
-    )
+    if np.datetime_data(value.dtype) == ("ns", 1) and value.dtype.kind == "m":
+        return duration_text(int(value.astype(np.int64)))
+    text = str(value).replace("T", " ")
+    return same_time(text) or text
 
 
 EPOCH = datetime.datetime(1970, 1, 1)
 ISO = re.compile(
     r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?", re.ASCII
 )
-DOTTED = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})(?=$|[ T])", re.ASCII)
-SLASHED = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?=$|[ T])", re.ASCII)
+DOTTED = re.compile(r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})(?=$|[ T])", re.ASCII)
+SLASHED = re.compile(r"(?P<year>\d{4})/(?P<month>\d{1,2})/(?P<day>\d{1,2})(?=$|[ T])", re.ASCII)
+BEGINS = re.compile(r"P|\s*[-+0-9P]", re.ASCII)
 CLOCK = r"(?P<hours>\d{1,6}):(?P<minutes>[0-5]\d)(:(?P<seconds>[0-5]\d(\.\d{1,9})?))?"
 DURATION = re.compile(rf"((?P<days>-?\d{{1,8}}) days?,? ?)?(?P<sign>[+-])?({CLOCK})?", re.ASCII)
 # each part may have a sign of its own: -3 hours are P-1DT21H to data frames
@@ -341,7 +278,7 @@ def times_of_texts(cells: Any, kind: str) -> np.ndarray:
 
     Returns (n,).
     """
-    return object_cells(_dates(cells) if kind == "date" else [_time(cell, kind) for cell in cells])
+    return object_cells([_time(cell, kind) for cell in cells])
 
 
 def seconds_of_text(cell: str, kind: str) -> float | None:
@@ -358,11 +295,10 @@ def seconds_of_text(cell: str, kind: str) -> float | None:
 
 def in_iso(cell: str) -> str:
     """A date in one of the other forms as ISO 8601 writes it, anything else as it is."""
-    found = DOTTED.match(cell)
-    year, month, day = found.group(3, 2, 1) if found else (None,) * 3
-    if not found and (found := SLASHED.match(cell)):
-        year, month, day = found.groups()
-    return f"{year}-{month:0>2}-{day:0>2}{cell[found.end() :]}" if found else cell
+    found = DOTTED.match(cell) or SLASHED.match(cell)
+    if not found:
+        return cell
+    return f"{found['year']}-{found['month']:0>2}-{found['day']:0>2}{cell[found.end() :]}"
 
 
 def _moment(cell: str) -> datetime.datetime | None:
@@ -380,44 +316,19 @@ def _plain_iso(text: str) -> str:
     return re.sub(r"([+-]\d{2})(\d{2})$", r"\1:\2", text) if ":" in text else text
 
 
-def _dates(cells: Any) -> list[Any]:
-    """Dates in UTC without a zone; texts where they are no dates."""
-    import pandas
-
-    texts = [
-        in_iso(cell) for cell in cells
-    ]  # those of the forms above alone: 20240501 is a number elsewhere
-    texts = pandas.Series([text if ISO.fullmatch(text) else None for text in texts], dtype=object)
-    found = pandas.to_datetime(texts, format="ISO8601", errors="coerce", utc=True)
-    dates = found.dt.tz_localize(None).to_numpy().astype("M8[us]")
-    return [
-        moment if isinstance(moment, datetime.datetime) else _lone_date(cell)
-        for cell, moment in zip(cells, dates.tolist(), strict=True)
-    ]
-
-
-def _lone_date(cell: str) -> Any:
-    """A date that pandas does not read: Python's, or NumPy's beyond the years that Python has; a text that is none."""
-    moment = _moment(cell)
-    if moment is None:
-        return cell
-    day, ahead = moment.replace(tzinfo=None), moment.utcoffset() or datetime.timedelta(0)
-    try:
-        return day - ahead
-    except OverflowError:
-        return np.datetime64(day, "us") - np.timedelta64(ahead, "us")
-
-
 def _time(cell: str, kind: str) -> Any:
-    """A duration, or a time of the day; the text if it is none."""
+    """A date in UTC, a duration, or a time of the day; the text if it is none."""
+    if kind == "date":
+        moment = _moment(cell)
+        return cell if moment is None else in_utc(moment)
     seconds = seconds_of_text(cell, kind)
-    if seconds is None:
-        return cell
     try:
-        step = datetime.timedelta(microseconds=round(seconds * 1e6))
+        step = None if seconds is None else datetime.timedelta(microseconds=round(seconds * 1e6))
     except OverflowError:
         return cell
-    return step if kind == "duration" else (datetime.datetime.min + step).time()
+    if step is None or kind == "duration":
+        return cell if step is None else step
+    return (datetime.datetime.min + step).time()
 
 
 def nanoseconds_of(text: str) -> int | None:
@@ -470,13 +381,8 @@ SHOWN = 6  # digits of a fraction that Python writes, if it writes one
 
 def time_level(cell: Any) -> str:
     """The level of a date, a duration or a time of the day."""
-    if isinstance(cell, datetime.time):
-        return str(cell)
-    cell = in_utc(cell)
-    text = str(cell)
-    if isinstance(cell, datetime.datetime) and cell.tzinfo is not None:
-        return text
-    return same_time(text) or text
+    text = str(in_utc(cell))
+    return text if isinstance(cell, datetime.time) else same_time(text) or text
 
 
 def in_utc(cell: Any) -> Any:
@@ -494,11 +400,9 @@ def same_time(text: str) -> str | None:
 
     Times of the day and durations are not told apart, since texts do not tell.
     """
-    if text[:1].isalpha() and text[0] != "P":  # most texts, at once
+    if not BEGINS.match(text):  # most texts, at once
         return None
     text = text.strip()
-    if not text or text[0] not in "+-0123456789P":
-        return None
     iso = in_iso(text)
     return _of_date(iso) if ISO.fullmatch(iso) else _of_duration(text)
 
@@ -553,13 +457,9 @@ def _of_date(iso: str) -> str | None:
 def _of_duration(text: str) -> str | None:
     """The shared text of a duration or a time of the day."""
     total = nanoseconds_of(text)
-    if total is None:
-        return None
-    whole, rest = divmod(total, 10**NANO)
-    try:
-        return f"{datetime.timedelta(seconds=whole)}{_fraction(f'{rest:0{NANO}d}')}"
-    except OverflowError:
-        return None
+    with contextlib.suppress(OverflowError):
+        return None if total is None else duration_text(total)
+    return None
 
 
 def _fraction(digits: str) -> str:

@@ -5,7 +5,7 @@ import pytest
 
 from hld.answers.column_shifts import column_shifts, edge_texts, from_to, labels_of, percent
 from hld.answers.profile import profile_of
-from hld.schemas.encoder import fit_encoder
+from hld.tables.schemas.learn_schema import fit_encoder
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from binomial_bounds import at_most
 import hld
 from hld.answers.column_shifts import NewValues, column_shifts
 from hld.answers.profile import profile_of
-from hld.schemas.counts import compare_new, kept_values
-from hld.schemas.encoder import fit_encoder
+from hld.tables.schemas.counts import compare_new, kept_values
+from hld.tables.schemas.learn_schema import fit_encoder
 
 
 def chain(n, rng):

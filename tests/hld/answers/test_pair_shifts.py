@@ -10,7 +10,7 @@ from scipy.stats.contingency import association
 
 from hld.answers.pair_shifts import PairShift, as_in_reference, cramers_v, fitted, pair_shifts
 from hld.answers.profile import Profile
-from hld.schemas.columns import BinColumn, LevelColumn
+from hld.tables.schemas.columns import BinColumn, LevelColumn
 
 BINS = [BinColumn(name, tuple(map(float, range(1, 8))), 0.0, 8.0) for name in "xy"]
 LEVELS = [LevelColumn(name, "categorical", tuple("abcdefg")) for name in "xy"]

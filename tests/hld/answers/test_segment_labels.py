@@ -180,14 +180,3 @@ def test_what_is_no_date_or_too_little_of_one_is_named(cell, every):
         match=r"^`every` needs dates such as 2026-01-31 12:30, found .* in 'when': write",
     ):
         period_of(cell, every, "when")
-
-
-@pytest.mark.parametrize(
-    "clock", ["24", "24:00", "24:00:00", "24:00:00.000", "24:00Z", "24:00:00+01:00"]
-)
-def test_midnight_at_the_end_of_a_day_begins_the_next(clock):
-    for every, label in (("day", "2028-02-29"), ("hour", "2028-02-29 00"), ("month", "2028-02")):
-        assert period_of(f"2028-02-28T{clock}", every, "when") == label
-    assert period_of(f"2027-12-31 {clock}", "year", "when") == "2028"
-    with pytest.raises(ValueError, match="`every` needs dates"):
-        period_of(f"9999-12-31 {clock}", "day", "when")

@@ -10,8 +10,8 @@ from scipy.stats import false_discovery_control
 
 import hld
 import hld.answers.segments as segments_module
-from hld.reports.batch_report import batch_report
-from hld.reports.segments_report import segments_report
+from hld.answers.reports.batch_report import batch_report
+from hld.answers.reports.segments_report import segments_report
 
 
 def table(rng, n):
@@ -238,7 +238,7 @@ def test_forms(detector, visits):
     assert json.loads(json.dumps(values)) == values
     assert values["segments"][7]["columns"] == ["x"]
     assert found.to_frame()["shift"].tolist() == found.reject.tolist()
-    from hld.plots import new_figure
+    from hld.answers.plots import new_figure
 
     assert found.plot(new_figure((4, 3)).add_subplot()).get_ylabel() == "adjusted p-value"
     ax = replace(found, labels=("$0-$10", *found.labels[1:-1], "$^$")).plot(

@@ -13,6 +13,8 @@ from hld.answers.column_shifts import ColumnShift
 from hld.answers.html import escaped
 from hld.answers.pair_shifts import PairShift
 from hld.answers.picture import draw_columns
+from hld.answers.plots import new_figure
+from hld.answers.reports.batch_report import batch_report
 from hld.answers.words import (
     column_lines,
     familiar_lines,
@@ -22,8 +24,6 @@ from hld.answers.words import (
     p_text,
     pair_lines,
 )
-from hld.plots import new_figure
-from hld.reports.batch_report import batch_report
 
 
 def table(rng, number):

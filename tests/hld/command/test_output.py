@@ -33,27 +33,6 @@ def test_plain_table_is_aligned(capsys):
     assert capsys.readouterr().out == "name        share\na          0.1235\nlong name      12\n"
 
 
-def test_table_on_a_terminal_shows_names_as_they_are(monkeypatch):
-    """Rich must not take a name in brackets for markup."""
-
-    monkeypatch.setattr(sys, "stdout", Terminal())
-    print_table(("name", "share"), [("[red]a[/red]", 0.5), (":smile:", 1)])
-    shown = sys.stdout.getvalue()
-    assert "[red]a[/red]" in shown
-    assert ":smile:" in shown
-    assert "─" in shown or "━" in shown
-
-
-def test_table_on_a_terminal_without_rich(monkeypatch):
-    """Then it is plain."""
-
-    monkeypatch.setattr(sys, "stdout", Terminal())
-    for module in ("rich.console", "rich.table", "rich.text"):
-        monkeypatch.setitem(sys.modules, module, None)
-    print_table(("a", "b"), [("x", 1)])
-    assert sys.stdout.getvalue() == "a  b\nx  1\n"
-
-
 def test_text_that_the_terminal_cannot_show_is_escaped(monkeypatch):
     """A name in another script is no reason to fail."""
     buffer = io.BytesIO()

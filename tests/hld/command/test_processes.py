@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import resource
 import subprocess
 import sys
 
@@ -88,17 +87,3 @@ def test_malformed_files_end_with_status_2(folder, name):
 def test_two_hundred_runs_over_malformed_files_end_with_status_2(folder):
     for number in range(107):  # of which 94 are of two commands each
         check_refused(folder, [*MALFORMED][number % len(MALFORMED)])
-
-
-def test_little_address_space_is_said_and_waited_for_by_nobody(folder):
-    """OpenBLAS had tried again for ever to have its memory."""
-    limit = 700_000 * 1024
-
-    def limited():
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-
-    process = start(folder, "test", "ok.hld", "good.csv", preexec_fn=limited)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 2
-    assert said.startswith(b"hld: error: there is not enough memory (the address space is limited")
-    assert said.count(b"\n") == 1

@@ -168,9 +168,9 @@ HEADER = "colour,visits,income\n"
         (
             [],
             HEADER + "red,1,0.5\nred,1\n",
-            "a row of 2 cells ('red,1'), expected 3, as in its header",
+            "the row that ends in line 3 has 2 cells, expected 3 as in the first",
         ),
-        ([], HEADER + "red,1,0.5,7\n", "a row of 4 cells"),
+        ([], HEADER + "red,1,0.5,7\n", "the row that ends in line 2 has 4 cells"),
         ([], "red,1,0.5\nred,1,0.5\nred,1,0.5\n", "looks like the others"),
         (["--groups", "colour"], HEADER, "--groups is for --reference, whose groups those of the"),
         (["--format", "jsonl"], HEADER, "--format is jsonl, expected csv, in which rows come one"),
@@ -291,19 +291,19 @@ OPEN = "x;0\n" + '"x;0\n' + "x;0\n" * 20
     [
         (
             '"x;0\n' + "x;0\n" * 50_000,
-            "a row of more than 1000 lines, which begins '\"x;0\\n': check its quotes, ",
+            "field larger than field limit (131072): check its quotes",
         ),
         (
             '"' + "x;0 " * 50_000,
-            "a row that cannot be read (field larger than field limit (131072)), expected cells of at",
+            "field larger than field limit (131072): check its quotes",
         ),
         (
             OPEN,
-            "ends inside quotes, expected them to be closed: all lines from '\"x;0\\n' on are one row",
+            "unexpected end of data: check its quotes",
         ),
         (
             OPEN + 'x;"0"\n' + "x;0\n" * 20,
-            "a row of 22 lines with text behind the end of quotes, which begins '\"x;0\\n'",
+            "';' expected after '\"': check its quotes",
         ),
     ],
 )

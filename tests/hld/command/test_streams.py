@@ -200,7 +200,7 @@ def test_a_stream_is_not_replaced(folder):
 @pytest.mark.skipif(not os.path.exists("/dev/null"), reason="no /dev/null")
 def test_outputs_are_tried_before_long_work(folder, capsys, monkeypatch):
     """A device, a link to nowhere, a folder without permission: said before anything is learned."""
-    from hld.detector import HLDDetector
+    from hld.detector.detector import HLDDetector
 
     monkeypatch.setattr(HLDDetector, "fit", None)
     (folder / "link").symlink_to("absent/model.hld")

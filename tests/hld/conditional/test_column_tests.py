@@ -12,10 +12,10 @@ from rare_rows import inner_of, rare
 
 import hld
 import pcircuit
+from hld.answers.reports.batch_report import batch_report
 from hld.conditional import few_rows
 from hld.conditional.column_tests import MOST_RANKED, column_scores, least_pvalues
 from hld.conditional.conditional_test import ConditionalTest, conditional_test
-from hld.reports.batch_report import batch_report
 
 CIRCUIT = pcircuit.rat_spn([3] * 5, num_units=3, depth=2, rng=3)
 GIVEN = np.arange(5) < 2

@@ -193,12 +193,3 @@ def test_a_worker_that_dies_in_an_epoch_changes_nothing():
         killer.join()
         assert pids[0] not in client.run(os.getpid).values()
     equal_circuits(fitted, expected, 1e-9)
-
-
-def test_polars_frames_keep_their_names(table):
-    """They were joined as an array, so that later tables were matched by position."""
-    polars = pytest.importorskip("polars")
-    pieces = [dask.delayed(polars.from_pandas)(part) for part in (table[:250], table[250:])]
-    local, spread = HLDDetector(**OPTIONS).fit(table), hld.dask.fit(pieces, HLDDetector(**OPTIONS))
-    assert (spread.encoder_.names, spread.encoder_.by_name) == (local.encoder_.names, True)
-    equal_circuits(local.circuit_, spread.circuit_, 1e-9)

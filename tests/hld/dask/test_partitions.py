@@ -44,12 +44,11 @@ def test_pieces_are_those_of_the_table_in_its_order(table):
     np.testing.assert_array_equal(joined(list(dask.compute(*pieces))), ROWS)
 
 
-@pytest.mark.parametrize("kind", ["array", "pandas", "polars"])
+@pytest.mark.parametrize("kind", ["array", "pandas"])
 def test_rows_are_picked_left_out_and_joined_again(kind):
     piece = {
         "array": lambda: ROWS,
         "pandas": lambda: FRAME.set_index(FRAME["a"] % 2),
-        "polars": lambda: pytest.importorskip("polars").from_pandas(FRAME),
     }[kind]()
     some, others = picked(piece, np.array([1, 4, 9])), without_rows(piece, np.array([1, 4, 9]))
     assert type(some) is type(others) is type(joined([some, others])) is type(piece)
@@ -57,36 +56,6 @@ def test_rows_are_picked_left_out_and_joined_again(kind):
     np.testing.assert_array_equal(np.asarray(others), ROWS[[0, 2, 3, 5, 6, 7, 8]])
     np.testing.assert_array_equal(np.asarray(joined([some, others]))[:4], ROWS[[1, 4, 9, 0]])
     assert len(without_rows(piece, np.arange(10))) == 0
-
-
-def test_columns_of_polars_may_be_empty_or_whole_numbers_in_one_piece():
-    polars = pytest.importorskip("polars")
-    pieces = [
-        {"a": [None, None], "k": ["x", None]},
-        {"a": [1, 2], "k": [None, None]},
-        {"a": [0.5, None], "k": ["y", "x"]},
-    ]
-    whole = joined([polars.DataFrame(piece) for piece in pieces])
-    assert whole["a"].to_list() == [None, None, 1.0, 2.0, 0.5, None]
-    assert whole["k"].to_list() == ["x", None, None, None, "y", "x"]
-    assert (
-        hld.dask.fit(
-            [dask.delayed(polars.DataFrame(pieces[at])) for at in (0, 1, 2) * 9],
-            hld.HLDDetector(num_latents=2, num_epochs=2, rng=0),
-            sample_rows=40,
-        ).num_train_
-        == 54
-    )
-
-
-@pytest.mark.parametrize("cells", [["x", "y"], [True, False]])
-def test_columns_of_polars_whose_types_do_not_mix_are_refused_by_name(cells):
-    polars = pytest.importorskip("polars")
-    with pytest.raises(
-        TypeError,
-        match=r"`table` column 'a' is of type Int64 in one partition and of .* in another",
-    ):
-        joined([polars.DataFrame({"a": [1, 2]}), polars.DataFrame({"a": cells})])
 
 
 def test_pieces_that_no_rows_can_be_picked_from_are_refused_when_fitting():

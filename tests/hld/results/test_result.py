@@ -14,7 +14,7 @@ from hld import HLDTest
 from hld.baselines import BaselineResult
 from hld.results.result import PARTS, OfColumns
 from hld.results.shared_level import scaled_level
-from hld.schemas.counts import compare_missing
+from hld.tables.schemas.counts import compare_missing
 from pcircuit import sample
 
 

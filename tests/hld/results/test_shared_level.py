@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import hld
 from hld.results.result import with_quality
 from hld.results.shared_level import combined, scaled_level
-from hld.schemas.counts import compare_missing
+from hld.tables.schemas.counts import compare_missing
 from pcircuit import sample
 
 

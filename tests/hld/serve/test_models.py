@@ -24,7 +24,7 @@ def test_monitors_of_old_versions_are_kept_in_files_or_in_memory_not_in_both(sho
     for state in (tmp_path, None):
         shutil.copy(shop["orders"], path)
         models = Models({"orders": path}, state)
-        models.loaded["orders"].watch.observe([(np.zeros((5, 3), dtype=int), None)])
+        models.loaded["orders"].watch.observe(np.zeros((5, 3), dtype=int))
         first = weakref.ref(models.loaded["orders"].watch)
         for name, number in (("other", 0), ("orders", 5)):
             shutil.copy(shop[name], tmp_path / "new")

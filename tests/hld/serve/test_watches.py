@@ -27,8 +27,8 @@ def watch_of(detector, folder=None, alpha=0.05, digest="0" * 64):
 
 def test_a_state_that_cannot_be_written_is_not_taken(coins, tmp_path, monkeypatch):
     detector, rows = coins
-    watch, some = watch_of(detector, tmp_path), [(rows[:5], None)]
-    assert watch.observe(some * 2).num_rows == 10
+    watch, some = watch_of(detector, tmp_path), rows[:5]
+    assert watch.observe(rows[:10]).num_rows == 10
 
     def full(self, path):
         raise OSError("disk full")
@@ -48,28 +48,28 @@ def test_the_history_of_a_monitor_stays_short(coins, monkeypatch):
     detector, rows = coins
     watch = watch_of(detector)
     for _ in range(40):
-        watch.observe([(rows[:1], None)])
+        watch.observe(rows[:1])
     found = [point[0] for point in watch.history]
     assert len(found) <= 16
     assert (found[0], found[-1]) == (0, 40)
     assert found == sorted(set(found))
 
 
-def test_rows_in_chunks_count_as_those_of_one_monitor(coins):
+def test_rows_in_parts_count_as_those_of_one_monitor(coins):
     detector, rows = coins
     watch, monitor = watch_of(detector), hld.Monitor(detector)
-    for parts in ([rows[:3], rows[3:50]], [rows[50:50]], [], [rows[50:51], rows[51:]]):
-        found = watch.observe([(part, None) for part in parts])
+    for part in (rows[:50], rows[50:50], rows[50:]):
+        found = watch.observe(part)
     expected = monitor.update_codes(rows)
     assert (found.num_rows, found.log_e_value) == (200, expected.log_e_value)
     assert watch.last is found
-    assert [point[0] for point in watch.history] == [0, 50, 50, 50, 200]
+    assert [point[0] for point in watch.history] == [0, 50, 50, 200]
     assert watch.history[0][2] == 1.0
 
 
 def test_nobody_counts_rows_twice(coins):
     detector, rows = coins
-    watch, some = watch_of(detector), [(rows[:5], None)]
+    watch, some = watch_of(detector), rows[:5]
     assert watch.observe(some, after=0).num_rows == 5
     for after in (0, 4, 6):
         said = f"`after` is {after}, but the monitor has 5 rows: these rows have been counted"
@@ -82,7 +82,7 @@ def test_nobody_counts_rows_twice(coins):
 def test_a_reset_forgets_rows_alarm_and_history(coins, tmp_path):
     detector, _ = coins
     watch = watch_of(detector, tmp_path)
-    assert watch.observe([(np.array([[0, 1]] * 60), None)]).alarm
+    assert watch.observe(np.array([[0, 1]] * 60)).alarm
     assert watch_of(detector, tmp_path).last.alarm  # from its file
     result = watch.reset()
     assert (result.num_rows, result.alarm, result.pvalue) == (0, False, 1.0)
@@ -93,7 +93,7 @@ def test_a_reset_forgets_rows_alarm_and_history(coins, tmp_path):
 
 def test_versions_have_files_of_their_own_and_a_level_that_stays(coins, tmp_path):
     detector, rows = coins
-    watch_of(detector, tmp_path, digest="a" * 64).observe([(rows[:5], None)])
+    watch_of(detector, tmp_path, digest="a" * 64).observe(rows[:5])
     assert [path.name for path in tmp_path.iterdir()] == [f"coins-{'a' * 16}.monitor"]
     assert watch_of(detector, tmp_path, digest="b" * 64).last.num_rows == 0
     with pytest.raises(ValueError, match=r"has `alpha` 0.05, which cannot change while it runs"):

@@ -62,16 +62,16 @@ def test_reports_are_of_the_result_that_is_asked_for_and_the_last_ones_are_kept(
 
 def test_rows_are_encoded_and_observed_as_by_the_library(model, shop):
     frame = shop["calm"].rename(columns={"visits": "visit"})
-    codes, differs = work.encode_table(model, csv_bytes(frame), "csv", LIMITS)
+    rows, differs = work.encode_table(model, csv_bytes(frame), "csv", LIMITS)
     expected = model.watch.monitor.encode(frame)
     for i in range(2):
-        np.testing.assert_array_equal(np.concatenate([one[i] for one in codes]), expected[i])
+        np.testing.assert_array_equal(rows[i], expected[i])
     assert differs == {"absent": ["visits"], "extra": ["visit"]}
-    answer = work.observe_rows(model, codes, differs, 0)
+    answer = work.observe_rows(model, rows, differs, 0)
     assert (answer["num_rows"], answer["absent"], answer["num_missing"]) == (300, ["visits"], 300)
     assert answer == work.state_of(model) | differs
     with pytest.raises(Refusal, match="the monitor has 300 rows"):
-        work.observe_rows(model, codes, differs, 0)
+        work.observe_rows(model, rows, differs, 0)
     assert work.reset_monitor(model)["num_rows"] == work.state_of(model)["num_rows"] == 0
 
 

@@ -288,23 +288,6 @@ def _without_edges(profile):
     return replace(profile, edges=np.zeros((0, 2), dtype=np.int64), pairs=())
 
 
-def test_other_databases_are_read_through_ibis(detector, database, monkeypatch):
-    """Of which the result has names and types; the same counts as by the shortest way."""
-    expected = hld.sql.count(detector, database, "shop.t")
-    connection = ibis.duckdb.from_connection(database)
-    monkeypatch.setattr(type(connection), "name", "another")
-    monkeypatch.setattr(
-        ibis, "to_sql", lambda one, dialect, to_sql=ibis.to_sql: to_sql(one, dialect="duckdb")
-    )
-    found = hld.sql.count(detector, connection.table("t", database="shop"))
-    for own, other in zip(
-        found.profile.counts + found.profile.pairs,
-        expected.profile.counts + expected.profile.pairs,
-        strict=True,
-    ):
-        np.testing.assert_array_equal(own, other)
-
-
 def test_without_ibis_it_says_what_to_install(detector, monkeypatch):
     monkeypatch.setitem(sys.modules, "ibis", None)
     with pytest.raises(ImportError, match=r"pip install 'hld\[sql\]'"):

@@ -423,7 +423,7 @@ def test_slots_follow_the_policy_of_a_column():
 @pytest.mark.parametrize(
     ("call", "error", "match"),
     [
-        (lambda d: hld.sql.test("model", "", "t"), TypeError, "`detector` must be a fitted"),
+        (lambda d: hld.sql.test("model", "", "t"), TypeError, "`detector` must be an HLDDetector"),
         (lambda d: hld.sql.test(d, 3, "t"), TypeError, "`source` must be"),
         (lambda d: hld.sql.test(d, ""), ValueError, "`query` is needed"),
         (
@@ -435,7 +435,7 @@ def test_slots_follow_the_policy_of_a_column():
         (
             lambda d: hld.sql.test(d, "", "SELECT 1 AS other"),
             ValueError,
-            "none of the detector's columns",
+            "none of the fitted columns",
         ),
         (lambda d: hld.sql.test(d, "", "SELECT 1 AS many WHERE 1 = 0"), ValueError, "0 rows"),
         (

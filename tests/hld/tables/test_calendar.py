@@ -109,23 +109,7 @@ def test_parts_are_added_where_their_source_is_and_they_are_not():
     "last",
     [
         np.array(["2026-01-31T23:59:59.999999999"], dtype="M8[ns]"),
-        np.array(["2026-01-31T23:59:59.999999999"]),
         np.array(["9998-01-31T23:59:59.999999"], dtype="M8[us]"),
-        np.array(["9998-01-31T23:59:59.999999"]),
-        [datetime.datetime(9998, 1, 31, 23, 59, 59, 999999)],
-        [pd.Period("2026-01").end_time],
-        [pd.Timestamp("2026-02-01T00:59:59.999999999+01:00")],
-        [np.datetime64("2026-01-31T23:59:59.999999999")],
-    ],
-    ids=[
-        "nanoseconds",
-        "text",
-        "microseconds",
-        "text of microseconds",
-        "datetime",
-        "Timestamp",
-        "zone",
-        "datetime64",
     ],
 )
 def test_the_last_moment_of_a_month_is_in_it(last):

@@ -13,10 +13,10 @@ import pytest
 from tables import codes_of
 
 import hld
-from hld.schemas.encoder import fit_encoder
 from hld.tables.cells import read_table
 from hld.tables.factored import BLOCK_ROWS, Factored, Unreadable, object_cells, whole_cells
 from hld.tables.forms import named_rows
+from hld.tables.schemas.learn_schema import fit_encoder
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyarrow.compute")
@@ -185,12 +185,6 @@ def test_cells_are_found_by_name(rows):
     assert cells["page"].tolist() == ["a", "b"]
     assert cells["seconds"][0] == 1.5
     assert cells["seconds"][1] is None or np.isnan(cells["seconds"][1])
-
-
-def test_rows_of_attrs():
-    attrs = pytest.importorskip("attrs")
-    Row = attrs.make_class("Row", ["seconds", "page"])
-    assert named_rows([Row(1.5, "a")]) == [{"seconds": 1.5, "page": "a"}]
 
 
 @pytest.mark.parametrize(
@@ -417,23 +411,6 @@ def test_times_of_the_day_are_cut_to_microseconds():
         assert encoder.columns[0].kind == ("categorical" if roles else "time")
         for one in (frame, frame.to_arrow(), python):
             np.testing.assert_array_equal(encoder.encode(one)[0], encoder.encode(python)[0])
-
-
-@pytest.mark.parametrize(
-    "form",
-    [
-        lambda frame: frame.astype(object),
-        lambda frame: {"when": frame["when"].tolist()},
-        lambda frame: frame.to_dict("records"),
-    ],
-)
-def test_periods_as_objects_are_those_of_their_column(form):
-    """They had been levels of text in training, and of another type in a batch."""
-    frame = pd.DataFrame({"when": pd.period_range("2026-01", periods=40, freq="M")})
-    frame.loc[3, "when"] = pd.NaT
-    encoder = fit_encoder(frame)
-    assert fit_encoder(form(frame)) == encoder
-    np.testing.assert_array_equal(encoder.encode(form(frame))[0], encoder.encode(frame)[0])
 
 
 def test_periods_of_several_lengths_are_levels():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import hld
-from hld.auditing.adapters import column_of
-from hld.synthetic.expressions import read_condition
+from hld.comparing.adapters import column_of
+from hld.tables.conditions import read_condition
 from hld.tables.shown_names import listed
 
 WIDE = {f"x{v}": np.array([0, 1, 0, 1]) for v in range(3000)}

@@ -11,21 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import codes_of
 
-from hld.schemas.encoder import fit_encoder
+from hld.tables.schemas.learn_schema import fit_encoder
 from hld.tables.times import (
     as_seconds,
-    duration_text,
     from_seconds,
     in_iso,
     other_forms,
     same_time,
     seconds_of_text,
     text_kind,
-    time_in_bin,
     time_level,
-    time_text,
     time_texts,
     times_as_objects,
+    times_of,
     times_of_texts,
 )
 
@@ -207,7 +205,7 @@ def test_milliseconds_stay_what_they_are():
         assert from_seconds(milliseconds / 1000, "duration") == datetime.timedelta(
             milliseconds=milliseconds
         )
-    assert time_text(4.463, "duration") == "0:00:04.463000"
+    assert time_texts([4.463], "duration") == ["0:00:04.463000"]
 
 
 @pytest.mark.parametrize(
@@ -215,8 +213,9 @@ def test_milliseconds_stay_what_they_are():
 )
 def test_texts_of_durations_are_right_to_the_nanosecond(nanoseconds):
     seconds = nanoseconds / 1e9
-    assert as_seconds(np.array([duration_text(seconds)], dtype=object), "duration")[0][0] == seconds
-    assert str(pd.Timedelta(duration_text(seconds))) == str(pd.Timedelta(nanoseconds, "ns"))
+    (text,) = times_of([seconds], "duration", to_nanoseconds=True)
+    assert as_seconds(np.array([text], dtype=object), "duration")[0][0] == seconds
+    assert str(pd.Timedelta(text)) == str(pd.Timedelta(nanoseconds, "ns"))
 
 
 def test_durations_that_microseconds_do_not_tell_apart_are_shown_to_the_nanosecond():
@@ -226,12 +225,6 @@ def test_durations_that_microseconds_do_not_tell_apart_are_shown_to_the_nanoseco
     assert time_texts([1e-6, 2e-6], "duration") == ["0:00:00.000001", "0:00:00.000002"]
     assert time_texts([0.123456789, 1.5], "duration") == ["0:00:00.123457", "0:00:01.500000"]
     assert time_texts([1e30, 0.0, 1e-7], "duration")[0] == "1e+30 s"
-
-
-def test_the_time_of_a_bin_is_in_it():
-    bins = [(1e-7, 2e-7), (5.0, 5.0000001), (0.0, 10.0), (5.0, 5.0)]
-    times = [time_in_bin(a, 0.5 * a + 0.5 * b, b, "duration") for a, b in bins]
-    assert times == ["0:00:00.00000015", *(datetime.timedelta(seconds=5),) * 3]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,501 @@
+"""Pictures: how training went, what the circuit draws, where a shift sits, how p-values run over time.
+
+Each function draws into one matplotlib axes and returns it; without `ax` it makes a figure of its own through
+pyplot, so that a notebook shows it.  `new_figure` makes one that pyplot does not know, for services and
+files. Colours are those of Okabe and Ito (2008) and the map "cividis" (Nunez, Anderton and Renslow 2018),
+which people with any kind of colour vision can distinguish; what a colour says, a shape or a line says too.
+
+Needs matplotlib (``pip install 'hld[plot]'``), which is imported when a function is called.
+
+====================  =====================================================================
+`training_curve`      mean log-likelihood of each epoch
+`images`              rows as small pictures, in a grid
+`localisation_map`    shares of a shift, for variables that are pixels
+`variable_shares`     shares of a shift, for variables that have names
+`pvalues_over_time`   p-values of successive batches, with the level
+`null_law`            the null distribution of a test, and where the statistic of a batch falls
+`new_figure`          an empty figure without global state
+====================  =====================================================================
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pcircuit.arguments import check_fraction, check_numbers, check_whole_number
+
+__all__ = [
+    "images",
+    "localisation_map",
+    "new_figure",
+    "null_law",
+    "pvalues_over_time",
+    "training_curve",
+    "variable_shares",
+]
+BLUE, SKY, VERMILLION, GREY = "#0072B2", "#A9CFE6", "#D55E00", "#666666"
+SMALLEST = 1e-6  # p-values below are drawn here: on a logarithmic axis the tiny ones would flatten all others
+LONGEST = 32  # letters of a name beside bars, which need room
+FRAME = "#BFD9EA"  # between pictures of black, grey and white: a tint that none of them has
+
+
+def training_curve(history: Any, ax: Any = None) -> Any:
+    """Draw the mean training log-likelihood of each epoch.
+
+    Parameters
+    ----------
+    history : (epochs + 1,) float array_like
+        Nats per row, from `pcircuit.fit_em` or ``HLDDetector.history_``.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    TypeError, ValueError
+        If an argument is of the wrong kind, `history` is not one-dimensional, or empty.
+
+    Examples
+    --------
+    >>> ax = training_curve([-5.0, -4.1, -4.0], new_figure((4, 3)).add_subplot())
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('epoch', 'log-likelihood (nats per row)')
+    """
+    history = check_numbers(history, "history", "a list of numbers", finite=False)
+    if history.ndim != 1 or not history.size:
+        raise ValueError(f"`history` has shape {history.shape}, expected (epochs + 1,)")
+    ax = axes(ax)
+    ax.plot(
+        np.arange(len(history)),
+        history,
+        color=BLUE,
+        linewidth=2,
+        marker="o" if len(history) == 1 else None,
+    )
+    ax.set(xlabel="epoch", ylabel="log-likelihood (nats per row)")
+    return plain_frame(ax)
+
+
+def images(rows: Any, shape: tuple[int, int], ax: Any = None, *, num_columns: int = 10) -> Any:
+    """Draw rows of data as small pictures, side by side.
+
+    Parameters
+    ----------
+    rows : (N, V) array_like
+        One picture each; dark is large. N at least 1.
+    shape : tuple of two int
+        Height and width of a picture, H W = V.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+    num_columns : int
+        Pictures in a line of the grid, at most.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    TypeError, ValueError
+        If an argument is of the wrong kind, `rows` and `shape` do not agree, or `num_columns` is below 1.
+
+    Examples
+    --------
+    >>> ax = images(np.eye(4), (2, 2), new_figure((4, 3)).add_subplot(), num_columns=3)
+    >>> ax.get_images()[0].get_array().shape                          # 2 x 3 pictures, frames of one pixel
+    (7, 10)
+    """
+    rows = check_numbers(rows, "rows", "a table of numbers", finite=False)
+    height, width = _checked_shape(shape)
+    if rows.ndim != 2 or not len(rows) or rows.shape[1] != height * width:
+        raise ValueError(
+            f"`rows` has shape {rows.shape}, expected (N, {height * width}) with N of at least "
+            f"1 for pictures of {height} x {width}"
+        )
+    across = min(check_whole_number(num_columns, "num_columns", 1), len(rows))
+    ax = axes(ax)
+    grid = np.full((-(-len(rows) // across) * (height + 1) + 1, across * (width + 1) + 1), np.nan)
+    for i, row in enumerate(rows):
+        top, left = i // across * (height + 1) + 1, i % across * (width + 1) + 1
+        grid[top : top + height, left : left + width] = row.reshape(height, width)
+    ax.imshow(np.ma.masked_invalid(grid), cmap="gray_r", interpolation="nearest")
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    ax.set_facecolor(FRAME)
+    return ax
+
+
+def localisation_map(localisation: Any, shape: tuple[int, int], ax: Any = None) -> Any:
+    """Draw the variables' shares of a shift as a picture, for variables that are pixels.
+
+    The share of variable v is score_v / d^2, so the shares add up to 1.
+
+    Parameters
+    ----------
+    localisation : hld.results.localization.Localization
+        Result of ``HLDResult.localize``.
+    shape : tuple of two int
+        Height and width, H W = V.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    TypeError, ValueError
+        If an argument is of the wrong kind, or `shape` does not fit the number of variables.
+
+    Examples
+    --------
+    >>> from hld.results.localization import Localization
+    >>> found = Localization((), np.array([0.1, 0.3, 0.0, 0.0]))
+    >>> ax = localisation_map(found, (2, 2), new_figure((4, 3)).add_subplot())
+    >>> ax.get_images()[0].get_array().round(2).tolist()
+    [[0.25, 0.75], [0.0, 0.0]]
+    """
+    shares = _shares(localisation)
+    height, width = _checked_shape(shape)
+    if len(shares) != height * width:
+        raise ValueError(
+            f"`shape` is {height} x {width}, but there are {len(shares)} variables, expected a "
+            f"shape with as many pixels"
+        )
+    ax = axes(ax)
+    picture = ax.imshow(
+        shares.reshape(height, width), cmap="cividis", vmin=0, interpolation="nearest"
+    )
+    ax.set(xlabel="pixel column", ylabel="pixel row")
+    # In axes of the picture, so that the scale is as high as the picture wherever it is put.
+    ax.figure.colorbar(picture, cax=ax.inset_axes((1.04, 0, 0.05, 1)), label="share of d²")
+    return ax
+
+
+def variable_shares(
+    localisation: Any, names: Sequence[str], ax: Any = None, *, top: int = 10
+) -> Any:
+    """Draw the largest shares of a shift as bars, for variables that have names.
+
+    Parameters
+    ----------
+    localisation : hld.results.localization.Localization
+        Result of ``HLDResult.localize``.
+    names : sequence of V str
+        Names of the variables.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+    top : int
+        How many variables, at most.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    TypeError, ValueError
+        If an argument is of the wrong kind, the number of names is not that of the variables, or `top` is below 1.
+
+    Examples
+    --------
+    >>> from hld.results.localization import Localization
+    >>> found = Localization((), np.array([0.1, 0.3]))
+    >>> ax = variable_shares(found, ["age", "income"], new_figure((4, 3)).add_subplot())
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['income', 'age']
+    """
+    shares = _shares(localisation)
+    if isinstance(names, str) or not isinstance(names, Iterable) or np.ndim(names) == 0:
+        raise TypeError(f"`names` must be a list of names, found {type(names).__name__}")
+    names = list(names)
+    if len(names) != len(shares):
+        raise ValueError(
+            f"`names` has {len(names)} entries, expected {len(shares)}, one for each variable"
+        )
+    top = check_whole_number(top, "top", 1)
+    ax = axes(ax)
+    largest = np.argsort(-shares, kind="stable")[:top]
+    ax.barh(np.arange(len(largest)), shares[largest], color=BLUE, height=0.7)
+    labels = [shortened(str(names[v]), LONGEST) for v in largest]
+    ax.set_yticks(np.arange(len(largest)), labels, parse_math=False)
+    ax.invert_yaxis()
+    ax.set(xlabel="share of d²", xlim=(0, None))
+    return plain_frame(ax)
+
+
+def pvalues_over_time(pvalues: Any, alpha: Any, ax: Any = None) -> Any:
+    """Draw the p-values of successive batches on a logarithmic axis, and the level.
+
+    Batches with p <= alpha are large triangles, the others are dots; p-values below 1e-6 stand at 1e-6.
+
+    Parameters
+    ----------
+    pvalues : (n,) float array_like
+        In [0, 1], in the order of the batches.
+    alpha : float
+        Level, in (0, 1).
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    TypeError, ValueError
+        If an argument is of the wrong kind, `pvalues` is not one-dimensional or not in [0, 1], or `alpha` is not
+        in (0, 1).
+
+    Examples
+    --------
+    >>> ax = pvalues_over_time([0.6, 0.2, 0.0], 0.05, new_figure((4, 3)).add_subplot())
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['no shift (2)', 'shift (1)', 'level 0.05']
+    """
+    pvalues = check_numbers(pvalues, "pvalues", "a list of numbers from 0 to 1", least=0, most=1)
+    if pvalues.ndim != 1:
+        raise ValueError(f"`pvalues` has shape {pvalues.shape}, expected (n,)")
+    alpha = check_fraction(alpha, "alpha")
+    ax = axes(ax)
+    ax.plot(
+        np.arange(1, len(pvalues) + 1),
+        np.maximum(pvalues, SMALLEST),
+        color=GREY,
+        linewidth=0.8,
+        alpha=0.6,
+    )
+    ax.set(xlabel="batch", ylabel="p-value")
+    return draw_pvalues(ax, pvalues, pvalues <= alpha, alpha)
+
+
+def new_figure(size: Any) -> Any:
+    """An empty figure of a size in inches, laid out so that nothing overlaps, without pyplot's global state.
+
+    Parameters
+    ----------
+    size : tuple of two float
+        Width and height in inches.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+
+    Examples
+    --------
+    >>> new_figure((4, 3)).get_size_inches()
+    array([4., 3.])
+    """
+    figure = matplotlib_module("figure").Figure(figsize=size, layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
+    return figure
+
+
+def _shares(localisation: Any) -> np.ndarray:
+    """(V,) scores as parts of their sum; all 0 where nothing differs."""
+    if not hasattr(localisation, "variable_scores"):
+        raise TypeError(
+            f"`localisation` must be what `localize()` of a result returns, found "
+            f"{type(localisation).__name__}"
+        )
+    scores = np.asarray(localisation.variable_scores, dtype=float)
+    total = scores.sum()
+    return scores / total if total > 0 else scores
+
+
+def _checked_shape(shape: Any) -> tuple[Any, ...]:
+    """Height and width of a picture."""
+    if not isinstance(shape, (tuple, list, np.ndarray)) or np.ndim(shape) != 1:
+        raise TypeError(
+            f"`shape` must be height and width, two numbers, found {type(shape).__name__}"
+        )
+    if len(shape) != 2:
+        raise ValueError(f"`shape` is {tuple(shape)}, expected height and width, both at least 1")
+    return tuple(check_whole_number(size, f"shape[{i}]", 1) for i, size in enumerate(shape))
+
+
+NUM_BARS = 60  # below the threshold; as wide ones go on above it
+LEAST_SHOWN = 1e-300  # p-values up to it are bounds
+ROOM = 1.15  # beyond the larger of statistic and threshold
+
+
+def null_law(test: Any, result: Any, ax: Any = None) -> Any:
+    """Draw the null distribution of the distance, and where the distance of a batch falls.
+
+    P(d in a bar) under H0 over the width of the bar; bars above the threshold, which sum to alpha, are orange.  Where
+    tests beside the distance share the level, as in results of a detector, p-value and level are those of the distance.
+
+    Parameters
+    ----------
+    test : hld.HLDTest
+        A test with a single metric.
+    result : hld.HLDResult
+        A result of this test.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is missing.
+    TypeError, ValueError
+        If `test` is no test or `result` no result; if the test has several metrics, whose p-values are combined, so
+        that there is no one law to draw.
+
+    Examples
+    --------
+    >>> import hld, pcircuit
+    >>> from matplotlib.figure import Figure
+    >>> test = hld.HLDTest(pcircuit.rat_spn([2] * 6, num_units=2, depth=1, rng=0))
+    >>> result = test(pcircuit.sample(test.circuit, 20, rng=1))
+    >>> ax = null_law(test, result, Figure().add_subplot())
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('distance d of a batch of 20 rows', 'density under H0')
+    """
+    if not hasattr(test, "calibration"):
+        raise TypeError(f"`test` must be an HLDTest, found {type(test).__name__}")
+    if not hasattr(result, "metrics"):
+        raise TypeError(f"`result` must be an HLDResult, found {type(result).__name__}")
+    if len(result.metrics) > 1:
+        raise ValueError(
+            f"`test` combines the metrics {result.metrics}: draw the law of a test with one of them"
+        )
+    edges, tail = null_tail(test, result)
+    pvalue, level = _of_distance(result)
+    known = f"p = {pvalue:.2g}" if pvalue > LEAST_SHOWN else f"p < {LEAST_SHOWN:g}"
+    density = -np.diff(tail) / np.diff(edges)
+    beyond = edges[:-1] >= result.threshold * (1 - 1e-9)
+    ax = axes(ax)
+    for chosen, colour, label in (
+        (~beyond, SKY, "no shift"),
+        (beyond, VERMILLION, f"level {level:.3g}"),
+    ):
+        ax.bar(
+            edges[:-1][chosen],
+            density[chosen],
+            np.diff(edges)[chosen],
+            align="edge",
+            color=colour,
+            label=label,
+        )
+    ax.axvline(result.statistic, color=BLUE, linewidth=2, label=f"this batch: {known}")
+    rows = f"{result.num_samples} row{'s' * (result.num_samples != 1)}"
+    ax.set(
+        xlabel=f"distance d of a batch of {rows}",
+        ylabel="density under H0",
+        xlim=(0, edges[-1]),
+        ylim=(0, None),
+    )
+    place = "upper center" if result.statistic > 0.7 * edges[-1] else "upper right"
+    ax.legend(fontsize="small", frameon=False, loc=place)
+    return plain_frame(ax)
+
+
+def _of_distance(result: Any) -> tuple[float, float]:
+    """The p-value of the distance, and its part of the level; all of it where nothing else is tested."""
+    share = sum(one.share for one in result.beside)
+    return (
+        (result.pvalues[0], (1 - share) * result.scaled_alpha)
+        if share
+        else (result.pvalue, result.alpha)
+    )
+
+
+def null_tail(test: Any, result: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Edges of bars, the threshold among them, and the probabilities under H0 of a distance at least as large.
+
+    Returns edges (n,), tail (n,).
+    """
+    threshold, statistic = result.threshold, result.statistic
+    width = threshold / NUM_BARS if 0 < threshold < np.inf else max(statistic, 1e-300) / NUM_BARS
+    last = ROOM * max(statistic, 1.4 * NUM_BARS * width)
+    count = int(np.ceil(last / width))
+    edges = np.arange(min(count, 2 * NUM_BARS) + 1) * width
+    if count > 2 * NUM_BARS:  # one bar for the rest, which is too thin to be seen
+        edges = np.append(edges, last)
+    null = test.calibration.null
+    squared = edges**2 / result.inflation
+    sketch = getattr(null, "sketch", lambda one, T: null.pvalue(one, T).value)
+    return edges, np.array([sketch(one, result.num_samples) for one in squared[:, None]])
+
+
+def axes(ax: Any) -> Any:
+    """The axes given, or those of a new figure; TypeError for what cannot be drawn into."""
+    if ax is None:
+        return matplotlib_module("pyplot").subplots(layout="constrained")[1]
+    if not isinstance(ax, matplotlib_module("axes").Axes):  # such as a figure, or an array of axes
+        raise TypeError(f"`ax` must be axes of matplotlib, found {type(ax).__name__}")
+    return ax
+
+
+def matplotlib_module(module: str) -> Any:
+    """A module of matplotlib; ImportError says how to install it."""
+    try:
+        return importlib.import_module(f"matplotlib.{module}")
+    except ImportError:
+        raise ImportError(
+            "drawing needs matplotlib, which is not installed: pip install 'hld[plot]'"
+        ) from None
+
+
+def plain_frame(ax: Any) -> Any:
+    """The axes without the lines above and to the right, which say nothing."""
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def shortened(text: str, most: int) -> str:
+    """A label, cut where it is too long."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def draw_pvalues(ax: Any, pvalues: np.ndarray, is_shift: np.ndarray, alpha: float) -> Any:
+    """Draw p-values in order on a logarithmic axis with the level: shifts as large triangles, the others as dots.
+
+    Shapes: pvalues (n,), is_shift (n,).
+    """
+    place, heights = np.arange(1, len(pvalues) + 1), np.maximum(pvalues, SMALLEST)
+    for chosen, mark, colour, size, name in (
+        (~is_shift, "o", BLUE, 5, "no shift"),
+        (is_shift, "v", VERMILLION, 8, "shift"),
+    ):
+        ax.plot(
+            place[chosen],
+            heights[chosen],
+            mark,
+            color=colour,
+            markersize=size,
+            label=f"{name} ({np.sum(chosen)})",
+        )
+    ax.axhline(alpha, color="black", linestyle="--", linewidth=1, label=f"level {alpha:g}")
+    ax.set(yscale="log", ylim=(SMALLEST / 2, 2))
+    ax.legend(loc="lower left", fontsize="small")
+    return plain_frame(ax)

@@ -1,0 +1,234 @@
+"""The report of a test: what a colleague needs to check it, on one page.
+
+Verdict and size first; then the picture of the statistic against its null; then which columns moved and how, and where
+dependence changed; then the data quality, the facts about the model, and how to reproduce the numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hld.answers.column_shifts import percent
+from hld.answers.html import columns_table, escaped, histogram
+from hld.answers.reports.page import escaped_lines, facts, page, reproduction, table
+from hld.answers.reports.pictures import heat_tables, null_curve
+from hld.answers.words import dependence_lines, effect_text, p_text, procedure_of
+from hld.testing.null_curves import null_curves
+
+MOST_CARDS = 24
+NO_CHANGE = "columns without a clear change"
+LEGEND = (
+    '<p class="legend"><span><i style="background:var(--expected)"></i>expected (upper bar)</span>'
+    '<span><i style="background:var(--observed)"></i>observed (lower bar)</span></p>'
+)
+
+
+def batch_report(
+    detector: Any,
+    result: Any,
+    *,
+    batch_name: str = "the batch",
+    model_name: str = "the model",
+    commands: tuple[Any, ...] = (),
+    digest: Any = None,
+) -> str:
+    """The page about one test."""
+    title = f"{'Shift' if result.reject else 'No shift'}: {batch_name}"
+    return page(
+        title,
+        [
+            _verdict(result, batch_name, model_name),
+            _null(detector, result),
+            _columns(result),
+            _pairs(result),
+            _quality(result),
+            _model(detector),
+            reproduction(commands, f", null {result.null}, {_rows(result.num_samples)}", digest),
+        ],
+    )
+
+
+def _rows(number: int, kind: str = "") -> str:
+    """So many rows of a kind."""
+    return f"{number:,} {kind}row{'s' * (number != 1)}"
+
+
+def _verdict(result: Any, batch_name: str, model_name: str) -> str:
+    """The box on top."""
+    moved = [one.name for one in result.columns if one.adjusted <= result.alpha]
+    tested = sum(one.adjusted == one.adjusted for one in result.columns)
+    words = (
+        "The batch no longer follows the distribution that the model learned."
+        if result.reject
+        else "The batch gives no evidence against the distribution that the model learned."
+    )
+    pvalue = p_text(result.pvalue, result.alpha)
+    if moved:
+        listed = ", ".join(moved[:6]) + (f" and {len(moved) - 6} more" if len(moved) > 6 else "")
+        words += f" {'Moved' if result.reject else 'Yet by themselves moved'}: {listed}."
+    return (
+        f'<p class="kicker">{escaped(batch_name)} against {escaped(model_name)}</p>'
+        f'<section class="verdict {"shift" if result.reject else "calm"}">'
+        f"<h1>{'Shift found' if result.reject else 'No shift found'}</h1><p>{escaped(words)}</p>"
+        + facts(
+            [
+                ("p-value", pvalue[4:] if "=" in pvalue else "< 1e-300"),
+                ("level", f"{result.alpha:g}"),
+                ("rows", f"{result.num_samples:,}"),
+                ("effect size", effect_text(result)),
+                ("columns moved", f"{len(moved)} of {tested}" if result.columns else "unknown"),
+            ]
+        )
+        + "</section>"
+    )
+
+
+def _null(detector: Any, result: Any) -> str:
+    """The statistic against its null."""
+    curves, shared = null_curves(detector.test_, result), _shared(result)
+    if not curves:
+        return f"<h2>How far from chance</h2><p>{escaped(shared)}</p>" if shared else ""
+    several = (
+        " The p-values of these distances are combined into one, which accounts for their dependence."
+        if len(curves) > 1
+        else ""
+    )
+    return (
+        "<h2>How far from chance</h2><p>Grey is how far batches of "
+        f"{_rows(result.num_samples, 'unshifted ')} lie from the reference "
+        f"by chance alone, red the {percent(result.alpha)} of them that lie farthest; the blue line is this "
+        "batch, with its p-value as the area beyond it."
+        f'{escaped(several)} {escaped(shared)}</p><div class="grid">'
+        + "".join(null_curve(curve, result.alpha) for curve in curves)
+        + "</div><p><small>Effect size: distance of the means over the typical distance of a single row, less what "
+        "sampling alone adds to it; 0 is no shift.</small></p>"
+    )
+
+
+def _shared(result: Any) -> str:
+    """The tests that share the level with the distances, in a sentence; empty if there are none."""
+    quality = result.data_quality
+    tests = (
+        ("single counts", result.largest_count),
+        ("single dependences", result.largest_dependence),
+        ("shares of missing values", getattr(quality, "missingness", None)),
+        ("new values", getattr(quality, "new_values", None)),
+    )
+    listed = ", ".join(
+        f"{name} ({p_text(one.pvalue)}, {percent(one.share)} of the level)"
+        for name, one in tests
+        if one is not None and one.share
+    )
+    return (
+        f"Beside the distances these have tests of their own: {listed}. The p-value on top covers them all."
+        if listed
+        else ""
+    )
+
+
+def _columns(result: Any) -> str:
+    """The columns that moved, with their histograms, and the others in a table."""
+    if not result.columns:
+        return (
+            "<h2>Columns</h2><p>The model file holds no counts of its columns, or tests no column by itself: fit"
+            " it again to see how they moved.</p>"
+        )
+    moved = [one for one in result.columns if one.adjusted <= result.alpha]
+    cards = "".join(
+        f'<article class="card"><header><h3>{escaped(one.name)}</h3><span class="p">'
+        f"{escaped(p_text(one.adjusted, result.alpha))}</span></header><p>{one.direction + ': ' * bool(one.direction)}"
+        f"{percent(one.difference)} of rows differ</p>{histogram(one)}</article>"
+        for one in moved[:MOST_CARDS]
+    )
+    rest = [one for one in result.columns if one not in moved[:MOST_CARDS]]
+    free = [one.name for one in result.columns if one.adjusted != one.adjusted]
+    others = (
+        f"<details{'' if moved else ' open'}><summary>{len(rest)} "
+        f"{'other columns' if free or len(moved) > MOST_CARDS else NO_CHANGE}</summary>"
+        f'<div class="scroll">{columns_table(rest, result.alpha)}</div></details>'
+        if rest
+        else ""
+    )
+    tested = len(result.columns) - len(free)
+    intro = (
+        f"{len(moved)} of {tested} columns moved." if moved else "No column moved by itself."
+    ) + (f" p-values are adjusted for the number of columns ({procedure_of(result)}).")
+    if free:
+        intro += f" Covariates may move and are not tested: {escaped(', '.join(free))}."
+    return f'<h2>Columns</h2><p>{intro}</p>{LEGEND if moved else ""}<div class="grid">{cards}</div>{others}'
+
+
+def _pairs(result: Any) -> str:
+    """Where dependence changed."""
+    largest = "".join(
+        f"<p>{escaped(line[0].upper() + line[1:])}.</p>" for line in dependence_lines(result)
+    )
+    if not result.pairs:
+        return f"<h2>Dependence</h2>{largest}" if largest else ""
+    moved = [one for one in result.pairs if one.adjusted <= result.alpha]
+    intro = (
+        "Pairs of columns that are linked in the model, compared beyond what each column did by itself; "
+        f"{len(moved)} of {len(result.pairs)} changed. Strength is Cramer's V, from 0 to 1; p-values are adjusted "
+        "(Holm)." + f" The first {MOST_CARDS} are shown." * (len(moved) > MOST_CARDS)
+    )
+    cards = "".join(
+        f'<article class="card"><header><h3>{escaped(" and ".join(one.names))}</h3><span class="p">'
+        f"{escaped(p_text(one.adjusted, result.alpha))}</span></header><p>{escaped(one.describe())}</p>"
+        f"{heat_tables(one)}</article>"
+        for one in moved[:MOST_CARDS]
+    )
+    return f'<h2>Dependence</h2><p>{intro}</p>{"" if moved else largest}<div class="grid">{cards}</div>'
+
+
+def _quality(result: Any) -> str:
+    """Missing, unseen and out-of-range cells."""
+    if result.evidence is None:
+        return ""
+    odd, T = result.evidence.odd_cells(), result.num_samples
+    quality = result.data_quality
+    absent = "".join(
+        f"<p>{escaped(line[0].upper() + line[1:])}.</p>"
+        for line in (() if quality is None else (*quality.absent_lines(), *quality.extra_lines()))
+    )
+    if not odd:
+        return (
+            "<h2>Data quality</h2><p>No cell is missing, of an unknown level, or out of the range that training "
+            "showed.</p>" + absent
+        )
+    expected = {one.name: float(one.expected[-1]) for one in result.columns}
+    rows = [
+        (
+            name,
+            f"{missing:,} ({percent(missing / T)}; expected {percent(expected[name])})",
+            f"{unseen:,}",
+            f"{beyond:,}",
+        )
+        for name, missing, unseen, beyond in odd
+    ]
+    return (
+        "<h2>Data quality</h2><p>Unusual cells, counted before any test.</p>"
+        + absent
+        + table(("column", "missing", "level not seen in training", "out of range"), rows)
+    )
+
+
+def _model(detector: Any) -> str:
+    """Facts of the model."""
+    test, circuit = detector.test_, detector.circuit_
+    reference = {"circuit": "exact means of the circuit"}.get(
+        test.reference, f"means of {test.num_train:,} rows" if test.num_train else test.reference
+    )
+    return (
+        "<h2>Model</h2>"
+        + facts(
+            [
+                ("training rows", f"{detector.num_train_:,}"),
+                ("columns", circuit.num_variables),
+                ("circuit nodes compared", f"{len(test.nodes):,}"),
+                ("log-likelihood per row", f"{detector.history_[-1]:.3f}"),
+                ("compared with", reference),
+                ("metrics", ", ".join(metric.name for metric in test.calibration.metrics)),
+            ]
+        )
+        + f"<details><summary>full description</summary><pre>{escaped_lines(detector.describe())}</pre></details>"
+    )

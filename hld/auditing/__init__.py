@@ -1,1 +1,0 @@
-"""Does a detector keep what it promises, on the user's own rows?"""

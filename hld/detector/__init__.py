@@ -1,0 +1,1 @@
+"""From training rows to a fitted detector, from tables and chunks of them to its verdicts, and its file."""

@@ -1,0 +1,186 @@
+"""Testing a batch that comes in chunks, such as a file larger than memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hld.answers.table_facts import batch_profile, evidence_of
+from hld.detector.detector import HLDDetector, warn_of_several, with_groups
+from hld.detector.estimator import check_fitted
+from hld.results.largest_dependence import largest_of
+from hld.results.result import HLDResult, with_quality
+from hld.tables.schemas.encoding import EncodingReport
+from hld.tables.schemas.quality import data_quality
+from hld.testing.row_sums import RowSums, RowTotals
+from pcircuit.arguments import check_fraction
+
+
+def judge_chunks(detector: HLDDetector, chunks: Iterable[Any], alpha: float = 0.05) -> HLDResult:
+    """Test whether a batch that comes in chunks follows the distribution of the training table.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    chunks : iterable of tables
+        Parts of one batch; each is read once and then forgotten.
+    alpha : float
+        Level, in (0, 1).
+
+    Returns
+    -------
+    HLDResult
+        As from `HLDDetector.test` for all rows at once; with more than 20,000 rows an alarm is checked by a sample, and
+        holes that are filled by draws (the circuit as reference) are filled chunk by chunk, by other draws.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `HLDDetector.test`.
+
+    Notes
+    -----
+    Memory for one chunk, 20,000 rows and the sums over the nodes; which pairs of nodes are seen together is estimated
+    from the same 20,000 rows.
+
+    Examples
+    --------
+    >>> import numpy as np, hld
+    >>> rows = np.random.default_rng(0).integers(0, 3, size=(2000, 3))
+    >>> detector = hld.HLDDetector(num_latents=2, num_epochs=5).fit(rows[:500])
+    >>> result = judge_chunks(detector, (rows[start:start + 100] for start in range(500, 2000, 100)))
+    >>> result.pvalue == detector.test(rows[500:]).pvalue
+    True
+    """
+    check_detector(detector)
+    if not isinstance(chunks, Iterable):
+        raise TypeError(f"`chunks` must be a sequence of tables, found {chunks!r}")
+    if _is_one_table(chunks):
+        raise TypeError(
+            f"`chunks` must be a sequence of tables, found one ({type(chunks).__name__}): give it in a "
+            "list, or its parts"
+        )
+    alpha = check_fraction(alpha, "alpha")
+    if detector.judge_ is not detector.test_:
+        return _judge_whole(detector, chunks, alpha)
+    facts = facts_of_chunks(detector, chunks)
+    if facts is None:
+        raise ValueError("`chunks` has no table: at least one is needed")
+    return judge_facts(detector, facts, alpha)
+
+
+def _is_one_table(chunks: Any) -> bool:
+    """Whether what should be several tables is one, of which the names or the rows would be taken for tables."""
+    return (
+        hasattr(chunks, "columns")
+        or isinstance(chunks, (str, bytes, Mapping))
+        or getattr(chunks, "ndim", 3) < 3
+    )
+
+
+def check_detector(detector: Any) -> None:
+    """Raise unless a detector is one, and fitted."""
+    if not isinstance(detector, HLDDetector):
+        raise TypeError(f"`detector` must be an HLDDetector, found {type(detector).__name__}")
+    check_fitted(detector)
+
+
+def facts_of_chunks(
+    detector: HLDDetector, chunks: Iterable[Any], part: int = 0
+) -> ChunkFacts | None:
+    """What a test needs of a part of the rows."""
+    sums, found, counts = RowSums(detector.test_, part=part), None, None
+    absent: set[str] = set(detector.encoder_.names)
+    extra: set[str] = set()
+    for chunk in chunks:
+        codes, report, not_there, new = detector.encoder_.encode_counting(chunk)
+        sums.add(codes)
+        counts = _added(counts, batch_profile(detector, codes))
+        found = _added(found, report)
+        absent, extra = absent & set(not_there), extra | set(new)
+    return (
+        None
+        if found is None
+        else ChunkFacts(sums.totals(), counts, found, frozenset(absent), frozenset(extra))
+    )
+
+
+def judge_facts(detector: HLDDetector, facts: ChunkFacts, alpha: float) -> HLDResult:
+    """The verdict on all rows."""
+    sums = RowSums.of(detector.test_, facts.rows)
+    quality = data_quality(
+        detector.encoder_.columns,
+        detector.schema_.trained,
+        facts.report,
+        set(facts.absent),
+        sorted(facts.extra),
+        kept=detector.new_values_,
+        is_tested=detector.missingness,
+    )
+    result = with_quality(
+        lambda level: detector.test_.judge_sums(sums, level),
+        quality,
+        alpha,
+        largest_of(detector, facts.counts),
+    )
+    return replace(result, evidence=evidence_of(detector, facts.counts, quality))
+
+
+@dataclass(frozen=True)
+class ChunkFacts:
+    """What a test needs of some rows; that of more rows is the sum."""
+
+    rows: RowTotals
+    counts: Any
+    report: EncodingReport
+    absent: frozenset[str]
+    extra: frozenset[str]
+
+    def __add__(self, other: ChunkFacts) -> ChunkFacts:
+        """Those of both, this one's rows first."""
+        return ChunkFacts(
+            self.rows + other.rows,
+            _added(self.counts, other.counts),
+            self.report + other.report,
+            self.absent & other.absent,
+            self.extra | other.extra,
+        )
+
+
+def _added(first: Any, second: Any) -> Any:
+    """The sum of what is known, None of nothing."""
+    return second if first is None else first if second is None else first + second
+
+
+def _judge_whole(detector: HLDDetector, chunks: Iterable[Any], alpha: float) -> HLDResult:
+    """The test of a detector that needs the rows together: their codes are held."""
+    codes, total = [], None
+    absent: set[str] = set(detector.encoder_.names)
+    extra: set[str] = set()
+    groups: set[str] = set()
+    for chunk in chunks:
+        table, named = with_groups(detector, chunk)
+        own, report, not_there, new = detector.encoder_.encode_counting(table)
+        groups |= named
+        codes.append(own)
+        total = report if total is None else total + report
+        absent, extra = absent & set(not_there), extra | set(new)
+    if total is None:
+        raise ValueError("`chunks` has no table: at least one is needed")
+    warn_of_several(groups, stacklevel=3)
+    quality = data_quality(
+        detector.encoder_.columns,
+        detector.schema_.trained,
+        total,
+        absent,
+        sorted(extra),
+        is_tested=False,
+    )
+    rows = np.concatenate(codes)
+    result = with_quality(lambda level: detector.judge_(rows, level), quality, alpha)
+    counts = batch_profile(detector, rows)
+    return replace(result, evidence=evidence_of(detector, counts, quality, result.column_pvalues))

@@ -1,0 +1,859 @@
+"""From a table to a test in one object.
+
+`HLDDetector` encodes a table (`schemas.encoder`), learns a Hidden Chow-Liu tree from it, fits its parameters by EM,
+and builds the goodness-of-fit test (`HLDTest`), all in `hld.detector.learning`.  The fitted detector holds the encoder,
+the circuit and exact moments: averages, no rows.  At deployment a batch is encoded in the same way and tested.
+
+What happens to odd values is decided once and visible in `schema_` and `describe()`: continuous columns are cut at
+quantiles, levels that training does not show get a category of their own, rows with holes are compared in all that they
+show, and as many holes as in training are no evidence (`schemas.counts`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import pcircuit
+from hld.answers.table_facts import batch_profile, evidence_of
+from hld.detector.estimator import check_fitted, sklearn_tags, width_as_expected
+from hld.detector.file import FORMAT, FORMAT_VERSION, PARTS, detector_parts, read_parts
+from hld.detector.learning import learn_detector
+from hld.detector.options import check_options
+from hld.planning.of_tables import detectable_of_table, power_of_table, sample_size_of_table
+from hld.results.largest_dependence import largest_of
+from hld.results.result import HLDResult, with_quality
+from hld.summaries.of_tables import facts_of, summarize_chunks
+from hld.summaries.summary import BatchSummary, check_summary
+from hld.tables.cells import objects_of, read_table
+from hld.tables.column_names import table_called
+from hld.tables.drawing import condition_probability, draw_rows
+from hld.tables.factored import whole_cells
+from hld.tables.schemas.schema import GROUPING
+from hld.tables.shown_names import listed
+from hld.tables.times import is_missing
+from pcircuit.arguments import check_fraction
+from pcircuit.io.archive import read_object, write_archive
+
+if TYPE_CHECKING:
+    from hld.answers.segments import SegmentsResult
+
+MISSING = {
+    "complete": "drawn from the circuit given the rest of the row",
+    "exact": "summed out",
+    "available": "each node is compared by the rows that show its whole scope",
+}
+MOST_NAMED = 3  # groups in a warning
+
+
+class HLDDetector:
+    """Learns the distribution of a table and tests whether later batches still follow it.
+
+    Parameters
+    ----------
+    num_latents : int, default 4
+        K, states of each hidden variable of the Hidden Chow-Liu tree.
+    num_epochs : int, default 100
+        EM passes over the training rows.
+    pseudocount : float, default 1.0
+        Smoothing of the Chow-Liu counts and of the EM steps.  With less smoothing a circuit learned from few rows
+        overfits them, and fresh rows look shifted.
+    num_bins : int, default 8
+        Largest number of quantile bins of a continuous column.
+    max_categories : int, default 64
+        Levels kept for a categorical column; integer columns with more distinct values, or with more than `num_bins`
+        and fewer than four rows for each, are treated as continuous.
+    categorical, continuous : sequence of column names or positions, optional
+        Columns to be treated as such whatever their type.  Columns named here are kept even if they are nearly unique.
+        Positions, here and elsewhere, are those in the table that is given to `fit`, whatever is left out of it.
+    schema : TableSchema, optional
+        What is known of the columns; the rest is learned.
+    covariates : sequence of column names or positions, optional
+        Columns that may move: batches are then tested for whether the others given these are as learned
+        (`hld.conditional`), and results say which of the two moved.
+    missingness : bool, default True
+        Whether shares of missing values and numbers of new values are tested, too, and count in the p-value
+        (`schemas.counts`, `schemas.counts`).
+    kinds : tuple of str, default ("input", "sum")
+        Kinds of the circuit's units that the test looks at.
+    metric : "auto", "likelihoods" or see `HLDTest`, default "auto"
+        "auto" combines "euclidean", "standardized", "marginals" and "whitened", and, if 25 or more rows are held out,
+        "whitened_fine" and "score"; without input or sum units among `kinds` only those that do not need them.  With
+        held-out rows the counts of single columns (`hld.results.largest_count`) and the dependences along the tree
+        (`hld.results.largest_dependence`) are tested, too.  "likelihoods" is the same without "score", which is not
+        exported as C.
+    null : see `HLDTest`, default "auto"
+        By default drawn batches where T is small.
+    reference : "auto", "training", "held-out" or "circuit", default "auto"
+        What a batch is compared with.  "held-out": mean and covariance of half of the rows, from which nothing is
+        learned, neither circuit nor encoder (kept as averages, no rows): they and the rows of an unshifted batch are
+        exchangeable, which is what the p-value rests on.  "training": mean and covariance of all rows, from which the
+        circuit learns as well; since it fits them better than fresh ones, the test needs a hundred rows or more for
+        each node.  "circuit": its own exact moments, as in the paper.  "auto" takes "held-out", or "training" with
+        fewer than four rows.
+    estimation_error : bool, default True
+        For ``reference="circuit"``: scale the null by 1 + T / n for the n training rows, so that the error of the fit
+        does not count as a shift.  The other references always do.
+    tolerance : float, default 0.0
+        See `HLDTest`; not with `groups`, `order` or `covariates`.
+    num_resamples : int, default 999
+        See `HLDTest`.
+    rng : int or numpy.random.Generator, default 0
+        Seed of start values and resampling.
+
+    Attributes
+    ----------
+    schema_ : TableSchema
+        What the columns are.
+    encoder_ : TableEncoder
+        The map from tables to rows of category codes, (T, V) integers.
+    circuit_ : pcircuit.Circuit
+        The fitted circuit over these V categorical variables.
+    test_ : HLDTest
+        The test against independent rows.
+    judge_ : HLDTest, GroupTest, TimeTest or ConditionalTest
+        What judges batches: `test_`, unless the detector was fitted to groups or a series or has covariates.
+    history_ : (epochs + 1,) float array
+        Mean training log-likelihood per row, natural.
+    num_train_ : int
+        n, rows of the training table.
+    profile_ : hld.answers.profile.Profile
+        Counts of the rows that batches are compared with, by column and by pair of neighbours in the tree.
+    values_ : hld.tables.values.ValueTables
+        Quantiles of the continuous columns, for values inside bins.
+    new_values_ : hld.tables.schemas.counts.KeptValues or None
+        How often held-out rows have values that learning did not show; None if no rows were held out.
+    watched_ : hld.sequential.row_scores.WatchedRows or None
+        What `Monitor` compares rows of a stream by, and counts of the held-out rows; None if no rows were held out.
+    n_features_in_ : int
+        Columns of the training table.
+    feature_names_in_ : (V,) object array
+        Their names, if the table had names.
+    offset_ : float
+        What `decision_function` subtracts from `score_samples`.
+
+    Notes
+    -----
+    A fitted detector is not changed by testing and may be shared by threads.
+
+    References
+    ----------
+    K, S and Krishnan (2026), A Probabilistic Circuit-Induced Pseudo-Metric for Out-of-Distribution Detection; Liu and
+    Van den Broeck (2021), Tractable regularization of probabilistic circuits, NeurIPS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> weather = rng.integers(0, 3, size=2000)
+    >>> table = np.column_stack([weather, weather + rng.integers(0, 2, size=2000), rng.normal(size=2000)])
+    >>> detector = HLDDetector(num_epochs=20).fit(table[:1500])
+    >>> detector.test(table[1500:1600]).reject
+    False
+    >>> shifted = table[1500:1600].copy()
+    >>> shifted[:, 0] = rng.choice(3, size=100, p=[0.1, 0.1, 0.8])     # other weather, and no longer tied to column 1
+    >>> detector.test(shifted).reject
+    True
+    """
+
+    def __init__(
+        self,
+        num_latents: int = 4,
+        num_epochs: int = 100,
+        pseudocount: float = 1.0,
+        num_bins: int = 8,
+        max_categories: int = 64,
+        *,
+        categorical: Any = None,
+        continuous: Any = None,
+        schema: Any = None,
+        covariates: Any = None,
+        missingness: bool = True,
+        kinds: Sequence[str] = ("input", "sum"),
+        metric: Any = "auto",
+        null: str = "auto",
+        reference: str = "auto",
+        estimation_error: bool = True,
+        tolerance: float = 0.0,
+        num_resamples: int = 999,
+        rng: int | np.random.Generator | None = 0,
+    ) -> None:
+        self.num_latents, self.num_epochs, self.pseudocount = num_latents, num_epochs, pseudocount
+        self.num_bins, self.max_categories = num_bins, max_categories
+        self.categorical, self.continuous, self.schema = categorical, continuous, schema
+        self.covariates, self.missingness = covariates, missingness
+        self.kinds, self.metric, self.null, self.reference = kinds, metric, null, reference
+        self.tolerance, self.num_resamples, self.estimation_error = (
+            tolerance,
+            num_resamples,
+            estimation_error,
+        )
+        self.rng = rng
+
+    def fit(
+        self,
+        table: Any,
+        y: Any = None,
+        *,
+        groups: Any = None,
+        order: str | None = None,
+        progress: bool = False,
+        learner: Any = None,
+    ) -> HLDDetector:
+        """Learn the distribution of a table.
+
+        Parameters
+        ----------
+        table : (n, V) array_like or pandas.DataFrame
+            Training rows, at least two.
+        y : ignored
+            For compatibility with scikit-learn.
+        groups : column name or position, or (n,) array_like, optional
+            Day, site or customer of each row: a batch is then tested as a group like those before, which differ from
+            each other by nature (`hld.variation`).  The column is not learned.  Half of the groups, or 19 if that is
+            more, are held out of learning, and a batch is compared with them.
+        order : "time", optional
+            The rows are in order of time, without gaps, and resemble their neighbours: batches of successive rows are
+            compared with stretches of the later half, and the earlier half is learned from.  A warning names gaps that
+            a column of dates shows, or dates that are not in order (`hld.variation.clock`).
+        progress : bool
+            Draw a progress bar on standard error if that is a terminal.
+        learner : callable, optional
+            The function that fits the parameters, perhaps to more rows than these (`hld.dask.fit`): called as
+            ``learner(start, codes, encoder)`` with start values and the codes to learn from, returns circuit, history
+            and the number of rows it learned from.  Default: `pcircuit.fit_em` on `codes`.
+
+        Returns
+        -------
+        HLDDetector
+            The same object, fitted.  If anything fails it stays as it was.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the table or an option is not usable; the message names the column or option.
+
+        Examples
+        --------
+        >>> rows = np.random.default_rng(0).integers(0, 3, size=(300, 2))
+        >>> HLDDetector(num_epochs=5).fit(rows).num_train_
+        300
+        """
+        check_options(self.get_params())
+        if learner is not None and not callable(learner):
+            raise TypeError(f"`learner` must be a function, found {type(learner).__name__}")
+        return self._take_over(
+            learn_detector(self.get_params(), table, groups, order, progress, learner)
+        )
+
+    def test(self, batch: Any, alpha: float = 0.05) -> HLDResult:
+        """Test whether a batch follows the distribution of the training table.
+
+        Parameters
+        ----------
+        batch : (T, V) array_like, pandas.DataFrame or BatchSummary
+            Rows with the training table's columns, or what `summarize` made of them.
+        alpha : float
+            Level, in (0, 1).
+
+        Returns
+        -------
+        HLDResult
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the detector is not fitted, or the batch has none of the training table's columns.
+
+        Notes
+        -----
+        ``result.data_quality`` counts what the schema does not know; ``result.pvalue`` is that of the distance, of
+        single counts and dependences and, if `missingness` is tested, of the missing and the new values together.
+
+        Examples
+        --------
+        >>> rows = np.random.default_rng(0).integers(0, 3, size=(400, 2))
+        >>> detector = HLDDetector(num_epochs=5).fit(rows[:300])
+        >>> detector.test(rows[300:]).reject, detector.test([[2, 2]] * 30).reject
+        (False, True)
+        """
+        check_fitted(self)
+        alpha = check_fraction(alpha, "alpha")
+        if isinstance(batch, BatchSummary):
+            return _judge_summary(self, batch, alpha)
+        alone = (
+            self.judge_ is self.test_
+        )  # shares and counts are tested as those of independent rows
+        with table_called("batch"):  # which is how errors about a `table` are to speak of it
+            batch, groups = with_groups(self, batch)
+            rows, quality = self.encoder_.check(
+                batch,
+                self.schema_.trained,
+                kept=self.new_values_ if alone else None,
+                is_tested=self.missingness and alone,
+            )
+        warn_of_several(groups, stacklevel=2)
+        counts = batch_profile(self, rows)
+        result = with_quality(
+            lambda level: self.judge_(rows, level),
+            quality,
+            alpha,
+            largest_of(self, counts) if alone else {},
+        )
+        return replace(result, evidence=evidence_of(self, counts, quality, result.column_pvalues))
+
+    def test_by(
+        self,
+        table: Any,
+        by: Any,
+        alpha: float = 0.05,
+        *,
+        every: str | None = None,
+        procedure: str = "bh",
+    ) -> SegmentsResult:
+        """Test each segment of a table, with false discovery control: see `hld.answers.segments`.
+
+        Parameters
+        ----------
+        table : (N, V) array_like or data frame
+            Rows with the training table's columns, and possibly that of `by`.
+        by : str, int or sequence of N labels
+            The column to group by, by name or position; or the label of each row.  A column that the model knows is
+            hidden from the test, unless it is a covariate: segments that differ by nature are called.
+        alpha : float
+            Bound on the expected share of unshifted segments among those called shifted, in (0, 1).
+        every : "year", "month", "day", "hour" or "minute", optional
+            For dates, how long a segment is.
+        procedure : "bh" or "by"
+            Benjamini and Hochberg, or Benjamini and Yekutieli, which allows for any dependence.
+
+        Returns
+        -------
+        SegmentsResult
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the detector is not fitted, or the table or an option is not usable.
+
+        Examples
+        --------
+        >>> import hld
+        >>> rng = np.random.default_rng(0)
+        >>> detector = hld.HLDDetector(num_epochs=5).fit(rng.integers(0, 3, size=(400, 2)))
+        >>> rows = rng.integers(0, 3, size=(90, 2))
+        >>> rows[60:] = 2
+        >>> found = detector.test_by(rows, np.repeat(["a", "b", "c"], 30))
+        >>> found.labels, found.reject.tolist()
+        (('a', 'b', 'c'), [False, False, True])
+        """
+        from hld.answers.segments import judge_segments
+
+        check_fitted(self)
+        alpha = check_fraction(alpha, "alpha")
+        return judge_segments(
+            self,
+            lambda rows, quality: with_quality(
+                lambda level: self.judge_(rows, level),
+                quality,
+                alpha,
+                largest_of(self, batch_profile(self, rows)) if self.judge_ is self.test_ else {},
+            ),
+            table,
+            by,
+            alpha,
+            every=every,
+            procedure=procedure,
+        )
+
+    def summarize(self, table: Any) -> Any:
+        """A few sums over the rows of a table, which add up and can be tested in their place.
+
+        Parameters
+        ----------
+        table : (T, V) array_like or data frame
+
+        Returns
+        -------
+        BatchSummary
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the detector is not fitted, or the table is not usable.
+
+        Examples
+        --------
+        >>> import hld
+        >>> rows = np.random.default_rng(0).integers(0, 3, size=(300, 2))
+        >>> detector = hld.HLDDetector(num_epochs=5).fit(rows[:200])
+        >>> total = detector.summarize(rows[200:240]) + detector.summarize(rows[240:])
+        >>> total.num_rows, detector.test(total).reject
+        (100, False)
+        """
+        check_fitted(self)
+        return summarize_chunks(self, [table])
+
+    def power(self, alternative: Any, T: Any, alpha: float = 0.05) -> float:
+        """Probability that T rows of an alternative are called shifted: see `hld.planning.of_tables.power_of_table`.
+
+        Parameters
+        ----------
+        alternative : Edit, mapping, pcircuit.Circuit, or table
+            Where rows come from: a level that becomes more frequent, a circuit, or rows (further columns are ignored).
+        T : int
+            Rows of a batch.
+        alpha : float
+            Level, in (0, 1).
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the detector is not fitted, or an argument is not usable.
+
+        Examples
+        --------
+        >>> import hld
+        >>> rows = np.random.default_rng(0).integers(0, 3, size=(400, 2))
+        >>> detector = hld.HLDDetector(num_epochs=5, num_resamples=99).fit(rows)
+        >>> detector.power(hld.Edit("x0", 2, 0.02), 50) < 0.3 < detector.power(hld.Edit("x0", 2, 0.6), 50)
+        True
+        """
+        check_fitted(self)
+        return power_of_table(self, alternative, T, alpha)
+
+    def sample_size(self, alternative: Any, power: Any = 0.9, alpha: float = 0.05) -> Any:
+        """Rows with which an alternative is found: see `hld.planning.of_tables.sample_size_of_table`.
+
+        Parameters
+        ----------
+        alternative : Edit, mapping, pcircuit.Circuit, or table
+        power : float
+            Probability with which it is to be found, in (0, 1).
+        alpha : float
+            Level, in (0, 1).
+
+        Returns
+        -------
+        int or None
+            None if no number that can be computed is enough.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the detector is not fitted, or an argument is not usable.
+        """
+        check_fitted(self)
+        return sample_size_of_table(self, alternative, power, alpha)
+
+    def detectable(self, T: Any, power: Any = 0.9, alpha: float = 0.05) -> tuple[Any, ...]:
+        """How much more frequent levels have to get: see `hld.planning.of_tables.detectable_of_table`.
+
+        Parameters
+        ----------
+        T : int
+            Rows of a batch.
+        power : float
+            Probability with which the change is to be found, in (0, 1).
+        alpha : float
+            Level, in (0, 1).
+
+        Returns
+        -------
+        tuple of Detectable
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the detector is not fitted, or an argument is not usable.
+        """
+        check_fitted(self)
+        return detectable_of_table(self, T, power, alpha)
+
+    def score_samples(self, table: Any) -> np.ndarray:
+        """Natural log-likelihood of each row under the circuit; larger is more typical.
+
+        Parameters
+        ----------
+        table : (T, V) array_like or data frame
+            With every column of the training table, by name; others are ignored, as in `HLDDetector.test`.
+
+        Returns
+        -------
+        (T,) float array
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the detector is not fitted, or the table lacks a column of the training table.
+        """
+        check_fitted(self)
+        with width_as_expected():
+            return pcircuit.log_likelihood(
+                self.circuit_, self.encoder_.encode(table, ignore_extra=True)[0]
+            )
+
+    def decision_function(self, table: Any) -> np.ndarray:
+        """`score_samples` less `offset_`: negative for the rows that `predict` calls odd.
+
+        Parameters
+        ----------
+        table : (T, V) array_like or data frame
+
+        Returns
+        -------
+        (T,) float array
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `score_samples`.
+        """
+        scores = self.score_samples(table)
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isneginf(scores), -np.inf, scores - self.offset_)
+
+    def predict(self, table: Any) -> np.ndarray:
+        """1 for ordinary rows, -1 for odd ones: at most 5 % of rows that follow the training distribution.
+
+        Parameters
+        ----------
+        table : (T, V) array_like or data frame
+
+        Returns
+        -------
+        (T,) int array
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `score_samples`.
+        """
+        return np.where(self.decision_function(table) < 0, -1, 1)
+
+    def sample(
+        self,
+        num_samples: int,
+        *,
+        where: str | None = None,
+        rng: int | np.random.Generator | None = None,
+    ) -> Any:
+        """Rows drawn from the circuit, numbers inside their bins and types kept.
+
+        Parameters
+        ----------
+        num_samples : int
+        where : str, optional
+            A condition that all rows satisfy, such as ``'age > 40 and sex == "F"'`` (`hld.tables.conditions`).
+        rng : int or numpy.random.Generator, optional
+
+        Returns
+        -------
+        (num_samples, V) object array
+            None for rare and new levels.  No cell is missing: the circuit is of complete rows.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the detector is not fitted, or the condition cannot be read or is never satisfied.
+
+        Examples
+        --------
+        >>> import hld
+        >>> rows = np.random.default_rng(0).integers(0, 3, size=(300, 2))
+        >>> detector = hld.HLDDetector(num_epochs=5).fit(rows)
+        >>> drawn = detector.sample(20, where="x0 == 2", rng=0)
+        >>> drawn.shape, set(drawn[:, 0])
+        ((20, 2), {2})
+        """
+        check_fitted(self)
+        return draw_rows(
+            self.circuit_, self.encoder_.columns, self.values_, num_samples, where=where, rng=rng
+        )
+
+    def probability(self, where: str) -> float:
+        """Probability of a condition under the circuit, exactly.
+
+        Parameters
+        ----------
+        where : str
+            Such as ``'age > 40 and sex == "F"'`` (`hld.tables.conditions`).
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the detector is not fitted, or the condition cannot be read.
+
+        Examples
+        --------
+        >>> import hld
+        >>> rows = np.random.default_rng(0).integers(0, 2, size=(300, 2))
+        >>> detector = hld.HLDDetector(num_epochs=5).fit(rows)
+        >>> bool(abs(detector.probability("x0 == 1") + detector.probability("x0 == 0") - 1) < 0.02)
+        True
+        """
+        check_fitted(self)
+        return condition_probability(self.circuit_, self.encoder_.columns, self.values_, where)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted detector to one file, atomically and without pickle; read it with `hld.load`.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A file of this name is replaced when the new one is complete.
+
+        Raises
+        ------
+        TypeError, ValueError, OSError
+            If `path` is no path, the detector is not fitted, or the file cannot be written.
+
+        Examples
+        --------
+        >>> import os
+        >>> import tempfile
+        >>> import hld
+        >>> detector = hld.HLDDetector(num_epochs=5).fit(np.random.default_rng(0).integers(0, 3, size=(200, 2)))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     detector.save(os.path.join(folder, "model.hld"))
+        ...     hld.load(os.path.join(folder, "model.hld")).num_train_
+        200
+        """
+        check_fitted(self)
+        fitted = {name: getattr(self, f"{name}_") for name in PARTS}
+        write_archive(path, *detector_parts(self.get_params(), fitted))
+
+    @classmethod
+    def from_parts(cls, header: dict[str, Any], arrays: dict[str, Any]) -> HLDDetector:
+        """The detector in a file's header and arrays; ValueError if they are not of this format."""
+        params, fitted = read_parts(header, arrays, cls().get_params())
+        return cls(**params)._take_over(fitted)
+
+    def describe(self) -> str:
+        """The columns and how each is treated, the circuit, and the test."""
+        check_fitted(self)
+        test, is_own = self.test_, self.judge_ is self.test_
+        lines = [
+            f"HLDDetector fitted to {self.num_train_} rows, mean log-likelihood {self.history_[-1]:.4f}",
+            self.encoder_.describe(),
+        ]
+        for column in self.schema_.left_out:
+            lines.append(f"{column.name!r}: left out, {column.note or 'as the schema says'}")
+        if not is_own:
+            lines.append(
+                "against independent rows (`test_`), which is not how `test` judges (see below):"
+            )
+        lines.append(test.describe())
+        if test.reference != "circuit" and test.num_train != self.num_train_:
+            lines.append(
+                f"reference: {test.num_train} of the {self.num_train_} rows, held out of learning"
+            )
+        if not is_own:
+            lines.append(self.judge_.describe())
+        tested = "tested against those of training" if self.missingness and is_own else "not tested"
+        lines.append(f"missing values: {MISSING[test.missing]}; their shares are {tested}")
+        return "\n".join(lines)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Constructor parameters, as scikit-learn expects.
+
+        Parameters
+        ----------
+        deep : bool
+            Ignored: no parameter is an estimator.
+
+        Returns
+        -------
+        dict of str to object
+        """
+        return {
+            name: getattr(self, name)
+            for name in inspect.signature(type(self).__init__).parameters
+            if name != "self"
+        }
+
+    def set_params(self, **params: Any) -> HLDDetector:
+        """Change constructor parameters; takes effect at the next `fit`.
+
+        Parameters
+        ----------
+        **params
+            Values by name.
+
+        Returns
+        -------
+        HLDDetector
+            The same object.
+
+        Raises
+        ------
+        ValueError
+            If a name is not that of a parameter.
+        """
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                raise ValueError(
+                    f"`{name}` is not a parameter of HLDDetector, expected one of {', '.join(known)}"
+                )
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        state = f"fitted to {self.num_train_} rows" if hasattr(self, "circuit_") else "not fitted"
+        return f"HLDDetector(num_latents={self.num_latents}, {state})"
+
+    def _take_over(self, fitted: dict[str, Any]) -> HLDDetector:
+        """Become fitted: with what `fit` computed, or what a file held."""
+        self.schema_, self.encoder_ = fitted["schema"], fitted["schema"].encoder()
+        self.test_, self.judge_, self.circuit_ = (
+            fitted["test"],
+            fitted["judge"],
+            fitted["test"].circuit,
+        )
+        self.history_, self.num_train_, self.offset_ = (
+            fitted["history"],
+            fitted["num_train"],
+            fitted["offset"],
+        )
+        self.profile_, self.values_, self.new_values_, self.watched_ = (
+            fitted[name] for name in ("profile", "values", "new_values", "watched")
+        )
+        names = self.schema_.table_names
+        self.n_features_in_ = len(names)
+        if self.schema_.by_name:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of an estimator."""
+        return sklearn_tags()
+
+
+def _judge_summary(detector: Any, summary: BatchSummary, alpha: float) -> HLDResult:
+    """Test a batch of which a fitted detector has a summary."""
+    check_summary(summary, "batch")
+    if detector.judge_ is not detector.test_:
+        raise ValueError(
+            "`batch` is a summary, which holds what independent rows need: this detector judges groups, a "
+            "series, or rows given covariates, and needs the rows"
+        )
+    summary, quality, evidence = facts_of(detector, summary)
+    if quality is None:
+        return detector.test_(summary, alpha)
+    largest = largest_of(detector, None if evidence is None else evidence.batch)
+    result = with_quality(lambda level: detector.test_(summary, level), quality, alpha, largest)
+    return replace(result, evidence=evidence)
+
+
+def with_groups(detector: Any, table: Any) -> tuple[Any, set[str]]:
+    """A batch, and the groups that its rows say they are of: none where it does not have their column.
+
+    Shapes: table (T, V).
+    """
+    known = [column.name for column in detector.schema_.left_out if column.note == GROUPING]
+    if not known:
+        return table, set()
+    parts = read_table(table)
+    if parts.names is None or known[0] not in parts.names:
+        return parts, set()
+    cells = objects_of(whole_cells(parts.arrays[parts.names.index(known[0])])).tolist()
+    return parts, {str(cell) for cell in cells if not is_missing(cell)}
+
+
+def warn_of_several(groups: set[str], stacklevel: int) -> None:
+    """Warn of a batch with rows of more than one group: means of several vary less than those of one."""
+    if len(groups) > 1:
+        names = listed(sorted(groups), MOST_NAMED)
+        warnings.warn(
+            f"`batch` has rows of {len(groups)} groups ({names}), and is tested as one group: their mean "
+            "varies less than that of one, and a shift in one of them is thinned by the others. Test each by "
+            "itself (`detector.test_by`, `hld test --by`)",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def save(detector: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted detector to one file, whole or not at all.
+
+    Parameters
+    ----------
+    detector : HLDDetector
+        Fitted.
+    path : str or os.PathLike
+        The file; an existing one is replaced at the end, and stays as it was if anything fails.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `detector` is not a fitted HLDDetector.
+    OSError
+        If the folder does not exist or cannot be written.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> table = np.random.default_rng(0).integers(0, 2, size=(200, 3))
+    >>> detector = HLDDetector(num_epochs=5).fit(table)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(detector, os.path.join(folder, "model.hld"))
+    ...     load(os.path.join(folder, "model.hld")).test(table[:50]).pvalue == detector.test(table[:50]).pvalue
+    True
+    """
+    if not isinstance(detector, HLDDetector):
+        raise TypeError(
+            f"`detector` must be an HLDDetector, found {type(detector).__name__}; save circuits with "
+            "pcircuit.save"
+        )
+    detector.save(path)
+
+
+def load(path: str | os.PathLike[str]) -> HLDDetector:
+    """Read a fitted detector that `save` wrote; safe for files from strangers.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+
+    Returns
+    -------
+    HLDDetector
+        Fitted, with the same results on every batch.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `path` is no path, or the file is damaged, of another kind, or of a newer format version; the message names
+        the file and the defect.
+    OSError
+        If there is no such file or it cannot be opened.
+
+    Notes
+    -----
+    Costs reading the file and checking its means; the example of `save` shows a round trip.
+
+    Examples
+    --------
+    >>> load("no-such-file.hld")
+    Traceback (most recent call last):
+    FileNotFoundError: [Errno 2] No such file or directory: 'no-such-file.hld'
+    """
+    return read_object(path, FORMAT, FORMAT_VERSION, HLDDetector.from_parts)

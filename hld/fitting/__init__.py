@@ -1,1 +1,0 @@
-"""From training rows to the contents of a fitted detector: columns, circuit, test, and reference counts for reports."""

@@ -1,0 +1,320 @@
+"""How a text file is written: its separator, its header, its decimal mark; detected, or stated by the user.
+
+A file whose only column holds another separator is not a table of one column, and a file whose first row is taken for
+its header has lost a row: a model learned from such a misreading would let everything pass.  So the separator is looked
+for in the first lines, and what looks wrong is refused with the option that settles the question.
+
+The decimal mark of a file whose cells are not separated by commas is found from its cells, whatever their order: nine
+amounts in ten may be 0, and the first of them with a comma may come in any row.  A table to learn from is judged by all
+the rows that are learned from, and a batch by the columns that are numbers in the model (`files.text_cells`).
+"""
+
+from __future__ import annotations
+
+import codecs
+import collections
+import contextlib
+import csv
+import io
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hld.tables.forms import is_row_index
+from hld.tables.shown_names import listed
+
+SEPARATORS = (",", ";", "\t", "|")
+SNIFFED = 2**22  # bytes, in which the first row must end, as in the blocks that are read
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+OTHER = "or another encoding (--encoding latin-1 or utf-16-le, for example)"
+# first bytes of files that are no text
+MAGIC = {
+    b"PAR1": "a Parquet file: read it as such (--format parquet)",
+    b"ARROW1": "an Arrow file: write it as Parquet",
+    b"PK\x03\x04": "a spreadsheet, a model file or a ZIP archive not named .zip, expected a CSV file",
+}
+JSON = re.compile(
+    rb"(\xef\xbb\xbf)?\s*(\[\s*)?\{\s*\""
+)  # how a list of objects, or an object, begins
+SEP_LINE = re.compile(
+    r"\"?sep=.\"?[\r\n]", re.IGNORECASE
+)  # which tells a spreadsheet the separator
+NUMBER, COMMA, POINT = (
+    re.compile(rf"[+-]?{digits}([eE][+-]?\d+)?", re.ASCII)
+    for digits in (r"(\d+([.,]\d*)?|[.,]\d+)", r"\d*,\d+", r"\d*\.\d+")
+)
+MARK = "\ufeff"  # that some programs put before a header
+SHOWN_ROWS = 50  # by which the separator and the header are judged
+MARKED_ROWS = 1000  # by which the decimal mark is
+# what is missing in a text file, beside empty cells
+NA_VALUES = (
+    "",
+    "#N/A",
+    "#N/A N/A",
+    "#NA",
+    "-1.#IND",
+    "-1.#QNAN",
+    "-NaN",
+    "-nan",
+    "1.#IND",
+    "1.#QNAN",
+    "<NA>",
+    "N/A",
+    "NA",
+    "NULL",
+    "NaN",
+    "None",
+    "n/a",
+    "nan",
+    "null",
+)
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read a file; None means: find out."""
+
+    separator: str | None = None
+    has_header: bool = True
+    decimal: str | None = None
+    encoding: str = "utf-8"
+    na_values: tuple[Any, ...] = ()
+    columns: tuple[Any, ...] | None = None
+    drop: tuple[Any, ...] = ()
+    form: str | None = None
+
+    @property
+    def missing_texts(self) -> list[Any]:
+        """All cells that are missing; a number of `na_values` also as data frames write it, -999 as -999.0."""
+        return [*NA_VALUES, *(form for text in self.na_values for form in _written(text))]
+
+    def chosen(self, names: tuple[str, ...], called: str) -> list[Any]:
+        """Those of the names that are to be read; ValueError where an option names a column that is not there."""
+        for option, wanted in (("columns", self.columns or ()), ("drop", self.drop)):
+            absent = [name for name in wanted if name not in names]
+            if absent:
+                raise ValueError(
+                    f"{called} has no column {absent[0]!r}, which `{option}` names: it has "
+                    f"{listed(names)}"
+                )
+        found = self.kept(names)
+        if not found:
+            raise ValueError(
+                f"{called} has no columns but those that `drop` names or that have no name, expected at "
+                "least one to read"
+            )
+        return found
+
+    def kept(self, names: Iterable[str]) -> list[str]:
+        """Those of the names that are to be read, whether or not the others are there."""
+        # a column without a name is what data frames write their row numbers into
+        found = [
+            name
+            for name in names
+            if name not in self.drop and name != "" and not is_row_index(name)
+        ]
+        return found if self.columns is None else [name for name in found if name in self.columns]
+
+
+def _written(text: str) -> list[Any]:
+    """A text and, if it is a whole number, the forms of that."""
+    try:
+        number = float(text)
+    except ValueError:
+        return [text]
+    whole = [str(int(number)), f"{int(number)}.0"] if number.is_integer() else [repr(number)]
+    return list(dict.fromkeys([text, *whole]))
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file is written."""
+
+    separator: str
+    decimal: str
+    names: tuple[Any, ...]
+    encoding: str = "utf-8"
+    has_blanks: bool = False
+    num_before: int = field(default=0, repr=False, compare=False)
+    has_rows: bool = field(default=True, repr=False, compare=False)
+
+
+def find_dialect(head: bytes, options: ReadOptions, called: str) -> Dialect:
+    r"""The dialect of a text file from its first bytes."""
+    encoding = encoding_of(head, options.encoding)
+    text = _text(head, encoding, called)
+    separator = options.separator or _likely_separator(text)
+    rows = _rows(text, separator, MARKED_ROWS)
+    if not rows:
+        raise ValueError(
+            f"{called} has a cell of more than {csv.field_size_limit()} characters in its first row, "
+            f"expected names of columns separated by {separator!r}, or another separator (--sep)"
+        )
+    first, shown = rows[0], _beside_headers(rows[1:SHOWN_ROWS], rows[0])
+    others = [one for one in SEPARATORS if one != separator and one in first[0]]
+    if len(first) == 1 and others:
+        raise ValueError(
+            f"{called} is read with the separator {separator!r}, but its only column {first[0]!r} holds "
+            f"{others[0]!r}: give that as the separator"
+        )
+    cells = zip(*_rectangle(rows[1:] if options.has_header else rows), strict=True)
+    decimal = options.decimal or likely_decimal(cells, separator, options.missing_texts)
+    has_blanks = len(first) > 1 and all(cell.startswith(" ") for cell in first[1:])
+    num_before = sum(1 for _ in itertools.takewhile(lambda row: not row, _reader(text, separator)))
+    has_rows = len(rows) > options.has_header or len(head) >= SNIFFED
+    known = (encoding, has_blanks, num_before, has_rows)
+    if not options.has_header:
+        return Dialect(separator, decimal, tuple(f"x{v}" for v in range(len(first))), *known)
+    _check_header(first, shown, called)
+    return Dialect(
+        separator, decimal, tuple(map(str.strip, first) if has_blanks else first), *known
+    )
+
+
+def likely_decimal(
+    columns: Iterable[Iterable[Any]], separator: str, missing: Iterable[str] = ()
+) -> str:
+    """A comma where some column has numbers with commas only, and no cell is a number with a point."""
+    if separator == ",":
+        return "."
+    holes, is_found = {*missing, ""}, False
+    for column in columns:
+        cells = {cell.strip() for cell in column if cell} - holes
+        if any(map(POINT.fullmatch, cells)):
+            return "."
+        is_found = is_found or (
+            any(map(COMMA.fullmatch, cells)) and all(map(NUMBER.fullmatch, cells))
+        )
+    return "," if is_found else "."
+
+
+def is_header_again(row: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether a row is the header, as in files that were joined: each of several cells is the name of its column."""
+    if len(names) < 2 or len(row) != len(names):
+        return False
+    return row[0].removeprefix(MARK) == names[0].removeprefix(MARK) and [*row[1:]] == [*names[1:]]
+
+
+def _beside_headers(rows: list[list[str]], names: list[str]) -> list[list[str]]:
+    """The first rows without those that are the header again, if a column of numbers shows that it is one.
+
+    Where all is text the first row may be one like the others, which occurs twice.
+    """
+    others = [row for row in rows if not is_header_again(row, names)]
+    for cells in zip(*(row for row in others if len(row) == len(names)), strict=True):
+        found = [cell.strip() for cell in cells if cell.strip()]
+        if found and all(map(NUMBER.fullmatch, found)):
+            return others
+    return rows
+
+
+def encoding_of(head: bytes, encoding: str) -> str:
+    r"""The encoding of a file: UTF-16 where its first bytes say so, else as given."""
+    return (
+        "utf-16"
+        if head.startswith(UTF_16) and not head.startswith(codecs.BOM_UTF32_LE)
+        else encoding
+    )
+
+
+def _text(head: bytes, encoding: str, called: str) -> str:
+    """The first lines as text, the last one left out where it may be cut."""
+    known = next((form for mark, form in MAGIC.items() if head.startswith(mark)), None)
+    if known is None and JSON.match(head):
+        known = "JSON: read it as such (--format json, or jsonl with one object on each line)"
+    if known is not None:
+        raise ValueError(f"{called} is {known}")
+    is_whole = len(head) < SNIFFED
+    try:
+        text = _decoded(head, encoding, is_whole)
+    except (UnicodeDecodeError, LookupError) as error:
+        raise not_text(called, encoding, error) from None
+    text = text if is_whole else text[: text.rfind("\n") + 1] or text
+    if "\0" in text:
+        raise ValueError(f"{called} holds NUL characters, expected a CSV file, {OTHER}")
+    if SEP_LINE.match(text):
+        raise ValueError(
+            f"{called} begins with a line for spreadsheets ({text.splitlines()[0]!r}), expected names of "
+            "columns: remove that line"
+        )
+    if not text.strip():
+        raise ValueError(f"{called} is empty, expected a header and rows")
+    return text
+
+
+def not_text(called: str, encoding: str, error: Exception | None = None) -> ValueError:
+    """The error for a file that is not text in an encoding."""
+    what = f"readable: {error}" if isinstance(error, LookupError) else f"text in {encoding.upper()}"
+    return ValueError(f"{called} is not {what}, expected a CSV file, {OTHER}")
+
+
+def _decoded(head: bytes, encoding: str, is_whole: bool) -> str:
+    """The first bytes as text, without a mark; a character that is cut at their end is left out."""
+    "a".encode(encoding)  # LookupError for codecs that are none of text, such as rot13
+    return (
+        codecs.getincrementaldecoder(encoding)().decode(head, final=is_whole).removeprefix("\ufeff")
+    )
+
+
+def _reader(text: str, separator: str) -> Any:
+    """The rows of a text, empty ones included."""
+    return csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+
+
+def _rows(text: str, separator: str, most: int) -> list[list[str]]:
+    """The cells of the first rows that are not empty."""
+    found: list[list[str]] = []
+    with contextlib.suppress(
+        csv.Error
+    ):  # a cell beyond what is read here: the rows before it say enough
+        found.extend(itertools.islice(filter(None, _reader(text, separator)), most))
+    return found
+
+
+def _likely_separator(text: str) -> str:
+    """The separator that cuts most of the first rows into the same number of cells, more than one."""
+    best, most = ",", (0, 0)
+    for separator in SEPARATORS:
+        sizes = [len(row) for row in _rows(text, separator, SHOWN_ROWS)]
+        size, count = collections.Counter(sizes).most_common(1)[0] if sizes else (0, 0)
+        if size > 1 and sizes[0] > 1 and (count, size) > most:
+            best, most = separator, (count, size)
+    return best
+
+
+def _rectangle(rows: list[list[str]]) -> list[Any]:
+    """The rows that are as long as the first."""
+    return [row for row in rows if len(row) == len(rows[0])]
+
+
+def _check_header(names: list[str], rows: Any, called: str) -> None:
+    """Raise if names occur twice or if the header looks like a row.
+
+    A name looks like a cell if it stands in the column beneath it, too, or is a number; but names that count, such as
+    years, are names.
+    """
+    repeated = [name for name, count in collections.Counter(names).items() if count > 1]
+    numbers = [name.strip() for name in names if NUMBER.fullmatch(name.strip())]
+    is_counting = all(map(str.isdecimal, numbers)) and all(
+        int(a) < int(b) for a, b in itertools.pairwise(numbers)
+    )
+    beneath = [set(column) for column in zip(*_rectangle([names, *rows])[1:], strict=True)] or [
+        set()
+    ] * len(names)
+    like_cells = [
+        name
+        for name, cells in zip(names, beneath, strict=True)
+        if name and (name in cells or (name.strip() in numbers and not is_counting))
+    ]
+    if 2 * len(like_cells) > len(names):
+        raise ValueError(
+            f"{called} has a first row that looks like the others ({listed(names, 5, is_quoted=False)}), "
+            "expected names of columns: say that it has no header (--no-header), or give it one"
+        )
+    if repeated:
+        raise ValueError(
+            f"{called} has more than one column named {listed(repeated)}, expected distinct "
+            "names: rename them"
+        )

@@ -1,0 +1,178 @@
+"""Files as tables, in chunks: CSV, Parquet and JSON lines, compressed or not, from a file or from standard input.
+
+Arrow reads them (`files.row_chunks`), JSON apart.
+
+**A table to learn from** (`read_training`): each column gets a type that all its cells fit: numbers, booleans, ISO 8601
+dates, or text; empty cells (or NA, NaN, null, ...) are missing.  From a file with more than `max_rows`
+rows a uniform sample is read: each row has a random number, and those with the smallest are kept, so that memory is
+needed for the sample only.
+
+**A batch** (`read_chunks`) must not be read that way.  If the training column held "1", "2" and "x", it is text; a
+batch that happens to hold only "1" and "2" would become numbers, none of which is a level of the column: the reading
+would have changed, not the data.  So each column becomes the type that it had when the detector was fitted:
+numbers where its levels or bins are numbers, text otherwise.  A cell that does not fit stays text, and is counted.
+Likewise NA is the text that it is in a column that was fitted with it as a level, from a file that tells the two apart,
+and missing in every other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import itertools
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hld.tables.files.byte_files import called, form_of, opened, with_head
+from hld.tables.files.dialect import SHOWN_ROWS, Dialect, ReadOptions, find_dialect, likely_decimal
+from hld.tables.files.row_chunks import columns_of, smaller, text_chunks, together, typed_chunks
+from hld.tables.files.text_cells import as_fitted, mark_of_batch, typed_frame
+from hld.tables.schemas.columns import BinColumn
+from hld.tables.schemas.encoder import TableEncoder
+from hld.tables.shown_names import in_one_line
+
+DEFAULT = ReadOptions()
+MOST_ROWS, LEAST_ROWS = 200_000, 20_000  # of a sample to learn from, by the number of columns
+MOST_CELLS = 50_000_000  # in it: from 250 columns on fewer rows, so that time and memory do not grow any more
+
+
+def read_training(
+    path: str,
+    options: ReadOptions = DEFAULT,
+    *,
+    max_rows: int | None = None,
+    seed: int = 0,
+    is_series: bool = False,
+    kinds: Mapping[str, str] | None = None,
+) -> tuple[Any, int]:
+    """A file as a table to learn from, and how many rows it has in all."""
+    if form_of(path, options) != "csv":
+        return sampled(
+            typed_chunks(path, options), max_rows, seed, called(path), is_series=is_series
+        )
+    with opened(path) as raw:
+        head, file = with_head(raw)
+        dialect = find_dialect(head, options, called(path))
+        _warn_of_nameless(head, dialect, called(path))
+        chunks = text_chunks(file, dialect, options, called(path))
+        text, total = sampled(chunks, max_rows, seed, called(path), is_series=is_series)
+    if options.decimal is None:  # the first number with a comma may come late
+        cells = (column.unique().to_pylist() for _, column in columns_of(text))
+        decimal = likely_decimal(cells, dialect.separator, options.missing_texts)
+        dialect = replace(dialect, decimal=decimal)
+    return typed_frame(text, dialect, options, kinds, called(path)), total
+
+
+def _warn_of_nameless(head: bytes, dialect: Dialect, name: str) -> None:
+    """Warn of a column without a name that holds something: only the first such is known to be row numbers."""
+    place = dialect.names.index("") if "" in dialect.names[1:] and dialect.names[0] else 0
+    if not place:
+        return
+    text = io.StringIO(head.decode(dialect.encoding, "ignore"), newline="")
+    with contextlib.suppress(csv.Error):  # a cell beyond what is read here
+        for row in itertools.islice(
+            csv.reader(text, delimiter=dialect.separator), 1 + dialect.num_before, SHOWN_ROWS
+        ):
+            if len(row) > place and row[place].strip():
+                warnings.warn(
+                    f"{name} has a column without a name behind {in_one_line(dialect.names[place - 1])!r}, "
+                    "which is not read: give it a name, or remove it",
+                    UserWarning,
+                    stacklevel=3,
+                )
+                return
+
+
+def read_chunks(path: str, encoder: TableEncoder, options: ReadOptions = DEFAULT) -> Iterator[Any]:
+    """A file as chunks of a batch."""
+    if form_of(path, options) != "csv":
+        yield from typed_chunks(path, options)
+        return
+    with opened(path) as raw:
+        yield from _read_text(raw, called(path), encoder, options)
+
+
+def _read_text(raw: Any, name: str, encoder: Any, options: ReadOptions) -> Iterator[Any]:
+    """An open CSV file as chunks of a batch."""
+    head, file = with_head(raw)
+    dialect = find_dialect(head, options, name)
+    fitted = fitted_columns(encoder, dialect.names)
+    plain = [given for given, column in fitted.items() if isinstance(column, BinColumn)]
+    is_settled, is_empty = options.decimal is not None or dialect.separator == ",", True
+    for chunk in text_chunks(file, dialect, options, name, plain):
+        is_empty = False
+        mark = None if is_settled else mark_of_batch(columns_of(chunk), fitted)
+        if mark is not None:
+            dialect, is_settled = replace(dialect, decimal=mark), True
+        yield {
+            given: as_fitted(
+                cells, fitted.get(given), dialect.decimal, options.missing_texts, options.na_values
+            )
+            for given, cells in columns_of(chunk)
+        }
+    if is_empty:  # the names, so that it is said what is wrong
+        yield {given: np.zeros(0, dtype=object) for given in options.chosen(dialect.names, name)}
+
+
+def fitted_columns(encoder: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """What the columns of a text file were fitted to, by names in the file; None for what training did not have."""
+    fitted: dict[str, Any] = {column.name: column for column in encoder.columns}
+    if (
+        not encoder.by_name
+        and len(names) == len(encoder.table_names)
+        and set(names) != set(encoder.table_names)
+    ):
+        fitted = {
+            given: fitted.get(known)
+            for given, known in zip(names, encoder.table_names, strict=True)
+        }
+    for one in encoder.derived:
+        fitted.setdefault(one.source, BinColumn(one.source, (), 0.0, 0.0, "date"))
+    return fitted
+
+
+def sampled(
+    chunks: Iterator[Any],
+    max_rows: int | None,
+    seed: int,
+    name: str = "the table",
+    *,
+    is_series: bool = False,
+) -> tuple[Any, ...]:
+    """A uniform sample of the rows of chunks, in their order, and how many there are."""
+    rng = np.random.default_rng([seed, 3])
+    held: list[Any] = []
+    numbers, total = np.zeros(0), 0
+    for chunk in chunks:
+        if max_rows is None:
+            max_rows = min(max(MOST_CELLS // max(chunk.shape[1], 1), LEAST_ROWS), MOST_ROWS)
+        new = (
+            -np.arange(total, total + len(chunk), dtype=float)
+            if is_series
+            else rng.random(len(chunk))
+        )
+        total += len(chunk)
+        if len(numbers) >= max_rows:
+            below = np.flatnonzero(new < numbers.max())
+            chunk, new = smaller(chunk, below), new[below]
+        held, numbers = [*held, chunk], np.concatenate([numbers, new])
+        if len(numbers) > 1.5 * max_rows:  # not for every row that comes in
+            held, numbers = _smallest(held, numbers, max_rows)
+    if max_rows is None or not total:
+        raise ValueError(
+            f"{name} has no rows, expected some to learn from: check the program that wrote it"
+        )
+    return together(_smallest(held, numbers, max_rows)[0]), total
+
+
+def _smallest(held: list[Any], numbers: np.ndarray, max_rows: int) -> tuple[Any, ...]:
+    """Those rows of the chunks that have the smallest numbers."""
+    if len(numbers) <= max_rows:
+        return held, numbers
+    kept = np.sort(np.argpartition(numbers, max_rows)[:max_rows])
+    return [smaller(together(held), kept)], numbers[kept]

@@ -1,0 +1,143 @@
+"""Tables in JSON: rows or columns in one value, or lines with one object each.
+
+    [{"name": cell, ...}, ...]      one object for each row; a name that a row lacks is a missing cell
+    {"name": [cell, ...], ...}      columns as lists of one length
+
+One value is read as a whole, because nothing in it is complete before its last byte; lines are read in blocks.  Python
+parses both: no input can end the process, whatever its depth, its names or its numbers.  A column of a block becomes an
+Arrow array where all its cells are of one type and none would be rounded, and else keeps its cells as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from hld.tables.column_names import distinct_names
+from hld.tables.factored import object_cells
+from hld.tables.files.dialect import ReadOptions
+from hld.tables.forms import EXACT
+
+BLOCK = 2**22  # bytes that are parsed at a time
+ROOM = 1_000_000  # cells that a table may have beside 64 for each that is written
+DECODER = json.JSONDecoder(object_pairs_hook=distinct_names)
+
+
+def json_line_chunks(file: Any, name: str, options: ReadOptions) -> Iterator[Any]:
+    """Chunks of an open file of JSON lines, only the columns that are asked for."""
+    seen: dict[str, None] = {}
+    is_empty = True
+    while lines := file.readlines(BLOCK):
+        block = b"".join(lines)
+        if not block.strip():
+            continue
+        rows = _values(block, name)
+        if not all(isinstance(row, dict) for row in rows):
+            hint = ": read it as one JSON value (--format json)" * block.lstrip().startswith(b"[")
+            raise ValueError(
+                f"{name} has a line that is no object, expected one object on each line{hint}"
+            )
+        columns, is_empty = _columns_of_rows(rows, name), False
+        seen |= dict.fromkeys(columns)
+        wanted = dict.fromkeys([*options.kept(seen), *(options.columns or ())])
+        absent = [None] * len(rows)
+        yield _table(
+            {one: columns.get(one, absent) for one in wanted or options.chosen(tuple(seen), name)}
+        )
+    if is_empty:
+        raise ValueError(
+            f"{name} has no rows, expected one object on each line: check the program that wrote it"
+        )
+    options.chosen(tuple(seen), name)
+
+
+def read_json(data: bytes, name: str) -> Any:
+    """A JSON value as a table; None where there are several values, one after the other, as in JSON lines."""
+    values = _values(data, name)
+    if len(values) > 1:
+        return None
+    (value,) = values
+    if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
+        return _table(_columns_of_rows(value, name))
+    if isinstance(value, dict) and value:
+        lengths = {len(cells) if isinstance(cells, list) else -1 for cells in value.values()}
+        if len(lengths) == 1 and -1 not in lengths:
+            return _table(value)
+    raise ValueError(
+        f"{name} must hold rows, [{{name: cell, ...}}, ...], or columns of one length, "
+        "{name: [cell, ...], ...}: write a data frame with to_json(orient='records')"
+    )
+
+
+def _values(data: bytes, name: str) -> list[Any]:
+    """The JSON values of a text, one after the other."""
+    found, at = [], 0
+    try:
+        text = data.decode(json.detect_encoding(data)).removeprefix("\ufeff").strip()
+        while at < len(text):
+            value, at = DECODER.raw_decode(text, at)
+            found.append(value)
+            while text[at : at + 1].isspace():
+                at += 1
+    except UnicodeDecodeError:
+        raise ValueError(f"{name} is not text in UTF-8, expected JSON") from None
+    except RecursionError:
+        raise ValueError(
+            f"{name} is nested too deeply: expected rows or columns of plain cells"
+        ) from None
+    except ValueError as error:
+        raise ValueError(f"{name} is not JSON: {error}") from None
+    if not found:
+        raise ValueError(f"{name} is empty, expected JSON")
+    return found
+
+
+def _columns_of_rows(rows: list[Any], name: str) -> dict[str, list[Any]]:
+    """Columns from one object for each row."""
+    names = dict.fromkeys(chain.from_iterable(rows))
+    if len(names) * len(rows) > 64 * (sum(map(len, rows)) + ROOM):
+        raise ValueError(
+            f"{name} has {len(rows)} rows with {len(names)} names in all, of which each has but a few: "
+            "expected rows with the same columns"
+        )
+    return {one: [row.get(one) for row in rows] for one in names}
+
+
+def _table(columns: dict[str, list[Any]]) -> Any:
+    """Columns as an Arrow table, or as a data frame of objects where Arrow would change or refuse a cell."""
+    import pyarrow
+
+    try:
+        return pyarrow.table({name: _array(cells) for name, cells in columns.items()})
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError, OverflowError, UnicodeEncodeError):
+        return _frame_of_objects(columns)
+
+
+def _array(cells: list[Any]) -> Any:
+    """An Arrow array of one type; OverflowError where a whole number would be rounded."""
+    import pyarrow
+
+    if any(isinstance(cell, (list, dict)) for cell in cells):  # refused where it is looked at
+        return pyarrow.array([[]] * len(cells), pyarrow.list_(pyarrow.null()))
+    if any(isinstance(cell, float) for cell in cells):
+        if any(type(cell) is int and abs(cell) > EXACT for cell in cells):
+            raise OverflowError
+        cells = [float(cell) if type(cell) is int else cell for cell in cells]
+    return pyarrow.array(cells)
+
+
+def _frame_of_objects(columns: dict[str, list[Any]]) -> Any:
+    """Columns as a data frame that keeps each cell as it is."""
+    import pandas
+
+    try:
+        return pandas.DataFrame(
+            {name: object_cells(cells) for name, cells in columns.items()}, dtype=object
+        )
+    except UnicodeEncodeError:
+        odd = next(name for name in columns if not name.isprintable())
+        raise ValueError(
+            f"a column is named {odd!r}, of which a part is no character: rename it"
+        ) from None

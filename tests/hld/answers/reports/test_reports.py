@@ -1,0 +1,505 @@
+"""The page of a batch says where its p-value comes from, in words, and draws what it says."""
+
+import html
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from pages import check_nesting, facts, table_rows
+
+import hld
+from hld.answers.column_shifts import ColumnShift
+from hld.answers.pair_shifts import PairShift
+from hld.answers.reports.audit_report import audit_report
+from hld.answers.reports.batch_report import MOST_CARDS, NO_CHANGE, _pairs, _verdict, batch_report
+from hld.answers.reports.pictures import BASE, HEIGHT, PLAIN, REACH, WIDTH, heat_tables, null_curve
+from hld.answers.reports.quality import SampleQuality
+from hld.answers.reports.quality_report import WORST, quality_report
+from hld.answers.reports.segments_report import MOST_ROWS, picture, segments_report
+from hld.answers.segments import SegmentsResult
+from hld.comparing.audit import AuditResult, AuditRow
+from hld.metrics.named import METRICS
+from hld.testing.null_curves import NullCurve
+
+
+def test_a_shift_of_one_column_among_many_is_not_said_to_come_from_the_distances():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(400, 40))
+    batch = rng.normal(size=(200, 40))
+    batch[:, 5] += 3
+    detector = hld.HLDDetector(num_latents=1, num_epochs=2).fit(rows)
+    result = detector.test(batch)
+    assert result.largest_count.pvalue < 1e-10
+    text = batch_report(detector, result)
+    assert re.search(
+        r"Beside the distances these have tests of their own: single counts \(p (=|&lt;|<) ", text
+    )
+
+
+def test_columns_beyond_those_with_a_picture_are_counted_and_not_said_to_be_calm():
+    training = np.random.default_rng(0).integers(2, size=(300, MOST_CARDS + 2))
+    detector = hld.HLDDetector(
+        num_epochs=1, num_latents=2, metric="likelihoods", num_resamples=19
+    ).fit(training)
+    text = batch_report(detector, detector.test(training[:100] * 0))
+    assert f"<p>{MOST_CARDS + 2} of {MOST_CARDS + 2} columns moved." in text
+    assert text.count('class="histogram"') == MOST_CARDS
+    assert "<summary>2 other columns</summary>" in text
+    assert NO_CHANGE not in text
+
+
+def test_pairs_beyond_those_with_a_picture_are_counted():
+    table, labels = np.full((2, 2), 0.25), (("a", "b"),) * 2
+    pairs = tuple(
+        PairShift((f"x{i}", f"x{i + 1}"), 0.5, 0.0, 1e-9, 1e-8, labels, table, table, None)
+        for i in range(MOST_CARDS + 3)
+    )
+    few, many = (
+        _pairs(SimpleNamespace(pairs=some, columns=(), alpha=0.05, largest_dependence=None))
+        for some in (pairs[:2], pairs)
+    )
+    assert f"{MOST_CARDS + 3} of {MOST_CARDS + 3} changed" in many
+    assert f"(Holm). The first {MOST_CARDS} are shown.</p>" in many
+    assert many.count("<article") == MOST_CARDS
+    assert "2 of 2 changed" in few
+    assert "are shown" not in few
+
+
+def test_the_p_value_on_top_shows_on_which_side_of_the_level_it_is():
+    result = SimpleNamespace(
+        columns=(), alpha=0.05, pvalue=0.05004, reject=False, num_samples=20, effect=0.0
+    )
+    assert "<dd>0.05004</dd>" in _verdict(result, "batch", "model")
+    assert "<dd>&lt; 1e-300</dd>" in _verdict(
+        SimpleNamespace(**vars(result) | {"pvalue": 0.0}), "batch", "model"
+    )
+
+
+def test_a_column_too_many_has_a_line_and_no_empty_table():
+    training = {"x": np.arange(100) % 3, "y": np.arange(100) % 2}
+    detector = hld.HLDDetector(
+        num_epochs=1, num_latents=2, metric="likelihoods", num_resamples=19
+    ).fit(training)
+    text = batch_report(detector, detector.test({"x": [0], "y": [1], "z": [5]}))
+    said = text.partition("<h2>Data quality</h2>")[2].partition("<h2>")[0]
+    assert re.sub(r"</?p>", "|", said.strip()) == (
+        "|No cell is missing, of an unknown level, or out of the range that training showed.|"
+        "|Column &#x27;z&#x27; was not in training: ignored.|"
+    )
+    assert re.search(r"# hld [^<]*, 1 row<", text)
+
+
+def moved(name):
+    expected, observed = np.array([0.5, 0.5]), np.array([0.25, 0.75])
+    return ColumnShift(name, "categorical", ("a", "b"), expected, observed, 0.25, 0.1, 0.2, None)
+
+
+def quality(names, pairs=None, *, reject=False, auc=0.625, closest=None, real_closest=None):
+    """Columns that agree the less the earlier they are."""
+    columns = {name: 0.5 + 0.05 * k for k, name in enumerate(names)}
+    result = SimpleNamespace(reject=reject, pvalue=0.25, columns=list(map(moved, names)))
+    return SampleQuality(1234, columns, pairs or {}, result, auc, closest, real_closest)
+
+
+def test_the_numbers_are_those_of_the_quality():
+    found = quality(["<x>", "y"], {("<x>", "y"): 0.8125})
+    text = quality_report(found, model_name="<m>")
+    check_nesting(text)
+    assert facts(text) == {
+        "rows drawn": "1,234",
+        "columns agree": "52.5%",
+        "pairs agree": "81.2%",
+        "classifier AUC (0.5 is chance)": "0.62",
+        "test of the rows": "p = 0.25",
+    }
+    assert "<title>Drawn rows of &lt;m&gt;</title>" in text
+    assert table_rows(text) == [["pair", "agreement"], ["<x> and y", "81.2%"]]
+    assert "Distance to the closest" not in text
+
+
+def test_what_is_not_known_is_a_dash_and_has_no_table():
+    text = quality_report(quality(["x"], auc=None))
+    assert {name: value for name, value in facts(text).items() if value == "-"} == {
+        "pairs agree": "-",
+        "classifier AUC (0.5 is chance)": "-",
+    }
+    assert "Pairs that agree least" not in text
+    assert table_rows(text) == []
+
+
+@pytest.mark.parametrize(
+    ("reject", "colour", "said"),
+    [
+        (True, "shift", "test distinguishes the drawn rows"),
+        (False, "calm", "test does not distinguish the drawn rows"),
+    ],
+)
+def test_the_verdict_is_that_of_the_test(reject, colour, said):
+    text = quality_report(quality(["x"], reject=reject))
+    assert f'class="verdict {colour}"' in text
+    assert said in text
+
+
+def test_columns_and_pairs_that_agree_least_come_first_and_no_others():
+    names = [f"c{k}" for k in range(WORST + 2)]
+    pairs = {(names[k], names[-1]): 0.9 - 0.1 * k for k in range(WORST + 1)}
+    text = quality_report(quality(names, pairs))
+    assert re.findall(r"<h3>(\w+)</h3><span class=\"p\">agreement ([\d.]+)%", text) == [
+        (name, f"{50 + 5 * k:.1f}") for k, name in enumerate(names[:WORST])
+    ]
+    assert text.count('<svg class="histogram"') == WORST
+    assert [row[0] for row in table_rows(text)[1:]] == [
+        f"{name} and {names[-1]}" for name in names[WORST:0:-1]
+    ]
+
+
+def test_distances_to_training_rows_are_told_of_drawn_and_of_real_ones():
+    drawn, real = np.array([0.0, 0.0, 0.25, 0.5]), np.array([0.5, 1.0])
+    rows = table_rows(quality_report(quality(["x"], closest=drawn, real_closest=real)))
+    assert rows == [
+        ["", "5% quantile", "median", "identical"],
+        ["drawn rows", "0", "0.125", "50%"],
+        ["real rows", "0.525", "0.75", "0%"],
+    ]
+    assert len(table_rows(quality_report(quality(["x"], closest=drawn)))) == 2
+
+
+def test_what_agrees_in_nearly_all_rows_is_not_said_to_agree_in_all():
+    found = quality(["x", "y"], {("x", "y"): 0.99961})
+    found.columns.update(x=0.99998, y=1.0)
+    text = quality_report(found)
+    assert facts(text)["columns agree"] == "99.999%"
+    assert facts(text)["pairs agree"] == table_rows(text)[1][1] == "99.96%"
+    assert re.findall(r"agreement ([\d.]+%)", text) == ["99.998%", "100.0%"]
+
+
+def result(labels, adjusted, procedure="bh"):
+    """A result with these adjusted p-values at level 0.05; shifted segments tell of two columns, of which one moved."""
+    m, adjusted = len(labels), np.asarray(adjusted, dtype=float)
+    columns = [
+        SimpleNamespace(name=name, adjusted=p, describe=lambda: "higher")
+        for name, p in (("<x>", 0.01), ("y", 0.2))
+    ]
+    return SegmentsResult(
+        "<day>",
+        tuple(labels),
+        np.arange(m) + 1000,
+        tuple(SimpleNamespace(effect=0.123, columns=columns) for _ in labels),
+        adjusted / 2,
+        adjusted,
+        adjusted <= 0.05,
+        0.05,
+        procedure,
+    )
+
+
+def marks(text):
+    """Of each mark whether it is that of a shift, and what it says."""
+    return [
+        (bool(shift), html.unescape(said))
+        for shift, said in re.findall(r'<span( class="shift")? title="([^"]*)"></span>', text)
+    ]
+
+
+def test_the_verdict_and_the_table_are_those_of_the_result():
+    text = segments_report(
+        None,
+        result(["a", "<b>", "c"], [0.5, 0.02, 0.3], "by"),
+        batch_name="<t>",
+        model_name="<m>",
+        commands=["hld test"],
+        digest="ab",
+    )
+    check_nesting(text)
+    assert "<h1>1 of 3 segments shifted</h1>" in text
+    assert "<title>1 of 3 segments shifted: &lt;t&gt;</title>" in text
+    assert "&lt;t&gt; by &lt;day&gt;, against &lt;m&gt;" in text
+    assert "a share of at most 0.05 is expected to be false (Benjamini-Yekutieli)" in text
+    assert facts(text) == {
+        "rows": "3,003",
+        "segments": "3",
+        "level": "0.05",
+        "smallest adjusted p": "0.02",
+    }
+    header, *rows = table_rows(text)
+    assert header == [
+        "<day>",
+        "rows",
+        "p",
+        "adjusted p",
+        "effect size",
+        "verdict",
+        "columns that moved",
+    ]
+    assert rows == [
+        ["<b>", "1,001", "0.01", "0.02", "0.12", "shift", "<x>: higher"],
+        ["c", "1,002", "0.15", "0.3", "0.12", "no shift", ""],
+        ["a", "1,000", "0.25", "0.5", "0.12", "no shift", ""],
+    ]
+
+
+def test_no_shift_is_calm_and_long_tables_say_what_is_listed():
+    m = MOST_ROWS + 1
+    text = segments_report(None, result([str(k) for k in range(m)], np.linspace(1, 0.1, m)))
+    assert f"<h1>None of {m} segments shifted</h1>" in text
+    assert 'class="verdict calm"' in text
+    assert f"The first {MOST_ROWS} of {m} are listed." in text
+    rows = table_rows(text)[1:]
+    assert [row[0] for row in rows] == [str(k) for k in range(m - 1, 0, -1)]
+    assert len(marks(text)) == m
+
+
+def test_labels_that_are_no_days_have_a_mark_each_in_their_order():
+    text = picture(result(["b", '"a"', "2026-13-01"], [0.01, 0.5, 1e-320]))
+    assert 'class="calendar"' not in text
+    assert marks(text) == [
+        (True, "b: adjusted p = 0.01, 1000 rows"),
+        (False, '"a": adjusted p = 0.5, 1001 rows'),
+        (True, "2026-13-01: adjusted p < 1e-300, 1002 rows"),
+    ]
+
+
+def test_days_are_in_a_row_for_each_month_at_their_place():
+    days = ["2024-12-31", "2024-02-29", "2025-02-01", "2024-02-05"]
+    text = picture(result(days, [0.01, 0.5, 0.5, 0.02]))
+    check_nesting(text)
+    rows = [
+        (
+            month,
+            [
+                day
+                for day, cell in enumerate(re.findall(r"<td>(.*?)</td>", cells), 1)
+                if marks(cell)
+            ],
+        )
+        for month, cells in re.findall(r'<th scope="row">([\d-]+)</th>(.*?)</tr>', text)
+    ]
+    assert rows == [("2024-02", [5, 29]), ("2024-12", [31]), ("2025-02", [1])]
+    assert [said[:10] for _, said in marks(text)] == sorted(days)
+    assert [said[:10] for shift, said in marks(text) if shift] == ["2024-02-05", "2024-12-31"]
+
+
+@pytest.mark.parametrize(
+    "label", ["2026-W10-1", "20260307", "2026-3-7", "2026-03-07 12", "2026-02-30", "(missing)"]
+)
+def test_one_label_that_is_no_day_makes_marks_of_all(label):
+    """Python 3.11 reads weeks as days: Monday of week 10 had taken the place of 2026-03-02."""
+    text = picture(result(["2026-03-02", label], [0.5, 0.5]))
+    assert [said.partition(":")[0] for _, said in marks(text)] == ["2026-03-02", label]
+    assert 'class="calendar"' not in text
+
+
+def test_p_values_have_digits_enough_to_show_on_which_side_of_the_level_they_are():
+    text = segments_report(None, result(["a", "b"], [0.05004, 0.2]))
+    assert facts(text)["smallest adjusted p"] == "0.05004"
+    assert [row[3] for row in table_rows(text)[1:]] == ["0.05004", "0.2"]
+    assert marks(text)[0] == (False, "a: adjusted p = 0.05004, 1000 rows")
+    closer = SegmentsResult(
+        "day",
+        ("a",),
+        np.array([9]),
+        (SimpleNamespace(effect=0.1, columns=()),),
+        np.array([0.01]),
+        np.array([0.03336]),
+        np.array([True]),
+        0.033361,
+        "bh",
+    )
+    assert "adjusted p = 0.03336  9 rows" in str(closer)
+
+
+def test_a_segment_of_one_row_is_not_said_to_have_rows():
+    found = SegmentsResult(
+        "day",
+        ("a", "b"),
+        np.array([1, 2]),
+        (SimpleNamespace(effect=0.1, columns=()),) * 2,
+        np.array([0.01] * 2),
+        np.array([0.01] * 2),
+        np.array([True] * 2),
+        0.05,
+        "bh",
+    )
+    assert [said.split(", ")[1] for _, said in marks(picture(found))] == ["1 row", "2 rows"]
+    assert ["1 row  effect" in line for line in str(found).splitlines()[1:]] == [True, False]
+
+
+def test_a_segment_of_empty_text_has_a_name():
+    text = segments_report(None, result(["", "b"], [0.01, 0.5]))
+    assert [row[0] for row in table_rows(text)[1:]] == ["''", "b"]
+    assert marks(text)[0][1] == "'': adjusted p = 0.01, 1000 rows"
+
+
+def row(name, situation, alarms, batches=100, is_reused=False):
+    return AuditRow(
+        name, situation, 1200, batches, alarms, alarms / batches, 0.0123, 0.4567, is_reused
+    )
+
+
+GOOD, BAD = row("good", "random rows", 4), row("<bad>", "random rows", 90, is_reused=True)
+UNKNOWN = row("unknown", "random rows", 4)  # of groups, none of which was given
+
+
+@pytest.mark.parametrize(
+    ("rows", "verdict", "colour"),
+    [
+        ([GOOD], "Level kept", "calm"),
+        ([GOOD, BAD], "Too many alarms", "shift"),
+        ([GOOD, UNKNOWN], "Level not known", "shift"),
+        ([UNKNOWN, BAD], "Too many alarms", "shift"),
+    ],
+)
+def test_the_verdict_is_that_of_the_worst_detector(rows, verdict, colour):
+    kinds = {one.detector: "groups" for one in rows if one is UNKNOWN}
+    text = audit_report(
+        AuditResult(tuple(rows), 0.05, 120_000, kinds, dict.fromkeys(kinds, 30)), table_name="<t>"
+    )
+    check_nesting(text)
+    assert f'<section class="verdict {colour}"><h1>{verdict}</h1>' in text
+    assert f"<title>{verdict}: audit on &lt;t&gt;</title>" in text
+    assert facts(text) == {"rows": "120,000", "detectors": str(len(rows)), "level": "0.05"}
+
+
+def test_each_detector_has_a_table_of_its_rows_and_what_is_to_be_known_of_them():
+    rows = (GOOD, BAD, row("good", "<sex> = F: +5 % of cells", 100), UNKNOWN)
+    result = AuditResult(rows, 0.07, 120_000, {"unknown": "groups"}, {"unknown": 30})
+    text = audit_report(result, commands=["hld audit <m>"])
+    check_nesting(text)
+    parts = text.split("<h2>")[1:4]
+    assert [part.partition("</h2>")[0] for part in parts] == [
+        "good: keeps its level",
+        "&lt;bad&gt;: alarms too often, or these rows differ from those that it learned",
+        "unknown: its level is not told by random rows",
+    ]
+    header = ["batches", "rows each", "alarms", "share", "interval", "share rows"]
+    assert table_rows(parts[0]) == [
+        header,
+        ["random rows", "1,200", "4 of 100", "4 %", "1.23 to 45.7 %", "no"],
+        ["<sex> = F: +5 % of cells", "1,200", "100 of 100", "100 %", "1.23 to 45.7 %", "no"],
+    ]
+    assert table_rows(parts[1])[1:] == [
+        ["random rows", "1,200", "90 of 100", "90 %", "1.23 to 45.7 %", "yes"]
+    ]
+    assert [f"<p>{result.notes['unknown'][:40]}" in part for part in parts] == [False, False, True]
+    assert "may alarm on 7 % of" in text
+    assert "<pre>hld audit &lt;m&gt;\n" in text
+
+
+def test_every_metric_has_a_name_in_words():
+    assert set(METRICS) <= set(PLAIN)
+
+
+def test_the_tail_begins_at_the_curve():
+    curve = NullCurve(
+        "euclidean",
+        np.array([0.0, 0.5, 0.9, 1.1, 1.5]),
+        np.array([0.0, 1.0, 0.6, 0.2, 0.0]),
+        0.4,
+        0.9,
+    )
+    first, second = re.search(r'class="tail" points="(\S+) (\S+)', null_curve(curve, 0.05)).groups()
+    (x, base), (same, top) = (map(float, point.split(",")) for point in (first, second))
+    assert same == x
+    assert abs((base - top) / 78 - 0.4) < 1e-3  # halfway between 0.6 and 0.2
+
+
+def curve(x, density, observed=0.5, pvalue=0.3, metric="euclidean"):
+    return NullCurve(metric, np.array(x, float), np.array(density, float), observed, pvalue)
+
+
+def corners_of(text, kind):
+    """The corners of a polygon."""
+    found = re.search(rf'class="{kind}" points="([^"]*)"', text)
+    return (
+        None
+        if found is None
+        else [tuple(map(float, point.split(","))) for point in found[1].split()]
+    )
+
+
+@pytest.mark.parametrize(
+    "x", [[0.1, 0.5, 1.5], [0.1, 0.5, 1.5, 3.0, 9.0], [0.5, 2.2], [3.0, 9.0, 20.0], [0.3, 0.7, 5.0]]
+)
+def test_the_curve_is_cut_where_the_axis_ends(x):
+    """A curve that begins beyond the axis was an error; one that went on beyond it ended before the axis did."""
+    density = np.linspace(1.0, 0.25, len(x))
+    text = null_curve(curve(x, density), 0.05)
+    check_nesting(text)
+    corners = corners_of(text, "density")
+    assert corners[0][1] == corners[-1][1] == BASE
+    end = min(x[-1], REACH)
+    assert corners[-2] == pytest.approx(
+        (end / REACH * (WIDTH - 20) + 10, BASE - 78 * np.interp(end, x, density)), abs=0.051
+    )
+    assert all(0 <= a <= WIDTH and 0 <= b <= HEIGHT for a, b in corners)
+    tail = corners_of(text, "tail")
+    assert (tail is None) == (end <= 1)
+    if tail is not None:
+        critical = (WIDTH - 20) / REACH + 10
+        assert tail[0][0] == tail[1][0] == pytest.approx(critical, abs=0.051)
+        assert tail[-2:] == corners[-2:]
+
+
+@pytest.mark.parametrize(
+    ("observed", "place", "said"),
+    [
+        (0.0, "10.0", "this batch"),
+        (1.0, "191.8", "this batch"),
+        (REACH, "410.0", "this batch"),
+        (2.3, None, "this batch, 2.3 times the critical distance"),
+        (None, None, "this batch, far beyond"),
+    ],
+)
+def test_the_batch_is_a_line_at_its_distance_or_an_arrow_beyond_the_axis(observed, place, said):
+    text = null_curve(curve([0.1, 1, 2], [1, 0.5, 0.1], observed), 0.01)
+    mark = re.search(r'class="mark" x1="([^"]*)"', text)[1]
+    assert (mark == place) == (place is not None)
+    assert ('class="arrow"' in text) == (place is None)
+    assert f">{said}</text>" in text
+    assert ">level 0.01</text>" in text
+
+
+def test_a_metric_without_a_name_in_words_is_escaped():
+    text = null_curve(curve([0.1, 1, 2], [1, 0.5, 0.1], metric="<own>", pvalue=1e-310), 0.05)
+    assert "<h3>&lt;own&gt;</h3>" in text
+    assert 'aria-label="&lt;own&gt;: p &lt; 1e-300"' in text
+
+
+def test_shares_of_pairs_are_two_tables_the_darkest_cell_that_of_most_rows():
+    pair = SimpleNamespace(
+        labels=(("<a>", "b"), ("u", "v", "w")),
+        expected_table=np.array([[0.1, 0.2, 0], [0.3, 0.4, 0]]),
+        observed_table=np.array([[0.8, 0.0, 0], [0.0, 0.1, 0.1]]),
+    )
+    text = heat_tables(pair)
+    check_nesting(text)
+    assert re.findall("<caption>(.*?)</caption>", text) == ["expected", "observed"]
+    assert table_rows(text) == [
+        ["", "u", "v", "w"],
+        ["<a>", "10%", "20%", "0%"],
+        ["b", "30%", "40%", "0%"],
+        ["", "u", "v", "w"],
+        ["<a>", "80%", "0%", "0%"],
+        ["b", "0%", "10%", "10%"],
+    ]
+    shades = [float(shade) for shade in re.findall(r"var\(--heat\),([\d.]+)", text)]
+    shares = np.concatenate([pair.expected_table.ravel(), pair.observed_table.ravel()])
+    np.testing.assert_allclose(shades, shares / 0.8 / 2, atol=5.1e-4)
+
+
+def test_a_pair_without_rows_has_no_shade():
+    none = np.zeros((1, 1))
+    text = heat_tables(
+        SimpleNamespace(labels=(("a",), ("b",)), expected_table=none, observed_table=none)
+    )
+    assert re.findall(r"var\(--heat\),([\d.]+)", text) == ["0.000", "0.000"]
+
+
+def test_a_level_of_empty_text_heads_its_cells():
+    table = np.full((2, 1), 0.5)
+    text = heat_tables(
+        SimpleNamespace(labels=(("", "a"), (" ",)), expected_table=table, observed_table=table)
+    )
+    assert re.findall('<th scope="row">(.*?)</th>', text)[:2] == ["&#x27;&#x27;", "a"]
+    assert re.findall('<th scope="col">(.*?)</th>', text)[0] == "&#x27; &#x27;"

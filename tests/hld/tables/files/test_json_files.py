@@ -1,0 +1,282 @@
+"""Tables in JSON: rows, columns and lines, whatever a later block has, and one sentence for what is no table."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hld
+from hld.tables.files import files, json_files
+from hld.tables.files.dialect import ReadOptions
+from hld.tables.files.json_files import json_line_chunks, read_json
+from hld.tables.schemas.learn_schema import fit_encoder
+
+ROWS = [
+    {"n": 1, "x": 0.5, "word": "a", "flag": True},
+    {"n": 2, "x": None, "word": None, "flag": False},
+    {"n": 3, "x": -2.0, "word": "ü\n", "flag": True},
+]
+
+
+def lines(rows):
+    """Objects, one on each line."""
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+@pytest.fixture(params=[40, 10**6])
+def block(request, monkeypatch):
+    """Blocks of a few rows, and one block."""
+    monkeypatch.setattr(json_files, "BLOCK", request.param)
+    return request.param
+
+
+def written(tmp_path, rows):
+    """A file of JSON lines."""
+    (tmp_path / "t.jsonl").write_bytes(lines(rows))
+    return str(tmp_path / "t.jsonl")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [1] * 20 + [1.5],
+        [1.5] * 20 + [1],
+        [None] * 20 + [3, 4],
+        [2] * 20 + [None],
+        [1] * 20 + ["x"],
+        ["x"] * 20 + [1, 2.5],
+        ["2026-01-01", "2026-01-02"] * 10 + ["n/a"],
+        ["n/a"] + ["2026-01-01", "2026-01-02"] * 10,
+        [True] * 20 + [3, "x"],
+    ],
+)
+def test_every_cell_is_read_as_it_is_whatever_came_before(tmp_path, block, cells):
+    path = written(tmp_path, [{"a": cell, "b": i % 2} for i, cell in enumerate(cells)])
+    truth = {"a": cells, "b": [i % 2 for i in range(len(cells))]}
+    table, total = files.read_training(path)
+    assert total == len(cells)
+    encoder = fit_encoder(truth, num_bins=4)
+    assert fit_encoder(table, num_bins=4) == encoder
+    codes = [encoder.encode_counting(chunk)[0] for chunk in files.read_chunks(path, encoder)]
+    assert (len(codes) > 3) == (block == 40)
+    np.testing.assert_array_equal(np.concatenate(codes), encoder.encode(truth)[0])
+
+
+def test_a_file_whose_first_block_of_four_megabytes_has_whole_numbers_only(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b'{"x": 1, "y": 2}\n' * 300_000 + b'{"x": 1.5, "y": 3, "z": "new"}\n')
+    table, total = files.read_training(str(path), max_rows=10**6)
+    assert (total, table.column_names) == (300_001, ["x", "y", "z"])
+    assert [table.column(name)[-1].as_py() for name in "xyz"] == [1.5, 3, "new"]
+    assert table.column("z").null_count == 300_000
+
+
+def test_whole_numbers_beyond_64_bits_are_not_rounded(tmp_path, block):
+    """As doubles 2**64 - 1 and 2**64 - 2 are one number: rows learned from a list of JSON had p = 7e-82."""
+    cells = [2**64 - 1, 2**64 - 2, 2**63, 7, -(2**63) - 1] * 8
+    rows = [{"a": cell, "x": i / 4, "t": f"{cell}."} for i, cell in enumerate(cells)]
+    table, _ = files.read_training(written(tmp_path, rows))
+    encoder = fit_encoder({"a": cells}, categorical=["a"])
+    assert len(encoder.columns[0].levels) == 5
+    assert fit_encoder({"a": table["a"]}, categorical=["a"]) == encoder
+    codes = [
+        encoder.encode_counting(chunk)[0]
+        for chunk in files.read_chunks(written(tmp_path, rows), encoder)
+    ]
+    np.testing.assert_array_equal(np.concatenate(codes), encoder.encode({"a": cells})[0])
+    usual = io.BytesIO(
+        lines([{"a": 0.12345678901234567, "n": 1234567890123456789, "e": 1e300}] * 3)
+    )  # for Arrow
+    assert all(hasattr(chunk, "schema") for chunk in json_line_chunks(usual, "rows", ReadOptions()))
+
+
+def test_columns_that_come_late_or_not_at_all(tmp_path, block):
+    rng = np.random.default_rng(0)
+    detector = hld.HLDDetector(num_latents=2, num_epochs=3, rng=0).fit(
+        pd.DataFrame({name: rng.integers(0, 3, 300) for name in "abc"})
+    )
+    rows = [{"a": 1} for _ in range(20)] + [{"a": 2, "b": 1, "tags": ["x"], "more": {"x": 1}}]
+    path = written(tmp_path, rows)
+    result = hld.judge_chunks(detector, files.read_chunks(path, detector.encoder_))
+    quality = result.data_quality
+    assert (quality.absent, set(quality.extra)) == (("c",), {"tags", "more"})
+    assert [column.num_missing for column in quality.columns] == [0, 20, 21]
+
+
+def test_options_name_columns_that_come_late(block):
+    data = lines([{"a": 1}] * 20 + [{"a": 2, "b": 1}])
+    for options in (ReadOptions(columns=("b",)), ReadOptions(drop=("a",))):
+        if options.drop and block == 40:  # a block without a column to read
+            with pytest.raises(ValueError, match="has no columns but those that `drop` names"):
+                list(json_line_chunks(io.BytesIO(data), "t", options))
+            continue
+        chunks = list(json_line_chunks(io.BytesIO(data), "t", options))
+        assert {tuple(chunk.column_names) for chunk in chunks} == {("b",)}
+        assert sum(len(chunk) for chunk in chunks) == 21
+    for option in ("columns", "drop"):
+        with pytest.raises(ValueError, match=f"t has no column 'z', which `{option}` names"):
+            list(json_line_chunks(io.BytesIO(data), "t", ReadOptions(**{option: ("z",)})))
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (
+            b'[{"a": 1}, {"a": 2}]',
+            r"no object, expected one object on each line: read .* \(--format json",
+        ),
+        (b"1\n2\n", "t has a line that is no object, expected one object on each line$"),
+        (b'{"a": 1}\n{"a": "\xff"}\n', "t is not text in UTF-8, expected JSON"),
+        (b'{"a": 1}\n{"a": "x", "a": 2}\n', "twice"),
+        (b'{"a": 1}\n{"a": "x"}\n{"a": 2', "JSON"),
+    ],
+)
+def test_what_is_no_table_is_refused(data, said):
+    with pytest.raises(ValueError, match=said):
+        list(json_line_chunks(io.BytesIO(data), "t", ReadOptions()))
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"), [(b"1e400", np.inf), (b'"\\ud800"', "\ud800"), (b'"a\\ud800b"', "a\ud800b")]
+)
+def test_what_arrow_refuses_of_json_is_read_all_the_same(cell, value):
+    data = b'{"a": 1.5}\n{"a": %s}\n' % cell
+    (table,) = json_line_chunks(io.BytesIO(data), "t", ReadOptions())
+    assert (table["a"].to_pylist() if hasattr(table, "schema") else table["a"].tolist()) == [
+        1.5,
+        value,
+    ]
+    rows = read_json(b"[" + data.strip().replace(b"\n", b", ") + b"]", "t")
+    assert (rows["a"].to_pylist() if hasattr(rows, "column_names") else rows["a"].tolist()) == [
+        1.5,
+        value,
+    ]
+    encoder = fit_encoder({"a": [1.5, 2.5, value]})
+    assert (
+        encoder.encode(table)[0].tolist()
+        == encoder.encode(rows)[0].tolist()
+        == encoder.encode({"a": [1.5, value]})[0].tolist()
+    )
+
+
+def test_names_that_are_no_text_are_refused():
+    for read in (
+        lambda data: read_json(b"[" + data + b"]", "t"),
+        lambda data: list(json_line_chunks(io.BytesIO(data), "t", ReadOptions())),
+    ):
+        with pytest.raises(
+            ValueError, match=r"a column is named 'a.ud800', of which a part is no character"
+        ):
+            read(b'{"a\\ud800": 1}')
+
+
+@pytest.mark.parametrize("value", [ROWS, {name: [row[name] for row in ROWS] for name in ROWS[0]}])
+def test_files_of_any_name_and_encoding(value, tmp_path):
+    text = json.dumps(value, ensure_ascii=False, indent=1)
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        (tmp_path / "t.json").write_bytes(text.encode(encoding))
+        table, total = files.read_training(str(tmp_path / "t.json"), ReadOptions(drop=("flag",)))
+        assert (total, table.column_names) == (3, ["n", "x", "word"])
+        assert table.column("x").to_pylist() == [0.5, None, -2.0]
+
+
+def test_json_lines_may_be_called_json(tmp_path):
+    (tmp_path / "t.json").write_text("\n".join(map(json.dumps, ROWS)))
+    assert files.read_training(str(tmp_path / "t.json"))[0].to_pylist() == ROWS
+    (tmp_path / "t.json").write_text(
+        "\n".join(map(json.dumps, ROWS)), encoding="utf-8-sig"
+    )  # had been refused
+    assert files.read_training(str(tmp_path / "t.json"))[0].to_pylist() == ROWS
+    one = tmp_path / "one.json"
+    one.write_text('{"a": 1}')  # a single line is no object of columns
+    with pytest.raises(ValueError, match=r"one.json' must hold rows"):
+        files.read_training(str(one))
+
+
+cells = st.none() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("abc"), cells, min_size=1), min_size=1, max_size=8))
+@settings(max_examples=100, deadline=None)
+def test_cells_that_a_row_does_not_name_are_missing(rows):
+    found = read_json(json.dumps(rows).encode(), "t.json")
+    assert set(found.column_names) == set().union(*rows)
+    for name in found.column_names:
+        assert found.column(name).to_pylist() == [row.get(name) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty, expected JSON"),
+        ("[1", "is not JSON: "),
+        ("[1, 2]", "must hold rows"),
+        ("[]", "must hold rows"),
+        ("3", "must hold rows"),
+        ("{}", "must hold rows"),
+        ('{"a": [1], "b": [1, 2]}', "must hold rows"),
+        ('{"a": {"0": 1}, "b": {"1": 2}}', "must hold rows"),
+        ('[{"a": 1, "a": 2}]', "an object has the name 'a' twice"),
+        ('{"a": 1}', r"must hold rows.*: write a data frame with to_json\(orient='records'\)"),
+        ("[" * 100_000, "is nested too deeply|is not JSON"),
+        (json.dumps([{f"c{i}": 1} for i in range(12_000)]), "rows with 12000 names in all"),
+    ],
+)
+def test_what_holds_no_table_is_refused(text, said):
+    with pytest.raises(ValueError, match=f"^t.json {said}|^t.json.*{said}"):
+        read_json(text.encode(), "t.json")
+
+
+def test_cells_of_several_types_and_large_whole_numbers_stay_what_they_are():
+    cells = [1, "x", None, 2.5, True, 2**63, 2**64 + 1]
+    for some in (cells, [2**64 - 1, 0], [1, "x"], [True, 0]):
+        found = read_json(json.dumps([{"a": cell, "b": 1} for cell in some]).encode(), "t.json")
+        assert found["a"].tolist() == some
+        assert [type(cell) for cell in found["a"]] == [type(cell) for cell in some]
+        assert found["b"].tolist() == [1] * len(some)
+
+
+def test_one_text_among_numbers_is_counted_in_a_batch_as_it_is_in_json_lines(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [
+        {"x": float(x), "k": int(k)}
+        for x, k in zip(rng.normal(size=80), rng.integers(3, size=80), strict=True)
+    ]
+    detector = hld.HLDDetector(num_latents=2, num_epochs=2, num_resamples=99).fit(rows[:50])
+    batch = [*rows[50:], {"x": "n/a", "k": 2**63}]
+    whole, lines = tmp_path / "batch.json", tmp_path / "batch.jsonl"
+    whole.write_text(json.dumps(batch))
+    lines.write_text("\n".join(map(json.dumps, batch)))
+    found, same = (
+        hld.judge_chunks(detector, files.read_chunks(str(one), detector.encoder_))
+        for one in (whole, lines)
+    )
+    assert found.to_dict() == same.to_dict() == detector.test(batch).to_dict()
+    assert [column.num_odd for column in found.data_quality.columns] == [1, 0]
+
+
+def test_json_in_a_file_of_another_name_says_how_to_read_it(tmp_path):
+    for text in (' [\n {"a": 1}]', '{"a": 1}\n{"a": 2}\n'):
+        (tmp_path / "t.txt").write_text(text)
+        with pytest.raises(
+            ValueError, match=r"t.txt' is JSON: read it as such \(--format json, or jsonl"
+        ):
+            files.read_training(str(tmp_path / "t.txt"))
+        assert files.read_training(str(tmp_path / "t.txt"), ReadOptions(form="json"))[
+            1
+        ] == text.count("a")
+
+
+@pytest.mark.parametrize("cell", ["[1]", '{"x": 1}', "[]"])
+def test_nested_cells_are_refused_where_they_are_looked_at(cell):
+    table = read_json(f'[{{"a": {cell}, "b": 1}}, {{"a": 2, "b": 2}}]'.encode(), "t.json")
+    with pytest.raises(
+        TypeError, match=r"column 'a' holds nested values .* or leave it out .*--drop"
+    ):
+        fit_encoder(table)
+    codes, _, absent, extra = fit_encoder({"b": [1, 2]}).encode_counting(table)
+    assert (codes.ravel().tolist(), absent, extra) == ([0, 1], [], ["a"])

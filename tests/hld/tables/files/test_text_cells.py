@@ -1,0 +1,333 @@
+"""Cells of text files as what their column was fitted to: times as levels, texts that are missing elsewhere."""
+
+import datetime
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import hld
+from hld.command.parser import main
+from hld.tables.files import files
+from hld.tables.files.dialect import Dialect, ReadOptions
+from hld.tables.files.text_cells import as_fitted, typed_frame
+from hld.tables.schemas.learn_schema import fit_encoder
+
+
+def codes_of(encoder, path, options=files.DEFAULT):
+    """Evidence of a file."""
+    return np.concatenate(
+        [
+            encoder.encode_counting(chunk)[0]
+            for chunk in files.read_chunks(str(path), encoder, options)
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("cells", "shown"),
+    [
+        ([f"2024-01-0{k}" for k in range(1, 8)], "2024-01-05"),
+        ([f"0{k}.01.2024" for k in range(1, 8)], "2024-01-05"),
+        ([f"0 days 0{k}:00:00" for k in range(1, 8)], "5:00:00"),
+        ([f"{k}:30" for k in range(1, 8)], "05:30:00"),
+        ([f"2024-01-0{k}T12:00:00+01:00" for k in range(1, 8)], "2024-01-05 11:00:00"),
+    ],
+)
+def test_times_as_levels_are_known_in_the_file_that_they_were_fitted_from(tmp_path, cells, shown):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"day": rng.choice(cells, 600), "y": rng.normal(size=600)})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    read, _ = files.read_training(str(tmp_path / "t.csv"))
+    detector = hld.HLDDetector(num_epochs=3, categorical=["day"], rng=0).fit(read)
+    assert shown in detector.encoder_.columns[0].levels
+    np.testing.assert_array_equal(
+        codes_of(detector.encoder_, tmp_path / "t.csv"), detector.encoder_.encode(read)[0]
+    )
+    result = hld.judge_chunks(
+        detector, files.read_chunks(str(tmp_path / "t.csv"), detector.encoder_)
+    )
+    assert result.data_quality.columns[0].num_unseen == 0
+    assert result.pvalue > 1e-6  # half of the rows are those that it learned from
+
+
+@pytest.mark.parametrize("cell", ["\u0663", "\uff13", "1\u0663", "\u0663.5", "1_0"])
+def test_digits_of_other_scripts_are_text_in_every_column_of_numbers(tmp_path, cell):
+    """As in training, in data frames and in databases."""
+    rng = np.random.default_rng(0)
+    encoder = fit_encoder(
+        {"level": rng.integers(0, 5, 90), "bin": rng.normal(size=90), "flag": rng.random(90) < 0.5}
+    )
+    (tmp_path / "t.csv").write_text(
+        f"level,bin,flag\n3,3.5,1\n{cell},{cell},{cell}\n", encoding="utf-8"
+    )
+    table = {"level": [3, cell], "bin": [3.5, cell], "flag": [True, cell]}
+    codes, report, *_ = encoder.encode_counting(table)
+    assert report.num_odd.tolist() == [1, 1, 1]
+    np.testing.assert_array_equal(codes_of(encoder, tmp_path / "t.csv"), codes)
+    assert (
+        files.read_training(str(tmp_path / "t.csv"))[0].dtypes.astype(str).tolist()
+        == ["string"] * 3
+    )
+
+
+def test_a_constant_date_of_a_text_file_is_the_same_in_a_typed_one(tmp_path):
+    (tmp_path / "t.csv").write_text("day,n\n" + "2020-01-01,1\n2020-01-01,2\n")
+    encoder = fit_encoder(files.read_training(str(tmp_path / "t.csv"))[0])
+    for cells in (
+        pa.array([datetime.date(2020, 1, 1)]),
+        pa.array(np.array(["2020-01-01"], "M8[us]")),
+    ):
+        assert encoder.encode(pa.table({"day": cells, "n": [1]}))[0].tolist() == [[0, 0]]
+
+
+def test_texts_that_are_levels_are_not_missing(tmp_path):
+    table = {
+        "land": ["NA", "DE", "None", "DE", ""] * 20,
+        "x": [1.5, 2.5, None, 3.5, 4.5] * 20,
+        "hue": ["red", None, "tan", "red", "red"] * 20,
+    }
+    encoder = fit_encoder(table)
+    assert encoder.columns[0].levels == ("", "DE", "NA", "None")
+    for blank in ("", " "):
+        rows = [
+            f",{blank}".join("NA" if cell is None else str(cell) for cell in row)
+            for row in [table, *zip(*table.values(), strict=True)]
+        ]
+        (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
+        found = codes_of(encoder, tmp_path / "t.csv")
+        np.testing.assert_array_equal(found, encoder.encode(table)[0])
+    assert (found[1::5, 2] == -1).all()  # NA is no level of hue
+    assert (found[2::5, 1] == -1).all()
+
+
+def test_rare_levels_are_not_missing(tmp_path):
+    words = [f"w{i}" for i in range(70)]
+    encoder = fit_encoder({"x": [*words, *words, "NA", "NULL", "NULL"]})
+    assert "NA" not in encoder.columns[0].levels
+    (tmp_path / "t.csv").write_text("x\nNA\nn/a\nw0\n")
+    codes = codes_of(encoder, tmp_path / "t.csv").ravel().tolist()
+    assert codes[:2] == [len(encoder.columns[0].levels), -1]
+
+
+def test_rows_that_are_drawn_and_written_as_text_are_no_shift(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"land": rng.choice(np.array(["NA", "DE", "FR"], object), 800), "y": rng.normal(size=800)}
+    )
+    detector = hld.HLDDetector(num_epochs=5, rng=0).fit(table)
+    drawn = pd.DataFrame(detector.sample(400, rng=1), columns=["land", "y"])
+    drawn.to_csv(tmp_path / "t.csv", index=False)
+    result = hld.judge_chunks(
+        detector, files.read_chunks(str(tmp_path / "t.csv"), detector.encoder_)
+    )
+    assert (
+        result.data_quality.columns[0].num_missing == drawn["land"].isna().sum() < 10
+    )  # unseen levels
+    assert result.pvalue > 1e-4
+
+
+def test_texts_that_are_no_levels_are_missing(tmp_path):
+    encoder = fit_encoder({"land": ["DE", "FR", None], "x": [1, 2, 3]})
+    (tmp_path / "t.csv").write_text("land,x\nNA,1\nDE,?\n,2\n")
+    assert codes_of(encoder, tmp_path / "t.csv", ReadOptions(na_values=("?",))).tolist() == [
+        [-1, 0],
+        [0, -1],
+        [-1, 1],
+    ]
+
+
+def test_texts_that_the_options_name_are_missing_even_if_they_are_levels(tmp_path):
+    words = [f"w{i}" for i in range(70)]
+    encoder = fit_encoder(
+        {"land": [*words, *words, "unknown", "unknown", "rare"], "code": [1, 2, -999] * 47 + [1, 2]}
+    )
+    (tmp_path / "t.csv").write_text("land,code\nunknown,-999\nrare,1\nw0,2\nNA,\n")
+    options = ReadOptions(na_values=("unknown", "rare", "-999"))
+    codes = codes_of(encoder, tmp_path / "t.csv", options)
+    assert (codes == -1).tolist() == [[True, True], [True, False], [False, False], [True, True]]
+    assert (codes_of(encoder, tmp_path / "t.csv") == -1)[:3].sum() == 0
+
+
+def test_columns_that_training_did_not_have_have_holes():
+    cells = as_fitted(pa.array(["NA", "x", None, "NA"]), None, ".", ["NA"])
+    assert cells.tolist() == [None, "x", None, None]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "separator"),
+    [
+        ([f"{k / 7:.2f}" for k in range(60)], ","),
+        (["0", "1", "2"] * 20, ","),
+        ([f"{k / 7:.2f}".replace(".", ",") for k in range(60)], ";"),
+    ],
+)
+def test_another_text_of_a_missing_number_is_missing_in_training_and_in_batches(
+    tmp_path, numbers, separator
+):
+    hole = "-999,00" if separator == ";" else "-999.00"
+    rows = [hole, *numbers, hole]
+    (tmp_path / "t.csv").write_text("\n".join(f"{one}{separator}x" for one in ["a", *rows]) + "\n")
+    options = ReadOptions(na_values=("?", "-999"))
+    table, _ = files.read_training(str(tmp_path / "t.csv"), options)
+    codes = codes_of(fit_encoder(table), tmp_path / "t.csv", options)[:, 0]
+    assert (
+        np.flatnonzero(codes == -1).tolist()
+        == np.flatnonzero(table["a"].isna()).tolist()
+        == [0, 61]
+    )
+
+
+def test_a_missing_number_says_nothing_of_words_and_truths():
+    options = ReadOptions(na_values=("1",))
+    for cells, tested in (
+        (["1.00", "x"] * 3, "1.00"),
+        ([True, False, None], "True"),
+        ([1, 2, 3], "True"),
+    ):
+        column = fit_encoder({"a": cells}).columns[0]
+        found = as_fitted(
+            pd.Series([tested, "1"]), column, ".", options.missing_texts, options.na_values
+        )
+        assert [one is None or one != one for one in found.tolist()] == [False, True]
+
+
+@pytest.mark.parametrize("other", ["1.0", "1e3", "2.5", "9007199254740993.5"])
+def test_whole_numbers_that_doubles_round_are_learned_as_written_beside_others(tmp_path, other):
+    """As doubles 2^53 + 1 had been learned as 2^53, and was a level that training did not have in the same file."""
+    whole = [2**53 + k for k in range(4)]
+    separator, mark = (";", ",") if other == "2.5" else (",", ".")
+    rows = [*map(str, whole * 5), f"-9{mark}00", other.replace(".", mark)]
+    (tmp_path / "t.csv").write_text(
+        f"a{separator}b\n" + "".join(f"{row}{separator}1\n" for row in rows)
+    )
+    options = ReadOptions(na_values=("-9",))
+    read, _ = files.read_training(str(tmp_path / "t.csv"), options)
+    encoder = fit_encoder(read, categorical=["a"])
+    assert set(encoder.columns[0].levels) == {*whole, float(other)}
+    codes = codes_of(encoder, tmp_path / "t.csv", options)[:, 0]
+    np.testing.assert_array_equal(codes, encoder.encode(read)[0][:, 0])
+    assert codes.tolist()[-2] == -1
+    assert len(set(codes.tolist()[:4])) == 4
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["0012345678901234567890", "0112345678901234567890"],
+        ["18446744073709551616", "007"],
+        ["12345678901234567890123", "+5", "-0", "1 "],
+        ["012345678901234567890", ""],
+    ],
+)
+def test_whole_numbers_beyond_64_bits_are_learned_as_they_are_written(tmp_path, cells):
+    """They are text, but were learned without zeros in front: the file that was learned from had p = 1e-164."""
+    (tmp_path / "t.csv").write_text(
+        "id,y\n" + "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(cells * 20))
+    )
+    encoder = fit_encoder(files.read_training(str(tmp_path / "t.csv"))[0])
+    known = sorted(filter(None, cells))
+    assert sorted(encoder.columns[0].levels) == known
+    codes = codes_of(encoder, tmp_path / "t.csv")[:, 0]
+    levels = encoder.columns[0].levels
+    assert codes.tolist() == [levels.index(cell) if cell else -1 for cell in cells * 20]
+
+
+@pytest.mark.parametrize("cells", [["-999.00"], ["-999.00", "-999"], ["-999.0", ""]])
+def test_a_number_that_is_missing_is_so_in_a_column_without_other_cells(tmp_path, cells):
+    """As it is when the table is learned: the same file had p = 6e-239, its holes taken for new values."""
+    options = ReadOptions(na_values=("-999",))
+    (tmp_path / "t.csv").write_text(
+        "a,b\n" + "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(cells * 20))
+    )
+    encoder = fit_encoder(files.read_training(str(tmp_path / "t.csv"), options)[0])
+    assert encoder.columns[0].levels == ()
+    assert set(codes_of(encoder, tmp_path / "t.csv", options)[:, 0].tolist()) == {-1}
+    (tmp_path / "t.csv").write_text("a,b\n-998.00,0\nx,1\n")
+    assert codes_of(encoder, tmp_path / "t.csv", options)[:, 0].tolist() == [0, 0]
+
+
+def codes(cells, kinds=None):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        texts, dialect = pa.table({"a": pa.array(cells, pa.string())}), Dialect(",", ".", ("a",))
+        found = typed_frame(texts, dialect, ReadOptions(), kinds, "t.csv")["a"]
+    is_text = found.dtype == "string" and all(map(str.isdigit, found.dropna()))
+    return is_text, len(caught)
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["01", "1", "2"], True),
+        (["1", "", "001", "NA"], True),
+        (["00", "0"], True),
+        (["007", "07"], True),
+        (["01", "02", "10"], False),
+        (["1", "2"], False),
+        (["01", "1", "2.5"], False),
+        (["01", "1", "x"], False),
+        (["0", "0.5"], False),
+        (["-01", "-1"], False),
+        (["", "NA"], False),
+        ([], False),
+        (["01", None, "1"], True),
+    ],
+)
+def test_whole_numbers_are_codes_where_two_of_them_differ_by_zeros_in_front(cells, expected):
+    assert codes(cells) == (expected, int(expected))
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("continuous", (False, 0)),
+        ("integer", (False, 0)),
+        ("categorical", (True, 0)),
+        ("date", (True, 1)),
+    ],
+)
+def test_what_a_column_is_said_to_be_counts(kind, expected):
+    assert codes(["01", "1"], {"a": kind}) == expected
+
+
+def test_codes_are_levels_of_their_own_in_training_and_in_batches(tmp_path):
+    """Both had been the number 1, whatever the options said, and one in place of the other was never seen."""
+    path = tmp_path / "t.csv"
+    path.write_text("code,zip\n" + "01,01234\n1,90210\n,501\n2,501\n" * 9)
+    with pytest.warns(
+        UserWarning,
+        match=r"t.csv' has columns of whole numbers of which some have zeros in front, as "
+        r"'01' beside '1': 'code'; each is learned as text",
+    ):
+        table, _ = files.read_training(str(path))
+    encoder = fit_encoder(table)
+    assert encoder.columns[0].levels == ("01", "1", "2")
+    assert encoder.columns[1].levels == (501, 1234, 90210)
+    (chunk,) = files.read_chunks(str(path), encoder)
+    assert encoder.encode(chunk)[0][:4].tolist() == [[0, 1], [1, 2], [-1, 0], [2, 0]]
+    assert (
+        files.read_training(str(path), kinds={"code": "continuous"})[0]["code"].dropna().tolist()
+        == [1, 1, 2] * 9
+    )
+
+
+def test_the_command_learns_codes_and_takes_what_its_options_say(tmp_path):
+    path, model = tmp_path / "t.csv", str(tmp_path / "m.hld")
+    path.write_text("code,k\n" + "01,a\n1,b\n2,a\n" * 40)
+    schema = hld.learn_schema({"code": [1, 2] * 60, "k": ["a", "b"] * 60})
+    (tmp_path / "s.json").write_text(json.dumps(schema.to_dict()))
+    for options, kind, told in (
+        ([], "categorical", 1),
+        (["--categorical", "code"], "categorical", 0),
+        (["--continuous", "code"], "continuous", 0),
+        (["--schema", str(tmp_path / "s.json")], "integer", 0),
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            assert main(["fit", str(path), "-o", model, "--num-epochs", "2", *options]) == 0
+        assert hld.load(model).schema_["code"].kind == kind
+        assert sum("zeros in front" in str(one.message) for one in caught) == told
