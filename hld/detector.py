@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pcircuit
-from hld.answers.table_facts import batch_profile, evidence_of
+from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_marks
 from hld.detector_options import check_options
 from hld.estimator import check_fitted, sklearn_tags, width_as_expected
 from hld.files.detector import PARTS, detector_parts, read_parts
@@ -292,22 +292,27 @@ class HLDDetector:
         )  # shares and counts are tested as those of independent rows
         with table_called("batch"):  # which is how errors about a `table` are to speak of it
             batch, groups = with_groups(self, batch)
+            batch = read_table(batch)
+            marks = new_marks(self, batch.num_rows)
             rows, quality = self.encoder_.check(
                 batch,
                 self.schema_.trained,
                 self.tolerance,
                 kept=self.new_values_ if alone else None,
                 is_tested=self.missingness and alone,
+                marks=marks,
             )
+            further = cells_of(self, batch, marks)
         warn_of_several(groups, stacklevel=2)
         counts = batch_profile(self, rows)
         result = with_quality(
-            lambda level: self.judge_(rows, level),
+            lambda level: self.judge_(rows, level, **further),
             quality,
             alpha,
             largest_of(self, counts) if alone else {},
         )
-        return replace(result, evidence=evidence_of(self, counts, quality, result.column_pvalues))
+        evidence = evidence_of(self, counts, quality, result.column_pvalues, result.pair_pvalues)
+        return replace(result, evidence=evidence)
 
     def test_by(
         self,
@@ -360,8 +365,8 @@ class HLDDetector:
         alpha = check_fraction(alpha, "alpha")
         return judge_segments(
             self,
-            lambda rows, quality: with_quality(
-                lambda level: self.judge_(rows, level),
+            lambda rows, quality, further: with_quality(
+                lambda level: self.judge_(rows, level, **further),
                 quality,
                 alpha,
                 largest_of(self, batch_profile(self, rows)) if self.judge_ is self.test_ else {},

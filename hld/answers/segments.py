@@ -28,7 +28,7 @@ import numpy as np
 
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
 from hld.answers.segment_labels import PERIODS, numbered
-from hld.answers.table_facts import batch_profile, evidence_of
+from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_marks
 from hld.answers.words import p_text
 from hld.schemas.counts import KeptValues
 from hld.schemas.encoding import EncodingReport, reports_of_parts
@@ -164,6 +164,7 @@ def judge_segments(
         raise ValueError("`table` has no rows: give at least one")
     marks = np.zeros((columns.num_rows, len(encoder.columns)), dtype=np.uint8)
     codes, _, absent, extra = encoder.encode_counting(columns, marks)
+    further = {} if new_marks(detector, 0) is None else cells_of(detector, columns, marks)
     parts = {one.name for one in encoder.derived if one.source == known}
     given = getattr(
         detector.judge_, "given", np.zeros(len(encoder.names), dtype=bool)
@@ -183,9 +184,14 @@ def judge_segments(
     codes, starts = codes[order], np.cumsum(sizes) - sizes
     rows = np.split(codes, starts[1:])
     reports = reports_of_parts(encoder.columns, codes, marks[order], starts)
+    places = np.split(order, starts[1:])
     results = [
-        judge(one, _quality(detector, report, hidden, absent, extra))
-        for one, report in zip(rows, reports, strict=True)
+        judge(
+            one,
+            _quality(detector, report, hidden, absent, extra),
+            {name: cells.rows(some, hidden) for name, cells in further.items()},
+        )
+        for one, report, some in zip(rows, reports, places, strict=True)
     ]
     pvalues = np.array([result.pvalue for result in results])
     adjusted = ADJUST[procedure](pvalues)  # type: ignore[arg-type]
@@ -199,6 +205,7 @@ def judge_segments(
             batch_profile(detector, rows[i]),
             results[i].data_quality,
             results[i].column_pvalues,
+            results[i].pair_pvalues,
         )
         results[i] = replace(
             results[i], evidence=None if evidence is None else evidence.of_columns(shown)

@@ -40,18 +40,29 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import pcircuit
-from hld.answers.words import least_text
+from hld.answers.words import least_text, p_text
 from hld.nulls.exchangeable import MANY, exchangeable_pvalue
 from hld.nulls.null import PValue
 from hld.nulls.ranked_parts import ranked_numbers, ranked_parts
-from hld.references.groups import GroupReference, filled_rows, group_reference
+from hld.references.group_statistics import FEWEST, Cells, GroupStatistics
+from hld.references.groups import (
+    NONE,
+    Features,
+    GroupReference,
+    filled_rows,
+    group_reference,
+    no_features,
+)
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.verdict import LEAST_PVALUE
+from hld.variation.deviations import PREFIX, Deviations, deviations
 from hld.vectors.row_vectors import RowVectors, check_rows, column_units, some_rows
 from pcircuit.arguments import check_fraction
+from pcircuit.files.archive import under_prefix, with_prefix
 
 MOST_OWN_ROWS = 2_000  # that are looked at; of more rows some, evenly spread
+LEAST_RANK = 1 - 1e-9  # rounded down, of a p-value by rank times the number ranked
 SLACK = 1e-9  # sums of 10 million rows are exact to about this
 
 
@@ -102,26 +113,38 @@ class GroupContext:
     times: float
     effect: float
     effective_rows: float
-    has_law: bool = False
+    law: str = ""
     most_rows: int | None = None
+    beyond: float | None = None
 
     @property
     def procedure(self) -> str:
         """Where the adjusted p-values of columns come from."""
-        return f"ranks among {'groups' if self.kind == 'groups' else 'stretches of time'}"
+        return f"ranks among {self.noun}"
 
     def lines(self) -> list[str]:
         """For people."""
         least = least_text(self.least_pvalue)
         least = (
-            f"p-values go by rank down to {least} and by a normal law below"
-            if self.has_law
+            f"p-values go by rank down to {least} and by {self.law} below"
+            if self.law
             else f"no p-value is below {least}"
         )
-        return [
+        lines = [
             f"among {self.num_groups} {self._others()}: {self.times:.2g} times their typical distance; the rows "
             f"are worth {self.effective_rows:.3g} independent ones; {least}"
         ]
+        if self.beyond is not None:
+            lines.append(
+                f"odder than all {self.num_groups} {self.noun}; by {self.law} {p_text(self.beyond)}, which is outside "
+                f"the guarantee of ranks: they give p = {1 / (1 + self.num_groups):.3g}"
+            )
+        return lines
+
+    @property
+    def noun(self) -> str:
+        """What there are many of."""
+        return "groups" if self.kind == "groups" else "stretches of time"
 
     def _others(self) -> str:
         """What the batch was compared with, by their size."""
@@ -148,24 +171,31 @@ class GroupTest:
 
     inner: HLDTest
     groups: GroupReference
+    statistics: GroupStatistics | None = None
     kind = "groups"
 
-    def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
-        """Test a batch (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
+    def __call__(
+        self, batch: ArrayLike, alpha: float = 0.05, cells: Cells | None = None
+    ) -> HLDResult:
+        """Test a batch (T, V) of codes, -1 for a hole, at a level in (0, 1), and its cells if they are known."""
         batch, alpha = (
             check_rows(self.inner.circuit, batch),
             check_fraction(alpha, "alpha"),
         )
         T, own = len(batch), self.groups.mean_of(self.inner.vectors, batch)
-        others, fill = self.groups.at(T), self.groups.fill
+        others, further = np.split(self.groups.at(T), [len(own)], axis=1)
+        fill = self.groups.fill
+        odd = deviations(self.statistics, batch, cells, further, self.groups.rows_at(T))
         spread = own_spread(self.inner.vectors, batch, fill, others.mean(axis=0), T)
         own, others = without_rounding(own, others, np.abs(fill))
-        found = exchangeable_pvalue(own, others, self.inner.calibration.metrics, spread=spread)
+        found = exchangeable_pvalue(
+            own, others, self.inner.calibration.metrics, spread=spread, **ranked_beside(odd)
+        )
         result = judged(
             self, own - others.mean(axis=0), others, found, T, alpha, int((batch < 0).sum())
         )
-        columns, nodes = single_pvalues(self.inner, own, others, MANY, spread)
-        return replace(result, column_pvalues=columns, _node_pvalues=nodes)
+        columns, pairs, nodes = single_pvalues(self.inner, own, others, MANY, spread, odd)
+        return with_parts(result, self.statistics, columns, pairs, nodes)
 
     @property
     def num_groups(self) -> int:
@@ -178,13 +208,17 @@ class GroupTest:
         return int(self.groups.counts.max())
 
     @property
-    def has_law(self) -> bool:
-        """Whether there are groups enough for a law beyond the ranks."""
-        return self.num_groups >= MANY
+    def law(self) -> str:
+        """The law beyond the ranks, in words; nothing where there are too few groups for one."""
+        return law_of(self.num_groups, self.num_groups >= MANY, self.statistics)
 
     def least_pvalue(self, T: int = 1) -> float:
         """The smallest p-value by rank, for batches of any size T."""
         return 1 / (1 + self.num_groups)
+
+    def can_be_below(self, level: float) -> bool:
+        """Whether any batch can have a p-value of at most a level."""
+        return bool(self.law) or self.least_pvalue() <= level
 
     def describe(self) -> str:
         """A few lines."""
@@ -195,8 +229,8 @@ class GroupTest:
             0.0,
         )
         law = (
-            f"below {least_text(self.least_pvalue())} from a law"
-            if self.has_law
+            f"below {least_text(self.least_pvalue())} from {self.law}"
+            if self.law
             else f"p-values are at least {least_text(self.least_pvalue())}"
         )
         worth = (
@@ -215,25 +249,36 @@ class GroupTest:
 
     def to_arrays(self) -> dict[str, Any]:
         """The groups, for a file."""
-        return self.groups.to_arrays()
+        return self.groups.to_arrays() | statistics_arrays(self.statistics)
 
     @classmethod
     def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> GroupTest:
         """What `to_arrays` gave, checked."""
-        return cls(inner, GroupReference.from_arrays(arrays, inner.vectors.bounds))
+        statistics, further = read_statistics(inner, arrays)
+        groups = GroupReference.from_arrays(arrays, inner.vectors.bounds, further)
+        return cls(inner, groups, statistics)
 
 
-def group_test(inner: HLDTest, rows: np.ndarray, labels: np.ndarray, *, seed: int) -> GroupTest:
-    """The test against groups of rows that nothing was learned from.
+def group_test(
+    inner: HLDTest,
+    rows: np.ndarray,
+    labels: np.ndarray,
+    *,
+    seed: int,
+    statistics: GroupStatistics | None = None,
+    cells: Cells | None = None,
+) -> GroupTest:
+    """The test against groups of rows that nothing was learned from, and their cells.
 
     Shapes: rows (n, V), labels (n,).
     """
     fill = np.zeros(inner.vectors.size)
     fill[: len(inner.nodes)] = pcircuit.unit_means(inner.circuit)[inner.nodes]
     numbers = np.unique(labels, return_inverse=True)[1]
-    return GroupTest(
-        inner, group_reference(inner.vectors, rows, numbers, fill, np.random.default_rng([seed, 3]))
-    )
+    rng = np.random.default_rng([seed, 3])
+    features = features_of(statistics, rows, cells)
+    groups = group_reference(inner.vectors, rows, numbers, fill, rng, features)
+    return GroupTest(inner, groups, statistics)
 
 
 def judged(
@@ -256,6 +301,7 @@ def judged(
         test.least_pvalue(T) or 1 / (1 + G),
         test.longest if test.longest < T else None,
     )
+    pvalue = max(found.value, LEAST_PVALUE)
     context = GroupContext(
         test.kind,
         G,
@@ -263,11 +309,11 @@ def judged(
         math.sqrt(squared / total) if total > 0 else 0.0,
         math.sqrt(max(squared - total * (1 + 1 / G), 0.0) / rows) if rows > 0 else 0.0,
         rows / total if total > 0 else float(T),
-        test.has_law,
+        test.law,
         most_rows,
+        pvalue if test.law and pvalue * (1 + G) < LEAST_RANK else None,
     )
     weights, names = inner.shown_weights, tuple(metric.name for metric in inner.calibration.metrics)
-    pvalue = max(found.value, LEAST_PVALUE)
     return HLDResult(
         statistic=0.0 - math.log10(pvalue),
         threshold=-math.log10(alpha),
@@ -295,14 +341,70 @@ def single_pvalues(
     others: np.ndarray,
     many: int,
     spread: Callable[[], np.ndarray] | None,
-) -> tuple[np.ndarray | None, np.ndarray]:
-    """p-values (2, V) of columns among the same groups, None unless each has units, and (m,) adjusted ones of nodes.
+    odd: Deviations | None = None,
+) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
+    """p-values (2, V) of columns among groups, None unless each has units, (2, P) of pairs, and (m,) of nodes.
 
     Shapes: own (size,), others (G, size).
     """
     parts, m = column_units(inner.circuit, inner.nodes), len(inner.nodes)
-    columns = (
-        ranked_parts(own, others, parts, many=many, spread=spread) if all(map(len, parts)) else None
-    )
+    columns, pairs = None, np.zeros((2, 0))
+    if all(map(len, parts)):
+        further = {} if odd is None else {"beside": odd.tails, "laws": odd.laws}
+        found = ranked_parts(own, others, parts, many=many, spread=spread, **further)
+        columns, pairs = np.split(found, [len(parts)], axis=1)
     of_nodes = None if spread is None else lambda: spread()[:, :m]
-    return columns, ranked_numbers(own[:m], others[:, :m], many=many, spread=of_nodes)
+    return columns, pairs, ranked_numbers(own[:m], others[:, :m], many=many, spread=of_nodes)
+
+
+def with_parts(
+    result: HLDResult,
+    statistics: GroupStatistics | None,
+    columns: np.ndarray | None,
+    pairs: np.ndarray,
+    nodes: np.ndarray,
+) -> HLDResult:
+    """A result with p-values of its columns, pairs and nodes.
+
+    Shapes: columns (2, V), pairs (2, P), nodes (m,).
+    """
+    edges = [] if statistics is None or columns is None else statistics.pairs.tolist()
+    named = {(u, v): found for (u, v), found in zip(edges, pairs.T.tolist(), strict=True)}
+    return replace(result, column_pvalues=columns, pair_pvalues=named, _node_pvalues=nodes)
+
+
+def ranked_beside(odd: Deviations | None) -> dict[str, Any]:
+    """What `exchangeable_pvalue` is told of deviations, if there are any."""
+    if odd is None:
+        return {}
+    has_law = len(odd.t) > FEWEST  # with the batch
+    return {"beside": odd.largest, "beyond": odd.beyond if has_law else None}
+
+
+def law_of(num_groups: int, is_normal: bool, statistics: GroupStatistics | None) -> str:
+    """The laws beyond the ranks among so many groups, in words."""
+    has_t = statistics is not None and num_groups >= FEWEST
+    return " and ".join(["a normal law"] * is_normal + ["a t law"] * has_t)
+
+
+def features_of(
+    statistics: GroupStatistics | None, rows: np.ndarray, cells: Cells | None
+) -> Features:
+    """A function that gives the further numbers of the rows at some positions."""
+    if statistics is None:
+        return no_features
+    return lambda some: statistics.features(rows[some], None if cells is None else cells.rows(some))
+
+
+def statistics_arrays(statistics: GroupStatistics | None) -> dict[str, Any]:
+    """Arrays of the statistics for a file, if there are any."""
+    return {} if statistics is None else with_prefix(PREFIX, statistics.to_arrays())
+
+
+def read_statistics(inner: HLDTest, arrays: Any) -> tuple[GroupStatistics | None, np.ndarray]:
+    """What `statistics_arrays` gave, and bounds (F,) of the numbers of a row."""
+    own = under_prefix(PREFIX, arrays)
+    if not own:
+        return None, NONE
+    found = GroupStatistics.from_arrays(own, inner.circuit.num_categories)
+    return found, found.bounds

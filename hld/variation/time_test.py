@@ -28,7 +28,7 @@ it, as that counts the rows of the batch that show something else (`hld.variatio
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -38,14 +38,23 @@ from numpy.typing import ArrayLike
 import pcircuit
 from hld.answers.words import least_text
 from hld.nulls.exchangeable import exchangeable_pvalue
+from hld.references.group_statistics import Cells, GroupStatistics
 from hld.references.groups import filled_rows
 from hld.references.stretches import FEWEST_STRETCHES, StretchReference, stretch_reference
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
+from hld.variation.deviations import deviations
 from hld.variation.group_test import (
+    LEAST_RANK,
+    features_of,
     judged,
+    law_of,
     own_spread,
+    ranked_beside,
+    read_statistics,
     single_pvalues,
+    statistics_arrays,
+    with_parts,
     without_rounding,
 )
 from hld.vectors.row_vectors import check_rows, column_units
@@ -54,7 +63,6 @@ from pcircuit.arguments import check_fraction
 SHOWN_SIZES = (10, 100, 1000)
 INDEPENDENT_ROWS = 4  # that a stretch has to be worth, to be one of several
 RISK = 0.05
-LEAST_RANK = 1 - 1e-9  # rounded down, of a p-value by rank times the number ranked
 BLOCK_ROWS = 10_000
 
 
@@ -64,10 +72,13 @@ class TimeTest:
 
     inner: HLDTest
     stretches: StretchReference
+    statistics: GroupStatistics | None = None
     kind = "time"
 
-    def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
-        """Test successive rows (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
+    def __call__(
+        self, batch: ArrayLike, alpha: float = 0.05, cells: Cells | None = None
+    ) -> HLDResult:
+        """Test successive rows (T, V) of codes, -1 for a hole, at a level in (0, 1), and their cells if known."""
         batch, alpha = (
             check_rows(self.inner.circuit, batch),
             check_fraction(alpha, "alpha"),
@@ -81,20 +92,18 @@ class TimeTest:
                 for start in range(0, T, BLOCK_ROWS)
             )
             / T
-            - self.stretches.mean
         )
+        center, further = np.split(self.stretches.mean, [len(own)])
+        worth = self.stretches.effective_rows(T)
         spread = (
-            None
-            if not self.varies
-            else own_spread(
-                look,
-                batch,
-                self.stretches.fill,
-                self.stretches.mean,
-                self.stretches.effective_rows(T),
-            )
+            own_spread(look, batch, self.stretches.fill, center, worth) if self.varies else None
         )
-        own, others = without_rounding(own, self.stretches.at(T), np.abs(self.stretches.mean))
+        others, away = np.split(self.stretches.at(T), [len(own)], axis=1)
+        odd = None
+        if self.varies:
+            sizes = np.full(len(others), float(T))
+            odd = deviations(self.statistics, batch, cells, further + away, sizes, worth / T)
+        own, others = without_rounding(own - center, others, np.abs(center))
         found = exchangeable_pvalue(
             own,
             others,
@@ -102,9 +111,12 @@ class TimeTest:
             many=FEWEST_STRETCHES,
             is_exact=False,
             spread=spread,
+            **ranked_beside(odd),
         )
-        columns, nodes = single_pvalues(self.inner, own, others, FEWEST_STRETCHES, spread)
-        least, columns, nodes = self._bounded(columns, nodes, T)
+        columns, pairs, nodes = single_pvalues(
+            self.inner, own, others, FEWEST_STRETCHES, spread, odd
+        )
+        least, columns, pairs, nodes = self._bounded(columns, pairs, nodes, T)
         result = judged(
             self,
             own,
@@ -114,14 +126,19 @@ class TimeTest:
             alpha,
             int((batch < 0).sum()),
         )
-        return replace(result, column_pvalues=columns, _node_pvalues=nodes)
+        return with_parts(result, self.statistics, columns, pairs, nodes)
 
-    def _bounded(self, columns: np.ndarray | None, nodes: np.ndarray, T: int) -> tuple[Any, ...]:
-        """The least p-value of a batch of T rows, and p-values (2, V) of its columns and (m,) of nodes with bounds."""
+    def _bounded(
+        self, columns: np.ndarray | None, pairs: np.ndarray, nodes: np.ndarray, T: int
+    ) -> tuple[Any, ...]:
+        """The least p-value of a batch of T rows, and p-values (2, V) of columns, (2, P) of pairs, (m,) of nodes.
+
+        A pair has the larger bound of its two columns.
+        """
         least = self.least_pvalue(T)
         if columns is None:
             bound = max(least, self.least_of_columns(T))
-            return bound, None, np.maximum(nodes, bound)
+            return bound, None, pairs, np.maximum(nodes, bound)
         bounds = np.full(columns.shape[1], least)
         by_rank = (
             np.minimum(columns * (len(self.stretches.at(T)) + 1), 1.0) >= LEAST_RANK
@@ -139,15 +156,18 @@ class TimeTest:
             else []
         )
         floor = [min(float(bounds[one].max()), float(columns[1, one].min())) for one in scopes]
+        if pairs.size:
+            pairs = np.maximum(pairs, bounds[self.statistics.pairs].max(axis=1))  # type: ignore[union-attr]
         return (
-            min(float(bounds.max()), float(columns[1].min())),
+            min(float(bounds.max()), float(columns[1].min()), float(pairs[1].min(initial=1.0))),
             columns,
+            pairs,
             np.maximum(nodes, floor) if scopes else nodes,
         )
 
     def least_pvalue(self, T: int = 1) -> float:
         """1 / (G + 1), see above, for a batch of T rows; 0 where stretches differ and are long enough for a law."""
-        if self.has_law:
+        if self.law:
             return 0.0
         return max(_least(self.stretches, T), self.least_of_columns(T))
 
@@ -177,9 +197,14 @@ class TimeTest:
         return self.stretches.longest
 
     @property
-    def has_law(self) -> bool:
-        """Whether a law goes beyond the ranks: not where stretches are dependent, nor where none differs at all."""
-        return not self.is_too_short and self.varies
+    def law(self) -> str:
+        """The law beyond the ranks, in words; none where stretches are dependent, nor where none differs at all."""
+        is_known = not self.is_too_short and self.varies
+        return law_of(FEWEST_STRETCHES, True, self.statistics) if is_known else ""
+
+    def can_be_below(self, level: float) -> bool:
+        """Whether any batch can have a p-value of at most a level."""
+        return self.least_pvalue() <= level
 
     @property
     def varies(self) -> bool:
@@ -203,11 +228,11 @@ class TimeTest:
         more = ": give a longer series" if self.is_too_short else ", and more for long batches"
         note = (
             ""
-            if self.has_law
+            if self.law
             else f"; {why}, so p-values are at least {least_text(self.least_pvalue())}{more}"
         )
         slow = len(self.dependent_columns)
-        if self.has_law and slow:
+        if self.law and slow:
             note = (
                 f"; in {slow} column{'s' * (slow != 1)} stretches of this length are still dependent, and give no "
                 f"p-value below {least_text(self.least_of_columns())} by themselves: give a longer series"
@@ -219,12 +244,14 @@ class TimeTest:
 
     def to_arrays(self) -> dict[str, Any]:
         """The stretches, for a file."""
-        return self.stretches.to_arrays()
+        return self.stretches.to_arrays() | statistics_arrays(self.statistics)
 
     @classmethod
     def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> TimeTest:
         """What `to_arrays` gave, checked."""
-        return cls(inner, StretchReference.from_arrays(arrays, inner.vectors.bounds))
+        statistics, further = read_statistics(inner, arrays)
+        stretches = StretchReference.from_arrays(arrays, inner.vectors.bounds, further)
+        return cls(inner, stretches, statistics)
 
 
 def _least(stretches: StretchReference, T: int) -> float:
@@ -234,11 +261,18 @@ def _least(stretches: StretchReference, T: int) -> float:
     return 1 / (n // longest + 1)
 
 
-def time_test(inner: HLDTest, rows: np.ndarray) -> TimeTest:
-    """The test against stretches of rows in their order, from which nothing was learned.
+def time_test(
+    inner: HLDTest,
+    rows: np.ndarray,
+    *,
+    statistics: GroupStatistics | None = None,
+    cells: Cells | None = None,
+) -> TimeTest:
+    """The test against stretches of rows in their order, from which nothing was learned, and of their cells.
 
     Shapes: rows (n, V).
     """
     fill = np.zeros(inner.vectors.size)
     fill[: len(inner.nodes)] = pcircuit.unit_means(inner.circuit)[inner.nodes]
-    return TimeTest(inner, stretch_reference(inner.vectors, rows, fill))
+    features = features_of(statistics, rows, cells)
+    return TimeTest(inner, stretch_reference(inner.vectors, rows, fill, features), statistics)
