@@ -670,7 +670,10 @@ class HLDDetector:
             )
         if not is_own:
             lines.append(self.judge_.describe())
-        tested = "tested against those of training" if self.missingness and is_own else "not tested"
+        against = "training" if is_own else getattr(self.judge_, "compared", "")
+        tested = (
+            f"tested against those of {against}" if self.missingness and against else "not tested"
+        )
         lines.append(f"missing values: {MISSING[test.missing]}; their shares are {tested}")
         return "\n".join(lines)
 

@@ -52,7 +52,7 @@ from hld.summaries.summary import BatchSummary
 from hld.table_files import files
 from pcircuit.files.whole_file import replace_file
 
-SHIFT = 1
+SHIFT, BLIND = 1, 3  # exit status; the latter where no odd segment could have been called
 OF_NODES = ("node", "kind", "delta", "zscore", "own_zscore", "pvalue", "share")
 SHOWN_NAMES = 6  # columns named for the scope of a node
 
@@ -73,11 +73,9 @@ def test(args: argparse.Namespace) -> int:
     if args.report is not None:
         _write_report(args, detector, result)
     print_result(result, args.json)
-    return (
-        SHIFT
-        if (is_large(result, args.min_effect) if args.by is None else result.reject.any())
-        else 0
-    )
+    if args.by is not None:
+        return SHIFT if result.reject.any() else 0 if result.can_call else BLIND
+    return SHIFT if is_large(result, args.min_effect) else 0
 
 
 def _check_options(args: argparse.Namespace) -> None:

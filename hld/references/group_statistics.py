@@ -13,7 +13,8 @@ group of n rows has these statistics, all functions of means over its rows, whic
 * of each column the shares of missing values and of values that learning did not show or beyond its range, as the
   arcsine of their roots; not the latter of dates, as each day is at its own.
 
-One row more, at the centre and of usual size, is counted in each, so that all are finite for a single row, too.
+A small constant beside the mean square, and the root of those of a pair, keeps all of them finite for a single row.
+None depends on the number of rows but by chance, so that a batch may have more rows than the groups.
 
 **How far a group is from others.**  With y_g one statistic of N groups, mean and variance of the others than g, and
 V_g what the rows of the group itself can have moved it by,
@@ -46,6 +47,10 @@ LINEAR = 30.0  # scales from the centre up to which a number counts as it is
 FARTHEST = 25_000.0  # the largest double, in these units
 LARGEST_SCORE = 3.0  # of a category, in standard deviations: rare ones do not carry a pair
 USUAL = 3.29  # standard deviations between the quantiles .05 and .95 of a normal variable
+LEAST_SQUARE, LEAST_PRODUCT = (
+    0.01,
+    0.02,
+)  # of numbers in units of the scale, and of scores of a pair
 SAME = 1e-9
 ARRAYS = ("numeric", "scale", "pairs", "scores", "missing", "new")
 
@@ -137,21 +142,23 @@ class GroupStatistics:
 
         Shapes: means (N, F), n (N,).
         """
-        K, P, n = len(self.numeric), len(self.pairs), n[:, None]
+        K, P = len(self.numeric), len(self.pairs)
         ends = np.cumsum([K, K, K, K, P, P, P, P])
-        shown, x, x2, x4, both, f2, g2, fg, odd = np.split(n * means, ends, axis=1)
-        mean, square = x / (shown + 1), np.maximum((x2 + 1) / (shown + 1), SAME)
-        fourth = (x4 + 1) / (shown + 1)
-        z = np.arctanh(np.clip(fg / (np.sqrt(np.maximum(f2 * g2, 0.0)) + 1), SAME - 1, 1 - SAME))
-        shares = np.clip((odd + 0.375) / (n + 0.75), 0, 1)
-        y = np.concatenate([mean, np.log(square) / 2, z, np.arcsin(np.sqrt(shares))], axis=1)
+        shown, x, x2, x4, both, f2, g2, fg, odd = np.split(means, ends, axis=1)
+        mean, square, fourth = (one / np.maximum(shown, SAME) for one in (x, x2, x4))
+        f2, g2, fg = (one / np.maximum(both, SAME) for one in (f2, g2, fg))
+        z = np.arctanh(np.clip(fg / (np.sqrt(np.maximum(f2 * g2, 0.0)) + LEAST_PRODUCT), -1, 1))
+        size = np.maximum(square, 0.0) + LEAST_SQUARE
+        y = np.concatenate(
+            [mean, np.log(size) / 2, z, np.arcsin(np.sqrt(np.clip(odd, 0, 1)))], axis=1
+        )
         varies = [
             np.maximum(square - mean**2, 0.0),
-            np.maximum(fourth / square**2 - 1, 0.0) / 4,
+            np.maximum(fourth - square**2, 0.0) / (2 * size) ** 2,
             np.ones_like(z),
-            np.full_like(shares, 0.25),
+            np.full_like(odd, 0.25),
         ]
-        counts = np.concatenate([shown, shown, both, np.broadcast_to(n, shares.shape)], axis=1)
+        counts = np.concatenate([shown, shown, both, np.ones_like(odd)], axis=1) * n[:, None]
         return y, np.concatenate(varies, axis=1), counts
 
     def distances(
@@ -175,6 +182,10 @@ class GroupStatistics:
         sides = np.concatenate([np.arange(V)[:, None].repeat(2, axis=1), self.pairs])
         t[:, np.isin(sides[parts], hidden).any(axis=1)] = 0.0
         return t
+
+    def smallest_pvalue(self, T: int, num_groups: int) -> float:
+        """What the law gives no batch of T rows less than, as t is at most the root of T (T + 1), for one statistic."""
+        return float(t_law(np.sqrt(T * (T + 1.0)), num_groups))
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Arrays for a file."""

@@ -173,6 +173,7 @@ class GroupTest:
     groups: GroupReference
     statistics: GroupStatistics | None = None
     kind = "groups"
+    compared = "groups"
 
     def __call__(
         self, batch: ArrayLike, alpha: float = 0.05, cells: Cells | None = None
@@ -216,9 +217,11 @@ class GroupTest:
         """The smallest p-value by rank, for batches of any size T."""
         return 1 / (1 + self.num_groups)
 
-    def can_be_below(self, level: float) -> bool:
-        """Whether any batch can have a p-value of at most a level."""
-        return bool(self.law) or self.least_pvalue() <= level
+    def smallest_pvalue(self, T: int) -> float:
+        """What no p-value of a batch of T rows is below, laws included: 0 with a normal law."""
+        if self.statistics is None or not self.law or self.num_groups >= MANY:
+            return 0.0 if self.law else self.least_pvalue(T)
+        return min(self.least_pvalue(T), self.statistics.smallest_pvalue(T, self.num_groups))
 
     def describe(self) -> str:
         """A few lines."""
@@ -368,7 +371,7 @@ def with_parts(
 
     Shapes: columns (2, V), pairs (2, P), nodes (m,).
     """
-    edges = [] if statistics is None or columns is None else statistics.pairs.tolist()
+    edges = statistics.pairs.tolist() if statistics is not None and pairs.size else []
     named = {(u, v): found for (u, v), found in zip(edges, pairs.T.tolist(), strict=True)}
     return replace(result, column_pvalues=columns, pair_pvalues=named, _node_pvalues=nodes)
 

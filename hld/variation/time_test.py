@@ -74,6 +74,7 @@ class TimeTest:
     stretches: StretchReference
     statistics: GroupStatistics | None = None
     kind = "time"
+    compared = "stretches of time"
 
     def __call__(
         self, batch: ArrayLike, alpha: float = 0.05, cells: Cells | None = None
@@ -202,9 +203,9 @@ class TimeTest:
         is_known = not self.is_too_short and self.varies
         return law_of(FEWEST_STRETCHES, True, self.statistics) if is_known else ""
 
-    def can_be_below(self, level: float) -> bool:
-        """Whether any batch can have a p-value of at most a level."""
-        return self.least_pvalue() <= level
+    def smallest_pvalue(self, T: int) -> float:
+        """What no p-value of a batch of T rows is below, laws included."""
+        return self.least_pvalue(T)
 
     @property
     def varies(self) -> bool:
