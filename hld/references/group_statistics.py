@@ -51,6 +51,7 @@ LEAST_SQUARE, LEAST_PRODUCT = (
     0.01,
     0.02,
 )  # of numbers in units of the scale, and of scores of a pair
+MOST_Z = 0.999  # hyperbolic tangent of the largest Fisher's z
 SAME = 1e-9
 ARRAYS = ("numeric", "scale", "pairs", "scores", "missing", "new")
 
@@ -94,7 +95,7 @@ class GroupStatistics:
     @property
     def size(self) -> int:
         """F, numbers of a row."""
-        return 4 * (len(self.numeric) + len(self.pairs)) + len(self.missing) + len(self.new)
+        return 4 * len(self.numeric) + 6 * len(self.pairs) + len(self.missing) + len(self.new)
 
     @property
     def bounds(self) -> np.ndarray:
@@ -102,7 +103,7 @@ class GroupStatistics:
         K, P = len(self.numeric), len(self.pairs)
         found = np.ones(self.size)
         found[: 4 * K] = np.repeat([1.0, FARTHEST, FARTHEST**2, FARTHEST**4], K)
-        found[4 * K + P : 4 * (K + P)] = LARGEST_SCORE**2
+        found[4 * K + P : 4 * K + 6 * P] = LARGEST_SCORE**2
         return found
 
     @property
@@ -131,7 +132,7 @@ class GroupStatistics:
             for side, w in zip(self.scores, (u, v), strict=True)
         )
         return np.concatenate(
-            [shown, x, x**2, x**4, both, f**2, g**2, f * g]
+            [shown, x, x**2, x**4, both, f, g, f**2, g**2, f * g]
             + [codes[:, self.missing] < 0, cells.marks[:, self.new] & 1],
             axis=1,
             dtype=np.float64,
@@ -143,11 +144,12 @@ class GroupStatistics:
         Shapes: means (N, F), n (N,).
         """
         K, P = len(self.numeric), len(self.pairs)
-        ends = np.cumsum([K, K, K, K, P, P, P, P])
-        shown, x, x2, x4, both, f2, g2, fg, odd = np.split(means, ends, axis=1)
+        ends = np.cumsum([K] * 4 + [P] * 6)
+        shown, x, x2, x4, both, *scores, odd = np.split(means, ends, axis=1)
         mean, square, fourth = (one / np.maximum(shown, SAME) for one in (x, x2, x4))
-        f2, g2, fg = (one / np.maximum(both, SAME) for one in (f2, g2, fg))
-        z = np.arctanh(np.clip(fg / (np.sqrt(np.maximum(f2 * g2, 0.0)) + LEAST_PRODUCT), -1, 1))
+        f, g, f2, g2, fg = (one / np.maximum(both, SAME) for one in scores)
+        product = np.maximum(f2 - f**2, 0.0) * np.maximum(g2 - g**2, 0.0)
+        z = np.arctanh(np.clip((fg - f * g) / (np.sqrt(product) + LEAST_PRODUCT), -MOST_Z, MOST_Z))
         size = np.maximum(square, 0.0) + LEAST_SQUARE
         y = np.concatenate(
             [mean, np.log(size) / 2, z, np.arcsin(np.sqrt(np.clip(odd, 0, 1)))], axis=1

