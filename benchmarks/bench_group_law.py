@@ -28,7 +28,7 @@ from hld.variation.group_test import GroupTest, without_rounding
 from hld.variation.time_test import time_test
 
 LEVELS = (0.05 / 28, 0.01, 0.05)
-SIZES, TRIALS, DRAWS, DEGREES = (20, 40), 6_000, 100, (4, 6, 8)
+SIZES, TRIALS, DRAWS, DEGREES = (20, 40), 4_000, 100, (4, 6, 8)
 KINDS = ("+ 3 sd", "+ 10 sd", "+ 100 sd", "x 1,000", "permuted")
 FEWEST_ROWS, SHARE_OF_FLIGHTS = 10, 0.1
 
@@ -128,15 +128,16 @@ def level_of(held: Held, G: int, rng: np.random.Generator) -> list[Any]:
     for _ in range(TRIALS):
         batch, *picked = rng.choice(len(held.batches), G + 1, replace=False)
         groups, T = held.among(np.array(picked)), int(judge.groups.counts[batch])
-        means = np.vstack([judge.groups.means[-1, batch], groups.at(T)])
+        center, differences, sizes, _ = groups.compared(T)
+        means = np.vstack([judge.groups.means[-1, batch], center + differences])
         own, further = np.split(means, [judge.inner.vectors.size], axis=1)
-        t = statistics.distances(further, np.append(float(T), groups.rows_at(T)))
+        t = statistics.distances(further, np.append(T, sizes))
         odd = Deviations(t, statistics.parts, statistics.num_columns + len(statistics.pairs))
-        row = []
-        for group_statistics.MOST_DEGREES in DEGREES:
-            together = without_rounding(own[0], own[1:], np.abs(groups.fill))
-            beside = {"beside": odd.largest, "beyond": odd.beyond}
-            row.append(exchangeable_pvalue(*together, metrics, **beside).value)
+        together = without_rounding(own[0], own[1:], np.abs(groups.fill))
+        rank = exchangeable_pvalue(*together, metrics, beside=odd.largest, beyond=lambda law: 0.0)
+        row = [rank.value] * len(DEGREES)
+        for i, group_statistics.MOST_DEGREES in enumerate(DEGREES if rank.value == 0 else ()):
+            row[i] = min(1 / (1 + G), odd.beyond(np.inf))
         found.append(row)
     group_statistics.MOST_DEGREES = most
     return [(np.array(found) <= alpha + 1e-12).mean(axis=0).tolist() for alpha in LEVELS]

@@ -205,11 +205,19 @@ class GroupStatistics:
         )
         pairs = finite_array(arrays, "pairs", (None, 2), np.int64)
         scale = finite_array(arrays, "scale", (2, len(numeric)))
-        scores = finite_array(arrays, "scores", (2, len(pairs), C))
+        scores = finite_array(arrays, "scores", (2, len(pairs), C if len(pairs) else None))
         fits = [(one >= 0).all() and (one < V).all() for one in (numeric, pairs, *counted)]
         if not all(fits) or not (scale[1] > 0).all() or (np.abs(scores) > LARGEST_SCORE).any():
             raise ValueError("the statistics of groups do not fit the columns")
         return cls(V, numeric, scale, pairs, scores, *counted)
+
+
+def no_statistics(num_columns: int) -> GroupStatistics:
+    """No statistics of so many columns."""
+    none = np.zeros(0, np.int64)
+    return GroupStatistics(
+        num_columns, none, np.zeros((2, 0)), none.reshape(0, 2), np.zeros((2, 0, 0)), none, none
+    )
 
 
 def group_statistics(

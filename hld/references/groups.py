@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,6 +49,20 @@ Features = Callable[[Any], np.ndarray]  # (n, F) further numbers of the rows at 
 def no_features(some: np.ndarray) -> np.ndarray:
     """No further numbers of rows."""
     return np.zeros((len(some), 0))
+
+
+class Compared(NamedTuple):
+    """Means of groups as those of a batch: their centre, G differences from it, and rows that each is of.
+
+    A row is `worth` so many independent ones; 0 where nothing varies.
+
+    Shapes: center (size + F,), differences (G, size + F), sizes (G,).
+    """
+
+    center: np.ndarray
+    differences: np.ndarray
+    sizes: np.ndarray
+    worth: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,23 +99,17 @@ class GroupReference:
         w = np.where((more > 0) & (num_rows >= FEWEST_MIXED), np.clip(w, 0.0, 1.0), 1.0)[:, None]
         return w * first + (1 - w) * rest
 
-    def rows_at(self, num_rows: int) -> np.ndarray:
-        """(G,) rows that these means are of."""
-        mixed = num_rows if num_rows >= FEWEST_MIXED else STEP ** (num_rows >= STEP)
-        return np.minimum(mixed, self.counts)
-
     def covariance_at(self, num_rows: int) -> RowCovariance:
         """The sample covariance of these means: B + S / T, by its rows."""
         means = self.at(num_rows)[:, : len(self.fill)]
         return RowCovariance(means - means.mean(axis=0))
 
-    def mean_of(self, vectors: RowVectors, rows: np.ndarray) -> np.ndarray:
-        """(size,) mean vector of the rows of a batch, holes filled as in the groups."""
-        step = max(1, BLOCK_VALUES // vectors.size)
-        return sum(
-            filled_rows(vectors, rows[start : start + step], self.fill).sum(axis=0)
-            for start in range(0, len(rows), step)
-        ) / len(rows)
+    def compared(self, num_rows: int) -> Compared:
+        """What a batch of so many rows is compared with."""
+        means = self.at(num_rows)
+        center = means.mean(axis=0)
+        mixed = num_rows if num_rows >= FEWEST_MIXED else STEP ** (num_rows >= STEP)
+        return Compared(center, means - center, np.minimum(mixed, self.counts), 1.0)
 
     def to_arrays(self) -> dict[str, Any]:
         """All arrays, by name."""
@@ -167,6 +175,18 @@ def group_reference(
 def num_sizes(counts: np.ndarray) -> int:
     """R, numbers of rows at which means are kept: 1, 4, 16, ... up to all rows of the largest group."""
     return 1 + int(np.ceil(np.log(counts.max()) / np.log(STEP) - 1e-9)) if counts.max() > 1 else 1
+
+
+def mean_of(
+    vectors: RowVectors, rows: np.ndarray, fill: np.ndarray, features: Features
+) -> np.ndarray:
+    """(size + F,) mean vector of the rows of a batch, holes filled as in the groups, and of their further numbers."""
+    total, step = 0.0, max(1, BLOCK_VALUES // (20 * vectors.size))
+    for start in range(0, len(rows), step):
+        some = np.arange(start, min(start + step, len(rows)))
+        values = filled_rows(vectors, rows[some], fill)
+        total = total + np.append(values.sum(axis=0), features(some).sum(axis=0))
+    return np.asarray(total) / len(rows)
 
 
 def filled_rows(vectors: RowVectors, rows: np.ndarray, fill: np.ndarray) -> np.ndarray:

@@ -43,7 +43,14 @@ from typing import Any
 
 import numpy as np
 
-from hld.references.groups import BLOCK_VALUES, NONE, Features, filled_rows, no_features
+from hld.references.groups import (
+    BLOCK_VALUES,
+    NONE,
+    Compared,
+    Features,
+    filled_rows,
+    no_features,
+)
 from hld.vectors.row_vectors import RowVectors, bounded_array
 from pcircuit.files.archive import finite_array
 
@@ -143,6 +150,12 @@ class StretchReference:
         r, v = min(int(np.log2(T)), len(self.counts) - 1), self.traces()
         wanted = self.trace_at(T) + self.trace_at(self.num_rows)
         return self.stretches(r) * np.sqrt(wanted / v[r] if v[r] > 0 else 0.0)
+
+    def compared(self, T: int) -> Compared:
+        """What a batch of T successive rows is compared with."""
+        found, varies = self.at(T), bool(self.traces()[0] > 0)
+        worth = self.effective_rows(T) / T if varies else 0.0
+        return Compared(self.mean, found, np.full(len(found), T), worth)
 
     def to_arrays(self) -> dict[str, Any]:
         """All arrays, by name."""

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
@@ -42,25 +42,24 @@ from numpy.typing import ArrayLike
 import pcircuit
 from hld.answers.words import least_text, p_text
 from hld.nulls.exchangeable import MANY, exchangeable_pvalue
-from hld.nulls.null import PValue
 from hld.nulls.ranked_parts import ranked_numbers, ranked_parts
-from hld.references.group_statistics import FEWEST, Cells, GroupStatistics
+from hld.references.group_statistics import FEWEST, Cells, GroupStatistics, no_statistics
 from hld.references.groups import (
-    NONE,
     Features,
     GroupReference,
     filled_rows,
     group_reference,
-    no_features,
+    mean_of,
 )
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.verdict import LEAST_PVALUE
-from hld.variation.deviations import PREFIX, Deviations, deviations
+from hld.variation.deviations import Deviations
 from hld.vectors.row_vectors import RowVectors, check_rows, column_units, some_rows
 from pcircuit.arguments import check_fraction
 from pcircuit.files.archive import under_prefix, with_prefix
 
+PREFIX = "statistics."  # of arrays in a file
 MOST_OWN_ROWS = 2_000  # that are looked at; of more rows some, evenly spread
 LEAST_RANK = 1 - 1e-9  # rounded down, of a p-value by rank times the number ranked
 SLACK = 1e-9  # sums of 10 million rows are exact to about this
@@ -148,17 +147,11 @@ class GroupContext:
 
     def _others(self) -> str:
         """What the batch was compared with, by their size."""
+        if self.most_rows is None:
+            return f"{self.noun} of this size"
         if self.kind == "groups":
-            return (
-                "groups of this size"
-                if self.most_rows is None
-                else f"groups of at most {self.most_rows} rows"
-            )
-        return (
-            "stretches of time of this size"
-            if self.most_rows is None
-            else f"stretches of time of {self.most_rows} rows, scaled to this size"
-        )
+            return f"groups of at most {self.most_rows} rows"
+        return f"{self.noun} of {self.most_rows} rows, scaled to this size"
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -171,7 +164,7 @@ class GroupTest:
 
     inner: HLDTest
     groups: GroupReference
-    statistics: GroupStatistics | None = None
+    statistics: GroupStatistics
     kind = "groups"
     compared = "groups"
 
@@ -179,24 +172,7 @@ class GroupTest:
         self, batch: ArrayLike, alpha: float = 0.05, cells: Cells | None = None
     ) -> HLDResult:
         """Test a batch (T, V) of codes, -1 for a hole, at a level in (0, 1), and its cells if they are known."""
-        batch, alpha = (
-            check_rows(self.inner.circuit, batch),
-            check_fraction(alpha, "alpha"),
-        )
-        T, own = len(batch), self.groups.mean_of(self.inner.vectors, batch)
-        others, further = np.split(self.groups.at(T), [len(own)], axis=1)
-        fill = self.groups.fill
-        odd = deviations(self.statistics, batch, cells, further, self.groups.rows_at(T))
-        spread = own_spread(self.inner.vectors, batch, fill, others.mean(axis=0), T)
-        own, others = without_rounding(own, others, np.abs(fill))
-        found = exchangeable_pvalue(
-            own, others, self.inner.calibration.metrics, spread=spread, **ranked_beside(odd)
-        )
-        result = judged(
-            self, own - others.mean(axis=0), others, found, T, alpha, int((batch < 0).sum())
-        )
-        columns, pairs, nodes = single_pvalues(self.inner, own, others, MANY, spread, odd)
-        return with_parts(result, self.statistics, columns, pairs, nodes)
+        return judged(self, self.groups, batch, alpha, cells, MANY)
 
     @property
     def num_groups(self) -> int:
@@ -219,9 +195,14 @@ class GroupTest:
 
     def smallest_pvalue(self, T: int) -> float:
         """What no p-value of a batch of T rows is below, laws included: 0 with a normal law."""
-        if self.statistics is None or not self.law or self.num_groups >= MANY:
-            return 0.0 if self.law else self.least_pvalue(T)
-        return min(self.least_pvalue(T), self.statistics.smallest_pvalue(T, self.num_groups))
+        if self.num_groups >= MANY:
+            return 0.0
+        law = self.statistics.smallest_pvalue(T, self.num_groups)
+        return min(self.least_pvalue(T), law if self.law else 1.0)
+
+    def bounded(self, T: int, *pvalues: Any) -> tuple[Any, ...]:
+        """The bound of the p-value of T rows, and p-values of columns, pairs and nodes: nothing bounds them."""
+        return 0.0, *pvalues
 
     def describe(self) -> str:
         """A few lines."""
@@ -252,13 +233,13 @@ class GroupTest:
 
     def to_arrays(self) -> dict[str, Any]:
         """The groups, for a file."""
-        return self.groups.to_arrays() | statistics_arrays(self.statistics)
+        return self.groups.to_arrays() | with_prefix(PREFIX, self.statistics.to_arrays())
 
     @classmethod
     def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> GroupTest:
         """What `to_arrays` gave, checked."""
-        statistics, further = read_statistics(inner, arrays)
-        groups = GroupReference.from_arrays(arrays, inner.vectors.bounds, further)
+        statistics = read_statistics(inner, arrays)
+        groups = GroupReference.from_arrays(arrays, inner.vectors.bounds, statistics.bounds)
         return cls(inner, groups, statistics)
 
 
@@ -275,36 +256,78 @@ def group_test(
 
     Shapes: rows (n, V), labels (n,).
     """
+    statistics = no_statistics(rows.shape[1]) if statistics is None else statistics
+    groups = group_reference(
+        inner.vectors,
+        rows,
+        np.unique(labels, return_inverse=True)[1],
+        fill_of(inner),
+        np.random.default_rng([seed, 3]),
+        features_of(statistics, rows, cells),
+    )
+    return GroupTest(inner, groups, statistics)
+
+
+def fill_of(inner: HLDTest) -> np.ndarray:
+    """(size,) what stands for numbers of a vector that a row does not show."""
     fill = np.zeros(inner.vectors.size)
     fill[: len(inner.nodes)] = pcircuit.unit_means(inner.circuit)[inner.nodes]
-    numbers = np.unique(labels, return_inverse=True)[1]
-    rng = np.random.default_rng([seed, 3])
-    features = features_of(statistics, rows, cells)
-    groups = group_reference(inner.vectors, rows, numbers, fill, rng, features)
-    return GroupTest(inner, groups, statistics)
+    return fill
 
 
 def judged(
     test: Any,
-    difference: np.ndarray,
-    others: np.ndarray,
-    found: PValue,
-    T: int,
+    reference: Any,
+    batch: ArrayLike,
     alpha: float,
-    num_missing: int,
+    cells: Cells | None,
+    many: int,
+    *,
+    is_exact: bool = True,
 ) -> HLDResult:
-    """The result of a difference of means (size,) whose p-value among others (G, size) is found.
+    """The result of a batch (T, V) among groups or stretches; from so many on there is a normal law beyond the ranks.
 
-    Shapes: difference (size,), others (G, size).
+    Shapes: batch (T, V).
     """
-    inner, G, m = test.inner, len(others), len(test.inner.nodes)
+    inner, look = test.inner, test.inner.vectors
+    batch, alpha = check_rows(inner.circuit, batch), check_fraction(alpha, "alpha")
+    T, m, statistics = len(batch), len(inner.nodes), test.statistics
+    center, differences, sizes, worth = reference.compared(T)
+    own = mean_of(look, batch, reference.fill, features_of(statistics, batch, cells))
+    odd = Deviations(
+        statistics.distances(
+            np.vstack([own, center + differences])[:, look.size :],
+            np.append(T, sizes),
+            () if cells is None else cells.hidden,
+            worth,
+        ),
+        statistics.parts,
+        statistics.num_columns + len(statistics.pairs),
+    )
+    center, own, others = (one[..., : look.size] for one in (center, own - center, differences))
+    own, others = without_rounding(own, others, np.abs(center))
+    spread = own_spread(look, batch, reference.fill, center, worth * T) if worth > 0 else None
+    found = exchangeable_pvalue(
+        own,
+        others,
+        inner.calibration.metrics,
+        many=many,
+        is_exact=is_exact,
+        spread=spread,
+        beside=odd.largest,
+        beyond=odd.beyond,
+    )
+    bound, columns, pairs, nodes = test.bounded(
+        T, *single_pvalues(inner, own, others, many, spread, odd)
+    )
+    difference, G = own - others.mean(axis=0), len(others)
+    pvalue = max(found.value, bound, LEAST_PVALUE)
     variances, rows = others.var(axis=0, ddof=1), float((inner.stds[:m] ** 2).sum())
     total, squared = float(variances[:m].sum()), float((difference[:m] ** 2).sum())
     least, most_rows = (
         test.least_pvalue(T) or 1 / (1 + G),
         test.longest if test.longest < T else None,
     )
-    pvalue = max(found.value, LEAST_PVALUE)
     context = GroupContext(
         test.kind,
         G,
@@ -324,10 +347,10 @@ def judged(
         reject=bool(pvalue <= alpha),
         alpha=alpha,
         num_samples=T,
-        null=found.null,
+        null=test.kind,
         inflation=1 + 1 / G,
         null_error=found.error,
-        num_missing=num_missing,
+        num_missing=int((batch < 0).sum()),
         metrics=names,
         pvalues=found.each,
         deltas=difference[:m] * weights,
@@ -335,6 +358,12 @@ def judged(
         nodes=inner.nodes,
         _circuit=inner.circuit,
         context=context,
+        column_pvalues=columns,
+        pair_pvalues={
+            (u, v): p
+            for (u, v), p in zip(statistics.pairs.tolist(), pairs.T.tolist(), strict=False)
+        },
+        _node_pvalues=nodes,
     )
 
 
@@ -344,7 +373,7 @@ def single_pvalues(
     others: np.ndarray,
     many: int,
     spread: Callable[[], np.ndarray] | None,
-    odd: Deviations | None = None,
+    odd: Deviations,
 ) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
     """p-values (2, V) of columns among groups, None unless each has units, (2, P) of pairs, and (m,) of nodes.
 
@@ -353,61 +382,25 @@ def single_pvalues(
     parts, m = column_units(inner.circuit, inner.nodes), len(inner.nodes)
     columns, pairs = None, np.zeros((2, 0))
     if all(map(len, parts)):
-        further = {} if odd is None else {"beside": odd.tails, "laws": odd.laws}
-        found = ranked_parts(own, others, parts, many=many, spread=spread, **further)
+        found = ranked_parts(
+            own, others, parts, many=many, spread=spread, beside=odd.tails, laws=odd.laws
+        )
         columns, pairs = np.split(found, [len(parts)], axis=1)
     of_nodes = None if spread is None else lambda: spread()[:, :m]
     return columns, pairs, ranked_numbers(own[:m], others[:, :m], many=many, spread=of_nodes)
 
 
-def with_parts(
-    result: HLDResult,
-    statistics: GroupStatistics | None,
-    columns: np.ndarray | None,
-    pairs: np.ndarray,
-    nodes: np.ndarray,
-) -> HLDResult:
-    """A result with p-values of its columns, pairs and nodes.
-
-    Shapes: columns (2, V), pairs (2, P), nodes (m,).
-    """
-    edges = statistics.pairs.tolist() if statistics is not None and pairs.size else []
-    named = {(u, v): found for (u, v), found in zip(edges, pairs.T.tolist(), strict=True)}
-    return replace(result, column_pvalues=columns, pair_pvalues=named, _node_pvalues=nodes)
-
-
-def ranked_beside(odd: Deviations | None) -> dict[str, Any]:
-    """What `exchangeable_pvalue` is told of deviations, if there are any."""
-    if odd is None:
-        return {}
-    has_law = len(odd.t) > FEWEST  # with the batch
-    return {"beside": odd.largest, "beyond": odd.beyond if has_law else None}
-
-
-def law_of(num_groups: int, is_normal: bool, statistics: GroupStatistics | None) -> str:
+def law_of(num_groups: int, is_normal: bool, statistics: GroupStatistics) -> str:
     """The laws beyond the ranks among so many groups, in words."""
-    has_t = statistics is not None and num_groups >= FEWEST
+    has_t = len(statistics.parts) > 0 and num_groups >= FEWEST
     return " and ".join(["a normal law"] * is_normal + ["a t law"] * has_t)
 
 
-def features_of(
-    statistics: GroupStatistics | None, rows: np.ndarray, cells: Cells | None
-) -> Features:
+def features_of(statistics: GroupStatistics, rows: np.ndarray, cells: Cells | None) -> Features:
     """A function that gives the further numbers of the rows at some positions."""
-    if statistics is None:
-        return no_features
     return lambda some: statistics.features(rows[some], None if cells is None else cells.rows(some))
 
 
-def statistics_arrays(statistics: GroupStatistics | None) -> dict[str, Any]:
-    """Arrays of the statistics for a file, if there are any."""
-    return {} if statistics is None else with_prefix(PREFIX, statistics.to_arrays())
-
-
-def read_statistics(inner: HLDTest, arrays: Any) -> tuple[GroupStatistics | None, np.ndarray]:
-    """What `statistics_arrays` gave, and bounds (F,) of the numbers of a row."""
-    own = under_prefix(PREFIX, arrays)
-    if not own:
-        return None, NONE
-    found = GroupStatistics.from_arrays(own, inner.circuit.num_categories)
-    return found, found.bounds
+def read_statistics(inner: HLDTest, arrays: Any) -> GroupStatistics:
+    """The statistics in the arrays of a file."""
+    return GroupStatistics.from_arrays(under_prefix(PREFIX, arrays), inner.circuit.num_categories)

@@ -35,35 +35,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-import pcircuit
 from hld.answers.words import least_text
-from hld.nulls.exchangeable import exchangeable_pvalue
-from hld.references.group_statistics import Cells, GroupStatistics
-from hld.references.groups import filled_rows
+from hld.references.group_statistics import Cells, GroupStatistics, no_statistics
 from hld.references.stretches import FEWEST_STRETCHES, StretchReference, stretch_reference
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
-from hld.variation.deviations import deviations
 from hld.variation.group_test import (
     LEAST_RANK,
+    PREFIX,
     features_of,
+    fill_of,
     judged,
     law_of,
-    own_spread,
-    ranked_beside,
     read_statistics,
-    single_pvalues,
-    statistics_arrays,
-    with_parts,
-    without_rounding,
 )
-from hld.vectors.row_vectors import check_rows, column_units
-from pcircuit.arguments import check_fraction
+from hld.vectors.row_vectors import column_units
+from pcircuit.files.archive import with_prefix
 
 SHOWN_SIZES = (10, 100, 1000)
 INDEPENDENT_ROWS = 4  # that a stretch has to be worth, to be one of several
 RISK = 0.05
-BLOCK_ROWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +63,7 @@ class TimeTest:
 
     inner: HLDTest
     stretches: StretchReference
-    statistics: GroupStatistics | None = None
+    statistics: GroupStatistics
     kind = "time"
     compared = "stretches of time"
 
@@ -80,57 +71,10 @@ class TimeTest:
         self, batch: ArrayLike, alpha: float = 0.05, cells: Cells | None = None
     ) -> HLDResult:
         """Test successive rows (T, V) of codes, -1 for a hole, at a level in (0, 1), and their cells if known."""
-        batch, alpha = (
-            check_rows(self.inner.circuit, batch),
-            check_fraction(alpha, "alpha"),
-        )
-        T, look = len(batch), self.inner.vectors
-        own = (
-            sum(
-                filled_rows(look, batch[start : start + BLOCK_ROWS], self.stretches.fill).sum(
-                    axis=0
-                )
-                for start in range(0, T, BLOCK_ROWS)
-            )
-            / T
-        )
-        center, further = np.split(self.stretches.mean, [len(own)])
-        worth = self.stretches.effective_rows(T)
-        spread = (
-            own_spread(look, batch, self.stretches.fill, center, worth) if self.varies else None
-        )
-        others, away = np.split(self.stretches.at(T), [len(own)], axis=1)
-        odd = None
-        if self.varies:
-            sizes = np.full(len(others), float(T))
-            odd = deviations(self.statistics, batch, cells, further + away, sizes, worth / T)
-        own, others = without_rounding(own - center, others, np.abs(center))
-        found = exchangeable_pvalue(
-            own,
-            others,
-            self.inner.calibration.metrics,
-            many=FEWEST_STRETCHES,
-            is_exact=False,
-            spread=spread,
-            **ranked_beside(odd),
-        )
-        columns, pairs, nodes = single_pvalues(
-            self.inner, own, others, FEWEST_STRETCHES, spread, odd
-        )
-        least, columns, pairs, nodes = self._bounded(columns, pairs, nodes, T)
-        result = judged(
-            self,
-            own,
-            others,
-            found._replace(value=max(found.value, least), null=self.kind),
-            T,
-            alpha,
-            int((batch < 0).sum()),
-        )
-        return with_parts(result, self.statistics, columns, pairs, nodes)
+        return judged(self, self.stretches, batch, alpha, cells, FEWEST_STRETCHES, is_exact=False)
 
-    def _bounded(
-        self, columns: np.ndarray | None, pairs: np.ndarray, nodes: np.ndarray, T: int
+    def bounded(
+        self, T: int, columns: np.ndarray | None, pairs: np.ndarray, nodes: np.ndarray
     ) -> tuple[Any, ...]:
         """The least p-value of a batch of T rows, and p-values (2, V) of columns, (2, P) of pairs, (m,) of nodes.
 
@@ -158,7 +102,7 @@ class TimeTest:
         )
         floor = [min(float(bounds[one].max()), float(columns[1, one].min())) for one in scopes]
         if pairs.size:
-            pairs = np.maximum(pairs, bounds[self.statistics.pairs].max(axis=1))  # type: ignore[union-attr]
+            pairs = np.maximum(pairs, bounds[self.statistics.pairs].max(axis=1))
         return (
             min(float(bounds.max()), float(columns[1].min()), float(pairs[1].min(initial=1.0))),
             columns,
@@ -245,13 +189,13 @@ class TimeTest:
 
     def to_arrays(self) -> dict[str, Any]:
         """The stretches, for a file."""
-        return self.stretches.to_arrays() | statistics_arrays(self.statistics)
+        return self.stretches.to_arrays() | with_prefix(PREFIX, self.statistics.to_arrays())
 
     @classmethod
     def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> TimeTest:
         """What `to_arrays` gave, checked."""
-        statistics, further = read_statistics(inner, arrays)
-        stretches = StretchReference.from_arrays(arrays, inner.vectors.bounds, further)
+        statistics = read_statistics(inner, arrays)
+        stretches = StretchReference.from_arrays(arrays, inner.vectors.bounds, statistics.bounds)
         return cls(inner, stretches, statistics)
 
 
@@ -273,7 +217,7 @@ def time_test(
 
     Shapes: rows (n, V).
     """
-    fill = np.zeros(inner.vectors.size)
-    fill[: len(inner.nodes)] = pcircuit.unit_means(inner.circuit)[inner.nodes]
+    statistics = no_statistics(rows.shape[1]) if statistics is None else statistics
     features = features_of(statistics, rows, cells)
-    return TimeTest(inner, stretch_reference(inner.vectors, rows, fill, features), statistics)
+    stretches = stretch_reference(inner.vectors, rows, fill_of(inner), features)
+    return TimeTest(inner, stretches, statistics)

@@ -9,7 +9,7 @@ from binomial_bounds import at_most
 import hld
 from hld.command.parser import main
 from hld.references.group_statistics import Cells, group_statistics
-from hld.variation.deviations import deviations
+from hld.variation.deviations import Deviations
 
 G, T = 40, 50
 
@@ -168,9 +168,9 @@ def drawn(G, T, draw, rng):
     values = draw(rng, (G + 1, T))
     codes, marks = np.zeros((T, 1), int), np.zeros((T, 1), np.uint8)
     look = group_statistics(ONE, np.zeros((999, 1), int), draw(rng, (999, 1)), (0,), NONE)
-    features = [look.features(codes, Cells(own[:, None], marks)).mean(axis=0) for own in values]
-    own = Cells(values[0][:, None], marks)
-    return deviations(look, codes, own, np.array(features[1:]), np.full(G, float(T)))
+    means = [look.features(codes, Cells(own[:, None], marks)).mean(axis=0) for own in values]
+    t = look.distances(np.array(means), np.full(G + 1, float(T)))
+    return Deviations(t, look.parts, 1)
 
 
 def test_t_is_that_of_a_group_among_the_others_and_of_its_own_rows():

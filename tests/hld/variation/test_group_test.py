@@ -18,7 +18,8 @@ from hld import HLDTest
 from hld.answers.column_shifts import column_shifts
 from hld.nulls.exchangeable import exchangeable_pvalue, leverages, normal_pvalue, symmetric_scores
 from hld.nulls.ranked_parts import ranked_parts
-from hld.references.groups import group_reference
+from hld.references.groups import group_reference, mean_of, no_features
+from hld.variation.deviations import Deviations
 from hld.variation.group_test import (
     GroupContext,
     GroupTest,
@@ -92,7 +93,8 @@ def test_holes_of_groups_and_batches_count_alike():
     test = group_test(TEST, rows[:29].reshape(580, -1), np.repeat(np.arange(29), 20), seed=0)
     seen, values = TEST.vectors.seen(rows[29]), TEST.vectors.rows(rows[29])
     expected = np.where(seen, values, pcircuit.unit_means(CIRCUIT)[TEST.nodes]).mean(axis=0)
-    np.testing.assert_allclose(test.groups.mean_of(TEST.vectors, rows[29]), expected, atol=1e-14)
+    found = mean_of(TEST.vectors, rows[29], test.groups.fill, no_features)
+    np.testing.assert_allclose(found, expected, atol=1e-14)
     assert test(rows[29]).num_missing == (rows[29] < 0).sum()
 
 
@@ -171,7 +173,8 @@ def test_a_column_that_moves_by_itself_is_the_one_with_the_smallest_p_value():
         [np.atleast_1d(circuit.scope(int(node))).tolist() == [2] for node in inner.nodes]
     )
     own[of_column] += 30
-    (single, adjusted), _, nodes = single_pvalues(inner, own, means, 100, None)
+    nothing = Deviations(np.zeros((41, 0)), np.zeros(0, dtype=int), 4)
+    (single, adjusted), _, nodes = single_pvalues(inner, own, means, 100, None, nothing)
     assert single.shape == adjusted.shape == (4,)
     assert (single.argmin(), single[2], adjusted[2]) == (2, 1 / 41, pytest.approx(1 / 41))
     assert (adjusted >= single).all()

@@ -110,9 +110,8 @@ def test_a_long_batch_is_averaged_block_by_block(series, monkeypatch):
     rows, test = series
     holed = np.where(np.random.default_rng(0).random(rows.shape) < 0.1, -1, rows)[2000:2800]
     whole = test(holed)
-    monkeypatch.setattr(
-        "hld.variation.time_test.BLOCK_ROWS", 300
-    )  # two whole blocks and one of 200
+    some = 20 * 300 * TEST.vectors.size  # two whole blocks and one of 200
+    monkeypatch.setattr("hld.references.groups.BLOCK_VALUES", some)
     found = test(holed)
     np.testing.assert_allclose(found.deltas, whole.deltas, atol=1e-12)
     assert found.pvalue == pytest.approx(whole.pvalue)
