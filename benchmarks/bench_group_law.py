@@ -28,7 +28,8 @@ from hld.variation.group_test import GroupTest, without_rounding
 from hld.variation.time_test import time_test
 
 LEVELS = (0.05 / 28, 0.01, 0.05)
-SIZES, TRIALS, DRAWS, DEGREES = (20, 40), 4_000, 100, (4, 6, 8)
+SIZES, DEGREES = (20, 40), (4, 6, 8)
+TRIALS, RANKED, DRAWS = 4_000, 500, 100
 KINDS = ("+ 3 sd", "+ 10 sd", "+ 100 sd", "x 1,000", "permuted")
 FEWEST_ROWS, SHARE_OF_FLIGHTS = 10, 0.1
 
@@ -121,11 +122,11 @@ class Held:
 
 
 def level_of(held: Held, G: int, rng: np.random.Generator) -> list[Any]:
-    """Shares of unshifted batches with small p-values, by the number of degrees of freedom."""
+    """Shares of unshifted batches with small p-values, by degrees of freedom; at .05, by rank alone, of `RANKED`."""
     judge, found = held.judge, []
     statistics, metrics = judge.statistics, judge.inner.calibration.metrics
     most = group_statistics.MOST_DEGREES
-    for _ in range(TRIALS):
+    for trial in range(TRIALS):
         batch, *picked = rng.choice(len(held.batches), G + 1, replace=False)
         groups, T = held.among(np.array(picked)), int(judge.groups.counts[batch])
         center, differences, sizes, _ = groups.compared(T)
@@ -133,14 +134,19 @@ def level_of(held: Held, G: int, rng: np.random.Generator) -> list[Any]:
         own, further = np.split(means, [judge.inner.vectors.size], axis=1)
         t = statistics.distances(further, np.append(T, sizes))
         odd = Deviations(t, statistics.parts, statistics.num_columns + len(statistics.pairs))
-        together = without_rounding(own[0], own[1:], np.abs(groups.fill))
-        rank = exchangeable_pvalue(*together, metrics, beside=odd.largest, beyond=lambda law: 0.0)
-        row = [rank.value] * len(DEGREES)
-        for i, group_statistics.MOST_DEGREES in enumerate(DEGREES if rank.value == 0 else ()):
-            row[i] = min(1 / (1 + G), odd.beyond(np.inf))
+        row = []
+        for group_statistics.MOST_DEGREES in DEGREES:
+            row.append(odd.beyond(np.inf))
+        if trial < RANKED or min(row) <= LEVELS[1]:
+            together = without_rounding(own[0], own[1:], np.abs(groups.fill))
+            beside = {"beside": odd.largest, "beyond": lambda law: 0.0}
+            rank = exchangeable_pvalue(*together, metrics, **beside).value
+            row = [rank or min(1 / (1 + G), law) for law in row]
         found.append(row)
     group_statistics.MOST_DEGREES = most
-    return [(np.array(found) <= alpha + 1e-12).mean(axis=0).tolist() for alpha in LEVELS]
+    found = np.array(found)
+    shares = [(found <= alpha).mean(axis=0).tolist() for alpha in LEVELS[:2]]
+    return [*shares, [(found[:RANKED, 0] <= LEVELS[2] + 1e-12).mean()]]
 
 
 def power_of(held: Held, G: int, kind: str, rng: np.random.Generator) -> list[float]:

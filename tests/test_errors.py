@@ -35,6 +35,7 @@ READERS = (
     "hld/synthetic/values.py",
     "hld/summaries/",
     "hld/conditional/contents.py",
+    "hld/references/group_statistics.py",
     "hld/references/groups.py",
     "hld/references/stretches.py",
     "hld/serve/",
