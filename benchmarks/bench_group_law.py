@@ -120,6 +120,13 @@ SERIES: dict[str, Any] = {
 }
 
 
+def read(detector: hld.HLDDetector, table: pd.DataFrame) -> tuple[np.ndarray, Cells]:
+    """The codes of a table, and its cells."""
+    marks = np.zeros((len(table), len(detector.encoder_.columns)), np.uint8)
+    codes = detector.encoder_.encode_counting(table, marks)[0].astype(np.int32)
+    return codes, Cells(detector.encoder_.numbers(table), marks)
+
+
 class Held:
     """A detector, and the rows of the groups that it holds out."""
 
@@ -129,14 +136,9 @@ class Held:
         self.detector = hld.HLDDetector(num_epochs=20).fit(table, groups=labels)
         self.judge = self.detector.judge_
         kept = split_groups(labels, np.random.default_rng(0))[1]
-        marks = np.zeros((len(table), len(self.detector.encoder_.columns)), np.uint8)
-        codes = self.detector.encoder_.encode_counting(table, marks)[0].astype(np.int32)
-        cells = Cells(self.detector.encoder_.numbers(table), marks)
         order = [np.flatnonzero(labels == g) for g in np.unique(labels[kept])]
         self.tables = [table.iloc[some] for some in order]
-        self.batches = [(codes[some], cells.rows(some)) for some in order]
         self.spread = table.std(numeric_only=True)
-        assert [len(one) for one in order] == self.judge.groups.counts.tolist()
 
     def among(self, picked: np.ndarray) -> GroupReference:
         """The reference of some of the groups."""
@@ -150,35 +152,31 @@ def level_of(held: Held, G: int, rng: np.random.Generator) -> list[Any]:
     """Shares of unshifted batches with small p-values, by degrees of freedom; at .05, by rank alone, of `RANKED`."""
     judge, found = held.judge, []
     statistics, metrics = judge.statistics, judge.inner.calibration.metrics
-    most = group_statistics.MOST_DEGREES
     for trial in range(TRIALS):
-        batch, *picked = rng.choice(len(held.batches), G + 1, replace=False)
+        batch, *picked = rng.choice(len(held.tables), G + 1, replace=False)
         groups, T = held.among(np.array(picked)), int(judge.groups.counts[batch])
         center, differences, sizes, _ = groups.compared(T)
         means = np.vstack([judge.groups.means[-1, batch], center + differences])
         own, further = np.split(means, [judge.inner.vectors.size], axis=1)
         t = statistics.distances(further, np.append(T, sizes))
         odd = Deviations(t, statistics.parts, statistics.num_columns + len(statistics.pairs))
-        row = []
-        for group_statistics.MOST_DEGREES in DEGREES:
-            row.append(odd.beyond(np.inf))
+        row = [odd.beyond(np.inf) for group_statistics.MOST_DEGREES in DEGREES]
         if trial < RANKED or min(row) <= LEVELS[1]:
             together = without_rounding(own[0], own[1:], np.abs(groups.fill))
             beside = {"beside": odd.largest, "beyond": lambda law: 0.0}
             rank = exchangeable_pvalue(*together, metrics, **beside).value
             row = [rank or min(1 / (1 + G), law) for law in row]
         found.append(row)
-    group_statistics.MOST_DEGREES = most
-    found = np.array(found)
-    shares = [(found <= alpha).mean(axis=0).tolist() for alpha in LEVELS[:2]]
-    return [*shares, [(found[:RANKED, 0] <= LEVELS[2] + 1e-12).mean()]]
+    group_statistics.MOST_DEGREES, every = DEGREES[1], np.array(found)
+    shares = [(every <= alpha).mean(axis=0).tolist() for alpha in LEVELS[:2]]
+    return [*shares, [(every[:RANKED, 0] <= LEVELS[2] + 1e-12).mean()]]
 
 
 def power_of(held: Held, G: int, kind: str, rng: np.random.Generator) -> list[float]:
     """Shares of moved batches with small p-values, and of those at .05 in which the column or a pair of it is first."""
     found, names, pairs = [], held.detector.encoder_.names, held.judge.statistics.pairs
     for _ in range(DRAWS):
-        batch, *picked = rng.choice(len(held.batches), G + 1, replace=False)
+        batch, *picked = rng.choice(len(held.tables), G + 1, replace=False)
         table = held.tables[batch].copy()
         column = str(rng.choice(held.spread.index))
         if kind == "permuted":
@@ -188,9 +186,7 @@ def power_of(held: Held, G: int, kind: str, rng: np.random.Generator) -> list[fl
             table[column] = table[column] * 1000
         else:
             table[column] = table[column] + float(kind.split()[1]) * held.spread[column]
-        marks = np.zeros((len(table), len(names)), np.uint8)
-        codes = held.detector.encoder_.encode_counting(table, marks)[0]
-        cells = Cells(held.detector.encoder_.numbers(table), marks)
+        codes, cells = read(held.detector, table)
         test = GroupTest(held.judge.inner, held.among(np.array(picked)), held.judge.statistics)
         result = test(codes, cells=cells)
         parts = {**{(v,): p for v, p in enumerate(result.column_pvalues[1])}}
@@ -214,16 +210,12 @@ def time_level(num_series: int = 300, moved: int = 40, n: int = 3000, T: int = 1
         )
 
     detector = hld.HLDDetector(num_epochs=10).fit(table(2 * n), order="time")
-    encoder, judge = detector.encoder_, detector.judge_
-
-    def read(rows: pd.DataFrame) -> tuple[np.ndarray, Cells]:
-        marks = np.zeros(rows.shape, np.uint8)
-        return encoder.encode_counting(rows, marks)[0], Cells(encoder.numbers(rows), marks)
+    judge = detector.judge_
 
     found = {kind: [] for kind in ("none", *KINDS)}
     for trial in range(num_series):
         whole = table(n + 200 + T)
-        codes, cells = read(whole[:n])
+        codes, cells = read(detector, whole[:n])
         test = time_test(judge.inner, codes, statistics=judge.statistics, cells=cells)
         for kind, pvalues in [*found.items()][: None if trial < moved else 1]:
             batch = whole[n + 200 :].reset_index(drop=True)
@@ -231,7 +223,7 @@ def time_level(num_series: int = 300, moved: int = 40, n: int = 3000, T: int = 1
                 batch["x"] += float(kind.split()[1]) * whole["x"].std()
             elif kind != "none":
                 batch["x"] = batch["x"] * 1000 if kind[0] == "x" else rng.permutation(batch["x"])
-            codes, cells = read(batch)
+            codes, cells = read(detector, batch)
             pvalues.append(test(codes, cells=cells).pvalue)
     for kind, pvalues in found.items():
         text = " | ".join(f"{(np.array(pvalues) <= alpha).mean():.4f}" for alpha in LEVELS)
@@ -242,7 +234,7 @@ def main(what: str) -> None:
     """Print the tables of docs/variation.md."""
     for name, series in SERIES.items() if what != "time" else ():
         held = Held(*series())
-        for G in [G for G in SIZES if len(held.batches) > G]:
+        for G in [G for G in SIZES if len(held.tables) > G]:
             start = f"| {name} | {G} | "
             if what in ("level", "all"):
                 shares = level_of(held, G, np.random.default_rng(4))
