@@ -99,7 +99,8 @@ def symmetric_scores(
     distances = np.stack([(one**2).sum(axis=1) for one in mapped], axis=1)
     names = [metric.name for metric in metrics]
     last = mapped[names.index("whitened") if "whitened" in names else -1]
-    parts = np.column_stack([distances, leverages(last), *([] if beside is None else [beside])])
+    further = [beside] if beside is not None and beside.any() else []
+    parts = np.column_stack([distances, leverages(last), *further])
     logs = np.log(np.maximum(parts, 1e-300))
     spread = logs.std(axis=0)
     standard = (logs - logs.mean(axis=0)) / np.where(spread > TIE, spread, np.inf)
