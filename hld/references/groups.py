@@ -181,7 +181,8 @@ def mean_of(
     vectors: RowVectors, rows: np.ndarray, fill: np.ndarray, features: Features
 ) -> np.ndarray:
     """(size + F,) mean vector of the rows of a batch, holes filled as in the groups, and of their further numbers."""
-    total, step = 0.0, max(1, BLOCK_VALUES // (20 * vectors.size))
+    total: Any = 0.0
+    step = max(1, BLOCK_VALUES // (20 * vectors.size))
     for start in range(0, len(rows), step):
         some = np.arange(start, min(start + step, len(rows)))
         values = filled_rows(vectors, rows[some], fill)
