@@ -5,7 +5,7 @@
 
 Each series is learned once with ``groups``; a trial draws G + 1 of the held-out groups, of which one is the batch.
 Level: shares of trials with p at most .05 / 28 (one day among 28), .01 and .05, and by Student's law with other degrees
-of freedom.  Power: a column of the batch moved, times 1,000, or one of the strongest pair permuted.  The first four
+of freedom.  Power: a column of the batch moved, times 1,000, or one of the pairs permuted.  The first four
 series helped to choose the number of degrees of freedom; the others had no part in it.
 """
 
@@ -180,7 +180,7 @@ def power_of(held: Held, G: int, kind: str, rng: np.random.Generator) -> list[fl
         table = held.tables[batch].copy()
         column = str(rng.choice(held.spread.index))
         if kind == "permuted":
-            column = names[int(rng.choice(pairs[0]))]
+            column = names[int(rng.choice(pairs.ravel()))]
             table[column] = table[column].to_numpy()[rng.permutation(len(table))]
         elif kind.startswith("x"):
             table[column] = table[column] * 1000
