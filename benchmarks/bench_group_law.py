@@ -167,7 +167,7 @@ def level_of(held: Held, G: int, rng: np.random.Generator) -> list[Any]:
             rank = exchangeable_pvalue(*together, metrics, **beside).value
             row = [rank or min(1 / (1 + G), law) for law in row]
         found.append(row)
-    group_statistics.MOST_DEGREES, every = DEGREES[1], np.array(found)
+    group_statistics.MOST_DEGREES, every = DEGREES[0], np.array(found)
     shares = [(every <= alpha).mean(axis=0).tolist() for alpha in LEVELS[:2]]
     return [*shares, [(every[:RANKED, 0] <= LEVELS[2] + 1e-12).mean()]]
 

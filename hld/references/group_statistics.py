@@ -26,7 +26,7 @@ with k rows that show it and v_g the variance of one, as in `hld.variation.group
 as T and a half at most, and h of them that do as the root of h.  Each t is the same function of a group and of the set
 of all, so that their largest may be ranked.
 
-**The law beyond the ranks** takes t of the batch for that of Student with min(6, G - 1) degrees of freedom, times the
+**The law beyond the ranks** takes t of the batch for that of Student with min(4, G - 1) degrees of freedom, times the
 number of statistics (Bonferroni), from `FEWEST` groups on.  Groups need not be normal, but nothing guarantees it.
 """
 
@@ -41,7 +41,7 @@ import numpy as np
 from pcircuit.files.archive import check_names, finite_array
 
 FEWEST = 10  # groups from which on a law goes beyond the ranks
-MOST_DEGREES = 6
+MOST_DEGREES = 4
 MOST_PAIRS = 8
 LINEAR = 30.0  # scales from the centre up to which a number counts as it is
 FARTHEST = 25_000.0  # the largest double, in these units
