@@ -31,6 +31,7 @@ READERS = (
     "hld/tables/values.py",
     "hld/summaries/",
     "hld/conditional/contents.py",
+    "hld/references/group_statistics.py",
     "hld/references/groups.py",
     "hld/references/stretches.py",
     "hld/serve/",

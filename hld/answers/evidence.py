@@ -5,6 +5,7 @@ The shifts of columns and pairs are computed on first use, because most results 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -35,6 +36,7 @@ class Evidence:
     are_chosen: bool = False
     missing: tuple[float | None, ...] | None = None
     numbers: tuple[int, ...] | None = None
+    pair_tests: Mapping[tuple[int, int], Any] | None = None
 
     def name_of(self, v: int) -> str:
         """The name of column v of the encoder."""
@@ -58,6 +60,11 @@ class Evidence:
             self.are_chosen,
             missing,
             tuple(v if self.numbers is None else self.numbers[v] for v in shown),
+            {
+                (shown.index(u), shown.index(v)): found
+                for (u, v), found in (self.pair_tests or {}).items()
+                if u in shown and v in shown
+            },
         )
 
     @cached_property
@@ -95,10 +102,14 @@ class Evidence:
 
     @cached_property
     def pairs(self) -> tuple[Any, ...]:
-        """A `PairShift` for each edge of the tree with enough rows, the smallest p-value first."""
-        if self.tests is not None:
-            return ()
-        return pair_shifts(self.fitted, self.reference, self.batch, are_chosen=self.are_chosen)
+        """A `PairShift` for each edge of the tree with enough rows, the smallest p-value first; of tests, if given."""
+        return pair_shifts(
+            self.fitted,
+            self.reference,
+            self.batch,
+            are_chosen=self.are_chosen,
+            tests=None if self.tests is None else self.pair_tests or {},
+        )
 
     def is_opposed(self, names: list[str]) -> bool:
         """Whether values of two columns go together in the batch that do not in the reference: see `are_opposed`."""

@@ -29,6 +29,7 @@ and tells a dependence that was reversed.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -125,12 +126,23 @@ def pair_shifts(
     batch: Profile,
     *,
     are_chosen: bool = False,
+    tests: Mapping[tuple[int, int], Any] | None = None,
 ) -> tuple[Any, ...]:
-    """Whether the dependence along each edge changed, the smallest p-value first."""
-    found = _compared(columns, reference, batch)
-    adjusted = holm(
-        [one["pvalue"] for one in found], math.comb(len(columns), 2) if are_chosen else 0
-    )
+    """Whether the dependence along each edge changed, the smallest p-value first; with `tests` the edges of these.
+
+    `tests` has p-value and adjusted p-value of pairs of columns.
+    """
+    compared = _compared(columns, reference, batch)
+    if tests is None:
+        found = [compared[e] for e in sorted(compared)]
+        adjusted = holm(
+            [one["pvalue"] for one in found], math.comb(len(columns), 2) if are_chosen else 0
+        ).tolist()
+    else:
+        edges = {e: tuple(reference.edges[e].tolist()) for e in sorted(compared)}
+        tested = {e: tests[pair] for e, pair in edges.items() if pair in tests}
+        found = [compared[e] | {"pvalue": p} for e, (p, _) in tested.items()]
+        adjusted = [q for _, q in tested.values()]
     shifts = [PairShift(adjusted=float(q), **one) for one, q in zip(found, adjusted, strict=True)]
     return tuple(
         sorted(
@@ -145,8 +157,8 @@ def pair_shifts(
 
 def _compared(
     columns: tuple[LevelColumn, ...], reference: Profile, batch: Profile
-) -> list[dict[str, Any]]:
-    """Fields of a PairShift for each edge with something to compare; tables of one shape are fitted together."""
+) -> dict[int, dict[str, Any]]:
+    """Fields of a PairShift by edge, if it has something to compare; tables of one shape are fitted together."""
     groups: dict[int, Any] = {}
     by_shape: dict[tuple[int, ...], list[int]] = {}
     for e, ((u, v), R, B) in enumerate(
@@ -174,7 +186,7 @@ def _compared(
             for e, both, expected in zip(some, tables, fitted(tables), strict=True):
                 pair, sides = groups[e]
                 found[e] = _comparison(pair, sides, both, expected)
-    return [found[e] for e in sorted(found)]
+    return found
 
 
 def _comparison(

@@ -28,8 +28,8 @@ import numpy as np
 
 from hld.answers.adjust import benjamini_hochberg, benjamini_yekutieli
 from hld.answers.segment_labels import PERIODS, numbered
-from hld.answers.table_facts import batch_profile, evidence_of
-from hld.answers.words import effect_text, p_text
+from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_marks
+from hld.answers.words import effect_text, least_text, p_text
 from hld.tables.cells import Columns, read_table, unmasked
 from hld.tables.column_names import own_names
 from hld.tables.factored import whole_cells
@@ -61,6 +61,28 @@ class SegmentsResult:
     reject: np.ndarray
     alpha: float
     procedure: str
+    smallest: float = 0.0
+
+    @property
+    def least_adjusted(self) -> float:
+        """The smallest adjusted p-value that one odd segment among the others can have."""
+        alone = np.ones(len(self.labels))
+        alone[0] = self.smallest
+        return float(ADJUST[self.procedure](alone).min())  # type: ignore[arg-type]
+
+    @property
+    def can_call(self) -> bool:
+        """Whether one odd segment among the others can be called."""
+        return self.least_adjusted <= self.alpha
+
+    @property
+    def caution(self) -> str:
+        """What is to be known where no odd segment can be called."""
+        return (
+            f"one odd segment among {len(self.labels)} cannot be called at level {self.alpha:g}: p-values of this "
+            f"model are at least {least_text(self.smallest)}, adjusted {self.least_adjusted:.2g}; fit with more "
+            "groups, or test fewer segments together"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain Python values, ready for JSON, with the columns that moved in shifted segments."""
@@ -73,6 +95,7 @@ class SegmentsResult:
                 "reject": bool(called),
                 "effect": result.effect,
                 "columns": _moved(result) if called else [],
+                "pairs": _moved_pairs(result) if called else [],
             }
             for label, T, p, q, called, result in zip(
                 self.labels,
@@ -91,6 +114,8 @@ class SegmentsResult:
             "num_segments": len(self.labels),
             "num_shifted": int(self.reject.sum()),
             "reject": bool(self.reject.any()),
+            "can_call": self.can_call,
+            "least_adjusted_pvalue": self.least_adjusted,
             "segments": segments,
         }
 
@@ -119,13 +144,16 @@ class SegmentsResult:
         order = np.flatnonzero(self.reject)[np.argsort(self.adjusted[self.reject], kind="stable")]
         lines = [repr(self)]
         for i in order[:LISTED].tolist():
-            moved = ", ".join(map(in_one_line, _moved(self.results[i])[:3]))
+            pairs = [" with ".join(pair) for pair in _moved_pairs(self.results[i])]
+            moved = ", ".join(map(in_one_line, [*_moved(self.results[i])[:3], *pairs[:2]]))
             label, p = visible(self.labels[i]), p_text(float(self.adjusted[i]), self.alpha)
             lines.append(
                 f"  {label}  adjusted {p}  {self.num_rows[i]} row{'s' * int(self.num_rows[i] != 1)}  "
                 f"effect size {effect_text(self.results[i])}{'  ' + moved if moved else ''}"
             )
-        return "\n".join(lines + [f"  and {len(order) - LISTED} more"] * (len(order) > LISTED))
+        if len(order) > LISTED:
+            lines.append(f"  and {len(order) - LISTED} more")
+        return "\n".join(lines if self.can_call else [*lines, self.caution])
 
     def __repr__(self) -> str:
         name = {"bh": "Benjamini-Hochberg", "by": "Benjamini-Yekutieli"}[self.procedure]
@@ -164,6 +192,7 @@ def judge_segments(
         raise ValueError("`table` has no rows: give at least one")
     marks = np.zeros((columns.num_rows, len(encoder.columns)), dtype=np.uint8)
     codes, _, absent, extra = encoder.encode_counting(columns, marks)
+    further = {} if new_marks(detector, 0) is None else cells_of(detector, columns, marks)
     parts = {one.name for one in encoder.derived if one.source == known}
     given = getattr(
         detector.judge_, "given", np.zeros(len(encoder.names), dtype=bool)
@@ -183,9 +212,14 @@ def judge_segments(
     codes, starts = codes[order], np.cumsum(sizes) - sizes
     rows = np.split(codes, starts[1:])
     reports = reports_of_parts(encoder.columns, codes, marks[order], starts)
+    places = np.split(order, starts[1:])
     results = [
-        judge(one, _quality(detector, report, hidden, absent, extra))
-        for one, report in zip(rows, reports, strict=True)
+        judge(
+            one,
+            _quality(detector, report, hidden, absent, extra),
+            {name: cells.rows(some, hidden) for name, cells in further.items()},
+        )
+        for one, report, some in zip(rows, reports, places, strict=True)
     ]
     pvalues = np.array([result.pvalue for result in results])
     adjusted = ADJUST[procedure](pvalues)  # type: ignore[arg-type]
@@ -199,12 +233,15 @@ def judge_segments(
             batch_profile(detector, rows[i]),
             results[i].data_quality,
             results[i].column_pvalues,
+            results[i].pair_pvalues,
         )
         results[i] = replace(
             results[i], evidence=None if evidence is None else evidence.of_columns(shown)
         )
+    smallest = getattr(detector.judge_, "smallest_pvalue", None)
+    least = min(map(smallest, sizes.tolist())) if smallest is not None else 0.0
     return SegmentsResult(
-        name, labels, sizes, tuple(results), pvalues, adjusted, called, alpha, procedure
+        name, labels, sizes, tuple(results), pvalues, adjusted, called, alpha, procedure, least
     )
 
 
@@ -242,8 +279,13 @@ def _quality(
 
 
 def _moved(result: Any) -> list[Any]:
-    """Names of the columns that moved."""
+    """Names of the columns that moved, most telling first."""
     return [one.name for one in result.columns if one.adjusted <= result.alpha]
+
+
+def _moved_pairs(result: Any) -> list[Any]:
+    """Names of the pairs of columns whose dependence changed, most telling first."""
+    return [list(one.names) for one in result.pairs if one.adjusted <= result.alpha]
 
 
 def split_off(

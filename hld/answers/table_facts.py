@@ -9,6 +9,7 @@ import numpy as np
 from hld.answers.column_shifts import NewValues
 from hld.answers.evidence import Evidence
 from hld.answers.profile import Profile, profile_of, tree_edges
+from hld.references.group_statistics import Cells
 from hld.tables.cells import as_numbers
 from hld.tables.factored import whole_cells
 from hld.tables.times import TIMES, as_seconds
@@ -79,6 +80,23 @@ def numbers_of(column: BinColumn, cells: np.ndarray) -> np.ndarray:
     )
 
 
+def cells_of(detector: Any, table: Any, marks: np.ndarray | None) -> Any:
+    """What a detector that judges groups or a series looks at beside codes, as an option of `judge_`; or none.
+
+    Shapes: marks (N, V).
+    """
+    if marks is None:
+        return {}
+    return {"cells": Cells(detector.encoder_.numbers(table), marks)}
+
+
+def new_marks(detector: Any, num_rows: int) -> np.ndarray | None:
+    """(num_rows, V) zeros for marks of new values, None where `judge_` does not look at cells."""
+    if getattr(detector.judge_, "statistics", None) is None:
+        return None
+    return np.zeros((num_rows, len(detector.encoder_.columns)), np.uint8)
+
+
 def batch_profile(detector: Any, codes: np.ndarray) -> Profile:
     """Counts of an encoded batch (T, V).  Those of parts of a batch add up.
 
@@ -92,6 +110,7 @@ def evidence_of(
     batch: Profile,
     quality: DataQuality | None = None,
     tests: np.ndarray | None = None,
+    pair_tests: Any = None,
 ) -> Evidence | None:
     """Counts of a batch beside those of the reference; None of a judge that has no tests of columns.
 
@@ -138,6 +157,7 @@ def evidence_of(
         new,
         are_chosen=kept is None,
         missing=missing,
+        pair_tests=pair_tests,
     )
 
 

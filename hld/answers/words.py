@@ -67,7 +67,9 @@ def in_words(result: Any) -> str:
     if result.columns:
         lines += column_lines(result.columns, result.alpha, procedure_of(result))
         lines += familiar_lines(result.columns, result.alpha)
-        lines += pair_lines(result.pairs, result.alpha) or dependence_lines(result)
+        lines += pair_lines(result.pairs, result.alpha, procedure_of(result)) or dependence_lines(
+            result
+        )
         if not result.reject and any(one.adjusted <= result.alpha for one in result.columns):
             lines[0] += ", yet:"
     if result.data_quality is not None:
@@ -139,7 +141,7 @@ def familiar_lines(columns: tuple[ColumnShift, ...], alpha: float) -> list[str]:
     ]
 
 
-def pair_lines(pairs: tuple[Any, ...], alpha: float) -> list[Any]:
+def pair_lines(pairs: tuple[Any, ...], alpha: float, procedure: str = "Holm") -> list[Any]:
     """Lines about the pairs of columns whose dependence changed."""
     moved = [one for one in pairs if one.adjusted <= alpha]
     if not moved:
@@ -150,7 +152,7 @@ def pair_lines(pairs: tuple[Any, ...], alpha: float) -> list[Any]:
     ]
     return [
         f"dependence changed in {len(moved)} of {len(pairs)} pairs of columns (Cramer's V; p-values adjusted, "
-        "Holm):",
+        f"{procedure}):",
         *_aligned(rows),
         *_more(moved),
     ]

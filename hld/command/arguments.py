@@ -14,7 +14,9 @@ from hld.tables.shown_names import printable
 
 NEAR = 0.75  # likeness of an option to one that is there, from 0 to 1
 ONE_TABLE = " (a command reads one table: run it once for each, or put the tables together)"
-STATUS = "exit status: 0 no shift found, 1 shift found, 2 error"
+STATUS = (
+    "exit status: 0 no shift found, 1 shift found, 2 error, 3 no odd segment could be called (--by)"
+)
 FORMAT, LIMITS = "format of the table (detected where not given)", "limits"  # groups of options
 # options on the format of text, and on that of all files, with their defaults
 OF_TEXT: dict[str, Any] = {

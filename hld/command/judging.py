@@ -49,7 +49,7 @@ from hld.tables.files import files
 from hld.tables.schemas.schema import GROUPING
 from pcircuit.io.whole_file import replace_file
 
-SHIFT = 1
+SHIFT, BLIND = 1, 3  # exit status; the latter where no odd segment could have been called
 OF_NODES = ("node", "kind", "delta", "zscore", "own_zscore", "pvalue", "share")
 SHOWN_NAMES = 6  # columns named for the scope of a node
 
@@ -70,11 +70,9 @@ def test(args: argparse.Namespace) -> int:
     if args.report is not None:
         _write_report(args, detector, result)
     print_result(result, args.json)
-    return (
-        SHIFT
-        if (is_large(result, args.min_effect) if args.by is None else result.reject.any())
-        else 0
-    )
+    if args.by is not None:
+        return SHIFT if result.reject.any() else 0 if result.can_call else BLIND
+    return SHIFT if is_large(result, args.min_effect) else 0
 
 
 def _check_options(args: argparse.Namespace) -> None:

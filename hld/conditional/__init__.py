@@ -1,1 +1,1 @@
-"""The rest of a row given its covariates: whether it has changed, however these move; and label frequencies."""
+"""The rest of a row given its covariates: whether it has changed, however these move."""

@@ -450,8 +450,11 @@ def build_judge(
     labels: np.ndarray | None,
     given: np.ndarray | None,
     order: str | None,
+    **further: Any,
 ) -> HLDTest | GroupTest | TimeTest | ConditionalTest:
     """The test itself, or where there are covariates, or reference rows have groups or an order of time, one of those.
+
+    For these there are further statistics of their cells.
 
     Shapes: kept (n, V), labels (n,), given (V,).
     """
@@ -459,5 +462,7 @@ def build_judge(
     if given is not None:
         return conditional_test(test, rows, given, seed=test.settings.seed)
     if order is not None:
-        return time_test(test, rows)
-    return test if labels is None else group_test(test, rows, labels, seed=test.settings.seed)
+        return time_test(test, rows, **further)
+    if labels is None:
+        return test
+    return group_test(test, rows, labels, seed=test.settings.seed, **further)

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from hld.answers.table_facts import batch_profile, evidence_of
+from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_marks
 from hld.detector.detector import HLDDetector, warn_of_several, with_groups
 from hld.detector.estimator import check_fitted
+from hld.references.group_statistics import joined_cells
 from hld.results.largest_dependence import largest_of
 from hld.results.result import HLDResult, with_quality
+from hld.tables.cells import read_table
 from hld.tables.schemas.encoding import EncodingReport
 from hld.tables.schemas.quality import data_quality
 from hld.testing.row_sums import RowSums, RowTotals
@@ -158,15 +160,18 @@ def _added(first: Any, second: Any) -> Any:
 
 def _judge_whole(detector: HLDDetector, chunks: Iterable[Any], alpha: float) -> HLDResult:
     """The test of a detector that needs the rows together: their codes are held."""
-    codes, total = [], None
+    codes, parts, total = [], [], None
     absent: set[str] = set(detector.encoder_.names)
     extra: set[str] = set()
     groups: set[str] = set()
     for chunk in chunks:
         table, named = with_groups(detector, chunk)
-        own, report, not_there, new = detector.encoder_.encode_counting(table)
+        table = read_table(table)
+        marks = new_marks(detector, table.num_rows)
+        own, report, not_there, new = detector.encoder_.encode_counting(table, marks)
         groups |= named
         codes.append(own)
+        parts.append(cells_of(detector, table, marks))
         total = report if total is None else total + report
         absent, extra = absent & set(not_there), extra | set(new)
     if total is None:
@@ -181,6 +186,8 @@ def _judge_whole(detector: HLDDetector, chunks: Iterable[Any], alpha: float) -> 
         is_tested=False,
     )
     rows = np.concatenate(codes)
-    result = with_quality(lambda level: detector.judge_(rows, level), quality, alpha)
+    further = {name: joined_cells([one[name] for one in parts]) for name in parts[0]}
+    result = with_quality(lambda level: detector.judge_(rows, level, **further), quality, alpha)
     counts = batch_profile(detector, rows)
-    return replace(result, evidence=evidence_of(detector, counts, quality, result.column_pvalues))
+    evidence = evidence_of(detector, counts, quality, result.column_pvalues, result.pair_pvalues)
+    return replace(result, evidence=evidence)

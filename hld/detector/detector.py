@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pcircuit
-from hld.answers.table_facts import batch_profile, evidence_of
+from hld.answers.table_facts import batch_profile, cells_of, evidence_of, new_marks
 from hld.detector.estimator import check_fitted, sklearn_tags, width_as_expected
 from hld.detector.file import FORMAT, FORMAT_VERSION, PARTS, detector_parts, read_parts
 from hld.detector.learning import learn_detector
@@ -292,21 +292,26 @@ class HLDDetector:
         )  # shares and counts are tested as those of independent rows
         with table_called("batch"):  # which is how errors about a `table` are to speak of it
             batch, groups = with_groups(self, batch)
+            batch = read_table(batch)
+            marks = new_marks(self, batch.num_rows)
             rows, quality = self.encoder_.check(
                 batch,
                 self.schema_.trained,
                 kept=self.new_values_ if alone else None,
                 is_tested=self.missingness and alone,
+                marks=marks,
             )
+            further = cells_of(self, batch, marks)
         warn_of_several(groups, stacklevel=2)
         counts = batch_profile(self, rows)
         result = with_quality(
-            lambda level: self.judge_(rows, level),
+            lambda level: self.judge_(rows, level, **further),
             quality,
             alpha,
             largest_of(self, counts) if alone else {},
         )
-        return replace(result, evidence=evidence_of(self, counts, quality, result.column_pvalues))
+        evidence = evidence_of(self, counts, quality, result.column_pvalues, result.pair_pvalues)
+        return replace(result, evidence=evidence)
 
     def test_by(
         self,
@@ -359,8 +364,8 @@ class HLDDetector:
         alpha = check_fraction(alpha, "alpha")
         return judge_segments(
             self,
-            lambda rows, quality: with_quality(
-                lambda level: self.judge_(rows, level),
+            lambda rows, quality, further: with_quality(
+                lambda level: self.judge_(rows, level, **further),
                 quality,
                 alpha,
                 largest_of(self, batch_profile(self, rows)) if self.judge_ is self.test_ else {},
@@ -664,7 +669,10 @@ class HLDDetector:
             )
         if not is_own:
             lines.append(self.judge_.describe())
-        tested = "tested against those of training" if self.missingness and is_own else "not tested"
+        against = "training" if is_own else getattr(self.judge_, "compared", "")
+        tested = (
+            f"tested against those of {against}" if self.missingness and against else "not tested"
+        )
         lines.append(f"missing values: {MISSING[test.missing]}; their shares are {tested}")
         return "\n".join(lines)
 

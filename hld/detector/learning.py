@@ -26,6 +26,7 @@ from hld.detector.estimator import row_offset
 from hld.detector.file import check_storable
 from hld.detector.odd_columns import examine_columns, warn_of_repeated
 from hld.detector.own_test import build_test, warn_of_few
+from hld.references.group_statistics import Cells, group_statistics
 from hld.results.count_law import with_laws
 from hld.results.largest_dependence import with_associations
 from hld.sequential.row_scores import watched_rows
@@ -120,7 +121,7 @@ def learn_detector(
     )
     circuit, history, num_learned = learner(start, learned, encoder)
     known["profile"] = with_associations(known["profile"], circuit, kept)
-    watched = None
+    watched, further = None, {}
     if kept is not None:
         marks = np.zeros((columns.num_rows, len(encoder.columns)), np.uint8)
         encoder.encode_counting(columns, marks)
@@ -128,10 +129,23 @@ def learn_detector(
         watched = watched_rows(
             circuit, tree, learned, kept, marks=marks[chosen], ordered=encoder.ordered
         )
+        if labels is not None or order is not None:
+            numbers = encoder.numbers(columns)
+            further = {
+                "cells": Cells(numbers[kept_rows], marks[kept_rows]),
+                "statistics": group_statistics(
+                    encoder.columns,
+                    learned,
+                    numbers[learned_rows],
+                    encoder.ordered,
+                    known["profile"].edges,
+                    counts_missing=options["missingness"],
+                ),
+            }
     test = build_test(options, circuit, kept, num_learned, check_seed(rng), encoder.ordered)
     num_train = len(data) + num_learned - len(learned)
     judge = build_judge(
-        test, kept, None if labels is None else labels[kept_rows], covariates, order
+        test, kept, None if labels is None else labels[kept_rows], covariates, order, **further
     )
     warn_of_few(judge, num_train, encoder.names)
     history = np.array(history, dtype=np.float64)  # a learner keeps its own

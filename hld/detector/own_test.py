@@ -64,11 +64,14 @@ def warn_of_few(judge: Any, num_rows: int, names: Sequence[str]) -> None:
                 stacklevel=4,
             )
         elif (
-            not isinstance(judge, TimeTest) and judge.least_pvalue() > SUPPORTED_LEVEL
+            not isinstance(judge, TimeTest)
+            and judge.least_pvalue() > SUPPORTED_LEVEL
+            and not judge.law
         ):  # only groups have one
             warnings.warn(
                 f"`groups` leaves {judge.num_groups} groups to compare with, so p-values are at least "
-                f"{least_text(judge.least_pvalue())}: a test at a lower level never rejects",
+                f"{least_text(judge.least_pvalue())}: a test at a lower level never rejects, and of several segments "
+                "tested together one that is odd cannot be called",
                 UserWarning,
                 stacklevel=4,
             )

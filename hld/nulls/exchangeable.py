@@ -15,7 +15,8 @@ is at most a with probability at most a, for every G and whatever the law of the
 
 which, by the formula of Sherman and Morrison, rank the N as their Mahalanobis distances from the other N - 1 do, with
 the covariance of these and a ridge: directions in which groups vary by nature count little, other directions much.  The
-logarithm of each is put in units of its standard deviation over the N, and the largest of them is the score.
+logarithm of each is put in units of its standard deviation over the N, and the largest of them is the score.  A further
+distance may stand beside them, such as the largest t of statistics without bound (`hld.references.group_statistics`).
 
 **Between the ranks.**  The attained level is then the largest multiple of 1 / (G + 1) that is at most a: .032 for
 a = .05 and G = 30.  Where exchangeability is itself an approximation, as among stretches of time, nothing is gained by
@@ -38,6 +39,7 @@ only exchangeability of the groups is assumed, and below that groups are taken t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -60,37 +62,45 @@ def exchangeable_pvalue(
     many: int = MANY,
     is_exact: bool = True,
     spread: Callable[[], np.ndarray] | None = None,
+    beside: np.ndarray | None = None,
+    beyond: Callable[[float], float] | None = None,
 ) -> PValue:
     """The p-value of one mean vector among exchangeable ones.
 
-    Shapes: own (size,), others (G, size).
+    `beside` has another distance of the batch and of each of the others, a function of it and of the set of all; with
+    its own law `beyond` makes one p-value of that of the normal law, infinite for few.
+
+    Shapes: own (size,), others (G, size), beside (G + 1,).
     """
     together = np.concatenate([own[None], others])
-    distances, scores = symmetric_scores(together, metrics)
+    distances, scores = symmetric_scores(together, metrics, beside)
     value = _rank(scores)
     each = tuple(_rank(column) for column in distances.T)
-    if value * len(together) < 1.5 and len(others) >= many:  # odder than all
-        value = min(
-            value, normal_pvalue(own, others, metrics, None if spread is None else spread())
-        )
+    is_odd = value * len(together) < 1.5  # odder than all
+    if is_odd and (len(others) >= many or beyond is not None):
+        law = math.inf
+        if len(others) >= many:
+            law = normal_pvalue(own, others, metrics, None if spread is None else spread())
+        value = min(value, law if beyond is None else beyond(law))
     elif not is_exact:
         value -= _share_of_step(scores) / len(scores)
     return PValue(value, each, 0.0, "groups")
 
 
 def symmetric_scores(
-    together: np.ndarray, metrics: tuple[Any, ...]
+    together: np.ndarray, metrics: tuple[Any, ...], beside: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """(N, q) squared distances and (N,) scores of N mean vectors (N, size), each the same function of it and of all.
 
-    Shapes: together (N, size) -> distances (N, q), scores (N,).
+    Shapes: together (N, size), beside (N,) -> distances (N, q), scores (N,).
     """
     centred = together - together.mean(axis=0)
     mapped = [metric.apply(centred) for metric in metrics]
     distances = np.stack([(one**2).sum(axis=1) for one in mapped], axis=1)
     names = [metric.name for metric in metrics]
     last = mapped[names.index("whitened") if "whitened" in names else -1]
-    parts = np.column_stack([distances, leverages(last)])
+    further = [beside] if beside is not None and beside.any() else []
+    parts = np.column_stack([distances, leverages(last), *further])
     logs = np.log(np.maximum(parts, 1e-300))
     spread = logs.std(axis=0)
     standard = (logs - logs.mean(axis=0)) / np.where(spread > TIE, spread, np.inf)

@@ -46,28 +46,43 @@ def ranked_parts(
     *,
     many: int = MANY,
     spread: Callable[[], np.ndarray] | None = None,
+    beside: np.ndarray | None = None,
+    laws: np.ndarray | None = None,
 ) -> np.ndarray:
     """p-values of the parts of a mean vector among exchangeable ones.
 
-    Shapes: own (size,), others (G, size) -> (2, P).
+    `beside` has further tails of the batch and the others, of the parts and of as many more as there are; `laws` are
+    p-values (2, P) of the batch by another law beyond the ranks, single and adjusted.
+
+    Shapes: own (size,), others (G, size), beside (P, G + 1), laws (2, P) -> (2, P).
     O(G sum of squares of the parts' sizes).
     """
     together = np.concatenate([own[None], others])
+    if beside is not None:
+        parts = [*parts, *[np.zeros(0, np.int64)] * (len(beside) - len(parts))]
     tails = _tails(together, parts)
+    tails = tails if beside is None else np.minimum(tails, beside)
     slack = tails[:, :1] * (1 + TIE)
     N = len(together)
     single = (tails <= slack).sum(axis=1) / N
     adjusted = (tails.min(axis=0) <= slack).sum(axis=1) / N
-    for v in np.flatnonzero(single * N < 1.5).tolist() if len(others) >= many else []:
-        law = normal_pvalue(
-            own[parts[v]],
-            others[:, parts[v]],
-            (Scaled("euclidean", np.ones(len(parts[v]))),),
-            None if spread is None else spread()[:, parts[v]],
+    both = np.ones((2, len(parts))) if laws is None else laws
+    for v in np.flatnonzero(single * N < 1.5).tolist():
+        has_two = len(others) >= many and len(parts[v]) > 0
+        law = (
+            1.0
+            if not has_two
+            else normal_pvalue(
+                own[parts[v]],
+                others[:, parts[v]],
+                (Scaled("euclidean", np.ones(len(parts[v]))),),
+                None if spread is None else spread()[:, parts[v]],
+            )
         )
-        single[v] = min(single[v], law)
+        times = 1 + (has_two and laws is not None)
+        single[v] = min(single[v], times * min(law, both[0, v]))
         if adjusted[v] * N < 1.5:
-            adjusted[v] = min(adjusted[v], len(parts) * law)
+            adjusted[v] = min(adjusted[v], times * min(len(parts) * law, both[1, v]))
     return np.array([single, adjusted])
 
 

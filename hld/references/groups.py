@@ -26,8 +26,9 @@ alike.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,13 +42,34 @@ FEWEST_MIXED = 6  # rows of a batch from which on means of two sizes are mixed
 FEWEST_NEEDED = 19  # groups among which a batch can have p = 0.05
 FEWEST_GROUPS = 3  # one to learn from and two to compare with
 BLOCK_VALUES = 20_000_000
+NONE = np.zeros(0)
+Features = Callable[[Any], np.ndarray]  # (n, F) further numbers of the rows at some positions
+
+
+def no_features(some: np.ndarray) -> np.ndarray:
+    """No further numbers of rows."""
+    return np.zeros((len(some), 0))
+
+
+class Compared(NamedTuple):
+    """Means of groups as those of a batch: their centre, G differences from it, and rows that each is of.
+
+    A row is `worth` so many independent ones; 0 where nothing varies.
+
+    Shapes: center (size + F,), differences (G, size + F), sizes (G,).
+    """
+
+    center: np.ndarray
+    differences: np.ndarray
+    sizes: np.ndarray
+    worth: float
 
 
 @dataclass(frozen=True, eq=False)
 class GroupReference:
     """Means of groups at several numbers of rows.
 
-    Shapes: counts (G,), means (R, G, size), within (size,), fill (size,).
+    Shapes: counts (G,), means (R, G, size + F), within (size,), fill (size,), with F numbers for further statistics.
     """
 
     counts: np.ndarray
@@ -79,16 +101,15 @@ class GroupReference:
 
     def covariance_at(self, num_rows: int) -> RowCovariance:
         """The sample covariance of these means: B + S / T, by its rows."""
-        means = self.at(num_rows)
+        means = self.at(num_rows)[:, : len(self.fill)]
         return RowCovariance(means - means.mean(axis=0))
 
-    def mean_of(self, vectors: RowVectors, rows: np.ndarray) -> np.ndarray:
-        """(size,) mean vector of the rows of a batch, holes filled as in the groups."""
-        step = max(1, BLOCK_VALUES // vectors.size)
-        return sum(
-            filled_rows(vectors, rows[start : start + step], self.fill).sum(axis=0)
-            for start in range(0, len(rows), step)
-        ) / len(rows)
+    def compared(self, num_rows: int) -> Compared:
+        """What a batch of so many rows is compared with."""
+        means = self.at(num_rows)
+        center = means.mean(axis=0)
+        mixed = num_rows if num_rows >= FEWEST_MIXED else STEP ** (num_rows >= STEP)
+        return Compared(center, means - center, np.minimum(mixed, self.counts), 1.0)
 
     def to_arrays(self) -> dict[str, Any]:
         """All arrays, by name."""
@@ -100,13 +121,15 @@ class GroupReference:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Any], bounds: np.ndarray) -> GroupReference:
-        """What `to_arrays` gave, for vectors of numbers with such bounds; raises ValueError where it is none."""
-        size = len(bounds)
+    def from_arrays(
+        cls, arrays: dict[str, Any], bounds: np.ndarray, further: np.ndarray = NONE
+    ) -> GroupReference:
+        """What `to_arrays` gave, for vectors and further numbers (F,) with such bounds; ValueError where it is none."""
+        size, every = len(bounds), np.append(bounds, further)
         counts = finite_array(arrays, "counts", (None,), np.int64)
         if len(counts) < 2 or counts.min() < 1:
             raise ValueError("the groups of the test must be two or more, of one row or more each")
-        means = bounded_array(arrays, "means", (num_sizes(counts), len(counts), size), bounds)
+        means = bounded_array(arrays, "means", (num_sizes(counts), len(counts), len(every)), every)
         within = bounded_array(arrays, "within", (size,), 2 * bounds**2)  # of two rows
         fill = bounded_array(arrays, "fill", (size,), bounds)
         if (within < 0).any():
@@ -120,8 +143,9 @@ def group_reference(
     labels: np.ndarray,
     fill: np.ndarray,
     rng: np.random.Generator,
+    features: Features = no_features,
 ) -> GroupReference:
-    """The reference of labelled rows.
+    """The reference of labelled rows, with means of further numbers of theirs.
 
     Shapes: rows (n, V), labels (n,), fill (size,).
     One pass over the rows; at most 64 MiB of means, for which some groups may be left out.
@@ -129,26 +153,41 @@ def group_reference(
     order = np.argsort(labels, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
     sizes = num_sizes(np.array([len(one) for one in groups]))
-    most = max(MOST_BYTES // (8 * vectors.size * sizes), 2)
+    width = vectors.size + features(order[:1]).shape[1]
+    most = max(MOST_BYTES // (8 * width * sizes), 2)
     if len(groups) > most:
         groups = [groups[g] for g in np.sort(rng.permutation(len(groups))[:most])]
     counts = np.array([len(one) for one in groups], dtype=np.int64)
     sizes = num_sizes(counts)
-    means, squares = np.empty((sizes, len(groups), vectors.size)), np.zeros(vectors.size)
-    for some in _together(counts, max(1, BLOCK_VALUES // vectors.size)):
-        ordered = [rows[rng.permutation(groups[g])] for g in some]
-        values = filled_rows(vectors, np.concatenate(ordered), fill)
+    means, squares = np.empty((sizes, len(groups), width)), np.zeros(width)
+    for some in _together(counts, max(1, BLOCK_VALUES // width)):
+        ordered = np.concatenate([rng.permutation(groups[g]) for g in some])
+        values = np.hstack([filled_rows(vectors, rows[ordered], fill), features(ordered)])
         for g, own in zip(some, np.split(values, np.cumsum(counts[some])[:-1]), strict=True):
             means[:, g] = [
                 own[:end].mean(axis=0) for end in np.minimum(STEP ** np.arange(sizes), counts[g])
             ]
             squares += ((own - means[-1, g]) ** 2).sum(axis=0)
-    return GroupReference(counts, means, squares / max(int((counts - 1).sum()), 1), fill)
+    within = squares[: vectors.size] / max(int((counts - 1).sum()), 1)
+    return GroupReference(counts, means, within, fill)
 
 
 def num_sizes(counts: np.ndarray) -> int:
     """R, numbers of rows at which means are kept: 1, 4, 16, ... up to all rows of the largest group."""
     return 1 + int(np.ceil(np.log(counts.max()) / np.log(STEP) - 1e-9)) if counts.max() > 1 else 1
+
+
+def mean_of(
+    vectors: RowVectors, rows: np.ndarray, fill: np.ndarray, features: Features
+) -> np.ndarray:
+    """(size + F,) mean vector of the rows of a batch, holes filled as in the groups, and of their further numbers."""
+    total: Any = 0.0
+    step = max(1, BLOCK_VALUES // (20 * vectors.size))
+    for start in range(0, len(rows), step):
+        some = np.arange(start, min(start + step, len(rows)))
+        values = filled_rows(vectors, rows[some], fill)
+        total = total + np.append(values.sum(axis=0), features(some).sum(axis=0))
+    return np.asarray(total) / len(rows)
 
 
 def filled_rows(vectors: RowVectors, rows: np.ndarray, fill: np.ndarray) -> np.ndarray:

@@ -43,7 +43,14 @@ from typing import Any
 
 import numpy as np
 
-from hld.references.groups import BLOCK_VALUES, filled_rows
+from hld.references.groups import (
+    BLOCK_VALUES,
+    NONE,
+    Compared,
+    Features,
+    filled_rows,
+    no_features,
+)
 from hld.vectors.row_vectors import RowVectors, bounded_array
 from pcircuit.io.archive import finite_array
 
@@ -58,7 +65,9 @@ EPS = float(np.finfo(np.float64).eps)
 class StretchReference:
     """Means of stretches of a series.
 
-    Shapes: counts (R,), means (sum of counts, size), mean, fill (size,).
+    Shapes: counts (R,), means (sum of counts, size + F), mean (size + F,), fill (size,).
+
+    The F further numbers of rows have no part in how long the memory is said to be.
     """
 
     counts: np.ndarray
@@ -85,7 +94,10 @@ class StretchReference:
     def traces(self) -> np.ndarray:
         """(R,) v_s: as s grows never larger than before, nor smaller than independence makes it."""
         v = np.array(
-            [(self.stretches(r) ** 2).sum() / self.counts[r] for r in range(len(self.counts))]
+            [
+                (self.stretches(r)[:, : len(self.fill)] ** 2).sum() / self.counts[r]
+                for r in range(len(self.counts))
+            ]
         )
         for r in range(1, len(v)):
             v[r] = np.clip(v[r], v[r - 1] / 2, v[r - 1])
@@ -125,7 +137,7 @@ class StretchReference:
         v = self.traces()
         if len(v) < 2 or not v[-2] > 0:
             return False
-        halves = self.stretches(len(v) - 2)
+        halves = self.stretches(len(v) - 2)[:, : len(self.fill)]
         together = (
             halves @ halves.T if len(halves) < halves.shape[1] else halves.T @ halves
         )  # of equal norms
@@ -139,6 +151,12 @@ class StretchReference:
         wanted = self.trace_at(T) + self.trace_at(self.num_rows)
         return self.stretches(r) * np.sqrt(wanted / v[r] if v[r] > 0 else 0.0)
 
+    def compared(self, T: int) -> Compared:
+        """What a batch of T successive rows is compared with."""
+        found, varies = self.at(T), bool(self.traces()[0] > 0)
+        worth = self.effective_rows(T) / T if varies else 0.0
+        return Compared(self.mean, found, np.full(len(found), T), worth)
+
     def to_arrays(self) -> dict[str, Any]:
         """All arrays, by name."""
         return {
@@ -150,30 +168,35 @@ class StretchReference:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Any], bounds: np.ndarray) -> StretchReference:
-        """What `to_arrays` gave, for vectors of numbers with such bounds; raises ValueError where it is none."""
-        size = len(bounds)
+    def from_arrays(
+        cls, arrays: dict[str, Any], bounds: np.ndarray, further: np.ndarray = NONE
+    ) -> StretchReference:
+        """What `to_arrays` gave, for vectors and further numbers (F,) with such bounds; ValueError where it is none."""
+        every = np.append(bounds, further)
         counts = finite_array(arrays, "counts", (None,), np.int64)
         n = int(finite_array(arrays, "num_rows", (1,), np.int64)[0])
         if not 1 <= len(counts) <= 50 or counts.min() < 2 or counts.max() > MOST_STRETCHES or n < 2:
             raise ValueError("the stretches of the test do not fit together")
-        means = bounded_array(arrays, "means", (int(counts.sum()), size), bounds)
-        mean, fill = (bounded_array(arrays, name, (size,), bounds) for name in ("mean", "fill"))
+        means = bounded_array(arrays, "means", (int(counts.sum()), len(every)), every)
+        mean = bounded_array(arrays, "mean", (len(every),), every)
+        fill = bounded_array(arrays, "fill", (len(bounds),), bounds)
         return cls(counts, means, mean, fill, n)
 
 
-def stretch_reference(vectors: RowVectors, rows: np.ndarray, fill: np.ndarray) -> StretchReference:
-    """The reference of rows in their order of time.
+def stretch_reference(
+    vectors: RowVectors, rows: np.ndarray, fill: np.ndarray, features: Features = no_features
+) -> StretchReference:
+    """The reference of rows in their order of time, with means of further numbers of theirs.
 
     Shapes: rows (n, V), fill (size,).
     One pass over the rows, and sums of all of them at a time: 8 n size bytes, of at most 20 million numbers a block.
     """
     n, step = len(rows), max(1, BLOCK_VALUES // vectors.size)
-    sums = [np.zeros((1, vectors.size))]
+    sums = [np.zeros((1, vectors.size + features(np.arange(1)).shape[1]))]
     for start in range(0, n, step):
-        sums.append(
-            sums[-1][-1] + filled_rows(vectors, rows[start : start + step], fill).cumsum(axis=0)
-        )
+        some = np.arange(start, min(start + step, n))
+        values = np.hstack([filled_rows(vectors, rows[some], fill), features(some)])
+        sums.append(sums[-1][-1] + values.cumsum(axis=0))
     total = np.concatenate(sums)
     sizes = 2 ** np.arange(int(np.log2(n // FEWEST_STRETCHES)) + 1)
     counts, means = [], []

@@ -67,7 +67,8 @@ class OfColumns:
     def pairs(self) -> tuple[Any, ...]:
         """Where dependence changed, the smallest p-value first: `hld.answers.pair_shifts.PairShift`; or empty.
 
-        Empty with a context, too: there is no null of pairs among groups, or given covariates.
+        Among groups and in order of time these are the strongest pairs, with the p-values of `pair_pvalues`; given
+        covariates there are none.
         """
         return () if self.evidence is None else self.evidence.pairs
 
@@ -164,6 +165,8 @@ class HLDResult(OfColumns):
         `statistic` is -log10 of `pvalue`.
     column_pvalues : (2, V) float array or None
         With a context, p-values of the columns and adjusted ones, by what the batch was judged by; NaN for a covariate.
+    pair_pvalues : dict or None
+        Among groups or stretches of time, p-value and adjusted p-value of the strongest pairs, by numbers of columns.
 
     Examples
     --------
@@ -197,6 +200,7 @@ class HLDResult(OfColumns):
     largest_dependence: LargestDependence | None = field(default=None, repr=False)
     context: Any = field(default=None, repr=False)
     column_pvalues: np.ndarray | None = field(default=None, repr=False)
+    pair_pvalues: Any = field(default=None, repr=False)
     _scores: np.ndarray | None = field(default=None, repr=False)
     _after: Callable[[int], float] | None = field(
         default=None, repr=False

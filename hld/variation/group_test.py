@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
@@ -40,18 +40,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import pcircuit
-from hld.answers.words import least_text
+from hld.answers.words import least_text, p_text
 from hld.nulls.exchangeable import MANY, exchangeable_pvalue
-from hld.nulls.null import PValue
 from hld.nulls.ranked_parts import ranked_numbers, ranked_parts
-from hld.references.groups import GroupReference, filled_rows, group_reference
+from hld.references.group_statistics import FEWEST, Cells, GroupStatistics, no_statistics
+from hld.references.groups import (
+    Features,
+    GroupReference,
+    filled_rows,
+    group_reference,
+    mean_of,
+)
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
 from hld.testing.verdict import LEAST_PVALUE
+from hld.variation.deviations import Deviations
 from hld.vectors.row_vectors import RowVectors, check_rows, column_units, some_rows
 from pcircuit.arguments import check_fraction
+from pcircuit.io.archive import under_prefix, with_prefix
 
+PREFIX = "statistics."  # of arrays in a file
 MOST_OWN_ROWS = 2_000  # that are looked at; of more rows some, evenly spread
+LEAST_RANK = 1 - 1e-9  # rounded down, of a p-value by rank times the number ranked
 SLACK = 1e-9  # sums of 10 million rows are exact to about this
 
 
@@ -102,40 +112,46 @@ class GroupContext:
     times: float
     effect: float
     effective_rows: float
-    has_law: bool = False
+    law: str = ""
     most_rows: int | None = None
+    beyond: float | None = None
 
     @property
     def procedure(self) -> str:
         """Where the adjusted p-values of columns come from."""
-        return f"ranks among {'groups' if self.kind == 'groups' else 'stretches of time'}"
+        return f"ranks among {self.noun}"
 
     def lines(self) -> list[str]:
         """For people."""
         least = least_text(self.least_pvalue)
         least = (
-            f"p-values go by rank down to {least} and by a normal law below"
-            if self.has_law
+            f"p-values go by rank down to {least} and by {self.law} below"
+            if self.law
             else f"no p-value is below {least}"
         )
-        return [
+        lines = [
             f"among {self.num_groups} {self._others()}: {self.times:.2g} times their typical distance; the rows "
             f"are worth {self.effective_rows:.3g} independent ones; {least}"
         ]
+        if self.beyond is not None:
+            lines.append(
+                f"odder than all {self.num_groups} {self.noun}; by {self.law} {p_text(self.beyond)}, which is outside "
+                f"the guarantee of ranks: they give p = {1 / (1 + self.num_groups):.3g}"
+            )
+        return lines
+
+    @property
+    def noun(self) -> str:
+        """What there are many of."""
+        return "groups" if self.kind == "groups" else "stretches of time"
 
     def _others(self) -> str:
         """What the batch was compared with, by their size."""
+        if self.most_rows is None:
+            return f"{self.noun} of this size"
         if self.kind == "groups":
-            return (
-                "groups of this size"
-                if self.most_rows is None
-                else f"groups of at most {self.most_rows} rows"
-            )
-        return (
-            "stretches of time of this size"
-            if self.most_rows is None
-            else f"stretches of time of {self.most_rows} rows, scaled to this size"
-        )
+            return f"groups of at most {self.most_rows} rows"
+        return f"{self.noun} of {self.most_rows} rows, scaled to this size"
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -148,24 +164,15 @@ class GroupTest:
 
     inner: HLDTest
     groups: GroupReference
+    statistics: GroupStatistics
     kind = "groups"
+    compared = "groups"
 
-    def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
-        """Test a batch (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
-        batch, alpha = (
-            check_rows(self.inner.circuit, batch),
-            check_fraction(alpha, "alpha"),
-        )
-        T, own = len(batch), self.groups.mean_of(self.inner.vectors, batch)
-        others, fill = self.groups.at(T), self.groups.fill
-        spread = own_spread(self.inner.vectors, batch, fill, others.mean(axis=0), T)
-        own, others = without_rounding(own, others, np.abs(fill))
-        found = exchangeable_pvalue(own, others, self.inner.calibration.metrics, spread=spread)
-        result = judged(
-            self, own - others.mean(axis=0), others, found, T, alpha, int((batch < 0).sum())
-        )
-        columns, nodes = single_pvalues(self.inner, own, others, MANY, spread)
-        return replace(result, column_pvalues=columns, _node_pvalues=nodes)
+    def __call__(
+        self, batch: ArrayLike, alpha: float = 0.05, cells: Cells | None = None
+    ) -> HLDResult:
+        """Test a batch (T, V) of codes, -1 for a hole, at a level in (0, 1), and its cells if they are known."""
+        return judged(self, self.groups, batch, alpha, cells, MANY)
 
     @property
     def num_groups(self) -> int:
@@ -178,13 +185,24 @@ class GroupTest:
         return int(self.groups.counts.max())
 
     @property
-    def has_law(self) -> bool:
-        """Whether there are groups enough for a law beyond the ranks."""
-        return self.num_groups >= MANY
+    def law(self) -> str:
+        """The law beyond the ranks, in words; nothing where there are too few groups for one."""
+        return law_of(self.num_groups, self.num_groups >= MANY, self.statistics)
 
     def least_pvalue(self, T: int = 1) -> float:
         """The smallest p-value by rank, for batches of any size T."""
         return 1 / (1 + self.num_groups)
+
+    def smallest_pvalue(self, T: int) -> float:
+        """What no p-value of a batch of T rows is below, laws included: 0 with a normal law."""
+        if self.num_groups >= MANY:
+            return 0.0
+        law = self.statistics.smallest_pvalue(T, self.num_groups)
+        return min(self.least_pvalue(T), law if self.law else 1.0)
+
+    def bounded(self, T: int, *pvalues: Any) -> tuple[Any, ...]:
+        """The bound of the p-value of T rows, and p-values of columns, pairs and nodes: nothing bounds them."""
+        return 0.0, *pvalues
 
     def describe(self) -> str:
         """A few lines."""
@@ -195,8 +213,8 @@ class GroupTest:
             0.0,
         )
         law = (
-            f"below {least_text(self.least_pvalue())} from a law"
-            if self.has_law
+            f"below {least_text(self.least_pvalue())} from {self.law}"
+            if self.law
             else f"p-values are at least {least_text(self.least_pvalue())}"
         )
         worth = (
@@ -215,41 +233,95 @@ class GroupTest:
 
     def to_arrays(self) -> dict[str, Any]:
         """The groups, for a file."""
-        return self.groups.to_arrays()
+        return self.groups.to_arrays() | with_prefix(PREFIX, self.statistics.to_arrays())
 
     @classmethod
     def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> GroupTest:
         """What `to_arrays` gave, checked."""
-        return cls(inner, GroupReference.from_arrays(arrays, inner.vectors.bounds))
+        statistics = read_statistics(inner, arrays)
+        groups = GroupReference.from_arrays(arrays, inner.vectors.bounds, statistics.bounds)
+        return cls(inner, groups, statistics)
 
 
-def group_test(inner: HLDTest, rows: np.ndarray, labels: np.ndarray, *, seed: int) -> GroupTest:
-    """The test against groups of rows that nothing was learned from.
+def group_test(
+    inner: HLDTest,
+    rows: np.ndarray,
+    labels: np.ndarray,
+    *,
+    seed: int,
+    statistics: GroupStatistics | None = None,
+    cells: Cells | None = None,
+) -> GroupTest:
+    """The test against groups of rows that nothing was learned from, and their cells.
 
     Shapes: rows (n, V), labels (n,).
     """
+    statistics = no_statistics(rows.shape[1]) if statistics is None else statistics
+    groups = group_reference(
+        inner.vectors,
+        rows,
+        np.unique(labels, return_inverse=True)[1],
+        fill_of(inner),
+        np.random.default_rng([seed, 3]),
+        features_of(statistics, rows, cells),
+    )
+    return GroupTest(inner, groups, statistics)
+
+
+def fill_of(inner: HLDTest) -> np.ndarray:
+    """(size,) what stands for numbers of a vector that a row does not show."""
     fill = np.zeros(inner.vectors.size)
     fill[: len(inner.nodes)] = pcircuit.unit_means(inner.circuit)[inner.nodes]
-    numbers = np.unique(labels, return_inverse=True)[1]
-    return GroupTest(
-        inner, group_reference(inner.vectors, rows, numbers, fill, np.random.default_rng([seed, 3]))
-    )
+    return fill
 
 
 def judged(
     test: Any,
-    difference: np.ndarray,
-    others: np.ndarray,
-    found: PValue,
-    T: int,
+    reference: Any,
+    batch: ArrayLike,
     alpha: float,
-    num_missing: int,
+    cells: Cells | None,
+    many: int,
+    *,
+    is_exact: bool = True,
 ) -> HLDResult:
-    """The result of a difference of means (size,) whose p-value among others (G, size) is found.
+    """The result of a batch (T, V) among groups or stretches; from so many on there is a normal law beyond the ranks.
 
-    Shapes: difference (size,), others (G, size).
+    Shapes: batch (T, V).
     """
-    inner, G, m = test.inner, len(others), len(test.inner.nodes)
+    inner, look = test.inner, test.inner.vectors
+    batch, alpha = check_rows(inner.circuit, batch), check_fraction(alpha, "alpha")
+    T, m, statistics = len(batch), len(inner.nodes), test.statistics
+    center, differences, sizes, worth = reference.compared(T)
+    own = mean_of(look, batch, reference.fill, features_of(statistics, batch, cells))
+    odd = Deviations(
+        statistics.distances(
+            np.vstack([own, center + differences])[:, look.size :],
+            np.append(T, sizes),
+            () if cells is None else cells.hidden,
+            worth,
+        ),
+        statistics.parts,
+        statistics.num_columns + len(statistics.pairs),
+    )
+    center, own, others = (one[..., : look.size] for one in (center, own - center, differences))
+    own, others = without_rounding(own, others, np.abs(center))
+    spread = own_spread(look, batch, reference.fill, center, worth * T) if worth > 0 else None
+    found = exchangeable_pvalue(
+        own,
+        others,
+        inner.calibration.metrics,
+        many=many,
+        is_exact=is_exact,
+        spread=spread,
+        beside=odd.largest,
+        beyond=odd.beyond,
+    )
+    bound, columns, pairs, nodes = test.bounded(
+        T, *single_pvalues(inner, own, others, many, spread, odd)
+    )
+    difference, G = own - others.mean(axis=0), len(others)
+    pvalue = max(found.value, bound, LEAST_PVALUE)
     variances, rows = others.var(axis=0, ddof=1), float((inner.stds[:m] ** 2).sum())
     total, squared = float(variances[:m].sum()), float((difference[:m] ** 2).sum())
     least, most_rows = (
@@ -263,11 +335,11 @@ def judged(
         math.sqrt(squared / total) if total > 0 else 0.0,
         math.sqrt(max(squared - total * (1 + 1 / G), 0.0) / rows) if rows > 0 else 0.0,
         rows / total if total > 0 else float(T),
-        test.has_law,
+        test.law,
         most_rows,
+        pvalue if test.law and pvalue * (1 + G) < LEAST_RANK else None,
     )
     weights, names = inner.shown_weights, tuple(metric.name for metric in inner.calibration.metrics)
-    pvalue = max(found.value, LEAST_PVALUE)
     return HLDResult(
         statistic=0.0 - math.log10(pvalue),
         threshold=-math.log10(alpha),
@@ -275,10 +347,10 @@ def judged(
         reject=bool(pvalue <= alpha),
         alpha=alpha,
         num_samples=T,
-        null=found.null,
+        null=test.kind,
         inflation=1 + 1 / G,
         null_error=found.error,
-        num_missing=num_missing,
+        num_missing=int((batch < 0).sum()),
         metrics=names,
         pvalues=found.each,
         deltas=difference[:m] * weights,
@@ -286,6 +358,12 @@ def judged(
         nodes=inner.nodes,
         _circuit=inner.circuit,
         context=context,
+        column_pvalues=columns,
+        pair_pvalues={
+            (u, v): p
+            for (u, v), p in zip(statistics.pairs.tolist(), pairs.T.tolist(), strict=False)
+        },
+        _node_pvalues=nodes,
     )
 
 
@@ -295,14 +373,34 @@ def single_pvalues(
     others: np.ndarray,
     many: int,
     spread: Callable[[], np.ndarray] | None,
-) -> tuple[np.ndarray | None, np.ndarray]:
-    """p-values (2, V) of columns among the same groups, None unless each has units, and (m,) adjusted ones of nodes.
+    odd: Deviations,
+) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
+    """p-values (2, V) of columns among groups, None unless each has units, (2, P) of pairs, and (m,) of nodes.
 
     Shapes: own (size,), others (G, size).
     """
     parts, m = column_units(inner.circuit, inner.nodes), len(inner.nodes)
-    columns = (
-        ranked_parts(own, others, parts, many=many, spread=spread) if all(map(len, parts)) else None
-    )
+    columns, pairs = None, np.zeros((2, 0))
+    if all(map(len, parts)):
+        found = ranked_parts(
+            own, others, parts, many=many, spread=spread, beside=odd.tails, laws=odd.laws
+        )
+        columns, pairs = np.split(found, [len(parts)], axis=1)
     of_nodes = None if spread is None else lambda: spread()[:, :m]
-    return columns, ranked_numbers(own[:m], others[:, :m], many=many, spread=of_nodes)
+    return columns, pairs, ranked_numbers(own[:m], others[:, :m], many=many, spread=of_nodes)
+
+
+def law_of(num_groups: int, is_normal: bool, statistics: GroupStatistics) -> str:
+    """The laws beyond the ranks among so many groups, in words."""
+    has_t = len(statistics.parts) > 0 and num_groups >= FEWEST
+    return " and ".join(["a normal law"] * is_normal + ["a t law"] * has_t)
+
+
+def features_of(statistics: GroupStatistics, rows: np.ndarray, cells: Cells | None) -> Features:
+    """A function that gives the further numbers of the rows at some positions."""
+    return lambda some: statistics.features(rows[some], None if cells is None else cells.rows(some))
+
+
+def read_statistics(inner: HLDTest, arrays: Any) -> GroupStatistics:
+    """The statistics in the arrays of a file."""
+    return GroupStatistics.from_arrays(under_prefix(PREFIX, arrays), inner.circuit.num_categories)

@@ -28,34 +28,33 @@ it, as that counts the rows of the batch that show something else (`hld.variatio
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-import pcircuit
 from hld.answers.words import least_text
-from hld.nulls.exchangeable import exchangeable_pvalue
-from hld.references.groups import filled_rows
+from hld.references.group_statistics import Cells, GroupStatistics, no_statistics
 from hld.references.stretches import FEWEST_STRETCHES, StretchReference, stretch_reference
 from hld.results.result import HLDResult
 from hld.testing.goodness_of_fit import HLDTest
 from hld.variation.group_test import (
+    LEAST_RANK,
+    PREFIX,
+    features_of,
+    fill_of,
     judged,
-    own_spread,
-    single_pvalues,
-    without_rounding,
+    law_of,
+    read_statistics,
 )
-from hld.vectors.row_vectors import check_rows, column_units
-from pcircuit.arguments import check_fraction
+from hld.vectors.row_vectors import column_units
+from pcircuit.io.archive import with_prefix
 
 SHOWN_SIZES = (10, 100, 1000)
 INDEPENDENT_ROWS = 4  # that a stretch has to be worth, to be one of several
 RISK = 0.05
-LEAST_RANK = 1 - 1e-9  # rounded down, of a p-value by rank times the number ranked
-BLOCK_ROWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,64 +63,27 @@ class TimeTest:
 
     inner: HLDTest
     stretches: StretchReference
+    statistics: GroupStatistics
     kind = "time"
+    compared = "stretches of time"
 
-    def __call__(self, batch: ArrayLike, alpha: float = 0.05) -> HLDResult:
-        """Test successive rows (T, V) of codes, -1 for a hole, at a level in (0, 1)."""
-        batch, alpha = (
-            check_rows(self.inner.circuit, batch),
-            check_fraction(alpha, "alpha"),
-        )
-        T, look = len(batch), self.inner.vectors
-        own = (
-            sum(
-                filled_rows(look, batch[start : start + BLOCK_ROWS], self.stretches.fill).sum(
-                    axis=0
-                )
-                for start in range(0, T, BLOCK_ROWS)
-            )
-            / T
-            - self.stretches.mean
-        )
-        spread = (
-            None
-            if not self.varies
-            else own_spread(
-                look,
-                batch,
-                self.stretches.fill,
-                self.stretches.mean,
-                self.stretches.effective_rows(T),
-            )
-        )
-        own, others = without_rounding(own, self.stretches.at(T), np.abs(self.stretches.mean))
-        found = exchangeable_pvalue(
-            own,
-            others,
-            self.inner.calibration.metrics,
-            many=FEWEST_STRETCHES,
-            is_exact=False,
-            spread=spread,
-        )
-        columns, nodes = single_pvalues(self.inner, own, others, FEWEST_STRETCHES, spread)
-        least, columns, nodes = self._bounded(columns, nodes, T)
-        result = judged(
-            self,
-            own,
-            others,
-            found._replace(value=max(found.value, least), null=self.kind),
-            T,
-            alpha,
-            int((batch < 0).sum()),
-        )
-        return replace(result, column_pvalues=columns, _node_pvalues=nodes)
+    def __call__(
+        self, batch: ArrayLike, alpha: float = 0.05, cells: Cells | None = None
+    ) -> HLDResult:
+        """Test successive rows (T, V) of codes, -1 for a hole, at a level in (0, 1), and their cells if known."""
+        return judged(self, self.stretches, batch, alpha, cells, FEWEST_STRETCHES, is_exact=False)
 
-    def _bounded(self, columns: np.ndarray | None, nodes: np.ndarray, T: int) -> tuple[Any, ...]:
-        """The least p-value of a batch of T rows, and p-values (2, V) of its columns and (m,) of nodes with bounds."""
+    def bounded(
+        self, T: int, columns: np.ndarray | None, pairs: np.ndarray, nodes: np.ndarray
+    ) -> tuple[Any, ...]:
+        """The least p-value of a batch of T rows, and p-values (2, V) of columns, (2, P) of pairs, (m,) of nodes.
+
+        A pair has the larger bound of its two columns.
+        """
         least = self.least_pvalue(T)
         if columns is None:
             bound = max(least, self.least_of_columns(T))
-            return bound, None, np.maximum(nodes, bound)
+            return bound, None, pairs, np.maximum(nodes, bound)
         bounds = np.full(columns.shape[1], least)
         by_rank = (
             np.minimum(columns * (len(self.stretches.at(T)) + 1), 1.0) >= LEAST_RANK
@@ -139,15 +101,18 @@ class TimeTest:
             else []
         )
         floor = [min(float(bounds[one].max()), float(columns[1, one].min())) for one in scopes]
+        if pairs.size:
+            pairs = np.maximum(pairs, bounds[self.statistics.pairs].max(axis=1))
         return (
-            min(float(bounds.max()), float(columns[1].min())),
+            min(float(bounds.max()), float(columns[1].min()), float(pairs[1].min(initial=1.0))),
             columns,
+            pairs,
             np.maximum(nodes, floor) if scopes else nodes,
         )
 
     def least_pvalue(self, T: int = 1) -> float:
         """1 / (G + 1), see above, for a batch of T rows; 0 where stretches differ and are long enough for a law."""
-        if self.has_law:
+        if self.law:
             return 0.0
         return max(_least(self.stretches, T), self.least_of_columns(T))
 
@@ -177,9 +142,14 @@ class TimeTest:
         return self.stretches.longest
 
     @property
-    def has_law(self) -> bool:
-        """Whether a law goes beyond the ranks: not where stretches are dependent, nor where none differs at all."""
-        return not self.is_too_short and self.varies
+    def law(self) -> str:
+        """The law beyond the ranks, in words; none where stretches are dependent, nor where none differs at all."""
+        is_known = not self.is_too_short and self.varies
+        return law_of(FEWEST_STRETCHES, True, self.statistics) if is_known else ""
+
+    def smallest_pvalue(self, T: int) -> float:
+        """What no p-value of a batch of T rows is below, laws included."""
+        return self.least_pvalue(T)
 
     @property
     def varies(self) -> bool:
@@ -203,11 +173,11 @@ class TimeTest:
         more = ": give a longer series" if self.is_too_short else ", and more for long batches"
         note = (
             ""
-            if self.has_law
+            if self.law
             else f"; {why}, so p-values are at least {least_text(self.least_pvalue())}{more}"
         )
         slow = len(self.dependent_columns)
-        if self.has_law and slow:
+        if self.law and slow:
             note = (
                 f"; in {slow} column{'s' * (slow != 1)} stretches of this length are still dependent, and give no "
                 f"p-value below {least_text(self.least_of_columns())} by themselves: give a longer series"
@@ -219,12 +189,14 @@ class TimeTest:
 
     def to_arrays(self) -> dict[str, Any]:
         """The stretches, for a file."""
-        return self.stretches.to_arrays()
+        return self.stretches.to_arrays() | with_prefix(PREFIX, self.statistics.to_arrays())
 
     @classmethod
     def from_arrays(cls, inner: HLDTest, arrays: dict[str, Any]) -> TimeTest:
         """What `to_arrays` gave, checked."""
-        return cls(inner, StretchReference.from_arrays(arrays, inner.vectors.bounds))
+        statistics = read_statistics(inner, arrays)
+        stretches = StretchReference.from_arrays(arrays, inner.vectors.bounds, statistics.bounds)
+        return cls(inner, stretches, statistics)
 
 
 def _least(stretches: StretchReference, T: int) -> float:
@@ -234,11 +206,18 @@ def _least(stretches: StretchReference, T: int) -> float:
     return 1 / (n // longest + 1)
 
 
-def time_test(inner: HLDTest, rows: np.ndarray) -> TimeTest:
-    """The test against stretches of rows in their order, from which nothing was learned.
+def time_test(
+    inner: HLDTest,
+    rows: np.ndarray,
+    *,
+    statistics: GroupStatistics | None = None,
+    cells: Cells | None = None,
+) -> TimeTest:
+    """The test against stretches of rows in their order, from which nothing was learned, and of their cells.
 
     Shapes: rows (n, V).
     """
-    fill = np.zeros(inner.vectors.size)
-    fill[: len(inner.nodes)] = pcircuit.unit_means(inner.circuit)[inner.nodes]
-    return TimeTest(inner, stretch_reference(inner.vectors, rows, fill))
+    statistics = no_statistics(rows.shape[1]) if statistics is None else statistics
+    features = features_of(statistics, rows, cells)
+    stretches = stretch_reference(inner.vectors, rows, fill_of(inner), features)
+    return TimeTest(inner, stretches, statistics)

@@ -33,6 +33,7 @@ def segments_report(
         f'<section class="verdict {"shift" if called else "calm"}"><h1>{verdict}</h1>'
         f"<p>Of the segments called shifted, a share of at most {result.alpha:g} is expected to be false "
         f"({PROCEDURES[result.procedure]}).</p>"
+        + ("" if result.can_call else f"<p>{escaped(result.caution)}</p>")
         + facts(
             [
                 ("rows", f"{int(result.num_rows.sum()):,}"),
@@ -104,21 +105,22 @@ def _table(result: SegmentsResult) -> str:
             _pvalue(result.adjusted[i], result.alpha),
             effect_text(result.results[i]),
             "shift" if result.reject[i] else "no shift",
-            "; ".join(
-                f"{one.name}: {one.describe()}"
-                for one in result.results[i].columns
-                if one.adjusted <= result.alpha
-            )
-            if result.reject[i]
-            else "",
+            _moved(result.results[i], result.alpha) if result.reject[i] else "",
         )
         for i in order
     ]
     is_cut = len(result.labels) > MOST_ROWS
     more = f"<p>The first {MOST_ROWS} of {len(result.labels)} are listed.</p>" if is_cut else ""
     return f"<h2>Segments by p-value</h2>{more}" + table(
-        (result.by, "rows", "p", "adjusted p", "effect size", "verdict", "columns that moved"), rows
+        (result.by, "rows", "p", "adjusted p", "effect size", "verdict", "what moved"), rows
     )
+
+
+def _moved(found: Any, alpha: float) -> str:
+    """Columns that moved, and pairs whose dependence did, most telling first."""
+    named = [(one.name, one) for one in found.columns]
+    named += [(" with ".join(one.names), one) for one in found.pairs]
+    return "; ".join(f"{name}: {one.describe()}" for name, one in named if one.adjusted <= alpha)
 
 
 def _pvalue(p: Any, level: float | None = None) -> str:

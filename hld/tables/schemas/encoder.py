@@ -39,6 +39,7 @@ objects by ``str(value)``. The result depends on nothing random, and not on the 
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,7 @@ from hld.tables.calendar import with_parts
 from hld.tables.cells import Columns, read_table
 from hld.tables.column_names import arrange, matched, table_called
 from hld.tables.schemas.columns import BINNED
-from hld.tables.schemas.encoding import CodeTables, code_tables, decoded, encoded
+from hld.tables.schemas.encoding import CodeTables, code_tables, decoded, encoded, numbers_in
 from hld.tables.schemas.quality import data_quality
 from hld.tables.shown_names import listed
 
@@ -246,6 +247,27 @@ class TableEncoder:
             extra,
         )
 
+    def numbers(self, table: Any) -> np.ndarray:
+        """The numbers of a table in its `ordered` columns, times in seconds; nothing else of it is looked at.
+
+        Parameters
+        ----------
+        table : (N, V) array of any dtype, list of rows, or data frame
+
+        Returns
+        -------
+        (N, V) float array
+            NaN where a cell is missing or no number, and in the other columns.
+        """
+        parts = self.read(table)
+        arrays, _, _ = matched(self.names, *self._known(parts), parts)
+        found = np.full((parts.num_rows, len(self.columns)), np.nan)
+        for v in self.ordered:
+            if arrays[v] is not None:
+                with contextlib.suppress(ValueError):  # levels that no double holds
+                    found[:, v] = numbers_in(self.columns[v], arrays[v])
+        return found
+
     def check(
         self,
         table: Any,
@@ -253,6 +275,7 @@ class TableEncoder:
         *,
         kept: Any = None,
         is_tested: bool = True,
+        marks: np.ndarray | None = None,
     ) -> tuple[np.ndarray, DataQuality]:
         """Turn a batch into evidence and say how it differs from training.
 
@@ -262,13 +285,14 @@ class TableEncoder:
         trained : (int, sequence of V int), optional
             Rows of training, and how many of their cells were missing: the batch's are tested against these.
         kept, is_tested : see `schemas.quality.data_quality`
+        marks : see `encode_counting`
 
         Returns
         -------
         codes : (N, V) integer array
         DataQuality
         """
-        codes, report, absent, extra = self.encode_counting(table)
+        codes, report, absent, extra = self.encode_counting(table, marks)
         return codes, data_quality(
             self.columns,
             trained,

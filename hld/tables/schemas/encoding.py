@@ -162,6 +162,11 @@ def encoded(
     return codes, report
 
 
+def numbers_in(column: Any, values: np.ndarray) -> np.ndarray:
+    """(N,) the cells of a column with an order as numbers, times in seconds; NaN where they are none."""
+    return np.asarray(_numbers(column, values, False)[0], dtype=np.float64)
+
+
 def _numbers(column: Any, values: np.ndarray, is_strict: Any) -> tuple[np.ndarray, Any]:
     """A column of numbers or times as numbers, and the positions of the cells that are neither."""
     if column.kind not in TIMES:

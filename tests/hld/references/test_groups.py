@@ -10,6 +10,8 @@ from hld.references.groups import (
     GroupReference,
     filled_rows,
     group_reference,
+    mean_of,
+    no_features,
     num_sizes,
     split_groups,
 )
@@ -104,7 +106,9 @@ def test_rows_are_read_some_groups_at_a_time_and_change_nothing(monkeypatch):
         np.testing.assert_array_equal(again.to_arrays()[name], array)
         np.testing.assert_allclose(parts.to_arrays()[name], array, atol=1e-14)
     np.testing.assert_allclose(
-        parts.mean_of(VECTORS, rows), filled_rows(VECTORS, rows, FILL).mean(axis=0), atol=1e-14
+        mean_of(VECTORS, rows, FILL, no_features),
+        filled_rows(VECTORS, rows, FILL).mean(axis=0),
+        atol=1e-14,
     )
 
 

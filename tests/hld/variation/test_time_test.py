@@ -48,7 +48,7 @@ def test_one_slow_column_among_quick_ones_raises_no_alarms(twenty):
     for _ in range(trials):
         rows = uneven(4500, UNEVEN, rng)
         judge = time_test(twenty, rows[:3000])
-        assert judge.has_law
+        assert judge.law
         found += judge(rows[3500:]).reject
     assert found <= binomial_bounds.at_most(trials, 0.05)
 
@@ -110,9 +110,8 @@ def test_a_long_batch_is_averaged_block_by_block(series, monkeypatch):
     rows, test = series
     holed = np.where(np.random.default_rng(0).random(rows.shape) < 0.1, -1, rows)[2000:2800]
     whole = test(holed)
-    monkeypatch.setattr(
-        "hld.variation.time_test.BLOCK_ROWS", 300
-    )  # two whole blocks and one of 200
+    some = 20 * 300 * TEST.vectors.size  # two whole blocks and one of 200
+    monkeypatch.setattr("hld.references.groups.BLOCK_VALUES", some)
     found = test(holed)
     np.testing.assert_allclose(found.deltas, whole.deltas, atol=1e-12)
     assert found.pvalue == pytest.approx(whole.pvalue)
@@ -132,7 +131,7 @@ def test_among_rows_that_are_all_alike_the_p_value_goes_by_the_stretches_that_th
     test = time_test(TEST, np.zeros((500, 3), dtype=int))
     least = 1 / (500 // max(T, INDEPENDENT_ROWS) + 1)
     assert not test.varies
-    assert not test.has_law
+    assert not test.law
     assert test.least_pvalue(T) == least
     assert test(np.ones((T, 3), dtype=int)).pvalue == pytest.approx(least)
     assert test(np.zeros((T, 3), dtype=int)).pvalue == 1.0
@@ -147,7 +146,7 @@ def test_rows_that_are_worth_fewer_allow_fewer_stretches():
     rng = np.random.default_rng(4)
     test = time_test(TEST, pcircuit.sample(CIRCUIT, 8, rng=rng).repeat(128, axis=0).astype(int))
     assert test.is_too_short
-    assert not test.has_law
+    assert not test.law
     worth = test.stretches.effective_rows(1024)
     assert test.least_pvalue(1) == 1 / (1024 // np.ceil(4 * 1024 / worth) + 1) > 0.1
     assert test.least_pvalue(1024) == 0.5
@@ -162,7 +161,7 @@ def test_a_column_that_never_changed_is_known_by_its_number_and_bounded_by_rank(
     rows[:, 1] = 0
     test = time_test(inner, rows)
     assert list(test.constant_columns) == [1]
-    assert (test.has_law, test.least_pvalue(), test.least_of_columns()) == (True, 0.0, 0.0)
+    assert (bool(test.law), test.least_pvalue(), test.least_of_columns()) == (True, 0.0, 0.0)
     one, same = rows[:40].copy(), rows[:40]
     one[7, 1] = 1
     assert test(same).column_pvalues[0, 1] == 1.0

