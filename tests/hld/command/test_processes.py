@@ -84,10 +84,6 @@ def test_malformed_files_end_with_status_2(folder, name):
     check_refused(folder, name)
 
 
-@pytest.mark.slow
-def test_two_hundred_runs_over_malformed_files_end_with_status_2(folder):
-    for number in range(104):  # of which 91 are of two commands each
-        check_refused(folder, [*MALFORMED][number % len(MALFORMED)])
 
 
 def test_little_address_space_is_said_and_waited_for_by_nobody(folder):

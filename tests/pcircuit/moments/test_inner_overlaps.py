@@ -1,10 +1,8 @@
 """Overlaps of inner regions: against enumeration, and correlations of units that hardly vary in rational arithmetic."""
 
-from fractions import Fraction
-
 import numpy as np
+import precise
 import pytest
-import rationals
 
 from pcircuit import Circuit, InnerRegion, InputRegion, VTree, exact_moments
 from pcircuit.moments import inner_overlaps as module
@@ -40,15 +38,10 @@ def test_correlations_keep_their_digits(which, step, engine):
         ],
     )
     nodes = np.arange(circuit.num_nodes)[-6:]  # two inputs, the products, the root
-    _, S = rationals.exact_moments(circuit, nodes)
-    found, stds = (
-        exact_moments(circuit, nodes).covariance(),
-        np.sqrt([float(S[j][j]) for j in range(6)]),
-    )
-    errors = np.array(
-        [[float(Fraction(float(found[i, j])) - S[i][j]) for j in range(6)] for i in range(6)]
-    )
-    assert (np.abs(errors) <= 16 * np.finfo(float).eps * np.outer(stds, stds)).all()
+    _, S, _ = precise.moments(circuit, nodes)
+    found, stds = exact_moments(circuit, nodes).covariance(), precise.roots(np.diag(S))
+    errors = precise.relative_errors(found, S, np.outer(stds, stds))
+    assert (errors <= 16 * np.finfo(float).eps).all()
 
 
 def over_leaves(rng):
