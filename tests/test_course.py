@@ -30,9 +30,6 @@ def code_of(path):
     ]
 
 
-def test_there_are_twelve_in_order():
-    assert [path.name[:2] for path in NOTEBOOKS] == [f"{i:02d}" for i in range(1, 13)]
-    assert [path.with_suffix(".ipynb") for path in make_notebooks.sources()] == NOTEBOOKS
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -73,21 +70,3 @@ def test_notebooks_run_on_the_numpy_engine(path, monkeypatch):
         pyplot.close("all")
 
 
-def test_missing_pixels_are_grey_and_others_black_or_white(monkeypatch):
-    pytest.importorskip("sklearn")
-    from matplotlib import colors, pyplot
-
-    monkeypatch.setenv("PCIRCUIT_ENGINE", "numpy")
-    names = {"__name__": "lesson"}
-    exec(code_of(FOLDER / "06_sampling_and_conditioning.ipynb")[0], names)
-    try:
-        names["show"]([[0, 1, -1] * 12] * 2, "given")
-        ax = pyplot.gcf().axes[0]
-        white, black, missing = ax.images[0].to_rgba(ax.images[0].get_array())[0, :3]
-        assert tuple(white) == (1, 1, 1, 1)
-        assert tuple(black) == (0, 0, 0, 1)
-        assert missing[3] == 0  # transparent: what is behind it shows
-        red, green, blue = colors.to_rgb(ax.get_facecolor())
-        assert 0 < red == green == blue < 1
-    finally:
-        pyplot.close("all")

@@ -131,21 +131,3 @@ def test_attributes_are_described():
     assert {key for key in kept if key[0] != "_"} <= said
 
 
-def test_sections_of_docstrings_are_understood():
-    text = """One line.
-
-    Parameters
-    ----------
-    a, b : int
-        Two numbers: first and second.
-    *rest
-        More.
-
-    Examples
-    --------
-    >>> 1
-    1
-    """
-    assert documented_parameters(text) == ["a", "b", "rest"]
-    assert section(text, "Examples") == [">>> 1", "1"]
-    assert section(text, "Raises") is None
